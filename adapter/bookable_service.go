@@ -62,7 +62,8 @@ const (
 // service 0 those of any service. known is false if there is no such service. Agent and
 // location may be 0 for any; a nil location stands for the one that firstLocation finds.
 func (s *Site) bookable(ctx context.Context, service, agent int64, location *int64) (v bookableService, resources []availability.Resource, known bool, err error) {
-	rows, err := wpdb.All(ctx, s.db, "read service", s.bookableRows(service, agent, domain.ValueOr(location, 0)), scanBookableRow)
+	at := domain.ValueOr(location, 0)
+	rows, err := s.readBookable(ctx, bookableKey{s.schema, service, agent, at})
 	v = bookableService{Service: availability.Service{ID: service}}
 	settings, first := map[string]string{}, map[string]int64{}
 	for _, row := range rows {
@@ -71,7 +72,9 @@ func (s *Site) bookable(ctx context.Context, service, agent int64, location *int
 			v, known = row.bookableService, true
 			v.ID = service
 		case row.setting == nil:
-			resources = append(resources, row.resource)
+			if (agent == 0 || row.resource.Agent == agent) && (at == 0 || row.resource.Location == at) {
+				resources = append(resources, row.resource)
+			}
 		case first[row.name] == 0 || *row.setting < first[row.name]: // the first row of a name counts
 			settings[row.name], first[row.name] = wpdb.PlainText(row.value), *row.setting
 		}
@@ -83,6 +86,31 @@ func (s *Site) bookable(ctx context.Context, service, agent int64, location *int
 		resources = firstLocation(resources)
 	}
 	return v, resources, known, err
+}
+
+// bookableKey says what readBookable reads, and of which tables.
+type bookableKey struct {
+	schema                   *wpdb.Schema
+	service, agent, location int64 // 0 for any
+}
+
+// fewConnections is how many connections of a service are read as a whole, so that searches for
+// different agents and locations can share a statement.
+const fewConnections = 100
+
+// readBookable reads bookableRows, perhaps with connections of other agents and locations.
+func (s *Site) readBookable(ctx context.Context, key bookableKey) ([]bookableRow, error) {
+	_, many := s.shared.widelyOffered.Load(key.service)
+	if key.service != 0 && !s.alone && !many {
+		key.agent, key.location = 0, 0
+	}
+	rows, err := readShared(ctx, s, key, func(ctx context.Context) ([]bookableRow, error) {
+		return wpdb.All(ctx, s.db, "read service", s.bookableRows(key.service, key.agent, key.location), scanBookableRow)
+	})
+	if len(rows) > fewConnections {
+		s.shared.widelyOffered.Store(key.service, true)
+	}
+	return rows, err
 }
 
 // bookableRow is a row of a service, a setting or a connection. The columns of the others

@@ -397,7 +397,7 @@ func (s *Site) bookingsByID(ctx context.Context, ids []int64, withMeta bool) ([]
 // listedBookings reads the bookings of a page like bookingsByID, with the payment status that
 // the API shows. It counts the list where size asks for it.
 func (s *Site) listedBookings(ctx context.Context, page []foundBooking, withMeta bool, size *total) ([]Booking, error) {
-	found, err := s.pages.bookings.of(ctx, s, page, size)
+	found, err := s.shared.bookings.of(ctx, s, page, size)
 	if err != nil {
 		return nil, err
 	}

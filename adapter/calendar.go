@@ -89,7 +89,9 @@ func (s *Site) readCalendar(ctx context.Context, service bookableService, scope 
 		}
 	}
 	// What is hidden from the caller is not free either.
-	rows, err := wpdb.All(ctx, s.db.Whole(), "read calendar", unionAll(bookings, others...), scanCalendarRow)
+	rows, err := readStatement(ctx, s, unionAll(bookings, others...), func(ctx context.Context, stmt sq.Sqlizer) ([]calendarRow, error) {
+		return wpdb.All(ctx, s.db.Whole(), "read calendar", stmt, scanCalendarRow)
+	})
 	if err != nil {
 		return err
 	}

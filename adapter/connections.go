@@ -43,12 +43,16 @@ func (s *Site) pairs(stmt sq.SelectBuilder, column, other string, owners []int64
 	return stmt.FromSelect(distinct, "x")
 }
 
-// ordered sorts the members of each group by id.
-func ordered[T any](groups map[int64][]T, id func(T) int64) map[int64][]T {
-	for _, members := range groups {
-		slices.SortFunc(members, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
-	}
-	return groups
+// connected runs a SELECT for what some records are connected to, and sorts the members of each
+// group by id.
+func connected[T any](ctx context.Context, s *Site, op string, stmt sq.Sqlizer, scan func(wpdb.Scanner, *int64) (T, error), id func(T) int64) (map[int64][]T, error) {
+	return readStatement(ctx, s, stmt, func(ctx context.Context, stmt sq.Sqlizer) (map[int64][]T, error) {
+		groups, err := grouped(ctx, s, op, stmt, scan)
+		for _, members := range groups {
+			slices.SortFunc(members, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
+		}
+		return groups, err
+	})
 }
 
 // connectedServices returns the services of agents, whatever their status
@@ -57,13 +61,12 @@ func (s *Site) connectedServices(ctx context.Context, agents []int64) (map[int64
 	stmt := s.pairs(sq.Select("x.agent_id", "s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max"),
 		"agent_id", "service_id", agents).
 		Join(s.db.As(wpdb.Services, "s") + " ON s.id = x.service_id")
-	services, err := grouped(ctx, s, "read services of agents", stmt, func(row wpdb.Scanner, owner *int64) (v BookingService, err error) {
+	return connected(ctx, s, "read services of agents", stmt, func(row wpdb.Scanner, owner *int64) (v BookingService, err error) {
 		var priceMin, priceMax decimal.NullDecimal
 		err = row.Scan(owner, &v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Status, &v.Duration, &priceMin, &priceMax)
 		v.PriceMin, v.PriceMax = priceMin.Decimal, priceMax.Decimal
 		return v, err
-	})
-	return ordered(services, func(v BookingService) int64 { return v.ID }), err
+	}, func(v BookingService) int64 { return v.ID })
 }
 
 // connectedLocations returns the locations of agents (column agent_id) or services
@@ -71,21 +74,19 @@ func (s *Site) connectedServices(ctx context.Context, agents []int64) (map[int64
 func (s *Site) connectedLocations(ctx context.Context, column string, owners []int64) (map[int64][]LocationName, error) {
 	stmt := s.pairs(sq.Select("x."+column, "l.id", "l.name", "l.full_address", "l.status"), column, "location_id", owners).
 		Join(s.db.As(wpdb.Locations, "l") + " ON l.id = x.location_id")
-	locations, err := grouped(ctx, s, "read connected locations", stmt, func(row wpdb.Scanner, owner *int64) (v LocationName, err error) {
+	return connected(ctx, s, "read connected locations", stmt, func(row wpdb.Scanner, owner *int64) (v LocationName, err error) {
 		err = row.Scan(owner, &v.ID, &v.Name, wpdb.OrZero(&v.FullAddress), &v.Status)
 		return v, err
-	})
-	return ordered(locations, func(v LocationName) int64 { return v.ID }), err
+	}, func(v LocationName) int64 { return v.ID })
 }
 
 func (s *Site) connectedAgents(ctx context.Context, services []int64) (map[int64][]AgentName, error) {
 	stmt := s.pairs(sq.Select("x.service_id", "a.id", "a.first_name", "a.last_name", "a.display_name"), "service_id", "agent_id", services).
 		Join(s.db.As(wpdb.Agents, "a") + " ON a.id = x.agent_id")
-	agents, err := grouped(ctx, s, "read agents of services", stmt, func(row wpdb.Scanner, owner *int64) (v AgentName, err error) {
+	return connected(ctx, s, "read agents of services", stmt, func(row wpdb.Scanner, owner *int64) (v AgentName, err error) {
 		err = row.Scan(owner, &v.ID, &v.FirstName, wpdb.OrZero(&v.LastName), wpdb.OrZero(&v.DisplayName))
 		return v, err
-	})
-	return ordered(agents, func(v AgentName) int64 { return v.ID }), err
+	}, func(v AgentName) int64 { return v.ID })
 }
 
 // LocationName is the part of a location that agents and services show.

@@ -102,7 +102,7 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	if err := s.addCustomerMeta(ctx, records); err != nil {
 		return Page[Customer]{}, err
 	}
-	stats, err := s.pages.customers.of(ctx, s, idsOf(records, Customer.id), size)
+	stats, err := s.shared.customers.of(ctx, s, idsOf(records, Customer.id), size)
 	for i, c := range records {
 		records[i].Stats = stats[c.ID]
 	}

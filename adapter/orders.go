@@ -103,7 +103,7 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	if err != nil {
 		return Page[Order]{}, err
 	}
-	found, err := s.pages.orders.of(ctx, s, ids, size)
+	found, err := s.shared.orders.of(ctx, s, ids, size)
 	return pageWith(f.Paging, inOrder(ids, found), more, size), err
 }
 

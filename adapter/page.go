@@ -58,14 +58,19 @@ func smallPage[T any](ctx context.Context, s *Site, l list, p Paging, stmt sq.Se
 	if s.walk != nil {
 		size = new(total) // the walk knows
 	}
-	records, more, err := wpdb.First(ctx, s.db, l.op, stmt.Column(size.column()), p.PerPage, func(row wpdb.Scanner) (T, error) { return scan(row, size.dest()) })
+	page, err := readStatement(ctx, s, stmt.Column(size.column()), func(ctx context.Context, stmt sq.Sqlizer) (Page[T], error) {
+		size := *size
+		records, more, err := wpdb.First(ctx, s.db, l.op, stmt, p.PerPage, func(row wpdb.Scanner) (T, error) { return scan(row, size.dest()) })
+		return pageWith(p, records, more, &size), err
+	})
 	if err != nil {
 		return orNone(Page[T]{Paging: p}, err)
 	}
-	if len(records) == 0 && p.Page > 1 && s.walk == nil {
-		size.size, err = s.count(ctx, l)
+	if len(page.Records) == 0 && p.Page > 1 && s.walk == nil {
+		page.Total, err = s.count(ctx, l)
 	}
-	return pageWith(p, records, more, size), err
+	page.Records = slices.Clone(page.Records) // the caller adds what belongs to them
+	return page, err
 }
 
 // orNone returns an empty page for a filter that no record can match: by a text that the

@@ -9,6 +9,7 @@ import (
 	mathrand "math/rand/v2"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"bookside/adapter/availability"
@@ -39,17 +40,20 @@ type Platform struct {
 	// Totals are the sizes of lists that take long to count.
 	Totals Totals
 
-	db    *wpdb.DB
-	now   domain.Clock
-	zones zones
-	pages *sharedPages
+	db     *wpdb.DB
+	now    domain.Clock
+	zones  zones
+	shared *sharedStatements
 }
 
-// sharedPages are the reads that pages of lists share.
-type sharedPages struct {
+// sharedStatements are those that requests share if they wait at the same time.
+type sharedStatements struct {
 	bookings  *pageReads[foundBooking, *Booking]
 	orders    *pageReads[int64, Order]
 	customers *pageReads[int64, CustomerStats]
+	equal     *equalReads
+	// widelyOffered are the ids of services whose connections are too many to be read as a whole.
+	widelyOffered sync.Map
 }
 
 // NewPlatform returns the platform in a database.
@@ -58,7 +62,10 @@ func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
 	return &Platform{
 		db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{Long: longList, now: now}, Journal: changes,
 		Webhooks: webhooks.NewStore(db, now, rand.Reader, webhooks.Vault{}, changes),
-		pages:    &sharedPages{newPageReads((*Site).foundBookings), newPageReads((*Site).listedOrders), newPageReads((*Site).customerStats)},
+		shared: &sharedStatements{
+			bookings: newPageReads((*Site).foundBookings), orders: newPageReads((*Site).listedOrders), customers: newPageReads((*Site).customerStats),
+			equal: newEqualReads(),
+		},
 	}
 }
 
@@ -79,7 +86,7 @@ type Site struct {
 	caller        *keys.Key // whose permissions apply; nil for the program itself
 	metaKeys      []string  // see Platform.BookingMetaKeys
 	totals        *Totals
-	pages         *sharedPages
+	shared        *sharedStatements
 	shown         *Site  // as the caller sees it; nil for this one, see Shown
 	alone         bool   // whether it shares no statements with other requests
 	walk          *Walk  // nil for lists in pages, see Walking
@@ -148,7 +155,7 @@ func (p *Platform) site(ctx context.Context, options domain.Options) (*Site, err
 	return &Site{
 		db: p.db, schema: schema, Zone: zone, Now: p.now(),
 		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick, outbox: p.Outbox, journal: p.Journal, metaKeys: p.BookingMetaKeys,
-		totals: &p.Totals, pages: p.pages, alone: true,
+		totals: &p.Totals, shared: p.shared, alone: true,
 	}, nil
 }
 

@@ -145,7 +145,7 @@ func (s *Site) key(l list) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: build statement: %w", l.op, err)
 	}
-	return fmt.Sprint(text, args, s.limits()), nil
+	return fmt.Sprint(text, argsKey(args), s.limits()), nil
 }
 
 // knownToBeLong reports whether the list was long, or took long to count, when that was last done.
@@ -203,8 +203,10 @@ func (s *Site) noteCount(t *total, err error) {
 }
 
 func (s *Site) count(ctx context.Context, l list) (int64, error) {
-	size, _, err := wpdb.One(ctx, s.db, l.op+": count", l.filter.Column("COUNT(*)"), wpdb.Value[int64])
-	return size, err
+	return readStatement(ctx, s, l.filter.Column("COUNT(*)"), func(ctx context.Context, stmt sq.Sqlizer) (int64, error) {
+		size, _, err := wpdb.One(ctx, s.db, l.op+": count", stmt, wpdb.Value[int64])
+		return size, err
+	})
 }
 
 // column returns the column of a SELECT that counts the list, or NULL; see dest.

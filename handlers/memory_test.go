@@ -68,13 +68,13 @@ func TestHeavyRequestsWaitForMemory(t *testing.T) {
 	s := newServerOver(t, database, 8, time.Minute, func(o *handlers.Options) {
 		o.Memory, o.MemoryWait = handlers.LeastMemory, 300*time.Millisecond
 	})
-	const heavy = "/availability?service_id=1&agent_id=any&date=2026-12-01&date_to=2027-01-31"
+	const heavy = "/availability?agent_id=any&date=2026-12-01&date_to=2027-01-31&service_id=1"
 	s.get(heavy).want(http.StatusOK)
 	unlock := lockAgents(t, database)
 	running := make(chan answer)
 	// A range of 62 days costs 8 MiB; all heavy requests together have 32 MiB.
-	for i := range 4 { // all different, because equal requests share one execution
-		go func() { running <- s.get(fmt.Sprintf("%s&n=%d", heavy, i)) }()
+	for i := range 4 { // of different services, because equal statements share one execution
+		go func() { running <- s.get(fmt.Sprintf("%s%d", heavy, i)) }()
 	}
 	waitForLocks(t, database, 4)
 	a := s.get(heavy).want(http.StatusServiceUnavailable)

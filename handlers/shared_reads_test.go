@@ -221,6 +221,14 @@ func TestPagesThatShareStatementsAreTheSame(t *testing.T) {
 			paths = append(paths, fmt.Sprintf("/%sper_page=7&page=%d", list, page+1))
 		}
 	}
+	for _, agent := range []string{"1", "2", "3", "any"} {
+		for _, location := range []string{"", "&location_id=1", "&location_id=2", "&location_id=any"} {
+			paths = append(paths, "/availability?service_id=6&date=2027-01-12&agent_id="+agent+location)
+		}
+	}
+	for _, include := range []string{"", "agents", "locations", "agents,locations,category"} {
+		paths = append(paths, "/services?include="+include, "/agents?page=1&n="+include)
+	}
 	queries := func() (n int) {
 		for line := range strings.Lines(s.log.String()) {
 			_, rest, _ := strings.Cut(line, `"queries":`)
@@ -262,7 +270,7 @@ func TestPagesThatShareStatementsAreFresh(t *testing.T) {
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	var committed atomic.Int64
 	write := func(n int) {
-		for _, statement := range []string{"UPDATE wp_latepoint_customers SET phone = ?", "UPDATE wp_latepoint_orders SET source_id = ?"} {
+		for _, statement := range []string{"UPDATE wp_latepoint_customers SET phone = ?", "UPDATE wp_latepoint_orders SET source_id = ?", "UPDATE wp_latepoint_services SET short_description = ?"} {
 			if _, err := s.database.SQL.ExecContext(t.Context(), statement, n); err != nil {
 				t.Error(err)
 			}
@@ -275,8 +283,11 @@ func TestPagesThatShareStatementsAreFresh(t *testing.T) {
 	for i := range 16 {
 		readers.Go(func() {
 			path, field := fmt.Sprintf("/bookings?per_page=1&page=%d", i/2%4+1), []any{"data", 0, "customer", "phone"}
-			if i%2 == 0 {
+			switch i % 3 {
+			case 0:
 				path, field = fmt.Sprintf("/orders?per_page=1&page=%d", i/2%4+1), []any{"data", 0, "source_id"}
+			case 1:
+				path, field = fmt.Sprintf("/services?n=%d", i), []any{"data", 0, "short_description"}
 			}
 			for {
 				select {
