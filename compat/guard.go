@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Guard knows which members of an answer a key sees only with a permission
@@ -33,10 +34,12 @@ type Guard struct {
 // panics where two of them contradict each other about the same member.
 func NewGuard(samples ...any) *Guard {
 	g := guardOfAny(samples)
-	if g != nil {
-		g.guarded = g.all()
+	if g == nil {
+		return nil
 	}
-	return g
+	root := *g // the samples of another guard may share g
+	root.guarded = root.all()
+	return &root
 }
 
 func guardOfAny(samples []any) (g *Guard) {
@@ -61,11 +64,22 @@ func guardOf(v reflect.Value) *Guard {
 		}
 		return nil
 	case reflect.Struct:
-		return guardOfRecord(v)
+		if !v.IsZero() {
+			return guardOfRecord(v)
+		}
+		known, ok := emptyRecords.Load(v.Type())
+		if !ok {
+			known, _ = emptyRecords.LoadOrStore(v.Type(), guardOfRecord(v))
+		}
+		return known.(*Guard)
 	default:
 		return nil
 	}
 }
+
+// emptyRecords are the guards of records without values, by type: many answers hold the same
+// records.
+var emptyRecords sync.Map
 
 func guardOfRecord(v reflect.Value) *Guard {
 	members := map[string]*Guard{}

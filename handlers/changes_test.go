@@ -463,6 +463,7 @@ func (f *feed) waitersFull(cursor, key string) {
 	f.t.Helper()
 	for body := ""; !strings.Contains(body, "Too many requests wait for changes"); {
 		_, body = f.status("/changes?wait=1&cursor="+cursor, key)
+		time.Sleep(5 * time.Millisecond) // leaves the processor to those that shall wait
 	}
 }
 
@@ -484,6 +485,7 @@ func TestManyWaiters(t *testing.T) {
 					answers <- fmt.Sprint(status, " ", body)
 					return
 				}
+				time.Sleep(10 * time.Millisecond)
 			}
 		}()
 	}
@@ -515,6 +517,7 @@ func TestWaitingEnds(t *testing.T) {
 				waited <- body
 				return
 			}
+			time.Sleep(time.Millisecond)
 		}
 	}()
 	f.waitersFull(cursor, key)

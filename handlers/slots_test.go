@@ -57,6 +57,9 @@ func TestOfferedStartsCanBeBooked(t *testing.T) {
 			booked, moved := 0, 0
 			for i, service := range s.ids(t, "SELECT id FROM {services} WHERE status = 'active' ORDER BY id LIMIT 6") {
 				for j, location := range []string{"", "any"} {
+					if !fixtures.Thorough() && (i/2+j)%2 != 0 {
+						continue // two services stand for two others: with and without a location, with and without an agent
+					}
 					query := url.Values{"service_id": {service}, "agent_id": {"any"}}
 					if location != "" {
 						query.Set("location_id", location)
