@@ -66,9 +66,9 @@ func walkedLists() map[string]walkedList {
 // fewRows leaves as many records as a walk needs in order to read many chunks: with more, most
 // of the time goes into chunks that differ from others only in their ids.
 var fewRows = []string{
-	"DELETE FROM wp_latepoint_bookings WHERE id > 50",
-	"DELETE FROM wp_latepoint_orders WHERE id > 50",
-	"DELETE FROM wp_latepoint_transactions WHERE order_id > 50",
+	"DELETE FROM wp_latepoint_bookings WHERE id > 30",
+	"DELETE FROM wp_latepoint_orders WHERE id > 30",
+	"DELETE FROM wp_latepoint_transactions WHERE order_id > 30",
 	"DELETE FROM wp_latepoint_customers WHERE id > 10 AND id NOT IN (SELECT customer_id FROM wp_latepoint_bookings)",
 }
 

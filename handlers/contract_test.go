@@ -545,6 +545,14 @@ func TestContractRejectsDeviations(t *testing.T) {
 	if err := c.judge(unsigned, nil, right); err == nil {
 		t.Error("an answer without a key passes")
 	}
+	counted := right
+	counted.header = right.header.Clone()
+	counted.header.Set("X-Total-Count", "many")
+	signed := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+	signed.Header.Set("X-API-Key", s.key)
+	if err := c.judge(signed, nil, counted); err == nil || !strings.Contains(err.Error(), "the header X-Total-Count") {
+		t.Errorf("a count that is no number: %v", err)
+	}
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/services", nil)
 	request.Header.Set("X-API-Key", s.key)
 	request.Header.Set("Content-Type", "application/json")
