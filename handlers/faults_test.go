@@ -218,6 +218,7 @@ func (s *server) waitForCommits() {
 		if err != nil {
 			s.t.Fatal(err)
 		}
+		time.Sleep(time.Millisecond)
 	}
 }
 

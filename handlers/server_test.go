@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	_ "time/tzdata"
@@ -95,9 +96,7 @@ func newServer(t testing.TB, database *fixtures.Database, change ...func(*handle
 func newServerOver(t testing.TB, database *fixtures.Database, connections int, wait time.Duration, change ...func(*handlers.Options)) *server {
 	t.Helper()
 	db := openDatabase(t, database, connections, wait)
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	haveOwnTables(t, database, db)
 	options := defaultOptions()
 	for _, c := range change {
 		c(&options)
@@ -109,6 +108,18 @@ func newServerOver(t testing.TB, database *fixtures.Database, connections int, w
 	s.platform = adapter.NewPlatform(db, clock)
 	s.handler = handlers.New(s.platform, s.keys, clock, slog.New(slog.NewJSONHandler(s.log, nil)), options)
 	return s
+}
+
+// ownTables has a function for each database, by its DSN, that creates our own tables.
+var ownTables sync.Map
+
+// haveOwnTables creates our own tables unless another server of the same database has.
+func haveOwnTables(t testing.TB, database *fixtures.Database, db *wpdb.DB) {
+	t.Helper()
+	create, _ := ownTables.LoadOrStore(database.DSN, sync.OnceValue(func() error { return db.CreateOwnTables(t.Context()) }))
+	if err := create.(func() error)(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func openDatabase(t testing.TB, database *fixtures.Database, connections int, wait time.Duration) *wpdb.DB {

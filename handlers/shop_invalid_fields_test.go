@@ -170,10 +170,10 @@ func (b shopBody) fieldsInTurn(n int) []string {
 // written.
 func TestInvalidShopFieldsAreNamed(t *testing.T) {
 	t.Parallel()
+	s, before := newShop(t)
 	for name, body := range shopBodies {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, before := newShop(t)
+			s.t = t
 			for i, title := range slices.Sorted(maps.Keys(shopValues)) {
 				bad := shopValues[title]
 				for _, field := range body.fieldsInTurn(i) {

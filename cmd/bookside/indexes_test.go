@@ -307,6 +307,7 @@ func TestIndexesInterrupted(t *testing.T) {
 		if err := db.SQL.QueryRowContext(t.Context(), working).Scan(&count); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(time.Millisecond)
 	}
 	interrupt()
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "run the command again for the rest") {
