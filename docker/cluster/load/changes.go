@@ -208,12 +208,14 @@ func (l *load) follow(ctx context.Context, r *reader) error {
 	return nil
 }
 
-// receiver gets the webhooks. It answers some of them with 500.
+// receiver gets the webhooks. It answers some of them with 500, but none twice: the third try
+// would come after settle has lost patience.
 type receiver struct {
 	server *http.Server
 
-	mu   sync.Mutex
-	seen []change
+	mu      sync.Mutex
+	seen    []change
+	refused map[string]bool // by id of the message
 }
 
 func (l *load) startReceiver(ctx context.Context) (*receiver, error) {
@@ -222,7 +224,7 @@ func (l *load) startReceiver(ctx context.Context) (*receiver, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{}
+	r := &receiver{refused: map[string]bool{}}
 	r.server = &http.Server{Handler: http.HandlerFunc(r.receive), ReadHeaderTimeout: time.Minute}
 	go func() { _ = r.server.Serve(listener) }() // until close
 	_, err = l.run(ctx, "webhooks", "add", "http://"+listener.Addr().String(), "--events", "booking.*", "--allow-private", "--quiet")
@@ -233,12 +235,15 @@ func (r *receiver) close() { _ = r.server.Close() }
 
 func (r *receiver) receive(w http.ResponseWriter, request *http.Request) {
 	var event struct{ Data change }
-	if err := json.NewDecoder(request.Body).Decode(&event); err != nil || rand.N(50) == 0 {
+	err := json.NewDecoder(request.Body).Decode(&event)
+	id := request.Header.Get("Webhook-Id")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil || rand.N(50) == 0 && !r.refused[id] {
+		r.refused[id] = true
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.seen = append(r.seen, event.Data)
 }
 
