@@ -155,8 +155,11 @@ func (w *Worker) claim(ctx context.Context, h activeHook, most int) (claimed []D
 	take := sq.Update(db.Name(wpdb.WebhookDeliveries)).Set("status", sending).Set("owner", owner).Set("tries", sq.Expr("tries + 1")).
 		Set("due_at", domain.Stamp(now.Add(claimTime))).Where(sq.Eq{"id": ids, "status": waiting})
 	result, err := db.Change(ctx, "claim deliveries", take)
-	if err != nil || result.Rows == int64(len(ids)) {
-		return found, owner, err
+	if err != nil {
+		return nil, "", err // another server may claim them, and send what comes after them
+	}
+	if result.Rows == int64(len(ids)) {
+		return found, owner, nil
 	}
 	mine, err := wpdb.All(ctx, db, "find claimed deliveries", sq.Select("id").From(db.Name(wpdb.WebhookDeliveries)).Where(sq.Eq{"id": ids, "owner": owner}), wpdb.Value[int64])
 	for _, d := range found {

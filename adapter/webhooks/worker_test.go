@@ -611,6 +611,30 @@ func TestNothingIsLostWhereverAServerDies(t *testing.T) {
 	}
 }
 
+// TestNothingIsSentWithoutAClaim: a server that could not claim deliveries does not send them,
+// because another one may have sent later entries of the same record by then.
+func TestNothingIsSentWithoutAClaim(t *testing.T) {
+	t.Parallel()
+	x, r := newExchange(t), newReceiver(t)
+	x.add(r, "*")
+	x.enter(booking(1))
+	dsn, proxy := fixtures.NewFaultProxy(t, x.database.DSN, fixtures.Fault{On: "tries + 1", Lost: true})
+	w := x.workerOn(wpdbtest.OpenDSN(t, dsn, x.database.Prefix, 1))
+	if _, err := w.round(t.Context(), t.Context()); err == nil || proxy.Pending() > 0 {
+		t.Fatalf("the claim did not fail: %v", err)
+	}
+	for ; w.total > 0; w.total-- {
+		<-w.results
+	}
+	if events := r.took(); len(events) > 0 {
+		t.Errorf("%d entries were sent", len(events))
+	}
+	x.work()
+	if events := r.took(); len(events) != 1 {
+		t.Errorf("%d entries were sent by another server, want 1", len(events))
+	}
+}
+
 // dieAt runs a server that dies at its n-th statement. It reports whether there was one.
 func (x *exchange) dieAt(n int, lost bool) bool {
 	x.t.Helper()
