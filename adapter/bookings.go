@@ -199,8 +199,10 @@ func (s *Site) filterBookings(ctx context.Context, q sq.SelectBuilder, f Booking
 	return q, nil
 }
 
-// searchedColumns are the expressions in which a search looks for customers, c.
-var searchedColumns = []string{"c.first_name", "c.last_name", fullName("c"), "c.email"}
+// searchedColumns are the expressions in which a search looks for customers.
+func searchedColumns(alias string) []string {
+	return []string{alias + ".first_name", alias + ".last_name", fullName(alias), alias + ".email"}
+}
 
 // few is how many records are so few that a list is better read by their ids.
 const few = 1000
@@ -217,15 +219,16 @@ func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, 
 	case !unindexed && f.Search == nil:
 		return l, nil
 	case s.walk != nil: // which looks for all of them
-		l.filter = filterSearch(l.filter, f.Search, append(slices.Clone(searchedColumns), "b.booking_code")...)
+		l.filter = filterSearch(l.filter, f.Search, append(searchedColumns("c"), "b.booking_code")...)
 		return l, nil
 	}
 	stmt := l.filter.Column("b.id").Limit(few + 1)
 	if f.Search != nil {
 		byCode := filterSearch(l.filter, f.Search, "b.booking_code").Column("b.id").Limit(few + 1)
-		byCustomer := filterSearch(l.filter, f.Search, searchedColumns...).Column("b.id").Limit(few + 1)
+		byCustomer := filterSearch(l.filter, f.Search, searchedColumns("c")...).Column("b.id").Limit(few + 1)
 		stmt = byCode.Prefix("(").SuffixExpr(sq.ConcatExpr(") UNION (", byCustomer, ")"))
-		l.filter = filterSearch(l.filter, f.Search, append(slices.Clone(searchedColumns), "b.booking_code")...)
+		l.counts = s.countSearched(l.filter, *f.Search)
+		l.filter = filterSearch(l.filter, f.Search, append(searchedColumns("c"), "b.booking_code")...)
 	}
 	ids, more, err := wpdb.First(ctx, s.db, l.op+": find few", stmt, few, wpdb.Value[int64])
 	if err != nil || more {
@@ -238,6 +241,16 @@ func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, 
 		l.filter = l.filter.LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
 	}
 	return l, nil
+}
+
+// countSearched counts the bookings of a search: those of customers who match, and those of
+// others whose code matches. To ask both at once would take a look at the customer of each
+// booking, and so would a join, because the server expects most customers to match.
+func (s *Site) countSearched(filter sq.SelectBuilder, text string) sq.Sqlizer {
+	found := sq.Select("k.id").From(s.db.As(wpdb.Customers, "k")).Where(containsAny(text, searchedColumns("k")...))
+	byCustomer := filter.Where(in("b.customer_id", found))
+	byCode := filterContains(filter, text, "b.booking_code").Where(sq.Expr("(?) IS NOT TRUE", containsAny(text, searchedColumns("c")...)))
+	return sq.ConcatExpr("SELECT (", byCustomer.Column("COUNT(*)"), ") + (", byCode.Column("COUNT(*)"), ")")
 }
 
 // startsAfterNow returns the condition that a booking begins after the present minute of

@@ -117,12 +117,17 @@ func filterPhone(filter sq.SelectBuilder, phone *string, column string) sq.Selec
 }
 
 func filterContains(filter sq.SelectBuilder, text string, expressions ...string) sq.SelectBuilder {
+	return filter.Where(containsAny(text, expressions...))
+}
+
+// containsAny is the condition of filterContains.
+func containsAny(text string, expressions ...string) sq.Or {
 	pattern := wpdb.Contains(text)
 	any := sq.Or{}
 	for _, e := range expressions {
 		any = append(any, sq.Expr(e+" LIKE ?", pattern))
 	}
-	return filter.Where(any)
+	return any
 }
 
 // direction returns an ORDER BY term.

@@ -32,8 +32,17 @@ type Page[T any] struct {
 type list struct {
 	op     string
 	filter sq.SelectBuilder
-	size   *int64 // nil if it is not known
-	dense  bool   // whether many records match, so that a walk in the order of the list soon finds a page
+	size   *int64     // nil if it is not known
+	dense  bool       // whether many records match, so that a walk in the order of the list soon finds a page
+	counts sq.Sqlizer // the SELECT that counts it; nil for COUNT(*)
+}
+
+// counting returns the SELECT that counts the list.
+func (l list) counting() sq.Sqlizer {
+	if l.counts != nil {
+		return l.counts
+	}
+	return l.filter.Column("COUNT(*)")
 }
 
 // onPage limits a statement to the rows of one page and the next one.

@@ -137,11 +137,11 @@ type total struct {
 
 // countIn returns the total of a list that a statement counts before anything is known
 // about the page. Only lists of small tables should do so.
-func countIn(l list) *total { return &total{count: l.filter.Column("COUNT(*)")} }
+func countIn(l list) *total { return &total{count: l.counting()} }
 
 // key identifies a list among those that are counted, for callers with the same limits.
 func (s *Site) key(l list) (string, error) {
-	text, args, err := l.filter.Column("COUNT(*)").ToSql()
+	text, args, err := l.counting().ToSql()
 	if err != nil {
 		return "", fmt.Errorf("%s: build statement: %w", l.op, err)
 	}
@@ -203,7 +203,7 @@ func (s *Site) noteCount(t *total, err error) {
 }
 
 func (s *Site) count(ctx context.Context, l list) (int64, error) {
-	return readStatement(ctx, s, l.filter.Column("COUNT(*)"), func(ctx context.Context, stmt sq.Sqlizer) (int64, error) {
+	return readStatement(ctx, s, l.counting(), func(ctx context.Context, stmt sq.Sqlizer) (int64, error) {
 		size, _, err := wpdb.One(ctx, s.db, l.op+": count", stmt, wpdb.Value[int64])
 		return size, err
 	})

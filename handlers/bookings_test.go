@@ -230,6 +230,7 @@ func TestBookingPages(t *testing.T) {
 		{query: "status=pending", where: "b.status = 'pending'"}, // 182
 		{query: "date_from=2026-12-01&date_to=2026-12-02", where: "b.start_date IN ('2026-12-01', '2026-12-02')"},
 		{query: "agent_id=8", where: "FALSE"},
+		{query: "search=n", where: inCustomer("CONCAT(c.first_name, ' ', c.last_name) LIKE '%n%' OR c.email LIKE '%n%'") + " OR b.booking_code LIKE '%n%'"}, // more than are looked for by id
 	})
 }
 
