@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
@@ -124,6 +125,9 @@ func (s *Site) readCalendar(ctx context.Context, service bookableService, scope 
 func scanCalendarRow(row wpdb.Scanner) (r calendarRow, err error) {
 	dests := append([]any{&r.kind}, r.dests()...)
 	err = row.Scan(append(dests, wpdb.OrZero(&r.weekday), wpdb.OrZero(&r.limit))...)
+	for _, date := range []*string{&r.startDate, &r.endDate} {
+		*date, _, _ = strings.Cut(*date, " ") // the demo's engine gives a date a time if another part of the union has NULL
+	}
 	return r, err
 }
 

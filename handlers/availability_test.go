@@ -1237,11 +1237,12 @@ func TestAvailabilityOfAServiceWithManyConnections(t *testing.T) {
 		}
 		return nil
 	})
+	s.get("/status").want(http.StatusOK) // probes the schema
 	for _, c := range []struct {
 		arrange string
 		narrow  []bool // of one request after the other
 	}{
-		{"DO 1", []bool{false, false}},
+		{"UPDATE wp_latepoint_services SET name = 'First' WHERE id = 1", []bool{false, false}},
 		{"INSERT INTO wp_latepoint_agents_services (agent_id, service_id, location_id) SELECT 2, 1, 1 FROM wp_latepoint_bookings LIMIT 101", []bool{false, true, true}},
 	} {
 		arrange(t, database, c.arrange)
