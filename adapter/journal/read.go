@@ -68,7 +68,7 @@ func (j *Journal) Latest(ctx context.Context, resources []Resource, limit uint64
 	if err != nil {
 		return nil, err
 	}
-	which := sq.And{sq.Gt{"number": last - maxScan}, sq.LtOrEq{"number": last}}
+	which := sq.And{sq.Gt{"number": max(last-maxScan, 0)}, sq.LtOrEq{"number": last}}
 	if len(resources) > 0 {
 		which = append(which, sq.Eq{"resource": words(resources)})
 	}

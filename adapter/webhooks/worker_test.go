@@ -528,6 +528,7 @@ func TestStoppingServerCancelsTries(t *testing.T) {
 // TestServersShareTheWork: several servers send each delivery once, in order per record.
 func TestServersShareTheWork(t *testing.T) {
 	t.Parallel()
+	fixtures.RequireServer(t) // transactions of the embedded engine do not wait for each other
 	x, r := newExchange(t), newReceiver(t)
 	_, hook := x.add(r, "*")
 	for n := range int64(300) {

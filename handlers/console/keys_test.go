@@ -237,6 +237,7 @@ func (p page) secret() string {
 // each time.
 func TestLifeOfAKey(t *testing.T) {
 	t.Parallel()
+	fixtures.RequireServer(t) // the embedded engine does not know the views of limited keys
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.login()
 	v.open("/console/keys").says(http.StatusOK, "TestLifeOfAKey", "read everything, write everything, delete everything", "60 a minute", "never")
