@@ -136,6 +136,7 @@ func TestFiguresAreBounded(t *testing.T) {
 // when it may. It complains once.
 func TestFiguresWithoutTable(t *testing.T) {
 	t.Parallel()
+	fixtures.RequireServer(t) // the embedded engine does not find rows in the order of an index once the table was renamed
 	database := fixtures.New(t, fixtures.Legacy())
 	clock := fixtures.NewClock(now)
 	s, other := newServer(t, database, clock), newServer(t, database, clock)
