@@ -446,6 +446,7 @@ func TestKeysRequireSite(t *testing.T) {
 // grant, and with that it runs.
 func TestCommandsNameWhatTheyLack(t *testing.T) {
 	t.Parallel()
+	fixtures.RequireServer(t) // the embedded engine has no accounts
 	db := small(t)
 	newKey(t, settingsFor(db))
 	env := account(t, db, grantsExcept(t, db, db.Prefix+"bookside_api_keys")...)
