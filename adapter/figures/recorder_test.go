@@ -105,6 +105,7 @@ func TestFiguresAddUpAndSurviveARestart(t *testing.T) {
 // kept.
 func TestFiguresAreBounded(t *testing.T) {
 	t.Parallel()
+	fixtures.RequireServer(t) // the embedded engine takes half a minute for so many rows, and no other test is served meanwhile
 	database := fixtures.New(t, fixtures.Legacy())
 	s := newServer(t, database, fixtures.NewClock(now))
 	const extra, kept, perMinute = 1500, 14_400, 60
