@@ -215,11 +215,12 @@ const few = 1000
 func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, error) {
 	unindexed := f.PaymentStatus != nil || f.PriceMin != nil || f.PriceMax != nil || f.CustomerEmail != nil || f.CustomerPhone != nil ||
 		f.UpdatedFrom != nil || f.UpdatedBefore != nil
-	switch {
-	case !unindexed && f.Search == nil:
+	if !unindexed && f.Search == nil {
 		return l, nil
-	case s.walk != nil: // which looks for all of them
-		l.filter = filterSearch(l.filter, f.Search, append(searchedColumns("c"), "b.booking_code")...)
+	}
+	searched := filterSearch(l.filter, f.Search, append(searchedColumns("c"), "b.booking_code")...)
+	if s.walk != nil { // which looks for all of them
+		l.filter = searched
 		return l, nil
 	}
 	stmt := l.filter.Column("b.id").Limit(few + 1)
@@ -227,13 +228,17 @@ func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, 
 		byCode := filterSearch(l.filter, f.Search, "b.booking_code").Column("b.id").Limit(few + 1)
 		byCustomer := filterSearch(l.filter, f.Search, searchedColumns("c")...).Column("b.id").Limit(few + 1)
 		stmt = byCode.Prefix("(").SuffixExpr(sq.ConcatExpr(") UNION (", byCustomer, ")"))
-		l.counts = s.countSearched(l.filter, *f.Search)
-		l.filter = filterSearch(l.filter, f.Search, append(searchedColumns("c"), "b.booking_code")...)
 	}
 	ids, more, err := wpdb.First(ctx, s.db, l.op+": find few", stmt, few, wpdb.Value[int64])
-	if err != nil || more {
-		l.dense = more
+	if err != nil {
 		return l, err
+	}
+	if more {
+		if f.Search != nil {
+			l.counts = s.countSearched(l.filter, *f.Search)
+		}
+		l.filter, l.dense = searched, true
+		return l, nil
 	}
 	l.size = new(int64(len(ids)))
 	l.filter = sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})

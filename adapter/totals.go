@@ -51,15 +51,16 @@ func (t *Totals) find(key string) *slowCount {
 	return t.slow[key]
 }
 
-// note remembers that a list took long to count, if it did. It returns nil if it did not.
-func (t *Totals) note(key string, took time.Duration) *slowCount {
+// note remembers that a list took long to count, if it did. Its size is not kept: the statement
+// did more than count, so that the time of the next count decides whether it may be shared.
+func (t *Totals) note(key string, took time.Duration) {
 	if took <= t.ExactTime {
-		return nil
+		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if c := t.slow[key]; c != nil {
-		return c
+	if t.slow[key] != nil {
+		return
 	}
 	if t.slow == nil || len(t.slow) >= maxLists {
 		t.slow = map[string]*slowCount{}
@@ -67,7 +68,6 @@ func (t *Totals) note(key string, took time.Duration) *slowCount {
 	c := &slowCount{turn: make(chan struct{}, 1)}
 	c.turn <- struct{}{}
 	t.slow[key] = c
-	return c
 }
 
 // noteSize remembers whether a list is long.
