@@ -2,11 +2,14 @@ package adapter
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
+	"bookside/wpdb"
 )
 
 // receipt returns an automation about payments that speaks of all that a template
@@ -91,6 +94,24 @@ type paymentJob struct {
 	ObjectType, Info     string
 	Transaction, Told    int64
 	To, Subject, Content string
+}
+
+// TestLinksOfAConstantAddress: links begin with WP_SITEURL where it is defined, as WordPress makes them.
+func TestLinksOfAConstantAddress(t *testing.T) {
+	t.Parallel()
+	database, _, _ := newNotifyingSite(t, false, "DELETE FROM wp_latepoint_processes", withJobCron, receipt("equal", "transaction__kind", "capture"))
+	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, SiteURL: "https://shop.example/wp/"})
+	site, err := NewPlatform(db, recordedNow).Site(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := txCreate(t.Context(), site, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("35.5")}}); err != nil {
+		t.Fatal(err)
+	}
+	jobs := paymentJobs(t, database)
+	if len(jobs) != 1 || !strings.Contains(jobs[0].Content, "|https://shop.example/wp/wp-admin/admin-post.php?action=latepoint_route_call&route_name=manage_order_by_key__show&") {
+		t.Errorf("jobs %+v", jobs)
+	}
 }
 
 func paymentJobs(t *testing.T, d *fixtures.Database) (jobs []paymentJob) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -19,6 +20,9 @@ type Config struct {
 	// Prefix is the site's table prefix, such as wp_, or wp_7_ for the seventh
 	// site of a network.
 	Prefix string
+	// Home and SiteURL are the constants WP_HOME and WP_SITEURL of the site, which
+	// WordPress puts in place of its options home and siteurl; empty for none.
+	Home, SiteURL string
 
 	MaxOpen          int           // maximum number of connections; 10
 	AcquireTimeout   time.Duration // limit for waiting for one of them; 2 s
@@ -33,6 +37,19 @@ type Config struct {
 	// TextOnly disables preparing statements on the server, for proxies that
 	// share connections without keeping track of it.
 	TextOnly bool
+}
+
+// constants returns the values that WordPress puts in place of options, which end
+// without a slash (_config_wp_home and _config_wp_siteurl, WordPress 7.0.4).
+func (c Config) constants() map[string]string {
+	values := map[string]string{}
+	if c.Home != "" {
+		values["home"] = strings.TrimRight(c.Home, `/\`)
+	}
+	if c.SiteURL != "" {
+		values["siteurl"] = strings.TrimRight(c.SiteURL, `/\`)
+	}
+	return values
 }
 
 // ErrDSN is the error of an invalid Config.DSN.

@@ -21,6 +21,7 @@ type DB struct {
 	version   string
 	prefix    string
 	base      string
+	constants map[string]string // by the option they replace
 	schema    *atomic.Pointer[Schema]
 	conflicts *atomic.Int64
 	views     []view // that SELECT statements see, see WithViews
@@ -69,6 +70,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	pool.SetConnMaxLifetime(connectionLifetime)
 	db := New(pool, c.Prefix)
 	db.version = version
+	db.constants = c.constants()
 	db.semaphore = newPoolSemaphore(c.MaxOpen, c.AcquireTimeout)
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(wrap("open database", err), pool.Close())

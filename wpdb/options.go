@@ -10,11 +10,18 @@ import (
 
 // OptionValues reads WordPress options as they are stored: arrays are
 // serialised, and PlainText returns the text of other values. Options that do
-// not exist are not in the map. Nothing is cached, because PHP may have changed
+// not exist are not in the map. As in WordPress, the constants of [Config] come before the
+// options they replace. Nothing is cached, because PHP may have changed
 // a value a moment ago. Uses the unique index on option_name.
 func (db *DB) OptionValues(ctx context.Context, names ...string) (map[string]string, error) {
 	stmt := sq.Select("option_name", "option_value").From(db.Name(Options)).Where(sq.Eq{"option_name": names})
-	return Map[string, string](ctx, db, "read options", stmt)
+	values, err := Map[string, string](ctx, db, "read options", stmt)
+	for _, name := range names {
+		if constant, ok := db.constants[name]; ok && err == nil {
+			values[name] = constant
+		}
+	}
+	return values, err
 }
 
 // SettingValues reads the plugin's settings, decoded with PlainText; settings

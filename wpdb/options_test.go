@@ -38,6 +38,37 @@ func TestOptionValues(t *testing.T) {
 	wantKind(t, err, wpdb.ErrSchema)
 }
 
+// TestConstantsReplaceOptions: WP_HOME and WP_SITEURL come before the options, also where there is
+// no such option, and lose a slash at the end.
+func TestConstantsReplaceOptions(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	arrange(t, database.SQL, "DELETE FROM wp_options WHERE option_name IN ('home', 'siteurl')",
+		"INSERT INTO wp_options (option_name, option_value) VALUES ('siteurl', 'https://old.example')")
+	names := []string{"home", "siteurl", "blogname"}
+	for _, test := range []struct {
+		home, siteURL string
+		want          map[string]string
+	}{
+		{"", "", map[string]string{"siteurl": "https://old.example", "blogname": "Legacy"}},
+		{"https://a.example/", "", map[string]string{"home": "https://a.example", "siteurl": "https://old.example", "blogname": "Legacy"}},
+		{"", "https://a.example/wp//", map[string]string{"siteurl": "https://a.example/wp", "blogname": "Legacy"}},
+	} {
+		config := configOf(database)
+		config.Home, config.SiteURL = test.home, test.siteURL
+		got, err := wpdbtest.OpenConfig(t, config).OptionValues(t.Context(), names...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("WP_HOME %q, WP_SITEURL %q (-want +got):\n%s", test.home, test.siteURL, diff)
+		}
+		if blogname, err := wpdbtest.OpenConfig(t, config).OptionValues(t.Context(), "blogname"); err != nil || len(blogname) != 1 {
+			t.Errorf("%v, error %v", blogname, err)
+		}
+	}
+}
+
 func TestSettingValues(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())

@@ -24,6 +24,9 @@ type config struct {
 	WordPress struct {
 		Config string `koanf:"config"`
 		SiteID int    `koanf:"site_id"`
+		// Empty for the constants in wp-config.php, else the site's options.
+		Home    string `koanf:"home"`
+		SiteURL string `koanf:"site_url"`
 	} `koanf:"wordpress"`
 	Server struct {
 		Listen          string        `koanf:"listen"`

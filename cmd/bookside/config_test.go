@@ -102,6 +102,7 @@ func TestEverySetting(t *testing.T) {
 	want.DB.DSN, want.DB.Prefix, want.DB.MaxOpen = "u:p=q,r@tcp(h)/d", "abc_", 3
 	want.DB.AcquireTimeout, want.DB.ConnectWait, want.DB.StatementTimeout = 3*time.Second, time.Second, 2*time.Second
 	want.WordPress.Config, want.WordPress.SiteID = "/wp-config.php", 4
+	want.WordPress.Home, want.WordPress.SiteURL = "https://a.example", "https://a.example/wp"
 	want.Server.Listen, want.Server.BasePaths = ":1", []string{"/a", "/b"}
 	want.Server.TrustedProxies, want.Server.CORSOrigins = []string{"10.0.0.0/8"}, []string{}
 	want.Server.MaxConcurrent, want.Server.HeaderTimeout, want.Server.WriteTimeout = 7, 5*time.Second, 6*time.Second
@@ -125,6 +126,7 @@ func TestEverySetting(t *testing.T) {
 		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
 		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""}, {"db.kill_abandoned", "false", ""}, {"db.prepare", "false", ""},
 		{"wordpress.config", "/wp-config.php", ""}, {"wordpress.site_id", "4", ""},
+		{"wordpress.home", "https://a.example", ""}, {"wordpress.site_url", "https://a.example/wp", ""},
 		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
 		{"server.max_concurrent", "7", ""}, {"server.memory_mib", "100", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
 		{"server.request_timeout", "3s", ""}, {"server.shutdown_timeout", "4s", ""}, {"server.drain_delay", "5s", ""}, {"server.cors_origins", "", "[]"},
@@ -326,6 +328,8 @@ func TestValidate(t *testing.T) {
 		{"count_max_age", func(c *config) { c.Lists.CountMaxAge = 2 * time.Hour }, "lists.count_max_age: write a duration up to 1h, such as 5s, or 0s for exact totals"},
 		{"statement_timeout", func(c *config) { c.DB.StatementTimeout = 0 }, "db.statement_timeout: write a duration of at least 100ms"},
 		{"site_id", func(c *config) { c.WordPress.SiteID = -1 }, "wordpress.site_id: write the number of the site"},
+		{"home", func(c *config) { c.WordPress.Home = "example.com" }, "wordpress.home: write an address such as https://example.com"},
+		{"site_url", func(c *config) { c.WordPress.SiteURL = "https:///wp" }, "wordpress.site_url: write an address such as https://example.com/wordpress"},
 		{"listen", func(c *config) { c.Server.Listen = "8080" }, "server.listen: write an address and a port"},
 		{"listen, port", func(c *config) { c.Server.Listen = ":99999" }, "server.listen: write an address and a port"},
 		{"listen, IPv6", func(c *config) { c.Server.Listen = "[::1]:80" }, ""},
@@ -436,7 +440,8 @@ func TestPrintConfig(t *testing.T) {
 // one is set; a network site's number is printed separately.
 func TestPrintConfigPrefix(t *testing.T) {
 	t.Parallel()
-	path := writeFile(t, "wp-config.php", "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', 's3cret');\ndefine('DB_HOST', 'db');\n$table_prefix = 'wpx_';\n")
+	path := writeFile(t, "wp-config.php", "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', 's3cret');\ndefine('DB_HOST', 'db');\n"+
+		"define('WP_SITEURL', 'https://a.example/wp');\n$table_prefix = 'wpx_';\n")
 	for _, test := range []struct {
 		args []string
 		want string
@@ -444,6 +449,7 @@ func TestPrintConfigPrefix(t *testing.T) {
 		{nil, "prefix: wpx_\n"},
 		{[]string{"--prefix", "abc_"}, "prefix: abc_\n"},
 		{[]string{"--set", "wordpress.site_id=7"}, "prefix: wpx_\n"},
+		{[]string{"--set", "wordpress.home=https://b.example"}, "home: https://b.example\n    site_id: 0\n    site_url: https://a.example/wp\n"},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			got := run(t, nil, "", append([]string{"serve", "--print-config", "--wp-config", path}, test.args...)...).want(t, exitOK)
@@ -454,6 +460,43 @@ func TestPrintConfigPrefix(t *testing.T) {
 		})
 	}
 	run(t, nil, "", "serve", "--print-config", "--wp-config", "/nowhere/wp-config.php").want(t, exitUsage, "no such file")
+}
+
+// TestTargetAddresses: the site's addresses are the constants in wp-config.php, unless the
+// configuration sets others.
+func TestTargetAddresses(t *testing.T) {
+	t.Parallel()
+	const database = "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', '');\ndefine('DB_HOST', 'db');\n"
+	const constants = database + "define('WP_HOME', 'https://a.example');\ndefine('WP_SITEURL', 'https://a.example/wp');\n"
+	set := []string{"--set", "wordpress.home=https://b.example", "--set", "wordpress.site_url=https://b.example/wp"}
+	for name, test := range map[string]struct {
+		wpConfig      string // content; "" if a DSN is configured
+		args          []string
+		home, siteURL string
+	}{
+		"constants":               {constants, nil, "https://a.example", "https://a.example/wp"},
+		"configured instead":      {constants, set, "https://b.example", "https://b.example/wp"},
+		"no constants":            {database, nil, "", ""},
+		"a computed constant":     {database + "define('WP_HOME', 'https://' . $host);\n", set[:2], "https://b.example", ""},
+		"constants of a network":  {constants + "define('MULTISITE', true);\n", nil, "", ""},
+		"a DSN and configuration": {"", set, "https://b.example", "https://b.example/wp"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := append([]string{"--set", "db.dsn=u:p@tcp(h)/d"}, test.args...)
+			if test.wpConfig != "" {
+				args = append([]string{"--wp-config", writeFile(t, "wp-config.php", test.wpConfig)}, test.args...)
+			}
+			c, err := configFrom(t, "", nil, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.target()
+			if err != nil || got.config.Home != test.home || got.config.SiteURL != test.siteURL {
+				t.Errorf("%q and %q, error %v; want %q and %q", got.config.Home, got.config.SiteURL, err, test.home, test.siteURL)
+			}
+		})
+	}
 }
 
 func TestTarget(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ func (c config) target() (target, error) {
 	t := target{source: keyDSN + " (" + envName(keyDSN) + ")"}
 	t.credentials = t.source
 	t.basePrefix = c.DB.Prefix
+	t.config.Home, t.config.SiteURL = c.WordPress.Home, c.WordPress.SiteURL
 	if c.WordPress.Config != "" {
 		site, err := c.readWPConfig()
 		if err != nil {
@@ -40,6 +42,7 @@ func (c config) target() (target, error) {
 			t.basePrefix = site.TablePrefix
 		}
 		t.config.DSN, t.address, t.database = site.FormatDSN(), site.Address, site.Name
+		t.config.Home, t.config.SiteURL = cmp.Or(t.config.Home, site.Home), cmp.Or(t.config.SiteURL, site.SiteURL)
 		t.source = keyWPConfig
 		t.credentials = "DB_USER and DB_PASSWORD in " + c.WordPress.Config
 	} else {

@@ -56,13 +56,13 @@ func (p *program) serve(flags *flag.FlagSet) action {
 	}
 }
 
-// printConfig prints the configuration, with the table prefix from wp-config.php.
+// printConfig prints the configuration, with what was read from wp-config.php.
 func (p *program) printConfig(c config) error {
 	t, err := c.target()
 	if err != nil {
 		return err
 	}
-	c.DB.Prefix = t.basePrefix
+	c.DB.Prefix, c.WordPress.Home, c.WordPress.SiteURL = t.basePrefix, t.config.Home, t.config.SiteURL
 	text, err := c.masked()
 	if err != nil {
 		return err

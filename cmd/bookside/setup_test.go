@@ -663,6 +663,23 @@ func TestSetupOfConstantAddress(t *testing.T) {
 	}
 }
 
+// TestSetupKeepsConstantAddresses: the service, which may not read wp-config.php, knows its constants
+// from the configuration.
+func TestSetupKeepsConstantAddresses(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	err := m.edit("var/www/html/wp-config.php", func(text string) string {
+		return text + "define('WP_HOME', 'http://constant.test');\ndefine('WP_SITEURL', 'http://constant.test/wp');\n"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.setup("", "--yes", "--url", "http://site.test").want(t, exitOK)
+	wantTexts(t, filesBelow(t, m.root)["etc/bookside/config.yaml"], "home: http://constant.test\n", "site_url: http://constant.test/wp\n")
+}
+
 // TestSetupWithUnreadableWebServer: a configuration that cannot be parsed stops setup only if it is
 // that of the web server to be changed.
 func TestSetupWithUnreadableWebServer(t *testing.T) {

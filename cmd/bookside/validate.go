@@ -76,6 +76,8 @@ func (c config) validateDatabase(v *validation) {
 	v.check(c.DB.ConnectWait >= 0, "db.connect_wait", "write a duration such as 30s, or 0s to not wait")
 	v.check(c.DB.StatementTimeout >= 100*time.Millisecond, "db.statement_timeout", "write a duration of at least 100ms, such as 10s")
 	v.check(c.WordPress.SiteID >= 0, "wordpress.site_id", "write the number of the site in its network, or 0")
+	v.check(c.WordPress.Home == "" || validSiteAddress(c.WordPress.Home), "wordpress.home", "write an address such as https://example.com")
+	v.check(c.WordPress.SiteURL == "" || validSiteAddress(c.WordPress.SiteURL), "wordpress.site_url", "write an address such as https://example.com/wordpress")
 }
 
 func (c config) validateServer(v *validation) {
@@ -155,6 +157,11 @@ func validOrigin(text string) bool {
 	}
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && text == u.Scheme+"://"+u.Host
+}
+
+func validSiteAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 // parseNetwork parses a network, or a single address as a network.

@@ -301,7 +301,7 @@ func (s *Setup) findAddress(ctx context.Context) (err error) {
 		if err = errors.Join(err, db.Close()); err != nil {
 			return err
 		}
-		address = addressOf(s.wordpress, options)
+		address = cmp.Or(wpdb.PlainText(options["home"]), wpdb.PlainText(options["siteurl"]))
 	}
 	s.home, err = url.Parse(strings.TrimRight(address, "/"))
 	if err != nil || !plainAddress(s.home) {
@@ -309,12 +309,6 @@ func (s *Setup) findAddress(ctx context.Context) (err error) {
 	}
 	s.say("\nThe address of the site: %s\n", s.home)
 	return nil
-}
-
-// addressOf returns the address of a site's pages. As in WordPress, a constant counts more than the
-// option that it stands for.
-func addressOf(constants wpconfig.Config, options map[string]string) string {
-	return cmp.Or(constants.Home, wpdb.PlainText(options["home"]), constants.SiteURL, wpdb.PlainText(options["siteurl"]))
 }
 
 // plainPath is a path that means itself in a configuration of every web server.
@@ -328,7 +322,7 @@ func plainAddress(u *url.URL) bool {
 }
 
 func (s *Setup) open(ctx context.Context) (*wpdb.DB, error) {
-	return wpdb.Open(ctx, wpdb.Config{DSN: s.dsn, Prefix: s.prefix})
+	return wpdb.Open(ctx, wpdb.Config{DSN: s.dsn, Prefix: s.prefix, Home: s.wordpress.Home, SiteURL: s.wordpress.SiteURL})
 }
 
 // step plans a step, asks, and does it. If it fails, everything is taken back.

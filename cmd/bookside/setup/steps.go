@@ -86,6 +86,12 @@ func (s *Setup) planConfiguration(ctx context.Context) (Step, error) {
 	if s.SiteID > 1 {
 		assignments = append(assignments, assignment{"wordpress", "site_id", s.SiteID})
 	}
+	if s.wordpress.Home != "" {
+		assignments = append(assignments, assignment{"wordpress", "home", s.wordpress.Home})
+	}
+	if s.wordpress.SiteURL != "" {
+		assignments = append(assignments, assignment{"wordpress", "site_url", s.wordpress.SiteURL})
+	}
 	if s.Listen != defaultListen {
 		assignments = append(assignments, assignment{"server", "listen", s.Listen})
 	}

@@ -10,8 +10,6 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"bookside/wpdb/wpconfig"
 )
 
 // tree returns files by their absolute paths.
@@ -189,33 +187,6 @@ func TestInvalidConfigurations(t *testing.T) {
 			}
 			if diff := cmp.Diff([]string{"/etc/httpd/conf/httpd.conf"}, read); diff != "" {
 				t.Errorf("sites (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestAddressOf: the site has the address that WordPress would give it.
-func TestAddressOf(t *testing.T) {
-	t.Parallel()
-	const home, siteURL = "https://home.example", "https://url.example"
-	for _, test := range []struct {
-		name      string
-		constants wpconfig.Config
-		options   map[string]string
-		want      string
-	}{
-		{"options", wpconfig.Config{}, map[string]string{"home": home, "siteurl": siteURL}, home},
-		{"no option for the pages", wpconfig.Config{}, map[string]string{"home": "", "siteurl": siteURL}, siteURL},
-		{"constant for the pages", wpconfig.Config{Home: "https://a.example"}, map[string]string{"home": home, "siteurl": siteURL}, "https://a.example"},
-		{"both constants", wpconfig.Config{Home: "https://a.example", SiteURL: "https://a.example/wp"}, map[string]string{"home": home, "siteurl": siteURL}, "https://a.example"},
-		{"constant for WordPress only", wpconfig.Config{SiteURL: "https://a.example/wp"}, map[string]string{"home": home, "siteurl": siteURL}, home},
-		{"constant for WordPress, and no option for the pages", wpconfig.Config{SiteURL: "https://a.example"}, map[string]string{"siteurl": siteURL}, "https://a.example"},
-		{"nothing", wpconfig.Config{}, nil, ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			if got := addressOf(test.constants, test.options); got != test.want {
-				t.Errorf("the address is %q, want %q", got, test.want)
 			}
 		})
 	}
