@@ -213,10 +213,13 @@ func TestFailedWritesReportTheirOutcome(t *testing.T) {
 // connection that was cut.
 func (s *server) waitForCommits() {
 	s.t.Helper()
-	for running := -1; running != 0; {
-		err := s.database.SQL.QueryRowContext(s.t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info = 'COMMIT'").Scan(&running)
+	for {
+		running, err := s.database.Threads(s.t.Context(), "db = DATABASE() AND info = 'COMMIT'")
 		if err != nil {
 			s.t.Fatal(err)
+		}
+		if len(running) == 0 {
+			return
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -126,13 +126,11 @@ func (s *server) waitForLock(t testing.TB) {
 	t.Helper()
 	for range 100 {
 		time.Sleep(200 * time.Millisecond) // queried more often, the table shows nothing new
-		var waiting int
-		const query = "SELECT COUNT(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id" +
-			" WHERE t.trx_state = 'LOCK WAIT' AND p.db = DATABASE()"
-		if err := s.database.SQL.QueryRowContext(t.Context(), query).Scan(&waiting); err != nil {
+		waiting, err := s.database.Threads(t.Context(), "db = DATABASE() AND id IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT')")
+		if err != nil {
 			t.Fatal(err)
 		}
-		if waiting > 0 {
+		if len(waiting) > 0 {
 			return
 		}
 	}

@@ -93,11 +93,13 @@ func lockAgents(t *testing.T, database *fixtures.Database) (unlock func()) {
 // waitForLocks waits until this many statements are waiting for the lock.
 func waitForLocks(t *testing.T, database *fixtures.Database, statements int) {
 	t.Helper()
-	for waiting := 0; waiting < statements; {
-		err := database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist"+
-			" WHERE db = DATABASE() AND state = 'Waiting for table metadata lock'").Scan(&waiting)
+	for {
+		waiting, err := database.Threads(t.Context(), "db = DATABASE() AND state = 'Waiting for table metadata lock'")
 		if err != nil {
 			t.Fatal(err)
+		}
+		if len(waiting) >= statements {
+			return
 		}
 		time.Sleep(time.Millisecond)
 	}

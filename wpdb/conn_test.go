@@ -32,13 +32,13 @@ func ownAccount(t *testing.T, database *fixtures.Database) (c wpdb.Config, threa
 		d.User, d.Passwd = user, "p"
 		arrange(t, database.SQL, "GRANT SELECT, INSERT, UPDATE, DELETE ON "+d.DBName+".* TO '"+user+"'@'%'")
 	})
-	return c, func(where string, args ...any) (count int) {
+	return c, func(where string, args ...any) int {
 		t.Helper()
-		query := "SELECT COUNT(*) FROM information_schema.processlist WHERE user = ? AND " + where
-		if err := database.SQL.QueryRowContext(t.Context(), query, append([]any{user}, args...)...).Scan(&count); err != nil {
+		found, err := database.Threads(t.Context(), "user = ? AND "+where, append([]any{user}, args...)...)
+		if err != nil {
 			t.Error(err)
 		}
-		return count
+		return len(found)
 	}
 }
 
@@ -172,10 +172,11 @@ func TestKillerSparesOtherServers(t *testing.T) {
 	config.MaxOpen, config.LockWait = 1, time.Second
 	db := wpdbtest.OpenConfig(t, config)
 	lockAgent(t, database)
-	var killer int64
-	if err := database.SQL.QueryRowContext(t.Context(), "SELECT MIN(id) FROM information_schema.processlist WHERE user = ?", accountOf(t, config)).Scan(&killer); err != nil {
+	ids, err := database.Threads(t.Context(), "user = ?", accountOf(t, config))
+	if err != nil {
 		t.Fatal(err)
 	}
+	killer := ids[0]
 	arrange(t, database.SQL, fmt.Sprintf("KILL %d", killer))
 	for threads("TRUE") != 1 {
 	}

@@ -44,7 +44,7 @@ func (c *Copy) hashes(ctx context.Context, t table) (map[int64]string, error) {
 		values[i] = "COALESCE(`" + name + "`, 0x00)"
 	}
 	key := "`" + t.key + "`"
-	hash := "MD5(CONCAT_WS(0x1F, " + strings.Join(values, ", ") + "))"
+	hash := "SHA2(CONCAT_WS(0x1F, " + strings.Join(values, ", ") + "), 256)" // MySQL 9 has no MD5 any more
 	var after any
 	for {
 		stmt := sq.Select(key, hash).From(c.db.Name(t.name)).OrderBy(key).Limit(c.page)

@@ -19,7 +19,7 @@ func TestStateReadsTablesInPages(t *testing.T) {
 	page := func(rows ...[]driver.Value) *sqlmock.Rows {
 		return sqlmock.NewRows([]string{"id", "hash"}).AddRows(rows...)
 	}
-	const query = "SELECT `id`, MD5\\(CONCAT_WS\\(0x1F, COALESCE\\(`id`, 0x00\\), COALESCE\\(`status`, 0x00\\)\\)\\) FROM `wp_latepoint_bookings` "
+	const query = "SELECT `id`, SHA2\\(CONCAT_WS\\(0x1F, COALESCE\\(`id`, 0x00\\), COALESCE\\(`status`, 0x00\\)\\), 256\\) FROM `wp_latepoint_bookings` "
 	mock.ExpectQuery(query + "ORDER BY `id` LIMIT 2").WillReturnRows(page([]driver.Value{1, "a"}, []driver.Value{5, "b"}))
 	mock.ExpectQuery(query + "WHERE `id` > \\? ORDER BY `id` LIMIT 2").WithArgs(5).WillReturnRows(page([]driver.Value{6, "c"}, []driver.Value{9, "d"}))
 	mock.ExpectQuery(query + "WHERE `id` > \\? ORDER BY `id` LIMIT 2").WithArgs(9).WillReturnRows(page())

@@ -157,13 +157,11 @@ func (b *bookingSite) waitFor(like string) {
 // runs reports whether statements like this one run, or wait, in the site's database.
 func (b *bookingSite) runs(like string) bool {
 	b.t.Helper()
-	var running int
-	err := b.db.SQL.QueryRowContext(b.t.Context(),
-		"SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE ?", like).Scan(&running)
+	running, err := b.db.Threads(b.t.Context(), "db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE ?", like)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return running > 0
+	return len(running) > 0
 }
 
 // takeLock takes the lock of agent 2 as adapter/locks.go says, and returns a transaction.

@@ -85,12 +85,12 @@ func mostConnections(t *testing.T, db *fixtures.Database, user string, done <-ch
 			return most
 		default:
 		}
-		var open int
-		if err := db.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE user = ?", user).Scan(&open); err != nil {
+		open, err := db.Threads(t.Context(), "user = ?", user)
+		if err != nil {
 			t.Error(err)
 			return most
 		}
-		most = max(most, open)
+		most = max(most, len(open))
 	}
 }
 

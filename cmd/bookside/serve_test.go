@@ -199,9 +199,8 @@ func TestStoppedBeforeServing(t *testing.T) {
 	}
 	s, _ := launch(t, settingsFor(db))
 	s.eventually("the program at the lock", func() bool {
-		var waiting int
-		err := db.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND state LIKE 'Waiting for table%'").Scan(&waiting)
-		return err == nil && waiting > 0
+		waiting, err := db.Threads(t.Context(), "db = DATABASE() AND state LIKE 'Waiting for table%'")
+		return err == nil && len(waiting) > 0
 	})
 	if err := s.stop(); err != nil {
 		t.Errorf("ended with %v", err)
@@ -439,14 +438,11 @@ func TestDrain(t *testing.T) {
 
 func waitsForLock(t *testing.T, db *fixtures.Database) bool {
 	t.Helper()
-	parts, _ := parseDSN(db.DSN)
-	var waiting int
-	err := db.SQL.QueryRowContext(t.Context(),
-		"SELECT COUNT(*) FROM information_schema.processlist WHERE db = ? AND state LIKE 'Waiting for table metadata lock'", parts.database).Scan(&waiting)
+	waiting, err := db.Threads(t.Context(), "db = DATABASE() AND state LIKE 'Waiting for table metadata lock'")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return waiting > 0
+	return len(waiting) > 0
 }
 
 // TestDrainCancelsRequests: a request that does not end is canceled.
