@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -358,4 +359,35 @@ func TestCouponCodeWithAccents(t *testing.T) {
 	s.get("/coupons/" + code).want(http.StatusOK)
 	accented := strings.NewReplacer("A", "Á", "E", "É", "O", "Ó", "U", "Ú").Replace(code)
 	s.get("/coupons/" + url.PathEscape(accented)).want(http.StatusNotFound)
+}
+
+// TestCodesThatLookEncoded: the code A%40B is not the encoded form of A@B, neither to reads that
+// share an execution nor to writes with one Idempotency-Key.
+func TestCodesThatLookEncoded(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	codes := map[string]string{"/coupons/A%40B": "A@B", "/coupons/A%2540B": "A%40B"}
+	for _, code := range codes { // which the API would not store like that
+		s.write(http.MethodPost, "/coupons", `{"code":"NEW","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
+		arrange(t, s.database, "UPDATE wp_latepoint_coupons SET code = '"+code+"' WHERE code = 'NEW'")
+	}
+	var readers sync.WaitGroup
+	for path, code := range codes {
+		for range 8 {
+			readers.Go(func() {
+				for range 25 {
+					if got := s.get(path).want(http.StatusOK).at("data", "code"); got != code {
+						t.Errorf("%s: %v", path, got)
+						return
+					}
+				}
+			})
+		}
+	}
+	readers.Wait()
+	for path := range codes {
+		tag := s.get(path).header.Get("ETag")
+		s.write(http.MethodDelete, path, "", "If-Match", tag, "Idempotency-Key", "once").want(http.StatusOK)
+		s.get(path).want(http.StatusNotFound)
+	}
 }

@@ -145,7 +145,7 @@ func validIdempotencyKey(sent []string) bool {
 // scope identifies all attempts of a request: by the API key, the endpoint under any
 // base path, and the client's key for the request.
 func (r *request) scope(name string) string {
-	return hashOf(fmt.Appendf(nil, "%d %s %s %q %s", r.principal.ID, r.route.method, r.route.path, r.path.values, name))
+	return hashOf(fmt.Appendf(nil, "%d %s %s %s %s", r.principal.ID, r.route.method, r.route.path, r.path, name))
 }
 
 func hashOf(text []byte) string {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/url"
 	"slices"
@@ -89,7 +90,19 @@ func (r *request) param(name string) string { return r.path.decoded(name) }
 // pathValues are the parameters of a request's path.
 type pathValues struct {
 	names, values []string
-	escaped       bool // echo leaves the values encoded if the path contains an encoded slash
+	escaped       bool // echo leaves the values encoded if the path has an escape of its own, such as that of a slash
+}
+
+// String tells the values from all others, also where one is the encoded form of another.
+func (p pathValues) String() string {
+	if len(p.values) == 0 {
+		return "[]"
+	}
+	text := fmt.Sprintf("%q", p.values)
+	if p.escaped {
+		text += " escaped"
+	}
+	return text
 }
 
 // pathValuesOf copies the parameters of a path, because echo reuses their memory.

@@ -57,7 +57,7 @@ func (r *request) key() readKey {
 	return readKey{
 		owner:       owner,
 		route:       r.route,
-		path:        strings.Join(r.path.values, "\x00"),
+		path:        r.path.String(),
 		query:       withoutParameter(r.rawQuery, r.api.options.QueryParameter),
 		permissions: strings.Join(r.principal.Permissions, " "),
 		limits:      r.principal.Limits.String(),
