@@ -61,9 +61,10 @@ func customField(name string) string { return "custom_fields." + name }
 const notAField = "Not a name for a custom field"
 
 // checkNames rejects names of custom fields that are reserved for the platform or for
-// fields without a column. The database compares them, because the plugin finds meta by
-// its collation, which ignores more than case. A SELECT of the table's own column that
-// returns no rows brings the collation in.
+// fields without a column, and those under which others keep data of customers: once written
+// here, a name is that of a custom field of all customers, which the API shows. The database
+// compares them, because the plugin finds meta by its collation, which ignores more than case.
+// A SELECT of the table's own column that returns no rows brings the collation in.
 func (s *Site) checkNames(ctx context.Context, names []string, p *domain.Validation) error {
 	if len(names) == 0 {
 		return nil
@@ -72,13 +73,38 @@ func (s *Site) checkNames(ctx context.Context, names []string, p *domain.Validat
 	for i, name := range names {
 		named = named.SuffixExpr(sq.Expr("UNION ALL SELECT ?, ?", name, i))
 	}
-	reserved := slices.Concat(profileKeys, platformKeys)
-	stmt := sq.Select("sent").FromSelect(named, "named").Where(sq.Or{sq.Eq{"name": reserved}, sq.Like{"name": `password\_%`}})
-	found, err := wpdb.All(ctx, s.db, "check names of custom fields", stmt, wpdb.Value[int])
-	for _, i := range found {
-		p.Reject(customField(names[i]), notAField)
+	reserved := sq.Or{sq.Eq{"name": slices.Concat(profileKeys, platformKeys)}, sq.Like{"name": `password\_%`}}
+	stmt := sq.Select("sent").Column(reserved).FromSelect(named, "named").Where(sq.Or{reserved, s.usedByOthers("name")})
+	type refused struct {
+		sent     int
+		reserved bool
+	}
+	found, err := wpdb.All(ctx, s.db, "check names of custom fields", stmt, func(row wpdb.Scanner) (r refused, err error) {
+		return r, row.Scan(&r.sent, &r.reserved)
+	})
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	defined, err := s.definedFields(ctx, settingCustomerFields)
+	for _, r := range found {
+		if _, ok := defined[names[r.sent]]; r.reserved || !ok {
+			p.Reject(customField(names[r.sent]), notAField)
+		}
 	}
 	return err
+}
+
+// usedByOthers is the condition that a name occurs in the meta of customers, but was never written
+// through the API, nor is it one of the plugin's own form. Uses the index on meta_key.
+func (s *Site) usedByOthers(name string) sq.Sqlizer {
+	condition := sq.And{
+		sq.NotLike{name: `cf\_%`},
+		sq.Expr("EXISTS (?)", sq.Select("1").From(s.db.As(wpdb.CustomerMeta, "m")).Where("m.meta_key = "+name)),
+	}
+	if s.schema.Has(wpdb.CustomerFields) {
+		condition = append(condition, sq.Expr("NOT EXISTS (?)", sq.Select("1").From(s.db.As(wpdb.CustomerFields, "f")).Where("f.meta_key = "+name)))
+	}
+	return condition
 }
 
 // storeCustomFieldNames stores the names of custom fields, which distinguish them from

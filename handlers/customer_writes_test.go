@@ -565,3 +565,32 @@ func TestCustomFieldsWithoutTable(t *testing.T) {
 	wantNoWrites(t, "without the table", before)
 	s.write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test"}`).want(http.StatusCreated)
 }
+
+// TestMetaOfAddOnsIsNoCustomField: a name under which others keep data of customers cannot be made
+// a custom field, which would show and overwrite what they keep. One that the settings define can.
+func TestMetaOfAddOnsIsNoCustomField(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.Small(now))
+	arrange(t, s.database, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'stripe_customer_id', 'cus_5'), (5, 'allergies', 'nuts')",
+		`INSERT INTO wp_latepoint_settings (name, value) VALUES ('custom_fields_for_customer', '{"allergies":{"id":"allergies"}}')`)
+	for _, request := range []struct {
+		method, path string
+		status       int
+		body         string
+	}{
+		{http.MethodPut, "/customers/6", http.StatusBadRequest, `{"custom_fields":{"stripe_customer_id":"x"}}`},
+		{http.MethodPut, "/customers/5", http.StatusBadRequest, `{"custom_fields":{"Stripe_Customer_ID":""}}`},
+		{http.MethodPost, "/customers", http.StatusUnprocessableEntity, `{"first_name":"Ann","last_name":"Lee","email":"ann.lee@example.com","custom_fields":{"stripe_customer_id":"x"}}`},
+	} {
+		a := s.write(request.method, request.path, request.body).want(request.status)
+		if text := string(a.body); !strings.Contains(strings.ToLower(text), "custom_fields.stripe_customer_id") {
+			t.Errorf("%s %s: %s", request.method, request.path, text)
+		}
+	}
+	s.write(http.MethodPut, "/customers/6", `{"custom_fields":{"allergies":"none","colour":"red"}}`).want(http.StatusOK)
+	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"colour":"blue"}}`).want(http.StatusOK) // written by the API before
+	want := map[string]any{"allergies": "nuts", "colour": "blue"}
+	if diff := cmp.Diff(want, s.get("/customers/5").want(http.StatusOK).at("data", "custom_fields")); diff != "" {
+		t.Errorf("custom fields (-want +got):\n%s", diff)
+	}
+}
