@@ -59,7 +59,7 @@ func (tx *Tx) validateNewCustomer(ctx context.Context, w writeSettings, v Custom
 	p.Require("first_name", strings.TrimSpace(domain.ValueOr(v.FirstName, "")) != "")
 	p.Require("last_name", strings.TrimSpace(domain.ValueOr(v.LastName, "")) != "")
 	c := tx.sanitizeCustomer(v.CustomerFields, "", &p)
-	if err := tx.checkValues(ctx, v, &p); err != nil {
+	if err := tx.checkValues(ctx, v, nil, &p); err != nil {
 		return c, err
 	}
 	if p.Err() == nil {

@@ -23,8 +23,9 @@ func (v CustomerPatch) newCustomFields(stored Customer) []string {
 	})
 }
 
-// checkValues rejects texts that their columns cannot hold, and invalid custom fields.
-func (s *Site) checkValues(ctx context.Context, v CustomerPatch, p *domain.Validation) error {
+// checkValues rejects texts that their columns cannot hold, and invalid custom fields. stored are
+// the custom fields that the customer has.
+func (s *Site) checkValues(ctx context.Context, v CustomerPatch, stored map[string]string, p *domain.Validation) error {
 	for field, sent := range map[string]*string{"notes": v.Notes, "admin_notes": v.AdminNotes} {
 		if sent != nil {
 			s.checkText(p, field, wpdb.Customers, field, *sent)
@@ -36,6 +37,9 @@ func (s *Site) checkValues(ctx context.Context, v CustomerPatch, p *domain.Valid
 	if len(v.CustomFields) > maxCustomFields {
 		p.Reject("custom_fields", fmt.Sprintf("At most %d at a time", maxCustomFields))
 		return nil
+	}
+	if before, after := v.sizes(stored); after > before && after > maxFieldsSize {
+		p.Reject("custom_fields", fmt.Sprintf("All of a customer may have at most %d bytes together", maxFieldsSize))
 	}
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(v.CustomFields)) {
@@ -55,6 +59,26 @@ func (s *Site) checkValues(ctx context.Context, v CustomerPatch, p *domain.Valid
 // maxCustomFields is how many custom fields a request may name: each costs a part of a
 // statement, or a statement.
 const maxCustomFields = 200
+
+// maxFieldsSize is how many bytes the names and values of all custom fields of a customer may have:
+// lists, changes and webhooks send them whole.
+const maxFieldsSize = 256 << 10
+
+// sizes returns how large all custom fields are before and after the patch.
+func (v CustomerPatch) sizes(stored map[string]string) (before, after int) {
+	for name, value := range stored {
+		before += len(name) + len(value)
+		if _, sent := v.CustomFields[name]; !sent {
+			after += len(name) + len(value)
+		}
+	}
+	for name, value := range v.CustomFields {
+		if value != "" {
+			after += len(name) + len(value)
+		}
+	}
+	return before, after
+}
 
 func customField(name string) string { return "custom_fields." + name }
 

@@ -31,7 +31,7 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Cu
 	p := v.Validation.Clone()
 	old := before.bookingCustomer()
 	after, columns := tx.patchCustomer(old, v.CustomerFields, "", &p)
-	if err := tx.checkValues(ctx, v, &p); err != nil {
+	if err := tx.checkValues(ctx, v, before.CustomFields, &p); err != nil {
 		return Customer{}, err
 	}
 	if _, err := tx.checkCustomerChange(ctx, old, after, "email", &p); err != nil {

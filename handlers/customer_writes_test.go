@@ -571,7 +571,7 @@ func TestCustomFieldsWithoutTable(t *testing.T) {
 func TestMetaOfAddOnsIsNoCustomField(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now))
-	arrange(t, s.database, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'stripe_customer_id', 'cus_5'), (5, 'allergies', 'nuts')",
+	arrange(t, s.database, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'stripe_customer_id', 'cus_5'), (5, 'allergies', 'nuts')", "DELETE FROM wp_latepoint_settings WHERE name = 'custom_fields_for_customer'",
 		`INSERT INTO wp_latepoint_settings (name, value) VALUES ('custom_fields_for_customer', '{"allergies":{"id":"allergies"}}')`)
 	for _, request := range []struct {
 		method, path string
@@ -593,4 +593,27 @@ func TestMetaOfAddOnsIsNoCustomField(t *testing.T) {
 	if diff := cmp.Diff(want, s.get("/customers/5").want(http.StatusOK).at("data", "custom_fields")); diff != "" {
 		t.Errorf("custom fields (-want +got):\n%s", diff)
 	}
+}
+
+// TestCustomFieldsAreBounded: the custom fields of a customer are limited together, because lists,
+// changes and webhooks send them whole. What is larger already can be made smaller.
+func TestCustomFieldsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.Small(now))
+	fields := func(prefix string, size int) string {
+		var sent []string
+		for i := range 3 {
+			sent = append(sent, fmt.Sprintf(`"cf_%s%d":"%s"`, prefix, i, strings.Repeat("x", size)))
+		}
+		return `{"custom_fields":{` + strings.Join(sent, ",") + `}}`
+	}
+	s.write(http.MethodPut, "/customers/5", fields("a", 60_000)).want(http.StatusOK)
+	a := s.write(http.MethodPut, "/customers/5", fields("b", 60_000)).want(http.StatusBadRequest)
+	if text := string(a.body); !strings.Contains(text, "at most 262144 bytes together") {
+		t.Error(text)
+	}
+	s.write(http.MethodPut, "/customers/5", fields("a", 59_000)).want(http.StatusOK)
+	arrange(t, s.database, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'cf_php0', REPEAT('y', 65000)), (5, 'cf_php1', REPEAT('y', 65000)), (5, 'cf_php2', REPEAT('y', 65000))")
+	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"cf_a0":""}}`).want(http.StatusOK)
+	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"cf_a0":"x"}}`).want(http.StatusBadRequest)
 }
