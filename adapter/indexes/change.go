@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"bookside/adapter/domain"
@@ -53,16 +54,28 @@ const (
 // ErrCluster is the error of a change on a cluster without Changer.Cluster.
 var ErrCluster = errors.New("a change of a table stops all writes on all nodes of a cluster until it is done")
 
+// ErrNameTaken is the error of an index in whose place there is one that does not serve.
+var ErrNameTaken = errors.New("another index has this name, or the database was told to ignore it: drop it, rename it or make it visible again")
+
 // Add makes indexes. It stops at an error that the others would share; one that
 // concerns a single index is reported, and part of the error.
 func (c Changer) Add(ctx context.Context, list []wpdb.Index) error {
 	return c.each(ctx, list, func(i wpdb.Index) error {
 		err := c.Unhurried.AddIndex(ctx, i)
 		if errors.Is(err, wpdb.ErrDuplicate) {
-			return nil // somebody was faster
+			return c.madeByOthers(ctx, i)
 		}
 		return err
 	})
+}
+
+// madeByOthers returns nil if somebody was faster, and otherwise ErrNameTaken.
+func (c Changer) madeByOthers(ctx context.Context, wanted wpdb.Index) error {
+	existing, err := c.DB.Indexes(ctx)
+	if err != nil || slices.ContainsFunc(existing, func(i wpdb.Index) bool { return i.Serves(wanted) }) {
+		return err
+	}
+	return ErrNameTaken
 }
 
 // Drop drops indexes, with errors as those of Add.
@@ -102,7 +115,7 @@ func (c Changer) each(ctx context.Context, list []wpdb.Index, change func(wpdb.I
 
 // concernsOne reports whether other indexes may succeed after the error of one.
 func concernsOne(err error) bool {
-	for _, kind := range []error{wpdb.ErrConflict, wpdb.ErrCopies, wpdb.ErrKeyTooLong, wpdb.ErrTooManyEdits, wpdb.ErrSchema} {
+	for _, kind := range []error{wpdb.ErrConflict, wpdb.ErrCopies, wpdb.ErrKeyTooLong, wpdb.ErrTooManyEdits, wpdb.ErrSchema, ErrNameTaken} {
 		if errors.Is(err, kind) {
 			return true
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,6 +160,33 @@ func TestAddMadeByAnother(t *testing.T) {
 	}
 	if got := ownNames(t, c.DB); len(got) != 1 {
 		t.Errorf("made %v", got)
+	}
+}
+
+// TestAddWhereTheNameIsTaken: an index that others made under our name, or that the server
+// ignores, is not taken for ours, and keeps no other index from being made.
+func TestAddWhereTheNameIsTaken(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	for name, columns := range map[string]string{"other columns": "(fulfillment_status)", "ignored": "(status)"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := fixtures.New(t, fixtures.Small(now))
+			if name == "ignored" {
+				columns += map[string]string{"mariadb": " IGNORED", "mysql": " INVISIBLE"}[database.Engine]
+			}
+			if _, err := database.SQL.ExecContext(t.Context(), "CREATE INDEX BOOKSIDE_status ON wp_latepoint_orders "+columns); err != nil {
+				fixtures.LacksServer(t, "this server, such as MariaDB 10.5, ignores no indexes: "+err.Error())
+			}
+			c, phases := newChanger(t, database)
+			err := c.Add(t.Context(), []wpdb.Index{wpdb.OwnIndex(wpdb.Orders, "status"), wpdb.OwnIndex(wpdb.Orders, "total")})
+			if !errors.Is(err, ErrNameTaken) || !strings.HasPrefix(err.Error(), "bookside_status on wp_latepoint_orders: ") {
+				t.Errorf("error %v", err)
+			}
+			if diff := cmp.Diff([]Phase{Started, Failed, Started, Done}, steps(*phases)); diff != "" {
+				t.Errorf("reported (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

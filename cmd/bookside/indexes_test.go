@@ -343,6 +343,24 @@ func TestIndexesResumed(t *testing.T) {
 	}
 }
 
+// TestIndexesWhereTheNameIsTaken: another index of the same name makes the command fail,
+// and say what to do; the others are made.
+func TestIndexesWhereTheNameIsTaken(t *testing.T) {
+	t.Parallel()
+	db := largeSite(t)
+	env := adminSettings(db)
+	execute(t, db.SQL, "CREATE INDEX bookside_status ON wp_latepoint_orders (fulfillment_status)")
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exitFailure,
+		"bookside_status on wp_latepoint_orders: another index has this name, or the database was told to ignore it: drop it, rename it or make it visible again")
+	for name, r := range listIndexes(t, env) {
+		if present := r.State == indexes.Present; present == (name == "wp_latepoint_orders(status)") {
+			t.Errorf("%s is %s", name, r.State)
+		}
+	}
+	execute(t, db.SQL, "DROP INDEX bookside_status ON wp_latepoint_orders")
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
+}
+
 // TestIndexesLetOthersWrite: payments are entered while the indexes of their table are
 // being made, and each of them is found by the index.
 func TestIndexesLetOthersWrite(t *testing.T) {
