@@ -102,10 +102,10 @@ func TestDatabaseFaults(t *testing.T) {
 	}
 	for _, text := range regexp.MustCompile(`(?m)^\tErr\w+ += errors\.New\("(.+)"\)`).FindAllSubmatch(source, -1) {
 		// Schema changes and answers that are too large have tests of their own. No
-		// request adds an index.
+		// request adds or drops an index.
 		known := slices.Contains([]string{
 			wpdb.ErrSchema.Error(), wpdb.ErrTooManyRows.Error(), wpdb.ErrTooMuch.Error(),
-			wpdb.ErrCopies.Error(), wpdb.ErrKeyTooLong.Error(), wpdb.ErrTooManyEdits.Error(),
+			wpdb.ErrCopies.Error(), wpdb.ErrKeyTooLong.Error(), wpdb.ErrTooManyEdits.Error(), wpdb.ErrNoIndex.Error(),
 		}, string(text[1]))
 		for _, c := range cases {
 			known = known || c.kind != nil && c.kind.Error() == string(text[1])

@@ -32,6 +32,7 @@ var (
 	ErrCopies       = errors.New("only possible by copying the table")     // a change of a table that was to happen in place
 	ErrKeyTooLong   = errors.New("columns are too long for an index")      //
 	ErrTooManyEdits = errors.New("too many rows changed meanwhile")        // to add an index while others write
+	ErrNoIndex      = errors.New("no such index")                          // to drop, of a table that is there
 	// ErrOutcomeUnknown accompanies the error of a transaction whose COMMIT was
 	// sent and may have succeeded. Without it, a failed transaction wrote
 	// nothing.
@@ -47,7 +48,7 @@ var numbers = map[uint16]error{
 	1044: ErrAccessDenied, 1045: ErrAccessDenied, 1142: ErrAccessDenied, 1143: ErrAccessDenied, 1698: ErrAccessDenied,
 	1049: ErrNoDatabase,
 	1054: ErrSchema, 1146: ErrSchema, 1364: ErrSchema, 1416: ErrSchema, 3140: ErrSchema, 4078: ErrSchema, 6136: ErrSchema,
-	1072: ErrSchema, 1091: ErrSchema, // columns to index, and indexes
+	1072: ErrSchema, 1091: ErrNoIndex, // columns to index, and indexes
 	1062: ErrDuplicate, 1586: ErrDuplicate, 1061: ErrDuplicate, // rows, and indexes
 	lockWaitTimeout: ErrConflict, 1213: ErrConflict, 1020: ErrConflict, 1412: ErrConflict,
 	3101:     ErrConflict,                                                // Group Replication: another member was first

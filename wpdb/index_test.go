@@ -49,7 +49,7 @@ func TestAddIndex(t *testing.T) {
 	if found := find(); found != nil {
 		t.Errorf("after it was dropped: %+v", found)
 	}
-	wantKind(t, db.DropIndex(t.Context(), index), wpdb.ErrSchema)
+	wantKind(t, db.DropIndex(t.Context(), index), wpdb.ErrNoIndex)
 }
 
 // TestAddIndexFails: nothing is left of an index that cannot be made in place, and the

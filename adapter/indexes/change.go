@@ -81,7 +81,11 @@ func (c Changer) madeByOthers(ctx context.Context, wanted wpdb.Index) error {
 // Drop drops indexes, with errors as those of Add.
 func (c Changer) Drop(ctx context.Context, list []wpdb.Index) error {
 	return c.each(ctx, list, func(i wpdb.Index) error {
-		return c.Unhurried.DropIndex(ctx, i)
+		err := c.Unhurried.DropIndex(ctx, i)
+		if errors.Is(err, wpdb.ErrNoIndex) {
+			return nil // somebody was faster
+		}
+		return err
 	})
 }
 

@@ -190,6 +190,35 @@ func TestAddWhereTheNameIsTaken(t *testing.T) {
 	}
 }
 
+// TestDropDroppedByAnother: what another administrator has dropped meanwhile is dropped,
+// unlike what is not there because its table is missing.
+func TestDropDroppedByAnother(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	c, phases := newChanger(t, database)
+	list := []wpdb.Index{wpdb.OwnIndex(wpdb.Orders, "created_at"), wpdb.OwnIndex(wpdb.Orders, "total")}
+	if err := c.Add(t.Context(), list[1:]); err != nil {
+		t.Fatal(err)
+	}
+	*phases = nil
+	if err := c.Drop(t.Context(), list); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]Phase{Started, Done, Started, Done}, steps(*phases)); diff != "" {
+		t.Errorf("reported (-want +got):\n%s", diff)
+	}
+	if got := ownNames(t, c.DB); len(got) > 0 {
+		t.Errorf("left %v", got)
+	}
+	if _, err := database.SQL.ExecContext(t.Context(), "DROP TABLE wp_latepoint_orders"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Drop(t.Context(), list[:1]); err == nil {
+		t.Error("of a missing table: no error")
+	}
+}
+
 func TestRowsPerValue(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
