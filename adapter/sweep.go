@@ -2,6 +2,8 @@ package adapter
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -55,7 +57,8 @@ func (s *Sweeper) Run(ctx context.Context) {
 	}
 }
 
-// Sweep deletes all expired rows and returns their number.
+// Sweep deletes all expired rows and returns their number. A table that fails keeps no
+// other one from being swept; the error has those of all.
 func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 	old := []webhooks.OldRows{
 		{Table: wpdb.Idempotency, Which: idempotency.Expired(s.db, s.now())},
@@ -65,14 +68,18 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 	old = append(old, webhooks.Old(s.db, s.now())...)
 	old = append(old, webhooks.OldRows{Table: wpdb.Holds, Which: expiredHolds(s.db, s.now())},
 		webhooks.OldRows{Table: wpdb.Figures, Which: figures.Old(s.db, s.now())}, webhooks.OldRows{Table: wpdb.Figures, Which: figures.Excess(s.db)})
+	var failed []error
 	for _, old := range old {
 		n, err := s.deleteRows(ctx, old.Table, old.Which)
 		deleted += n
 		if err != nil {
-			return deleted, err
+			failed = append(failed, fmt.Errorf("%s: %w", s.db.FullName(old.Table), err))
+			if ctx.Err() != nil {
+				break
+			}
 		}
 	}
-	return deleted, nil
+	return deleted, errors.Join(failed...)
 }
 
 // deleteRows deletes the rows that a SELECT of ids finds, by id, so that two concurrent
