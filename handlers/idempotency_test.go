@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"bookside/adapter"
 	"bookside/fixtures"
 	"bookside/handlers"
@@ -172,6 +174,29 @@ func TestIdempotencyInProgress(t *testing.T) {
 	}
 	created := (<-first).want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").wantReplayOf(t, created)
+}
+
+// TestLockWaitOfAClaim: a request that cannot claim its key because the table is locked is
+// answered as one without a key would be: nothing was written, try again.
+func TestLockWaitOfAClaim(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	s := tappedServer(t, database, func(shown statement) error {
+		if strings.HasPrefix(shown.text, "INSERT INTO `wp_bookside_idempotency`") {
+			return &mysql.MySQLError{Number: 1205}
+		}
+		return nil
+	})
+	s.get("/status").want(http.StatusOK)
+	before := database.Snapshot(t)
+	for path, body := range map[string]string{"/bookings": friday(), "/bookings/bulk": "[" + friday() + "]"} {
+		a := s.write(http.MethodPost, path, body, "Idempotency-Key", "a").want(http.StatusServiceUnavailable)
+		if a.at("data", "written") != false || a.header.Get("Retry-After") != "5" || a.at("code") != "platform_not_available" {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+	wantNoWrites(t, "without a claim", before)
 }
 
 // TestConcurrentRepetitionsRunOnce: of many concurrent repetitions one runs,

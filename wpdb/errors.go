@@ -77,6 +77,13 @@ const notReady = 1047
 // lockWaitTimeout is the error number of a lock timeout.
 const lockWaitTimeout = 1205
 
+// IsLockWait tells an ErrConflict of a statement that waited too long for a lock, and was
+// undone, from the others.
+func IsLockWait(err error) bool {
+	var failed *Error
+	return errors.As(err, &failed) && failed.Number == lockWaitTimeout
+}
+
 // Error is a failed statement: the operation, what the error means, and the
 // server's error number, 0 if there is none.
 type Error struct {

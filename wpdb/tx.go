@@ -25,8 +25,7 @@ const (
 // attemptsExhausted reports whether a transaction with an ErrConflict is not retried.
 // waits is the number of its attempts that timed out waiting for a lock.
 func attemptsExhausted(err error, attempt int, waits *int) bool {
-	var failed *Error
-	if errors.As(err, &failed) && failed.Number == lockWaitTimeout {
+	if IsLockWait(err) {
 		*waits++
 	}
 	return attempt == attempts || *waits == lockWaits

@@ -165,16 +165,23 @@ func (s Store) takeOver(ctx context.Context, request *Request, first storedRespo
 		Set("owner", request.owner).Set("claimed_until", s.claimEnd(request.key)).Set("body_hash", request.key.Body).
 		Where(sq.Eq{"id": first.id, "owner": first.owner})
 	result, err := wpdb.Exec(ctx, s.DB, "take over a request", stmt)
-	if err == nil && result.Rows == 0 {
+	switch {
+	case err == nil && result.Rows == 0:
 		return nil, domain.RequestInProgress(nil)
+	case first.owner != "" && wpdb.IsLockWait(err):
+		return nil, domain.RequestInProgress(err) // its transaction may hold the row, and may yet be committed
 	}
 	return claimResult(request, err)
 }
 
 // claimResult returns a request whose claim was written, or the error of one that another
 // server claimed at the same time: on a cluster both statements succeed until one of
-// them is refused. After any other error the claim may have been written.
+// them is refused. A lock wait tells of no other claim, because claims that are written do
+// not hold their rows. After any other error the claim may have been written.
 func claimResult(request *Request, err error) (*Request, error) {
+	if wpdb.IsLockWait(err) {
+		return nil, err // nothing was written that would have to be released
+	}
 	if errors.Is(err, wpdb.ErrDuplicate) || errors.Is(err, wpdb.ErrConflict) {
 		return nil, domain.RequestInProgress(err)
 	}

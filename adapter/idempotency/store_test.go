@@ -241,6 +241,67 @@ func TestExpiredResponsesAreDeletedAgain(t *testing.T) {
 	}
 }
 
+// TestLockWaitIsNoRival: a claim that waited too long for a lock tells nothing of another
+// attempt and wrote nothing, unless the row belongs to an attempt that may still run. On a
+// cluster, a claim that is refused has a rival.
+func TestLockWaitIsNoRival(t *testing.T) {
+	t.Parallel()
+	pending := func(owner string, claimedUntil any) *sqlmock.Rows {
+		return sqlmock.NewRows([]string{"id", "item", "body_hash", "status", "answer", "owner", "claimed_until", "created_at"}).
+			AddRow(1, 0, keyOf(1).Body, 0, "", owner, claimedUntil, "2026-11-21 00:40:00")
+	}
+	none := func() *sqlmock.Rows { return sqlmock.NewRows([]string{"id"}) }
+	for name, c := range map[string]struct {
+		stored *sqlmock.Rows
+		claim  string
+		number uint16
+		rival  bool
+	}{
+		"first attempt, lock wait":             {none(), "INSERT", 1205, false},
+		"first attempt, refused by a cluster":  {none(), "INSERT", 1213, true},
+		"first attempt, refused by a group":    {none(), "INSERT", 3101, true},
+		"first attempt, duplicate":             {none(), "INSERT", 1062, true},
+		"released claim, lock wait":            {pending("", nil), "UPDATE", 1205, false},
+		"released claim, refused by a cluster": {pending("", nil), "UPDATE", 1213, true},
+		"expired claim, lock wait":             {pending("x", "2026-11-21 00:42:00"), "UPDATE", 1205, true},
+		"expired claim, refused by a cluster":  {pending("x", "2026-11-21 00:42:00"), "UPDATE", 1213, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, mock := wpdbtest.Mock(t)
+			mock.ExpectQuery("SELECT .*idempotency").WillReturnRows(c.stored)
+			mock.ExpectExec(c.claim + " .*idempotency").WillReturnError(&mysql.MySQLError{Number: c.number})
+			s := Store{DB: db, Now: time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC), Random: rand.Reader}
+			_, err := s.Begin(t.Context(), keyOf(1))
+			if rival := domain.CodeOf(err) == domain.CodeInProgress; err == nil || rival != c.rival {
+				t.Errorf("error %v, want a rival: %t", err, c.rival)
+			}
+		})
+	}
+}
+
+// TestStalledAttemptIsInProgress: an attempt whose claim is over, but which may yet commit
+// its response, is a rival of the next one.
+func TestStalledAttemptIsInProgress(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	later := s
+	later.Now = s.Now.Add(time.Minute)
+	stalled := begin(t, s, keyOf(1))
+	err := s.DB.Transact(t.Context(), "keep", func(tx *wpdb.DB) error {
+		err := stalled.Keep(t.Context(), tx, Response{Status: 201, Body: []byte("{}")})
+		if _, err := later.Begin(t.Context(), keyOf(1)); domain.CodeOf(err) != domain.CodeInProgress {
+			t.Errorf("beside it: %v", err)
+		}
+		return err
+	})
+	end(t, stalled, err)
+	if err != nil {
+		t.Error(err)
+	}
+	end(t, begin(t, later, keyOf(1)), nil)
+}
+
 // TestRequestWithoutKeyStoresNothing: the request of a client that sent no key stores nothing.
 func TestRequestWithoutKeyStoresNothing(t *testing.T) {
 	t.Parallel()
