@@ -139,10 +139,11 @@ func (d Document) fields() (fields map[string]node, ok bool) {
 	return fields, ok
 }
 
-// complete adds those of the query that an object lacks.
+// complete adds those of the query that an object lacks. Whichever of the two asks for a dry
+// run gets one.
 func (d Document) complete(fields map[string]node) {
 	for name, value := range d.query {
-		if sent, found := fields[name]; !found || sent.null() {
+		if sent, found := fields[name]; !found || sent.null() || name == dryRun && !asksForDryRun(fields) {
 			fields[name] = value
 		}
 	}

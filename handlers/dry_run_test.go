@@ -119,6 +119,44 @@ func TestDryRunOfAChange(t *testing.T) {
 	}
 }
 
+// TestQueryAndBodyDisagreeOnDryRun: nothing is written if either of them asks for a dry run.
+// Of other fields, that of the body counts.
+func TestQueryAndBodyDisagreeOnDryRun(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	arrange(t, s.database, fillLocks)
+	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)).want(http.StatusCreated).at("data", "id"))
+	before := s.database.Snapshot(t)
+	for _, c := range []struct {
+		query, body string
+		status      int
+	}{
+		{"true", `false`, http.StatusOK},
+		{"1", `"no"`, http.StatusOK},
+		{"yes", `null`, http.StatusOK},
+		{"false", `true`, http.StatusOK},
+		{"", `true`, http.StatusOK},
+		{"true", `""`, http.StatusOK},
+		{"maybe", `false`, http.StatusBadRequest},
+		{"true", `"maybe"`, http.StatusBadRequest},
+	} {
+		where := fmt.Sprintf("query %q, body %s", c.query, c.body)
+		made := s.write(http.MethodPost, "/bookings?notes=query&dry_run="+c.query, friday("notes", `"body"`, "dry_run", c.body)).want(c.status)
+		changed := s.write(http.MethodPut, "/bookings/"+id+"?notes=query&dry_run="+c.query, `{"notes":"body","dry_run":`+c.body+`}`).want(c.status)
+		for _, a := range []answer{made, changed} {
+			if c.status == http.StatusOK && a.at("data", "notes") != "body" {
+				t.Errorf("%s: %s", where, a.body)
+			}
+		}
+		wantNoWrites(t, where, before)
+	}
+	s.write(http.MethodPost, "/bookings?dry_run=false", friday("dry_run", `false`)).want(http.StatusCreated)
+	s.write(http.MethodPut, "/bookings/"+id+"?dry_run=0", `{"notes":"body","dry_run":"no"}`).want(http.StatusOK)
+	if n := s.count("latepoint_bookings", "id > 2000 AND start_date = '2027-02-05'"); n != 2 {
+		t.Errorf("%d bookings", n)
+	}
+}
+
 // TestDryRunsAreRejectedLikeWrites: whatever rejects a write rejects its dry run.
 func TestDryRunsAreRejectedLikeWrites(t *testing.T) {
 	t.Parallel()
