@@ -50,7 +50,8 @@ func (r Report) Findings() []Finding {
 		{Good, "table prefix", r.db.Prefix()},
 		{r.privilegesLevel(), "privileges", r.Privileges.Summary()},
 		{levelIf(r.Platform.State == Active, Broken), "LatePoint", r.Platform.State},
-		{levelIf(r.Platform.Version != "", Minor), "its version", cmp.Or(r.Platform.Version, "none")},
+		// It is not the plugin's own version, which has other numbers.
+		{levelIf(r.Platform.Version != "", Minor), "its database", "version " + cmp.Or(r.Platform.Version, "unknown")},
 		{levelIf(!r.Privileges.SiteUnreadable() && len(r.Platform.MissingTables) == 0, Broken), "its tables", r.tablesLine()},
 		{levelIf(r.Platform.Clock != nil, Minor), "time zone", r.Platform.Clock.Summary()},
 		{levelIf(r.Indexes != nil && len(r.MissingIndexes()) == 0, Minor), "indexes", r.indexesLine()},

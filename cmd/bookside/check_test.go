@@ -14,7 +14,7 @@ func TestCheckHealthySite(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
 	got := run(t, env, "", "check").want(t, exitOK)
-	wantTexts(t, got.stdout, "\n✓ table prefix   wp_\n", "\n! API keys ", "\nThe site can be served; ", "next: bookside keys create --name", "LatePoint      active\n", "its version    2.3.1\n", "its tables     complete\n", "privileges     to read",
+	wantTexts(t, got.stdout, "\n✓ table prefix   wp_\n", "\n! API keys ", "\nThe site can be served; ", "next: bookside keys create --name", "LatePoint      active\n", "its database   version 2.3.1\n", "its tables     complete\n", "privileges     to read",
 		"time zone      Europe/Berlin, now 2026-11-21 10:30:00\n", "own tables     none yet; serve and keys create create them\n", "API keys       0 valid of 0\n")
 
 	newKey(t, env)
@@ -45,8 +45,8 @@ func TestCheckSitesThatCannotBeServed(t *testing.T) {
 		{"table missing", "DROP TABLE {prefix}latepoint_order_meta", exitFailure,
 			"its tables     missing wp_latepoint_order_meta\n", todo + "LatePoint tables are missing: wp_latepoint_order_meta: activate LatePoint 5"},
 		{"old plugin", "UPDATE {prefix}options SET option_value = '1.4.0' WHERE option_name = 'latepoint_db_version'", exitFailure,
-			"its version    1.4.0\n", todo + "LatePoint 5 is not installed on this site"},
-		{"no version", "DELETE FROM {prefix}options WHERE option_name = 'latepoint_db_version'", exitFailure, "its version    none\n", todo},
+			"its database   version 1.4.0\n", todo + "LatePoint 5 is not installed on this site"},
+		{"no version", "DELETE FROM {prefix}options WHERE option_name = 'latepoint_db_version'", exitFailure, "its database   version unknown\n", todo},
 		{"no WordPress", "DROP TABLE {prefix}options", exitFailure, "time zone      not known", todo + "No WordPress tables under this prefix: correct the table prefix, db.prefix"},
 		{"no bookings", "DROP TABLE {prefix}latepoint_bookings", exitNoTables, "", "the LatePoint table wp_latepoint_bookings is missing"},
 		{"column missing", "ALTER TABLE {prefix}latepoint_services DROP COLUMN visibility, DROP COLUMN status", exitFailure,
