@@ -462,6 +462,21 @@ func TestPrintConfigPrefix(t *testing.T) {
 	run(t, nil, "", "serve", "--print-config", "--wp-config", "/nowhere/wp-config.php").want(t, exitUsage, "no such file")
 }
 
+// configOfSite returns the configuration of a site with a wp-config.php of this content, or
+// with a DSN if there is none.
+func configOfSite(t *testing.T, wpConfig string, args ...string) config {
+	t.Helper()
+	database := []string{"--set", "db.dsn=u:p@tcp(h)/d"}
+	if wpConfig != "" {
+		database = []string{"--wp-config", writeFile(t, "wp-config.php", wpConfig)}
+	}
+	c, err := configFrom(t, "", nil, append(database, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // TestTargetAddresses: the site's addresses are the constants in wp-config.php, unless the
 // configuration sets others.
 func TestTargetAddresses(t *testing.T) {
@@ -483,14 +498,7 @@ func TestTargetAddresses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			args := append([]string{"--set", "db.dsn=u:p@tcp(h)/d"}, test.args...)
-			if test.wpConfig != "" {
-				args = append([]string{"--wp-config", writeFile(t, "wp-config.php", test.wpConfig)}, test.args...)
-			}
-			c, err := configFrom(t, "", nil, args...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := configOfSite(t, test.wpConfig, test.args...)
 			got, err := c.target()
 			if err != nil || got.config.Home != test.home || got.config.SiteURL != test.siteURL {
 				t.Errorf("%q and %q, error %v; want %q and %q", got.config.Home, got.config.SiteURL, err, test.home, test.siteURL)
@@ -529,14 +537,7 @@ func TestTarget(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			args := append([]string{"--set", "db.dsn=u:p@tcp(h)/d"}, test.args...)
-			if test.wpConfig != "" {
-				args = append([]string{"--wp-config", writeFile(t, "wp-config.php", test.wpConfig)}, test.args...)
-			}
-			c, err := configFrom(t, "", nil, args...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := configOfSite(t, test.wpConfig, test.args...)
 			if err := c.validate(); err != nil {
 				t.Fatal(err)
 			}

@@ -641,19 +641,27 @@ func TestSetupWithSELinux(t *testing.T) {
 func TestSetupOfConstantAddress(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	db := small(t)
+	const noHome = "UPDATE wp_options SET option_value = '' WHERE option_name = 'home'"
 	for _, test := range []struct {
-		name, constant string
-		args           []string
-		want           string
+		name, constant, options string
+		args                    []string
+		want                    string
 	}{
-		{"literal", "define('WP_HOME', 'http://constant.test/blog/');", nil, "http://constant.test/blog"},
-		{"computed", "define('WP_HOME', 'http://' . $_SERVER['HTTP_HOST']);", nil, "http://site.test"},
-		{"option of the command", "define('WP_HOME', 'http://constant.test');", []string{"--url", "http://named.test"}, "http://named.test"},
+		{"literal", "define('WP_HOME', 'http://constant.test/blog/');", "", nil, "http://constant.test/blog"},
+		{"computed", "define('WP_HOME', 'http://' . $_SERVER['HTTP_HOST']);", "", nil, "http://site.test"},
+		{"option of the command", "define('WP_HOME', 'http://constant.test');", "", []string{"--url", "http://named.test"}, "http://named.test"},
+		{"both", "define('WP_HOME', 'http://constant.test'); define('WP_SITEURL', 'http://constant.test/wp');", "", nil, "http://constant.test"},
+		{"of WordPress only", "define('WP_SITEURL', 'http://constant.test');", "", nil, "http://site.test"},
+		{"of WordPress, and no option for the pages", "define('WP_SITEURL', 'http://constant.test');", noHome, nil, "http://constant.test"},
+		{"no option for the pages", "", noHome, nil, "http://site.test"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
+			db := small(t)
 			m := newMachine(t, db).boot()
+			if test.options != "" {
+				execute(t, db.SQL, test.options)
+			}
 			if err := m.edit("var/www/html/wp-config.php", func(text string) string { return text + test.constant + "\n" }); err != nil {
 				t.Fatal(err)
 			}

@@ -152,16 +152,18 @@ func validAddress(text string) bool {
 }
 
 func validOrigin(text string) bool {
-	if text == "*" {
-		return true
-	}
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && text == u.Scheme+"://"+u.Host
+	u, ok := webAddress(text)
+	return text == "*" || ok && text == u.Scheme+"://"+u.Host
 }
 
 func validSiteAddress(text string) bool {
+	_, ok := webAddress(text)
+	return ok
+}
+
+func webAddress(text string) (u *url.URL, ok bool) {
 	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	return u, err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 // parseNetwork parses a network, or a single address as a network.
