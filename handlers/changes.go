@@ -5,6 +5,7 @@ import (
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/compat"
+	"bookside/wpdb"
 )
 
 var listChanges = operation{
@@ -34,16 +35,33 @@ var listChanges = operation{
 		if err != nil || !filter.Record {
 			return ok(r.view.ChangeList(page, nil)), err
 		}
+		page, records, err := r.changedRecords(page)
+		return ok(r.view.ChangeList(page, records)), err
+	},
+}
+
+// changedRecords reads the present records of changes. If they take more memory than any
+// request may, the page is cut, because a client must get past every change: the first
+// change is returned without its record if that alone takes too much.
+func (r *request) changedRecords(page journal.Page) (journal.Page, map[compat.ChangedRecord]any, error) {
+	for {
 		ids := map[journal.Resource][]int64{}
 		for _, e := range page.Entries {
 			ids[e.Resource] = append(ids[e.Resource], e.ID)
 		}
 		records, err := r.site.Records(r.ctx(), ids)
-		if err != nil {
-			return response{}, err
+		count := len(page.Entries)
+		switch {
+		case err == nil:
+			return page, r.view.ChangedRecords(records), nil
+		case !exceedsMemory(err) || r.mayRead < maxWork/readFactor:
+			return page, nil, err
+		case count == 1:
+			return page, nil, nil
 		}
-		return ok(r.view.ChangeList(page, r.view.ChangedRecords(records))), nil
-	},
+		page = journal.Page{Entries: page.Entries[:count/2], Cursor: page.Entries[count/2-1].Number, More: true}
+		wpdb.Allow(r.ctx(), r.mayRead) // what was read is freed
+	}
 }
 
 // changes reads a part of the journal.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,10 +18,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/webhooks"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -233,6 +237,46 @@ func TestRecordsOfChanges(t *testing.T) {
 				t.Errorf("record\n%s\nlist\n%s", a, b)
 			}
 		})
+	}
+}
+
+// TestTooLargeRecords: a customer whom others have made larger than a request may be stands in
+// nobody's way. Who follows the changes gets past them, and webhooks too.
+func TestTooLargeRecords(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	key, _ := f.key("read_changes", "read", "write_customers")
+	begin := f.read("/changes", key).Cursor
+	_ = f.request(t.Context(), http.MethodPut, "/customers/5", key, `{"custom_fields":{"cf_a":"x"}}`).Body.Close()
+	f.exec("INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 300) SELECT 5, 'cf_a', REPEAT('y', 65000) FROM n")
+	for _, id := range []int{4, 6, 5, 7, 8} {
+		f.exec(fmt.Sprintf("INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', %d, 'updated', 'api', UTC_TIMESTAMP())", id))
+	}
+	whole := map[float64]bool{}
+	for cursor := begin; len(whole) < 5; {
+		list := f.wait("/changes?resources=customers&include=record", cursor, key)
+		for _, c := range list.Data {
+			_, hasRecord := c["record"].(map[string]any)
+			whole[c["resource_id"].(float64)] = hasRecord
+		}
+		cursor = list.Cursor
+	}
+	if diff := cmp.Diff(map[float64]bool{4: true, 5: false, 6: true, 7: true, 8: true}, whole); diff != "" {
+		t.Errorf("changes that have a record (-want +got):\n%s", diff)
+	}
+	options := handlers.WebhookOptions(adapter.NewPlatform(openDatabase(t, f.database, 2, time.Minute), time.Now), f.store, false)
+	if _, _, err := options.Record(t.Context(), 0, journal.Customers, 5); !errors.Is(err, webhooks.ErrTooLarge) {
+		t.Errorf("record for a webhook: %v", err)
+	}
+	if _, found, err := options.Record(t.Context(), 0, journal.Customers, 6); !found || err != nil {
+		t.Errorf("record of another customer for a webhook: found %v, error %v", found, err)
+	}
+	for _, method := range []string{http.MethodGet, http.MethodPut} {
+		response := f.request(t.Context(), method, "/customers/5", key, `{"notes":"none"}`)
+		text, err := io.ReadAll(response.Body)
+		if _ = response.Body.Close(); err != nil || response.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "too large") {
+			t.Errorf("%s: %d %s, %v", method, response.StatusCode, text, err)
+		}
 	}
 }
 

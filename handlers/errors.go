@@ -139,6 +139,8 @@ func failureOf(form errorForm, requestID string, err error) (compat.Failure, com
 		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_invalid_json", Message: unreadable.Message}, compat.WordPressError
 	case errors.As(err, &known) && known.Code != domain.CodeUnavailable:
 		return domainFailure(form, known)
+	case exceedsMemory(err):
+		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_record_too_large", Message: "The record, with what belongs to it, is too large for a request"}, compat.WordPressError
 	case errors.Is(err, errOverloaded), adapter.IsUnavailable(err):
 		return compat.Failure{Status: http.StatusServiceUnavailable, Code: string(domain.CodeUnavailable), Message: unavailableMessage(known)}, compat.WordPressError
 	case errors.Is(err, context.Canceled):

@@ -9,7 +9,11 @@ import (
 	"bookside/adapter/keys"
 	"bookside/adapter/webhooks"
 	"bookside/compat"
+	"bookside/wpdb"
 )
+
+// recordMemory is what the record of a webhook may take while it is read, in bytes.
+const recordMemory = 8 << 20
 
 // WebhookOptions returns how changes and records are sent to webhooks: as GET /changes
 // returns them. A record has only what the webhook's key may see.
@@ -18,6 +22,8 @@ func WebhookOptions(platform *adapter.Platform, store *keys.Store, siteTimestamp
 		Encode:  func(e journal.Entry) ([]byte, error) { return encodeBody(compat.ChangeOf(e)) },
 		Visible: platform.VisibleChanges,
 		Record: func(ctx context.Context, keyID int64, resource journal.Resource, id int64) (json.RawMessage, bool, error) {
+			ctx, _ = wpdb.WithUsage(ctx)
+			wpdb.Allow(ctx, recordMemory/readFactor)
 			key, known, err := store.Find(ctx, keyID)
 			if err != nil || !known && keyID != 0 {
 				return nil, false, err
@@ -27,6 +33,9 @@ func WebhookOptions(platform *adapter.Platform, store *keys.Store, siteTimestamp
 				return nil, false, err
 			}
 			records, err := site.Records(ctx, map[journal.Resource][]int64{resource: {id}})
+			if exceedsMemory(err) {
+				return nil, false, webhooks.ErrTooLarge
+			}
 			if err != nil {
 				return nil, false, err
 			}

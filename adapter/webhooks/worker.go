@@ -7,8 +7,11 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
@@ -30,7 +33,10 @@ const (
 	maxSkipped   = 1_000            // entries of no interest before the position is stored
 	storeLimit   = 5 * time.Second  // to store outcomes while the server stops
 	recordLimit  = 2                // records that are read at a time
-	turnLimit    = 20 * time.Second // to wait for one's turn to read: a try reads twice, and must end long before claimTime
+	MaxRecord    = 1 << 20          // bytes of a record that is sent
+	smallBody    = 32 << 10         // bytes of a body that is not counted
+	bodyBytes    = 16 * MaxRecord   // of all other bodies at a time: those of two webhooks whose receivers read slowly
+	turnLimit    = 12 * time.Second // to wait for memory or one's turn to read: a try waits three times, reads twice, and must end long before claimTime
 )
 
 // retryDelays are the times between the tries of a delivery: three days in all, with the
@@ -50,7 +56,8 @@ type Options struct {
 	// Visible returns those entries that a key sees, which may have limits.
 	Visible func(ctx context.Context, key *keys.Key, entries []journal.Entry) ([]journal.Entry, error)
 	// Record returns the present record of a resource as a key may see it, or as everybody
-	// who may see everything if keyID is 0. ok is false if there is none.
+	// who may see everything if keyID is 0. ok is false if there is none. A record that takes
+	// too much memory is an ErrTooLarge.
 	Record func(ctx context.Context, keyID int64, resource journal.Resource, id int64) (record json.RawMessage, ok bool, err error)
 }
 
@@ -64,6 +71,7 @@ type Worker struct {
 	client  *client
 	results chan result
 	records chan struct{} // limits the records that are read at a time
+	bodies  *semaphore.Weighted
 	waiting int64         // deliveries of a webhook that may wait
 	turn    time.Duration // see turnLimit
 
@@ -96,7 +104,7 @@ type Stats struct {
 func NewWorker(store *Store, keyStore *keys.Store, log *slog.Logger, o Options) *Worker {
 	return &Worker{
 		store: store, keys: keyStore, log: log, options: o, client: newClient(), results: make(chan result),
-		records: make(chan struct{}, recordLimit), waiting: maxWaiting, turn: turnLimit, running: map[int64]int{}, progress: map[int64]progress{},
+		records: make(chan struct{}, recordLimit), bodies: semaphore.NewWeighted(bodyBytes), waiting: maxWaiting, turn: turnLimit, running: map[int64]int{}, progress: map[int64]progress{},
 	}
 }
 
@@ -305,7 +313,9 @@ func (w *Worker) try(ctx context.Context, h activeHook, d Delivery, owner string
 	m := message{id: d.MessageID(), url: h.URL, private: h.Private}
 	var err error
 	if m.secrets, err = w.store.secrets(h.Hook); err == nil {
-		m.body, err = w.body(ctx, h, d)
+		var release func()
+		m.body, release, err = w.countedBody(ctx, h, d)
+		defer release()
 	}
 	if err != nil {
 		r.ours, r.answer = true, answer{err: err}
@@ -322,6 +332,30 @@ type payload struct {
 	Data      json.RawMessage `json:"data"`
 }
 
+// countedBody returns the body of a delivery. Its memory is counted until release is called,
+// which must be called in any case.
+func (w *Worker) countedBody(ctx context.Context, h activeHook, d Delivery) (body []byte, release func(), err error) {
+	if !h.Record {
+		body, err = w.body(ctx, h, d)
+		return body, func() {}, err
+	}
+	// What the record takes is not known before it is read.
+	if !w.bodies.TryAcquire(MaxRecord) {
+		waiting, cancel := context.WithTimeout(ctx, w.turn)
+		defer cancel()
+		if w.bodies.Acquire(waiting, MaxRecord) != nil {
+			return nil, func() {}, cmp.Or(ctx.Err(), errBusy)
+		}
+	}
+	body, err = w.body(ctx, h, d)
+	counted := min(int64(len(body)), MaxRecord)
+	if counted <= smallBody {
+		counted = 0
+	}
+	w.bodies.Release(MaxRecord - counted)
+	return body, func() { w.bodies.Release(counted) }, err
+}
+
 // body returns the body of a delivery. The record is the one of this moment.
 func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, error) {
 	if d.Event != TestEvent {
@@ -332,10 +366,14 @@ func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, er
 	data := []byte(d.data)
 	if h.Record && d.Event != TestEvent {
 		record, err := w.record(ctx, h, d)
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrTooLarge):
+			w.log.Warn("a record is too large for a webhook, and the event is sent without it", "webhook_id", h.ID, "delivery_id", d.ID)
+		case err != nil:
 			return nil, err
+		default:
+			data = slices.Concat(data[:len(data)-1], []byte(`,"record":`), record, []byte{'}'})
 		}
-		data = append(append(append(data[:len(data)-1:len(data)-1], `,"record":`...), record...), '}')
 	}
 	at, _ := d.At.Time()
 	body, err := json.Marshal(payload{d.Event, at, data})
@@ -388,7 +426,7 @@ func (w *Worker) reading(ctx context.Context, work func(context.Context) error) 
 // unreadable logs why something could not be read, and returns the error for the log of the
 // webhook.
 func (w *Worker) unreadable(err error, message string, h activeHook, d Delivery) error {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, errBusy) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, errBusy) || errors.Is(err, ErrTooLarge) {
 		return err
 	}
 	w.log.Error(message, "webhook_id", h.ID, "delivery_id", d.ID, "error", err)
@@ -397,6 +435,9 @@ func (w *Worker) unreadable(err error, message string, h activeHook, d Delivery)
 
 // errUnreadable means that what is to be sent could not be read.
 var errUnreadable = errors.New("the record could not be read; the log of the server says why")
+
+// ErrTooLarge means that a record is larger than MaxRecord.
+var ErrTooLarge = errors.New("the record is too large to be sent")
 
 // record returns the present record, null for one that does not exist.
 func (w *Worker) record(ctx context.Context, h activeHook, d Delivery) (record json.RawMessage, err error) {
@@ -410,6 +451,8 @@ func (w *Worker) record(ctx context.Context, h activeHook, d Delivery) (record j
 		return nil, w.unreadable(err, "a record could not be read for a webhook", h, d)
 	case !ok || d.isDeleted():
 		return json.RawMessage("null"), nil
+	case len(record) > MaxRecord:
+		return nil, ErrTooLarge
 	default:
 		return record, nil
 	}

@@ -437,7 +437,7 @@ func TestGivenUpDeliveryEndsFailing(t *testing.T) {
 // claim, and does not count.
 func TestBusyServerSendsLater(t *testing.T) {
 	t.Parallel()
-	if longest := 2*(turnLimit+sendLimit) + sendLimit; longest > claimTime-30*time.Second {
+	if longest := 3*turnLimit + 2*sendLimit + sendLimit; longest > claimTime-30*time.Second {
 		t.Errorf("a try may take %v, its claim ends after %v", longest, claimTime)
 	}
 	x, r := newExchange(t), newReceiver(t)
@@ -468,6 +468,62 @@ func TestBusyServerSendsLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantNumbers(t, r, 1)
+}
+
+// TestLargeBodiesAreBounded: bodies that are being sent have a limit together. One that must
+// wait for memory for too long is sent later, and small ones do not count.
+func TestLargeBodiesAreBounded(t *testing.T) {
+	t.Parallel()
+	const most = bodyBytes / MaxRecord
+	x, slow := newExchange(t), newReceiver(t)
+	record := json.RawMessage(`"` + strings.Repeat("a", MaxRecord-2) + `"`)
+	x.options.Record = func(_ context.Context, _ int64, _ journal.Resource, id int64) (json.RawMessage, bool, error) {
+		if id == 0 {
+			return json.RawMessage(`"small"`), true, nil
+		}
+		return record, true, nil
+	}
+	release := make(chan struct{})
+	arrived := make(chan struct{}, 100)
+	slow.answerBy(func(http.ResponseWriter, event) { arrived <- struct{}{}; <-release })
+	w := x.worker()
+	_, stored := x.addHook(x.store, NewHook{URL: slow.URL, Filter: Filter{Events: []string{"*"}}, Private: true, Record: true})
+	hook := activeHook{Hook: stored}
+	delivery := func(id int64) Delivery {
+		return Delivery{ID: id, Event: "booking.updated", At: "2026-11-21 09:30:00", Resource: journal.Bookings, ResourceID: id, data: `{"resource_id":1}`}
+	}
+	var sent sync.WaitGroup
+	for i := range most {
+		sent.Go(func() {
+			if r := w.try(t.Context(), hook, delivery(int64(i+1)), ""); !r.answer.ok() {
+				t.Errorf("try %d: %+v", i, r.answer)
+			}
+		})
+	}
+	for range most {
+		<-arrived
+	}
+	w.turn = 10 * time.Millisecond
+	if r := w.try(t.Context(), hook, delivery(100), ""); !r.canceled {
+		t.Errorf("one more large body: %+v", r)
+	}
+	close(release)
+	sent.Wait()
+	if !w.bodies.TryAcquire(bodyBytes) {
+		t.Error("memory is not free after the tries")
+	}
+	w.bodies.Release(MaxRecord) // room for one body, as long as it is not known how large it is
+	release = make(chan struct{})
+	for range most {
+		sent.Go(func() {
+			if r := w.try(t.Context(), hook, delivery(0), ""); !r.answer.ok() {
+				t.Errorf("a small body: %+v", r.answer)
+			}
+		})
+		<-arrived
+	}
+	close(release)
+	sent.Wait()
 }
 
 // TestSlowReceiverDelaysNobody: a receiver that does not answer keeps only its own
@@ -795,13 +851,17 @@ func TestRecordIsSentWhereAsked(t *testing.T) {
 			return nil, false, nil
 		case 4:
 			return nil, false, errors.New("cannot be read")
+		case 5:
+			return nil, false, ErrTooLarge
+		case 6:
+			return json.RawMessage(`"` + strings.Repeat("a", MaxRecord) + `"`), true, nil
 		default:
 			return json.RawMessage(fmt.Sprintf(`{"id":"%d","of":%q,"key":%d}`, id, resource, keyID)), true, nil
 		}
 	}
 	x.add(thin, "*")
 	_, hook := x.addHook(x.store, NewHook{URL: full.URL, Filter: Filter{Events: []string{"*"}}, Private: true, Record: true})
-	x.enter(booking(2), booking(3), booking(4))
+	x.enter(booking(2), booking(3), booking(5), booking(6), booking(4))
 	x.work()
 	for _, e := range thin.took() {
 		if bytes.Contains(e.Data, []byte("record")) {
@@ -818,7 +878,7 @@ func TestRecordIsSentWhereAsked(t *testing.T) {
 		}
 		got[e.entry.ResourceID] = string(data.Record)
 	}
-	if diff := cmp.Diff(map[int64]string{2: `{"id":"2","of":"bookings","key":0}`, 3: "null"}, got); diff != "" {
+	if diff := cmp.Diff(map[int64]string{2: `{"id":"2","of":"bookings","key":0}`, 3: "null", 5: "", 6: ""}, got); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 	// The receiver is not to blame for a record that cannot be read.
