@@ -51,9 +51,9 @@ import (
 //   - The transaction is READ COMMITTED, so that what it reads afterwards is what
 //     the previous holder committed.
 //   - If the statement matches fewer rows than it names, some do not exist yet:
-//     roll back, INSERT IGNORE them outside of any transaction, and begin again.
-//     Rows that were inserted and are not committed would make rivals deadlock.
-//     Rows are never deleted.
+//     roll back, INSERT IGNORE each of them in a transaction of its own, and begin
+//     again. Rows that were inserted and are not committed would make rivals
+//     deadlock. Rows are never deleted.
 //
 // Rows of the site are also locked in a fixed order: bookings, order items, orders,
 // invoices, transactions, customers, users.
@@ -174,12 +174,14 @@ func (s *Site) lockStatement(locks []lock) sq.UpdateBuilder {
 	return sq.Update(s.db.Name(wpdb.Locks)+" FORCE INDEX (PRIMARY)").Set("n", sq.Expr("n + 1")).Where(which).OrderBy("kind", "id")
 }
 
-// createLocks adds rows to the lock table, in a transaction of their own.
+// createLocks adds rows to the lock table, each in a transaction of its own: whoever waits
+// for a row that exists holds none that others may need.
 func (s *Site) createLocks(ctx context.Context, locks []lock) error {
-	stmt := sq.Insert(s.db.Name(wpdb.Locks)).Options("IGNORE").Columns("kind", "id")
 	for _, l := range locks {
-		stmt = stmt.Values(int64(l.kind), l.id)
+		stmt := sq.Insert(s.db.Name(wpdb.Locks)).Options("IGNORE").Columns("kind", "id").Values(int64(l.kind), l.id)
+		if _, err := s.db.Change(ctx, "create lock", stmt); err != nil {
+			return err
+		}
 	}
-	_, err := s.db.Change(ctx, "create locks", stmt)
-	return err
+	return nil
 }

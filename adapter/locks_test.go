@@ -2,10 +2,12 @@ package adapter
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
@@ -57,6 +59,53 @@ func TestLocksChangeTheirRows(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("round %d: locks %v, want %v", round, got, want)
 		}
+	}
+}
+
+// TestCreatingLocksHoldsNoOthers: while one writer creates rows and waits for one that another
+// holds, that other one can take those that were created.
+func TestCreatingLocksHoldsNoOthers(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	site, err := NewPlatform(wpdbtest.Open(t, database, 2), recordedNow).Site(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, missing := lock{agentLock, 7}, lock{agentLock, 5}
+	if err := site.createLocks(t.Context(), []lock{held}); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := database.SQL.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	take := func(l lock) {
+		t.Helper()
+		if _, err := tx.ExecContext(t.Context(), "UPDATE wp_bookside_locks SET n = n + 1 WHERE kind = ? AND id = ?", l.kind, l.id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take(held)
+	created := make(chan error, 1)
+	go func() { created <- site.createLocks(t.Context(), []lock{missing, held}) }()
+	for visible := 0; visible == 0; {
+		select {
+		case err := <-created:
+			t.Fatalf("did not wait for the row that is held: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+		if err := tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_bookside_locks WHERE kind = ? AND id = ?", missing.kind, missing.id).Scan(&visible); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take(missing)
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-created; err != nil {
+		t.Error(err)
 	}
 }
 

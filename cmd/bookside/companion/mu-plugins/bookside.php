@@ -312,9 +312,12 @@ class BooksideLock
         if ($error !== 0 || mysqli_affected_rows($this->link) >= count($values)) {
             return $error;
         }
-        return $this->run('ROLLBACK')
-            ?: $this->run("INSERT IGNORE INTO `$table` (kind, id) VALUES " . implode(', ', $values))
-            ?: -1;
+        // Each row by itself: whoever waits for a row that exists holds none that others may need.
+        $error = $this->run('ROLLBACK');
+        foreach ($values as $value) {
+            $error = $error ?: $this->run("INSERT IGNORE INTO `$table` (kind, id) VALUES $value");
+        }
+        return $error ?: -1;
     }
 
     /** Makes the lock table, as the server does when it starts. Reports whether it could. */
