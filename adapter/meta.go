@@ -85,15 +85,20 @@ func (s *Site) metaChanges(ctx context.Context, table wpdb.Table, id int64, valu
 		key := strings.ToLower(r.key)
 		byKey[key] = append(byKey[key], r)
 	}
+	inserted := map[string]row{}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		value, same := values[key], byKey[strings.ToLower(key)]
+		folded := strings.ToLower(key)
+		value, same := values[key], byKey[folded]
 		switch {
 		case value == "":
 			for _, r := range same {
 				m.deletes = append(m.deletes, r.id)
 			}
+		case len(same) == 0 && inserted[folded] != nil: // a name again, in other letters
+			inserted[folded][2].value = value
 		case len(same) == 0:
-			m.inserts = append(m.inserts, append(row{{"object_id", id}, {"meta_key", key}, {"meta_value", value}}, s.newTimestamps()...))
+			inserted[folded] = append(row{{"object_id", id}, {"meta_key", key}, {"meta_value", value}}, s.newTimestamps()...)
+			m.inserts = append(m.inserts, inserted[folded])
 		case same[0].value != value:
 			m.updates = append(m.updates, metaUpdate{same[0].id, value})
 		}

@@ -617,3 +617,17 @@ func TestCustomFieldsAreBounded(t *testing.T) {
 	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"cf_a0":""}}`).want(http.StatusOK)
 	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"cf_a0":"x"}}`).want(http.StatusBadRequest)
 }
+
+// TestCustomFieldsThatDifferInCase: the database takes names that differ only in case for one, and
+// so does the plugin: they share a row.
+func TestCustomFieldsThatDifferInCase(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.Small(now))
+	const rows = "SELECT GROUP_CONCAT(meta_key, '=', meta_value) FROM wp_latepoint_customer_meta WHERE object_id = 5 AND meta_key = 'cf_case'"
+	for _, sent := range []string{`{"CF_CASE":"one","cf_case":"two"}`, `{"cf_Case":"two"}`} {
+		s.write(http.MethodPut, "/customers/5", `{"custom_fields":`+sent+`}`).want(http.StatusOK)
+		if got := scalar[string](t, s, rows); got != "CF_CASE=two" {
+			t.Errorf("after %s: %s", sent, got)
+		}
+	}
+}
