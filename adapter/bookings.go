@@ -211,10 +211,10 @@ const few = 1000
 // server walk through the whole table in the order of the list, once for the page and once
 // for the total. If only few bookings match, they are found once, in whatever order is
 // quickest, and the list is that of their ids. A search looks through the customers and
-// goes from there to their bookings.
+// goes from there to their bookings, and then through the codes of the bookings.
 func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, error) {
 	unindexed := f.PaymentStatus != nil || f.PriceMin != nil || f.PriceMax != nil || f.CustomerEmail != nil || f.CustomerPhone != nil ||
-		f.UpdatedFrom != nil || f.UpdatedBefore != nil
+		f.UpdatedFrom != nil || f.UpdatedBefore != nil || f.Code != nil || f.DurationMin != nil || f.DurationMax != nil
 	if !unindexed && f.Search == nil {
 		return l, nil
 	}
@@ -223,13 +223,11 @@ func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, 
 		l.filter = searched
 		return l, nil
 	}
-	stmt := l.filter.Column("b.id").Limit(few + 1)
+	ways := []sq.SelectBuilder{l.filter}
 	if f.Search != nil {
-		byCode := filterSearch(l.filter, f.Search, "b.booking_code").Column("b.id").Limit(few + 1)
-		byCustomer := filterSearch(l.filter, f.Search, searchedColumns("c")...).Column("b.id").Limit(few + 1)
-		stmt = byCode.Prefix("(").SuffixExpr(sq.ConcatExpr(") UNION (", byCustomer, ")"))
+		ways = []sq.SelectBuilder{l.filter.Where(in("b.customer_id", s.searchedCustomers(*f.Search))), filterSearch(l.filter, f.Search, "b.booking_code")}
 	}
-	ids, more, err := wpdb.First(ctx, s.db, l.op+": find few", stmt, few, wpdb.Value[int64])
+	ids, more, err := s.findFew(ctx, l.op, ways)
 	if err != nil {
 		return l, err
 	}
@@ -248,12 +246,32 @@ func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, 
 	return l, nil
 }
 
+// findFew returns the ids of the bookings that are found in any of some ways. more reports whether
+// one of the ways finds more than a few, or all of them together; then the others are not tried.
+func (s *Site) findFew(ctx context.Context, op string, ways []sq.SelectBuilder) (ids []int64, more bool, err error) {
+	for _, way := range ways {
+		found, more, err := wpdb.First(ctx, s.db, op+": find few", way.Column("b.id").Limit(few+1), few, wpdb.Value[int64])
+		if err != nil || more {
+			return nil, more, err
+		}
+		ids = append(ids, found...)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	return ids, len(ids) > few, nil
+}
+
+// searchedCustomers selects the customers whom a search for bookings finds. As a join, servers
+// would read all bookings and the customer of each.
+func (s *Site) searchedCustomers(text string) sq.SelectBuilder {
+	return sq.Select("k.id").From(s.db.As(wpdb.Customers, "k")).Where(containsAny(text, searchedColumns("k")...))
+}
+
 // countSearched counts the bookings of a search: those of customers who match, and those of
 // others whose code matches. To ask both at once would take a look at the customer of each
-// booking, and so would a join, because the server expects most customers to match.
+// booking.
 func (s *Site) countSearched(filter sq.SelectBuilder, text string) sq.Sqlizer {
-	found := sq.Select("k.id").From(s.db.As(wpdb.Customers, "k")).Where(containsAny(text, searchedColumns("k")...))
-	byCustomer := filter.Where(in("b.customer_id", found))
+	byCustomer := filter.Where(in("b.customer_id", s.searchedCustomers(text)))
 	byCode := filterContains(filter, text, "b.booking_code").Where(sq.Expr("(?) IS NOT TRUE", containsAny(text, searchedColumns("c")...)))
 	return sq.ConcatExpr("SELECT (", byCustomer.Column("COUNT(*)"), ") + (", byCode.Column("COUNT(*)"), ")")
 }

@@ -80,11 +80,12 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 		q = q.Where(sq.Expr("(COALESCE(c.is_guest, 0) <> 0) = ?", *f.IsGuest))
 	}
 	if f.HasBookings != nil {
-		exists := "EXISTS (SELECT 1 FROM " + s.db.As(wpdb.Bookings, "b") + " WHERE b.customer_id = c.id)"
-		if !*f.HasBookings {
-			exists = "NOT " + exists
+		condition := " IS NULL"
+		if *f.HasBookings {
+			condition = " IS NOT NULL"
 		}
-		q = q.Where(exists)
+		// With EXISTS, servers read all bookings before the first page.
+		q = q.Where("(SELECT 1 FROM " + s.db.As(wpdb.Bookings, "b") + " WHERE b.customer_id = c.id LIMIT 1)" + condition)
 	}
 	l := list{op: "list customers", filter: q}
 	stmt, err := s.onPage(ctx, l, q, f.Paging, sortOrder{[]string{"c.created_at", "c.id"}, true})

@@ -96,6 +96,7 @@ var wantedIndexes = []wantedIndex{
 		lookup("GET /payments?updated_from=…, the search for changes", "updated_at", "id"),
 	}},
 	{wpdb.OwnIndex(wpdb.Transactions, "status"), []use{list("GET /payments?sort=status", "status")}},
+	{wpdb.OwnIndex(wpdb.Transactions, "amount"), []use{list("GET /payments?sort=amount", "amount")}},
 	{wpdb.OwnIndex(wpdb.TransactionRefunds, "transaction_id"), []use{
 		lookup("an order's refunds", "transaction_id", "amount"),
 	}},

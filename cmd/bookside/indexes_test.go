@@ -431,6 +431,7 @@ func TestRequestsUseIndexes(t *testing.T) {
 		"transactions.customer_id":           {"/payments?customer_id=7"},
 		"transactions.kind_status_order_id":  {"/orders?payment_status=refunded", "/bookings?payment_status=partially_refunded"},
 		"transactions.status":                {"/payments?sort=status"},
+		"transactions.amount":                {"/payments?sort=amount"},
 		"bookings.created_at":                {"/bookings?sort=created_at"},
 		"bookings.order_item_id":             {"/bookings?price_min=99999"},
 		"order_items.total":                  {"/bookings?price_min=99999"},
