@@ -33,9 +33,9 @@ const (
 	maxSkipped   = 1_000            // entries of no interest before the position is stored
 	storeLimit   = 5 * time.Second  // to store outcomes while the server stops
 	recordLimit  = 2                // records that are read at a time
-	MaxRecord    = 1 << 20          // bytes of a record that is sent
+	maxRecord    = 1 << 20          // bytes of a record that is sent
 	smallBody    = 32 << 10         // bytes of a body that is not counted
-	bodyBytes    = 16 * MaxRecord   // of all other bodies at a time: those of two webhooks whose receivers read slowly
+	bodyBytes    = 16 * maxRecord   // of all other bodies at a time: those of two webhooks whose receivers read slowly
 	turnLimit    = 12 * time.Second // to wait for memory or one's turn to read: a try waits three times, reads twice, and must end long before claimTime
 )
 
@@ -340,19 +340,19 @@ func (w *Worker) countedBody(ctx context.Context, h activeHook, d Delivery) (bod
 		return body, func() {}, err
 	}
 	// What the record takes is not known before it is read.
-	if !w.bodies.TryAcquire(MaxRecord) {
+	if !w.bodies.TryAcquire(maxRecord) {
 		waiting, cancel := context.WithTimeout(ctx, w.turn)
 		defer cancel()
-		if w.bodies.Acquire(waiting, MaxRecord) != nil {
+		if w.bodies.Acquire(waiting, maxRecord) != nil {
 			return nil, func() {}, cmp.Or(ctx.Err(), errBusy)
 		}
 	}
 	body, err = w.body(ctx, h, d)
-	counted := min(int64(len(body)), MaxRecord)
+	counted := min(int64(len(body)), maxRecord)
 	if counted <= smallBody {
 		counted = 0
 	}
-	w.bodies.Release(MaxRecord - counted)
+	w.bodies.Release(maxRecord - counted)
 	return body, func() { w.bodies.Release(counted) }, err
 }
 
@@ -436,7 +436,7 @@ func (w *Worker) unreadable(err error, message string, h activeHook, d Delivery)
 // errUnreadable means that what is to be sent could not be read.
 var errUnreadable = errors.New("the record could not be read; the log of the server says why")
 
-// ErrTooLarge means that a record is larger than MaxRecord.
+// ErrTooLarge means that a record is larger than what is sent to webhooks.
 var ErrTooLarge = errors.New("the record is too large to be sent")
 
 // record returns the present record, null for one that does not exist.
@@ -451,7 +451,7 @@ func (w *Worker) record(ctx context.Context, h activeHook, d Delivery) (record j
 		return nil, w.unreadable(err, "a record could not be read for a webhook", h, d)
 	case !ok || d.isDeleted():
 		return json.RawMessage("null"), nil
-	case len(record) > MaxRecord:
+	case len(record) > maxRecord:
 		return nil, ErrTooLarge
 	default:
 		return record, nil

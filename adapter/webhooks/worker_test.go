@@ -474,9 +474,9 @@ func TestBusyServerSendsLater(t *testing.T) {
 // wait for memory for too long is sent later, and small ones do not count.
 func TestLargeBodiesAreBounded(t *testing.T) {
 	t.Parallel()
-	const most = bodyBytes / MaxRecord
+	const most = bodyBytes / maxRecord
 	x, slow := newExchange(t), newReceiver(t)
-	record := json.RawMessage(`"` + strings.Repeat("a", MaxRecord-2) + `"`)
+	record := json.RawMessage(`"` + strings.Repeat("a", maxRecord-2) + `"`)
 	x.options.Record = func(_ context.Context, _ int64, _ journal.Resource, id int64) (json.RawMessage, bool, error) {
 		if id == 0 {
 			return json.RawMessage(`"small"`), true, nil
@@ -512,7 +512,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	if !w.bodies.TryAcquire(bodyBytes) {
 		t.Error("memory is not free after the tries")
 	}
-	w.bodies.Release(MaxRecord) // room for one body, as long as it is not known how large it is
+	w.bodies.Release(maxRecord) // room for one body, as long as it is not known how large it is
 	release = make(chan struct{})
 	for range most {
 		sent.Go(func() {
@@ -854,7 +854,7 @@ func TestRecordIsSentWhereAsked(t *testing.T) {
 		case 5:
 			return nil, false, ErrTooLarge
 		case 6:
-			return json.RawMessage(`"` + strings.Repeat("a", MaxRecord) + `"`), true, nil
+			return json.RawMessage(`"` + strings.Repeat("a", maxRecord) + `"`), true, nil
 		default:
 			return json.RawMessage(fmt.Sprintf(`{"id":"%d","of":%q,"key":%d}`, id, resource, keyID)), true, nil
 		}
