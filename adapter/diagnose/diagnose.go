@@ -267,7 +267,7 @@ func (e *examination) warnings() []string {
 		}
 	}
 	if e.Platform.RunsJobs != nil && !*e.Platform.RunsJobs {
-		warnings = append(warnings, "the site's cron does not run the plugin's jobs: it sends no notifications; see mail.enabled")
+		warnings = append(warnings, "the site's cron does not run the plugin's jobs: the site itself sends no notifications; Bookside does if mail.enabled is set")
 	}
 	return warnings
 }

@@ -58,7 +58,7 @@ func (r Report) Findings() []Finding {
 		{levelIf(len(r.OwnTables.Missing)+len(r.OwnTables.Statements) == 0, incomplete), "own tables", r.ownTablesLine()},
 		{levelIf(r.Keys != nil && r.Keys.Valid > 0, Minor), "API keys", r.Keys.Summary()},
 		{levelIf(r.Platform.RunsJobs != nil && *r.Platform.RunsJobs, Minor), "jobs", jobsLine(r.Platform.RunsJobs)},
-		{levelIf(r.Platform.Companion != nil, Minor), "companion", r.companionLine()},
+		{levelIf(r.Platform.Companion != nil && !r.companionSilent(), Minor), "companion", r.companionLine()},
 		{levelIf(r.Conflicts != nil && !r.Overlapping(), Minor), "overlaps", r.overlapsLine()},
 	}
 }
@@ -115,12 +115,23 @@ func clusterLine(c *wpdb.Cluster) string {
 	return strings.Join(parts, ", ")
 }
 
+// companionSilence is how long nothing is heard of a companion only if it was removed, or if the site has
+// no visitors.
+const companionSilence = 3 * 24 * time.Hour
+
+func (r Report) companionSilent() bool {
+	c, clock := r.Platform.Companion, r.Platform.Clock
+	return c != nil && clock != nil && clock.Now.Sub(c.Seen) > companionSilence
+}
+
 func (r Report) companionLine() string {
 	switch c := r.Platform.Companion; {
 	case r.Platform.RunsJobs == nil:
 		return unknown
 	case c == nil:
 		return "none in WordPress, which therefore takes no locks; see bookside companion install"
+	case r.companionSilent():
+		return c.Version + ", not seen since " + c.Seen.UTC().Format(time.DateOnly) + ": if it was removed, WordPress takes no locks; see bookside companion status"
 	default:
 		return c.Version + ", last seen on " + c.Seen.UTC().Format(time.DateOnly)
 	}

@@ -3,12 +3,24 @@ package main
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/fixtures"
 	"bookside/wpdb"
 )
+
+// companionSeen is what the companion leaves once a day: its version and the time.
+const companionSeen = "INSERT INTO %soptions (option_name, option_value) VALUES ('bookside_companion_seen', '%s %d')"
+
+// TestCheckCompanionThatWasRemoved: a companion of which nothing was heard for days is no lock.
+func TestCheckCompanionThatWasRemoved(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	execute(t, db.SQL, fmt.Sprintf(companionSeen, db.Prefix, "0.1.9", 1_700_000_000))
+	wantTexts(t, run(t, settingsFor(db), "", "check").want(t, exitOK).stdout, "companion      0.1.9, not seen since 2023-11-14: if it was removed")
+}
 
 // TestCheckCluster: check reports the kind of cluster, as text and as JSON.
 func TestCheckCluster(t *testing.T) {
@@ -27,9 +39,9 @@ func TestCheckCluster(t *testing.T) {
 		t.Parallel()
 		db := fixtures.NewGalera(t, fixtures.Small(now))
 		env := settingsFor(db)
-		execute(t, db.SQL, fmt.Sprintf("INSERT INTO %soptions (option_name, option_value) VALUES ('bookside_companion_seen', '0.2.0 1795305600')", db.Prefix))
+		execute(t, db.SQL, fmt.Sprintf(companionSeen, db.Prefix, "0.2.0", time.Now().Unix()))
 		wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "cluster        Galera, members: 1, state of this one: Synced\n",
-			"companion      0.2.0, last seen on 2026-11-22\n", "warning: WordPress's lock holds on one node of the cluster")
+			"companion      0.2.0, last seen on ", "warning: WordPress's lock holds on one node of the cluster")
 		want := &clusterJSON{Kind: wpdb.Galera, Members: &one, State: "Synced", Serving: true, MultiPrimary: true}
 		if diff := cmp.Diff(want, checkJSON(t, env, exitOK).Database.Cluster); diff != "" {
 			t.Errorf("cluster (-want +got):\n%s", diff)

@@ -16,9 +16,9 @@ var switches = []switchOver{
 		"Remove that line, then: nginx -s reload",
 	},
 	{
-		"Caddy", "with docker/caddy/bookside-routes.caddy beside the Caddyfile, in the block of the site:",
-		"import bookside-routes.caddy",
-		"Remove that line, then: caddy reload --config /etc/caddy/Caddyfile",
+		"Caddy", "with docker/caddy/bookside-routes.caddy and bookside-log.caddy beside the Caddyfile, the first line in the block of the site and the second, which keeps keys out of the logs, in the global options:",
+		"import bookside-routes.caddy\nimport bookside-log.caddy",
+		"Remove the first line, then: caddy reload --config /etc/caddy/Caddyfile",
 	},
 	{
 		"Apache", "with docker/apache/bookside.conf beside the formats of logs and docker/apache/bookside-routes.conf, in the VirtualHost of the site:",
