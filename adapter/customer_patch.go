@@ -118,17 +118,19 @@ func (s *Site) checkNames(ctx context.Context, names []string, p *domain.Validat
 	return err
 }
 
-// usedByOthers is the condition that a name occurs in the meta of customers, but was never written
-// through the API, nor is it one of the plugin's own form. Uses the index on meta_key.
+// usedByOthers is the condition that a name, in any letter case, occurs in the meta of customers, but was
+// never written through the API, nor is it one of the plugin's own form. Uses the index on meta_key.
 func (s *Site) usedByOthers(name string) sq.Sqlizer {
-	condition := sq.And{
-		sq.NotLike{name: `cf\_%`},
-		sq.Expr("EXISTS (?)", sq.Select("1").From(s.db.As(wpdb.CustomerMeta, "m")).Where("m.meta_key = "+name)),
-	}
+	used := sq.Select("1").From(s.db.As(wpdb.CustomerMeta, "m")).Where("m.meta_key = " + name)
+	condition := sq.And{sq.NotLike{name: `cf\_%`}}
 	if s.schema.Has(wpdb.CustomerFields) {
-		condition = append(condition, sq.Expr("NOT EXISTS (?)", sq.Select("1").From(s.db.As(wpdb.CustomerFields, "f")).Where("f.meta_key = "+name)))
+		others := func(name string) sq.Sqlizer { // byte for byte
+			return sq.Expr("NOT EXISTS (?)", sq.Select("1").From(s.db.As(wpdb.CustomerFields, "f")).Where("f.meta_key = "+name))
+		}
+		condition = append(condition, others(name))
+		used = used.Where(others("m.meta_key"))
 	}
-	return condition
+	return append(condition, sq.Expr("EXISTS (?)", used))
 }
 
 // storeCustomFieldNames stores the names of custom fields, which distinguish them from

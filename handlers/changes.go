@@ -45,15 +45,11 @@ var listChanges = operation{
 // change is returned without its record if that alone takes too much.
 func (r *request) changedRecords(page journal.Page) (journal.Page, map[compat.ChangedRecord]any, error) {
 	for {
-		ids := map[journal.Resource][]int64{}
-		for _, e := range page.Entries {
-			ids[e.Resource] = append(ids[e.Resource], e.ID)
-		}
-		records, err := r.site.Records(r.ctx(), ids)
+		records, err := r.recordsOf(page.Entries)
 		count := len(page.Entries)
 		switch {
 		case err == nil:
-			return page, r.view.ChangedRecords(records), nil
+			return page, records, nil
 		case !exceedsMemory(err) || r.mayRead < maxWork/readFactor:
 			return page, nil, err
 		case count == 1:
@@ -62,6 +58,37 @@ func (r *request) changedRecords(page journal.Page) (journal.Page, map[compat.Ch
 		page = journal.Page{Entries: page.Entries[:count/2], Cursor: page.Entries[count/2-1].Number, More: true}
 		wpdb.Allow(r.ctx(), r.mayRead) // what was read is freed
 	}
+}
+
+// recordsOf reads the present records of changes. A record that changed several times counts
+// as often, because the response has it as often.
+func (r *request) recordsOf(entries []journal.Entry) (map[compat.ChangedRecord]any, error) {
+	ids, changes := map[journal.Resource][]int64{}, map[compat.ChangedRecord]int64{}
+	for _, e := range entries {
+		of := compat.ChangedRecord{Resource: e.Resource, ID: e.ID}
+		if changes[of]++; changes[of] == 1 {
+			ids[e.Resource] = append(ids[e.Resource], e.ID)
+		}
+	}
+	read, err := r.site.Records(r.ctx(), ids)
+	if err != nil {
+		return nil, err
+	}
+	records := r.view.ChangedRecords(read)
+	for of, times := range changes {
+		record, found := records[of]
+		if !found || times == 1 {
+			continue
+		}
+		text, err := encodeBody(record)
+		if err == nil {
+			err = wpdb.Weigh(r.ctx(), (times-1)*int64(len(text)))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
 }
 
 // changes reads a part of the journal.

@@ -264,6 +264,19 @@ func TestTooLargeRecords(t *testing.T) {
 	if diff := cmp.Diff(map[float64]bool{4: true, 5: false, 6: true, 7: true, 8: true}, whole); diff != "" {
 		t.Errorf("changes that have a record (-want +got):\n%s", diff)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stream := f.request(ctx, http.MethodGet, "/changes?resources=customers&include=record&limit=1&cursor="+begin, key, "", "Accept", "text/event-stream")
+	defer stream.Body.Close()
+	events := 0
+	for lines := bufio.NewScanner(stream.Body); events < len(whole) && lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "data: ") {
+			events++
+		}
+	}
+	if events < len(whole) {
+		t.Errorf("the stream ended after %d changes of %d", events, len(whole))
+	}
 	options := handlers.WebhookOptions(adapter.NewPlatform(openDatabase(t, f.database, 2, time.Minute), time.Now), f.store, false)
 	if _, _, err := options.Record(t.Context(), 0, journal.Customers, 5); !errors.Is(err, webhooks.ErrTooLarge) {
 		t.Errorf("record for a webhook: %v", err)
@@ -277,6 +290,39 @@ func TestTooLargeRecords(t *testing.T) {
 		if _ = response.Body.Close(); err != nil || response.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "too large") {
 			t.Errorf("%s: %d %s, %v", method, response.StatusCode, text, err)
 		}
+	}
+}
+
+// TestLargeRecordThatChangedOften: a record counts as often as it is in the response.
+func TestLargeRecordThatChangedOften(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	key, _ := f.key("read_changes", "read", "write_customers")
+	begin := f.read("/changes", key).Cursor
+	_ = f.request(t.Context(), http.MethodPut, "/customers/5", key, `{"custom_fields":{"cf_a":"x"}}`).Body.Close()
+	f.exec("INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 16) SELECT 5, CONCAT('cf_', n), REPEAT('y', 65000) FROM n")
+	const changes = 40
+	for range changes {
+		f.exec("INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', 5, 'updated', 'api', UTC_TIMESTAMP())")
+	}
+	for cursor, got := begin, 0; got < changes; {
+		f.wait("/changes?resources=customers", cursor, key)
+		path := "/changes?resources=customers&include=record&cursor=" + cursor
+		_, text := f.status(path, key)
+		if len(text) > 10<<20 {
+			t.Errorf("a response of %d bytes", len(text))
+		}
+		var list changeList
+		if err := json.Unmarshal([]byte(text), &list); err != nil || !list.Success {
+			t.Fatalf("%s: %.500s %v", path, text, err)
+		}
+		for _, c := range list.Data {
+			if _, whole := c["record"].(map[string]any); !whole && c["resource_id"] == 5.0 {
+				t.Error("a change has no record")
+			}
+		}
+		got += len(list.Data)
+		cursor = list.Cursor
 	}
 }
 

@@ -630,4 +630,12 @@ func TestCustomFieldsThatDifferInCase(t *testing.T) {
 			t.Errorf("after %s: %s", sent, got)
 		}
 	}
+	// Nor does a name in other letters look like that of an add-on.
+	for id, sent := range []string{5: `{"Allergies":"nuts"}`, 6: `{"allergies":"milk"}`, 7: `{"ALLERGIES":""}`} {
+		if sent != "" {
+			s.write(http.MethodPut, fmt.Sprintf("/customers/%d", id), `{"custom_fields":`+sent+`}`).want(http.StatusOK)
+		}
+	}
+	arrange(t, s.database, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'Addon_Token', 'secret')")
+	s.write(http.MethodPut, "/customers/6", `{"custom_fields":{"addon_token":"x"}}`).want(http.StatusBadRequest)
 }

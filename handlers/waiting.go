@@ -16,6 +16,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/compat"
+	"bookside/wpdb"
 )
 
 // Requests that wait for changes hold neither a slot nor a connection to the database
@@ -235,7 +236,7 @@ func (w *waiting) stream() {
 	for {
 		// An id alone is no event, but the client continues from there after a break, even if
 		// nothing was sent so far.
-		if err := w.send(fmt.Sprintf(": %s\nid: %d\n\n", eventStream, w.cursor)); err != nil {
+		if err := w.send(fmt.Appendf(nil, ": %s\nid: %d\n\n", eventStream, w.cursor)); err != nil {
 			return // the client has left
 		}
 		found, err := w.next(streamCheck)
@@ -276,9 +277,11 @@ type batch struct {
 // sendBatch sends the changes after the cursor as events, and moves the cursor behind them.
 func (w *waiting) sendBatch() (more bool, err error) {
 	var list batch
+	release := func() {}
+	defer func() { release() }() // until the client has read it, the response is counted
 	err = w.limited(func(ctx context.Context) error {
-		response, release, err := w.list(ctx)
-		defer release()
+		var response encodedResponse
+		response, release, err = w.list(ctx)
 		if err != nil {
 			return err
 		}
@@ -287,7 +290,7 @@ func (w *waiting) sendBatch() (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var events strings.Builder
+	var events [][]byte
 	for _, change := range list.Data {
 		var numbered struct {
 			Number int64 `json:"number"`
@@ -295,22 +298,25 @@ func (w *waiting) sendBatch() (more bool, err error) {
 		if err := json.Unmarshal(change, &numbered); err != nil {
 			return false, fmt.Errorf("number of a change: %w", err)
 		}
-		fmt.Fprintf(&events, "id: %d\ndata: %s\n\n", numbered.Number, change)
+		events = append(events, fmt.Appendf(nil, "id: %d\ndata: ", numbered.Number), change, []byte("\n\n"))
 	}
-	if err := w.send(events.String()); err != nil {
+	if err := w.send(events...); err != nil {
 		return false, err
 	}
+	wpdb.Allow(w.ctx, 0) // what comes until the next batch is no part of this one
 	w.cursor, err = strconv.ParseInt(list.Cursor, 10, 64)
 	return list.HasMore, err
 }
 
 // send writes a part of the stream, with a time limit for a client that does not read.
-func (w *waiting) send(text string) error {
+func (w *waiting) send(texts ...[]byte) error {
 	ctx, cancel := context.WithTimeout(w.ctx, w.api.options.RequestTimeout)
 	defer cancel()
 	defer stopWritingAfter(ctx, w.echo)()
-	if _, err := w.echo.Response().Write([]byte(text)); err != nil {
-		return fmt.Errorf("write events: %w", err)
+	for _, text := range texts {
+		if _, err := w.echo.Response().Write(text); err != nil {
+			return fmt.Errorf("write events: %w", err)
+		}
 	}
 	return http.NewResponseController(w.echo.Response()).Flush()
 }

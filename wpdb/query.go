@@ -303,6 +303,15 @@ func Allowed(ctx context.Context) int64 {
 	return 0
 }
 
+// Weigh adds bytes to what was read under a context of WithUsage, for what is made of it. It
+// returns an ErrTooMuch beyond the limit of Allow.
+func Weigh(ctx context.Context, bytes int64) error {
+	if !weigh(ctx, bytes) {
+		return ErrTooMuch
+	}
+	return nil
+}
+
 // weigh adds a record and reports whether it is within the limit.
 func weigh(ctx context.Context, bytes int64) bool {
 	u, ok := ctx.Value(usageKey{}).(*Usage)

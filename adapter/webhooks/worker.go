@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -21,22 +22,23 @@ import (
 // Limits of the work. claimTime is much longer than a try, because the clocks of the
 // servers may differ and the outcome has to be stored too.
 const (
-	perHook      = 8                // tries of a webhook at a time, on one server
-	perFailing   = 1                // the same while it has been failing for longer than failingSoon
-	failingSoon  = time.Minute      //
-	failingLimit = 69 * time.Hour   // until a webhook that only fails is disabled: not longer than the tries of a delivery
-	maxPause     = 24 * time.Hour   // that a receiver can ask for
-	claimTime    = 2 * time.Minute  // until another server may send a delivery whose server has died
-	pollInterval = time.Second      // to find retries, and what other servers left
-	pageSize     = 100              // entries that become deliveries at a time
-	maxWaiting   = 5_000            // deliveries of a webhook that wait; the others stay in the journal
-	maxSkipped   = 1_000            // entries of no interest before the position is stored
-	storeLimit   = 5 * time.Second  // to store outcomes while the server stops
-	recordLimit  = 2                // records that are read at a time
-	maxRecord    = 1 << 20          // bytes of a record that is sent
-	smallBody    = 32 << 10         // bytes of a body that is not counted
-	bodyBytes    = 16 * maxRecord   // of all other bodies at a time: those of two webhooks whose receivers read slowly
-	turnLimit    = 12 * time.Second // to wait for memory or one's turn to read: a try waits three times, reads twice, and must end long before claimTime
+	perHook      = 8               // tries of a webhook at a time, on one server
+	perFailing   = 1               // the same while it has been failing for longer than failingSoon
+	failingSoon  = time.Minute     //
+	failingLimit = 69 * time.Hour  // until a webhook that only fails is disabled: not longer than the tries of a delivery
+	maxPause     = 24 * time.Hour  // that a receiver can ask for
+	claimTime    = 2 * time.Minute // until another server may send a delivery whose server has died
+	pollInterval = time.Second     // to find retries, and what other servers left
+	pageSize     = 100             // entries that become deliveries at a time
+	maxWaiting   = 5_000           // deliveries of a webhook that wait; the others stay in the journal
+	maxSkipped   = 1_000           // entries of no interest before the position is stored
+	storeLimit   = 5 * time.Second // to store outcomes while the server stops
+	recordLimit  = 2               // records that are read at a time
+	maxRecord    = 1 << 20         // bytes of a record that is sent
+	smallBody    = 32 << 10        // bytes of a body that is not counted
+	maxBody      = maxRecord + smallBody
+	bodyBytes    = 16 << 20        // of all other bodies at a time
+	turnLimit    = 7 * time.Second // to wait for memory or one's turn to read: a try waits four times, reads three times, and must end long before claimTime
 )
 
 // retryDelays are the times between the tries of a delivery: three days in all, with the
@@ -332,37 +334,36 @@ type payload struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// countedBody returns the body of a delivery. Its memory is counted until release is called,
-// which must be called in any case.
+// countedBody returns the body of a delivery. The memory of a large one is counted until release
+// is called, which must be called in any case.
 func (w *Worker) countedBody(ctx context.Context, h activeHook, d Delivery) (body []byte, release func(), err error) {
-	if !h.Record {
-		body, err = w.body(ctx, h, d)
-		return body, func() {}, err
-	}
-	// What the record takes is not known before it is read.
-	if !w.bodies.TryAcquire(maxRecord) {
-		waiting, cancel := context.WithTimeout(ctx, w.turn)
-		defer cancel()
-		if w.bodies.Acquire(waiting, maxRecord) != nil {
-			return nil, func() {}, cmp.Or(ctx.Err(), errBusy)
+	release = func() {}
+	if d.Event != TestEvent {
+		if visible, err := w.visible(ctx, h, d); err != nil || !visible {
+			return nil, release, cmp.Or(err, errForbidden)
 		}
 	}
 	body, err = w.body(ctx, h, d)
-	counted := min(int64(len(body)), maxRecord)
-	if counted <= smallBody {
-		counted = 0
+	if err != nil || len(body) <= smallBody {
+		return body, release, err
 	}
-	w.bodies.Release(maxRecord - counted)
+	counted := int64(len(body))
+	if !w.bodies.TryAcquire(counted) {
+		body = nil // it does not wait for memory in memory, and small ones do not wait for it
+		waiting, cancel := context.WithTimeout(ctx, w.turn)
+		defer cancel()
+		if w.bodies.Acquire(waiting, maxBody) != nil {
+			return nil, release, cmp.Or(ctx.Err(), errBusy)
+		}
+		body, err = w.body(ctx, h, d)
+		counted = min(int64(len(body)), maxBody)
+		w.bodies.Release(maxBody - counted)
+	}
 	return body, func() { w.bodies.Release(counted) }, err
 }
 
 // body returns the body of a delivery. The record is the one of this moment.
 func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, error) {
-	if d.Event != TestEvent {
-		if visible, err := w.visible(ctx, h, d); err != nil || !visible {
-			return nil, cmp.Or(err, errForbidden)
-		}
-	}
 	data := []byte(d.data)
 	if h.Record && d.Event != TestEvent {
 		record, err := w.record(ctx, h, d)
@@ -376,12 +377,14 @@ func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, er
 		}
 	}
 	at, _ := d.At.Time()
-	body, err := json.Marshal(payload{d.Event, at, data})
-	if err != nil {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // it would make a record six times as large
+	if err := encoder.Encode(payload{d.Event, at, data}); err != nil {
 		w.log.Error("a webhook delivery could not be encoded", "webhook_id", h.ID, "delivery_id", d.ID, "error", err)
 		return nil, errors.New("the event could not be encoded; the log of the server says why")
 	}
-	return body, nil
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), nil
 }
 
 // visible reports whether the webhook's key still sees the change of a delivery: the key may
