@@ -347,19 +347,17 @@ func (w *Worker) countedBody(ctx context.Context, h activeHook, d Delivery) (bod
 	if err != nil || len(body) <= smallBody {
 		return body, release, err
 	}
-	counted := int64(len(body))
-	if !w.bodies.TryAcquire(counted) {
-		body = nil // it does not wait for memory in memory, and small ones do not wait for it
-		waiting, cancel := context.WithTimeout(ctx, w.turn)
-		defer cancel()
-		if w.bodies.Acquire(waiting, maxBody) != nil {
-			return nil, release, cmp.Or(ctx.Err(), errBusy)
-		}
-		body, err = w.body(ctx, h, d)
-		counted = min(int64(len(body)), maxBody)
-		w.bodies.Release(maxBody - counted)
+	if counted := int64(len(body)); w.bodies.TryAcquire(counted) {
+		return body, func() { w.bodies.Release(counted) }, nil
 	}
-	return body, func() { w.bodies.Release(counted) }, err
+	// It does not wait for memory in memory, so the record is read again.
+	waiting, cancel := context.WithTimeout(ctx, w.turn)
+	defer cancel()
+	if w.bodies.Acquire(waiting, maxBody) != nil {
+		return nil, release, cmp.Or(ctx.Err(), errBusy)
+	}
+	body, err = w.body(ctx, h, d)
+	return body, func() { w.bodies.Release(maxBody) }, err
 }
 
 // body returns the body of a delivery. The record is the one of this moment.
