@@ -118,19 +118,17 @@ func (s *Site) checkNames(ctx context.Context, names []string, p *domain.Validat
 	return err
 }
 
-// usedByOthers is the condition that a name, in any letter case, occurs in the meta of customers, but was
-// never written through the API, nor is it one of the plugin's own form. Uses the index on meta_key.
+// usedByOthers is the condition that the meta of customers has a name, in any letter case, that was never
+// written through the API and is not one of the plugin's own form (cf_…). A name of ours is one, too,
+// while others use it in other letters: the database takes them for one. Uses the index on meta_key.
 func (s *Site) usedByOthers(name string) sq.Sqlizer {
-	used := sq.Select("1").From(s.db.As(wpdb.CustomerMeta, "m")).Where("m.meta_key = " + name)
-	condition := sq.And{sq.NotLike{name: `cf\_%`}}
+	const formPrefix = "63665F" // cf_, byte for byte
+	used := sq.Select("1").From(s.db.As(wpdb.CustomerMeta, "m")).Where("m.meta_key = "+name).Where("HEX(LEFT(m.meta_key, 3)) <> ?", formPrefix)
 	if s.schema.Has(wpdb.CustomerFields) {
-		others := func(name string) sq.Sqlizer { // byte for byte
-			return sq.Expr("NOT EXISTS (?)", sq.Select("1").From(s.db.As(wpdb.CustomerFields, "f")).Where("f.meta_key = "+name))
-		}
-		condition = append(condition, others(name))
-		used = used.Where(others("m.meta_key"))
+		ours := sq.Select("1").From(s.db.As(wpdb.CustomerFields, "f")).Where("f.meta_key = m.meta_key")
+		used = used.Where(sq.Expr("NOT EXISTS (?)", ours))
 	}
-	return append(condition, sq.Expr("EXISTS (?)", used))
+	return sq.Expr("EXISTS (?)", used)
 }
 
 // storeCustomFieldNames stores the names of custom fields, which distinguish them from

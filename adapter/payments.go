@@ -133,7 +133,7 @@ func firstByAmount(q sq.SelectBuilder, f PaymentFilter) sq.Sqlizer {
 	}
 	refunds := first(sq.Eq{"t.kind": kindRefund}, "ABS(t.amount)")
 	others := first(sq.NotEq{"COALESCE(t.kind, '')": kindRefund}, "t.amount")
-	return sq.ConcatExpr("t.id IN (SELECT id FROM ((", refunds, ") UNION ALL (", others, ")) AS first)")
+	return sq.ConcatExpr("t.id IN (SELECT id FROM ((", refunds, ") UNION ALL (", others, ")) AS ends)")
 }
 
 // filterDisplayAmount adds the bounds of DisplayAmount. They are compared with

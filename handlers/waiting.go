@@ -303,7 +303,6 @@ func (w *waiting) sendBatch() (more bool, err error) {
 	if err := w.send(events...); err != nil {
 		return false, err
 	}
-	wpdb.Allow(w.ctx, 0) // what comes until the next batch is no part of this one
 	w.cursor, err = strconv.ParseInt(list.Cursor, 10, 64)
 	return list.HasMore, err
 }
@@ -395,6 +394,7 @@ func (w waiters) inTurn(ctx context.Context, work func() error) error {
 		return fmt.Errorf("wait for a turn: %w", ctx.Err())
 	}
 	for {
+		wpdb.Allow(ctx, 0) // what an earlier attempt or batch read is freed
 		err := work()
 		if !errors.Is(err, errOverloaded) {
 			return err
