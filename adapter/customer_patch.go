@@ -122,8 +122,7 @@ func (s *Site) checkNames(ctx context.Context, names []string, p *domain.Validat
 // written through the API and is not one of the plugin's own form (cf_…). A name of ours is one, too,
 // while others use it in other letters: the database takes them for one. Uses the index on meta_key.
 func (s *Site) usedByOthers(name string) sq.Sqlizer {
-	const formPrefix = "63665F" // cf_, byte for byte
-	used := sq.Select("1").From(s.db.As(wpdb.CustomerMeta, "m")).Where("m.meta_key = "+name).Where("HEX(LEFT(m.meta_key, 3)) <> ?", formPrefix)
+	used := sq.Select("1").From(s.db.As(wpdb.CustomerMeta, "m")).Where("m.meta_key = " + name).Where(sq.NotLike{"m.meta_key": `cf\_%`})
 	if s.schema.Has(wpdb.CustomerFields) {
 		ours := sq.Select("1").From(s.db.As(wpdb.CustomerFields, "f")).Where("f.meta_key = m.meta_key")
 		used = used.Where(sq.Expr("NOT EXISTS (?)", ours))
