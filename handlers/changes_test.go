@@ -154,6 +154,19 @@ func (f *feed) exec(statement string) {
 	}
 }
 
+// enter enters a change of a record, as a write does.
+func (f *feed) enter(resource string, id any) {
+	f.t.Helper()
+	f.exec(fmt.Sprintf("INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('%s', %v, 'updated', 'api', UTC_TIMESTAMP())", resource, id))
+}
+
+// enlarge gives a customer custom fields of 65,000 bytes each.
+func (f *feed) enlarge(customer, fields int) {
+	f.t.Helper()
+	f.exec(fmt.Sprintf("INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) "+
+		"WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < %d) SELECT %d, CONCAT('cf_', n), REPEAT('y', 65000) FROM n", fields, customer))
+}
+
 // wait reads until there are changes, and returns them and the next cursor.
 func (f *feed) wait(path, cursor, key string) changeList {
 	f.t.Helper()
@@ -230,7 +243,7 @@ func TestRecordsOfChanges(t *testing.T) {
 				t.Fatalf("%v %.200s", err, text)
 			}
 			want := listed.Data[0]
-			f.exec(fmt.Sprintf("INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('%s', %v, 'updated', 'api', UTC_TIMESTAMP())", resource, want["id"]))
+			f.enter(resource, want["id"])
 			got := f.wait("/changes?include=record&resources="+resource, cursor, key)
 			cursor = got.Cursor
 			if a, b := fmt.Sprint(got.Data[0]["record"]), fmt.Sprint(want); a != b {
@@ -247,10 +260,9 @@ func TestTooLargeRecords(t *testing.T) {
 	f := newFeed(t)
 	key, _ := f.key("read_changes", "read", "write_customers")
 	begin := f.read("/changes", key).Cursor
-	_ = f.request(t.Context(), http.MethodPut, "/customers/5", key, `{"custom_fields":{"cf_a":"x"}}`).Body.Close()
-	f.exec("INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 300) SELECT 5, 'cf_a', REPEAT('y', 65000) FROM n")
+	f.enlarge(5, 300)
 	for _, id := range []int{4, 6, 5, 7, 8} {
-		f.exec(fmt.Sprintf("INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', %d, 'updated', 'api', UTC_TIMESTAMP())", id))
+		f.enter("customers", id)
 	}
 	whole := map[float64]bool{}
 	for cursor := begin; len(whole) < 5; {
@@ -297,13 +309,12 @@ func TestTooLargeRecords(t *testing.T) {
 func TestLargeRecordThatChangedOften(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
-	key, _ := f.key("read_changes", "read", "write_customers")
+	key, _ := f.key("read_changes", "read")
 	begin := f.read("/changes", key).Cursor
-	_ = f.request(t.Context(), http.MethodPut, "/customers/5", key, `{"custom_fields":{"cf_a":"x"}}`).Body.Close()
-	f.exec("INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 16) SELECT 5, CONCAT('cf_', n), REPEAT('y', 65000) FROM n")
+	f.enlarge(5, 16)
 	const changes = 40
 	for range changes {
-		f.exec("INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', 5, 'updated', 'api', UTC_TIMESTAMP())")
+		f.enter("customers", 5)
 	}
 	for cursor, got := begin, 0; got < changes; {
 		f.wait("/changes?resources=customers", cursor, key)

@@ -280,8 +280,8 @@ func (w *waiting) sendBatch() (more bool, err error) {
 	release := func() {}
 	defer func() { release() }() // until the client has read it, the response is counted
 	err = w.limited(func(ctx context.Context) error {
-		var response encodedResponse
-		response, release, err = w.list(ctx)
+		response, done, err := w.list(ctx)
+		release = done
 		if err != nil {
 			return err
 		}

@@ -39,9 +39,10 @@ func TestCheckCluster(t *testing.T) {
 		t.Parallel()
 		db := fixtures.NewGalera(t, fixtures.Small(now))
 		env := settingsFor(db)
-		execute(t, db.SQL, fmt.Sprintf(companionSeen, db.Prefix, "0.2.0", time.Now().Unix()))
+		seen := time.Now()
+		execute(t, db.SQL, fmt.Sprintf(companionSeen, db.Prefix, "0.2.0", seen.Unix()))
 		wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "cluster        Galera, members: 1, state of this one: Synced\n",
-			"companion      0.2.0, last seen on ", "warning: WordPress's lock holds on one node of the cluster")
+			"companion      0.2.0, last seen on "+seen.UTC().Format(time.DateOnly)+"\n", "warning: WordPress's lock holds on one node of the cluster")
 		want := &clusterJSON{Kind: wpdb.Galera, Members: &one, State: "Synced", Serving: true, MultiPrimary: true}
 		if diff := cmp.Diff(want, checkJSON(t, env, exitOK).Database.Cluster); diff != "" {
 			t.Errorf("cluster (-want +got):\n%s", diff)
