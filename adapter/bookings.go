@@ -124,11 +124,14 @@ type BookingFilter struct {
 func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], error) {
 	l := list{op: "list bookings"}
 	var err error
-	if l.filter, err = s.bookingFilter(ctx, f); err != nil {
+	if l.filter, err = s.bookingFilter(ctx, f, false); err != nil {
 		return orNone(Page[Booking]{Paging: f.Paging}, err)
 	}
 	if l, err = s.fewBookings(ctx, l, f); err != nil {
 		return orNone(Page[Booking]{Paging: f.Paging}, err)
+	}
+	if l.size == nil {
+		l = s.withLength(l, f.Paging, s.severalIndexes(f))
 	}
 	found, more, err := s.findBookings(ctx, l, f)
 	if err != nil {
@@ -142,29 +145,36 @@ func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], er
 	return pageWith(f.Paging, records, more, size), err
 }
 
-// bookingFilter returns the filter as SQL, but for the search: see fewBookings.
-func (s *Site) bookingFilter(ctx context.Context, f BookingFilter) (sq.SelectBuilder, error) {
+// bookingFilter returns the filter as SQL, but for the search: see fewBookings. walked is whether the
+// bookings are read in the order of the list, without the indexes of the filters; see unindexed.
+func (s *Site) bookingFilter(ctx context.Context, f BookingFilter, walked bool) (sq.SelectBuilder, error) {
 	q := sq.Select().From(s.db.As(wpdb.Bookings, "b"))
 	if f.CustomerEmail != nil || f.CustomerPhone != nil || f.Search != nil || f.Sort == BookingsByCustomerName {
 		q = q.LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
 	}
-	return s.filterBookings(ctx, q, f)
+	return s.filterBookings(ctx, q, f, walked)
 }
 
 // filterBookings adds the filter, but for the search, to a statement on bookings, b, and
 // where it needs them customers, c.
-func (s *Site) filterBookings(ctx context.Context, q sq.SelectBuilder, f BookingFilter) (sq.SelectBuilder, error) {
+func (s *Site) filterBookings(ctx context.Context, q sq.SelectBuilder, f BookingFilter, walked bool) (sq.SelectBuilder, error) {
 	if f.PriceMin != nil || f.PriceMax != nil || f.PaymentStatus != nil {
 		q = q.Join(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")
 	}
 	if f.PaymentStatus != nil {
 		q = q.Join(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id")
 	}
-	q = filterEqual(q, "b.status", f.Status)
+	column := func(name string) string {
+		if walked {
+			return unindexed(name)
+		}
+		return name
+	}
+	q = filterEqual(q, column("b.status"), f.Status)
 	q = filterReference(q, "b.customer_id", f.CustomerID)
-	q = filterReference(q, "b.agent_id", f.AgentID)
-	q = filterReference(q, "b.service_id", f.ServiceID)
-	q = filterReference(q, "b.location_id", f.LocationID)
+	q = filterReference(q, column("b.agent_id"), f.AgentID)
+	q = filterReference(q, column("b.service_id"), f.ServiceID)
+	q = filterReference(q, column("b.location_id"), f.LocationID)
 	q, err := s.filterPaymentStatus(ctx, q, f.PaymentStatus)
 	if err != nil {
 		return q, err
@@ -213,9 +223,9 @@ const few = 1000
 // quickest, and the list is that of their ids. A search looks through the customers and
 // goes from there to their bookings, and then through the codes of the bookings.
 func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, error) {
-	unindexed := f.PaymentStatus != nil || f.PriceMin != nil || f.PriceMax != nil || f.CustomerEmail != nil || f.CustomerPhone != nil ||
+	noIndex := f.PaymentStatus != nil || f.PriceMin != nil || f.PriceMax != nil || f.CustomerEmail != nil || f.CustomerPhone != nil ||
 		f.UpdatedFrom != nil || f.UpdatedBefore != nil || f.Code != nil || f.DurationMin != nil || f.DurationMax != nil
-	if !unindexed && f.Search == nil {
+	if !noIndex && f.Search == nil {
 		return l, nil
 	}
 	searched := filterSearch(l.filter, f.Search, append(searchedColumns("c"), "b.booking_code")...)
@@ -223,20 +233,20 @@ func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, 
 		l.filter = searched
 		return l, nil
 	}
-	ways := []sq.SelectBuilder{l.filter}
+	many := l // the list if many match
+	many.filter, many.dense = searched, true
+	ways, oneByOne := []sq.SelectBuilder{l.filter}, true
 	if f.Search != nil {
 		ways = []sq.SelectBuilder{l.filter.Where(in("b.customer_id", s.searchedCustomers(*f.Search))), filterSearch(l.filter, f.Search, "b.booking_code")}
+		many.counts = s.countSearched(l.filter, *f.Search)
+		oneByOne = s.knownToBeLong(many)
 	}
-	ids, more, err := s.findFew(ctx, l.op, ways)
+	ids, more, err := s.findFew(ctx, l.op, ways, oneByOne)
 	if err != nil {
 		return l, err
 	}
 	if more {
-		if f.Search != nil {
-			l.counts = s.countSearched(l.filter, *f.Search)
-		}
-		l.filter, l.dense = searched, true
-		return l, nil
+		return many, nil
 	}
 	l.size = new(int64(len(ids)))
 	l.filter = sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})
@@ -247,18 +257,31 @@ func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, 
 }
 
 // findFew returns the ids of the bookings that are found in any of some ways. more reports whether
-// one of the ways finds more than a few, or all of them together; then the others are not tried.
-func (s *Site) findFew(ctx context.Context, op string, ways []sq.SelectBuilder) (ids []int64, more bool, err error) {
-	for _, way := range ways {
-		found, more, err := wpdb.First(ctx, s.db, op+": find few", way.Column("b.id").Limit(few+1), few, wpdb.Value[int64])
-		if err != nil || more {
-			return nil, more, err
+// these are more than a few. One statement tries all ways, or each way has a statement of its
+// own, which is quicker if the first one finds enough.
+func (s *Site) findFew(ctx context.Context, op string, ways []sq.SelectBuilder, oneByOne bool) (ids []int64, more bool, err error) {
+	stmts := make([]sq.SelectBuilder, len(ways))
+	for i, way := range ways {
+		stmts[i] = way.Column("b.id").Limit(few + 1)
+	}
+	if !oneByOne {
+		for i := range stmts {
+			stmts[i] = stmts[i].Prefix("(").Suffix(")")
+		}
+		stmts = []sq.SelectBuilder{unionAll(stmts[0], stmts[1:]...)}
+	}
+	for _, stmt := range stmts {
+		found, err := wpdb.All(ctx, s.db.Gathered(), op+": find few", stmt, wpdb.Value[int64])
+		if err != nil {
+			return nil, false, err
 		}
 		ids = append(ids, found...)
+		slices.Sort(ids)
+		if ids = slices.Compact(ids); len(ids) > few {
+			return nil, true, nil
+		}
 	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	return ids, len(ids) > few, nil
+	return ids, false, nil
 }
 
 // searchedCustomers selects the customers whom a search for bookings finds. As a join, servers
@@ -314,7 +337,17 @@ func (s *Site) findBookings(ctx context.Context, l list, f BookingFilter) (page 
 	if l.size != nil && f.offset() >= uint64(*l.size) {
 		return nil, false, nil
 	}
-	byName := f.Sort == BookingsByCustomerName && l.size == nil && f.PaymentStatus == nil && f.Search == nil && s.knownToBeLong(l)
+	simple := l.size == nil && f.PaymentStatus == nil && f.Search == nil
+	byName := f.Sort == BookingsByCustomerName && simple && s.knownToBeLong(l) && (l.walkable || s.limits().None())
+	began := s.totals.now()
+	if l.walkable && simple && !byName && s.severalIndexes(f) {
+		if f.Status != nil && f.Sort == BookingsByStatus { // all have the same
+			f.Sort = BookingsByID
+		}
+		if l.filter, err = s.bookingFilter(ctx, f, true); err != nil {
+			return nil, false, err
+		}
+	}
 	if l.dense { // or else the server may find all matches by another index, and sort them
 		l.filter = l.filter.Options("STRAIGHT_JOIN")
 	}
@@ -326,10 +359,23 @@ func (s *Site) findBookings(ctx context.Context, l list, f BookingFilter) (page 
 	default:
 		page, err = s.sortedBookings(ctx, l, f, onPage(l.filter, f.Paging, sortColumns(bookingOrder[f.Sort], f.Descending)...))
 	}
+	s.noteWalk(l, began)
 	if int64(len(page)) > f.PerPage {
 		return page[:f.PerPage], true, err
 	}
 	return page, false, err
+}
+
+// severalIndexes reports whether several indexes serve the filters and the limits of the caller. An
+// index on customers finds few bookings, and is best used alone.
+func (s *Site) severalIndexes(f BookingFilter) bool {
+	l, n := s.limits(), 0
+	for _, used := range []bool{f.AgentID != nil, f.ServiceID != nil, f.LocationID != nil, f.Status != nil, len(l.Agents) > 0, len(l.Services) > 0, len(l.Locations) > 0} {
+		if used {
+			n++
+		}
+	}
+	return n > 1 && f.CustomerID == nil
 }
 
 // sortedBookings finds the few bookings that a statement with a limit selects, in the order
@@ -343,7 +389,7 @@ func (s *Site) sortedBookings(ctx context.Context, l list, f BookingFilter, few 
 	if f.Sort == BookingsByCustomerName {
 		stmt = stmt.LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
 	}
-	return wpdb.All(ctx, s.db, l.op, stmt, func(row wpdb.Scanner) (b foundBooking, err error) {
+	return wpdb.All(ctx, s.listDB(l), l.op, stmt, func(row wpdb.Scanner) (b foundBooking, err error) {
 		err = row.Scan(wpdb.OrZero(&b.id), wpdb.OrZero(&b.date), wpdb.OrZero(&b.order))
 		return b, err
 	})
@@ -675,7 +721,7 @@ func ownStatuses(labels string) []string {
 // rest.
 func (s *Site) FirstBookings(ctx context.Context, f BookingFilter, limit int64) ([]Booking, error) {
 	f.Paging = Paging{Page: 1, PerPage: limit}
-	filter, err := s.bookingFilter(ctx, f)
+	filter, err := s.bookingFilter(ctx, f, false)
 	if err != nil {
 		return nil, err
 	}

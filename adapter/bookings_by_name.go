@@ -49,7 +49,7 @@ func (s *Site) namedBookings(ctx context.Context, l list, f BookingFilter, offse
 	}
 	// Customers are read first: the server takes them for more than they are.
 	from := s.db.As(wpdb.Customers, "c") + " STRAIGHT_JOIN " + s.db.As(wpdb.Bookings, "b") + " ON b.customer_id = c.id"
-	filter, err := s.filterBookings(ctx, sq.Select().From(from).Where("c.first_name > ''"), f)
+	filter, err := s.filterBookings(ctx, sq.Select().From(from).Where("c.first_name > ''"), f, false)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (s *Site) unnamedBookings(ctx context.Context, l list, f BookingFilter) ([]
 	bookings := s.db.Name(wpdb.Bookings)
 	from := "(SELECT DISTINCT customer_id FROM " + bookings + ") AS x LEFT JOIN " + s.db.As(wpdb.Customers, "c") + " ON c.id = x.customer_id" +
 		" STRAIGHT_JOIN " + bookings + " AS b ON b.customer_id <=> x.customer_id"
-	filter, err := s.filterBookings(ctx, sq.Select().From(from).Where("(c.first_name IS NULL OR c.first_name <= '')"), f)
+	filter, err := s.filterBookings(ctx, sq.Select().From(from).Where("(c.first_name IS NULL OR c.first_name <= '')"), f, false)
 	if err != nil {
 		return nil, err
 	}

@@ -80,19 +80,21 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 		q = q.Where(sq.Expr("(COALESCE(c.is_guest, 0) <> 0) = ?", *f.IsGuest))
 	}
 	if f.HasBookings != nil {
-		condition := " IS NULL"
+		bookings := sq.Select("1").From(s.db.As(wpdb.Bookings, "b")).Where("b.customer_id = c.id")
 		if *f.HasBookings {
-			condition = " IS NOT NULL"
+			q = q.Where(some(bookings))
+		} else {
+			q = q.Where(none(bookings))
 		}
-		// With EXISTS, servers read all bookings before the first page.
-		q = q.Where("(SELECT 1 FROM " + s.db.As(wpdb.Bookings, "b") + " WHERE b.customer_id = c.id LIMIT 1)" + condition)
 	}
-	l := list{op: "list customers", filter: q}
+	l := s.withLength(list{op: "list customers", filter: q}, f.Paging, false)
 	stmt, err := s.onPage(ctx, l, q, f.Paging, sortOrder{[]string{"c.created_at", "c.id"}, true})
 	if err != nil {
 		return orNone(Page[Customer]{Paging: f.Paging}, err)
 	}
-	records, more, err := s.customerRows(ctx, l.op, stmt, f.PerPage)
+	began := s.totals.now()
+	records, more, err := s.customerRows(ctx, s.listDB(l), l.op, stmt, f.PerPage)
+	s.noteWalk(l, began)
 	if err != nil {
 		return orNone(Page[Customer]{Paging: f.Paging}, err)
 	}
@@ -124,7 +126,7 @@ func (s *Site) Customer(ctx context.Context, id int64) (Customer, error) {
 // storedCustomer returns a Customer without Stats, which cost a scan.
 func (s *Site) storedCustomer(ctx context.Context, id int64) (Customer, error) {
 	stmt := sq.Select().From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
-	records, _, err := s.customerRows(ctx, "read customer", stmt, 1)
+	records, _, err := s.customerRows(ctx, s.db, "read customer", stmt, 1)
 	if err != nil {
 		return Customer{}, err
 	}
@@ -137,10 +139,10 @@ func (s *Site) storedCustomer(ctx context.Context, id int64) (Customer, error) {
 
 // customerRows reads customers, c, without Stats and meta. The columns that hold passwords
 // and session keys are never read.
-func (s *Site) customerRows(ctx context.Context, op string, stmt sq.SelectBuilder, most int64) (found []Customer, more bool, err error) {
+func (s *Site) customerRows(ctx context.Context, db *wpdb.DB, op string, stmt sq.SelectBuilder, most int64) (found []Customer, more bool, err error) {
 	stmt = stmt.Columns("c.id", "c.first_name", "c.last_name", "c.email", "c.phone", "c.status", "c.is_guest", "c.notes", "c.admin_notes",
 		"c.wordpress_user_id", "c.avatar_image_id", "c.created_at", "c.updated_at")
-	return wpdb.First(ctx, s.db, op, stmt, most, func(row wpdb.Scanner) (c Customer, err error) {
+	return wpdb.First(ctx, db, op, stmt, most, func(row wpdb.Scanner) (c Customer, err error) {
 		var guest int64 // a number in the platform: anything but 0 is true
 		err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone),
 			&c.Status, wpdb.OrZero(&guest), wpdb.OrZero(&c.Notes), wpdb.OrZero(&c.AdminNotes),

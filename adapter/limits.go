@@ -2,6 +2,10 @@ package adapter
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -31,13 +35,93 @@ import (
 // Slots are computed from all bookings too, or else they could be booked twice.
 
 // limitTo restricts what the site shows to what a key may see.
-func (s *Site) limitTo(key *keys.Key) (err error) {
+func (s *Site) limitTo(ctx context.Context, key *keys.Key) error {
 	s.caller = key
-	if !key.Limits.None() {
-		s.alone = true // statements of others see more, or less
-		s.db, err = s.db.WithViews(s.views(key.Limits))
+	if key.Limits.None() {
+		return nil
+	}
+	s.alone = true // statements of others see more, or less
+	indexed, err := s.shared.limitIndexes.find(ctx, s)
+	if err != nil {
+		return err
+	}
+	views, err := s.shared.views.of(s, key.Limits, indexed)
+	if err == nil {
+		s.db = s.db.WithViews(views)
 	}
 	return err
+}
+
+// builtViews are the views of keys with the same limits, which do not depend on anything else.
+type builtViews struct {
+	mu    sync.Mutex
+	built map[string]wpdb.Views
+}
+
+// maxBuiltViews limits the memory of builtViews.
+const maxBuiltViews = 100
+
+func (v *builtViews) of(s *Site, l domain.Limits, indexed bool) (wpdb.Views, error) {
+	key := fmt.Sprint(l, indexed)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if views, ok := v.built[key]; ok {
+		return views, nil
+	}
+	views, err := s.db.BuildViews(s.views(l, indexed))
+	if err != nil {
+		return wpdb.Views{}, err
+	}
+	if v.built == nil || len(v.built) >= maxBuiltViews {
+		v.built = map[string]wpdb.Views{}
+	}
+	v.built[key] = views
+	return views, nil
+}
+
+// limitIndexes remembers whether the site has the indexes with which it is quick to decide whether a
+// key sees a record: those that `bookside indexes` makes on the items of bookings and on the orders of
+// transactions.
+type limitIndexes struct {
+	mu    sync.Mutex
+	exist bool
+	at    time.Time // when that was looked up; zero if never
+}
+
+// limitIndexesAge is how long limitIndexes remembers.
+const limitIndexesAge = time.Minute
+
+func (x *limitIndexes) last() (exist bool, at time.Time) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.exist, x.at
+}
+
+func (x *limitIndexes) set(exist bool, at time.Time) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.exist, x.at = exist, at
+}
+
+// forget makes the next request look again: if an index was dropped, statements that rely on it
+// take too long.
+func (x *limitIndexes) forget() { x.set(false, time.Time{}) }
+
+// find reports whether they exist. Requests may look at the same time.
+func (x *limitIndexes) find(ctx context.Context, s *Site) (bool, error) {
+	if exist, at := x.last(); !at.IsZero() && s.Now.Sub(at) < limitIndexesAge {
+		return exist, nil
+	}
+	indexes, err := s.db.Indexes(ctx)
+	if err != nil {
+		return false, err
+	}
+	serves := func(t wpdb.Table, column string) bool {
+		return slices.ContainsFunc(indexes, func(i wpdb.Index) bool { return i.Serves(wpdb.OwnIndex(t, column)) })
+	}
+	exist := serves(wpdb.Bookings, "order_item_id") && serves(wpdb.Transactions, "order_id")
+	x.set(exist, s.Now)
+	return exist, nil
 }
 
 // limits returns the limits of the caller.
@@ -49,33 +133,70 @@ func (s *Site) limits() domain.Limits {
 }
 
 // views returns what a key sees of each table. Those whose conditions name other tables come
-// first, see wpdb.View.
-func (s *Site) views(l domain.Limits) []wpdb.View {
-	within, without := bookingsWithin(l, "b."), sq.Expr("(?) IS NOT TRUE", bookingsWithin(l, "b."))
+// first, see wpdb.BuildViews. indexed is whether there are limitIndexes.
+func (s *Site) views(l domain.Limits, indexed bool) []wpdb.View {
+	within, hidden := bookingsWithin(l, "b."), sq.Expr("(?) IS NOT TRUE", bookingsWithin(l, "b."))
 	bookings := sq.Select().From(s.db.As(wpdb.Bookings, "b"))
-	hidden := bookings.Column("b.order_item_id").Where(without).Where(sq.NotEq{"b.order_item_id": nil})
-	some := bookings.Column("i.order_id").Join(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").Where(within)
-	// Derived, so that either server computes it once, from all bookings. MySQL would look for those of each
-	// item anew, which takes a scan each time unless `bookside indexes` has added the index on order_item_id.
-	items := bookings.Column("b.order_item_id").Column(sq.Alias(sq.ConcatExpr("MAX(", without, ")"), "hidden")).
-		Where(sq.NotEq{"b.order_item_id": nil}).GroupBy("b.order_item_id")
-	mixed := sq.Select("i.order_id").From(s.db.As(wpdb.OrderItems, "i")).JoinClause(sq.ConcatExpr("LEFT JOIN (", items, ") AS k ON k.order_item_id = i.id")).
-		Where("COALESCE(k.hidden, 1) = 1").Where(sq.NotEq{"i.order_id": nil})
-	orders := func(column string) sq.Sqlizer { return sq.And{in(column, some), sq.Expr("NOT ?", in(column, mixed))} }
+	ofOrders := func(t wpdb.Table, column string) wpdb.View {
+		seen := in(column, bookings.Column("i.order_id").Join(s.db.As(wpdb.OrderItems, "i")+" ON i.id = b.order_item_id").Where(within))
+		if !indexed {
+			return wpdb.View{Table: t, Rows: sq.And{seen, sq.Expr("NOT ?", in(column, s.mixedOrders(hidden)))}}
+		}
+		order := s.db.Name(t) + "." + column
+		itsItems := sq.Select("1").From(s.db.As(wpdb.OrderItems, "i")).Where("i.order_id = " + order)
+		mixed := itsItems.LeftJoin(s.db.As(wpdb.Bookings, "b") + " ON b.order_item_id = i.id").Where(sq.Or{sq.Eq{"b.id": nil}, hidden})
+		return wpdb.View{Table: t, Rows: sq.And{seen, none(mixed)}, Each: sq.And{some(itsItems), none(mixed)}}
+	}
+	items := wpdb.View{Table: wpdb.OrderItems, Rows: sq.And{
+		in("id", bookings.Column("b.order_item_id").Where(within)),
+		sq.Expr("NOT ?", in("id", bookings.Column("b.order_item_id").Where(hidden).Where(sq.NotEq{"b.order_item_id": nil}))),
+	}}
+	if indexed {
+		ofItem := bookings.Column("1").Where("b.order_item_id = " + s.db.Name(wpdb.OrderItems) + ".id")
+		items.Each = sq.And{some(ofItem), none(ofItem.Where(hidden))}
+	}
+	ofCustomer := bookings.Column("1").Where("b.customer_id = " + s.db.Name(wpdb.Customers) + ".id")
 	return []wpdb.View{
-		{Table: wpdb.Transactions, Rows: orders("order_id")},
-		{Table: wpdb.OrderInvoices, Rows: orders("order_id")},
-		{Table: wpdb.Orders, Rows: orders("id")},
-		{Table: wpdb.OrderItems, Rows: sq.And{in("id", bookings.Column("b.order_item_id").Where(within)), sq.Expr("NOT ?", in("id", hidden))}},
-		{Table: wpdb.Customers, Rows: in("id", sq.Select("b.customer_id").From(s.db.As(wpdb.Bookings, "b")).Where(within))},
+		ofOrders(wpdb.Transactions, "order_id"),
+		ofOrders(wpdb.OrderInvoices, "order_id"),
+		ofOrders(wpdb.Orders, "id"),
+		items,
+		{Table: wpdb.Customers, Rows: in("id", bookings.Column("b.customer_id").Where(within)), Each: some(ofCustomer.Where(within))},
 		{Table: wpdb.Agents, Rows: s.catalogue(l, l.Agents, len(l.Services)+len(l.Locations), "agent_id")},
 		{Table: wpdb.Services, Rows: s.catalogue(l, l.Services, len(l.Agents)+len(l.Locations), "service_id")},
 		{Table: wpdb.Locations, Rows: s.catalogue(l, l.Locations, len(l.Agents)+len(l.Services), "location_id")},
 		{Table: wpdb.AgentsServices, Rows: bookingsWithin(l, "")},
-		{Table: wpdb.Bookings, Rows: bookingsWithin(l, "")},
+		{Table: wpdb.Bookings, Rows: bookingsWithin(l, ""), Each: columnsWithin(l, unindexed)},
 		{Table: wpdb.Coupons, Rows: sq.Expr("FALSE")},
 	}
 }
+
+// mixedOrders selects the orders with an item that has a hidden booking, or none. The bookings are
+// a table of their own, so that either server computes it once: without an index on order_item_id,
+// MySQL would look for those of each item by a scan.
+func (s *Site) mixedOrders(hidden sq.Sqlizer) sq.SelectBuilder {
+	items := sq.Select("b.order_item_id").Column(sq.Alias(sq.ConcatExpr("MAX(", hidden, ")"), "hidden")).From(s.db.As(wpdb.Bookings, "b")).
+		Where(sq.NotEq{"b.order_item_id": nil}).GroupBy("b.order_item_id")
+	return sq.Select("i.order_id").From(s.db.As(wpdb.OrderItems, "i")).JoinClause(sq.ConcatExpr("LEFT JOIN (", items, ") AS k ON k.order_item_id = i.id")).
+		Where("COALESCE(k.hidden, 1) = 1").Where(sq.NotEq{"i.order_id": nil})
+}
+
+// listDB returns the database for reading a page of a list. A walk checks row by row whether the key
+// sees it; for other lists it is quicker to begin with everything that the key sees.
+func (s *Site) listDB(l list) *wpdb.DB {
+	if l.walkable {
+		return s.db
+	}
+	return s.db.Gathered()
+}
+
+// some and none return the conditions that a SELECT finds a row, or none. They are evaluated for each
+// row of the statement around them. Servers would turn EXISTS into a join, which may start with
+// everything that the SELECT finds.
+func some(rows sq.SelectBuilder) sq.Sqlizer {
+	return sq.ConcatExpr("(", rows.Limit(1), ") IS NOT NULL")
+}
+func none(rows sq.SelectBuilder) sq.Sqlizer { return sq.ConcatExpr("(", rows.Limit(1), ") IS NULL") }
 
 // in returns the condition that a column has one of the values that a SELECT finds.
 func in(column string, values sq.SelectBuilder) sq.Sqlizer {
@@ -85,13 +206,18 @@ func in(column string, values sq.SelectBuilder) sq.Sqlizer {
 // bookingsWithin returns the condition that a row with an agent, a service and a location is
 // within the limits, of which there are some.
 func bookingsWithin(l domain.Limits, alias string) sq.And {
+	return columnsWithin(l, func(column string) string { return alias + column })
+}
+
+// columnsWithin is bookingsWithin on expressions of the columns.
+func columnsWithin(l domain.Limits, expression func(column string) string) sq.And {
 	var all sq.And
 	for _, of := range []struct {
 		column string
 		ids    []int64
 	}{{"agent_id", l.Agents}, {"service_id", l.Services}, {"location_id", l.Locations}} {
 		if len(of.ids) > 0 {
-			all = append(all, sq.Eq{alias + of.column: of.ids})
+			all = append(all, sq.Eq{expression(of.column): of.ids})
 		}
 	}
 	return all

@@ -79,7 +79,6 @@ type OrderFilter struct {
 func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	q := sq.Select().From(s.db.As(wpdb.Orders, "o"))
 	q = filterReference(q, "o.customer_id", f.CustomerID)
-	q = filterEqual(q, "o.status", f.Status)
 	q, err := s.filterPaymentStatus(ctx, q, f.PaymentStatus)
 	if err != nil {
 		return Page[Order]{}, err
@@ -90,12 +89,19 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	q = filterInstant(q, "o.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = filterInstant(q, "o.updated_at", f.UpdatedFrom, f.UpdatedBefore)
 	q = filterSearch(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")
-	l := list{op: "list orders", filter: q}
-	stmt, err := s.onPage(ctx, l, q.Column("o.id"), f.Paging, sortOrder{orderOrder[f.Sort], f.Descending})
+	several := f.Status != nil && (f.PaymentStatus != nil || f.CouponCode != nil) && f.CustomerID == nil
+	l := s.withLength(list{op: "list orders", filter: filterEqual(q, "o.status", f.Status)}, f.Paging, several)
+	page := l.filter
+	if l.walkable && several && f.Sort != OrdersByStatus {
+		page = filterEqual(q, unindexed("o.status"), f.Status)
+	}
+	stmt, err := s.onPage(ctx, l, page.Column("o.id"), f.Paging, sortOrder{orderOrder[f.Sort], f.Descending})
 	if err != nil {
 		return orNone(Page[Order]{Paging: f.Paging}, err)
 	}
-	ids, more, err := wpdb.First(ctx, s.db, l.op, stmt, f.PerPage, wpdb.Value[int64])
+	began := s.totals.now()
+	ids, more, err := wpdb.First(ctx, s.listDB(l), l.op, stmt, f.PerPage, wpdb.Value[int64])
+	s.noteWalk(l, began)
 	if err != nil {
 		return orNone(Page[Order]{Paging: f.Paging}, err)
 	}

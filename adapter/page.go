@@ -32,9 +32,12 @@ type Page[T any] struct {
 type list struct {
 	op     string
 	filter sq.SelectBuilder
-	size   *int64     // nil if it is not known
-	dense  bool       // whether many records match, so that a walk in the order of the list soon finds a page
-	counts sq.Sqlizer // the SELECT that counts it; nil for COUNT(*)
+	size   *int64 // nil if it is not known
+	dense  bool   // whether many records match, so that a walk in the order of the list soon finds a page
+	key    string // see Site.key; "" if it was not computed yet
+	// walkable is whether a walk in the order of the list finds a page quickly; see withLength.
+	walkable bool
+	counts   sq.Sqlizer // the SELECT that counts it; nil for COUNT(*)
 }
 
 // counting returns the SELECT that counts the list.

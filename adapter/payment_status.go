@@ -189,7 +189,7 @@ func (s *Site) filterPaymentStatus(ctx context.Context, filter sq.SelectBuilder,
 		id   int64
 		same bool
 	}
-	orders, more, err := wpdb.First(ctx, s.db, "find orders with refunds", shown, few, func(row wpdb.Scanner) (o order, err error) {
+	orders, more, err := wpdb.First(ctx, s.db.Gathered(), "find orders with refunds", shown, few, func(row wpdb.Scanner) (o order, err error) {
 		err = row.Scan(&o.id, &o.same)
 		return o, err
 	})

@@ -100,16 +100,18 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	q = filterInstant(q, "t.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = filterInstant(q, s.schema.Expr(wpdb.Transactions, "t", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
 	q = filterSearch(q, f.Search, s.schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
-	l := list{op: "list payments", filter: q}
+	l := s.withLength(list{op: "list payments", filter: q}, f.Paging, false)
 	page := q
-	if f.Sort == PaymentsByAmount && s.walk == nil && f.offset()+f.limit() <= few && s.limits().None() {
+	if f.Sort == PaymentsByAmount && s.walk == nil && f.offset()+f.limit() <= few && (s.limits().None() || l.walkable) {
 		page = page.Where(firstByAmount(q, f))
 	}
 	stmt, err := s.onPage(ctx, l, s.paymentColumns(page), f.Paging, sortOrder{paymentOrder[f.Sort], f.Descending})
 	if err != nil {
 		return orNone(Page[Payment]{Paging: f.Paging}, err)
 	}
-	records, more, err := wpdb.First(ctx, s.db, l.op, stmt, f.PerPage, scanPayment)
+	began := s.totals.now()
+	records, more, err := wpdb.First(ctx, s.listDB(l), l.op, stmt, f.PerPage, scanPayment)
+	s.noteWalk(l, began)
 	if err != nil {
 		return orNone(Page[Payment]{Paging: f.Paging}, err)
 	}
@@ -125,8 +127,8 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 }
 
 // firstByAmount returns the condition that a payment may be on the page, because it is among the
-// first of the refunds or of the others: DisplayAmount has no index, but the amount has. Of
-// limited keys it would ask who sees a payment three times.
+// first of the refunds or of the others: DisplayAmount has no index, but the amount has. For a
+// limited key with few payments, it would find these three times.
 func firstByAmount(q sq.SelectBuilder, f PaymentFilter) sq.Sqlizer {
 	first := func(which sq.Sqlizer, amount string) sq.SelectBuilder {
 		return q.Column("t.id").Where(which).OrderBy(sortColumns([]string{amount, "t.id"}, f.Descending)...).Limit(f.offset() + f.limit())

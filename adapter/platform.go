@@ -48,10 +48,12 @@ type Platform struct {
 
 // sharedStatements are those that requests share if they wait at the same time.
 type sharedStatements struct {
-	bookings  *pageReads[foundBooking, *Booking]
-	orders    *pageReads[int64, Order]
-	customers *pageReads[int64, CustomerStats]
-	equal     *equalReads
+	bookings     *pageReads[foundBooking, *Booking]
+	orders       *pageReads[int64, Order]
+	customers    *pageReads[int64, CustomerStats]
+	equal        *equalReads
+	limitIndexes limitIndexes
+	views        builtViews
 	// widelyOffered are the ids of services whose connections are too many to be read as a whole.
 	widelyOffered sync.Map
 }
@@ -167,9 +169,12 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 	site, err := p.site(ctx, principal.Options)
 	if err == nil {
 		site.lookup, site.alone = principal.Lookup, false
-		if err = site.limitTo(&principal.Key); err == nil {
+		if err = site.limitTo(ctx, &principal.Key); err == nil {
 			err = work(site)
 		}
+	}
+	if !principal.Limits.None() && (errors.Is(err, wpdb.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)) {
+		p.shared.limitIndexes.forget()
 	}
 	if !schemaOutdated(err) {
 		return err
@@ -179,7 +184,7 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 	if err != nil {
 		return err
 	}
-	if err := site.limitTo(&principal.Key); err != nil {
+	if err := site.limitTo(ctx, &principal.Key); err != nil {
 		return err
 	}
 	return work(site)
@@ -200,7 +205,10 @@ func (p *Platform) SiteOf(ctx context.Context, key *keys.Key) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return site, site.limitTo(key)
+	if err := site.limitTo(ctx, key); err != nil {
+		return nil, err
+	}
+	return site, nil
 }
 
 // serveBackground is Serve for work that no request waits for. It is not run again,

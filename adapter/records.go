@@ -55,7 +55,7 @@ func (s *Site) Records(ctx context.Context, ids map[journal.Resource][]int64) (r
 // customersByID returns customers by their ids.
 func (s *Site) customersByID(ctx context.Context, ids []int64) ([]Customer, error) {
 	stmt := sq.Select().From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": ids})
-	records, _, err := s.customerRows(ctx, "read customers", stmt, int64(len(ids)))
+	records, _, err := s.customerRows(ctx, s.db, "read customers", stmt, int64(len(ids)))
 	if err == nil {
 		err = s.addCustomerMeta(ctx, records)
 	}

@@ -17,14 +17,14 @@ import (
 // while; all other sizes are counted for each request. The zero value shares nothing.
 type Totals struct {
 	ExactTime time.Duration // a count that takes no longer is never shared
-	MaxAge    time.Duration // how long a size is shared; 0 for never
+	MaxAge    time.Duration // how long a size is shared after it was counted; 0 for never
 	Long      int64         // from this size on a list is long, even if it is quickly counted
 
 	now    domain.Clock
 	writes atomic.Int64 // ours so far; each makes all sizes invalid
 	mu     sync.Mutex
 	slow   map[string]*slowCount // by statement and arguments
-	long   map[string]bool       // likewise
+	long   map[string]bool       // likewise; whether a walk through them finds a page quickly
 }
 
 // maxLists limits the memory of Totals.
@@ -33,12 +33,21 @@ const maxLists = 1000
 // longList is Totals.Long by default: to sort so many records takes longer than a few more statements.
 const longList = 5000
 
+// slowWalk is how long a walk may take. To sort a long list takes less than that.
+const slowWalk = 500 * time.Millisecond
+
 // slowCount is a list that took long to count.
 type slowCount struct {
 	turn  chan struct{} // has a token while nobody counts
 	size  int64
-	began time.Time // when the count began; zero if there is none to share
+	began time.Time // when the count began, from which its age is told
+	ended time.Time // zero if there is none to share
 	write int64     // the last write of ours before it
+}
+
+// counted remembers a count that ends now.
+func (t *Totals) counted(c *slowCount, size int64, began time.Time, write int64) {
+	c.size, c.began, c.ended, c.write = size, began, t.now(), write
 }
 
 // mayShare reports whether totals may be shared at all.
@@ -51,10 +60,13 @@ func (t *Totals) find(key string) *slowCount {
 	return t.slow[key]
 }
 
-// note remembers that a list took long to count, if it did. Its size is not kept: the statement
-// did more than count, so that the time of the next count decides whether it may be shared.
+// isSlow reports whether a count took so long that its size may be shared.
+func (t *Totals) isSlow(took time.Duration) bool { return took > t.ExactTime }
+
+// note remembers that a list took long to count, if it did. Its size is not kept, unless keep
+// follows: a statement that does more than count does not tell whether its size may be shared.
 func (t *Totals) note(key string, took time.Duration) {
-	if took <= t.ExactTime {
+	if !t.isSlow(took) {
 		return
 	}
 	t.mu.Lock()
@@ -70,17 +82,44 @@ func (t *Totals) note(key string, took time.Duration) {
 	t.slow[key] = c
 }
 
+// keep lets others share the size of a list that took long to count, by a statement that did nothing
+// else. If another request is counting, the size is dropped.
+func (t *Totals) keep(key string, size int64, began time.Time, write int64) {
+	c := t.find(key)
+	if c == nil || !t.isSlow(t.now().Sub(began)) {
+		return
+	}
+	select {
+	case <-c.turn:
+		t.counted(c, size, began, write)
+		c.turn <- struct{}{}
+	default:
+	}
+}
+
 // noteSize remembers whether a list is long.
 func (t *Totals) noteSize(key string, size int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	_, known := t.long[key]
 	switch {
 	case size < t.Long:
 		delete(t.long, key)
-	case t.long == nil || len(t.long) >= maxLists && !t.long[key]:
+	case known:
+	case t.long == nil || len(t.long) >= maxLists:
 		t.long = map[string]bool{key: true}
 	default:
 		t.long[key] = true
+	}
+}
+
+// noteWalk remembers that a walk through a long list takes long to find a page, if it did: the
+// records may all be at the other end of the table, or lack an index for their order.
+func (t *Totals) noteWalk(key string, took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, known := t.long[key]; known && took > slowWalk {
+		t.long[key] = false
 	}
 }
 
@@ -88,7 +127,15 @@ func (t *Totals) noteSize(key string, size int64) {
 func (t *Totals) isLong(key string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.long[key] || t.slow[key] != nil
+	_, long := t.long[key]
+	return long || t.slow[key] != nil
+}
+
+// isWalkable reports whether a list was long when it was last counted, and no walk through it took long.
+func (t *Totals) isWalkable(key string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.long[key]
 }
 
 // forget forgets that a list took long to count.
@@ -108,21 +155,22 @@ func (t *Totals) share(ctx context.Context, key string, c *slowCount, count func
 		return 0, nil, fmt.Errorf("wait for count: %w", ctx.Err())
 	}
 	defer func() { c.turn <- struct{}{} }()
-	if old := t.now().Sub(c.began); !c.began.IsZero() && old < t.MaxAge && c.write == t.writes.Load() {
-		return c.size, &old, nil
+	now := t.now()
+	if !c.ended.IsZero() && now.Sub(c.ended) < t.MaxAge && c.write == t.writes.Load() {
+		return c.size, new(now.Sub(c.began)), nil
 	}
-	began, write := t.now(), t.writes.Load()
-	c.began = time.Time{}
-	size, err = count()
-	switch {
-	case err != nil:
-	case t.now().Sub(began) > t.ExactTime:
-		c.size, c.began, c.write = size, began, write
-	default:
+	began, write := now, t.writes.Load()
+	c.ended = time.Time{}
+	if size, err = count(); err != nil {
+		return size, nil, err
+	}
+	if t.isSlow(t.now().Sub(began)) {
+		t.counted(c, size, began, write)
+	} else {
 		t.forget(key) // the next page counts it in the statement of its rows
-		t.noteSize(key, size)
 	}
-	return size, nil, err
+	t.noteSize(key, size)
+	return size, nil, nil
 }
 
 // total is the size of a list. The last page tells it. For any other page, the statement
@@ -141,6 +189,9 @@ func countIn(l list) *total { return &total{count: l.counting()} }
 
 // key identifies a list among those that are counted, for callers with the same limits.
 func (s *Site) key(l list) (string, error) {
+	if l.key != "" {
+		return l.key, nil
+	}
 	text, args, err := l.counting().ToSql()
 	if err != nil {
 		return "", fmt.Errorf("%s: build statement: %w", l.op, err)
@@ -154,13 +205,37 @@ func (s *Site) knownToBeLong(l list) bool {
 	return err == nil && s.totals.isLong(key)
 }
 
+// withLength returns a list that knows whether to walk through it for a page, where that matters: for
+// keys with limits, and if several indexes serve the list. For a deep page, a walk is no quicker than
+// to sort.
+func (s *Site) withLength(l list, p Paging, several bool) list {
+	if s.walk != nil || !several && s.limits().None() {
+		return l
+	}
+	if key, err := s.key(l); err == nil {
+		l.key, l.walkable = key, p.offset()+p.limit() <= few && s.totals.isWalkable(key)
+	}
+	return l
+}
+
+// noteWalk remembers how long it took to find a page of a list.
+func (s *Site) noteWalk(l list, began time.Time) {
+	if l.walkable {
+		s.totals.noteWalk(l.key, s.totals.now().Sub(began))
+	}
+}
+
 // total returns the size of a list of which a page was found.
 func (s *Site) total(ctx context.Context, l list, p Paging, found int, more bool) (*total, error) {
 	if l.size != nil {
 		return &total{size: *l.size}, nil
 	}
 	if !more && (found > 0 || p.Page == 1) {
-		return &total{size: int64(p.offset()) + int64(found)}, nil
+		size := int64(p.offset()) + int64(found)
+		if l.key != "" {
+			s.totals.noteSize(l.key, size)
+		}
+		return &total{size: size}, nil
 	}
 	t := countIn(l)
 	var err error
@@ -173,7 +248,7 @@ func (s *Site) total(ctx context.Context, l list, p Paging, found int, more bool
 		t.size, s.TotalAge, err = s.totals.share(ctx, t.key, c, func() (int64, error) { return s.count(ctx, l) })
 		return t, err
 	}
-	if !more { // no statement follows
+	if !more || !s.limits().None() { // no statement follows, or one that checks row by row, which is slow for counting
 		err = s.countNow(ctx, l, t)
 	}
 	return t, err
@@ -184,8 +259,13 @@ func (s *Site) countNow(ctx context.Context, l list, t *total) (err error) {
 	if t.count == nil {
 		return nil
 	}
+	write := s.totals.writes.Load()
+	t.began = s.totals.now()
 	t.size, err = s.count(ctx, l)
 	s.noteCount(t, err)
+	if err == nil && t.key != "" {
+		s.totals.keep(t.key, t.size, t.began, write)
+	}
 	t.count = nil
 	return err
 }
@@ -202,9 +282,10 @@ func (s *Site) noteCount(t *total, err error) {
 	}
 }
 
+// count counts a list. It needs every record that the key sees, and so it starts from these.
 func (s *Site) count(ctx context.Context, l list) (int64, error) {
 	return readStatement(ctx, s, l.counting(), func(ctx context.Context, stmt sq.Sqlizer) (int64, error) {
-		size, _, err := wpdb.One(ctx, s.db, l.op+": count", stmt, wpdb.Value[int64])
+		size, _, err := wpdb.One(ctx, s.db.Gathered(), l.op+": count", stmt, wpdb.Value[int64])
 		return size, err
 	})
 }

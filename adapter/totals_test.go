@@ -56,3 +56,30 @@ func TestLongLists(t *testing.T) {
 		})
 	}
 }
+
+// TestSlowWalks: a long list is not walked through again where that took long, until it was short
+// meanwhile.
+func TestSlowWalks(t *testing.T) {
+	t.Parallel()
+	const key = "list"
+	totals := &Totals{Long: 10}
+	for _, step := range []struct {
+		name     string
+		do       func()
+		isLong   bool
+		walkable bool
+	}{
+		{"unknown", func() { totals.noteWalk(key, time.Hour) }, false, false},
+		{"long", func() { totals.noteSize(key, 10) }, true, true},
+		{"a quick walk", func() { totals.noteWalk(key, slowWalk) }, true, true},
+		{"a slow walk", func() { totals.noteWalk(key, slowWalk+1) }, true, false},
+		{"counted again", func() { totals.noteSize(key, 11) }, true, false},
+		{"short", func() { totals.noteSize(key, 9) }, false, false},
+		{"long again", func() { totals.noteSize(key, 10) }, true, true},
+	} {
+		step.do()
+		if long, walkable := totals.isLong(key), totals.isWalkable(key); long != step.isLong || walkable != step.walkable {
+			t.Errorf("%s: long %t, walkable %t", step.name, long, walkable)
+		}
+	}
+}

@@ -116,7 +116,7 @@ func (w *Walk) find(ctx context.Context, s *Site, l list, p Paging, o sortOrder)
 		row = append(row, &last.values[i])
 	}
 	row = append(row, &last.id)
-	ids, more, err := wpdb.First(ctx, s.db, l.op+": look ahead", stmt.Limit(uint64(most)+1), most, func(found wpdb.Scanner) (int64, error) {
+	ids, more, err := wpdb.First(ctx, s.listDB(l), l.op+": look ahead", stmt.Limit(uint64(most)+1), most, func(found wpdb.Scanner) (int64, error) {
 		err := found.Scan(row...)
 		return last.id, err
 	})

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/domain"
@@ -134,16 +136,22 @@ var limitedValues = map[string][]string{
 func TestLimitedKeysSeeNothingElse(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	for name, l := range map[string]domain.Limits{
-		"an agent":                {Agents: []int64{5}},
-		"agents and a location":   {Agents: []int64{1, 5}, Locations: []int64{1}},
-		"a service":               {Services: []int64{4}},
-		"a location":              {Locations: []int64{2}},
-		"nobody":                  {Agents: []int64{999}},
-		"services and a location": {Services: []int64{2, 4}, Locations: []int64{1}},
+	for name, c := range map[string]struct {
+		limits domain.Limits
+		setup  []string // of the whole site
+	}{
+		"an agent":                       {domain.Limits{Agents: []int64{5}}, nil},
+		"an agent, indexed":              {domain.Limits{Agents: []int64{5}}, limitIndexes},
+		"agents and a location":          {domain.Limits{Agents: []int64{1, 5}, Locations: []int64{1}}, nil},
+		"agents and a location, indexed": {domain.Limits{Agents: []int64{1, 5}, Locations: []int64{1}}, limitIndexes},
+		"a service":                      {domain.Limits{Services: []int64{4}}, limitIndexes},
+		"a location":                     {domain.Limits{Locations: []int64{2}}, nil},
+		"nobody":                         {domain.Limits{Agents: []int64{999}}, limitIndexes},
+		"services and a location":        {domain.Limits{Services: []int64{2, 4}, Locations: []int64{1}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			l := c.limits
 			if l.Agents == nil || l.Locations == nil { // the others take long
 				fixtures.RequireTime(t)
 			}
@@ -160,6 +168,10 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 					"UPDATE wp_latepoint_bookings SET location_id = 2 WHERE id % 5 = 0 AND location_id = 1",
 					"INSERT INTO wp_latepoint_order_items (order_id, variant, item_data, created_at, updated_at) SELECT id, 'booking', '{}', created_at, updated_at FROM wp_latepoint_orders WHERE id % 3 = 0")
 			}
+			if c.setup != nil {
+				arrange(t, whole.database, c.setup...)
+				whole.platform.Totals.Long = 0 // each row is decided about from the second request of a list on
+			}
 			whole.key = whole.limitedKey(l)
 			for _, statement := range reduction(l) {
 				arrange(t, reduced.database, statement)
@@ -171,6 +183,11 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 				}
 				for _, path := range limitedPaths(t, whole, r.Path) {
 					got, want := whole.get(path), reduced.get(path)
+					if c.setup != nil {
+						if again := whole.get(path); string(again.body) != string(got.body) {
+							t.Errorf("GET %s, again:\n%s", path, cmp.Diff(string(got.body), string(again.body)))
+						}
+					}
 					if named := got.status == http.StatusForbidden && got.at("error", "code") == "outside_key_limits"; named && strings.Contains(path, "availability") {
 						continue // which agent may be named is not a secret
 					}
@@ -189,6 +206,92 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// limitIndexes make indexes that `bookside indexes` offers.
+var limitIndexes = []string{
+	"CREATE INDEX bookside_order_item_id ON wp_latepoint_bookings (order_item_id)",
+	"CREATE INDEX bookside_order_id ON wp_latepoint_transactions (order_id)",
+}
+
+// TestLimitedListsReadLittle: a page of a limited key takes no pass over the site, once the list was
+// counted, whether the key sees many records or few.
+func TestLimitedListsReadLittle(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA())
+	arrange(t, database, limitIndexes...)
+	arrange(t, database,
+		"CREATE INDEX bookside_created_at ON wp_latepoint_orders (created_at)",
+		"CREATE INDEX bookside_created_at ON wp_latepoint_transactions (created_at)",
+		"CREATE INDEX bookside_amount ON wp_latepoint_transactions (amount)",
+		"CREATE INDEX bookside_created_at ON wp_latepoint_customers (created_at)",
+		"UPDATE wp_latepoint_bookings b JOIN wp_latepoint_order_items i ON i.id = b.order_item_id "+
+			"JOIN (SELECT id FROM wp_latepoint_orders ORDER BY created_at LIMIT 5) o ON o.id = i.order_id SET b.agent_id = 77",
+		"ANALYZE TABLE wp_latepoint_orders, wp_latepoint_order_items, wp_latepoint_transactions, wp_latepoint_customers, wp_latepoint_bookings")
+	for name, agent := range map[string]int64{"many": 5, "few": 77} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen []statement
+			var s *server
+			s = tappedServer(t, database, func(shown statement) error {
+				if strings.Contains(shown.text, "COUNT(*) FROM") {
+					s.clock = s.clock.Add(time.Second) // so that it is shared
+				} else {
+					seen = append(seen, shown)
+				}
+				return nil
+			})
+			s.key = s.limitedKey(domain.Limits{Agents: []int64{agent}})
+			s.platform.Totals.Long, s.platform.Totals.ExactTime, s.platform.Totals.MaxAge = 20, 0, time.Hour
+			const most = 4000 // to look at all bookings and their items takes more
+			for _, path := range []string{"/orders?per_page=1", "/payments?per_page=1", "/payments?per_page=1&sort=amount", "/customers?per_page=1", "/bookings?per_page=1"} {
+				if path == "/payments?per_page=1&sort=amount" && agent == 77 {
+					continue // sorts the few
+				}
+				s.get(path).want(http.StatusOK) // counts
+				seen = nil
+				if len(s.get(path).want(http.StatusOK).records()) != 1 {
+					t.Errorf("%s has no record", path)
+				}
+				read := 0
+				for _, shown := range seen {
+					read += rowsRead(t, database, shown)
+				}
+				if read == 0 || read > most {
+					t.Errorf("%s reads %d rows, want at most %d", path, read, most)
+				}
+			}
+		})
+	}
+}
+
+// TestLimitedKeysWithoutTheirIndex: if the index that limited keys use is dropped, no more than one
+// request suffers.
+func TestLimitedKeysWithoutTheirIndex(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA())
+	arrange(t, database, limitIndexes...)
+	one := regexp.MustCompile(`b\.order_item_id = i\.id WHERE i\.order_id = .wp_latepoint_orders`)
+	looks, gone := 0, false
+	s := tappedServer(t, database, func(shown statement) error {
+		if one.MatchString(shown.text) {
+			if looks++; gone {
+				return &mysql.MySQLError{Number: 1969, Message: "Query execution was interrupted (max_statement_time exceeded)"}
+			}
+		}
+		return nil
+	})
+	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}})
+	s.get("/orders").want(http.StatusOK)
+	if looks == 0 {
+		t.Fatal("no order is looked at by itself")
+	}
+	gone = true
+	arrange(t, database, "DROP INDEX bookside_order_item_id ON wp_latepoint_bookings")
+	s.get("/orders").want(http.StatusServiceUnavailable)
+	s.get("/orders").want(http.StatusOK)
 }
 
 // TestLimitedValuesMatter: for each parameter of each list, one of the values with which limited

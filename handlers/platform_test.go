@@ -152,7 +152,7 @@ func TestChangesByPHPAreSeenAtOnce(t *testing.T) {
 func TestStatementsDoNotGrowWithPages(t *testing.T) {
 	t.Parallel()
 	bounds := map[string]int{ // including the query for the key
-		"/bookings": 3, "/bookings?include_meta=1": 4, "/bookings?sort=customer_name": 3, "/bookings?page=2": 3, "/bookings?search=a": 5,
+		"/bookings": 3, "/bookings?include_meta=1": 4, "/bookings?sort=customer_name": 3, "/bookings?page=2": 3, "/bookings?search=a": 4,
 		"/customers": 4, "/agents": 4, "/services": 2, "/services?include=category,agents,locations,categories": 5, "/services/categories": 2,
 		"/locations": 2, "/payments": 5, "/orders": 3, "/orders/1/invoices": 4, "/orders/1/transactions": 5, "/coupons": 4,
 	}
@@ -175,7 +175,7 @@ func TestStatementsDoNotGrowWithPages(t *testing.T) {
 				}
 			}
 			s.get("/bookings?search=nobody-is-called-so").want(http.StatusOK)
-			if n := s.log.last(t).Queries; n != 3 {
+			if n := s.log.last(t).Queries; n != 2 {
 				t.Errorf("an empty list costs %d queries", n)
 			}
 		})

@@ -107,3 +107,46 @@ func (s *server) explain(t testing.TB, shown statement) []step {
 	}
 	return steps
 }
+
+// rowsRead runs a statement and returns how many rows, of tables and of indexes, the server read.
+func rowsRead(t *testing.T, database *fixtures.Database, shown statement) int {
+	t.Helper()
+	conn, err := database.SQL.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	counted := func() (sum int) {
+		const counters = "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_first', 'Handler_read_key', 'Handler_read_next', 'Handler_read_prev', 'Handler_read_rnd_next')"
+		rows, err := conn.QueryContext(t.Context(), counters)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			var n int
+			if err := rows.Scan(&name, &n); err != nil {
+				t.Fatal(err)
+			}
+			sum += n
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	before := counted()
+	overhead := counted() - before // of asking, which reads tables too
+	rows, err := conn.QueryContext(t.Context(), shown.text, shown.args...)
+	if err != nil {
+		t.Fatalf("%s: %v", shown.text, err)
+	}
+	defer rows.Close()
+	for rows.Next() { // the statement ends with its last row
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return counted() - before - 2*overhead
+}

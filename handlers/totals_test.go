@@ -77,6 +77,22 @@ func TestTotalsThatTakeLongAreShared(t *testing.T) {
 	}
 }
 
+// TestTotalsCountedAloneAreSharedAtOnce: where a statement does nothing but count, its time tells
+// whether the total may be shared.
+func TestTotalsCountedAloneAreSharedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSlowCountServer(t, 5*time.Second)
+	for i, age := range []string{"", "0", "0"} {
+		if got := s.get("/payments?per_page=2").want(http.StatusOK).header.Get("X-Total-Age"); got != age {
+			t.Errorf("request %d: age %q, want %q", i, got, age)
+		}
+	}
+	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
+	if got := s.get("/payments?per_page=2").want(http.StatusOK).header.Get("X-Total-Age"); got != "" {
+		t.Errorf("after a write of ours: age %q", got)
+	}
+}
+
 // TestTotalsAreExact: totals are exact if counting is quick or the setting
 // demands it.
 func TestTotalsAreExact(t *testing.T) {
@@ -137,7 +153,8 @@ func TestTotalsWithinOtherLimits(t *testing.T) {
 			if got := fmt.Sprint(a.at("pagination", "total")); got != fmt.Sprint(want) {
 				t.Errorf("round %d, limits %v: total %s, want %d", round, l, got, want)
 			}
-			if shared := a.header.Get("X-Total-Age") != ""; shared != (round == 2) {
+			alone := !l.None() // no statement but the count
+			if shared := a.header.Get("X-Total-Age") != ""; shared != (round == 2 || round == 1 && alone) {
 				t.Errorf("round %d, limits %v: shared %t", round, l, shared)
 			}
 			totals[l.String()] = want

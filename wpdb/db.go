@@ -25,6 +25,7 @@ type DB struct {
 	schema    *atomic.Pointer[Schema]
 	conflicts *atomic.Int64
 	views     []view // that SELECT statements see, see WithViews
+	gathered  bool   // see Gathered
 }
 
 // runner runs statements: *sql.DB, *sql.Conn or *sql.Tx.

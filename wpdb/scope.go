@@ -8,33 +8,72 @@ import (
 )
 
 // View is the part of a table that a SELECT sees: the rows that a condition on its own
-// columns holds for. The condition sees all rows of all tables.
+// columns holds for. The condition sees all rows of all tables. There are two forms of it.
 type View struct {
 	Table Table
-	Rows  sq.Sqlizer
+	Rows  sq.Sqlizer // finds all rows of the view quickly
+	Each  sq.Sqlizer // checks a single row quickly; nil if Rows does too
 }
 
-// view is a View as SQL.
+// Views are views as SQL.
+type Views struct{ built []view }
+
 type view struct {
-	name string // of the table, quoted
+	name       string // of the table, quoted
+	rows, each tableExpression
+}
+
+// tableExpression is a SELECT that takes the place of a table.
+type tableExpression struct {
 	text string
 	args []any
 }
 
+// BuildViews returns views as SQL. A view whose condition reads another table must come before the
+// view of that table; see limit.
+func (db *DB) BuildViews(views []View) (Views, error) {
+	var all Views
+	for _, v := range views {
+		built := view{name: db.Name(v.Table)}
+		var err error
+		if built.rows, err = db.only(v.Table, v.Rows); err != nil {
+			return Views{}, err
+		}
+		if built.each = built.rows; v.Each != nil {
+			if built.each, err = db.only(v.Table, v.Each); err != nil {
+				return Views{}, err
+			}
+		}
+		all.built = append(all.built, built)
+	}
+	return all, nil
+}
+
 // WithViews returns the same database, in which every SELECT sees only the views of their
 // tables, however it names them; its transactions likewise. Statements that write, and those
-// that lock rows by their ids, are as before.
-func (db *DB) WithViews(views []View) (*DB, error) {
+// that lock rows by their ids, are as before. By default, the condition is checked for
+// each row that a SELECT reads; see Gathered.
+func (db *DB) WithViews(views Views) *DB {
 	limited := *db
-	limited.views = nil
-	for _, v := range views {
-		text, args, err := sq.Select("*").From(db.Name(v.Table)).Where(v.Rows).ToSql()
-		if err != nil {
-			return nil, fmt.Errorf("build the view of %s: %w", db.FullName(v.Table), err)
-		}
-		limited.views = append(limited.views, view{db.Name(v.Table), text, args})
+	limited.views, limited.gathered = views.built, false
+	return &limited
+}
+
+// only selects the rows of a table that a condition holds for.
+func (db *DB) only(t Table, condition sq.Sqlizer) (tableExpression, error) {
+	text, args, err := sq.Select("*").From(db.Name(t)).Where(condition).ToSql()
+	if err != nil {
+		return tableExpression{}, fmt.Errorf("build the view of %s: %w", db.FullName(t), err)
 	}
-	return &limited, nil
+	return tableExpression{text, args}, nil
+}
+
+// Gathered returns the same database for statements that would read many rows but need few of a
+// view: they may start from all rows of the view.
+func (db *DB) Gathered() *DB {
+	gathered := *db
+	gathered.gathered = true
+	return &gathered
 }
 
 // Whole returns the same database without views.
@@ -56,7 +95,11 @@ func (db *DB) limit(text string, args []any) (string, []any) {
 	var all []any
 	for _, v := range db.views {
 		if strings.Contains(text, v.name) {
-			with, all = append(with, v.name+" AS ("+v.text+")"), append(all, v.args...)
+			form := v.each
+			if db.gathered {
+				form = v.rows
+			}
+			with, all = append(with, v.name+" AS ("+form.text+")"), append(all, form.args...)
 		}
 	}
 	if len(with) == 0 {

@@ -70,7 +70,7 @@ var settings = []setting{
 	{"mcp.enabled", "serve tools for AI agents at /mcp, by the Model Context Protocol; pages in browsers may call it from server.cors_origins only", ""},
 
 	{"lists.exact_count_ms", "milliseconds that counting a list may take for its total to be exact; one that takes longer is counted once for all requests within lists.count_max_age", ""},
-	{"lists.count_max_age", "how old such a total may be; the header X-Total-Age shows its age; 0s to count for every request", ""},
+	{"lists.count_max_age", "how long such a total is shared after it was counted; the header X-Total-Age shows its age; 0s to count for every request", ""},
 	{"lists.max_exports", "lists that may be sent as CSV or iCalendar at the same time; others get 503", ""},
 
 	{"mail.enabled", "send notifications from here if the site itself does not", ""},
