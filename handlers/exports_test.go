@@ -501,7 +501,7 @@ func TestBrokenExportsAreNoticed(t *testing.T) {
 		"the plugin is switched off": {time.Minute, func(t *testing.T, s *server) {
 			arrange(t, s.database, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 		}},
-		"the client does not read": {300 * time.Millisecond, func(t *testing.T, s *server) { waitUntilAborted(t, s) }},
+		"the client does not read": {3 * time.Second, func(t *testing.T, s *server) { waitUntilAborted(t, s) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
