@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
+	"bookside/wpdb"
 )
 
 // rivals are two programs on one database, as two sidecars are.
@@ -29,7 +31,11 @@ func newRivals(t *testing.T, setup ...string) rivals {
 		}
 	}
 	for i := range r.sites {
-		db := wpdbtest.Open(t, r.database, 10)
+		// Rivals of a busy machine wait long.
+		db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: r.database.DSN, Prefix: r.database.Prefix, MaxOpen: 10, AcquireTimeout: time.Minute, LockWait: time.Minute, StatementTimeout: time.Minute})
+		if err := db.CreateOwnTables(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		site, err := NewPlatform(db, recordedNow).Site(t.Context())
 		if err != nil {
 			t.Fatal(err)

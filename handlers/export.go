@@ -260,7 +260,7 @@ func (x *export) limited(work func(context.Context) error) error {
 // stopWritingAfter makes writes to the client fail once the context is done.
 func stopWritingAfter(ctx context.Context, c echo.Context) (stop func() bool) {
 	controller := http.NewResponseController(c.Response())
-	return context.AfterFunc(ctx, func() { _ = controller.SetWriteDeadline(time.Unix(1, 0)) })
+	return afterDone(ctx, func() { _ = controller.SetWriteDeadline(time.Unix(1, 0)) })
 }
 
 // abortedEntry is set in the context of a request whose response broke off.

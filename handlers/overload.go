@@ -107,8 +107,26 @@ func drainBody(request *http.Request, w http.ResponseWriter) (inTime bool) {
 
 // stopReadingAfter makes reads of a request's body fail once the context is done.
 func stopReadingAfter(ctx context.Context, w http.ResponseWriter) (stop func() bool) {
-	return context.AfterFunc(ctx, func() {
+	return afterDone(ctx, func() {
 		// A writer without deadlines is not a connection.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 	})
+}
+
+// afterDone runs work once the context is done. The caller must call stop once, before its
+// request ends: then neither work runs nor will it, because the connection and echo's context
+// may serve the next request from then on. stop reports whether it came before work.
+func afterDone(ctx context.Context, work func()) (stop func() bool) {
+	ended := make(chan struct{})
+	prevent := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		work()
+	})
+	return func() bool {
+		if prevent() {
+			return true
+		}
+		<-ended
+		return false
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -465,3 +466,60 @@ func TestTooLargeRequestsAreRejected(t *testing.T) {
 		})
 	}
 }
+
+// TestNothingTouchesTheConnectionAfterItsRequest: a request whose client leaves ends only when the
+// deadline of its writes has been set, because its connection and its context may then serve
+// another request.
+func TestNothingTouchesTheConnectionAfterItsRequest(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
+	for name, c := range map[string]struct{ path, accept string }{
+		"export":       {"/v1/bookings?per_page=100000", "text/csv"},
+		"event stream": {"/v1/changes", "text/event-stream"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, leave := context.WithCancel(t.Context())
+			w := &leavingClient{ResponseRecorder: httptest.NewRecorder(), leave: leave, setting: make(chan struct{}, 9)}
+			request := httptest.NewRequestWithContext(ctx, http.MethodGet, c.path, http.NoBody)
+			request.Header.Set("X-Api-Key", s.key)
+			request.Header.Set("Accept", c.accept)
+			func() {
+				defer func() { _ = recover() }() // an export breaks off
+				s.handler.ServeHTTP(w, request)
+			}()
+			if !w.set.Load() {
+				t.Error("the request ended before the deadline was set")
+			}
+		})
+	}
+}
+
+// leavingClient leaves when it is sent the first part of a response.
+type leavingClient struct {
+	*httptest.ResponseRecorder
+	leave   func()
+	setting chan struct{} // has one for each time that the deadline is being set
+	set     atomic.Bool
+}
+
+func (c *leavingClient) Write(text []byte) (int, error) {
+	c.leave()
+	select {
+	case <-c.setting:
+	case <-time.After(time.Minute):
+	}
+	return 0, io.ErrClosedPipe
+}
+
+func (c *leavingClient) SetWriteDeadline(deadline time.Time) error {
+	if !deadline.IsZero() {
+		c.setting <- struct{}{}
+		time.Sleep(200 * time.Millisecond) // time for the request to end
+		c.set.Store(true)
+	}
+	return nil
+}
+
+// SetReadDeadline makes the writer one of a connection.
+func (c *leavingClient) SetReadDeadline(time.Time) error { return nil }
