@@ -235,18 +235,23 @@ func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, 
 	}
 	many := l // the list if many match
 	many.filter, many.dense = searched, true
-	ways, oneByOne := []sq.SelectBuilder{l.filter}, true
+	ways := []sq.SelectBuilder{l.filter}
 	if f.Search != nil {
 		ways = []sq.SelectBuilder{l.filter.Where(in("b.customer_id", s.searchedCustomers(*f.Search))), filterSearch(l.filter, f.Search, "b.booking_code")}
 		many.counts = s.countSearched(l.filter, *f.Search)
-		oneByOne = s.knownToBeLong(many)
 	}
-	ids, more, err := s.findFew(ctx, l.op, ways, oneByOne)
+	many = s.withLength(many, f.Paging, false)
+	began := s.totals.now()
+	ids, more, err := s.findFew(ctx, l.op, s.listDB(many), ways, s.knownToBeLong(many))
 	if err != nil {
 		return l, err
 	}
+	s.noteWalk(many, began)
 	if more {
 		return many, nil
+	}
+	if many.key != "" {
+		s.totals.noteSize(many.key, int64(len(ids)))
 	}
 	l.size = new(int64(len(ids)))
 	l.filter = sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})
@@ -259,19 +264,19 @@ func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, 
 // findFew returns the ids of the bookings that are found in any of some ways. more reports whether
 // these are more than a few. One statement tries all ways, or each way has a statement of its
 // own, which is quicker if the first one finds enough.
-func (s *Site) findFew(ctx context.Context, op string, ways []sq.SelectBuilder, oneByOne bool) (ids []int64, more bool, err error) {
+func (s *Site) findFew(ctx context.Context, op string, db *wpdb.DB, ways []sq.SelectBuilder, oneByOne bool) (ids []int64, more bool, err error) {
 	stmts := make([]sq.SelectBuilder, len(ways))
 	for i, way := range ways {
 		stmts[i] = way.Column("b.id").Limit(few + 1)
 	}
-	if !oneByOne {
+	if len(ways) > 1 && !oneByOne {
 		for i := range stmts {
 			stmts[i] = stmts[i].Prefix("(").Suffix(")")
 		}
 		stmts = []sq.SelectBuilder{unionAll(stmts[0], stmts[1:]...)}
 	}
 	for _, stmt := range stmts {
-		found, err := wpdb.All(ctx, s.db.Gathered(), op+": find few", stmt, wpdb.Value[int64])
+		found, err := wpdb.All(ctx, db, op+": find few", stmt, wpdb.Value[int64])
 		if err != nil {
 			return nil, false, err
 		}

@@ -147,13 +147,13 @@ func (s *Site) views(l domain.Limits, indexed bool) []wpdb.View {
 		mixed := itsItems.LeftJoin(s.db.As(wpdb.Bookings, "b") + " ON b.order_item_id = i.id").Where(sq.Or{sq.Eq{"b.id": nil}, hidden})
 		return wpdb.View{Table: t, Rows: sq.And{seen, none(mixed)}, Each: sq.And{some(itsItems), none(mixed)}}
 	}
-	items := wpdb.View{Table: wpdb.OrderItems, Rows: sq.And{
-		in("id", bookings.Column("b.order_item_id").Where(within)),
-		sq.Expr("NOT ?", in("id", bookings.Column("b.order_item_id").Where(hidden).Where(sq.NotEq{"b.order_item_id": nil}))),
-	}}
+	items := wpdb.View{Table: wpdb.OrderItems}
+	seen := in("id", bookings.Column("b.order_item_id").Where(within))
 	if indexed {
 		ofItem := bookings.Column("1").Where("b.order_item_id = " + s.db.Name(wpdb.OrderItems) + ".id")
-		items.Each = sq.And{some(ofItem), none(ofItem.Where(hidden))}
+		items.Rows, items.Each = sq.And{seen, none(ofItem.Where(hidden))}, sq.And{some(ofItem), none(ofItem.Where(hidden))}
+	} else {
+		items.Rows = sq.And{seen, sq.Expr("NOT ?", in("id", bookings.Column("b.order_item_id").Where(hidden).Where(sq.NotEq{"b.order_item_id": nil})))}
 	}
 	ofCustomer := bookings.Column("1").Where("b.customer_id = " + s.db.Name(wpdb.Customers) + ".id")
 	return []wpdb.View{

@@ -235,6 +235,9 @@ func TestLimitedListsReadLittle(t *testing.T) {
 			var seen []statement
 			var s *server
 			s = tappedServer(t, database, func(shown statement) error {
+				if strings.Contains(shown.text, "NOT id IN (SELECT") { // servers would make a table of everything hidden
+					t.Errorf("finds all hidden bookings: %s", shown.text)
+				}
 				if strings.Contains(shown.text, "COUNT(*) FROM") {
 					s.clock = s.clock.Add(time.Second) // so that it is shared
 				} else {
@@ -245,7 +248,7 @@ func TestLimitedListsReadLittle(t *testing.T) {
 			s.key = s.limitedKey(domain.Limits{Agents: []int64{agent}})
 			s.platform.Totals.Long, s.platform.Totals.ExactTime, s.platform.Totals.MaxAge = 20, 0, time.Hour
 			const most = 4000 // to look at all bookings and their items takes more
-			for _, path := range []string{"/orders?per_page=1", "/payments?per_page=1", "/payments?per_page=1&sort=amount", "/customers?per_page=1", "/bookings?per_page=1"} {
+			for _, path := range []string{"/orders?per_page=1", "/payments?per_page=1", "/payments?per_page=1&sort=amount", "/customers?per_page=1", "/bookings?per_page=1", "/bookings?per_page=1&price_min=1"} {
 				if path == "/payments?per_page=1&sort=amount" && agent == 77 {
 					continue // sorts the few
 				}

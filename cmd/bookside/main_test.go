@@ -23,6 +23,11 @@ const beProgram = "BE_BOOKSIDE=1"
 
 func TestMain(m *testing.M) {
 	if os.Getenv("BE_BOOKSIDE") == "1" {
+		if _, named := os.LookupEnv(envFile); !named { // not that of a service on this machine
+			if err := os.Setenv(envFile, ""); err != nil {
+				panic(err)
+			}
+		}
 		main()
 	}
 	os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements))
