@@ -135,25 +135,33 @@ func (s *Site) limits() domain.Limits {
 // views returns what a key sees of each table. Those whose conditions name other tables come
 // first, see wpdb.BuildViews. indexed is whether there are limitIndexes.
 func (s *Site) views(l domain.Limits, indexed bool) []wpdb.View {
-	within, hidden := bookingsWithin(l, "b."), sq.Expr("(?) IS NOT TRUE", bookingsWithin(l, "b."))
-	bookings := sq.Select().From(s.db.As(wpdb.Bookings, "b"))
+	within, hidden := bookingsWithin(l, "b."), func(alias string) sq.Sqlizer { return sq.Expr("(?) IS NOT TRUE", bookingsWithin(l, alias)) }
+	bookings := sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(within)
+	// With the indexes, each order that has a booking within the limits is checked by itself. For all
+	// rows, that is part of the subquery, because servers would otherwise check every order.
 	ofOrders := func(t wpdb.Table, column string) wpdb.View {
-		seen := in(column, bookings.Column("i.order_id").Join(s.db.As(wpdb.OrderItems, "i")+" ON i.id = b.order_item_id").Where(within))
+		seen := bookings.Column("i.order_id").Join(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")
 		if !indexed {
-			return wpdb.View{Table: t, Rows: sq.And{seen, sq.Expr("NOT ?", in(column, s.mixedOrders(hidden)))}}
+			return wpdb.View{Table: t, Rows: sq.And{in(column, seen), sq.Expr("NOT ?", in(column, s.mixedOrders(hidden("b."))))}}
+		}
+		items := func(order string) sq.SelectBuilder {
+			return sq.Select("1").From(s.db.As(wpdb.OrderItems, "j")).Where("j.order_id = " + order)
+		}
+		pure := func(order string) sq.Sqlizer {
+			return none(items(order).LeftJoin(s.db.As(wpdb.Bookings, "k") + " ON k.order_item_id = j.id").Where(sq.Or{sq.Eq{"k.id": nil}, hidden("k.")}))
 		}
 		order := s.db.Name(t) + "." + column
-		itsItems := sq.Select("1").From(s.db.As(wpdb.OrderItems, "i")).Where("i.order_id = " + order)
-		mixed := itsItems.LeftJoin(s.db.As(wpdb.Bookings, "b") + " ON b.order_item_id = i.id").Where(sq.Or{sq.Eq{"b.id": nil}, hidden})
-		return wpdb.View{Table: t, Rows: sq.And{seen, none(mixed)}, Each: sq.And{some(itsItems), none(mixed)}}
+		return wpdb.View{Table: t, Rows: in(column, seen.Where(pure("i.order_id"))), Each: sq.And{some(items(order)), pure(order)}}
 	}
 	items := wpdb.View{Table: wpdb.OrderItems}
-	seen := in("id", bookings.Column("b.order_item_id").Where(within))
+	seen := bookings.Column("b.order_item_id")
 	if indexed {
-		ofItem := bookings.Column("1").Where("b.order_item_id = " + s.db.Name(wpdb.OrderItems) + ".id")
-		items.Rows, items.Each = sq.And{seen, none(ofItem.Where(hidden))}, sq.And{some(ofItem), none(ofItem.Where(hidden))}
+		ofItem := sq.Select("1").From(s.db.As(wpdb.Bookings, "k")).Where("k.order_item_id = " + s.db.Name(wpdb.OrderItems) + ".id")
+		pure := none(ofItem.Where(hidden("k.")))
+		items.Rows, items.Each = sq.And{in("id", seen), pure}, sq.And{some(ofItem), pure}
 	} else {
-		items.Rows = sq.And{seen, sq.Expr("NOT ?", in("id", bookings.Column("b.order_item_id").Where(hidden).Where(sq.NotEq{"b.order_item_id": nil})))}
+		ofHidden := sq.Select("b.order_item_id").From(s.db.As(wpdb.Bookings, "b")).Where(hidden("b.")).Where(sq.NotEq{"b.order_item_id": nil})
+		items.Rows = sq.And{in("id", seen), sq.Expr("NOT ?", in("id", ofHidden))}
 	}
 	ofCustomer := bookings.Column("1").Where("b.customer_id = " + s.db.Name(wpdb.Customers) + ".id")
 	return []wpdb.View{
@@ -161,7 +169,7 @@ func (s *Site) views(l domain.Limits, indexed bool) []wpdb.View {
 		ofOrders(wpdb.OrderInvoices, "order_id"),
 		ofOrders(wpdb.Orders, "id"),
 		items,
-		{Table: wpdb.Customers, Rows: in("id", bookings.Column("b.customer_id").Where(within)), Each: some(ofCustomer.Where(within))},
+		{Table: wpdb.Customers, Rows: in("id", bookings.Column("b.customer_id")), Each: some(ofCustomer)},
 		{Table: wpdb.Agents, Rows: s.catalogue(l, l.Agents, len(l.Services)+len(l.Locations), "agent_id")},
 		{Table: wpdb.Services, Rows: s.catalogue(l, l.Services, len(l.Agents)+len(l.Locations), "service_id")},
 		{Table: wpdb.Locations, Rows: s.catalogue(l, l.Locations, len(l.Agents)+len(l.Services), "location_id")},

@@ -276,7 +276,7 @@ func TestLimitedKeysWithoutTheirIndex(t *testing.T) {
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA())
 	arrange(t, database, limitIndexes...)
-	one := regexp.MustCompile(`b\.order_item_id = i\.id WHERE i\.order_id = .wp_latepoint_orders`)
+	one := regexp.MustCompile(`k\.order_item_id = j\.id WHERE j\.order_id = `)
 	looks, gone := 0, false
 	s := tappedServer(t, database, func(shown statement) error {
 		if one.MatchString(shown.text) {
