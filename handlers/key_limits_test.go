@@ -269,6 +269,31 @@ func TestLimitedListsReadLittle(t *testing.T) {
 	}
 }
 
+// TestLimitedKeysLeaveConnectionsToOthers: what limited keys ask takes long on large sites, and
+// never needs all connections.
+func TestLimitedKeysLeaveConnectionsToOthers(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServerOver(t, database, 4, 10*time.Second)
+	limited := s.limitedKey(domain.Limits{Agents: []int64{1}})
+	s.get("/agents").want(http.StatusOK)
+	unlock := lockAgents(t, database)
+	answers := make(chan answer)
+	for n := range 4 {
+		go func() {
+			answers <- s.do(http.MethodGet, fmt.Sprintf("/v1/agents?per_page=%d", n+1), http.Header{"X-Api-Key": {limited}})
+		}()
+	}
+	waitForLocks(t, database, 2)
+	time.Sleep(200 * time.Millisecond) // time for the others
+	s.get("/customers").want(http.StatusOK)
+	unlock()
+	for range 4 {
+		(<-answers).want(http.StatusOK)
+	}
+}
+
 // TestLimitedKeysWithoutTheirIndex: if the index that limited keys use is dropped, no more than one
 // request suffers.
 func TestLimitedKeysWithoutTheirIndex(t *testing.T) {

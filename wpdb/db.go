@@ -16,6 +16,7 @@ import (
 type DB struct {
 	pool      *sql.DB
 	semaphore *poolSemaphore // nil for no limit
+	viewShare *poolSemaphore // of the connections, for statements over views; nil for no limit
 	on        runner         // the pool, a connection or a transaction
 	session   *session       // nil if statements go to the pool
 	version   string
@@ -73,6 +74,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	db.version = version
 	db.constants = c.constants()
 	db.semaphore = newPoolSemaphore(c.MaxOpen, c.AcquireTimeout)
+	db.viewShare = newPoolSemaphore(max(1, c.MaxOpen/2), c.AcquireTimeout)
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(wrap("open database", err), pool.Close())
 	}
@@ -145,7 +147,7 @@ type PoolStats = sql.DBStats
 func (db *DB) Stats() PoolStats {
 	stats := db.pool.Stats()
 	if db.semaphore != nil {
-		stats.WaitCount, stats.WaitDuration = db.semaphore.waits.Load(), 0
+		stats.WaitCount, stats.WaitDuration = db.semaphore.waits.Load()+db.viewShare.waits.Load(), 0
 	}
 	return stats
 }

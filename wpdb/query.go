@@ -24,12 +24,25 @@ type Scanner interface {
 }
 
 // acquire waits for a free connection for one statement; call release after
-// reading its rows.
+// reading its rows. Statements over views may take seconds on large sites, so they
+// never have more than their share of the connections.
 func (db *DB) acquire(ctx context.Context) (release func(), err error) {
 	if db.session != nil {
 		return func() {}, nil // the session holds one
 	}
-	return db.semaphore.acquire(ctx)
+	if len(db.views) == 0 {
+		return db.semaphore.acquire(ctx)
+	}
+	leaveShare, err := db.viewShare.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	leavePool, err := db.semaphore.acquire(ctx)
+	if err != nil {
+		leaveShare()
+		return nil, err
+	}
+	return func() { leavePool(); leaveShare() }, nil
 }
 
 // retriable is false on a separate connection: if it is lost, so are its
