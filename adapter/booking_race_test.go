@@ -32,10 +32,7 @@ func newRivals(t *testing.T, setup ...string) rivals {
 	}
 	for i := range r.sites {
 		// Rivals of a busy machine wait long.
-		db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: r.database.DSN, Prefix: r.database.Prefix, MaxOpen: 10, AcquireTimeout: time.Minute, LockWait: time.Minute, StatementTimeout: time.Minute})
-		if err := db.CreateOwnTables(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		db := wpdbtest.OpenOwn(t, wpdb.Config{DSN: r.database.DSN, Prefix: r.database.Prefix, MaxOpen: 10, AcquireTimeout: time.Minute, LockWait: time.Minute, StatementTimeout: time.Minute})
 		site, err := NewPlatform(db, recordedNow).Site(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -242,7 +242,7 @@ func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, 
 	}
 	many = s.withLength(many, f.Paging, false)
 	began := s.totals.now()
-	ids, more, err := s.findFew(ctx, l.op, s.listDB(many), ways, s.knownToBeLong(many))
+	ids, more, err := s.findFew(ctx, l.op, s.listDB(many), ways, f.Search == nil || s.knownToBeLong(many))
 	if err != nil {
 		return l, err
 	}
@@ -269,7 +269,7 @@ func (s *Site) findFew(ctx context.Context, op string, db *wpdb.DB, ways []sq.Se
 	for i, way := range ways {
 		stmts[i] = way.Column("b.id").Limit(few + 1)
 	}
-	if len(ways) > 1 && !oneByOne {
+	if !oneByOne {
 		for i := range stmts {
 			stmts[i] = stmts[i].Prefix("(").Suffix(")")
 		}

@@ -135,40 +135,13 @@ func (s *Site) limits() domain.Limits {
 // views returns what a key sees of each table. Those whose conditions name other tables come
 // first, see wpdb.BuildViews. indexed is whether there are limitIndexes.
 func (s *Site) views(l domain.Limits, indexed bool) []wpdb.View {
-	within, hidden := bookingsWithin(l, "b."), func(alias string) sq.Sqlizer { return sq.Expr("(?) IS NOT TRUE", bookingsWithin(l, alias)) }
-	bookings := sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(within)
-	// With the indexes, each order that has a booking within the limits is checked by itself. For all
-	// rows, that is part of the subquery, because servers would otherwise check every order.
-	ofOrders := func(t wpdb.Table, column string) wpdb.View {
-		seen := bookings.Column("i.order_id").Join(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")
-		if !indexed {
-			return wpdb.View{Table: t, Rows: sq.And{in(column, seen), sq.Expr("NOT ?", in(column, s.mixedOrders(hidden("b."))))}}
-		}
-		items := func(order string) sq.SelectBuilder {
-			return sq.Select("1").From(s.db.As(wpdb.OrderItems, "j")).Where("j.order_id = " + order)
-		}
-		pure := func(order string) sq.Sqlizer {
-			return none(items(order).LeftJoin(s.db.As(wpdb.Bookings, "k") + " ON k.order_item_id = j.id").Where(sq.Or{sq.Eq{"k.id": nil}, hidden("k.")}))
-		}
-		order := s.db.Name(t) + "." + column
-		return wpdb.View{Table: t, Rows: in(column, seen.Where(pure("i.order_id"))), Each: sq.And{some(items(order)), pure(order)}}
-	}
-	items := wpdb.View{Table: wpdb.OrderItems}
-	seen := bookings.Column("b.order_item_id")
-	if indexed {
-		ofItem := sq.Select("1").From(s.db.As(wpdb.Bookings, "k")).Where("k.order_item_id = " + s.db.Name(wpdb.OrderItems) + ".id")
-		pure := none(ofItem.Where(hidden("k.")))
-		items.Rows, items.Each = sq.And{in("id", seen), pure}, sq.And{some(ofItem), pure}
-	} else {
-		ofHidden := sq.Select("b.order_item_id").From(s.db.As(wpdb.Bookings, "b")).Where(hidden("b.")).Where(sq.NotEq{"b.order_item_id": nil})
-		items.Rows = sq.And{in("id", seen), sq.Expr("NOT ?", in("id", ofHidden))}
-	}
+	bookings := s.bookingsSeen(l)
 	ofCustomer := bookings.Column("1").Where("b.customer_id = " + s.db.Name(wpdb.Customers) + ".id")
 	return []wpdb.View{
-		ofOrders(wpdb.Transactions, "order_id"),
-		ofOrders(wpdb.OrderInvoices, "order_id"),
-		ofOrders(wpdb.Orders, "id"),
-		items,
+		s.viewOfOrders(l, wpdb.Transactions, "order_id", indexed),
+		s.viewOfOrders(l, wpdb.OrderInvoices, "order_id", indexed),
+		s.viewOfOrders(l, wpdb.Orders, "id", indexed),
+		s.viewOfItems(l, indexed),
 		{Table: wpdb.Customers, Rows: in("id", bookings.Column("b.customer_id")), Each: some(ofCustomer)},
 		{Table: wpdb.Agents, Rows: s.catalogue(l, l.Agents, len(l.Services)+len(l.Locations), "agent_id")},
 		{Table: wpdb.Services, Rows: s.catalogue(l, l.Services, len(l.Agents)+len(l.Locations), "service_id")},
@@ -179,11 +152,46 @@ func (s *Site) views(l domain.Limits, indexed bool) []wpdb.View {
 	}
 }
 
+// bookingsSeen selects from the bookings, b, within the limits.
+func (s *Site) bookingsSeen(l domain.Limits) sq.SelectBuilder {
+	return sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(bookingsWithin(l, "b."))
+}
+
+// viewOfOrders is the view of a table with the id of an order in a column. With the indexes, each
+// order that has a booking within the limits is checked by itself. For all rows, that is part of the
+// subquery, because servers would otherwise check every order.
+func (s *Site) viewOfOrders(l domain.Limits, t wpdb.Table, column string, indexed bool) wpdb.View {
+	seen := s.bookingsSeen(l).Column("i.order_id").Join(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")
+	if !indexed {
+		return wpdb.View{Table: t, Rows: sq.And{in(column, seen), sq.Expr("NOT ?", in(column, s.mixedOrders(l)))}}
+	}
+	items := func(order string) sq.SelectBuilder {
+		return sq.Select("1").From(s.db.As(wpdb.OrderItems, "j")).Where("j.order_id = " + order)
+	}
+	pure := func(order string) sq.Sqlizer {
+		return none(items(order).LeftJoin(s.db.As(wpdb.Bookings, "k") + " ON k.order_item_id = j.id").Where(sq.Or{sq.Eq{"k.id": nil}, bookingsOutside(l, "k.")}))
+	}
+	order := s.db.Name(t) + "." + column
+	return wpdb.View{Table: t, Rows: in(column, seen.Where(pure("i.order_id"))), Each: sq.And{some(items(order)), pure(order)}}
+}
+
+// viewOfItems is the view of the items of orders: those all of whose bookings are within the limits.
+func (s *Site) viewOfItems(l domain.Limits, indexed bool) wpdb.View {
+	seen := in("id", s.bookingsSeen(l).Column("b.order_item_id"))
+	if !indexed {
+		hidden := sq.Select("b.order_item_id").From(s.db.As(wpdb.Bookings, "b")).Where(bookingsOutside(l, "b.")).Where(sq.NotEq{"b.order_item_id": nil})
+		return wpdb.View{Table: wpdb.OrderItems, Rows: sq.And{seen, sq.Expr("NOT ?", in("id", hidden))}}
+	}
+	bookings := sq.Select("1").From(s.db.As(wpdb.Bookings, "k")).Where("k.order_item_id = " + s.db.Name(wpdb.OrderItems) + ".id")
+	pure := none(bookings.Where(bookingsOutside(l, "k.")))
+	return wpdb.View{Table: wpdb.OrderItems, Rows: sq.And{seen, pure}, Each: sq.And{some(bookings), pure}}
+}
+
 // mixedOrders selects the orders with an item that has a hidden booking, or none. The bookings are
 // a table of their own, so that either server computes it once: without an index on order_item_id,
 // MySQL would look for those of each item by a scan.
-func (s *Site) mixedOrders(hidden sq.Sqlizer) sq.SelectBuilder {
-	items := sq.Select("b.order_item_id").Column(sq.Alias(sq.ConcatExpr("MAX(", hidden, ")"), "hidden")).From(s.db.As(wpdb.Bookings, "b")).
+func (s *Site) mixedOrders(l domain.Limits) sq.SelectBuilder {
+	items := sq.Select("b.order_item_id").Column(sq.Alias(sq.ConcatExpr("MAX(", bookingsOutside(l, "b."), ")"), "hidden")).From(s.db.As(wpdb.Bookings, "b")).
 		Where(sq.NotEq{"b.order_item_id": nil}).GroupBy("b.order_item_id")
 	return sq.Select("i.order_id").From(s.db.As(wpdb.OrderItems, "i")).JoinClause(sq.ConcatExpr("LEFT JOIN (", items, ") AS k ON k.order_item_id = i.id")).
 		Where("COALESCE(k.hidden, 1) = 1").Where(sq.NotEq{"i.order_id": nil})
@@ -215,6 +223,11 @@ func in(column string, values sq.SelectBuilder) sq.Sqlizer {
 // within the limits, of which there are some.
 func bookingsWithin(l domain.Limits, alias string) sq.And {
 	return columnsWithin(l, func(column string) string { return alias + column })
+}
+
+// bookingsOutside returns the condition that bookingsWithin does not hold.
+func bookingsOutside(l domain.Limits, alias string) sq.Sqlizer {
+	return sq.Expr("(?) IS NOT TRUE", bookingsWithin(l, alias))
 }
 
 // columnsWithin is bookingsWithin on expressions of the columns.
