@@ -20,6 +20,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
@@ -38,11 +39,10 @@ func newFaultyServer(t *testing.T, admits bool, err error) *server {
 	if admits {
 		sum := sha256.Sum256([]byte(mockKey))
 		rows := sqlmock.NewRows(strings.Fields("id key_hash name kind key_start last_four permissions networks status created_at last_used_at expires_at " +
-			"requests_per_minute requests_per_hour agents services locations mask_personal details option_name option_value"))
-		for name, value := range map[string]string{"active_plugins": `a:1:{i:0;s:23:"latepoint/latepoint.php";}`, "latepoint_db_version": "2.3.1"} {
-			rows.AddRow(1, hex.EncodeToString(sum[:]), "key", "live", "lp_0", "cdef", "read", "", "active",
-				"2026-01-01 00:00:00", now.Format(time.DateTime), nil, nil, nil, "", "", "", 0, "", name, value)
-		}
+			"requests_per_minute requests_per_hour agents services locations mask_personal details " + strings.Join(domain.OptionNames, " ")))
+		rows.AddRow(1, hex.EncodeToString(sum[:]), "key", "live", "lp_0", "cdef", "read", "", "active",
+			"2026-01-01 00:00:00", now.Format(time.DateTime), nil, nil, nil, "", "", "", 0, "",
+			`a:1:{i:0;s:23:"latepoint/latepoint.php";}`, "2.3.1", nil, nil)
 		mock.ExpectQuery("bookside_api_keys").WillReturnRows(rows)
 	}
 	mock.ExpectQuery("SELECT").WillReturnError(err)

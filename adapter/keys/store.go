@@ -495,57 +495,61 @@ func keyByHash(db *wpdb.DB, hashes ...string) sq.SelectBuilder {
 	return sq.Select(keyColumns...).From(db.As(wpdb.APIKeys, "k")).Where(sq.Eq{"k.key_hash": hashes})
 }
 
-// find reads the keys with some hashes, each in as many rows as there are options, at
-// least one.
+// find reads the keys with some hashes.
 func (s *Store) find(ctx context.Context, hashes []string) (map[string]storedPrincipal, error) {
 	lookup := s.lookup.Add(1)
 	stmt, err := s.lookupStatement(fixedNumber(hashes))
 	if err != nil {
 		return nil, err
 	}
-	type option struct {
-		storedKey
-		name, value string
+	values := make([]*string, len(domain.OptionNames))
+	dest := make([]any, len(values))
+	for i := range values {
+		dest[i] = &values[i]
 	}
-	rows, err := wpdb.All(ctx, s.db, "find key", wpdb.Prepared(stmt), func(row wpdb.Scanner) (o option, err error) {
-		o.storedKey, err = scanKey(row, wpdb.OrZero(&o.name), wpdb.OrZero(&o.value))
-		return o, err
+	rows, err := wpdb.All(ctx, s.db, "find key", wpdb.Prepared(stmt), func(row wpdb.Scanner) (p storedPrincipal, err error) {
+		p.storedKey, err = scanKey(row, dest...)
+		p.lookup, p.options = lookup, make(domain.Options, len(values))
+		for i, name := range domain.OptionNames {
+			if values[i] != nil {
+				p.options[name] = *values[i]
+			}
+		}
+		return p, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[string]storedPrincipal, 1)
-	for _, row := range rows {
-		principal, known := found[row.hash]
-		if !known {
-			principal = storedPrincipal{row.storedKey, domain.Options{}, lookup}
-			found[row.hash] = principal
-		}
-		principal.options[row.name] = row.value
+	found := make(map[string]storedPrincipal, len(rows))
+	for _, principal := range rows {
+		found[principal.hash] = principal
 	}
 	return found, nil
 }
 
-// lookupStatement returns the statement that every request begins with. Its text depends
-// only on the number of hashes and is built once for each.
+// lookupStatement returns the statement that every request begins with: a row for each key, with
+// the platform's options in columns. Its text depends only on the number of hashes and is built
+// once for each.
 func (s *Store) lookupStatement(hashes []string) (sq.Sqlizer, error) {
-	text, built := s.lookupTexts.Load(len(hashes))
-	if !built {
-		var err error
-		text, _, err = keyByHash(s.db, hashes...).Columns("o.option_name", "o.option_value").
-			JoinClause(sq.ConcatExpr("LEFT JOIN ", s.db.As(wpdb.Options, "o"), " ON ", sq.Eq{"o.option_name": domain.OptionNames})).ToSql()
-		if err != nil {
-			return nil, fmt.Errorf("find key: build statement: %w", err)
-		}
-		s.lookupTexts.Store(len(hashes), text)
-	}
 	args := make([]any, 0, len(domain.OptionNames)+len(hashes))
 	for _, list := range [][]string{domain.OptionNames, hashes} {
 		for _, arg := range list {
 			args = append(args, arg)
 		}
 	}
-	return sq.Expr(text.(string), args...), nil
+	if text, built := s.lookupTexts.Load(len(hashes)); built {
+		return sq.Expr(text.(string), args...), nil
+	}
+	stmt := keyByHash(s.db, hashes...)
+	for _, name := range domain.OptionNames {
+		stmt = stmt.Column("(SELECT o.option_value FROM "+s.db.As(wpdb.Options, "o")+" WHERE o.option_name = ? LIMIT 1)", name)
+	}
+	text, _, err := stmt.ToSql()
+	if err != nil {
+		return nil, fmt.Errorf("find key: build statement: %w", err)
+	}
+	s.lookupTexts.Store(len(hashes), text)
+	return sq.Expr(text, args...), nil
 }
 
 // fixedNumber sorts hashes, removes those that occur twice, and repeats the last so
