@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lmittmann/tint"
+	"github.com/mattn/go-isatty"
 )
 
 // The values of log.format.
@@ -31,14 +32,13 @@ func newLog(w io.Writer, level slog.Level, format string, env []string) *slog.Lo
 // user has not set NO_COLOR.
 func mayColor(w io.Writer, env []string) bool { return isTerminal(w) && lookup(env, "NO_COLOR") == "" }
 
-// isTerminal reports whether w is a terminal.
+// isTerminal reports whether w is a terminal, and not another device, such as /dev/null.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {
 		return false
 	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return isatty.IsTerminal(file.Fd())
 }
 
 // logLevel accepts only the four plain words, unlike slog, which also parses INFO+2.

@@ -4,9 +4,23 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 )
+
+// TestDevices: a device other than a terminal is none.
+func TestDevices(t *testing.T) {
+	t.Parallel()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = null.Close() })
+	if isTerminal(null) || mayColor(null, nil) {
+		t.Errorf("%s is taken for a terminal", os.DevNull)
+	}
+}
 
 func TestLogFormats(t *testing.T) {
 	t.Parallel()
