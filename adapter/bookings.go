@@ -133,16 +133,16 @@ func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], er
 	if l.size == nil {
 		l = s.withLength(l, f.Paging, s.severalIndexes(f))
 	}
-	found, more, err := s.findBookings(ctx, l, f)
+	pages, err := s.pagedBookings(ctx, l, f)
 	if err != nil {
 		return orNone(Page[Booking]{Paging: f.Paging}, err)
 	}
-	size, err := s.total(ctx, l, f.Paging, len(found), more)
+	found, err := s.shared.bookings.of(ctx, s, f.Paging, pages)
 	if err != nil {
-		return Page[Booking]{}, err
+		return orNone(Page[Booking]{Paging: f.Paging}, err)
 	}
-	records, err := s.listedBookings(ctx, found, f.WithMeta, size)
-	return pageWith(f.Paging, records, more, size), err
+	records, err := s.orderedBookings(ctx, idsOf(found.rows, foundBooking.bookingID), found.records, f.WithMeta)
+	return pageWith(f.Paging, records, found.more, found.size), err
 }
 
 // bookingFilter returns the filter as SQL, but for the search: see fewBookings. walked is whether the
@@ -329,46 +329,56 @@ type foundBooking struct {
 	order int64  // 0 for none
 }
 
-// findBookings finds the bookings of a page, and whether there is a next one.
-func (s *Site) findBookings(ctx context.Context, l list, f BookingFilter) (page []foundBooking, more bool, err error) {
+func (b foundBooking) bookingID() int64 { return b.id }
+
+// pagedBookings is how the pages of a list of bookings are read.
+func (s *Site) pagedBookings(ctx context.Context, l list, f BookingFilter) (pages paged[foundBooking, *Booking], err error) {
+	pages = paged[foundBooking, *Booking]{list: l, order: sortOrder{bookingOrder[f.Sort], f.Descending}, reach: farPages, read: s.foundBookings}
 	if s.walk != nil {
-		ids, err := s.walk.next(ctx, s, l, f.Paging, sortOrder{bookingOrder[f.Sort], f.Descending})
-		if err != nil || len(ids) == 0 {
-			return nil, false, err
+		pages.find = func(ctx context.Context, w window) (rowsOf[foundBooking], error) {
+			found := rowsOf[foundBooking]{window: w}
+			ids, err := s.walk.next(ctx, s, l, f.Paging, pages.order)
+			if err != nil || len(ids) == 0 {
+				return found, err
+			}
+			found.rows, err = s.sortedBookings(ctx, l, f, sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids}))
+			return found, err
 		}
-		page, err = s.sortedBookings(ctx, l, f, sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids}))
-		return page, false, err
-	}
-	if l.size != nil && f.offset() >= uint64(*l.size) {
-		return nil, false, nil
+		return pages, nil
 	}
 	simple := l.size == nil && f.PaymentStatus == nil && f.Search == nil
 	byName := f.Sort == BookingsByCustomerName && simple && s.knownToBeLong(l) && (l.walkable || s.limits().None())
-	began := s.totals.now()
 	if l.walkable && simple && !byName && s.severalIndexes(f) {
 		if f.Status != nil && f.Sort == BookingsByStatus { // all have the same
 			f.Sort = BookingsByID
 		}
 		if l.filter, err = s.bookingFilter(ctx, f, true); err != nil {
-			return nil, false, err
+			return pages, err
 		}
 	}
 	if l.dense { // or else the server may find all matches by another index, and sort them
 		l.filter = l.filter.Options("STRAIGHT_JOIN")
 	}
+	find := s.bookingsWithin
 	switch {
 	case f.Sort == BookingsByStart:
-		page, err = s.findBookingsByStart(ctx, l, f)
+		find = s.findBookingsByStart
+		pages.pick = func(ctx context.Context, found rowsOf[foundBooking], p Paging) ([]foundBooking, error) {
+			return s.bookingsByStart(ctx, l, f, found, p)
+		}
 	case byName:
-		page, err = s.findBookingsByName(ctx, l, f)
-	default:
-		page, err = s.sortedBookings(ctx, l, f, onPage(l.filter, f.Paging, sortColumns(bookingOrder[f.Sort], f.Descending)...))
+		find = s.findBookingsByName
 	}
-	s.noteWalk(l, began)
-	if int64(len(page)) > f.PerPage {
-		return page[:f.PerPage], true, err
+	pages.find = func(ctx context.Context, w window) (rowsOf[foundBooking], error) {
+		if l.size != nil && w.first >= uint64(*l.size) {
+			return rowsOf[foundBooking]{window: w}, nil
+		}
+		began := s.totals.now()
+		found, err := find(ctx, l, f, w)
+		s.noteWalk(l, began)
+		return found, err
 	}
-	return page, false, err
+	return pages, nil
 }
 
 // severalIndexes reports whether several indexes serve the filters and the limits of the caller. An
@@ -400,36 +410,50 @@ func (s *Site) sortedBookings(ctx context.Context, l list, f BookingFilter, few 
 	})
 }
 
+// bookingsWithin sorts all bookings of the list and returns those of a window.
+func (s *Site) bookingsWithin(ctx context.Context, l list, f BookingFilter, w window) (rowsOf[foundBooking], error) {
+	return s.windowOf(ctx, l, f, w, sortColumns(bookingOrder[f.Sort], f.Descending)...)
+}
+
+// windowOf finds the bookings of a window in an order and sorts these in the order of the list.
+func (s *Site) windowOf(ctx context.Context, l list, f BookingFilter, w window, order ...string) (rowsOf[foundBooking], error) {
+	rows, err := s.sortedBookings(ctx, l, f, l.filter.OrderBy(order...).Limit(w.rows).Offset(w.first))
+	return rowsOf[foundBooking]{w, rows}, err
+}
+
 // findBookingsByStart walks the index on start_date, which does not sort by time and id;
-// the server would sort the table. It reads a few bookings more than the page, before it
-// and after it, and sorts only these. That gives the page, and the first row of the next one,
-// if they contain all bookings of its first and last date. Otherwise a second statement sorts all bookings between
-// these two dates, which touches little more than the page.
-func (s *Site) findBookingsByStart(ctx context.Context, l list, f BookingFilter) ([]foundBooking, error) {
+// the server would sort the table. It reads a few bookings more than the window, before it
+// and after it, and sorts only these.
+func (s *Site) findBookingsByStart(ctx context.Context, l list, f BookingFilter, w window) (rowsOf[foundBooking], error) {
 	const slack = 30
-	before := min(f.offset(), slack)
-	most := before + f.limit() + slack
-	rows, err := s.sortedBookings(ctx, l, f, l.filter.OrderBy(direction("b.start_date", f.Descending)).Limit(most).Offset(f.offset()-before))
-	if err != nil || uint64(len(rows)) <= before {
-		return nil, err
+	before := min(w.first, slack)
+	return s.windowOf(ctx, l, f, window{w.first - before, before + w.rows + slack}, direction("b.start_date", f.Descending))
+}
+
+// bookingsByStart returns a page of what findBookingsByStart found, and the first row of the next one.
+// They are there if all bookings of the page's first and last date are. Otherwise a second statement
+// sorts all bookings between these two dates, which touches little more than the page.
+func (s *Site) bookingsByStart(ctx context.Context, l list, f BookingFilter, found rowsOf[foundBooking], p Paging) ([]foundBooking, error) {
+	rows, page := found.rows, found.within(p.window())
+	if len(page) == 0 {
+		return nil, nil
 	}
-	page := rows[before:min(before+f.limit(), uint64(len(rows)))]
 	first, last := page[0].date, page[len(page)-1].date
-	begun := before == f.offset() || rows[0].date != first
-	ended := uint64(len(rows)) < most || rows[len(rows)-1].date != last
-	if begun && ended {
+	begun := found.first == 0 || rows[0].date != first
+	if begun && (found.ended() || rows[len(rows)-1].date != last) {
 		return page, nil
 	}
-	skip := f.offset()
-	if skip > 0 {
+	w := p.window()
+	if w.first > 0 {
 		passed, err := s.count(ctx, list{op: l.op + ": before the page", filter: l.filter.Where(pastDate(first, !f.Descending))})
 		if err != nil {
 			return nil, err
 		}
-		skip -= min(skip, uint64(passed))
+		w.first -= min(w.first, uint64(passed))
 	}
-	return s.sortedBookings(ctx, l, f, l.filter.Where(dateRange(first, last, f.Descending)).
-		OrderBy(sortColumns(bookingOrder[BookingsByStart], f.Descending)...).Limit(f.limit()).Offset(skip))
+	l.filter = l.filter.Where(dateRange(first, last, f.Descending))
+	sorted, err := s.bookingsWithin(ctx, l, f, w)
+	return sorted.rows, err
 }
 
 // dateRange returns the condition that a row lies between the first and the last date of
@@ -481,16 +505,6 @@ func (s *Site) bookingsByID(ctx context.Context, ids []int64, withMeta bool) ([]
 	return s.orderedBookings(ctx, ids, found, withMeta)
 }
 
-// listedBookings reads the bookings of a page like bookingsByID, with the payment status that
-// the API shows. It counts the list where size asks for it.
-func (s *Site) listedBookings(ctx context.Context, page []foundBooking, withMeta bool, size *total) ([]Booking, error) {
-	found, err := s.shared.bookings.of(ctx, s, page, size)
-	if err != nil {
-		return nil, err
-	}
-	return s.orderedBookings(ctx, idsOf(page, func(b foundBooking) int64 { return b.id }), found, withMeta)
-}
-
 // orderedBookings returns bookings in the order of the ids. Those deleted in the meantime are
 // left out.
 func (s *Site) orderedBookings(ctx context.Context, ids []int64, found map[int64]*Booking, withMeta bool) ([]Booking, error) {
@@ -504,7 +518,8 @@ func (s *Site) orderedBookings(ctx context.Context, ids []int64, found map[int64
 	return records, s.addBookingMeta(ctx, records)
 }
 
-// foundBookings reads the bookings of listedBookings, by their ids.
+// foundBookings reads bookings like bookingsByID, with the payment status that the API shows. It
+// counts the list where size asks for it.
 func (s *Site) foundBookings(ctx context.Context, found []foundBooking, size *total) (map[int64]*Booking, error) {
 	ids, orders := make([]int64, len(found)), make([]int64, 0, len(found))
 	for i, b := range found {
@@ -730,11 +745,24 @@ func (s *Site) FirstBookings(ctx context.Context, f BookingFilter, limit int64) 
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := s.findBookings(ctx, list{op: "list bookings", filter: filter}, f)
+	pages, err := s.pagedBookings(ctx, list{op: "list bookings", filter: filter}, f)
 	if err != nil {
 		return nil, err
 	}
-	return s.listedBookings(ctx, found, f.WithMeta, new(total))
+	found, err := pages.find(ctx, f.window())
+	if err != nil {
+		return nil, err
+	}
+	page, err := pages.page(ctx, found, f.Paging)
+	if err != nil || len(page) == 0 {
+		return nil, err
+	}
+	page = page[:min(len(page), int(limit))]
+	records, err := s.foundBookings(ctx, page, new(total))
+	if err != nil {
+		return nil, err
+	}
+	return s.orderedBookings(ctx, idsOf(page, foundBooking.bookingID), records, f.WithMeta)
 }
 
 func (b Booking) serviceID() int64 {

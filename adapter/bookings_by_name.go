@@ -12,29 +12,26 @@ import (
 // there is one, and reads the bookings only of those on the page: to sort all bookings takes
 // seconds if they are many. Bookings without a first name, or without a customer, come before
 // all others and are few.
-func (s *Site) findBookingsByName(ctx context.Context, l list, f BookingFilter) ([]foundBooking, error) {
-	offset, limit := f.offset(), f.limit()
-	sortAll := func() ([]foundBooking, error) {
-		return s.sortedBookings(ctx, l, f, onPage(l.filter, f.Paging, sortColumns(bookingOrder[f.Sort], f.Descending)...))
-	}
+func (s *Site) findBookingsByName(ctx context.Context, l list, f BookingFilter, w window) (rowsOf[foundBooking], error) {
 	if f.Descending {
-		page, err := s.namedBookings(ctx, l, f, offset, limit)
-		if err != nil || uint64(len(page)) == limit {
-			return page, err
+		found, err := s.namedBookings(ctx, l, f, w)
+		if err != nil || !found.ended() {
+			return found, err
 		}
-		return sortAll() // the end, where names are missing
+		return s.bookingsWithin(ctx, l, f, w) // the end, where names are missing
 	}
 	unnamed, err := s.unnamedBookings(ctx, l, f)
 	if err != nil {
-		return nil, err
+		return rowsOf[foundBooking]{}, err
 	}
 	if len(unnamed) > few {
-		return sortAll()
+		return s.bookingsWithin(ctx, l, f, w)
 	}
-	page := unnamed[min(offset, uint64(len(unnamed))):min(offset+limit, uint64(len(unnamed)))]
-	offset -= min(offset, uint64(len(unnamed)))
-	named, err := s.namedBookings(ctx, l, f, offset, limit-uint64(len(page)))
-	return append(page, named...), err
+	found := rowsOf[foundBooking]{w, rowsOf[foundBooking]{rows: unnamed}.within(w)}
+	n := uint64(len(unnamed))
+	named, err := s.namedBookings(ctx, l, f, window{w.first - min(w.first, n), w.rows - uint64(len(found.rows))})
+	found.rows = append(found.rows, named.rows...)
+	return found, err
 }
 
 // name is the name of a customer as bookings are sorted by it.
@@ -43,41 +40,43 @@ type name struct{ first, last string }
 // namedBookings returns some of the bookings, in their order, whose customers have a first
 // name. A first statement finds the first and the last name on the page, and a second sorts
 // the bookings of the customers from one to the other.
-func (s *Site) namedBookings(ctx context.Context, l list, f BookingFilter, offset, limit uint64) ([]foundBooking, error) {
-	if limit == 0 {
-		return nil, nil
+func (s *Site) namedBookings(ctx context.Context, l list, f BookingFilter, w window) (found rowsOf[foundBooking], err error) {
+	found.window = w
+	if w.rows == 0 {
+		return found, nil
 	}
 	// Customers are read first: the server takes them for more than they are.
 	from := s.db.As(wpdb.Customers, "c") + " STRAIGHT_JOIN " + s.db.As(wpdb.Bookings, "b") + " ON b.customer_id = c.id"
 	filter, err := s.filterBookings(ctx, sq.Select().From(from).Where("c.first_name > ''"), f, false)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	walk := filter.Columns("c.first_name", "COALESCE(c.last_name, '')").
-		OrderBy(sortColumns([]string{"c.first_name", "c.last_name"}, f.Descending)...).Limit(limit).Offset(offset)
+		OrderBy(sortColumns([]string{"c.first_name", "c.last_name"}, f.Descending)...).Limit(w.rows).Offset(w.first)
 	names, err := wpdb.All(ctx, s.db, l.op+": find names", walk, func(row wpdb.Scanner) (n name, err error) {
 		err = row.Scan(&n.first, &n.last)
 		return n, err
 	})
 	if err != nil || len(names) == 0 {
-		return nil, err
+		return found, err
 	}
 	first, last := names[0], names[len(names)-1]
 	earlier, later := "<", ">"
 	if f.Descending {
 		earlier, later = later, earlier
 	}
-	skip := offset
+	skip := w.first
 	if skip > 0 {
 		passed, err := s.count(ctx, list{op: l.op + ": before the page", filter: filter.Where(named(earlier, first))})
 		if err != nil {
-			return nil, err
+			return found, err
 		}
 		skip -= min(skip, uint64(passed))
 	}
-	few := filter.Where(named(later+"=", first)).Where(named(earlier+"=", last)).
-		OrderBy(sortColumns(bookingOrder[BookingsByCustomerName], f.Descending)...).Limit(limit).Offset(skip)
-	return s.sortedBookings(ctx, l, f, few)
+	l.filter = filter.Where(named(later+"=", first)).Where(named(earlier+"=", last))
+	sorted, err := s.bookingsWithin(ctx, l, f, window{skip, w.rows})
+	found.rows = sorted.rows
+	return found, err
 }
 
 // named returns the condition that a customer, c, comes before or after a name, according to

@@ -77,24 +77,18 @@ type calendarRow struct {
 // time off and the daily limits of agents. It reads bookings one day too far, because the
 // working hours decide about the last one.
 func (s *Site) readCalendar(ctx context.Context, service bookableService, scope resourceScope, q calendarQuery, limited bool, in *availability.Input) error {
-	next := min(q.to+1, availability.LastDay)
-	bookings := s.blockingBookings(service, scope, q, *in, next).Column("?", bookingRow).Columns(blockingBookingColumns...).Columns("NULL", "NULL")
-	others := []sq.SelectBuilder{s.workPeriods(scope, q.from, q.to)}
-	if s.schema.Has(wpdb.Holds) {
-		others = append(others, s.blockingHolds(service, scope, q, *in, next).Column("?", holdRow).Columns(blockingHoldColumns...).Columns("NULL", "NULL"))
-	}
-	if limited {
-		others = append(others, s.dailyLimits(scope.agents))
-		if s.schema.Has(wpdb.BlockedPeriods) {
-			others = append(others, s.timeOff(scope, q.from, q.to))
-		}
-	}
-	// What is hidden from the caller is not free either.
-	rows, err := readStatement(ctx, s, unionAll(bookings, others...), func(ctx context.Context, stmt sq.Sqlizer) ([]calendarRow, error) {
-		return wpdb.All(ctx, s.db.Whole(), "read calendar", stmt, scanCalendarRow)
-	})
+	rules := rulesOf(service, q, *in)
+	rules.limited = limited
+	part := calendarPart{scope, q.from, q.to, min(q.to+1, availability.LastDay)}
+	all, err := s.shared.calendars.of(ctx, s, rules, part)
 	if err != nil {
 		return err
+	}
+	rows := make([]calendarRow, 0, len(all))
+	for _, r := range all { // others may have been read for other requests
+		if part.concerns(r, rules) {
+			rows = append(rows, r)
+		}
 	}
 	limits := map[int64]int64{} // ids of rows
 	for _, r := range rows {
@@ -120,6 +114,23 @@ func (s *Site) readCalendar(ctx context.Context, service bookableService, scope 
 		}
 	}
 	return nil
+}
+
+// calendarRows reads the rows that a part of the calendar may need.
+func (s *Site) calendarRows(ctx context.Context, rules blockingRules, part calendarPart) ([]calendarRow, error) {
+	bookings := s.blockingBookings(rules, part).Column("?", bookingRow).Columns(blockingBookingColumns...).Columns("NULL", "NULL")
+	others := []sq.SelectBuilder{s.workPeriods(part.scope, part.from, part.to)}
+	if s.schema.Has(wpdb.Holds) {
+		others = append(others, s.blockingHolds(rules, part).Column("?", holdRow).Columns(blockingHoldColumns...).Columns("NULL", "NULL"))
+	}
+	if rules.limited {
+		others = append(others, s.dailyLimits(part.scope.agents))
+		if s.schema.Has(wpdb.BlockedPeriods) {
+			others = append(others, s.timeOff(part.scope, part.from, part.to))
+		}
+	}
+	// What is hidden from the caller is not free either.
+	return wpdb.All(ctx, s.db.Whole(), "read calendar", unionAll(bookings, others...), scanCalendarRow)
 }
 
 func scanCalendarRow(row wpdb.Scanner) (r calendarRow, err error) {
@@ -164,6 +175,22 @@ func scopeOf(resources []availability.Resource) (scope resourceScope) {
 		*ids = slices.Compact(*ids)
 	}
 	return scope
+}
+
+// with returns the ids of both.
+func (scope resourceScope) with(other resourceScope) (both resourceScope) {
+	join := func(a, b []int64) []int64 {
+		ids := slices.Concat(a, b)
+		slices.Sort(ids)
+		return slices.Compact(ids)
+	}
+	return resourceScope{join(scope.agents, other.agents), join(scope.services, other.services), join(scope.locations, other.locations)}
+}
+
+// covers is covering for a row that was read.
+func (scope resourceScope) covers(r blockingRow) bool {
+	orAll := func(ids []int64, id int64) bool { return id == 0 || slices.Contains(ids, id) }
+	return orAll(scope.agents, r.agent) && orAll(scope.services, r.service) && orAll(scope.locations, r.location)
 }
 
 // covering returns the condition that a row of rules applies to any of the resources. A
@@ -211,32 +238,49 @@ func weekdays(from, to availability.Day) []int {
 	return days
 }
 
-// blockingBookings selects the bookings that may block the resources until the last day,
-// from the day before the first day, because of those that run past midnight. Uses the
-// index on start_date.
-func (s *Site) blockingBookings(service bookableService, scope resourceScope, q calendarQuery, in availability.Input, last availability.Day) sq.SelectBuilder {
-	return sq.Select().From(s.db.Name(wpdb.Bookings)).
-		Where(sq.Eq{"status": append(availability.BlockingStatuses(service.settings[settingBlockingStatuses]), q.also...)}).
-		Where(blockingRows(service, scope, q, in, last))
+// blockingRules say which bookings and holds may block resources, and what else counts.
+type blockingRules struct {
+	statuses   []string
+	atLocation bool  // whether a booking blocks its location for other agents
+	service    int64 // whose bookings count towards its daily limit; 0 for none
+	limited    bool  // whether time off and daily limits apply
+	except     int64 // see calendarQuery
+}
+
+func rulesOf(service bookableService, q calendarQuery, in availability.Input) blockingRules {
+	rules := blockingRules{
+		statuses:   append(availability.BlockingStatuses(service.settings[settingBlockingStatuses]), q.also...),
+		atLocation: in.Rules.OneAgentAtLocation, except: q.except,
+	}
+	if in.Limits.Service > 0 {
+		rules.service = service.ID
+	}
+	return rules
+}
+
+// blockingBookings selects the bookings that may block the resources, from the day before the
+// first day on, because of those that run past midnight. Uses the index on start_date.
+func (s *Site) blockingBookings(rules blockingRules, part calendarPart) sq.SelectBuilder {
+	return sq.Select().From(s.db.Name(wpdb.Bookings)).Where(sq.Eq{"status": rules.statuses}).Where(part.blockingRows(rules))
 }
 
 // blockingRows returns the condition that a booking or hold may block the resources: by its
 // date, and by its agent, location or service.
-func blockingRows(service bookableService, scope resourceScope, q calendarQuery, in availability.Input, last availability.Day) sq.And {
-	concerned := sq.Or{sq.Eq{"agent_id": scope.agents}}
-	if in.Rules.OneAgentAtLocation {
-		concerned = append(concerned, sq.Eq{"location_id": scope.locations})
+func (p calendarPart) blockingRows(rules blockingRules) sq.And {
+	concerned := sq.Or{sq.Eq{"agent_id": p.scope.agents}}
+	if rules.atLocation {
+		concerned = append(concerned, sq.Eq{"location_id": p.scope.locations})
 	}
-	if in.Limits.Service > 0 {
-		concerned = append(concerned, sq.Eq{"service_id": service.ID})
+	if rules.service != 0 {
+		concerned = append(concerned, sq.Eq{"service_id": rules.service})
 	}
-	return sq.And{sq.GtOrEq{"start_date": (q.from - 1).String()}, sq.LtOrEq{"start_date": last.String()}, concerned}
+	return sq.And{sq.GtOrEq{"start_date": (p.from - 1).String()}, sq.LtOrEq{"start_date": p.last.String()}, concerned}
 }
 
 // blockingHolds is blockingBookings for the holds that have not expired.
-func (s *Site) blockingHolds(service bookableService, scope resourceScope, q calendarQuery, in availability.Input, last availability.Day) sq.SelectBuilder {
+func (s *Site) blockingHolds(rules blockingRules, part calendarPart) sq.SelectBuilder {
 	return sq.Select().From(s.db.Name(wpdb.Holds)).
-		Where(sq.Gt{"expires_at": domain.Stamp(s.Now)}).Where(sq.NotEq{"id": q.except}).Where(blockingRows(service, scope, q, in, last))
+		Where(sq.Gt{"expires_at": domain.Stamp(s.Now)}).Where(sq.NotEq{"id": rules.except}).Where(part.blockingRows(rules))
 }
 
 // blockingBookingColumns are what scanBlockingBooking reads.

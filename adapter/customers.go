@@ -88,28 +88,33 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 		}
 	}
 	l := s.withLength(list{op: "list customers", filter: q}, f.Paging, false)
-	stmt, err := s.onPage(ctx, l, q, f.Paging, sortOrder{[]string{"c.created_at", "c.id"}, true})
+	newest := sortOrder{[]string{"c.created_at", "c.id"}, true}
+	found, err := s.shared.customers.of(ctx, s, f.Paging, paged[Customer, Customer]{
+		list: l, order: newest, reach: nearPages * f.PerPage,
+		find: findSorted(s, l, f.Paging, q.Columns(customerColumns...), newest, scanCustomer),
+		read: s.wholeCustomers,
+	})
 	if err != nil {
 		return orNone(Page[Customer]{Paging: f.Paging}, err)
 	}
-	began := s.totals.now()
-	records, more, err := s.customerRows(ctx, s.listDB(l), l.op, stmt, f.PerPage)
-	s.noteWalk(l, began)
-	if err != nil {
-		return orNone(Page[Customer]{Paging: f.Paging}, err)
-	}
-	size, err := s.total(ctx, l, f.Paging, len(records), more)
-	if err != nil {
-		return Page[Customer]{}, err
-	}
+	return pageWith(f.Paging, inOrder(idsOf(found.rows, Customer.id), found.records), found.more, found.size), nil
+}
+
+// wholeCustomers adds meta and Stats to customers, by their ids. It counts the list where size asks
+// for it.
+func (s *Site) wholeCustomers(ctx context.Context, stored []Customer, size *total) (map[int64]Customer, error) {
+	records := slices.Clone(stored)
 	if err := s.addCustomerMeta(ctx, records); err != nil {
-		return Page[Customer]{}, err
+		return nil, err
 	}
-	stats, err := s.shared.customers.of(ctx, s, idsOf(records, Customer.id), size)
+	stats, err := s.customerStats(ctx, idsOf(records, Customer.id), size)
+	if err != nil {
+		return nil, err
+	}
 	for i, c := range records {
 		records[i].Stats = stats[c.ID]
 	}
-	return pageWith(f.Paging, records, more, size), err
+	return byID(records, Customer.id), nil
 }
 
 // Customer returns one customer; a CodeNotFound if it does not exist.
@@ -125,8 +130,8 @@ func (s *Site) Customer(ctx context.Context, id int64) (Customer, error) {
 
 // storedCustomer returns a Customer without Stats, which cost a scan.
 func (s *Site) storedCustomer(ctx context.Context, id int64) (Customer, error) {
-	stmt := sq.Select().From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
-	records, _, err := s.customerRows(ctx, s.db, "read customer", stmt, 1)
+	stmt := sq.Select(customerColumns...).From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
+	records, err := wpdb.All(ctx, s.db, "read customer", stmt, scanCustomer)
 	if err != nil {
 		return Customer{}, err
 	}
@@ -137,19 +142,21 @@ func (s *Site) storedCustomer(ctx context.Context, id int64) (Customer, error) {
 	return records[0], err
 }
 
-// customerRows reads customers, c, without Stats and meta. The columns that hold passwords
-// and session keys are never read.
-func (s *Site) customerRows(ctx context.Context, db *wpdb.DB, op string, stmt sq.SelectBuilder, most int64) (found []Customer, more bool, err error) {
-	stmt = stmt.Columns("c.id", "c.first_name", "c.last_name", "c.email", "c.phone", "c.status", "c.is_guest", "c.notes", "c.admin_notes",
-		"c.wordpress_user_id", "c.avatar_image_id", "c.created_at", "c.updated_at")
-	return wpdb.First(ctx, db, op, stmt, most, func(row wpdb.Scanner) (c Customer, err error) {
-		var guest int64 // a number in the platform: anything but 0 is true
-		err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone),
-			&c.Status, wpdb.OrZero(&guest), wpdb.OrZero(&c.Notes), wpdb.OrZero(&c.AdminNotes),
-			&c.WordPressUserID, &c.AvatarImageID, wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)))
-		c.IsGuest = guest != 0
-		return c, err
-	})
+// customerColumns are what scanCustomer reads of customers, c. The columns that hold passwords and
+// session keys are never read.
+var customerColumns = []string{
+	"c.id", "c.first_name", "c.last_name", "c.email", "c.phone", "c.status", "c.is_guest", "c.notes", "c.admin_notes",
+	"c.wordpress_user_id", "c.avatar_image_id", "c.created_at", "c.updated_at",
+}
+
+// scanCustomer reads a customer without Stats and meta.
+func scanCustomer(row wpdb.Scanner) (c Customer, err error) {
+	var guest int64 // a number in the platform: anything but 0 is true
+	err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone),
+		&c.Status, wpdb.OrZero(&guest), wpdb.OrZero(&c.Notes), wpdb.OrZero(&c.AdminNotes),
+		&c.WordPressUserID, &c.AvatarImageID, wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)))
+	c.IsGuest = guest != 0
+	return c, err
 }
 
 func (c Customer) id() int64 { return c.ID }

@@ -95,22 +95,16 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	if l.walkable && several && f.Sort != OrdersByStatus {
 		page = filterEqual(q, unindexed("o.status"), f.Status)
 	}
-	stmt, err := s.onPage(ctx, l, page.Column("o.id"), f.Paging, sortOrder{orderOrder[f.Sort], f.Descending})
+	order := sortOrder{orderOrder[f.Sort], f.Descending}
+	found, err := s.shared.orders.of(ctx, s, f.Paging, paged[int64, Order]{
+		list: l, order: order, reach: farPages,
+		find: findSorted(s, l, f.Paging, page.Column("o.id"), order, wpdb.Value[int64]),
+		read: s.listedOrders,
+	})
 	if err != nil {
 		return orNone(Page[Order]{Paging: f.Paging}, err)
 	}
-	began := s.totals.now()
-	ids, more, err := wpdb.First(ctx, s.listDB(l), l.op, stmt, f.PerPage, wpdb.Value[int64])
-	s.noteWalk(l, began)
-	if err != nil {
-		return orNone(Page[Order]{Paging: f.Paging}, err)
-	}
-	size, err := s.total(ctx, l, f.Paging, len(ids), more)
-	if err != nil {
-		return Page[Order]{}, err
-	}
-	found, err := s.shared.orders.of(ctx, s, ids, size)
-	return pageWith(f.Paging, inOrder(ids, found), more, size), err
+	return pageWith(f.Paging, inOrder(found.rows, found.records), found.more, found.size), nil
 }
 
 // Order returns one order; a CodeNotFound if it does not exist.

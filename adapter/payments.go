@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,25 +106,23 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	if f.Sort == PaymentsByAmount && s.walk == nil && f.offset()+f.limit() <= few && (s.limits().None() || l.walkable) {
 		page = page.Where(firstByAmount(q, f))
 	}
-	stmt, err := s.onPage(ctx, l, s.paymentColumns(page), f.Paging, sortOrder{paymentOrder[f.Sort], f.Descending})
+	order := sortOrder{paymentOrder[f.Sort], f.Descending}
+	found, err := s.shared.payments.of(ctx, s, f.Paging, paged[Payment, int64]{
+		list: l, order: order, reach: nearPages * f.PerPage,
+		find: findSorted(s, l, f.Paging, s.paymentColumns(page), order, scanPayment),
+		read: func(ctx context.Context, found []Payment, size *total) (map[int64]int64, error) {
+			if err := s.countNow(ctx, l, size); err != nil {
+				return nil, err
+			}
+			return s.firstBookings(ctx, ordersOf(found))
+		},
+	})
 	if err != nil {
 		return orNone(Page[Payment]{Paging: f.Paging}, err)
 	}
-	began := s.totals.now()
-	records, more, err := wpdb.First(ctx, s.listDB(l), l.op, stmt, f.PerPage, scanPayment)
-	s.noteWalk(l, began)
-	if err != nil {
-		return orNone(Page[Payment]{Paging: f.Paging}, err)
-	}
-	size, err := s.total(ctx, l, f.Paging, len(records), more)
-	if err == nil {
-		err = s.countNow(ctx, l, size)
-	}
-	if err != nil {
-		return Page[Payment]{}, err
-	}
-	err = s.addFirstBookings(ctx, records)
-	return pageWith(f.Paging, records, more, size), err
+	records := slices.Clone(found.rows)
+	nameBookings(records, found.records)
+	return pageWith(f.Paging, records, found.more, found.size), nil
 }
 
 // firstByAmount returns the condition that a payment may be on the page, because it is among the
@@ -245,16 +244,26 @@ func scanPaymentAnd(row wpdb.Scanner, behind ...any) (p Payment, err error) {
 
 // addFirstBookings adds the first booking of each payment's order.
 func (s *Site) addFirstBookings(ctx context.Context, records []Payment) error {
+	bookings, err := s.firstBookings(ctx, ordersOf(records))
+	if err == nil {
+		nameBookings(records, bookings)
+	}
+	return err
+}
+
+// ordersOf returns the orders of payments.
+func ordersOf(records []Payment) []int64 {
 	orders := make([]int64, 0, len(records))
 	for _, p := range records {
 		if p.OrderID != nil {
 			orders = append(orders, *p.OrderID)
 		}
 	}
-	bookings, err := s.firstBookings(ctx, orders)
-	if err != nil {
-		return err
-	}
+	return orders
+}
+
+// nameBookings adds bookings to payments, by order.
+func nameBookings(records []Payment, bookings map[int64]int64) {
 	for i, p := range records {
 		if p.OrderID == nil {
 			continue
@@ -263,7 +272,6 @@ func (s *Site) addFirstBookings(ctx context.Context, records []Payment) error {
 			records[i].BookingID = &id
 		}
 	}
-	return nil
 }
 
 // firstBookings finds the first booking of each order. Where `bookside indexes` has not added

@@ -50,7 +50,9 @@ type Platform struct {
 type sharedStatements struct {
 	bookings     *pageReads[foundBooking, *Booking]
 	orders       *pageReads[int64, Order]
-	customers    *pageReads[int64, CustomerStats]
+	customers    *pageReads[Customer, Customer]
+	payments     *pageReads[Payment, int64]
+	calendars    *calendarReads
 	equal        *equalReads
 	limitIndexes limitIndexes
 	views        builtViews
@@ -65,8 +67,9 @@ func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
 		db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{Long: longList, now: now}, Journal: changes,
 		Webhooks: webhooks.NewStore(db, now, rand.Reader, webhooks.Vault{}, changes),
 		shared: &sharedStatements{
-			bookings: newPageReads((*Site).foundBookings), orders: newPageReads((*Site).listedOrders), customers: newPageReads((*Site).customerStats),
-			equal: newEqualReads(),
+			bookings: newPageReads[foundBooking, *Booking](), orders: newPageReads[int64, Order](),
+			customers: newPageReads[Customer, Customer](), payments: newPageReads[Payment, int64](),
+			calendars: newCalendarReads(), equal: newEqualReads(),
 		},
 	}
 }

@@ -54,19 +54,13 @@ func (s *Site) Records(ctx context.Context, ids map[journal.Resource][]int64) (r
 
 // customersByID returns customers by their ids.
 func (s *Site) customersByID(ctx context.Context, ids []int64) ([]Customer, error) {
-	stmt := sq.Select().From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": ids})
-	records, _, err := s.customerRows(ctx, s.db, "read customers", stmt, int64(len(ids)))
-	if err == nil {
-		err = s.addCustomerMeta(ctx, records)
-	}
-	if err != nil {
+	stmt := sq.Select(customerColumns...).From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": ids})
+	records, err := wpdb.All(ctx, s.db, "read customers", stmt, scanCustomer)
+	if err != nil || len(records) == 0 {
 		return nil, err
 	}
-	stats, err := s.customerStats(ctx, ids, new(total))
-	for i := range records {
-		records[i].Stats = stats[records[i].ID]
-	}
-	return records, err
+	whole, err := s.wholeCustomers(ctx, records, new(total))
+	return inOrder(idsOf(records, Customer.id), whole), err
 }
 
 // couponsByID returns coupons by their ids, and the currency of their amounts.

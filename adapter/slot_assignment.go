@@ -93,10 +93,11 @@ func (tx *Tx) confirmSlot(ctx context.Context) error {
 	}
 	a := *tx.assigned
 	a.input.Resources = []availability.Resource{a.resource}
-	scope, last := scopeOf(a.input.Resources), lastDay(a.covers, a.input)
-	stmt := tx.blockingBookings(a.service, scope, a.covers, a.input, last).Columns(blockingBookingColumns...)
+	rules := rulesOf(a.service, a.covers, a.input)
+	part := calendarPart{scopeOf(a.input.Resources), a.covers.from, a.covers.to, lastDay(a.covers, a.input)}
+	stmt := tx.blockingBookings(rules, part).Columns(blockingBookingColumns...)
 	if tx.schema.Has(wpdb.Holds) {
-		stmt = unionAll(stmt, tx.blockingHolds(a.service, scope, a.covers, a.input, last).Columns(blockingHoldColumns...))
+		stmt = unionAll(stmt, tx.blockingHolds(rules, part).Columns(blockingHoldColumns...))
 	}
 	var err error
 	if a.input.Bookings, err = wpdb.All(ctx, tx.db, "read blocking bookings", stmt, scanBlockingBooking); err != nil {

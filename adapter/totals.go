@@ -225,13 +225,14 @@ func (s *Site) noteWalk(l list, began time.Time) {
 	}
 }
 
-// total returns the size of a list of which a page was found.
-func (s *Site) total(ctx context.Context, l list, p Paging, found int, more bool) (*total, error) {
+// total returns the size of a list of which some rows were found, from the first on. ended reports
+// whether these are the last ones.
+func (s *Site) total(ctx context.Context, l list, first uint64, found int, ended bool) (*total, error) {
 	if l.size != nil {
 		return &total{size: *l.size}, nil
 	}
-	if !more && (found > 0 || p.Page == 1) {
-		size := int64(p.offset()) + int64(found)
+	if ended && (found > 0 || first == 0) {
+		size := int64(first) + int64(found)
 		if l.key != "" {
 			s.totals.noteSize(l.key, size)
 		}
@@ -248,7 +249,7 @@ func (s *Site) total(ctx context.Context, l list, p Paging, found int, more bool
 		t.size, s.TotalAge, err = s.totals.share(ctx, t.key, c, func() (int64, error) { return s.count(ctx, l) })
 		return t, err
 	}
-	if !more || !s.limits().None() { // no statement follows, or one that checks row by row, which is slow for counting
+	if ended || !s.limits().None() { // no statement follows, or one that checks row by row, which is slow for counting
 		err = s.countNow(ctx, l, t)
 	}
 	return t, err

@@ -84,8 +84,13 @@ func (o sortOrder) id() string { return o.columns[len(o.columns)-1] }
 
 // onPage limits a statement to the rows of one page and the next one, or to a chunk.
 func (s *Site) onPage(ctx context.Context, l list, stmt sq.SelectBuilder, p Paging, o sortOrder) (sq.SelectBuilder, error) {
+	return s.onWindow(ctx, l, stmt, p, p.window(), o)
+}
+
+// onWindow limits a statement to the rows of a window, or to a chunk of a page.
+func (s *Site) onWindow(ctx context.Context, l list, stmt sq.SelectBuilder, p Paging, w window, o sortOrder) (sq.SelectBuilder, error) {
 	if s.walk == nil {
-		return onPage(stmt, p, o.terms()...), nil
+		return stmt.OrderBy(o.terms()...).Limit(w.rows).Offset(w.first), nil
 	}
 	ids, err := s.walk.next(ctx, s, l, p, o)
 	return stmt.Where(sq.Eq{o.id(): ids}).OrderBy(o.terms()...), err
@@ -138,7 +143,7 @@ func (w *Walk) find(ctx context.Context, s *Site, l list, p Paging, o sortOrder)
 
 // size returns the size of a list of which a page was found.
 func (s *Site) size(ctx context.Context, l list, p Paging, found int, more bool) (int64, error) {
-	size, err := s.total(ctx, l, p, found, more)
+	size, err := s.total(ctx, l, p.offset(), found, !more)
 	if err == nil {
 		err = s.countNow(ctx, l, size)
 	}

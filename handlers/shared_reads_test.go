@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"bookside/adapter/domain"
 	"bookside/fixtures"
@@ -226,6 +227,11 @@ func TestPagesThatShareStatementsAreTheSame(t *testing.T) {
 			paths = append(paths, "/availability?service_id=6&date=2027-01-12&agent_id="+agent+location)
 		}
 	}
+	for day := 11; day <= 18; day++ {
+		for _, agent := range []string{"1", "2", "any"} {
+			paths = append(paths, fmt.Sprintf("/availability?service_id=6&date=2027-01-%d&agent_id=%s", day, agent))
+		}
+	}
 	for _, include := range []string{"", "agents", "locations", "agents,locations,category"} {
 		paths = append(paths, "/services?include="+include, "/agents?page=1&n="+include)
 	}
@@ -306,6 +312,55 @@ func TestPagesThatShareStatementsAreFresh(t *testing.T) {
 	}
 	for n := range 100 {
 		write(n + 1)
+	}
+	close(over)
+	readers.Wait()
+}
+
+// TestCalendarsThatShareStatementsAreFresh: a day that was fully booked by another connection before its
+// free times were asked for has none, whichever days it shares a statement with.
+func TestCalendarsThatShareStatementsAreFresh(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.SiteA()))
+	const days = 60
+	first := time.Date(2027, 3, 1, 0, 0, 0, 0, time.UTC)
+	day := func(n int) string { return first.AddDate(0, 0, n).Format(time.DateOnly) }
+	free := func(n int) int {
+		a := s.get("/availability?service_id=6&agent_id=2&date=" + day(n)).want(http.StatusOK)
+		return len(a.at("data", "slots").([]any))
+	}
+	var open []int // days that have free times
+	for n := range days {
+		if free(n) > 0 {
+			open = append(open, n)
+		}
+	}
+	if len(open) < days/3 {
+		t.Fatalf("only %d of %d days have free times", len(open), days)
+	}
+	var booked atomic.Int64 // how many of them were booked
+	over := make(chan struct{})
+	var readers sync.WaitGroup
+	for i := range 16 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				known := int(booked.Load())
+				at := max(0, min(known+i%6-4, len(open)-1))
+				if got := free(open[at]); at < known && got > 0 {
+					t.Errorf("%s has %d free times after it was booked", day(open[at]), got)
+				}
+			}
+		})
+	}
+	for i, n := range open {
+		arrange(t, s.database, fmt.Sprintf(`INSERT INTO wp_latepoint_bookings (agent_id, service_id, location_id, customer_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after)
+			VALUES (2, 6, 1, 1, 'approved', '%[1]s', 0, '%[1]s', 1440, 0, 0)`, day(n)))
+		booked.Store(int64(i + 1))
 	}
 	close(over)
 	readers.Wait()

@@ -1,0 +1,116 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/coalesce"
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// calendarPart is a part of the calendar: some resources on some days.
+type calendarPart struct {
+	scope    resourceScope
+	from, to availability.Day
+	last     availability.Day // with bookings that may block the part; it may be the day after the last one
+}
+
+// with returns the smallest part that has both.
+func (p calendarPart) with(other calendarPart) calendarPart {
+	return calendarPart{p.scope.with(other.scope), min(p.from, other.from), max(p.to, other.to), max(p.last, other.last)}
+}
+
+// concerns reports whether a row that was read for a larger part belongs to this one. It repeats the
+// conditions of the statement.
+func (p calendarPart) concerns(r calendarRow, rules blockingRules) bool {
+	between := func(first, last availability.Day) bool {
+		return r.startDate >= first.String() && r.startDate <= last.String()
+	}
+	switch r.kind {
+	case hoursRow:
+		general := r.agent == 0 && r.service == 0 && r.location == 0 && r.startDate == ""
+		return p.scope.covers(r.blockingRow) && (general || slices.Contains(weekdays(p.from, p.to), r.weekday) && (r.startDate == "" || between(p.from, p.to)))
+	case timeOffRow:
+		return p.scope.covers(r.blockingRow) && between(p.from, p.to)
+	case limitRow:
+		return slices.Contains(p.scope.agents, r.agent)
+	default:
+		return between(p.from-1, p.last) && (slices.Contains(p.scope.agents, r.agent) ||
+			rules.atLocation && slices.Contains(p.scope.locations, r.location) || rules.service != 0 && r.service == rules.service)
+	}
+}
+
+// sharedDays is how many days apart the parts may be that share a statement. What lies between them
+// is read too.
+const sharedDays = 8
+
+// calendarReads read parts of the calendar. Parts that are wanted at the same time, such as the days of
+// a week, share a statement, which began after the requests for all of them arrived.
+type calendarReads struct {
+	queues coalesce.Queues[calendarReadKey, calendarRead, calendarFound]
+}
+
+// calendarReadKey says which parts share a statement: those near each other that are read by the same
+// rules.
+type calendarReadKey struct {
+	schema *wpdb.Schema
+	rules  string
+	now    string // by which holds expire
+	days   availability.Day
+}
+
+type calendarRead struct {
+	calendarPart
+	site    *Site
+	rules   blockingRules
+	mayRead int64 // see wpdb.Allow
+}
+
+type calendarFound struct {
+	parts int // that shared the statement
+	rows  []calendarRow
+}
+
+func newCalendarReads() *calendarReads {
+	r := new(calendarReads)
+	r.queues.Run, r.queues.Most = r.run, maxPages
+	return r
+}
+
+// of reads a part of the calendar, and perhaps more. The rows must not be changed.
+func (c *calendarReads) of(ctx context.Context, s *Site, rules blockingRules, part calendarPart) ([]calendarRow, error) {
+	read := calendarRead{part, s, rules, wpdb.Allowed(ctx)}
+	if s.alone || part.to-part.from >= sharedDays {
+		return s.calendarRows(ctx, rules, part)
+	}
+	key := calendarReadKey{s.schema, fmt.Sprintf("%q %v %d %v %d", rules.statuses, rules.atLocation, rules.service, rules.limited, rules.except), domain.Stamp(s.Now), part.from / sharedDays}
+	found, release, err := c.queues.Do(ctx, key, read)
+	release()
+	if found.parts > 1 && errors.Is(err, wpdb.ErrTooMuch) {
+		return s.calendarRows(ctx, rules, part) // it may have been the fault of another part
+	}
+	return found.rows, err
+}
+
+// run reads several parts by one statement.
+func (c *calendarReads) run(ctx context.Context, reads []calendarRead) (found calendarFound, err error) {
+	latest := slices.MaxFunc(reads, func(a, b calendarRead) int { return cmp.Compare(a.site.lookup, b.site.lookup) })
+	part := latest.calendarPart
+	if len(reads) > 1 {
+		mayRead := int64(0)
+		for _, read := range reads {
+			part = part.with(read.calendarPart)
+			mayRead += read.mayRead
+		}
+		ctx, _ = wpdb.WithUsage(ctx)
+		wpdb.Allow(ctx, mayRead)
+	}
+	found.parts = len(reads)
+	found.rows, err = latest.site.calendarRows(ctx, latest.rules, part)
+	return found, err
+}
