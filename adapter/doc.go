@@ -12,6 +12,10 @@
 // (write.go), and adds the event (events.go) to the activity log (activity_log.go) and
 // to what the site's automations send (notifications.go).
 //
+// Requests that wait at the same time share statements, which begin after all of them arrived:
+// for pages of one list (page_reads.go), for days of a calendar (calendar_reads.go), and
+// where statements are equal (equal_reads.go). A Site that is alone shares none.
+//
 // The package imports wpdb and its own subpackages. It does not depend on HTTP or on the
 // JSON of the API.
 package adapter

@@ -189,16 +189,16 @@ func (r *pageReads[K, T]) run(ctx context.Context, requests []pageRead[K, T]) (p
 		read.pages[page.Page] = rows
 		all = append(all, rows[:min(len(rows), int(page.PerPage))]...)
 	}
-	size := new(total)
-	if latest.site.walk == nil { // which knows
-		if size, err = latest.site.total(ctx, latest.list.list, found.first, len(found.rows), found.ended()); err != nil {
+	size, site := new(total), *latest.site // a copy: its request may have left
+	if site.walk == nil {                  // which knows
+		if size, err = site.total(ctx, latest.list.list, found.first, len(found.rows), found.ended()); err != nil {
 			return read, err
 		}
 	}
 	if len(all) > 0 {
 		read.records, err = latest.list.read(ctx, all, size)
 	}
-	read.size, read.age = *size, latest.site.TotalAge
+	read.size, read.age = *size, site.TotalAge
 	return read, err
 }
 
