@@ -45,8 +45,8 @@ func (p calendarPart) concerns(r calendarRow, rules blockingRules) bool {
 	}
 }
 
-// sharedDays is how many days apart the parts may be that share a statement. What lies between them
-// is read too.
+// sharedDays is how many days apart short parts may be that share a statement. What lies between
+// them is read too.
 const sharedDays = 8
 
 // calendarReads read parts of the calendar. Parts that are wanted at the same time, such as the days of
@@ -55,13 +55,22 @@ type calendarReads struct {
 	queues coalesce.Queues[calendarReadKey, calendarRead, calendarFound]
 }
 
-// calendarReadKey says which parts share a statement: those near each other that are read by the same
-// rules.
+// calendarReadKey says which parts share a statement: those that are read by the same rules, if they
+// are short and near each other, or have the same days.
 type calendarReadKey struct {
 	schema *wpdb.Schema
 	rules  string
 	now    string // by which holds expire
-	days   availability.Day
+	days   [2]availability.Day
+}
+
+// nearDays returns what parts have in common that may share a statement.
+func (p calendarPart) nearDays() [2]availability.Day {
+	if p.to-p.from >= sharedDays {
+		return [2]availability.Day{p.from, p.to}
+	}
+	near := p.from / sharedDays * sharedDays
+	return [2]availability.Day{near, near}
 }
 
 type calendarRead struct {
@@ -84,12 +93,12 @@ func newCalendarReads() *calendarReads {
 
 // of reads a part of the calendar, and perhaps more. The rows must not be changed.
 func (c *calendarReads) of(ctx context.Context, s *Site, rules blockingRules, part calendarPart) ([]calendarRow, error) {
-	read := calendarRead{part, s, rules, wpdb.Allowed(ctx)}
-	if s.alone || part.to-part.from >= sharedDays {
+	if s.alone {
 		return s.calendarRows(ctx, rules, part)
 	}
-	key := calendarReadKey{s.schema, fmt.Sprintf("%q %v %d %v %d", rules.statuses, rules.atLocation, rules.service, rules.limited, rules.except), domain.Stamp(s.Now), part.from / sharedDays}
-	found, release, err := c.queues.Do(ctx, key, read)
+	by := fmt.Sprintf("%q %v %d %v %d", rules.statuses, rules.atLocation, rules.service, rules.limited, rules.except)
+	key := calendarReadKey{s.schema, by, domain.Stamp(s.Now), part.nearDays()}
+	found, release, err := c.queues.Do(ctx, key, calendarRead{part, s, rules, wpdb.Allowed(ctx)})
 	release()
 	if found.parts > 1 && errors.Is(err, wpdb.ErrTooMuch) {
 		return s.calendarRows(ctx, rules, part) // it may have been the fault of another part

@@ -89,3 +89,28 @@ func numberText(n *int) string {
 	}
 	return fmt.Sprint(*n)
 }
+
+// TestNearDays: the days of a week may be read together, a year apart they are not, and a range of weeks
+// only with the same weeks.
+func TestNearDays(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		days   [4]availability.Day // from and to of two parts
+		shared bool
+	}{
+		{[4]availability.Day{800, 800, 801, 801}, true},
+		{[4]availability.Day{800, 800, 807, 807}, true},
+		{[4]availability.Day{800, 800, 807, 814}, true},
+		{[4]availability.Day{800, 800, 808, 808}, false},
+		{[4]availability.Day{800, 800, 1165, 1165}, false},
+		{[4]availability.Day{800, 861, 800, 861}, true},
+		{[4]availability.Day{800, 861, 800, 860}, false},
+		{[4]availability.Day{800, 861, 800, 800}, false},
+		{[4]availability.Day{800, 808, 800, 800}, false},
+	} {
+		a, b := calendarPart{from: c.days[0], to: c.days[1]}, calendarPart{from: c.days[2], to: c.days[3]}
+		if got := a.nearDays() == b.nearDays(); got != c.shared {
+			t.Errorf("days %v: shared %v", c.days, got)
+		}
+	}
+}
