@@ -105,11 +105,7 @@ func (s *Site) readBookable(ctx context.Context, key bookableKey) ([]bookableRow
 		key.agent, key.location = 0, 0
 	}
 	rows, err := readShared(ctx, s, key, func(ctx context.Context) ([]bookableRow, error) {
-		stmt := s.bookableRows(key.service, key.agent, key.location)
-		if key.service != 0 && key.agent == 0 && key.location == 0 {
-			stmt = wpdb.Prepared(stmt)
-		}
-		return wpdb.All(ctx, s.db, "read service", stmt, scanBookableRow)
+		return wpdb.All(ctx, s.db, "read service", s.bookableRows(key.service, key.agent, key.location), scanBookableRow)
 	})
 	if len(rows) > fewConnections {
 		s.shared.widelyOffered.Store(key.service, true)
