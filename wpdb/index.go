@@ -70,6 +70,12 @@ func (db *DB) Indexes(ctx context.Context) ([]Index, error) {
 	return found, nil
 }
 
+// TakesNameOf reports whether only one of two indexes can exist: they have one name, in any letter case,
+// in one table.
+func (i Index) TakesNameOf(other Index) bool {
+	return i.Table == other.Table && strings.EqualFold(i.Name, other.Name)
+}
+
 // ignoredIndex returns the condition that an index in information_schema.statistics
 // is ignored, which servers call differently, or that is never true.
 func (db *DB) ignoredIndex(ctx context.Context) (string, error) {

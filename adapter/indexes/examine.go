@@ -31,7 +31,7 @@ const smallTable = 5_000
 type Index struct {
 	wpdb.Index
 	State   State
-	Reason  string // why it is impossible
+	Reason  string // why it is impossible, or why a missing one cannot be made
 	Serving string // the name of the present index, which others may have made
 }
 
@@ -57,6 +57,9 @@ func Survey(ctx context.Context, db *wpdb.DB) ([]Index, error) {
 		if serving := slices.IndexFunc(existing, func(i wpdb.Index) bool { return i.Serves(w.Index) }); serving >= 0 {
 			list[n].State, list[n].Serving = Present, existing[serving].Name
 			continue
+		}
+		if slices.ContainsFunc(existing, w.TakesNameOf) {
+			list[n].Reason = ErrNameTaken.Error()
 		}
 		if _, known := large[w.Table]; !known {
 			if large[w.Table], err = db.Reaches(ctx, w.Table, smallTable); err != nil {

@@ -239,16 +239,21 @@ from the newest 20000 rows of the table, and the time from its size.
 `
 
 func indexState(e indexes.Examined) string {
+	var state string
 	switch e.State {
 	case indexes.Present:
 		return "present as " + e.Serving
 	case indexes.Missing:
-		return fmt.Sprintf("missing; about %s and %v for %d rows", mebibytes(e.Bytes), seconds(e.Duration), e.TableRows)
+		state = fmt.Sprintf("missing; about %s and %v for %d rows", mebibytes(e.Bytes), seconds(e.Duration), e.TableRows)
 	case indexes.Unneeded:
-		return fmt.Sprintf("not needed yet, with %d rows", e.TableRows)
+		state = fmt.Sprintf("not needed yet, with %d rows", e.TableRows)
 	default:
 		return "impossible, because " + e.Reason
 	}
+	if e.Reason != "" {
+		state += "\n    cannot be made: " + e.Reason
+	}
+	return state
 }
 
 func mebibytes(bytes int64) string { return fmt.Sprintf("%d MiB", max(1, (bytes+1<<19)>>20)) }

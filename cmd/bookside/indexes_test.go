@@ -349,9 +349,17 @@ func TestIndexesWhereTheNameIsTaken(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
 	env := adminSettings(db)
-	execute(t, db.SQL, "CREATE INDEX bookside_status ON wp_latepoint_orders (fulfillment_status)")
-	run(t, env, "", "indexes", "--apply", "--all").want(t, exitFailure,
-		"bookside_status on wp_latepoint_orders: another index has this name, or the database was told to ignore it: drop it, rename it or make it visible again")
+	execute(t, db.SQL, "CREATE INDEX BOOKSIDE_status ON wp_latepoint_orders (fulfillment_status)")
+	const taken = "another index has this name, or the database was told to ignore it: drop it, rename it or make it visible again"
+	for name, r := range listIndexes(t, env) {
+		if (r.Reason == taken) != (name == "wp_latepoint_orders(status)") {
+			t.Errorf("%s has the reason %q", name, r.Reason)
+		}
+	}
+	if out := run(t, env, "", "indexes").want(t, exitOK).stdout; strings.Count(out, "\n    cannot be made: "+taken+"\n") != 1 {
+		t.Errorf("listed as\n%s", out)
+	}
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exitFailure, "bookside_status on wp_latepoint_orders: "+taken)
 	for name, r := range listIndexes(t, env) {
 		if present := r.State == indexes.Present; present == (name == "wp_latepoint_orders(status)") {
 			t.Errorf("%s is %s", name, r.State)
