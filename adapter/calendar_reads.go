@@ -3,7 +3,6 @@ package adapter
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -100,8 +99,8 @@ func (c *calendarReads) of(ctx context.Context, s *Site, rules blockingRules, pa
 	key := calendarReadKey{s.schema, by, domain.Stamp(s.Now), part.nearDays()}
 	found, release, err := c.queues.Do(ctx, key, calendarRead{part, s, rules, wpdb.Allowed(ctx)})
 	release()
-	if found.parts > 1 && errors.Is(err, wpdb.ErrTooMuch) {
-		return s.calendarRows(ctx, rules, part) // it may have been the fault of another part
+	if found.parts > 1 && othersFault(err) {
+		return s.calendarRows(ctx, rules, part)
 	}
 	return found.rows, err
 }

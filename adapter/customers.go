@@ -91,7 +91,9 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	newest := sortOrder{[]string{"c.created_at", "c.id"}, true}
 	found, err := s.shared.customers.of(ctx, s, f.Paging, paged[Customer, Customer]{
 		list: l, order: newest, reach: nearPages * f.PerPage,
-		find: findSorted(s, l, f.Paging, q.Columns(customerColumns...), newest, scanCustomer),
+		find: func(ctx context.Context, w window) (rowsOf[Customer], error) {
+			return findSorted(ctx, s, l, f.Paging, w, q.Columns(customerColumns...), newest, scanCustomer)
+		},
 		read: s.wholeCustomers,
 	})
 	if err != nil {

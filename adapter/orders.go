@@ -98,7 +98,9 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	order := sortOrder{orderOrder[f.Sort], f.Descending}
 	found, err := s.shared.orders.of(ctx, s, f.Paging, paged[int64, Order]{
 		list: l, order: order, reach: farPages,
-		find: findSorted(s, l, f.Paging, page.Column("o.id"), order, wpdb.Value[int64]),
+		find: func(ctx context.Context, w window) (rowsOf[int64], error) {
+			return findSorted(ctx, s, l, f.Paging, w, page.Column("o.id"), order, wpdb.Value[int64])
+		},
 		read: s.listedOrders,
 	})
 	if err != nil {

@@ -58,7 +58,8 @@ type paged[K, T any] struct {
 	list
 	order sortOrder
 	reach int64 // how many rows of the list may be found together
-	// find finds the rows of a window, and perhaps some around it.
+	// find finds the rows of a window, which may be larger than the page of the request, and perhaps
+	// some around it.
 	find func(ctx context.Context, w window) (rowsOf[K], error)
 	// pick returns the rows of a page; nil for those that were found.
 	pick func(ctx context.Context, found rowsOf[K], p Paging) ([]K, error)
@@ -67,18 +68,16 @@ type paged[K, T any] struct {
 	read func(ctx context.Context, found []K, size *total) (map[int64]T, error)
 }
 
-// findSorted returns a find that runs a statement in the order of the list.
-func findSorted[K any](s *Site, l list, p Paging, stmt sq.SelectBuilder, o sortOrder, scan func(wpdb.Scanner) (K, error)) func(context.Context, window) (rowsOf[K], error) {
-	return func(ctx context.Context, w window) (rowsOf[K], error) {
-		stmt, err := s.onWindow(ctx, l, stmt, p, w, o)
-		if err != nil {
-			return rowsOf[K]{}, err
-		}
-		began := s.totals.now()
-		rows, err := wpdb.All(ctx, s.listDB(l), l.op, stmt, scan)
-		s.noteWalk(l, began)
-		return rowsOf[K]{w, rows}, err
+// findSorted finds the rows of a window of a statement in the order of the list.
+func findSorted[K any](ctx context.Context, s *Site, l list, p Paging, w window, stmt sq.SelectBuilder, o sortOrder, scan func(wpdb.Scanner) (K, error)) (rowsOf[K], error) {
+	stmt, err := s.onWindow(ctx, l, stmt, p, w, o)
+	if err != nil {
+		return rowsOf[K]{}, err
 	}
+	began := s.totals.now()
+	rows, err := wpdb.All(ctx, s.listDB(l), l.op, stmt, scan)
+	s.noteWalk(l, began)
+	return rowsOf[K]{w, rows}, err
 }
 
 // foundPage is a page of which the rows were found and the records read. Other pages use the same
@@ -131,8 +130,8 @@ func newPageReads[K, T any]() *pageReads[K, T] {
 func (r *pageReads[K, T]) of(ctx context.Context, s *Site, p Paging, l paged[K, T]) (foundPage[K, T], error) {
 	page := pageRead[K, T]{p, s, l, wpdb.Allowed(ctx)}
 	read, err := r.share(ctx, page)
-	if read.requests > 1 && (errors.Is(err, wpdb.ErrTooMuch) || errors.Is(err, wpdb.ErrUnreadable)) {
-		read, err = r.run(ctx, []pageRead[K, T]{page}) // it may have been the fault of another page
+	if read.requests > 1 && othersFault(err) {
+		read, err = r.run(ctx, []pageRead[K, T]{page})
 	}
 	if err != nil {
 		return foundPage[K, T]{}, err
@@ -200,6 +199,12 @@ func (r *pageReads[K, T]) run(ctx context.Context, requests []pageRead[K, T]) (p
 	}
 	read.size, read.age = *size, site.TotalAge
 	return read, err
+}
+
+// othersFault reports whether an error may concern only another request with which one was read
+// together, so that it should be read alone.
+func othersFault(err error) bool {
+	return errors.Is(err, wpdb.ErrTooMuch) || errors.Is(err, wpdb.ErrTooManyRows) || errors.Is(err, wpdb.ErrUnreadable)
 }
 
 // page returns the rows of a page, and the first one of the next.

@@ -102,14 +102,17 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	q = filterInstant(q, s.schema.Expr(wpdb.Transactions, "t", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
 	q = filterSearch(q, f.Search, s.schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
 	l := s.withLength(list{op: "list payments", filter: q}, f.Paging, false)
-	page := q
-	if f.Sort == PaymentsByAmount && s.walk == nil && f.offset()+f.limit() <= few && (s.limits().None() || l.walkable) {
-		page = page.Where(firstByAmount(q, f))
-	}
+	byAmount := f.Sort == PaymentsByAmount && s.walk == nil && (s.limits().None() || l.walkable)
 	order := sortOrder{paymentOrder[f.Sort], f.Descending}
 	found, err := s.shared.payments.of(ctx, s, f.Paging, paged[Payment, int64]{
 		list: l, order: order, reach: nearPages * f.PerPage,
-		find: findSorted(s, l, f.Paging, s.paymentColumns(page), order, scanPayment),
+		find: func(ctx context.Context, w window) (rowsOf[Payment], error) {
+			within := q
+			if byAmount && w.end() <= few {
+				within = q.Where(firstByAmount(q, f.Descending, w))
+			}
+			return findSorted(ctx, s, l, f.Paging, w, s.paymentColumns(within), order, scanPayment)
+		},
 		read: func(ctx context.Context, found []Payment, size *total) (map[int64]int64, error) {
 			if err := s.countNow(ctx, l, size); err != nil {
 				return nil, err
@@ -125,12 +128,12 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	return pageWith(f.Paging, records, found.more, found.size), nil
 }
 
-// firstByAmount returns the condition that a payment may be on the page, because it is among the
+// firstByAmount returns the condition that a payment may be in a window, because it is among the
 // first of the refunds or of the others: DisplayAmount has no index, but the amount has. For a
 // limited key with few payments, it would find these three times.
-func firstByAmount(q sq.SelectBuilder, f PaymentFilter) sq.Sqlizer {
+func firstByAmount(q sq.SelectBuilder, descending bool, w window) sq.Sqlizer {
 	first := func(which sq.Sqlizer, amount string) sq.SelectBuilder {
-		return q.Column("t.id").Where(which).OrderBy(sortColumns([]string{amount, "t.id"}, f.Descending)...).Limit(f.offset() + f.limit())
+		return q.Column("t.id").Where(which).OrderBy(sortColumns([]string{amount, "t.id"}, descending)...).Limit(w.end())
 	}
 	refunds := first(sq.Eq{"t.kind": kindRefund}, "ABS(t.amount)")
 	others := first(sq.NotEq{"COALESCE(t.kind, '')": kindRefund}, "t.amount")

@@ -217,7 +217,17 @@ func TestPagesThatShareStatementsAreTheSame(t *testing.T) {
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	s.get("/status").want(http.StatusOK)
 	var paths []string
-	for _, list := range []string{"bookings?", "bookings?status=approved&sort=created_at&", "bookings?customer_email=a&include_meta=1&", "orders?", "customers?", "customers?status=active&"} {
+	lists := []string{"bookings?", "bookings?status=approved&sort=created_at&", "bookings?customer_email=a&include_meta=1&", "orders?", "customers?", "customers?status=active&", "payments?", "payments?status=succeeded&"}
+	for list, sorts := range map[string][]string{
+		"bookings": {"start_date", "created_at", "customer_name", "status", "id"}, "orders": {"created_at", "id", "total", "status"}, "payments": {"created_at", "id", "amount", "status"},
+	} {
+		for _, sort := range sorts {
+			for _, order := range []string{"asc", "desc"} {
+				lists = append(lists, fmt.Sprintf("%s?sort=%s&order=%s&", list, sort, order))
+			}
+		}
+	}
+	for _, list := range lists {
 		for page := range 4 {
 			paths = append(paths, fmt.Sprintf("/%sper_page=7&page=%d", list, page+1))
 		}
@@ -253,10 +263,11 @@ func TestPagesThatShareStatementsAreTheSame(t *testing.T) {
 	alone := queries() - before
 	const rounds = 4
 	var readers sync.WaitGroup
-	for i := range 16 {
+	var next atomic.Int64
+	for range 16 {
 		readers.Go(func() {
-			for n := range rounds * len(paths) / 16 {
-				path := paths[(5*i+7*n)%len(paths)]
+			for n := int(next.Add(1)); n <= rounds*len(paths); n = int(next.Add(1)) { // pages of one list at the same time
+				path := paths[n%len(paths)]
 				if got := string(s.get(path).want(http.StatusOK).body); got != want[path] {
 					t.Errorf("%s: got %s, want %s", path, got, want[path])
 				}
@@ -363,6 +374,44 @@ func TestCalendarsThatShareStatementsAreFresh(t *testing.T) {
 		booked.Store(int64(i + 1))
 	}
 	close(over)
+	readers.Wait()
+}
+
+// TestUnreadableBookingConcernsItsDay: a booking that cannot be read fails the searches for slots that
+// need it, and no others that are read together with them.
+func TestUnreadableBookingConcernsItsDay(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.SiteA()))
+	arrange(t, s.database, "ALTER TABLE wp_latepoint_bookings MODIFY start_time varchar(20) NULL",
+		`INSERT INTO wp_latepoint_bookings (start_date, end_date, start_time, end_time, buffer_before, buffer_after, status, customer_id, service_id, agent_id, location_id)
+		VALUES ('2027-02-09', '2027-02-09', 'soon', 660, 0, 0, 'approved', 1, 6, 2, 1)`)
+	var paths []string
+	for day := 9; day <= 12; day++ {
+		for agent := 1; agent <= 3; agent++ {
+			paths = append(paths, fmt.Sprintf("/availability?service_id=6&agent_id=%d&date=2027-02-%02d", agent, day))
+		}
+	}
+	alone, failing := map[string]int{}, 0
+	for _, path := range paths {
+		if alone[path] = s.get(path).status; alone[path] == http.StatusInternalServerError {
+			failing++
+		}
+	}
+	if failing != 2 { // the day itself, and the next one, into which a booking may reach
+		t.Fatalf("%d searches fail: %v", failing, alone)
+	}
+	var next atomic.Int64
+	var readers sync.WaitGroup
+	for range 16 {
+		readers.Go(func() {
+			for n := int(next.Add(1)); n <= 20*len(paths); n = int(next.Add(1)) {
+				path := paths[n%len(paths)]
+				if got := s.get(path).status; got != alone[path] {
+					t.Errorf("%s: status %d, want %d", path, got, alone[path])
+				}
+			}
+		})
+	}
 	readers.Wait()
 }
 
