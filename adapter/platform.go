@@ -101,6 +101,9 @@ type Site struct {
 	TotalAge *time.Duration
 }
 
+// ReadAlone makes the site share no statements with other requests.
+func (s *Site) ReadAlone() { s.alone = true }
+
 // requirePermission returns a CodeForbidden if the caller lacks a permission beyond that of the
 // request itself.
 func (s *Site) requirePermission(permission string) error {

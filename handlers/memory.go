@@ -28,7 +28,8 @@ const (
 	bulkWork    = 8 << 20   // of a bulk request
 	bodyFactor  = 14        // times the bytes of the body
 	readFactor  = 5         // times the bytes read from the database, see wpdb.Allow
-	freeBytes   = 32 << 10  // of a body or a response that are not counted
+	maxRead     = maxWork / readFactor
+	freeBytes   = 32 << 10 // of a body or a response that are not counted
 )
 
 // LeastMemory is the least memory that all requests need together, in bytes.
@@ -239,6 +240,9 @@ func (r *request) atSite(work func() error) error {
 			}
 			if r.walk != nil {
 				site.Walking(r.walk)
+			}
+			if r.mayRead == maxRead { // whether it is too large must not depend on others
+				site.ReadAlone()
 			}
 			return work()
 		})
