@@ -15,6 +15,41 @@ import (
 	"bookside/handlers"
 )
 
+// readWhile reads again and again from 16 clients until write returns.
+func readWhile(read func(client int), write func()) {
+	over := make(chan struct{})
+	var readers sync.WaitGroup
+	for client := range 16 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					read(client)
+				}
+			}
+		})
+	}
+	defer readers.Wait()
+	defer close(over)
+	write()
+}
+
+// readTogether reads all paths several times, those next to each other at the same time.
+func readTogether(rounds int, paths []string, read func(path string)) {
+	var next atomic.Int64
+	var readers sync.WaitGroup
+	for range 16 {
+		readers.Go(func() {
+			for n := int(next.Add(1)); n <= rounds*len(paths); n = int(next.Add(1)) {
+				read(paths[n%len(paths)])
+			}
+		})
+	}
+	readers.Wait()
+}
+
 // TestSharedReadsAreFresh: equal concurrent reads share executions, but each of
 // them sees what another connection committed before it was sent.
 func TestSharedReadsAreFresh(t *testing.T) {
@@ -29,32 +64,20 @@ func TestSharedReadsAreFresh(t *testing.T) {
 		committed.Store(int64(n))
 	}
 	write(0)
-	over := make(chan struct{})
-	var readers sync.WaitGroup
 	var reads atomic.Int64
-	for range 16 {
-		readers.Go(func() {
-			for {
-				select {
-				case <-over:
-					return
-				default:
-				}
-				before := committed.Load()
-				a := s.get("/agents/1").want(http.StatusOK)
-				seen, err := strconv.ParseInt(fmt.Sprint(a.at("data", "phone")), 10, 64)
-				if err != nil || seen < before {
-					t.Errorf("a read shows %d, but %d was committed before it was sent (%v)", seen, before, err)
-				}
-				reads.Add(1)
-			}
-		})
-	}
-	for n := range writes {
-		write(n + 1)
-	}
-	close(over)
-	readers.Wait()
+	readWhile(func(int) {
+		before := committed.Load()
+		a := s.get("/agents/1").want(http.StatusOK)
+		seen, err := strconv.ParseInt(fmt.Sprint(a.at("data", "phone")), 10, 64)
+		if err != nil || seen < before {
+			t.Errorf("a read shows %d, but %d was committed before it was sent (%v)", seen, before, err)
+		}
+		reads.Add(1)
+	}, func() {
+		for n := 1; n <= writes || reads.Load() < writes; n++ { // also on a busy machine
+			write(n)
+		}
+	})
 	statements := int64(0)
 	for line := range strings.Lines(s.log.String()) {
 		if !strings.Contains(line, `"queries":0`) {
@@ -262,19 +285,11 @@ func TestPagesThatShareStatementsAreTheSame(t *testing.T) {
 	}
 	alone := queries() - before
 	const rounds = 4
-	var readers sync.WaitGroup
-	var next atomic.Int64
-	for range 16 {
-		readers.Go(func() {
-			for n := int(next.Add(1)); n <= rounds*len(paths); n = int(next.Add(1)) { // pages of one list at the same time
-				path := paths[n%len(paths)]
-				if got := string(s.get(path).want(http.StatusOK).body); got != want[path] {
-					t.Errorf("%s: got %s, want %s", path, got, want[path])
-				}
-			}
-		})
-	}
-	readers.Wait()
+	readTogether(rounds, paths, func(path string) {
+		if got := string(s.get(path).want(http.StatusOK).body); got != want[path] {
+			t.Errorf("%s: got %s, want %s", path, got, want[path])
+		}
+	})
 	if together := queries() - before - alone; together >= rounds*alone {
 		t.Errorf("%d statements at the same time, %d one after the other: none was shared", together, rounds*alone)
 	}
@@ -295,37 +310,25 @@ func TestPagesThatShareStatementsAreFresh(t *testing.T) {
 		committed.Store(int64(n))
 	}
 	write(0)
-	over := make(chan struct{})
-	var readers sync.WaitGroup
-	for i := range 16 {
-		readers.Go(func() {
-			path, field := fmt.Sprintf("/bookings?per_page=1&page=%d", i/2%4+1), []any{"data", 0, "customer", "phone"}
-			switch i % 3 {
-			case 0:
-				path, field = fmt.Sprintf("/orders?per_page=1&page=%d", i/2%4+1), []any{"data", 0, "source_id"}
-			case 1:
-				path, field = fmt.Sprintf("/services?n=%d", i), []any{"data", 0, "short_description"}
-			}
-			for {
-				select {
-				case <-over:
-					return
-				default:
-				}
-				before := committed.Load()
-				a := s.get(path).want(http.StatusOK)
-				seen, err := strconv.ParseInt(fmt.Sprint(a.at(field...)), 10, 64)
-				if err != nil || seen < before {
-					t.Errorf("%s shows %d, but %d was committed before it was sent for (%v)", path, seen, before, err)
-				}
-			}
-		})
-	}
-	for n := range 100 {
-		write(n + 1)
-	}
-	close(over)
-	readers.Wait()
+	readWhile(func(i int) {
+		path, field := fmt.Sprintf("/bookings?per_page=1&page=%d", i/2%4+1), []any{"data", 0, "customer", "phone"}
+		switch i % 3 {
+		case 0:
+			path, field = fmt.Sprintf("/orders?per_page=1&page=%d", i/2%4+1), []any{"data", 0, "source_id"}
+		case 1:
+			path, field = fmt.Sprintf("/services?n=%d", i), []any{"data", 0, "short_description"}
+		}
+		before := committed.Load()
+		a := s.get(path).want(http.StatusOK)
+		seen, err := strconv.ParseInt(fmt.Sprint(a.at(field...)), 10, 64)
+		if err != nil || seen < before {
+			t.Errorf("%s shows %d, but %d was committed before it was sent for (%v)", path, seen, before, err)
+		}
+	}, func() {
+		for n := range 100 {
+			write(n + 1)
+		}
+	})
 }
 
 // TestCalendarsThatShareStatementsAreFresh: a day that was fully booked by another connection before its
@@ -350,31 +353,19 @@ func TestCalendarsThatShareStatementsAreFresh(t *testing.T) {
 		t.Fatalf("only %d of %d days have free times", len(open), days)
 	}
 	var booked atomic.Int64 // how many of them were booked
-	over := make(chan struct{})
-	var readers sync.WaitGroup
-	for i := range 16 {
-		readers.Go(func() {
-			for {
-				select {
-				case <-over:
-					return
-				default:
-				}
-				known := int(booked.Load())
-				at := max(0, min(known+i%6-4, len(open)-1))
-				if got := free(open[at]); at < known && got > 0 {
-					t.Errorf("%s has %d free times after it was booked", day(open[at]), got)
-				}
-			}
-		})
-	}
-	for i, n := range open {
-		arrange(t, s.database, fmt.Sprintf(`INSERT INTO wp_latepoint_bookings (agent_id, service_id, location_id, customer_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after)
-			VALUES (2, 6, 1, 1, 'approved', '%[1]s', 0, '%[1]s', 1440, 0, 0)`, day(n)))
-		booked.Store(int64(i + 1))
-	}
-	close(over)
-	readers.Wait()
+	readWhile(func(i int) {
+		known := int(booked.Load())
+		at := max(0, min(known+i%6-4, len(open)-1))
+		if got := free(open[at]); at < known && got > 0 {
+			t.Errorf("%s has %d free times after it was booked", day(open[at]), got)
+		}
+	}, func() {
+		for i, n := range open {
+			arrange(t, s.database, fmt.Sprintf(`INSERT INTO wp_latepoint_bookings (agent_id, service_id, location_id, customer_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after)
+				VALUES (2, 6, 1, 1, 'approved', '%[1]s', 0, '%[1]s', 1440, 0, 0)`, day(n)))
+			booked.Store(int64(i + 1))
+		}
+	})
 }
 
 // TestUnreadableBookingConcernsItsDay: a booking that cannot be read fails the searches for slots that
@@ -400,19 +391,11 @@ func TestUnreadableBookingConcernsItsDay(t *testing.T) {
 	if failing != 2 { // the day itself, and the next one, into which a booking may reach
 		t.Fatalf("%d searches fail: %v", failing, alone)
 	}
-	var next atomic.Int64
-	var readers sync.WaitGroup
-	for range 16 {
-		readers.Go(func() {
-			for n := int(next.Add(1)); n <= 20*len(paths); n = int(next.Add(1)) {
-				path := paths[n%len(paths)]
-				if got := s.get(path).status; got != alone[path] {
-					t.Errorf("%s: status %d, want %d", path, got, alone[path])
-				}
-			}
-		})
-	}
-	readers.Wait()
+	readTogether(20, paths, func(path string) {
+		if got := s.get(path).status; got != alone[path] {
+			t.Errorf("%s: status %d, want %d", path, got, alone[path])
+		}
+	})
 }
 
 // TestTooLargePageAmongOthers: a page that is too large for a request is so as well while other pages of
@@ -425,26 +408,18 @@ func TestTooLargePageAmongOthers(t *testing.T) {
 		"UPDATE wp_latepoint_customers SET notes = REPEAT('n', 64000) ORDER BY id DESC LIMIT 40")
 	alone := map[string]int{}
 	var paths []string
-	for page := 1; page <= 3; page++ {
-		path := fmt.Sprintf("/customers?per_page=100&page=%d", page)
+	for n := range 6 {
+		path := fmt.Sprintf("/customers?per_page=100&page=%d&n=%d", n%3+1, n)
 		paths, alone[path] = append(paths, path), s.get(path).status
 	}
 	if alone[paths[0]] != http.StatusBadRequest || alone[paths[1]] != http.StatusOK || alone[paths[2]] != http.StatusOK {
 		t.Fatalf("alone: %v", alone)
 	}
-	var next atomic.Int64
-	var readers sync.WaitGroup
-	for range 12 {
-		readers.Go(func() {
-			for n := int(next.Add(1)); n <= 30*len(paths); n = int(next.Add(1)) {
-				path := paths[n%len(paths)]
-				if got := s.get(path + fmt.Sprint("&n=", n%2)).status; got != alone[path] {
-					t.Errorf("%s: status %d, want %d", path, got, alone[path])
-				}
-			}
-		})
-	}
-	readers.Wait()
+	readTogether(15, paths, func(path string) {
+		if got := s.get(path).status; got != alone[path] {
+			t.Errorf("%s: status %d, want %d", path, got, alone[path])
+		}
+	})
 }
 
 // BenchmarkConcurrentReads sends equal and different requests from 16 clients.
