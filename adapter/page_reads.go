@@ -68,15 +68,19 @@ type paged[K, T any] struct {
 	read func(ctx context.Context, found []K, size *total) (map[int64]T, error)
 }
 
-// findSorted finds the rows of a window of a statement in the order of the list.
+// findSorted finds the rows of a window of a statement in the order of the list. It only looks whether
+// the last one exists, which belongs to the next page and may be large.
 func findSorted[K any](ctx context.Context, s *Site, l list, p Paging, w window, stmt sq.SelectBuilder, o sortOrder, scan func(wpdb.Scanner) (K, error)) (rowsOf[K], error) {
 	stmt, err := s.onWindow(ctx, l, stmt, p, w, o)
 	if err != nil {
 		return rowsOf[K]{}, err
 	}
 	began := s.totals.now()
-	rows, err := wpdb.All(ctx, s.listDB(l), l.op, stmt, scan)
+	rows, more, err := wpdb.First(ctx, s.listDB(l), l.op, stmt, int64(w.rows)-1, scan)
 	s.noteWalk(l, began)
+	if more {
+		rows = append(rows, *new(K))
+	}
 	return rowsOf[K]{w, rows}, err
 }
 
