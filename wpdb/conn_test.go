@@ -42,6 +42,21 @@ func ownAccount(t *testing.T, database *fixtures.Database) (c wpdb.Config, threa
 	}
 }
 
+// nothingRuns fails the test if an account's statements still run. The server lists a statement for a
+// moment after it has answered.
+func nothingRuns(t *testing.T, threads func(where string, args ...any) int) {
+	t.Helper()
+	running := threads("info LIKE '%latepoint%'")
+	for range 20 {
+		if running == 0 {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+		running = threads("info LIKE '%latepoint%'")
+	}
+	t.Errorf("%d statements still run", running)
+}
+
 // lockAgent locks an agent's row until the test ends.
 func lockAgent(t *testing.T, database *fixtures.Database) {
 	t.Helper()
@@ -103,17 +118,7 @@ func TestAbandonedStatements(t *testing.T) {
 				})
 			}
 			requests.Wait()
-			running := threads("info LIKE '%latepoint%'")
-			for range 20 { // the server lists a statement for a moment after it has answered
-				if running == 0 {
-					break
-				}
-				time.Sleep(5 * time.Millisecond)
-				running = threads("info LIKE '%latepoint%'")
-			}
-			if running != 0 {
-				t.Errorf("%d statements still run", running)
-			}
+			nothingRuns(t, threads)
 			close(over)
 			if got, want := <-most, connections+1; got > want {
 				t.Errorf("%d threads, want %d at most", got, want)
@@ -160,17 +165,7 @@ func TestConnectionsAbandonedByTheDriver(t *testing.T) {
 			if err := change(t.Context(), db, writeAgent); !errors.Is(err, wpdb.ErrLinkLost) {
 				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
 			}
-			running := threads("info LIKE '%latepoint%'")
-			for range 20 { // the server lists a statement for a moment after it has answered
-				if running == 0 {
-					break
-				}
-				time.Sleep(5 * time.Millisecond)
-				running = threads("info LIKE '%latepoint%'")
-			}
-			if running != 0 {
-				t.Errorf("%d statements still run", running)
-			}
+			nothingRuns(t, threads)
 			if err := ping(t.Context(), db); err != nil {
 				t.Error(err)
 			}
