@@ -121,7 +121,6 @@ type pagesRead[K, T any] struct {
 	pages    map[int64][]K // by number, each with the first row of the next page
 	records  map[int64]T
 	size     total
-	age      *time.Duration // see Site.TotalAge
 }
 
 func newPageReads[K, T any]() *pageReads[K, T] {
@@ -140,7 +139,9 @@ func (r *pageReads[K, T]) of(ctx context.Context, s *Site, p Paging, l paged[K, 
 	if err != nil {
 		return foundPage[K, T]{}, err
 	}
-	s.TotalAge = read.age
+	if read.size.age != nil {
+		s.TotalAge = read.size.age
+	}
 	found := foundPage[K, T]{rows: read.pages[p.Page], records: read.records, size: &read.size}
 	if found.more = int64(len(found.rows)) > p.PerPage; found.more {
 		found.rows = found.rows[:p.PerPage]
@@ -192,16 +193,16 @@ func (r *pageReads[K, T]) run(ctx context.Context, requests []pageRead[K, T]) (p
 		read.pages[page.Page] = rows
 		all = append(all, rows[:min(len(rows), int(page.PerPage))]...)
 	}
-	size, site := new(total), *latest.site // a copy: its request may have left
-	if site.walk == nil {                  // which knows
-		if size, err = site.total(ctx, latest.list.list, found.first, len(found.rows), found.ended()); err != nil {
+	size := new(total)
+	if latest.site.walk == nil { // which knows
+		if size, err = latest.site.total(ctx, latest.list.list, found.first, len(found.rows), found.ended()); err != nil {
 			return read, err
 		}
 	}
 	if len(all) > 0 {
 		read.records, err = latest.list.read(ctx, all, size)
 	}
-	read.size, read.age = *size, site.TotalAge
+	read.size = *size
 	return read, err
 }
 

@@ -180,7 +180,8 @@ type total struct {
 	size  int64
 	count sq.Sqlizer // nil if the size is known
 	key   string
-	began time.Time // when the statement that counts began, or a little earlier
+	began time.Time      // when the statement that counts began, or a little earlier
+	age   *time.Duration // see Site.TotalAge
 }
 
 // countIn returns the total of a list that a statement counts before anything is known
@@ -246,7 +247,7 @@ func (s *Site) total(ctx context.Context, l list, first uint64, found int, ended
 	t.began = s.totals.now()
 	if c := s.totals.find(t.key); c != nil && s.totals.mayShare() {
 		t.count = nil
-		t.size, s.TotalAge, err = s.totals.share(ctx, t.key, c, func() (int64, error) { return s.count(ctx, l) })
+		t.size, t.age, err = s.totals.share(ctx, t.key, c, func() (int64, error) { return s.count(ctx, l) })
 		return t, err
 	}
 	if ended || !s.limits().None() { // no statement follows, or one that checks row by row, which is slow for counting

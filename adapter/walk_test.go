@@ -130,13 +130,13 @@ func TestWalks(t *testing.T) {
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	arrange(t, database, slices.Concat(fewRows, unset)...)
 	platform := NewPlatform(wpdbtest.Open(t, database, 4), recordedNow)
-	site, err := platform.Site(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, list := range walkedLists() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			site, err := platform.Site(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
 			want, err := list(t.Context(), site, Paging{1, 5000})
 			if err != nil || len(want) < 2 {
 				t.Fatalf("%d records: %v", len(want), err)
