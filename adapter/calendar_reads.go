@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -73,10 +72,9 @@ func (p calendarPart) nearDays() [2]availability.Day {
 }
 
 type calendarRead struct {
+	sharer
 	calendarPart
-	site    *Site
-	rules   blockingRules
-	mayRead int64 // see wpdb.Allow
+	rules blockingRules
 }
 
 type calendarFound struct {
@@ -97,7 +95,7 @@ func (c *calendarReads) of(ctx context.Context, s *Site, rules blockingRules, pa
 	}
 	by := fmt.Sprintf("%q %v %d %v %d", rules.statuses, rules.atLocation, rules.service, rules.limited, rules.except)
 	key := calendarReadKey{s.schema, by, domain.Stamp(s.Now), part.nearDays()}
-	found, release, err := c.queues.Do(ctx, key, calendarRead{part, s, rules, wpdb.Allowed(ctx)})
+	found, release, err := c.queues.Do(ctx, key, calendarRead{newSharer(ctx, s), part, rules})
 	release()
 	if found.parts > 1 && othersFault(err) {
 		return s.calendarRows(ctx, rules, part)
@@ -107,16 +105,10 @@ func (c *calendarReads) of(ctx context.Context, s *Site, rules blockingRules, pa
 
 // run reads several parts by one statement.
 func (c *calendarReads) run(ctx context.Context, reads []calendarRead) (found calendarFound, err error) {
-	latest := slices.MaxFunc(reads, func(a, b calendarRead) int { return cmp.Compare(a.site.lookup, b.site.lookup) })
+	ctx, latest := forAll(ctx, reads)
 	part := latest.calendarPart
-	if len(reads) > 1 {
-		mayRead := int64(0)
-		for _, read := range reads {
-			part = part.with(read.calendarPart)
-			mayRead += read.mayRead
-		}
-		ctx, _ = wpdb.WithUsage(ctx)
-		wpdb.Allow(ctx, mayRead)
+	for _, read := range reads {
+		part = part.with(read.calendarPart)
 	}
 	found.parts = len(reads)
 	found.rows, err = latest.site.calendarRows(ctx, latest.rules, part)

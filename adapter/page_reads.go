@@ -1,11 +1,8 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
@@ -33,6 +30,12 @@ const pagePatience = 20 * time.Millisecond
 type window struct{ first, rows uint64 }
 
 func (w window) end() uint64 { return w.first + w.rows }
+
+// with returns the smallest window that has the rows of both.
+func (w window) with(other window) window {
+	first := min(w.first, other.first)
+	return window{first, max(w.end(), other.end()) - first}
+}
 
 // window has the rows of the page, and the first one of the next, which tells whether there is one.
 func (p Paging) window() window { return window{p.offset(), p.limit()} }
@@ -109,10 +112,9 @@ type pageKey struct {
 
 // pageRead is a page to be read.
 type pageRead[K, T any] struct {
+	sharer
 	Paging
-	site    *Site
-	list    paged[K, T]
-	mayRead int64 // see wpdb.Allow
+	list paged[K, T]
 }
 
 // pagesRead are pages that were read together.
@@ -131,7 +133,7 @@ func newPageReads[K, T any]() *pageReads[K, T] {
 
 // of reads a page of a list.
 func (r *pageReads[K, T]) of(ctx context.Context, s *Site, p Paging, l paged[K, T]) (foundPage[K, T], error) {
-	page := pageRead[K, T]{p, s, l, wpdb.Allowed(ctx)}
+	page := pageRead[K, T]{newSharer(ctx, s), p, l}
 	read, err := r.share(ctx, page)
 	if read.requests > 1 && othersFault(err) {
 		read, err = r.run(ctx, []pageRead[K, T]{page})
@@ -164,18 +166,11 @@ func (r *pageReads[K, T]) share(ctx context.Context, page pageRead[K, T]) (pages
 
 // run reads pages together, for the request that arrived last.
 func (r *pageReads[K, T]) run(ctx context.Context, requests []pageRead[K, T]) (pagesRead[K, T], error) {
-	latest := slices.MaxFunc(requests, func(a, b pageRead[K, T]) int { return cmp.Compare(a.site.lookup, b.site.lookup) })
+	ctx, latest := forAll(ctx, requests)
 	read := pagesRead[K, T]{requests: len(requests), pages: map[int64][]K{}}
 	wanted := latest.window()
-	if len(requests) > 1 {
-		end, mayRead := wanted.end(), int64(0)
-		for _, page := range requests {
-			wanted.first, end = min(wanted.first, page.offset()), max(end, page.window().end())
-			mayRead += page.mayRead
-		}
-		wanted.rows = end - wanted.first
-		ctx, _ = wpdb.WithUsage(ctx)
-		wpdb.Allow(ctx, mayRead)
+	for _, page := range requests {
+		wanted = wanted.with(page.window())
 	}
 	found, err := latest.list.find(ctx, wanted)
 	if err != nil {
@@ -204,12 +199,6 @@ func (r *pageReads[K, T]) run(ctx context.Context, requests []pageRead[K, T]) (p
 	}
 	read.size = *size
 	return read, err
-}
-
-// othersFault reports whether an error may concern only another request with which one was read
-// together, so that it should be read alone.
-func othersFault(err error) bool {
-	return errors.Is(err, wpdb.ErrTooMuch) || errors.Is(err, wpdb.ErrTooManyRows) || errors.Is(err, wpdb.ErrUnreadable)
 }
 
 // page returns the rows of a page, and the first one of the next.

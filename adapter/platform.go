@@ -9,7 +9,6 @@ import (
 	mathrand "math/rand/v2"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"bookside/adapter/availability"
@@ -46,31 +45,13 @@ type Platform struct {
 	shared *sharedStatements
 }
 
-// sharedStatements are those that requests share if they wait at the same time.
-type sharedStatements struct {
-	bookings     *pageReads[foundBooking, *Booking]
-	orders       *pageReads[int64, Order]
-	customers    *pageReads[Customer, Customer]
-	payments     *pageReads[Payment, int64]
-	calendars    *calendarReads
-	equal        *equalReads
-	limitIndexes limitIndexes
-	views        builtViews
-	// widelyOffered are the ids of services whose connections are too many to be read as a whole.
-	widelyOffered sync.Map
-}
-
 // NewPlatform returns the platform in a database.
 func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
 	changes := journal.New(db, now)
 	return &Platform{
 		db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{Long: longList, now: now}, Journal: changes,
 		Webhooks: webhooks.NewStore(db, now, rand.Reader, webhooks.Vault{}, changes),
-		shared: &sharedStatements{
-			bookings: newPageReads[foundBooking, *Booking](), orders: newPageReads[int64, Order](),
-			customers: newPageReads[Customer, Customer](), payments: newPageReads[Payment, int64](),
-			calendars: newCalendarReads(), equal: newEqualReads(),
-		},
+		shared:   newSharedStatements(),
 	}
 }
 

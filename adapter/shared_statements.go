@@ -1,0 +1,65 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"bookside/wpdb"
+)
+
+// sharedStatements are those that requests share if they wait at the same time.
+type sharedStatements struct {
+	bookings     *pageReads[foundBooking, *Booking]
+	orders       *pageReads[int64, Order]
+	customers    *pageReads[Customer, Customer]
+	payments     *pageReads[Payment, int64]
+	calendars    *calendarReads
+	equal        *equalReads
+	limitIndexes limitIndexes
+	views        builtViews
+	// widelyOffered are the ids of services whose connections are too many to be read as a whole.
+	widelyOffered sync.Map
+}
+
+func newSharedStatements() *sharedStatements {
+	return &sharedStatements{
+		bookings: newPageReads[foundBooking, *Booking](), orders: newPageReads[int64, Order](),
+		customers: newPageReads[Customer, Customer](), payments: newPageReads[Payment, int64](),
+		calendars: newCalendarReads(), equal: newEqualReads(),
+	}
+}
+
+// sharer is a request whose statements may serve others too.
+type sharer struct {
+	site    *Site
+	mayRead int64 // see wpdb.Allow
+}
+
+func newSharer(ctx context.Context, s *Site) sharer { return sharer{s, wpdb.Allowed(ctx)} }
+
+func (r sharer) sharing() sharer { return r }
+
+// forAll returns the request that arrived last, whose statements serve all of them, and a context in
+// which these may read what all requests may read together.
+func forAll[R interface{ sharing() sharer }](ctx context.Context, requests []R) (context.Context, R) {
+	if len(requests) == 1 {
+		return ctx, requests[0]
+	}
+	latest := slices.MaxFunc(requests, func(a, b R) int { return cmp.Compare(a.sharing().site.lookup, b.sharing().site.lookup) })
+	mayRead := int64(0)
+	for _, r := range requests {
+		mayRead += r.sharing().mayRead
+	}
+	ctx, _ = wpdb.WithUsage(ctx)
+	wpdb.Allow(ctx, mayRead)
+	return ctx, latest
+}
+
+// othersFault reports whether an error may concern only another request with which one was read
+// together, so that it should be read alone.
+func othersFault(err error) bool {
+	return errors.Is(err, wpdb.ErrTooMuch) || errors.Is(err, wpdb.ErrTooManyRows) || errors.Is(err, wpdb.ErrUnreadable)
+}
