@@ -156,10 +156,13 @@ func (l *load) slotContest(name string, s slot, service, capacity int) contest {
 func (l *load) slotPair(ctx context.Context, i, _ int) (contest, error) {
 	if i%7 == 6 {
 		s, err := l.slots.takeCourse()
+		if err != nil {
+			return contest{}, err
+		}
 		c := l.slotContest("four of six places, twice", s, courseService, 1)
 		four := l.book(with(at(s.start, courseService, courseAgent), body{"total_attendees": 4}))
 		c.attempts = []attempt{four, four}
-		return c, err
+		return c, nil
 	}
 	s, err := l.slots.take(one)
 	if err != nil {
@@ -205,16 +208,22 @@ func (l *load) slotStorm(ctx context.Context, i, n int) (c contest, err error) {
 		return l.mixedStorm(ctx, n)
 	case 1:
 		s, err := l.slots.take(several)
+		if err != nil {
+			return contest{}, err
+		}
 		c := l.slotContest("any of several agents", s, shortService, len(s.agents))
 		c.attempts = repeat(n, l.book(at(s.start, shortService, anyAgent)))
-		return c, err
+		return c, nil
 	default:
 		s, err := l.slots.takeCourse()
+		if err != nil {
+			return contest{}, err
+		}
 		each := i%4 - 1
 		c := l.slotContest(fmt.Sprintf("places of a course by %d", each), s, courseService, seats/each)
 		b := with(at(s.start, courseService, courseAgent), body{"total_attendees": each})
 		c.attempts = repeat(n, l.book(b), l.book(b), l.bulk(b))
-		return c, err
+		return c, nil
 	}
 }
 
@@ -435,12 +444,7 @@ func (l *load) cutStorms(ctx context.Context, n int) error {
 	defer cutting.Wait()
 	defer close(stop)
 	for i := range 6 {
-		s, err := l.slots.take(one)
-		b, c := at(s.start, shortService, anyAgent), l.slotContest("one agent", s, shortService, 1)
-		if i%2 == 1 {
-			s, err = l.slots.takeCourse()
-			b, c = at(s.start, courseService, courseAgent), l.slotContest("places of a course", s, courseService, seats)
-		}
+		c, b, err := l.cutStorm(i)
 		if err != nil {
 			return err
 		}
@@ -458,6 +462,22 @@ func (l *load) cutStorms(ctx context.Context, n int) error {
 		}
 	}
 	return nil
+}
+
+// cutStorm is a contest without its attempts, and the body of these.
+func (l *load) cutStorm(i int) (contest, body, error) {
+	if i%2 == 1 {
+		s, err := l.slots.takeCourse()
+		if err != nil {
+			return contest{}, nil, err
+		}
+		return l.slotContest("places of a course", s, courseService, seats), at(s.start, courseService, courseAgent), nil
+	}
+	s, err := l.slots.take(one)
+	if err != nil {
+		return contest{}, nil, err
+	}
+	return l.slotContest("one agent", s, shortService, 1), at(s.start, shortService, anyAgent), nil
 }
 
 // outOfService makes the last node reject every statement, like a node that has lost

@@ -61,10 +61,10 @@ func (l *load) learn(ctx context.Context) (*slots, error) {
 	if s.short, err = l.offers(ctx, shortService, 2, 45, 1, 2, 3); err != nil {
 		return nil, err
 	}
-	if s.courses, err = l.offers(ctx, courseService, 46, 53, courseAgent); err != nil {
+	if s.courses, err = l.offers(ctx, courseService, 46, 61, courseAgent); err != nil {
 		return nil, err
 	}
-	limited, err := l.offers(ctx, limitedService, 54, 61, 1, 2, 3)
+	limited, err := l.offers(ctx, limitedService, 62, 69, 1, 2, 3)
 	if err != nil {
 		return nil, err
 	}
