@@ -273,7 +273,7 @@ var (
 	poolWaits     = newDesc("db_connection_waits_total", "Times that a request waited for a connection.")
 	txConflicts   = newDesc("db_transaction_conflicts_total", "Transactions rolled back because of a deadlock, a lock timeout or a conflict with another node of a cluster; most were retried.")
 	lastChange    = newDesc("changes_last_number", "Number of the last change in the journal that this server knows of.")
-	changeSweep   = newDesc("changes_sweep_seconds", "How long the last comparison of all records took that looks for changes by others, at the pace that changes.sweep allows; 0 on servers that do not compare.")
+	changeSweep   = newDesc("changes_sweep_seconds", "How long the last comparison of all records, which finds changes by others, took at the pace that changes.sweep allows; 0 on servers that do not compare.")
 	databaseUp    = newDesc("db_up", "1 if jobs and mails could be read from the database for this scrape, else 0.")
 	jobsScheduled = newDesc("site_jobs_scheduled", "Scheduled jobs of the site, among its newest 10,000.")
 	jobsOverdue   = newDesc("site_jobs_overdue", "Scheduled jobs that are overdue, among the newest 10,000.")

@@ -8,6 +8,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter/indexes"
 	"bookside/wpdb"
 )
 
@@ -87,5 +88,23 @@ func TestClusterLine(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestIndexesLine: why nothing is known of the indexes depends on whether the site was examined.
+func TestIndexesLine(t *testing.T) {
+	t.Parallel()
+	examined := Platform{RunsJobs: new(false)}
+	for name, test := range map[string]struct {
+		Report
+		want string
+	}{
+		"not examined":         {Report{}, unknown},
+		"server without costs": {Report{Platform: examined}, "not known, because the server does not tell"},
+		"complete":             {Report{Platform: examined, Indexes: []indexes.Index{}}, "none missing"},
+	} {
+		if got := test.indexesLine(); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
 	}
 }

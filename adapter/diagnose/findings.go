@@ -164,8 +164,11 @@ func (r Report) tablesLine() string {
 
 // indexesLine recommends indexes; a site can be served without them.
 func (r Report) indexesLine() string {
-	if r.Indexes == nil {
+	switch {
+	case r.Indexes == nil && r.Platform.RunsJobs == nil:
 		return unknown
+	case r.Indexes == nil:
+		return "not known, because the server does not tell"
 	}
 	missing := r.MissingIndexes()
 	if len(missing) == 0 {

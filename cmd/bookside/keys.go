@@ -368,7 +368,7 @@ func (p *program) restrictKey(flags *flag.FlagSet) action {
 func (p *program) rollKey(flags *flag.FlagSet) action {
 	var common configFlags
 	common.define(flags)
-	overlapText := flags.String("overlap", "24h", "how `LONG` the old key stays valid: hours or days such as 12h or 7d, or 0")
+	overlapText := flags.String("overlap", "24h", "`DURATION` for which the old key stays valid: hours or days such as 12h or 7d, or 0")
 	quiet := flags.Bool("quiet", false, "print the key and nothing else")
 	return func(ctx context.Context, operands []string) error {
 		id, err := keyID(operands[0])

@@ -49,9 +49,9 @@ func configurationFile(t *testing.T) string {
 		}
 		open = sections
 		indent := strings.Repeat("  ", len(sections))
-		about := s.about
+		about := s.about // the line below shows the default, but not a note on it
 		if s.note != "" {
-			about += "; default " + strings.TrimSpace(yamlDefault(t, l.defaults[s.key])+" "+s.note)
+			about = s.description(l.defaults)
 		}
 		for _, line := range wrapWords(about, 96) {
 			fmt.Fprintf(&b, "%s# %s\n", indent, line)
@@ -174,11 +174,7 @@ func manualPage(t *testing.T) string {
 	p.paragraphs(aboutSettings)
 	var rows [][]string
 	for _, s := range settings {
-		about := s.about
-		if value, note := s.defaultText(l.defaults); value+note != "" {
-			about += "; default " + strings.TrimSpace(value+" "+note)
-		}
-		rows = append(rows, []string{s.key, about})
+		rows = append(rows, []string{s.key, s.description(l.defaults)})
 	}
 	p.list(rows)
 	p.section("EXIT STATUS")

@@ -84,7 +84,7 @@ var settings = []setting{
 
 	{"webhooks.enabled", "send webhooks from this server; set it to false where a copy of the site must not reach its receivers", ""},
 	{keySecretKey, "key of at least 32 characters with which the secrets of webhooks are encrypted, such as the output of openssl rand -base64 32; the same on all servers", "none: secrets are stored readable"},
-	{"webhooks.allow_private", "webhooks that are added through the API or the page may lead to private addresses; webhooks add always has --allow-private", ""},
+	{"webhooks.allow_private", "webhooks that are added through the API or the console may lead to private addresses; bookside webhooks add has the flag --allow-private for that", ""},
 
 	{"compat.timestamps", "stored returns timestamps as they are stored, in UTC, like the PHP extension; site returns them in the site's time zone", ""},
 	{"compat.booking_meta_keys", "keys of booking metadata to show in addition to custom fields, such as zoom_join_url", "none"},
@@ -106,6 +106,15 @@ func (s setting) defaultText(defaults map[string]any) (value, note string) {
 		value = fmt.Sprint(v)
 	}
 	return value, s.note
+}
+
+// description says what the setting is for, and its default.
+func (s setting) description(defaults map[string]any) string {
+	value, note := s.defaultText(defaults)
+	if value+note == "" {
+		return s.about
+	}
+	return s.about + "; default " + strings.TrimSpace(value+" "+note)
 }
 
 // shortDuration omits the zeros at the end: 5m, not 5m0s.
@@ -157,11 +166,7 @@ func settingsHelp() (string, error) {
 			b.WriteByte('\n')
 			section = name
 		}
-		about := s.about
-		if value, note := s.defaultText(l.defaults); value+note != "" {
-			about += "; default " + strings.TrimSpace(value+" "+note)
-		}
-		for i, line := range wrapWords(about, 90) {
+		for i, line := range wrapWords(s.description(l.defaults), 90) {
 			key := ""
 			if i == 0 {
 				key = s.key

@@ -451,7 +451,7 @@ func tryText(t webhooks.Try) string {
 	if outcome == "" {
 		outcome = fmt.Sprintf("answered %d", t.Status)
 	}
-	return printable(fmt.Sprintf("%s  %s after %v", t.At, joinNonEmpty(": ", outcome, t.Answer), t.Took))
+	return printable(fmt.Sprintf("%s  %s after %v", t.At, joinNonEmpty(": ", outcome, t.Answer), max(t.Took, time.Millisecond).Round(time.Millisecond)))
 }
 
 func joinNonEmpty(separator string, texts ...string) string {

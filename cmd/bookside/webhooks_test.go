@@ -55,7 +55,7 @@ func TestWebhooksAreManaged(t *testing.T) {
 		t.Errorf("%+v, error %v", records, err)
 	}
 	bookside("test", "1").want(t, exitFailure, "the test failed: answered 418: short and  [31mstout")
-	log := printed(t, bookside("log", "1"), "bookside.test  failed  evt_", "answered 418: short and  [31mstout after 0s")
+	log := printed(t, bookside("log", "1"), "bookside.test  failed  evt_", "answered 418: short and  [31mstout after 1ms")
 	if strings.Contains(log, "\x1b") {
 		t.Errorf("the log has control characters: %q", log)
 	}
