@@ -139,23 +139,24 @@ func schemaOf[T any]() json.RawMessage {
 	if err != nil {
 		panic(err) // of a type of this package
 	}
-	text, err := json.Marshal(withLists(schema))
+	text, err := json.Marshal(withoutNulls(schema))
 	if err != nil {
 		panic(err)
 	}
 	return text
 }
 
-// withLists makes every list of a schema one that is never null.
-func withLists(schema *jsonschema.Schema) *jsonschema.Schema {
-	if slices.Equal(schema.Types, []string{"null", "array"}) {
-		schema.Type, schema.Types = "array", nil
+// withoutNulls makes every value of a schema one that is never null: what is missing is left out, and
+// some models take no tool of which a value has several types.
+func withoutNulls(schema *jsonschema.Schema) *jsonschema.Schema {
+	if len(schema.Types) == 2 && schema.Types[0] == "null" {
+		schema.Type, schema.Types = schema.Types[1], nil
 	}
 	if schema.Items != nil {
-		withLists(schema.Items)
+		withoutNulls(schema.Items)
 	}
 	for _, property := range schema.Properties {
-		withLists(property)
+		withoutNulls(property)
 	}
 	return schema
 }
