@@ -25,6 +25,7 @@ func (s *Site) BookingDetail(ctx context.Context, id int64) (BookingDetail, erro
 		return BookingDetail{}, err
 	}
 	detail.Order = &order
+	detail.Booking.Order.CustomerComment = order.CustomerComment // which may have changed since the booking was read
 	detail.Payments, err = s.addPayments(ctx, &order)
 	return detail, err
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -917,4 +918,26 @@ func TestBookingsByNameOnLargeSites(t *testing.T) {
 	if len(names) != 1 {
 		t.Errorf("%d statements for names after a quick count of a long list, want 1", len(names))
 	}
+}
+
+// TestBookingAgreesWithItsOrder: a booking that is read while the comment of its order changes shows
+// one comment.
+func TestBookingAgreesWithItsOrder(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
+	var reads atomic.Int64
+	readWhile(func(int) {
+		a := s.get("/bookings/6").want(http.StatusOK)
+		notes, comment, ordered := a.at("data", "notes"), a.at("data", "customer_comment"), a.at("data", "order", "customer_comment")
+		if notes != comment || comment != ordered {
+			t.Errorf("notes %v, customer_comment %v, that of the order %v", notes, comment, ordered)
+		}
+		reads.Add(1)
+	}, func() {
+		for n := 1; n <= 200 || reads.Load() < 200; n++ {
+			if _, err := s.database.SQL.ExecContext(t.Context(), "UPDATE wp_latepoint_orders SET customer_comment = ?", fmt.Sprint("comment ", n)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
