@@ -106,8 +106,8 @@ func (c *calendarReads) of(ctx context.Context, s *Site, rules blockingRules, pa
 // run reads several parts by one statement.
 func (c *calendarReads) run(ctx context.Context, reads []calendarRead) (found calendarFound, err error) {
 	ctx, latest := forAll(ctx, reads)
-	part := latest.calendarPart
-	for _, read := range reads {
+	part := reads[0].calendarPart
+	for _, read := range reads[1:] {
 		part = part.with(read.calendarPart)
 	}
 	found.parts = len(reads)

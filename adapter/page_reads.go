@@ -168,8 +168,8 @@ func (r *pageReads[K, T]) share(ctx context.Context, page pageRead[K, T]) (pages
 func (r *pageReads[K, T]) run(ctx context.Context, requests []pageRead[K, T]) (pagesRead[K, T], error) {
 	ctx, latest := forAll(ctx, requests)
 	read := pagesRead[K, T]{requests: len(requests), pages: map[int64][]K{}}
-	wanted := latest.window()
-	for _, page := range requests {
+	wanted := requests[0].window()
+	for _, page := range requests[1:] {
 		wanted = wanted.with(page.window())
 	}
 	found, err := latest.list.find(ctx, wanted)

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -925,19 +924,15 @@ func TestBookingsByNameOnLargeSites(t *testing.T) {
 func TestBookingAgreesWithItsOrder(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
-	var reads atomic.Int64
-	readWhile(func(int) {
+	readWhileWriting(t, 200, func(int) {
 		a := s.get("/bookings/6").want(http.StatusOK)
 		notes, comment, ordered := a.at("data", "notes"), a.at("data", "customer_comment"), a.at("data", "order", "customer_comment")
 		if notes != comment || comment != ordered {
 			t.Errorf("notes %v, customer_comment %v, that of the order %v", notes, comment, ordered)
 		}
-		reads.Add(1)
-	}, func() {
-		for n := 1; n <= 200 || reads.Load() < 200; n++ {
-			if _, err := s.database.SQL.ExecContext(t.Context(), "UPDATE wp_latepoint_orders SET customer_comment = ?", fmt.Sprint("comment ", n)); err != nil {
-				t.Error(err)
-			}
+	}, func(n int) {
+		if _, err := s.database.SQL.ExecContext(t.Context(), "UPDATE wp_latepoint_orders SET customer_comment = ?", fmt.Sprint("comment ", n)); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -36,6 +36,22 @@ func readWhile(read func(client int), write func()) {
 	write()
 }
 
+// readWhileWriting writes again and again while 16 clients read, so many times at least, and until they
+// have read as often, also on a busy machine. It returns how often they did.
+func readWhileWriting(t *testing.T, times int, read func(client int), write func(n int)) int64 {
+	t.Helper()
+	var reads atomic.Int64
+	readWhile(func(client int) {
+		read(client)
+		reads.Add(1)
+	}, func() {
+		for n := 1; n <= times || reads.Load() < int64(times) && !t.Failed(); n++ {
+			write(n)
+		}
+	})
+	return reads.Load()
+}
+
 // readTogether reads all paths several times, those next to each other at the same time.
 func readTogether(rounds int, paths []string, read func(path string)) {
 	var next atomic.Int64
@@ -64,28 +80,22 @@ func TestSharedReadsAreFresh(t *testing.T) {
 		committed.Store(int64(n))
 	}
 	write(0)
-	var reads atomic.Int64
-	readWhile(func(int) {
+	reads := readWhileWriting(t, writes, func(int) {
 		before := committed.Load()
 		a := s.get("/agents/1").want(http.StatusOK)
 		seen, err := strconv.ParseInt(fmt.Sprint(a.at("data", "phone")), 10, 64)
 		if err != nil || seen < before {
 			t.Errorf("a read shows %d, but %d was committed before it was sent (%v)", seen, before, err)
 		}
-		reads.Add(1)
-	}, func() {
-		for n := 1; n <= writes || reads.Load() < writes; n++ { // also on a busy machine
-			write(n)
-		}
-	})
+	}, write)
 	statements := int64(0)
 	for line := range strings.Lines(s.log.String()) {
 		if !strings.Contains(line, `"queries":0`) {
 			statements++
 		}
 	}
-	if statements >= reads.Load() {
-		t.Errorf("each of %d reads had statements of its own", reads.Load())
+	if statements >= reads {
+		t.Errorf("each of %d reads had statements of its own", reads)
 	}
 }
 
@@ -310,7 +320,7 @@ func TestPagesThatShareStatementsAreFresh(t *testing.T) {
 		committed.Store(int64(n))
 	}
 	write(0)
-	readWhile(func(i int) {
+	readWhileWriting(t, 100, func(i int) {
 		path, field := fmt.Sprintf("/bookings?per_page=1&page=%d", i/2%4+1), []any{"data", 0, "customer", "phone"}
 		switch i % 3 {
 		case 0:
@@ -324,11 +334,7 @@ func TestPagesThatShareStatementsAreFresh(t *testing.T) {
 		if err != nil || seen < before {
 			t.Errorf("%s shows %d, but %d was committed before it was sent for (%v)", path, seen, before, err)
 		}
-	}, func() {
-		for n := range 100 {
-			write(n + 1)
-		}
-	})
+	}, write)
 }
 
 // TestCalendarsThatShareStatementsAreFresh: a day that was fully booked by another connection before its
