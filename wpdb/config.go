@@ -29,7 +29,7 @@ type Config struct {
 	StatementTimeout time.Duration // server-side limit of a statement; 10 s
 	LockWait         time.Duration // server-side limit for waiting for a lock, in whole seconds; 5 s
 	ConnectTimeout   time.Duration // limit of a dial; 5 s
-	IOTimeout        time.Duration // limit of a network read or write; 15 s
+	IOTimeout        time.Duration // limit of a network read or write; 5 s more than that of a statement
 
 	// NoKill disables killing abandoned statements: they end at their time
 	// limits.
@@ -113,7 +113,7 @@ func (c Config) withDefaults() (Config, *mysql.Config, error) {
 		c.ConnectTimeout = 5 * time.Second
 	}
 	if c.IOTimeout == 0 {
-		c.IOTimeout = 15 * time.Second
+		c.IOTimeout = c.StatementTimeout + 5*time.Second // the server has to time out first, because it reports why
 	}
 	return c, driver, nil
 }

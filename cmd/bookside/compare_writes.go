@@ -71,7 +71,7 @@ func (c *compareCommand) copyTarget(text string) (target, error) {
 		return target{}, usageErrorf("--on-copy: not a DSN such as user:password@tcp(127.0.0.1:3306)/database")
 	}
 	return target{
-		config:  wpdb.Config{DSN: text, Prefix: c.prefix, MaxOpen: 2, StatementTimeout: copyTimeout, IOTimeout: copyTimeout + 5*time.Second},
+		config:  wpdb.Config{DSN: text, Prefix: c.prefix, MaxOpen: 2, StatementTimeout: copyTimeout},
 		address: parts.address, database: parts.database, source: "--on-copy", credentials: "the DSN of --on-copy",
 	}, nil
 }

@@ -59,8 +59,6 @@ func (c config) target() (target, error) {
 	t.config.LockWait = c.lockWait()
 	t.config.NoKill = !c.DB.KillAbandoned
 	t.config.TextOnly = !c.DB.Prepare
-	// The server has to time out first, because it reports why.
-	t.config.IOTimeout = c.DB.StatementTimeout + 5*time.Second
 	return t, nil
 }
 
