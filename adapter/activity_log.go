@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"slices"
 
 	"bookside/adapter/process"
 	"bookside/wpdb"
@@ -105,6 +106,10 @@ func (tx *Tx) logOrderUpdate(ctx context.Context, w writeSettings, before Order,
 	if before.CustomerID != now.order.CustomerID {
 		if old.customer, _, err = tx.orderCustomer(ctx, before.CustomerID); err != nil {
 			return event{}, err
+		}
+		old.order.payments = slices.Clone(now.order.payments) // they went along
+		for i := range old.order.payments {
+			old.order.payments[i].CustomerID = before.CustomerID
 		}
 	}
 	entry := orderEntry{change{New: tx.orderActivityVars(w, now), Old: tx.orderActivityVars(w, old)}}

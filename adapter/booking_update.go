@@ -184,7 +184,7 @@ func (tx *Tx) updateItem(ctx context.Context, plan updatePlan, columns row) (boo
 }
 
 // updateOrderOf changes the order of a booking: its comment, its price by the difference,
-// and its customer if this is its only booking.
+// and its customer, with its payments, if this is its only booking.
 func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) {
 	order, item := plan.before.order, plan.before.bookingItem()
 	if order == nil {
@@ -194,7 +194,8 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 	if plan.notes != nil && (order.CustomerComment == nil || *plan.notes != *order.CustomerComment) {
 		changes = append(changes, column{"customer_comment", *plan.notes})
 	}
-	if plan.customer.ID != plan.before.customer.ID && plan.alone() {
+	moves := plan.customer.ID != plan.before.customer.ID && plan.alone()
+	if moves {
 		changes = append(changes, column{"customer_id", plan.customer.ID})
 	}
 	newPrice := plan.Price != nil && item != nil && !plan.Price.Equal(item.Total)
@@ -215,6 +216,11 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 	}
 	if err := tx.update(ctx, wpdb.Orders, order.ID, append(changes, tx.updateTimestamp())); err != nil {
 		return false, err
+	}
+	if moves {
+		if err := tx.movePayments(ctx, order.ID, plan.customer.ID); err != nil {
+			return false, err
+		}
 	}
 	if newPrice {
 		return true, tx.adjustPaymentStatus(ctx, order.ID)

@@ -13,10 +13,10 @@ import (
 )
 
 // DeleteCustomer deletes a customer without bookings, with orders, payments and meta, as
-// the plugin does (OsCustomerModel::delete, LatePoint 5.6.5). Invoices and the WordPress
-// user stay. A customer with bookings, whatever their status, is a
-// CodeCustomerHasBookings, one whose orders have successful payments a
-// CodeCustomerHasPayments.
+// the plugin does (OsCustomerModel::delete, LatePoint 5.6.5), which also deletes payments of
+// theirs for the orders of others. Invoices and the WordPress user stay. A customer with
+// bookings, whatever their status, is a CodeCustomerHasBookings, one with successful
+// payments, or with orders that have some, a CodeCustomerHasPayments.
 func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
 	orders, err := tx.orderIDs(ctx, id)
 	if err != nil {
@@ -56,7 +56,7 @@ func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
 	if !slices.Equal(now, orders) { // the wrong orders are locked
 		return fmt.Errorf("orders of customer %d changed concurrently: %w", id, wpdb.ErrConflict)
 	}
-	payments, err := tx.paymentsOf(ctx, orders)
+	payments, err := tx.paymentsOf(ctx, id, orders)
 	if err != nil {
 		return err
 	}
@@ -83,12 +83,11 @@ func (s *Site) bookingsThrough(ctx context.Context, customer int64) (int64, erro
 	return count, err
 }
 
-// paymentsOf counts the successful payments of orders. No index helps: it scans.
-func (s *Site) paymentsOf(ctx context.Context, orders []int64) (int64, error) {
-	if len(orders) == 0 {
-		return 0, nil
-	}
-	stmt := sq.Select("COUNT(*)").From(s.db.Name(wpdb.Transactions)).Where(sq.Eq{"order_id": orders, "status": paymentSucceeded})
+// paymentsOf counts the successful payments of a customer, for whatever order, and those of
+// orders. No index helps: it scans.
+func (s *Site) paymentsOf(ctx context.Context, customer int64, orders []int64) (int64, error) {
+	theirs := sq.Or{sq.Eq{"customer_id": customer}, sq.Eq{"order_id": orders}}
+	stmt := sq.Select("COUNT(*)").From(s.db.Name(wpdb.Transactions)).Where(sq.Eq{"status": paymentSucceeded}).Where(theirs)
 	count, _, err := wpdb.One(ctx, s.db, "count payments of customer", stmt, wpdb.Value[int64])
 	return count, err
 }
@@ -97,13 +96,24 @@ func (tx *Tx) deleteCustomerRows(ctx context.Context, id int64, orders []int64) 
 	if err := tx.deleteOrders(ctx, orders); err != nil {
 		return err
 	}
-	if err := tx.deleteWhere(ctx, wpdb.Transactions, sq.Eq{"customer_id": id}); err != nil {
+	if err := tx.deletePaymentsWithoutOrder(ctx, id); err != nil {
 		return err
 	}
 	if err := tx.deleteWhere(ctx, wpdb.CustomerMeta, sq.Eq{"object_id": id}); err != nil {
 		return err
 	}
 	return tx.delete(ctx, wpdb.Customers, id)
+}
+
+// deletePaymentsWithoutOrder deletes the payments of a customer whose orders do not exist.
+func (tx *Tx) deletePaymentsWithoutOrder(ctx context.Context, customer int64) error {
+	stmt := sq.Select("t.id").From(tx.db.As(wpdb.Transactions, "t")).LeftJoin(tx.db.As(wpdb.Orders, "o") + " ON o.id = t.order_id").
+		Where(sq.Eq{"t.customer_id": customer, "o.id": nil})
+	ids, err := wpdb.All(ctx, tx.db, "find payments of customer", stmt, wpdb.Value[int64])
+	if err != nil {
+		return err
+	}
+	return tx.delete(ctx, wpdb.Transactions, ids...)
 }
 
 // orderIDs returns the ids of a customer's orders.

@@ -3,6 +3,8 @@ package adapter
 import (
 	"context"
 
+	sq "github.com/Masterminds/squirrel"
+
 	"bookside/adapter/domain"
 	"bookside/wpdb"
 )
@@ -41,4 +43,22 @@ func (tx *Tx) lockCustomer(ctx context.Context, id *int64, p *domain.Validation)
 		p.Invalid("customer_id", "Customer not found")
 	}
 	return found, err
+}
+
+// movePayments gives the payments of an order to the customer to whom the order goes: the
+// plugin leaves them behind, and deletes them with the customer of before. The order is
+// locked.
+func (tx *Tx) movePayments(ctx context.Context, order, customer int64) error {
+	stmt := sq.Select("id").From(tx.db.Name(wpdb.Transactions)).Where(sq.Eq{"order_id": order}).
+		Where(sq.NotEq{"COALESCE(customer_id, 0)": customer}).OrderBy("id")
+	ids, err := wpdb.All(ctx, tx.db, "find payments of order", stmt, wpdb.Value[int64])
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := tx.update(ctx, wpdb.Transactions, id, row{{"customer_id", customer}, tx.updateTimestamp()}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"bookside/wpdb"
 )
 
-// UpdateOrder changes an order. If it goes to another customer, its bookings go with it;
-// nothing else has an effect on bookings, invoices or payments, as in the plugin. Errors
-// are those of CreateOrder, and a CodeNotFound if the order does not exist.
+// UpdateOrder changes an order. If it goes to another customer, its bookings and payments go
+// with it; nothing else has an effect on bookings, invoices or payments, as in the plugin.
+// Errors are those of CreateOrder, and a CodeNotFound if the order does not exist.
 func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order, error) {
 	before, locked, err := tx.lockOrderToUpdate(ctx, id, sent.CustomerID)
 	if err != nil {
@@ -42,6 +42,11 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 	}
 	if err := tx.update(ctx, wpdb.Orders, id, append(row(columns), tx.updateTimestamp())); err != nil {
 		return Order{}, err
+	}
+	if moves {
+		if err := tx.movePayments(ctx, id, *patch.CustomerID); err != nil {
+			return Order{}, err
+		}
 	}
 	if patch.PaymentStatus == nil && patch.Total != nil && !patch.Total.Equal(before.Total) {
 		if err := tx.adjustPaymentStatus(ctx, id); err != nil {

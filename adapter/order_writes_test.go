@@ -192,7 +192,8 @@ func TestUpdateOrder(t *testing.T) {
 	})
 }
 
-// TestOrderTakesItsBookingsToAnotherCustomer: order 888 is of customer 197 and has bookings 916 and 917.
+// TestOrderTakesItsBookingsToAnotherCustomer: order 888 is of customer 197 and has bookings 916 and 917
+// and payment 589.
 func TestOrderTakesItsBookingsToAnotherCustomer(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
@@ -211,19 +212,20 @@ func TestOrderTakesItsBookingsToAnotherCustomer(t *testing.T) {
 		return activityEntry("booking_updated", "booking_id", fmt.Sprint(id), anyText)
 	}
 	order := updatedRow("latepoint_orders", 888, "customer_id", "197", "12")
+	paid := updatedRow("latepoint_transactions", 589, "customer_id", "197", "12")
 
-	s.try("its bookings go along", nil, transfer, order, item(916), item(917), booking(916), booking(917), bookingTold(916), bookingTold(917), orderUpdateEntry(888))
+	s.try("its bookings go along", nil, transfer, order, paid, item(916), item(917), booking(916), booking(917), bookingTold(916), bookingTold(917), orderUpdateEntry(888))
 	s.try("one is there already, one is gone", []string{"UPDATE wp_latepoint_bookings SET customer_id = 12 WHERE id = 916", "DELETE FROM wp_latepoint_bookings WHERE id = 917"}, transfer,
-		order, item(916), item(917), orderUpdateEntry(888))
+		order, paid, item(916), item(917), orderUpdateEntry(888))
 	s.try("those of a bundle too", []string{`UPDATE wp_latepoint_order_items SET variant = 'bundle', item_data = '{"bundle_id":1}' WHERE id = 916`,
 		"UPDATE wp_latepoint_bookings SET order_item_id = 916 WHERE id = 917", "DELETE FROM wp_latepoint_order_items WHERE id = 917"}, transfer,
-		order, booking(916), booking(917), bookingTold(916), bookingTold(917), orderUpdateEntry(888))
+		order, paid, booking(916), booking(917), bookingTold(916), bookingTold(917), orderUpdateEntry(888))
 	s.try("not the booking of another order that an item names", []string{
 		"UPDATE wp_latepoint_order_items SET item_data = REPLACE(item_data, '\"id\":917', '\"id\":10') WHERE id = 917", "UPDATE wp_latepoint_bookings SET customer_id = 197 WHERE id = 10",
 		"DELETE FROM wp_latepoint_bookings WHERE id = 917",
-	}, transfer, order, item(916), item(917), booking(916), bookingTold(916), orderUpdateEntry(888))
+	}, transfer, order, paid, item(916), item(917), booking(916), bookingTold(916), orderUpdateEntry(888))
 	s.try("from a customer who is gone", []string{"DELETE FROM wp_latepoint_customers WHERE id = 197", "DELETE FROM wp_latepoint_booking_meta WHERE object_id = 916"}, transfer,
-		order, item(916), item(917), booking(916), booking(917), bookingTold(916), bookingTold(917), orderUpdateEntry(888),
+		order, paid, item(916), item(917), booking(916), booking(917), bookingTold(916), bookingTold(917), orderUpdateEntry(888),
 		insertedRow("latepoint_booking_meta", map[string]any{"id": anyText, "object_id": "916", "meta_key": "key_to_manage_for_agent", "meta_value": "<hex36:a.b:1>"}),
 		insertedRow("latepoint_booking_meta", map[string]any{"id": anyText, "object_id": "916", "meta_key": "key_to_manage_for_customer", "meta_value": "<hex36:a.b:2>"}))
 }

@@ -29,7 +29,7 @@ type PaymentPatch struct {
 // required; any other nil field gets its default.
 type NewPayment struct {
 	OrderID, BookingID *int64
-	CustomerID         int64 // 0 for none
+	CustomerID         int64 // 0 for that of the order
 	PaymentPatch
 }
 
@@ -55,6 +55,7 @@ func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) 
 	if err := p.Err(); err != nil {
 		return Payment{}, err
 	}
+	n.CustomerID = cmp.Or(n.CustomerID, order.CustomerID)
 	id, err := tx.insertPayment(ctx, n, order.ID)
 	if err != nil {
 		return Payment{}, err
@@ -100,7 +101,7 @@ func (tx *Tx) notifyPayment(ctx context.Context, payment Payment) error {
 }
 
 // lockOrderToPay finds and locks the order of a payment, and takes the lock of the payer:
-// deleting a customer deletes all their payments.
+// deleting a customer counts their payments.
 func (tx *Tx) lockOrderToPay(ctx context.Context, n NewPayment, p *domain.Validation) (Order, error) {
 	if p.Has("order_id") || p.Has("booking_id") {
 		return Order{}, nil

@@ -12,11 +12,11 @@ import (
 	"bookside/fixtures"
 )
 
-// newTransaction returns the row of a payment of order 1403 of which only the amount
-// was sent.
+// newTransaction returns the row of a payment of order 1403, which is customer 153's, of
+// which only the amount was sent.
 func newTransaction(amount string, other map[string]any) fixtures.Change {
 	values := map[string]any{
-		"id": "<id:transaction:1>", "token": nil, "invoice_id": nil, "order_id": "1403", "customer_id": "0", "processor": "manual",
+		"id": "<id:transaction:1>", "token": nil, "invoice_id": nil, "order_id": "1403", "customer_id": "153", "processor": "manual",
 		"payment_method": "other", "payment_portion": "full", "kind": "capture", "status": "succeeded", "amount": amount,
 		"receipt_number": "<code8:transaction.receipt_number:1>", "access_key": "<uuid:transaction.access_key:1>", "notes": nil,
 	}

@@ -81,8 +81,8 @@ var bookingReplays = map[string]replay{
 	"change_service_order_form":         {do: saveOrderForm, differ: []difference{breakdownLabel, orderItemHistory, unchangedRows, itemDataFollows}},
 	"change_service_model":              {do: changeBooking, differ: []difference{serviceDefaults, breakdownLabel, orderItemHistory, unchangedRows, itemDataFollows}},
 	"change_location_order_form":        {do: saveOrderForm, prepare: []string{allDay}, differ: []difference{unchangedRows, itemDataFollows}},
-	"change_customer_order_form":        {do: saveOrderForm, differ: []difference{unchangedRows, itemDataFollows}},
-	"change_customer_booking_model":     {do: changeBooking, differ: []difference{orderCustomer, itemDataFollows}},
+	"change_customer_order_form":        {do: saveOrderForm, differ: []difference{unchangedRows, itemDataFollows, paymentFollows}},
+	"change_customer_booking_model":     {do: changeBooking, differ: []difference{orderCustomer, itemDataFollows, paymentFollows}},
 	"change_customer_fields_order_form": {do: saveOrderForm, differ: []difference{unchangedRows, bookingUnchanged}},
 	"attendees_order_form":              {do: saveOrderForm, differ: []difference{unchangedRows}},
 	"notes_order_form":                  {do: saveOrderForm, differ: []difference{unchangedRows, oldNote}},
@@ -138,6 +138,19 @@ var (
 	orderCustomer = difference{"an order follows its only booking to another customer", func(e *expectation) {
 		e.useRowsOf("change_customer_order_form")
 		e.dropUnchangedRows()
+	}}
+	// Payment 7 is of the order that moves.
+	paymentFollows = difference{"a payment goes to another customer with its order", func(e *expectation) {
+		stored := e.before.Row("latepoint_transactions", "7")
+		e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_transactions", Op: fixtures.Update, Key: "7", Changed: map[string][2]any{
+			"customer_id": {"268", "12"}, "updated_at": {stored["updated_at"], "<now_utc>"},
+		}})
+		for _, row := range e.rows("latepoint_activities") {
+			text := fmt.Sprint(row.Values["description"])
+			if at := strings.Index(text, `"old":`); at > 0 {
+				row.Values["description"] = strings.ReplaceAll(text[:at], `"customer_id":"268","processor"`, `"customer_id":"12","processor"`) + text[at:]
+			}
+		}
 	}}
 	serviceDefaults = difference{"a new service brings its duration and buffers", func(e *expectation) {
 		e.useRowsOf("change_service_order_form")

@@ -115,7 +115,7 @@ var updateCustomer = operation{
 var deleteCustomer = operation{
 	id:       "deleteCustomer",
 	summary:  "Delete a customer",
-	about:    "Deletes a customer who has no bookings, and whose orders have no successful payment.",
+	about:    "Deletes a customer who has no bookings and no successful payments, and whose orders have none. Orders of others stay whole.",
 	path:     []pathParameter{customerID},
 	answers:  []response{ok(compat.CustomerDeleted)},
 	refusals: []error{domain.CustomerHasBookings(3), domain.CustomerHasPayments(2)},

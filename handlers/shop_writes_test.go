@@ -86,7 +86,7 @@ func TestPaymentWrites(t *testing.T) {
 	order := fmt.Sprint(booking.at("data", "order", "id"))
 	created := s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":50.00,"token":"tok","notes":"cash"}`).want(http.StatusCreated)
 	wantFieldsOf(t, created, map[string]any{
-		"amount": "string 50", "customer_id": "string 0", "processor": "string manual", "payment_method": "string other", "payment_portion": "string full",
+		"amount": "string 50", "customer_id": "string 9", "processor": "string manual", "payment_method": "string other", "payment_portion": "string full",
 		"kind": "string capture", "status": "string succeeded", "token": "string tok", "order_id": "string " + order, "booking_id": "string " + fmt.Sprint(booking.at("data", "id")),
 	})
 	if got := s.get("/orders/" + order).at("payment_status"); got != "partially_paid" {

@@ -201,6 +201,8 @@ func TestStandIn(t *testing.T) {
 		{"customer out of nothing", "/bookings/7", []reply{{body: `{"data":{"customer":null}}`}}, reply{body: `{"data":{"customer":{"id":"3","first_name":"Ada"}}}`}, []string{"differs: type $.data.customer"}},
 		{"both envelopes", "/customers/7", []reply{{body: `{"status":"success","data":{}}`}}, reply{body: `{"success":true,"status":"success","data":{}}`}, []string{"known as both envelopes: additional key $.success"}},
 		{"refunds", "/bookings/7", []reply{{body: `{"payment_status":"fully_paid"}`}}, reply{body: `{"payment_status":"partially_refunded"}`}, []string{"known as refunds are shown: value $.payment_status"}},
+		{"customer of a payment", "/payments/7", []reply{{body: `{"message":"Payment created successfully","data":{"customer_id":"0"}}`}}, reply{body: `{"message":"Payment created successfully","data":{"customer_id":"9"}}`}, []string{"known as a payment has its order's customer: value $.data.customer_id"}},
+		{"another customer of a payment", "/payments/7", []reply{{body: `{"message":"Payment created successfully","data":{"customer_id":"8"}}`}}, reply{body: `{"message":"Payment created successfully","data":{"customer_id":"9"}}`}, []string{"differs: value $.data.customer_id"}},
 		{"secrets", "/bookings/7", []reply{{body: `{"manage_booking_for_agent_url":"https://x","meta":{"key_to_manage_for_agent":"x"}}`}}, reply{body: `{"meta":{}}`}, []string{
 			"known as secrets stay out: missing key $.manage_booking_for_agent_url", "known as secrets stay out: missing key $.meta.key_to_manage_for_agent",
 		}},
