@@ -79,7 +79,7 @@ func (tx *Tx) validateNewCustomer(ctx context.Context, w writeSettings, v Custom
 			return c, err
 		}
 	}
-	if err := tx.checkUser(ctx, v, &p); err != nil {
+	if err := tx.checkUser(ctx, w, v, &p); err != nil {
 		return c, err
 	}
 	return c, p.Err()
@@ -125,13 +125,15 @@ func (s *Site) checkNewEmail(ctx context.Context, email string, p *domain.Valida
 
 // checkUser rejects a WordPress user who cannot be linked to a new customer: one who does
 // not exist, has roles other than those of customers, or is linked to another customer.
-func (tx *Tx) checkUser(ctx context.Context, v CustomerPatch, p *domain.Validation) error {
+func (tx *Tx) checkUser(ctx context.Context, w writeSettings, v CustomerPatch, p *domain.Validation) error {
 	if v.WordPressUserID == nil || p.Has(v.UserField) {
 		return nil
 	}
 	id := *v.WordPressUserID
-	if err := tx.lockRows(ctx, wpdb.Users, []int64{id}); err != nil {
-		return err
+	if w.settings[settingUsersAsCustomers] == on { // a row can only be locked with a right to write it
+		if err := tx.lockRows(ctx, wpdb.Users, []int64{id}); err != nil {
+			return err
+		}
 	}
 	user, err := tx.oneUser(ctx, tx.usersWithRoles().Where(sq.Eq{"u.ID": id}))
 	if err != nil {

@@ -84,11 +84,15 @@ func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCus
 	if err != nil || user == nil {
 		return user, err
 	}
-	switch {
-	case user.privileged:
+	if user.privileged {
 		p.Reject(field, "This email belongs to a user of the site whose role is not that of a customer")
 		return user, nil
-	case len(customer.Email) > longestUserEmail:
+	}
+	follows, err := CustomersAreUsers(ctx, s.db)
+	if err != nil || !follows {
+		return nil, err
+	}
+	if len(customer.Email) > longestUserEmail {
 		p.Reject(field, "Too long for a user of the site")
 		return user, nil
 	}
@@ -101,7 +105,9 @@ func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCus
 }
 
 // updateCustomerRow changes a customer, and the linked WordPress user if that user is no
-// more than a customer (the plugin's save_connected_wordpress_user).
+// more than a customer (the plugin's save_connected_wordpress_user). Where customers are no
+// users any more, whoever was linked stays as it is: nobody logs in by it, so the plugin
+// never takes its address over.
 func (tx *Tx) updateCustomerRow(ctx context.Context, customer BookingCustomer, fields row) error {
 	if err := tx.update(ctx, wpdb.Customers, customer.ID, append(fields, tx.updateTimestamp())); err != nil {
 		return err
@@ -111,6 +117,9 @@ func (tx *Tx) updateCustomerRow(ctx context.Context, customer BookingCustomer, f
 	}
 	user, err := tx.linkedUser(ctx, customer.ID)
 	if err != nil || user == nil || user.privileged {
+		return err
+	}
+	if follows, err := CustomersAreUsers(ctx, tx.db); err != nil || !follows {
 		return err
 	}
 	for _, f := range fields {

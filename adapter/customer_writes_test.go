@@ -21,7 +21,20 @@ import (
 func customerSite(t *testing.T, of fixtures.Site, changes ...string) (*Site, *fixtures.Database) {
 	t.Helper()
 	fixtures.RequireServer(t)
+	return siteOver(t, fixtures.New(t, of), changes...)
+}
+
+// siteWithUsers is customerSite where customers are users of WordPress.
+func siteWithUsers(t *testing.T, of fixtures.Site, changes ...string) (*Site, *fixtures.Database) {
+	t.Helper()
+	fixtures.RequireServer(t)
 	database := fixtures.New(t, of)
+	database.MakeCustomersUsers(t)
+	return siteOver(t, database, changes...)
+}
+
+func siteOver(t *testing.T, database *fixtures.Database, changes ...string) (*Site, *fixtures.Database) {
+	t.Helper()
 	for _, statement := range changes {
 		if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
@@ -88,8 +101,7 @@ var capabilities = map[string]struct {
 // with the same e-mail.
 func TestPrivilegedUsersAreGuarded(t *testing.T) {
 	t.Parallel()
-	s, database := customerSite(t, fixtures.SiteA().WithFewBookings(), settle("wp_users_as_customers", "on"),
-		"DELETE FROM wp_latepoint_settings WHERE name = 'wp_users_as_customers' AND value <> 'on'",
+	s, database := siteWithUsers(t, fixtures.SiteA().WithFewBookings(),
 		"INSERT INTO wp_users (ID, user_login, user_email, user_nicename) VALUES (900, 'mallory', 'mallory@example.test', 'mallory')")
 	original := database.Snapshot(t)
 	execute := func(statement string, arguments ...any) {
@@ -163,7 +175,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 // Super admins, and users who are more than a customer on any site, are guarded.
 func TestPrivilegedUsersOfANetworkAreGuarded(t *testing.T) {
 	t.Parallel()
-	s, database := customerSite(t, fixtures.Prefixed())
+	s, database := siteWithUsers(t, fixtures.Prefixed())
 	var id, user int64
 	err := database.SQL.QueryRowContext(t.Context(), "SELECT id, wordpress_user_id FROM wpx_7_latepoint_customers WHERE wordpress_user_id IS NOT NULL ORDER BY id LIMIT 1").Scan(&id, &user)
 	if err != nil {
@@ -240,7 +252,7 @@ func TestNewCustomersGetUsersIfTheSiteWantsThem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, database := customerSite(t, fixtures.SiteA().WithFewBookings(), slices.Concat([]string{setting, settle("wp_users_as_customers", "on")}, c.setup)...)
+			s, database := siteWithUsers(t, fixtures.SiteA().WithFewBookings(), c.setup...)
 			before := database.Snapshot(t)
 			created, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, c.customer)
 			if err != nil {
@@ -274,7 +286,7 @@ func TestNewCustomersGetUsersIfTheSiteWantsThem(t *testing.T) {
 // A long e-mail fits a customer, and not the user behind.
 func TestEmailThatTheUserCannotHaveIsRejected(t *testing.T) {
 	t.Parallel()
-	s, database := customerSite(t, fixtures.SiteA().WithFewBookings(), "INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'x', 'taken@example.test')")
+	s, database := siteWithUsers(t, fixtures.SiteA().WithFewBookings(), "INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'x', 'taken@example.test')")
 	before := database.Snapshot(t)
 	long := strings.Repeat("a", 60) + "@" + strings.Repeat("b", 50) + ".test"
 	for _, email := range []string{long, "taken@example.test"} {
@@ -295,6 +307,30 @@ func TestEmailThatTheUserCannotHaveIsRejected(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUsersStayWhereCustomersAreNone: on a site whose customers are no users, the user behind a
+// customer keeps name and address, whoever else has the new one; one of more than a customer's
+// rights is guarded there as well, because the setting may be turned on again.
+func TestUsersStayWhereCustomersAreNone(t *testing.T) {
+	t.Parallel()
+	s, database := customerSite(t, fixtures.SiteA().WithFewBookings(), "INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'x', 'taken@example.test')")
+	before := database.Snapshot(t)
+	if _, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: customerNamed("A", "B", "taken@example.test")}); err != nil {
+		t.Fatal(err)
+	}
+	changed := map[string]int{}
+	for _, change := range fixtures.Changes(before, before.Again(t)) {
+		changed[change.Table]++
+	}
+	if diff := cmp.Diff(map[string]int{"latepoint_customers": 1, "latepoint_activities": 1}, changed); diff != "" {
+		t.Errorf("rows changed (-want +got):\n%s", diff)
+	}
+	if _, err := database.SQL.ExecContext(t.Context(), "UPDATE wp_usermeta SET meta_value = ? WHERE user_id = 7 AND meta_key = 'wp_capabilities'", capabilities["editor"].serialised); err != nil {
+		t.Fatal(err)
+	}
+	_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: CustomerFields{Email: new("another@example.test")}})
+	invalidFields(t, "an editor", err)
 }
 
 // One user stands behind one customer, however many want to be it at once.
@@ -448,11 +484,7 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-			for _, statement := range []string{"DELETE FROM wp_latepoint_settings WHERE name = 'wp_users_as_customers'", settle("wp_users_as_customers", "on")} {
-				if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
-					t.Fatal(err)
-				}
-			}
+			database.MakeCustomersUsers(t)
 			dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 			db := wpdbtest.OpenDSN(t, dsn, database.Prefix, 1)
 			if err := db.CreateOwnTables(t.Context()); err != nil {

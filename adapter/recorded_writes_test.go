@@ -129,6 +129,9 @@ func (r *replayer) replay(w fixtures.RecordedWrite, play replay) {
 			if _, err := r.database.SQL.ExecContext(t.Context(), statement); err != nil {
 				t.Fatalf("%s: %v", statement, err)
 			}
+			if strings.Contains(statement, settingUsersAsCustomers) {
+				r.database.AllowUsers(t)
+			}
 		}
 		r.now = w.Now
 		site, err := r.platform.Site(t.Context())

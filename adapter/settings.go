@@ -99,6 +99,13 @@ func (s *Site) writeSettings(ctx context.Context) (writeSettings, error) {
 	}, nil
 }
 
+// CustomersAreUsers reports whether the site makes its customers users of WordPress
+// (OsAuthHelper::can_wp_users_login_as_customers).
+func CustomersAreUsers(ctx context.Context, db *wpdb.DB) (bool, error) {
+	settings, err := db.SettingValues(ctx, settingUsersAsCustomers)
+	return settings[settingUsersAsCustomers] == on, err
+}
+
 // onUnlessSet reports whether a setting is on. It is on by default.
 func (w writeSettings) onUnlessSet(name string) bool {
 	value, set := w.settings[name]

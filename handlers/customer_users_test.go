@@ -18,8 +18,7 @@ import (
 func usersSite(t *testing.T) *server {
 	t.Helper()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'wp_users_as_customers'",
-		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('wp_users_as_customers', 'on')")
+	s.database.MakeCustomersUsers(t)
 	return s
 }
 

@@ -72,7 +72,7 @@ func summarizeChanges(changes []fixtures.Change) []string {
 // records it.
 func TestEveryFieldOfACustomer(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := usersSite(t)
 	const history = "activities insert code=customer_updated customer_id=5 now"
 	arrange(t, s.database,
 		"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'city', 'Bonn'), (5, 'cf_old', 'x'), (5, 'cf_old', 'y'), (5, 'CF_Case', 'z')",

@@ -115,8 +115,8 @@ func TestWritesNeverDeadlock(t *testing.T) {
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons())
 	servers := []*server{newServerOver(t, database, 10, time.Minute), newServerOver(t, database, 10, time.Minute)}
 	servers[1].key = servers[0].key // a webhook belongs to its key
-	arrange(t, database,
-		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_agent_at_location', 'on'), ('wp_users_as_customers', 'on')")
+	database.MakeCustomersUsers(t)
+	arrange(t, database, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_agent_at_location', 'on')")
 	var routes []string
 	for _, route := range handlers.Routes() {
 		name := route.Method + " " + route.Path

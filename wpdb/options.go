@@ -95,13 +95,15 @@ func (db *DB) networkOption(ctx context.Context, name string) (string, error) {
 	return value, err
 }
 
-// inNetwork detects a network by a column of its users table, for accounts with
-// privileges on single tables: the server does not tell them whether there is a
-// table of network options.
+// inNetwork detects a network for accounts with privileges on single tables, whom the
+// server does not tell whether there is a table of network options: by a column of the
+// users, which only some of them see, or by the users' metadata.
 func (db *DB) inNetwork(ctx context.Context) (bool, error) {
-	stmt := sq.Select("1").From("information_schema.columns").
+	column := sq.Select("1").From("information_schema.columns").
 		Where("table_schema = DATABASE()").Where(sq.Eq{"table_name": db.FullName(Users), "column_name": "spam"})
-	_, network, err := One(ctx, db, "look for a network", stmt, Value[int])
+	home := sq.Select("1").From(db.Name(Usermeta)).Where(sq.Eq{"meta_key": "primary_blog"})
+	stmt := sq.Select().Column(sq.Expr("EXISTS (?) OR EXISTS (?)", column, home))
+	network, _, err := One(ctx, db, "look for a network", stmt, Value[bool])
 	return network, err
 }
 

@@ -192,6 +192,21 @@ func TestPluginActiveOnNetwork(t *testing.T) {
 	active("on the site alone", true)
 }
 
+// TestHiddenNetwork: an account that sees single columns of the users, and no table of network
+// options, knows a network by the users' metadata.
+func TestHiddenNetwork(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Prefixed())
+	db := wpdbtest.OpenConfig(t, userOf(t, database, "SELECT (user_id, meta_key, meta_value)", "wpx_usermeta"))
+	if admins, err := db.SuperAdmins(t.Context()); err != nil || admins != nil {
+		t.Errorf("without a network: %q, %v", admins, err)
+	}
+	arrange(t, database.SQL, "INSERT INTO wpx_usermeta (user_id, meta_key, meta_value) VALUES (1, 'primary_blog', '1')")
+	_, err := db.SuperAdmins(t.Context())
+	wantKind(t, err, wpdb.ErrAccessDenied)
+}
+
 func TestPluginActiveAsksTheNetwork(t *testing.T) {
 	t.Parallel()
 	db, mock := wpdbtest.MockExact(t, 1)

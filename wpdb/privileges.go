@@ -1,6 +1,7 @@
 package wpdb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ const (
 // writePrivileges are the privileges needed on tables in addition to SELECT.
 // Locking rows of a table needs UPDATE, even on tables that are never updated.
 var writePrivileges = map[Table][]Privilege{
-	Users:         {Insert, Update}, // of customers
+	Users:         {Insert, Update}, // only where customers are users
 	Usermeta:      {Insert, Update},
 	Activities:    {Insert},
 	BookingMeta:   {Insert, Delete},
@@ -45,6 +46,24 @@ var writePrivileges = map[Table][]Privilege{
 	Transactions:  {Insert, Update, Delete},
 }
 
+// privilegeColumns are those that a privilege is limited to, of tables with more than requests may know:
+// nobody but WordPress reads a password, or gives one to a user who is there already. Of metadata
+// every row can be read and written, because privileges know no rows.
+var privilegeColumns = map[Table]map[Privilege][]string{
+	Users: {
+		Select: {"ID", "user_login", "user_nicename", "user_email"},
+		Insert: {
+			"user_login", "user_pass", "user_nicename", "user_email", "user_url", "user_registered", "user_activation_key", "user_status", "display_name",
+		},
+		Update: {"user_email", "user_activation_key"},
+	},
+	Usermeta: {
+		Select: {"user_id", "meta_key", "meta_value"},
+		Insert: {"user_id", "meta_key", "meta_value"},
+		Update: {"meta_value"},
+	},
+}
+
 // WritePrivileges returns the privileges that requests need in order to write to
 // the table.
 func (t Table) WritePrivileges() []Privilege {
@@ -54,36 +73,64 @@ func (t Table) WritePrivileges() []Privilege {
 	return writePrivileges[t]
 }
 
+// Needs are the facts about a table and its site that decide which privileges are needed.
+type Needs struct {
+	Exists            bool // the table
+	CustomersAreUsers bool // the site makes its customers users of WordPress
+}
+
 // Privileges returns all privileges needed on the table, including CREATE for
 // one of our own that does not exist yet. SELECT comes first.
-func (t Table) Privileges(exists bool) []Privilege {
+func (t Table) Privileges(needs Needs) []Privilege {
+	if (t == Users || t == Usermeta) && !needs.CustomersAreUsers {
+		return []Privilege{Select}
+	}
 	privileges := append([]Privilege{Select}, t.WritePrivileges()...)
-	if t.Own() && !exists {
+	if t.Own() && !needs.Exists {
 		privileges = append(privileges, Create)
 	}
 	return privileges
 }
 
-// privilegeProbes are statements that change nothing and that the server rejects
-// if the user lacks the privilege: EXPLAIN needs the privileges of the explained
-// statement, and CREATE TABLE with an unknown column fails. Unlike SHOW GRANTS
-// they account for roles and patterns. The first operand is a table, the second
-// one of its columns.
-var privilegeProbes = map[Privilege]string{
-	Select: "SELECT 1 FROM %[1]s LIMIT 0",
-	Insert: "EXPLAIN INSERT INTO %[1]s () VALUES ()",
-	Update: "EXPLAIN UPDATE %[1]s SET %[2]s = %[2]s WHERE FALSE",
-	Delete: "EXPLAIN DELETE FROM %[1]s WHERE FALSE",
-	Create: "CREATE TABLE %[1]s (%[2]s INT PRIMARY KEY, twin INT AS (nothing))", // some servers require a key
+// probe returns a statement that changes nothing and that the server rejects if the user
+// lacks the privilege: EXPLAIN needs the privileges of the explained statement, and CREATE
+// TABLE with an unknown column fails. Unlike SHOW GRANTS it accounts for roles and patterns.
+func (p Privilege) probe(db *DB, t Table) string {
+	name, names := db.Name(t), privilegeColumns[t][p]
+	switch p {
+	case Insert:
+		return fmt.Sprintf("EXPLAIN INSERT INTO %s (%s) VALUES (%s)", name, strings.Join(names, ", "), strings.Join(slices.Repeat([]string{"''"}, len(names)), ", "))
+	case Update:
+		assignments := idColumn(t) + " = " + idColumn(t)
+		if len(names) > 0 { // not all of them can be read
+			assignments = strings.Join(names, " = '', ") + " = ''"
+		}
+		return fmt.Sprintf("EXPLAIN UPDATE %s SET %s WHERE FALSE", name, assignments)
+	case Delete:
+		return fmt.Sprintf("EXPLAIN DELETE FROM %s WHERE FALSE", name)
+	case Create: // some servers require a key
+		return fmt.Sprintf("CREATE TABLE %s (%s INT PRIMARY KEY, twin INT AS (nothing))", name, idColumn(t))
+	default:
+		return "SELECT " + cmp.Or(strings.Join(names, ", "), "1") + " FROM " + name + " LIMIT 0"
+	}
 }
 
 // HasPrivilege reports whether the database user has a privilege on a table. If
 // the table does not exist, a user with the privilege, or with CREATE, gets an
 // ErrSchema; the server does not tell others that the table is missing.
 func (db *DB) HasPrivilege(ctx context.Context, p Privilege, t Table) (bool, error) {
-	op := fmt.Sprintf("try %s on %s", p, db.FullName(t))
-	stmt := sq.Expr(fmt.Sprintf(privilegeProbes[p], db.Name(t), idColumn(t)))
-	_, err := All(ctx, db, op, stmt, func(Scanner) (struct{}, error) { return struct{}{}, nil })
+	return db.may(ctx, fmt.Sprintf("try %s on %s", p, db.FullName(t)), p.probe(db, t))
+}
+
+// ReadsPasswords reports whether the database user may read the hashes of the users'
+// passwords, which no request does.
+func (db *DB) ReadsPasswords(ctx context.Context) (bool, error) {
+	return db.may(ctx, "try to read passwords", "SELECT user_pass FROM "+db.Name(Users)+" LIMIT 0")
+}
+
+// may reports whether the database user may run a statement.
+func (db *DB) may(ctx context.Context, op, statement string) (bool, error) {
+	_, err := All(ctx, db, op, sq.Expr(statement), func(Scanner) (struct{}, error) { return struct{}{}, nil })
 	if errors.Is(err, ErrAccessDenied) {
 		return false, nil
 	}
@@ -95,7 +142,7 @@ func (db *DB) HasPrivilege(ctx context.Context, p Privilege, t Table) (bool, err
 func (db *DB) Unreadable(ctx context.Context, tables []Table) (denied, missing []Table, err error) {
 	all := sq.Select()
 	for _, t := range tables {
-		all = all.Column("(SELECT 1 FROM " + db.Name(t) + " LIMIT 0)")
+		all = all.Column("(SELECT " + cmp.Or(strings.Join(privilegeColumns[t][Select], " AND "), "1") + " FROM " + db.Name(t) + " LIMIT 0)")
 	}
 	_, err = All(ctx, db, "try to read all tables", all, func(Scanner) (struct{}, error) { return struct{}{}, nil })
 	if !errors.Is(err, ErrAccessDenied) && !errors.Is(err, ErrSchema) {
@@ -120,8 +167,6 @@ func idColumn(t Table) string {
 	switch t {
 	case Options:
 		return "option_id"
-	case Usermeta:
-		return "umeta_id"
 	case Sitemeta, Postmeta:
 		return "meta_id"
 	case CustomerFields:
@@ -147,30 +192,31 @@ func Tables() []Table {
 
 // GrantStatements returns the statements that give an account, such as
 // 'user'@'host', all privileges needed on the tables of a database, and no
-// others. exists reports whether there is a table of that full name: nothing can
-// be granted on a missing one, except on our own, which are yet to be created.
-func GrantStatements(database, account, prefix string, exists func(name string) bool) []string {
+// others. customersAreUsers is the need of that name. exists reports whether there is a
+// table of that full name: nothing can be granted on a missing one, except on our own,
+// which are yet to be created.
+func GrantStatements(database, account, prefix string, customersAreUsers bool, exists func(name string) bool) []string {
 	site := New(nil, prefix)
 	var statements []string
 	for _, t := range Tables() {
 		if there := exists(site.FullName(t)); there || t.Own() {
-			statements = append(statements, site.GrantStatement(database, account, t, there))
+			statements = append(statements, site.GrantStatement(database, account, t, Needs{there, customersAreUsers}))
 		}
 	}
 	return statements
 }
 
 // GrantStatement is GrantStatements for one table.
-func (db *DB) GrantStatement(database, account string, t Table, exists bool) string {
-	return fmt.Sprintf("GRANT %s ON %s.%s TO %s", joinPrivileges(t.Privileges(exists)), quoteName(database), db.Name(t), account)
-}
-
-func joinPrivileges(privileges []Privilege) string {
+func (db *DB) GrantStatement(database, account string, t Table, needs Needs) string {
+	privileges := t.Privileges(needs)
 	words := make([]string, len(privileges))
 	for i, p := range privileges {
 		words[i] = string(p)
+		if names := privilegeColumns[t][p]; names != nil {
+			words[i] += " (" + strings.Join(names, ", ") + ")"
+		}
 	}
-	return strings.Join(words, ", ")
+	return fmt.Sprintf("GRANT %s ON %s.%s TO %s", strings.Join(words, ", "), quoteName(database), db.Name(t), account)
 }
 
 // quoteName quotes a name for SQL.

@@ -75,7 +75,7 @@ func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	const count = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE '%bookside%'"
-	everything := wpdb.APIKeys.Privileges(false)
+	everything := wpdb.APIKeys.Privileges(wpdb.Needs{})
 	for _, test := range []struct {
 		granted, on string
 		want        []wpdb.Privilege

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"bookside/adapter"
 	"bookside/wpdb"
 )
 
@@ -19,6 +20,9 @@ type Privileges struct {
 	Hidden     []wpdb.Table            // other tables that cannot be read, or do not exist
 	Lacking    map[string][]wpdb.Table // by the missing write privileges, such as "INSERT, UPDATE"
 	Unknown    bool                    // the server did not say whether some tables can be written
+	Passwords  bool                    // a user with rights on single tables may read the hashes of passwords
+
+	customersAreUsers bool // the site makes its customers users of WordPress
 
 	tables []tablePrivileges // that need grants
 }
@@ -35,6 +39,8 @@ type Grants struct {
 	Needed   []string // all that are needed
 	Missing  []string // those of them that have an effect
 	Optional []string // for tables that cannot be seen and that the site may lack
+	// Incomplete is set if the settings, on which some depend, cannot be read.
+	Incomplete bool
 }
 
 // GrantsWithoutAccess returns the statements for a database user that may not
@@ -54,6 +60,14 @@ func GrantsWithoutAccess(ctx context.Context, config wpdb.Config) (Grants, error
 // probe tries every privilege that is ever needed.
 func probe(ctx context.Context, db *wpdb.DB) (Privileges, error) {
 	p := Privileges{Lacking: map[string][]wpdb.Table{}}
+	var err error
+	p.customersAreUsers, err = adapter.CustomersAreUsers(ctx, db)
+	if err != nil && !errors.Is(err, wpdb.ErrAccessDenied) && !errors.Is(err, wpdb.ErrSchema) {
+		return p, err
+	}
+	if p.Passwords, err = readsPasswords(ctx, db); err != nil {
+		return p, err
+	}
 	schema, err := db.Schema(ctx, "")
 	if err != nil {
 		return p, err
@@ -74,6 +88,20 @@ func probe(ctx context.Context, db *wpdb.DB) (Privileges, error) {
 	return p, nil
 }
 
+// readsPasswords reports whether a database user of Bookside's own, which unlike that of the
+// site may not change the options, has privileges on all columns of the users, as they were
+// granted by earlier versions.
+func readsPasswords(ctx context.Context, db *wpdb.DB) (bool, error) {
+	owner, err := db.HasPrivilege(ctx, wpdb.Update, wpdb.Options)
+	if owner || errors.Is(err, wpdb.ErrReadOnly) || errors.Is(err, wpdb.ErrSchema) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return db.ReadsPasswords(ctx)
+}
+
 // addUnreadable adds a table that cannot be read. The schema contains it if the
 // user has another privilege on it.
 func (p *Privileges) addUnreadable(schema *wpdb.Schema, table wpdb.Table) {
@@ -90,7 +118,7 @@ func (p *Privileges) addUnreadable(schema *wpdb.Schema, table wpdb.Table) {
 // probeWrites reports whether privileges to write the table are missing.
 func (p *Privileges) probeWrites(ctx context.Context, db *wpdb.DB, table wpdb.Table, exists bool) (lacking bool) {
 	var words []string
-	for _, privilege := range table.Privileges(exists)[1:] { // without SELECT
+	for _, privilege := range table.Privileges(p.needs(exists))[1:] { // without SELECT
 		allowed, err := db.HasPrivilege(ctx, privilege, table)
 		switch {
 		case !exists && errors.Is(err, wpdb.ErrSchema): // allowed
@@ -114,9 +142,16 @@ func (p Privileges) SiteUnreadable() bool {
 	return slices.ContainsFunc(p.Unreadable, func(t wpdb.Table) bool { return t == wpdb.Options || t.Required() })
 }
 
+// needs returns what decides about the privileges on a table.
+func (p Privileges) needs(exists bool) wpdb.Needs {
+	return wpdb.Needs{Exists: exists, CustomersAreUsers: p.customersAreUsers}
+}
+
+// grants returns the statements for what was found.
 func (p Privileges) grants(db *wpdb.DB, database, account string) (g Grants) {
+	g.Incomplete = slices.Contains(p.Unreadable, wpdb.Settings)
 	for _, t := range p.tables {
-		statement := db.GrantStatement(database, account, t.table, t.exists)
+		statement := db.GrantStatement(database, account, t.table, p.needs(t.exists))
 		g.Needed = append(g.Needed, statement)
 		if t.lacking {
 			g.Missing = append(g.Missing, statement)
@@ -124,7 +159,7 @@ func (p Privileges) grants(db *wpdb.DB, database, account string) (g Grants) {
 	}
 	for _, table := range p.Hidden {
 		if table.Optional() {
-			g.Optional = append(g.Optional, db.GrantStatement(database, account, table, true))
+			g.Optional = append(g.Optional, db.GrantStatement(database, account, table, p.needs(true)))
 		}
 	}
 	return g
@@ -137,6 +172,10 @@ func (p Privileges) warnings(db *wpdb.DB) []string {
 	}
 	if p.Unknown {
 		warnings = append(warnings, "the server does not say whether the database user may write to all tables")
+	}
+	if p.Passwords {
+		warnings = append(warnings, fmt.Sprintf("the database user may read the hashes of passwords in %s, which Bookside never does: revoke its privileges on %[1]s and %s, then grant those of check --grants",
+			db.FullName(wpdb.Users), db.FullName(wpdb.Usermeta)))
 	}
 	// Most sites have neither a network nor the add-on for coupons.
 	hidden := slices.DeleteFunc(slices.Clone(p.Hidden), func(t wpdb.Table) bool { return t == wpdb.Sitemeta || t == wpdb.Coupons })

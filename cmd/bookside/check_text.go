@@ -125,6 +125,9 @@ func allGrants(g diagnose.Grants) string {
 	if len(g.Optional) > 0 {
 		text += "-- The site may lack these tables, which cannot be seen; a statement for a missing table fails:\n" + statements(g.Optional)
 	}
+	if g.Incomplete {
+		text += "-- Run this again afterwards: what is needed depends on settings of LatePoint, which cannot be read yet.\n"
+	}
 	return text
 }
 

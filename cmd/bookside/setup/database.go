@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter"
 	"bookside/adapter/keys"
 	"bookside/wpdb"
 )
@@ -160,12 +161,16 @@ func (s *Setup) accountFor(ctx context.Context, db *wpdb.DB) (account *Account, 
 	if err != nil {
 		return nil, "", "", err
 	}
+	customersAreUsers, err := adapter.CustomersAreUsers(ctx, db)
+	if err != nil {
+		return nil, "", "", err
+	}
 	// Servers may demand a character of each kind.
 	name, password := wpdb.QuoteAccount(user, host), rand.Text()+"-a1"
 	account = &Account{Name: name, Client: client, statements: []string{wpdb.CreateAccount(name, password)}}
 	for _, table := range wpdb.Tables() {
 		if exists := !slices.Contains(missing, table); exists || table.Own() {
-			account.statements = append(account.statements, db.GrantStatement(database, name, table, exists))
+			account.statements = append(account.statements, db.GrantStatement(database, name, table, wpdb.Needs{Exists: exists, CustomersAreUsers: customersAreUsers}))
 		}
 	}
 	account.tables = len(account.statements) - 1
