@@ -10,8 +10,375 @@ namespace Bookside;
 
 defined('ABSPATH') || exit;
 
+// How many customers with one address are exported or erased at a time.
+const CUSTOMERS_AT_A_TIME = 100;
+
+/**
+ * A person: the customers with an e-mail address, and what is left of those that were deleted.
+ *
+ * LatePoint keeps the history and the jobs of what is deleted. They are found by the address in their JSON, and by the ids that are found that way. Whoever
+ * has an address that was the customer's before gets what names it, but not the customer.
+ */
+class Person
+{
+    public string $email;
+
+    /** @var object[] The rows of the customers. */
+    public array $customers = [];
+
+    /** @var bool Whether there are more customers than these. */
+    public bool $more = false;
+
+    /** @var array<string,int[]> The ids of the customers and their records, by kind, also of those that were deleted. */
+    public array $ids = ['customer' => [], 'booking' => [], 'order' => [], 'order_item' => [], 'transaction' => [], 'payment_request' => []];
+
+    /** @var int[] Customers who had the address and have another one now. */
+    public array $renamed = [];
+
+    /** @var bool Whether the site writes to the address about its customers: then not everything that names it is about the person. */
+    private bool $staff;
+
+    /** @var string[] The addresses of the person now. */
+    private array $present;
+
+    /** @var string[] Those that the customers had before and nobody else has now. */
+    private array $former = [];
+
+    /** @var string[] Codes of the bookings and orders, which mails name. */
+    private array $codes = [];
+
+    public function __construct(string $email, int $skipped = 0)
+    {
+        $this->email = $email;
+        $found = customers_of($email, $skipped, CUSTOMERS_AT_A_TIME + 1);
+        $this->customers = array_slice($found, 0, CUSTOMERS_AT_A_TIME);
+        $this->more = count($found) > CUSTOMERS_AT_A_TIME;
+        $this->present = self::addresses(array_merge([$email], array_map('strval', wp_list_pluck($this->customers, 'email'))));
+        $this->staff = is_staff($email);
+        $this->ids['customer'] = id_list(wp_list_pluck($this->customers, 'id'));
+        $named = $this->named();
+        $this->traceCustomers($named);
+        $this->traceRecords($named);
+        $this->codes = $this->codesOf($named);
+    }
+
+    /** @return string[] Distinct addresses in lower case. */
+    private static function addresses(array $emails): array
+    {
+        return array_values(array_unique(array_filter(array_map(fn($email) => strtolower(trim($email)), $emails))));
+    }
+
+    /** @return Mentions[] What the history and the jobs say where they name the addresses or the customers. */
+    private function named(): array
+    {
+        $named = [];
+        foreach (['activities' => ['description'], 'process_jobs' => ['settings']] as $table => $columns) {
+            foreach (rows_naming($table, $columns, $this->present) as $row) {
+                $named[] = $this->mentions($table, $row);
+            }
+        }
+        foreach (rows_where('activities', 'customer_id', $this->ids['customer']) as $row) {
+            $named[] = $this->mentions('activities', $row);
+        }
+        return $named;
+    }
+
+    /** Finds the customers that were deleted, and the addresses that the others had. */
+    private function traceCustomers(array $named): void
+    {
+        $before = [];
+        $candidates = [];
+        foreach ($named as $mentions) {
+            foreach ($mentions->customers as $id => $emails) {
+                if (in_array($id, $this->ids['customer'], true)) {
+                    $before = array_merge($before, $emails);
+                } elseif ($id > 0 && array_intersect($emails, $this->present)) {
+                    $candidates[] = $id;
+                }
+            }
+        }
+        $candidates = array_values(array_unique($candidates));
+        foreach (rows_where('customers', 'id', $candidates, 'id, email') as $living) {
+            $candidates = array_diff($candidates, [(int) $living->id]);
+            if (!in_array(strtolower(trim((string) $living->email)), $this->present, true)) {
+                $this->renamed[] = (int) $living->id;
+            }
+        }
+        $this->ids['customer'] = array_merge($this->ids['customer'], array_values($candidates));
+        $this->former = array_values(array_filter(array_diff(self::addresses($before), $this->present), fn($email) => !$this->isOfOthers($email)));
+    }
+
+    /** Reports whether somebody else has an address now that the customers had before. */
+    private function isOfOthers(string $email): bool
+    {
+        $user = get_user_by('email', $email);
+        $linked = id_list(wp_list_pluck($this->customers, 'wordpress_user_id'));
+        return is_staff($email) || ($user && !in_array($user->ID, $linked, true))
+            || array_diff(id_list(wp_list_pluck(customers_of($email), 'id')), $this->ids['customer']);
+    }
+
+    /** Finds the records of the customers, and those that were deleted. */
+    private function traceRecords(array $named): void
+    {
+        foreach (['booking' => 'bookings', 'order' => 'orders'] as $kind => $table) {
+            $gone = [];
+            foreach ($named as $mentions) {
+                if ($this->whose($mentions) === 'theirs') {
+                    $gone = array_merge($gone, $mentions->ids[$kind] ?? []);
+                }
+            }
+            foreach ($named as $mentions) { // one that went to somebody else before it was deleted
+                if ($this->whose($mentions) === 'shared') {
+                    $gone = array_diff($gone, $mentions->ids[$kind] ?? []);
+                }
+            }
+            $gone = array_values(array_unique($gone));
+            $gone = array_diff($gone, ids_where($table, 'id', $gone));
+            $this->ids[$kind] = array_merge(ids_where($table, 'customer_id', $this->ids['customer']), array_values($gone));
+        }
+        $this->ids['order_item'] = ids_where('order_items', 'order_id', $this->ids['order']);
+        $this->ids['transaction'] = id_list(wp_list_pluck($this->transactions(), 'id'));
+        $this->ids['payment_request'] = ids_where('payment_requests', 'order_id', $this->ids['order']);
+    }
+
+    /** @return string[] The codes of the bookings and orders, also of those that were deleted. */
+    private function codesOf(array $named): array
+    {
+        $codes = array_merge(
+            wp_list_pluck(rows_where('bookings', 'id', $this->ids['booking'], 'id, booking_code'), 'booking_code'),
+            wp_list_pluck(rows_where('orders', 'id', $this->ids['order'], 'id, confirmation_code'), 'confirmation_code')
+        );
+        foreach ($named as $mentions) {
+            $known = array_intersect($mentions->ids['booking'] ?? [], $this->ids['booking']) || array_intersect($mentions->ids['order'] ?? [], $this->ids['order']);
+            if ($known && $this->whose($mentions) === 'theirs') {
+                $codes = array_merge($codes, $mentions->codes);
+            }
+        }
+        return array_values(array_unique(array_filter($codes, fn($code) => is_string($code) && preg_match('/^[A-Z0-9]{6,10}$/', $code))));
+    }
+
+    /** Reads what a row of the history or of the jobs says. */
+    private function mentions(string $table, object $row): Mentions
+    {
+        if ($table === 'process_jobs') {
+            $mentions = new Mentions((string) $row->settings);
+            if (isset($this->ids[(string) $row->object_model_type])) {
+                $mentions->ids[(string) $row->object_model_type][] = (int) $row->object_id;
+            }
+            return $mentions;
+        }
+        $mentions = new Mentions((string) $row->description);
+        $mentions->customer((int) $row->customer_id);
+        // The history of an unfinished order has its id as that of a booking.
+        $kinds = strncmp((string) $row->code, 'order_intent', 12) === 0 ? [] : ['booking', 'order', 'order_item'];
+        foreach ($kinds as $kind) {
+            $mentions->ids[$kind][] = (int) $row->{$kind . '_id'};
+        }
+        return $mentions;
+    }
+
+    /** Says whose a text is: theirs, shared with other customers, or others'. */
+    private function whose(Mentions $mentions): string
+    {
+        $theirs = 0;
+        foreach ($mentions->customers as $id => $emails) {
+            $known = in_array($id, $this->ids['customer'], true) || array_intersect($emails, $this->present)
+                || (in_array($id, $this->renamed, true) && $this->namedIn($mentions->text));
+            $theirs += $known ? 1 : 0;
+        }
+        if ($mentions->customers) {
+            return $theirs === 0 ? 'others' : ($theirs < count($mentions->customers) ? 'shared' : 'theirs');
+        }
+        foreach ($mentions->ids as $kind => $ids) {
+            if (array_intersect($ids, $this->ids[$kind] ?? [])) {
+                return 'theirs';
+            }
+        }
+        return $this->namedIn($mentions->text) ? 'theirs' : 'others';
+    }
+
+    private function namedIn(string $text): bool
+    {
+        return !$this->staff && names_address($text, $this->present);
+    }
+
+    /**
+     * Returns the entries of the history that are about the person.
+     *
+     * @param bool $shared Whether with those that name other customers, too.
+     * @return object[]
+     */
+    public function activities(bool $shared): array
+    {
+        $rows = rows_naming('activities', ['description'], $this->present);
+        foreach (['customer', 'booking', 'order', 'order_item'] as $kind) {
+            $rows = array_merge($rows, rows_where('activities', $kind . '_id', $this->ids[$kind]));
+        }
+        return $this->ownOf('activities', $rows, $shared);
+    }
+
+    /**
+     * Returns the jobs of LatePoint's processes about the person: reminders, and mails that wait.
+     *
+     * @return object[]
+     */
+    public function jobs(bool $shared): array
+    {
+        $rows = rows_naming('process_jobs', ['settings'], $this->present);
+        // A mail of the API has no type, but the id of the record.
+        $rows = array_merge($rows, rows_where('process_jobs', 'object_id', array_values(array_unique(array_merge(...array_values($this->ids))))));
+        return $this->ownOf('process_jobs', $rows, $shared);
+    }
+
+    /** @return object[] Those of some rows that are the person's, each once. */
+    private function ownOf(string $table, array $rows, bool $shared): array
+    {
+        $own = [];
+        foreach ($rows as $row) {
+            $id = (int) $row->id;
+            if (!isset($own[$id]) && in_array($this->whose($this->mentions($table, $row)), $shared ? ['theirs', 'shared'] : ['theirs'], true)) {
+                $own[$id] = $row;
+            }
+        }
+        ksort($own);
+        return array_values($own);
+    }
+
+    /** @return object[] The payments of the customers and of their orders, and those without a customer or an order that name the address. */
+    public function transactions(): array
+    {
+        $rows = array_merge(rows_where('transactions', 'customer_id', $this->ids['customer']), rows_where('transactions', 'order_id', $this->ids['order']));
+        foreach ($this->staff ? [] : rows_naming('transactions', ['notes'], $this->present) as $row) {
+            $of = array_merge(ids_where('customers', 'id', [(int) $row->customer_id]), ids_where('orders', 'id', [(int) $row->order_id]));
+            if (!$of && names_address((string) $row->notes, $this->present)) {
+                $rows[] = $row;
+            }
+        }
+        return array_values(array_column($rows, null, 'id'));
+    }
+
+    /** @return object[] The rows of a table of unfinished orders or payments. */
+    public function intents(string $table): array
+    {
+        $rows = rows_where($table, 'customer_id', $this->ids['customer']);
+        $texts = array_intersect(['payment_data', 'other_data', 'cart_items_data'], columns_of(platform_table($table)));
+        foreach ($this->staff ? [] : rows_naming($table, $texts, $this->present) as $row) {
+            $text = implode("\n", array_map(fn($column) => (new Mentions((string) $row->$column))->text, $texts));
+            if (!ids_where('customers', 'id', [(int) $row->customer_id]) && names_address($text, $this->present)) {
+                $rows[] = $row;
+            }
+        }
+        return array_values(array_column($rows, null, 'id'));
+    }
+
+    /** @return object[] The invoices, also of orders that were deleted. */
+    public function invoices(): array
+    {
+        $rows = rows_where('order_invoices', 'order_id', $this->ids['order']);
+        $columns = array_intersect(['data'], columns_of(platform_table('order_invoices')));
+        foreach ($this->staff ? [] : rows_naming('order_invoices', $columns, $this->present) as $row) {
+            if (!ids_where('orders', 'id', [(int) $row->order_id]) && names_address((new Mentions((string) $row->data))->text, $this->present)) {
+                $rows[] = $row;
+            }
+        }
+        return array_values(array_column($rows, null, 'id'));
+    }
+
+    /** @return object[] The codes that were sent to the addresses and telephone numbers for logging in. */
+    public function loginCodes(): array
+    {
+        global $wpdb;
+        $table = platform_table('customer_otp_codes');
+        $contacts = array_filter(array_merge($this->present, $this->former, array_map('strval', wp_list_pluck($this->customers, 'phone'))), 'strlen');
+        return has_table($table) ? select_in("SELECT * FROM $table WHERE contact_value", '%s', array_values($contacts)) : [];
+    }
+
+    /** @return object[] The mails of the sidecar to the person, and about them. */
+    public function mails(): array
+    {
+        global $wpdb;
+        $table = own_table('outbox');
+        if (!has_table($table)) {
+            return [];
+        }
+        $emails = array_merge($this->present, $this->former);
+        $texts = array_intersect(['subject', 'content', 'calendar'], columns_of($table));
+        [$condition, $parameters] = having_address(array_merge(['address'], $texts), $emails);
+        foreach ($this->codes as $code) {
+            foreach ($texts as $column) {
+                $condition .= " OR $column LIKE %s";
+                $parameters[] = '%' . $wpdb->esc_like($code) . '%';
+            }
+        }
+        return array_values(array_filter(
+            $wpdb->get_results($wpdb->prepare("SELECT * FROM $table WHERE $condition ORDER BY id", ...$parameters)),
+            function ($mail) use ($emails, $texts) {
+                $text = implode("\n", array_map(fn($column) => (string) $mail->$column, $texts));
+                $coded = array_filter($this->codes, fn($code) => (bool) preg_match('/(?<![A-Za-z0-9])' . $code . '(?![A-Za-z0-9])/', $text));
+                return $coded || (!$this->staff && (in_array(strtolower(trim($mail->address)), $emails, true) || names_address($text, $emails)));
+            }
+        ));
+    }
+
+    /** @return object[] The responses about the person that the sidecar keeps for a day, in case a request is repeated. */
+    public function responses(): array
+    {
+        global $wpdb;
+        $table = own_table('idempotency');
+        if (!has_table($table)) {
+            return [];
+        }
+        $answer = 'CONVERT(answer USING utf8mb4)';
+        $emails = array_merge($this->present, $this->former);
+        [$condition, $parameters] = having_address([$answer], $emails);
+        foreach ($this->ids['customer'] as $id) {
+            foreach (['"customer_id":"%d"', '"customer_id":%d', '"customer":{"id":"%d"', '"customer":{"id":%d'] as $name) {
+                $condition .= " OR $answer LIKE %s";
+                $parameters[] = '%' . $wpdb->esc_like(sprintf($name, $id)) . '%';
+            }
+        }
+        return array_values(array_filter(
+            $wpdb->get_results($wpdb->prepare(
+                "SELECT id, status, $answer AS answer, created_at FROM $table WHERE status NOT IN (0, 410) AND ($condition) ORDER BY id",
+                ...$parameters
+            )),
+            function ($response) use ($emails) {
+                $mentions = new Mentions($response->answer);
+                $named = !$mentions->customers && !$this->staff && names_address($mentions->text, $emails);
+                return $named || $this->whose($mentions) !== 'others';
+            }
+        ));
+    }
+
+    /** @return object[] What receivers of webhooks answered about the person. */
+    public function webhookAnswers(): array
+    {
+        global $wpdb;
+        $table = own_table('webhook_tries');
+        if (!has_table($table)) {
+            return [];
+        }
+        $emails = array_merge($this->present, $this->former);
+        [$condition, $parameters] = having_address(['answer'], $emails);
+        return array_values(array_filter(
+            $wpdb->get_results($wpdb->prepare("SELECT id, at, answer FROM $table WHERE $condition ORDER BY id", ...$parameters)),
+            fn($try) => names_address((string) $try->answer, $emails)
+        ));
+    }
+
+    /** @return \WP_User[] The users of WordPress with the address, or linked with the customers. */
+    public function users(): array
+    {
+        $users = array_filter(array_merge(
+            [get_user_by('email', $this->email)],
+            array_map(fn($customer) => empty($customer->wordpress_user_id) ? false : get_userdata((int) $customer->wordpress_user_id), $this->customers)
+        ));
+        return array_values(array_column($users, null, 'ID'));
+    }
+}
+
 /** Returns the customers with an e-mail address, or of the WordPress user with it. */
-function customers_of(string $email): array
+function customers_of(string $email, int $skipped = 0, int $limit = 1000): array
 {
     global $wpdb;
     $table = platform_table('customers');
@@ -20,46 +387,68 @@ function customers_of(string $email): array
     }
     $user = get_user_by('email', $email);
     return $wpdb->get_results($wpdb->prepare(
-        "SELECT * FROM $table WHERE email = %s OR (wordpress_user_id = %d AND wordpress_user_id <> 0) ORDER BY id LIMIT 1000",
+        "SELECT * FROM $table WHERE email = %s OR (wordpress_user_id = %d AND wordpress_user_id <> 0) ORDER BY id LIMIT %d OFFSET %d",
         $email,
-        $user ? $user->ID : 0
+        $user ? $user->ID : 0,
+        $limit,
+        $skipped
     ));
 }
 
-/**
- * Returns the ids of a customer's records: bookings, orders, order items, and the bookings of others in the orders.
- *
- * @return array{customer:int[],booking:int[],order:int[],order_item:int[]}
- */
-function records_of(int $customer): array
+/** Reports whether the site writes to an address about its customers: an agent's, an administrator's, or one that a process of LatePoint names. */
+function is_staff(string $email): bool
 {
     global $wpdb;
-    $orders = id_list($wpdb->get_col($wpdb->prepare('SELECT id FROM ' . platform_table('orders') . ' WHERE customer_id = %d ORDER BY id', $customer)));
-    $bookings = id_list($wpdb->get_col($wpdb->prepare('SELECT id FROM ' . platform_table('bookings') . ' WHERE customer_id = %d ORDER BY id', $customer)));
-    $items = ids_where('order_items', 'order_id', $orders);
-    return ['customer' => [$customer], 'booking' => $bookings, 'order' => $orders, 'order_item' => $items];
+    $user = get_user_by('email', $email);
+    if ($email === '' || strcasecmp($email, (string) get_option('admin_email')) === 0 || ($user && user_can($user, 'edit_posts'))) {
+        return $email !== '';
+    }
+    foreach (['agents' => ['email', 'extra_emails'], 'processes' => ['actions_json']] as $table => $columns) {
+        foreach (rows_naming($table, array_intersect($columns, columns_of(platform_table($table))), [$email]) as $row) {
+            $texts = array_map(fn($column) => (new Mentions((string) ($row->$column ?? '')))->text, $columns);
+            if (names_address(implode("\n", $texts), [$email])) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /** Returns the ids of rows with some values in a column of numbers. */
 function ids_where(string $table, string $column, array $values): array
 {
-    return array_map('intval', wp_list_pluck(rows_where($table, $column, $values, 'id'), 'id'));
+    return id_list(wp_list_pluck(rows_where($table, $column, $values, 'id'), 'id'));
 }
 
 /** Returns rows of a table of LatePoint with some values in a column of numbers; none if the table does not exist. */
 function rows_where(string $table, string $column, array $values, string $columns = '*'): array
 {
-    global $wpdb;
     $name = platform_table($table);
-    if (!$values || !has_table($name)) {
-        return [];
-    }
+    return has_table($name) ? select_in("SELECT $columns FROM $name WHERE $column", '%d', $values) : [];
+}
+
+/** Returns the rows in which a column has one of some values, whose mark is %d or %s. */
+function select_in(string $select, string $mark, array $values): array
+{
+    global $wpdb;
     $rows = [];
     foreach (array_chunk($values, 1000) as $chunk) {
-        $marks = implode(', ', array_fill(0, count($chunk), '%d'));
-        $rows = array_merge($rows, $wpdb->get_results($wpdb->prepare("SELECT $columns FROM $name WHERE $column IN ($marks) ORDER BY id", ...$chunk)));
+        $marks = implode(', ', array_fill(0, count($chunk), $mark));
+        $rows = array_merge($rows, $wpdb->get_results($wpdb->prepare("$select IN ($marks) ORDER BY id", ...$chunk)));
     }
     return $rows;
+}
+
+/** Returns the rows of a table of LatePoint that have one of some addresses in one of some columns, or one that begins or ends like it. */
+function rows_naming(string $table, array $columns, array $emails): array
+{
+    global $wpdb;
+    $name = platform_table($table);
+    if (!$columns || !$emails || !has_table($name)) {
+        return [];
+    }
+    [$condition, $parameters] = having_address($columns, $emails);
+    return $wpdb->get_results($wpdb->prepare("SELECT * FROM $name WHERE $condition ORDER BY id", ...$parameters));
 }
 
 function id_list(array $values): array
@@ -71,91 +460,4 @@ function id_list(array $values): array
 function metas_of(string $kind, array $ids): array
 {
     return rows_where($kind . '_meta', 'object_id', $ids);
-}
-
-/** Returns the activities about a customer or the customer's records. */
-function activities_of(array $records): array
-{
-    $rows = [];
-    foreach (['customer', 'booking', 'order', 'order_item'] as $kind) {
-        foreach (rows_where('activities', $kind . '_id', $records[$kind]) as $row) {
-            $rows[(int) $row->id] = $row;
-        }
-    }
-    ksort($rows);
-    return array_values($rows);
-}
-
-/** Returns the jobs of LatePoint's processes for a customer or the customer's records. */
-function jobs_of(array $records): array
-{
-    global $wpdb;
-    $table = platform_table('process_jobs');
-    $rows = [];
-    if (!has_table($table)) {
-        return $rows;
-    }
-    foreach ($records as $kind => $ids) {
-        foreach (array_chunk($ids, 1000) as $chunk) {
-            $marks = implode(', ', array_fill(0, count($chunk), '%d'));
-            $rows = array_merge($rows, $wpdb->get_results($wpdb->prepare(
-                "SELECT * FROM $table WHERE object_model_type = %s AND object_id IN ($marks) ORDER BY id",
-                ...array_merge([$kind], $chunk)
-            )));
-        }
-    }
-    return $rows;
-}
-
-/** Returns the codes that were sent to an address or a telephone number for logging in. */
-function codes_of(string $email, string $phone): array
-{
-    global $wpdb;
-    $table = platform_table('customer_otp_codes');
-    if (!has_table($table)) {
-        return [];
-    }
-    return $wpdb->get_results($wpdb->prepare("SELECT * FROM $table WHERE contact_value IN (%s, %s) ORDER BY id", $email, $phone === '' ? $email : $phone));
-}
-
-/** Returns the mails of the sidecar to a person, or about one. */
-function mails_of(string $email): array
-{
-    global $wpdb;
-    $table = own_table('outbox');
-    if (!has_table($table)) {
-        return [];
-    }
-    $texts = array_intersect(['subject', 'content', 'calendar'], columns_of($table));
-    $conditions = implode(' OR ', array_map(fn($column) => "$column LIKE %s", $texts));
-    $like = '%' . $wpdb->esc_like($email) . '%';
-    $mails = $wpdb->get_results($wpdb->prepare(
-        "SELECT * FROM $table WHERE address = %s OR $conditions ORDER BY id",
-        ...array_merge([$email], array_fill(0, count($texts), $like))
-    ));
-    return array_values(array_filter($mails, function ($mail) use ($email, $texts) {
-        $about = array_filter($texts, fn($column) => names_address((string) $mail->$column, $email));
-        return strcasecmp(trim($mail->address), $email) === 0 || $about;
-    }));
-}
-
-/** Reports whether a text has an e-mail address, and not merely one that begins or ends like it: ann@site.test is not in joann@site.test. */
-function names_address(string $text, string $email): bool
-{
-    return (bool) preg_match('/(?<![\p{L}\p{N}._%+-])(?<![\p{L}\p{N}]\')' . preg_quote($email, '/') . '(?!-?[\p{L}\p{N}]|\.[\p{L}\p{N}])/iu', $text);
-}
-
-/** Returns the responses about a person that the sidecar keeps for a day, in case a request is repeated. */
-function responses_of(string $email): array
-{
-    global $wpdb;
-    $table = own_table('idempotency');
-    if (!has_table($table)) {
-        return [];
-    }
-    $like = '%' . $wpdb->esc_like('"' . $email . '"') . '%';
-    return $wpdb->get_results($wpdb->prepare(
-        "SELECT id, status, CONVERT(answer USING utf8mb4) AS answer, created_at FROM $table WHERE status > 0 AND CONVERT(answer USING utf8mb4) LIKE %s ORDER BY id",
-        $like
-    ));
 }

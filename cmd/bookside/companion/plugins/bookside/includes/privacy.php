@@ -26,50 +26,38 @@ function add_eraser(array $erasers): array
 }
 
 /**
- * Exports everything about a person, one customer's records per page.
+ * Exports everything about a person, some customers with their records per page. What also names other customers is left out.
  *
  * @return array{data:array,done:bool}
  */
 function export_person(string $email, int $page = 1): array
 {
-    $customers = customers_of($email);
-    $data = [];
-    if ($page === 1) {
-        $data = export_rows('latepoint-codes', __('Codes for logging in', 'bookside'), codes_of($email, ''));
-        $data = array_merge($data, export_rows('bookside-mails', __('Mails of the booking API', 'bookside'), mails_of($email)));
-        $data = array_merge($data, export_rows('bookside-responses', __('Responses of the booking API', 'bookside'), responses_of($email)));
-    }
-    if (isset($customers[$page - 1])) {
-        $data = array_merge($data, export_customer($customers[$page - 1]));
-    }
-    return ['data' => $data, 'done' => $page >= count($customers)];
-}
-
-function export_customer(object $customer): array
-{
-    $records = records_of((int) $customer->id);
-    $ids = $records['customer'];
-    $orders = $records['order'];
+    $person = new Person($email, ($page - 1) * CUSTOMERS_AT_A_TIME);
+    $ids = $person->ids;
     $groups = [
-        ['latepoint-customers', __('Customer', 'bookside'), [$customer]],
-        ['latepoint-customer-fields', __('Customer: more fields', 'bookside'), metas_of('customer', $ids)],
-        ['latepoint-bookings', __('Appointments', 'bookside'), rows_where('bookings', 'id', $records['booking'])],
-        ['latepoint-booking-fields', __('Appointments: more fields', 'bookside'), metas_of('booking', $records['booking'])],
-        ['latepoint-orders', __('Orders', 'bookside'), rows_where('orders', 'id', $orders)],
-        ['latepoint-order-fields', __('Orders: more fields', 'bookside'), metas_of('order', $orders)],
-        ['latepoint-order-items', __('Items of orders', 'bookside'), rows_where('order_items', 'order_id', $orders)],
-        ['latepoint-invoices', __('Invoices', 'bookside'), rows_where('order_invoices', 'order_id', $orders)],
-        ['latepoint-payments', __('Payments', 'bookside'), rows_where('transactions', 'customer_id', $ids)],
-        ['latepoint-intents', __('Unfinished orders', 'bookside'), rows_where('order_intents', 'customer_id', $ids)],
-        ['latepoint-payment-intents', __('Unfinished payments', 'bookside'), rows_where('transaction_intents', 'customer_id', $ids)],
-        ['latepoint-activities', __('History', 'bookside'), activities_of($records)],
-        ['latepoint-jobs', __('Notifications', 'bookside'), jobs_of($records)],
+        ['latepoint-customers', __('Customer', 'bookside'), $person->customers],
+        ['latepoint-customer-fields', __('Customer: more fields', 'bookside'), metas_of('customer', $ids['customer'])],
+        ['latepoint-bookings', __('Appointments', 'bookside'), rows_where('bookings', 'id', $ids['booking'])],
+        ['latepoint-booking-fields', __('Appointments: more fields', 'bookside'), metas_of('booking', $ids['booking'])],
+        ['latepoint-orders', __('Orders', 'bookside'), rows_where('orders', 'id', $ids['order'])],
+        ['latepoint-order-fields', __('Orders: more fields', 'bookside'), metas_of('order', $ids['order'])],
+        ['latepoint-order-items', __('Items of orders', 'bookside'), rows_where('order_items', 'order_id', $ids['order'])],
+        ['latepoint-invoices', __('Invoices', 'bookside'), $person->invoices()],
+        ['latepoint-payments', __('Payments', 'bookside'), $person->transactions()],
+        ['latepoint-intents', __('Unfinished orders', 'bookside'), $person->intents('order_intents')],
+        ['latepoint-payment-intents', __('Unfinished payments', 'bookside'), $person->intents('transaction_intents')],
+        ['latepoint-activities', __('History', 'bookside'), $person->activities(false)],
+        ['latepoint-jobs', __('Notifications', 'bookside'), $person->jobs(false)],
+        ['latepoint-codes', __('Codes for logging in', 'bookside'), $person->loginCodes()],
+        ['bookside-mails', __('Mails of the booking API', 'bookside'), $person->mails()],
+        ['bookside-responses', __('Responses of the booking API', 'bookside'), $person->responses()],
+        ['bookside-webhooks', __('Answers of webhooks', 'bookside'), $person->webhookAnswers()],
     ];
     $data = [];
     foreach ($groups as [$id, $label, $rows]) {
         $data = array_merge($data, export_rows($id, $label, $rows));
     }
-    return $data;
+    return ['data' => $data, 'done' => !$person->more];
 }
 
 /** Returns rows as items of an export, without empty columns and secrets. */
@@ -82,7 +70,7 @@ function export_rows(string $group, string $label, array $rows): array
             if ($value === null || $value === '' || in_array($column, UNEXPORTED, true) || strncmp((string) ($row->meta_key ?? ''), 'key_to_manage', 13) === 0) {
                 continue;
             }
-            $fields[] = ['name' => $column, 'value' => esc_html((string) $value)];
+            $fields[] = ['name' => $column, 'value' => esc_html(without_links((string) $value))];
         }
         if ($fields) {
             $items[] = ['group_id' => $group, 'group_label' => $label, 'item_id' => $group . '-' . $row->id, 'data' => $fields];
@@ -91,83 +79,104 @@ function export_rows(string $group, string $label, array $rows): array
     return $items;
 }
 
+/** Returns a text without the keys of the links by which LatePoint lets customers and agents manage an appointment. */
+function without_links(string $text): string
+{
+    return (string) preg_replace('/(_by_key__\w+(?:&|&amp;|&#0?38;|\\\\u0026)key=)[0-9a-f]+/i', '$1…', $text);
+}
+
 /**
- * Erases everything about a person, one customer per page. Customers with bookings or orders are anonymised, because the accounts refer to them; others
+ * Erases everything about a person, some customers per page. Customers with bookings or orders are anonymised, because the accounts refer to them; others
  * are deleted.
  *
  * @return array{items_removed:bool,items_retained:bool,messages:string[],done:bool}
  */
 function erase_person(string $email, int $page = 1): array
 {
-    $result = ['items_removed' => false, 'items_retained' => false, 'messages' => [], 'done' => true];
-    // Those of earlier pages have another address now, so that the first one is the next.
-    $customers = customers_of($email);
-    $outcome = in_transaction(function () use ($customers, $email) {
-        $erasure = new Erasure();
-        if ($customers) {
-            $erasure->customer($customers[0]);
-        }
-        if (count($customers) < 2) {
-            $erasure->address($email);
-        }
+    // Those of earlier pages have another address now.
+    $more = false;
+    $outcome = in_transaction(function () use ($email, &$more) {
+        $person = new Person($email);
+        $more = $person->more;
+        $erasure = new Erasure($person);
+        $erasure->run();
         return $erasure->failed ? database_failed() : $erasure;
     });
     if (is_wp_error($outcome)) {
-        $result['items_retained'] = true;
-        $result['messages'][] = $outcome->get_error_message();
-        return $result;
+        return ['items_removed' => false, 'items_retained' => true, 'messages' => [$outcome->get_error_message()], 'done' => true];
     }
-    $result['items_removed'] = $outcome->changed > 0;
-    $result['items_retained'] = (bool) $outcome->messages;
-    $result['messages'] = $outcome->messages;
-    $result['done'] = count($customers) < 2;
-    return $result;
+    return [
+        'items_removed' => $outcome->changed > 0,
+        'items_retained' => (bool) $outcome->messages,
+        'messages' => $outcome->messages,
+        'done' => !$more,
+    ];
 }
 
-/** The erasure of one customer. */
+/** The erasure of a person. */
 class Erasure
 {
     /** @var int Rows that were changed or deleted. */
-    public $changed = 0;
-    /** @var bool Whether a statement failed. */
-    public $failed = false;
-    /** @var string[] What stays, and why. */
-    public $messages = [];
+    public int $changed = 0;
 
-    public function customer(object $customer): void
+    /** @var bool Whether a statement failed. */
+    public bool $failed = false;
+
+    /** @var string[] What stays, and why. */
+    public array $messages = [];
+
+    private Person $person;
+
+    public function __construct(Person $person)
     {
-        $id = (int) $customer->id;
-        $records = records_of($id);
-        $this->history($records);
-        foreach (['order_intents', 'transaction_intents'] as $intents) {
-            $this->delete($intents, 'customer_id', [$id]);
-        }
-        $this->delete('customer_meta', 'object_id', [$id]);
-        $this->codes($customer);
-        if (!$records['booking'] && !$records['order']) {
-            $this->delete('customers', 'id', [$id]);
-            return;
-        }
-        $this->anonymise($id, $records);
+        $this->person = $person;
     }
 
-    /** Empties what tells who the customer of bookings and orders is. */
-    private function anonymise(int $id, array $records): void
+    public function run(): void
     {
-        $text = wp_privacy_anonymize_data('text', '');
-        $this->update('customers', $this->present('customers', [
-            'first_name' => $text, 'last_name' => '', 'email' => 'deleted-' . $id . '@site.invalid', 'phone' => '', 'notes' => '', 'admin_notes' => '',
-            'password' => null, 'activation_key' => null, 'account_nonse' => null, 'google_user_id' => null, 'facebook_user_id' => null,
-            'wordpress_user_id' => null, 'avatar_image_id' => null, 'uuid' => null,
-        ]), 'id', [$id]);
-        $this->update('orders', $this->present('orders', [
-            'customer_comment' => '', 'ip_address' => '', 'source_url' => '', 'initial_payment_data' => '',
-        ]), 'id', $records['order']);
-        $this->update('transactions', $this->present('transactions', ['notes' => '']), 'customer_id', [$id]);
-        foreach (['booking', 'order'] as $kind) {
-            $this->delete($kind . '_meta', 'object_id', $records[$kind]);
+        $person = $this->person;
+        $this->say();
+        $this->delete('activities', 'id', self::idsOf($person->activities(true)));
+        $this->delete('process_jobs', 'id', self::idsOf($person->jobs(true)));
+        $this->delete('customer_otp_codes', 'id', self::idsOf($person->loginCodes()));
+        $this->own();
+        foreach (['order_intents', 'transaction_intents'] as $intents) {
+            $this->delete($intents, 'id', self::idsOf($person->intents($intents)));
         }
-        $upcoming = $this->upcoming($records['booking']);
+        foreach (['customer', 'booking', 'order'] as $kind) {
+            $this->delete($kind . '_meta', 'object_id', $person->ids[$kind]);
+        }
+        $noted = array_filter($person->transactions(), fn($transaction) => (string) $transaction->notes !== '');
+        $this->update('transactions', ['notes' => ''], self::idsOf($noted));
+        $this->update('orders', [
+            'customer_comment' => '', 'ip_address' => '', 'source_url' => '', 'initial_payment_data' => '',
+        ], self::idsOf(rows_where('orders', 'id', $person->ids['order'], 'id')));
+        $this->customers();
+    }
+
+    /** Deletes the customers without bookings and orders, and empties what tells who the others are. */
+    private function customers(): void
+    {
+        $ids = self::idsOf($this->person->customers);
+        $kept = array_merge(
+            wp_list_pluck(rows_where('bookings', 'customer_id', $ids, 'id, customer_id'), 'customer_id'),
+            wp_list_pluck(rows_where('orders', 'customer_id', $ids, 'id, customer_id'), 'customer_id')
+        );
+        $kept = array_values(array_unique(array_map('intval', $kept)));
+        $this->delete('customers', 'id', array_values(array_diff($ids, $kept)));
+        foreach ($kept as $id) {
+            $this->update('customers', [
+                'first_name' => wp_privacy_anonymize_data('text', ''), 'last_name' => '', 'email' => 'deleted-' . $id . '@site.invalid', 'phone' => '',
+                'notes' => '', 'admin_notes' => '', 'password' => null, 'activation_key' => null, 'account_nonse' => null, 'google_user_id' => null,
+                'facebook_user_id' => null, 'wordpress_user_id' => null, 'avatar_image_id' => null, 'uuid' => null,
+            ], [$id]);
+        }
+    }
+
+    /** Says what stays. */
+    private function say(): void
+    {
+        $upcoming = $this->upcoming($this->person->ids['booking']);
         if ($upcoming > 0) {
             $this->messages[] = sprintf(
                 /* translators: %s: a number. */
@@ -180,7 +189,7 @@ class Erasure
                 number_format_i18n($upcoming)
             );
         }
-        $invoices = count(ids_where('order_invoices', 'order_id', $records['order']));
+        $invoices = count($this->person->invoices());
         if ($invoices > 0) {
             $this->messages[] = sprintf(
                 /* translators: %s: a number. */
@@ -188,49 +197,47 @@ class Erasure
                 number_format_i18n($invoices)
             );
         }
+        $users = wp_list_pluck($this->person->users(), 'user_login');
+        if ($users) {
+            $this->messages[] = sprintf(
+                /* translators: %s: names of users, separated by commas. */
+                _n(
+                    'The WordPress user %s stays. Delete it on the page Users if nobody needs it.',
+                    'The WordPress users %s stay. Delete them on the page Users if nobody needs them.',
+                    count($users),
+                    'bookside'
+                ),
+                implode(', ', $users)
+            );
+        }
+        if ($this->person->renamed) {
+            $this->messages[] = sprintf(
+                /* translators: %s: numbers, separated by commas. */
+                _n(
+                    'The customer %s had this address and has another one now. If it is the same person, erase that address, too.',
+                    'The customers %s had this address and have others now. If it is the same person, erase those addresses, too.',
+                    count($this->person->renamed),
+                    'bookside'
+                ),
+                implode(', ', $this->person->renamed)
+            );
+        }
     }
 
-    /** Deletes the history and the notifications of records. */
-    private function history(array $records): void
-    {
-        $this->delete('activities', 'id', array_map('intval', wp_list_pluck(activities_of($records), 'id')));
-        $this->delete('process_jobs', 'id', array_map('intval', wp_list_pluck(jobs_of($records), 'id')));
-    }
-
-    private function codes(object $customer): void
-    {
-        $codes = codes_of((string) $customer->email, (string) $customer->phone);
-        $this->delete('customer_otp_codes', 'id', array_map('intval', wp_list_pluck($codes, 'id')));
-        $this->own((string) $customer->email);
-    }
-
-    /** Erases what is held of an address without a customer. */
-    public function address(string $email): void
-    {
-        $this->delete('customer_otp_codes', 'id', array_map('intval', wp_list_pluck(codes_of($email, ''), 'id')));
-        $this->own($email);
-    }
-
-    /** Erases what the sidecar holds: its mails, and the responses that it repeats. */
-    private function own(string $email): void
+    /** Erases what the sidecar holds: its mails, the responses that it repeats, and what receivers of webhooks answered. */
+    private function own(): void
     {
         global $wpdb;
-        if ($email === '') {
-            return;
-        }
-        foreach (mails_of($email) as $mail) {
+        foreach ($this->person->mails() as $mail) {
             $this->count($wpdb->delete(own_table('outbox'), ['id' => $mail->id]));
         }
         // The row has to stay: without it, a request that is repeated would book once more.
         $gone = wp_json_encode(['code' => 'erased', 'message' => 'The data of this response was erased.', 'data' => ['status' => 410]]);
-        foreach (responses_of($email) as $response) {
+        foreach ($this->person->responses() as $response) {
             $this->count($wpdb->update(own_table('idempotency'), ['status' => 410, 'answer' => $gone], ['id' => $response->id]));
         }
-        if (has_table(own_table('webhook_tries'))) {
-            $this->count($wpdb->query($wpdb->prepare(
-                'UPDATE ' . own_table('webhook_tries') . " SET answer = '' WHERE answer LIKE %s",
-                '%' . $wpdb->esc_like($email) . '%'
-            )));
+        foreach ($this->person->webhookAnswers() as $try) {
+            $this->count($wpdb->update(own_table('webhook_tries'), ['answer' => ''], ['id' => $try->id]));
         }
     }
 
@@ -244,22 +251,20 @@ class Erasure
         ));
     }
 
-    /** Returns those of the columns that the table has: LatePoint's versions differ. */
-    private function present(string $table, array $values): array
-    {
-        return array_intersect_key($values, array_flip(columns_of(platform_table($table))));
-    }
-
-    private function update(string $table, array $values, string $column, array $ids): void
+    /** Updates those of the columns that the table has: LatePoint's versions differ. */
+    private function update(string $table, array $values, array $ids): void
     {
         global $wpdb;
-        if (!$values || !has_table(platform_table($table))) {
-            return;
+        $values = array_intersect_key($values + ['updated_at' => utc_now()], array_flip(columns_of(platform_table($table))));
+        foreach ($values ? $ids : [] as $id) {
+            $this->count($wpdb->update(platform_table($table), $values, ['id' => $id]));
         }
-        $values += $this->present($table, ['updated_at' => utc_now()]);
-        foreach ($ids as $id) {
-            $this->count($wpdb->update(platform_table($table), $values, [$column => $id]));
-        }
+    }
+
+    /** @return int[] */
+    private static function idsOf(array $rows): array
+    {
+        return array_values(id_list(wp_list_pluck($rows, 'id')));
     }
 
     private function delete(string $table, string $column, array $ids): void
