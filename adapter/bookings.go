@@ -11,6 +11,7 @@ import (
 
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
+	"bookside/adapter/journal"
 	"bookside/wpdb"
 )
 
@@ -78,6 +79,11 @@ type BookingOrder struct {
 	ID              int64
 	PaymentStatus   string // in lists as the API shows it; a single booking's Order has both
 	CustomerComment *string
+}
+
+// Assignment is to what the booking belongs.
+func (b Booking) Assignment() journal.Assignment {
+	return journal.Assignment{AgentID: b.Agent.ID, ServiceID: b.serviceID(), LocationID: b.locationID(), CustomerID: b.Customer.ID}
 }
 
 // agentFullName mirrors OsAgentModel::get_full_name, LatePoint 5.6.5.

@@ -95,17 +95,17 @@ func inbox(t *testing.T, database *fixtures.Database) map[entered]string {
 func TestChangesOfATransaction(t *testing.T) {
 	t.Parallel()
 	var c changeList
-	if err := c.insert(wpdb.Bookings, 1, []row{{{"status", "pending"}}}); err != nil {
+	if err := c.insert(wpdb.Bookings, 1, []row{{{"status", "pending"}, {"agent_id", int64(3)}}}); err != nil {
 		t.Fatal(err)
 	}
-	c.update(wpdb.Bookings, 1, row{{"status", "approved"}})
-	c.update(wpdb.Bookings, 1, row{{"duration", 5}})
-	c.update(wpdb.Customers, 1, row{{"status", "active"}})
-	c.update(wpdb.OrderItems, 1, row{{"total", "1"}})
-	c.update(wpdb.Orders, 4, row{{"status", "open"}})
-	c.delete(wpdb.Orders, []int64{3, 4})
+	c.update(wpdb.Bookings, 1, row{{"status", "approved"}}, nil)
+	c.update(wpdb.Bookings, 1, row{{"duration", 5}}, nil)
+	c.update(wpdb.Customers, 1, row{{"status", "active"}}, nil)
+	c.update(wpdb.OrderItems, 1, row{{"total", "1"}}, nil)
+	c.update(wpdb.Orders, 4, row{{"status", "open"}}, nil)
+	c.delete(wpdb.Orders, []int64{3, 4}, nil)
 	want := []journal.Change{
-		{Resource: journal.Bookings, ID: 1, Kind: journal.Created, Status: "approved"},
+		{Resource: journal.Bookings, ID: 1, Kind: journal.Created, Status: "approved", To: &journal.Assignment{AgentID: 3}},
 		{Resource: journal.Customers, ID: 1, Kind: journal.Updated},
 		{Resource: journal.Orders, ID: 4, Kind: journal.Deleted},
 		{Resource: journal.Orders, ID: 3, Kind: journal.Deleted},

@@ -377,7 +377,8 @@ func (p *Platform) Changes(ctx context.Context, key *keys.Key, cursor int64, res
 }
 
 // VisibleChanges returns those entries of the journal that a key sees: of bookings, those that
-// were within its limits when they changed; of other records, those that it sees now.
+// were within its limits before or after the change, see journal.Entry.Within; of other records,
+// those that it sees now.
 func (p *Platform) VisibleChanges(ctx context.Context, key *keys.Key, entries []journal.Entry) ([]journal.Entry, error) {
 	if key.Limits.None() || len(entries) == 0 {
 		return entries, nil
@@ -398,9 +399,9 @@ func (p *Platform) VisibleChanges(ctx context.Context, key *keys.Key, entries []
 	}
 	visible := []journal.Entry{}
 	for _, e := range entries {
-		facts := e.Booking
-		if seen[e.Resource][e.ID] || facts != nil && key.Limits.Cover(facts.AgentID, facts.ServiceID, facts.LocationID) {
-			visible = append(visible, e)
+		within, ok := e.Within(func(a journal.Assignment) bool { return key.Limits.Cover(a.AgentID, a.ServiceID, a.LocationID) })
+		if ok || seen[e.Resource][e.ID] {
+			visible = append(visible, within)
 		}
 	}
 	return visible, nil

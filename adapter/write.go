@@ -10,6 +10,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/journal"
 	"bookside/wpdb"
 )
 
@@ -140,6 +141,14 @@ func (tx *Tx) update(ctx context.Context, table wpdb.Table, id int64, changes ro
 	for _, c := range changes {
 		stmt = stmt.Set(c.name, c.value)
 	}
+	var before *journal.Assignment
+	if moves(table, changes) {
+		found, err := tx.assignments(ctx, id)
+		if err != nil {
+			return err
+		}
+		before = new(found[id])
+	}
 	result, err := tx.exec(ctx, table, "update "+string(table), stmt)
 	if err != nil {
 		return err
@@ -147,7 +156,7 @@ func (tx *Tx) update(ctx context.Context, table wpdb.Table, id int64, changes ro
 	if result.Rows == 0 {
 		return fmt.Errorf("update %s %d: %w", table, id, errRowGone)
 	}
-	tx.changes.update(table, id, changes)
+	tx.changes.update(table, id, changes, before)
 	return nil
 }
 
@@ -156,9 +165,16 @@ func (tx *Tx) delete(ctx context.Context, table wpdb.Table, ids ...int64) error 
 	if len(ids) == 0 {
 		return nil
 	}
+	var before map[int64]journal.Assignment
+	if table == wpdb.Bookings {
+		var err error
+		if before, err = tx.assignments(ctx, ids...); err != nil {
+			return err
+		}
+	}
 	_, err := tx.exec(ctx, table, "delete from "+string(table), sq.Delete(tx.db.Name(table)).Where(sq.Eq{"id": ids}))
 	if err == nil {
-		tx.changes.delete(table, ids)
+		tx.changes.delete(table, ids, before)
 	}
 	return err
 }

@@ -16,6 +16,7 @@ type Change struct {
 	Resource   string `json:"resource"`
 	ResourceID int64  `json:"resource_id"`
 	Kind       string `json:"kind"`
+	Left       bool   `json:"left,omitzero"` // deleted only for those who followed it: it moved
 	At         string `json:"at"`
 	Origin     string `json:"origin"`
 	KeyID      *int64 `json:"key_id,omitzero"`
@@ -88,7 +89,9 @@ func (v View) ChangeList(page journal.Page, records map[ChangedRecord]any) Chang
 	list := ChangeList{Success: true, Data: make([]Change, len(page.Entries)), Cursor: strconv.FormatInt(page.Cursor, 10), HasMore: page.More}
 	for i, e := range page.Entries {
 		list.Data[i] = ChangeOf(e)
-		list.Data[i].Record = records[ChangedRecord{e.Resource, e.ID}]
+		if !e.Left { // it may have come back since
+			list.Data[i].Record = records[ChangedRecord{e.Resource, e.ID}]
+		}
 	}
 	return list
 }
@@ -96,7 +99,7 @@ func (v View) ChangeList(page journal.Page, records map[ChangedRecord]any) Chang
 // ChangeOf is an entry without its record.
 func ChangeOf(e journal.Entry) Change {
 	c := Change{
-		Number: e.Number, Resource: string(e.Resource), ResourceID: e.ID, Kind: string(e.Kind), At: e.At.UTC().Format(time.RFC3339), Origin: string(e.Origin),
+		Number: e.Number, Resource: string(e.Resource), ResourceID: e.ID, Kind: string(e.Kind), Left: e.Left, At: e.At.UTC().Format(time.RFC3339), Origin: string(e.Origin),
 	}
 	if e.ActorID != 0 && e.Origin == journal.FromAPI {
 		c.KeyID = &e.ActorID

@@ -181,6 +181,7 @@ var fieldDocs = map[string]fieldDoc{
 	"Change.origin":         {"api for a request to this API, site if WordPress told about the change, found if it was found by comparing records", "api", "^(api|site|found)$"},
 	"Change.key_id":         {"ID of the API key, with the origin api", "3", ""},
 	"Change.user_id":        {"ID of the WordPress user, with the origin site", "1", ""},
+	"Change.left":           {"True for a booking that still exists, but moved to an agent, service or location that the key or webhook is not about: its kind is deleted, and nothing is told of where it is now; absent otherwise", "true", ""},
 	"Change.old_status":     {"Status of the booking before; absent for a new one", "pending", ""},
 	"Change.new_status":     {"Status of the booking afterwards; absent for a deleted one", "approved", ""},
 	"Change.record":         {"The record as it is now, if asked for; absent if it no longer exists", "", ""},

@@ -290,10 +290,10 @@ func TestTooLargeRecords(t *testing.T) {
 		t.Errorf("the stream ended after %d changes of %d", events, len(whole))
 	}
 	options := handlers.WebhookOptions(adapter.NewPlatform(openDatabase(t, f.database, 2, time.Minute), time.Now), f.store, false)
-	if _, _, err := options.Record(t.Context(), 0, journal.Customers, 5); !errors.Is(err, webhooks.ErrTooLarge) {
+	if _, _, err := options.Record(t.Context(), 0, webhooks.Filter{}, journal.Customers, 5); !errors.Is(err, webhooks.ErrTooLarge) {
 		t.Errorf("record for a webhook: %v", err)
 	}
-	if _, found, err := options.Record(t.Context(), 0, journal.Customers, 6); !found || err != nil {
+	if _, found, err := options.Record(t.Context(), 0, webhooks.Filter{}, journal.Customers, 6); !found || err != nil {
 		t.Errorf("record of another customer for a webhook: found %v, error %v", found, err)
 	}
 	for _, method := range []string{http.MethodGet, http.MethodPut} {
@@ -400,7 +400,7 @@ func TestLimitedKeysFollowTheirChanges(t *testing.T) {
 	db := openDatabase(t, f.database, 2, time.Minute)
 	options := handlers.WebhookOptions(adapter.NewPlatform(db, time.Now), f.store, false)
 	booking := func(agent int64) *journal.BookingFacts {
-		return &journal.BookingFacts{AgentID: agent, ServiceID: 4, LocationID: 1}
+		return &journal.BookingFacts{Assignment: journal.Assignment{AgentID: agent, ServiceID: 4, LocationID: 1}}
 	}
 	entries := []journal.Entry{
 		{Number: 1, Resource: journal.Agents, ID: 1}, {Number: 2, Resource: journal.Agents, ID: 5}, {Number: 3, Resource: journal.Bookings, ID: 9, Booking: booking(1)},
@@ -411,8 +411,142 @@ func TestLimitedKeysFollowTheirChanges(t *testing.T) {
 		t.Errorf("%v %v", visible, err)
 	}
 	for id, want := range map[int64]bool{1: false, 5: true} {
-		if _, found, err := options.Record(t.Context(), key.ID, journal.Agents, id); err != nil || found != want {
+		if _, found, err := options.Record(t.Context(), key.ID, webhooks.Filter{}, journal.Agents, id); err != nil || found != want {
 			t.Errorf("agent %d: found %t, %v", id, found, err)
+		}
+	}
+}
+
+// TestBookingsThatLeave: who follows the bookings of an agent is told that one went to another,
+// however that was done, and nothing of what becomes of it there.
+func TestBookingsThatLeave(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	all, _ := f.key("read", "write", "read_changes")
+	of := func(agents ...int64) string {
+		secret, _, err := f.store.Create(t.Context(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes"}, Limits: domain.Limits{Agents: agents}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return secret
+	}
+	var id, from int64
+	row := f.database.SQL.QueryRowContext(t.Context(), "SELECT id, agent_id FROM wp_latepoint_bookings WHERE status = 'approved' AND start_date > NOW() ORDER BY id LIMIT 1")
+	if err := row.Scan(&id, &from); err != nil {
+		t.Fatal(err)
+	}
+	to, moved := int64(0), false
+	cursor := f.read("/changes", all).Cursor
+	for to = 1; to <= 8 && !moved; to++ {
+		if to == from {
+			continue
+		}
+		response := f.request(t.Context(), http.MethodPut, fmt.Sprintf("/bookings/%d", id), all, fmt.Sprintf(`{"agent_id":%d}`, to))
+		moved = response.StatusCode == http.StatusOK
+		_ = response.Body.Close()
+	}
+	if to--; !moved {
+		t.Fatal("nobody else is free")
+	}
+	before, after, both := of(from), of(to), of(from, to)
+	for _, how := range []struct {
+		name, statement string
+		origin          string
+	}{
+		{"API", "", "api"},
+		{"plain SQL", fmt.Sprintf("UPDATE wp_latepoint_bookings SET agent_id = %d WHERE id = %d", to, id), "found"},
+	} {
+		if how.statement != "" {
+			f.exec(fmt.Sprintf("UPDATE wp_latepoint_bookings SET agent_id = %d WHERE id = %d", from, id))
+			cursor = f.wait("/changes?resources=bookings", cursor, all).Cursor
+			f.exec(how.statement)
+		}
+		path := "/changes?include=record&resources=bookings"
+		old := f.wait(path, cursor, before).Data[0]
+		if old["kind"] != "deleted" || old["left"] != true || old["origin"] != how.origin || old["old_status"] == nil || old["new_status"] != nil || old["record"] != nil {
+			t.Errorf("%s: the old side got %v", how.name, old)
+		}
+		for _, key := range []string{after, both, all} {
+			got := f.wait(path, cursor, key).Data[0]
+			if got["kind"] != "updated" || got["left"] != nil || got["record"] == nil {
+				t.Errorf("%s: the new side got %v", how.name, got)
+			}
+		}
+		cursor = f.wait(path, cursor, all).Cursor
+	}
+	// An event stream and a change told by WordPress.
+	f.exec(fmt.Sprintf("UPDATE wp_latepoint_bookings SET agent_id = %d WHERE id = %d", from, id))
+	cursor = f.wait("/changes?resources=bookings", cursor, all).Cursor
+	stream := f.request(t.Context(), http.MethodGet, "/changes?resources=bookings&cursor="+cursor, before, "", "Accept", "text/event-stream")
+	defer stream.Body.Close()
+	tx, err := f.database.SQL.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		fmt.Sprintf("UPDATE wp_latepoint_bookings SET agent_id = %d WHERE id = %d", to, id),
+		fmt.Sprintf("INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at, agent_id, service_id, location_id, customer_id, old_agent_id, old_service_id, old_location_id, old_customer_id) "+
+			"SELECT 'bookings', id, 'updated', 'site', UTC_TIMESTAMP(), agent_id, service_id, location_id, customer_id, %d, service_id, location_id, customer_id FROM wp_latepoint_bookings WHERE id = %d", from, id),
+	} {
+		if _, err := tx.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stream.Body)
+	for lines.Scan() {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			if !strings.Contains(data, `"kind":"deleted","left":true`) || !strings.Contains(data, `"origin":"site"`) {
+				t.Errorf("event %s", data)
+			}
+			break
+		}
+	}
+	cursor = f.wait("/changes?resources=bookings", cursor, all).Cursor
+	// What happens there is of no concern here.
+	response := f.request(t.Context(), http.MethodPut, fmt.Sprintf("/bookings/%d", id), all, `{"status":"cancelled"}`)
+	if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
+		t.Fatalf("cancel: %d", response.StatusCode)
+	}
+	if got := f.wait("/changes?resources=bookings", cursor, after).Data[0]; got["new_status"] != "cancelled" {
+		t.Errorf("the new side got %v", got)
+	}
+	if got := f.read("/changes?resources=bookings&cursor="+cursor, before).Data; len(got) != 0 {
+		t.Errorf("the old side got %v", got)
+	}
+}
+
+// TestOrdersChangeTheirBookings: what a booking shows of its order is a change of the booking, too.
+func TestOrdersChangeTheirBookings(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	all, _ := f.key("read", "write", "read_changes")
+	var id, order int64
+	query := "SELECT b.id, i.order_id FROM wp_latepoint_bookings b JOIN wp_latepoint_order_items i ON i.id = b.order_item_id " +
+		"JOIN wp_latepoint_orders o ON o.id = i.order_id WHERE b.status = 'approved' AND o.payment_status = 'not_paid' ORDER BY b.id LIMIT 1"
+	if err := f.database.SQL.QueryRowContext(t.Context(), query).Scan(&id, &order); err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf("/bookings/%d", id)
+	for _, write := range []struct{ method, path, body string }{
+		{http.MethodPut, fmt.Sprintf("/orders/%d", order), `{"customer_comment":"By the window"}`},
+		{http.MethodPost, "/payments", fmt.Sprintf(`{"order_id":%d,"amount":"1.00","status":"processing"}`, order)},
+		{http.MethodPost, "/payments", fmt.Sprintf(`{"order_id":%d,"amount":"2.00"}`, order)},
+	} {
+		cursor := f.read("/changes", all).Cursor
+		_, before := f.status(path, all)
+		response := f.request(t.Context(), write.method, write.path, all, write.body)
+		if _ = response.Body.Close(); response.StatusCode >= http.StatusBadRequest {
+			t.Fatalf("%s: %d", write.path, response.StatusCode)
+		}
+		if _, after := f.status(path, all); after == before {
+			t.Fatalf("%s %s does not change what the booking shows", write.path, write.body)
+		}
+		got := f.wait("/changes?resources=bookings", cursor, all)
+		if c := got.Data[0]; c["resource_id"] != float64(id) || c["kind"] != "updated" || c["origin"] != "api" || c["key_id"] == nil || len(got.Data) != 1 {
+			t.Errorf("%s %s: %v", write.path, write.body, got.Data)
 		}
 	}
 }

@@ -223,6 +223,8 @@ func eventText(event, resource string) string {
 		return "The status of a booking changed. A webhook that lists booking.updated and not this event gets it as booking.updated."
 	case strings.HasSuffix(event, ".created"):
 		return "A record of " + resource + " was created, whoever did it."
+	case event == "booking.deleted":
+		return "A booking was deleted, whoever did it; or it moved to an agent, service or location that the webhook or its key is not about, then `left` is true."
 	case strings.HasSuffix(event, ".deleted"):
 		return "A record of " + resource + " was deleted, whoever did it."
 	default:

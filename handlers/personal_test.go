@@ -12,6 +12,7 @@ import (
 
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/webhooks"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -88,7 +89,7 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 	}
 	options := handlers.WebhookOptions(s.platform, s.keys, false)
 	id := scalar[int64](t, s, "SELECT MAX(id) FROM wp_bookside_api_keys")
-	if record, found, err := options.Record(t.Context(), id, journal.Customers, 10); err != nil || !found || strings.Contains(string(record), mark) {
+	if record, found, err := options.Record(t.Context(), id, webhooks.Filter{}, journal.Customers, 10); err != nil || !found || strings.Contains(string(record), mark) {
 		t.Errorf("webhook: %s, found %t, %v", record, found, err)
 	}
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("customer_id", "10")+`]`).want(http.StatusCreated)

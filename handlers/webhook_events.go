@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"bookside/adapter"
 	"bookside/adapter/journal"
@@ -21,7 +22,7 @@ func WebhookOptions(platform *adapter.Platform, store *keys.Store, siteTimestamp
 	return webhooks.Options{
 		Encode:  func(e journal.Entry) ([]byte, error) { return encodeBody(compat.ChangeOf(e)) },
 		Visible: platform.VisibleChanges,
-		Record: func(ctx context.Context, keyID int64, resource journal.Resource, id int64) (json.RawMessage, bool, error) {
+		Record: func(ctx context.Context, keyID int64, of webhooks.Filter, resource journal.Resource, id int64) (json.RawMessage, bool, error) {
 			ctx, _ = wpdb.WithUsage(ctx)
 			wpdb.Allow(ctx, recordMemory/readFactor)
 			key, known, err := store.Find(ctx, keyID)
@@ -39,6 +40,7 @@ func WebhookOptions(platform *adapter.Platform, store *keys.Store, siteTimestamp
 			if err != nil {
 				return nil, false, err
 			}
+			records.Bookings = slices.DeleteFunc(records.Bookings, func(b adapter.Booking) bool { return !of.Covers(b.Assignment()) })
 			view := compat.View{}
 			if siteTimestamps {
 				view.Location = site.Zone.Location

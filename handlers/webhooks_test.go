@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/journal"
+	"bookside/adapter/webhooks"
 	"bookside/fixtures"
 	"bookside/handlers"
 )
@@ -115,7 +116,7 @@ func TestRecordsForWebhooks(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	options := handlers.WebhookOptions(s.platform, s.keys, false)
-	all, found, err := options.Record(t.Context(), 0, journal.Bookings, 1)
+	all, found, err := options.Record(t.Context(), 0, webhooks.Filter{}, journal.Bookings, 1)
 	if err != nil || !found || !strings.Contains(string(all), `"email":"`) {
 		t.Fatalf("%s, found %v, error %v", all, found, err)
 	}
@@ -127,12 +128,12 @@ func TestRecordsForWebhooks(t *testing.T) {
 			}
 		}
 	}
-	if _, found, err := options.Record(t.Context(), 0, journal.Bookings, 8_000_000); err != nil || found {
+	if _, found, err := options.Record(t.Context(), 0, webhooks.Filter{}, journal.Bookings, 8_000_000); err != nil || found {
 		t.Errorf("found %v, error %v", found, err)
 	}
 	s.newKey("read_orders")
 	id := scalar[int64](t, s, "SELECT MAX(id) FROM wp_bookside_api_keys")
-	guarded, found, err := options.Record(t.Context(), id, journal.Orders, scalar[int64](t, s, "SELECT MIN(id) FROM wp_latepoint_orders"))
+	guarded, found, err := options.Record(t.Context(), id, webhooks.Filter{}, journal.Orders, scalar[int64](t, s, "SELECT MIN(id) FROM wp_latepoint_orders"))
 	if err != nil || !found || !strings.Contains(string(guarded), `"id":`) {
 		t.Errorf("%s, found %v, error %v", guarded, found, err)
 	}

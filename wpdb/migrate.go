@@ -58,6 +58,14 @@ var ownTables = map[Table]string{
 		actor_id BIGINT UNSIGNED NULL,
 		status VARCHAR(190) NULL,
 		at DATETIME NOT NULL,
+		agent_id BIGINT UNSIGNED NULL,
+		service_id BIGINT UNSIGNED NULL,
+		location_id BIGINT UNSIGNED NULL,
+		customer_id BIGINT UNSIGNED NULL,
+		old_agent_id BIGINT UNSIGNED NULL,
+		old_service_id BIGINT UNSIGNED NULL,
+		old_location_id BIGINT UNSIGNED NULL,
+		old_customer_id BIGINT UNSIGNED NULL,
 		PRIMARY KEY (id),
 		KEY record (resource, resource_id)
 	)`,
@@ -85,7 +93,8 @@ var ownTables = map[Table]string{
 		content BLOB NOT NULL,
 		PRIMARY KEY (resource, span)
 	)`,
-	// The journal. Bookings have their agent, service and location, for filters.
+	// The journal. Bookings have their agent, service, location and customer, for filters;
+	// those that moved also have the old ones.
 	Changes: `(
 		number BIGINT UNSIGNED NOT NULL,
 		resource VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -99,6 +108,11 @@ var ownTables = map[Table]string{
 		agent_id BIGINT UNSIGNED NULL,
 		service_id BIGINT UNSIGNED NULL,
 		location_id BIGINT UNSIGNED NULL,
+		customer_id BIGINT UNSIGNED NULL,
+		old_agent_id BIGINT UNSIGNED NULL,
+		old_service_id BIGINT UNSIGNED NULL,
+		old_location_id BIGINT UNSIGNED NULL,
+		old_customer_id BIGINT UNSIGNED NULL,
 		PRIMARY KEY (number),
 		KEY record (resource, resource_id, number)
 	)`,

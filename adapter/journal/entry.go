@@ -70,7 +70,12 @@ type Change struct {
 	ID       int64
 	Kind     Kind
 	Status   string // of a booking: the new status; "" if it did not change or is not known
+	// To what a booking belonged before, and belongs now. Both are nil if that did not change.
+	From, To *Assignment
 }
+
+// Assignment is to what a booking belongs.
+type Assignment struct{ AgentID, ServiceID, LocationID, CustomerID int64 }
 
 // Entry is a change with its place in the journal. It has no personal data.
 type Entry struct {
@@ -82,13 +87,40 @@ type Entry struct {
 	ActorID  int64 // a key or a WordPress user, as the origin says; 0 if unknown
 	At       time.Time
 	Booking  *BookingFacts // of bookings; nil for others, and if nothing is known
+	// Left is set in the entry that Within makes for those who no longer cover a booking.
+	Left bool
 }
 
 // BookingFacts say to what a changed booking belongs; of a deleted one, to what it did
 // belong.
 type BookingFacts struct {
-	OldStatus, NewStatus           string // "" before it was created, and after it was deleted
-	AgentID, ServiceID, LocationID int64
+	OldStatus, NewStatus string // "" before it was created, and after it was deleted
+	Assignment
+	Before *Assignment // to what the booking belonged before the change; nil if that is the same, or not known
+}
+
+// Within returns the entry about a booking for somebody who covers only some bookings; ok is
+// false if the entry is not for them. Who covered the booking only before it moved is told
+// that it is gone, and nothing of where it went; who covers it only now, not whence it came.
+func (e Entry) Within(covers func(Assignment) bool) (within Entry, ok bool) {
+	if e.Booking == nil {
+		return e, false
+	}
+	facts := *e.Booking
+	before := facts.Before != nil && covers(*facts.Before)
+	switch {
+	case covers(facts.Assignment):
+		if !before {
+			facts.Before = nil
+		}
+		e.Booking = &facts
+	case before:
+		e.Kind, e.Left = Deleted, true
+		e.Booking = &BookingFacts{OldStatus: facts.OldStatus, Assignment: *facts.Before}
+	default:
+		return e, false
+	}
+	return e, true
 }
 
 // StatusChanged reports whether the entry is about an existing booking whose status

@@ -1,11 +1,14 @@
 package journal
 
+import "cmp"
+
 // history follows one record through the changes that were told, from its snapshot to its
 // present row.
 type history struct {
 	row    rowState // the present row
 	exists bool
 
+	now    BookingFacts // of the present row
 	facts  BookingFacts // of the latest entry; NewStatus is the record's status by then
 	live   bool         // whether the record exists by then
 	kind   Kind         // of the latest entry; "" before the first
@@ -14,17 +17,22 @@ type history struct {
 	unchanged bool
 }
 
-func newHistory(before rowState, existed bool, now rowState, exists bool) (*history, error) {
-	h := &history{row: now, exists: exists, live: existed, unchanged: exists == existed && now == before}
-	facts, err := bookingFacts(before.facts)
-	h.facts = facts
+func newHistory(r Resource, before rowState, existed bool, now rowState, exists bool) (h *history, err error) {
+	h = &history{row: now, exists: exists, live: existed, unchanged: exists == existed && now == before}
+	if r != Bookings {
+		return h, nil
+	}
+	if h.facts, err = bookingFacts(before.facts); err == nil {
+		h.now, err = bookingFacts(now.facts)
+	}
 	return h, err
 }
 
 // repeats reports whether WordPress tells about the same change once more: one request
 // often writes a row several times.
 func (h *history) repeats(m message) bool {
-	return h.origin == FromSite && h.kind != "" && m.kind == Updated && h.kind != Deleted && (m.status == "" || m.status == h.facts.NewStatus)
+	return h.origin == FromSite && h.kind != "" && m.kind == Updated && h.kind != Deleted && (m.status == "" || m.status == h.facts.NewStatus) &&
+		(m.to == nil || *m.to == h.facts.Assignment)
 }
 
 // tell returns the entry for a row of the inbox; ok is false if it is about nothing that
@@ -43,59 +51,69 @@ func (h *history) tell(m message) (e Entry, ok bool) {
 	default:
 		return e, false
 	}
-	return h.entry(m.record, m.kind, m.origin, m.actor, m.status), true
+	return h.entry(m), true
 }
 
 // find returns the entry for what the told changes do not explain: for anything if there
-// are none, else for another status or existence than the last one left behind.
+// are none, else for another status, assignment or existence than the last one left behind.
 func (h *history) find(r record) (e Entry, ok bool) {
-	now, err := bookingFacts(h.row.facts)
-	if err != nil {
-		return e, false
-	}
+	m := message{record: r, origin: Found, status: h.now.NewStatus, to: h.now.Assignment.orNil()}
 	switch {
 	case h.exists && !h.live:
-		return h.entry(r, Created, Found, 0, now.NewStatus), true
+		m.kind = Created
 	case !h.exists && h.live:
-		return h.entry(r, Deleted, Found, 0, ""), true
-	case h.exists && h.kind == "" && !h.unchanged, h.exists && h.kind != "" && h.facts.NewStatus != now.NewStatus:
-		return h.entry(r, Updated, Found, 0, now.NewStatus), true
+		m.kind = Deleted
+	case h.exists && h.kind == "" && !h.unchanged, h.exists && h.kind != "" && h.facts != h.now:
+		m.kind = Updated
 	default:
 		return e, false
 	}
+	return h.entry(m), true
 }
 
-// entry returns the entry for the next change of the record. status is the new status of a
-// booking, or "" if it is not known or did not change.
-func (h *history) entry(r record, kind Kind, origin Origin, actor int64, status string) Entry {
-	e := Entry{Resource: r.resource, ID: r.id, Kind: kind, Origin: origin, ActorID: actor}
-	h.kind, h.origin, h.live = kind, origin, kind != Deleted
-	if r.resource != Bookings {
+// entry returns the entry for the next change of the record.
+func (h *history) entry(m message) Entry {
+	e := Entry{Resource: m.resource, ID: m.record.id, Kind: m.kind, Origin: m.origin, ActorID: m.actor}
+	h.kind, h.origin, h.live = m.kind, m.origin, m.kind != Deleted
+	if m.resource != Bookings {
 		return e
 	}
-	now, err := bookingFacts(h.row.facts)
-	facts := h.facts // of the snapshot, for a booking that is gone
-	if err == nil && h.exists {
-		facts = now
-	}
-	facts.OldStatus = h.facts.NewStatus
+	facts := BookingFacts{OldStatus: h.facts.NewStatus}
 	switch {
-	case kind == Deleted:
-		facts.NewStatus = ""
-	case status != "":
-		facts.NewStatus = status
-	case kind == Created || origin == FromSite:
-		facts.NewStatus = now.NewStatus
+	case m.kind == Deleted:
+	case m.status != "":
+		facts.NewStatus = m.status
+	case m.kind == Created || m.origin == FromSite:
+		facts.NewStatus = h.now.NewStatus
 	default:
 		facts.NewStatus = h.facts.NewStatus
 	}
 	// A request enters a status only if it changed. The snapshot may be younger than that.
-	if kind == Created || origin == FromAPI && facts.OldStatus == status {
+	if m.kind == Created || m.origin == FromAPI && facts.OldStatus == m.status {
 		facts.OldStatus = ""
 	}
-	h.facts = facts
+	facts.Assignment, facts.Before = h.assign(m)
+	h.facts = BookingFacts{NewStatus: facts.NewStatus, Assignment: facts.Assignment}
 	if facts != (BookingFacts{}) {
 		e.Booking = &facts
 	}
 	return e
+}
+
+// assign returns to what a booking belongs after a change, and to what it belonged before if
+// the change moved it.
+func (h *history) assign(m message) (after Assignment, before *Assignment) {
+	before = cmp.Or(m.from, h.facts.Assignment.orNil())
+	switch {
+	case m.to != nil:
+		after = *m.to
+	case before != nil && (m.kind == Deleted || m.origin == FromAPI || !h.exists):
+		after = *before // a request tells if it moves a booking
+	default:
+		after = h.now.Assignment
+	}
+	if m.kind != Updated || before == nil || *before == after {
+		return after, nil
+	}
+	return after, before
 }

@@ -27,6 +27,17 @@ import (
 //	status       of a booking: its new status, or NULL if it did not change or is not known
 //	at           the time in UTC
 //
+// and of a booking, to what it belongs, so that those who follow only some bookings learn
+// that one came or left:
+//
+//	agent_id, service_id, location_id, customer_id
+//	             after the change; NULL if it was deleted
+//	old_agent_id, old_service_id, old_location_id, old_customer_id
+//	             before the change; NULL if it was created
+//
+// All eight are NULL if that did not change, or is not known: then it is taken from the row
+// and from what was seen of it before.
+//
 // The rules for everyone who inserts:
 //
 //   - A row is inserted after the change that it is about, in the same transaction if
@@ -42,11 +53,39 @@ func Enter(ctx context.Context, tx *wpdb.DB, now time.Time, actor int64, changes
 	if len(changes) == 0 {
 		return nil
 	}
-	stmt := sq.Insert(tx.Name(wpdb.ChangeInbox)).Columns("resource", "resource_id", "kind", "origin", "actor_id", "status", "at")
+	stmt := sq.Insert(tx.Name(wpdb.ChangeInbox)).Columns("resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...)
 	at := domain.Stamp(now)
 	for _, c := range changes {
-		stmt = stmt.Values(string(c.Resource), c.ID, string(c.Kind), string(FromAPI), wpdb.NullIfZero(actor), wpdb.NullIfZero(c.Status), at)
+		values := []any{string(c.Resource), c.ID, string(c.Kind), string(FromAPI), wpdb.NullIfZero(actor), wpdb.NullIfZero(c.Status), at}
+		stmt = stmt.Values(append(append(values, c.To.values()...), c.From.values()...)...)
 	}
 	_, err := wpdb.Exec(ctx, tx, "enter changes", stmt)
 	return err
+}
+
+// assignmentColumns are the columns of an assignment in the inbox and in the journal.
+func assignmentColumns(prefix string) []string {
+	return []string{prefix + "agent_id", prefix + "service_id", prefix + "location_id", prefix + "customer_id"}
+}
+
+// values are those of assignmentColumns; NULL if there is no assignment.
+func (a *Assignment) values() []any {
+	if a == nil {
+		a = new(Assignment)
+	}
+	return []any{wpdb.NullIfZero(a.AgentID), wpdb.NullIfZero(a.ServiceID), wpdb.NullIfZero(a.LocationID), wpdb.NullIfZero(a.CustomerID)}
+}
+
+// scanned are the variables into which assignmentColumns are scanned.
+func (a *Assignment) scanned() []any {
+	return []any{wpdb.OrZero(&a.AgentID), wpdb.OrZero(&a.ServiceID), wpdb.OrZero(&a.LocationID), wpdb.OrZero(&a.CustomerID)}
+}
+
+// orNil returns an assignment that was scanned; nil if all columns were NULL.
+func (a Assignment) orNil() *Assignment {
+	if a == (Assignment{}) {
+		return nil
+	}
+	return &a
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	sq "github.com/Masterminds/squirrel"
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/domain"
@@ -40,7 +41,7 @@ func openSite(t *testing.T) *site {
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	s := &site{Database: database, t: t, db: wpdbtest.Open(t, database, 4)}
 	s.j = New(s.db, func() time.Time { return testNow })
-	s.worker = &worker{Journal: s.j, Options: Options{Interval: time.Second, Sweep: time.Minute, Keep: 24 * time.Hour, Schema: s.schema, Owner: "test"}}
+	s.worker = &worker{Journal: s.j, Options: Options{Interval: time.Second, Sweep: time.Minute, Keep: 24 * time.Hour, Schema: s.schema, BookingsOf: s.bookingsOf, Owner: "test"}}
 	s.work()
 	if entries := s.next(); len(entries) > 0 {
 		t.Fatalf("%d entries of records that existed before", len(entries))
@@ -113,11 +114,24 @@ func (s *site) booking() (int64, BookingFacts) {
 	var id int64
 	const status = "approved"
 	f := BookingFacts{OldStatus: status, NewStatus: status}
-	query := "SELECT id, agent_id, service_id, location_id FROM " + s.Prefix + "latepoint_bookings WHERE status = ? ORDER BY id LIMIT 1"
-	if err := s.SQL.QueryRowContext(s.t.Context(), query, status).Scan(&id, &f.AgentID, &f.ServiceID, &f.LocationID); err != nil {
+	query := "SELECT id, agent_id, service_id, location_id, customer_id FROM " + s.Prefix + "latepoint_bookings WHERE status = ? ORDER BY id LIMIT 1"
+	if err := s.SQL.QueryRowContext(s.t.Context(), query, status).Scan(&id, &f.AgentID, &f.ServiceID, &f.LocationID, &f.CustomerID); err != nil {
 		s.t.Fatal(err)
 	}
 	return id, f
+}
+
+// bookingsOf finds the bookings of the items of orders.
+func (s *site) bookingsOf(ctx context.Context, db *wpdb.DB, orders []int64) (map[int64][]int64, error) {
+	stmt := sq.Select("i.order_id", "b.id").From(db.As(wpdb.OrderItems, "i")).Join(db.As(wpdb.Bookings, "b") + " ON b.order_item_id = i.id").Where(sq.Eq{"i.order_id": orders})
+	found, err := wpdb.All(ctx, db, "find bookings", stmt, func(row wpdb.Scanner) (ids [2]int64, err error) {
+		return ids, row.Scan(&ids[0], &ids[1])
+	})
+	bookings := map[int64][]int64{}
+	for _, ids := range found {
+		bookings[ids[0]] = append(bookings[ids[0]], ids[1])
+	}
+	return bookings, err
 }
 
 func (s *site) bookings() string { return s.Prefix + "latepoint_bookings" }
@@ -146,7 +160,7 @@ func TestFoundChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.work()
-	s.want(Entry{Resource: Bookings, ID: created, Kind: Created, Origin: Found, Booking: &BookingFacts{NewStatus: "pending", AgentID: 3, ServiceID: 2, LocationID: 4}})
+	s.want(Entry{Resource: Bookings, ID: created, Kind: Created, Origin: Found, Booking: &BookingFacts{NewStatus: "pending", Assignment: Assignment{AgentID: 3, ServiceID: 2, LocationID: 4, CustomerID: 1}}})
 	s.work()
 	s.want()
 }
@@ -202,7 +216,7 @@ func TestEnteredChanges(t *testing.T) {
 	id, facts := s.booking()
 	facts.NewStatus = "cancelled"
 	cancel := fmt.Sprintf("UPDATE %s SET status = 'cancelled', updated_at = '2026-11-22 12:00:00' WHERE id = %d", s.bookings(), id)
-	s.enter(7, cancel, Change{Bookings, id, Updated, "cancelled"}, Change{Customers, 1, Updated, ""})
+	s.enter(7, cancel, Change{Resource: Bookings, ID: id, Kind: Updated, Status: "cancelled"}, Change{Resource: Customers, ID: 1, Kind: Updated, Status: ""})
 	s.work()
 	s.want(
 		Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: FromAPI, ActorID: 7, Booking: &facts},
@@ -215,8 +229,8 @@ func TestEnteredChanges(t *testing.T) {
 	first, second := facts, facts
 	first.OldStatus, first.NewStatus = "cancelled", "pending"
 	second.OldStatus, second.NewStatus = "pending", "approved"
-	s.enter(7, "DO 1", Change{Bookings, id, Updated, "pending"})
-	s.enter(8, fmt.Sprintf("UPDATE %s SET status = 'approved' WHERE id = %d", s.bookings(), id), Change{Bookings, id, Updated, "approved"})
+	s.enter(7, "DO 1", Change{Resource: Bookings, ID: id, Kind: Updated, Status: "pending"})
+	s.enter(8, fmt.Sprintf("UPDATE %s SET status = 'approved' WHERE id = %d", s.bookings(), id), Change{Resource: Bookings, ID: id, Kind: Updated, Status: "approved"})
 	s.work()
 	s.want(
 		Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: FromAPI, ActorID: 7, Booking: &first},
@@ -227,7 +241,7 @@ func TestEnteredChanges(t *testing.T) {
 	third, fourth := facts, facts
 	third.OldStatus, third.NewStatus = "approved", "pending"
 	fourth.OldStatus, fourth.NewStatus = "pending", "completed"
-	s.enter(7, fmt.Sprintf("UPDATE %s SET status = 'completed' WHERE id = %d", s.bookings(), id), Change{Bookings, id, Updated, "pending"})
+	s.enter(7, fmt.Sprintf("UPDATE %s SET status = 'completed' WHERE id = %d", s.bookings(), id), Change{Resource: Bookings, ID: id, Kind: Updated, Status: "pending"})
 	s.work()
 	s.want(
 		Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: FromAPI, ActorID: 7, Booking: &third},
@@ -236,7 +250,7 @@ func TestEnteredChanges(t *testing.T) {
 
 	deleted := facts
 	deleted.OldStatus, deleted.NewStatus = "completed", ""
-	s.enter(7, fmt.Sprintf("DELETE FROM %s WHERE id = %d", s.bookings(), id), Change{Bookings, id, Deleted, ""})
+	s.enter(7, fmt.Sprintf("DELETE FROM %s WHERE id = %d", s.bookings(), id), Change{Resource: Bookings, ID: id, Kind: Deleted, Status: ""})
 	s.work()
 	s.want(Entry{Resource: Bookings, ID: id, Kind: Deleted, Origin: FromAPI, ActorID: 7, Booking: &deleted})
 }
@@ -270,12 +284,142 @@ func TestToldChanges(t *testing.T) {
 	s.want()
 }
 
+// TestMovedBookings: an entry has to what a booking belonged before, whoever moved it, and each of
+// several moves its own.
+func TestMovedBookings(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	id, facts := s.booking()
+	at := func(agent, customer int64) Assignment {
+		a := facts.Assignment
+		a.AgentID, a.CustomerID = agent, customer
+		return a
+	}
+	move := func(to Assignment) string {
+		return fmt.Sprintf("UPDATE %s SET agent_id = %d, customer_id = %d WHERE id = %d", s.bookings(), to.AgentID, to.CustomerID, id)
+	}
+	moved := func(origin Origin, actor int64, from, to Assignment) Entry {
+		f := BookingFacts{OldStatus: facts.OldStatus, NewStatus: facts.NewStatus, Assignment: to, Before: &from}
+		if origin == FromAPI {
+			f.NewStatus = f.OldStatus
+		}
+		return Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: origin, ActorID: actor, Booking: &f}
+	}
+	first, second, third, fourth, fifth := facts.Assignment, at(71, 1), at(72, 1), at(73, 2), at(74, 3)
+	s.exec(move(second))
+	s.work()
+	s.want(moved(Found, 0, first, second))
+
+	s.enter(7, move(third), Change{Resource: Bookings, ID: id, Kind: Updated, From: &second, To: &third})
+	s.enter(8, move(fourth), Change{Resource: Bookings, ID: id, Kind: Updated, From: &third, To: &fourth})
+	s.work()
+	s.want(moved(FromAPI, 7, second, third), moved(FromAPI, 8, third, fourth))
+
+	// WordPress tells where it came from, or not.
+	s.exec(move(fifth))
+	s.tell(Bookings, id, Updated, nil)
+	s.work()
+	s.want(moved(FromSite, 3, fourth, fifth))
+
+	// A request that changes the status does not get the move of somebody else.
+	facts.Assignment, facts.NewStatus = fifth, "pending"
+	s.enter(7, fmt.Sprintf("UPDATE %s SET agent_id = %d, customer_id = %d, status = 'pending' WHERE id = %d", s.bookings(), first.AgentID, first.CustomerID, id),
+		Change{Resource: Bookings, ID: id, Kind: Updated, Status: "pending"})
+	s.work()
+	changed := facts
+	facts.OldStatus = "pending"
+	s.want(Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: FromAPI, ActorID: 7, Booking: &changed}, moved(Found, 0, fifth, first))
+}
+
+// TestMoveOfAnUnknownBooking: what a request tells counts where the rows were not seen before it.
+func TestMoveOfAnUnknownBooking(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	id, facts := s.booking()
+	to := facts.Assignment
+	to.AgentID = 71
+	s.exec("DELETE FROM " + s.Prefix + "bookside_change_snapshots")
+	s.exec("UPDATE " + s.Prefix + "bookside_change_positions SET position = 0 WHERE name = 'bookings'")
+	s.enter(7, fmt.Sprintf("UPDATE %s SET agent_id = 71 WHERE id = %d", s.bookings(), id), Change{Resource: Bookings, ID: id, Kind: Updated, From: &facts.Assignment, To: &to})
+	unseen := &worker{Journal: s.j, Options: s.worker.Options}
+	unseen.Interval, unseen.Owner = 0, s.worker.Owner
+	if err := unseen.work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	entries := s.next()
+	if len(entries) != 1 || entries[0].Booking == nil || entries[0].Booking.Before == nil || *entries[0].Booking.Before != facts.Assignment || entries[0].Booking.Assignment != to {
+		t.Errorf("%+v", entries)
+	}
+	s.enter(7, fmt.Sprintf("DELETE FROM %s WHERE id = %d", s.bookings(), id), Change{Resource: Bookings, ID: id, Kind: Deleted, From: &to})
+	s.exec("DELETE FROM " + s.Prefix + "bookside_change_snapshots")
+	if err := unseen.work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if entries := s.next(); len(entries) != 1 || entries[0].Booking == nil || entries[0].Booking.Assignment != to {
+		t.Errorf("%+v", entries)
+	}
+}
+
+// TestBookingsOfChangedOrders: what a booking shows of its order and payments is a change of the
+// booking too, whoever made it; anything else of the order is not.
+func TestBookingsOfChangedOrders(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	orders, items, payments := s.Prefix+"latepoint_orders", s.Prefix+"latepoint_order_items", s.Prefix+"latepoint_transactions"
+	var id, order int64
+	query := "SELECT b.id, i.order_id FROM " + s.bookings() + " b JOIN " + items + " i ON i.id = b.order_item_id JOIN " + orders + " o ON o.id = i.order_id " +
+		"WHERE (SELECT COUNT(*) FROM " + s.bookings() + " c JOIN " + items + " j ON j.id = c.order_item_id WHERE j.order_id = o.id) = 1 ORDER BY b.id LIMIT 1"
+	if err := s.SQL.QueryRowContext(t.Context(), query).Scan(&id, &order); err != nil {
+		t.Fatal(err)
+	}
+	told := func(what string, origin Origin, want ...record) {
+		t.Helper()
+		s.work()
+		var got []record
+		for _, e := range s.next() {
+			got = append(got, record{e.Resource, e.ID})
+			if e.Origin != origin || e.Resource == Bookings && (e.Kind != Updated || e.Booking == nil || e.Booking.AgentID == 0) {
+				t.Errorf("%s: %+v", what, e)
+			}
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(record{})); diff != "" {
+			t.Errorf("%s (-want +entries):\n%s", what, diff)
+		}
+	}
+	of := fmt.Sprintf(" WHERE id = %d", order)
+	booking, itself := record{Bookings, id}, record{Orders, order}
+	s.exec("UPDATE " + orders + " SET customer_comment = 'By the window'" + of)
+	told("comment", Found, booking, itself)
+	s.exec("UPDATE " + orders + " SET payment_status = 'strange'" + of)
+	told("payment status", Found, booking, itself)
+	s.exec("UPDATE " + orders + " SET source_url = 'https://example.com/'" + of)
+	told("source", Found, itself)
+	s.exec(fmt.Sprintf("INSERT INTO %s (order_id, customer_id, processor, payment_method, payment_portion, kind, status, amount, token, created_at, updated_at) "+
+		"VALUES (%d, 1, 'x', 'x', 'full', 'capture', 'succeeded', 5, '', '2026-11-22 12:00:00', '2026-11-22 12:00:00')", payments, order))
+	var payment int64
+	if err := s.SQL.QueryRowContext(t.Context(), "SELECT MAX(id) FROM "+payments).Scan(&payment); err != nil {
+		t.Fatal(err)
+	}
+	told("new payment", Found, booking, record{Payments, payment})
+	s.exec(fmt.Sprintf("DELETE FROM %s WHERE id = %d", payments, payment))
+	told("payment that is gone", Found, booking, record{Payments, payment})
+
+	s.enter(7, "UPDATE "+orders+" SET total = total + 1"+of, Change{Resource: Orders, ID: order, Kind: Updated})
+	told("total by a request", FromAPI, itself, booking)
+	s.enter(7, "UPDATE "+orders+" SET customer_comment = 'By the door'"+of, Change{Resource: Orders, ID: order, Kind: Updated}, Change{Resource: Bookings, ID: id, Kind: Updated})
+	told("both by a request", FromAPI, itself, booking)
+	s.exec("UPDATE " + orders + " SET customer_comment = 'Anywhere'" + of)
+	s.tell(Orders, order, Updated, nil)
+	told("comment in WordPress", FromSite, itself, booking)
+	told("nothing", FromSite)
+}
+
 // TestPruning: old entries are deleted, and a cursor before them is an error.
 func TestPruning(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
 	for id := range int64(5) {
-		s.enter(1, "DO 1", Change{Customers, 1 + id, Updated, ""})
+		s.enter(1, "DO 1", Change{Resource: Customers, ID: 1 + id, Kind: Updated, Status: ""})
 	}
 	s.work()
 	s.next()
@@ -309,7 +453,7 @@ func TestOtherColumns(t *testing.T) {
 func TestReadSomeResources(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
-	s.enter(1, "DO 1", Change{Customers, 1, Updated, ""}, Change{Orders, 1, Updated, ""}, Change{Customers, 2, Updated, ""}, Change{Orders, 2, Updated, ""})
+	s.enter(1, "DO 1", Change{Resource: Customers, ID: 1, Kind: Updated, Status: ""}, Change{Resource: Orders, ID: 1, Kind: Updated, Status: ""}, Change{Resource: Customers, ID: 2, Kind: Updated, Status: ""}, Change{Resource: Orders, ID: 2, Kind: Updated, Status: ""})
 	s.work()
 	page, err := s.j.Read(t.Context(), 0, []Resource{Customers}, 1)
 	if err != nil || len(page.Entries) != 1 || page.Entries[0].ID != 1 || page.Cursor != 1 || !page.More {
@@ -358,12 +502,12 @@ func TestNothingIsMissed(t *testing.T) {
 				fails := random.IntN(5) == 0
 				err := writing.Transact(ctx, "write", func(tx *wpdb.DB) error {
 					for range random.IntN(3) {
-						if err := Enter(ctx, tx, time.Now(), int64(n), []Change{{Customers, int64(2_000_000 + w), Updated, ""}}); err != nil {
+						if err := Enter(ctx, tx, time.Now(), int64(n), []Change{{Resource: Customers, ID: int64(2_000_000 + w), Kind: Updated, Status: ""}}); err != nil {
 							return err
 						}
 					}
 					status := fmt.Sprint(committed[w])
-					if err := Enter(ctx, tx, time.Now(), int64(n), []Change{{Bookings, int64(1_000_000 + w), Deleted, status}}); err != nil {
+					if err := Enter(ctx, tx, time.Now(), int64(n), []Change{{Resource: Bookings, ID: int64(1_000_000 + w), Kind: Deleted, Status: status}}); err != nil {
 						return err
 					}
 					if random.IntN(2) == 0 {

@@ -76,8 +76,8 @@ func (j *Journal) Latest(ctx context.Context, resources []Resource, limit uint64
 }
 
 func (j *Journal) selectEntries() sq.SelectBuilder {
-	return sq.Select("number", "resource", "resource_id", "kind", "origin", "actor_id", "at",
-		"old_status", "new_status", "agent_id", "service_id", "location_id").From(j.db.Name(wpdb.Changes))
+	return sq.Select("number", "resource", "resource_id", "kind", "origin", "actor_id", "at", "old_status", "new_status").
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).From(j.db.Name(wpdb.Changes))
 }
 
 // End returns the position after the last entry.
@@ -119,12 +119,12 @@ func words(resources []Resource) []string {
 func scanEntry(row wpdb.Scanner) (e Entry, err error) {
 	var at string
 	var facts BookingFacts
-	err = row.Scan(&e.Number, &e.Resource, &e.ID, &e.Kind, &e.Origin, wpdb.OrZero(&e.ActorID), &at,
-		wpdb.OrZero(&facts.OldStatus), wpdb.OrZero(&facts.NewStatus),
-		wpdb.OrZero(&facts.AgentID), wpdb.OrZero(&facts.ServiceID), wpdb.OrZero(&facts.LocationID))
-	if err != nil {
+	var before Assignment
+	columns := []any{&e.Number, &e.Resource, &e.ID, &e.Kind, &e.Origin, wpdb.OrZero(&e.ActorID), &at, wpdb.OrZero(&facts.OldStatus), wpdb.OrZero(&facts.NewStatus)}
+	if err := row.Scan(append(append(columns, facts.scanned()...), before.scanned()...)...); err != nil {
 		return e, err
 	}
+	facts.Before = before.orNil()
 	if facts != (BookingFacts{}) {
 		e.Booking = &facts
 	}

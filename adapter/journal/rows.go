@@ -18,7 +18,7 @@ type compared struct {
 	resource Resource
 	table    string // quoted, with its prefix
 	hash     string // CRC-32 of all columns
-	facts    string // see factsColumns
+	facts    string // see factsOf
 	updated  bool   // whether there is a column updated_at
 	// signature identifies the columns: hashes of others cannot be compared.
 	signature string
@@ -32,26 +32,39 @@ func compare(db *wpdb.DB, schema *wpdb.Schema, r Resource) (c compared, ok bool)
 	if !slices.Contains(names, "id") {
 		return c, false
 	}
+	c = compared{resource: r, table: db.Name(table), updated: slices.Contains(names, "updated_at"), hash: hashOf(names), facts: factsOf(r, names)}
+	sum := sha256.Sum256([]byte(c.hash + c.facts))
+	c.signature = hex.EncodeToString(sum[:])
+	return c, true
+}
+
+// hashOf is the CRC-32 of columns in SQL.
+func hashOf(names []string) string {
 	values := make([]string, len(names))
 	for i, name := range names {
 		// A binary literal makes the whole text binary, so that columns of different
 		// collations can be joined.
 		values[i] = "COALESCE(`" + name + "`, 0x00)"
 	}
-	c = compared{
-		resource: r, table: db.Name(table), updated: slices.Contains(names, "updated_at"),
-		hash: "CRC32(CONCAT_WS(0x1F, " + strings.Join(values, ", ") + "))", facts: "''",
-	}
-	if r == Bookings {
-		c.facts = factsColumns
-	}
-	sum := sha256.Sum256([]byte(c.hash + c.facts))
-	c.signature = hex.EncodeToString(sum[:])
-	return c, true
+	return "CRC32(CONCAT_WS(0x1F, " + strings.Join(values, ", ") + "))"
 }
 
-// factsColumns has what an entry tells about a booking. Required columns only.
-const factsColumns = "CONCAT_WS('|', COALESCE(agent_id, 0), COALESCE(service_id, 0), COALESCE(location_id, 0), COALESCE(status, ''))"
+// factsOf is what a snapshot keeps of a row besides its hash: of a booking what an entry tells
+// about it; of an order a hash of what its bookings show, and of a payment its order and a hash of
+// all but its times, see follow.
+func factsOf(r Resource, names []string) string {
+	switch r {
+	case Bookings:
+		return "CONCAT_WS('|', COALESCE(agent_id, 0), COALESCE(service_id, 0), COALESCE(location_id, 0), COALESCE(customer_id, 0), COALESCE(status, ''))"
+	case Orders:
+		return hashOf([]string{"customer_comment", "payment_status", "total"})
+	case Payments:
+		shown := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "created_at" || name == "updated_at" })
+		return "CONCAT_WS('|', COALESCE(order_id, 0), " + hashOf(shown) + ")"
+	default:
+		return "''"
+	}
+}
 
 // spanChecksum is snapshot.checksum in SQL.
 func (c compared) spanChecksum() string {

@@ -27,6 +27,8 @@ type Options struct {
 	Keep time.Duration
 	// Schema returns the schema of the site as it is now.
 	Schema func(context.Context) (*wpdb.Schema, error)
+	// BookingsOf returns the ids of the bookings that show something of orders, by order.
+	BookingsOf func(ctx context.Context, db *wpdb.DB, orders []int64) (map[int64][]int64, error)
 	// Owner is the name of this process, different from that of every other one.
 	Owner string
 }
@@ -149,7 +151,7 @@ func (w *worker) look(ctx context.Context) error {
 		return err
 	}
 	if w.search == nil || !w.search.fits(schema) {
-		if w.search, err = w.newSearch(ctx, schema, w.share()); err != nil {
+		if w.search, err = w.newSearch(ctx, schema, w.share(), w.BookingsOf); err != nil {
 			return err
 		}
 	}
@@ -173,7 +175,7 @@ func (w *worker) number(ctx context.Context) error {
 	}
 	for more := true; more; {
 		var last int64
-		if last, more, err = w.settle(ctx, w.search.targets, nil); err != nil {
+		if last, more, err = w.settle(ctx, w.search.targets, w.BookingsOf, nil); err != nil {
 			return err
 		}
 		w.announce(last)

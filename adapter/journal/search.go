@@ -52,6 +52,7 @@ type search struct {
 	j       *Journal
 	share   float64 // of one core of the database
 	targets map[Resource]compared
+	shows   bookingsOf
 	order   []Resource
 	looks   map[Resource]*look
 
@@ -71,8 +72,8 @@ type look struct {
 	used     float64   // the share of a core that looking at updated_at takes
 }
 
-func (j *Journal) newSearch(ctx context.Context, schema *wpdb.Schema, share float64) (*search, error) {
-	s := &search{j: j, share: share, targets: map[Resource]compared{}, looks: map[Resource]*look{}, spans: 16, sweepBegan: j.now()}
+func (j *Journal) newSearch(ctx context.Context, schema *wpdb.Schema, share float64, shows bookingsOf) (*search, error) {
+	s := &search{j: j, share: share, shows: shows, targets: map[Resource]compared{}, looks: map[Resource]*look{}, spans: 16, sweepBegan: j.now()}
 	for _, r := range Resources {
 		if target, ok := compare(j.db, schema, r); ok {
 			s.targets[r] = target
@@ -229,7 +230,7 @@ func (s *search) settle(ctx context.Context, r Resource, ids []int64) error {
 			candidates[i] = record{r, id}
 		}
 		err := s.timed(func() error {
-			last, _, err := s.j.settle(ctx, s.targets, candidates)
+			last, _, err := s.j.settle(ctx, s.targets, s.shows, candidates)
 			s.j.announce(last)
 			return err
 		})
@@ -450,7 +451,7 @@ func (s *search) takeSnapshots(ctx context.Context, r Resource, first, last int6
 			for span := first; span <= last; span++ {
 				spans = append(spans, span)
 			}
-			taken, err := target.snapshots(ctx, tx, spans)
+			taken, _, err := target.snapshots(ctx, tx, spans)
 			if err != nil {
 				return err
 			}

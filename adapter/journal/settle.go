@@ -27,6 +27,8 @@ type message struct {
 	actor  int64
 	status string
 	at     string
+	// To what a booking belonged before, and belongs now; nil if that is not told.
+	from, to *Assignment
 }
 
 // batchSize limits how many rows of the inbox, and how many candidates, one transaction
@@ -38,9 +40,9 @@ const batchSize = 500
 // which holds the row of the journal, so that numbers become visible in their order.
 //
 // It returns the last number, and whether the inbox may have more.
-func (j *Journal) settle(ctx context.Context, targets map[Resource]compared, candidates []record) (last int64, more bool, err error) {
+func (j *Journal) settle(ctx context.Context, targets map[Resource]compared, shows bookingsOf, candidates []record) (last int64, more bool, err error) {
 	err = j.db.Transact(ctx, "number changes", func(tx *wpdb.DB) (err error) {
-		s := settlement{tx: tx, targets: targets, at: domain.Stamp(j.now())}
+		s := settlement{tx: tx, targets: targets, shows: shows, at: domain.Stamp(j.now())}
 		more, err = s.run(ctx, candidates)
 		last = s.last
 		return err
@@ -52,14 +54,17 @@ func (j *Journal) settle(ctx context.Context, targets map[Resource]compared, can
 type settlement struct {
 	tx       *wpdb.DB
 	targets  map[Resource]compared
+	shows    bookingsOf
 	at       string
 	last     int64
 	messages []message
 	touched  map[Resource][]int64
 	now      map[Resource]snapshot // the present rows
 	spans    map[Resource]map[int64]snapshot
-	later    map[record]bool // records with further rows in the inbox
-	repeated map[record]bool // records of which a found entry is younger than foundWindow
+	unknown  map[Resource][]int64 // spans that had no snapshots
+	later    map[record]bool      // records with further rows in the inbox
+	repeated map[record]bool      // records of which a found entry is younger than foundWindow
+	followed []message            // of bookings that show something of a changed order, see follow
 	entries  []Entry
 	stamps   []string // the times of the entries
 }
@@ -75,7 +80,7 @@ func (s *settlement) run(ctx context.Context, candidates []record) (more bool, e
 		return false, nil
 	}
 	s.touch(candidates)
-	for _, step := range []func(context.Context) error{s.readRows, s.readLater, s.readRepeated} {
+	for _, step := range []func(context.Context) error{s.readRows, s.readLater, s.readRepeated, s.follow} {
 		if err := step(ctx); err != nil {
 			return false, err
 		}
@@ -113,9 +118,13 @@ func lockPosition(ctx context.Context, tx *wpdb.DB) (position int64, err error) 
 // runs on a node that has applied these rows, and such a node draws only higher ids.
 func (s *settlement) inbox(ctx context.Context) (messages []message, more bool, err error) {
 	stmt := sq.Select("id", "resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
-		From(s.tx.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(batchSize + 1)
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).From(s.tx.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(batchSize + 1)
 	return wpdb.First(ctx, s.tx, "read inbox of changes", stmt, batchSize, func(row wpdb.Scanner) (m message, err error) {
-		return m, row.Scan(&m.id, &m.resource, &m.record.id, &m.kind, &m.origin, wpdb.OrZero(&m.actor), wpdb.OrZero(&m.status), &m.at)
+		var from, to Assignment
+		columns := []any{&m.id, &m.resource, &m.record.id, &m.kind, &m.origin, wpdb.OrZero(&m.actor), wpdb.OrZero(&m.status), &m.at}
+		err = row.Scan(append(append(columns, to.scanned()...), from.scanned()...)...)
+		m.from, m.to = from.orNil(), to.orNil()
+		return m, err
 	})
 }
 
@@ -140,22 +149,28 @@ func (s *settlement) touch(candidates []record) {
 }
 
 // readRows reads the present rows of the touched records, and their snapshots.
-func (s *settlement) readRows(ctx context.Context) (err error) {
-	s.now, s.spans = map[Resource]snapshot{}, map[Resource]map[int64]snapshot{}
+func (s *settlement) readRows(ctx context.Context) error {
+	s.now, s.spans, s.unknown = map[Resource]snapshot{}, map[Resource]map[int64]snapshot{}, map[Resource][]int64{}
 	for resource, ids := range s.touched {
-		target := s.targets[resource]
-		if s.now[resource], err = target.rows(ctx, s.tx, ids); err != nil {
-			return err
-		}
-		var spans []int64
-		for _, id := range ids {
-			spans = append(spans, spanOf(id))
-		}
-		if s.spans[resource], err = target.snapshots(ctx, s.tx, slices.Compact(spans)); err != nil {
+		if err := s.readRowsOf(ctx, resource, ids); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readRowsOf reads rows of a resource by their ids, which are in ascending order.
+func (s *settlement) readRowsOf(ctx context.Context, r Resource, ids []int64) (err error) {
+	target := s.targets[r]
+	if s.now[r], err = target.rows(ctx, s.tx, ids); err != nil {
+		return err
+	}
+	var spans []int64
+	for _, id := range ids {
+		spans = append(spans, spanOf(id))
+	}
+	s.spans[r], s.unknown[r], err = target.snapshots(ctx, s.tx, slices.Compact(spans))
+	return err
 }
 
 // readLater finds the records that have further rows in the inbox, which arrived in the
@@ -163,24 +178,32 @@ func (s *settlement) readRows(ctx context.Context) (err error) {
 // them, so nothing is concluded from it yet. Uses the index record.
 func (s *settlement) readLater(ctx context.Context) error {
 	s.later = map[record]bool{}
+	for resource, ids := range s.touched {
+		if err := s.readLaterOf(ctx, resource, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readLaterOf is readLater for records of a resource.
+func (s *settlement) readLaterOf(ctx context.Context, r Resource, ids []int64) error {
 	seen := make([]int64, len(s.messages))
 	for i, m := range s.messages {
 		seen[i] = m.id
 	}
-	for resource, ids := range s.touched {
-		for part := range slices.Chunk(ids, rowsPerStatement) {
-			which := sq.And{sq.Eq{"resource": string(resource), "resource_id": part}}
-			if len(seen) > 0 {
-				which = append(which, sq.NotEq{"id": seen})
-			}
-			stmt := sq.Select("DISTINCT resource_id").From(s.tx.Name(wpdb.ChangeInbox)).Where(which)
-			more, err := wpdb.All(ctx, s.tx, "find later changes", stmt, wpdb.Value[int64])
-			if err != nil {
-				return err
-			}
-			for _, id := range more {
-				s.later[record{resource, id}] = true
-			}
+	for part := range slices.Chunk(ids, rowsPerStatement) {
+		which := sq.And{sq.Eq{"resource": string(r), "resource_id": part}}
+		if len(seen) > 0 {
+			which = append(which, sq.NotEq{"id": seen})
+		}
+		stmt := sq.Select("DISTINCT resource_id").From(s.tx.Name(wpdb.ChangeInbox)).Where(which)
+		more, err := wpdb.All(ctx, s.tx, "find later changes", stmt, wpdb.Value[int64])
+		if err != nil {
+			return err
+		}
+		for _, id := range more {
+			s.later[record{r, id}] = true
 		}
 	}
 	return nil
@@ -236,7 +259,7 @@ func (s *settlement) compose(candidates []record) error {
 		}
 		now, exists := s.now[r.resource][r.id]
 		before, existed := s.before(r)
-		h, err := newHistory(before, existed, now, exists)
+		h, err := newHistory(r.resource, before, existed, now, exists)
 		histories[r], order = h, append(order, r)
 		return h, err
 	}
@@ -263,6 +286,15 @@ func (s *settlement) compose(candidates []record) error {
 			return err
 		}
 	}
+	for _, m := range s.followed {
+		h, err := historyOf(m.record)
+		if err != nil {
+			return err
+		}
+		if h.exists && h.kind == "" {
+			s.add(h.entry(m), m.at)
+		}
+	}
 	for _, r := range order {
 		h := histories[r]
 		if !s.later[r] {
@@ -287,7 +319,7 @@ func (s *settlement) remember(r record, h *history) {
 	rows := s.spans[r.resource][spanOf(r.id)]
 	switch later := s.later[r]; {
 	case later && h.live:
-		rows[r.id] = rowState{h.row.hash, h.facts.text(r.resource)}
+		rows[r.id] = rowState{h.row.hash, s.factsLeft(r, h)}
 	case later || !h.exists:
 		delete(rows, r.id)
 	default:
@@ -295,20 +327,32 @@ func (s *settlement) remember(r record, h *history) {
 	}
 }
 
+// factsLeft returns the facts that the entries so far left of a record.
+func (s *settlement) factsLeft(r record, h *history) string {
+	if r.resource == Bookings {
+		return h.facts.text()
+	}
+	if before, existed := s.before(r); existed {
+		return before.facts // what comes later says how they changed
+	}
+	return h.row.facts
+}
+
 // insertEntries writes the journal and its last number.
 func (s *settlement) insertEntries(ctx context.Context) error {
 	if len(s.entries) == 0 {
 		return nil
 	}
-	stmt := sq.Insert(s.tx.Name(wpdb.Changes)).Columns("number", "resource", "resource_id", "kind", "origin", "actor_id", "at",
-		"old_status", "new_status", "agent_id", "service_id", "location_id")
+	stmt := sq.Insert(s.tx.Name(wpdb.Changes)).Columns("number", "resource", "resource_id", "kind", "origin", "actor_id", "at", "old_status", "new_status").
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...)
 	for i, e := range s.entries {
 		var f BookingFacts
 		if e.Booking != nil {
 			f = *e.Booking
 		}
-		stmt = stmt.Values(e.Number, string(e.Resource), e.ID, string(e.Kind), string(e.Origin), wpdb.NullIfZero(e.ActorID), s.stamps[i],
-			wpdb.NullIfZero(f.OldStatus), wpdb.NullIfZero(f.NewStatus), wpdb.NullIfZero(f.AgentID), wpdb.NullIfZero(f.ServiceID), wpdb.NullIfZero(f.LocationID))
+		values := []any{e.Number, string(e.Resource), e.ID, string(e.Kind), string(e.Origin), wpdb.NullIfZero(e.ActorID), s.stamps[i],
+			wpdb.NullIfZero(f.OldStatus), wpdb.NullIfZero(f.NewStatus)}
+		stmt = stmt.Values(append(append(values, f.values()...), f.Before.values()...)...)
 	}
 	if _, err := wpdb.Exec(ctx, s.tx, "insert changes", stmt); err != nil {
 		return err

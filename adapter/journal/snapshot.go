@@ -20,7 +20,7 @@ func spanOf(id int64) int64 { return id / spanSize }
 // rowState is what a snapshot keeps of a row.
 type rowState struct {
 	hash  uint32 // CRC-32 of all columns
-	facts string // see factsColumns; "" but for bookings
+	facts string // see factsOf
 }
 
 // snapshot has the rows of one span by their ids.
@@ -113,29 +113,26 @@ func decodeSnapshot(span int64, content []byte) (snapshot, error) {
 	return s, nil
 }
 
-// text returns the facts as a snapshot keeps them, in the form of factsColumns.
-func (f BookingFacts) text(r Resource) string {
-	if r != Bookings {
-		return ""
-	}
-	return fmt.Sprintf("%d|%d|%d|%s", f.AgentID, f.ServiceID, f.LocationID, f.NewStatus)
+// text returns the facts as a snapshot keeps them, in the form of factsOf.
+func (f BookingFacts) text() string {
+	return fmt.Sprintf("%d|%d|%d|%d|%s", f.AgentID, f.ServiceID, f.LocationID, f.CustomerID, f.NewStatus)
 }
 
 // bookingFacts are the facts that a snapshot keeps of a booking, in the order of
-// factsColumns.
+// factsOf.
 func bookingFacts(facts string) (f BookingFacts, err error) {
 	if facts == "" {
 		return f, nil
 	}
-	parts := strings.SplitN(facts, "|", 4)
-	if len(parts) < 4 {
+	parts := strings.SplitN(facts, "|", 5)
+	if len(parts) < 5 {
 		return f, errSnapshot
 	}
-	for i, id := range []*int64{&f.AgentID, &f.ServiceID, &f.LocationID} {
+	for i, id := range []*int64{&f.AgentID, &f.ServiceID, &f.LocationID, &f.CustomerID} {
 		if *id, err = strconv.ParseInt(parts[i], 10, 64); err != nil {
 			return f, fmt.Errorf("%w: %w", errSnapshot, err)
 		}
 	}
-	f.NewStatus = parts[3]
+	f.NewStatus = parts[4]
 	return f, nil
 }

@@ -38,22 +38,22 @@ func readProgress(ctx context.Context, db *wpdb.DB, r Resource) (progress, bool,
 }
 
 // snapshots returns the snapshots of spans, also empty ones. For a span that the first pass
-// has not reached, it takes one of the present rows. spans are in ascending order.
-func (c compared) snapshots(ctx context.Context, tx *wpdb.DB, spans []int64) (map[int64]snapshot, error) {
-	found := map[int64]snapshot{}
+// has not reached, it takes one of the present rows; those are the unknown ones. spans are in
+// ascending order.
+func (c compared) snapshots(ctx context.Context, tx *wpdb.DB, spans []int64) (found map[int64]snapshot, unknown []int64, err error) {
+	found = map[int64]snapshot{}
 	for part := range slices.Chunk(spans, rowsPerStatement) {
 		if err := c.stored(ctx, tx, sq.Eq{"span": part}, found); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if len(found) == len(spans) {
-		return found, nil
+		return found, nil, nil
 	}
 	p, _, err := readProgress(ctx, tx, c.resource)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var unknown []int64
 	for _, span := range spans {
 		if found[span] != nil {
 			continue
@@ -63,23 +63,23 @@ func (c compared) snapshots(ctx context.Context, tx *wpdb.DB, spans []int64) (ma
 			unknown = append(unknown, span)
 		}
 	}
-	for len(unknown) > 0 {
+	for left := unknown; len(left) > 0; {
 		run := 1 // of consecutive spans, which one statement reads
-		for run < len(unknown) && unknown[run] == unknown[run-1]+1 {
+		for run < len(left) && left[run] == left[run-1]+1 {
 			run++
 		}
-		rows, err := c.between(ctx, tx, unknown[0], unknown[run-1])
+		rows, err := c.between(ctx, tx, left[0], left[run-1])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for id, row := range rows {
 			if id <= p.floor {
 				found[spanOf(id)][id] = row
 			}
 		}
-		unknown = unknown[run:]
+		left = left[run:]
 	}
-	return found, nil
+	return found, unknown, nil
 }
 
 // stored adds stored snapshots to a map. Uses the primary key.

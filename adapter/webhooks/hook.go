@@ -56,13 +56,22 @@ type Filter struct {
 	Agents, Services, Locations []int64
 }
 
-// event returns the event as which an entry is sent; ok is false if it is not.
-func (f Filter) event(e journal.Entry) (event string, ok bool) {
-	if event, ok = eventOf(e, f.Events); !ok || e.Resource != journal.Bookings || len(f.Agents)+len(f.Services)+len(f.Locations) == 0 {
-		return event, ok
+// event returns an entry as it is sent, and the event as which that is done; ok is false if it
+// is not sent. A booking that moved out of what the filter is about is deleted for it.
+func (f Filter) event(e journal.Entry) (sent journal.Entry, event string, ok bool) {
+	if e.Resource == journal.Bookings && len(f.Agents)+len(f.Services)+len(f.Locations) > 0 {
+		if e, ok = e.Within(f.Covers); !ok {
+			return e, "", false
+		}
 	}
-	facts := e.Booking
-	return event, facts != nil && passes(f.Agents, facts.AgentID) && passes(f.Services, facts.ServiceID) && passes(f.Locations, facts.LocationID)
+	event, ok = eventOf(e, f.Events)
+	return e, event, ok
+}
+
+// Covers reports whether the filter is about the bookings that belong to an agent, a service and
+// a location.
+func (f Filter) Covers(a journal.Assignment) bool {
+	return passes(f.Agents, a.AgentID) && passes(f.Services, a.ServiceID) && passes(f.Locations, a.LocationID)
 }
 
 func passes(wanted []int64, id int64) bool { return len(wanted) == 0 || slices.Contains(wanted, id) }

@@ -246,7 +246,7 @@ func (w *Worker) fanOut(ctx context.Context, h activeHook, pages *pages) (added 
 func (w *Worker) deliveries(h activeHook, entries []journal.Entry) (deliveries []Delivery, err error) {
 	now := domain.Timestamp(domain.Stamp(w.store.now()))
 	for _, e := range entries {
-		event, ok := h.Filter.event(e)
+		e, event, ok := h.Filter.event(e)
 		if !ok || !h.allowed(e.Resource) {
 			continue
 		}

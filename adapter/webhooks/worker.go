@@ -58,9 +58,9 @@ type Options struct {
 	// Visible returns those entries that a key sees, which may have limits.
 	Visible func(ctx context.Context, key *keys.Key, entries []journal.Entry) ([]journal.Entry, error)
 	// Record returns the present record of a resource as a key may see it, or as everybody
-	// who may see everything if keyID is 0. ok is false if there is none. A record that takes
-	// too much memory is an ErrTooLarge.
-	Record func(ctx context.Context, keyID int64, resource journal.Resource, id int64) (record json.RawMessage, ok bool, err error)
+	// who may see everything if keyID is 0. ok is false if there is none, or if it is a booking
+	// that the filter is not about. A record that takes too much memory is an ErrTooLarge.
+	Record func(ctx context.Context, keyID int64, of Filter, resource journal.Resource, id int64) (record json.RawMessage, ok bool, err error)
 }
 
 // Worker turns entries of the journal into deliveries and sends them. Any number of
@@ -400,7 +400,8 @@ func (w *Worker) visible(ctx context.Context, h activeHook, d Delivery) (visible
 			return err
 		}
 		entries, err := w.options.Visible(ctx, h.key, page.Entries)
-		visible = len(entries) > 0
+		// Who may be told only that a booking is gone is not sent anything else of it.
+		visible = len(entries) > 0 && (!entries[0].Left || d.isDeleted())
 		return err
 	})
 	return visible, w.unreadable(err, "a change could not be read for a webhook", h, d)
@@ -444,7 +445,7 @@ var ErrTooLarge = errors.New("the record is too large to be sent")
 func (w *Worker) record(ctx context.Context, h activeHook, d Delivery) (record json.RawMessage, err error) {
 	ok := false
 	err = w.reading(ctx, func(ctx context.Context) (err error) {
-		record, ok, err = w.options.Record(ctx, h.KeyID, d.Resource, d.ResourceID)
+		record, ok, err = w.options.Record(ctx, h.KeyID, h.Filter, d.Resource, d.ResourceID)
 		return err
 	})
 	switch {

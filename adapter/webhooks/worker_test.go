@@ -74,9 +74,9 @@ func TestEventIsSentAndSigned(t *testing.T) {
 
 func TestStatusChangeIsOneEvent(t *testing.T) {
 	t.Parallel()
-	approved := change{journal.Bookings, 5, journal.Updated, journal.BookingFacts{OldStatus: "pending", NewStatus: "approved", AgentID: 2, ServiceID: 3, LocationID: 4}}
-	moved := change{journal.Bookings, 5, journal.Updated, journal.BookingFacts{OldStatus: "approved", NewStatus: "approved", AgentID: 2, ServiceID: 3, LocationID: 4}}
-	removed := change{journal.Bookings, 5, journal.Deleted, journal.BookingFacts{OldStatus: "approved", AgentID: 2, ServiceID: 3, LocationID: 4}}
+	approved := change{journal.Bookings, 5, journal.Updated, journal.BookingFacts{OldStatus: "pending", NewStatus: "approved", Assignment: journal.Assignment{AgentID: 2, ServiceID: 3, LocationID: 4}}}
+	moved := change{journal.Bookings, 5, journal.Updated, journal.BookingFacts{OldStatus: "approved", NewStatus: "approved", Assignment: journal.Assignment{AgentID: 2, ServiceID: 3, LocationID: 4}}}
+	removed := change{journal.Bookings, 5, journal.Deleted, journal.BookingFacts{OldStatus: "approved", Assignment: journal.Assignment{AgentID: 2, ServiceID: 3, LocationID: 4}}}
 	order := change{journal.Orders, 9, journal.Updated, journal.BookingFacts{}}
 	for _, test := range []struct {
 		name   string
@@ -102,7 +102,7 @@ func TestStatusChangeIsOneEvent(t *testing.T) {
 				if c.resource == journal.Bookings {
 					e.Booking = &c.facts
 				}
-				if event, ok := test.filter.event(e); ok {
+				if _, event, ok := test.filter.event(e); ok {
 					got = append(got, event)
 				}
 			}
@@ -115,8 +115,47 @@ func TestStatusChangeIsOneEvent(t *testing.T) {
 
 func TestFilteredBookingWithoutFactsIsNotSent(t *testing.T) {
 	t.Parallel()
-	if event, ok := (Filter{Events: []string{"*"}, Agents: []int64{1}}).event(journal.Entry{Resource: journal.Bookings, Kind: journal.Deleted}); ok {
+	if _, event, ok := (Filter{Events: []string{"*"}, Agents: []int64{1}}).event(journal.Entry{Resource: journal.Bookings, Kind: journal.Deleted}); ok {
 		t.Errorf("sent as %s", event)
+	}
+}
+
+// TestMovedBookingIsDeletedForOthers: a webhook about some bookings is told that one left, and
+// nothing of where it is, whether or not it comes from elsewhere.
+func TestMovedBookingIsDeletedForOthers(t *testing.T) {
+	t.Parallel()
+	before := journal.Assignment{AgentID: 2, ServiceID: 3, LocationID: 4, CustomerID: 5}
+	now := before
+	now.AgentID, now.CustomerID = 9, 6
+	e := journal.Entry{Number: 7, Resource: journal.Bookings, ID: 5, Kind: journal.Updated, Booking: &journal.BookingFacts{
+		OldStatus: "pending", NewStatus: "approved", Assignment: now, Before: &before,
+	}}
+	came, left := e, e
+	came.Booking = &journal.BookingFacts{OldStatus: "pending", NewStatus: "approved", Assignment: now}
+	left.Kind, left.Left, left.Booking = journal.Deleted, true, &journal.BookingFacts{OldStatus: "pending", Assignment: before}
+	for _, test := range []struct {
+		name   string
+		filter Filter
+		event  string // "" for none
+		sent   journal.Entry
+	}{
+		{"both", Filter{Events: []string{"booking.*"}, Agents: []int64{2, 9}}, "booking.status_changed", e},
+		{"all", Filter{Events: []string{"booking.*"}}, "booking.status_changed", e},
+		{"new", Filter{Events: []string{"booking.*"}, Agents: []int64{9}}, "booking.status_changed", came},
+		{"old", Filter{Events: []string{"booking.*"}, Agents: []int64{2}, Services: []int64{3}}, "booking.deleted", left},
+		{"old, updates alone", Filter{Events: []string{"booking.updated", "booking.status_changed"}, Agents: []int64{2}}, "", e},
+		{"neither", Filter{Events: []string{"booking.*"}, Agents: []int64{2}, Services: []int64{8}}, "", e},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			sent, event, ok := test.filter.event(e)
+			if ok != (test.event != "") || ok && event != test.event {
+				t.Fatalf("sent %t as %q", ok, event)
+			}
+			if diff := cmp.Diff(test.sent, sent); ok && diff != "" {
+				t.Errorf("(-want +sent):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -441,7 +480,7 @@ func TestBusyServerSendsLater(t *testing.T) {
 		t.Errorf("a try may take %v, its claim ends after %v", longest, claimTime)
 	}
 	x, r := newExchange(t), newReceiver(t)
-	x.options.Record = func(context.Context, int64, journal.Resource, int64) (json.RawMessage, bool, error) {
+	x.options.Record = func(context.Context, int64, Filter, journal.Resource, int64) (json.RawMessage, bool, error) {
 		return json.RawMessage(`{}`), true, nil
 	}
 	_, hook := x.addHook(x.store, NewHook{URL: r.URL, Filter: Filter{Events: []string{"*"}}, Private: true, Record: true})
@@ -478,7 +517,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	x, slow := newExchange(t), newReceiver(t)
 	large := json.RawMessage(`"` + strings.Repeat("<", maxRecord-2) + `"`)
 	reads := make(chan struct{}, 100)
-	x.options.Record = func(_ context.Context, _ int64, _ journal.Resource, id int64) (json.RawMessage, bool, error) {
+	x.options.Record = func(_ context.Context, _ int64, _ Filter, _ journal.Resource, id int64) (json.RawMessage, bool, error) {
 		reads <- struct{}{}
 		if id == 0 {
 			return json.RawMessage(`"small"`), true, nil
@@ -786,7 +825,7 @@ func TestLimitsHoldForWaitingDeliveries(t *testing.T) {
 	}
 	_, hook := x.addHook(x.store.OwnedBy(key.ID), NewHook{URL: r.URL, Filter: Filter{Events: []string{"*"}}, Private: true})
 	of := func(agent int64) change {
-		return change{journal.Bookings, 10 + agent, journal.Updated, journal.BookingFacts{AgentID: agent}}
+		return change{journal.Bookings, 10 + agent, journal.Updated, journal.BookingFacts{Assignment: journal.Assignment{AgentID: agent}}}
 	}
 	r.answer(http.StatusInternalServerError)
 	x.enter(of(1), of(2))
@@ -853,7 +892,7 @@ func TestKeySeesOnlyItsWebhooks(t *testing.T) {
 func TestRecordIsSentWhereAsked(t *testing.T) {
 	t.Parallel()
 	x, thin, full := newExchange(t), newReceiver(t), newReceiver(t)
-	x.options.Record = func(_ context.Context, keyID int64, resource journal.Resource, id int64) (json.RawMessage, bool, error) {
+	x.options.Record = func(_ context.Context, keyID int64, _ Filter, resource journal.Resource, id int64) (json.RawMessage, bool, error) {
 		switch id {
 		case 3:
 			return nil, false, nil

@@ -122,6 +122,35 @@ func TestCompanionEntersChanges(t *testing.T) {
 				}
 			})
 		}
+		t.Run("to what bookings belong", func(t *testing.T) {
+			part := *b
+			part.t = t
+			for _, c := range []struct{ code, want string }{
+				{"$wpdb->insert($p . 'bookings', ['agent_id' => 1, 'service_id' => 2, 'location_id' => 3, 'customer_id' => 4, 'status' => 'approved', 'start_date' => '2026-01-05']);", "1 2 3 4 - - - -"},
+				{"$wpdb->update($p . 'bookings', ['status' => 'cancelled'], ['id' => $last]);", "- - - - - - - -"},
+				{"foreach ([7, 8] as $agent) { $wpdb->update($p . 'bookings', ['agent_id' => $agent, 'customer_id' => 5], ['id' => $last]); }", "8 2 3 5 1 2 3 4"},
+				{"$wpdb->delete($p . 'bookings', ['id' => $last]);", "- - - - 8 2 3 5"},
+			} {
+				part.execute(b.db.SQL, "DELETE FROM {own}change_inbox")
+				returns[any](&part, `global $wpdb; $p = $wpdb->prefix . 'latepoint_'; $last = (int) $wpdb->get_var("SELECT MAX(id) FROM {$p}bookings"); `+c.code)
+				got := part.list(`SELECT CONCAT_WS(' ', COALESCE(agent_id, '-'), COALESCE(service_id, '-'), COALESCE(location_id, '-'), COALESCE(customer_id, '-'),
+					COALESCE(old_agent_id, '-'), COALESCE(old_service_id, '-'), COALESCE(old_location_id, '-'), COALESCE(old_customer_id, '-')) FROM {own}change_inbox`)
+				if diff := cmp.Diff([]string{c.want}, got); diff != "" {
+					t.Errorf("%s\n%s", c.code, diff)
+				}
+			}
+		})
+		t.Run("inbox of an earlier version", func(t *testing.T) {
+			part := *b
+			part.t = t
+			part.execute(b.db.SQL, "DELETE FROM {own}change_inbox")
+			part.execute(b.db.SQL, "ALTER TABLE {own}change_inbox DROP COLUMN old_customer_id")
+			returns[any](&part, `global $wpdb; return $wpdb->query("UPDATE {$wpdb->prefix}latepoint_bookings SET agent_id = agent_id + 1 WHERE id > 0 ORDER BY id LIMIT 2");`)
+			if got := part.number("SELECT COUNT(*) FROM {own}change_inbox WHERE resource = 'bookings' AND kind = 'updated'"); got != 2 {
+				t.Errorf("%d changes entered", got)
+			}
+			part.execute(b.db.SQL, "ALTER TABLE {own}change_inbox ADD COLUMN old_customer_id BIGINT UNSIGNED NULL")
+		})
 		t.Run("no inbox", func(t *testing.T) {
 			part := *b
 			part.t = t

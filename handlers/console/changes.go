@@ -88,5 +88,17 @@ func changeDetails(b *journal.BookingFacts) string {
 	case b.OldStatus != "" && b.OldStatus != b.NewStatus:
 		text = b.OldStatus + " → " + b.NewStatus
 	}
-	return fmt.Sprintf("%s, agent %d, service %d, location %d", text, b.AgentID, b.ServiceID, b.LocationID)
+	text = fmt.Sprintf("%s, agent %d, service %d, location %d", text, b.AgentID, b.ServiceID, b.LocationID)
+	if b.Before == nil {
+		return text
+	}
+	for _, moved := range []struct {
+		of       string
+		old, now int64
+	}{{"agent", b.Before.AgentID, b.AgentID}, {"service", b.Before.ServiceID, b.ServiceID}, {"location", b.Before.LocationID, b.LocationID}, {"customer", b.Before.CustomerID, b.CustomerID}} {
+		if moved.old != moved.now {
+			text += fmt.Sprintf(", from %s %d", moved.of, moved.old)
+		}
+	}
+	return text
 }

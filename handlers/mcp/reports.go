@@ -110,6 +110,7 @@ type change struct {
 	Resource  string   `json:"resource"`
 	ID        int64    `json:"id"`
 	Kind      string   `json:"kind" jsonschema:"created, updated or deleted"`
+	Left      bool     `json:"left,omitempty" jsonschema:"The booking exists, but is not the key's any more"`
 	At        string   `json:"at"`
 	Origin    string   `json:"origin" jsonschema:"api, site or found (noticed in the database)"`
 	OldStatus string   `json:"old_status,omitempty"`
@@ -125,6 +126,7 @@ type sentChanges struct {
 		Resource  string          `json:"resource"`
 		ID        number          `json:"resource_id"`
 		Kind      string          `json:"kind"`
+		Left      bool            `json:"left"`
 		At        time.Time       `json:"at"`
 		Origin    string          `json:"origin"`
 		OldStatus string          `json:"old_status"`
@@ -143,7 +145,7 @@ func (c *call) recentChanges(in changesInput) (out changesOutput, brief string, 
 	}
 	out.Changes, out.Cursor, out.More = make([]change, len(found.Data)), found.Cursor, found.More
 	for i, f := range found.Data {
-		made := change{f.Resource, int64(f.ID), f.Kind, f.At.In(out.today.Location()).Format(time.RFC3339), f.Origin, f.OldStatus, f.NewStatus, nil}
+		made := change{f.Resource, int64(f.ID), f.Kind, f.Left, f.At.In(out.today.Location()).Format(time.RFC3339), f.Origin, f.OldStatus, f.NewStatus, nil}
 		if f.Resource == "bookings" && len(f.Record) > 0 {
 			var record sentBooking
 			if err := json.Unmarshal(f.Record, &record); err != nil {

@@ -1083,17 +1083,19 @@ class BooksideJournal
     private const MOST_ROWS = 5000; // of one statement: what changes more is left to the server
     private const MOST_ENTRIES = 200; // of one INSERT
     private const PATIENCE = 1.0; // seconds until changes are entered, in a request that takes long
+    private const ASSIGNMENT = ['agent_id', 'service_id', 'location_id', 'customer_id']; // columns of bookings, and of the inbox
+    private const UNKNOWN_COLUMN = 1054; // error of MySQL
 
     private BooksideSlots $slots;
 
     /** @var bool Whether a statement of this class itself is running. */
     private bool $busy = false;
 
-    /** @var array|null The statement that was noted: query, kind, resource, ids and statuses, the old ones by id. */
+    /** @var array|null The statement that was noted: query, kind, resource, ids and bookings, as they were before by id. */
     private ?array $open = null;
 
     /**
-     * @var array<string,array{prefix:string,resource:string,id:int,kind:string,status:?string}> Changes that are not entered yet;
+     * @var array<string,array{prefix:string,resource:string,id:int,kind:string,before:?array}> Changes that are not entered yet;
      *      with the prefix of tables, because a network's sites have inboxes of their own.
      */
     private array $changes = [];
@@ -1174,16 +1176,15 @@ class BooksideJournal
                 return '';
             }
         }
-        $note = ['query' => $query, 'prefix' => $wpdb->prefix, 'resource' => $resource, 'ids' => [], 'statuses' => []];
+        $note = ['query' => $query, 'prefix' => $wpdb->prefix, 'resource' => $resource, 'ids' => [], 'bookings' => []];
         if ($verb === 'INSERT' || $verb === 'REPLACE') {
             $note['kind'] = 'created';
         } else {
             $note['kind'] = $verb === 'DELETE' ? 'deleted' : 'updated';
-            $columns = $resource === 'bookings' && $verb === 'UPDATE' ? 'id, status' : 'id';
-            foreach ($this->affected($query, $parts['name'], $columns) as $row) {
+            foreach ($this->affected($query, $parts['name'], $resource === 'bookings' ? self::bookingColumns() : 'id') as $row) {
                 $note['ids'][] = (int) $row[0];
-                if (isset($row[1])) {
-                    $note['statuses'][(int) $row[0]] = (string) $row[1];
+                if (count($row) > 1) {
+                    $note['bookings'][(int) $row[0]] = self::booking($row);
                 }
             }
             if ($note['ids'] === []) {
@@ -1280,8 +1281,20 @@ class BooksideJournal
             $this->since = microtime(true);
         }
         $this->changes[$key] = [
-            'prefix' => $note['prefix'], 'resource' => $note['resource'], 'id' => $id, 'kind' => $note['kind'], 'status' => $note['statuses'][$id] ?? null,
+            'prefix' => $note['prefix'], 'resource' => $note['resource'], 'id' => $id, 'kind' => $note['kind'], 'before' => $note['bookings'][$id] ?? null,
         ];
+    }
+
+    /** The columns of a booking that entries tell about. */
+    private static function bookingColumns(): string
+    {
+        return 'id, status, ' . implode(', ', self::ASSIGNMENT);
+    }
+
+    /** Returns a row of these columns: the status, and to what the booking belongs. */
+    private static function booking(array $row): array
+    {
+        return ['status' => (string) $row[1], 'assignment' => array_map('intval', array_slice($row, 2))];
     }
 
     /** Enters the changes into the inboxes. */
@@ -1303,21 +1316,20 @@ class BooksideJournal
         $this->busy = true;
         $quiet = $wpdb->suppress_errors();
         try {
-            $statuses = $this->statuses($prefix, $changes);
+            $bookings = $this->bookings($prefix, $changes);
             $actor = function_exists('wp_get_current_user') ? get_current_user_id() : 0;
             foreach (array_chunk($changes, self::MOST_ENTRIES) as $part) {
                 $rows = [];
                 foreach ($part as $change) {
-                    $status = $change['resource'] === 'bookings' && $change['kind'] !== 'deleted' ? $statuses[$change['id']] ?? null : null;
-                    $rows[] = $wpdb->prepare('(%s, %d, %s, ', $change['resource'], $change['id'], $change['kind'])
+                    $now = $change['resource'] === 'bookings' && $change['kind'] !== 'deleted' ? $bookings[$change['id']] ?? null : null;
+                    $before = $change['before'];
+                    $moved = ($now['assignment'] ?? null) !== ($before['assignment'] ?? null);
+                    $row = $wpdb->prepare('%s, %d, %s, ', $change['resource'], $change['id'], $change['kind'])
                         . "'site', " . ($actor > 0 ? (int) $actor : 'NULL') . ', '
-                        . ($status !== null && $status !== $change['status'] ? $wpdb->prepare('%s', $status) : 'NULL') . ', UTC_TIMESTAMP())';
+                        . ($now !== null && $now['status'] !== ($before['status'] ?? null) ? $wpdb->prepare('%s', $now['status']) : 'NULL') . ', UTC_TIMESTAMP()';
+                    $rows[] = [$row, self::assignment($moved ? $now : null) . ', ' . self::assignment($moved ? $before : null)];
                 }
-                $entered = $wpdb->query(
-                    "INSERT INTO `{$prefix}bookside_change_inbox` (resource, resource_id, kind, origin, actor_id, status, at) VALUES "
-                    . implode(', ', $rows)
-                );
-                if ($entered === false) {
+                if (!$this->insert($prefix, $rows)) {
                     bookside_companion_failed('journal', (string) $wpdb->last_error);
                 }
             }
@@ -1329,8 +1341,34 @@ class BooksideJournal
         }
     }
 
-    /** Returns the statuses that bookings have now, by id. */
-    private function statuses(string $prefix, array $changes): array
+    /** Returns the values of an assignment in SQL: NULL where nothing is stored, or no booking is given. */
+    private static function assignment(?array $booking): string
+    {
+        return implode(', ', array_map(static function (int $id): string {
+            return $id > 0 ? (string) $id : 'NULL';
+        }, $booking['assignment'] ?? array_fill(0, count(self::ASSIGNMENT), 0)));
+    }
+
+    /** Inserts rows into an inbox, each in two parts. That of an earlier Bookside has no columns for the second. */
+    private function insert(string $prefix, array $rows): bool
+    {
+        global $wpdb;
+        $into = "INSERT INTO `{$prefix}bookside_change_inbox` (resource, resource_id, kind, origin, actor_id, status, at";
+        $old = array_map(static function (string $column): string {
+            return "old_$column";
+        }, self::ASSIGNMENT);
+        $full = array_map(static function (array $row): string {
+            return "($row[0], $row[1])";
+        }, $rows);
+        if ($wpdb->query("$into, " . implode(', ', array_merge(self::ASSIGNMENT, $old)) . ') VALUES ' . implode(', ', $full)) !== false) {
+            return true;
+        }
+        return $wpdb->dbh instanceof mysqli && mysqli_errno($wpdb->dbh) === self::UNKNOWN_COLUMN
+            && $wpdb->query("$into) VALUES (" . implode('), (', array_column($rows, 0)) . ')') !== false;
+    }
+
+    /** Returns the bookings as they are now, by id. */
+    private function bookings(string $prefix, array $changes): array
     {
         global $wpdb;
         $ids = [];
@@ -1343,9 +1381,14 @@ class BooksideJournal
             return [];
         }
         $rows = $wpdb->get_results(
-            "SELECT id, status FROM `{$prefix}latepoint_bookings` WHERE id IN (" . implode(', ', $ids) . ')'
+            'SELECT ' . self::bookingColumns() . " FROM `{$prefix}latepoint_bookings` WHERE id IN (" . implode(', ', $ids) . ')',
+            ARRAY_N
         );
-        return array_column($rows ?: [], 'status', 'id');
+        $found = [];
+        foreach ($rows ?: [] as $row) {
+            $found[(int) $row[0]] = self::booking($row);
+        }
+        return $found;
     }
 
     /** Enters what the end of the request leaves. */

@@ -1,0 +1,92 @@
+package journal
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bookside/wpdb"
+)
+
+// bookingsOf returns the ids of the bookings that show something of orders, by order.
+type bookingsOf func(ctx context.Context, db *wpdb.DB, orders []int64) (map[int64][]int64, error)
+
+// follow finds the bookings of orders of which they show something else now: the comment, the
+// payment status, the total or a payment. Whoever follows bookings gets an entry of each.
+func (s *settlement) follow(ctx context.Context) error {
+	told := map[record]message{}
+	for _, m := range s.messages {
+		told[m.record] = m
+	}
+	orders := map[int64]message{}
+	for _, r := range s.changedInBookings(told) {
+		m, ok := told[r]
+		if !ok {
+			m = message{origin: Found, at: s.at}
+		}
+		for _, id := range s.ordersOf(r) {
+			orders[id] = m
+		}
+	}
+	if _, known := s.targets[Bookings]; !known || len(orders) == 0 {
+		return nil
+	}
+	changed := slices.Sorted(maps.Keys(orders))
+	bookings, err := s.shows(ctx, s.tx, changed)
+	if err != nil {
+		return err
+	}
+	ids := slices.Clone(s.touched[Bookings])
+	for _, order := range changed {
+		m := orders[order]
+		for _, id := range bookings[order] {
+			s.followed = append(s.followed, message{record: record{Bookings, id}, kind: Updated, origin: m.origin, actor: m.actor, at: m.at})
+			ids = append(ids, id)
+		}
+	}
+	if len(s.followed) == 0 {
+		return nil
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if err := s.readRowsOf(ctx, Bookings, ids); err != nil {
+		return err
+	}
+	return s.readLaterOf(ctx, Bookings, ids)
+}
+
+// changedInBookings returns the orders and payments of which their bookings may show something
+// else: those whose facts changed, and those that were told and had no snapshot.
+func (s *settlement) changedInBookings(told map[record]message) (changed []record) {
+	for _, resource := range []Resource{Orders, Payments} {
+		for _, id := range s.touched[resource] {
+			r := record{resource, id}
+			now, exists := s.now[resource][id]
+			before, existed := s.before(r)
+			_, entered := told[r]
+			unknown := entered && slices.Contains(s.unknown[resource], spanOf(id))
+			created := resource == Orders && !existed // with its bookings
+			if !created && !s.later[r] && (exists != existed || now.facts != before.facts || unknown) {
+				changed = append(changed, r)
+			}
+		}
+	}
+	return changed
+}
+
+// ordersOf returns the orders that an order or a payment is about, before and now.
+func (s *settlement) ordersOf(r record) (orders []int64) {
+	if r.resource == Orders {
+		return []int64{r.id}
+	}
+	before, _ := s.before(r)
+	for _, row := range []rowState{before, s.now[r.resource][r.id]} {
+		order, _, _ := strings.Cut(row.facts, "|")
+		if id, err := strconv.ParseInt(order, 10, 64); err == nil && id > 0 {
+			orders = append(orders, id)
+		}
+	}
+	return orders
+}
