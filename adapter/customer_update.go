@@ -88,7 +88,7 @@ func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCus
 		p.Reject(field, "This email belongs to a user of the site whose role is not that of a customer")
 		return user, nil
 	}
-	follows, err := CustomersAreUsers(ctx, s.db)
+	follows, err := s.db.CustomersAreUsers(ctx)
 	if err != nil || !follows {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (tx *Tx) updateCustomerRow(ctx context.Context, customer BookingCustomer, f
 	if err != nil || user == nil || user.privileged {
 		return err
 	}
-	if follows, err := CustomersAreUsers(ctx, tx.db); err != nil || !follows {
+	if follows, err := tx.db.CustomersAreUsers(ctx); err != nil || !follows {
 		return err
 	}
 	for _, f := range fields {

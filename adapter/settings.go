@@ -47,7 +47,7 @@ const (
 
 	settingDashboard        = "page_url_customer_dashboard"
 	settingTerseDates       = "disable_verbose_date_output"
-	settingUsersAsCustomers = "wp_users_as_customers"
+	settingUsersAsCustomers = wpdb.UsersAsCustomers
 	settingCustomerRole     = "default_wp_role_for_customer"
 )
 
@@ -97,13 +97,6 @@ func (s *Site) writeSettings(ctx context.Context) (writeSettings, error) {
 		settings: settings, siteURL: wpdb.PlainText(options["siteurl"]), uploadURL: s.uploadURL(options), cron: options["cron"],
 		dateFormat: cmp.Or(settings[settingDateFormat], "m/d/Y"), clock24: settings[settingTimeSystem] == "24", currency: currencyOf(settings),
 	}, nil
-}
-
-// CustomersAreUsers reports whether the site makes its customers users of WordPress
-// (OsAuthHelper::can_wp_users_login_as_customers).
-func CustomersAreUsers(ctx context.Context, db *wpdb.DB) (bool, error) {
-	settings, err := db.SettingValues(ctx, settingUsersAsCustomers)
-	return settings[settingUsersAsCustomers] == on, err
 }
 
 // onUnlessSet reports whether a setting is on. It is on by default.

@@ -79,6 +79,16 @@ type Needs struct {
 	CustomersAreUsers bool // the site makes its customers users of WordPress
 }
 
+// UsersAsCustomers is the plugin's setting that makes customers users of WordPress.
+const UsersAsCustomers = "wp_users_as_customers"
+
+// CustomersAreUsers reports whether the site makes its customers users of WordPress
+// (OsAuthHelper::can_wp_users_login_as_customers).
+func (db *DB) CustomersAreUsers(ctx context.Context) (bool, error) {
+	settings, err := db.SettingValues(ctx, UsersAsCustomers)
+	return settings[UsersAsCustomers] == "on", err
+}
+
 // Privileges returns all privileges needed on the table, including CREATE for
 // one of our own that does not exist yet. SELECT comes first.
 func (t Table) Privileges(needs Needs) []Privilege {

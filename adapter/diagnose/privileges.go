@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/adapter"
 	"bookside/wpdb"
 )
 
@@ -61,7 +60,7 @@ func GrantsWithoutAccess(ctx context.Context, config wpdb.Config) (Grants, error
 func probe(ctx context.Context, db *wpdb.DB) (Privileges, error) {
 	p := Privileges{Lacking: map[string][]wpdb.Table{}}
 	var err error
-	p.customersAreUsers, err = adapter.CustomersAreUsers(ctx, db)
+	p.customersAreUsers, err = db.CustomersAreUsers(ctx)
 	if err != nil && !errors.Is(err, wpdb.ErrAccessDenied) && !errors.Is(err, wpdb.ErrSchema) {
 		return p, err
 	}

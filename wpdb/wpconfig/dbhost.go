@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/user"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,8 +20,10 @@ import (
 // optionally with mysqli's prefix p:. It returns network and address in the
 // driver's form. As in PHP, a socket is used only for localhost, which is also
 // the meaning of an empty host; localhost without a port is the first of the
-// usual sockets that exists, else 127.0.0.1:3306. The error does not contain s.
-func ParseDBHost(s string) (network, address string, err error) { return parseDBHost(s, isSocket) }
+// usual sockets that is the database's, else 127.0.0.1:3306. The error does not contain s.
+func ParseDBHost(s string) (network, address string, err error) {
+	return parseDBHost(s, trustedOwners().haveSocket)
+}
 
 // usualSockets are the paths where packages of MySQL and MariaDB create the
 // socket that PHP uses for localhost.
@@ -30,9 +34,54 @@ var usualSockets = []string{
 	"/tmp/mysql.sock",
 }
 
-func isSocket(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode()&fs.ModeSocket != 0
+// databaseUsers are the names of the users as whom packages run the server.
+var databaseUsers = []string{"mysql", "mariadb"}
+
+// owners are ids of users. Whoever owns a socket gets the password that is sent there, so
+// a socket that was only found counts if nobody else could have put it there.
+type owners map[int]bool
+
+// trustedOwners are root, the database's user, and whoever runs this program.
+func trustedOwners() owners {
+	trusted := owners{0: true, os.Geteuid(): true}
+	for _, name := range databaseUsers {
+		if u, err := user.Lookup(name); err == nil {
+			if id, err := strconv.Atoi(u.Uid); err == nil {
+				trusted[id] = true
+			}
+		}
+	}
+	return trusted
+}
+
+// haveSocket reports whether there is a socket at a path that belongs to these owners, as do
+// its directory, the link that leads to it, if it is one, and that link's directory.
+func (o owners) haveSocket(path string) bool {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	info, err := os.Lstat(target)
+	return err == nil && info.Mode()&fs.ModeSocket != 0 && o.have(path) && o.have(target)
+}
+
+// have reports whether these owners have a file and its directory, and others may not replace it.
+func (o owners) have(path string) bool {
+	file, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	directory, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return false
+	}
+	replaceable := directory.Mode().Perm()&0o002 != 0 && directory.Mode()&fs.ModeSticky == 0
+	return o.own(file) && o.own(directory) && !replaceable
+}
+
+func (o owners) own(file fs.FileInfo) bool {
+	id, known := ownerOf(file)
+	return known && o[id]
 }
 
 func parseDBHost(s string, isSocket func(path string) bool) (network, address string, err error) {

@@ -90,7 +90,7 @@ func Read(path string) (Config, error) {
 // except for the addresses, which a site needs not set here.
 // The table prefix is checked last: an error about it comes with all other
 // settings.
-func Parse(src []byte) (Config, error) { return parse(src, isSocket) }
+func Parse(src []byte) (Config, error) { return parse(src, trustedOwners().haveSocket) }
 
 func parse(src []byte, isSocket func(path string) bool) (Config, error) {
 	found, err := findSettings(string(src))

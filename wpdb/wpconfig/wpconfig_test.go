@@ -337,7 +337,8 @@ func TestParseDBHostRejectsOtherForms(t *testing.T) {
 	}
 }
 
-func TestIsSocket(t *testing.T) {
+// TestSocketsOfOthers: a socket that anybody else may have put there gets no password.
+func TestSocketsOfOthers(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "bookside") // paths of sockets must be short
 	if err != nil {
@@ -348,19 +349,89 @@ func TestIsSocket(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	path := filepath.Join(dir, "db.sock")
-	if isSocket(path) || isSocket(dir) {
+	path, link := filepath.Join(dir, "db.sock"), filepath.Join(dir, "link.sock")
+	us := owners{os.Geteuid(): true}
+	if us.haveSocket(path) || us.haveSocket(dir) {
 		t.Error("a file that is no socket passes for one")
 	}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !isSocket(path) {
-		t.Error("a socket is not recognized")
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
 	}
-	if err := listener.Close(); err != nil {
-		t.Error(err)
+	for name, c := range map[string]struct {
+		mode    fs.FileMode // of the directory
+		trusted owners
+		want    bool
+	}{
+		"ours":                                 {0o755, us, true},
+		"among others":                         {0o755, owners{os.Geteuid(): true, os.Geteuid() + 1: true}, true},
+		"another user's":                       {0o755, owners{os.Geteuid() + 1: true}, false},
+		"where all may write":                  {0o777, us, false},
+		"where all may write, as they do /tmp": {0o777 | fs.ModeSticky, us, true},
+	} {
+		if err := os.Chmod(dir, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []string{path, link} {
+			if got := c.trusted.haveSocket(p); got != c.want {
+				t.Errorf("%s, %s: %t, want %t", name, filepath.Base(p), got, c.want)
+			}
+		}
+	}
+}
+
+// TestPlantedSocket: a socket of another user in a directory of root's that all may write to, such
+// as /tmp, is not where localhost is, nor is a link of theirs to a good one.
+func TestPlantedSocket(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file to somebody else")
+	}
+	dir, err := os.MkdirTemp("", "bookside")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(dir, 0o777|fs.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	path, link := filepath.Join(dir, "mysql.sock"), filepath.Join(dir, "link.sock")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	const stranger = 4242
+	if err := os.Lchown(link, stranger, stranger); err != nil {
+		t.Fatal(err)
+	}
+	if o := trustedOwners(); !o.haveSocket(path) || o.haveSocket(link) {
+		t.Errorf("root's socket %t, a stranger's link to it %t", o.haveSocket(path), o.haveSocket(link))
+	}
+	if err := os.Chown(path, stranger, stranger); err != nil {
+		t.Fatal(err)
+	}
+	if trustedOwners().haveSocket(path) {
+		t.Error("a stranger's socket is taken for the database's")
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/keys"
 	"bookside/wpdb"
 )
@@ -161,7 +160,7 @@ func (s *Setup) accountFor(ctx context.Context, db *wpdb.DB) (account *Account, 
 	if err != nil {
 		return nil, "", "", err
 	}
-	customersAreUsers, err := adapter.CustomersAreUsers(ctx, db)
+	customersAreUsers, err := db.CustomersAreUsers(ctx)
 	if err != nil {
 		return nil, "", "", err
 	}

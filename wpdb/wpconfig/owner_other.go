@@ -1,0 +1,8 @@
+//go:build !unix
+
+package wpconfig
+
+import "io/fs"
+
+// ownerOf knows no owners here.
+func ownerOf(fs.FileInfo) (id int, known bool) { return 0, false }
