@@ -57,6 +57,10 @@ type bookingPlan struct {
 // and takes its locks.
 func (tx *Tx) planBooking(ctx context.Context, w writeSettings, b NewBooking) (bookingPlan, error) {
 	p := b.Validation.Clone()
+	rules, err := tx.customerRulesOf(ctx, w.settings)
+	if err != nil {
+		return bookingPlan{}, err
+	}
 	plan := bookingPlan{NewBooking: b, status: StatusApproved, notes: sanitize.TextareaField(b.Notes)}
 	tx.checkText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
 	if b.Status != nil {
@@ -72,11 +76,11 @@ func (tx *Tx) planBooking(ctx context.Context, w writeSettings, b NewBooking) (b
 		return plan, err
 	}
 	if p.Err() == nil {
-		if err := tx.lockNewBooking(ctx, w, plan); err != nil {
+		if err := tx.lockNewBooking(ctx, w, rules, plan); err != nil {
 			return plan, err
 		}
 	}
-	if err := tx.planCustomer(ctx, &plan, &p); err != nil {
+	if err := tx.planCustomer(ctx, rules, &plan, &p); err != nil {
 		return plan, err
 	}
 	if err := p.Err(); err != nil {
@@ -130,9 +134,9 @@ func (s *Site) planService(ctx context.Context, plan *bookingPlan, p *domain.Val
 	return err
 }
 
-// planCustomer finds the customer of a booking: by id, by e-mail, or as a customer to
-// create. Unless the booking is invalid, the lock of the e-mail is held.
-func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *domain.Validation) error {
+// planCustomer finds the customer of a booking: by id, by the contact that identifies customers,
+// or as a customer to create. Unless the booking is invalid, the locks of the contacts are held.
+func (s *Site) planCustomer(ctx context.Context, rules customerRules, plan *bookingPlan, p *domain.Validation) error {
 	if plan.CustomerID != 0 {
 		found, ok, err := s.customerRow(ctx, sq.Eq{"id": plan.CustomerID})
 		if err != nil {
@@ -152,25 +156,35 @@ func (s *Site) planCustomer(ctx context.Context, plan *bookingPlan, p *domain.Va
 	}
 	wanted := s.sanitizeCustomer(plan.Customer, customerPrefix, p)
 	plan.customer, plan.described, plan.customerIsNew = wanted, wanted, true
-	if wanted.Email == "" || p.Has("customer.email") {
+	contact := customerPrefix + rules.contact
+	if p.Has(contact) {
 		return nil
 	}
-	found, ok, err := s.customerRow(ctx, sq.Eq{"email": wanted.Email})
-	if err != nil || !ok {
+	found, ok, err := s.customerIdentifiedBy(ctx, rules, wanted)
+	if err != nil {
 		return err
+	}
+	if !ok {
+		rules.requireOfDescribed(wanted, p)
+		return nil
 	}
 	seen, err := s.sees(ctx, wpdb.Customers, found.ID)
 	if err != nil {
 		return err
 	}
-	refuseInactive(p, "customer.email", found, seen)
-	plan.customer, plan.filled = fillEmpty(found.BookingCustomer, wanted)
+	refuseInactive(p, contact, found, seen)
+	plan.customer, plan.filled = fillEmpty(found, wanted)
 	plan.customerIsNew = false
 	return nil
 }
 
-// fillEmpty fills the empty fields of a customer from another record of them.
-func fillEmpty(c, wanted BookingCustomer) (BookingCustomer, row) {
+// fillEmpty fills the empty fields of a customer from another record of them. The e-mail address of
+// a customer with a WordPress user is also that of the user, who has one.
+func fillEmpty(found bookableCustomer, wanted BookingCustomer) (BookingCustomer, row) {
+	c := found.BookingCustomer
+	if found.hasUser {
+		wanted.Email = ""
+	}
 	var filled row
 	for _, f := range []struct {
 		column      string
@@ -178,6 +192,7 @@ func fillEmpty(c, wanted BookingCustomer) (BookingCustomer, row) {
 	}{
 		{"first_name", &c.FirstName, &wanted.FirstName},
 		{"last_name", &c.LastName, &wanted.LastName},
+		{"email", &c.Email, &wanted.Email},
 		{"phone", &c.Phone, &wanted.Phone},
 	} {
 		if *f.have == "" && *f.offer != "" {
@@ -188,15 +203,15 @@ func fillEmpty(c, wanted BookingCustomer) (BookingCustomer, row) {
 	return c, filled
 }
 
-// lockNewBooking takes the locks of a new booking: those of its slot, and that of the
-// e-mail address by which its customer is found or created.
-func (tx *Tx) lockNewBooking(ctx context.Context, w writeSettings, plan bookingPlan) error {
+// lockNewBooking takes the locks of a new booking: those of its slot, and those of the contacts by
+// which its customer is found or created.
+func (tx *Tx) lockNewBooking(ctx context.Context, w writeSettings, rules customerRules, plan bookingPlan) error {
 	locks, err := tx.slotLocks(ctx, plan.service, plan.resources)
 	if err != nil {
 		return err
 	}
 	if plan.CustomerID == 0 {
-		customer, err := tx.locksOfNewCustomer(ctx, w, plan.Customer.Email)
+		customer, err := tx.locksOfNewCustomer(ctx, w, rules, plan.Customer)
 		if err != nil {
 			return err
 		}

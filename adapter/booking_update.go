@@ -25,7 +25,7 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 	if err != nil {
 		return BookingDetail{}, err
 	}
-	plan, err := tx.planUpdate(ctx, before, patch)
+	plan, err := tx.planUpdate(ctx, w, before, patch)
 	if err != nil {
 		return BookingDetail{}, err
 	}

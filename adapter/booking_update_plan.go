@@ -46,6 +46,7 @@ type updatePlan struct {
 	moved     bool                  // to another time, service, agent or location
 	newSpan   bool                  // another start, duration or service
 	status    string
+	rules     customerRules
 	customer  BookingCustomer // of the booking, with its changes
 	fields    row             // changed columns of the customer
 	replaces  bool            // the change replaces known data of the customer
@@ -53,9 +54,13 @@ type updatePlan struct {
 }
 
 // planUpdate validates a change, reporting all problems at once, and takes its locks.
-func (tx *Tx) planUpdate(ctx context.Context, before snapshot, patch BookingPatch) (updatePlan, error) {
+func (tx *Tx) planUpdate(ctx context.Context, w writeSettings, before snapshot, patch BookingPatch) (updatePlan, error) {
 	p := patch.Validation.Clone()
 	plan := updatePlan{BookingPatch: patch, before: before, status: before.booking.Status, customer: before.customer}
+	var err error
+	if plan.rules, err = tx.customerRulesOf(ctx, w.settings); err != nil {
+		return plan, err
+	}
 	if patch.Status != nil {
 		plan.status = *patch.Status
 		checkTransition(&p, before.booking.Status, plan.status)
@@ -225,7 +230,7 @@ func blocks(statuses []string, status string) bool {
 // then the transaction is run again.
 func (tx *Tx) lockUpdate(ctx context.Context, plan *updatePlan) error {
 	before := plan.before.booking.Booking
-	locks := locksOfEmail(plan.Customer.Email)
+	locks := locksOfContacts(plan.rules, plan.Customer)
 	if plan.slot != nil && len(plan.resources) > 0 {
 		slot, err := tx.slotLocks(ctx, plan.service, append(slices.Clone(plan.resources), plan.present))
 		if err != nil {
@@ -307,8 +312,8 @@ func (tx *Tx) planCustomerChange(ctx context.Context, plan *updatePlan, p *domai
 		return nil
 	}
 	old := plan.customer
-	plan.customer, plan.fields = tx.patchCustomer(old, plan.Customer, customerPrefix, p)
-	user, err := tx.checkCustomerChange(ctx, old, plan.customer, customerPrefix+"email", p)
+	plan.customer, plan.fields = tx.patchCustomer(plan.rules, old, plan.Customer, customerPrefix, p)
+	user, err := tx.checkCustomerChange(ctx, plan.rules, old, plan.customer, customerPrefix, p)
 	// A WordPress user has an e-mail address even if the customer has none.
 	plan.replaces = user != nil || replaces(old, plan.customer)
 	return err

@@ -58,12 +58,17 @@ func (tx *Tx) validateNewCustomer(ctx context.Context, w writeSettings, v Custom
 	p := v.Validation.Clone()
 	p.Require("first_name", strings.TrimSpace(domain.ValueOr(v.FirstName, "")) != "")
 	p.Require("last_name", strings.TrimSpace(domain.ValueOr(v.LastName, "")) != "")
+	rules, err := tx.customerRulesOf(ctx, w.settings)
+	if err != nil {
+		return BookingCustomer{}, err
+	}
 	c := tx.sanitizeCustomer(v.CustomerFields, "", &p)
 	if err := tx.checkValues(ctx, v, nil, &p); err != nil {
 		return c, err
 	}
+	rules.requireOfNew(c, domain.ValueOr(v.Notes, ""), v.CustomFields, &p)
 	if p.Err() == nil {
-		locks, err := tx.locksOfNewCustomer(ctx, w, &c.Email)
+		locks, err := tx.locksOfNewCustomer(ctx, w, rules, v.CustomerFields)
 		if err != nil {
 			return c, err
 		}
@@ -74,10 +79,8 @@ func (tx *Tx) validateNewCustomer(ctx context.Context, w writeSettings, v Custom
 			return c, err
 		}
 	}
-	if c.Email != "" && !p.Has("email") {
-		if err := tx.checkNewEmail(ctx, c.Email, &p); err != nil {
-			return c, err
-		}
+	if err := tx.checkUnique(ctx, rules, c, "", &p); err != nil {
+		return c, err
 	}
 	if err := tx.checkUser(ctx, w, v, &p); err != nil {
 		return c, err
@@ -99,28 +102,20 @@ func (tx *Tx) storeFormlessFields(ctx context.Context, id int64, v CustomerPatch
 	return tx.storeCustomFieldNames(ctx, v.newCustomFields(Customer{}))
 }
 
-// locksOfNewCustomer returns the locks of a new customer: that of the e-mail address, and
-// that of the WordPress user to whom connectUser would connect the customer, because
-// others may find the same user by the login.
-func (s *Site) locksOfNewCustomer(ctx context.Context, w writeSettings, email *string) ([]lock, error) {
-	locks := locksOfEmail(email)
-	if len(locks) == 0 || w.settings[settingUsersAsCustomers] != on {
+// locksOfNewCustomer returns the locks of a new customer: those of the contacts, and that of the
+// WordPress user to whom connectUser would connect the customer, because others may find the same
+// user by the login.
+func (s *Site) locksOfNewCustomer(ctx context.Context, w writeSettings, rules customerRules, sent CustomerFields) ([]lock, error) {
+	locks := locksOfContacts(rules, sent)
+	address := sanitize.TrimEmail(domain.ValueOr(sent.Email, ""))
+	if w.settings[settingUsersAsCustomers] != on || !sanitize.ValidEmail(address) {
 		return locks, nil
 	}
-	user, err := s.userNamed(ctx, sanitize.TrimEmail(*email))
+	user, err := s.userNamed(ctx, address)
 	if err == nil && user != nil {
 		locks = append(locks, lockOf(userLock, user.id))
 	}
 	return locks, err
-}
-
-// checkNewEmail rejects an e-mail address that another customer has.
-func (s *Site) checkNewEmail(ctx context.Context, email string, p *domain.Validation) error {
-	_, exists, err := s.customerRow(ctx, sq.Eq{"email": email})
-	if exists {
-		p.Reject("email", "This email belongs to another customer")
-	}
-	return err
 }
 
 // checkUser rejects a WordPress user who cannot be linked to a new customer: one who does

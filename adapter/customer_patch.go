@@ -228,8 +228,8 @@ func (s *Site) sanitizeCustomer(f CustomerFields, prefix string, p *domain.Valid
 }
 
 // patchCustomer returns a customer with the fields that were sent, and the changed
-// columns.
-func (s *Site) patchCustomer(c BookingCustomer, sent CustomerFields, prefix string, p *domain.Validation) (BookingCustomer, row) {
+// columns. What the site requires may not be emptied.
+func (s *Site) patchCustomer(rules customerRules, c BookingCustomer, sent CustomerFields, prefix string, p *domain.Validation) (BookingCustomer, row) {
 	wanted := s.sanitizeCustomer(sent, prefix, p)
 	var columns row
 	for _, f := range []struct {
@@ -243,6 +243,9 @@ func (s *Site) patchCustomer(c BookingCustomer, sent CustomerFields, prefix stri
 		{"email", sent.Email, &c.Email, wanted.Email},
 		{"phone", sent.Phone, &c.Phone, wanted.Phone},
 	} {
+		if f.sent != nil && blank(f.wanted) && slices.Contains(rules.columns, f.name) {
+			p.Reject(prefix+f.name, requiredBySite)
+		}
 		if f.sent != nil && !p.Has(prefix+f.name) && *f.have != f.wanted {
 			*f.have = f.wanted
 			columns = append(columns, column{f.name, f.wanted})

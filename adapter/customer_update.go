@@ -14,7 +14,11 @@ import (
 // the linked WordPress user. Columns that do not change are not written. Errors are those
 // of CreateCustomer, and a CodeNotFound if the customer does not exist.
 func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Customer, error) {
-	if err := tx.lock(ctx, append(locksOfEmail(v.Email), lockOf(customerLock, id))...); err != nil {
+	rules, err := tx.customerRules(ctx)
+	if err != nil {
+		return Customer{}, err
+	}
+	if err := tx.lock(ctx, append(locksOfContacts(rules, v.CustomerFields), lockOf(customerLock, id))...); err != nil {
 		return Customer{}, err
 	}
 	if err := tx.lockRows(ctx, wpdb.Customers, []int64{id}); err != nil {
@@ -30,11 +34,12 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Cu
 	v = v.sanitize()
 	p := v.Validation.Clone()
 	old := before.bookingCustomer()
-	after, columns := tx.patchCustomer(old, v.CustomerFields, "", &p)
+	after, columns := tx.patchCustomer(rules, old, v.CustomerFields, "", &p)
+	rules.keepRequired(v, &p)
 	if err := tx.checkValues(ctx, v, before.CustomFields, &p); err != nil {
 		return Customer{}, err
 	}
-	if _, err := tx.checkCustomerChange(ctx, old, after, "email", &p); err != nil {
+	if _, err := tx.checkCustomerChange(ctx, rules, old, after, "", &p); err != nil {
 		return Customer{}, err
 	}
 	if err := p.Err(); err != nil {
@@ -65,20 +70,20 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Cu
 	return tx.Shown().Customer(ctx, id)
 }
 
-// checkCustomerChange rejects an e-mail address that somebody else has, and a change of
-// the address if the linked WordPress user has more than a customer's privileges: a new
-// password sent there could take the user over. The lock of the e-mail is held already.
-// It returns the user whose address changes with the customer's, or nil.
-func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCustomer, field string, p *domain.Validation) (user *linkedUser, err error) {
-	if old.Email == customer.Email || p.Has(field) {
-		return user, nil
+// checkCustomerChange rejects a contact that identifies somebody else, and a change of the e-mail
+// address if the linked WordPress user has more than a customer's privileges: a new password sent
+// there could take the user over. The locks of the contacts are held already. It returns the user
+// whose address changes with the customer's, or nil. prefix precedes the names of the fields.
+func (s *Site) checkCustomerChange(ctx context.Context, rules customerRules, old, customer BookingCustomer, prefix string, p *domain.Validation) (user *linkedUser, err error) {
+	field := prefix + contactEmail
+	sameEmail := old.Email == customer.Email || p.Has(field)
+	if rules.identifying(old) != rules.identifying(customer) {
+		if err := s.checkUnique(ctx, rules, customer, prefix, p); err != nil {
+			return nil, err
+		}
 	}
-	_, exists, err := s.customerRow(ctx, sq.And{sq.Eq{"email": customer.Email}, sq.NotEq{"id": customer.ID}})
-	if err != nil {
-		return user, err
-	}
-	if exists {
-		p.Reject(field, "This email belongs to another customer")
+	if sameEmail {
+		return nil, nil
 	}
 	user, err = s.linkedUser(ctx, customer.ID)
 	if err != nil || user == nil {
@@ -97,7 +102,7 @@ func (s *Site) checkCustomerChange(ctx context.Context, old, customer BookingCus
 		return user, nil
 	}
 	stmt := sq.Select("ID").From(s.db.Name(wpdb.Users)).Where(sq.Eq{"user_email": customer.Email}).Where(sq.NotEq{"ID": user.id}).Limit(1)
-	_, exists, err = wpdb.One(ctx, s.db, "find user", stmt, wpdb.Value[int64])
+	_, exists, err := wpdb.One(ctx, s.db, "find user", stmt, wpdb.Value[int64])
 	if exists {
 		p.Reject(field, "This email belongs to another user of the site")
 	}

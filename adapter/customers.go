@@ -319,16 +319,16 @@ type CustomerFields struct {
 // bookableCustomer is the part of a customer's row that a booking needs.
 type bookableCustomer struct {
 	BookingCustomer
-	status string
+	status  string
+	hasUser bool // of WordPress
 }
 
-// customerRow finds one customer, the oldest of several. Uses the index on the column
-// that it searches.
+// customerRow finds one customer, the oldest of several.
 func (s *Site) customerRow(ctx context.Context, which sq.Sqlizer) (c bookableCustomer, ok bool, err error) {
-	stmt := sq.Select("id", "first_name", "last_name", "email", "phone", "status").From(s.db.Name(wpdb.Customers)).
+	stmt := sq.Select("id", "first_name", "last_name", "email", "phone", "status", "COALESCE(wordpress_user_id, 0) <> 0").From(s.db.Name(wpdb.Customers)).
 		Where(which).OrderBy("id").Limit(1)
 	return wpdb.One(ctx, s.db, "find customer", stmt, func(row wpdb.Scanner) (c bookableCustomer, err error) {
-		err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone), wpdb.OrZero(&c.status))
+		err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone), wpdb.OrZero(&c.status), &c.hasUser)
 		return c, err
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/domain"
 	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
@@ -29,7 +30,8 @@ import (
 //	2  location       id of the location; where the setting one_agent_at_location is on
 //	3  service        id of the service; where its bookings of a day are limited
 //	4  agent          id of the agent; of all candidates where any agent will do
-//	5  e-mail         CRC-32 (IEEE) of the address in lower case, modulo 1024
+//	5  contact        CRC-32 (IEEE) of an e-mail address in lower case, modulo 1024; where the site
+//	                  tells customers apart by their phone number, also of that, as it is stored
 //	6  WordPress user id of the user modulo 1024
 //	7  customer       id of the customer modulo 1024
 //	8  order          id of the order modulo 1024
@@ -67,7 +69,7 @@ const (
 	locationLock
 	serviceLock
 	agentLock
-	emailLock
+	contactLock
 	userLock
 	customerLock
 	orderLock
@@ -103,17 +105,22 @@ func locksOf(kind lockKind, ids ...int64) []lock {
 	return locks
 }
 
-// locksOfEmail returns the row for an e-mail address, and none for an invalid address,
-// which nobody will store.
-func locksOfEmail(email *string) []lock {
-	if email == nil {
-		return nil
+// locksOfContacts returns the rows for the contacts that were sent and that others may want, too:
+// an e-mail address always, because it may also be that of a WordPress user, and a phone number
+// where it identifies customers. There is none for invalid ones, which nobody will store.
+func locksOfContacts(rules customerRules, sent CustomerFields) []lock {
+	var contacts []string
+	if address := sanitize.TrimEmail(domain.ValueOr(sent.Email, "")); sanitize.ValidEmail(address) {
+		contacts = append(contacts, strings.ToLower(address))
 	}
-	address := sanitize.TrimEmail(*email)
-	if !sanitize.ValidEmail(address) {
-		return nil
+	if number := sanitize.Phone(domain.ValueOr(sent.Phone, "")); number != "" && rules.contact == contactPhone {
+		contacts = append(contacts, number)
 	}
-	return []lock{{emailLock, int64(crc32.ChecksumIEEE([]byte(strings.ToLower(address)))) % lockBuckets}}
+	locks := make([]lock, len(contacts))
+	for i, contact := range contacts {
+		locks[i] = lockOf(contactLock, int64(crc32.ChecksumIEEE([]byte(contact))))
+	}
+	return locks
 }
 
 // missingLocksError means that rows of the lock table do not exist. They have to be

@@ -48,7 +48,7 @@ func TestLocksChangeTheirRows(t *testing.T) {
 	for round := 1; round <= 3; round++ {
 		email := "Rita.Neu@Example.test"
 		err := site.Transact(t.Context(), "take locks", func(tx *Tx) error {
-			return tx.lock(t.Context(), append(locksOfEmail(&email), lock{agentLock, 7}, lock{agentLock, 5}, lock{agentLock, 7}, lockOf(orderLock, 1030))...)
+			return tx.lock(t.Context(), append(locksOfContacts(customerRules{}, CustomerFields{Email: &email}), lock{agentLock, 7}, lock{agentLock, 5}, lock{agentLock, 7}, lockOf(orderLock, 1030))...)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -155,7 +155,7 @@ func TestLocksOutOfOrderAreRejected(t *testing.T) {
 func TestLockCommentQuotesTheStatement(t *testing.T) {
 	t.Parallel()
 	s := &Site{db: wpdb.New(nil, "wp_")}
-	text, args, err := s.lockStatement([]lock{{locationLock, 1}, {agentLock, 5}, {agentLock, 7}, {emailLock, 311}}).ToSql()
+	text, args, err := s.lockStatement([]lock{{locationLock, 1}, {agentLock, 5}, {agentLock, 7}, {contactLock, 311}}).ToSql()
 	if err != nil {
 		t.Fatal(err)
 	}

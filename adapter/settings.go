@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,6 +58,14 @@ const (
 	settingBookingFields  = "custom_fields_for_booking"
 )
 
+// The settings that say who is the same customer, and what a customer must have, by name.
+const (
+	settingCustomerLogin   = "selected_customer_authentication_field_type"
+	settingNoCustomerLogin = "steps_hide_login_register_tabs" // what older versions of the plugin had instead
+	settingCustomerMerge   = "default_contact_merge_behavior"
+	settingDefaultFields   = "default_fields_for_customer"
+)
+
 // currencySettings are the settings of Currency.
 var currencySettings = []string{
 	"currency_symbol_before", "currency_symbol_after", "thousand_separator", "decimal_separator", "number_of_decimals",
@@ -65,11 +74,11 @@ var currencySettings = []string{
 // on is the stored value of a setting that is switched on; anything else is off.
 const on = "on"
 
-var writeSettingNames = append([]string{
+var writeSettingNames = slices.Concat([]string{
 	settingDateFormat, settingTimeSystem, settingInvoices, settingFreeInvoices, settingInvoiceCompany, settingInvoiceFrom, settingInvoiceTo,
 	settingInvoiceTaxID, settingLogAddress, settingMailProcessor, settingBusinessName, settingBusinessPhone, settingBusinessAddress, settingBusinessLogo, settingOwnStatuses,
 	settingDashboard, settingTerseDates, settingUsersAsCustomers, settingCustomerRole,
-}, currencySettings...)
+}, customerRuleSettings, currencySettings)
 
 // writeSettings are the settings and options of the site that writes and messages depend
 // on.

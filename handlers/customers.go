@@ -62,7 +62,7 @@ var getCustomer = operation{
 var createCustomer = operation{
 	id:       "createCustomer",
 	summary:  "Create a customer",
-	about:    "Creates a customer. E-mail addresses are unique.",
+	about:    "Creates a customer. The contact by which the site tells customers apart is unique: the e-mail address, or the phone number where the site's settings say so. What the site's form of customers requires is required here, too.",
 	body:     compat.NewCustomerFields,
 	refusals: []error{domain.OutsideLimits()},
 	also:     []also{{"write_users", "to link the customer to a user of the site by cms_user_id"}},

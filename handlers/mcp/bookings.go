@@ -6,7 +6,7 @@ import "fmt"
 func (s *server) addBookings() {
 	add(s, tool{
 		name: "book", title: "Book an appointment", uses: []string{createBookingOperation}, writes: true,
-		about: "Books a time that find_free_times offers, for a customer given by customer_id or described. A described customer is found by e-mail address, or added. " +
+		about: "Books a time that find_free_times offers, for a customer given by customer_id or described. A described customer is found by e-mail address (by phone number on sites that tell customers apart by it), or added. " +
 			"With dry_run nothing is written: the result shows the booking, who would give it and what it would cost. Use dry_run first, book only what the person has confirmed, and name the agent of the dry run then: with any agent it may be another one. " +
 			"If the time is not free, the error lists free ones.",
 		arguments: map[string]string{"start_date": "date", "total_attendees": "attendees"},
