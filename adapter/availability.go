@@ -29,6 +29,12 @@ type SlotGrid struct {
 	Days []SlotDay
 	// Missing says why no day has a grid; empty if one has.
 	Missing Missing
+	clock   availability.Clock
+}
+
+// End returns when a booking in a slot ends: 24:00, or a time of day.
+func (g SlotGrid) End(day availability.Day, slot availability.Slot) Minutes {
+	return g.clock.End(availability.Moment{Day: day, Minutes: slot.Start}, Minutes(*g.Duration)).Minutes
 }
 
 // SlotDay is the grid of one day.
@@ -48,7 +54,7 @@ func (s *Site) Slots(ctx context.Context, q SlotQuery) (SlotGrid, error) {
 	if err != nil {
 		return SlotGrid{}, err
 	}
-	grid := SlotGrid{SlotQuery: search.SlotQuery, Missing: search.missing, Days: make([]SlotDay, 0, q.To-q.From+1)}
+	grid := SlotGrid{SlotQuery: search.SlotQuery, Missing: search.missing, clock: s.Zone.clock(), Days: make([]SlotDay, 0, q.To-q.From+1)}
 	var calendar *availability.Calendar
 	if len(search.resources) > 0 {
 		calendar, err = s.calendar(ctx, search.service, search.resources, calendarQuery{

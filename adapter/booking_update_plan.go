@@ -179,7 +179,7 @@ func (s *Site) planSlot(ctx context.Context, plan *updatePlan, p *domain.Validat
 	}
 	plan.slot.Agent = c.agent
 	if plan.newSpan = c.spanChanged; !c.spanChanged {
-		plan.slot.Duration = b.length()
+		plan.slot.Duration = s.length(b.Booking)
 	}
 	return nil
 }

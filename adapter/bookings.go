@@ -684,31 +684,36 @@ func (s *Site) Start(b Booking) (instant time.Time, ok bool) {
 	return s.Zone.Instant(b.StartDate, *b.StartTime)
 }
 
-// End returns the instant at which the booking ends, in the site's zone: start plus
-// duration, as in the plugin, unless an administrator changed the stored end without the
-// duration. It does not use the stored UTC columns, which the plugin leaves NULL or a day
-// late around midnight.
+// End returns the instant at which the booking ends, in the site's zone: when the clock
+// shows the stored end, if that can be right. It does not use the stored UTC columns, which
+// the plugin leaves NULL or a day late around midnight.
 func (s *Site) End(b Booking) (instant time.Time, ok bool) {
-	if b.length() != Minutes(b.Duration) {
-		if end, ok := s.Zone.Instant(b.EndDate, *b.EndTime); ok {
-			return end, true
-		}
+	_, end, ok := s.span(b)
+	if !ok {
+		return time.Time{}, false
 	}
-	start, ok := s.Start(b)
-	return start.Add(time.Duration(b.Duration) * time.Minute), ok
+	return s.Zone.clock().Instant(end), true
 }
 
-// endsWithinDay reports whether the stored end is a time of day other than midnight.
-func (b Booking) endsWithinDay() bool { return IsTime(b.EndTime) && *b.EndTime%minutesPerDay != 0 }
+// span returns when the booking takes place; see availability.Clock. ok is false if no date
+// or time is stored.
+func (s *Site) span(b Booking) (start, end availability.Moment, ok bool) {
+	day, known := availability.ParseDay(string(b.StartDate))
+	if !known || !IsTime(b.StartTime) {
+		return start, end, false
+	}
+	start = availability.Moment{Day: day, Minutes: *b.StartTime}
+	last, known := availability.ParseDay(string(b.EndDate))
+	if !known || !IsTime(b.EndTime) {
+		return start, s.Zone.clock().End(start, Minutes(b.Duration)), true
+	}
+	return start, s.Zone.clock().StoredEnd(start, availability.Moment{Day: last, Minutes: *b.EndTime}, Minutes(b.Duration)), true
+}
 
-// length returns how long the booking lasts on the wall clock, by the same end as End.
-func (b Booking) length() Minutes {
-	first, startKnown := availability.ParseDay(string(b.StartDate))
-	last, endKnown := availability.ParseDay(string(b.EndDate))
-	if startKnown && endKnown && b.endsWithinDay() && b.StartTime != nil {
-		if length := Minutes(last-first)*minutesPerDay + *b.EndTime - *b.StartTime; length > 0 {
-			return length
-		}
+// length returns how many minutes the booking takes, by the same end as End.
+func (s *Site) length(b Booking) Minutes {
+	if start, end, ok := s.span(b); ok {
+		return s.Zone.clock().Length(start, end)
 	}
 	return Minutes(b.Duration)
 }

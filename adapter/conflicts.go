@@ -29,7 +29,6 @@ type ConflictReport struct {
 
 // Limits of a search for conflicts.
 const (
-	conflictDays     = 7 // how long before today a booking that is not over may have begun
 	conflictPage     = 5_000
 	conflictBookings = 200_000
 	conflictPairs    = 1_000
@@ -60,7 +59,7 @@ func (s *Site) Conflicts(ctx context.Context) (ConflictReport, error) {
 		return report, err
 	}
 	rules := availability.Rules{OneLocationAtTime: settings[settingOneLocation] == on, MultipleServicesAtTime: settings[settingManyServices] == on}
-	report.Conflicts = availability.Conflicts(bookings, today, rules, capacity, conflictPairs)
+	report.Conflicts = availability.Conflicts(bookings, today, s.Zone.clock(), rules, capacity, conflictPairs)
 	report.Bookings = len(bookings)
 	report.Cut = more || len(report.Conflicts) == conflictPairs
 	return report, nil
@@ -122,11 +121,11 @@ func (s *Site) capacities(ctx context.Context) (map[int64]int, error) {
 	return wpdb.Map[int64, int](ctx, s.db, "read capacities", stmt)
 }
 
-// blockingFrom reads the bookings with some statuses that end on a day or later. It reads
+// blockingFrom reads the bookings with some statuses that may end on a day or later. It reads
 // them in pages along the index on start_date, to keep each statement short. more reports
 // whether there are more than it read.
 func (s *Site) blockingFrom(ctx context.Context, day availability.Day, statuses []string) (bookings []availability.Booking, more bool, err error) {
-	date, id := (day - conflictDays).String(), int64(0)
+	date, id := (day - 1).String(), int64(0) // a booking occupies two days at most
 	for {
 		page, err := s.blockingPage(ctx, day, statuses, date, id)
 		if err != nil {
@@ -143,9 +142,10 @@ func (s *Site) blockingFrom(ctx context.Context, day availability.Day, statuses 
 
 // blockingPage returns the page after the booking with this date and id.
 func (s *Site) blockingPage(ctx context.Context, day availability.Day, statuses []string, date string, id int64) ([]availability.Booking, error) {
-	stmt := sq.Select(blockingBookingColumns...).From(s.db.Name(wpdb.Bookings)).
+	stmt := sq.Select(s.blockingBookingColumns()...).From(s.db.Name(wpdb.Bookings)).
 		Where(sq.GtOrEq{"start_date": date}).Where(sq.Or{sq.Gt{"start_date": date}, sq.Gt{"id": id}}).
-		Where(sq.GtOrEq{"end_date": day.String()}).Where(sq.Eq{"status": statuses}).
+		Where(sq.Or{sq.GtOrEq{"start_date": day.String()}, sq.GtOrEq{"end_date": day.String()}, sq.Expr("end_date < start_date")}).
+		Where(sq.Eq{"status": statuses}).
 		OrderBy("start_date", "id").Limit(conflictPage)
 	return wpdb.All(ctx, s.db, "read blocking bookings", stmt, scanBlockingBooking)
 }

@@ -78,26 +78,15 @@ func offsetZone(gmtOffset string) Zone {
 	return Zone{Name: name, Location: time.FixedZone(name, seconds)}
 }
 
-// Instant returns the instant at which a clock in the zone shows the date and minutes. A
-// time that an autumn change repeats is the first occurrence; a time that a spring change
-// skips is moved forward (OsTimeHelper's "midnight plus N minutes" as PHP computes it).
-// time.Date chooses differently in some zones. ok is false if the date is in no calendar.
+// clock returns the wall clock of the zone.
+func (z Zone) clock() availability.Clock { return availability.Clock{Zone: z.Location} }
+
+// Instant returns the instant at which a clock in the zone shows the date and minutes; see
+// availability.Clock. ok is false if the date is in no calendar.
 func (z Zone) Instant(date Date, minutes Minutes) (instant time.Time, ok bool) {
-	day, ok := date.Time(time.UTC)
+	day, ok := availability.ParseDay(string(date))
 	if !ok {
 		return time.Time{}, false
 	}
-	wall := day.Add(time.Duration(minutes) * time.Minute)
-	offsetAt := func(t time.Time) time.Duration {
-		_, seconds := t.In(z.Location).Zone()
-		return time.Duration(seconds) * time.Second
-	}
-	// The offsets around a change, not that of midnight: some zones change at
-	// midnight, which then comes twice or never.
-	before, after := offsetAt(wall.Add(-24*time.Hour)), offsetAt(wall.Add(24*time.Hour))
-	first, second := wall.Add(-before), wall.Add(-after)
-	if offsetAt(first) != before && offsetAt(second) == after {
-		return second.In(z.Location), true
-	}
-	return first.In(z.Location), true
+	return z.clock().Instant(availability.Moment{Day: day, Minutes: minutes}), true
 }

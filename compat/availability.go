@@ -163,7 +163,7 @@ func (v View) Availability(r AvailabilityRequest, grid adapter.SlotGrid, timezon
 	a.AvailableSlots = each(offered, startTime)
 	a.Slots = make([]Slot, len(offered))
 	for i, s := range offered {
-		a.Slots[i] = Slot{StartTime: a.AvailableSlots[i], EndTime: endTime(s.Start + availability.Minutes(a.Duration)), AvailableCapacity: s.Capacity}
+		a.Slots[i] = Slot{StartTime: a.AvailableSlots[i], EndTime: clock(new(grid.End(day.Day, s))), AvailableCapacity: s.Capacity}
 	}
 	if r.Explain {
 		a.Explain = explanation(grid.Missing, day.Slots)
@@ -184,15 +184,6 @@ func availabilityDays(grid adapter.SlotGrid, timezone string) AvailabilityDays {
 }
 
 func startTime(s availability.Slot) string { return clock(&s.Start) }
-
-// endTime is a time of day; one past midnight is of the next day, as bookings
-// are stored.
-func endTime(end availability.Minutes) string {
-	if end > maxDuration {
-		end -= maxDuration
-	}
-	return clock(&end)
-}
 
 func explanation(missing adapter.Missing, grid []availability.Slot) *Explanation {
 	e := &Explanation{Unavailable: []Unavailable{}}

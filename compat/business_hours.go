@@ -65,3 +65,11 @@ func (v View) BusinessHours(q adapter.HoursQuery, days []availability.DayHours, 
 		}),
 	})
 }
+
+// endTime is a time of day; one past midnight is of the next day.
+func endTime(end availability.Minutes) string {
+	if end > maxDuration {
+		end -= maxDuration
+	}
+	return clock(&end)
+}

@@ -20,6 +20,7 @@ import (
 
 // dayAnswer is what GET /availability answers for a day.
 type dayAnswer struct {
+	Date           string   `json:"date"`
 	Timezone       string   `json:"timezone"`
 	Duration       int      `json:"duration"`
 	AvailableSlots []string `json:"available_slots"`
@@ -52,7 +53,7 @@ func (s *server) day(t testing.TB, query string) dayAnswer {
 	starts := make([]string, len(day.Slots))
 	for i, slot := range day.Slots {
 		starts[i] = slot.StartTime
-		if end := clockOf((minutesOf(t, slot.StartTime)+day.Duration-1)%1440 + 1); slot.EndTime != end {
+		if end := day.endOf(t, slot.StartTime); slot.EndTime != end {
 			t.Errorf("%s: %s ends at %s, want %s", query, slot.StartTime, slot.EndTime, end)
 		}
 	}
@@ -60,6 +61,24 @@ func (s *server) day(t testing.TB, query string) dayAnswer {
 		t.Errorf("%s: available_slots %v, slots %v", query, day.AvailableSlots, starts)
 	}
 	return day
+}
+
+// endOf returns when a booking at a start ends: the clock may skip an hour meanwhile.
+func (d dayAnswer) endOf(t testing.TB, start string) string {
+	t.Helper()
+	minutes := minutesOf(t, start)
+	end := minutes + d.Duration
+	if zone, err := time.LoadLocation(d.Timezone); err == nil {
+		date, err := time.Parse(time.DateOnly, d.Date)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begins := time.Date(date.Year(), date.Month(), date.Day(), 0, minutes, 0, 0, zone)
+		_, before := begins.Zone()
+		_, after := begins.Add(time.Duration(d.Duration) * time.Minute).Zone()
+		end += max(0, after-before) / 60
+	}
+	return clockOf((end-1)%1440 + 1)
 }
 
 func clockOf(minutes int) string { return fmt.Sprintf("%02d:%02d", minutes/60, minutes%60) }

@@ -598,7 +598,7 @@ func TestBookingsOfTheEdgeSite(t *testing.T) {
 			"start_time": "02:00", "end_time": "03:00", "start_datetime": "2027-03-28T03:00:00+02:00", "end_datetime": "2027-03-28T04:00:00+02:00",
 		},
 		"14, in the hour that comes twice": {
-			"start_time": "02:30", "end_time": "03:30", "start_datetime": "2026-10-25T02:30:00+02:00", "end_datetime": "2026-10-25T02:30:00+01:00",
+			"start_time": "02:30", "end_time": "03:30", "start_datetime": "2026-10-25T02:30:00+02:00", "end_datetime": "2026-10-25T03:30:00+01:00",
 		},
 		"15, HTML": {
 			"customer": map[string]any{"id": number(4), "first_name": "<img src=x onerror=alert(1)>", "last_name": `O'Brien "OB" & Sons`, "email": "ob@example.org", "phone": "+493023125204"},

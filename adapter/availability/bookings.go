@@ -6,8 +6,9 @@ import "strings"
 // even if its service has changed since.
 type Booking struct {
 	ID                        int64
-	Agent, Service, Location  int64 // Location 0 for NULL
-	Start, End                Moment
+	Agent, Service, Location  int64   // Location 0 for NULL
+	Start, End                Moment  // as stored
+	Duration                  Minutes // as stored; counts where End cannot be right
 	BufferBefore, BufferAfter Minutes
 	Attendees                 int // 1 for NULL
 	// Hold is set for a slot that is kept for a customer who has yet to book. It has no ID.
@@ -68,40 +69,47 @@ func (b daySpan) withBuffers() period {
 	return period{b.time.start - b.booking.BufferBefore, b.time.end + b.booking.BufferAfter}
 }
 
-// spansByDay splits bookings by the days that they block.
-func spansByDay(bookings []Booking, deviations Deviations) map[Day][]daySpan {
-	days := make(map[Day][]daySpan)
-	for i := range bookings {
-		b := &bookings[i]
+// addSpans splits the bookings by the days that they block.
+func (c *Calendar) addSpans() {
+	for i := range c.Bookings {
+		b := &c.Bookings[i]
 		if b.Incomplete {
 			continue
 		}
-		if b.End.Day <= b.Start.Day || !deviations.BlockAcrossMidnight {
-			days[b.Start.Day] = append(days[b.Start.Day], daySpan{b, period{b.Start.Minutes, b.End.Minutes}})
+		end := c.endOf(b)
+		if end.Day <= b.Start.Day || !c.Deviations.BlockAcrossMidnight {
+			c.addSpan(b.Start.Day, b, period{b.Start.Minutes, end.Minutes})
 			continue
 		}
-		for day, time := range b.acrossMidnight() {
-			days[day] = append(days[day], daySpan{b, time})
+		for day, time := range acrossMidnight(b.Start, end) {
+			c.addSpan(day, b, time)
 		}
 	}
-	return days
 }
 
-// acrossMidnight splits a booking that ends on a later date at each midnight. The plugin
-// stores an end at midnight as minute 1440 of the next date: that date is free.
-func (b *Booking) acrossMidnight() func(yield func(Day, period) bool) {
-	last, end := b.End.Day, b.End.Minutes
-	if end == 0 || end >= dayEnd {
-		last, end = last-1, dayEnd
+func (c *Calendar) addSpan(day Day, b *Booking, time period) {
+	gap := c.gap(day)
+	c.spans[day] = append(c.spans[day], daySpan{b, period{gap.elapsed(time.start), gap.elapsed(time.end)}})
+}
+
+// endOf returns when a booking ends.
+func (c *Calendar) endOf(b *Booking) Moment {
+	if !c.Deviations.BoundSpans {
+		return b.End
 	}
+	return c.Clock.StoredEnd(b.Start, b.End, b.Duration)
+}
+
+// acrossMidnight splits the time from a start to an end on a later date at each midnight.
+func acrossMidnight(start, end Moment) func(yield func(Day, period) bool) {
 	return func(yield func(Day, period) bool) {
-		for day := b.Start.Day; day <= last; day++ {
+		for day := start.Day; day <= end.Day; day++ {
 			time := period{0, dayEnd}
-			if day == b.Start.Day {
-				time.start = b.Start.Minutes
+			if day == start.Day {
+				time.start = start.Minutes
 			}
-			if day == last {
-				time.end = end
+			if day == end.Day {
+				time.end = end.Minutes
 			}
 			if !yield(day, time) {
 				return

@@ -2,6 +2,7 @@ package availability
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -14,32 +15,44 @@ type Conflict struct {
 	BuffersOnly bool
 }
 
-// stay is the time of a booking in minutes since the first midnight, so that it can cross
-// midnight.
+// stay is the time of a booking on a timeline, so that it can cross midnight.
 type stay struct {
 	daySpan
+	end     Moment
 	guarded period // with buffers
 }
 
-// stayOf returns the stay of a booking. ok is false if the booking is incomplete or takes
-// no time.
-func stayOf(b *Booking) (s stay, ok bool) {
+// stayOf returns the stay of a booking, but for its times. ok is false if the booking is
+// incomplete, takes no time or ends before a day.
+func stayOf(b *Booking, from Day, clock Clock) (s stay, ok bool) {
 	if b.Incomplete {
 		return s, false
 	}
-	day, end := b.Start.Day, b.End.Minutes
-	if b.End.Day > day {
-		day = b.End.Day
-		if end >= dayEnd { // the plugin's form of an end at midnight
-			end = 0
-		}
-	}
-	s.daySpan = daySpan{b, period{minuteOf(b.Start.Day, b.Start.Minutes), minuteOf(day, end)}}
-	s.guarded = s.withBuffers()
-	return s, s.time.start < s.time.end
+	s.booking, s.end = b, clock.StoredEnd(b.Start, b.End, b.Duration)
+	return s, b.Start.Before(s.end) && Moment{from, 0}.Before(s.end)
 }
 
-func minuteOf(day Day, minutes Minutes) Minutes { return Minutes(day)*dayEnd + minutes }
+// timeline counts minutes on and on, but for those that the clock skips.
+type timeline struct {
+	midnights map[Day]Minutes
+	gaps      map[Day]period
+}
+
+// newTimeline returns the timeline of some days.
+func (c Clock) newTimeline(days map[Day]bool) timeline {
+	t := timeline{map[Day]Minutes{}, map[Day]period{}}
+	skipped := Minutes(0)
+	for _, day := range slices.Sorted(maps.Keys(days)) {
+		gap := c.gap(day)
+		t.midnights[day], t.gaps[day] = Minutes(day)*dayEnd-skipped, gap
+		skipped += gap.end - gap.start
+	}
+	return t
+}
+
+func (t timeline) minute(at Moment) Minutes {
+	return t.midnights[at.Day] + t.gaps[at.Day].elapsed(at.Minutes)
+}
 
 // Conflicts returns at most limit pairs of bookings of one agent that the rules do not
 // allow at the same time, buffers included, ordered by the start of the second. The seats
@@ -50,12 +63,20 @@ func minuteOf(day Day, minutes Minutes) Minutes { return Minutes(day)*dayEnd + m
 //
 // Bookings that end before the day from are ignored. Unlike in a calendar, which sees one
 // day, buffers extend beyond midnight.
-func Conflicts(bookings []Booking, from Day, rules Rules, capacity map[int64]int, limit int) []Conflict {
+func Conflicts(bookings []Booking, from Day, clock Clock, rules Rules, capacity map[int64]int, limit int) []Conflict {
 	var stays []stay
+	days := map[Day]bool{}
 	for i := range bookings {
-		if s, ok := stayOf(&bookings[i]); ok && s.time.end > minuteOf(from, 0) {
+		if s, ok := stayOf(&bookings[i], from, clock); ok {
 			stays = append(stays, s)
+			days[s.booking.Start.Day], days[s.end.Day] = true, true
 		}
+	}
+	line := clock.newTimeline(days)
+	for i := range stays {
+		s := &stays[i]
+		s.time = period{line.minute(s.booking.Start), line.minute(s.end)}
+		s.guarded = s.withBuffers()
 	}
 	slices.SortFunc(stays, func(a, b stay) int {
 		return cmp.Or(cmp.Compare(a.guarded.start, b.guarded.start), cmp.Compare(a.booking.ID, b.booking.ID))

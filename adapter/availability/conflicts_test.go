@@ -59,11 +59,17 @@ func TestConflicts(t *testing.T) {
 		"until midnight, yesterday": {bookings: []Booking{
 			change(at(1, day-1, 1380, 1440), func(b *Booking) { b.End.Day++ }), change(at(2, day-1, 1380, 1440), func(b *Booking) { b.End.Day++ }),
 		}},
-		"of several days": {bookings: []Booking{change(at(1, day-2, 600, 600), func(b *Booking) { b.End.Day = day + 2 }), at(2, day+1, 540, 600)}, want: pair(1, 2)},
+		"of two days": {bookings: []Booking{change(at(1, day, 600, 600), func(b *Booking) { b.End.Day = day + 1 }), at(2, day+1, 540, 600)}, want: pair(1, 2)},
+		"stored with an end many days later": {bookings: []Booking{
+			change(at(1, day, 600, 600), func(b *Booking) { b.End.Day, b.Duration = LastDay, 60 }), at(2, day+1, 540, 600), at(3, day, 630, 690),
+		}, want: pair(1, 3)},
+		"stored with an end before its start": {bookings: []Booking{
+			change(at(1, day, 600, 540), func(b *Booking) { b.Duration = 60 }), change(at(2, day, 630, 690), func(b *Booking) { b.End.Day, b.Duration = day-1, 60 }),
+		}, want: pair(1, 2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := Conflicts(c.bookings, day, c.rules, map[int64]int{3: 3}, 100)
+			got := Conflicts(c.bookings, day, Clock{}, c.rules, map[int64]int{3: 3}, 100)
 			if diff := gocmp.Diff(c.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -77,11 +83,11 @@ func TestConflictsStopAtTheLimit(t *testing.T) {
 	for id := range int64(10) {
 		bookings = append(bookings, at(id+1, 100, 540, 600))
 	}
-	all := Conflicts(bookings, 0, Rules{}, nil, 1000)
+	all := Conflicts(bookings, 0, Clock{}, Rules{}, nil, 1000)
 	if len(all) != 45 {
 		t.Fatalf("%d conflicts", len(all))
 	}
-	if diff := gocmp.Diff(all[:7], Conflicts(bookings, 0, Rules{}, nil, 7)); diff != "" {
+	if diff := gocmp.Diff(all[:7], Conflicts(bookings, 0, Clock{}, Rules{}, nil, 7)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -94,8 +100,8 @@ func naiveConflicts(bookings []Booking, from Day, rules Rules, capacity map[int6
 		if b.End.Day > b.Start.Day && b.End.Minutes == 1440 {
 			end -= 1440
 		}
-		if b.End.Day < b.Start.Day {
-			end = int(b.Start.Day)*1440 + int(b.End.Minutes)
+		if end < begin || b.End.Day > b.Start.Day+1 {
+			end = begin + int(b.Duration)
 		}
 		if b.Incomplete || begin >= end || end <= int(from)*1440 {
 			return nil
@@ -170,13 +176,13 @@ func TestConflictsMatchModel(t *testing.T) {
 			bookings = append(bookings, Booking{
 				ID: int64(id + 1), Agent: int64(small(t, 1, "agent")), Service: int64(small(t, 2, "service")), Location: int64(small(t, 1, "location")),
 				Start: start, End: end, BufferBefore: Minutes(10 * small(t, 2, "before")), BufferAfter: Minutes(10 * small(t, 2, "after")),
-				Attendees: 1 + small(t, 2, "attendees"), Incomplete: small(t, 20, "incomplete") == 0,
+				Duration: Minutes(20 * small(t, 20, "duration")), Attendees: 1 + small(t, 2, "attendees"), Incomplete: small(t, 20, "incomplete") == 0,
 			})
 		}
 		rules := Rules{OneLocationAtTime: rapid.Bool().Draw(t, "one location"), MultipleServicesAtTime: rapid.Bool().Draw(t, "many services")}
 		capacity := map[int64]int{1: 0, 2: 3}
 		want := naiveConflicts(bookings, from, rules, capacity)
-		got := Conflicts(bookings, from, rules, capacity, 1000)
+		got := Conflicts(bookings, from, Clock{}, rules, capacity, 1000)
 		byIDs := func(a, b Conflict) int {
 			return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Second, b.Second))
 		}

@@ -73,7 +73,7 @@ func ExampleConflicts() {
 		}
 	}
 	bookings := []availability.Booking{booking(1, 540, 600), booking(2, 605, 660), booking(3, 700, 760)}
-	for _, c := range availability.Conflicts(bookings, day, availability.Rules{}, map[int64]int{1: 1}, 10) {
+	for _, c := range availability.Conflicts(bookings, day, availability.Clock{}, availability.Rules{}, map[int64]int{1: 1}, 10) {
 		fmt.Println(c.First, c.Second, c.BuffersOnly)
 	}
 	// Output: 1 2 true

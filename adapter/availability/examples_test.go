@@ -91,6 +91,7 @@ type example struct {
 	agent, location           int64
 	day                       Day
 	window                    *Window
+	clock                     Clock
 	want                      string // "09:00 09:30", with seats "09:00(3)"
 }
 
@@ -116,7 +117,7 @@ func (e example) run(deviations Deviations, withSeats bool) string {
 	}
 	e.service.ID = service
 	c := NewCalendar(Input{
-		Service: e.service, Resources: e.resources, WorkPeriods: e.hours, Bookings: e.bookings, Rules: e.rules, Window: e.window, Deviations: deviations,
+		Service: e.service, Resources: e.resources, WorkPeriods: e.hours, Bookings: e.bookings, Rules: e.rules, Window: e.window, Clock: e.clock, Deviations: deviations,
 	})
 	var words []string
 	for _, s := range Offered(c.Day(e.day, Request{
@@ -233,6 +234,12 @@ func TestDeviations(t *testing.T) {
 		t.Fatal(err)
 	}
 	winter := NewWindow(time.Date(2027, 1, 1, 12, 0, 0, 0, spring), Bounds{}, Bounds{}, DefaultDeviations)
+	springDay, autumnDay := mustDay("2027-03-28"), mustDay("2027-10-31")
+	nightOfSpring := []WorkPeriod{{Weekday: 7, Start: 0, End: 300}}
+	onDay := func(day Day) func(*Booking) {
+		return func(b *Booking) { b.Start.Day, b.End.Day, b.Duration = day, day, 60 }
+	}
+	beforeTheGap, afterTheGap, inAutumn := bookingAt(1, "1:30-2:30", onDay(springDay)), bookingAt(1, "3-4", onDay(springDay)), bookingAt(1, "2:30-3:30", onDay(autumnDay))
 	tuesday := bookingAt(1, "0-1", func(b *Booking) { b.Start.Day, b.End.Day = monday+1, monday+1 })
 	tuesdayWithBuffers := tuesday
 	tuesdayWithBuffers.BufferBefore = 15
@@ -254,8 +261,41 @@ func TestDeviations(t *testing.T) {
 		{"days before today", example{hours: late, window: &Window{Now: Moment{monday + 1, 0}, Opens: Moment{monday + 1, 0}}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "", Deviations{RejectPast: true}},
 		{
 			"the hour that the clock skips",
-			example{hours: []WorkPeriod{{Weekday: 7, Start: 60, End: 270}}, day: mustDay("2027-03-28"), window: winter},
+			example{hours: []WorkPeriod{{Weekday: 7, Start: 60, End: 270}}, day: mustDay("2027-03-28"), window: winter, clock: Clock{spring}},
 			"01:00 01:30 02:00 02:30 03:00 03:30", "01:00 01:30 03:00 03:30", Deviations{SkipMissingHour: true},
+		},
+		{
+			"what touches the hour that the clock skips takes longer",
+			example{hours: nightOfSpring, bookings: []Booking{beforeTheGap}, day: springDay, clock: Clock{spring}},
+			"00:00 00:30 02:30 03:00 03:30 04:00", "00:00 00:30 02:30 03:30 04:00", Deviations{CompareInstants: true, BoundSpans: true},
+		},
+		{
+			"what would touch it takes longer", example{hours: nightOfSpring, bookings: []Booking{afterTheGap}, day: springDay, clock: Clock{spring}},
+			"00:00 00:30 01:00 01:30 02:00 04:00", "00:00 00:30 01:00 04:00", Deviations{CompareInstants: true, BoundSpans: true},
+		},
+		{
+			"after the gap, buffers are as long as ever",
+			example{hours: nightOfSpring, bookings: []Booking{afterTheGap}, day: springDay, clock: Clock{spring}, bufferAfter: 15},
+			"00:00 00:30 01:00 01:30 04:00", "00:00 00:30 04:00", Deviations{CompareInstants: true, BoundSpans: true},
+		},
+		{
+			"the hour that comes twice counts twice", example{hours: nightOfSpring, bookings: []Booking{inAutumn}, day: autumnDay, clock: Clock{spring}},
+			"00:00 00:30 01:00 01:30 03:30 04:00", "00:00 00:30 01:00 01:30 03:30 04:00", DefaultDeviations,
+		},
+		{
+			"an end many days later counts as start plus duration",
+			example{hours: late, bookings: []Booking{bookingAt(1, "20-21", func(b *Booking) { b.End.Day, b.Duration = LastDay, 90 })}},
+			"21:00 21:30 22:00 22:30 23:00", "21:30 22:00 22:30 23:00", Deviations{BlockAcrossMidnight: true, BoundSpans: true},
+		},
+		{
+			"so does an end before the start",
+			example{hours: late, bookings: []Booking{bookingAt(1, "22-1", func(b *Booking) { b.Duration = 90 })}},
+			"20:00 20:30 21:00 21:30 22:00 22:30 23:00", "20:00 20:30 21:00", Deviations{BlockAcrossMidnight: true, BoundSpans: true},
+		},
+		{
+			"a duration of many days is cut, too",
+			example{hours: late, bookings: []Booking{bookingAt(1, "22-1", func(b *Booking) { b.Start.Day, b.End.Day, b.Duration = monday-1, monday-1, 10_000 })}},
+			"20:00 20:30 21:00 21:30 22:00 22:30 23:00", "", Deviations{BlockAcrossMidnight: true, BoundSpans: true},
 		},
 		{"rows that cannot be read are passed over", example{hours: late, bookings: []Booking{incomplete}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "20:00 20:30 21:00 21:30 22:00 22:30 23:00", DefaultDeviations},
 	} {

@@ -104,7 +104,7 @@ func TestNewWindow(t *testing.T) {
 		"an opening date has passed": {Bounds{}, Bounds{"2026-11-01", ""}, Window{Opens: at("2026-11-24 10:17")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.want.Now, c.want.zone = at("2026-11-24 10:17"), time.UTC
+			c.want.Now = at("2026-11-24 10:17")
 			if got := NewWindow(now, c.service, c.general, DefaultDeviations); *got != c.want {
 				t.Errorf("%s: %+v, want %+v", name, *got, c.want)
 			}
@@ -135,8 +135,7 @@ func TestMissingHour(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := NewWindow(time.Date(2011, 1, 1, 12, 0, 0, 0, zone), Bounds{}, Bounds{}, DefaultDeviations)
-			missing, got := w.missingHour(mustDay(c.day)), ""
+			missing, got := Clock{zone}.gap(mustDay(c.day)), ""
 			if missing.end > missing.start {
 				got = fmt.Sprintf("%02d:%02d-%02d:%02d", missing.start/60, missing.start%60, missing.end/60, missing.end%60)
 			}

@@ -45,10 +45,16 @@ type Deviations struct {
 	// SkipMissingHour offers customers no start in the hour that a spring change of
 	// the clock skips.
 	SkipMissingHour bool
+	// CompareInstants makes what touches that hour take longer on the wall clock. The
+	// plugin compares times of day, and books the time after the change twice.
+	CompareInstants bool
+	// BoundSpans makes a stored end that is before the start, or after the next day,
+	// count as start plus duration.
+	BoundSpans bool
 }
 
 // DefaultDeviations are the deviations of this program.
-var DefaultDeviations = Deviations{BlockAcrossMidnight: true, RejectPast: true, StartWithinDay: true, SkipMissingHour: true}
+var DefaultDeviations = Deviations{BlockAcrossMidnight: true, RejectPast: true, StartWithinDay: true, SkipMissingHour: true, CompareInstants: true, BoundSpans: true}
 
 // Input is the data of a Calendar. The order of rows does not matter.
 type Input struct {
@@ -60,6 +66,7 @@ type Input struct {
 	Window      *Window   // nil for none: any time may be booked, even in the past
 	OffPeriods  []OffPeriod
 	Limits      DailyLimits
+	Clock       Clock
 	Deviations  Deviations
 }
 
@@ -67,7 +74,8 @@ type Input struct {
 type Calendar struct {
 	Input
 	schedule schedule
-	spans    map[Day][]daySpan
+	spans    map[Day][]daySpan // in minutes that have passed since midnight
+	gaps     map[Day]period    // that the clock skips, of the days looked at
 }
 
 // NewCalendar returns the calendar of a service.
@@ -75,7 +83,23 @@ func NewCalendar(in Input) *Calendar {
 	in.Resources = slices.Clone(in.Resources)
 	slices.SortFunc(in.Resources, byLocation)
 	in.Resources = slices.Compact(in.Resources)
-	return &Calendar{Input: in, schedule: newSchedule(in.WorkPeriods), spans: spansByDay(in.Bookings, in.Deviations)}
+	c := &Calendar{Input: in, schedule: newSchedule(in.WorkPeriods), spans: map[Day][]daySpan{}, gaps: map[Day]period{}}
+	c.addSpans()
+	return c
+}
+
+// gap returns the part of a day that the clock skips. As in the plugin, where times of day
+// are compared, it is none.
+func (c *Calendar) gap(day Day) period {
+	if !c.Deviations.CompareInstants {
+		return period{}
+	}
+	gap, known := c.gaps[day]
+	if !known {
+		gap = c.Clock.gap(day)
+		c.gaps[day] = gap
+	}
+	return gap
 }
 
 func byLocation(a, b Resource) int {
@@ -194,7 +218,7 @@ func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Sl
 	occupied := c.occupancyOn(day, r, q)
 	var missing period
 	if c.Window != nil && c.Deviations.SkipMissingHour {
-		missing = c.Window.missingHour(day)
+		missing = c.Clock.gap(day)
 	}
 	for _, h := range hours {
 		for start := h.start; start <= h.end-q.Duration; start += c.Service.Step {
@@ -212,12 +236,13 @@ func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Sl
 
 // occupancy is what keeps a resource from being booked on a day.
 type occupancy struct {
+	gap      period // that the clock skips
 	holds    []occupant
 	closures []closure
 }
 
 func (c *Calendar) occupancyOn(day Day, r Resource, q Request) occupancy {
-	return occupancy{c.holdsOn(day, r, q), c.closuresOn(day, r, q)}
+	return occupancy{c.gap(day), c.holdsOn(day, r, q), c.closuresOn(day, r, q)}
 }
 
 // occupant is the part of a booking on a day, and what it occupies of the resource in
@@ -225,7 +250,7 @@ func (c *Calendar) occupancyOn(day Day, r Resource, q Request) occupancy {
 type occupant struct {
 	daySpan
 	hold hold
-	next bool // on the next day; its times go on from 1440
+	next bool // on the next day; its times go on from the end of the day
 }
 
 // holdsOn returns the bookings that occupy a resource on a day, and on the next day for
@@ -243,12 +268,13 @@ func (c *Calendar) holdsOn(day Day, r Resource, q Request) []occupant {
 	if !c.Deviations.BlockAcrossMidnight {
 		return holds
 	}
+	length := c.gap(day).elapsed(dayEnd)
 	for _, b := range c.spans[day+1] {
 		if b.booking.Start.Day <= day {
 			continue // counted with its first day
 		}
-		b.time.start += dayEnd
-		b.time.end += dayEnd
+		b.time.start += length
+		b.time.end += length
 		add(b, true)
 	}
 	return holds
@@ -256,8 +282,8 @@ func (c *Calendar) holdsOn(day Day, r Resource, q Request) []occupant {
 
 // meets reports whether a booking and a request overlap, including the buffers of both.
 // As in the plugin, buffers alone do not extend past midnight.
-func (h occupant) meets(wanted, guarded period) bool {
-	return (!h.next || wanted.end > dayEnd) && h.withBuffers().overlaps(guarded)
+func (o occupancy) meets(h occupant, wanted, guarded period) bool {
+	return (!h.next || wanted.end > o.gap.elapsed(dayEnd)) && h.withBuffers().overlaps(guarded)
 }
 
 func excluded(b *Booking, exclude []int64) bool { return slices.Contains(exclude, b.ID) }
@@ -288,28 +314,33 @@ func (c *Calendar) closuresOn(day Day, r Resource, q Request) []closure {
 	if c.Limits.reached(r, day, c.spans[day], q.Exclude) {
 		closed = append(closed, closure{period{0, dayEnd}, NoCapacity})
 	}
+	gap := c.gap(day)
+	for i, p := range closed {
+		closed[i].period = period{gap.elapsed(p.start), gap.elapsed(p.end)}
+	}
 	return closed
 }
 
 // slot mirrors BookingSlot's check of its capacity, for one start.
 func (c *Calendar) slot(at Moment, q Request, occupied occupancy) Slot {
-	wanted := period{at.Minutes, at.Minutes + q.Duration}
+	start := occupied.gap.elapsed(at.Minutes)
+	wanted := period{start, start + q.Duration}
 	guarded := period{wanted.start - q.BufferBefore, wanted.end + q.BufferAfter}
 	seats := 0
 	for _, h := range occupied.holds {
-		if h.meets(wanted, guarded) {
+		if occupied.meets(h, wanted, guarded) {
 			seats += c.seats(h)
 		}
 	}
 	slot := Slot{Start: at.Minutes, Capacity: c.Service.CapacityMax - seats}
 	for _, closure := range occupied.closures {
 		if closure.overlaps(guarded) {
-			slot.Capacity, slot.Reason = 0, c.reason(closure, Moment{at.Day, guarded.start})
+			slot.Capacity, slot.Reason = 0, c.reason(closure, Moment{at.Day, at.Minutes - q.BufferBefore})
 			return slot
 		}
 	}
 	if seats >= c.Service.needed() || slot.Capacity < q.Attendees {
-		slot.Reason, slot.Booking = c.conflict(occupied.holds, wanted, guarded)
+		slot.Reason, slot.Booking = c.conflict(occupied, wanted, guarded)
 	}
 	return slot
 }
@@ -332,9 +363,9 @@ func (c *Calendar) reason(closed closure, start Moment) Reason {
 
 // conflict returns why a start has too few seats: the first booking that overlaps,
 // otherwise the first that only buffers overlap, otherwise the capacity.
-func (c *Calendar) conflict(holds []occupant, wanted, guarded period) (reason Reason, booking int64) {
+func (c *Calendar) conflict(occupied occupancy, wanted, guarded period) (reason Reason, booking int64) {
 	reason = NoCapacity
-	for _, h := range holds {
+	for _, h := range occupied.holds {
 		if h.hold == holdsSeats && c.Service.CapacityMax > 1 {
 			continue
 		}
@@ -343,7 +374,7 @@ func (c *Calendar) conflict(holds []occupant, wanted, guarded period) (reason Re
 			return OnHold, 0
 		case h.time.overlaps(wanted):
 			return Booked, h.booking.ID
-		case reason == NoCapacity && h.meets(wanted, guarded):
+		case reason == NoCapacity && occupied.meets(h, wanted, guarded):
 			reason, booking = Buffer, h.booking.ID
 		}
 	}

@@ -28,7 +28,10 @@ func dayOf(t time.Time) Day {
 }
 
 // String returns the day as YYYY-MM-DD.
-func (d Day) String() string { return time.Unix(int64(d)*86400, 0).UTC().Format(time.DateOnly) }
+func (d Day) String() string { return d.midnightUTC().Format(time.DateOnly) }
+
+// midnightUTC returns the beginning of the day as if the site's zone were UTC.
+func (d Day) midnightUTC() time.Time { return time.Unix(int64(d)*86400, 0).UTC() }
 
 // Weekday returns the ISO number of the day, 1 Monday to 7 Sunday.
 func (d Day) Weekday() int {

@@ -8,7 +8,6 @@ type Window struct {
 	Opens   Moment // no booking starts before
 	Closes  Moment // all bookings end by then
 	Bounded bool   // whether Closes applies
-	zone    *time.Location
 }
 
 // Bounds are the settings earliest_possible_booking and latest_possible_booking, or a
@@ -21,7 +20,7 @@ type Bounds struct{ Earliest, Latest string }
 // (OsSettingsHelper::get_earliest_possible_booking_restriction and its counterpart;
 // OsBookingHelper::get_blocked_periods_grouped_by_day).
 func NewWindow(now time.Time, service, general Bounds, deviations Deviations) *Window {
-	w := &Window{Now: MomentOf(now), Opens: MomentOf(now), zone: now.Location()}
+	w := &Window{Now: MomentOf(now), Opens: MomentOf(now)}
 	if opens, ok := bound(now, service.Earliest, general.Earliest); ok {
 		w.Opens = MomentOf(opens)
 	}
@@ -69,33 +68,4 @@ func (w *Window) after(day Day) (closed period, ok bool) {
 	default:
 		return period{0, dayEnd}, true
 	}
-}
-
-// missingHour returns the part of a day that a spring change of the clock skips. It is
-// empty on all other days.
-func (w *Window) missingHour(day Day) (missing period) {
-	const noon = dayEnd / 2
-	if w.zone == nil || w.offset(Moment{day - 1, noon}) >= w.offset(Moment{day + 1, noon}) {
-		return period{}
-	}
-	exists := func(m Minutes) bool { return MomentOf(w.instant(Moment{day, m})) == Moment{day, m} }
-	for missing.start < dayEnd && exists(missing.start) {
-		missing.start++
-	}
-	for missing.end = missing.start; missing.end < dayEnd && !exists(missing.end); {
-		missing.end++
-	}
-	return missing
-}
-
-// instant returns when the clock shows a moment; another instant if it never does.
-func (w *Window) instant(at Moment) time.Time {
-	year, month, date := time.Unix(int64(at.Day)*86400, 0).UTC().Date()
-	return time.Date(year, month, date, 0, int(at.Minutes), 0, 0, w.zone)
-}
-
-// offset returns by how many seconds the clock is ahead of UTC at a moment.
-func (w *Window) offset(at Moment) int {
-	_, seconds := w.instant(at).Zone()
-	return seconds
 }

@@ -1,0 +1,122 @@
+package availability
+
+import "time"
+
+// Clock is the wall clock of a site. The zero Clock is that of a zone that never changes it.
+type Clock struct{ Zone *time.Location }
+
+// Instant returns the instant at which the clock shows a moment. A time that an autumn
+// change repeats is the first occurrence; a time that a spring change skips is moved
+// forward (OsTimeHelper's "midnight plus N minutes" as PHP computes it). time.Date chooses
+// differently in some zones.
+func (c Clock) Instant(at Moment) time.Time {
+	wall := time.Unix((int64(at.Day)*int64(dayEnd)+int64(at.Minutes))*60, 0)
+	// The offsets around a change, not that of midnight: some zones change at
+	// midnight, which then comes twice or never.
+	before, after := c.offset(wall.Add(-24*time.Hour)), c.offset(wall.Add(24*time.Hour))
+	first, second := wall.Add(-before), wall.Add(-after)
+	if c.offset(first) != before && c.offset(second) == after {
+		first = second
+	}
+	return first.In(c.zone())
+}
+
+func (c Clock) zone() *time.Location {
+	if c.Zone == nil {
+		return time.UTC
+	}
+	return c.Zone
+}
+
+// offset returns by how much the clock is ahead of UTC.
+func (c Clock) offset(t time.Time) time.Duration {
+	_, seconds := t.In(c.zone()).Zone()
+	return time.Duration(seconds) * time.Second
+}
+
+// steady reports whether the clock surely does not change from a day to the day after next.
+func (c Clock) steady(day Day) bool {
+	return c.Zone == nil || c.offset((day-1).midnightUTC()) == c.offset((day+4).midnightUTC())
+}
+
+// End returns when a booking ends that begins at a moment: at the time of day that the
+// plugin computes, or as late as it takes its minutes if a spring change skips some of
+// them. In autumn it thereby keeps the hour that comes twice, as people read the clock. An
+// end at midnight is minute 1440.
+func (c Clock) End(start Moment, duration Minutes) Moment {
+	wall := Moment{start.Day, start.Minutes + duration}
+	if c.steady(start.Day) {
+		return wall.asEnd(start)
+	}
+	end := c.Instant(start).Add(time.Duration(duration) * time.Minute)
+	if !c.Instant(wall).After(end) {
+		wall = MomentOf(end)
+	}
+	return wall.asEnd(start)
+}
+
+// asEnd returns the same moment in the form of an end after start: midnight is minute 1440 of the day
+// before.
+func (m Moment) asEnd(start Moment) Moment {
+	total := Minutes(m.Day-start.Day)*dayEnd + m.Minutes
+	if total <= dayEnd {
+		return Moment{start.Day, total}
+	}
+	days := (total - 1) / dayEnd
+	return Moment{start.Day + Day(days), total - days*dayEnd}
+}
+
+// StoredEnd returns when a booking ends of which start, end and duration are stored. A
+// booking occupies at most its own day and the next: a stored end after these, or before
+// the start, counts as start plus duration. The same end as start plus duration is that
+// of End.
+func (c Clock) StoredEnd(start, stored Moment, duration Minutes) Moment {
+	end := stored
+	if end.Day > start.Day && end.Minutes >= dayEnd {
+		end.Minutes = 0 // the plugin's form of midnight has the next date
+	}
+	end = end.asEnd(start)
+	length := Minutes(end.Day-start.Day)*dayEnd + end.Minutes - start.Minutes
+	if length < 0 || end.Day > start.Day+1 || length == duration {
+		end = c.End(start, duration)
+	}
+	if end.Day > start.Day+1 {
+		return Moment{start.Day + 1, dayEnd}
+	}
+	return end
+}
+
+// gap returns the part of a day that a spring change of the clock skips. It is empty on
+// all other days.
+func (c Clock) gap(day Day) (missing period) {
+	noon := func(day Day) time.Time { return c.Instant(Moment{day, dayEnd / 2}) }
+	if c.steady(day) || c.offset(noon(day-1)) >= c.offset(noon(day+1)) {
+		return period{}
+	}
+	exists := func(m Minutes) bool { return MomentOf(c.Instant(Moment{day, m})) == Moment{day, m} }
+	for missing.start < dayEnd && exists(missing.start) {
+		missing.start++
+	}
+	for missing.end = missing.start; missing.end < dayEnd && !exists(missing.end); {
+		missing.end++
+	}
+	return missing
+}
+
+// elapsed returns how many minutes have passed since midnight at a time of a day with a gap.
+func (gap period) elapsed(m Minutes) Minutes {
+	if m >= gap.end {
+		return m - (gap.end - gap.start)
+	}
+	return m
+}
+
+// Length returns how many minutes a booking takes, without those that the clock skips. An
+// hour that comes twice counts once.
+func (c Clock) Length(start, end Moment) Minutes {
+	length := c.gap(end.Day).elapsed(end.Minutes) - c.gap(start.Day).elapsed(start.Minutes)
+	for day := start.Day; day < end.Day; day++ {
+		length += c.gap(day).elapsed(dayEnd)
+	}
+	return length
+}

@@ -1,0 +1,184 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+)
+
+// inZone sets the zone of a server's site.
+func (s *server) inZone(t testing.TB, zone string) {
+	t.Helper()
+	arrange(t, s.database, "UPDATE wp_options SET option_value = '"+zone+"' WHERE option_name = 'timezone_string'")
+}
+
+// night is the body of a booking of service 1 with agent 1.
+func night(date, start string, fields ...string) string {
+	return fmt.Sprintf(`{"service_id":1,"agent_id":1,"location_id":1,"customer_id":1,"start_date":%q,"start_time":%q%s}`, date, start, strings.Join(append([]string{""}, fields...), ","))
+}
+
+// TestNobodyIsBookedTwiceAsTheClockChanges: bookings are compared by the instants at which they take
+// place, on every surface that books.
+func TestNobodyIsBookedTwiceAsTheClockChanges(t *testing.T) {
+	t.Parallel()
+	s := newQuietServer(t, "00:00", "26:00")
+	for name, c := range map[string]struct {
+		zone, date string
+		first      string
+		taken      []string // starts that then are not free
+		free       []string
+	}{
+		"spring in New York":  {"America/New_York", "2027-03-14", "01:30", []string{"01:00", "01:30", "03:00"}, []string{"00:30", "03:30"}},
+		"after the gap":       {"America/New_York", "2027-03-14", "03:00", []string{"01:30", "03:00", "03:30"}, []string{"00:30", "01:00", "04:00"}},
+		"spring in Santiago":  {"America/Santiago", "2027-09-04", "23:30", []string{"23:00", "23:30"}, []string{"22:30"}},
+		"the day of Santiago": {"America/Santiago", "2027-09-05", "01:00", []string{"01:00", "01:30"}, []string{"02:00"}},
+		"autumn in New York":  {"America/New_York", "2027-11-07", "01:30", []string{"01:00", "01:30", "02:00"}, []string{"00:30", "02:30"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.inZone(t, c.zone)
+			before := s.day(t, "service_id=1&agent_id=1&location_id=1&date="+c.date).AvailableSlots
+			for _, route := range []string{"/bookings", "/holds"} {
+				made := s.write(http.MethodPost, route, night(c.date, c.first)).want(http.StatusCreated)
+				offered := s.day(t, "service_id=1&agent_id=1&location_id=1&date="+c.date).AvailableSlots
+				for _, start := range c.taken {
+					if slices.Contains(offered, start) || !slices.Contains(before, start) {
+						t.Errorf("%s: %s is offered after %s, or was not before", route, start, c.first)
+					}
+					s.write(http.MethodPost, "/bookings", night(c.date, start)).want(http.StatusConflict)
+					s.write(http.MethodPost, "/holds", night(c.date, start)).want(http.StatusConflict)
+				}
+				for _, start := range c.free {
+					if !slices.Contains(offered, start) {
+						t.Errorf("%s: %s is not offered after %s", route, start, c.first)
+					}
+				}
+				path := fmt.Sprintf("%s/%v", route, made.at("data", "id"))
+				s.write(http.MethodDelete, path+"?force=true", "")
+			}
+		})
+	}
+	// Over midnight into the day of the gap.
+	s.inZone(t, "America/Santiago")
+	late := s.write(http.MethodPost, "/bookings", night("2027-09-04", "23:30")).want(http.StatusCreated)
+	if end := late.at("data", "end_time"); end != "01:30" {
+		t.Errorf("ends at %v", end)
+	}
+	if offered := s.day(t, "service_id=1&agent_id=1&location_id=1&date=2027-09-05").AvailableSlots; offered[0] != "01:30" {
+		t.Errorf("on the next day, the first start is %s", offered[0])
+	}
+}
+
+// TestEndsOfABookingAgree: end_time, end_date, end_datetime, the stored UTC column, the slot, the hold
+// and the calendar tell the same end, whatever the clock does, and also of what the plugin has stored.
+func TestEndsOfABookingAgree(t *testing.T) {
+	t.Parallel()
+	s := newQuietServer(t, "00:00", "24:00")
+	calendar := s.calendar(keys.Busy, domain.AgentResource, 1)
+	for name, c := range map[string]struct {
+		zone, date, start string
+		end, endUTC       string
+	}{
+		"winter":                 {"America/New_York", "2027-01-15", "01:30", "02:30", "2027-01-15 07:30:00"},
+		"until midnight":         {"America/New_York", "2027-01-15", "23:00", "24:00", "2027-01-16 05:00:00"},
+		"into the gap":           {"America/New_York", "2027-03-14", "01:30", "03:30", "2027-03-14 07:30:00"},
+		"up to the gap":          {"America/New_York", "2027-03-14", "01:00", "03:00", "2027-03-14 07:00:00"},
+		"after the gap":          {"America/New_York", "2027-03-14", "03:00", "04:00", "2027-03-14 08:00:00"},
+		"into the second hour":   {"America/New_York", "2027-11-07", "00:30", "01:30", "2027-11-07 05:30:00"},
+		"out of the second hour": {"America/New_York", "2027-11-07", "01:30", "02:30", "2027-11-07 07:30:00"},
+		"Berlin in autumn":       {"Europe/Berlin", "2027-10-31", "02:30", "03:30", "2027-10-31 02:30:00"},
+		"Berlin in spring":       {"Europe/Berlin", "2027-03-28", "01:45", "03:45", "2027-03-28 01:45:00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.inZone(t, c.zone)
+			arrange(t, s.database, "UPDATE wp_latepoint_services SET timeblock_interval = 15 WHERE id = 1")
+			question := "service_id=1&agent_id=1&location_id=1&date=" + c.date
+			day := s.day(t, question)
+			i := slices.Index(day.AvailableSlots, c.start)
+			if i < 0 || day.Slots[i].EndTime != c.end {
+				t.Errorf("the slot is %+v, want the end %s", day.Slots, c.end)
+			}
+			hold := s.write(http.MethodPost, "/holds", night(c.date, c.start)).want(http.StatusCreated)
+			if end := hold.at("data", "end_time"); end != c.end {
+				t.Errorf("the hold ends at %v, want %s", end, c.end)
+			}
+			id := fmt.Sprint(s.write(http.MethodPost, "/bookings", night(c.date, c.start, fmt.Sprintf(`"hold_id":%v`, hold.at("data", "id")))).want(http.StatusCreated).at("data", "id"))
+			agree := func(by, end string) {
+				t.Helper()
+				b := s.get("/bookings/" + id).want(http.StatusOK)
+				stored := s.texts("SELECT end_datetime_utc FROM wp_latepoint_bookings WHERE id = " + id)[0]
+				at, err := time.Parse(time.RFC3339, fmt.Sprint(b.at("data", "end_datetime")))
+				if err != nil || b.at("data", "end_time") != end || at.UTC().Format(time.DateTime) != c.endUTC {
+					t.Errorf("%s: ends at %v, %v, want %s, %s", by, b.at("data", "end_time"), b.at("data", "end_datetime"), end, c.endUTC)
+				}
+				if stored != c.endUTC {
+					t.Errorf("%s: %s is stored, want %s", by, stored, c.endUTC)
+				}
+				want := strings.NewReplacer("-", "", ":", "", " ", "T").Replace(c.endUTC) + "Z"
+				if c.date < "2027-11-20" && !strings.Contains(string(s.read(calendar).body), "DTEND:"+want) {
+					t.Errorf("%s: not in the calendar: %s", by, want)
+				}
+			}
+			agree("created", c.end)
+			// As the plugin stores it: the wall clock's end.
+			wall := minutesOf(t, c.start) + 60
+			arrange(t, s.database, fmt.Sprintf("UPDATE wp_latepoint_bookings SET end_time = %d WHERE id = %s", wall, id))
+			agree("as the plugin stores it", clockOf(wall))
+			arrange(t, s.database, "DELETE FROM wp_latepoint_bookings")
+		})
+	}
+}
+
+// TestFarEndsOccupyTwoDaysAtMost: a stored end that is before the start, or after the next day, counts as
+// start plus duration, in a range of days and in a single one.
+func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
+	t.Parallel()
+	s := newQuietServer(t, "09:00", "12:00", appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "09:30", end: "10:30"})
+	for name, c := range map[string]struct{ set, first string }{
+		"as booked":                 {"end_date = '2026-11-24'", "10:30"},
+		"fourteen days later":       {"end_date = '2026-12-08'", "10:30"},
+		"at the end of all days":    {"end_date = '9999-12-31'", "10:30"},
+		"the day before":            {"end_date = '2026-11-23'", "10:30"},
+		"before the start":          {"end_date = start_date, end_time = 500", "10:30"},
+		"the service has the time":  {"end_date = '9999-12-31', duration = NULL", "10:30"},
+		"takes longer":              {"end_date = '9999-12-31', duration = 90", "11:00"},
+		"until noon of the next":    {"end_date = '2026-11-25', end_time = 720", ""},
+		"two days later, with time": {"end_date = '2026-11-26', end_time = 60", "10:30"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			arrange(t, s.database, "UPDATE wp_latepoint_bookings SET end_time = 630, duration = 60", "UPDATE wp_latepoint_bookings SET "+c.set)
+			const question = "service_id=1&agent_id=1&location_id=1"
+			together, _ := s.get("/availability?"+question+"&date=2026-11-20&date_to=2026-12-20").want(http.StatusOK).at("data", "days").(map[string]any)
+			for day, starts := range together {
+				alone := s.day(t, question+"&date="+day).AvailableSlots
+				if fmt.Sprint(alone) != fmt.Sprint(starts) {
+					t.Errorf("%s: %v alone, %v in a range", day, alone, starts)
+				}
+				full := 5 // 09:00 to 11:00
+				switch {
+				case day == "2026-11-20":
+					full = 0 // has passed
+				case day == "2026-11-24":
+					if c.first == "" && len(alone) > 0 || c.first != "" && (len(alone) == 0 || alone[0] != c.first) {
+						t.Errorf("%s: %v, want from %s on", day, alone, c.first)
+					}
+					continue
+				case day == "2026-11-25" && c.first == "":
+					full = 0
+				}
+				if len(alone) != full {
+					t.Errorf("%s: %v", day, alone)
+				}
+			}
+			b := s.get("/bookings/11").want(http.StatusOK)
+			if end := fmt.Sprint(b.at("data", "end_datetime")); !strings.HasPrefix(end, "2026-11-2") {
+				t.Errorf("ends at %s", end)
+			}
+		})
+	}
+}
