@@ -115,6 +115,14 @@ func BookingURL(address string, id int64) string {
 	return fmt.Sprintf("%s/wp-admin/admin.php?page=latepoint&route_name=bookings__index&filter%%5Bid%%5D=%d", address, id)
 }
 
+// WrongEnds returns the ids of at most limit bookings whose stored end cannot be right: it is
+// before the start, or after the next day. They count as start plus duration.
+func (s *Site) WrongEnds(ctx context.Context, limit uint64) ([]int64, error) {
+	stmt := sq.Select("id").From(s.db.Name(wpdb.Bookings)).
+		Where("(DATEDIFF(end_date, start_date) NOT BETWEEN 0 AND 1 OR end_date = start_date AND end_time < start_time)").OrderBy("id").Limit(limit)
+	return wpdb.All(ctx, s.db, "find bookings with a wrong end", stmt, wpdb.Value[int64])
+}
+
 // capacities returns the seats of services, by id.
 func (s *Site) capacities(ctx context.Context) (map[int64]int, error) {
 	stmt := sq.Select("id", "COALESCE(capacity_max, 1)").From(s.db.Name(wpdb.Services))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ type Report struct {
 	OwnTables       OwnTables               // of this project
 	Keys            *Keys                   // nil if the table cannot be read
 	Conflicts       *adapter.ConflictReport // overlapping bookings; nil if the site cannot be served
+	WrongEnds       []int64                 // bookings whose stored end cannot be right, one more than are named; nil likewise
 	Indexes         []indexes.Index         // that help on large sites; nil if the site cannot be served, or the server does not tell
 
 	// Problems are the reasons why the site cannot be served, each with its remedy.
@@ -178,6 +180,9 @@ func (e *examination) examineSite(ctx context.Context, site *adapter.Site) error
 	if e.Platform.Companion, err = site.Companion(ctx); err != nil {
 		return err
 	}
+	if e.WrongEnds, err = site.WrongEnds(ctx, namedBookings+1); err != nil {
+		return err
+	}
 	e.Platform.RunsJobs, e.Conflicts = &runs, &conflicts
 	// The site can be served without them, so an error is ignored.
 	if list, err := indexes.Survey(ctx, e.db); err == nil {
@@ -243,6 +248,22 @@ func (e *examination) lostTables() []wpdb.Table {
 	return slices.DeleteFunc(slices.Clone(e.OwnTables.Missing), unreadable)
 }
 
+// namedBookings is how many bookings a warning names.
+const namedBookings = 10
+
+// wrongEndsWarning names the bookings whose stored end cannot be right.
+func wrongEndsWarning(ids []int64) string {
+	named := make([]string, 0, namedBookings+1)
+	for _, id := range ids[:min(len(ids), namedBookings)] {
+		named = append(named, strconv.FormatInt(id, 10))
+	}
+	if len(ids) > namedBookings {
+		named = append(named, "and more")
+	}
+	return "bookings end before they begin, or later than on the next day: " + strings.Join(named, ", ") +
+		"; they count as ending when their duration is over: save them once in the site's administration"
+}
+
 // clockTolerance is the difference between two clocks that is not worth a
 // warning.
 const clockTolerance = 30 * time.Second
@@ -265,6 +286,9 @@ func (e *examination) warnings() []string {
 		for _, key := range e.Keys.Weak {
 			warnings = append(warnings, weakKeyWarning(key))
 		}
+	}
+	if len(e.WrongEnds) > 0 {
+		warnings = append(warnings, wrongEndsWarning(e.WrongEnds))
 	}
 	if e.Platform.RunsJobs != nil && !*e.Platform.RunsJobs {
 		warnings = append(warnings, "the site's cron does not run the plugin's jobs: the site itself sends no notifications; Bookside does if mail.enabled is set")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,27 @@ func TestCheckHealthySite(t *testing.T) {
 	wantTexts(t, got.stdout, "own tables     complete\n", "API keys       1 valid of 2\n")
 	if got.stderr != "" {
 		t.Errorf("stderr %q", got.stderr)
+	}
+}
+
+// TestCheckFindsWrongEnds: bookings whose stored end cannot be right are named.
+func TestCheckFindsWrongEnds(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	env := settingsFor(db)
+	execute(t, db.SQL, "DELETE FROM wp_latepoint_bookings")
+	for i, ends := range []string{"'2026-12-01', 660", "'2026-12-02', 60", "'2026-12-02', 1440", "'9999-12-31', 660", "'2026-12-15', 660", "'2026-11-30', 660", "'2026-12-01', 599", "NULL, NULL", "'0000-00-00', 660"} {
+		execute(t, db.SQL, fmt.Sprintf(`INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id)
+			VALUES (%d, 1, 1, 1, 'cancelled', '2026-12-01', 600, %s, 0, 0, 1)`, 7001+i, ends))
+	}
+	got := run(t, env, "", "check").want(t, exitOK)
+	wantTexts(t, got.stdout+got.stderr, "bookings end before they begin, or later than on the next day: 7004, 7005, 7006, 7007; ")
+	execute(t, db.SQL, "INSERT INTO wp_latepoint_bookings (agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id) "+
+		"SELECT 1, 1, 1, status, start_date, start_time, '9999-12-31', end_time, 0, 0, 1 FROM wp_latepoint_bookings")
+	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "7007, 7010, 7011, 7012, 7013, 7014, 7015, and more; ")
+	execute(t, db.SQL, "DELETE FROM wp_latepoint_bookings WHERE DATEDIFF(end_date, start_date) NOT BETWEEN 0 AND 1 OR end_time < start_time AND end_date = start_date")
+	if got := run(t, env, "", "check").want(t, exitOK).stdout; strings.Contains(got, "before they begin") {
+		t.Errorf("no booking ends wrongly: %s", got)
 	}
 }
 

@@ -259,16 +259,28 @@ func termOfGo(parser, input string) string {
 func testOverlapsOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(17, 1)) //nolint:gosec // the same bookings each time
-	for i := range 60 {
+	for i := range 100 {
 		end := [2]string{"2037-06-01", "2037-06-01"}
 		from := random.IntN(1440)
-		to := from + 30 + random.IntN(60)
+		duration := 30 + random.IntN(60)
+		if i >= 60 { // the night that the clock goes forward
+			end, from = [2]string{"2027-03-28", "2027-03-28"}, random.IntN(300)
+		}
+		to := from + duration
 		if to > 1440 {
 			end[1], to = "2037-06-02", to-1440
 		}
+		switch i % 10 { // ends that cannot be right, or were changed without the duration
+		case 0:
+			end[1] = "9999-12-31"
+		case 1:
+			to = from - 1
+		case 2:
+			to += 15
+		}
 		execute(t, db.SQL, fmt.Sprintf(`INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time,
-				buffer_before, buffer_after, total_attendees, customer_id)
-			VALUES (%d, %d, %d, %d, '%s', '%s', %d, '%s', %d, %d, %d, %d, 1)`, 8000+i, 1+random.IntN(2), 1+random.IntN(6), 1+random.IntN(2), []string{"approved", "approved", "cancelled"}[random.IntN(3)], end[0], from, end[1], to, random.IntN(2)*10, random.IntN(2)*15, 1+random.IntN(3)))
+				buffer_before, buffer_after, total_attendees, customer_id, duration)
+			VALUES (%d, %d, %d, %d, '%s', '%s', %d, '%s', %d, %d, %d, %d, 1, %d)`, 8000+i, 1+random.IntN(2), 1+random.IntN(6), 1+random.IntN(2), []string{"approved", "approved", "cancelled"}[random.IntN(3)], end[0], from, end[1], to, random.IntN(2)*10, random.IntN(2)*15, 1+random.IntN(3), duration))
 	}
 	type pair struct {
 		First, Second int64
@@ -295,5 +307,5 @@ func testOverlapsOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Databas
 			t.Errorf("%q: %d overlaps, -Go +PHP:\n%s", setting, len(want), diff)
 		}
 	}
-	execute(t, db.SQL, `DELETE FROM wp_latepoint_bookings WHERE id BETWEEN 8000 AND 8059`)
+	execute(t, db.SQL, `DELETE FROM wp_latepoint_bookings WHERE id BETWEEN 8000 AND 8099`)
 }

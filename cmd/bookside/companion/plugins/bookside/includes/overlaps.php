@@ -12,7 +12,6 @@ defined('ABSPATH') || exit;
 
 const OVERLAP_BOOKINGS = 20000;
 const OVERLAP_PAIRS = 100;
-const OVERLAP_DAYS = 7; // how long before today a booking that is not over may have begun
 const MINUTES_OF_DAY = 1440;
 
 /**
@@ -34,9 +33,10 @@ function find_overlaps(): array
     $marks = implode(', ', array_fill(0, count($statuses), '%s'));
     $rows = $wpdb->get_results($wpdb->prepare(
         'SELECT id, agent_id, service_id, location_id, start_date, start_time, end_date, end_time, buffer_before, buffer_after,'
-        . " COALESCE(total_attendees, 1) AS attendees FROM $bookings WHERE start_date >= %s AND end_date >= %s AND status IN ($marks)"
-        . ' ORDER BY start_date, id LIMIT %d',
-        ...array_merge([$today->modify('-' . OVERLAP_DAYS . ' days')->format('Y-m-d'), $today->format('Y-m-d')], $statuses, [OVERLAP_BOOKINGS])
+        . ' COALESCE(duration, (SELECT s.duration FROM ' . platform_table('services') . " s WHERE s.id = service_id)) AS duration,"
+        . " COALESCE(total_attendees, 1) AS attendees FROM $bookings WHERE start_date >= %s"
+        . " AND (start_date >= %s OR end_date >= %s OR end_date < start_date) AND status IN ($marks) ORDER BY start_date, id LIMIT %d",
+        ...array_merge([$today->modify('-1 day')->format('Y-m-d'), $today->format('Y-m-d'), $today->format('Y-m-d')], $statuses, [OVERLAP_BOOKINGS])
     ));
     $capacities = [];
     foreach ($wpdb->get_results('SELECT id, COALESCE(capacity_max, 1) AS seats FROM ' . platform_table('services')) as $service) {
@@ -78,13 +78,15 @@ function day_number(string $date): int
  */
 function overlaps_of(array $rows, int $from, array $rules, array $capacities): array
 {
-    $stays = [];
+    $stays = $days = [];
     foreach ($rows as $row) {
         $stay = stay_of($row);
         if ($stay !== null && $stay['end'] > $from) {
             $stays[] = $stay;
+            $days[intdiv($stay['start'], MINUTES_OF_DAY)] = $days[last_day($stay['end'])] = true;
         }
     }
+    $stays = without_skipped($stays, array_keys($days));
     usort($stays, fn($a, $b) => [$a['guarded_start'], $a['id']] <=> [$b['guarded_start'], $b['id']]);
     $found = $present = [];
     foreach ($stays as $stay) {
@@ -123,20 +125,93 @@ function stay_of(object $row): ?array
             return null;
         }
     }
-    $first = day_number($row->start_date);
-    $last = max($first, day_number($row->end_date));
-    $end = (int) $row->end_time;
-    if ($last > $first && $end >= MINUTES_OF_DAY) {
-        $end = 0; // LatePoint's form of an end at midnight
-    }
+    $start = day_number($row->start_date) * MINUTES_OF_DAY + (int) $row->start_time;
+    $later = $row->end_date > $row->start_date;
+    // LatePoint's form of an end at midnight is minute 1440 of the next date.
+    $end = day_number($row->end_date) * MINUTES_OF_DAY + ($later && (int) $row->end_time >= MINUTES_OF_DAY ? 0 : (int) $row->end_time);
     $stay = [
         'id' => (int) $row->id, 'agent' => (int) $row->agent_id, 'service' => (int) $row->service_id, 'location' => (int) $row->location_id,
-        'attendees' => (int) $row->attendees, 'start' => $first * MINUTES_OF_DAY + (int) $row->start_time, 'end' => $last * MINUTES_OF_DAY + $end,
+        'attendees' => (int) $row->attendees, 'start' => $start, 'end' => end_of($start, $end, (int) $row->duration),
+        'buffer_before' => (int) $row->buffer_before, 'buffer_after' => (int) $row->buffer_after,
     ];
     $stay['resource'] = [$stay['service'], $stay['location']];
-    $stay['guarded_start'] = $stay['start'] - (int) $row->buffer_before;
-    $stay['guarded_end'] = $stay['end'] + (int) $row->buffer_after;
     return $stay['start'] < $stay['end'] ? $stay : null;
+}
+
+/**
+ * Returns when a booking ends of which start, end and duration are stored. It occupies at most its own day and the next: an end after these, or
+ * before the start, counts as start plus duration. What touches the hour that the clock skips ends later.
+ */
+function end_of(int $start, int $stored, int $duration): int
+{
+    $day = intdiv($start, MINUTES_OF_DAY);
+    $last = ($day + 2) * MINUTES_OF_DAY;
+    if ($stored >= $start && $stored <= $last && $stored - $start !== $duration) {
+        return $stored;
+    }
+    $end = $start + $duration;
+    foreach ([$day, $day + 1] as $day) {
+        [$from, $to] = skipped($day);
+        if ($from < $to && $start < $day * MINUTES_OF_DAY + $to && $end >= $day * MINUTES_OF_DAY + $from) {
+            $end += $to - $from;
+        }
+    }
+    return min($end, $last);
+}
+
+/** Returns the day on which something ends. */
+function last_day(int $end): int
+{
+    return intdiv($end - 1, MINUTES_OF_DAY);
+}
+
+/**
+ * Returns the part of a day that the clock of the site skips, as its first minute and the one after it.
+ *
+ * @return array{0:int,1:int}
+ */
+function skipped(int $day): array
+{
+    static $known = [];
+    $zone = wp_timezone();
+    $name = $zone->getName();
+    if (isset($known[$name][$day])) {
+        return $known[$name][$day];
+    }
+    $found = [0, 0];
+    $midnight = $day * DAY_IN_SECONDS;
+    $changes = $zone->getTransitions($midnight - DAY_IN_SECONDS, $midnight + 2 * DAY_IN_SECONDS) ?: []; // the first is no change
+    for ($i = 1; $i < count($changes); $i++) {
+        $before = $changes[$i - 1]['offset'];
+        $shown = $changes[$i]['ts'] + $before;
+        if ($changes[$i]['offset'] > $before && intdiv($shown, DAY_IN_SECONDS) === $day) {
+            $from = intdiv($shown % DAY_IN_SECONDS, MINUTE_IN_SECONDS);
+            $found = [$from, $from + intdiv($changes[$i]['offset'] - $before, MINUTE_IN_SECONDS)];
+        }
+    }
+    return $known[$name][$day] = $found;
+}
+
+/** Counts the minutes of stays without those that the clock skips, and adds their buffers. */
+function without_skipped(array $stays, array $days): array
+{
+    sort($days);
+    $gone = [];
+    $sum = 0;
+    foreach ($days as $day) {
+        $gone[$day] = [$sum, skipped($day)];
+        $sum += $gone[$day][1][1] - $gone[$day][1][0];
+    }
+    $minute = static function (int $at, int $day) use ($gone): int {
+        [$sum, [$from, $to]] = $gone[$day];
+        return $at - $sum - ($at >= $day * MINUTES_OF_DAY + $to ? $to - $from : 0);
+    };
+    foreach ($stays as $i => $stay) {
+        $start = $minute($stay['start'], intdiv($stay['start'], MINUTES_OF_DAY));
+        $end = $minute($stay['end'], last_day($stay['end']));
+        $stays[$i] = ['start' => $start, 'end' => $end, 'guarded_start' => $start - $stay['buffer_before'], 'guarded_end' => $end + $stay['buffer_after']] + $stay;
+    }
+    return $stays;
 }
 
 /** Returns what people need to know of some bookings, by id: time, service, agent and customer. */
