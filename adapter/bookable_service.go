@@ -38,11 +38,14 @@ func (v bookableService) request(duration, attendees int64) availability.Request
 }
 
 // requestToMove returns the request for a booking that is to move, perhaps from another
-// service: it keeps its duration and buffers if its service stays. Duration and attendees
-// are nil for those that the booking has.
+// service: it keeps its duration and buffers if its service stays, and may keep its start.
+// Duration and attendees are nil for those that the booking has.
 func (v bookableService) requestToMove(b Booking, duration, attendees *int64) availability.Request {
 	q := v.request(domain.ValueOr(duration, v.duration), domain.ValueOr(attendees, b.Attendees))
 	q.Exclude = []int64{b.ID}
+	if day, known := availability.ParseDay(string(b.StartDate)); known && IsTime(b.StartTime) {
+		q.Own = &availability.Moment{Day: day, Minutes: *b.StartTime}
+	}
 	if v.ID == b.serviceID() {
 		q.Duration = Minutes(domain.ValueOr(duration, b.Duration))
 		q.BufferBefore, q.BufferAfter = Minutes(b.BufferBefore), Minutes(b.BufferAfter)

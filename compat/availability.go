@@ -98,7 +98,7 @@ type availabilityQuery struct {
 var AvailabilityParameters = parameters(domain.InvalidRequest, Fields[availabilityQuery]{
 	flag("explain", func(a *availabilityQuery) *bool { return &a.Explain }),
 	optional("duration", integer(1, maxDuration), func(a *availabilityQuery) **int64 { return &a.Duration }).about("Duration of the booking in minutes; by default that of the service"),
-	value("booking_id", id(maxInt), func(a *availabilityQuery) *int64 { return &a.BookingID }).about("Id of a booking to move: it does not stand in its own way, and its service, agent, location, duration and attendees count unless others are sent"),
+	value("booking_id", id(maxInt), func(a *availabilityQuery) *int64 { return &a.BookingID }).about("Id of a booking to move: it does not stand in its own way, may keep its start where that is open, and its service, agent, location, duration and attendees count unless others are sent"),
 	value("service_id", id(maxMediumInt), func(a *availabilityQuery) *int64 { return &a.ServiceID }).or("booking_id"),
 	optional("agent_id", anyID(), func(a *availabilityQuery) **int64 { return &a.AgentID }).or("booking_id"),
 	oneLocation(func(a *availabilityQuery) **int64 { return &a.LocationID }),

@@ -86,7 +86,7 @@ var createBooking = operation{
 var updateBooking = operation{
 	id:      "updateBooking",
 	summary: "Change a booking",
-	about:   "Changes only the fields that are sent. A new time, agent or service is checked as for a new booking. With dry_run, nothing is written and nobody is notified: the answer has the booking as it would be.",
+	about:   "Changes only the fields that are sent. A new time is checked as for a new booking; where date and time stay, the agent's time must be open, whether customers are offered this start or not. With dry_run, nothing is written and nobody is notified: the answer has the booking as it would be.",
 	path:    []pathParameter{bookingID},
 	body:    compat.BookingPatchFields,
 	also: []also{

@@ -50,8 +50,7 @@ func (c *Calendar) offers(r Resource, at Moment, q Request) bool {
 func (c *Calendar) Open(at Moment, q Request) []Resource {
 	var open []Resource
 	for _, r := range c.Resources {
-		works := func(h period) bool { return h.start <= at.Minutes && at.Minutes+q.Duration <= h.end }
-		if q.wants(r) && slices.ContainsFunc(c.schedule.hours(r, at.Day), works) &&
+		if q.wants(r) && worksThroughout(c.schedule.hours(r, at.Day), at, q) &&
 			c.slot(at, q, c.occupancyOn(at.Day, r, q)).Reason == Free {
 			open = append(open, r)
 		}

@@ -113,6 +113,9 @@ type Request struct {
 	BufferBefore, BufferAfter Minutes
 	Attendees                 int
 	Exclude                   []int64 // bookings to ignore, such as the one that moves
+	// Own is the start of the booking that moves; nil for a new one. It may keep this start
+	// wherever it is open, even if customers are not offered it.
+	Own *Moment
 }
 
 // wants reports whether the request accepts a resource.
@@ -231,7 +234,22 @@ func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Sl
 			grid = append(grid, c.slot(Moment{day, start}, q, occupied))
 		}
 	}
+	if q.Own != nil && q.Own.Day == day && q.Own.Minutes < dayEnd && worksThroughout(hours, *q.Own, q) {
+		grid = append(grid, c.ownSlot(r, q))
+	}
 	return grid
+}
+
+// ownSlot returns the slot that a booking keeps: the booking window is for new starts.
+func (c *Calendar) ownSlot(r Resource, q Request) Slot {
+	open := *c
+	open.Window = nil
+	return open.slot(*q.Own, q, open.occupancyOn(q.Own.Day, r, q))
+}
+
+// worksThroughout reports whether a request lies within working hours.
+func worksThroughout(hours []period, at Moment, q Request) bool {
+	return slices.ContainsFunc(hours, func(h period) bool { return h.start <= at.Minutes && at.Minutes+q.Duration <= h.end })
 }
 
 // occupancy is what keeps a resource from being booked on a day.
