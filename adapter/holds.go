@@ -14,8 +14,8 @@ import (
 
 // How holds keep slots free
 //
-// A row of {prefix}bookside_holds keeps a slot for a customer who has yet to book. Until it
-// expires, it blocks what a booking with the same columns would block, if that booking's
+// A row of {prefix}bookside_holds keeps a slot for a customer who has yet to book: a client of
+// the API asked for it, or the customer is checking out in WordPress. Until it expires, it blocks what a booking with the same columns would block, if that booking's
 // status blocked its time. From then on it means nothing.
 //
 //	SELECT agent_id, service_id, location_id, start_date, start_time, end_date, end_time,
@@ -35,14 +35,19 @@ import (
 //	buffer_after
 //	total_attendees            seats that it takes of a service with several
 //	expires_at                 in UTC, to the second
-//	key_id                     the API key that made it, which alone may use it
+//	key_id                     the API key that made it, which alone may use it; 0 for the
+//	                           companion in WordPress
 //
 // The rules for everyone who reads these rows:
 //
-//   - Only Bookside writes them: it inserts a row under the locks of the slot (see locks.go),
-//     and when the customer books, it deletes the row in the transaction that inserts the
-//     booking. Whoever reads committed data sees one of the two, never both and never
-//     neither.
+//   - Only Bookside and its companion write them. They insert a row under the locks of the
+//     slot (see locks.go). When the customer books, Bookside deletes the row in the transaction
+//     that inserts the booking. The companion has two connections: it deletes the row under
+//     the locks, and commits that when the booking is there. Whoever reads committed data may
+//     see both for a moment, but never neither.
+//   - The companion keeps each booking of a cart by a hold of five minutes from when
+//     LatePoint has looked at it until it is saved. While the payment runs, it renews the
+//     hold as long as PHP shows that it is alive.
 //   - Rows stay for a while after they have expired. Always compare expires_at.
 //   - Read one day more than you show, at its beginning: a hold may run past midnight.
 //   - A hold of a service with one seat closes the time of its agent from start_time minus

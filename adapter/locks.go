@@ -39,6 +39,8 @@ import (
 //
 // The rules for everyone who takes these rows:
 //
+//   - Nobody keeps rows while waiting for a person, a payment or another machine: what was
+//     looked at is kept by a hold meanwhile, see holds.go.
 //   - Rows are taken in ascending order of kind and id, in one statement or in
 //     several, so that no two writers wait for each other. A booking that moves
 //     takes the rows of its old slot and of its new one.

@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -201,7 +201,6 @@ func TestCompanionKeepsSlots(t *testing.T) {
 			run  func(*bookingSite)
 		}{
 			{"checkout waits", checkoutWaits},
-			{"API waits for checkout", apiWaitsForCheckout},
 			{"cart with one slot twice", cartWithOneSlotTwice},
 			{"ability", abilityIsRefused},
 			{"staff", staffAreWarned},
@@ -211,8 +210,7 @@ func TestCompanionKeepsSlots(t *testing.T) {
 			{"seats and holds", holdsTakeSeats},
 			{"days of holds", holdsBlockTheirDays},
 			{"no lock", nothingWithoutLock},
-			{"lock lost", lockIsLost},
-			{"no lock table", lockTableIsMade},
+			{"no tables", tablesAreMade},
 		} {
 			t.Run(step.name, func(t *testing.T) {
 				part := *b
@@ -235,67 +233,6 @@ func checkoutWaits(b *bookingSite) {
 	}
 	if got := returns[checkedOut](b, "return test_checkout("+b.slot(615, "")+");"); got.Order == 0 || !got.Charged || b.bookings(615) != 1 {
 		b.t.Errorf("free slot: %+v", got)
-	}
-}
-
-func apiWaitsForCheckout(b *bookingSite) {
-	ctx := b.t.Context()
-	gate, err := b.db.SQL.Conn(ctx)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer func() { _ = gate.Close() }()
-	const name = "CONCAT('gate of ', DATABASE())" // these locks are the server's
-	var got int
-	if err := gate.QueryRowContext(ctx, "SELECT GET_LOCK("+name+", 0)").Scan(&got); err != nil || got != 1 {
-		b.t.Fatal(got, err)
-	}
-	decode := starts[checkedOut](b, "test_wait_at_payment("+phpText(name)+"); return test_checkout("+b.slot(630, "")+");")
-	b.waitFor("SELECT GET_LOCK(%, 60)%") // and not that of the gate
-	type answer struct {
-		status int
-		body   string
-		err    error
-	}
-	answered := make(chan answer, 1)
-	go func() {
-		body := fmt.Sprintf(`{"service_id":1,"agent_id":2,"location_id":1,"start_date":"%s","start_time":"10:30","customer_id":1,"status":"approved"}`, b.bookday)
-		for {
-			request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.s.url+"/v1/bookings", strings.NewReader(body))
-			if err != nil {
-				answered <- answer{err: err}
-				return
-			}
-			request.Header.Set("X-API-Key", b.key)
-			request.Header.Set("Content-Type", "application/json")
-			status, text, err := sendOnce(request)
-			// A busy machine makes the server ask for patience before it gets to the lock at all.
-			if err == nil && status == http.StatusServiceUnavailable {
-				time.Sleep(time.Second) // its Retry-After
-				continue
-			}
-			answered <- answer{status, text, err}
-			return
-		}
-	}()
-	for !b.runs("UPDATE%bookside_locks%") {
-		select {
-		case a := <-answered:
-			b.t.Fatalf("the API did not wait: %+v", a)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-	if _, err := gate.ExecContext(ctx, "DO RELEASE_LOCK("+name+")"); err != nil {
-		b.t.Fatal(err)
-	}
-	if got := decode(); got.Order == 0 || !got.Charged {
-		b.t.Errorf("checkout: %+v", got)
-	}
-	if a := <-answered; a.err != nil || a.status != http.StatusConflict {
-		b.t.Errorf("API: %+v", a)
-	}
-	if n := b.bookings(630); n != 1 {
-		b.t.Errorf("%d bookings", n)
 	}
 }
 
@@ -361,8 +298,8 @@ func staffAreWarned(b *bookingSite) {
 	}
 }
 
-// formWithSeveralBookings: the bookings of one form are looked at together, before any of
-// them is saved, and the lock stays until the last one is.
+// formWithSeveralBookings: the bookings of one form are looked at before any of them is saved,
+// and kept until then. Nobody waits for the lock while mails about the first are sent.
 func formWithSeveralBookings(b *bookingSite) {
 	const forbid = "update_option('bookside_companion', ['staff_overbooking' => false]); return test_staff("
 	// A rival that takes the second slot while the form waits for its lock, and has looked at the first.
@@ -374,11 +311,17 @@ func formWithSeveralBookings(b *bookingSite) {
 		b.t.Errorf("one slot twice: %+v", got)
 	}
 	taken := b.number("SELECT n FROM {own}locks WHERE kind = 4 AND id = 2")
-	if got := returns[savedByStaff](b, forbid+other+", "+b.slot(855, "")+");"); got.ID == 0 || len(got.Errors) != 0 || b.bookings(855) != 1 {
+	const meanwhile = `add_action('latepoint_model_save', function ($model) {
+		if ($model instanceof OsBookingModel && !(test_lock_is_free(2) && test_lock_is_free(5))) { throw new Exception('the lock is taken'); }
+	});`
+	if got := returns[savedByStaff](b, meanwhile+forbid+other+", "+b.slot(855, "")+");"); got.ID == 0 || len(got.Errors) != 0 || b.bookings(855) != 1 {
 		b.t.Errorf("free slots: %+v", got)
 	}
-	if n := b.number("SELECT n FROM {own}locks WHERE kind = 4 AND id = 2") - taken; n != 1 {
+	if n := b.number("SELECT n FROM {own}locks WHERE kind = 4 AND id = 2") - taken; n != 2 { // to look, and to save
 		b.t.Errorf("the lock was taken %d times", n)
+	}
+	if n := b.holds(); n != 0 {
+		b.t.Errorf("%d holds are left", n)
 	}
 }
 
@@ -520,40 +463,30 @@ func nothingWithoutLock(b *bookingSite) {
 	}
 }
 
-// lockIsLost: the database closes the connection of the lock during the payment, and a rival
-// books the slot.
-func lockIsLost(b *bookingSite) {
-	code := `add_filter('latepoint_process_payment_for_order_intent', function ($result) {
-		global $wpdb;
-		foreach ($wpdb->get_col('SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_rows_modified > 0') as $id) {
-			if ($wpdb->get_var("SELECT db = DATABASE() FROM information_schema.processlist WHERE id = $id")) { $wpdb->query("KILL $id"); }
+// tablesAreMade: WordPress alone needs no server for its locks and holds, and makes their tables
+// as the server would.
+func tablesAreMade(b *bookingSite) {
+	definitions := func() (texts []string) {
+		for _, table := range []string{"locks", "holds"} {
+			var name, text string
+			if err := b.db.SQL.QueryRowContext(b.t.Context(), b.expand("SHOW CREATE TABLE {own}"+table)).Scan(&name, &text); err != nil {
+				b.t.Fatal(err)
+			}
+			texts = append(texts, autoIncrement.ReplaceAllString(text, ""))
 		}
-		$wpdb->query(` + phpText(b.expand(b.insertBooking(780))) + `);
-		return $result;
-	});
-	return test_checkout(` + b.slot(780, "") + `);`
-	returns[checkedOut](b, "update_option('bookside_companion', ['staff_overbooking' => false]);"+code)
-	if n := b.bookings(780); n != 1 {
-		b.t.Errorf("%d bookings", n)
+		return texts
 	}
-}
-
-// lockTableIsMade: WordPress alone needs no server for its lock, and makes the table as the
-// server would.
-func lockTableIsMade(b *bookingSite) {
-	definition := func() (text string) {
-		var name string
-		if err := b.db.SQL.QueryRowContext(b.t.Context(), b.expand("SHOW CREATE TABLE {own}locks")).Scan(&name, &text); err != nil {
-			b.t.Fatal(err)
-		}
-		return text
-	}
-	want := definition()
-	b.execute(b.db.SQL, "DROP TABLE {own}locks")
+	want := definitions()
+	b.execute(b.db.SQL, "DROP TABLE {own}locks, {own}holds")
 	if got := returns[checkedOut](b, "return test_checkout("+b.slot(795, "")+");"); got.Order == 0 || b.bookings(795) != 1 {
 		b.t.Errorf("%+v", got)
 	}
-	if got := definition(); got != want {
-		b.t.Errorf("PHP makes %s, the server %s", got, want)
+	if diff := cmp.Diff(want, definitions()); diff != "" {
+		b.t.Errorf("the server makes -, PHP makes +:\n%s", diff)
+	}
+	if n := b.holds(); n != 0 {
+		b.t.Errorf("%d holds are left", n)
 	}
 }
+
+var autoIncrement = regexp.MustCompile(` AUTO_INCREMENT=\d+`)

@@ -224,6 +224,7 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		"cron stands still":  {jobs + "wp_schedule_single_event(time() - 7200, 'latepoint_process_scheduled_jobs', [1]);", "bookside_cron", "critical"},
 		"cron runs":          {jobs + "wp_schedule_single_event(time() + 60, 'latepoint_process_scheduled_jobs', [1]);", "bookside_cron", "good"},
 		"failures":           {"add_filter('pre_option_bookside_companion_failures', fn() => ['lock' => ['count' => 2, 'at' => 1, 'message' => 'away']]);", "bookside_failures", "recommended"},
+		"lost slot":          {"add_filter('pre_option_bookside_companion_failures', fn() => ['payment' => ['count' => 1, 'at' => 1, 'message' => 'Order 7']]);", "bookside_failures", "critical"},
 		"no failures":        {"add_filter('pre_option_bookside_companion_failures', fn() => []);", "bookside_failures", "good"},
 	}
 	code := "$results = [];"

@@ -27,21 +27,23 @@ function test_columns(array $values): array
 function test_checkout(array ...$bookings): array
 {
     $charged = false;
-    add_filter('latepoint_process_payment_for_order_intent', static function ($result) use (&$charged) {
-        $charged = true;
+    add_filter('latepoint_process_payment_for_order_intent', static function ($result, $intent) use (&$charged) {
+        $charged = !$intent->get_error();
         return $result;
-    });
+    }, 20, 2);
     $intent = new OsOrderIntentModel();
     $bookings = array_map('test_columns', $bookings);
+    $payment = ($GLOBALS['test_payment'] ?? []) + array_fill_keys(['method', 'time', 'portion', 'token', 'processor'], '');
     if (property_exists($intent, 'cart')) {
         $intent->cart = $bookings;
+        $intent->payment_data = wp_json_encode($payment);
     } else {
         $intent->customer_id = 1;
         $intent->cart_items_data = wp_json_encode(array_map(static function (array $booking): array {
             return ['variant' => 'booking', 'item_data' => $booking, 'coupon_code' => '']
                 + array_fill_keys(['subtotal', 'total', 'coupon_discount', 'tax_total'], 0);
         }, $bookings));
-        $intent->payment_data = wp_json_encode(array_fill_keys(['method', 'time', 'portion', 'token', 'processor'], ''));
+        $intent->payment_data = wp_json_encode($payment);
         $intent->restrictions_data = '[]';
         $intent->presets_data = '[]';
         $intent->total = $intent->subtotal = $intent->charge_amount = 10;
@@ -117,12 +119,47 @@ function test_status(int $id, string $status): array
     return $booking->get_error() ? $booking->get_error_messages() : [];
 }
 
+/** Lets a function run as the gateway that is asked for the payment: it gets the intent. */
+function test_gateway(callable $pay): void
+{
+    add_filter('latepoint_process_payment_for_order_intent', static function ($result, $intent) use ($pay) {
+        $pay($intent);
+        return $result;
+    }, 10, 2);
+}
+
 /** Waits at the payment until the test releases a lock of the database, whose name is an expression in SQL. */
 function test_wait_at_payment(string $gate): void
 {
-    add_filter('latepoint_process_payment_for_order_intent', static function ($result) use ($gate) {
+    test_gateway(static function () use ($gate): void {
         global $wpdb;
         $wpdb->get_var("SELECT GET_LOCK($gate, 60)");
-        return $result;
+        $wpdb->get_var("SELECT RELEASE_LOCK($gate)");
     });
+}
+
+/** Returns whether nobody has the lock of an agent. */
+function test_lock_is_free(int $agent): bool
+{
+    global $wpdb;
+    $wpdb->suppress_errors();
+    $wpdb->query('START TRANSACTION');
+    $wpdb->query("SELECT n FROM {$wpdb->prefix}bookside_locks WHERE kind = 4 AND id = $agent FOR UPDATE NOWAIT");
+    $error = $wpdb->last_error;
+    $wpdb->query('ROLLBACK');
+    $wpdb->suppress_errors(false);
+    return $error === '';
+}
+
+/** Makes the companion believe that it renewed its holds long ago. */
+function test_time_passes(): void
+{
+    global $wp_filter;
+    foreach ($wp_filter['pre_http_request']->callbacks[10] as $callback) {
+        if ($callback['function'][0] instanceof BooksideHolds) {
+            $renewed = new ReflectionProperty(BooksideHolds::class, 'renewed');
+            $renewed->setAccessible(true);
+            $renewed->setValue($callback['function'][0], microtime(true) - 61);
+        }
+    }
 }

@@ -274,9 +274,15 @@ namespace {
             return (int) $this->duration;
         }
 
+        /** Any agent is the first who is free. */
         public function is_bookable(): bool
         {
-            if (!OsBookingHelper::is_booking_request_available(\LatePoint\Misc\BookingRequest::create_from_booking_model($this))) {
+            if ($this->agent_id === 'any') {
+                $this->agent_id = OsBookingHelper::get_any_agent_for_booking_by_rule($this);
+            } elseif (!OsBookingHelper::is_booking_request_available(\LatePoint\Misc\BookingRequest::create_from_booking_model($this))) {
+                $this->agent_id = false;
+            }
+            if (!$this->agent_id) {
                 $this->add_error('send_to_step', 'not available', 'booking__datepicker');
                 return false;
             }
@@ -369,6 +375,7 @@ namespace {
     {
         public array $cart = [];
         public $order_id;
+        public $payment_data = '';
 
         public function build_cart_object(): OsCartModel
         {
@@ -377,18 +384,34 @@ namespace {
             }, $this->cart));
         }
 
-        public function convert_to_order()
+        public function is_bookable(): bool
         {
-            do_action('latepoint_order_intent_processing', $this);
             foreach ($this->build_cart_object()->get_items() as $item) {
                 $booking = $item->build_original_object_from_item_data();
                 if (!$booking->is_bookable()) {
                     $this->add_error('send_to_step', $booking->get_error_messages());
-                    do_action('latepoint_order_intent_new', $this);
                     return false;
                 }
             }
-            apply_filters('latepoint_process_payment_for_order_intent', [], $this);
+            return true;
+        }
+
+        public function convert_to_order()
+        {
+            do_action('latepoint_order_intent_processing', $this);
+            if (!$this->is_bookable()) {
+                do_action('latepoint_order_intent_new', $this);
+                return false;
+            }
+            try {
+                apply_filters('latepoint_process_payment_for_order_intent', [], $this);
+            } catch (Exception $e) {
+                $this->add_error('order_error', $e->getMessage());
+            }
+            if ($this->get_error()) {
+                do_action('latepoint_order_intent_new', $this);
+                return false;
+            }
             $order = new OsOrderModel();
             $order->customer_id = $this->cart[0]['customer_id'];
             $order->save();
@@ -418,6 +441,28 @@ namespace {
         public static function get_default_booking_status($service = false): string
         {
             return 'approved';
+        }
+
+        public static function get_any_agent_for_booking_by_rule(OsBookingModel $booking)
+        {
+            global $wpdb;
+            $request = \LatePoint\Misc\BookingRequest::create_from_booking_model($booking);
+            $table = $wpdb->prefix . 'latepoint_agents_services';
+            foreach (
+                $wpdb->get_col(
+                    $wpdb->prepare(
+                        "SELECT agent_id FROM $table WHERE service_id = %d AND location_id = %d ORDER BY agent_id",
+                        $booking->service_id,
+                        $booking->location_id
+                    )
+                ) as $agent
+            ) {
+                $request->agent_id = (int) $agent;
+                if (self::is_booking_request_available($request)) {
+                    return (int) $agent;
+                }
+            }
+            return false;
         }
 
         public static function is_booking_request_available(\LatePoint\Misc\BookingRequest $request, array $settings = []): bool

@@ -51,7 +51,7 @@ function bookside_companion_lock_problem(): string
 }
 
 /**
- * Returns what failed since the failures were cleared, by what failed: lock, journal, jobs or forward.
+ * Returns what failed since the failures were cleared, by what failed: payment, lock, journal, jobs or forward.
  *
  * @return array<string,array{count:int,at:int,message:string}> With the time (Unix) and the message of the last one.
  */
@@ -90,7 +90,7 @@ function bookside_companion_failed(string $what, string $message): void
         $failures[$what] = [
             'count' => (int) ($failures[$what]['count'] ?? 0) + 1,
             'at' => time(),
-            'message' => substr($message, 0, 300),
+            'message' => mb_substr($message, 0, 1000),
         ];
         update_option('bookside_companion_failures', $failures, false);
     } catch (\Throwable $ignored) {
@@ -119,8 +119,11 @@ class BooksideLock
     /** What the last call of take could not do; '' for nothing. */
     public string $problem = '';
 
-    /** Whether the last call of take released rows for a moment. */
-    public bool $again = false;
+    /** How many rows the last call of execute found to change. */
+    public int $changed = 0;
+
+    /** The id of the row that the last call of execute inserted. */
+    public int $inserted = 0;
 
     /** @var mysqli|null */
     private $link = null;
@@ -158,9 +161,9 @@ class BooksideLock
     }
 
     /**
-     * Takes rows in addition to those that are taken. To keep the order, the others may be released and taken again, see
-     * $again: whoever looked at the bookings before has to look again. If there is no lock table and none can be made, there
-     * is no lock to wait for: the site does what it did without the companion.
+     * Takes rows in addition to those that are taken. To keep the order, the others may be released and taken again, and
+     * what was executed is undone then. If there is no lock table and none can be made, there is no lock to wait for: the
+     * site does what it did without the companion.
      *
      * @param array<int,int[]> $rows
      * @return bool Whether nobody else has the rows; false after waiting in vain.
@@ -168,12 +171,10 @@ class BooksideLock
     public function take(array $rows): bool
     {
         $rows = self::join($this->rows, $rows);
-        $this->again = false;
         if ($rows === [] || ($rows === $this->rows && $this->held())) {
             return true;
         }
-        $this->again = $this->taken();
-        $this->release();
+        $this->cancel();
         $until = microtime(true) + self::CONNECT;
         for ($attempt = 1; $attempt <= self::ATTEMPTS; $attempt++) {
             $error = $this->connect() ?: $this->update($rows);
@@ -218,14 +219,46 @@ class BooksideLock
         return $this->rows !== [];
     }
 
-    /** Lets the others go on. */
-    public function release(): void
+    /** Lets the others go on, who see what was executed. Reports whether they do: a cluster may refuse it. */
+    public function release(): bool
     {
-        if ($this->link !== null && $this->rows !== []) {
-            $this->run('COMMIT');
+        $error = $this->rows === [] ? 0 : $this->run('COMMIT');
+        if ($error !== 0) {
+            $this->problem = $this->describe($error);
         }
         $this->close();
         $this->rows = [];
+        return $error === 0;
+    }
+
+    /** Lets the others go on, and undoes what was executed. */
+    public function cancel(): void
+    {
+        if ($this->rows !== []) {
+            $this->run('ROLLBACK');
+        }
+        $this->close();
+        $this->rows = [];
+    }
+
+    /**
+     * Runs a statement on a table of Bookside: in the transaction of the lock if rows are taken, or else in one of its own.
+     *
+     * @return int The error number.
+     */
+    public function execute(string $statement): int
+    {
+        $error = $this->rows === [] ? $this->connect() : 0;
+        $error = $error ?: $this->run($statement);
+        $this->changed = $error === 0 ? (int) mysqli_affected_rows($this->link) : 0;
+        $this->inserted = $error === 0 ? (int) mysqli_insert_id($this->link) : 0;
+        if ($error !== 0) {
+            $this->problem = $this->describe($error);
+        }
+        if ($this->rows === []) {
+            $this->close();
+        }
+        return $error;
     }
 
     private function close(): void
@@ -258,7 +291,7 @@ class BooksideLock
         $this->link = mysqli_init();
         mysqli_options($this->link, MYSQLI_OPT_CONNECT_TIMEOUT, 2);
         mysqli_options($this->link, MYSQLI_OPT_READ_TIMEOUT, self::WAIT + 2);
-        $flags = defined('MYSQL_CLIENT_FLAGS') ? (int) constant('MYSQL_CLIENT_FLAGS') : 0;
+        $flags = MYSQLI_CLIENT_FOUND_ROWS | (defined('MYSQL_CLIENT_FLAGS') ? (int) constant('MYSQL_CLIENT_FLAGS') : 0);
         $host = $ipv6 ? "[$host]" : $host;
         try {
             $open = @mysqli_real_connect( // phpcs:ignore -- the error is reported below
@@ -357,22 +390,268 @@ class BooksideLock
 }
 
 /**
+ * Rows of Bookside's table of holds, which keep slots for those who have yet to book.
+ *
+ * A booking that was looked at under the lock, and is saved later, is kept by a hold of its own: so nobody waits for
+ * the lock while a visitor pays, or while a mail is sent. The rules are those of adapter/holds.go in Bookside.
+ */
+class BooksideHolds
+{
+    private const LASTS = 300; // seconds
+    private const FRESH = 60; // seconds in which it is not renewed
+
+    private BooksideLock $lock;
+
+    /** @var array<int,OsBookingModel> The bookings of this request that are kept, by the ids of their holds. */
+    private array $kept = [];
+
+    /** @var float When the holds were made or renewed. */
+    private float $renewed = 0.0;
+
+    public function __construct(BooksideLock $lock)
+    {
+        $this->lock = $lock;
+    }
+
+    public function register(): void
+    {
+        add_filter('pre_http_request', [$this, 'renewInTime']);
+        add_filter('query', [$this, 'renewInTime']);
+    }
+
+    /**
+     * Keeps bookings that were looked at under the lock, and releases it. Without a table of holds, and if none can be
+     * made, they are not kept: they have to be looked at again.
+     *
+     * @param OsBookingModel[] $bookings
+     * @return bool Whether others will respect them.
+     */
+    public function keep(array $bookings): bool
+    {
+        $kept = [];
+        foreach ($bookings as $booking) {
+            $statement = $this->insertion($booking);
+            $error = $this->lock->execute($statement);
+            if ($error === 1146) {
+                if (!$this->createTable()) {
+                    bookside_companion_failed('lock', $this->lock->problem);
+                    break;
+                }
+                $error = $this->lock->execute($statement);
+            }
+            if ($error !== 0) {
+                $this->lock->cancel();
+                bookside_companion_failed('lock', $this->lock->problem);
+                return false;
+            }
+            $kept[$this->lock->inserted] = clone $booking;
+        }
+        if (!$this->lock->release()) {
+            bookside_companion_failed('lock', $this->lock->problem);
+            return false;
+        }
+        $this->kept += $kept;
+        $this->renewed = microtime(true);
+        return true;
+    }
+
+    /** Returns the id of the hold that keeps a booking; 0 for none. */
+    public function of($booking): int
+    {
+        foreach ($this->kept as $id => $kept) {
+            if ((int) $kept->id !== (int) $booking->id) {
+                continue;
+            }
+            $same = $kept->start_date === $booking->start_date && (int) $kept->start_time === (int) $booking->start_time;
+            foreach (['service_id', 'agent_id', 'location_id'] as $column) { // any agent or any location: their ids are words
+                $same = $same && in_array((int) $booking->$column, [0, (int) $kept->$column], true);
+            }
+            if ($same) {
+                return $id;
+            }
+        }
+        return 0;
+    }
+
+    /** Ends a hold together with the lock that is taken. Reports whether it was valid until now. */
+    public function spend(int $id): bool
+    {
+        $table = $this->table();
+        $error = $this->lock->execute("DELETE FROM `$table` WHERE id = $id AND expires_at > UTC_TIMESTAMP()");
+        if ($error !== 0) {
+            $this->lock->cancel();
+            return false;
+        }
+        unset($this->kept[$id]);
+        return $this->lock->changed === 1;
+    }
+
+    /** Makes holds last longer from now on. Reports whether all of them were valid until now. */
+    public function renew(int ...$ids): bool
+    {
+        $table = $this->table();
+        $error = $this->lock->execute(
+            "UPDATE `$table` SET expires_at = UTC_TIMESTAMP() + INTERVAL " . self::LASTS . ' SECOND '
+            . 'WHERE expires_at > UTC_TIMESTAMP() AND id IN (' . implode(', ', $ids) . ')'
+        );
+        $this->renewed = microtime(true);
+        return $error === 0 && $this->lock->changed === count($ids);
+    }
+
+    /**
+     * Renews the holds where PHP shows that it is alive: before it asks the database or another server.
+     *
+     * @param mixed $value What is filtered, and returned as it is.
+     */
+    public function renewInTime($value)
+    {
+        if ($this->kept !== [] && microtime(true) - $this->renewed > self::FRESH) {
+            $this->renew(...array_keys($this->kept));
+        }
+        return $value;
+    }
+
+    /** Leaves a hold as it is, until it expires. */
+    public function leave(int $id): void
+    {
+        unset($this->kept[$id]);
+    }
+
+    /** Gives back what is kept still. */
+    public function drop(): void
+    {
+        if ($this->kept === []) {
+            return;
+        }
+        $table = $this->table();
+        if ($this->lock->execute("DELETE FROM `$table` WHERE id IN (" . implode(', ', array_keys($this->kept)) . ')') !== 0) {
+            bookside_companion_failed('lock', $this->lock->problem);
+        }
+        $this->kept = [];
+    }
+
+    /**
+     * Returns the holds on some days but one, as columns of bookings. A hold that runs past midnight is two, because
+     * LatePoint's calendar sees no booking that does. There may be no table of holds.
+     */
+    public function on(string $from, string $to, int $except): array
+    {
+        global $wpdb;
+        static $known = [];
+        $table = $this->table();
+        if ($from === '' || (($known[$table] ?? true) === false && $this->kept === [])) {
+            return [];
+        }
+        $quiet = $wpdb->suppress_errors();
+        $found = $wpdb->get_results(
+            $wpdb->prepare(
+                'SELECT agent_id, service_id, location_id, start_date, start_time, end_date, end_time, buffer_before, '
+                . "buffer_after, total_attendees FROM `$table` WHERE expires_at > UTC_TIMESTAMP() "
+                . 'AND start_date BETWEEN %s - INTERVAL 1 DAY AND %s AND id <> %d',
+                $from,
+                $to,
+                $except
+            ),
+            ARRAY_A
+        );
+        $known[$table] = $wpdb->last_error === '';
+        $wpdb->suppress_errors($quiet);
+        $holds = [];
+        foreach ($found ?: [] as $hold) {
+            $first = ['end_date' => $hold['start_date']] + $hold;
+            if ($hold['end_date'] > $hold['start_date']) {
+                $first['end_time'] = 1440;
+                if ((int) $hold['end_time'] < 1440) {
+                    $holds[] = ['start_date' => $hold['end_date'], 'start_time' => 0, 'buffer_before' => 0] + $hold;
+                }
+            }
+            $holds[] = $first;
+        }
+        return array_filter($holds, static function (array $hold) use ($from, $to): bool {
+            return $hold['start_date'] >= $from && $hold['start_date'] <= $to;
+        });
+    }
+
+    private function table(): string
+    {
+        global $wpdb;
+        return $wpdb->prefix . 'bookside_holds';
+    }
+
+    /** Returns the statement that keeps a booking. An end at midnight is minute 1440 of the next date. */
+    private function insertion($booking): string
+    {
+        global $wpdb;
+        $table = $this->table();
+        $duration = (int) $booking->get_total_duration();
+        $end = (int) $booking->start_time + $duration;
+        return $wpdb->prepare(
+            "INSERT INTO `$table` (key_id, agent_id, service_id, location_id, start_date, end_date, start_time, end_time, duration, "
+            . 'buffer_before, buffer_after, total_attendees, expires_at, created_at) '
+            . 'VALUES (0, %d, %d, %d, %s, %s + INTERVAL %d DAY, %d, %d, %d, %d, %d, %d, UTC_TIMESTAMP() + INTERVAL %d SECOND, UTC_TIMESTAMP())',
+            $booking->agent_id,
+            $booking->service_id,
+            $booking->location_id,
+            $booking->start_date,
+            $booking->start_date,
+            $end >= 1440 ? 1 : 0,
+            $booking->start_time,
+            $end > 1440 ? $end - 1440 : $end,
+            $duration,
+            $booking->buffer_before,
+            $booking->buffer_after,
+            max(1, (int) $booking->total_attendees),
+            self::LASTS
+        );
+    }
+
+    /** Makes the table of holds, as the server does when it starts; not on the lock's connection, which would lose the lock. */
+    private function createTable(): bool
+    {
+        global $wpdb;
+        $quiet = $wpdb->suppress_errors();
+        $made = $wpdb->query(
+            "CREATE TABLE IF NOT EXISTS `{$this->table()}` (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, key_id BIGINT UNSIGNED NOT NULL, "
+            . 'agent_id BIGINT UNSIGNED NOT NULL, service_id BIGINT UNSIGNED NOT NULL, location_id BIGINT UNSIGNED NOT NULL, '
+            . 'start_date DATE NOT NULL, end_date DATE NOT NULL, start_time SMALLINT UNSIGNED NOT NULL, end_time SMALLINT UNSIGNED NOT NULL, '
+            . 'duration SMALLINT UNSIGNED NOT NULL, buffer_before INT NOT NULL, buffer_after INT NOT NULL, total_attendees INT UNSIGNED NOT NULL, '
+            . 'expires_at DATETIME NOT NULL, created_at DATETIME NOT NULL, PRIMARY KEY (id), KEY start_date (start_date, expires_at), '
+            . 'KEY key_id (key_id, expires_at), KEY expires_at (expires_at)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4'
+        );
+        $wpdb->suppress_errors($quiet);
+        return $made !== false;
+    }
+}
+
+/**
  * Keeps two bookings out of one slot, whoever makes them.
  *
  * Before LatePoint looks whether a slot is free, or before it saves a booking without looking, the rows of the slot
  * are locked; they are released when the booking's row is there. Where LatePoint looks itself (checkout, reschedule
  * by the customer), it does so under the lock; elsewhere (staff form, abilities, status) this class looks, by asking
  * LatePoint for what occupies the slot. Working hours bind customers only.
+ *
+ * Between the look and the row nobody may wait for anybody but the database. Where a payment, or mails about other
+ * bookings, come in between (checkout, staff form), the look ends with a hold and the lock is released. It is taken
+ * again for each booking that is saved, whose hold ends with it. A slot that is kept needs no second look.
  */
 class BooksideSlots
 {
     private BooksideLock $lock;
 
+    private BooksideHolds $holds;
+
+    /** Processors that charge before the form is sent. */
+    private const PAID_IN_BROWSER = ['stripe_connect', 'razorpay_connect'];
+
     /** A change of one booking's status, as $wpdb or people write it. */
     private const STATUS_CHANGE = '/\sSET\s(?:.*?[\s,])?`?status`?\s*=\s*[\'"]([^\'"]*)[\'"].*\sWHERE\s+`?id`?\s*=\s*[\'"]?(\d+)[\'"]?'
         . '(?:\s|;|LIMIT\s+1\b|\/\*.*?\*\/)*$/is';
 
-    /** @var string What LatePoint is doing under the lock that it checks itself: checkout, reschedule or '' for nothing. */
+    /**
+     * @var string What LatePoint is doing: checkout and reschedule while it looks under the lock, payment from the end of a
+     *      checkout's look to its last booking's row, or '' for nothing of these.
+     */
     private string $flow = '';
 
     /** @var int The booking that is rescheduled. */
@@ -387,8 +666,8 @@ class BooksideSlots
     /** @var OsBookingModel[] The bookings of the checkout that LatePoint has looked at; the last one it may be looking at. */
     private array $cart = [];
 
-    /** @var OsBookingModel[] Bookings of staff and of abilities that passed the check and have no row yet. */
-    private array $accepted = [];
+    /** @var OsBookingModel|null The booking that LatePoint looked at last. */
+    private $looked = null;
 
     /** @var string The ability that is running. */
     private string $ability = '';
@@ -405,14 +684,18 @@ class BooksideSlots
     public function __construct()
     {
         $this->lock = new BooksideLock();
+        $this->holds = new BooksideHolds($this->lock);
     }
 
     public function register(): void
     {
+        $this->holds->register();
         add_action('latepoint_order_intent_processing', [$this, 'beginCheckout'], PHP_INT_MIN);
+        add_action('latepoint_order_intent_new', [$this, 'refused'], PHP_INT_MIN);
         foreach (['latepoint_order_intent_new', 'latepoint_order_intent_failed', 'latepoint_order_created'] as $end) {
             add_action($end, [$this, 'endCheckout'], PHP_INT_MIN);
         }
+        add_filter('latepoint_process_payment_for_order_intent', [$this, 'beginPayment'], PHP_INT_MIN);
         add_filter('latepoint_create_booking_request_from_booking_model', [$this, 'beginLook'], PHP_INT_MIN, 2);
         add_filter('latepoint_blocked_periods_for_range', [$this, 'blockRefused'], PHP_INT_MAX);
         add_filter('latepoint_get_booked_periods', [$this, 'addBookedPeriods'], 10, 2);
@@ -432,6 +715,7 @@ class BooksideSlots
     public function beginCheckout($intent): void
     {
         try {
+            $this->endCheckout(); // of another intent
             $rows = [];
             $this->unsaved = 0;
             foreach ($intent->build_cart_object()->get_items() as $item) {
@@ -453,8 +737,69 @@ class BooksideSlots
 
     public function endCheckout(): void
     {
-        if ($this->flow === 'checkout') {
+        if ($this->flow === 'checkout' || $this->flow === 'payment') {
             $this->end();
+        }
+    }
+
+    /**
+     * Tells of a checkout that was refused although its visitor has paid: in the browser, before anybody asked for the slot.
+     *
+     * @param OsOrderIntentModel $intent
+     */
+    public function refused($intent): void
+    {
+        if ($this->flow !== 'checkout') {
+            return;
+        }
+        $payment = json_decode((string) ($intent->payment_data ?? ''), true);
+        if (empty($payment['token']) || !in_array($payment['processor'] ?? '', self::PAID_IN_BROWSER, true)) {
+            return;
+        }
+        /* translators: 1: number of an unfinished order. 2: name of a payment processor. */
+        $text = sprintf(__('Order intent %1$d was refused, and is probably paid with %2$s.', 'bookside'), (int) $intent->id, $payment['processor']);
+        if (strpos(bookside_companion_failures()['payment']['message'] ?? '', $text) === false) { // the processor tries again
+            $this->tell($text);
+        }
+    }
+
+    /** Tells staff of money that has no booking. */
+    private function tell(string $text): void
+    {
+        error_log('Bookside: ' . $text);
+        bookside_companion_failed('payment', trim($text . ' ' . (bookside_companion_failures()['payment']['message'] ?? '')));
+    }
+
+    /**
+     * Runs before a payment, of a cart whose bookings LatePoint has looked at: at the latest now, others go on.
+     *
+     * @param mixed $result
+     */
+    public function beginPayment($result)
+    {
+        if ($this->flow === 'checkout') {
+            $this->keepCart();
+        }
+        return $result;
+    }
+
+    /** Keeps the bookings of the checkout, and releases the lock. Reports whether the checkout may go on. */
+    private function keepCart(): bool
+    {
+        if ($this->refused) {
+            return false;
+        }
+        $bookings = array_filter(array_slice($this->cart, -$this->unsaved), function ($booking): bool {
+            return $this->blocks((string) $booking->status, (int) $booking->service_id);
+        });
+        $this->flow = 'payment';
+        $this->cart = [];
+        try {
+            return $this->holds->keep($bookings);
+        } catch (\Throwable $e) {
+            bookside_companion_failed('lock', $e->getMessage());
+            $this->lock->release();
+            return true;
         }
     }
 
@@ -467,6 +812,7 @@ class BooksideSlots
      */
     public function beginLook($request, $booking)
     {
+        $this->looked = $booking;
         if ($this->asking) {
             return $request;
         }
@@ -522,8 +868,8 @@ class BooksideSlots
     }
 
     /**
-     * Adds what occupies slots without a booking's row: holds of the API, and the other bookings of the same cart or
-     * form. They count like bookings, with their seats.
+     * Adds what occupies slots without a booking's row: holds, and the other bookings of the same cart. They count like
+     * bookings, with their seats. The hold of a booking does not keep it from its own slot.
      *
      * @param \LatePoint\Misc\BookedPeriod[] $periods
      * @param \LatePoint\Misc\Filter $filter
@@ -534,61 +880,19 @@ class BooksideSlots
             return $periods;
         }
         try {
-            foreach ($this->holds((string) $filter->date_from, (string) ($filter->date_to ?: $filter->date_from)) as $hold) {
+            $own = $this->flow === 'payment' && $this->looked !== null ? $this->holds->of($this->looked) : 0;
+            foreach ($this->holds->on((string) $filter->date_from, (string) ($filter->date_to ?: $filter->date_from), $own) as $hold) {
                 $periods[] = new \LatePoint\Misc\BookedPeriod($hold);
             }
-            $others = $this->asking ? $this->accepted : [];
             if ($this->flow === 'checkout' && count($this->cart) <= $this->unsaved) {
-                $others = array_slice($this->cart, 0, -1);
-            }
-            foreach ($others as $booking) {
-                $periods[] = \LatePoint\Misc\BookedPeriod::create_from_booking_model($booking);
+                foreach (array_slice($this->cart, 0, -1) as $booking) {
+                    $periods[] = \LatePoint\Misc\BookedPeriod::create_from_booking_model($booking);
+                }
             }
         } catch (\Throwable $e) {
             bookside_companion_failed('lock', $e->getMessage());
         }
         return $periods;
-    }
-
-    /**
-     * Returns the holds of the API on some days, as columns of bookings. One that runs past midnight is two, because
-     * LatePoint's calendar sees no booking that does. Without the server there is no table of holds.
-     */
-    private function holds(string $from, string $to): array
-    {
-        global $wpdb;
-        static $known = [];
-        $table = $wpdb->prefix . 'bookside_holds';
-        if ($from === '' || ($known[$table] ?? true) === false) {
-            return [];
-        }
-        $quiet = $wpdb->suppress_errors();
-        $found = $wpdb->get_results(
-            $wpdb->prepare(
-                'SELECT agent_id, service_id, location_id, start_date, start_time, end_date, end_time, buffer_before, '
-                . "buffer_after, total_attendees FROM `$table` WHERE expires_at > UTC_TIMESTAMP() "
-                . 'AND start_date BETWEEN %s - INTERVAL 1 DAY AND %s',
-                $from,
-                $to
-            ),
-            ARRAY_A
-        );
-        $known[$table] = $wpdb->last_error === '';
-        $wpdb->suppress_errors($quiet);
-        $holds = [];
-        foreach ($found ?: [] as $hold) {
-            $first = ['end_date' => $hold['start_date']] + $hold;
-            if ($hold['end_date'] > $hold['start_date']) {
-                $first['end_time'] = 1440;
-                if ((int) $hold['end_time'] < 1440) {
-                    $holds[] = ['start_date' => $hold['end_date'], 'start_time' => 0, 'buffer_before' => 0] + $hold;
-                }
-            }
-            $holds[] = $first;
-        }
-        return array_filter($holds, static function (array $hold) use ($from, $to): bool {
-            return $hold['start_date'] >= $from && $hold['start_date'] <= $to;
-        });
     }
 
     /**
@@ -604,8 +908,12 @@ class BooksideSlots
             return;
         }
         $skipped = is_array($skipped) ? $skipped : [];
-        if (in_array('status', $skipped, true)) {
-            return; // not a save: LatePoint looks at a slot
+        if (in_array('status', $skipped, true)) { // not a save: LatePoint has looked at a slot
+            $last = $this->flow === 'checkout' && count($this->cart) >= $this->unsaved && end($this->cart) === $model;
+            if ($last && !$this->keepCart()) {
+                $model->add_error('validation', self::busy());
+            }
+            return;
         }
         $checked = $this->flow === 'checkout' && empty($model->id)
             || $this->flow === 'reschedule' && (int) $model->id === $this->rescheduled;
@@ -630,7 +938,7 @@ class BooksideSlots
      * Locks the slot of a booking that is about to be saved and looks whether it is free.
      *
      * @param OsBookingModel $booking
-     * @param bool $ahead Whether the booking is saved later in this request, after others.
+     * @param bool $ahead Whether the booking is saved later in this request: it is kept until then.
      * @return string Why the booking must not be saved; '' if it may.
      */
     private function guard($booking, bool $ahead): string
@@ -639,36 +947,62 @@ class BooksideSlots
         if (!$this->occupies($booking, $before)) {
             return '';
         }
-        if (!$ahead) {
-            $this->drop($booking);
+        $hold = $ahead ? 0 : $this->holds->of($booking);
+        $taken = $this->take($this->rowsToMove($booking, $before));
+        if ($hold !== 0 && $taken && $this->holds->spend($hold)) {
+            return '';
         }
-        if (!$this->take($this->rowsToMove($booking, $before))) {
-            return __('Somebody else is booking at this moment. Please try again.', 'bookside');
+        if ($hold !== 0 && !$this->lock->taken() && $this->holds->renew($hold)) {
+            $this->holds->leave($hold); // without a lock, so that whoever looks finds it until the booking is there
+            return '';
         }
-        $waiting = $this->accepted;
-        $refusal = '';
-        foreach ($this->lock->again ? $waiting : [] as $i => $each) {
-            $this->accepted = array_diff_key($waiting, [$i => true]);
-            $refusal = $refusal ?: $this->look($each);
+        $refusal = $taken ? $this->look($booking) : self::busy();
+        if ($refusal === '' && $ahead && !$this->holds->keep([$booking])) {
+            $refusal = self::busy();
         }
-        $this->accepted = $waiting;
-        $refusal = $refusal ?: $this->look($booking);
         if ($refusal !== '') {
-            if ($waiting === []) {
-                $this->lock->release();
+            $this->lock->release();
+            if ($this->flow === 'payment') {
+                $this->lost($booking, $refusal);
             }
-            return $refusal;
         }
-        if ($ahead || $this->flow === '') {
-            $this->accepted[] = clone $booking;
-        }
-        return '';
+        return $refusal;
+    }
+
+    private static function busy(): string
+    {
+        return __('Somebody else is booking at this moment. Please try again.', 'bookside');
+    }
+
+    /** Tells of an order that is left without a booking: its customer may have paid. */
+    private function lost($booking, string $refusal): void
+    {
+        $order = (int) (new OsOrderItemModel((int) $booking->order_item_id))->order_id;
+        $minutes = (int) $booking->start_time;
+        $text = sprintf(
+            /* translators: 1: number of an order. 2: a date. 3: a time. 4: why. */
+            __('Order %1$d has no booking on %2$s at %3$s: %4$s', 'bookside'),
+            $order,
+            (string) $booking->start_date,
+            sprintf('%02d:%02d', intdiv($minutes, 60), $minutes % 60),
+            $refusal
+        );
+        $this->tell($text);
+        /**
+         * Runs when an order that was checked out, and probably paid, could not get its booking: the payment took longer than
+         * its slot was kept, and somebody else has the slot.
+         *
+         * @param int $order The order's number.
+         * @param OsBookingModel $booking The booking that was not saved.
+         * @param string $refusal Why.
+         */
+        do_action('bookside_slot_lost', $order, $booking, $refusal);
     }
 
     /** Returns why a booking must not be saved, after looking at its slot under the lock; '' if it may. */
     private function look($booking): string
     {
-        $writer = $this->writer();
+        $writer = $this->flow === 'payment' ? 'customer' : $this->writer();
         if ($this->free($booking, $writer === 'customer' && empty($booking->id))) {
             return '';
         }
@@ -751,10 +1085,10 @@ class BooksideSlots
     /** Reports whether saving a booking occupies what it did not occupy before. */
     private function occupies($booking, ?array $before): bool
     {
-        if (empty($booking->start_date) || !$this->blocks((string) $booking->status)) {
+        if (empty($booking->start_date) || !$this->blocks((string) $booking->status, (int) $booking->service_id)) {
             return false;
         }
-        if ($before === null || !$this->blocks((string) $before['status'])) {
+        if ($before === null || !$this->blocks((string) $before['status'], (int) $before['service_id'])) {
             return true;
         }
         foreach (['agent_id', 'service_id', 'location_id', 'start_date', 'start_time', 'end_time', 'duration'] as $column) {
@@ -767,10 +1101,10 @@ class BooksideSlots
             || (int) $booking->buffer_after > (int) $before['buffer_after'];
     }
 
-    /** Reports whether bookings of a status occupy their slot. An empty one becomes the default. */
-    private function blocks(string $status): bool
+    /** Reports whether bookings of a status occupy their slot. An empty one becomes the default of the service. */
+    private function blocks(string $status, int $service): bool
     {
-        $status = $status !== '' ? $status : OsBookingHelper::get_default_booking_status();
+        $status = $status !== '' ? $status : OsBookingHelper::get_default_booking_status($service);
         return in_array(strtolower(trim($status)), array_map('strtolower', $this->blockingStatuses()), true);
     }
 
@@ -941,48 +1275,32 @@ class BooksideSlots
     }
 
     /**
-     * Lets others go on when the last booking of this request has its row.
+     * Lets others go on when a booking has its row.
      *
      * @param OsModel $model
      */
     public function saved($model): void
     {
-        if (!$model instanceof OsBookingModel || !$this->lock->taken()) {
+        if (!$model instanceof OsBookingModel) {
             return;
         }
-        if ($this->flow === 'checkout') {
-            $this->unsaved--;
-        } else {
-            $this->drop($model);
+        if ($this->flow === '' || $this->flow === 'payment') {
+            $this->lock->release(); // what is to be saved after it is kept
         }
-        if ($this->flow === 'checkout' ? $this->unsaved < 1 : $this->accepted === []) {
+        if ($this->flow === 'reschedule' || ($this->flow !== '' && --$this->unsaved < 1)) {
             $this->end();
         }
     }
 
-    /** Forgets that a booking waits for being saved. */
-    private function drop($booking): void
-    {
-        foreach ($this->accepted as $i => $accepted) {
-            $same = empty($accepted->id)
-                ? [$accepted->agent_id, $accepted->service_id, $accepted->location_id, $accepted->start_date, $accepted->start_time]
-                    == [$booking->agent_id, $booking->service_id, $booking->location_id, $booking->start_date, $booking->start_time]
-                : (int) $accepted->id === (int) $booking->id;
-            if ($same) {
-                unset($this->accepted[$i]);
-                return;
-            }
-        }
-    }
-
-    /** Releases the lock. */
+    /** Releases the lock, and gives back what was kept. */
     public function end(): void
     {
         $this->lock->release();
+        $this->holds->drop();
         $this->flow = '';
         $this->refused = false;
         $this->cart = [];
-        $this->accepted = [];
+        $this->looked = null;
         $this->statusQuery = '';
     }
 
@@ -1028,7 +1346,7 @@ class BooksideSlots
         if (
             $this->asking || stripos($query, 'start_date') !== false
             || !preg_match(self::STATUS_CHANGE, $query, $parts)
-            || !$this->blocks($parts[1])
+            || !$this->blocks($parts[1], 0)
         ) {
             return $query;
         }
@@ -1036,7 +1354,7 @@ class BooksideSlots
             $booking = new OsBookingModel((int) $parts[2]);
             $before = (string) $booking->status;
             $booking->status = $parts[1];
-            $refusal = empty($booking->id) || $this->blocks($before) ? '' : $this->guard($booking, false);
+            $refusal = empty($booking->id) || $this->blocks($before, (int) $booking->service_id) ? '' : $this->guard($booking, false);
         } catch (\Throwable $e) {
             bookside_companion_failed('lock', $e->getMessage());
             return $query;
@@ -1053,7 +1371,10 @@ class BooksideSlots
     public function queryRan(string $last): void
     {
         if ($this->statusQuery !== '' && $this->statusQuery === $last) {
-            $this->end();
+            $this->statusQuery = '';
+            if ($this->flow === '' || $this->flow === 'payment') {
+                $this->lock->release();
+            }
         }
     }
 }

@@ -190,6 +190,7 @@ function check_failures(): array
         return check('good', __('Nothing failed in the companion', 'bookside'), __('Locks, the journal, jobs and forwarded requests worked.', 'bookside'));
     }
     $names = [
+        'payment' => __('orders without a booking', 'bookside'),
         'lock' => __('locks', 'bookside'), 'journal' => __('the journal', 'bookside'), 'jobs' => __('jobs', 'bookside'),
         'forward' => __('forwarded requests', 'bookside'),
     ];
@@ -202,6 +203,13 @@ function check_failures(): array
             number_format_i18n((int) $failure['count']),
             local_time(gmdate('Y-m-d H:i:s', (int) $failure['at'])),
             $failure['message']
+        );
+    }
+    if (isset($failures['payment'])) {
+        return check(
+            'critical',
+            __('A customer may have paid for a time that somebody else has', 'bookside'),
+            __('A payment took longer than its time was kept. Book another time for the order, or refund it.', 'bookside') . ' ' . implode(' – ', $texts)
         );
     }
     return check('recommended', __('Something failed in the companion', 'bookside'), implode(' – ', $texts));
