@@ -7,6 +7,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -25,6 +26,7 @@ var swaggerUI embed.FS
 // page is a file that is the same for everybody and needs no key.
 type page struct {
 	zipped []byte
+	plain  func() ([]byte, error) // unzipped once: clients without gzip must not cost that each time
 	typ    string
 	tag    string
 }
@@ -43,7 +45,18 @@ func newPage(content []byte, typ string) (page, error) {
 
 func zippedPage(zipped []byte, typ string) page {
 	sum := sha256.Sum256(zipped)
-	return page{zipped: zipped, typ: typ, tag: `W/"` + hex.EncodeToString(sum[:16]) + `"`}
+	plain := sync.OnceValues(func() ([]byte, error) {
+		r, err := gzip.NewReader(bytes.NewReader(zipped))
+		if err != nil {
+			return nil, fmt.Errorf("uncompress a page: %w", err)
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			return nil, fmt.Errorf("uncompress a page: %w", err)
+		}
+		return content, nil
+	})
+	return page{zipped: zipped, plain: plain, typ: typ, tag: `W/"` + hex.EncodeToString(sum[:16]) + `"`}
 }
 
 // docsPolicy allows a page to load from its own origin, to talk to it, and nothing
@@ -66,21 +79,11 @@ func (p page) serve(c echo.Context) error {
 		header.Set("Content-Encoding", "gzip")
 		return c.Blob(http.StatusOK, p.typ, p.zipped)
 	}
-	return p.unzip(c)
-}
-
-// unzip streams the page to a client that does not accept gzip: pages need no key,
-// and many such clients must not cost the memory of many pages.
-func (p page) unzip(c echo.Context) error {
-	content, err := gzip.NewReader(bytes.NewReader(p.zipped))
+	content, err := p.plain()
 	if err != nil {
-		return fmt.Errorf("uncompress a page: %w", err)
+		return err
 	}
-	if c.Request().Method == http.MethodHead {
-		c.Response().Header().Set(echo.HeaderContentType, p.typ)
-		return c.NoContent(http.StatusOK)
-	}
-	return c.Stream(http.StatusOK, p.typ, content)
+	return c.Blob(http.StatusOK, p.typ, content)
 }
 
 // addDocs serves the OpenAPI document and Swagger UI, at the root and under every
@@ -93,13 +96,14 @@ func (a *api) addDocs(e *echo.Echo) {
 		}
 		return front(c)
 	})
-	a.addDocsAt(e, "", a.options.BasePaths)
+	files := &docsFiles{built: map[string]page{}}
+	a.addDocsAt(e, files, "", a.options.BasePaths)
 	for _, base := range a.options.BasePaths {
-		a.addDocsAt(e, base, []string{base})
+		a.addDocsAt(e, files, base, []string{base})
 	}
 }
 
-func (a *api) addDocsAt(e *echo.Echo, base string, servers []string) {
+func (a *api) addDocsAt(e *echo.Echo, files *docsFiles, base string, servers []string) {
 	reading := []string{http.MethodGet, http.MethodHead}
 	described := &datedPage{build: func(day time.Time) (page, error) {
 		content, err := document(servers, a.options.QueryParameter, day)
@@ -117,7 +121,7 @@ func (a *api) addDocsAt(e *echo.Echo, base string, servers []string) {
 	})
 	e.Match(reading, base+"/docs", lazily(func() (page, error) { return docsFile("docs.html") }), withoutSlash)
 	e.Match(reading, base+"/docs/:file", func(c echo.Context) error {
-		p, err := docsFile(c.Param("file"))
+		p, err := files.named(c.Param("file"))
 		if err != nil {
 			return err
 		}
@@ -186,6 +190,26 @@ func withoutSlash(next echo.HandlerFunc) echo.HandlerFunc {
 // docsTypes are the content types of the files of Swagger UI, by extension.
 var docsTypes = map[string]string{
 	".html": "text/html; charset=UTF-8", ".js": "text/javascript; charset=UTF-8", ".css": "text/css; charset=UTF-8",
+}
+
+// docsFiles are the files of Swagger UI that were asked for, each built once.
+type docsFiles struct {
+	mu    sync.Mutex
+	built map[string]page
+}
+
+// named returns a file; errNoRoute for a name that none has.
+func (d *docsFiles) named(name string) (page, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p, ok := d.built[name]; ok {
+		return p, nil
+	}
+	p, err := docsFile(name)
+	if err == nil {
+		d.built[name] = p
+	}
+	return p, err
 }
 
 // docsFile returns a file of Swagger UI; errNoRoute for any other.

@@ -92,9 +92,9 @@ func foundWebhook(id int64, found bool, err error) error {
 	return err
 }
 
-// tooManyWebhooks returns the error for a site that may have no more webhooks.
-func tooManyWebhooks() error {
-	return domain.ValidationFailed(map[string]string{"url": domain.Capitalize(webhooks.ErrTooMany.Error())})
+// tooManyWebhooks returns the error for a key or a site that may have no more webhooks.
+func tooManyWebhooks(reason error) error {
+	return domain.ValidationFailed(map[string]string{"url": domain.Capitalize(reason.Error())})
 }
 
 var listWebhooks = operation{
@@ -149,8 +149,8 @@ var createWebhook = operation{
 			return response{}, err
 		}
 		secret, hook, err := r.webhooks().Add(r.ctx(), n)
-		if errors.Is(err, webhooks.ErrTooMany) {
-			return response{}, tooManyWebhooks()
+		if errors.Is(err, webhooks.ErrTooMany) || errors.Is(err, webhooks.ErrTooManyOfKey) {
+			return response{}, tooManyWebhooks(err)
 		}
 		if err != nil {
 			return response{}, err

@@ -99,8 +99,9 @@ type Patch struct {
 const MaxIDs = 80
 
 const (
-	maxURL   = 2000 // characters, as the column has
-	maxHooks = 100  // of a site: each may have several requests at a time
+	maxURL        = 2000 // characters, as the column has
+	maxHooks      = 100  // of a site, for keys: each may have several requests at a time
+	maxHooksOfKey = 20   // so that no key takes all of them
 )
 
 // ParseName trims a name of 1 to 190 characters.

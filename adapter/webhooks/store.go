@@ -45,8 +45,12 @@ func (s *Store) OwnedBy(keyID int64) *Store {
 	return &owned
 }
 
-// ErrTooMany means that a site has as many webhooks as it may have.
-var ErrTooMany = fmt.Errorf("there are %d webhooks already; delete one first", maxHooks)
+// ErrTooMany means that a site has as many webhooks as keys may add to, and ErrTooManyOfKey
+// that the key has as many as it may have. The site's administrator may add more.
+var (
+	ErrTooMany      = fmt.Errorf("there are %d webhooks already; ask the site's administrator", maxHooks)
+	ErrTooManyOfKey = fmt.Errorf("this key has %d webhooks already; delete one first", maxHooksOfKey)
+)
 
 // Add adds a webhook and returns its secret. It gets the changes that enter the journal
 // from now on.
@@ -67,12 +71,8 @@ func (s *Store) Add(ctx context.Context, n NewHook) (secret string, hook Hook, e
 		Status: Enabled, CreatedAt: domain.Timestamp(domain.Stamp(s.now())), position: position, secret: sealed,
 	}
 	err = s.db.Transact(ctx, "add webhook", func(tx *wpdb.DB) error {
-		all, err := wpdb.All(ctx, tx, "count webhooks", sq.Select("id").From(tx.Name(wpdb.Webhooks)).Where(sq.NotEq{"status": string(deleted)}), wpdb.Value[int64])
-		if err != nil {
+		if err := s.requireRoom(ctx, tx); err != nil {
 			return err
-		}
-		if len(all) >= maxHooks {
-			return ErrTooMany
 		}
 		result, err := wpdb.Exec(ctx, tx, "add webhook", sq.Insert(tx.Name(wpdb.Webhooks)).SetMap(map[string]any{
 			"name": hook.Name, "url": hook.URL, "events": strings.Join(hook.Filter.Events, ","),
@@ -87,6 +87,33 @@ func (s *Store) Add(ctx context.Context, n NewHook) (secret string, hook Hook, e
 		return "", Hook{}, err
 	}
 	return secret, hook, nil
+}
+
+// requireRoom returns an ErrTooMany or ErrTooManyOfKey if the key that owns the store may add
+// no webhook.
+func (s *Store) requireRoom(ctx context.Context, tx *wpdb.DB) error {
+	if s.owner == 0 {
+		return nil
+	}
+	stmt := sq.Select("key_id").From(tx.Name(wpdb.Webhooks)).Where(sq.NotEq{"status": string(deleted)})
+	owners, err := wpdb.All(ctx, tx, "count webhooks", stmt, wpdb.Value[int64])
+	if err != nil {
+		return err
+	}
+	own := 0
+	for _, owner := range owners {
+		if owner == s.owner {
+			own++
+		}
+	}
+	switch {
+	case own >= maxHooksOfKey:
+		return ErrTooManyOfKey
+	case len(owners) >= maxHooks:
+		return ErrTooMany
+	default:
+		return nil
+	}
 }
 
 // makeSecret returns a new secret, and how it is stored.

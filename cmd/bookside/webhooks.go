@@ -127,8 +127,6 @@ func (p *program) addWebhook(flags *flag.FlagSet) action {
 		return p.withWebhooks(ctx, common, func(store webhookStore) error {
 			secret, hook, err := store.Add(ctx, n)
 			switch {
-			case errors.Is(err, webhooks.ErrTooMany):
-				return failf(exitFailure, nil, "%v", err)
 			case err != nil:
 				return err
 			case *quiet:

@@ -40,8 +40,10 @@ type Console struct {
 	now    domain.Clock
 	log    *slog.Logger
 	routes http.Handler
-	logins *ratelimit.LocalCounter // of all clients together
-	site   atomic.Pointer[Site]    // nil before Open
+	logins *ratelimit.LocalCounter // by loginBucket
+	// crowded is held while a token is looked up for a client with too many attempts.
+	crowded chan struct{}
+	site    atomic.Pointer[Site] // nil before Open
 }
 
 // Site is what the console shows and changes.
@@ -63,7 +65,7 @@ var files embed.FS
 
 // New returns a console that asks its visitors to wait until Open.
 func New(now domain.Clock, log *slog.Logger) *Console {
-	c := &Console{now: now, log: log, logins: ratelimit.NewLocalCounter(now)}
+	c := &Console{now: now, log: log, logins: ratelimit.NewLocalCounter(now), crowded: make(chan struct{}, 1)}
 	mux := http.NewServeMux()
 	for _, name := range []string{"style.css", "script.js", "icon.svg"} {
 		mux.HandleFunc("GET "+Path+"/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, name) })

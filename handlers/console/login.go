@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"hash/crc32"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -98,19 +100,45 @@ func (c *Console) showLogin(v *visit) error {
 	return nil
 }
 
-// loginLimits bound the attempts to log in, valid ones too, of all clients
-// together. A token cannot be guessed anyway; this keeps attempts cheap.
+// loginLimits bound the attempts to log in from an address, valid ones too. A token cannot
+// be guessed anyway; this keeps attempts cheap. Beyond them tokens are still looked up, one
+// at a time: whoever sends wrong ones must not keep out who has the right one, and behind a
+// tunnel all have the same address.
 var loginLimits = ratelimit.Limits{PerMinute: 20, PerHour: 20 * 60}
 
+// loginBuckets is how many counts of attempts there are. Addresses that share one merely
+// have their limit together.
+const loginBuckets = 1024
+
+// loginBucket returns the number of the count for an address with a port. All addresses of
+// an IPv6 network of 64 bits have the same.
+func loginBucket(remote string) int64 {
+	var prefix netip.Prefix // stays empty for what is no address
+	if from, err := netip.ParseAddrPort(remote); err == nil {
+		address := from.Addr().Unmap().WithZone("")
+		prefix, _ = address.Prefix(min(address.BitLen(), 64)) // it has as many bits
+	}
+	return int64(crc32.ChecksumIEEE([]byte(prefix.String()))) % loginBuckets
+}
+
 func (c *Console) login(v *visit) error {
-	if used, allowed := c.logins.Take(v.ctx(), 0, 1, loginLimits); !allowed {
-		v.w.Header().Set(retryAfterHeader, strconv.FormatInt(ratelimit.Minute.Remaining(used.Now), 10))
-		c.show(v, http.StatusTooManyRequests, layout{Title: "Log in", Invalid: true}, loginView("Too many attempts. Wait a minute."))
-		return nil
+	used, allowed := c.logins.Take(v.ctx(), loginBucket(v.r.RemoteAddr), 1, loginLimits)
+	if !allowed {
+		select {
+		case c.crowded <- struct{}{}:
+			defer func() { <-c.crowded }()
+		case <-v.ctx().Done():
+			return v.ctx().Err()
+		}
 	}
 	session, ok, err := v.Tokens.Login(v.ctx(), v.r.PostFormValue("token"))
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
 		return err
+	}
+	if !ok && !allowed {
+		v.w.Header().Set(retryAfterHeader, strconv.FormatInt(ratelimit.Minute.Remaining(used.Now), 10))
+		c.show(v, http.StatusTooManyRequests, layout{Title: "Log in", Invalid: true}, loginView("This token is wrong, and there were too many attempts. Wait a minute."))
+		return nil
 	}
 	if !ok {
 		c.log.WarnContext(v.ctx(), "console: login rejected")

@@ -259,10 +259,6 @@ func (c *Console) createWebhook(v *visit) error {
 	if err == nil {
 		secret, hook, err = v.Platform.Webhooks.Add(v.ctx(), n)
 	}
-	if errors.Is(err, webhooks.ErrTooMany) {
-		f.Problem = "There are as many webhooks as there may be. Delete one first."
-		return c.showWebhookForm(v, http.StatusConflict, f)
-	}
 	if err != nil {
 		problem, status := c.explain(v, err)
 		return c.redisplayNewWebhook(v, status, problem)
