@@ -35,6 +35,9 @@ type visibleMeta struct {
 	defined map[string]json.RawMessage // nil until needed
 }
 
+// hiddenMeta is the message about a filter by a key that is not shown, whether there is one or not.
+const hiddenMeta = "Not a key that can be searched: a custom field of bookings, or a key that the server is set up to show"
+
 func (m *visibleMeta) has(ctx context.Context, key string) (bool, error) {
 	same := func(known string) bool { return strings.EqualFold(known, key) } // as the collation does
 	switch {

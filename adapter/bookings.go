@@ -206,7 +206,7 @@ func (s *Site) filterBookings(ctx context.Context, q sq.SelectBuilder, f Booking
 			return q, err
 		}
 		if !visible { // finding a value reveals it
-			q = q.Where("FALSE")
+			return q, domain.InvalidParameters(map[string]string{"meta_key": hiddenMeta})
 		}
 	}
 	if f.Upcoming || f.Past {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"mime"
 	"slices"
 	"strings"
@@ -221,6 +222,19 @@ func (b *Body) null(name string) bool {
 	return ok && value.null()
 }
 
+// blank reports whether an empty text was sent under a name.
+func (b *Body) blank(name string) bool {
+	_, sent := b.sent(name)
+	return sent && !b.present(name)
+}
+
+// with returns the body with another value under a name.
+func (b *Body) with(name string, value node) *Body {
+	fields := maps.Clone(b.fields)
+	fields[name] = value
+	return newBody(b.path, fields, b.validation)
+}
+
 // present reports whether anything but nothing was sent under a name.
 func (b *Body) present(name string) bool {
 	value, ok := b.sent(name)
@@ -273,7 +287,7 @@ const maxLongText = 256 << 10
 // digits.
 func anyText() kind[string] {
 	return kind[string]{
-		description: description{schema: func() *Schema { return &Schema{Type: typeString} }, invalid: notSingle},
+		description: description{schema: func() *Schema { return &Schema{Type: typeString} }, blank: blankIsText, invalid: notSingle},
 		read: func(in source, name string) (value string, ok bool) {
 			b := in.(*Body)
 			value, isText, ok := b.scalar(name)

@@ -69,6 +69,7 @@ func ReadNewBooking(b *Body) NewBooking {
 // statusText is a word that only the site can judge.
 func statusText() kind[string] {
 	k := anyText()
+	k.blank = blankIsNothing
 	read := k.read
 	k.read = func(in source, name string) (string, bool) {
 		text, _ := read(in, name)
@@ -99,8 +100,8 @@ var BookingPatchFields = Fields[BookingPatch]{
 	flag("send_notification", func(p *BookingPatch) *bool { return &p.Notify }),
 	optional("start_date", day(), func(p *BookingPatch) **availability.Day { return &p.StartDate }),
 	flag(dryRun, func(p *BookingPatch) *bool { return &p.DryRun }),
-	object("customer", customerFields, func(p *BookingPatch) *adapter.CustomerFields { return &p.Customer }).withoutExample(),
-}
+	object("customer", customerFields.changing("first_name", "last_name", "email"), func(p *BookingPatch) *adapter.CustomerFields { return &p.Customer }).withoutExample(),
+}.changing()
 
 // ReadBookingPatch reads the body of PUT /bookings/{id}. What is wrong with it is in
 // the patch's Validation.

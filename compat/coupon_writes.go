@@ -37,7 +37,9 @@ var (
 )
 
 // CouponFields are those of PUT /coupons/{code}.
-var CouponFields = Fields[adapter.CouponPatch]{
+var CouponFields = couponFields.changing()
+
+var couponFields = Fields[adapter.CouponPatch]{
 	optional("name", anyText(), func(c *adapter.CouponPatch) **string { return &c.Name }),
 	optional("description", anyText(), func(c *adapter.CouponPatch) **string { return &c.Description }),
 	optional("discount_type", word(discountTypes, oneOf("percent", "fixed_amount")), func(c *adapter.CouponPatch) **string { return &c.DiscountType }),
@@ -47,8 +49,10 @@ var CouponFields = Fields[adapter.CouponPatch]{
 		orNull(func(c *adapter.CouponPatch) { c.ActiveFrom = new(adapter.Date) }),
 	optional("active_to", dateOrNone(), func(c *adapter.CouponPatch) **adapter.Date { return &c.ActiveTo }).
 		orNull(func(c *adapter.CouponPatch) { c.ActiveTo = new(adapter.Date) }),
-	optional("usage_limit", integer(0, maxInt), func(c *adapter.CouponPatch) **int64 { return &c.UsageLimit }),
-	optional("min_order_amount", price(), func(c *adapter.CouponPatch) **decimal.Decimal { return &c.MinOrderAmount }),
+	optional("usage_limit", integer(0, maxInt), func(c *adapter.CouponPatch) **int64 { return &c.UsageLimit }).
+		orNull(func(c *adapter.CouponPatch) { c.UsageLimit = new(int64) }),
+	optional("min_order_amount", price(), func(c *adapter.CouponPatch) **decimal.Decimal { return &c.MinOrderAmount }).
+		orNull(func(c *adapter.CouponPatch) { c.MinOrderAmount = new(decimal.Decimal) }),
 	optional("max_discount_amount", price(), func(c *adapter.CouponPatch) **decimal.Decimal { return &c.MaxDiscountAmount }).
 		orNull(func(c *adapter.CouponPatch) { c.NoMaxDiscount = true }),
 }
@@ -56,7 +60,7 @@ var CouponFields = Fields[adapter.CouponPatch]{
 // NewCouponFields are those of POST /coupons.
 var NewCouponFields = slices.Concat(
 	Fields[adapter.NewCoupon]{value("code", anyText(), func(c *adapter.NewCoupon) *string { return &c.Code }).about("", "SPRING15")},
-	within(CouponFields, func(c *adapter.NewCoupon) *adapter.CouponPatch { return &c.CouponPatch }),
+	within(couponFields, func(c *adapter.NewCoupon) *adapter.CouponPatch { return &c.CouponPatch }),
 ).requiring("code", "discount_type", "discount_value")
 
 // NewCoupon reads the body of POST /coupons. What is wrong with it is in the
@@ -80,6 +84,7 @@ func CouponPatch(b *Body) adapter.CouponPatch {
 // dateOrNone is a date, or none where an empty text or the zero date was sent.
 func dateOrNone() kind[adapter.Date] {
 	k := date()
+	k.blank = blankIsValue
 	k.schema = func() *Schema { return &Schema{Type: typeString, Pattern: optionalDateForm} }
 	read := k.read
 	k.read = func(in source, name string) (adapter.Date, bool) {

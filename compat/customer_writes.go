@@ -48,7 +48,7 @@ func NewCustomer(b *Body) adapter.CustomerPatch { return customerValues(b, NewCu
 // CustomerPatchFields are those of PUT /customers/{id}.
 var CustomerPatchFields = slices.Concat(customerValueFields.exampled("email", "g.hopper@example.com"), Fields[adapter.CustomerPatch]{
 	optional("status", word(customerStatuses, customerStatusWords), func(c *adapter.CustomerPatch) **string { return &c.Status }),
-})
+}).changing("first_name", "last_name", "email")
 
 // CustomerPatch reads the body of PUT /customers/{id}. What is wrong with it is
 // in the values' Validation.
@@ -84,6 +84,7 @@ func profile(name string, k kind[string]) Field[adapter.CustomerPatch] {
 
 // removable is a kind of which an empty text is a value too.
 func removable(k kind[string]) kind[string] {
+	k.blank = blankIsValue
 	read := k.read
 	k.read = func(in source, name string) (string, bool) {
 		if _, sent := in.(*Body).sent(name); sent && !in.present(name) {

@@ -349,7 +349,7 @@ var fieldDocs = map[string]fieldDoc{
 	"?customer_email":    {"Part of the customer's e-mail address", "ada@", ""},
 	"?customer_phone":    {"Part of the customer's telephone number", "7946", ""},
 	"?include_meta":      {"Adds the booking's meta data", "true", ""},
-	"?meta_key":          {"Name of a meta value; together with meta_value", "source", ""},
+	"?meta_key":          {"Key of a custom field of bookings, such as cf_reason, or another key that the server is set up to show; together with meta_value", "cf_reason", ""},
 	"?meta_value":        {"Part of the meta value; together with meta_key", "news", ""},
 	"?has_bookings":      {"Only customers with bookings, or only those without", "true", ""},
 	"?bookings_limit":    {"Largest number of bookings to include", "10", ""},

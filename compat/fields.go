@@ -15,6 +15,7 @@ type Field[T any] struct {
 	instead  string // the id that may be sent in place of this field, if it is required
 	rare     bool   // left out of examples, see withoutExample
 	members  bool   // an object, whose members may be sent one by one
+	clears   bool   // null has a meaning of its own, see orNull
 	standard any    // the default, as it would be sent; nil for none
 	kind     description
 	skip     func(in source, into *T) bool // reports whether to ignore the field; may be nil
@@ -69,16 +70,50 @@ func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
 	}
 }
 
-// orNull makes null clear the field, in place of counting as not sent.
+// orNull makes null clear the field, in place of counting as not sent. So does an empty text, which is
+// all that a form can send, unless it is a value of the field.
 func (f Field[T]) orNull(clear func(into *T)) Field[T] {
-	name, read, schema := f.name, f.read, f.kind.schema
-	f.kind.schema = func() *Schema { return nullable(schema()) }
+	name, read, kind := f.name, f.read, f.kind
+	f.clears = true
+	f.kind.schema = func() *Schema { return nullable(kind.schema()) }
 	f.read = func(in source, into *T) {
-		if in.(*Body).null(name) {
+		if b := in.(*Body); b.null(name) || kind.blank == blankIsNothing && b.blank(name) {
 			clear(into)
 			return
 		}
 		read(in, into)
+	}
+	return f
+}
+
+// changing returns the fields of a change: null clears a text, except for those named, and is refused
+// for whatever cannot be cleared, as is an empty text where it is no value. Otherwise the answer would
+// confirm a change that was not made.
+func (fields Fields[T]) changing(kept ...string) Fields[T] {
+	fields = slices.Clone(fields)
+	for i, f := range fields {
+		if !f.clears && f.standard == nil {
+			fields[i] = f.changing(f.kind.blank == blankIsText && !slices.Contains(kept, f.name))
+		}
+	}
+	return fields
+}
+
+func (f Field[T]) changing(clears bool) Field[T] {
+	name, read, kind := f.name, f.read, f.kind
+	if clears {
+		f.kind.schema = func() *Schema { return nullable(kind.schema()) }
+	}
+	f.read = func(in source, into *T) {
+		b := in.(*Body)
+		switch {
+		case b.null(name) && clears:
+			read(b.with(name, formText("")), into)
+		case b.null(name), kind.blank == blankIsNothing && b.blank(name):
+			b.note(name, rejected(mayNotBeEmpty))
+		default:
+			read(in, into)
+		}
 	}
 	return f
 }
@@ -182,7 +217,7 @@ func (fields Fields[T]) or(id string, names ...string) Fields[T] {
 func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 	fields := make(Fields[T], len(part))
 	for i, f := range part {
-		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, instead: f.instead, rare: f.rare, members: f.members, standard: f.standard, kind: f.kind}
+		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, instead: f.instead, rare: f.rare, members: f.members, clears: f.clears, standard: f.standard, kind: f.kind}
 		fields[i].read = func(in source, into *T) { f.read(in, at(into)) }
 		if f.skip != nil {
 			fields[i].skip = func(in source, into *T) bool { return f.skip(in, at(into)) }

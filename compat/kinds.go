@@ -53,10 +53,21 @@ type description struct {
 	// id reports whether 0 counts as not sent, unless the field is required: clients fill
 	// in 0 for numbers that they leave out.
 	id bool
+	// blank is what an empty text is.
+	blank blankText
 	// invalid and rejected are examples of messages: about a malformed value, and
 	// about a well-formed one that is not allowed. "" where there is none.
 	invalid, rejected string
 }
+
+// blankText is what an empty text is in a field.
+type blankText uint8
+
+const (
+	blankIsValue   blankText = iota // for the kind to judge
+	blankIsText                     // a text like any other
+	blankIsNothing                  // as if nothing was sent
+)
 
 // The largest ids the platform's columns hold.
 const (
@@ -72,22 +83,24 @@ var tooLong = invalid(fmt.Sprintf("Maximum allowed length is %d characters", max
 
 // Messages about values.
 const (
-	required     = "Required"
-	notSingle    = "Must be a single value, not a list"
-	notAList     = "Must be a list"
-	notAnObject  = "Must be an object"
-	notAnInteger = "Must be an integer"
-	notANumber   = "Must be a number"
-	notABoolean  = "Must be true or false"
-	notADate     = "Must be a date in the format YYYY-MM-DD"
-	notASpan     = "Must be a date in the format YYYY-MM-DD, YYYY-MM or YYYY"
-	notAClock    = "Invalid time format, use HH:MM"
-	notATime     = "Must be a time of day as HH:MM or in minutes after midnight"
-	negative     = "May not be negative"
+	required      = "Required"
+	mayNotBeEmpty = "May not be empty"
+	notSingle     = "Must be a single value, not a list"
+	notAList      = "Must be a list"
+	notAnObject   = "Must be an object"
+	notAnInteger  = "Must be an integer"
+	notANumber    = "Must be a number"
+	notABoolean   = "Must be true or false"
+	notADate      = "Must be a date in the format YYYY-MM-DD"
+	notASpan      = "Must be a date in the format YYYY-MM-DD, YYYY-MM or YYYY"
+	notAClock     = "Invalid time format, use HH:MM"
+	notATime      = "Must be a time of day as HH:MM or in minutes after midnight"
+	negative      = "May not be negative"
 )
 
 // fromText makes a kind whose values are parsed from their text.
 func fromText[V any](d description, parse func(text string) (V, *fault)) kind[V] {
+	d.blank = blankIsNothing
 	return kind[V]{description: d, read: func(in source, name string) (value V, ok bool) {
 		text, ok := in.text(name)
 		if !ok {
@@ -151,7 +164,7 @@ func anyID() kind[int64] {
 	schema := func() *Schema {
 		return &Schema{AnyOf: []*Schema{id.schema(), {Type: typeInteger, Const: -1}, {Type: typeString, Const: "any"}}}
 	}
-	return kind[int64]{description: description{schema: schema, id: true, invalid: notAnInteger}, read: func(in source, name string) (int64, bool) {
+	return kind[int64]{description: description{schema: schema, id: true, blank: blankIsNothing, invalid: notAnInteger}, read: func(in source, name string) (int64, bool) {
 		text, ok := in.text(name)
 		if ok && (strings.EqualFold(text, "any") || text == "-1") {
 			return 0, true

@@ -11,7 +11,9 @@ import (
 type WrittenOrder order[int64]
 
 // OrderFields are those of PUT /orders/{id}.
-var OrderFields = Fields[adapter.OrderPatch]{
+var OrderFields = orderFields.changing("confirmation_code")
+
+var orderFields = Fields[adapter.OrderPatch]{
 	optional("customer_id", id(maxMediumInt), func(o *adapter.OrderPatch) **int64 { return &o.CustomerID }),
 	optional("subtotal", price(), func(o *adapter.OrderPatch) **decimal.Decimal { return &o.Subtotal }),
 	optional("total", price(), func(o *adapter.OrderPatch) **decimal.Decimal { return &o.Total }),
@@ -38,7 +40,7 @@ var OrderFields = Fields[adapter.OrderPatch]{
 }
 
 // NewOrderFields are those of POST /orders.
-var NewOrderFields = within(OrderFields, func(o *adapter.NewOrder) *adapter.OrderPatch { return &o.OrderPatch }).requiring("customer_id", "subtotal", "total")
+var NewOrderFields = within(orderFields, func(o *adapter.NewOrder) *adapter.OrderPatch { return &o.OrderPatch }).requiring("customer_id", "subtotal", "total")
 
 // NewOrder reads the body of POST /orders. What is wrong with it is in the order's
 // Validation.
@@ -80,7 +82,7 @@ var InvoiceFields = Fields[invoiceChange]{
 	optional("status", word(invoiceStatuses, oneOf("open", "paid", "partially_paid", "draft", "void", "uncollectible")),
 		func(i *invoiceChange) **string { return &i.Status }),
 	optional("charge_amount", price(), func(i *invoiceChange) **decimal.Decimal { return &i.ChargeAmount }),
-}
+}.changing()
 
 // InvoicePatch reads the body of PUT /orders/{id}/invoices/{invoice_id}; force
 // makes an invoice paid that is not covered. What is wrong with it is in the

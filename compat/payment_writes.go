@@ -41,7 +41,9 @@ var paymentStatuses = map[string]string{
 }
 
 // PaymentFields are those of PUT /payments/{id}.
-var PaymentFields = Fields[adapter.PaymentPatch]{
+var PaymentFields = paymentPatchFields.changing("processor", "payment_method", "payment_portion", "kind", "receipt_number")
+
+var paymentPatchFields = Fields[adapter.PaymentPatch]{
 	optional("amount", price(), func(p *adapter.PaymentPatch) **decimal.Decimal { return &p.Amount }),
 	optional("processor", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Processor }),
 	optional("payment_method", anyText(), func(p *adapter.PaymentPatch) **string { return &p.PaymentMethod }),
@@ -64,7 +66,7 @@ var NewPaymentFields = slices.Concat(Fields[adapter.NewPayment]{
 	optional("booking_id", id(maxInt), func(p *adapter.NewPayment) **int64 { return &p.BookingID }).withoutExample(),
 	value("customer_id", id(maxMediumInt), func(p *adapter.NewPayment) *int64 { return &p.CustomerID }).withoutExample().
 		about("Id of the customer; without it, or 0, that of the order", "10"),
-}, within(PaymentFields, func(p *adapter.NewPayment) *adapter.PaymentPatch { return &p.PaymentPatch })).requiring("amount")
+}, within(paymentPatchFields, func(p *adapter.NewPayment) *adapter.PaymentPatch { return &p.PaymentPatch })).requiring("amount")
 
 // NewPayment reads the body of POST /payments. What is wrong with it is in the
 // payment's Validation.

@@ -34,7 +34,9 @@ type WrittenService struct {
 }
 
 // ServiceFields are those of PUT /services/{id}.
-var ServiceFields = Fields[adapter.ServicePatch]{
+var ServiceFields = serviceFields.changing("name")
+
+var serviceFields = Fields[adapter.ServicePatch]{
 	optional("name", anyText(), func(s *adapter.ServicePatch) **string { return &s.Name }),
 	optional("short_description", anyText(), func(s *adapter.ServicePatch) **string { return &s.ShortDescription }),
 	optional("description", anyText(), func(s *adapter.ServicePatch) **string { return &s.Description }).
@@ -47,7 +49,8 @@ var ServiceFields = Fields[adapter.ServicePatch]{
 	optional("capacity_min", integer(0, maxCapacity), func(s *adapter.ServicePatch) **int64 { return &s.CapacityMin }),
 	optional("capacity_max", integer(1, maxCapacity), func(s *adapter.ServicePatch) **int64 { return &s.CapacityMax }),
 	optional("order_number", integer(0, maxInt), func(s *adapter.ServicePatch) **int64 { return &s.OrderNumber }),
-	optional("selection_image_id", idOrNone(), func(s *adapter.ServicePatch) **int64 { return &s.SelectionImageID }),
+	optional("selection_image_id", idOrNone(), func(s *adapter.ServicePatch) **int64 { return &s.SelectionImageID }).
+		orNull(func(s *adapter.ServicePatch) { s.SelectionImageID = new(int64) }),
 	optional("status", word(enabledStatuses, enabledMessage), func(s *adapter.ServicePatch) **string { return &s.Status }),
 	optional("visibility", word(visibilities, visibilityMessage), func(s *adapter.ServicePatch) **string { return &s.Visibility }),
 	optional("category_id", idOrNone(), func(s *adapter.ServicePatch) **int64 { return &s.CategoryID }).
@@ -56,7 +59,7 @@ var ServiceFields = Fields[adapter.ServicePatch]{
 }
 
 // NewServiceFields are those of POST /services.
-var NewServiceFields = within(ServiceFields, func(s *adapter.NewService) *adapter.ServicePatch { return &s.ServicePatch }).requiring("name")
+var NewServiceFields = within(serviceFields, func(s *adapter.NewService) *adapter.ServicePatch { return &s.ServicePatch }).requiring("name")
 
 // NewService reads the body of POST /services. What is wrong with it is in the
 // service's Validation.

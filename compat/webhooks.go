@@ -95,7 +95,7 @@ type WebhookChange struct {
 var webhookStatuses = map[string]bool{"enabled": true, "disabled": false}
 
 // WebhookFields are those of PUT /webhooks/{id}.
-var WebhookFields = append(webhookFields,
+var WebhookFields = append(webhookFields.changing("url", "name"),
 	optional("status", word(webhookStatuses, oneOf("enabled", "disabled")), func(c *WebhookChange) **bool { return &c.Enabled }).about("Whether the webhook is served. A webhook that is enabled again first gets the changes since it was disabled", "enabled"),
 	flag("skip", func(c *WebhookChange) *bool { return &c.Skip }).about("With the status enabled: do not send the changes since it was disabled"),
 )

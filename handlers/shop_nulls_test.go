@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,10 @@ func TestNullClears(t *testing.T) {
 	}
 	delete(documented, "payments.transaction_id") // another name for token
 	for field := range documented {
+		resource, name, _ := strings.Cut(field, ".")
+		if covered := clearedByNull[resource]; slices.Contains(covered, name) {
+			continue
+		}
 		t.Errorf("%s can be null, and no case clears it", field)
 	}
 	// The name that older clients use for the token, alone and together with a

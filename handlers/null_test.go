@@ -1,0 +1,135 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// clearedByNull are the fields that TestNullIsNeverConfirmedInVain and TestFormsClearNumbersOfCoupons clear.
+var clearedByNull = map[string][]string{
+	"customers": {"phone", "notes", "admin_notes", "avatar_image_id", "address", "city", "state", "zipcode", "country", "date_of_birth", "gender"},
+	"bookings":  {"notes"},
+	"services":  {"short_description", "description", "customer_limit", "selection_image_id", "category_id"},
+	"orders":    {"notes", "customer_comment", "coupon_code", "ip_address", "source_id", "source_url"},
+	"payments":  {"token", "notes"},
+	"coupons":   {"max_discount_amount", "usage_limit", "min_order_amount", "name", "description"},
+}
+
+// TestNullIsNeverConfirmedInVain sends null and an empty text, as JSON and, where a form can, as a form,
+// for every field that a PUT reads: the field is cleared, or the change is refused by its name.
+func TestNullIsNeverConfirmedInVain(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	booking := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("notes", `"n"`)).want(http.StatusCreated).at("data", "id"))
+	order := fmt.Sprint(s.get("/bookings/"+booking).at("data", "order", "id"))
+	payment := fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":5,"notes":"n","token":"t"}`).want(http.StatusCreated).at("data", "id"))
+	service := fmt.Sprint(s.write(http.MethodPost, "/services", `{"name":"Cut","short_description":"s","description":"d","customer_limit":"3","selection_image_id":7}`).want(http.StatusCreated).at("data", "id"))
+	s.write(http.MethodPut, "/customers/9", `{"phone":"+491","notes":"n","admin_notes":"a","city":"Ulm","gender":"other","avatar_image_id":7}`).want(http.StatusOK)
+	s.write(http.MethodPut, "/orders/"+order, `{"notes":"n","customer_comment":"c","source_id":"s","source_url":"https://example.test/"}`).want(http.StatusOK)
+	before := s.database.Snapshot(t)
+	for path, resource := range map[string]struct{ kept, texts []string }{ // texts may be kept, but an empty one is a value
+		"/customers/9": {
+			kept: []string{"first_name", "last_name", "email", "status", "is_guest"},
+		},
+		"/bookings/" + booking: {
+			kept: []string{"service_id", "agent_id", "location_id", "customer_id", "start_date", "start_time", "duration", "total_attendees", "status", "price"},
+		},
+		"/services/" + service: {
+			kept: []string{"name", "duration", "price_min", "price_max", "charge_amount", "deposit_amount", "capacity_min", "capacity_max", "order_number", "status", "visibility"},
+		},
+		"/orders/" + order: {
+			kept: []string{"customer_id", "subtotal", "total", "tax_total", "discount_total", "coupon_discount", "status", "payment_status", "fulfillment_status", "confirmation_code"},
+		},
+		"/payments/" + payment: {
+			kept:  []string{"amount", "status", "receipt_number"},
+			texts: []string{"processor", "payment_method", "payment_portion", "kind"},
+		},
+	} {
+		shown := func(field string) string {
+			a := s.get(path).want(http.StatusOK)
+			var answer struct{ Data map[string]any }
+			if err := json.Unmarshal(a.body, &answer); err != nil {
+				t.Fatal(err)
+			}
+			if answer.Data == nil && json.Unmarshal(a.body, &answer.Data) != nil {
+				t.Fatalf("%s", a.body)
+			}
+			if strings.HasPrefix(path, "/bookings") && field == "notes" {
+				answer.Data = answer.Data["order"].(map[string]any)
+				field = "customer_comment"
+			}
+			if value := answer.Data[field]; value != nil {
+				return fmt.Sprint(value)
+			}
+			return ""
+		}
+		clears := func(field string, a answer) {
+			t.Helper()
+			a.want(http.StatusOK)
+			if got := shown(field); got != "" && got != "0" {
+				t.Errorf("%s: %s is still %q", path, field, got)
+			}
+			before.Restore(t)
+		}
+		refuses := func(field string, a answer) {
+			t.Helper()
+			want := http.StatusUnprocessableEntity
+			if strings.HasPrefix(path, "/customers") || strings.HasPrefix(path, "/payments") { // the contract has one status
+				want = http.StatusBadRequest
+			}
+			if a.status != want {
+				t.Errorf("%s: %s: %d %s", path, field, a.status, a.body)
+			}
+			wantNoWrites(t, path+" "+field, before)
+		}
+		kind, _, _ := strings.Cut(path[1:], "/")
+		for _, field := range clearedByNull[kind] {
+			clears(field, s.write(http.MethodPut, path, `{"`+field+`":null}`))
+			clears(field, s.writeAs(http.MethodPut, path, formType, url.Values{field: {""}}.Encode()))
+		}
+		for _, field := range resource.kept {
+			refuses(field, s.write(http.MethodPut, path, `{"`+field+`":null}`))
+			refuses(field, s.writeAs(http.MethodPut, path, formType, url.Values{field: {""}}.Encode()))
+		}
+		for _, field := range resource.texts {
+			refuses(field, s.write(http.MethodPut, path, `{"`+field+`":null}`))
+		}
+	}
+	s.write(http.MethodPut, "/bookings/"+booking, `{"customer":{"phone":null}}`).want(http.StatusOK)
+	if got := s.get("/bookings/"+booking).at("data", "customer", "phone"); got != "" {
+		t.Errorf("phone of the booking's customer: %v", got)
+	}
+	unprocessable("customer.email", "customer.first_name").check(t, "members", s.write(http.MethodPut, "/bookings/"+booking, `{"customer":{"email":null,"first_name":""}}`))
+	unprocessable("customer").check(t, "an object", s.write(http.MethodPut, "/bookings/"+booking, `{"customer":null}`))
+	wantUpdateRejected(t, "custom fields", s.write(http.MethodPut, "/customers/9", `{"custom_fields":null}`), "custom_fields")
+}
+
+// TestFormsClearNumbersOfCoupons: what a form leaves empty is cleared.
+func TestFormsClearNumbersOfCoupons(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithCoupons())
+	for i, clear := range []func(path string) answer{
+		func(path string) answer {
+			return s.writeAs(http.MethodPut, path, formType, "max_discount_amount=&usage_limit=&min_order_amount=&name=&description=")
+		},
+		func(path string) answer {
+			return s.write(http.MethodPut, path, `{"max_discount_amount":null,"usage_limit":null,"min_order_amount":null,"name":null,"description":null}`)
+		},
+	} {
+		code := fmt.Sprint("CLEAR", i)
+		s.write(http.MethodPost, "/coupons", `{"code":"`+code+`","name":"n","description":"d","discount_type":"percent","discount_value":10,"max_discount_amount":20,"usage_limit":5,"min_order_amount":7}`).want(http.StatusCreated)
+		a := clear("/coupons/" + code).want(http.StatusOK)
+		for field, want := range map[string]string{"max_discount_amount": "<nil>", "usage_limit": "0", "min_order_amount": "0", "name": "", "description": ""} {
+			if got := fmt.Sprint(a.at("data", field)); got != want {
+				t.Errorf("%s of %s: %s, want %s", field, code, got, want)
+			}
+		}
+		unprocessable("discount_type", "discount_value", "status").check(t, code, s.write(http.MethodPut, "/coupons/"+code, `{"discount_type":null,"discount_value":"","status":null}`))
+	}
+}
