@@ -50,7 +50,7 @@ func (c *Calendar) offers(r Resource, at Moment, q Request) bool {
 func (c *Calendar) Open(at Moment, q Request) []Resource {
 	var open []Resource
 	for _, r := range c.Resources {
-		if q.wants(r) && worksThroughout(c.schedule.hours(r, at.Day), at, q) &&
+		if q.wants(r) && c.worksThroughout(c.schedule.hours(r, at.Day), at, q) &&
 			c.slot(at, q, c.occupancyOn(at.Day, r, q)).Reason == Free {
 			open = append(open, r)
 		}

@@ -86,6 +86,16 @@ func (c Clock) StoredEnd(start, stored Moment, duration Minutes) Moment {
 	return end
 }
 
+// storable reports whether databases know the dates of a booking, by the clock and in UTC.
+func (c Clock) storable(start Moment, duration Minutes) bool {
+	if start.Day < LastDay-1 {
+		return true
+	}
+	end := c.End(start, duration)
+	known := end.Day < LastDay || end.Day == LastDay && (end.Minutes < dayEnd || start.Minutes == 0) // an end at midnight has the next date
+	return known && MomentOf(c.Instant(end).UTC()).Day <= LastDay
+}
+
 // gap returns the part of a day that a spring change of the clock skips. It is empty on
 // all other days.
 func (c Clock) gap(day Day) (missing period) {

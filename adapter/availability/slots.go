@@ -228,13 +228,13 @@ func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Sl
 			if start >= dayEnd && c.Deviations.StartWithinDay {
 				break
 			}
-			if missing.start <= start && start < missing.end {
+			if missing.start <= start && start < missing.end || !c.Clock.storable(Moment{day, start}, q.Duration) {
 				continue
 			}
 			grid = append(grid, c.slot(Moment{day, start}, q, occupied))
 		}
 	}
-	if q.Own != nil && q.Own.Day == day && q.Own.Minutes < dayEnd && worksThroughout(hours, *q.Own, q) {
+	if q.Own != nil && q.Own.Day == day && q.Own.Minutes < dayEnd && c.worksThroughout(hours, *q.Own, q) {
 		grid = append(grid, c.ownSlot(r, q))
 	}
 	return grid
@@ -247,9 +247,9 @@ func (c *Calendar) ownSlot(r Resource, q Request) Slot {
 	return open.slot(*q.Own, q, open.occupancyOn(q.Own.Day, r, q))
 }
 
-// worksThroughout reports whether a request lies within working hours.
-func worksThroughout(hours []period, at Moment, q Request) bool {
-	return slices.ContainsFunc(hours, func(h period) bool { return h.start <= at.Minutes && at.Minutes+q.Duration <= h.end })
+// worksThroughout reports whether a request lies within working hours, and all dates there are.
+func (c *Calendar) worksThroughout(hours []period, at Moment, q Request) bool {
+	return c.Clock.storable(at, q.Duration) && slices.ContainsFunc(hours, func(h period) bool { return h.start <= at.Minutes && at.Minutes+q.Duration <= h.end })
 }
 
 // occupancy is what keeps a resource from being booked on a day.

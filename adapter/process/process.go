@@ -89,6 +89,9 @@ func Jobs(processes []Process, eventType string, subject Subject, now time.Time)
 	return jobs
 }
 
+// lastInstant is the last one that a column of the database holds.
+var lastInstant = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+
 func (p Process) job(subject Subject, now time.Time) (Job, bool) {
 	a, ok := parseAutomation(p.ActionsJSON)
 	if !ok || !subject.satisfies(a.conditions) {
@@ -101,6 +104,9 @@ func (p Process) job(subject Subject, now time.Time) (Job, bool) {
 	due := a.offset.apply(at.UTC())
 	if due.Add(lateness).Before(now) {
 		return Job{}, false
+	}
+	if due.After(lastInstant) {
+		due = lastInstant
 	}
 	actions := subject.render(a.actions)
 	return Job{ProcessID: p.ID, Name: p.Name, EventType: p.EventType, DueAt: due, Actions: actions}, len(actions) > 0
