@@ -62,7 +62,7 @@ func eachBookingSite(t *testing.T, test func(*testing.T, *bookingSite)) {
 			b.Activate(t, "latepoint/latepoint.php")
 			run(t, nil, "", "companion", "install", "--wordpress", b.Dir).want(t, exitOK)
 			environment := settingsFor(db)
-			b.key = strings.TrimSpace(run(t, environment, "", "keys", "create", "--name", "rival", "--permissions", "read,write", "--quiet").want(t, exitOK).stdout)
+			b.key = strings.TrimSpace(run(t, environment, "", "keys", "create", "--name", "rival", "--permissions", "read,write,delete", "--quiet").want(t, exitOK).stdout)
 			b.s = serve(t, environment)
 			test(t, b)
 		})

@@ -163,3 +163,51 @@ function test_time_passes(): void
         }
     }
 }
+
+/**
+ * Sends a request of wp-admin to LatePoint, as its administrator, and prints the answer; of a form, the values of its
+ * fields by their names.
+ */
+function test_request(string $route, array $parameters): void
+{
+    require_once ABSPATH . 'wp-admin/includes/admin.php'; // as admin-ajax.php does
+    wp_set_current_user(1);
+    if (method_exists('OsAuthHelper', 'set_current_user')) {
+        OsAuthHelper::set_current_user();
+    }
+    $_POST = wp_slash(['route_name' => $route, 'return_format' => 'json', 'layout' => 'none', 'params' => http_build_query($parameters)]);
+    ob_start(static function (string $answer): string {
+        $decoded = json_decode($answer, true);
+        $fields = test_fields($decoded['message'] ?? '');
+        return $fields === [] ? $answer : wp_json_encode($fields);
+    });
+    do_action('wp_ajax_latepoint_route_call');
+    exit;
+}
+
+/** Returns the values that a browser would send of a form. */
+function test_fields($html): array
+{
+    $fields = [];
+    preg_match_all('/<(?:(input)\b([^>]*)|(select|textarea)\b([^>]*)>(.*?)<\/\3)>/s', str_replace('/>', '>', (string) $html), $elements, PREG_SET_ORDER);
+    foreach ($elements as $element) {
+        $kind = $element[1] ?: $element[3];
+        $attributes = $element[2] ?: $element[4];
+        $inner = $element[5] ?? '';
+        if (!preg_match('/\sname="([^"]+)"/', $attributes, $name)) {
+            continue;
+        }
+        $value = preg_match('/\svalue="([^"]*)"/', $attributes, $found) ? $found[1] : '';
+        if ($kind === 'input' && preg_match('/type="(checkbox|radio)"/', $attributes) && strpos($attributes, 'checked') === false) {
+            continue;
+        }
+        if ($kind === 'textarea') {
+            $value = $inner;
+        } elseif ($kind === 'select') {
+            $option = '/<option(?=[^>]*\sselected)[^>]*\svalue="([^"]*)"/';
+            $value = preg_match($option, $inner, $found) || preg_match('/<option[^>]*\svalue="([^"]*)"/', $inner, $found) ? $found[1] : '';
+        }
+        $fields[html_entity_decode($name[1])] = html_entity_decode($value, ENT_QUOTES);
+    }
+    return $fields;
+}

@@ -302,6 +302,19 @@ namespace {
         }
     }
 
+    class OsCustomerModel extends OsModel
+    {
+        public const FIELDS = ['id', 'first_name', 'last_name', 'email', 'phone', 'notes', 'admin_notes'];
+        public $first_name;
+        public $last_name;
+        public $email;
+        public $phone;
+        public $notes;
+        public $admin_notes;
+        protected string $table = 'customers';
+        protected array $columns = ['first_name', 'last_name', 'email', 'phone', 'notes', 'admin_notes'];
+    }
+
     class OsOrderModel extends OsModel
     {
         public $status = 'open';
@@ -512,6 +525,100 @@ namespace {
             return [$day => [$resource]];
         }
     }
+
+    /** Forms of wp-admin, with fewer fields. */
+    class OsOrdersController
+    {
+        public static function route(): void
+        {
+            parse_str(wp_unslash($_POST['params']), $parameters);
+            switch ($_POST['route_name']) {
+                case 'orders__quick_edit':
+                    $item = new OsOrderItemModel((new OsBookingModel($parameters['booking_id'] ?? 0))->order_item_id);
+                    wp_send_json(['status' => 'success', 'message' => self::form((int) ($parameters['id'] ?? $item->order_id))]);
+                    break;
+                case 'orders__update':
+                    wp_send_json(self::update($parameters));
+                    break;
+                case 'customers__quick_edit':
+                    $customer = new OsCustomerModel($parameters['customer_id']);
+                    wp_send_json(['status' => 'success', 'message' => self::fields(['customer' => self::values($customer, OsCustomerModel::FIELDS)])
+                        . self::rest('edit_customer_' . $customer->id, 'latepoint_customer_edit_form_after', $customer)]);
+                    break;
+                case 'customers__update':
+                    self::verify('edit_customer_' . $parameters['customer']['id'], $parameters);
+                    self::save(new OsCustomerModel($parameters['customer']['id']), $parameters['customer']);
+                    wp_send_json(['status' => 'success', 'message' => 'saved']);
+            }
+        }
+
+        private static function form(int $id): string
+        {
+            global $wpdb;
+            $order = new OsOrderModel($id);
+            $values = ['order' => ['id' => $id, 'status' => $order->status, 'customer_id' => $order->customer_id]];
+            $values['customer'] = self::values(new OsCustomerModel($order->customer_id), OsCustomerModel::FIELDS);
+            $table = $wpdb->prefix . 'latepoint_bookings';
+            foreach ($order->get_items() as $item) {
+                foreach ($wpdb->get_col("SELECT id FROM $table WHERE order_item_id = {$item->id}") as $booking) {
+                    $values['order_items'][$item->id]['bookings'][$booking]
+                        = self::values(new OsBookingModel($booking), ['start_date', 'end_date', 'start_time', 'end_time', 'status']);
+                }
+            }
+            return self::fields($values) . self::rest('edit_order_' . $id, 'latepoint_order_quick_edit_form_content_after', $order);
+        }
+
+        private static function update(array $parameters): array
+        {
+            self::verify('edit_order_' . $parameters['order']['id'], $parameters);
+            self::save(new OsCustomerModel($parameters['order']['customer_id']), $parameters['customer']);
+            foreach ($parameters['order_items'] ?? [] as $item) {
+                foreach ($item['bookings'] as $id => $values) {
+                    self::save(new OsBookingModel($id), $values);
+                }
+            }
+            return ['status' => 'success', 'message' => 'saved'];
+        }
+
+        private static function verify(string $action, array $parameters): void
+        {
+            if (!wp_verify_nonce($parameters['_wpnonce'] ?? '', $action)) {
+                wp_send_json(['status' => 'error', 'message' => 'Invalid Request']);
+            }
+        }
+
+        private static function save(OsModel $model, array $values): void
+        {
+            foreach ($values as $name => $value) {
+                $model->$name = $value;
+            }
+            $model->save();
+        }
+
+        private static function values(OsModel $model, array $names): array
+        {
+            return array_intersect_key(get_object_vars($model), array_flip($names));
+        }
+
+        private static function fields(array $values, string $prefix = ''): string
+        {
+            $html = '';
+            foreach ($values as $name => $value) {
+                $name = $prefix === '' ? $name : "{$prefix}[$name]";
+                $html .= is_array($value) ? self::fields($value, $name) : sprintf('<input name="%s" value="%s">', esc_attr($name), esc_attr((string) $value));
+            }
+            return $html;
+        }
+
+        private static function rest(string $action, string $hook, OsModel $model): string
+        {
+            ob_start();
+            do_action($hook, $model);
+            return ob_get_clean() . wp_nonce_field($action, '_wpnonce', true, false);
+        }
+    }
+
+    add_action('wp_ajax_latepoint_route_call', ['OsOrdersController', 'route']);
 
     class OsProcessJobsHelper
     {

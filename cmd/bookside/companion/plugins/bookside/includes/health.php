@@ -191,7 +191,7 @@ function check_failures(): array
     }
     $names = [
         'payment' => __('orders without a booking', 'bookside'),
-        'lock' => __('locks', 'bookside'), 'journal' => __('the journal', 'bookside'), 'jobs' => __('jobs', 'bookside'),
+        'lock' => __('locks', 'bookside'), 'journal' => __('the journal', 'bookside'), 'forms' => __('forms', 'bookside'), 'jobs' => __('jobs', 'bookside'),
         'forward' => __('forwarded requests', 'bookside'),
     ];
     $texts = [];
