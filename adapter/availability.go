@@ -20,7 +20,9 @@ type SlotQuery struct {
 	LocationID *int64 // 0 for any; nil for the first one where the service is offered
 	From, To   availability.Day
 	Duration   *int64 // minutes; nil for the service's own
-	Attendees  *int64 // nil for 1
+	// AnyDuration is set if Duration need not be one of the service's, as for a booking.
+	AnyDuration bool
+	Attendees   *int64 // nil for 1
 }
 
 // SlotGrid has the grid of each day of a query.
@@ -118,8 +120,8 @@ func (s *Site) slotSearch(ctx context.Context, q SlotQuery) (slotSearch, error) 
 	if booking != nil && !slices.Contains(durations, booking.Duration) {
 		durations = append(slices.Clone(durations), booking.Duration)
 	}
-	if q.Duration != nil && !problems.Has("service_id") && !slices.Contains(durations, *q.Duration) {
-		problems.Invalid("duration", "Must be one of the service's durations: "+joinNumbers(found.service.durations))
+	if q.Duration != nil && !q.AnyDuration && !problems.Has("service_id") && !slices.Contains(durations, *q.Duration) {
+		problems.Invalid("duration", "Must be one of the service's durations: "+joinNumbers(found.service.durations)+"; any_duration=1 allows any")
 	}
 	found.Duration = new(int64(found.request.Duration))
 	return found, problems.Err()

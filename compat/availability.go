@@ -97,6 +97,7 @@ type availabilityQuery struct {
 // AvailabilityParameters are those of GET /availability.
 var AvailabilityParameters = parameters(domain.InvalidRequest, Fields[availabilityQuery]{
 	flag("explain", func(a *availabilityQuery) *bool { return &a.Explain }),
+	flag("any_duration", func(a *availabilityQuery) *bool { return &a.AnyDuration }).about("Allows a duration that the service does not list, as a booking may have", "true"),
 	optional("duration", integer(1, maxDuration), func(a *availabilityQuery) **int64 { return &a.Duration }).about("Duration of the booking in minutes; by default that of the service"),
 	value("booking_id", id(maxInt), func(a *availabilityQuery) *int64 { return &a.BookingID }).about("Id of a booking to move: it does not stand in its own way, may keep its start where that is open, and its service, agent, location, duration and attendees count unless others are sent"),
 	value("service_id", id(maxMediumInt), func(a *availabilityQuery) *int64 { return &a.ServiceID }).or("booking_id"),

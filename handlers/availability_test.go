@@ -268,7 +268,7 @@ func durationMessage(duration int64, offered []int64) string {
 	case duration > 1440:
 		return "Maximum allowed value is 1440"
 	default:
-		return "Must be one of the service's durations: " + strings.Trim(strings.ReplaceAll(fmt.Sprint(offered), " ", ", "), "[]")
+		return "Must be one of the service's durations: " + strings.Trim(strings.ReplaceAll(fmt.Sprint(offered), " ", ", "), "[]") + "; any_duration=1 allows any"
 	}
 }
 
@@ -419,9 +419,9 @@ func TestInvalidAvailabilityRequests(t *testing.T) {
 		"service_id=99&agent_id=98&location_id=97&duration=7&date=2026-11-23": {
 			"service_id": "Service not found", "agent_id": "Agent not found", "location_id": "Location not found",
 		},
-		"service_id=3&agent_id=98&duration=7&date=2026-11-23": {"agent_id": "Agent not found", "duration": "Must be one of the service's durations: 60, 90"},
-		"service_id=1&agent_id=1&duration=60&date=2026-11-23": {"duration": "Must be one of the service's durations: 15"},
-		"service_id=6&agent_id=1&duration=60&date=2026-11-23": {"duration": "Must be one of the service's durations: 75"},
+		"service_id=3&agent_id=98&duration=7&date=2026-11-23": {"agent_id": "Agent not found", "duration": "Must be one of the service's durations: 60, 90; any_duration=1 allows any"},
+		"service_id=1&agent_id=1&duration=60&date=2026-11-23": {"duration": "Must be one of the service's durations: 15; any_duration=1 allows any"},
+		"service_id=6&agent_id=1&duration=60&date=2026-11-23": {"duration": "Must be one of the service's durations: 75; any_duration=1 allows any"},
 	} {
 		t.Run(query, func(t *testing.T) {
 			s.wantInvalidRequest(t, "/availability?"+query, details)
@@ -1083,7 +1083,7 @@ func TestAvailabilityIgnoresInvalidRows(t *testing.T) {
 			}
 		})
 	}
-	s.wantInvalidRequest(t, "/availability?service_id=2&agent_id=1&date=2026-11-24&duration=35", map[string]string{"duration": "Must be one of the service's durations: 45, 30, 40"})
+	s.wantInvalidRequest(t, "/availability?service_id=2&agent_id=1&date=2026-11-24&duration=35", map[string]string{"duration": "Must be one of the service's durations: 45, 30, 40; any_duration=1 allows any"})
 	arrange(t, s.database, "UPDATE wp_latepoint_services SET duration = 0 WHERE id = 1")
 	if day := s.day(t, "service_id=1&agent_id=1&location_id=2&date=2026-11-24"); day.Duration != 0 || len(day.Slots) != 7 {
 		t.Errorf("a service without a duration: %+v", day)
@@ -1318,4 +1318,17 @@ func TestAvailabilityFailsWithAnyStatement(t *testing.T) {
 		left = statements
 		s.get(path).want(http.StatusOK)
 	}
+}
+
+// TestAvailabilityOfAnyDuration: what can be booked although the service does not list its duration
+// can be asked for, and the answer is for that duration.
+func TestAvailabilityOfAnyDuration(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Small(now)))
+	const query = "service_id=1&agent_id=1&date=2026-11-24"
+	listed, longer := s.day(t, query), s.day(t, query+"&duration=30&any_duration=1")
+	if longer.Duration != 30 || len(longer.Slots) == 0 || len(longer.Slots) >= len(listed.Slots) {
+		t.Errorf("%d minutes, %d slots of %d", longer.Duration, len(longer.Slots), len(listed.Slots))
+	}
+	s.wantInvalidRequest(t, "/availability?"+query+"&duration=30&any_duration=0", map[string]string{"duration": "Must be one of the service's durations: 15; any_duration=1 allows any"})
 }

@@ -58,7 +58,7 @@ var parameters = map[string]map[string]string{
 	"/coupons":               {"page": "page", "per_page": "integer", "status": "word", "search": "text"},
 	"/availability": {
 		"booking_id": "integer", "service_id": "integer", "agent_id": "id or any", "location_id": "id or any", "date": "date", "date_to": "date", "duration": "integer",
-		"total_attendees": "integer", "explain": "boolean",
+		"total_attendees": "integer", "explain": "boolean", "any_duration": "boolean",
 	},
 	"/agents/availability": {
 		"service_id": "id or any", "location_id": "id or any", "date": "date", "start_time": "word", "duration": "integer", "limit": "integer",

@@ -154,6 +154,6 @@ var oursOnly = map[string][]string{
 	"/customers":           {"updated_from", "updated_to"},
 	"/orders":              {"updated_from", "updated_to"},
 	"/payments":            {"updated_from", "updated_to"},
-	"/availability":        {"date_to", "explain", "booking_id", "total_attendees", "location_id"},
+	"/availability":        {"date_to", "explain", "any_duration", "booking_id", "total_attendees", "location_id"},
 	"/agents/availability": {"limit"},
 }
