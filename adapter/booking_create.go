@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/journal"
 	"bookside/adapter/process"
 	"bookside/wpdb"
 )
@@ -66,7 +67,40 @@ func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, 
 		return CreatedBooking{}, err
 	}
 	confirmed, err := tx.notify(ctx, w, events, b.Confirm)
-	return CreatedBooking{BookingDetail: created.bookingDetail(), ConfirmationSent: confirmed}, err
+	if err != nil {
+		return CreatedBooking{}, err
+	}
+	if err := tx.rememberBooking(ctx, plan, created); err != nil {
+		return CreatedBooking{}, err
+	}
+	detail := created.bookingDetail()
+	detail.Customer = plan.shownCustomer()
+	return CreatedBooking{BookingDetail: detail, ConfirmationSent: confirmed}, nil
+}
+
+// rememberBooking remembers what the caller made with a booking.
+func (tx *Tx) rememberBooking(ctx context.Context, plan bookingPlan, created snapshot) error {
+	if err := tx.remember(ctx, journal.Bookings, created.booking.ID); err != nil {
+		return err
+	}
+	if err := tx.remember(ctx, journal.Orders, created.order.ID); err != nil {
+		return err
+	}
+	return tx.rememberContact(ctx, plan.customer.ID, plan.described, plan.customerIsNew)
+}
+
+// shownCustomer returns the customer of the new booking as the caller may know them: one who is not its
+// own is as it described them, or as it sees them if it named an id.
+func (plan *bookingPlan) shownCustomer() BookingCustomer {
+	switch {
+	case plan.customerIsNew || plan.known.own:
+		return plan.customer
+	case plan.CustomerID != 0:
+		return plan.known.shown
+	}
+	shown := plan.described
+	shown.ID = plan.customer.ID
+	return shown
 }
 
 // saveCustomer creates the customer of a booking, or touches the existing row, as the

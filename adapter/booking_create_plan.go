@@ -44,6 +44,7 @@ type bookingPlan struct {
 	hold      *Hold // with HoldID; nil if it does not exist
 	customer  BookingCustomer
 	described BookingCustomer // the customer as the caller described them
+	known     knownCustomer   // what the caller may know of an existing customer
 	filled    row             // columns of an existing customer that were empty
 	// customerIsNew reports whether the customer is created with the booking.
 	customerIsNew bool
@@ -142,15 +143,14 @@ func (s *Site) planCustomer(ctx context.Context, rules customerRules, plan *book
 		if err != nil {
 			return err
 		}
-		seen, err := s.sees(ctx, wpdb.Customers, plan.CustomerID)
-		if err != nil {
+		if plan.known, err = s.knowsCustomer(ctx, found.BookingCustomer); err != nil {
 			return err
 		}
-		if !ok || !seen {
+		if !ok || !plan.known.seen {
 			p.Invalid("customer_id", "Customer not found")
 			return nil
 		}
-		refuseInactive(p, "customer_id", found, seen)
+		refuseInactive(p, "customer_id", found, plan.known.own)
 		plan.customer = found.BookingCustomer
 		return nil
 	}
@@ -168,13 +168,14 @@ func (s *Site) planCustomer(ctx context.Context, rules customerRules, plan *book
 		rules.requireOfDescribed(wanted, p)
 		return nil
 	}
-	seen, err := s.sees(ctx, wpdb.Customers, found.ID)
-	if err != nil {
+	if plan.known, err = s.knowsCustomer(ctx, found.BookingCustomer); err != nil {
 		return err
 	}
-	refuseInactive(p, contact, found, seen)
-	plan.customer, plan.filled = fillEmpty(found, wanted)
-	plan.customerIsNew = false
+	refuseInactive(p, contact, found, plan.known.own)
+	plan.customer, plan.customerIsNew = found.BookingCustomer, false
+	if plan.known.own {
+		plan.customer, plan.filled = fillEmpty(found, wanted)
+	}
 	return nil
 }
 

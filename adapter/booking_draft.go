@@ -13,14 +13,14 @@ import (
 // ids of the plugin's tables are few, and a database does not take them back at a rollback.
 // Records that do not exist yet have the id 0 and no codes.
 func (s *Site) draftBooking(ctx context.Context, w writeSettings, plan bookingPlan) (BookingDetail, error) {
-	if plan.CustomerID == 0 && !plan.customerIsNew { // whoever has this e-mail address
-		seen, err := s.sees(ctx, wpdb.Customers, plan.customer.ID)
-		if err != nil {
-			return BookingDetail{}, err
-		}
-		if !seen {
-			plan.customer = plan.described
-		}
+	seen := plan.customerIsNew || plan.known.seen
+	id := plan.customer.ID
+	if plan.customer = plan.shownCustomer(); s.requirePermission("read_bookings") != nil { // nothing that is stored
+		plan.customer = plan.described
+		plan.customer.ID = id
+	}
+	if !seen { // whoever has this e-mail address
+		plan.customer.ID = 0
 	}
 	booking, _, err := wpdb.One(ctx, s.db, "read records of a booking", s.draftRow(plan), newListedRow(new(total)).scan)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/journal"
 	"bookside/wpdb"
 )
 
@@ -115,10 +116,26 @@ func (tx *Tx) applyUpdate(ctx context.Context, plan updatePlan) (updatedRecords,
 			return done, err
 		}
 	}
+	if plan.customer.ID != plan.before.customer.ID { // which must not make them an own customer
+		if err := tx.rememberMove(ctx, plan); err != nil {
+			return done, err
+		}
+	}
 	if done.customer = len(plan.fields) > 0; done.customer {
 		err = tx.updateCustomerRow(ctx, plan.customer, plan.fields)
 	}
 	return done, err
+}
+
+// rememberMove remembers that the caller gave a booking to another customer, with its order if that
+// went with it.
+func (tx *Tx) rememberMove(ctx context.Context, plan updatePlan) error {
+	if plan.alone() {
+		if err := tx.remember(ctx, journal.Orders, plan.before.order.ID); err != nil {
+			return err
+		}
+	}
+	return tx.remember(ctx, journal.Bookings, plan.before.booking.ID)
 }
 
 // bookingColumns returns the changed columns of the booking.

@@ -297,19 +297,22 @@ func (tx *Tx) planCustomerChange(ctx context.Context, plan *updatePlan, p *domai
 		if err != nil {
 			return err
 		}
-		seen, err := tx.sees(ctx, wpdb.Customers, *plan.CustomerID)
+		known, err := tx.knowsCustomer(ctx, found.BookingCustomer)
 		if err != nil {
 			return err
 		}
-		if !ok || !seen {
+		if !ok || !known.seen {
 			p.Invalid("customer_id", "Customer not found")
 			return nil
 		}
-		refuseInactive(p, "customer_id", found, seen)
+		refuseInactive(p, "customer_id", found, known.own)
 		plan.customer = found.BookingCustomer
 	}
 	if plan.Customer == (CustomerFields{}) {
 		return nil
+	}
+	if err := tx.requireOwn(ctx, plan.customer.ID); err != nil {
+		return err
 	}
 	old := plan.customer
 	plan.customer, plan.fields = tx.patchCustomer(plan.rules, old, plan.Customer, customerPrefix, p)

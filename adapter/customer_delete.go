@@ -39,6 +39,9 @@ func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
 	if err := tx.checkPrecondition(); err != nil {
 		return err
 	}
+	if err := tx.requireOwn(ctx, id); err != nil {
+		return err
+	}
 	bookings, err := tx.bookingsThrough(ctx, id)
 	if err != nil {
 		return err

@@ -165,12 +165,12 @@ type CustomerPatch struct {
 // customerPrefix precedes the names of a customer's fields in a booking.
 const customerPrefix = "customer."
 
-// refuseInactive rejects customers who may not book. A caller who does not see the customer
-// does not learn why.
-func refuseInactive(p *domain.Validation, field string, c bookableCustomer, seen bool) {
+// refuseInactive rejects customers who may not book. A caller whose own customer it is not does not
+// learn why.
+func refuseInactive(p *domain.Validation, field string, c bookableCustomer, own bool) {
 	switch {
 	case c.status != "blocked" && c.status != "inactive":
-	case seen:
+	case own:
 		p.Reject(field, "This customer is "+c.status)
 	default:
 		p.Reject(field, "This customer cannot be booked")

@@ -31,6 +31,9 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Cu
 	if err := tx.checkPrecondition(); err != nil {
 		return Customer{}, err
 	}
+	if err := tx.requireOwn(ctx, id); err != nil {
+		return Customer{}, err
+	}
 	v = v.sanitize()
 	p := v.Validation.Clone()
 	old := before.bookingCustomer()
@@ -97,6 +100,10 @@ func (s *Site) checkCustomerChange(ctx context.Context, rules customerRules, old
 	if err != nil || !follows {
 		return nil, err
 	}
+	if !s.limits().None() {
+		p.Reject(field, "This email belongs to a user of the site, whom a key with limits cannot change")
+		return user, nil
+	}
 	if len(customer.Email) > longestUserEmail {
 		p.Reject(field, "Too long for a user of the site")
 		return user, nil
@@ -112,12 +119,15 @@ func (s *Site) checkCustomerChange(ctx context.Context, rules customerRules, old
 // updateCustomerRow changes a customer, and the linked WordPress user if that user is no
 // more than a customer (the plugin's save_connected_wordpress_user). Where customers are no
 // users any more, whoever was linked stays as it is: nobody logs in by it, so the plugin
-// never takes its address over.
+// never takes its address over. A caller with limits changes no user.
 func (tx *Tx) updateCustomerRow(ctx context.Context, customer BookingCustomer, fields row) error {
 	if err := tx.update(ctx, wpdb.Customers, customer.ID, append(fields, tx.updateTimestamp())); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(fields, func(c column) bool { return c.name == "email" || c.name == "first_name" || c.name == "last_name" }) {
+	if err := tx.rememberContact(ctx, customer.ID, sentContact(customer, fields), false); err != nil {
+		return err
+	}
+	if !tx.limits().None() || !slices.ContainsFunc(fields, func(c column) bool { return c.name == "email" || c.name == "first_name" || c.name == "last_name" }) {
 		return nil
 	}
 	user, err := tx.linkedUser(ctx, customer.ID)
@@ -141,4 +151,17 @@ func (tx *Tx) updateCustomerRow(ctx context.Context, customer BookingCustomer, f
 		}
 	}
 	return nil
+}
+
+// sentContact returns the contact of a customer among changed columns.
+func sentContact(customer BookingCustomer, fields row) (sent BookingCustomer) {
+	for _, f := range fields {
+		switch f.name {
+		case "email":
+			sent.Email = customer.Email
+		case "phone":
+			sent.Phone = customer.Phone
+		}
+	}
+	return sent
 }

@@ -32,6 +32,9 @@ type Customer struct {
 	UpdatedAt       domain.Timestamp
 	Stats           CustomerStats
 	CustomFields    map[string]string
+	// Others is whether the customer is not the caller's own: nothing is known but the name and the
+	// contact that the caller sent.
+	Others bool
 	// Profile has the fields without a column: address, city, state, zipcode, country,
 	// date_of_birth, gender. Fields that are not set are absent.
 	Profile map[string]string
@@ -92,7 +95,7 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	found, err := s.shared.customers.of(ctx, s, f.Paging, paged[Customer, Customer]{
 		list: l, order: newest, reach: nearPages * f.PerPage,
 		find: func(ctx context.Context, w window) (rowsOf[Customer], error) {
-			return findSorted(ctx, s, l, f.Paging, w, q.Columns(customerColumns...), newest, scanCustomer)
+			return findSorted(ctx, s, l, f.Paging, w, q.Columns(s.customerColumns()...), newest, scanCustomer)
 		},
 		read: s.wholeCustomers,
 	})
@@ -109,7 +112,7 @@ func (s *Site) wholeCustomers(ctx context.Context, stored []Customer, size *tota
 	if err := s.addCustomerMeta(ctx, records); err != nil {
 		return nil, err
 	}
-	stats, err := s.customerStats(ctx, idsOf(records, Customer.id), size)
+	stats, err := s.customerStats(ctx, ownCustomers(records), size)
 	if err != nil {
 		return nil, err
 	}
@@ -125,14 +128,28 @@ func (s *Site) Customer(ctx context.Context, id int64) (Customer, error) {
 	if err != nil {
 		return Customer{}, err
 	}
+	if c.Others {
+		return c, nil
+	}
 	stats, err := s.customerStats(ctx, []int64{id}, new(total))
 	c.Stats = stats[id]
 	return c, err
 }
 
+// ownCustomers returns the ids of those customers of whom everything is known.
+func ownCustomers(records []Customer) []int64 {
+	ids := make([]int64, 0, len(records))
+	for _, c := range records {
+		if !c.Others {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
 // storedCustomer returns a Customer without Stats, which cost a scan.
 func (s *Site) storedCustomer(ctx context.Context, id int64) (Customer, error) {
-	stmt := sq.Select(customerColumns...).From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
+	stmt := sq.Select(s.customerColumns()...).From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
 	records, err := wpdb.All(ctx, s.db, "read customer", stmt, scanCustomer)
 	if err != nil {
 		return Customer{}, err
@@ -144,20 +161,30 @@ func (s *Site) storedCustomer(ctx context.Context, id int64) (Customer, error) {
 	return records[0], err
 }
 
-// customerColumns are what scanCustomer reads of customers, c. The columns that hold passwords and
-// session keys are never read.
-var customerColumns = []string{
+// storedCustomerColumns are the columns of customers, c, that are read. Those that hold passwords and
+// session keys never are.
+var storedCustomerColumns = []string{
 	"c.id", "c.first_name", "c.last_name", "c.email", "c.phone", "c.status", "c.is_guest", "c.notes", "c.admin_notes",
 	"c.wordpress_user_id", "c.avatar_image_id", "c.created_at", "c.updated_at",
+}
+
+// customerColumns are what scanCustomer reads of customers, c.
+func (s *Site) customerColumns() []string {
+	own := "TRUE"
+	if s.db.Limited() {
+		own = "c." + isOwnColumn
+	}
+	return append(slices.Clone(storedCustomerColumns), own)
 }
 
 // scanCustomer reads a customer without Stats and meta.
 func scanCustomer(row wpdb.Scanner) (c Customer, err error) {
 	var guest int64 // a number in the platform: anything but 0 is true
+	var own bool
 	err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone),
 		&c.Status, wpdb.OrZero(&guest), wpdb.OrZero(&c.Notes), wpdb.OrZero(&c.AdminNotes),
-		&c.WordPressUserID, &c.AvatarImageID, wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)))
-	c.IsGuest = guest != 0
+		&c.WordPressUserID, &c.AvatarImageID, wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)), &own)
+	c.IsGuest, c.Others = guest != 0, !own
 	return c, err
 }
 
@@ -167,6 +194,9 @@ func (c Customer) id() int64 { return c.ID }
 // customer, in each of which the columns of the others are empty. The statement counts
 // the list where size asks for it, in a row of no customer.
 func (s *Site) customerStats(ctx context.Context, ids []int64, size *total) (map[int64]CustomerStats, error) {
+	if len(ids) == 0 && size.count == nil {
+		return nil, nil
+	}
 	bookings, err := s.bookingCounts(ids)
 	if err != nil {
 		return nil, err
@@ -256,9 +286,12 @@ func (s *Site) addCustomerMeta(ctx context.Context, records []Customer) error {
 	if len(records) == 0 {
 		return nil
 	}
-	metas, err := s.customerMetas(ctx, idsOf(records, Customer.id))
-	if err != nil {
-		return err
+	var metas map[int64][]customerMeta
+	var err error
+	if own := ownCustomers(records); len(own) > 0 {
+		if metas, err = s.customerMetas(ctx, own); err != nil {
+			return err
+		}
 	}
 	var defined map[string]json.RawMessage
 	for i := range records {

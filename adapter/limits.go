@@ -20,7 +20,8 @@ import (
 // is defined here, and every SELECT of its requests is restricted to that by wpdb, whatever
 // route it serves:
 //
-//   - bookings within the limits, and their customers;
+//   - bookings within the limits, and their customers: the key's own customers as any key sees them,
+//     of others no more than their names and the contact that the key itself sent, see ownCustomer;
 //   - orders all of whose bookings are within the limits, with their payments and invoices;
 //     an order without bookings, or with a hidden one, is hidden, because its sums and its
 //     payments would tell of others; so is one with an item whose booking does not exist (any
@@ -45,14 +46,14 @@ func (s *Site) limitTo(ctx context.Context, key *keys.Key) error {
 	if err != nil {
 		return err
 	}
-	views, err := s.shared.views.of(s, key.Limits, indexed)
+	views, err := s.shared.views.of(s, key, indexed)
 	if err == nil {
 		s.db = s.db.WithViews(views)
 	}
 	return err
 }
 
-// builtViews are the views of keys with the same limits, which do not depend on anything else.
+// builtViews are the views of keys, which depend on their limits, and on what they made themselves.
 type builtViews struct {
 	mu    sync.Mutex
 	built map[string]wpdb.Views
@@ -61,67 +62,74 @@ type builtViews struct {
 // maxBuiltViews limits the memory of builtViews.
 const maxBuiltViews = 100
 
-func (v *builtViews) of(s *Site, l domain.Limits, indexed bool) (wpdb.Views, error) {
-	key := fmt.Sprint(l, indexed)
+func (v *builtViews) of(s *Site, key *keys.Key, indexed limitIndexesFound) (wpdb.Views, error) {
+	of := fmt.Sprint(key.ID, key.Limits, indexed, s.schema.Has(wpdb.KeyRecords), s.schema.ColumnNames(wpdb.Customers), s.schema.ColumnNames(wpdb.OrderInvoices))
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if views, ok := v.built[key]; ok {
+	if views, ok := v.built[of]; ok {
 		return views, nil
 	}
-	views, err := s.db.BuildViews(s.views(l, indexed))
+	views, err := s.db.BuildViews(s.views(key, indexed))
 	if err != nil {
 		return wpdb.Views{}, err
 	}
 	if v.built == nil || len(v.built) >= maxBuiltViews {
 		v.built = map[string]wpdb.Views{}
 	}
-	v.built[key] = views
+	v.built[of] = views
 	return views, nil
 }
 
-// limitIndexes remembers whether the site has the indexes with which it is quick to decide whether a
-// key sees a record: those that `bookside indexes` makes on the items of bookings and on the orders of
-// transactions.
+// limitIndexes remembers which indexes the site has with which it is quick to decide whether a key
+// sees a record. `bookside indexes` makes them.
 type limitIndexes struct {
 	mu    sync.Mutex
-	exist bool
+	found limitIndexesFound
 	at    time.Time // when that was looked up; zero if never
+}
+
+// limitIndexesFound are the indexes that exist.
+type limitIndexesFound struct {
+	orders   bool // on the items of bookings and on the orders of transactions
+	payments bool // on the customers of transactions, too
 }
 
 // limitIndexesAge is how long limitIndexes remembers.
 const limitIndexesAge = time.Minute
 
-func (x *limitIndexes) last() (exist bool, at time.Time) {
+func (x *limitIndexes) last() (found limitIndexesFound, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.exist, x.at
+	return x.found, x.at
 }
 
-func (x *limitIndexes) set(exist bool, at time.Time) {
+func (x *limitIndexes) set(found limitIndexesFound, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.exist, x.at = exist, at
+	x.found, x.at = found, at
 }
 
 // forget makes the next request look again: if an index was dropped, statements that rely on it
 // take too long.
-func (x *limitIndexes) forget() { x.set(false, time.Time{}) }
+func (x *limitIndexes) forget() { x.set(limitIndexesFound{}, time.Time{}) }
 
-// find reports whether they exist. Requests may look at the same time.
-func (x *limitIndexes) find(ctx context.Context, s *Site) (bool, error) {
-	if exist, at := x.last(); !at.IsZero() && s.Now.Sub(at) < limitIndexesAge {
-		return exist, nil
+// find returns which of them exist. Requests may look at the same time.
+func (x *limitIndexes) find(ctx context.Context, s *Site) (limitIndexesFound, error) {
+	if found, at := x.last(); !at.IsZero() && s.Now.Sub(at) < limitIndexesAge {
+		return found, nil
 	}
 	indexes, err := s.db.Indexes(ctx)
 	if err != nil {
-		return false, err
+		return limitIndexesFound{}, err
 	}
 	serves := func(t wpdb.Table, column string) bool {
 		return slices.ContainsFunc(indexes, func(i wpdb.Index) bool { return i.Serves(wpdb.OwnIndex(t, column)) })
 	}
-	exist := serves(wpdb.Bookings, "order_item_id") && serves(wpdb.Transactions, "order_id")
-	x.set(exist, s.Now)
-	return exist, nil
+	var found limitIndexesFound
+	found.orders = serves(wpdb.Bookings, "order_item_id") && serves(wpdb.Transactions, "order_id")
+	found.payments = found.orders && serves(wpdb.Transactions, "customer_id")
+	x.set(found, s.Now)
+	return found, nil
 }
 
 // limits returns the limits of the caller.
@@ -133,16 +141,17 @@ func (s *Site) limits() domain.Limits {
 }
 
 // views returns what a key sees of each table. Those whose conditions name other tables come
-// first, see wpdb.BuildViews. indexed is whether there are limitIndexes.
-func (s *Site) views(l domain.Limits, indexed bool) []wpdb.View {
-	bookings := s.bookingsSeen(l)
-	ofCustomer := bookings.Column("1").Where("b.customer_id = " + s.db.Name(wpdb.Customers) + ".id")
+// first, see wpdb.BuildViews. indexed are the limitIndexes that exist.
+func (s *Site) views(key *keys.Key, indexed limitIndexesFound) []wpdb.View {
+	l := key.Limits
+	own := ownership{s, l, key.ID, indexed}
 	return []wpdb.View{
-		s.viewOfOrders(l, wpdb.Transactions, "order_id", indexed),
-		s.viewOfOrders(l, wpdb.OrderInvoices, "order_id", indexed),
-		s.viewOfOrders(l, wpdb.Orders, "id", indexed),
-		s.viewOfItems(l, indexed),
-		{Table: wpdb.Customers, Rows: in("id", bookings.Column("b.customer_id")), Each: some(ofCustomer)},
+		own.viewOfCustomers(),
+		own.viewOfCustomerMeta(),
+		own.viewOfInvoices(),
+		s.viewOfOrders(l, wpdb.Transactions, "order_id", indexed.orders),
+		s.viewOfOrders(l, wpdb.Orders, "id", indexed.orders),
+		s.viewOfItems(l, indexed.orders),
 		{Table: wpdb.Agents, Rows: s.catalogue(l, l.Agents, len(l.Services)+len(l.Locations), "agent_id")},
 		{Table: wpdb.Services, Rows: s.catalogue(l, l.Services, len(l.Agents)+len(l.Locations), "service_id")},
 		{Table: wpdb.Locations, Rows: s.catalogue(l, l.Locations, len(l.Agents)+len(l.Services), "location_id")},
@@ -165,14 +174,18 @@ func (s *Site) viewOfOrders(l domain.Limits, t wpdb.Table, column string, indexe
 	if !indexed {
 		return wpdb.View{Table: t, Rows: sq.And{in(column, seen), sq.Expr("NOT ?", in(column, s.mixedOrders(l)))}}
 	}
-	items := func(order string) sq.SelectBuilder {
-		return sq.Select("1").From(s.db.As(wpdb.OrderItems, "j")).Where("j.order_id = " + order)
-	}
-	pure := func(order string) sq.Sqlizer {
-		return none(items(order).LeftJoin(s.db.As(wpdb.Bookings, "k") + " ON k.order_item_id = j.id").Where(sq.Or{sq.Eq{"k.id": nil}, bookingsOutside(l, "k.")}))
-	}
 	order := s.db.Name(t) + "." + column
-	return wpdb.View{Table: t, Rows: in(column, seen.Where(pure("i.order_id"))), Each: sq.And{some(items(order)), pure(order)}}
+	return wpdb.View{Table: t, Rows: in(column, seen.Where(s.noneHidden(l, "i.order_id"))), Each: sq.And{some(s.itemsOf(order)), s.noneHidden(l, order)}}
+}
+
+// itemsOf selects the items, j, of the order with an id.
+func (s *Site) itemsOf(order string) sq.SelectBuilder {
+	return sq.Select("1").From(s.db.As(wpdb.OrderItems, "j")).Where("j.order_id = " + order)
+}
+
+// noneHidden returns the condition that all items of the order with an id have bookings within the limits.
+func (s *Site) noneHidden(l domain.Limits, order string) sq.Sqlizer {
+	return none(s.itemsOf(order).LeftJoin(s.db.As(wpdb.Bookings, "k") + " ON k.order_item_id = j.id").Where(sq.Or{sq.Eq{"k.id": nil}, bookingsOutside(l, "k.")}))
 }
 
 // viewOfItems is the view of the items of orders: those all of whose bookings are within the limits.

@@ -38,8 +38,8 @@ func (tx *Tx) lockCustomer(ctx context.Context, id *int64, p *domain.Validation)
 	if err != nil {
 		return found, err
 	}
-	seen, err := tx.sees(ctx, wpdb.Customers, *id)
-	if err == nil && (!ok || !seen) {
+	known, err := tx.knowsCustomer(ctx, found)
+	if err == nil && (!ok || !known.seen) {
 		p.Invalid("customer_id", "Customer not found")
 	}
 	return found, err

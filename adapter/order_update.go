@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bookside/adapter/journal"
 	"bookside/wpdb"
 )
 
@@ -37,6 +38,9 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 	var moved []snapshot
 	if moves {
 		if moved, err = tx.moveBookings(ctx, before, *patch.CustomerID, locked); err != nil {
+			return Order{}, err
+		}
+		if err := tx.remember(ctx, journal.Orders, id); err != nil {
 			return Order{}, err
 		}
 	}
@@ -128,6 +132,9 @@ func (tx *Tx) moveBookings(ctx context.Context, order Order, customer int64, loc
 			continue
 		}
 		if err := tx.update(ctx, wpdb.Bookings, b.ID, row{owner, tx.laterTimestamp()}); err != nil {
+			return nil, err
+		}
+		if err := tx.remember(ctx, journal.Bookings, b.ID); err != nil {
 			return nil, err
 		}
 		moved = append(moved, stored.ofBooking(b))

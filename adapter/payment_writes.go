@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/journal"
 	"bookside/adapter/sanitize"
 	"bookside/wpdb"
 )
@@ -62,6 +63,9 @@ func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) 
 	}
 	created, err := tx.applyPayment(ctx, &order, nil, id)
 	if err != nil {
+		return Payment{}, err
+	}
+	if err := tx.remember(ctx, journal.Payments, id); err != nil {
 		return Payment{}, err
 	}
 	return created, tx.notifyPayment(ctx, created)

@@ -54,7 +54,7 @@ func (s *Site) Records(ctx context.Context, ids map[journal.Resource][]int64) (r
 
 // customersByID returns customers by their ids.
 func (s *Site) customersByID(ctx context.Context, ids []int64) ([]Customer, error) {
-	stmt := sq.Select(customerColumns...).From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": ids})
+	stmt := sq.Select(s.customerColumns()...).From(s.db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": ids})
 	records, err := wpdb.All(ctx, s.db, "read customers", stmt, scanCustomer)
 	if err != nil || len(records) == 0 {
 		return nil, err

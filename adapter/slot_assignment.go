@@ -67,7 +67,7 @@ func (tx *Tx) chooseResource(ctx context.Context, service bookableService, resou
 	for _, slot := range calendar.Day(q.at.Day, q.Request) {
 		if slot.Reason == availability.Free {
 			conflict.Free = append(conflict.Free, slot.Start)
-		} else if slot.Start == q.at.Minutes {
+		} else if slot.Start == q.at.Minutes && tx.requirePermission("read_bookings") == nil {
 			conflict.BookingID = slot.Booking
 		}
 	}

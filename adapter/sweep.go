@@ -18,7 +18,8 @@ import (
 )
 
 // Sweeper deletes rows of our own tables that have served their purpose: stored responses
-// to requests with an Idempotency-Key, holds, mails, the log of webhooks, and figures. They may contain
+// to requests with an Idempotency-Key, holds, mails, the log of webhooks, figures, and what keys made
+// that is gone. They may contain
 // personal data, and must not wait for the next request or mail to be deleted. Any number of
 // processes may sweep one database.
 type Sweeper struct {
@@ -68,6 +69,9 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 	old = append(old, webhooks.Old(s.db, s.now())...)
 	old = append(old, webhooks.OldRows{Table: wpdb.Holds, Which: expiredHolds(s.db, s.now())},
 		webhooks.OldRows{Table: wpdb.Figures, Which: figures.Old(s.db, s.now())}, webhooks.OldRows{Table: wpdb.Figures, Which: figures.Excess(s.db)})
+	for _, which := range forgottenRecords(s.db) {
+		old = append(old, webhooks.OldRows{Table: wpdb.KeyRecords, Which: which})
+	}
 	var failed []error
 	for _, old := range old {
 		n, err := s.deleteRows(ctx, old.Table, old.Which)

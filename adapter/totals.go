@@ -188,7 +188,7 @@ type total struct {
 // about the page. Only lists of small tables should do so.
 func countIn(l list) *total { return &total{count: l.counting()} }
 
-// key identifies a list among those that are counted, for callers with the same limits.
+// key identifies a list among those that are counted, for each caller with limits.
 func (s *Site) key(l list) (string, error) {
 	if l.key != "" {
 		return l.key, nil
@@ -197,7 +197,11 @@ func (s *Site) key(l list) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: build statement: %w", l.op, err)
 	}
-	return fmt.Sprint(text, argsKey(args), s.limits()), nil
+	var caller int64
+	if !s.limits().None() {
+		caller = s.callerID()
+	}
+	return fmt.Sprint(text, argsKey(args), s.limits(), caller), nil
 }
 
 // knownToBeLong reports whether the list was long, or took long to count, when that was last done.

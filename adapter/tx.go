@@ -25,7 +25,11 @@ type Tx struct {
 	changes  changeList    // of records, for the journal
 	assigned *assignedSlot // the slot that the transaction gives to a booking; nil for none
 	checked  bool          // Precondition was met
+	wrote    bool          // to a table of the site
 }
+
+// Wrote reports whether the transaction has written anything of the site.
+func (tx *Tx) Wrote() bool { return tx.wrote }
 
 // checkPrecondition checks the precondition. Every method that changes or deletes a
 // record calls it after locking the record, and before it judges what the caller sent.

@@ -20,6 +20,7 @@ func (tx *Tx) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sql
 		return wpdb.Result{}, err
 	}
 	tx.touch(table)
+	tx.wrote = tx.wrote || !table.Own()
 	result, err := wpdb.Exec(ctx, tx.db, op, stmt)
 	return result, tx.writeError(table, err)
 }

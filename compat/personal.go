@@ -30,6 +30,7 @@ var personal = map[string]masking{
 	"admin_notes":      {text: maskText},
 	"customer_comment": {text: maskText},
 	"ip_address":       {text: maskText},
+	"source_url":       {text: maskURL},
 	"address":          {text: maskText, deep: true},
 	"date_of_birth":    {text: maskDate},
 	"gender":           {text: maskText},
@@ -269,6 +270,14 @@ func maskPhone(number string) string {
 		return maskText(number) // the rest would tell too much
 	}
 	return string(runes)
+}
+
+// maskURL keeps what is in front of query and fragment.
+func maskURL(address string) string {
+	if end := strings.IndexAny(address, "?#"); end >= 0 {
+		return address[:end+1] + maskText(address[end+1:])
+	}
+	return address
 }
 
 // maskDate keeps nothing: clients read whatever is there as a date.

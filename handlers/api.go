@@ -149,7 +149,7 @@ func (a *api) serve(p endpoint) echo.HandlerFunc {
 }
 
 func (a *api) endpoint(r *route) endpoint {
-	guard, includes, read, rehearses := r.guard(), r.includes(), readOf(r), r.rehearses()
+	guard, includes, read, reading, rehearses := r.guard(), r.includes(), readOf(r), r.readPermission(), r.rehearses()
 	return endpoint{r, func(c echo.Context, query *compat.Query) error {
 		principal, _ := principalOf(c)
 		if err := requireIncludes(includes, query, principal.Key); err != nil {
@@ -158,7 +158,7 @@ func (a *api) endpoint(r *route) endpoint {
 		if err := r.refuseSearch(query, principal.Key); err != nil {
 			return err
 		}
-		request := &request{api: a, route: r, guard: guard, read: read, context: c.Request().Context(), path: pathValuesOf(c), principal: principal, query: query, rawQuery: c.Request().URL.RawQuery}
+		request := &request{api: a, route: r, guard: guard, read: read, reading: reading, context: c.Request().Context(), path: pathValuesOf(c), principal: principal, query: query, rawQuery: c.Request().URL.RawQuery}
 		if r.method == http.MethodGet {
 			return a.read(c, request)
 		}

@@ -85,13 +85,14 @@ var createCustomer = operation{
 }
 
 var updateCustomer = operation{
-	id:      "updateCustomer",
-	summary: "Change a customer",
-	about:   "Changes only the fields that are sent.",
-	path:    []pathParameter{customerID},
-	body:    compat.CustomerPatchFields,
-	answers: []response{ok(compat.CustomerUpdated)},
-	errors:  errorForm{failure: "Error updating customer", shape: compat.WordPressError, invalid: "customer_update_failed"},
+	id:       "updateCustomer",
+	summary:  "Change a customer",
+	about:    "Changes only the fields that are sent.",
+	path:     []pathParameter{customerID},
+	body:     compat.CustomerPatchFields,
+	answers:  []response{ok(compat.CustomerUpdated)},
+	refusals: []error{domain.OutsideLimits()},
+	errors:   errorForm{failure: "Error updating customer", shape: compat.WordPressError, invalid: "customer_update_failed"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)
 		if err != nil {
@@ -118,7 +119,7 @@ var deleteCustomer = operation{
 	about:    "Deletes a customer who has no bookings and no successful payments, and whose orders have none. Orders of others stay whole.",
 	path:     []pathParameter{customerID},
 	answers:  []response{ok(compat.CustomerDeleted)},
-	refusals: []error{domain.CustomerHasBookings(3), domain.CustomerHasPayments(2)},
+	refusals: []error{domain.CustomerHasBookings(3), domain.CustomerHasPayments(2), domain.OutsideLimits()},
 	errors:   errorForm{failure: "Error deleting customer", shape: compat.WordPressError, code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)

@@ -46,6 +46,9 @@ func (r *request) write(status int, work func(tx *adapter.Tx) (body any, err err
 	}
 	err = r.transact(func(tx *adapter.Tx) error {
 		body, err := work(tx)
+		if err == nil && !tx.Wrote() {
+			body, err = r.unread(body)
+		}
 		if err != nil {
 			return err
 		}
@@ -68,10 +71,46 @@ func (r *request) write(status int, work func(tx *adapter.Tx) (body any, err err
 func (r *request) rehearse(work func(tx *adapter.Tx) (body any, err error)) (answer response, err error) {
 	err = r.site.Rehearse(r.ctx(), r.route.operation.id, r.conditionally(func(tx *adapter.Tx) error {
 		body, err := work(tx)
+		if err == nil {
+			body, err = r.unread(body)
+		}
 		answer = ok(body)
 		return err
 	}))
 	return answer, err
+}
+
+// unread returns the body of an answer about something that was not written, without what is stored if
+// the key may not read such records. An answer to a write shows them to whoever may write, but leaves
+// a trace.
+func (r *request) unread(body any) (any, error) {
+	if r.principal.Holds(r.reading) {
+		return body, nil
+	}
+	document, err := r.document()
+	if err != nil {
+		return nil, err
+	}
+	text, err := encodeBody(body)
+	if err != nil {
+		return nil, err
+	}
+	var fields []compat.FieldDescription
+	if r.route.operation.body != nil {
+		fields = r.route.operation.body.Describe()
+	}
+	text, err = compat.Unread(text, document.Sent(fields))
+	return json.RawMessage(text), err
+}
+
+// readPermission returns the permission to read what the route writes; "" for what nobody can.
+func (r *route) readPermission() string {
+	for _, get := range routes {
+		if get.method == http.MethodGet && get.path == r.path {
+			return get.permission
+		}
+	}
+	return ""
 }
 
 // transact runs work in a transaction named after the request's operation, under the

@@ -37,7 +37,7 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 	arrange(t, s.database,
 		"UPDATE wp_latepoint_customers SET email = CONCAT('c', id, '-zzqq@zzqq.example'), phone = CONCAT('zzqq ', id), notes = 'zzqq', admin_notes = 'zzqq'",
 		"UPDATE wp_latepoint_agents SET email = CONCAT('a', id, '-zzqq@zzqq.example'), phone = 'zzqq'",
-		"UPDATE wp_latepoint_orders SET customer_comment = 'zzqq', ip_address = 'zzqq'",
+		"UPDATE wp_latepoint_orders SET customer_comment = 'zzqq', ip_address = 'zzqq', source_url = CONCAT('https://site.example/book?e=', 'zzqq#zzqq')",
 		"UPDATE wp_latepoint_transactions SET notes = 'zzqq'",
 		`UPDATE wp_latepoint_order_invoices SET data = '{"to":"zzqq"}'`,
 		"UPDATE wp_latepoint_customer_meta SET meta_value = 'zzqq' WHERE meta_key LIKE 'cf%'",

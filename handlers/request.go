@@ -25,6 +25,7 @@ type request struct {
 	route   *route
 	guard   *compat.Guard // of the route's responses
 	read    *recordRead   // of the record that a write changes; nil for none
+	reading string        // the permission to read what a write writes; "" for what nobody needs one for
 	context context.Context
 	echo    echo.Context // nil for a read: others may share it, see sharedReads
 	path    pathValues

@@ -26,7 +26,7 @@ type readKey struct {
 	permissions string
 	limits      string
 	masked      bool
-	owner       int64 // the key, for responses that depend on it
+	owner       int64 // the key, for responses that depend on it, and if it has limits: it sees its own customers
 }
 
 func newSharedReads() sharedReads {
@@ -51,7 +51,7 @@ func (s sharedReads) execute(r *request) (response encodedResponse, release func
 
 func (r *request) key() readKey {
 	var owner int64
-	if r.route.operation.own {
+	if r.route.operation.own || !r.principal.Limits.None() {
 		owner = r.principal.ID
 	}
 	return readKey{

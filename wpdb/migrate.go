@@ -182,6 +182,23 @@ var ownTables = map[Table]string{
 		UNIQUE KEY scope_item (scope, item),
 		KEY created_at (created_at)
 	)`,
+	// What keys with limits have written: the bookings, orders, payments and customers that they made
+	// or gave to a customer, and of customers the contact that they sent, see
+	// adapter/key_records.go. A customer who was there before is not made. The texts are ASCII, so that they
+	// compare with the site's in any collation.
+	KeyRecords: `(
+		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+		key_id BIGINT UNSIGNED NOT NULL,
+		resource VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		record_id BIGINT UNSIGNED NOT NULL,
+		made TINYINT UNSIGNED NOT NULL DEFAULT 0,
+		email VARCHAR(254) CHARACTER SET ascii NOT NULL DEFAULT '',
+		phone VARCHAR(254) CHARACTER SET ascii NOT NULL DEFAULT '',
+		created_at DATETIME NOT NULL,
+		PRIMARY KEY (id),
+		UNIQUE KEY record (key_id, resource, record_id),
+		KEY resource (resource, record_id)
+	)`,
 	// The rows that a transaction locks while it checks and writes, see
 	// adapter/locks.go. A companion in PHP locks the same rows, so kinds and ids
 	// must not change.

@@ -13,6 +13,10 @@ type View struct {
 	Table Table
 	Rows  sq.Sqlizer // finds all rows of the view quickly
 	Each  sq.Sqlizer // checks a single row quickly; nil if Rows does too
+	// Columns are what the view has of each row, from the table and what Joins joins to it; nil for
+	// all columns of the table. A join must neither add nor remove rows.
+	Columns []sq.Sqlizer
+	Joins   []sq.Sqlizer
 }
 
 // Views are views as SQL.
@@ -36,11 +40,11 @@ func (db *DB) BuildViews(views []View) (Views, error) {
 	for _, v := range views {
 		built := view{name: db.Name(v.Table)}
 		var err error
-		if built.rows, err = db.only(v.Table, v.Rows); err != nil {
+		if built.rows, err = db.only(v, v.Rows); err != nil {
 			return Views{}, err
 		}
 		if built.each = built.rows; v.Each != nil {
-			if built.each, err = db.only(v.Table, v.Each); err != nil {
+			if built.each, err = db.only(v, v.Each); err != nil {
 				return Views{}, err
 			}
 		}
@@ -59,11 +63,21 @@ func (db *DB) WithViews(views Views) *DB {
 	return &limited
 }
 
-// only selects the rows of a table that a condition holds for.
-func (db *DB) only(t Table, condition sq.Sqlizer) (tableExpression, error) {
-	text, args, err := sq.Select("*").From(db.Name(t)).Where(condition).ToSql()
+// only selects the rows of a view that a condition holds for.
+func (db *DB) only(v View, condition sq.Sqlizer) (tableExpression, error) {
+	stmt := sq.Select().From(db.Name(v.Table)).Where(condition)
+	if v.Columns == nil {
+		stmt = stmt.Column("*")
+	}
+	for _, column := range v.Columns {
+		stmt = stmt.Column(column)
+	}
+	for _, join := range v.Joins {
+		stmt = stmt.JoinClause(join)
+	}
+	text, args, err := stmt.ToSql()
 	if err != nil {
-		return tableExpression{}, fmt.Errorf("build the view of %s: %w", db.FullName(t), err)
+		return tableExpression{}, fmt.Errorf("build the view of %s: %w", db.FullName(v.Table), err)
 	}
 	return tableExpression{text, args}, nil
 }
@@ -75,6 +89,9 @@ func (db *DB) Gathered() *DB {
 	gathered.gathered = true
 	return &gathered
 }
+
+// Limited reports whether there are views.
+func (db *DB) Limited() bool { return len(db.views) > 0 }
 
 // Whole returns the same database without views.
 func (db *DB) Whole() *DB {

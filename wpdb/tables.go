@@ -58,6 +58,7 @@ const (
 	Figures           Table = "bookside_figures"
 	Holds             Table = "bookside_holds"
 	Idempotency       Table = "bookside_idempotency"
+	KeyRecords        Table = "bookside_key_records"
 	Locks             Table = "bookside_locks"
 	Outbox            Table = "bookside_outbox"
 	Webhooks          Table = "bookside_webhooks"

@@ -1,0 +1,183 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// strangers are customers about whom everything has a mark: 7100 with a booking of agent 1, 7101 without one, 7102 with
+// bookings of agent 5 alone. 7100 and 7102 are users of the site.
+var strangers = []string{
+	"INSERT INTO wp_users (ID, user_login, user_email, display_name) VALUES (7100, 'zora', 'zora@example.test', 'Zora'), (7102, 'xaver', 'xaver@example.test', 'Xaver')",
+	`INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (7100, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}'), (7102, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}'), (7102, 'first_name', 'Xaver')`,
+	"INSERT INTO wp_latepoint_customers (id, first_name, last_name, email, phone, status, notes, admin_notes, wordpress_user_id, created_at, updated_at) VALUES " +
+		"(7100, 'Zora', 'Quell', 'zora@example.test', '+4930777100', 'active', 'zzqq', 'zzqq', 7100, '2026-01-01', '2026-01-01'), " +
+		"(7101, 'Yara', 'Quell', 'yara@example.test', '+4930777101', 'active', 'zzqq', 'zzqq', NULL, '2026-01-01', '2026-01-01'), " +
+		"(7102, 'Xaver', 'Quell', 'xaver@example.test', '+4930777102', 'active', 'note', 'admin', 7102, '2026-01-01', '2026-01-01')",
+	"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) SELECT c.id, m.k, 'zzqq' FROM wp_latepoint_customers c JOIN (SELECT 'address' AS k UNION SELECT 'date_of_birth' UNION SELECT 'cf_zz') m WHERE c.id IN (7100, 7101)",
+}
+
+// strangersSite has them, with their bookings.
+func strangersSite(t *testing.T) *server {
+	t.Helper()
+	s := usersSite(t)
+	arrange(t, s.database, fillLocks)
+	arrange(t, s.database, strangers...)
+	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-19"`, "customer_id", "7100")).want(http.StatusCreated)
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET agent_id = 1 WHERE customer_id = 7100", "DELETE FROM wp_bookside_idempotency")
+	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-12"`, "customer_id", "7102")).want(http.StatusCreated)
+	return s
+}
+
+// TestLimitedKeysTakeNobodyOver: whoever makes somebody the customer of a booking, by their e-mail address, learns no more than
+// their name, and changes nothing about them.
+func TestLimitedKeysTakeNobodyOver(t *testing.T) {
+	t.Parallel()
+	s := strangersSite(t)
+	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}})
+	for i, c := range []struct{ id, email, phone string }{{"7100", "zora@example.test", "777100"}, {"7101", "yara@example.test", "777101"}} {
+		described := fmt.Sprintf(`{"first_name":"Guess","last_name":"Who","email":%q,"phone":"+49 30 5550"}`, strings.ToUpper(c.email[:1])+c.email[1:])
+		body := friday("start_time", fmt.Sprintf(`"1%d:00"`, 3+2*i), "customer_id", "", "customer", described)
+		before := s.database.Snapshot(t)
+		dry := s.write(http.MethodPost, "/bookings?dry_run=true", body).want(http.StatusOK)
+		made := s.write(http.MethodPost, "/bookings", body).want(http.StatusCreated)
+		for _, a := range []answer{dry, made} {
+			customer, _ := a.at("data", "customer").(map[string]any)
+			if customer["first_name"] != "Guess" || customer["phone"] != "+49305550" || strings.Contains(string(a.body), "Quell") {
+				t.Errorf("customer %s: %s", c.id, a.body)
+			}
+		}
+		for _, change := range fixtures.Changes(before, before.Again(t)) {
+			if change.Table == "latepoint_customers" && len(change.Changed) > 1 || change.Table == "users" || change.Table == "usermeta" {
+				t.Errorf("customer %s: %s of %s: %v", c.id, change.Op, change.Table, change.Changed)
+			}
+		}
+		booking, order := fmt.Sprint(made.at("data", "id")), fmt.Sprint(made.at("data", "order", "id"))
+		read := s.get("/customers/" + c.id).want(http.StatusOK)
+		for name, want := range map[string]any{"first_name": "Zora", "last_name": "Quell", "phone": "+49305550", "notes": "", "admin_notes": "", "address": "", "date_of_birth": "", "cms_user_id": nil} {
+			if got := read.at("data", name); got != want && (name != "first_name" || c.id == "7100") {
+				t.Errorf("customer %s: %s is %v, want %v", c.id, name, got, want)
+			}
+		}
+		if stats, _ := json.Marshal(read.at("data", "stats")); !strings.Contains(string(stats), `"total_bookings":"0"`) {
+			t.Errorf("customer %s: %s", c.id, stats)
+		}
+		for _, path := range []string{"/customers?per_page=100", "/customers/" + c.id + "?include=bookings,past_bookings,upcoming_bookings", "/bookings?per_page=100&search=Quell", "/bookings/" + booking,
+			"/bookings?customer_id=" + c.id, "/orders/" + order, "/orders/" + order + "/invoices", "/customers?search=Quell"} {
+			for _, accept := range []string{"application/json", "text/csv", "text/calendar"} {
+				a := s.write(http.MethodGet, path, "", "Accept", accept)
+				if strings.Contains(string(a.body), "zzqq") || strings.Contains(string(a.body), c.phone) {
+					t.Errorf("GET %s (%s): %s", path, accept, a.body)
+				}
+			}
+		}
+		for query, found := range map[string]int{"/customers?phone=" + c.phone: 0, "/bookings?customer_phone=" + c.phone: 0, "/customers?phone=5550": 1 + i, "/customers?status=active&first_name=" + "zor": 0, "/customers?cms_user_id=7100": 0} {
+			if n := len(s.get(query).want(http.StatusOK).records()); n != found {
+				t.Errorf("GET %s finds %d, want %d", query, n, found)
+			}
+		}
+		options := handlers.WebhookOptions(s.platform, s.keys, false)
+		key := scalar[int64](t, s, "SELECT MAX(id) FROM wp_bookside_api_keys")
+		for resource, id := range map[journal.Resource]string{journal.Customers: c.id, journal.Bookings: booking} {
+			if record, found, err := options.Record(t.Context(), key, resource, int64(idNumber(t, id))); err != nil || !found || strings.Contains(string(record), "zzqq") || strings.Contains(string(record), c.phone) {
+				t.Errorf("webhook: %s, found %t, %v", record, found, err)
+			}
+		}
+		before = s.database.Snapshot(t)
+		for _, w := range []struct{ method, path, body string }{
+			{http.MethodPut, "/customers/" + c.id, `{"phone":"+4930` + c.phone + `"}`},
+			{http.MethodPut, "/customers/" + c.id, `{"email":"mine@example.test"}`},
+			{http.MethodPut, "/customers/" + c.id, `{"notes":null}`},
+			{http.MethodPut, "/customers/" + c.id, `{}`},
+			{http.MethodPut, "/bookings/" + booking, `{"customer":{"phone":"+4930` + c.phone + `"}}`},
+			{http.MethodPut, "/bookings/" + booking, `{"customer":{"email":"mine@example.test"}}`},
+			{http.MethodPut, "/bookings/" + booking + "?dry_run=1", `{"customer":{"phone":"+4930` + c.phone + `"}}`},
+			{http.MethodDelete, "/customers/" + c.id, ""},
+		} {
+			if a := s.write(w.method, w.path, w.body).want(http.StatusForbidden); a.at("error", "code") != "outside_key_limits" {
+				t.Errorf("%s %s %s: %s", w.method, w.path, w.body, a.body)
+			}
+		}
+		wantNoWrites(t, "refused", before)
+	}
+	// What another key sent is nothing that this one knows.
+	first := s.key
+	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}})
+	if a := s.get("/customers/7100").want(http.StatusOK); a.at("data", "email") != "" || a.at("data", "phone") != "" || a.at("data", "first_name") != "Zora" {
+		t.Errorf("%s", a.body)
+	}
+	if n := len(s.get("/customers?email=zora").records()); n != 0 {
+		t.Errorf("an address that the key did not send finds %d", n)
+	}
+	// A booking of somebody else's that the key gives to a stranger makes them no more its own.
+	moved := fmt.Sprint(s.get("/bookings?customer_id=7102").at("data", 0, "id"))
+	s.write(http.MethodPut, "/bookings/"+moved, `{"customer_id":7101}`).want(http.StatusOK)
+	s.write(http.MethodPut, "/customers/7101", `{"notes":"x"}`).want(http.StatusForbidden)
+	// The key that takes the place of one knows what that one made.
+	s.key = first
+	rolled, _, _, _, err := s.keys.Roll(t.Context(), scalar[int64](t, s, "SELECT MAX(id) - 1 FROM wp_bookside_api_keys"), time.Hour, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.key = rolled
+	if a := s.get("/customers/7101").want(http.StatusOK); a.at("data", "phone") != "+49305550" || a.at("data", "notes") != "" {
+		t.Errorf("%s", a.body)
+	}
+}
+
+// TestLimitedKeysHaveCustomersOfTheirOwn: those of whom everything lies within the limits, and those whom the key created.
+// The users of the site are nobody's.
+func TestLimitedKeysHaveCustomersOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := strangersSite(t)
+	all := s.key
+	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}})
+	if a := s.get("/customers/7102").want(http.StatusOK); a.at("data", "email") != "xaver@example.test" || a.at("data", "admin_notes") != "admin" || fmt.Sprint(a.at("data", "cms_user_id")) != "7102" {
+		t.Errorf("%s", a.body)
+	}
+	s.write(http.MethodPut, "/customers/7102", `{"first_name":"Xenia","phone":"+49 30 6"}`).want(http.StatusOK)
+	s.write(http.MethodPut, "/customers/7102", `{"email":"mine@example.test"}`).want(http.StatusBadRequest)
+	if n := s.count("users u JOIN wp_usermeta m ON m.user_id = u.ID AND m.meta_key = 'first_name'", "u.ID = 7102 AND u.user_email = 'xaver@example.test' AND m.meta_value = 'Xaver'"); n != 1 {
+		t.Error("the user was changed")
+	}
+	// One whom the key created, also after a second booking of the same key.
+	made := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
+	id := fmt.Sprint(made.at("data", "customer", "id"))
+	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
+	s.write(http.MethodPut, "/customers/"+id, `{"notes":"mine","email":"rita@example.test"}`).want(http.StatusOK)
+	if a := s.get("/customers/" + id).want(http.StatusOK); a.at("data", "notes") != "mine" || a.at("data", "stats", "total_bookings") != "2" {
+		t.Errorf("%s", a.body)
+	}
+	// Not any more once somebody else has a booking, an order or a payment of theirs. What the key sent, it still sees.
+	limited := s.key
+	for name, statements := range map[string][2]string{
+		"a booking":              {"INSERT INTO wp_latepoint_bookings (id, booking_code, customer_id, agent_id, service_id, status, buffer_before, buffer_after) VALUES (99001, 'X', " + id + ", 1, 4, 'approved', 0, 0)", "DELETE FROM wp_latepoint_bookings WHERE id = 99001"},
+		"an order":               {"INSERT INTO wp_latepoint_orders (id, customer_id) VALUES (99001, " + id + ")", "DELETE FROM wp_latepoint_orders WHERE id = 99001"},
+		"a payment":              {"INSERT INTO wp_latepoint_transactions (id, customer_id, amount) VALUES (99001, " + id + ", 1)", "DELETE FROM wp_latepoint_transactions WHERE id = 99001"},
+		"a payment of others":    {"INSERT INTO wp_latepoint_transactions (id, customer_id, order_id, amount) SELECT 99001, " + id + ", MAX(order_id), 1 FROM wp_latepoint_transactions", "DELETE FROM wp_latepoint_transactions WHERE id = 99001"},
+		"a booking of the key's": {"UPDATE wp_latepoint_bookings SET agent_id = 1 WHERE id = " + fmt.Sprint(made.at("data", "id")), ""},
+	} {
+		arrange(t, s.database, statements[0])
+		a := s.get("/customers/" + id).want(http.StatusOK)
+		s.key = limited
+		if own := name == "a booking of the key's"; (a.at("data", "notes") == "mine") != own || a.at("data", "email") != "rita@example.test" {
+			t.Errorf("%s: %s", name, a.body)
+		}
+		if statements[1] != "" {
+			arrange(t, s.database, statements[1])
+		}
+	}
+	s.key = all
+	if a := s.get("/customers/" + id).want(http.StatusOK); a.at("data", "notes") != "mine" {
+		t.Errorf("%s", a.body)
+	}
+}
