@@ -15,8 +15,8 @@ import (
 
 // ownership defines which customers are the own ones of a key with limits: those of whom everything
 // lies within the limits. Anybody can be made the customer of a booking by their e-mail address, so
-// what the key wrote itself does not count: it makes nobody its own, but for the customers whom it
-// created.
+// what a key with limits wrote does not count: it makes nobody its own, but for the customers whom
+// such a key created.
 type ownership struct {
 	*Site
 	limits  domain.Limits
@@ -88,16 +88,17 @@ func (o ownership) viewOfInvoices() wpdb.View {
 }
 
 // ownCustomer returns the condition that the customer with an id is the key's own: no booking, order
-// or payment is hidden from the key, and there is a booking that others made, or the key created the
-// customer.
+// or payment is hidden from the key, but for what it made itself, and there is a booking that no key
+// with limits made, or one created the customer.
 func (o ownership) ownCustomer(id string) sq.Sqlizer {
-	bookings := sq.Select("1").From(o.db.As(wpdb.Bookings, "x")).Where("x.customer_id = " + id).Where(o.notMade(journal.Bookings, "x.id"))
-	known := sq.Or{some(bookings.Where(bookingsWithin(o.limits, "x.")))}
+	bookings := sq.Select("1").From(o.db.As(wpdb.Bookings, "x")).Where("x.customer_id = " + id)
+	seen, hidden := bookings.Where(bookingsWithin(o.limits, "x.")), bookings.Where(bookingsOutside(o.limits, "x.")).Where(o.notMade(journal.Bookings, "x.id"))
+	known := sq.Or{some(seen)}
 	if o.schema.Has(wpdb.KeyRecords) {
-		known = append(known, some(o.records(journal.Customers, id).Where("r.made")))
+		known = sq.Or{some(seen.Where(none(o.made(journal.Bookings, "x.id")))), some(o.made(journal.Customers, id))}
 	}
 	// CASE keeps servers from looking at all orders and payments for customers with hidden bookings.
-	return sq.Case().When(sq.And{known, none(bookings.Where(bookingsOutside(o.limits, "x.")))}, sq.And{o.noHiddenOrder(id), o.noHiddenPayment(id)}).Else("FALSE")
+	return sq.Case().When(sq.And{known, none(hidden)}, sq.And{o.noHiddenOrder(id), o.noHiddenPayment(id)}).Else("FALSE")
 }
 
 // noHiddenOrder returns the condition that the key sees all orders of a customer. Without the indexes,
@@ -130,17 +131,17 @@ func (o ownership) orderSeen(id string) sq.Sqlizer {
 	return sq.And{some(o.itemsOf(id)), sq.Expr("(?) IS NOT TRUE", in(id, o.mixedOrders(o.limits)))}
 }
 
-// records selects the rows, r, of the key about a record with an id.
-func (o ownership) records(resource journal.Resource, id string) sq.SelectBuilder {
-	return sq.Select("1").From(o.db.As(wpdb.KeyRecords, "r")).Where(sq.Eq{"r.key_id": o.key, "r.resource": string(resource)}).Where("r.record_id = " + id)
+// made selects the rows, r, about who made the record with an id.
+func (o ownership) made(resource journal.Resource, id string) sq.SelectBuilder {
+	return sq.Select("1").From(o.db.As(wpdb.KeyRecords, "r")).Where(sq.Eq{"r.resource": string(resource)}).Where("r.record_id = " + id).Where("r.made")
 }
 
-// notMade returns the condition that a record with an id was not made by the key.
+// notMade returns the condition that the key did not make the record with an id.
 func (o ownership) notMade(resource journal.Resource, id string) sq.Sqlizer {
 	if !o.schema.Has(wpdb.KeyRecords) {
 		return sq.Expr("TRUE") // see remember
 	}
-	return none(o.records(resource, id).Where("r.made"))
+	return none(o.made(resource, id).Where(sq.Eq{"r.key_id": o.key}))
 }
 
 // knownCustomer is what the caller may know of a customer.

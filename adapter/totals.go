@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -188,7 +189,8 @@ type total struct {
 // about the page. Only lists of small tables should do so.
 func countIn(l list) *total { return &total{count: l.counting()} }
 
-// key identifies a list among those that are counted, for each caller with limits.
+// key identifies a list among those that are counted, for callers with the same limits; if it may filter by
+// customers, for each of them, who see different customers as their own.
 func (s *Site) key(l list) (string, error) {
 	if l.key != "" {
 		return l.key, nil
@@ -198,7 +200,7 @@ func (s *Site) key(l list) (string, error) {
 		return "", fmt.Errorf("%s: build statement: %w", l.op, err)
 	}
 	var caller int64
-	if !s.limits().None() {
+	if !s.limits().None() && strings.Contains(text, s.db.Name(wpdb.Customers)) {
 		caller = s.callerID()
 	}
 	return fmt.Sprint(text, argsKey(args), s.limits(), caller), nil

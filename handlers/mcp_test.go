@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -487,6 +488,7 @@ func TestToolsShowALimitedKeyNothingElse(t *testing.T) {
 				{"recent_changes", `{'cursor':'0','resources':['customers','orders','payments','invoices']}`}, {"recent_changes", `{'cursor':'0','resources':['coupons']}`},
 			} {
 				got, want := limited.call(c[0], c[1]), other.call(c[0], c[1])
+				want.body = notOwnInTools.ReplaceAll(want.body, []byte(`${1}"bookings":0,"upcoming_bookings":0,`))
 				if got.failed != want.failed || got.brief != want.brief || string(got.body) != string(want.body) {
 					t.Errorf("%s %s (-without the rest +limited):\n%s", c[0], c[1], cmp.Diff(string(want.body), string(got.body)))
 				}
@@ -494,6 +496,9 @@ func TestToolsShowALimitedKeyNothingElse(t *testing.T) {
 		})
 	}
 }
+
+// notOwnInTools matches what tools say of the bookings of customers who are not the key's own: they have no status.
+var notOwnInTools = regexp.MustCompile(`(\{"id":\d+,"status":"",)"bookings":\d+,"upcoming_bookings":\d+,(?:"(?:last|next)_booking_date":"[^"]*",)*`)
 
 // changedTables are the tables of some resources whose changes are in the journal.
 var changedTables = map[string]string{

@@ -242,7 +242,15 @@ function roll_key(object $old, int $hours)
                 return database_failed();
             }
         }
-        return $created;
+        // What the old key made is what the new one made, too; the old one may still be used.
+        $records = own_table('key_records');
+        $copied = !has_table($records) ? 0 : $wpdb->query($wpdb->prepare(
+            "INSERT INTO $records (key_id, resource, record_id, made, email, phone, created_at)"
+                . " SELECT %d, resource, record_id, made, email, phone, created_at FROM $records WHERE key_id = %d",
+            $created[1],
+            $old->id
+        ));
+        return $copied === false ? database_failed() : $created;
     });
 }
 

@@ -320,6 +320,19 @@ class Person
         ));
     }
 
+    /** @return object[] The contacts of the person that keys with limits sent. */
+    public function keyContacts(): array
+    {
+        $table = own_table('key_records');
+        if (!has_table($table)) {
+            return [];
+        }
+        $ids = select_in("SELECT id, email, phone FROM $table WHERE resource = 'customers' AND CONCAT(email, phone) <> '' AND record_id", '%d', $this->ids['customer']);
+        $emails = array_values(array_merge($this->present, $this->former));
+        $named = select_in("SELECT id, email, phone FROM $table WHERE resource = 'customers' AND email", '%s', $emails);
+        return array_values(array_column(array_merge($ids, $named), null, 'id'));
+    }
+
     /** @return object[] The responses about the person that the sidecar keeps for a day, in case a request is repeated. */
     public function responses(): array
     {

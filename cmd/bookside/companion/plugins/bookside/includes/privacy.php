@@ -37,6 +37,7 @@ function export_person(string $email, int $page = 1): array
     $groups = [
         ['latepoint-customers', __('Customer', 'bookside'), $person->customers],
         ['latepoint-customer-fields', __('Customer: more fields', 'bookside'), metas_of('customer', $ids['customer'])],
+        ['bookside-contacts', __('Customer: more fields', 'bookside'), $person->keyContacts()],
         ['latepoint-bookings', __('Appointments', 'bookside'), rows_where('bookings', 'id', $ids['booking'])],
         ['latepoint-booking-fields', __('Appointments: more fields', 'bookside'), metas_of('booking', $ids['booking'])],
         ['latepoint-orders', __('Orders', 'bookside'), rows_where('orders', 'id', $ids['order'])],
@@ -235,6 +236,9 @@ class Erasure
         $gone = wp_json_encode(['code' => 'erased', 'message' => 'The data of this response was erased.', 'data' => ['status' => 410]]);
         foreach ($this->person->responses() as $response) {
             $this->count($wpdb->update(own_table('idempotency'), ['status' => 410, 'answer' => $gone], ['id' => $response->id]));
+        }
+        foreach ($this->person->keyContacts() as $contact) {
+            $this->count($wpdb->update(own_table('key_records'), ['email' => '', 'phone' => ''], ['id' => $contact->id]));
         }
         foreach ($this->person->webhookAnswers() as $try) {
             $this->count($wpdb->update(own_table('webhook_tries'), ['answer' => ''], ['id' => $try->id]));
