@@ -44,6 +44,8 @@ func (s *Sweeper) Run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		deleted, err := s.Sweep(ctx)
+		forgotten, failed := s.Forget(ctx)
+		deleted, err = deleted+forgotten, errors.Join(err, failed)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			s.log.Error("deleting old rows of Bookside's tables failed", "error", err)
@@ -69,9 +71,19 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 	old = append(old, webhooks.Old(s.db, s.now())...)
 	old = append(old, webhooks.OldRows{Table: wpdb.Holds, Which: expiredHolds(s.db, s.now())},
 		webhooks.OldRows{Table: wpdb.Figures, Which: figures.Old(s.db, s.now())}, webhooks.OldRows{Table: wpdb.Figures, Which: figures.Excess(s.db)})
+	return s.deleteAll(ctx, old)
+}
+
+// Forget deletes what is known of records of keys that are gone, and returns the number of rows.
+func (s *Sweeper) Forget(ctx context.Context) (deleted int, err error) {
+	var gone []webhooks.OldRows
 	for _, which := range forgottenRecords(s.db) {
-		old = append(old, webhooks.OldRows{Table: wpdb.KeyRecords, Which: which})
+		gone = append(gone, webhooks.OldRows{Table: wpdb.KeyRecords, Which: which})
 	}
+	return s.deleteAll(ctx, gone)
+}
+
+func (s *Sweeper) deleteAll(ctx context.Context, old []webhooks.OldRows) (deleted int, err error) {
 	var failed []error
 	for _, old := range old {
 		n, err := s.deleteRows(ctx, old.Table, old.Which)
