@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -14,6 +15,7 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
+	"bookside/adapter"
 	"bookside/adapter/outbox"
 	"bookside/wpdb"
 )
@@ -33,18 +35,32 @@ type mailer struct {
 	tls       string // one of the constants above
 	tlsConfig *tls.Config
 	login     []gomail.Option // empty for a server without login
-	from      mail.Address
-	domain    string // of from
+	// sender is the sender of the next mail.
+	sender func(context.Context) (mail.Address, error)
 }
 
-// newMailer requires a valid configuration. roots are nil for those of the system.
-func (c config) newMailer(roots *x509.CertPool) *mailer {
+// newMailer requires a valid configuration. roots are nil for those of the system; what the
+// configuration lacks of the sender comes from site.
+func (c config) newMailer(roots *x509.CertPool, site func(context.Context) (mail.Address, error)) *mailer {
 	smtp := c.Mail.SMTP
 	m := &mailer{
 		host: smtp.Host, port: smtp.Port, tls: smtp.TLS,
 		tlsConfig: &tls.Config{ServerName: smtp.Host, RootCAs: roots, MinVersion: tls.VersionTLS12},
-		from:      mail.Address{Name: c.Mail.FromName, Address: c.Mail.From},
-		domain:    c.Mail.From[strings.LastIndexByte(c.Mail.From, '@')+1:],
+	}
+	m.sender = func(ctx context.Context) (mail.Address, error) {
+		from := mail.Address{Name: c.Mail.FromName, Address: c.Mail.From}
+		if from.Name != "" && from.Address != "" {
+			return from, nil
+		}
+		sites, err := site(ctx)
+		if err != nil {
+			return from, fmt.Errorf("read the sender of the site's mails: %w", err)
+		}
+		from = mail.Address{Name: cmp.Or(from.Name, sites.Name), Address: cmp.Or(from.Address, sites.Address)}
+		if !plainAddress(from.Address) {
+			return from, errors.New("the site's settings have no plain sender address; set mail.from")
+		}
+		return from, nil
 	}
 	if smtp.User != "" {
 		// The connection is encrypted, so the methods that most servers support come first.
@@ -62,11 +78,16 @@ func (c config) newMailer(roots *x509.CertPool) *mailer {
 func (m *mailer) Send(ctx context.Context, message outbox.Message) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	client, err := gomail.NewClient(m.host, m.options(ctx)...)
+	from, err := m.sender(ctx)
+	if err != nil {
+		return err
+	}
+	domain := from.Address[strings.LastIndexByte(from.Address, '@')+1:]
+	client, err := gomail.NewClient(m.host, m.options(ctx, domain)...)
 	if err != nil {
 		return fmt.Errorf("configure the mail client: %w", err)
 	}
-	composed := m.compose(message)
+	composed := compose(message, from, domain)
 	err = client.DialAndSendWithContext(ctx, composed)
 	if composed.IsDelivered() {
 		return nil // an error after the delivery does not matter
@@ -74,7 +95,7 @@ func (m *mailer) Send(ctx context.Context, message outbox.Message) error {
 	return explainSending(ctx, err)
 }
 
-func (m *mailer) options(ctx context.Context) []gomail.Option {
+func (m *mailer) options(ctx context.Context, domain string) []gomail.Option {
 	policy := gomail.NoTLS // also with mailTLS, where the dialer encrypts
 	if m.tls == mailStartTLS {
 		policy = gomail.TLSMandatory
@@ -83,7 +104,7 @@ func (m *mailer) options(ctx context.Context) []gomail.Option {
 		gomail.WithDialContextFunc(func(dialing context.Context, _, _ string) (net.Conn, error) { return m.dial(ctx, dialing) }),
 		gomail.WithTLSPolicy(policy), gomail.WithTLSConfig(m.tlsConfig),
 		gomail.WithTimeout(time.Hour), // ctx ends sooner
-		gomail.WithHELO(m.domain),     // many servers reject the name of a container
+		gomail.WithHELO(domain),       // many servers reject the name of a container
 		gomail.WithoutNoop(), gomail.WithoutRset(),
 		gomail.WithoutSMTPUTF8(), // addresses are ASCII, and not every server on the way supports it
 	}, m.login...)
@@ -106,13 +127,13 @@ func (m *mailer) dial(ctx, dialing context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-func (m *mailer) compose(message outbox.Message) *gomail.Msg {
+func compose(message outbox.Message, from mail.Address, domain string) *gomail.Msg {
 	composed := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
-	composed.FromMailAddress(&m.from)
+	composed.FromMailAddress(&from)
 	composed.ToMailAddress(&message.To)
 	composed.Subject(message.Subject)
 	composed.SetDateWithValue(message.Queued)
-	composed.SetMessageIDWithValue(message.ID + "@" + m.domain)
+	composed.SetMessageIDWithValue(message.ID + "@" + domain)
 	composed.SetGenHeader("Auto-Submitted", "auto-generated") // prevents out-of-office replies
 	composed.SetBodyString(gomail.TypeTextHTML, message.Content)
 	if file := message.Calendar; file.Name != "" {
@@ -163,7 +184,8 @@ func (s *service) newOutbox(ctx context.Context, db *wpdb.DB) (*outbox.Relay, er
 	if !schema.Has(wpdb.Outbox) {
 		return nil, failf(exitRefused, nil, "mail.enabled: the database user may not create the table %s%s; run keys create once as one that may, or disable mail", db.Prefix(), wpdb.Outbox)
 	}
-	return outbox.NewRelay(db, s.now, s.config.newMailer(nil), s.log), nil
+	sender := func(ctx context.Context) (mail.Address, error) { return adapter.MailSender(ctx, db) }
+	return outbox.NewRelay(db, s.now, s.config.newMailer(nil, sender), s.log), nil
 }
 
 // sendMails sends queued messages until ctx ends.
@@ -181,7 +203,6 @@ func (c config) validateMail(v *validation) {
 	v.check(smtp.User != "" || smtp.Password == "", "mail.smtp.user", "write the user of mail.smtp.password")
 	v.check(smtp.User == "" || smtp.Password != "", keyMailPassword, "write the password of mail.smtp.user (%s or %s)", envName(keyMailPassword), envName(keyMailPassword)+fileSuffix)
 	v.check(smtp.User == "" || smtp.TLS != mailPlain, "mail.smtp.tls", "none would send the password unencrypted; write starttls or tls")
-	v.check(!c.Mail.Enabled || c.Mail.From != "", "mail.from", "write the sender address, such as office@example.com; mail.enabled needs it")
 	v.check(c.Mail.From == "" || plainAddress(c.Mail.From), "mail.from", "write one plain address, such as office@example.com; its name goes to mail.from_name")
 	v.check(!strings.ContainsFunc(c.Mail.FromName, func(r rune) bool { return r < ' ' }), "mail.from_name", "write one line")
 }

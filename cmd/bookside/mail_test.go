@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter"
 	"bookside/adapter/outbox"
 	"bookside/fixtures"
 	"bookside/wpdb"
@@ -112,7 +113,7 @@ func TestMailer(t *testing.T) {
 			if test.user != "" {
 				c.Mail.SMTP.Password = "s3cret"
 			}
-			if err := c.newMailer(server.roots).Send(t.Context(), confirmation()); err != nil {
+			if err := c.newMailer(server.roots, nil).Send(t.Context(), confirmation()); err != nil {
 				t.Fatal(err)
 			}
 			got := server.received()
@@ -134,7 +135,7 @@ func TestMailerAttachesCalendar(t *testing.T) {
 	server := newSMTPServer(t)
 	message := confirmation()
 	message.Calendar = outbox.Attachment{Name: "Größe.ics", Content: "BEGIN:VCALENDAR\r\nSUMMARY:Zoë\r\nEND:VCALENDAR\r\n"}
-	if err := mailConfig(t, server).newMailer(server.roots).Send(t.Context(), message); err != nil {
+	if err := mailConfig(t, server).newMailer(server.roots, nil).Send(t.Context(), message); err != nil {
 		t.Fatal(err)
 	}
 	parsed, err := mail.ReadMessage(strings.NewReader(server.received()[0].data))
@@ -191,7 +192,7 @@ func TestMailerInjection(t *testing.T) {
 			server := newSMTPServer(t)
 			m := confirmation()
 			test.change(&m)
-			if err := mailConfig(t, server).newMailer(nil).Send(t.Context(), m); err != nil {
+			if err := mailConfig(t, server).newMailer(nil, nil).Send(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
 			for _, got := range server.received() {
@@ -245,7 +246,7 @@ func TestMailerReportsRejections(t *testing.T) {
 			})
 			c := mailConfig(t, server)
 			c.Mail.SMTP.TLS, c.Mail.SMTP.User, c.Mail.SMTP.Password = mailTLS, "office", "s3cret"
-			err := c.newMailer(server.roots).Send(t.Context(), confirmation())
+			err := c.newMailer(server.roots, nil).Send(t.Context(), confirmation())
 			if test.text == "" {
 				if err != nil {
 					t.Error(err)
@@ -297,7 +298,7 @@ func TestMailerRequiresEncryption(t *testing.T) {
 			if !test.trust {
 				_, roots = newIdentity(t)
 			}
-			err := c.newMailer(roots).Send(t.Context(), confirmation())
+			err := c.newMailer(roots, nil).Send(t.Context(), confirmation())
 			if err == nil {
 				t.Fatal("sent")
 			}
@@ -333,7 +334,7 @@ func TestMailerTimesOut(t *testing.T) {
 				<-reached
 				cancel()
 			}()
-			err := mailConfig(t, server).newMailer(nil).Send(ctx, confirmation())
+			err := mailConfig(t, server).newMailer(nil, nil).Send(ctx, confirmation())
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("error %v, want %v", err, context.Canceled)
 			}
@@ -481,6 +482,58 @@ func TestServeResumesMails(t *testing.T) {
 	}
 }
 
+// TestSenderOfTheSite: what the configuration does not say of the sender is as the plugin has it.
+func TestSenderOfTheSite(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	server := newSMTPServer(t)
+	site, err := wpdb.Open(t.Context(), wpdb.Config{DSN: db.DSN, Prefix: db.Prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = site.Close() })
+	const name, address = "INSERT INTO wp_latepoint_settings (name, value) VALUES ('notification_email_setting_from_name', '%s')", "INSERT INTO wp_latepoint_settings (name, value) VALUES ('notification_email_setting_from_email', '%s')"
+	execute(t, db.SQL, "REPLACE INTO wp_options (option_name, option_value) VALUES ('blogname', 'Haut &amp; Haar'), ('admin_email', 'boss@site.example')")
+	for _, step := range []struct {
+		statement, from, fromName string
+		want                      string // "" for a failure
+	}{
+		{"", "", "", "Haut & Haar boss@site.example"},
+		{"", "office@practice.example", "Praxis", "Praxis office@practice.example"},
+		{"", "office@practice.example", "", "Haut & Haar office@practice.example"},
+		{fmt.Sprintf(name, "Termine"), "", "", "Termine boss@site.example"},
+		{fmt.Sprintf(address, "termine@site.example"), "", "", "Termine termine@site.example"},
+		{"", "", "Praxis", "Praxis termine@site.example"},
+		{"UPDATE wp_latepoint_settings SET value = '' WHERE name = 'notification_email_setting_from_email'", "", "", "Haut & Haar boss@site.example"},
+		{"UPDATE wp_options SET option_value = 'nobody' WHERE option_name = 'admin_email'", "", "", ""},
+	} {
+		if step.statement != "" {
+			execute(t, db.SQL, step.statement)
+		}
+		c := mailConfig(t, server)
+		c.Mail.From, c.Mail.FromName = step.from, step.fromName
+		before := len(server.received())
+		err := c.newMailer(nil, func(ctx context.Context) (mail.Address, error) { return adapter.MailSender(ctx, site) }).Send(t.Context(), confirmation())
+		if step.want == "" {
+			if err == nil || !strings.Contains(err.Error(), "set mail.from") {
+				t.Errorf("%+v: error %v", step, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%+v: %v", step, err)
+		}
+		parsed, err := mail.ReadMessage(strings.NewReader(server.received()[before].data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, err := mail.ParseAddress(parsed.Header.Get("From"))
+		if err != nil || from.Name+" "+from.Address != step.want {
+			t.Errorf("%+v: from %v, %v", step, from, err)
+		}
+	}
+}
+
 // TestMailServerDownAndUp: mails are kept while the mail server is down.
 func TestMailServerDownAndUp(t *testing.T) {
 	t.Parallel()
@@ -495,7 +548,7 @@ func TestMailServerDownAndUp(t *testing.T) {
 	var passed atomic.Int64
 	var log fixtures.Buffer
 	outbox := outbox.NewRelay(site, func() time.Time { return now.Add(time.Duration(passed.Load())) },
-		mailConfig(t, server).newMailer(nil), slog.New(slog.NewJSONHandler(&log, nil)))
+		mailConfig(t, server).newMailer(nil, nil), slog.New(slog.NewJSONHandler(&log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() {
@@ -555,7 +608,7 @@ func TestValidateMail(t *testing.T) {
 		{"user alone", func(c *config) { c.Mail.SMTP.User = "u" }, "mail.smtp.password: write the password of mail.smtp.user (BOOKSIDE_MAIL__SMTP__PASSWORD or BOOKSIDE_MAIL__SMTP__PASSWORD_FILE)"},
 		{"password alone", func(c *config) { c.Mail.SMTP.Password = "p" }, "mail.smtp.user: write the user of mail.smtp.password"},
 		{"password in the clear", func(c *config) { c.Mail.SMTP.User, c.Mail.SMTP.Password, c.Mail.SMTP.TLS = "u", "p", mailPlain }, "mail.smtp.tls: none would send the password"},
-		{"no sender", func(c *config) { c.Mail.From = "" }, "mail.from: write the sender address"},
+		{"the site's sender", func(c *config) { c.Mail.From, c.Mail.FromName = "", "" }, ""},
 		{"sender with name", func(c *config) { c.Mail.From = "Office <office@example.com>" }, "mail.from: write one plain address"},
 		{"sender beyond ASCII", func(c *config) { c.Mail.From = "büro@example.com" }, "mail.from: write one plain address"},
 		{"name of two lines", func(c *config) { c.Mail.FromName = "a\nb" }, "mail.from_name: write one line"},

@@ -74,8 +74,8 @@ var settings = []setting{
 	{"lists.max_exports", "lists that may be sent as CSV or iCalendar at the same time; others get 503", ""},
 
 	{"mail.enabled", "send notifications from here if the site itself does not", ""},
-	{"mail.from", "sender address of notifications, such as office@example.com", "none"},
-	{"mail.from_name", "sender name of notifications, such as the name of the business", "none"},
+	{"mail.from", "sender address of notifications, such as office@example.com", "that of the site's own notifications"},
+	{"mail.from_name", "sender name of notifications, such as the name of the business", "that of the site's own notifications"},
 	{"mail.smtp.host", "mail server, such as smtp.example.com", "none"},
 	{"mail.smtp.port", "port of the mail server; usually 465 with tls", ""},
 	{"mail.smtp.tls", "starttls, tls (from the start of the connection) or none", ""},
