@@ -174,7 +174,11 @@ func (p *program) companionStatus(flags *flag.FlagSet) action {
 	options.define(flags)
 	return func(context.Context, []string) error {
 		return withCompanion(options, func(site *companionSite) error {
-			ours, err := companionToInstall()
+			bring, how := companionToInstall, ""
+			if site.uploaded() {
+				bring, how = companionToUpload, ", as an uploaded plugin"
+			}
+			ours, err := bring()
 			if err != nil {
 				return err
 			}
@@ -182,17 +186,18 @@ func (p *program) companionStatus(flags *flag.FlagSet) action {
 			if err != nil {
 				return err
 			}
-			return p.print(describeCompanion(site, ours, there))
+			return p.print(describeCompanion(site, ours, there, how))
 		})
 	}
 }
 
-func describeCompanion(site *companionSite, ours companion, there comparison) string {
+// describeCompanion says what is in a site; how says in which way it came there.
+func describeCompanion(site *companionSite, ours companion, there comparison, how string) string {
 	absent := len(there.in(fileMissing))
 	if absent == len(ours.files) && len(there.files) == absent {
 		return fmt.Sprintf("There is no companion in %s. This program brings version %s.\n", site.path, ours.version)
 	}
-	text := fmt.Sprintf("Installed: %s\nThis program brings: %s\n", cmp.Or(there.version, "unknown version"), ours.version)
+	text := fmt.Sprintf("Installed: %s%s\nThis program brings: %s\n", cmp.Or(there.version, "unknown version"), how, ours.version)
 	rows := [][]string{}
 	for _, name := range there.names() {
 		if state := there.files[name]; state != fileCurrent {

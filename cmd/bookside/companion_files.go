@@ -180,6 +180,15 @@ type companionSite struct {
 	path string
 }
 
+// uploaded reports whether the companion came as a ZIP file: then the ordinary plugin brings the
+// must-use plugin along, and none is in its own place.
+func (s *companionSite) uploaded() bool {
+	const mustUse = mustUseFolder + "/bookside.php"
+	_, there := s.root.Lstat(mustUse)
+	_, brought := s.root.Lstat(pluginFolder + "/" + mustUse)
+	return errors.Is(there, fs.ErrNotExist) && brought == nil
+}
+
 // compare compares the site's files with those of a companion. The error of a manifest
 // that cannot be read is not reported: then nothing is known of what was installed.
 func (s *companionSite) compare(ours companion) (comparison, error) {

@@ -317,6 +317,13 @@ func TestCompanionZip(t *testing.T) {
 		}
 	}
 	writeBelow(t, folder, unpacked)
+	status := func() string {
+		return oneSpaced(run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout)
+	}
+	wantTexts(t, status(), "Installed: "+ours.version+", as an uploaded plugin", "All files are as this program brings them")
+	writeBelow(t, folder, map[string]string{"wp-content/" + pluginFolder + "/mu-plugins/bookside.php": "<?php // changed"})
+	wantTexts(t, status(), pluginFolder+"/mu-plugins/bookside.php changed")
+	writeBelow(t, folder, unpacked)
 	run(t, nil, "", "companion", "install", "--wordpress", folder).want(t, exitOK)
 	wantTexts(t, run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout, "All files are as this program brings them")
 	run(t, nil, "", "companion", "remove", "--wordpress", folder).want(t, exitOK)
