@@ -203,6 +203,7 @@ func TestCompanionKeepsSlots(t *testing.T) {
 			{"checkout waits", checkoutWaits},
 			{"cart with one slot twice", cartWithOneSlotTwice},
 			{"ability", abilityIsRefused},
+			{"which booking", warningNamesWhatOccupies},
 			{"staff", staffAreWarned},
 			{"form with several bookings", formWithSeveralBookings},
 			{"status", statusIsChecked},
@@ -296,6 +297,40 @@ func staffAreWarned(b *bookingSite) {
 	if saved := returns[bool](b, code); !saved {
 		b.t.Error("a booking in an occupied slot cannot be edited")
 	}
+}
+
+// warningNamesWhatOccupies: a booking elsewhere, and one that shares the seats of a service, occupy nothing.
+func warningNamesWhatOccupies(b *bookingSite) {
+	insert := func(minutes, service, location int) int {
+		b.t.Helper()
+		b.execute(b.db.SQL, fmt.Sprintf(`INSERT INTO {p}bookings (booking_code, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after, status,
+			customer_id, service_id, agent_id, location_id, total_attendees, order_item_id) VALUES ('W', '%[1]s', '%[1]s', %[2]d, %[2]d + 15, 15, 0, 0, 'approved', 1, %[3]d, 2, %[4]d, 1, 1)`,
+			b.bookday, minutes, service, location))
+		return b.number("SELECT MAX(id) FROM {p}bookings")
+	}
+	warnings := func(minutes int) []int {
+		b.t.Helper()
+		return returns[savedByStaff](b, "return test_staff("+b.slot(minutes, "")+");").Warnings
+	}
+	insert(930, 1, 2)
+	here := insert(930, 1, 1)
+	if got := warnings(930); !slices.Equal(got, []int{here}) {
+		b.t.Errorf("a booking elsewhere: %v, want %d", got, here)
+	}
+	seats := b.number("SELECT capacity_max FROM {p}services WHERE id = 1")
+	b.execute(b.db.SQL, "UPDATE {p}services SET capacity_max = 3 WHERE id = 1")
+	insert(960, 1, 1)
+	other := insert(960, 2, 1)
+	if got := warnings(960); !slices.Equal(got, []int{other}) {
+		b.t.Errorf("a booking with seats left: %v, want %d", got, other)
+	}
+	first := insert(990, 1, 1)
+	insert(990, 1, 1)
+	insert(990, 1, 1)
+	if got := warnings(990); !slices.Equal(got, []int{first}) {
+		b.t.Errorf("no seats left: %v, want %d", got, first)
+	}
+	b.execute(b.db.SQL, fmt.Sprintf("UPDATE {p}services SET capacity_max = %d WHERE id = 1", seats))
 }
 
 // formWithSeveralBookings: the bookings of one form are looked at before any of them is saved,

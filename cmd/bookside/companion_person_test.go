@@ -218,6 +218,9 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		"another companion":  {answers(4, http.StatusOK, `{"status":"ready","companion":"9.9.9"}`), "bookside_versions", "recommended"},
 		"lock":               {"", "bookside_lock", "good"},
 		"no lock connection": {"add_filter('bookside_lock_connection', fn($to) => ['password' => 'wrong'] + $to);", "bookside_lock", "critical"},
+		"address":            {answers(5, http.StatusOK, "<html>"), "bookside_address", "good"},
+		"address elsewhere":  {answers(6, http.StatusNotFound, `{"code":"rest_no_route"}`), "bookside_address", "critical"},
+		"address untried":    {"add_filter('pre_http_request', fn() => new WP_Error('x', 'cURL error 7'));", "bookside_address", "recommended"},
 		"odd settings":       {"add_filter('option_bookside_companion', fn() => ['admin' => ['x'], 'forward' => null, 'jobs' => 0]);", "bookside_lock", "good"},
 		"jobs off":           {"", "bookside_cron", "good"},
 		"jobs not in cron":   {jobs, "bookside_cron", "critical"},
@@ -235,7 +238,7 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 	}
 	results := fromPHP[map[string]map[string]string](t, w, code+"return $results;")
 	for name, test := range cases {
-		if got := results[name]; got[test.id] != test.want || len(got) != 6 {
+		if got := results[name]; got[test.id] != test.want || len(got) != 7 {
 			t.Errorf("%s: %v, want %s", name, got, test.want)
 		}
 	}

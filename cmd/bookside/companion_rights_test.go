@@ -7,6 +7,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -215,6 +216,134 @@ func TestCompanionAsUploadedPlugin(t *testing.T) {
 	w.Run(t, `require_once ABSPATH . 'wp-admin/includes/plugin.php'; uninstall_plugin('bookside/bookside.php');`)
 	if got := queryText(t, db, "SELECT COUNT(*) FROM wp_options WHERE option_name LIKE 'bookside%'"); got != "0" {
 		t.Errorf("%s options are left", got)
+	}
+	if faults := w.Faults(t); faults != "" {
+		t.Error(faults)
+	}
+}
+
+// TestCompanionAlone: while the plugin is not active, the page of the plugins says that the must-use plugin is at work,
+// and removes it. Settings that nobody saved cost no query.
+func TestCompanionAlone(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := fixtures.New(t, fixtures.Small(now))
+	w := newCompanionSite(t, db)
+	w.Run(t, "echo 'a first request';")
+	asked := w.Run(t, "define('SAVEQUERIES', true);", `global $wpdb; echo implode("\n", array_filter(array_column($wpdb->queries, 0), fn($query) => strpos($query, "'bookside_companion'")));`)
+	if asked != "" {
+		t.Errorf("queries for the settings: %s", asked)
+	}
+	admin := logInto(t, w.Serve(t), "admin")
+	const page, notice = "/wp-admin/plugins.php", "its must-use plugin is at work"
+	if _, body := admin.get(page); strings.Contains(body, notice) {
+		t.Error("the notice is there while the plugin is active")
+	}
+	w.Run(t, `update_option('bookside_companion', ['jobs' => true]); require_once ABSPATH . 'wp-admin/includes/plugin.php'; deactivate_plugins('bookside/bookside.php');`)
+	_, body := admin.get(page)
+	wantTexts(t, body, notice, "Remove the must-use plugin")
+	file := filepath.Join(w.Content, "mu-plugins", "bookside.php")
+	if status, _ := admin.post(page, url.Values{"bookside_remove_must_use": {"1"}, "_wpnonce": {"forged"}}); status != http.StatusForbidden || !exists(file) {
+		t.Errorf("a forged form: status %d", status)
+	}
+	nonce := regexp.MustCompile(`(?s)notice-warning.*?name="_wpnonce" value="([^"]+)"`).FindStringSubmatch(body)
+	if nonce == nil {
+		t.Fatal("no form")
+	}
+	status, body := admin.post(page, url.Values{"bookside_remove_must_use": {"1"}, "_wpnonce": {nonce[1]}})
+	if status != http.StatusOK || exists(file) || strings.Contains(body, notice) {
+		t.Errorf("status %d, there %t: %s", status, exists(file), body)
+	}
+	if left := queryText(t, db, "SELECT option_value LIKE '%latepoint_process_scheduled_jobs%' FROM wp_options WHERE option_name = 'cron'"); left != "0" {
+		t.Error("jobs are scheduled that nobody runs")
+	}
+	if faults := w.Faults(t); faults != "" {
+		t.Error(faults)
+	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// TestCompanionIsUninstalledOnANetwork: options and cron of each site are cleaned.
+func TestCompanionIsUninstalledOnANetwork(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireTime(t)
+	code := `define('WP_UNINSTALL_PLUGIN', 'x'); $at = 1; $done = [];
+		function is_multisite() { return true; }
+		function get_sites($which) { return [1, 2, 5]; }
+		function switch_to_blog($site) { $GLOBALS['at'] = $site; }
+		function restore_current_blog() { $GLOBALS['at'] = 1; }
+		function _get_cron_array() { return [100 => ['latepoint_process_scheduled_jobs' => ['a' => ['schedule' => false, 'args' => ['ours']], 'b' => ['schedule' => 'addon', 'args' => []]]]]; }
+		function wp_unschedule_event($time, $hook, $args) { $GLOBALS['done'][] = $GLOBALS['at'] . ' event ' . $args[0]; }
+		function delete_option($name) { $GLOBALS['done'][] = $GLOBALS['at'] . ' ' . $name; }
+		require '` + companionFolder + `/uninstall.php'; echo implode(';', $done);`
+	output, err := exec.CommandContext(t.Context(), fixtures.RequireTool(t, "php8.2"), "-d", "error_reporting=-1", "-r", code).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	var want []string
+	for _, site := range []string{"1", "2", "5"} {
+		for _, what := range []string{"event ours", "bookside_companion", "bookside_companion_failures", "bookside_companion_seen", "bookside_companion_jobs_until"} {
+			want = append(want, site+" "+what)
+		}
+	}
+	if got := string(output); got != strings.Join(want, ";") {
+		t.Errorf("%s", got)
+	}
+}
+
+// objectCache is a persistent object cache for tests, in a file.
+const objectCache = `<?php
+require_once ABSPATH . WPINC . '/class-wp-object-cache.php';
+const BOOKSIDE_TEST_CACHE = __DIR__ . '/cache.bin';
+function wp_cache_init() {
+	$GLOBALS['wp_object_cache'] = is_file(BOOKSIDE_TEST_CACHE) ? unserialize(file_get_contents(BOOKSIDE_TEST_CACHE)) : new WP_Object_Cache();
+	register_shutdown_function(function () { file_put_contents(BOOKSIDE_TEST_CACHE, serialize($GLOBALS['wp_object_cache'])); });
+}
+function wp_cache_add($k, $d, $g = '', $e = 0) { return $GLOBALS['wp_object_cache']->add($k, $d, $g ?: 'default', (int) $e); }
+function wp_cache_replace($k, $d, $g = '', $e = 0) { return $GLOBALS['wp_object_cache']->replace($k, $d, $g ?: 'default', (int) $e); }
+function wp_cache_set($k, $d, $g = '', $e = 0) { return $GLOBALS['wp_object_cache']->set($k, $d, $g ?: 'default', (int) $e); }
+function wp_cache_get($k, $g = '', $force = false, &$found = null) { return $GLOBALS['wp_object_cache']->get($k, $g ?: 'default', $force, $found); }
+function wp_cache_delete($k, $g = '') { return $GLOBALS['wp_object_cache']->delete($k, $g ?: 'default'); }
+function wp_cache_incr($k, $n = 1, $g = '') { return $GLOBALS['wp_object_cache']->incr($k, $n, $g ?: 'default'); }
+function wp_cache_decr($k, $n = 1, $g = '') { return $GLOBALS['wp_object_cache']->decr($k, $n, $g ?: 'default'); }
+function wp_cache_flush() { return $GLOBALS['wp_object_cache']->flush(); }
+function wp_cache_close() { return true; }
+function wp_cache_add_global_groups($groups) { $GLOBALS['wp_object_cache']->add_global_groups($groups); }
+function wp_cache_add_non_persistent_groups($groups) {}
+function wp_cache_switch_to_blog($blog) { $GLOBALS['wp_object_cache']->switch_to_blog($blog); }
+`
+
+// TestCompanionDropsUsersFromTheCache: WordPress sees a user's new address although a persistent cache has the old one.
+func TestCompanionDropsUsersFromTheCache(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := fixtures.New(t, fixtures.Small(now))
+	w := newCompanionSite(t, db)
+	environment := adminSettings(db) // who may write users
+	s := serve(t, environment)
+	key := newKey(t, environment, "--permissions", "read,write")
+	user := w.Run(t, `echo wp_insert_user(['user_login' => 'zora', 'user_email' => 'old@people.example', 'user_pass' => 'x', 'role' => 'subscriber']);`)
+	execute(t, db.SQL, "UPDATE wp_latepoint_customers SET email = 'old@people.example', wordpress_user_id = "+user+" WHERE id = 1")
+	execute(t, db.SQL, "DELETE FROM wp_latepoint_settings WHERE name = 'wp_users_as_customers'")
+	execute(t, db.SQL, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('wp_users_as_customers', 'on')")
+	writeBelow(t, w.Content, map[string]string{"object-cache.php": objectCache})
+	seen := func(method string) string {
+		return w.Run(t, "$_SERVER['REQUEST_METHOD'] = '"+method+"';", `echo get_user_by('login', 'zora')->user_email, ' ', get_user_by('email', 'old@people.example') ? 'old' : 'new';`)
+	}
+	if got := seen("GET"); got != "old@people.example old" {
+		t.Fatalf("before: %s", got)
+	}
+	e := &erasureSite{t: t, w: w, db: db, s: s, key: key}
+	e.send(http.MethodPut, "/customers/1", `{"email":"new@people.example"}`, http.StatusOK)
+	if got := queryText(t, db, "SELECT user_email FROM wp_users WHERE ID = "+user); got != "new@people.example" {
+		t.Fatalf("the address of the user is %s", got)
+	}
+	if got := seen("POST"); got != "new@people.example new" {
+		t.Errorf("after: %s", got)
 	}
 	if faults := w.Faults(t); faults != "" {
 		t.Error(faults)

@@ -513,7 +513,7 @@ namespace {
             }, $rows);
             $resource = new \LatePoint\Misc\BookingResource();
             foreach (apply_filters('latepoint_get_booked_periods', $periods, $filter) as $period) {
-                if ($period->agent_id === (int) $request->agent_id) {
+                if ($period->agent_id === (int) $request->agent_id && $period->location_id === (int) $request->location_id) {
                     $resource->booked_time_periods[] = $period;
                 }
             }

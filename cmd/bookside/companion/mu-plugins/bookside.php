@@ -79,6 +79,7 @@ function bookside_companion_seen(): void
     [$version, $at] = explode(' ', get_option('bookside_companion_seen', '') . ' 0');
     if ($version !== BOOKSIDE_COMPANION_VERSION || time() - (int) $at > DAY_IN_SECONDS) {
         update_option('bookside_companion_seen', BOOKSIDE_COMPANION_VERSION . ' ' . time());
+        add_option('bookside_companion', []); // one that is missing costs each page a query
     }
 }
 
@@ -1161,33 +1162,82 @@ class BooksideSlots
         return $this->overlapping($booking) === null;
     }
 
-    /** Returns the first booking that overlaps with one at the same agent, or the same location where that counts. */
+    /**
+     * Returns the first booking that keeps another one out of its slot, as LatePoint's calendar has it: one that takes the agent
+     * or the location, or else one of the same service without enough seats left.
+     */
     private function overlapping($booking): ?array
+    {
+        $seats = (int) $booking->total_attendees ?: 1;
+        $fellow = null;
+        foreach ($this->meeting($booking) as $other) {
+            if (!$this->shares($booking, $other)) {
+                return $other;
+            }
+            $seats += (int) $other['total_attendees'];
+            $fellow = $fellow ?? $other;
+        }
+        return $fellow !== null && $this->crowded((int) $booking->service_id, $seats, (int) $booking->total_attendees ?: 1) ? $fellow : null;
+    }
+
+    /** Reports whether two bookings at a time share the seats of one service. */
+    private function shares($booking, array $other): bool
+    {
+        return (int) $other['agent_id'] === (int) $booking->agent_id && (int) $other['location_id'] === (int) $booking->location_id
+            && (int) $other['service_id'] === (int) $booking->service_id;
+    }
+
+    /** Reports whether a service lacks the seats for some attendees, of whom the last are not booked yet. */
+    private function crowded(int $service, int $seats, int $last): bool
+    {
+        global $wpdb;
+        $row = $wpdb->get_row(
+            $wpdb->prepare("SELECT capacity_min, capacity_max FROM `{$wpdb->prefix}latepoint_services` WHERE id = %d", $service),
+            ARRAY_A
+        );
+        $enough = OsMetaHelper::get_service_meta_by_key('block_timeslot_when_minimum_capacity_met', $service, '') === 'on'
+            ? max(1, (int) ($row['capacity_min'] ?? 1))
+            : PHP_INT_MAX;
+        return $seats > max(1, (int) ($row['capacity_max'] ?? 1)) || $seats - $last >= $enough;
+    }
+
+    /** Returns the bookings that meet another one at its agent or, where that counts, at its location, the ones that take it whole first. */
+    private function meeting($booking): array
     {
         global $wpdb;
         $statuses = $this->blockingStatuses();
         if ($statuses === []) {
-            return null;
+            return [];
         }
         $bookings = $wpdb->prefix . 'latepoint_bookings';
         $services = $wpdb->prefix . 'latepoint_services';
         $start = (int) $booking->start_time;
-        $where = [(int) $booking->agent_id];
-        $place = 'b.agent_id = %d';
-        if (OsSettingsHelper::is_on('one_agent_at_location')) {
-            $place .= ' OR b.location_id = %d';
-            $where[] = (int) $booking->location_id;
+        [$agent, $service, $location] = [(int) $booking->agent_id, (int) $booking->service_id, (int) $booking->location_id];
+        $where = [$agent, $location];
+        $place = 'b.location_id = %d';
+        if (OsSettingsHelper::is_on('multiple_services_at_time')) {
+            $place .= ' AND b.service_id = %d';
+            $where[] = $service;
         }
-        $found = $wpdb->get_row(
+        if (OsSettingsHelper::is_on('one_location_at_time')) {
+            $place .= ' OR b.location_id <> %d';
+            $where[] = $location;
+        }
+        $place = "b.agent_id = %d AND ($place)";
+        if (OsSettingsHelper::is_on('one_agent_at_location')) {
+            $place .= ' OR b.agent_id <> %d AND b.location_id = %d';
+            array_push($where, $agent, $location);
+        }
+        return $wpdb->get_results(
             $wpdb->prepare(
-                'SELECT b.id, b.agent_id, b.service_id, b.location_id, b.start_date, b.start_time, COALESCE(s.name, \'\') AS service '
+                'SELECT b.id, b.agent_id, b.service_id, b.location_id, b.start_date, b.start_time, b.total_attendees, COALESCE(s.name, \'\') AS service '
                 . "FROM `$bookings` b LEFT JOIN `$services` s ON s.id = b.service_id "
                 . "WHERE b.start_date = %s AND b.id <> %d AND ($place) "
                 . 'AND b.status IN (' . implode(', ', array_fill(0, count($statuses), '%s')) . ') '
                 . 'AND b.start_time - COALESCE(b.buffer_before, 0) < %d '
                 . 'AND CASE WHEN b.end_time IS NULL OR b.end_time = 0 THEN b.start_time + COALESCE(b.duration, s.duration, 0) '
                 . 'WHEN b.end_date > b.start_date THEN 1440 ELSE b.end_time END + COALESCE(b.buffer_after, 0) > %d '
-                . 'ORDER BY b.start_time, b.id LIMIT 1',
+                . 'ORDER BY b.agent_id = %d AND b.location_id = %d AND b.service_id = %d, b.start_time, b.id LIMIT 1000',
                 array_merge(
                     [(string) $booking->start_date, (int) $booking->id],
                     $where,
@@ -1195,12 +1245,14 @@ class BooksideSlots
                     [
                         $start + (int) $booking->get_total_duration() + (int) $booking->buffer_after,
                         $start - (int) $booking->buffer_before,
+                        $agent,
+                        $location,
+                        $service,
                     ]
                 )
             ),
             ARRAY_A
-        );
-        return $found ?: null;
+        ) ?: [];
     }
 
     /** Returns the columns of a booking's row that say what it occupies; null if there is none. */
@@ -1949,19 +2001,58 @@ class BooksideJobs
     /** Hooks and schedules the jobs, unless somebody else did. */
     public static function schedule(): void
     {
-        if (!bookside_companion_settings()['jobs'] || has_action(self::HOOK)) {
-            return;
+        if (bookside_companion_settings()['jobs'] && !has_action(self::HOOK)) {
+            add_action(self::HOOK, [self::class, 'run']);
+            if (self::next() === 0) {
+                self::scheduleNext();
+            }
         }
-        add_action(self::HOOK, [self::class, 'run']);
-        if (self::next() === 0) {
-            self::scheduleNext();
+        if (has_action(self::HOOK)) {
+            add_action(self::HOOK, [self::class, 'nameProcesses'], PHP_INT_MAX);
+        }
+    }
+
+    /**
+     * Gives the mails of the API that were sent the process that they come from: LatePoint's list says of others that their
+     * process was deleted. While they wait they have none, because LatePoint would not queue another mail of that process.
+     */
+    public static function nameProcesses(): void
+    {
+        global $wpdb;
+        $jobs = $wpdb->prefix . 'latepoint_process_jobs';
+        $quiet = $wpdb->suppress_errors(); // a site may lack the tables
+        $known = [];
+        foreach ($wpdb->get_results("SELECT id, process_info FROM `$jobs` WHERE process_id = 0 AND object_model_type = 'n/a' AND status <> 'scheduled' ORDER BY id DESC LIMIT 1000") ?: [] as $job) {
+            $info = (array) json_decode((string) $job->process_info, true);
+            $key = ($info['event_type'] ?? '') . ' ' . ($info['name'] ?? '');
+            $known[$key] = $known[$key] ?? (int) $wpdb->get_var($wpdb->prepare(
+                "SELECT MIN(id) FROM `{$wpdb->prefix}latepoint_processes` WHERE event_type = %s AND name = %s",
+                (string) ($info['event_type'] ?? ''),
+                (string) ($info['name'] ?? '')
+            ));
+            if ($known[$key] > 0) {
+                $wpdb->update($jobs, ['process_id' => $known[$key]], ['id' => $job->id]);
+            }
+        }
+        $wpdb->suppress_errors($quiet);
+    }
+
+    /** Takes the events of this class from the cron; those of an add-on recur. */
+    public static function unschedule(): void
+    {
+        foreach ((array) _get_cron_array() as $time => $hooks) {
+            foreach ($hooks[self::HOOK] ?? [] as $event) {
+                if (empty($event['schedule'])) {
+                    wp_unschedule_event((int) $time, self::HOOK, $event['args']);
+                }
+            }
         }
     }
 
     public static function switched(): void
     {
         if (!bookside_companion_settings()['jobs']) {
-            wp_unschedule_hook(self::HOOK);
+            self::unschedule();
         } elseif (did_action('init')) {
             self::schedule();
         }
@@ -2276,6 +2367,124 @@ class BooksideForward
     }
 }
 
+/**
+ * Drops users from a persistent object cache when the journal tells that the API has changed a customer: the server writes to
+ * the database, and a password reset must not go to an address that the user has no more.
+ */
+class BooksideUsers
+{
+    private const GROUP = 'bookside';
+    private const PATIENCE = 10; // seconds between looks, while nobody sends anything
+    private const MOST = 500; // changes of one look
+
+    public static function register(): void
+    {
+        if (wp_using_ext_object_cache()) {
+            add_action('init', [self::class, 'refresh'], 0);
+        }
+    }
+
+    /** Looks into the journal: at once where a request may act on what it finds, else now and then. */
+    public static function refresh(): void
+    {
+        global $wpdb;
+        $seen = wp_cache_get('journal', self::GROUP);
+        $seen = is_array($seen) ? $seen : ['number' => 0, 'at' => 0];
+        $reads = in_array($_SERVER['REQUEST_METHOD'] ?? 'POST', ['GET', 'HEAD'], true); // phpcs:ignore -- compared
+        if ($reads && time() - $seen['at'] < self::PATIENCE) {
+            return;
+        }
+        $own = $wpdb->prefix . 'bookside_';
+        $quiet = $wpdb->suppress_errors(); // without the server there are no tables
+        $last = (int) $wpdb->get_var("SELECT MAX(number) FROM `{$own}changes`");
+        $users = $wpdb->get_col($wpdb->prepare(
+            "SELECT DISTINCT c.wordpress_user_id FROM `{$wpdb->prefix}latepoint_customers` c JOIN ("
+            . "(SELECT resource_id FROM `{$own}changes` WHERE number > %d AND resource = 'customers' AND origin = 'api' ORDER BY number DESC LIMIT %d)"
+            . " UNION (SELECT resource_id FROM `{$own}change_inbox` WHERE resource = 'customers' AND origin = 'api' LIMIT %d)"
+            . ') e ON e.resource_id = c.id WHERE c.wordpress_user_id > 0',
+            $last < $seen['number'] ? 0 : $seen['number'], // a journal that was emptied begins again
+            self::MOST,
+            self::MOST
+        ));
+        $wpdb->suppress_errors($quiet);
+        foreach (array_map('intval', $users) as $user) {
+            clean_user_cache($user);
+            wp_cache_delete($user, 'user_meta'); // names
+        }
+        wp_cache_set('journal', ['number' => $last, 'at' => time()], self::GROUP);
+    }
+}
+
+/**
+ * Says on the page of the plugins that this file is at work although the plugin Bookside, which has the pages, is not active, and
+ * offers to remove it.
+ */
+class BooksideAlone
+{
+    private const PLUGIN = 'bookside/bookside.php';
+    private const ACTION = 'bookside_remove_must_use';
+
+    public static function register(): void
+    {
+        add_action('load-plugins.php', [self::class, 'load']);
+    }
+
+    public static function load(): void
+    {
+        if (is_plugin_active(self::PLUGIN) || !current_user_can('activate_plugins')) {
+            return;
+        }
+        load_textdomain('bookside', WP_PLUGIN_DIR . '/bookside/languages/bookside-' . determine_locale() . '.mo');
+        $failed = false;
+        if (isset($_POST[self::ACTION]) && self::removable()) {
+            check_admin_referer(self::ACTION);
+            if (self::remove()) {
+                wp_safe_redirect(self_admin_url('plugins.php'));
+                exit;
+            }
+            $failed = true;
+        }
+        add_action('admin_notices', static function () use ($failed): void {
+            self::show($failed);
+        });
+    }
+
+    /** Reports whether this user may remove the file. On a network it may serve other sites. */
+    private static function removable(): bool
+    {
+        return !is_multisite() && current_user_can('delete_plugins') && wp_is_file_mod_allowed('bookside_remove');
+    }
+
+    /** Deletes this file, and what nobody would run then. */
+    private static function remove(): bool
+    {
+        if (!@unlink(__FILE__)) { // phpcs:ignore -- the failure is shown
+            return false;
+        }
+        BooksideJobs::unschedule();
+        return true;
+    }
+
+    private static function show(bool $failed): void
+    {
+        echo '<div class="notice notice-warning"><p>';
+        echo esc_html__(
+            'Bookside is not active, but its must-use plugin is at work: it keeps two customers out of one slot and enters changes into the journal, and runs jobs and forwards requests as the settings say. Activate Bookside to see its pages.',
+            'bookside'
+        );
+        echo '</p>';
+        if ($failed || !self::removable()) {
+            /* translators: %s: a path. */
+            printf('<p>%s</p>', esc_html(sprintf(__('To remove the must-use plugin, delete %s on the server, or run "bookside companion remove" there.', 'bookside'), __FILE__)));
+        } else {
+            echo '<form method="post"><p>';
+            wp_nonce_field(self::ACTION);
+            printf('<button type="submit" class="button" name="%s" value="1">%s</button></p></form>', esc_attr(self::ACTION), esc_html__('Remove the must-use plugin', 'bookside'));
+        }
+        echo '</div>';
+    }
+}
+
 BooksideForward::run();
 add_action('init', 'bookside_companion_seen');
 (static function (): void {
@@ -2284,4 +2493,6 @@ add_action('init', 'bookside_companion_seen');
     (new BooksideJournal($slots))->register();
     BooksideForms::register();
     BooksideJobs::register();
+    BooksideUsers::register();
+    BooksideAlone::register();
 })();

@@ -8,7 +8,24 @@
 
 defined('WP_UNINSTALL_PLUGIN') || exit;
 
-wp_unschedule_hook('latepoint_process_scheduled_jobs');
-foreach (['', '_failures', '_seen', '_jobs_until'] as $bookside_option) {
-    delete_option('bookside_companion' . $bookside_option);
+$bookside_forget = static function (): void {
+    foreach ((array) _get_cron_array() as $time => $hooks) {
+        foreach ($hooks['latepoint_process_scheduled_jobs'] ?? [] as $event) {
+            if (empty($event['schedule'])) { // those of an add-on recur
+                wp_unschedule_event((int) $time, 'latepoint_process_scheduled_jobs', $event['args']);
+            }
+        }
+    }
+    foreach (['', '_failures', '_seen', '_jobs_until'] as $option) {
+        delete_option('bookside_companion' . $option);
+    }
+};
+if (is_multisite()) {
+    foreach (get_sites(['fields' => 'ids', 'number' => 0]) as $bookside_site) {
+        switch_to_blog($bookside_site);
+        $bookside_forget();
+        restore_current_blog();
+    }
+} else {
+    $bookside_forget();
 }

@@ -21,6 +21,7 @@ function checks(): array
 {
     return [
         'sidecar' => __NAMESPACE__ . '\\check_sidecar',
+        'address' => __NAMESPACE__ . '\\check_address',
         'versions' => __NAMESPACE__ . '\\check_versions',
         'lock' => __NAMESPACE__ . '\\check_lock',
         'cron' => __NAMESPACE__ . '\\check_cron',
@@ -64,6 +65,34 @@ function check_sidecar(): array
             settings()['admin'],
             $sidecar['text']
         )
+    );
+}
+
+/** Tries the address that clients use: the web server or "Forward requests" may lead elsewhere while the server itself is ready. */
+function check_address(): array
+{
+    $address = api_url();
+    $answer = try_address($address . '/docs');
+    if ($answer === '200') {
+        /* translators: %s: an address. */
+        return check('good', __('The address of the API leads to its server', 'bookside'), sprintf(__('Apps reach it at %s.', 'bookside'), $address));
+    }
+    if ($answer === '404') {
+        return check(
+            'critical',
+            __('The address of the API does not lead to its server', 'bookside'),
+            sprintf(
+                /* translators: %s: an address. */
+                __('At %s there is nothing (404). Set up the web server, or correct "Forward requests" under LatePoint, API, Settings: it is the address of the server alone, without a path.', 'bookside'),
+                $address
+            )
+        );
+    }
+    return check(
+        'recommended',
+        __('The address of the API could not be tried', 'bookside'),
+        /* translators: 1: an address. 2: a status or an error message. */
+        sprintf(__('At %1$s the answer was: %2$s. Try it from another machine.', 'bookside'), $address, $answer)
     );
 }
 

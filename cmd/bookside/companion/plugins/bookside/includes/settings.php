@@ -44,6 +44,10 @@ function save_settings(array $typed)
             $errors->add($field, __('Write an address such as http://127.0.0.1:8080.', 'bookside'));
             continue;
         }
+        if ($field === 'forward' && preg_match('~/(?:v1|wp-json)(?:/|$)~', (string) wp_parse_url($address, PHP_URL_PATH))) {
+            $errors->add($field, __('Write the address of the server alone: the path of each request is added to it.', 'bookside'));
+            continue;
+        }
         $settings[$field] = $address;
     }
     if ($errors->has_errors()) {
@@ -64,7 +68,9 @@ function valid_address(string $address): bool
 /** Takes LatePoint's jobs out of the cron again: nobody runs them without the companion. */
 function unschedule_jobs(): void
 {
-    wp_unschedule_hook(JOBS_HOOK);
+    if (class_exists('BooksideJobs')) {
+        \BooksideJobs::unschedule();
+    }
 }
 
 /** Runs when the plugin is deactivated. A must-use plugin in its own place keeps running the jobs. */

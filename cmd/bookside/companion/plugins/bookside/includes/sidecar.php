@@ -1,7 +1,7 @@
 <?php
 
 /**
- * What the sidecar says about itself, on this machine or in this network. Nothing else is ever contacted.
+ * What the sidecar says about itself, on this machine or in this network, and at the site's own address of the API. Nothing else is ever contacted.
  *
  * @package Bookside
  */
@@ -52,6 +52,16 @@ function ask_sidecar(string $address): array
         'state' => $ready ? 'ready' : 'waiting', 'text' => $parts ? implode('; ', $parts) : $body['status'],
         'companion' => is_string($body['companion'] ?? null) ? $body['companion'] : '',
     ];
+}
+
+/** Asks at an address of this site and returns the status, or why there was none. */
+function try_address(string $url): string
+{
+    $response = wp_remote_get($url, [
+        'timeout' => 3, 'limit_response_size' => 1000, 'headers' => ['Cache-Control' => 'no-cache'],
+        'sslverify' => (bool) apply_filters('https_local_ssl_verify', false), // as WordPress asks itself
+    ]);
+    return is_wp_error($response) ? $response->get_error_message() : (string) wp_remote_retrieve_response_code($response);
 }
 
 /** Returns the address under which clients reach the API. */
