@@ -48,6 +48,7 @@ func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 		"INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (7, 'a', 'b')",
 		`INSERT INTO wp_options (option_name, option_value) VALUES ('cron', 'a:1:{i:1795000000;a:1:{s:32:"latepoint_process_scheduled_jobs";a:0:{}}}')
 			ON DUPLICATE KEY UPDATE option_value = VALUES(option_value)`)
+	database.MakeCustomersUsers(t)
 	s := newServer(t, database)
 	s.get("/status").want(http.StatusOK)
 	before := database.Snapshot(t)

@@ -170,7 +170,7 @@ var fieldTables = map[string]fieldTable{
 		`"customer_limit":"3"`:        {"service_meta[4 customer_limit]": "3"},
 	})},
 	"new payment": {path: "/payments", least: `"order_id":1403,"amount":1,"status":"failed"`, fields: mergeFields(paymentColumns, map[string]columnValues{
-		`"order_id":"10"`:                   {"transactions.order_id": "10"},
+		`"order_id":"10"`:                   {"transactions.order_id": "10", "transactions.customer_id": "268"},
 		`"order_id":null,"booking_id":1441`: {},
 		`"booking_id":1441`:                 {},
 		`"amount":0.1`:                      {"transactions.amount": "0.1000"},
@@ -208,7 +208,7 @@ var fieldTables = map[string]fieldTable{
 	"order": {path: "/orders/10", always: columnValues{"orders.updated_at": "now", "activities[order_updated]": "order_id 10"}, fields: mergeFields(orderColumns, map[string]columnValues{
 		`"customer_id":"12"`: {
 			"orders.customer_id": "12", "bookings.customer_id": "12", "bookings.updated_at": "now", "activities[booking_updated]": "booking_id 10",
-			"order_items.item_data": "", "order_items.updated_at": "now",
+			"order_items.item_data": "", "order_items.updated_at": "now", "transactions.customer_id": "12", "transactions.updated_at": "now",
 		},
 		`"total":"2.5"`:                              {"orders.total": "2.5000"},
 		`"discount_total":4`:                         {"order_meta[10 discount_total]": "4.0000"},
