@@ -268,7 +268,7 @@ func (s *Site) refundSums(customers []int64) sq.SelectBuilder {
 	return sq.Select("o.customer_id").Columns(noCounts...).Column("-SUM(r.amount)").From(s.db.As(wpdb.TransactionRefunds, "r")).
 		Join(s.db.As(wpdb.Transactions, "t") + " ON t.id = r.transaction_id").
 		Join(s.db.As(wpdb.Orders, "o") + " ON o.id = t.order_id").
-		Where(sq.Eq{"o.customer_id": customers}).GroupBy("o.customer_id")
+		Where(sq.Eq{"o.customer_id": customers}).Where("NOT " + isRefundedInFull).GroupBy("o.customer_id")
 }
 
 // profileKeys are the fields of a customer that are stored in customer_meta under their

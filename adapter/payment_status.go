@@ -39,6 +39,12 @@ func (p Payment) captured() bool {
 	return strings.EqualFold(p.Kind, kindCapture) && strings.EqualFold(p.Status, paymentSucceeded)
 }
 
+// refundedInFull reports whether a payment took money and gave all of it back, as the
+// plugin's ability refund-transaction says. Refunds with rows of their own are part of it.
+func refundedInFull(status, kind string) bool {
+	return strings.EqualFold(status, statusRefunded) && (kind == "" || strings.EqualFold(kind, kindCapture))
+}
+
 // paymentTotals are the sums of an order's payments and refunds.
 type paymentTotals struct {
 	total, paid, refunded decimal.Decimal
@@ -50,6 +56,8 @@ func (b *paymentTotals) add(status, kind string, amount decimal.Decimal) {
 	switch status, kind = strings.ToLower(status), strings.ToLower(kind); {
 	case status == paymentProcessing:
 		b.processing = true
+	case refundedInFull(status, kind):
+		b.paid, b.refunded = b.paid.Add(amount), b.refunded.Add(amount)
 	case status != paymentSucceeded, kind == kindAuthorization, kind == kindVoid:
 	case kind == kindRefund:
 		b.refunded = b.refunded.Add(amount.Abs())
@@ -66,6 +74,7 @@ func netPaid(payments []Payment) decimal.Decimal {
 	var b paymentTotals
 	for _, p := range payments {
 		b.add(p.Status, p.Kind, p.Amount)
+		b.refunded = b.refunded.Add(p.RefundRows)
 	}
 	return b.net()
 }
@@ -75,7 +84,7 @@ func netPaid(payments []Payment) decimal.Decimal {
 func (b paymentTotals) paymentStatus(present string) string {
 	net := b.net()
 	switch {
-	case b.total.IsZero():
+	case !b.total.IsPositive():
 		return present
 	case net.GreaterThanOrEqual(b.total):
 		return orderFullyPaid
@@ -88,42 +97,18 @@ func (b paymentTotals) paymentStatus(present string) string {
 	}
 }
 
-// paymentTotals sums up the payments of an order. transactions.order_id has no index: one
-// scan.
+// paymentTotals sums up the payments of an order.
 func (s *Site) paymentTotals(ctx context.Context, order Order) (paymentTotals, error) {
-	type movement struct {
-		id           int64
-		status, kind string
-		amount       decimal.NullDecimal
-	}
-	b := paymentTotals{total: order.Total}
-	stmt := sq.Select("id", "status", "kind", "amount").From(s.db.Name(wpdb.Transactions)).Where(sq.Eq{"order_id": order.ID}).OrderBy("id")
-	movements, err := wpdb.All(ctx, s.db, "sum up payments of order", stmt, func(row wpdb.Scanner) (m movement, err error) {
-		err = row.Scan(&m.id, &m.status, wpdb.OrZero(&m.kind), &m.amount)
-		return m, err
-	})
-	if err != nil || len(movements) == 0 {
-		return b, err
-	}
-	ids := make([]int64, len(movements))
-	for i, m := range movements {
-		ids[i] = m.id
-		b.add(m.status, m.kind, m.amount.Decimal)
-	}
-	if !s.schema.Has(wpdb.TransactionRefunds) {
-		return b, nil
-	}
-	stmt = sq.Select("SUM(amount)").From(s.db.Name(wpdb.TransactionRefunds)).Where(sq.Eq{"transaction_id": ids})
-	refunds, _, err := wpdb.One(ctx, s.db, "sum up refunds of order", stmt, wpdb.Value[decimal.NullDecimal])
-	b.refunded = b.refunded.Add(refunds.Decimal)
-	return b, err
+	money, err := s.ledger(ctx, sq.Eq{"t.order_id": order.ID})
+	return money.totals(order.Total), err
 }
 
-// What a succeeded transaction, t, took and gave back. Authorisations and voids
-// move no money.
+// What a transaction, t, took and gave back, as paymentTotals.add does. Authorisations and
+// voids move no money.
 const (
-	paidAmount     = "CASE WHEN t.status = 'succeeded' AND COALESCE(t.kind, '') NOT IN ('refund', 'authorization', 'void') THEN t.amount ELSE 0 END"
-	refundedAmount = "CASE WHEN t.status = 'succeeded' AND t.kind = 'refund' THEN ABS(t.amount) ELSE 0 END"
+	isRefundedInFull = "(t.status = 'refunded' AND COALESCE(t.kind, '') IN ('', 'capture'))"
+	paidAmount       = "CASE WHEN t.status = 'succeeded' AND COALESCE(t.kind, '') NOT IN ('refund', 'authorization', 'void') OR " + isRefundedInFull + " THEN t.amount ELSE 0 END"
+	refundedAmount   = "CASE WHEN t.status = 'succeeded' AND t.kind = 'refund' THEN ABS(t.amount) WHEN " + isRefundedInFull + " THEN t.amount ELSE 0 END"
 )
 
 // joinRefunds joins what was paid and refunded for some orders, o, as m. transactions.order_id
@@ -144,7 +129,7 @@ func (s *Site) paymentSums(transactions sq.SelectBuilder) sq.SelectBuilder {
 	if s.schema.Has(wpdb.TransactionRefunds) {
 		rows := sq.Select("transaction_id", "SUM(amount) AS amount").From(s.db.Name(wpdb.TransactionRefunds)).GroupBy("transaction_id")
 		transactions = transactions.JoinClause(sq.ConcatExpr("LEFT JOIN (", rows, ") AS r ON r.transaction_id = t.id"))
-		refunded = "SUM(" + refundedAmount + " + COALESCE(r.amount, 0))"
+		refunded = "SUM(" + refundedAmount + " + CASE WHEN " + isRefundedInFull + " THEN 0 ELSE COALESCE(r.amount, 0) END)"
 	}
 	return transactions.Columns("t.order_id", "SUM("+paidAmount+") AS paid", refunded+" AS refunded").GroupBy("t.order_id")
 }
@@ -175,7 +160,10 @@ func (s *Site) filterPaymentStatus(ctx context.Context, filter sq.SelectBuilder,
 	if status == nil {
 		return filter, nil
 	}
-	refunded := sq.Select("t.order_id").From(s.db.As(wpdb.Transactions, "t")).Where(sq.Eq{"t.kind": kindRefund, "t.status": paymentSucceeded})
+	refunded := sq.Select("t.order_id").From(s.db.As(wpdb.Transactions, "t")).Where(sq.Or{
+		sq.Eq{"t.kind": kindRefund, "t.status": paymentSucceeded},
+		sq.Eq{"t.kind": []string{"", kindCapture}, "t.status": statusRefunded}, sq.Eq{"t.kind": nil, "t.status": statusRefunded},
+	})
 	if s.schema.Has(wpdb.TransactionRefunds) {
 		rows := sq.Select("t.order_id").From(s.db.As(wpdb.TransactionRefunds, "r")).Join(s.db.As(wpdb.Transactions, "t") + " ON t.id = r.transaction_id")
 		refunded = refunded.SuffixExpr(sq.ConcatExpr("UNION ", rows))

@@ -20,9 +20,10 @@ import (
 type PaymentPatch struct {
 	Amount                                         *decimal.Decimal
 	Processor, PaymentMethod, PaymentPortion, Kind *string
-	Status                                         *string // succeeded, processing or failed; refunded makes it a successful refund
+	Status                                         *string // succeeded, processing, failed or refunded
 	Token, Notes, ReceiptNumber                    *string
 	Nulls                                          []string // columns of an existing payment to clear
+	Force                                          bool     // give back more than was taken
 	Validation                                     domain.Validation
 }
 
@@ -36,10 +37,11 @@ type NewPayment struct {
 
 // CreatePayment adds a payment to an order, settles the invoice that it pays, and updates
 // the order's payment status. The plugin does so only for payments through its own links,
-// and leaves other payments to people.
+// and leaves other payments to people. One with the status refunded is a refund.
 //
 // If anything is wrong with the payment, it returns a CodeInvalidRequest or
-// CodeValidationFailed that names every field.
+// CodeValidationFailed that names every field; if more would be given back than was taken,
+// a CodeRefundTooLarge.
 func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) {
 	p := n.Validation.Clone()
 	order, err := tx.lockOrderToPay(ctx, n, &p)
@@ -48,6 +50,9 @@ func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) 
 	}
 	p.Require("amount", n.Amount != nil)
 	n.PaymentPatch = tx.sanitizePayment(n.PaymentPatch, Payment{}, &p)
+	if domain.ValueOr(n.Status, "") == statusRefunded {
+		n.Status, n.Kind = new(paymentSucceeded), new(kindRefund)
+	}
 	if n.CustomerID != 0 {
 		if _, err := tx.lockCustomer(ctx, &n.CustomerID, &p); err != nil {
 			return Payment{}, err
@@ -57,11 +62,15 @@ func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) 
 		return Payment{}, err
 	}
 	n.CustomerID = cmp.Or(n.CustomerID, order.CustomerID)
+	money, err := tx.ledger(ctx, sq.Eq{"t.order_id": order.ID})
+	if err != nil {
+		return Payment{}, err
+	}
 	id, err := tx.insertPayment(ctx, n, order.ID)
 	if err != nil {
 		return Payment{}, err
 	}
-	created, err := tx.applyPayment(ctx, &order, nil, id)
+	created, err := tx.applyPayment(ctx, paymentWrite{order: &order, money: money, force: n.Force}, id)
 	if err != nil {
 		return Payment{}, err
 	}
@@ -157,10 +166,7 @@ func (s *Site) sanitizePayment(patch PaymentPatch, before Payment, p *domain.Val
 	s.sanitizeField(p, "payment_method", &patch.PaymentMethod, sanitize.TextField, wpdb.Transactions, "payment_method")
 	s.sanitizeField(p, "payment_portion", &patch.PaymentPortion, sanitize.TextField, wpdb.Transactions, "payment_portion")
 	s.sanitizeField(p, "kind", &patch.Kind, sanitize.TextField, wpdb.Transactions, "kind")
-	if domain.ValueOr(patch.Status, "") == statusRefunded && before.Status != statusRefunded {
-		patch.Status, patch.Kind = new(paymentSucceeded), new(kindRefund)
-	}
-	checkWord(p, "status", patch.Status, before.Status, paymentSucceeded, paymentProcessing, "failed")
+	checkWord(p, "status", patch.Status, before.Status, paymentSucceeded, paymentProcessing, "failed", statusRefunded)
 	s.sanitizeField(p, "token", &patch.Token, sanitize.TextField, wpdb.Transactions, "token")
 	s.sanitizeField(p, "notes", &patch.Notes, sanitize.TextareaField, wpdb.Transactions, "notes")
 	s.sanitizeField(p, "receipt_number", &patch.ReceiptNumber, sanitize.TextField, wpdb.Transactions, "receipt_number")
@@ -197,10 +203,10 @@ func orDefault(sent *string, fallback string) string {
 	return cmp.Or(domain.ValueOr(sent, ""), fallback)
 }
 
-// UpdatePayment changes a payment, with the same effects on its order and invoice as
-// CreatePayment. The invoice that it had settled is open again once it is no longer
-// captured, and stays settled otherwise. Errors are those of CreatePayment, and
-// a CodeNotFound if the payment does not exist.
+// UpdatePayment changes a payment, with the same effects on its order and invoices as
+// CreatePayment. One that took money and becomes refunded, or a refund, stays, and is
+// refunded, see refund. Errors are those of CreatePayment, and a CodeNotFound if the
+// payment does not exist.
 func (tx *Tx) UpdatePayment(ctx context.Context, id int64, sent PaymentPatch) (Payment, error) {
 	before, order, err := tx.lockPayment(ctx, id)
 	if err != nil {
@@ -214,17 +220,75 @@ func (tx *Tx) UpdatePayment(ctx context.Context, id int64, sent PaymentPatch) (P
 	if patch.ReceiptNumber != nil && *patch.ReceiptNumber == "" && before.ReceiptNumber != nil {
 		p.Reject("receipt_number", "May not be empty")
 	}
+	which := sq.Eq{"t.id": id}
+	if before.OrderID != nil {
+		which = sq.Eq{"t.order_id": *before.OrderID}
+	}
+	money, err := tx.ledger(ctx, which)
+	if err != nil {
+		return Payment{}, err
+	}
+	refund, err := money.refund(&patch, before, &p)
+	if err != nil {
+		return Payment{}, err
+	}
 	if err := p.Err(); err != nil {
 		return Payment{}, err
 	}
 	columns := patch.changeset(before)
-	if len(columns) == 0 {
+	if len(columns) == 0 && refund.IsZero() {
 		return before, nil
 	}
 	if err := tx.update(ctx, wpdb.Transactions, id, append(row(columns), tx.updateTimestamp())); err != nil {
 		return Payment{}, err
 	}
-	return tx.applyPayment(ctx, order, &before, id)
+	return tx.applyPayment(ctx, paymentWrite{order: order, money: money, before: &before, refund: refund, force: sent.Force}, id)
+}
+
+// refund decides whether a patch refunds a payment, and returns the amount to give back: all
+// that was not given back yet, or up to the amount that was sent, so that the same patch does
+// it once. Of the patch it leaves what changes the payment itself.
+func (l ledger) refund(patch *PaymentPatch, before Payment, p *domain.Validation) (decimal.Decimal, error) {
+	entry := l.entry(before)
+	status := domain.ValueOr(patch.Status, before.Status)
+	becomes := status == statusRefunded && !strings.EqualFold(before.Status, statusRefunded)
+	becomesRefund := patch.Kind != nil && isRefund(*patch.Kind) && !isRefund(before.Kind)
+	switch {
+	case refundedInFull(before.Status, before.Kind):
+		// The status is the plugin's. Any other one does not bring the money back.
+		if becomesRefund {
+			patch.Kind = nil
+		}
+		if status != paymentSucceeded {
+			return decimal.Zero, nil
+		}
+		entry.status, entry.amount = paymentSucceeded, domain.ValueOr(patch.Amount, before.Amount)
+		return decimal.Max(decimal.Zero, entry.amount.Sub(l.with(entry).given()[entry.id].amount)), nil
+	case becomes && isRefund(before.Kind):
+		patch.Status = new(paymentSucceeded)
+		return decimal.Zero, nil
+	case becomes && !entry.takes():
+		p.Reject("status", "Only a payment that takes money can be refunded")
+		return decimal.Zero, nil
+	case becomes, becomesRefund && entry.tookMoney() && status == paymentSucceeded:
+	default:
+		return decimal.Zero, nil
+	}
+	if becomes {
+		patch.Status = new(paymentSucceeded)
+	}
+	entry.status = paymentSucceeded
+	after := l.with(entry)
+	most, sent := after.refundable(entry), patch.Amount
+	patch.Kind, patch.Amount = nil, nil
+	if sent == nil {
+		return most, nil
+	}
+	more := sent.Sub(after.given()[entry.id].amount)
+	if more.GreaterThan(most) && !patch.Force {
+		return decimal.Zero, domain.RefundTooLarge()
+	}
+	return decimal.Max(decimal.Zero, more), nil
 }
 
 // changeset returns the changed columns.
@@ -246,8 +310,9 @@ func (patch PaymentPatch) changeset(v Payment) changeset {
 }
 
 // DeletePayment deletes a payment and updates its order's payment status. Its refunds
-// stay in their table, as in the plugin. A successful payment is a CodePaymentCompleted,
-// one that does not exist a CodeNotFound.
+// stay in their table, as in the plugin, unless they gave all of it back: then they are
+// deleted with it. Any other successful payment is a CodePaymentCompleted, one that does not
+// exist a CodeNotFound.
 func (tx *Tx) DeletePayment(ctx context.Context, id int64) error {
 	payment, order, err := tx.lockPayment(ctx, id)
 	if err != nil {
@@ -256,13 +321,41 @@ func (tx *Tx) DeletePayment(ctx context.Context, id int64) error {
 	if err := tx.checkPrecondition(); err != nil {
 		return err
 	}
+	ids := []int64{id}
 	if strings.EqualFold(payment.Status, paymentSucceeded) {
-		return domain.PaymentCompleted()
+		refunds, err := tx.refundsInFull(ctx, payment)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, refunds...)
+		if tx.schema.Has(wpdb.TransactionRefunds) {
+			if err := tx.deleteWhere(ctx, wpdb.TransactionRefunds, sq.Eq{"transaction_id": id}); err != nil {
+				return err
+			}
+		}
 	}
-	if err := tx.delete(ctx, wpdb.Transactions, id); err != nil {
+	if err := tx.delete(ctx, wpdb.Transactions, ids...); err != nil {
 		return err
 	}
 	return tx.updatePaymentStatus(ctx, order)
+}
+
+// refundsInFull returns the refunds among the transactions that gave back a successful
+// payment, which may have others with rows of their own. Unless all of it was given back, and
+// by no refund of another payment as well, it is a CodePaymentCompleted.
+func (tx *Tx) refundsInFull(ctx context.Context, payment Payment) ([]int64, error) {
+	if payment.OrderID == nil {
+		return nil, domain.PaymentCompleted()
+	}
+	money, err := tx.ledger(ctx, sq.Eq{"t.order_id": *payment.OrderID})
+	if err != nil {
+		return nil, err
+	}
+	back := money.given()[payment.ID]
+	if !back.amount.IsPositive() || back.amount.LessThan(payment.Amount) || back.shared {
+		return nil, domain.PaymentCompleted()
+	}
+	return back.by, nil
 }
 
 // lockPayment makes other writers of a payment and of its order wait, and reads both as
@@ -292,24 +385,70 @@ func (tx *Tx) lockPayment(ctx context.Context, id int64) (Payment, *Order, error
 	return payment, order, err
 }
 
-// applyPayment brings invoice and order in step with a payment that was just written, and
-// reads the payment back. order is nil where there is none, before is nil for a new payment.
-func (tx *Tx) applyPayment(ctx context.Context, order *Order, before *Payment, id int64) (Payment, error) {
+// paymentWrite is what was done to a payment. The payment was written, its refund was not.
+type paymentWrite struct {
+	order  *Order   // nil where there is none
+	money  ledger   // as it was before
+	before *Payment // nil for a new payment
+	refund decimal.Decimal
+	force  bool // give back more than was taken
+}
+
+// applyPayment refunds a payment that was just written, brings invoices and order in step,
+// and reads the payment back.
+func (tx *Tx) applyPayment(ctx context.Context, w paymentWrite, id int64) (Payment, error) {
 	payment, err := tx.Payment(ctx, id)
 	if err != nil {
 		return Payment{}, err
 	}
-	settled, err := tx.settleInvoice(ctx, before, payment)
+	money, err := tx.refundPayment(ctx, w, payment)
 	if err != nil {
 		return Payment{}, err
 	}
-	if settled != nil {
-		payment.InvoiceID = settled
+	if !w.force && money.missing(id).GreaterThan(w.money.missing(id)) {
+		return Payment{}, domain.RefundTooLarge()
 	}
-	if err := tx.reopenInvoice(ctx, before, payment); err != nil {
+	if money.given()[id].amount.IsZero() {
+		settled, err := tx.settleInvoice(ctx, w.before, payment)
+		if err != nil {
+			return Payment{}, err
+		}
+		if settled != nil {
+			payment.InvoiceID = settled
+			money = money.with(money.entry(payment))
+		}
+	}
+	if err := tx.reopenInvoices(ctx, payment.OrderID, w.money.covered(), money.covered()); err != nil {
 		return Payment{}, err
 	}
-	return payment, tx.updatePaymentStatus(ctx, order)
+	return payment, tx.storePaymentStatus(ctx, w.order, money)
+}
+
+// refundPayment gives money of a payment back, as the plugin's gateways do
+// (OsTransactionRefundModel, LatePoint 5.6.5), and returns the ledger afterwards. Earlier
+// versions have no table for it: there a refund is a transaction.
+func (tx *Tx) refundPayment(ctx context.Context, w paymentWrite, payment Payment) (ledger, error) {
+	entry := w.money.entry(payment)
+	if w.refund.IsZero() {
+		return w.money.with(entry), nil
+	}
+	if tx.schema.Has(wpdb.TransactionRefunds) {
+		entry.refunds = entry.refunds.Add(w.refund)
+		_, err := tx.insert(ctx, wpdb.TransactionRefunds, append(row{
+			{"token", payment.Token}, {"transaction_id", payment.ID}, {"amount", domain.AmountText(w.refund)},
+		}, tx.newTimestamps()...))
+		return w.money.with(entry), err
+	}
+	refund := NewPayment{CustomerID: payment.CustomerID, PaymentPatch: PaymentPatch{
+		Amount: &w.refund, Processor: &payment.Processor, PaymentMethod: &payment.PaymentMethod, PaymentPortion: &payment.PaymentPortion,
+		Kind: new(kindRefund), Token: new(refundToken + domain.IDText(payment.ID)),
+	}}
+	id, err := tx.insertPayment(ctx, refund, domain.ValueOr(payment.OrderID, 0))
+	if err != nil {
+		return nil, err
+	}
+	stored, err := tx.Payment(ctx, id)
+	return w.money.with(entry).with(entryOf(stored, decimal.Zero)), err
 }
 
 // settleInvoice marks the invoice that a payment pays as paid, and returns its id, or nil
@@ -336,21 +475,39 @@ func (tx *Tx) settleInvoice(ctx context.Context, before *Payment, now Payment) (
 	return &id, tx.update(ctx, wpdb.Transactions, now.ID, row{{"invoice_id", id}})
 }
 
-// reopenInvoice marks the invoice that a payment had settled as open again, once the
-// payment is no longer captured and others do not cover the invoice.
-func (tx *Tx) reopenInvoice(ctx context.Context, before *Payment, now Payment) error {
-	if before == nil || !before.captured() || now.captured() || domain.ValueOr(now.InvoiceID, 0) == 0 || !tx.invoicesHaveAmounts() {
+// reopenInvoices marks paid invoices of an order as open again that payments covered more of
+// before, and do not cover now.
+func (tx *Tx) reopenInvoices(ctx context.Context, order *int64, before, now map[int64]decimal.Decimal) error {
+	var less []int64
+	for id, covered := range before {
+		if now[id].LessThan(covered) {
+			less = append(less, id)
+		}
+	}
+	if len(less) == 0 || order == nil || !tx.invoicesHaveAmounts() {
 		return nil
 	}
-	others := sq.Select("COALESCE(SUM(t.amount), 0)").From(tx.db.As(wpdb.Transactions, "t")).
-		Where(sq.Eq{"t.invoice_id": *now.InvoiceID, "t.status": paymentSucceeded, "t.kind": kindCapture}).Where(sq.NotEq{"t.id": now.ID})
-	stmt := sq.Select("i.id").From(tx.db.As(wpdb.OrderInvoices, "i")).
-		Where(sq.Eq{"i.id": *now.InvoiceID, "i.order_id": now.OrderID, "i.status": invoicePaid}).Where(sq.Expr("i.charge_amount > (?)", others))
-	id, found, err := wpdb.One(ctx, tx.db, "find invoice to reopen", stmt, wpdb.Value[int64])
-	if err != nil || !found {
+	type invoice struct {
+		id     int64
+		amount decimal.NullDecimal
+	}
+	stmt := sq.Select("id", "charge_amount").From(tx.db.Name(wpdb.OrderInvoices)).Where(sq.Eq{"id": less, "order_id": *order, "status": invoicePaid}).OrderBy("id")
+	paid, err := wpdb.All(ctx, tx.db, "find invoices to reopen", stmt, func(row wpdb.Scanner) (i invoice, err error) {
+		err = row.Scan(&i.id, &i.amount)
+		return i, err
+	})
+	if err != nil {
 		return err
 	}
-	return tx.update(ctx, wpdb.OrderInvoices, id, row{{"status", invoiceOpen}, tx.updateTimestamp()})
+	for _, i := range paid {
+		if !i.amount.Decimal.GreaterThan(now[i.id]) {
+			continue
+		}
+		if err := tx.update(ctx, wpdb.OrderInvoices, i.id, row{{"status", invoiceOpen}, tx.updateTimestamp()}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // adjustPaymentStatus stores the payment status that an order has to have after a change
@@ -377,11 +534,19 @@ func (tx *Tx) updatePaymentStatus(ctx context.Context, order *Order) error {
 	if order == nil {
 		return nil
 	}
-	totals, err := tx.paymentTotals(ctx, *order)
+	money, err := tx.ledger(ctx, sq.Eq{"t.order_id": order.ID})
 	if err != nil {
 		return err
 	}
-	status := totals.paymentStatus(order.PaymentStatus)
+	return tx.storePaymentStatus(ctx, order, money)
+}
+
+// storePaymentStatus is updatePaymentStatus for payments that were read.
+func (tx *Tx) storePaymentStatus(ctx context.Context, order *Order, money ledger) error {
+	if order == nil {
+		return nil
+	}
+	status := money.totals(order.Total).paymentStatus(order.PaymentStatus)
 	if status == order.PaymentStatus {
 		return nil
 	}

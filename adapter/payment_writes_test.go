@@ -76,7 +76,7 @@ func TestCreatePayment(t *testing.T) {
 	}, create(order(PaymentPatch{Amount: euros("9999999999999999.9998")})), append(part, newTransaction("9999999999999999.9998", nil))...)
 	s.try("under way", nil, create(order(PaymentPatch{Amount: euros("135"), Status: new("processing")})),
 		append(paymentStatusChange(1403, orderNotPaid, orderProcessing), newTransaction("135.0000", map[string]any{"status": "processing"}))...)
-	s.try("a refund settles nothing", nil, create(order(PaymentPatch{Amount: euros("135"), Kind: new("refund")})),
+	s.try("a refund settles nothing", nil, create(order(PaymentPatch{Amount: euros("135"), Kind: new("refund"), Force: true})),
 		newTransaction("-135.0000", map[string]any{"kind": "refund"}))
 	s.try("an authorisation changes nothing", nil, create(order(PaymentPatch{Amount: euros("135"), Kind: new("authorization")})),
 		newTransaction("135.0000", map[string]any{"kind": "authorization"}))
@@ -166,7 +166,8 @@ func TestUpdatePayment(t *testing.T) {
 	s.try("words alone", nil, update(7, PaymentPatch{Notes: new("Thanks"), ReceiptNumber: new("R-1"), Token: new("")}),
 		updatedRow("latepoint_transactions", 7, "notes", "", "Thanks", "receipt_number", "NUJPRRWR", "R-1", "token", "TX8R5CKI27HT", ""))
 	s.try("less", nil, update(7, PaymentPatch{Amount: euros("80")}),
-		append(paymentStatusChange(10, orderFullyPaid, orderPartiallyPaid), updatedRow("latepoint_transactions", 7, "amount", "85.0000", "80.0000"))...)
+		append(paymentStatusChange(10, orderFullyPaid, orderPartiallyPaid), updatedRow("latepoint_transactions", 7, "amount", "85.0000", "80.0000"),
+			updatedRow("latepoint_order_invoices", 10, "status", "paid", "open"))...)
 	s.try("failed after all, and the invoice is open again", nil, update(7, PaymentPatch{Status: new("failed")}),
 		append(paymentStatusChange(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "status", "succeeded", "failed"),
 			updatedRow("latepoint_order_invoices", 10, "status", "paid", "open"))...)
@@ -183,7 +184,7 @@ func TestUpdatePayment(t *testing.T) {
 		update(7, PaymentPatch{Status: new("refunded"), Notes: new("x")}),
 		append(paymentStatusChange(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "notes", "", "x"))...)
 	s.try("of an order that is gone", []string{"DELETE FROM wp_latepoint_orders WHERE id = 10"}, update(7, PaymentPatch{Amount: euros("1")}),
-		updatedRow("latepoint_transactions", 7, "amount", "85.0000", "1.0000"))
+		updatedRow("latepoint_transactions", 7, "amount", "85.0000", "1.0000"), updatedRow("latepoint_order_invoices", 10, "status", "paid", "open"))
 	s.try("of no order", []string{"UPDATE wp_latepoint_transactions SET order_id = NULL WHERE id = 7"}, update(7, PaymentPatch{Amount: euros("1")}),
 		updatedRow("latepoint_transactions", 7, "amount", "85.0000", "1.0000"))
 	s.try("unknown", nil, func(t *testing.T, site *Site) {

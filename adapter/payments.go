@@ -27,6 +27,7 @@ type Payment struct {
 	PaymentPortion       string
 	Kind                 string
 	Amount               decimal.Decimal // as stored; see DisplayAmount
+	RefundRows           decimal.Decimal // refunds with rows of their own that count; read with all payments of an order only
 	Status               string
 	Notes                *string
 	ReceiptNumber        *string
@@ -167,7 +168,7 @@ func (s *Site) Payment(ctx context.Context, id int64) (Payment, error) {
 
 // OrderPayments returns the payments of an order, oldest first.
 func (s *Site) OrderPayments(ctx context.Context, orderID int64) ([]Payment, error) {
-	return s.payments(ctx, sq.Eq{"t.order_id": orderID})
+	return s.addPayments(ctx, &Order{ID: orderID})
 }
 
 // OrderPayment returns one payment of an order; a CodeNotFound if the order has no such
@@ -198,18 +199,20 @@ func (s *Site) payments(ctx context.Context, which sq.Eq) ([]Payment, error) {
 // addPayments reads the payments of an order, oldest first, and sets the payment status of
 // the order that the API shows: one scan of payments for both.
 func (s *Site) addPayments(ctx context.Context, order *Order) ([]Payment, error) {
-	refunded := refundedAmount
+	rows := "0"
 	if s.schema.Has(wpdb.TransactionRefunds) {
-		refunded += " + COALESCE((SELECT SUM(r.amount) FROM " + s.db.As(wpdb.TransactionRefunds, "r") + " WHERE r.transaction_id = t.id), 0)"
+		rows = "CASE WHEN " + isRefundedInFull + " THEN 0 ELSE COALESCE((SELECT SUM(r.amount) FROM " + s.db.As(wpdb.TransactionRefunds, "r") + " WHERE r.transaction_id = t.id), 0) END"
 	}
 	stmt := s.paymentColumns(sq.Select().From(s.db.As(wpdb.Transactions, "t")).Where(sq.Eq{"t.order_id": order.ID}).OrderBy("t.id")).
-		Columns(paidAmount, refunded)
+		Columns(paidAmount, refundedAmount, rows)
 	type movement struct {
 		Payment
 		paid, refunded decimal.NullDecimal
 	}
 	movements, err := wpdb.All(ctx, s.db, "read payments of order", stmt, func(row wpdb.Scanner) (m movement, err error) {
-		m.Payment, err = scanPaymentAnd(row, &m.paid, &m.refunded)
+		var rows decimal.NullDecimal
+		m.Payment, err = scanPaymentAnd(row, &m.paid, &m.refunded, &rows)
+		m.RefundRows = rows.Decimal
 		return m, err
 	})
 	if err != nil {
@@ -219,7 +222,7 @@ func (s *Site) addPayments(ctx context.Context, order *Order) ([]Payment, error)
 	records := make([]Payment, len(movements))
 	for i, m := range movements {
 		records[i] = m.Payment
-		sums.paid, sums.refunded = sums.paid.Add(m.paid.Decimal), sums.refunded.Add(m.refunded.Decimal)
+		sums.paid, sums.refunded = sums.paid.Add(m.paid.Decimal), sums.refunded.Add(m.refunded.Decimal).Add(m.RefundRows)
 	}
 	order.DisplayPaymentStatus = sums.displayStatus(order.PaymentStatus)
 	return records, s.addFirstBookings(ctx, records)

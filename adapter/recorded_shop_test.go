@@ -39,21 +39,22 @@ func TestRecordedShopWrites(t *testing.T) {
 	}
 	delete(differences, equalAnswer)
 	want := map[string]int{
-		"a completed payment is not deleted":                    1,
-		"a payment settles the invoice of its amount":           1,
-		"a payment that fails opens the invoice it had settled": 1,
-		"a payment goes to another customer with its order":     1,
-		"a refund is stored with a negative amount":             1,
-		"the activity log has an empty source as an empty text": 3,
-		"an empty text does not replace NULL":                   1,
-		"an invoice keeps its due date":                         1,
-		"an order's payment status follows its payments":        7,
-		"a new service has no agents":                           1,
-		"the activity log has every change":                     1,
-		"the order item's data follows its booking":             1,
-		"unsupported fields of a service stay unchanged":        2,
-		"unchanged records are not written":                     7,
-		"working hours and metadata of a service stay":          1,
+		"a completed payment is not deleted":                      1,
+		"a payment settles the invoice of its amount":             1,
+		"a payment that fails opens the invoice it had settled":   1,
+		"a payment goes to another customer with its order":       1,
+		"a refund is stored with a negative amount":               1,
+		"a refund opens the invoice that its payment had settled": 1,
+		"the activity log has an empty source as an empty text":   3,
+		"an empty text does not replace NULL":                     1,
+		"an invoice keeps its due date":                           1,
+		"an order's payment status follows its payments":          7,
+		"a new service has no agents":                             1,
+		"the activity log has every change":                       1,
+		"the order item's data follows its booking":               1,
+		"unsupported fields of a service stay unchanged":          2,
+		"unchanged records are not written":                       7,
+		"working hours and metadata of a service stay":            1,
 	}
 	if diff := cmp.Diff(want, differences); diff != "" {
 		t.Errorf("writes by difference (-want +got):\n%s", diff)
@@ -74,7 +75,7 @@ var shopReplays = map[string]replay{
 	"transaction_create_partial_intent": {do: pay, differ: []difference{orderPaymentStatus(1403, orderPartiallyPaid)}},
 	"transaction_create_processing":     {do: pay, differ: []difference{orderPaymentStatus(1403, orderProcessing)}},
 	"transaction_create_failed":         {do: pay},
-	"transaction_create_refund_kind":    {do: pay, differ: []difference{refundNegative, orderPaymentStatus(10, orderPartiallyPaid)}},
+	"transaction_create_refund_kind":    {do: pay, differ: []difference{refundNegative, refundReopensInvoice, orderPaymentStatus(10, orderPartiallyPaid)}},
 	"transaction_in_order_form_new":     {do: payInForm, differ: []difference{unchangedOrderRows, orderPaymentStatus(1403, orderPartiallyPaid)}},
 	"transaction_update_order_form":     {do: payInForm, differ: []difference{unchangedOrderRows}},
 	"transaction_update_failed_in_form": {do: payInForm, differ: []difference{unchangedOrderRows, emptyNoteIsNULL, paymentSettlesInvoice, orderPaymentStatus(249, orderFullyPaid)}},
@@ -136,11 +137,8 @@ var (
 			"status": {invoiceOpen, invoicePaid}, "updated_at": {e.before.Row("latepoint_order_invoices", "224")["updated_at"], "<now_utc>"},
 		}})
 	}}
-	paymentReopensInvoice = difference{"a payment that fails opens the invoice it had settled", func(e *expectation) {
-		e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_order_invoices", Op: fixtures.Update, Key: "10", Changed: map[string][2]any{
-			"status": {invoicePaid, invoiceOpen}, "updated_at": {e.before.Row("latepoint_order_invoices", "10")["updated_at"], "<now_utc>"},
-		}})
-	}}
+	paymentReopensInvoice = difference{"a payment that fails opens the invoice it had settled", (*expectation).reopenInvoice}
+	refundReopensInvoice  = difference{"a refund opens the invoice that its payment had settled", (*expectation).reopenInvoice}
 	completedPayment      = writesNothing("a completed payment is not deleted")
 	emptySource           = replaceTexts("the activity log has an empty source as an empty text", `"source_url":false`, `"source_url":""`)
 	unchangedOrderRows    = difference{unchangedRows.name, (*expectation).dropUnchangedOrderRows}
@@ -152,6 +150,13 @@ var (
 		delete(e.rows("latepoint_order_invoices")[0].Changed, "due_at")
 	}}
 )
+
+// reopenInvoice expects that the invoice that payment 7 had settled is open again.
+func (e *expectation) reopenInvoice() {
+	e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_order_invoices", Op: fixtures.Update, Key: "10", Changed: map[string][2]any{
+		"status": {invoicePaid, invoiceOpen}, "updated_at": {e.before.Row("latepoint_order_invoices", "10")["updated_at"], "<now_utc>"},
+	}})
+}
 
 // orderPaymentStatus expects that a payment changes the payment status of its order.
 func orderPaymentStatus(order int64, status string) difference {

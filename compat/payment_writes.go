@@ -40,17 +40,22 @@ var paymentStatuses = map[string]string{
 	"failed": "failed", "refunded": "refunded",
 }
 
+// forcedRefund says what force does to a payment.
+const forcedRefund = "Records refunds that exceed the payments"
+
 // PaymentFields are those of PUT /payments/{id}.
 var PaymentFields = paymentPatchFields.changing("processor", "payment_method", "payment_portion", "kind", "receipt_number")
 
 var paymentPatchFields = Fields[adapter.PaymentPatch]{
+	flag("force", func(p *adapter.PaymentPatch) *bool { return &p.Force }).about(forcedRefund),
 	optional("amount", price(), func(p *adapter.PaymentPatch) **decimal.Decimal { return &p.Amount }),
 	optional("processor", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Processor }),
 	optional("payment_method", anyText(), func(p *adapter.PaymentPatch) **string { return &p.PaymentMethod }),
 	optional("payment_portion", anyText(), func(p *adapter.PaymentPatch) **string { return &p.PaymentPortion }),
 	optional("kind", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Kind }),
 	optional("status", word(paymentStatuses, "Must be succeeded, processing or failed"), func(p *adapter.PaymentPatch) **string { return &p.Status }).
-		about("succeeded, processing or failed; completed means succeeded, pending means processing, refunded a successful payment of kind refund", "succeeded"),
+		about("succeeded, processing or failed; completed means succeeded, pending means processing. A new payment that is refunded is a successful one of kind refund; "+
+			"an existing one stays, and what was not given back yet is, or up to the amount that is sent with it", "succeeded"),
 	optional("transaction_id", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }).withoutExample().
 		orNull(func(p *adapter.PaymentPatch) { p.Nulls = append(p.Nulls, "token") }).about("Another name for token, which counts if both are sent", "pi_1a2b3c"),
 	optional("token", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }).

@@ -182,6 +182,8 @@ func domainFailure(form errorForm, e *domain.Error) (compat.Failure, compat.Erro
 		}
 	case domain.CodeNotFound:
 		return notFound(form, e)
+	case domain.CodeRefundTooLarge:
+		return compat.Failure{Status: failure.Status, Message: e.Message}, compat.TextError
 	case domain.CodeInvalidRequest, domain.CodeValidationFailed, domain.CodePaymentCompleted:
 		return invalidRequest(form, e, failure)
 	case domain.CodeCustomerHasBookings:
@@ -237,7 +239,7 @@ func statusOf(code domain.Code) int {
 		return http.StatusConflict
 	case domain.CodePreconditionFailed:
 		return http.StatusPreconditionFailed
-	case domain.CodeValidationFailed, domain.CodeKeyReused:
+	case domain.CodeValidationFailed, domain.CodeKeyReused, domain.CodeRefundTooLarge:
 		return http.StatusUnprocessableEntity
 	default:
 		return http.StatusBadRequest

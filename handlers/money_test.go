@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"bookside/fixtures"
@@ -76,5 +77,154 @@ func TestDeletedCustomerLeavesOrdersOfOthers(t *testing.T) {
 	s.write(http.MethodDelete, "/customers/"+left, "").want(http.StatusOK)
 	for id, want := range map[string]int{succeeded: http.StatusOK, failed: http.StatusOK, lost: http.StatusNotFound} {
 		s.get("/payments/" + id).want(want)
+	}
+}
+
+// paidOrder returns a server on which order 1403, which costs 135, was paid in full, and the
+// path of its payment. Invoice 1270 is over the whole of it.
+func paidOrder(t *testing.T) (s *server, path string) {
+	t.Helper()
+	s = newWriter(t, fixtures.SiteA().WithFewBookings())
+	moneyOf(t, s, "not_paid")
+	payer := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id")
+	arrange(t, s.database, fmt.Sprint("UPDATE wp_latepoint_orders SET customer_id = ", payer, " WHERE id = 1403"))
+	created := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":135}`).want(http.StatusCreated)
+	return s, fmt.Sprintf("/payments/%v", created.at("data", "id"))
+}
+
+// wantMoney checks what all places say about order 1403.
+func wantMoney(t *testing.T, s *server, step, spent, status, invoice string) {
+	t.Helper()
+	order := s.get("/orders/1403").want(http.StatusOK)
+	got := []string{
+		fmt.Sprint(s.get(fmt.Sprintf("/customers/%v", order.at("customer_id"))).at("data", "stats", "total_spent")),
+		fmt.Sprint(order.at("payment_status")), fmt.Sprint(s.get("/bookings/1441").at("data", "payment_status")),
+		fmt.Sprint(s.get("/orders/1403/invoices/1270").at("data", "status")),
+	}
+	if want := []string{spent, status, status, invoice}; !slices.Equal(got, want) {
+		t.Errorf("%s: spent, order, booking and invoice are %v, want %v", step, got, want)
+	}
+	if !slices.Contains(idsOf(s.get("/orders?payment_status="+status+"&per_page=100&sort=id").at("data")), "1403") {
+		t.Errorf("%s: the filter does not find the order", step)
+	}
+}
+
+// TestRefundedPaymentKeepsItsCapture: an existing payment that is refunded stays what it
+// was, and has a refund beside it.
+func TestRefundedPaymentKeepsItsCapture(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{"by its status": `{"status":"refunded"}`, "by its kind": `{"kind":"refund"}`, "with its amount": `{"status":"refunded","kind":"refund","amount":"135.00"}`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, path := paidOrder(t)
+			wantMoney(t, s, "paid", "135.00", "fully_paid", "paid")
+			refunded := s.write(http.MethodPut, path, body).want(http.StatusOK)
+			wantFieldsOf(t, refunded, map[string]any{"amount": "string 135", "status": "string succeeded", "kind": "string capture"})
+			wantMoney(t, s, "refunded", "0.00", "refunded", "open")
+			before := s.database.Snapshot(t)
+			s.write(http.MethodPut, path, body).want(http.StatusOK)
+			s.write(http.MethodPut, path, `{"status":"succeeded"}`).want(http.StatusOK)
+			wantNoWrites(t, "refunded again, and succeeded", before)
+
+			s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":135}`).want(http.StatusCreated)
+			wantMoney(t, s, "paid again", "135.00", "partially_refunded", "paid")
+			s.write(http.MethodDelete, path, "").want(http.StatusOK)
+			wantMoney(t, s, "the first payment was deleted with its refund", "135.00", "fully_paid", "paid")
+			if n := s.count("latepoint_transaction_refunds", "1"); n != 0 {
+				t.Errorf("%d refunds are left", n)
+			}
+		})
+	}
+}
+
+// TestRefundsAreBoundedByPayments: what was not taken cannot be given back, unless by force.
+func TestRefundsAreBoundedByPayments(t *testing.T) {
+	t.Parallel()
+	s, path := paidOrder(t)
+	part := fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":35,"kind":"refund"}`).want(http.StatusCreated).at("data", "id"))
+	wantMoney(t, s, "refunded in part", "100.00", "partially_refunded", "open")
+	before := s.database.Snapshot(t)
+	const want = `{"success":false,"error":"Refunds cannot exceed payments. Send force=true to record them all the same."}`
+	for _, c := range [][3]string{
+		{http.MethodPost, "/payments", `{"order_id":1403,"amount":1000,"kind":"refund"}`},
+		{http.MethodPost, "/payments", `{"order_id":1403,"amount":"100.0001","status":"refunded"}`},
+		{http.MethodPut, path, `{"status":"refunded","amount":1000}`},
+		{http.MethodPut, path, `{"amount":34}`},
+		{http.MethodPut, path, `{"status":"failed"}`},
+		{http.MethodPut, path, `{"kind":"authorization"}`},
+		{http.MethodPut, part, `{"amount":136}`},
+	} {
+		if a := s.write(c[0], c[1], c[2]); a.status != http.StatusUnprocessableEntity || string(a.body) != want {
+			t.Errorf("%v: %d %s", c, a.status, a.body)
+		}
+	}
+	if a := s.write(http.MethodPut, path, `{"amount":"1,5"}`).want(http.StatusBadRequest); a.at("error") != "Invalid amount provided" {
+		t.Errorf("%s", a.body)
+	}
+	if a := s.write(http.MethodDelete, path, "").want(http.StatusBadRequest); a.at("error") != "Cannot delete payment with completed status. Please refund first." {
+		t.Errorf("%s", a.body)
+	}
+	wantNoWrites(t, "too much", before)
+
+	s.write(http.MethodPut, path, `{"status":"refunded"}`).want(http.StatusOK)
+	wantMoney(t, s, "the rest", "0.00", "refunded", "open")
+	s.write(http.MethodDelete, path, "").want(http.StatusOK)
+	s.get(part).want(http.StatusNotFound)
+	wantMoney(t, s, "all was deleted", "0.00", "not_paid", "open")
+
+	s.write(http.MethodPost, "/payments?force=true", `{"order_id":1403,"amount":5,"kind":"refund"}`).want(http.StatusCreated)
+	s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":5,"kind":"refund","force":true}`).want(http.StatusCreated)
+	wantMoney(t, s, "by force", "-10.00", "refunded", "open")
+}
+
+// TestPartialRefundsOfAPayment: the amount that is sent with the status is that of the
+// refund, and sent twice it is given back once.
+func TestPartialRefundsOfAPayment(t *testing.T) {
+	t.Parallel()
+	s, path := paidOrder(t)
+	for _, step := range []struct{ body, spent, status string }{
+		{`{"status":"refunded","amount":35,"notes":"x"}`, "100.00", "partially_refunded"},
+		{`{"status":"refunded","amount":35}`, "100.00", "partially_refunded"},
+		{`{"status":"refunded","amount":40}`, "95.00", "partially_refunded"},
+		{`{"status":"refunded"}`, "0.00", "refunded"},
+	} {
+		changed := s.write(http.MethodPut, path, step.body).want(http.StatusOK)
+		wantFieldsOf(t, changed, map[string]any{"amount": "string 135", "notes": "string x"})
+		wantMoney(t, s, step.body, step.spent, step.status, "open")
+	}
+}
+
+// TestInvoiceFollowsItsPayment: a settled invoice is open again once its payment does not
+// cover it.
+func TestInvoiceFollowsItsPayment(t *testing.T) {
+	t.Parallel()
+	s, path := paidOrder(t)
+	s.write(http.MethodPut, path, `{"amount":10}`).want(http.StatusOK)
+	wantMoney(t, s, "less", "10.00", "partially_paid", "open")
+	s.write(http.MethodPut, path, `{"amount":135}`).want(http.StatusOK)
+	wantMoney(t, s, "all again", "135.00", "fully_paid", "paid")
+	s.write(http.MethodPut, path, `{"amount":150}`).want(http.StatusOK)
+	wantMoney(t, s, "more", "150.00", "fully_paid", "paid")
+	s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":20,"status":"refunded"}`).want(http.StatusCreated)
+	wantMoney(t, s, "a refund", "130.00", "partially_refunded", "open")
+}
+
+// TestPaymentThatThePluginRefunded: the plugin's ability says so with the status alone, for
+// all of the payment.
+func TestPaymentThatThePluginRefunded(t *testing.T) {
+	t.Parallel()
+	s, path := paidOrder(t)
+	id := strings.TrimPrefix(path, "/payments/")
+	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+id, "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES ("+id+", 35)")
+	wantMoney(t, s, "refunded", "0.00", "refunded", "paid")
+	s.write(http.MethodPut, path, `{"notes":"x"}`).want(http.StatusOK)
+	wantMoney(t, s, "with notes", "0.00", "refunded", "paid")
+	before := s.database.Snapshot(t)
+	s.write(http.MethodPut, path, `{"status":"refunded"}`).want(http.StatusOK)
+	wantNoWrites(t, "refunded again", before)
+	wantFieldsOf(t, s.write(http.MethodPut, path, `{"status":"succeeded"}`).want(http.StatusOK), map[string]any{"status": "string succeeded"})
+	wantMoney(t, s, "succeeded", "0.00", "refunded", "paid")
+	if n := s.count("latepoint_transaction_refunds", "transaction_id = "+id+" AND amount IN (35, 100)"); n != 2 {
+		t.Errorf("%d refunds", n)
 	}
 }

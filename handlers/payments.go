@@ -49,18 +49,25 @@ var getPayment = operation{
 }
 
 var createPayment = operation{
-	id:      "createPayment",
-	summary: "Record a payment",
-	about:   "Records a payment of an order, which is given by order_id or by one of its bookings, and updates the order's payment status.",
-	body:    compat.NewPaymentFields,
-	answers: []response{created(compat.PaymentCreated)},
-	errors:  errorForm{failure: "Failed to create payment", shape: compat.TextError},
+	id:       "createPayment",
+	summary:  "Record a payment",
+	about:    "Records a payment of an order, which is given by order_id or by one of its bookings, and updates the order's payment status.",
+	query:    compat.WritePaymentParameters,
+	body:     compat.NewPaymentFields,
+	answers:  []response{created(compat.PaymentCreated)},
+	refusals: []error{domain.RefundTooLarge()},
+	errors:   errorForm{failure: "Failed to create payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
 			return response{}, err
 		}
+		forced, err := r.view.Force(r.query)
+		if err != nil {
+			return response{}, err
+		}
 		values := compat.NewPayment(body)
+		values.Force = values.Force || forced
 		return r.create(func(tx *adapter.Tx) (any, error) {
 			record, err := tx.CreatePayment(r.ctx(), values)
 			if err != nil {
@@ -72,13 +79,15 @@ var createPayment = operation{
 }
 
 var updatePayment = operation{
-	id:      "updatePayment",
-	summary: "Change a payment",
-	about:   "Changes only the fields that are sent.",
-	path:    []pathParameter{paymentID},
-	body:    compat.PaymentFields,
-	answers: []response{ok(compat.PaymentUpdated)},
-	errors:  errorForm{failure: "Failed to update payment", shape: compat.TextError},
+	id:       "updatePayment",
+	summary:  "Change a payment",
+	about:    "Changes only the fields that are sent. A successful payment that becomes refunded, or of the kind refund, stays, and what was not given back yet is.",
+	path:     []pathParameter{paymentID},
+	query:    compat.WritePaymentParameters,
+	body:     compat.PaymentFields,
+	answers:  []response{ok(compat.PaymentUpdated)},
+	refusals: []error{domain.RefundTooLarge()},
+	errors:   errorForm{failure: "Failed to update payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(paymentID)
 		if err != nil {
@@ -88,7 +97,12 @@ var updatePayment = operation{
 		if err != nil {
 			return response{}, err
 		}
+		forced, err := r.view.Force(r.query)
+		if err != nil {
+			return response{}, err
+		}
 		patch := compat.PaymentPatch(body)
+		patch.Force = patch.Force || forced
 		return r.change(func(tx *adapter.Tx) (any, error) {
 			payment, err := tx.UpdatePayment(r.ctx(), id, patch)
 			if err != nil {
@@ -102,7 +116,7 @@ var updatePayment = operation{
 var deletePayment = operation{
 	id:       "deletePayment",
 	summary:  "Delete a payment that did not succeed",
-	about:    "Deletes a payment that did not succeed.",
+	about:    "Deletes a payment that did not succeed, or one that was refunded in full, with its refunds.",
 	path:     []pathParameter{paymentID},
 	answers:  []response{ok(compat.PaymentDeleted)},
 	refusals: []error{domain.PaymentCompleted()},

@@ -401,6 +401,11 @@ func (p *provoker) special(d documentedError, r request) answer {
 	case "listChanges cursor_expired":
 		r.query = "cursor=999999999"
 		return p.send(p.server, r)
+	case "createPayment ", "updatePayment ":
+		if strings.Contains(d.message(), "exceed") {
+			r.body = `{"order_id":1403,"amount":1000,"status":"refunded"}`
+			return p.send(p.server, r)
+		}
 	case "deletePayment ":
 		if strings.Contains(d.message(), "completed") {
 			r.path = "/payments/8"

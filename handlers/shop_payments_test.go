@@ -26,8 +26,8 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 		"with the order":                {`{"booking_id":"1441","order_id":"1403","customer_id":"1","amount":135,"payment_method":"cash","status":"Completed"}`, "succeeded", "capture", "<nil> <nil>", "fully_paid"},
 		"pending":                       {`{"booking_id":"1441","customer_id":"1","amount":50,"status":"pending","transaction_id":"tx-1","notes":"n"}`, "processing", "capture", "string tx-1", "processing"},
 		"failed":                        {`{"booking_id":"1441","customer_id":"1","amount":"50.00","status":"failed","transaction_id":""}`, "failed", "capture", "string ", "not_paid"},
-		"refunded":                      {`{"booking_id":"1441","customer_id":"1","amount":50,"status":"refunded","transaction_id":"tx-2"}`, "succeeded", "refund", "string tx-2", "refunded"},
-		"refunded, of another kind":     {`{"booking_id":"1441","amount":50,"kind":"capture","status":"refunded"}`, "succeeded", "refund", "<nil> <nil>", "refunded"},
+		"refunded":                      {`{"booking_id":"1441","customer_id":"1","amount":50,"status":"refunded","transaction_id":"tx-2","force":true}`, "succeeded", "refund", "string tx-2", "refunded"},
+		"refunded, of another kind":     {`{"booking_id":"1441","amount":50,"kind":"capture","status":"refunded","force":true}`, "succeeded", "refund", "<nil> <nil>", "refunded"},
 		"a token and a transaction id":  {`{"booking_id":"1441","amount":50,"token":"tok","transaction_id":"tx"}`, "succeeded", "capture", "string tok", "partially_paid"},
 		"the words of the present ones": {`{"booking_id":"1441","amount":50,"status":"processing","token":"tok"}`, "processing", "capture", "string tok", "processing"},
 	} {
@@ -49,8 +49,8 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 	for _, step := range []struct{ body, status, kind, token, amount, order string }{
 		{`{"status":"completed"}`, "succeeded", "capture", "tx-1", "135", "fully_paid"},
 		{`{"transaction_id":"tx-2","notes":"x","amount":"135.00","booking_id":"1441","customer_id":"1"}`, "succeeded", "capture", "tx-2", "135", "fully_paid"},
-		{`{"status":"refunded"}`, "succeeded", "refund", "tx-2", "135", "refunded"},
-		{`{"status":"failed"}`, "failed", "refund", "tx-2", "135", "not_paid"},
+		{`{"status":"refunded"}`, "succeeded", "capture", "tx-2", "135", "refunded"},
+		{`{"status":"failed","force":true}`, "failed", "capture", "tx-2", "135", "refunded"},
 	} {
 		changed := s.write(http.MethodPut, path, step.body).want(http.StatusOK)
 		wantFieldsOf(t, changed, map[string]any{
@@ -123,7 +123,7 @@ func TestFailedPaymentReopensItsInvoice(t *testing.T) {
 		invoice(body+" and succeeded", "paid")
 	}
 	put(first, `{"notes":"x","amount":130}`)
-	invoice("another amount", "paid")
+	invoice("less", "open")
 	put(first, `{"amount":135}`)
 	put(first, `{"kind":"authorization"}`)
 	invoice("no longer captured", "open")

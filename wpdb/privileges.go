@@ -44,6 +44,8 @@ var writePrivileges = map[Table][]Privilege{
 	ServiceMeta:   {Insert, Update, Delete},
 	Services:      {Insert, Update},
 	Transactions:  {Insert, Update, Delete},
+
+	TransactionRefunds: {Insert, Delete},
 }
 
 // privilegeColumns are those that a privilege is limited to, of tables with more than requests may know:

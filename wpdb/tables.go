@@ -115,7 +115,7 @@ var optional = map[Table][]string{
 	Bundles:            {"id", "name"},
 	BundlesServices:    {"id", "bundle_id", "service_id", "quantity"},
 	Coupons:            {"id", "code", "name", "status"},
-	TransactionRefunds: {"transaction_id", "amount"},
+	TransactionRefunds: {"id", "transaction_id", "amount"},
 }
 
 var metaColumns = []string{"id", "object_id", "meta_key", "meta_value"}

@@ -29,6 +29,7 @@ const (
 	CodeCustomerHasPayments Code = "customer_has_payments"    // Error.Count has their number
 	CodeForceRequired       Code = "force_required"           // deletion that needs force=true
 	CodePaymentCompleted    Code = "payment_completed"        // deletion of a successful payment
+	CodeRefundTooLarge      Code = "refund_too_large"         // more would be given back than was taken
 	CodeInProgress          Code = "idempotency_in_progress"  // the same request is being processed
 	CodeKeyReused           Code = "idempotency_key_reused"   // the key was used for another request
 	CodeCursorExpired       Code = "cursor_expired"           // the journal no longer has what follows the cursor
@@ -165,6 +166,12 @@ func CustomerHasPayments(count int64) error {
 // PaymentCompleted returns the error for deleting a successful payment.
 func PaymentCompleted() error {
 	return &Error{Code: CodePaymentCompleted, Message: "Cannot delete payment with completed status. Please refund first."}
+}
+
+// RefundTooLarge returns the error for a payment by which more would be given back than was
+// taken.
+func RefundTooLarge() error {
+	return &Error{Code: CodeRefundTooLarge, Message: "Refunds cannot exceed payments. Send force=true to record them all the same."}
 }
 
 // RequestInProgress returns the error for a request under the Idempotency-Key of
