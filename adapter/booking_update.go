@@ -3,8 +3,6 @@ package adapter
 import (
 	"context"
 
-	sq "github.com/Masterminds/squirrel"
-
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/wpdb"
@@ -200,10 +198,10 @@ func (tx *Tx) updateItem(ctx context.Context, plan updatePlan, columns row) (boo
 	return true, tx.update(ctx, wpdb.OrderItems, item.ID, append(changes, tx.updateTimestamp()))
 }
 
-// updateOrderOf changes the order of a booking: its comment, its price by the difference,
+// updateOrderOf changes the order of a booking: its comment, its sums if a price was sent,
 // and its customer, with its payments, if this is its only booking.
 func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) {
-	order, item := plan.before.order, plan.before.bookingItem()
+	order := plan.before.order
 	if order == nil {
 		return false, nil
 	}
@@ -215,11 +213,12 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 	if moves {
 		changes = append(changes, column{"customer_id", plan.customer.ID})
 	}
-	newPrice := plan.Price != nil && item != nil && !plan.Price.Equal(item.Total)
-	if newPrice {
-		more := domain.AmountText(plan.Price.Sub(item.Total))
-		changes = append(changes,
-			column{"subtotal", sq.Expr("COALESCE(subtotal, 0) + ?", more)}, column{"total", sq.Expr("COALESCE(total, 0) + ?", more)})
+	newTotal := plan.sums != nil && !plan.sums.total.Equal(order.Total)
+	if newTotal {
+		changes = append(changes, column{"total", domain.AmountText(plan.sums.total)})
+	}
+	if plan.sums != nil && !plan.sums.subtotal.Equal(order.Subtotal) {
+		changes = append(changes, column{"subtotal", domain.AmountText(plan.sums.subtotal)})
 	}
 	breakdown, differs, err := tx.newBreakdown(ctx, plan)
 	if err != nil {
@@ -239,7 +238,7 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 			return false, err
 		}
 	}
-	if newPrice {
+	if newTotal {
 		return true, tx.adjustPaymentStatus(ctx, order.ID)
 	}
 	return true, nil

@@ -51,7 +51,11 @@ type updatePlan struct {
 	fields    row             // changed columns of the customer
 	replaces  bool            // the change replaces known data of the customer
 	notes     *string
+	sums      *orderSums // of the order with the price that was sent; nil if none was
 }
+
+// orderSums are the sums of an order that follow from its items.
+type orderSums struct{ subtotal, total decimal.Decimal }
 
 // planUpdate validates a change, reporting all problems at once, and takes its locks.
 func (tx *Tx) planUpdate(ctx context.Context, w writeSettings, before snapshot, patch BookingPatch) (updatePlan, error) {
@@ -75,6 +79,9 @@ func (tx *Tx) planUpdate(ctx context.Context, w writeSettings, before snapshot, 
 		}
 	}
 	if err := tx.checkPrecondition(); err != nil {
+		return plan, err
+	}
+	if err := tx.planSums(ctx, &plan, &p); err != nil {
 		return plan, err
 	}
 	if err := tx.planCustomerChange(ctx, &plan, &p); err != nil {
@@ -111,6 +118,65 @@ func (s *Site) planOrderFields(plan *updatePlan, p *domain.Validation) {
 	if plan.before.order == nil {
 		p.Reject("notes", "This booking has no order")
 	}
+}
+
+// planSums adds up the order anew with the price that was sent: its items, less discounts,
+// plus tax. A total that somebody entered by hand gives way. The order is locked, unless
+// something is wrong already.
+func (tx *Tx) planSums(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
+	item, order := plan.before.bookingItem(), plan.before.order
+	if plan.Price == nil || item == nil || p.Has("price") {
+		return nil
+	}
+	if p.Err() == nil {
+		if err := tx.readOrderAgain(ctx, order); err != nil {
+			return err
+		}
+		if item = plan.before.bookingItem(); item == nil {
+			return fmt.Errorf("the item of booking %d changed its order: %w", plan.before.booking.ID, wpdb.ErrConflict)
+		}
+	}
+	var sums orderSums
+	for _, i := range order.items {
+		switch {
+		case i.ID == item.ID && !plan.Price.Equal(i.Total):
+			sums.subtotal = sums.subtotal.Add(*plan.Price)
+		case i.Subtotal.IsZero():
+			sums.subtotal = sums.subtotal.Add(i.Total)
+		default:
+			sums.subtotal = sums.subtotal.Add(i.Subtotal)
+		}
+	}
+	// The plugin's form stores a coupon's discount negative, its checkout positive.
+	sums.total = sums.subtotal.Sub(order.CouponDiscount.Abs()).Sub(order.DiscountTotal).Add(order.TaxTotal)
+	switch {
+	case sums.total.IsNegative():
+		p.Reject("price", "The order's discounts exceed its price")
+	case sums.subtotal.GreaterThan(domain.MaxAmount), sums.total.GreaterThan(domain.MaxAmount):
+		p.Reject("price", "Too large")
+	}
+	plan.sums = &sums
+	return nil
+}
+
+// readOrderAgain keeps PHP from changing an order and its items, and reads what others may
+// have changed while the lock of the order was waited for.
+func (tx *Tx) readOrderAgain(ctx context.Context, order *orderSnapshot) error {
+	ids := make([]int64, len(order.items))
+	for i, item := range order.items {
+		ids[i] = item.ID
+	}
+	if err := tx.lockRows(ctx, wpdb.OrderItems, ids); err != nil {
+		return err
+	}
+	now, err := tx.lockOrderRow(ctx, order.ID)
+	if err != nil {
+		return err
+	}
+	now.DisplayPaymentStatus = order.DisplayPaymentStatus
+	order.Order = now
+	order.items, err = tx.OrderItems(ctx, order.ID)
+	return err
 }
 
 // alone reports whether the booking is the only one of its order. A bundle is for

@@ -228,3 +228,61 @@ func TestPaymentThatThePluginRefunded(t *testing.T) {
 		t.Errorf("%d refunds", n)
 	}
 }
+
+// TestPriceOfADiscountedOrder: the total of an order follows from its items, discounts and
+// tax, whatever wp-admin stored meanwhile, and never falls below nothing.
+func TestPriceOfADiscountedOrder(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	sums := func(step, item, subtotal, total, status string) {
+		t.Helper()
+		where := "id = 1403 AND subtotal = " + subtotal + " AND total = " + total + " AND payment_status = '" + status + "'"
+		if s.count("latepoint_orders", where) != 1 || s.count("latepoint_order_items", "order_id = 1403 AND total = "+item+" AND subtotal = "+item) != 1 {
+			t.Errorf("%s: order %s, item %v", step, s.get("/orders/1403").body, s.get("/bookings/1441").at("data", "price"))
+		}
+	}
+	put := func(price string) answer { return s.write(http.MethodPut, "/bookings/1441", `{"price":`+price+`}`) }
+	for _, sign := range []string{"", "-"} {
+		arrange(t, s.database, "UPDATE wp_latepoint_orders SET subtotal = 135, coupon_discount = "+sign+"30, tax_total = 10, total = 115, payment_status = 'not_paid' WHERE id = 1403",
+			"UPDATE wp_latepoint_order_items SET subtotal = 135, total = 135 WHERE order_id = 1403")
+		put("60").want(http.StatusOK)
+		sums("less", "60", "60", "40", "not_paid")
+	}
+	// wp-admin's form sets the item to the list price and leaves the order's total.
+	arrange(t, s.database, "UPDATE wp_latepoint_order_items SET subtotal = 49.50, total = 49.50 WHERE order_id = 1403")
+	put("60").want(http.StatusOK)
+	sums("after wp-admin", "60", "60", "40", "not_paid")
+	arrange(t, s.database, "UPDATE wp_latepoint_orders SET total = 75 WHERE id = 1403")
+	put("60").want(http.StatusOK)
+	sums("a total by hand", "60", "60", "40", "not_paid")
+	before := s.database.Snapshot(t)
+	put("60.00").want(http.StatusOK)
+	wantNoWrites(t, "sent twice", before)
+
+	put("20").want(http.StatusOK)
+	sums("free", "20", "20", "0", "not_paid")
+	before = s.database.Snapshot(t)
+	for _, price := range []string{`"19.9999"`, `"0"`} {
+		unprocessable("price").check(t, price, put(price))
+	}
+	wantNoWrites(t, "below nothing", before)
+}
+
+// TestLargestPrices: sums are exact to the last digit, and one that does not fit its column
+// is the client's mistake.
+func TestLargestPrices(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	const most = "9999999999999999.9999"
+	put := func(price string) answer { return s.write(http.MethodPut, "/bookings/1441", `{"price":"`+price+`"}`) }
+	for _, price := range []string{"9999999999997.1234", "9007199254740993.0001", most, "0.0001"} {
+		put(price).want(http.StatusOK)
+		if s.count("latepoint_orders", "id = 1403 AND subtotal = "+price+" AND total = "+price) != 1 {
+			t.Errorf("%s: %s", price, s.get("/orders/1403").body)
+		}
+	}
+	arrange(t, s.database, "UPDATE wp_latepoint_orders SET tax_total = 0.0001 WHERE id = 1403")
+	before := s.database.Snapshot(t)
+	unprocessable("price").check(t, "with tax", put(most))
+	wantNoWrites(t, "too large", before)
+}
