@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -136,17 +137,42 @@ func (s *Site) sanitizeService(ctx context.Context, patch ServicePatch, before S
 		p.Reject("name", "May not be empty")
 	}
 	checkNumber(p, "duration", patch.Duration, 1, "Must be at least 1 minute")
+	if sent := patch.Duration; sent != nil && *sent > longestDuration && *sent != before.Duration {
+		p.Reject("duration", fmt.Sprintf("Must be at most %d minutes, as that of a booking", longestDuration))
+	}
 	checkAmount(p, "price_min", patch.PriceMin)
 	checkAmount(p, "price_max", patch.PriceMax)
 	checkAmount(p, "charge_amount", patch.ChargeAmount)
 	checkAmount(p, "deposit_amount", patch.DepositAmount)
 	checkNumber(p, "capacity_min", patch.CapacityMin, 0, notNegative)
 	checkNumber(p, "capacity_max", patch.CapacityMax, 0, notNegative)
+	checkCapacity(p, patch, before)
 	checkNumber(p, "order_number", patch.OrderNumber, 0, notNegative)
 	checkNumber(p, "selection_image_id", patch.SelectionImageID, 0, notNegative)
 	checkWord(p, "status", patch.Status, before.Status, "active", "disabled")
 	checkWord(p, "visibility", patch.Visibility, before.Visibility, "visible", "hidden")
 	return patch, s.checkCategory(ctx, patch.CategoryID, before.CategoryID, p)
+}
+
+// longestDuration is that of a booking, in minutes.
+const longestDuration = 24 * 60
+
+// checkCapacity rejects a smallest group that is larger than the largest. What is stored may
+// be sent again.
+func checkCapacity(p *domain.Validation, patch ServicePatch, before Service) {
+	storedLeast, storedMost := before.CapacityMin, before.CapacityMax
+	if before.ID == 0 {
+		storedLeast, storedMost = 1, 1 // of a new service
+	}
+	least, most := domain.ValueOr(patch.CapacityMin, storedLeast), domain.ValueOr(patch.CapacityMax, storedMost)
+	if least <= most || least == storedLeast && most == storedMost {
+		return
+	}
+	field := "capacity_max"
+	if patch.CapacityMax == nil {
+		field = "capacity_min"
+	}
+	p.Reject(field, "capacity_min may not be larger than capacity_max")
 }
 
 // checkCategory rejects a category that does not exist.

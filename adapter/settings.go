@@ -142,6 +142,12 @@ var slotSettings = []string{
 	settingOneLocation, settingManyServices, settingOneAgent, settingAgentOrder, settingAddOns,
 }
 
+// AgentOrder returns the setting by which an agent is found for a booking for any agent.
+func (s *Site) AgentOrder(ctx context.Context) (availability.AgentOrder, error) {
+	settings, err := s.db.SettingValues(ctx, settingAgentOrder)
+	return availability.AgentOrder(settings[settingAgentOrder]), err
+}
+
 func (s *Site) blockingStatuses(ctx context.Context) ([]string, error) {
 	settings, err := s.db.SettingValues(ctx, settingBlockingStatuses)
 	return availability.BlockingStatuses(settings[settingBlockingStatuses]), err

@@ -22,10 +22,11 @@ type Tx struct {
 	// dry is set if the transaction is rolled back whatever happens, see Rehearse.
 	dry      bool
 	progress lockProgress
-	changes  changeList    // of records, for the journal
-	assigned *assignedSlot // the slot that the transaction gives to a booking; nil for none
-	checked  bool          // Precondition was met
-	wrote    bool          // to a table of the site
+	changes  changeList           // of records, for the journal
+	assigned *assignedSlot        // the slot that the transaction gives to a booking; nil for none
+	checked  bool                 // Precondition was met
+	wrote    bool                 // to a table of the site
+	kept     *idempotency.Request // whose responses were stored; nil for none
 }
 
 // Wrote reports whether the transaction has written anything of the site.
@@ -94,13 +95,18 @@ const maxLockCreations = 10
 
 func (s *Site) transactOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
 	defer s.totals.writes.Add(1) // even after an error: the outcome of COMMIT may be unknown
-	return s.db.Transact(ctx, op, func(db *wpdb.DB) error {
-		tx := s.begin(db)
+	var tx *Tx
+	err := s.db.Transact(ctx, op, func(db *wpdb.DB) error {
+		tx = s.begin(db)
 		if err := tx.run(ctx, op, work); err != nil {
 			return err
 		}
 		return tx.enterChanges(ctx)
 	})
+	if err != nil && tx != nil {
+		tx.kept.Lost()
+	}
+	return err
 }
 
 // errRehearsed ends a rehearsal that succeeded, so that it is rolled back.
@@ -147,6 +153,7 @@ func (tx *Tx) run(ctx context.Context, op string, work func(tx *Tx) error) error
 // KeepResponses stores the responses to a request with an idempotency key, so that they
 // exist if and only if the transaction is committed. See idempotency.Request.Keep.
 func (tx *Tx) KeepResponses(ctx context.Context, r *idempotency.Request, responses ...idempotency.Response) error {
+	tx.kept = r
 	return r.Keep(ctx, tx.db, responses...)
 }
 

@@ -258,8 +258,9 @@ type BulkError struct {
 	Index       int               `json:"index"`
 	Error       string            `json:"error"`
 	BookingData json.RawMessage   `json:"booking_data"`
-	Details     map[string]string `json:"details,omitempty"` // all reasons, by field
-	Written     WriteOutcome      `json:"written,omitzero"`  // where it may be tried again
+	Details     map[string]string `json:"details,omitempty"`    // all reasons, by field
+	Written     WriteOutcome      `json:"written,omitzero"`     // where it may be tried again
+	RequestID   string            `json:"request_id,omitempty"` // where the server failed
 }
 
 // requiredFields are the fields of which the first missing one is reported, in

@@ -162,7 +162,7 @@ func integerOf(least, most int64, outside func(string) fault) kind[int64] {
 func anyID() kind[int64] {
 	id := id(maxMediumInt)
 	schema := func() *Schema {
-		return &Schema{AnyOf: []*Schema{id.schema(), {Type: typeInteger, Const: -1}, {Type: typeString, Const: "any"}}}
+		return &Schema{AnyOf: []*Schema{id.schema(), {Type: typeInteger, Const: -1}, {Type: typeString, Enum: []string{"any", "-1"}}}}
 	}
 	return kind[int64]{description: description{schema: schema, id: true, blank: blankIsNothing, invalid: notAnInteger}, read: func(in source, name string) (int64, bool) {
 		text, ok := in.text(name)
@@ -220,9 +220,12 @@ func amount() kind[decimal.Decimal] {
 	return fromText(description{schema: amountSchema("-" + domain.MaxAmount.String()), invalid: notANumber, rejected: amountOutside.message}, parseAmount)
 }
 
-// price is an amount that can be charged.
+// price is an amount that can be charged, as a number or as a text.
 func price() kind[decimal.Decimal] {
-	return fromText(description{schema: amountSchema("0"), invalid: notANumber, rejected: negative}, func(text string) (decimal.Decimal, *fault) {
+	schema := func() *Schema {
+		return &Schema{AnyOf: []*Schema{amountSchema("0")(), {Type: typeString, Pattern: fmt.Sprintf(`^\d{1,16}(\.\d{1,%d})?$`, domain.AmountDecimals)}}}
+	}
+	return fromText(description{schema: schema, invalid: notANumber, rejected: negative}, func(text string) (decimal.Decimal, *fault) {
 		n, wrong := parseAmount(text)
 		switch {
 		case wrong != nil:

@@ -182,6 +182,10 @@ func nullable(schema *Schema) *Schema {
 	if schema.Ref != "" {
 		return &Schema{AnyOf: []*Schema{schema, {Type: typeNull}}}
 	}
+	null := func(one *Schema) bool { return one.Type == typeNull }
+	if len(schema.AnyOf) > 0 && !slices.ContainsFunc(schema.AnyOf, null) {
+		schema.AnyOf = append(schema.AnyOf, &Schema{Type: typeNull})
+	}
 	return schema // null twice over is null
 }
 

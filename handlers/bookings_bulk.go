@@ -16,7 +16,7 @@ import (
 var createBookings = operation{
 	id:      "createBookings",
 	summary: "Create up to 50 bookings",
-	about:   "Creates each booking on its own: one that fails does not undo the others. Answers 201 if all were created, 207 if some were, and 400 if none was. Counts as one request per booking. The list may be sent without the object around it.",
+	about:   "Creates each booking on its own: one that fails does not undo the others. Answers 201 if all were created, 207 if some were, and 400 if none was; a failure of the server in one is an error of that booking, and the others are tried. Counts as one request per booking. The list may be sent without the object around it.",
 	size:    size{each: bulkWork},
 	body:    compat.BulkBookingFields,
 	answers: []response{
@@ -54,10 +54,11 @@ var createBookings = operation{
 // bulk creates bookings one after the other, each in its own transaction.
 type bulk struct {
 	*request
-	bookings  []compat.BulkBooking
-	attempt   *idempotency.Request   // nil without an Idempotency-Key
-	responses []idempotency.Response // so far, by item
-	stored    int                    // how many of them are stored
+	bookings   []compat.BulkBooking
+	attempt    *idempotency.Request   // nil without an Idempotency-Key
+	responses  []idempotency.Response // so far, by item
+	stored     int                    // how many of them are stored
+	rejections []rejectedItem
 }
 
 // run continues after the responses that earlier attempts stored. Responses to rejected
@@ -80,6 +81,13 @@ func (b *bulk) run() error {
 		if item.Status == http.StatusCreated {
 			b.stored = len(b.responses)
 		}
+	}
+	if err := b.failure(); err != nil {
+		return err
+	}
+	for _, r := range b.rejections {
+		b.api.logFailure(b.echo, r.failure, r.err)
+		b.api.metrics.countRejection(b.echo, r.err)
 	}
 	if !b.anyCreated() {
 		return nil
@@ -110,9 +118,9 @@ func (b *bulk) create(i int) (item idempotency.Response, err error) {
 	return item, err
 }
 
-// rejection returns the response for a booking that could not be created. An internal
-// error ends the request, unless that would hide the bookings created before: with an
-// Idempotency-Key the next attempt resumes and reports them.
+// rejection returns the response for a booking that could not be created. A failure of ours is
+// that booking's error, unless the request can be resumed: if its time or its claim is over, or if
+// it has an Idempotency-Key and the platform is not available at the moment.
 func (b *bulk) rejection(i int, err error) (idempotency.Response, error) {
 	if domain.CodeOf(err) == domain.CodeInProgress {
 		return idempotency.Response{}, err
@@ -120,15 +128,40 @@ func (b *bulk) rejection(i int, err error) (idempotency.Response, error) {
 	failure, _ := b.api.describe(b.echo, err)
 	var reason *domain.Error
 	if !errors.As(err, &reason) || failure.Status >= http.StatusInternalServerError {
-		if b.attempt != nil || !b.anyCreated() {
+		later := b.ctx().Err() != nil || failure.Status == http.StatusServiceUnavailable
+		if later && b.attempt != nil || b.ctx().Err() != nil && !b.anyCreated() {
 			return idempotency.Response{}, err
 		}
-		b.api.logFailure(b.echo, failure, err)
 		reason = &domain.Error{Message: failure.Message}
+		if failure.RequestID != "" {
+			reason.Message = "Internal error"
+		}
 	}
-	b.api.metrics.countRejection(b.echo, err)
-	record, err := encodeBody(compat.BulkRejected(i, b.bookings[i].Submitted(), reason, failure.Written))
+	b.rejections = append(b.rejections, rejectedItem{failure, err})
+	rejected := compat.BulkRejected(i, b.bookings[i].Submitted(), reason, failure.Written)
+	rejected.RequestID = failure.RequestID
+	record, err := encodeBody(rejected)
 	return idempotency.Response{Item: i, Status: failure.Status, Body: record}, err
+}
+
+// rejectedItem is why a booking was not created.
+type rejectedItem struct {
+	failure compat.Failure
+	err     error
+}
+
+// failure returns the first error if the server failed in every booking, of which nothing can be
+// said then; nil otherwise.
+func (b *bulk) failure() error {
+	for _, r := range b.rejections {
+		if r.failure.Status < http.StatusInternalServerError {
+			return nil
+		}
+	}
+	if len(b.rejections) == 0 || len(b.rejections) < len(b.responses) {
+		return nil
+	}
+	return b.rejections[0].err
 }
 
 // anyCreated reports whether a booking was created so far.

@@ -422,6 +422,34 @@ func TestBulkWithoutIdempotencyKeyReportsFailures(t *testing.T) {
 	s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_date", `"2027-02-09"`)+`]`).want(http.StatusServiceUnavailable)
 }
 
+// TestFailureOfOneBulkBooking: a failure of ours is the error of its booking, wherever it stands, and
+// the claim of a request of which nothing was created is free at once.
+func TestFailureOfOneBulkBooking(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	fails := func(start int) {
+		arrange(t, s.database, "DROP TRIGGER IF EXISTS fails", fmt.Sprintf("CREATE TRIGGER fails BEFORE INSERT ON wp_bookside_change_inbox FOR EACH ROW "+
+			"IF NEW.resource = 'bookings' AND (SELECT start_time FROM wp_latepoint_bookings WHERE id = NEW.resource_id) = %d THEN SIGNAL SQLSTATE '45000'; END IF", start))
+	}
+	bad, good := friday("start_time", `"13:00"`), friday("start_time", `"14:00"`)
+	fails(780)
+	for i, header := range [][]string{nil, {"Idempotency-Key", "several"}} {
+		date := fmt.Sprintf("2027-02-%02d", 12+7*i)
+		a := s.write(http.MethodPost, "/bookings/bulk", strings.ReplaceAll("["+bad+","+good+"]", "2027-02-05", date), header...).want(http.StatusMultiStatus)
+		if a.at("results", "errors", 0, "error") != "Internal error" || a.at("results", "errors", 0, "request_id") != a.header.Get("X-Request-ID") || fmt.Sprint(a.at("results", "success", 0, "index")) != "1" {
+			t.Errorf("%v: %s", header, a.body)
+		}
+	}
+	s.write(http.MethodPost, "/bookings/bulk", "["+bad+"]").want(http.StatusInternalServerError)
+	a := s.write(http.MethodPost, "/bookings/bulk", "[{},"+bad+"]", "Idempotency-Key", "none").want(http.StatusBadRequest)
+	if a.at("results", "errors", 1, "error") != "Internal error" {
+		t.Errorf("%s", a.body)
+	}
+	arrange(t, s.database, "DROP TRIGGER fails")
+	s.again("/bookings/bulk", "[{},"+bad+"]", "none").want(http.StatusMultiStatus)
+}
+
 // TestWithoutIdempotencyKey: without the header nothing is looked up or
 // stored.
 func TestWithoutIdempotencyKey(t *testing.T) {

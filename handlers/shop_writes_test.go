@@ -61,6 +61,9 @@ func TestServiceWrites(t *testing.T) {
 	for body, details := range map[string][]string{
 		`{}`: {"name"},
 		`{"name":"x","duration":0,"charge_amount":-1,"status":"on"}`:         {"duration", "charge_amount", "status"},
+		`{"name":"x","duration":100000}`:                                     {"duration"},
+		`{"name":"x","capacity_min":9,"capacity_max":2}`:                     {"capacity_max"},
+		`{"name":"x","capacity_min":2}`:                                      {"capacity_min"},
 		`{"name":["x"],"price_min":"1e3","category_id":99999,"duration":{}}`: {"name", "price_min", "category_id", "duration"},
 	} {
 		a := s.write(http.MethodPost, "/services", body)

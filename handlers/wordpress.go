@@ -114,19 +114,21 @@ type link struct {
 	Href string `json:"href"`
 }
 
-// addIndex serves the index of the routes at a base path that is one of WordPress.
+// addIndex serves the index of the routes at a base path. That of WordPress has a parent.
 func (a *api) addIndex(e *echo.Echo, base string) {
-	namespace, found := strings.CutPrefix(base, wordPressRoot+"/")
-	if !found {
-		return // not a path of WordPress
+	namespace, below := strings.CutPrefix(base, wordPressRoot+"/")
+	links := compat.Members{}
+	if below {
+		links = append(links, compat.Member{"up", []link{{Href: originInIndex + strings.TrimSuffix(base, namespace)}}})
+	} else if namespace = strings.Trim(base, "/"); namespace == "" {
+		return
 	}
-	root := strings.TrimSuffix(base, namespace)
 	// The same for everybody but for the origin, so that it is made once.
 	index := sync.OnceValues(func() ([]byte, error) {
 		return encodeBody(namespaceIndex{
 			Namespace: namespace,
 			Routes:    indexedRoutes(namespace, originInIndex+base),
-			Links:     compat.Members{{"up", []link{{Href: originInIndex + root}}}},
+			Links:     links,
 		})
 	})
 	e.Match([]string{http.MethodGet, http.MethodHead}, base, func(c echo.Context) error {

@@ -139,6 +139,12 @@ func TestNamespaceIndex(t *testing.T) {
 		}
 		Links map[string][]struct{ Href string } `json:"_links"`
 	}
+	_, body := s.exchange(t, "GET", "/v1", "", "X-Api-Key", "", "X-Forwarded-Proto", "https")
+	var own index
+	if err := json.Unmarshal([]byte(body), &own); err != nil || own.Namespace != "v1" || len(own.Routes) < 20 || len(own.Links) > 0 ||
+		own.Routes["/v1/bookings"].Links["self"][0].Href != "https://example.com/v1/bookings" {
+		t.Errorf("%v: %.300s", err, body)
+	}
 	for _, target := range []string{"/wp-json/latepoint-api/v1", "/wp-json/latepoint-api/v1/", "/?rest_route=/latepoint-api/v1"} {
 		recorder, body := s.exchange(t, "GET", target, "", "X-Api-Key", "", "X-Forwarded-Proto", "https")
 		var got index

@@ -8,9 +8,10 @@ import (
 // AgentOrder is the setting any_agent_order: which agent gets a booking for any agent.
 type AgentOrder string
 
-// The orders that the plugin knows. Any other order finds nobody
-// (OsBookingHelper::get_any_agent_for_booking_by_rule). Prices do not depend
-// on the agent, so both price orders choose the lowest id.
+// The orders that the plugin knows. With any other the plugin offers times and finds nobody
+// for them (OsBookingHelper::get_any_agent_for_booking_by_rule); here it counts as
+// RandomAgent, so that what is offered can be booked. Prices do not depend on the agent, so
+// both price orders choose the lowest id.
 const (
 	RandomAgent  AgentOrder = "random"
 	PriceHigh    AgentOrder = "price_high"
@@ -19,9 +20,14 @@ const (
 	IdlestAgent  AgentOrder = "busy_low"
 )
 
+// Known reports whether the plugin knows the order, or uses RandomAgent because none is set.
+func (o AgentOrder) Known() bool {
+	return o == "" || slices.Contains([]AgentOrder{RandomAgent, PriceHigh, PriceLow, BusiestAgent, IdlestAgent}, o)
+}
+
 // Choice says how to choose one of several agents.
 type Choice struct {
-	Order AgentOrder // empty counts as RandomAgent
+	Order AgentOrder // one that is empty or not Known counts as RandomAgent
 	// Load is the number of bookings on the day by agent, of every status.
 	Load map[int64]int
 	// Pick returns a number below n, at random.
@@ -60,8 +66,7 @@ func (c *Calendar) Open(at Moment, q Request) []Resource {
 
 // Assign chooses agent and location of a booking: the location with the lowest id that
 // has a free agent, and one of its free agents according to choice
-// (OsBookingModel::is_bookable). ok is false if nobody is free, or if the site's order is
-// unknown.
+// (OsBookingModel::is_bookable). ok is false if nobody is free.
 func (c *Calendar) Assign(at Moment, q Request, choice Choice) (r Resource, ok bool) {
 	free := c.Free(at, q)
 	if len(free) == 0 {
@@ -76,22 +81,20 @@ func (c *Calendar) Assign(at Moment, q Request, choice Choice) (r Resource, ok b
 	if q.Agent != 0 {
 		return there[0], true
 	}
-	return choice.among(there)
+	return choice.among(there), true
 }
 
 // among chooses one of several resources, sorted by agent. The first wins a tie.
-func (ch Choice) among(free []Resource) (r Resource, ok bool) {
+func (ch Choice) among(free []Resource) Resource {
 	byLoad := func(a, b Resource) int { return cmp.Compare(ch.Load[a.Agent], ch.Load[b.Agent]) }
 	switch ch.Order {
-	case RandomAgent, "":
-		return free[ch.Pick(len(free))], true
 	case PriceHigh, PriceLow:
-		return free[0], true
+		return free[0]
 	case BusiestAgent:
-		return slices.MaxFunc(free, byLoad), true
+		return slices.MaxFunc(free, byLoad)
 	case IdlestAgent:
-		return slices.MinFunc(free, byLoad), true
+		return slices.MinFunc(free, byLoad)
 	default:
-		return Resource{}, false
+		return free[ch.Pick(len(free))]
 	}
 }

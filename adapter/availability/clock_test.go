@@ -79,7 +79,7 @@ func TestConflictsOnTheNightOfTheChange(t *testing.T) {
 		"an hour later":                                    {lasting(at(1, spring, 90, 150), 60), at(2, spring, 210, 240), 0},
 		"a buffer over the gap":                            {lasting(at(1, spring, 30, 90), 60), buffered(at(2, spring, 180, 240), 45), 1},
 		"a buffer up to the gap":                           {lasting(at(1, spring, 30, 90), 60), buffered(at(2, spring, 180, 240), 30), 0},
-		"a buffer past the midnight after the gap":         {lasting(at(1, spring, 1380, 1430), 50), buffered(at(2, spring+1, 0, 60), 15), 1},
+		"a buffer past the midnight after the gap":         {lasting(at(1, spring, 1380, 1430), 50), buffered(at(2, spring+1, 0, 60), 15), 0},
 		"a buffer up to the midnight after the gap":        {lasting(at(1, spring, 1380, 1430), 50), buffered(at(2, spring+1, 0, 60), 10), 0},
 		"the hour that comes twice, one after the other":   {lasting(at(1, autumn, 120, 150), 30), at(2, autumn, 150, 180), 0},
 		"the hour that comes twice, at the same time":      {lasting(at(1, autumn, 120, 165), 45), at(2, autumn, 150, 180), 1},

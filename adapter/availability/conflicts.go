@@ -61,8 +61,8 @@ func (t timeline) minute(at Moment) Minutes {
 // bookings that begin together, the one with the lower id was first. A service that is
 // not in capacity has one seat.
 //
-// Bookings that end before the day from are ignored. Unlike in a calendar, which sees one
-// day, buffers extend beyond midnight.
+// Bookings that end before the day from are ignored. As in a calendar, which sees one day, buffers
+// alone do not extend past midnight.
 func Conflicts(bookings []Booking, from Day, clock Clock, rules Rules, capacity map[int64]int, limit int) []Conflict {
 	var stays []stay
 	days := map[Day]bool{}
@@ -77,6 +77,11 @@ func Conflicts(bookings []Booking, from Day, clock Clock, rules Rules, capacity 
 		s := &stays[i]
 		s.time = period{line.minute(s.booking.Start), line.minute(s.end)}
 		s.guarded = s.withBuffers()
+		midnight := s.time.end // after the booking
+		if s.end.Minutes > 0 {
+			midnight = line.minute(Moment{s.end.Day, dayEnd})
+		}
+		s.guarded.start, s.guarded.end = max(s.guarded.start, line.minute(Moment{s.booking.Start.Day, 0})), min(s.guarded.end, midnight)
 	}
 	slices.SortFunc(stays, func(a, b stay) int {
 		return cmp.Or(cmp.Compare(a.guarded.start, b.guarded.start), cmp.Compare(a.booking.ID, b.booking.ID))

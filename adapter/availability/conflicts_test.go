@@ -52,6 +52,12 @@ func TestConflicts(t *testing.T) {
 		"seats enough":            {bookings: []Booking{change(at(1, day, 540, 600), group), change(at(2, day, 540, 600), group), change(at(3, day, 570, 630), group)}},
 		"seats for those at once": {bookings: []Booking{change(at(1, day, 540, 600), group), change(at(2, day, 540, 600), group), change(at(3, day, 600, 660), group), change(at(4, day, 570, 660), group)}},
 		"too many seats":          {bookings: []Booking{change(at(1, day, 540, 600), group), change(at(2, day, 540, 600), func(b *Booking) { b.Service, b.Attendees = 3, 3 })}, want: pair(1, 2)},
+		"buffers past midnight": {bookings: []Booking{
+			change(at(1, day, 1380, 1430), func(b *Booking) { b.BufferAfter = 60 }), change(at(2, day+1, 10, 60), func(b *Booking) { b.BufferBefore = 60 }),
+		}},
+		"buffers after midnight": {bookings: []Booking{
+			change(at(1, day, 1380, 10), func(b *Booking) { b.End.Day++; b.BufferAfter = 60 }), at(2, day+1, 30, 90),
+		}, want: []Conflict{{Agent: 1, First: 1, Second: 2, BuffersOnly: true}}},
 		"past midnight": {bookings: []Booking{
 			change(at(1, day, 1380, 60), func(b *Booking) { b.End.Day++ }), at(2, day+1, 30, 90), at(3, day, 1400, 1440),
 		}, want: []Conflict{{Agent: 1, First: 1, Second: 3}, {Agent: 1, First: 1, Second: 2}}},
@@ -107,7 +113,9 @@ func naiveConflicts(bookings []Booking, from Day, rules Rules, capacity map[int6
 			return nil
 		}
 		if buffers {
-			begin, end = begin-int(b.BufferBefore), end+int(b.BufferAfter)
+			day := begin / 1440 * 1440
+			midnight := (end + 1439) / 1440 * 1440
+			begin, end = max(day, begin-int(b.BufferBefore)), min(midnight, end+int(b.BufferAfter))
 		}
 		set := map[int]bool{}
 		for m := begin; m < end; m++ {

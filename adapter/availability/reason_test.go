@@ -94,7 +94,7 @@ func TestAssign(t *testing.T) {
 		"the cheapest":                {nine, q, PriceLow, agentA},
 		"the busiest, first of two":   {nine, q, BusiestAgent, agentA},
 		"the idlest":                  {nine, q, IdlestAgent, agentB},
-		"an order nobody knows":       {nine, q, "alphabetical", 0},
+		"an order nobody knows":       {nine, q, "alphabetical", 3}, // as random
 		"at the next location":        {ten, q, IdlestAgent, 3},
 		"a certain agent":             {nine, Request{Agent: agentB, Duration: 60, Attendees: 1}, "alphabetical", agentB},
 		"a certain agent who is busy": {ten, Request{Agent: agentB, Duration: 60, Attendees: 1}, RandomAgent, 0},

@@ -52,6 +52,7 @@ type Platform struct {
 	MissingTables []wpdb.Table // of those that the plugin's version has
 	Unwritable    []wpdb.UnwritableTable
 	Clock         *Clock // nil if the site cannot be served
+	AgentOrder    string // the site's any_agent_order if nobody knows it
 	RunsJobs      *bool  // whether the site runs the plugin's jobs; nil if it cannot be served
 	// Companion is the companion in WordPress; nil if there is none, or the site cannot be served.
 	Companion *adapter.Companion
@@ -173,6 +174,13 @@ func (e *examination) examineSite(ctx context.Context, site *adapter.Site) error
 	if err != nil {
 		return err
 	}
+	order, err := site.AgentOrder(ctx)
+	if err != nil {
+		return err
+	}
+	if !order.Known() {
+		e.Platform.AgentOrder = string(order)
+	}
 	conflicts, err := site.Conflicts(ctx)
 	if err != nil {
 		return err
@@ -289,6 +297,9 @@ func (e *examination) warnings() []string {
 	}
 	if len(e.WrongEnds) > 0 {
 		warnings = append(warnings, wrongEndsWarning(e.WrongEnds))
+	}
+	if e.Platform.AgentOrder != "" {
+		warnings = append(warnings, fmt.Sprintf("the plugin does not know the site's any_agent_order, %q: it offers times for any agent and refuses to book them, and Bookside chooses at random; choose one in its settings", e.Platform.AgentOrder))
 	}
 	if e.Platform.RunsJobs != nil && !*e.Platform.RunsJobs {
 		warnings = append(warnings, "the site's cron does not run the plugin's jobs: the site itself sends no notifications; Bookside does if mail.enabled is set")

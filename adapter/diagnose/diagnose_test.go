@@ -109,3 +109,14 @@ func TestIndexesLine(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownAgentOrder: an order of agents that nobody knows is a warning.
+func TestUnknownAgentOrder(t *testing.T) {
+	t.Parallel()
+	for order, want := range map[string]bool{"": false, "alphabetical": true} {
+		e := examination{Report: Report{Platform: Platform{AgentOrder: order}}}
+		if got := strings.Contains(strings.Join(e.warnings(), "\n"), `any_agent_order, "alphabetical"`); got != want {
+			t.Errorf("%q: warned %t", order, got)
+		}
+	}
+}

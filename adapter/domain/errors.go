@@ -113,6 +113,12 @@ func InvalidRequest(fields map[string]string) error {
 	return &Error{Code: CodeInvalidRequest, Message: "Invalid input data", Fields: maps.Clone(fields)}
 }
 
+// TooCostly returns the error for a request that counts as more requests than its key has in a
+// whole window, such as one minute: it can never succeed as it is.
+func TooCostly(cost, limit int64, window string) error {
+	return &Error{Code: CodeInvalidRequest, Message: fmt.Sprintf("This request counts as %d and the key has %d in one %s, so it must be split", cost, limit, window)}
+}
+
 // ValidationFailed returns the error for fields that are well-formed but not allowed,
 // each with its message.
 func ValidationFailed(fields map[string]string) error {

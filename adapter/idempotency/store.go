@@ -73,6 +73,14 @@ func (s Store) Begin(ctx context.Context, key Key) (*Request, error) {
 	return request, nil
 }
 
+// Lost tells that the transaction in which responses were stored was not committed, as far as
+// is known: the claim is to be released.
+func (r *Request) Lost() {
+	if r != nil {
+		r.complete = false
+	}
+}
+
 // End releases the claim unless all responses were stored. It returns err, the error of
 // the attempt, joined with its own.
 func (r *Request) End(ctx context.Context, err error) error {

@@ -118,7 +118,7 @@ const chargedEntry = "bookside.charged"
 
 // Charge counts a request as cost requests, less what it was charged before, and
 // sets the headers. If the limits do not allow that, it counts nothing and
-// returns an Error.
+// returns an Error, or a domain.TooCostly if they never will.
 func (l *Limiter) Charge(c echo.Context, cost int64) error {
 	key, known := l.keyOf(c)
 	charged, _ := c.Get(chargedEntry).(int64)
@@ -134,22 +134,21 @@ func (l *Limiter) Charge(c echo.Context, cost int64) error {
 		c.Set(chargedEntry, cost)
 		return nil
 	}
+	for _, w := range []state{minute, hour} {
+		if cost > max(w.limit, 1) {
+			return domain.TooCostly(cost, w.limit, w.name)
+		}
+	}
 	exhausted := minute
 	if hour.remaining < cost-charged {
 		exhausted = hour
 	}
 	wait := exhausted.reset - used.Now
-	return &Error{Message: message(cost, wait, exhausted, minute, hour), RetryAfter: wait}
+	return &Error{Message: message(cost, wait, exhausted), RetryAfter: wait}
 }
 
-// message says whether a request has to wait, and how long in seconds, or can never
-// succeed as it is.
-func message(cost, wait int64, exhausted state, windows ...state) string {
-	for _, w := range windows {
-		if cost > max(w.limit, 1) {
-			return fmt.Sprintf(Message+": this request counts as %d and the key has %d in one %s, so it must be split", cost, w.limit, w.name)
-		}
-	}
+// message says that a request has to wait, and how long in seconds.
+func message(cost, wait int64, exhausted state) string {
 	if cost > 1 {
 		return fmt.Sprintf(Message+": this request counts as %d and the key has %d left in this %s, which ends in %d seconds", cost, exhausted.remaining, exhausted.name, wait)
 	}
