@@ -11,10 +11,14 @@ import (
 	"bookside/wpdb"
 )
 
-// TestWhatKeysMadeIsForgotten: with its record, and with its key.
+// TestWhatKeysMadeIsForgotten: with the record, and with the key.
 func TestWhatKeysMadeIsForgotten(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)))
+	db := wpdb.New(database.SQL, "wp_")
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	for _, statement := range []string{
 		"INSERT INTO wp_bookside_api_keys (id, key_hash, key_start, last_four, name, kind, permissions, status, created_at) VALUES (71, 'a', 'a', 'a', 'a', 'live', 'read', 'active', NOW()), (72, 'b', 'b', 'b', 'b', 'live', 'read', 'revoked', NOW())",
 		"INSERT INTO wp_bookside_key_records (key_id, resource, record_id, created_at) SELECT k.id, 'customers', c.id, NOW() FROM wp_bookside_api_keys k JOIN (SELECT MIN(id) AS id FROM wp_latepoint_customers UNION SELECT 99999) c WHERE k.id IN (71, 72)",
@@ -25,7 +29,7 @@ func TestWhatKeysMadeIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sweeper := adapter.NewSweeper(wpdb.New(database.SQL, "wp_"), time.Now, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	sweeper := adapter.NewSweeper(db, time.Now, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	deleted, err := sweeper.Forget(t.Context())
 	if err != nil || deleted != 6 {
 		t.Errorf("%d rows, want 6: %v", deleted, err)
