@@ -57,7 +57,7 @@ func (h *history) tell(m message) (e Entry, ok bool) {
 // find returns the entry for what the told changes do not explain: for anything if there
 // are none, else for another status, assignment or existence than the last one left behind.
 func (h *history) find(r record) (e Entry, ok bool) {
-	m := message{record: r, origin: Found, status: h.now.NewStatus, to: h.now.Assignment.orNil()}
+	m := message{record: r, origin: Found, status: h.now.NewStatus, to: h.now.orNil()}
 	switch {
 	case h.exists && !h.live:
 		m.kind = Created
@@ -103,7 +103,7 @@ func (h *history) entry(m message) Entry {
 // assign returns to what a booking belongs after a change, and to what it belonged before if
 // the change moved it.
 func (h *history) assign(m message) (after Assignment, before *Assignment) {
-	before = cmp.Or(m.from, h.facts.Assignment.orNil())
+	before = cmp.Or(m.from, h.facts.orNil())
 	switch {
 	case m.to != nil:
 		after = *m.to
