@@ -33,7 +33,7 @@ function find_overlaps(): array
     $marks = implode(', ', array_fill(0, count($statuses), '%s'));
     $rows = $wpdb->get_results($wpdb->prepare(
         'SELECT id, agent_id, service_id, location_id, start_date, start_time, end_date, end_time, buffer_before, buffer_after,'
-        . ' COALESCE(duration, (SELECT s.duration FROM ' . platform_table('services') . " s WHERE s.id = service_id)) AS duration,"
+        . ' COALESCE(duration, (SELECT s.duration FROM ' . platform_table('services') . ' s WHERE s.id = service_id)) AS duration,'
         . " COALESCE(total_attendees, 1) AS attendees FROM $bookings WHERE start_date >= %s"
         . " AND (start_date >= %s OR end_date >= %s OR end_date < start_date) AND status IN ($marks) ORDER BY start_date, id LIMIT %d",
         ...array_merge([$today->modify('-1 day')->format('Y-m-d'), $today->format('Y-m-d'), $today->format('Y-m-d')], $statuses, [OVERLAP_BOOKINGS])
