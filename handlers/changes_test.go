@@ -431,11 +431,12 @@ func TestBookingsThatLeave(t *testing.T) {
 		return secret
 	}
 	var id, from int64
-	row := f.database.SQL.QueryRowContext(t.Context(), "SELECT id, agent_id FROM wp_latepoint_bookings WHERE status = 'approved' AND start_date > NOW() ORDER BY id LIMIT 1")
+	row := f.database.SQL.QueryRowContext(t.Context(), "SELECT id, agent_id FROM wp_latepoint_bookings WHERE status = 'approved' AND start_date > ? ORDER BY id LIMIT 1", now)
 	if err := row.Scan(&id, &from); err != nil {
 		t.Fatal(err)
 	}
-	to, moved := int64(0), false
+	var to int64
+	moved := false
 	cursor := f.read("/changes", all).Cursor
 	for to = 1; to <= 8 && !moved; to++ {
 		if to == from {
