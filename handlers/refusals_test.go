@@ -459,6 +459,13 @@ func (p *provoker) outsideLimits(d documentedError, r request) (a answer, substi
 			p.t.Fatal(err)
 		}
 		r.body = fmt.Sprintf(`{"customer_id":%d,"subtotal":1,"total":1}`, customer)
+	case "updateCustomer", "deleteCustomer": // of somebody who also books with agents outside the limits
+		var customer int64
+		row := limited.database.SQL.QueryRowContext(p.t.Context(), "SELECT MIN(agent_id), customer_id FROM wp_latepoint_bookings GROUP BY customer_id HAVING MIN(agent_id) < MAX(agent_id) LIMIT 1")
+		if err := row.Scan(&limits.Agents[0], &customer); err != nil {
+			p.t.Fatal(err)
+		}
+		r.path, r.body = fmt.Sprint("/customers/", customer), `{"notes":"not written"}`
 	case "updateService":
 		r.body = `{"short_description":"not written"}`
 	case "createWebhook", "updateWebhook":

@@ -481,7 +481,7 @@ func TestPaymentAmounts(t *testing.T) {
 		if a := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":`+sent+`}`); string(a.body) != `{"success":false,"error":"Missing required fields: amount"}` {
 			t.Errorf("POST %s: %d %s", sent, a.status, a.body)
 		}
-		s.write(http.MethodPut, "/payments/3", `{"amount":`+sent+`}`).want(http.StatusOK)
+		s.write(http.MethodPut, "/payments/3", `{"amount":`+sent+`}`).want(http.StatusBadRequest)
 	}
 	wantNoWrites(t, "amounts", before)
 }
