@@ -2,6 +2,8 @@ package compat
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,9 +113,9 @@ func TestBookingPatch(t *testing.T) {
 	t.Parallel()
 	day := dayOf(t, "2026-11-27")
 	for body, want := range map[string]adapter.BookingPatch{
-		`{}`: {},
-		`{"service_id":"","agent_id":null,"location_id":"","start_date":"","start_time":null,"duration":"","status":" ","customer_id":"","price":null,"notes":null,"customer":null,"send_notification":""}`: {},
-		`{"notes":"","customer":{"phone":"","email":null}}`: {Notes: new(""), Customer: adapter.CustomerFields{Phone: new("")}},
+		`{}`:                                   {},
+		`{"notes":null}`:                       {Notes: new("")},
+		`{"notes":"","customer":{"phone":""}}`: {Notes: new(""), Customer: adapter.CustomerFields{Phone: new("")}},
 		`{"service_id":1,"agent_id":"any","location_id":2,"start_date":"2026-11-27","start_time":"00:00","duration":1440,"status":"NO_SHOW","customer_id":3,"customer.email":"x","price":0,"send_notification":1}`: {
 			ServiceID: new(int64(1)), AgentID: new(int64(0)), LocationID: new(int64(2)), StartDate: &day, StartTime: new(adapter.Minutes(0)), Duration: new(int64(1440)),
 			Status: new("no_show"), CustomerID: new(int64(3)), Customer: adapter.CustomerFields{Email: new("x")}, Price: new(decimal.Zero), Notify: true,
@@ -123,6 +125,12 @@ func TestBookingPatch(t *testing.T) {
 		if diff := cmp.Diff(want, got, bookingsEqual); diff != "" || got.Validation.Err() != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", body, got.Validation.Err(), diff)
 		}
+	}
+	empty := ReadBookingPatch(bodyOf(t, `{"service_id":"","agent_id":null,"start_date":"","start_time":null,"duration":"","status":" ","price":null,"customer":{"email":null}}`))
+	_, fields := errorFields(t, empty.Validation.Err())
+	want := []string{"agent_id", "customer.email", "duration", "price", "service_id", "start_date", "start_time", "status"}
+	if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(want, got) {
+		t.Errorf("may not be empty: %v, want %v", got, want)
 	}
 }
 

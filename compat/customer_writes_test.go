@@ -13,15 +13,17 @@ import (
 func TestCustomerBodies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		body string
-		want adapter.CustomerPatch // of a change
-		user *int64                // of a new customer
-		as   string
+		body  string
+		want  adapter.CustomerPatch // of a change
+		wrong map[string]string     // in a change
+		user  *int64                // of a new customer
+		as    string
 	}{
 		"nothing": {body: `{}`, want: adapter.CustomerPatch{Profile: map[string]string{}}},
 		"nulls": {
-			body: `{"first_name":null,"status":null,"is_guest":null,"avatar_image_id":null,"city":null,"country":null,"custom_fields":null,"cms_user_id":null}`,
-			want: adapter.CustomerPatch{AvatarImageID: new(int64(0)), Profile: map[string]string{"city": "", "country": ""}},
+			body:  `{"first_name":null,"status":null,"is_guest":null,"avatar_image_id":null,"city":null,"country":null,"custom_fields":null,"cms_user_id":null}`,
+			want:  adapter.CustomerPatch{AvatarImageID: new(int64(0)), Profile: map[string]string{"city": "", "country": ""}},
+			wrong: map[string]string{"custom_fields": "May not be empty", "first_name": "May not be empty", "is_guest": "May not be empty", "status": "May not be empty"},
 		},
 		"texts": {
 			body: `{"first_name":" A ","last_name":5,"email":"","phone":" ","notes":"a\n","admin_notes":"","cms_user_id":0,"wordpress_user_id":"7"}`,
@@ -62,8 +64,8 @@ func TestCustomerBodies(t *testing.T) {
 			if diff := cmp.Diff(c.want, created, ignore); diff != "" {
 				t.Errorf("%s, new (-want +got):\n%s", name, diff)
 			}
-			if err := patch.Validation.Err(); err != nil {
-				t.Errorf("%s, change: %v", name, err)
+			if _, fields := errorFields(t, patch.Validation.Err()); !maps.Equal(c.wrong, fields) {
+				t.Errorf("%s, change: wrong are %v", name, fields)
 			}
 			missing := map[string]string{}
 			for _, field := range []string{"first_name", "last_name"} {
