@@ -167,6 +167,9 @@ func (tx *Tx) DeleteCoupon(ctx context.Context, code string) error {
 // lockCoupon makes other writers of a coupon wait and reads its current state, without
 // its usage; a CodeNotFound if it does not exist.
 func (tx *Tx) lockCoupon(ctx context.Context, code string) (Coupon, error) {
+	if err := tx.lock(ctx, locksOfCoupon(&code)...); err != nil {
+		return Coupon{}, err
+	}
 	found, err := tx.storedCoupon(ctx, code)
 	if err != nil {
 		return Coupon{}, err

@@ -36,6 +36,7 @@ import (
 //	7  customer       id of the customer modulo 1024
 //	8  order          id of the order modulo 1024
 //	9  API key        id of the key modulo 1024; for its number of holds
+//	10 coupon         CRC-32 (IEEE) of the code in upper case, modulo 1024; for its uses
 //
 // The rules for everyone who takes these rows:
 //
@@ -76,6 +77,7 @@ const (
 	customerLock
 	orderLock
 	keyLock
+	couponLock
 )
 
 // lockBuckets is the number of rows of each kind that would otherwise need a row for
@@ -123,6 +125,15 @@ func locksOfContacts(rules customerRules, sent CustomerFields) []lock {
 		locks[i] = lockOf(contactLock, int64(crc32.ChecksumIEEE([]byte(contact))))
 	}
 	return locks
+}
+
+// locksOfCoupon returns the row for a coupon's code, and none for nil or an empty text.
+func locksOfCoupon(code *string) []lock {
+	stored := couponCode(sanitize.TextField(domain.ValueOr(code, "")))
+	if stored == "" {
+		return nil
+	}
+	return []lock{lockOf(couponLock, int64(crc32.ChecksumIEEE([]byte(stored))))}
 }
 
 // missingLocksError means that rows of the lock table do not exist. They have to be

@@ -3,6 +3,8 @@ package adapter
 import (
 	"context"
 
+	"github.com/shopspring/decimal"
+
 	"bookside/adapter/domain"
 	"bookside/adapter/process"
 	"bookside/wpdb"
@@ -31,13 +33,19 @@ func (tx *Tx) CreateOrder(ctx context.Context, n NewOrder) (Order, error) {
 	p.Require("total", n.Total != nil)
 	n.OrderPatch = tx.sanitizeOrder(n.OrderPatch, Order{}, &p)
 	if p.Err() == nil {
-		if err := tx.lock(ctx, lockOf(customerLock, *n.CustomerID)); err != nil {
+		if err := tx.lock(ctx, append(locksOfCoupon(n.CouponCode), lockOf(customerLock, *n.CustomerID))...); err != nil {
 			return Order{}, err
 		}
 	}
 	customer, err := tx.lockCustomer(ctx, n.CustomerID, &p)
 	if err != nil {
 		return Order{}, err
+	}
+	if code := domain.ValueOr(n.CouponCode, ""); code != "" && !n.Force {
+		use := couponUse{customer: customer.ID, subtotal: domain.ValueOr(n.Subtotal, decimal.Zero)}
+		if err := tx.checkCoupon(ctx, code, use, &p); err != nil {
+			return Order{}, err
+		}
 	}
 	if err := p.Err(); err != nil {
 		return Order{}, err

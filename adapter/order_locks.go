@@ -6,6 +6,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/journal"
 	"bookside/wpdb"
 )
 
@@ -60,5 +61,5 @@ func (tx *Tx) movePayments(ctx context.Context, order, customer int64) error {
 			return err
 		}
 	}
-	return nil
+	return tx.remember(ctx, journal.Payments, ids...)
 }

@@ -20,6 +20,7 @@ type OrderPatch struct {
 	FulfillmentStatus                                *string // not_fulfilled, partially_fulfilled or fulfilled
 	ConfirmationCode, IPAddress, SourceID, SourceURL *string
 	Nulls                                            []string // columns of an existing order to clear
+	Force                                            bool     // store a coupon that may not be used
 	Validation                                       domain.Validation
 }
 

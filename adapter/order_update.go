@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/wpdb"
 )
@@ -13,7 +14,7 @@ import (
 // with it; nothing else has an effect on bookings, invoices or payments, as in the plugin.
 // Errors are those of CreateOrder, and a CodeNotFound if the order does not exist.
 func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order, error) {
-	before, locked, err := tx.lockOrderToUpdate(ctx, id, sent.CustomerID)
+	before, locked, err := tx.lockOrderToUpdate(ctx, id, sent)
 	if err != nil {
 		return Order{}, err
 	}
@@ -27,6 +28,9 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 		if _, err := tx.lockCustomer(ctx, patch.CustomerID, &p); err != nil {
 			return Order{}, err
 		}
+	}
+	if err := tx.checkNewCoupon(ctx, before, patch, &p); err != nil {
+		return Order{}, err
 	}
 	if err := p.Err(); err != nil {
 		return Order{}, err
@@ -67,11 +71,30 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 	return tx.notifyOrderUpdate(ctx, w, before, moved)
 }
 
-// lockOrderToUpdate is lockOrder for an order that may go to another customer, nil for
-// none. It also locks the bookings of the order, and returns their ids.
-func (tx *Tx) lockOrderToUpdate(ctx context.Context, id int64, customer *int64) (Order, []int64, error) {
+// checkNewCoupon rejects another coupon that the order may not have.
+func (tx *Tx) checkNewCoupon(ctx context.Context, before Order, patch OrderPatch, p *domain.Validation) error {
+	code := domain.ValueOr(patch.CouponCode, "")
+	if code == "" || patch.Force || couponCode(code) == couponCode(domain.ValueOr(before.CouponCode, "")) {
+		return nil
+	}
+	items, err := tx.OrderItems(ctx, before.ID)
+	if err != nil {
+		return err
+	}
+	return tx.checkCoupon(ctx, code, couponUse{
+		order: before.ID, customer: domain.ValueOr(patch.CustomerID, before.CustomerID), subtotal: domain.ValueOr(patch.Subtotal, before.Subtotal), items: items,
+	}, p)
+}
+
+// lockOrderToUpdate is lockOrder for an order that may go to another customer, or get another
+// coupon. In the first case it also locks the bookings of the order, and returns their ids.
+func (tx *Tx) lockOrderToUpdate(ctx context.Context, id int64, sent OrderPatch) (Order, []int64, error) {
+	coupon, customer := locksOfCoupon(sent.CouponCode), sent.CustomerID
 	if customer == nil {
-		order, err := tx.lockOrder(ctx, id)
+		if err := tx.lock(ctx, append(coupon, lockOf(orderLock, id))...); err != nil {
+			return Order{}, nil, err
+		}
+		order, err := tx.lockOrderRow(ctx, id)
 		return order, nil, err
 	}
 	order, err := tx.storedOrder(ctx, id)
@@ -87,6 +110,7 @@ func (tx *Tx) lockOrderToUpdate(ctx context.Context, id int64, customer *int64) 
 		return Order{}, nil, err
 	}
 	locks := append(locksOf(bookingLock, bookings...), lockOf(customerLock, *customer), lockOf(orderLock, id))
+	locks = append(locks, coupon...)
 	if err := tx.lock(ctx, locks...); err != nil {
 		return Order{}, nil, err
 	}

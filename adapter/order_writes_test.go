@@ -69,7 +69,7 @@ func TestCreateOrder(t *testing.T) {
 		append(keysOfOrder, newOrder(nil), newInvoice("100.0000"), history, customer)...)
 	s.try("everything", nil, create(NewOrder{OrderPatch: OrderPatch{
 		CustomerID: new(int64(12)), Subtotal: euros("100"), Total: euros("95.5"), TaxTotal: euros("5"), DiscountTotal: euros("9.5"), CouponDiscount: euros("4.75"),
-		CouponCode: new("WELCOME"), CustomerComment: new("a\r\n<b>b</b>"), Notes: new("inside"), Status: new("completed"), PaymentStatus: new("fully_paid"),
+		CouponCode: new("WELCOME"), Force: true, CustomerComment: new("a\r\n<b>b</b>"), Notes: new("inside"), Status: new("completed"), PaymentStatus: new("fully_paid"),
 		FulfillmentStatus: new("fulfilled"), ConfirmationCode: new(" MYCODE1234 "), IPAddress: new("2001:db8::1"), SourceID: new("s-1"),
 		SourceURL: new("https://x.test/?a=1&b=2"),
 	}}), append(keysOfOrder, newOrder(map[string]any{
@@ -168,7 +168,7 @@ func TestUpdateOrder(t *testing.T) {
 	}))
 	s.try("everything but the customer", nil, update(10, OrderPatch{
 		Subtotal: euros("90"), Total: euros("80"), TaxTotal: euros("1"), DiscountTotal: euros("10"), CouponDiscount: euros("2"),
-		CouponCode: new("SAVE"), CustomerComment: new("Second time"), Notes: new("inside"), Status: new("cancelled"), PaymentStatus: new("refunded"),
+		CouponCode: new("SAVE"), Force: true, CustomerComment: new("Second time"), Notes: new("inside"), Status: new("cancelled"), PaymentStatus: new("refunded"),
 		FulfillmentStatus: new("partially_fulfilled"), ConfirmationCode: new("X"), IPAddress: new(""), SourceID: new("s"), SourceURL: new("https://x.test/"),
 	}), updatedRow("latepoint_orders", 10, "subtotal", "85.0000", "90.0000", "total", "85.0000", "80.0000", "tax_total", "0.0000", "1.0000",
 		"coupon_discount", "0.0000", "2.0000", "coupon_code", nil, "SAVE", "customer_comment", "First time here", "Second time", "status", "open", "cancelled",

@@ -361,6 +361,7 @@ func changeOrder(ctx context.Context, s *Site, command json.RawMessage) error {
 		CustomerID: f.number("customer_id"), Subtotal: f.amount("subtotal"), Total: f.amount("total"), TaxTotal: f.amount("tax_total"),
 		CouponDiscount: f.amount("coupon_discount"), CouponCode: f.text("coupon_code"), Status: f.text("status"),
 		PaymentStatus: f.text("payment_status"), FulfillmentStatus: f.text("fulfillment_status"),
+		Force: true, // the plugin's order form looks at no coupon
 	})
 	return err
 }

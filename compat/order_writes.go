@@ -10,10 +10,14 @@ import (
 // without its items.
 type WrittenOrder order[int64]
 
+// forcedCoupon says what force does to an order.
+const forcedCoupon = "Stores a coupon code that the order may not use"
+
 // OrderFields are those of PUT /orders/{id}.
 var OrderFields = orderFields.changing("confirmation_code")
 
 var orderFields = Fields[adapter.OrderPatch]{
+	flag("force", func(o *adapter.OrderPatch) *bool { return &o.Force }).about(forcedCoupon),
 	optional("customer_id", id(maxMediumInt), func(o *adapter.OrderPatch) **int64 { return &o.CustomerID }),
 	optional("subtotal", price(), func(o *adapter.OrderPatch) **decimal.Decimal { return &o.Subtotal }),
 	optional("total", price(), func(o *adapter.OrderPatch) **decimal.Decimal { return &o.Total }),

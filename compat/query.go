@@ -166,6 +166,7 @@ func (v View) Paging(q *Query) (adapter.Paging, error) {
 var (
 	DeleteBookingParameters = parameters(domain.InvalidRequest, force("Deletes an approved or completed booking too"))
 	UpdateInvoiceParameters = parameters(domain.InvalidRequest, force(forcedInvoice))
+	WriteOrderParameters    = parameters(domain.InvalidRequest, force(forcedCoupon))
 	WritePaymentParameters  = parameters(domain.InvalidRequest, force(forcedRefund))
 )
 

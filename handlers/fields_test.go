@@ -190,11 +190,11 @@ var fieldTables = map[string]fieldTable{
 		`"amount":80`:          columnValues{"transactions.amount": "80.0000"}.with(orderPaid("10", "partially_paid"), reopenedInvoice),
 		`"amount":"85.0001"`:   {"transactions.amount": "85.0001"},
 		`"processor":"square"`: {"transactions.processor": "square"},
-		`"kind":"refund"`:      columnValues{
+		`"kind":"refund"`: columnValues{
 			"transaction_refunds.transaction_id": "7", "transaction_refunds.amount": "85.0000", "transaction_refunds.token": "TX8R5CKI27HT",
 			"transaction_refunds.created_at": "now", "transaction_refunds.updated_at": "now",
 		}.with(orderPaid("10", "not_paid"), reopenedInvoice),
-		`"status":"failed"`:    columnValues{"transactions.status": "failed"}.with(orderPaid("10", "not_paid"), reopenedInvoice),
+		`"status":"failed"`: columnValues{"transactions.status": "failed"}.with(orderPaid("10", "not_paid"), reopenedInvoice),
 	})},
 	"new order": {path: "/orders", least: `"customer_id":9,"subtotal":1,"total":1`, fields: mergeFields(orderColumns, map[string]columnValues{
 		`"customer_id":12`:                      {"orders.customer_id": "12"},

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"bookside/fixtures"
@@ -285,4 +287,74 @@ func TestLargestPrices(t *testing.T) {
 	before := s.database.Snapshot(t)
 	unprocessable("price").check(t, "with tax", put(most))
 	wantNoWrites(t, "too large", before)
+}
+
+// TestOrdersTakeValidCoupons: an order may have a coupon if the add-on would accept it, as
+// often as it may be used.
+func TestOrdersTakeValidCoupons(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	arrange(t, s.database, "DELETE FROM wp_latepoint_coupons", `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, active_from, active_to, rules) VALUES
+		('GOOD', '', 'percent', 5, 'active', NULL, NULL, NULL), ('OFF', '', 'percent', 5, 'disabled', NULL, NULL, NULL),
+		('FROM', '', 'percent', 5, 'active', '2026-11-21', '2026-11-22', NULL), ('LATER', '', 'percent', 5, 'active', '2026-11-22', NULL, NULL),
+		('LAST', '', 'percent', 5, 'active', NULL, '2026-11-21', NULL), ('ONCE', '', 'percent', 5, 'active', NULL, NULL, '{"limit_total":"1"}'),
+		('EACH', '', 'percent', 5, 'active', NULL, NULL, '{"limit_per_customer":"1"}'), ('NINE', '', 'percent', 5, 'active', NULL, NULL, '{"customer_ids":"8,9"}'),
+		('OTHERS', '', 'percent', 5, 'active', NULL, NULL, '{"customer_ids":"19"}'), ('LARGE', '', 'percent', 5, 'active', NULL, NULL, '{"minimum_order_subtotal":"50.5"}'),
+		('LEAST', '', 'percent', 5, 'active', NULL, NULL, '{"min_order_amount":"50.5"}'), ('REGULARS', '', 'percent', 5, 'active', NULL, NULL, '{"orders_more":"1000"}'),
+		('NEW', '', 'percent', 5, 'active', NULL, NULL, '{"orders_less":"1"}'), ('SERVICE', '', 'percent', 5, 'active', NULL, NULL, '{"service_ids":"1,3"}')`)
+	body := func(code string, more string) string {
+		return `{"customer_id":9,"subtotal":50,"total":50,"coupon_code":"` + code + `"` + more + `}`
+	}
+	for _, code := range []string{"OFF", "LATER", "LAST", "OTHERS", "LARGE", "LEAST", "REGULARS", "NEW", "SERVICE", "UNKNOWN"} {
+		before := s.database.Snapshot(t)
+		unprocessable("coupon_code").check(t, code, s.write(http.MethodPost, "/orders", body(code, "")))
+		unprocessable("coupon_code", "total").check(t, code, s.write(http.MethodPost, "/orders", `{"customer_id":9,"subtotal":50,"total":"0.00001","coupon_code":"`+code+`"}`))
+		wantNoWrites(t, code, before)
+		s.write(http.MethodPost, "/orders", body(code, `,"force":true`)).want(http.StatusCreated)
+		s.write(http.MethodPost, "/orders?force=true", body(code, "")).want(http.StatusCreated)
+	}
+	for _, code := range []string{"GOOD", "good", "FROM", "NINE", "", "EACH", "ONCE"} {
+		a := s.write(http.MethodPost, "/orders", body(code, "")).want(http.StatusCreated)
+		if got := fmt.Sprint(a.at("coupon_code")); got != code {
+			t.Errorf("stored %s, want %s", got, code)
+		}
+	}
+	unprocessable("coupon_code").check(t, "each", s.write(http.MethodPost, "/orders", body("each", "")))
+	s.write(http.MethodPost, "/orders", strings.Replace(body("EACH", ""), ":9", ":10", 1)).want(http.StatusCreated)
+	unprocessable("coupon_code").check(t, "once", s.write(http.MethodPost, "/orders", strings.Replace(body("once", ""), ":9", ":10", 1)))
+	arrange(t, s.database, "UPDATE wp_latepoint_orders SET status = 'cancelled' WHERE coupon_code = 'ONCE'")
+	order := fmt.Sprint("/orders/", s.write(http.MethodPost, "/orders", body("once", "")).want(http.StatusCreated).at("id"))
+
+	// The same holds for another coupon of an order, but not for the one that it has.
+	unprocessable("coupon_code").check(t, "off", s.write(http.MethodPut, order, `{"coupon_code":"OFF"}`))
+	arrange(t, s.database, "UPDATE wp_latepoint_coupons SET status = 'disabled' WHERE code = 'ONCE'")
+	s.write(http.MethodPut, order, `{"coupon_code":"ONCE","notes":"x"}`).want(http.StatusOK)
+	for _, more := range []string{"LAST", "LATER"} { // their period counts for new orders only
+		s.write(http.MethodPut, order, `{"coupon_code":"`+more+`"}`).want(http.StatusOK)
+	}
+	s.write(http.MethodPut, order, `{"coupon_code":"OFF","force":true}`).want(http.StatusOK)
+	s.write(http.MethodPut, order, `{"coupon_code":""}`).want(http.StatusOK)
+	arrange(t, s.database, `UPDATE wp_latepoint_coupons SET rules = CONCAT('{"service_ids":"', (SELECT service_id FROM wp_latepoint_bookings WHERE id = 1441), '","agent_ids":""}') WHERE code = 'SERVICE'`)
+	s.write(http.MethodPut, "/orders/1403", `{"coupon_code":"SERVICE"}`).want(http.StatusOK)
+}
+
+// TestCouponIsUsedOnce: orders that arrive together count each other's use.
+func TestCouponIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	arrange(t, s.database, `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES ('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}')`)
+	var all sync.WaitGroup
+	var made atomic.Int64
+	for i := range 6 {
+		all.Go(func() {
+			if s.write(http.MethodPost, "/orders", fmt.Sprintf(`{"customer_id":%d,"subtotal":1,"total":1,"coupon_code":"Once"}`, 9+i)).status == http.StatusCreated {
+				made.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if n := s.count("latepoint_orders", "coupon_code = 'ONCE'"); n != 1 || made.Load() != 1 {
+		t.Errorf("%d orders have the coupon, %d were created", n, made.Load())
+	}
 }

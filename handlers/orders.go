@@ -103,7 +103,8 @@ var getTransaction = operation{
 var createOrder = operation{
 	id:       "createOrder",
 	summary:  "Create an order",
-	about:    "Creates an order without items.",
+	about:    "Creates an order without items. A coupon counts for it as in the plugin; one that it may not use is stored only with force.",
+	query:    compat.WriteOrderParameters,
 	body:     compat.NewOrderFields,
 	refusals: []error{domain.OutsideLimits()},
 	answers:  []response{created(compat.WrittenOrder{})},
@@ -112,7 +113,12 @@ var createOrder = operation{
 		if err != nil {
 			return response{}, err
 		}
+		forced, err := r.view.Force(r.query)
+		if err != nil {
+			return response{}, err
+		}
 		order := compat.NewOrder(body)
+		order.Force = order.Force || forced
 		order.Address = r.echo.RealIP()
 		return r.create(func(tx *adapter.Tx) (any, error) {
 			record, err := tx.CreateOrder(r.ctx(), order)
@@ -129,6 +135,7 @@ var updateOrder = operation{
 	summary: "Change an order",
 	about:   "Changes only the fields that are sent. A new customer also becomes that of the order's bookings.",
 	path:    []pathParameter{orderID},
+	query:   compat.WriteOrderParameters,
 	body:    compat.OrderFields,
 	answers: []response{ok(compat.WrittenOrder{})},
 	serve: func(r *request) (response, error) {
@@ -140,7 +147,12 @@ var updateOrder = operation{
 		if err != nil {
 			return response{}, err
 		}
+		forced, err := r.view.Force(r.query)
+		if err != nil {
+			return response{}, err
+		}
 		patch := compat.OrderPatch(body)
+		patch.Force = patch.Force || forced
 		return r.change(func(tx *adapter.Tx) (any, error) {
 			order, err := tx.UpdateOrder(r.ctx(), id, patch)
 			if err != nil {

@@ -26,7 +26,7 @@ func TestNullClears(t *testing.T) {
 	}{
 		{"/payments/7", "token", `"tok"`, nil},
 		{"/payments/7", "notes", `"note"`, nil},
-		{"/orders/10", "coupon_code", `"SAVE"`, nil},
+		{"/orders/10", "coupon_code", `"ONE"`, nil},
 		{"/orders/10", "customer_comment", `"comment"`, nil},
 		{"/orders/10", "ip_address", `"192.0.2.1"`, nil},
 		{"/orders/10", "source_id", `"s"`, nil},

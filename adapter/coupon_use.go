@@ -1,0 +1,165 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// couponUse is an order that is to have a coupon.
+type couponUse struct {
+	order    int64 // 0 for a new one
+	customer int64 // 0 where it is not known
+	subtotal decimal.Decimal
+	items    []OrderItem
+}
+
+// couponConditions are the conditions in a coupon's rules that its record does not show. A
+// list that is empty and a number that is 0 are none.
+type couponConditions struct {
+	customers, agents, services, bundles []string
+	leastSubtotal                        decimal.Decimal
+	perCustomer, more, less              int64
+}
+
+// conditions reads the rules as the add-on writes them: lists are texts with commas.
+func (r CouponRules) conditions() couponConditions {
+	var rules map[string]any
+	decoder := json.NewDecoder(strings.NewReader(r.Stored))
+	decoder.UseNumber()
+	if decoder.Decode(&rules) != nil {
+		return couponConditions{}
+	}
+	ids := func(key string) []string {
+		text, _ := rules[key].(string)
+		if list, ok := rules[key].([]any); ok {
+			text = strings.Trim(strings.Join(strings.Fields(fmt.Sprint(list)), ","), "[]")
+		}
+		return strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+	}
+	number := func(key string) int64 {
+		if amount, ok := ruleAmount(rules[key]); ok && amount.BigInt().IsInt64() {
+			return amount.IntPart()
+		}
+		return 0
+	}
+	c := couponConditions{
+		customers: ids("customer_ids"), agents: ids("agent_ids"), services: ids("service_ids"), bundles: ids("bundle_ids"),
+		leastSubtotal: r.MinOrderAmount, perCustomer: number("limit_per_customer"), more: number("orders_more"), less: number("orders_less"),
+	}
+	if least, ok := ruleAmount(rules["minimum_order_subtotal"]); ok {
+		c.leastSubtotal = decimal.Max(c.leastSubtotal, least)
+	}
+	return c
+}
+
+// checkCoupon rejects a coupon that an order may not have (OsCouponsHelper::is_coupon_code_valid,
+// LatePoint Pro Features 1.6.3). Unless something is wrong with the order already, the lock of
+// the coupon is held, so that its uses are counted one after the other.
+func (tx *Tx) checkCoupon(ctx context.Context, code string, use couponUse, p *domain.Validation) error {
+	const field = "coupon_code"
+	if p.Has(field) {
+		return nil
+	}
+	coupon, err := tx.storedCoupon(ctx, code)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		p.Reject(field, "No coupon has this code. Send force=true to store it all the same")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	reason := coupon.unusable(use, tx.Now.UTC())
+	if reason == "" {
+		reason, err = tx.couponUsed(ctx, coupon, use)
+	}
+	if reason != "" {
+		p.Reject(field, reason+". Send force=true to store it all the same")
+	}
+	return err
+}
+
+// unusable says why a coupon cannot be used for an order whatever others used, or "". Its
+// period counts for new orders only, by the day in UTC, and ends before its last day begins:
+// the add-on compares that day with the present time of the day.
+func (c Coupon) unusable(use couponUse, now time.Time) string {
+	today, rules := Date(now.Format(time.DateOnly)), c.Rules.conditions()
+	switch {
+	case !strings.EqualFold(c.Status, couponActive):
+		return "This coupon is not active"
+	case use.order == 0 && !c.ActiveFrom.unset() && today < c.ActiveFrom:
+		return "This coupon is not valid yet"
+	case use.order == 0 && !c.ActiveTo.unset() && today >= c.ActiveTo:
+		return "This coupon has expired"
+	case len(rules.customers) > 0 && !slices.Contains(rules.customers, domain.IDText(use.customer)):
+		return "This coupon is for other customers"
+	case !rules.matchItems(use.items):
+		return "This coupon is for other agents, services or bundles"
+	case use.subtotal.LessThan(rules.leastSubtotal):
+		return "The order's subtotal is too small for this coupon"
+	default:
+		return ""
+	}
+}
+
+// matchItems reports whether one of the items is for an agent, a service and a bundle of the
+// coupon, as far as it names some.
+func (c couponConditions) matchItems(items []OrderItem) bool {
+	if len(c.agents)+len(c.services)+len(c.bundles) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(items, func(item OrderItem) bool {
+		members, err := objectMembers(item.ItemData)
+		if err != nil {
+			return false
+		}
+		fits := func(key string, wanted []string) bool {
+			return len(wanted) == 0 || slices.ContainsFunc(members, func(m member) bool {
+				return m.key == key && slices.Contains(wanted, strings.Trim(string(m.value), `"`))
+			})
+		}
+		if item.Variant == bundleItem {
+			return len(c.bundles) > 0 && fits("bundle_id", c.bundles)
+		}
+		return len(c.agents)+len(c.services) > 0 && fits("agent_id", c.agents) && fits("service_id", c.services)
+	})
+}
+
+// couponUsed says why a coupon cannot be used because of other orders, or "": those with its
+// code that are not cancelled, and those of the customer.
+func (s *Site) couponUsed(ctx context.Context, c Coupon, use couponUse) (string, error) {
+	rules := c.Rules.conditions()
+	type counts struct{ all, theirs, orders int64 }
+	stmt := sq.Select().
+		Column("COALESCE(SUM(o.coupon_code = ? AND o.status <> 'cancelled'), 0)", c.Code).
+		Column("COALESCE(SUM(o.coupon_code = ? AND o.status <> 'cancelled' AND o.customer_id = ?), 0)", c.Code, use.customer).
+		Column("COALESCE(SUM(o.customer_id = ?), 0)", use.customer).
+		From(s.db.As(wpdb.Orders, "o")).Where(sq.Or{sq.Eq{"o.coupon_code": c.Code}, sq.Eq{"o.customer_id": use.customer}}).Where(sq.NotEq{"o.id": use.order})
+	used, _, err := wpdb.One(ctx, s.db, "count uses of coupon", stmt, func(row wpdb.Scanner) (n counts, err error) {
+		err = row.Scan(&n.all, &n.theirs, &n.orders)
+		return n, err
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case c.Rules.LimitTotal > 0 && used.all >= c.Rules.LimitTotal:
+		return "This coupon has been used as often as it may be", nil
+	case rules.perCustomer > 0 && used.theirs >= rules.perCustomer:
+		return "The customer has used this coupon as often as they may", nil
+	case rules.more > 0 && used.orders <= rules.more:
+		return "The customer has too few orders for this coupon", nil
+	case rules.less > 0 && used.orders >= rules.less:
+		return "The customer has too many orders for this coupon", nil
+	default:
+		return "", nil
+	}
+}
