@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -118,7 +119,7 @@ func (s *Site) readCalendar(ctx context.Context, service bookableService, scope 
 
 // calendarRows reads the rows that a part of the calendar may need.
 func (s *Site) calendarRows(ctx context.Context, rules blockingRules, part calendarPart) ([]calendarRow, error) {
-	bookings := s.blockingBookings(rules, part).Column("?", bookingRow).Columns(s.blockingBookingColumns()...).Columns("NULL", "NULL")
+	bookings := s.blockingBookings(rules, part).Column("?", bookingRow).Columns(blockingBookingColumns...).Columns("NULL", "NULL")
 	others := []sq.SelectBuilder{s.workPeriods(part.scope, part.from, part.to)}
 	if s.schema.Has(wpdb.Holds) {
 		others = append(others, s.blockingHolds(rules, part).Column("?", holdRow).Columns(blockingHoldColumns...).Columns("NULL", "NULL"))
@@ -213,7 +214,7 @@ func (s *Site) workPeriods(scope resourceScope, from, to availability.Day) sq.Se
 		sq.Or{sq.Eq{"custom_date": nil}, sq.And{sq.GtOrEq{"custom_date": from.String()}, sq.LtOrEq{"custom_date": to.String()}}},
 	}
 	return sq.Select().Column("?", hoursRow).
-		Columns("NULL", "agent_id", "service_id", "location_id", "custom_date", "start_time", "custom_date", "end_time", "NULL", "NULL", "NULL", "NULL", "week_day", "NULL").
+		Columns("NULL", "agent_id", "service_id", "location_id", "custom_date", "start_time", "custom_date", "end_time", "NULL", "NULL", "NULL", "NULL", "NULL", "week_day", "NULL").
 		From(s.db.Name(wpdb.WorkPeriods)).Where(scope.covering()).Where(sq.Or{general, onDays})
 }
 
@@ -261,7 +262,7 @@ func rulesOf(service bookableService, q calendarQuery, in availability.Input) bl
 // blockingBookings selects the bookings that may block the resources, from the day before the
 // first day on, because of those that run past midnight. Uses the index on start_date.
 func (s *Site) blockingBookings(rules blockingRules, part calendarPart) sq.SelectBuilder {
-	return sq.Select().From(s.db.Name(wpdb.Bookings)).Where(sq.Eq{"status": rules.statuses}).Where(part.blockingRows(rules))
+	return s.bookingsWithDuration().Where(sq.Eq{"status": rules.statuses}).Where(part.blockingRows(rules))
 }
 
 // blockingRows returns the condition that a booking or hold may block the resources: by its
@@ -283,19 +284,22 @@ func (s *Site) blockingHolds(rules blockingRules, part calendarPart) sq.SelectBu
 		Where(sq.Gt{"expires_at": domain.Stamp(s.Now)}).Where(sq.NotEq{"id": rules.except}).Where(part.blockingRows(rules))
 }
 
-// blockingBookingColumns returns what scanBlockingBooking reads. A booking without a
-// duration has that of its service, as in Booking.
-func (s *Site) blockingBookingColumns() []string {
-	return []string{
-		"id", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time",
-		"COALESCE(duration, (SELECT of.duration FROM " + s.db.As(wpdb.Services, "of") + " WHERE of.id = service_id))",
-		"buffer_before", "buffer_after", "COALESCE(total_attendees, 1)",
-	}
+// blockingBookingColumns are what scanBlockingBooking reads of bookingsWithDuration.
+var blockingBookingColumns = []string{
+	"id", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time",
+	"duration", "usual_duration", "buffer_before", "buffer_after", "COALESCE(total_attendees, 1)",
+}
+
+// bookingsWithDuration selects from the bookings. One without a duration has the usual one of its
+// service, as in Booking.
+func (s *Site) bookingsWithDuration() sq.SelectBuilder {
+	usual := sq.Select("id AS usual_service", "duration AS usual_duration").From(s.db.Name(wpdb.Services))
+	return sq.Select().From(s.db.Name(wpdb.Bookings)).JoinClause(sq.ConcatExpr("LEFT JOIN (", usual, ") AS u ON usual_service = service_id"))
 }
 
 // blockingHoldColumns are what scanBlockingBooking reads of a hold.
 var blockingHoldColumns = []string{
-	"0", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time", "duration", "buffer_before", "buffer_after", "total_attendees",
+	"0", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time", "duration", "NULL", "buffer_before", "buffer_after", "total_attendees",
 }
 
 // blockingRow is a booking or a hold as it is stored.
@@ -303,14 +307,15 @@ type blockingRow struct {
 	id, agent, service, location int64
 	startDate, endDate           string
 	start, end, before, after    *int
-	duration, attendees          int
+	duration, usual              *int // usual is that of the service
+	attendees                    int
 }
 
 // dests returns where a row is to be scanned for blockingBookingColumns.
 func (r *blockingRow) dests() []any {
 	return []any{
 		wpdb.OrZero(&r.id), wpdb.OrZero(&r.agent), wpdb.OrZero(&r.service), wpdb.OrZero(&r.location), wpdb.OrZero(&r.startDate), &r.start,
-		wpdb.OrZero(&r.endDate), &r.end, wpdb.OrZero(&r.duration), &r.before, &r.after, wpdb.OrZero(&r.attendees),
+		wpdb.OrZero(&r.endDate), &r.end, &r.duration, &r.usual, &r.before, &r.after, wpdb.OrZero(&r.attendees),
 	}
 }
 
@@ -328,7 +333,7 @@ func (r blockingRow) booking() availability.Booking {
 		return b
 	}
 	b.Start.Minutes, b.End.Minutes = Minutes(*r.start), Minutes(*r.end)
-	b.Duration, b.BufferBefore, b.BufferAfter = Minutes(r.duration), Minutes(*r.before), Minutes(*r.after)
+	b.Duration, b.BufferBefore, b.BufferAfter = Minutes(domain.ValueOr(cmp.Or(r.duration, r.usual), 0)), Minutes(*r.before), Minutes(*r.after)
 	return b
 }
 
@@ -340,14 +345,14 @@ func scanBlockingBooking(row wpdb.Scanner) (availability.Booking, error) {
 
 // dailyLimits selects the bookings per day of agents, which count with the add-on only.
 func (s *Site) dailyLimits(agents []int64) sq.SelectBuilder {
-	return sq.Select().Column("?", limitRow).Columns("id", "object_id").Columns(nulls(11)...).Column("meta_value").
+	return sq.Select().Column("?", limitRow).Columns("id", "object_id").Columns(nulls(12)...).Column("meta_value").
 		From(s.db.Name(wpdb.AgentMeta)).Where(sq.Eq{"object_id": agents, "meta_key": metaBookingsPerDay})
 }
 
 // timeOff selects the periods that are blocked, which count with the add-on only.
 func (s *Site) timeOff(scope resourceScope, from, to availability.Day) sq.SelectBuilder {
 	return sq.Select().Column("?", timeOffRow).
-		Columns("NULL", "agent_id", "service_id", "location_id", "start_date", "start_time", "start_date", "end_time", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL").
+		Columns("NULL", "agent_id", "service_id", "location_id", "start_date", "start_time", "start_date", "end_time", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL").
 		From(s.db.Name(wpdb.BlockedPeriods)).Where(scope.covering()).
 		Where(sq.GtOrEq{"start_date": from.String()}).Where(sq.LtOrEq{"start_date": to.String()})
 }

@@ -150,7 +150,7 @@ func (s *Site) blockingFrom(ctx context.Context, day availability.Day, statuses 
 
 // blockingPage returns the page after the booking with this date and id.
 func (s *Site) blockingPage(ctx context.Context, day availability.Day, statuses []string, date string, id int64) ([]availability.Booking, error) {
-	stmt := sq.Select(s.blockingBookingColumns()...).From(s.db.Name(wpdb.Bookings)).
+	stmt := s.bookingsWithDuration().Columns(blockingBookingColumns...).
 		Where(sq.GtOrEq{"start_date": date}).Where(sq.Or{sq.Gt{"start_date": date}, sq.Gt{"id": id}}).
 		Where(sq.Or{sq.GtOrEq{"start_date": day.String()}, sq.GtOrEq{"end_date": day.String()}, sq.Expr("end_date < start_date")}).
 		Where(sq.Eq{"status": statuses}).

@@ -95,7 +95,7 @@ func (tx *Tx) confirmSlot(ctx context.Context) error {
 	a.input.Resources = []availability.Resource{a.resource}
 	rules := rulesOf(a.service, a.covers, a.input)
 	part := calendarPart{scopeOf(a.input.Resources), a.covers.from, a.covers.to, lastDay(a.covers, a.input)}
-	stmt := tx.blockingBookings(rules, part).Columns(tx.blockingBookingColumns()...)
+	stmt := tx.blockingBookings(rules, part).Columns(blockingBookingColumns...)
 	if tx.schema.Has(wpdb.Holds) {
 		stmt = unionAll(stmt, tx.blockingHolds(rules, part).Columns(blockingHoldColumns...))
 	}
