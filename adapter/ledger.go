@@ -99,6 +99,11 @@ func (l ledger) with(e ledgerEntry) ledger {
 	return append(changed, e)
 }
 
+// without returns the ledger after entries were deleted.
+func (l ledger) without(ids []int64) ledger {
+	return slices.DeleteFunc(slices.Clone(l), func(e ledgerEntry) bool { return slices.Contains(ids, e.id) })
+}
+
 // given is what was given back of a payment that took money.
 type given struct {
 	amount decimal.Decimal
@@ -145,6 +150,17 @@ func (l ledger) given() map[int64]given {
 		}
 	}
 	return shares
+}
+
+// refundsInFull returns the refunds among the entries that gave back a successful payment,
+// which may have others with rows of their own. Unless all of it was given back, and by no
+// refund of another payment as well, it is a CodePaymentCompleted.
+func (l ledger) refundsInFull(payment Payment) ([]int64, error) {
+	back := l.given()[payment.ID]
+	if !back.amount.IsPositive() || back.amount.LessThan(payment.Amount) || back.shared {
+		return nil, domain.PaymentCompleted()
+	}
+	return back.by, nil
 }
 
 // back returns what the entry gives back of other payments: a refund its amount, and one

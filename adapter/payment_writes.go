@@ -321,9 +321,15 @@ func (tx *Tx) DeletePayment(ctx context.Context, id int64) error {
 	if err := tx.checkPrecondition(); err != nil {
 		return err
 	}
+	var money ledger
+	if payment.OrderID != nil {
+		if money, err = tx.ledger(ctx, sq.Eq{"t.order_id": *payment.OrderID}); err != nil {
+			return err
+		}
+	}
 	ids := []int64{id}
 	if strings.EqualFold(payment.Status, paymentSucceeded) {
-		refunds, err := tx.refundsInFull(ctx, payment)
+		refunds, err := money.refundsInFull(payment)
 		if err != nil {
 			return err
 		}
@@ -337,25 +343,12 @@ func (tx *Tx) DeletePayment(ctx context.Context, id int64) error {
 	if err := tx.delete(ctx, wpdb.Transactions, ids...); err != nil {
 		return err
 	}
-	return tx.updatePaymentStatus(ctx, order)
-}
-
-// refundsInFull returns the refunds among the transactions that gave back a successful
-// payment, which may have others with rows of their own. Unless all of it was given back, and
-// by no refund of another payment as well, it is a CodePaymentCompleted.
-func (tx *Tx) refundsInFull(ctx context.Context, payment Payment) ([]int64, error) {
-	if payment.OrderID == nil {
-		return nil, domain.PaymentCompleted()
+	// Refunds that name no payment may now give back another one.
+	left := money.without(ids)
+	if err := tx.reopenInvoices(ctx, payment.OrderID, money.covered(), left.covered()); err != nil {
+		return err
 	}
-	money, err := tx.ledger(ctx, sq.Eq{"t.order_id": *payment.OrderID})
-	if err != nil {
-		return nil, err
-	}
-	back := money.given()[payment.ID]
-	if !back.amount.IsPositive() || back.amount.LessThan(payment.Amount) || back.shared {
-		return nil, domain.PaymentCompleted()
-	}
-	return back.by, nil
+	return tx.storePaymentStatus(ctx, order, left)
 }
 
 // lockPayment makes other writers of a payment and of its order wait, and reads both as
@@ -528,20 +521,8 @@ func (tx *Tx) adjustPaymentStatus(ctx context.Context, id int64) error {
 	return tx.update(ctx, wpdb.Orders, id, row{{"payment_status", status}})
 }
 
-// updatePaymentStatus brings an order's payment status in step with its payments. The
+// storePaymentStatus brings an order's payment status in step with its payments. The
 // order is locked, or nil for none.
-func (tx *Tx) updatePaymentStatus(ctx context.Context, order *Order) error {
-	if order == nil {
-		return nil
-	}
-	money, err := tx.ledger(ctx, sq.Eq{"t.order_id": order.ID})
-	if err != nil {
-		return err
-	}
-	return tx.storePaymentStatus(ctx, order, money)
-}
-
-// storePaymentStatus is updatePaymentStatus for payments that were read.
 func (tx *Tx) storePaymentStatus(ctx context.Context, order *Order, money ledger) error {
 	if order == nil {
 		return nil
