@@ -36,13 +36,8 @@ const isOwnColumn = "bookside_own"
 // the statement around it, but no subqueries in a list of columns.
 func (o ownership) viewOfCustomers() wpdb.View {
 	table := o.db.Name(wpdb.Customers)
-	bookings := o.bookingsSeen(o.limits)
-	v := wpdb.View{
-		Table: wpdb.Customers,
-		Rows:  in(table+".id", bookings.Column("b.customer_id")),
-		Each:  some(bookings.Column("1").Where("b.customer_id = " + table + ".id")),
-		Joins: []sq.Sqlizer{sq.ConcatExpr("LEFT JOIN "+o.db.As(wpdb.Customers, "own")+" ON own.id = "+table+".id AND ", o.ownCustomer(table+".id"))},
-	}
+	v := o.viewOfBookedCustomers(o.limits)
+	v.Joins = []sq.Sqlizer{sq.ConcatExpr("LEFT JOIN "+o.db.As(wpdb.Customers, "own")+" ON own.id = "+table+".id AND ", o.ownCustomer(table+".id"))}
 	sent := o.schema.Has(wpdb.KeyRecords)
 	if sent {
 		v.Joins = append(v.Joins, sq.Expr("LEFT JOIN "+o.db.As(wpdb.KeyRecords, "sent")+" ON sent.key_id = ? AND sent.resource = ? AND sent.record_id = "+table+".id",

@@ -145,8 +145,12 @@ func (s *Site) limits() domain.Limits {
 func (s *Site) views(key *keys.Key, indexed limitIndexesFound) []wpdb.View {
 	l := key.Limits
 	own := ownership{s, l, key.ID, indexed}
+	customers := own.viewOfCustomers()
+	if key.Details != "" { // a calendar shows what its owner chose, of every customer
+		customers = s.viewOfBookedCustomers(l)
+	}
 	return []wpdb.View{
-		own.viewOfCustomers(),
+		customers,
 		own.viewOfCustomerMeta(),
 		own.viewOfInvoices(),
 		s.viewOfOrders(l, wpdb.Transactions, "order_id", indexed.orders),
@@ -158,6 +162,14 @@ func (s *Site) views(key *keys.Key, indexed limitIndexesFound) []wpdb.View {
 		{Table: wpdb.AgentsServices, Rows: bookingsWithin(l, "")},
 		{Table: wpdb.Bookings, Rows: bookingsWithin(l, ""), Each: columnsWithin(l, unindexed)},
 		{Table: wpdb.Coupons, Rows: sq.Expr("FALSE")},
+	}
+}
+
+// viewOfBookedCustomers is the view of the customers of bookings within the limits.
+func (s *Site) viewOfBookedCustomers(l domain.Limits) wpdb.View {
+	table, bookings := s.db.Name(wpdb.Customers), s.bookingsSeen(l)
+	return wpdb.View{
+		Table: wpdb.Customers, Rows: in(table+".id", bookings.Column("b.customer_id")), Each: some(bookings.Column("1").Where("b.customer_id = " + table + ".id")),
 	}
 }
 
