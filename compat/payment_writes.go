@@ -125,7 +125,7 @@ func (v View) writtenPayment(p adapter.Payment) WrittenPayment {
 var paymentFields = []struct{ name, words string }{
 	{"order_id", "order ID"}, {"booking_id", "booking ID"}, {"amount", "amount"}, {"customer_id", "customer ID"}, {"status", "payment status"},
 	{"processor", "processor"}, {"payment_method", "payment method"}, {"payment_portion", "payment portion"}, {"kind", "kind"},
-	{"token", "token"}, {"transaction_id", "transaction ID"}, {"notes", "notes"}, {"receipt_number", "receipt number"},
+	{"token", "token"}, {"transaction_id", "transaction ID"}, {"notes", "notes"}, {"force", "force"}, {"receipt_number", "receipt number"},
 }
 
 // PaymentFault is what is wrong with a payment, in one sentence: all the fields

@@ -589,9 +589,9 @@ func headerOf(about, word string, example any) members {
 	return members{{"description", about}, {"schema", &compat.Schema{Type: word}}, {"example", example}}
 }
 
-// mayWait are the statuses of answers that may carry Retry-After: with 207
-// some of the bookings could not be made for now, with 409 the same request may
-// still be running.
+// mayWait are the statuses of answers that may carry Retry-After: with 207, and with the
+// 400 of a bulk request, some of the bookings could not be made for now, with 409 the same
+// request may still be running.
 var mayWait = []int{http.StatusMultiStatus, http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable}
 
 // headersOf returns the headers of an answer. Rate limits are reported once the key
@@ -603,7 +603,8 @@ func headersOf(r route, status int) members {
 	} else {
 		names = append(names, ratelimit.Headers...)
 	}
-	if slices.Contains(mayWait, status) {
+	bulk := status == http.StatusBadRequest && slices.ContainsFunc(r.operation.answers, func(a response) bool { return a.status == status })
+	if bulk || slices.Contains(mayWait, status) {
 		names = append(names, retryAfterHeader)
 	}
 	if r.method != http.MethodGet && status < http.StatusMultipleChoices {
