@@ -84,7 +84,7 @@ func (m *paymentModel) kind(t *rapid.T) *string {
 
 func (m *paymentModel) any(t *rapid.T) int64 {
 	if len(m.payments) == 0 {
-		t.Skip("no payment")
+		t.Skip("no payments yet: another step is drawn instead of this one")
 	}
 	return rapid.SampledFrom(m.payments).Draw(t, "payment")
 }

@@ -646,18 +646,22 @@ func TestUnexpectedErrorsOfBookingWrites(t *testing.T) {
 	}
 	before := s.database.Snapshot(t)
 	for request, c := range map[[3]string]string{
-		{http.MethodPost, "/bookings", friday()}:                     `"code":"server_error","message":"Failed to create booking"`,
-		{http.MethodPost, "/bookings/bulk", `[` + friday() + `,{}]`}: `"code":"server_error","message":"Failed to create booking"`,
-		{http.MethodPut, "/bookings/7", `{"status":"cancelled"}`}:    `"code":"server_error","message":"Failed to update booking"`,
-		{http.MethodDelete, "/bookings/7?force=true", ``}:            `"code":"delete_error","message":"Failed to delete booking"`,
+		{http.MethodPost, "/bookings", friday()}:                  `"code":"server_error","message":"Failed to create booking"`,
+		{http.MethodPost, "/bookings/bulk", `[` + friday() + `]`}: `"code":"server_error","message":"Failed to create booking"`,
+		{http.MethodPut, "/bookings/7", `{"status":"cancelled"}`}: `"code":"server_error","message":"Failed to update booking"`,
+		{http.MethodDelete, "/bookings/7?force=true", ``}:         `"code":"delete_error","message":"Failed to delete booking"`,
 	} {
 		a := s.write(request[0], request[1], request[2], "Idempotency-Key", "a").want(http.StatusInternalServerError)
 		if want := `{` + c + `,"data":{"status":500,"request_id":"` + a.header.Get("X-Request-Id") + `"}}`; string(a.body) != want {
 			t.Errorf("%s %s: %s", request[0], request[1], a.body)
 		}
 	}
+	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday()+`,{}]`, "Idempotency-Key", "b").want(http.StatusBadRequest)
+	if got := bulk.at("results", "errors", 0, "error"); got != "Internal error" {
+		t.Errorf("bulk: %v", got)
+	}
 	wantNoWrites(t, "failures", before)
-	if log := s.log.String(); strings.Contains(log, "secret") || strings.Count(log, `"request failed"`) != 4 {
+	if log := s.log.String(); strings.Contains(log, "secret") || strings.Count(log, `"request failed"`) != 5 {
 		t.Errorf("log: %s", log)
 	}
 }

@@ -24,7 +24,7 @@ func TestResponsesToShopWrites(t *testing.T) {
 		{"payment_created", http.MethodPost, "/payments", `{"order_id":"1403","amount":"85.00","customer_id":153,"processor":"stripe","payment_method":"card","payment_portion":"deposit",
 			"kind":"capture","status":"processing","token":"tok_1","notes":"a\nb"}`},
 		{"payment_updated", http.MethodPut, "/payments/7", `{"amount":75.00,"receipt_number":"R-1","notes":"later"}`},
-		{"order_created", http.MethodPost, "/orders", `{"customer_id":"9","subtotal":45,"total":"50.00","tax_total":5,"discount_total":1.5,"coupon_discount":"2","coupon_code":"SAVE","status":"open",
+		{"order_created", http.MethodPost, "/orders", `{"customer_id":"9","subtotal":45,"total":"50.00","tax_total":5,"discount_total":1.5,"coupon_discount":"2","coupon_code":"SAVE","force":1,"status":"open",
 			"payment_method":"cash","notes":"inside","ip_address":"192.0.2.1","source_id":"s","source_url":"https://x.test/","confirmation_code":"LP39CONF","customer_comment":"c"}`},
 		{"order_created_least", http.MethodPost, "/orders", `{"customer_id":9,"subtotal":0,"total":0}`},
 		{"order_updated", http.MethodPut, "/orders/10", `{"total":80,"discount_total":5,"customer_comment":"","fulfillment_status":"fulfilled"}`},

@@ -175,7 +175,7 @@ func TestCheckGrantsOfUsers(t *testing.T) {
 		t.Errorf("missing %q, of users (-want +got):\n%s", got.Rights.Missing, diff)
 	}
 	user, _, _ := strings.Cut(strings.TrimPrefix(got.Database.Account, "'"), "'")
-	limited, err := wpdb.Open(t.Context(), wpdb.Config{DSN: withCredentials(db.DSN, user, "s3cret"), Prefix: "wp_"})
+	limited, err := wpdb.Open(t.Context(), wpdb.Config{DSN: withUser(db.DSN, user), Prefix: "wp_"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestCheckGrantsOfHiddenSites(t *testing.T) {
 	fixtures.RequireServer(t)
 	db := small(t)
 	parts, _ := parseDSN(db.DSN)
-	nobody := lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+withCredentials(db.DSN, "no'body", "s3cret")))
+	nobody := lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+withUser(db.DSN, "no'body")))
 	wantTexts(t, run(t, nobody, "", "check", "--grants", "--prefix", "wp_7_").want(t, exitRefused).stdout,
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON `"+parts.database+"`.`wp_7_latepoint_bookings` TO 'no''body'@'%';\n",
 		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON `"+parts.database+"`.`wp_7_bookside_api_keys` TO ", "`.`wp_users` TO ")

@@ -277,9 +277,9 @@ func TestSiteOfNetwork(t *testing.T) {
 	}
 }
 
-// withCredentials returns the DSN with another user.
-func withCredentials(dsn, user, password string) string {
-	return user + ":" + password + dsn[strings.LastIndex(dsn, "@"):]
+// withUser returns the DSN with another user, whose password is s3cret.
+func withUser(dsn, user string) string {
+	return user + ":s3cret" + dsn[strings.LastIndex(dsn, "@"):]
 }
 
 func TestDatabaseRejectsAccess(t *testing.T) {
@@ -291,7 +291,7 @@ func TestDatabaseRejectsAccess(t *testing.T) {
 		t.Fatal("the test's data source name cannot be read")
 	}
 	tests := []struct{ name, dsn, want string }{
-		{"wrong password", withCredentials(db.DSN, "bookside_nobody", "s3cret"), "rejects the user or the password"},
+		{"wrong password", withUser(db.DSN, "bookside_nobody"), "rejects the user or the password"},
 		{"database of others", strings.Replace(db.DSN, "/"+parts.database, "/mysql", 1), "the database user may not use the database mysql at "},
 		{"unknown database", strings.Replace(db.AdminDSN, "/"+parts.database, "/bookside_test_none", 1), "there is no database bookside_test_none"},
 	}
@@ -330,7 +330,7 @@ func account(t *testing.T, db *fixtures.Database, grants ...string) (env []strin
 		rights, table, _ := strings.Cut(grant, " ON ")
 		execute(t, db.SQL, "GRANT "+rights+" ON "+parts.database+"."+table+" TO '"+user+"'@'%'")
 	}
-	return lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+withCredentials(db.DSN, user, "s3cret")))
+	return lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+withUser(db.DSN, user)))
 }
 
 func TestReadOnlyUser(t *testing.T) {
