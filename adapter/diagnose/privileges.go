@@ -92,11 +92,8 @@ func probe(ctx context.Context, db *wpdb.DB) (Privileges, error) {
 // granted by earlier versions.
 func readsPasswords(ctx context.Context, db *wpdb.DB) (bool, error) {
 	owner, err := db.HasPrivilege(ctx, wpdb.Update, wpdb.Options)
-	if owner || errors.Is(err, wpdb.ErrReadOnly) || errors.Is(err, wpdb.ErrSchema) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
+	if owner || err != nil { // on a replica, or through some proxies: probeWrites says so
+		return false, ctx.Err()
 	}
 	return db.ReadsPasswords(ctx)
 }
