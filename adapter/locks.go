@@ -37,6 +37,7 @@ import (
 //	8  order          id of the order modulo 1024
 //	9  API key        id of the key modulo 1024; for its number of holds
 //	10 coupon         CRC-32 (IEEE) of the code in upper case, modulo 1024; for its uses
+//	11 webhooks       0; for the number of those that keys made
 //
 // The rules for everyone who takes these rows:
 //
@@ -78,6 +79,7 @@ const (
 	orderLock
 	keyLock
 	couponLock
+	webhookLock
 )
 
 // lockBuckets is the number of rows of each kind that would otherwise need a row for

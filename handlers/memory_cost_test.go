@@ -288,3 +288,24 @@ func TestMemoryOfExports(t *testing.T) {
 		})
 	}
 }
+
+// TestDocsWithoutCompression: clients without gzip do not make the server uncompress a file each
+// time. It is not parallel, because it measures what is allocated.
+func TestDocsWithoutCompression(t *testing.T) {
+	s := newServer(t, small(t))
+	const path, requests = "/docs/swagger-ui-bundle.js", 20
+	size := len(s.do(http.MethodGet, path, nil).want(http.StatusOK).body)
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range requests {
+		client := &sink{header: http.Header{}}
+		if s.handler.ServeHTTP(client, request); client.bytes != size {
+			t.Fatalf("%d of %d bytes", client.bytes, size)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := int(after.TotalAlloc-before.TotalAlloc) / requests; each > size/10 {
+		t.Errorf("each request allocates %d bytes", each)
+	}
+}

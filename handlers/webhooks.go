@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/webhooks"
 	"bookside/compat"
@@ -148,7 +149,12 @@ var createWebhook = operation{
 		if err := webhooks.RequireEvents(r.principal.Key, n.Filter.Events); err != nil {
 			return response{}, err
 		}
-		secret, hook, err := r.webhooks().Add(r.ctx(), n)
+		var secret string
+		var hook webhooks.Hook
+		err = r.transact(func(tx *adapter.Tx) (err error) {
+			secret, hook, err = tx.AddWebhook(r.ctx(), r.webhooks(), n)
+			return err
+		})
 		if errors.Is(err, webhooks.ErrTooMany) || errors.Is(err, webhooks.ErrTooManyOfKey) {
 			return response{}, tooManyWebhooks(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,6 +92,44 @@ func TestWebhooksOfAKeyAreLimited(t *testing.T) {
 	}
 	if _, _, err := s.platform.Webhooks.Add(t.Context(), webhooks.NewHook{URL: "https://example.test/hooks", Filter: webhooks.Filter{Events: []string{"booking.created"}}}); err != nil {
 		t.Errorf("the administrator's: %v", err)
+	}
+}
+
+// TestWebhooksOfAKeyAreCounted: of many requests at once, to two servers, no more are answered than
+// the key and the site may have.
+func TestWebhooksOfAKeyAreCounted(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	servers := []*server{newServer(t, database), newServer(t, database)}
+	const newWebhook = `{"url":"https://example.test/hooks","events":["booking.created"]}`
+	add := func(requests int, keys ...string) {
+		var all sync.WaitGroup
+		begin := make(chan struct{})
+		for i := range requests {
+			s := *servers[i%2]
+			s.key = keys[i/2%len(keys)]
+			all.Go(func() {
+				<-begin
+				if a := s.write(http.MethodPost, "/webhooks", newWebhook); a.status != http.StatusCreated {
+					a.want(http.StatusUnprocessableEntity)
+				}
+			})
+		}
+		close(begin)
+		all.Wait()
+	}
+	add(40, servers[0].key)
+	if n := servers[0].count("bookside_webhooks", "key_id = 1"); n != 20 {
+		t.Errorf("the key has %d webhooks", n)
+	}
+	var keys []string
+	for range 8 {
+		keys = append(keys, servers[0].newKey("read", "write_webhooks"))
+	}
+	add(128, keys...)
+	if n := servers[0].count("bookside_webhooks", "key_id > 0"); n != 100 {
+		t.Errorf("keys have %d webhooks", n)
 	}
 }
 

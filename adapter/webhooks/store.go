@@ -29,7 +29,7 @@ type Store struct {
 	vault   Vault
 	journal *journal.Journal
 	owner   int64 // see OwnedBy
-	locked  bool  // whether db is the transaction of Locked
+	locked  bool  // whether db is a transaction, see In
 }
 
 // NewStore returns the webhooks in db, which follow the journal. random must be fit for
@@ -52,10 +52,17 @@ var (
 	ErrTooManyOfKey = fmt.Errorf("this key has %d webhooks already; delete one first", maxHooksOfKey)
 )
 
+// In returns a Store of a transaction.
+func (s *Store) In(tx *wpdb.DB) *Store {
+	within := *s
+	within.db, within.locked = tx, true
+	return &within
+}
+
 // Add adds a webhook and returns its secret. It gets the changes that enter the journal
-// from now on.
+// from now on. Those of a key are counted: see adapter.Tx.AddWebhook.
 func (s *Store) Add(ctx context.Context, n NewHook) (secret string, hook Hook, err error) {
-	position, err := s.journal.End(ctx)
+	position, err := s.journal.EndIn(ctx, s.db)
 	if err != nil {
 		return "", Hook{}, err
 	}
@@ -70,7 +77,7 @@ func (s *Store) Add(ctx context.Context, n NewHook) (secret string, hook Hook, e
 		Name: n.Name, URL: n.URL, Filter: n.Filter, Record: n.Record, Private: n.Private, KeyID: s.owner,
 		Status: Enabled, CreatedAt: domain.Timestamp(domain.Stamp(s.now())), position: position, secret: sealed,
 	}
-	err = s.db.Transact(ctx, "add webhook", func(tx *wpdb.DB) error {
+	err = s.transact(ctx, "add webhook", func(tx *wpdb.DB) error {
 		if err := s.requireRoom(ctx, tx); err != nil {
 			return err
 		}
@@ -195,19 +202,17 @@ func (s *Store) Find(ctx context.Context, id int64) (hook Hook, ok bool, err err
 // if there is no such webhook.
 func (s *Store) Locked(ctx context.Context, id int64, change func(*Store, Hook) error) (found bool, err error) {
 	err = s.db.Transact(ctx, "change webhook", func(tx *wpdb.DB) error {
-		within := *s
-		within.db, within.locked = tx, true
 		stmt := sq.Select(hookColumns...).From(tx.As(wpdb.Webhooks, "h")).Where(s.visible("h.", sq.Eq{"h.id": id})).Suffix("FOR UPDATE")
 		var hook Hook
 		if hook, found, err = wpdb.One(ctx, tx, "lock webhook", stmt, scanHookAlone); err != nil || !found {
 			return err
 		}
-		return change(&within, hook)
+		return change(s.In(tx), hook)
 	})
 	return found, err
 }
 
-// transact runs work in the transaction of Locked, or else in one of its own.
+// transact runs work in the transaction of In, or else in one of its own.
 func (s *Store) transact(ctx context.Context, op string, work func(tx *wpdb.DB) error) error {
 	if s.locked {
 		return work(s.db)
