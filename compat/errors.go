@@ -17,6 +17,7 @@ const (
 	ObjectError    ErrorShape = iota // {status: "error", error: {code, message, details?}}
 	WordPressError                   // {code, message, data: {status}}, as WordPress's own REST API has it
 	TextError                        // {success: false, error: message}
+	BothErrors                       // an ObjectError and a WordPressError at once
 )
 
 // Failure is an error on its way to the client.
@@ -80,6 +81,13 @@ type errorObject struct {
 	Details any    `json:"details,omitempty"`
 }
 
+// bothBody is the error of a route of which the contract says one shape and the
+// extension answers the other: either kind of client finds what it tests.
+type bothBody struct {
+	wordPressBody
+	objectBody
+}
+
 type textBody struct {
 	Success bool       `json:"success"`
 	Error   string     `json:"error"`
@@ -90,17 +98,27 @@ type textBody struct {
 func (f Failure) Body(shape ErrorShape) any {
 	switch shape {
 	case WordPressError:
-		data := errorData{Status: f.Status, Details: f.Details, BookingCount: f.Bookings, PaymentCount: f.Payments, RequestID: f.RequestID, Written: f.Written}
-		return wordPressBody{Code: f.Code, Message: f.Message, Data: data}
+		return f.wordPressBody()
 	case TextError:
 		body := textBody{Error: f.Message}
 		if f.RequestID != "" {
 			body.Data = &errorData{Status: f.Status, RequestID: f.RequestID}
 		}
 		return body
+	case BothErrors:
+		return bothBody{f.wordPressBody(), f.objectBody()}
 	default:
-		return objectBody{Status: "error", Error: errorObject{Code: f.Code, Message: f.Message, Details: f.Details}}
+		return f.objectBody()
 	}
+}
+
+func (f Failure) wordPressBody() wordPressBody {
+	data := errorData{Status: f.Status, Details: f.Details, BookingCount: f.Bookings, PaymentCount: f.Payments, RequestID: f.RequestID, Written: f.Written}
+	return wordPressBody{Code: f.Code, Message: f.Message, Data: data}
+}
+
+func (f Failure) objectBody() objectBody {
+	return objectBody{Status: "error", Error: errorObject{Code: f.Code, Message: f.Message, Details: f.Details}}
 }
 
 // ListUnauthorized is how lists reject a key, always as a WordPressError.

@@ -27,6 +27,7 @@ var recordDocs = map[string]recordDoc{
 	"CategoryPagination":    {"category", "Where a page stands in the list of service categories"},
 	"Change":                {"record", "A change of a record"},
 	"ConflictDetails":       {"booking", "Why a booking cannot have its time, and which times are free that day"},
+	"CombinedError":         {"error", "An ErrorResponse that is a WordPressError as well"},
 	"Coupon":                {"coupon", "A coupon with the latest orders that use it"},
 	"CreatedCoupon":         {"coupon", "A coupon as its creation returns it"},
 	"CreatedCustomer":       {"customer", "A customer as their creation returns them"},

@@ -212,6 +212,7 @@ var publishedNames = map[reflect.Type]string{
 	reflect.TypeFor[errorData]():                   "WordPressErrorData",
 	reflect.TypeFor[objectBody]():                  "ErrorResponse",
 	reflect.TypeFor[textBody]():                    "TextError",
+	reflect.TypeFor[bothBody]():                    "CombinedError",
 	reflect.TypeFor[AgentName[string]]():           "ServiceAgent",
 	reflect.TypeFor[AgentName[int64]]():            "ServiceDetailAgent",
 	reflect.TypeFor[ServiceCategoryName[string]](): "ServiceCategoryName",

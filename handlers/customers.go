@@ -38,6 +38,7 @@ var getCustomer = operation{
 	size:    records("bookings_limit"),
 	query:   compat.CustomerIncludeParameters,
 	answers: []response{ok(compat.StatusSingleOf[compat.CustomerDetail]())},
+	errors:  errorForm{unknown: compat.BothErrors},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)
 		if err != nil {

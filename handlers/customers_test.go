@@ -370,13 +370,24 @@ func TestInvalidCustomerParameters(t *testing.T) {
 	}
 }
 
+// wantNoCustomer checks for a 404 in both shapes at once: the contract says one, and the
+// extension answers the other.
+func (s *server) wantNoCustomer(t testing.TB, path, id string) {
+	t.Helper()
+	message := "Customer with ID " + id + " was not found"
+	want := fmt.Sprintf(`{"code":"customer_not_found","message":%q,"data":{"status":404},"status":"error","error":{"code":"customer_not_found","message":%[1]q}}`, message)
+	if a := s.get(path).want(http.StatusNotFound); string(a.body) != want {
+		t.Errorf("%s: %s, want %s", path, a.body, want)
+	}
+}
+
 func TestUnknownCustomer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
 	for _, id := range []string{"0", "12", "901", "8388607", "8388608", "2147483648", "99999999999999999999"} {
-		s.wantNotFound(t, "/customers/"+id, "customer_not_found", "Customer with ID "+id+" was not found")
+		s.wantNoCustomer(t, "/customers/"+id, id)
 	}
-	s.wantNotFound(t, "/customers/901?include=bookings", "customer_not_found", "Customer with ID 901 was not found") // bookings still refer to it
+	s.wantNoCustomer(t, "/customers/901?include=bookings", "901") // bookings still refer to it
 	for _, id := range noIDs {
 		s.wantNoRoute(t, "/customers/"+id)
 	}

@@ -272,5 +272,5 @@ func notFound(form errorForm, e *domain.Error) (compat.Failure, compat.ErrorShap
 	default:
 		failure.Message = fmt.Sprintf("%s with ID %s was not found", noun, e.Key)
 	}
-	return failure, form.shape
+	return failure, cmp.Or(form.unknown, form.shape)
 }

@@ -38,6 +38,7 @@ type operation struct {
 type errorForm struct {
 	list    bool              // a list: an invalid key is answered as a WordPressError
 	shape   compat.ErrorShape // of everything that has no shape of its own
+	unknown compat.ErrorShape // of a record that does not exist, if it has its own
 	failure string            // message of an internal error; "" for "Internal server error"
 	code    string            // of an internal error; "" for server_error
 	invalid string            // code of invalid fields, as a WordPressError; "" for an ObjectError
