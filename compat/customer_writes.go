@@ -2,7 +2,6 @@ package compat
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"bookside/adapter"
@@ -93,24 +92,6 @@ func removable(k kind[string]) kind[string] {
 		return read(in, name)
 	}
 	return k
-}
-
-// country is a code of ISO 3166-1.
-func country() kind[string] {
-	const message = "Must be a country code of two letters"
-	schema := func() *Schema { return &Schema{Type: typeString, Pattern: "^[A-Za-z]{2}$"} }
-	return fromText(description{schema: schema, invalid: notSingle, rejected: message}, func(text string) (string, *fault) {
-		code := strings.ToUpper(text)
-		if !isCountry(code) {
-			return "", &fault{message, true}
-		}
-		return code, nil
-	})
-}
-
-// isCountry reports whether a text has the form of a code of ISO 3166-1.
-func isCountry(code string) bool {
-	return len(code) == 2 && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // dateText is a calendar day as a text.

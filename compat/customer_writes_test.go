@@ -92,14 +92,3 @@ func TestPendingCustomer(t *testing.T) {
 		t.Errorf("change: %v, %v", patch.Status, fields)
 	}
 }
-
-func TestCountries(t *testing.T) {
-	t.Parallel()
-	for code, want := range map[string]bool{"DE": true, "ZZ": true, "D": false, "DEU": false, "D1": false, "Ä": false, "": false, "D D": false} {
-		t.Run(code, func(t *testing.T) {
-			if isCountry(code) != want {
-				t.Errorf("%q: %t", code, !want)
-			}
-		})
-	}
-}
