@@ -310,8 +310,8 @@ func TestBodyGetters(t *testing.T) {
 			},
 			map[string]string{
 				`12`: "12", `12.50`: "12.5", `"12.50"`: "12.5", `0.1`: "0.1", `0.30000000000000004`: "?May have at most 4 decimals", `12.34560`: "12.3456",
-				`9999999999999999.9999`: "9999999999999999.9999", `10000000000000000`: "?Must be between -9999999999999999.9999 and 9999999999999999.9999",
-				`-0.01`: "?May not be negative", `0`: "0", `"12,50"`: noNumber, `"12 €"`: noNumber, `1e2`: noNumber, `""`: "nil", `null`: "nil", `true`: noNumber, `"NaN"`: noNumber,
+				`9999999999999999.9999`: "9999999999999999.9999", `10000000000000000`: "?Must be between 0 and 9999999999999999.9999",
+				`-0.01`: "?May not be negative", `0`: "0", `"12,50"`: noNumber, `"12 €"`: noNumber, `1e2`: "100", `1e-2`: "0.01", `"12.5E+1"`: "125", `-1e2`: "?May not be negative", `-1e300`: "?May not be negative", `1e+16`: "?Must be between 0 and 9999999999999999.9999", `1e-5`: "?May have at most 4 decimals", `1e999999999`: noNumber, `""`: "nil", `null`: "nil", `true`: noNumber, `"NaN"`: noNumber,
 			},
 		},
 		"boolean": {

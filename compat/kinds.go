@@ -197,8 +197,7 @@ func parseInteger(text string) (decimal.Decimal, bool) {
 	return n, ok && n.IsInteger()
 }
 
-// parseNumber reads plain decimal notation. Exponents are rejected: nobody writes
-// money so, and a huge one would cost memory.
+// parseNumber reads plain decimal notation.
 func parseNumber(text string) (decimal.Decimal, bool) {
 	digits := strings.TrimPrefix(text, "-")
 	whole, fraction, hasPoint := strings.Cut(digits, ".")
@@ -213,11 +212,43 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-var amountOutside = rejected(fmt.Sprintf("Must be between -%s and %s", domain.MaxAmount, domain.MaxAmount))
+// maxExponent bounds the exponents that are read: a huge one would cost memory. No program
+// writes a larger one for a double.
+const maxExponent = 324
+
+// parseExponential reads decimal notation with or without an exponent, such as 1e+16, which
+// is how some languages write large numbers. The result is exact.
+func parseExponential(text string) (decimal.Decimal, bool) {
+	at := strings.IndexAny(text, "eE")
+	if at < 0 {
+		return parseNumber(text)
+	}
+	n, ok := parseNumber(text[:at])
+	exponent, err := strconv.ParseInt(text[at+1:], 10, 32)
+	if !ok || err != nil || exponent < -maxExponent || exponent > maxExponent {
+		return decimal.Decimal{}, false
+	}
+	return n.Shift(int32(exponent)), true
+}
+
+var (
+	amountOutside = rejected(fmt.Sprintf("Must be between -%s and %s", domain.MaxAmount, domain.MaxAmount))
+	priceOutside  = rejected(fmt.Sprintf("Must be between 0 and %s", domain.MaxAmount))
+)
 
 // amount is a decimal number within the money columns.
 func amount() kind[decimal.Decimal] {
-	return fromText(description{schema: amountSchema("-" + domain.MaxAmount.String()), invalid: notANumber, rejected: amountOutside.message}, parseAmount)
+	return fromText(description{schema: amountSchema("-" + domain.MaxAmount.String()), invalid: notANumber, rejected: amountOutside.message}, func(text string) (decimal.Decimal, *fault) {
+		n, ok := parseExponential(text)
+		switch {
+		case !ok:
+			return n, &fault{message: notANumber}
+		case n.Abs().Cmp(domain.MaxAmount) > 0:
+			return n, &amountOutside
+		default:
+			return n, nil
+		}
+	})
 }
 
 // price is an amount that can be charged, as a number or as a text.
@@ -226,30 +257,20 @@ func price() kind[decimal.Decimal] {
 		return &Schema{AnyOf: []*Schema{amountSchema("0")(), {Type: typeString, Pattern: fmt.Sprintf(`^\d{1,16}(\.\d{1,%d})?$`, domain.AmountDecimals)}}}
 	}
 	return fromText(description{schema: schema, invalid: notANumber, rejected: negative}, func(text string) (decimal.Decimal, *fault) {
-		n, wrong := parseAmount(text)
+		n, ok := parseExponential(text)
 		switch {
-		case wrong != nil:
-			return n, wrong
+		case !ok:
+			return n, &fault{message: notANumber}
 		case n.IsNegative():
 			return n, &fault{negative, true}
+		case n.Cmp(domain.MaxAmount) > 0:
+			return n, &priceOutside
 		case !n.Equal(n.Truncate(domain.AmountDecimals)):
 			return n, &fault{fmt.Sprintf("May have at most %d decimals", domain.AmountDecimals), true}
 		default:
 			return n, nil
 		}
 	})
-}
-
-func parseAmount(text string) (decimal.Decimal, *fault) {
-	n, ok := parseNumber(text)
-	switch {
-	case !ok:
-		return n, &fault{message: notANumber}
-	case n.Abs().Cmp(domain.MaxAmount) > 0:
-		return n, &amountOutside
-	default:
-		return n, nil
-	}
 }
 
 func amountSchema(least string) func() *Schema {

@@ -97,7 +97,7 @@ var badValues = map[string]struct {
 	"beyond the column": {"99999999999", []string{"integer", "boolean", "date", "word", "id or any"}},
 	"beyond int64":      {"99999999999999999999999", allButText},
 	"fraction":          {"1.5", allButNumbers},
-	"exponent":          {"1e3", allButText},
+	"fractional power":  {"1e-3", allButNumbers},
 	"huge exponent":     {"1e999999999", allButText},
 	"hexadecimal":       {"0x10", allButText},
 	"comma":             {"12%2C50", allButText},

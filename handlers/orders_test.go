@@ -128,7 +128,7 @@ func TestOrderErrors(t *testing.T) {
 			s.wantNotFound(t, "/orders/"+id+below, "order_not_found", "Order with ID "+id+" was not found")
 		}
 	}
-	wantInvalidParameters(t, "several", s.get("/orders?page=-1&status=archived&payment_status=paid&fulfillment_status=x&total_min=1e3&created_after=2026-02-30&sort=customer_id&order=none&customer_id=-5"),
+	wantInvalidParameters(t, "several", s.get("/orders?page=-1&status=archived&payment_status=paid&fulfillment_status=x&total_min=1e&created_after=2026-02-30&sort=customer_id&order=none&customer_id=-5"),
 		"page", "status", "payment_status", "fulfillment_status", "total_min", "created_after", "sort", "order", "customer_id")
 	for _, path := range []string{"/orders/1/invoices", "/orders/1/transactions", "/orders/999999/invoices"} {
 		wantInvalidParameters(t, path, s.get(path+"?page=0&per_page=101"), "page", "per_page")

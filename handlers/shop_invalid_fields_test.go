@@ -62,7 +62,8 @@ var shopBodies = map[string]shopBody{
 }
 
 var (
-	numbersAndWords = []string{"count", "number", "id", "id or none", "amount", "date", "boolean", "word"}
+	numbersAndWords = append(slices.Clone(allButAmounts), "amount")
+	allButAmounts   = []string{"count", "number", "id", "id or none", "date", "boolean", "word"}
 	needed          = append(slices.Clone(numbersAndWords), "needed text", "code")
 	allKinds        = append(slices.Clone(needed), "text")
 )
@@ -84,8 +85,10 @@ var shopValues = map[string]struct {
 	"a fraction":        {`1.5`, []string{"count", "number", "id", "id or none", "date", "boolean", "word"}, []string{"word"}},
 	"five decimals":     {`1.00001`, numbersAndWords, []string{"amount", "word"}},
 	"floats added":      {`0.30000000000000004`, numbersAndWords, []string{"amount", "word"}},
-	"an exponent":       {`1e3`, numbersAndWords, []string{"word"}},
-	"an exponent text":  {`"1e3"`, numbersAndWords, []string{"word"}},
+	"an exponent":       {`1e3`, allButAmounts, []string{"word"}},
+	"Python's 10 ** 16": {`1e+16`, numbersAndWords, []string{"amount", "word"}},
+	"a huge exponent":   {`1e999999999`, numbersAndWords, []string{"word"}},
+	"an exponent text":  {`"1e3"`, allButAmounts, []string{"word"}},
 	"hexadecimal":       {`"0x10"`, numbersAndWords, []string{"word"}},
 	"a comma":           {`"12,50"`, numbersAndWords, []string{"word"}},
 	"thousands":         {`"1,045.50"`, numbersAndWords, []string{"word"}},
@@ -448,6 +451,12 @@ func TestPaymentAmounts(t *testing.T) {
 		`999999999999999`:         {"999999999999999.0000", "999999999999999"},
 		`"9999999999999999.9999"`: {"9999999999999999.9999", "9999999999999999.9999"},
 		`9007199254740993`:        {"9007199254740993.0000", "9007199254740993"},
+		`1e3`:                     {"1000.0000", "1000"},
+		`"1e3"`:                   {"1000.0000", "1000"},
+		`1E-2`:                    {"0.0100", "0.01"},
+		`1.2345e+2`:               {"123.4500", "123.45"},
+		`9007199254740993e-4`:     {"900719925474.0993", "900719925474.0993"},
+		`1e+15`:                   {"1000000000000000.0000", "1000000000000000"},
 	} {
 		t.Run(sent, func(t *testing.T) {
 			for method, path := range map[string]string{http.MethodPost: "/payments", http.MethodPut: "/payments/3"} {
@@ -467,7 +476,7 @@ func TestPaymentAmounts(t *testing.T) {
 		})
 	}
 	for _, sent := range []string{
-		`-5`, `"-0.01"`, `1e3`, `"1e3"`, `1E-2`, `"12,50"`, `"1,000.00"`, `"1.2.3"`, `"5-"`, `"+5"`, `"5."`, `".5"`, `"0x1F"`, `"NaN"`, `"٣"`, `1.23456`, `"0.00001"`,
+		`-5`, `"-0.01"`, `-1e-2`, `1e+16`, `1E-5`, `1e325`, `1e999999999`, `1e-999999999`, `"1e"`, `"1e1e1"`, `"12,50"`, `"1,000.00"`, `"1.2.3"`, `"5-"`, `"+5"`, `"5."`, `".5"`, `"0x1F"`, `"NaN"`, `"٣"`, `1.23456`, `"0.00001"`,
 		`0.30000000000000004`, `10000000000000000`, `true`, `[5]`, `{"value":5}`, `"five"`, `"5 €"`, `"5\u0000"`,
 	} {
 		for method, path := range map[string]string{http.MethodPost: "/payments", http.MethodPut: "/payments/3"} {

@@ -60,11 +60,11 @@ func TestServiceWrites(t *testing.T) {
 	before := s.database.Snapshot(t)
 	for body, details := range map[string][]string{
 		`{}`: {"name"},
-		`{"name":"x","duration":0,"charge_amount":-1,"status":"on"}`:         {"duration", "charge_amount", "status"},
-		`{"name":"x","duration":100000}`:                                     {"duration"},
-		`{"name":"x","capacity_min":9,"capacity_max":2}`:                     {"capacity_max"},
-		`{"name":"x","capacity_min":2}`:                                      {"capacity_min"},
-		`{"name":["x"],"price_min":"1e3","category_id":99999,"duration":{}}`: {"name", "price_min", "category_id", "duration"},
+		`{"name":"x","duration":0,"charge_amount":-1,"status":"on"}`:        {"duration", "charge_amount", "status"},
+		`{"name":"x","duration":100000}`:                                    {"duration"},
+		`{"name":"x","capacity_min":9,"capacity_max":2}`:                    {"capacity_max"},
+		`{"name":"x","capacity_min":2}`:                                     {"capacity_min"},
+		`{"name":["x"],"price_min":"1e","category_id":99999,"duration":{}}`: {"name", "price_min", "category_id", "duration"},
 	} {
 		a := s.write(http.MethodPost, "/services", body)
 		if a.status != http.StatusBadRequest && a.status != http.StatusUnprocessableEntity {
@@ -108,7 +108,7 @@ func TestPaymentWrites(t *testing.T) {
 		"POST /payments {\"order_id\":999999,\"amount\":1}":                    "Invalid order ID provided",
 		"POST /payments {\"booking_id\":999999,\"amount\":1}":                  "Invalid booking ID provided",
 		"POST /payments {\"order_id\":1,\"amount\":\"12,50\"}":                 "Invalid amount provided",
-		"POST /payments {\"order_id\":1,\"amount\":\"1e3\"}":                   "Invalid amount provided",
+		"POST /payments {\"order_id\":1,\"amount\":\"1e\"}":                    "Invalid amount provided",
 		"POST /payments {\"order_id\":1,\"amount\":-5}":                        "Invalid amount provided",
 		"POST /payments {\"order_id\":1,\"amount\":\"1.23456\"}":               "Invalid amount provided",
 		"POST /payments {\"order_id\":1,\"amount\":1,\"status\":\"complete\"}": "Invalid payment status provided",
