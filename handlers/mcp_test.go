@@ -163,6 +163,16 @@ func TestAgentBooks(t *testing.T) {
 		t.Errorf("free times (-route +tool):\n%s%s", diff, free.body)
 	}
 
+	a.call("find_free_times", `{`+slot+`,'duration':35,'from':'2027-02-05','to':'2027-02-05'}`).refused("invalid_request")
+	other := a.call("find_free_times", `{`+slot+`,'duration':35,'any_duration':true,'from':'2027-02-05','to':'2027-02-05'}`).done()
+	offered = s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05&duration=35&any_duration=1").want(http.StatusOK).at("data", "available_slots")
+	if diff := cmp.Diff(offered, other.at("days", 0, "times")); diff != "" || other.at("duration") != json.Number("35") {
+		t.Errorf("free times of another duration (-route +tool):\n%s%s", diff, other.body)
+	}
+	if why := a.call("why_not_free", `{`+slot+`,'duration':35,'any_duration':true,'date':'2027-02-05','start_time':'10:00'}`).done(); why.at("free") != true {
+		t.Errorf("10:00 for another duration: %s", why.body)
+	}
+
 	const customer = `'customer':{'first_name':'Rita','last_name':'Neu','email':'rita.neu@example.test'}`
 	const booking = slot + `,'date':'2027-02-05','start_time':'10:00',` + customer
 	before := s.database.Snapshot(t)

@@ -91,7 +91,7 @@ func (c *call) book(in bookInput) (out bookOutput, brief string, err error) {
 		ServiceID: in.ServiceID, AgentID: in.AgentID.orAny(), LocationID: in.LocationID, Date: in.Date, StartTime: in.StartTime, Duration: in.Duration, Attendees: in.Attendees,
 		CustomerID: in.CustomerID, Customer: in.Customer, Notes: in.Notes, Confirm: &confirm, DryRun: in.DryRun,
 	}
-	slot := slotArguments{ServiceID: in.ServiceID, AgentID: in.AgentID, LocationID: in.LocationID, Duration: in.Duration, Attendees: in.Attendees}
+	slot := slotArguments{ServiceID: in.ServiceID, AgentID: in.AgentID, LocationID: in.LocationID, Duration: in.Duration, AnyDuration: true, Attendees: in.Attendees}
 	answer, err := c.Call(Call{Operation: createBookingOperation, Body: body, IdempotencyKey: string(in.Key)})
 	if err != nil {
 		return out, "", c.unavailable(err, in.Date, slot)

@@ -29,18 +29,22 @@ func (s *server) addTimes() {
 
 // slotArguments are those of a slot that is sought.
 type slotArguments struct {
-	ServiceID  id    `json:"service_id,omitempty" jsonschema:"Required, except with booking_id"`
-	AgentID    id    `json:"agent_id,omitempty" jsonschema:"Leave out for any agent"`
-	LocationID id    `json:"location_id,omitempty" jsonschema:"Leave out for the site's default location"`
-	Duration   count `json:"duration,omitempty" jsonschema:"Minutes; by default the service's own"`
-	Attendees  count `json:"attendees,omitempty" jsonschema:"1 unless sent"`
-	BookingID  id    `json:"booking_id,omitempty" jsonschema:"Id of a booking to move; its service, agent, location and duration count unless others are sent"`
+	ServiceID   id    `json:"service_id,omitempty" jsonschema:"Required, except with booking_id"`
+	AgentID     id    `json:"agent_id,omitempty" jsonschema:"Leave out for any agent"`
+	LocationID  id    `json:"location_id,omitempty" jsonschema:"Leave out for the site's default location"`
+	Duration    count `json:"duration,omitempty" jsonschema:"Minutes; by default the service's own"`
+	AnyDuration bool  `json:"any_duration,omitempty" jsonschema:"true allows a duration that the service does not list; it can be booked, too"`
+	Attendees   count `json:"attendees,omitempty" jsonschema:"1 unless sent"`
+	BookingID   id    `json:"booking_id,omitempty" jsonschema:"Id of a booking to move; its service, agent, location and duration count unless others are sent"`
 }
 
 // query returns the parameters with which availability is asked for the slot, and other ones.
 func (s slotArguments) query(others ...any) Call {
 	query := parameters(append(others,
 		"service_id", s.ServiceID, "location_id", s.LocationID, "duration", s.Duration, "total_attendees", s.Attendees, "booking_id", s.BookingID)...)
+	if s.AnyDuration {
+		query.Set("any_duration", "1")
+	}
 	if s.AgentID != 0 || s.BookingID == 0 {
 		query.Set("agent_id", fmt.Sprint(s.AgentID.orAny()))
 	}
