@@ -430,6 +430,7 @@ func (tx *Tx) refundPayment(ctx context.Context, w paymentWrite, payment Payment
 		_, err := tx.insert(ctx, wpdb.TransactionRefunds, append(row{
 			{"token", payment.Token}, {"transaction_id", payment.ID}, {"amount", domain.AmountText(w.refund)},
 		}, tx.newTimestamps()...))
+		tx.changes.update(wpdb.Transactions, payment.ID, nil, nil) // whose row stays as it is
 		return w.money.with(entry), err
 	}
 	refund := NewPayment{CustomerID: payment.CustomerID, PaymentPatch: PaymentPatch{

@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -95,22 +96,37 @@ type WebhookChange struct {
 var webhookStatuses = map[string]bool{"enabled": true, "disabled": false}
 
 // WebhookFields are those of PUT /webhooks/{id}.
-var WebhookFields = append(webhookFields.changing("url", "name"),
+var WebhookFields = slices.Concat(webhookFields, Fields[WebhookChange]{
 	optional("status", word(webhookStatuses, oneOf("enabled", "disabled")), func(c *WebhookChange) **bool { return &c.Enabled }).about("Whether the webhook is served. A webhook that is enabled again first gets the changes since it was disabled", "enabled"),
 	flag("skip", func(c *WebhookChange) *bool { return &c.Skip }).about("With the status enabled: do not send the changes since it was disabled"),
-)
+}).changing()
 
 // NewWebhookFields are those of POST /webhooks.
 var NewWebhookFields = webhookFields.requiring("url", "events")
 
 var webhookFields = Fields[WebhookChange]{
-	optional("url", anyText(), func(c *WebhookChange) **string { return &c.URL }).about("Where events are sent, with http or https, at a public address", "https://example.com/hooks"),
+	optional("url", filledText(), func(c *WebhookChange) **string { return &c.URL }).about("Where events are sent, with http or https, at a public address", "https://example.com/hooks"),
 	optional("events", wordList(), func(c *WebhookChange) **[]string { return &c.Events }).about("Names of events, all events of a resource such as booking.*, or *", "booking.created"),
-	optional("name", anyText(), func(c *WebhookChange) **string { return &c.Name }).about("Name for people; the host of the URL if it is not sent", "shop"),
-	optional("agents", idList(), func(c *WebhookChange) **[]int64 { return &c.Agents }).about("Only bookings with one of these agents; empty for all", "1"),
-	optional("services", idList(), func(c *WebhookChange) **[]int64 { return &c.Services }).about("Only bookings with one of these services; empty for all", "2"),
-	optional("locations", idList(), func(c *WebhookChange) **[]int64 { return &c.Locations }).about("Only bookings at one of these locations; empty for all", "1"),
+	optional("name", filledText(), func(c *WebhookChange) **string { return &c.Name }).about("Name for people; the host of the URL if it is not sent", "shop"),
+	optional("agents", idList(), func(c *WebhookChange) **[]int64 { return &c.Agents }).
+		orNull(func(c *WebhookChange) { c.Agents = &[]int64{} }).about("Only bookings with one of these agents; empty for all", "1"),
+	optional("services", idList(), func(c *WebhookChange) **[]int64 { return &c.Services }).
+		orNull(func(c *WebhookChange) { c.Services = &[]int64{} }).about("Only bookings with one of these services; empty for all", "2"),
+	optional("locations", idList(), func(c *WebhookChange) **[]int64 { return &c.Locations }).
+		orNull(func(c *WebhookChange) { c.Locations = &[]int64{} }).about("Only bookings at one of these locations; empty for all", "1"),
 	optional("include_record", boolean(), func(c *WebhookChange) **bool { return &c.Record }).about("Whether the present record is sent too, as far as the key may see it"),
+}
+
+// filledText is anyText, but an empty one counts as not sent.
+func filledText() kind[string] {
+	k := anyText()
+	k.blank = blankIsNothing
+	read := k.read
+	k.read = func(in source, name string) (string, bool) {
+		text, ok := read(in, name)
+		return text, ok && strings.TrimSpace(text) != ""
+	}
+	return k
 }
 
 const notTexts = "Must be a list of texts"
@@ -145,11 +161,14 @@ func wordList() kind[[]string] {
 		return &Schema{Type: typeArray, Items: &Schema{Type: typeString}, MinItems: 1}
 	}
 	unknown := rejected("Must be names of events, such as booking.created, booking.* or *")
-	return kind[[]string]{description: description{schema: schema, invalid: notTexts, rejected: unknown.message}, read: func(in source, name string) ([]string, bool) {
+	return kind[[]string]{description: description{schema: schema, blank: blankIsNothing, invalid: notTexts, rejected: unknown.message}, read: func(in source, name string) ([]string, bool) {
 		words, numbers, ok := sentWords(in.(*Body), name)
 		if numbers {
 			in.note(name, invalid(notTexts))
 			return nil, false
+		}
+		if ok && len(words) == 0 {
+			in.note(name, rejected(mayNotBeEmpty))
 		}
 		if !ok || len(words) == 0 {
 			return nil, false
@@ -186,14 +205,14 @@ func idList() kind[[]int64] {
 func ReadWebhookChange(b *Body, fields Fields[WebhookChange], private bool) (WebhookChange, error) {
 	var c WebhookChange
 	fields.read(b, &c)
-	if c.URL != nil && *c.URL != "" {
+	if c.URL != nil {
 		parsed, err := webhooks.ParseURL(*c.URL, private)
 		if err != nil {
 			b.note("url", rejected(domain.Capitalize(err.Error())))
 		}
 		c.URL = &parsed
 	}
-	if c.Name != nil && *c.Name != "" {
+	if c.Name != nil {
 		parsed, err := webhooks.ParseName(*c.Name)
 		if err != nil {
 			b.note("name", rejected(domain.Capitalize(err.Error())))
@@ -218,15 +237,7 @@ func (c WebhookChange) New(private bool) webhooks.NewHook {
 // Patch returns what the body changes of a webhook.
 func (c WebhookChange) Patch(h webhooks.Hook, private bool) webhooks.Patch {
 	filter := c.filter(h.Filter)
-	return webhooks.Patch{Name: filled(c.Name), URL: filled(c.URL), Filter: &filter, Record: c.Record, Private: private}
-}
-
-// filled returns nil for an empty text, which counts as not sent.
-func filled(text *string) *string {
-	if text == nil || *text == "" {
-		return nil
-	}
-	return text
+	return webhooks.Patch{Name: c.Name, URL: c.URL, Filter: &filter, Record: c.Record, Private: private}
 }
 
 func (c WebhookChange) filter(f webhooks.Filter) webhooks.Filter {

@@ -535,7 +535,11 @@ func TestOrdersChangeTheirBookings(t *testing.T) {
 		{http.MethodPut, fmt.Sprintf("/orders/%d", order), `{"customer_comment":"By the window"}`},
 		{http.MethodPost, "/payments", fmt.Sprintf(`{"order_id":%d,"amount":"1.00","status":"processing"}`, order)},
 		{http.MethodPost, "/payments", fmt.Sprintf(`{"order_id":%d,"amount":"2.00"}`, order)},
+		{http.MethodPut, "/payments/{last}", `{"status":"refunded","amount":"0.50"}`},
 	} {
+		if strings.HasSuffix(write.path, "{last}") {
+			write.path = fmt.Sprintf("/payments/%d", f.lastPayment())
+		}
 		cursor := f.read("/changes", all).Cursor
 		_, before := f.status(path, all)
 		response := f.request(t.Context(), write.method, write.path, all, write.body)
@@ -550,6 +554,26 @@ func TestOrdersChangeTheirBookings(t *testing.T) {
 			t.Errorf("%s %s: %v", write.path, write.body, got.Data)
 		}
 	}
+
+	// A gateway of the plugin adds a refund, and leaves payment and order as they are.
+	payment := f.lastPayment()
+	cursor := f.read("/changes", all).Cursor
+	arrange(t, f.database, fmt.Sprintf("INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (%d, 1.50)", payment))
+	if c := f.wait("/changes?resources=payments", cursor, all).Data; len(c) != 1 || c[0]["resource_id"] != float64(payment) || c[0]["kind"] != "updated" || c[0]["origin"] != "found" {
+		t.Errorf("refund of a gateway: %v", c)
+	}
+	if c := f.wait("/changes?resources=bookings", cursor, all).Data; len(c) != 1 || c[0]["resource_id"] != float64(id) || c[0]["kind"] != "updated" || c[0]["origin"] != "found" {
+		t.Errorf("refund of a gateway: %v", c)
+	}
+}
+
+// lastPayment returns the id of the newest payment.
+func (f *feed) lastPayment() (id int64) {
+	f.t.Helper()
+	if err := f.database.SQL.QueryRowContext(f.t.Context(), "SELECT MAX(id) FROM wp_latepoint_transactions").Scan(&id); err != nil {
+		f.t.Fatal(err)
+	}
+	return id
 }
 
 // TestWaitingForFewOfManyChanges: a limited key that waits behind a long journal of others is told

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,23 +18,28 @@ var clearedByNull = map[string][]string{
 	"bookings":  {"notes"},
 	"services":  {"short_description", "description", "customer_limit", "selection_image_id", "category_id"},
 	"orders":    {"notes", "customer_comment", "coupon_code", "ip_address", "source_id", "source_url"},
-	"payments":  {"token", "notes"},
-	"coupons":   {"max_discount_amount", "usage_limit", "min_order_amount", "name", "description"},
+	"payments":  {"token", "transaction_id", "notes"},
+	"webhooks":  {"agents", "services", "locations"},
+	"coupons":   {"max_discount_amount", "usage_limit", "min_order_amount", "name", "description", "active_from", "active_to"},
 }
 
 // TestNullIsNeverConfirmedInVain sends null and an empty text, as JSON and, where a form can, as a form,
 // for every field that a PUT reads: the field is cleared, or the change is refused by its name.
 func TestNullIsNeverConfirmedInVain(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithCoupons())
 	booking := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("notes", `"n"`)).want(http.StatusCreated).at("data", "id"))
 	order := fmt.Sprint(s.get("/bookings/"+booking).at("data", "order", "id"))
 	payment := fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":5,"notes":"n","token":"t"}`).want(http.StatusCreated).at("data", "id"))
 	service := fmt.Sprint(s.write(http.MethodPost, "/services", `{"name":"Cut","short_description":"s","description":"d","customer_limit":"3","selection_image_id":7}`).want(http.StatusCreated).at("data", "id"))
 	s.write(http.MethodPut, "/customers/9", `{"phone":"+491","notes":"n","admin_notes":"a","city":"Ulm","gender":"other","avatar_image_id":7}`).want(http.StatusOK)
 	s.write(http.MethodPut, "/orders/"+order, `{"notes":"n","customer_comment":"c","source_id":"s","source_url":"https://example.test/"}`).want(http.StatusOK)
+	coupon := "/coupons/" + fmt.Sprint(s.write(http.MethodPost, "/coupons", `{"code":"NULL","name":"n","description":"d","discount_type":"percent","discount_value":10,"max_discount_amount":20,"usage_limit":5,"min_order_amount":7,"active_from":"2026-01-01","active_to":"2028-01-01"}`).want(http.StatusCreated).at("data", "code"))
+	webhook := "/webhooks/" + fmt.Sprint(s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated).at("data", "id"))
+	invoice := fmt.Sprintf("/orders/%s/invoices/%v", order, s.get("/orders/" + order + "/invoices").records()[0]["id"])
 	before := s.database.Snapshot(t)
-	for path, resource := range map[string]struct{ kept, texts []string }{ // texts may be kept, but an empty one is a value
+	type fields struct{ kept, texts []string } // texts may be kept, but an empty one is a value
+	resources := map[string]fields{
 		"/customers/9": {
 			kept: []string{"first_name", "last_name", "email", "status", "is_guest"},
 		},
@@ -50,7 +56,22 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 			kept:  []string{"amount", "status", "receipt_number"},
 			texts: []string{"processor", "payment_method", "payment_portion", "kind"},
 		},
-	} {
+		coupon: {
+			kept: []string{"discount_type", "discount_value", "status"},
+		},
+		invoice: {
+			kept: []string{"status", "charge_amount"},
+		},
+		webhook: {
+			kept: []string{"url", "events", "name", "include_record", "status"},
+		},
+	}
+	refusing := map[string][]string{}
+	for path, resource := range resources {
+		refusing[resourceAt(path)] = slices.Concat(resource.kept, resource.texts)
+	}
+	requireEveryField(t, refusing)
+	for path, resource := range resources {
 		shown := func(field string) string {
 			a := s.get(path).want(http.StatusOK)
 			var answer struct{ Data map[string]any }
@@ -64,15 +85,18 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 				answer.Data = answer.Data["order"].(map[string]any)
 				field = "customer_comment"
 			}
+			if field == "transaction_id" { // another name
+				field = "token"
+			}
 			if value := answer.Data[field]; value != nil {
-				return fmt.Sprint(value)
+				return strings.Trim(fmt.Sprint(value), "[]")
 			}
 			return ""
 		}
 		clears := func(field string, a answer) {
 			t.Helper()
 			a.want(http.StatusOK)
-			if got := shown(field); got != "" && got != "0" {
+			if got := shown(field); got != "" && got != "0" && got != "0000-00-00" {
 				t.Errorf("%s: %s is still %q", path, field, got)
 			}
 			before.Restore(t)
@@ -88,8 +112,7 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 			}
 			wantNoWrites(t, path+" "+field, before)
 		}
-		kind, _, _ := strings.Cut(path[1:], "/")
-		for _, field := range clearedByNull[kind] {
+		for _, field := range clearedByNull[resourceAt(path)] {
 			clears(field, s.write(http.MethodPut, path, `{"`+field+`":null}`))
 			clears(field, s.writeAs(http.MethodPut, path, formType, url.Values{field: {""}}.Encode()))
 		}
@@ -106,8 +129,39 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 		t.Errorf("phone of the booking's customer: %v", got)
 	}
 	unprocessable("customer.email", "customer.first_name").check(t, "members", s.write(http.MethodPut, "/bookings/"+booking, `{"customer":{"email":null,"first_name":""}}`))
+	unprocessable("events").check(t, "an empty list", s.write(http.MethodPut, webhook, `{"events":[]}`))
 	unprocessable("customer").check(t, "an object", s.write(http.MethodPut, "/bookings/"+booking, `{"customer":null}`))
 	wantUpdateRejected(t, "custom fields", s.write(http.MethodPut, "/customers/9", `{"custom_fields":null}`), "custom_fields")
+}
+
+// resourceAt returns the resource of which a path has a record.
+func resourceAt(path string) string {
+	parts := strings.Split(path, "/")
+	return parts[len(parts)-2]
+}
+
+// fieldsOfOtherTests are those of a PUT that have nothing to clear, or members of their own.
+var fieldsOfOtherTests = []string{"dry_run", "force", "send_notification", "skip", "customer", "custom_fields"}
+
+// requireEveryField fails unless every field that the document has of a PUT is among those that null
+// clears, or those that refuse it.
+func requireEveryField(t *testing.T, refusing map[string][]string) {
+	t.Helper()
+	contract, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range contract.document.Paths.Map() {
+		if item.Put == nil {
+			continue
+		}
+		resource := resourceAt(path)
+		for field := range item.Put.RequestBody.Value.Content["application/json"].Schema.Value.Properties {
+			if !slices.Contains(slices.Concat(fieldsOfOtherTests, clearedByNull[resource], refusing[resource]), field) {
+				t.Errorf("nothing tests what null does to %s of %s", field, resource)
+			}
+		}
+	}
 }
 
 // TestFormsClearNumbersOfCoupons: what a form leaves empty is cleared.

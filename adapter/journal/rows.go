@@ -17,6 +17,7 @@ import (
 type compared struct {
 	resource Resource
 	table    string // quoted, with its prefix
+	from     string // the table, with what belongs to its rows
 	hash     string // CRC-32 of all columns
 	facts    string // see factsOf
 	updated  bool   // whether there is a column updated_at
@@ -32,7 +33,14 @@ func compare(db *wpdb.DB, schema *wpdb.Schema, r Resource) (c compared, ok bool)
 	if !slices.Contains(names, "id") {
 		return c, false
 	}
-	c = compared{resource: r, table: db.Name(table), updated: slices.Contains(names, "updated_at"), hash: hashOf(names), facts: factsOf(r, names)}
+	c = compared{resource: r, table: db.Name(table), from: db.Name(table), updated: slices.Contains(names, "updated_at")}
+	if r == Payments && schema.Has(wpdb.TransactionRefunds) {
+		// Gateways add a refund and leave the payment's row as it is.
+		c.from += " LEFT JOIN (SELECT transaction_id AS refunded_payment, SUM(amount) AS refunded FROM " + db.Name(wpdb.TransactionRefunds) +
+			" GROUP BY transaction_id) refunds ON refunded_payment = id"
+		names = append(slices.Clone(names), "refunded")
+	}
+	c.hash, c.facts = hashOf(names), factsOf(r, names)
 	sum := sha256.Sum256([]byte(c.hash + c.facts))
 	c.signature = hex.EncodeToString(sum[:])
 	return c, true
@@ -102,7 +110,7 @@ func (c compared) read(ctx context.Context, db *wpdb.DB, which sq.Sqlizer, into 
 		id int64
 		rowState
 	}
-	stmt := sq.Select("id", c.hash, c.facts).From(c.table).Where(which)
+	stmt := sq.Select("id", c.hash, c.facts).From(c.from).Where(which)
 	found, err := wpdb.All(ctx, db, "read state of "+string(c.resource), stmt, func(row wpdb.Scanner) (r identified, err error) {
 		return r, row.Scan(&r.id, &r.hash, &r.facts)
 	})

@@ -253,7 +253,7 @@ func (s *search) compareSpans(ctx context.Context, r Resource, first, last int64
 	target, db := s.targets[r], s.j.db
 	var now, before map[int64]sum
 	err := s.timed(func() (err error) {
-		stmt := sq.Select("id DIV 256 AS span", "COUNT(*)", target.spanChecksum()).From(target.table).Where(idsOf(first, last)).GroupBy("span")
+		stmt := sq.Select("id DIV 256 AS span", "COUNT(*)", target.spanChecksum()).From(target.from).Where(idsOf(first, last)).GroupBy("span")
 		if now, err = sums(ctx, db, stmt); err != nil {
 			return err
 		}

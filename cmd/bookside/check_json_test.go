@@ -114,12 +114,16 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 	db := small(t)
 	env := account(t, db)
 	r := checkJSON(t, env, exitRefused).Rights
+	parts, _ := parseDSN(db.DSN)
 	text := run(t, env, "", "check", "--grants").want(t, exitRefused, "the database user may not use the database").stdout
 	needed, optional, ok := strings.Cut(text, "-- The site may lack these tables")
 	const again = "-- Run this again afterwards: what is needed depends on settings of LatePoint, which cannot be read yet.\n"
 	if !ok || needed != statements(r.Needed) || !strings.HasSuffix(optional, "\n"+statements(r.Optional)+again) || !cmp.Equal(r.Needed, r.Missing) {
 		t.Errorf("printed %s\nas JSON %+v", text, r)
 	}
+	// Refunds are added and deleted; what keys with limits made is ours.
+	wantTexts(t, text, "GRANT SELECT, INSERT, DELETE ON `"+parts.database+"`.`wp_latepoint_transaction_refunds` TO ",
+		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON `"+parts.database+"`.`wp_bookside_key_records` TO ")
 	for _, statement := range r.Needed {
 		execute(t, db.SQL, statement)
 	}
@@ -129,7 +133,6 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 			granted = append(granted, statement)
 		}
 	}
-	parts, _ := parseDSN(db.DSN)
 	_, name, _ := strings.Cut(r.Needed[0], " TO ")
 	want := wpdb.GrantStatements(parts.database, name, db.Prefix, false, func(table string) bool { return table != "wp_sitemeta" && !strings.HasPrefix(table, "wp_bookside_") })
 	if diff := cmp.Diff(want, append(granted, r.Needed...), cmpopts.SortSlices(strings.Compare)); diff != "" {

@@ -293,6 +293,10 @@ func lostSlotIsReported(b *bookingSite) {
 		if log := b.Faults(b.t); !strings.Contains(log, fmt.Sprintf("Bookside: Order %d has no booking", got.Answer.Order)) {
 			b.t.Errorf("the log of PHP says %s", log)
 		}
+		entries := "(SELECT COUNT(*) FROM {own}%s WHERE resource = 'orders' AND resource_id = %d AND kind = 'created' AND origin = 'site')"
+		if n := b.number("SELECT " + fmt.Sprintf(entries, "change_inbox", got.Answer.Order) + " + " + fmt.Sprintf(entries, "changes", got.Answer.Order)); n != 1 {
+			b.t.Errorf("the journal has %d entries of the order", n)
+		}
 	}
 	returns[any](b, "bookside_companion_clear_failures();")
 }

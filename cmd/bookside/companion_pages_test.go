@@ -307,6 +307,12 @@ func (v *visitor) changeSettings() {
 	v.write("javascript:alert(1)")
 	v.follow("Save the settings")
 	v.shows("Write an address such as", "settings with errors")
+	for _, path := range []string{"/v1", "/wp-json/latepoint-api/v1/"} {
+		v.reach("Forward requests")
+		v.write("http://127.0.0.1:8080" + path)
+		v.follow("Save the settings")
+		v.shows("Write the address of the server alone", "")
+	}
 	v.reach("Forward requests")
 	v.write("http://127.0.0.1:8080/")
 	v.follow("Save the settings")

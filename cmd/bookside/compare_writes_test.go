@@ -159,6 +159,30 @@ func TestCompareWritesFindsDifferences(t *testing.T) {
 	}
 }
 
+// TestCompareWritesKnowsRefunds: the extension changes a payment that is refunded, Bookside adds a
+// refund.
+func TestCompareWritesKnowsRefunds(t *testing.T) {
+	t.Parallel()
+	c := newTwoCopies(t)
+	target, err := url.Parse(c.phpURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	php := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proxy.ServeHTTP(w, r)
+		if r.Method == http.MethodPut {
+			c.exec(c.php, "DELETE FROM wp_latepoint_transaction_refunds ORDER BY id DESC LIMIT 1")
+			c.exec(c.php, "UPDATE wp_latepoint_transactions SET status = 'refunded' ORDER BY id DESC LIMIT 1")
+		}
+	}))
+	t.Cleanup(php.Close)
+	scenario := "# @name payment\nPOST /payments\n\n{\"order_id\": 1, \"amount\": \"5.00\"}\n\n###\nPUT /payments/{{payment.data.id}}\n\n{\"status\": \"refunded\"}\n"
+	got := c.compare(php.URL, scenario).want(t, exitOK)
+	wantTexts(t, got.stdout, "EQUAL: 2 writes left the same rows in both copies (2 known differences;", ", status: refunds are rows of their own\n    PHP:      'refunded'\n    Bookside: 'succeeded'",
+		"latepoint_transaction_refunds")
+}
+
 // TestCompareWritesRefuses: nothing is sent unless both copies are safe, equal, and those of
 // the servers.
 func TestCompareWritesRefuses(t *testing.T) {

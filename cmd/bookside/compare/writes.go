@@ -410,6 +410,10 @@ var knownRows = []knownRow{
 	{"payments have their order's customer", "A payment that names no customer gets that of its order, and goes to another one with it; in the plugin it stays behind.", func(_ scenarioRequest, d copies.Difference) bool {
 		return column(d, wpdb.Transactions, "customer_id", "updated_at")
 	}},
+	{"refunds are rows of their own", "A payment that is refunded stays as it was, with a row in transaction_refunds as the plugin's gateways write it; the extension changes the payment.", func(r scenarioRequest, d copies.Difference) bool {
+		return r.method == http.MethodPut && strings.HasPrefix(r.path, "/payments/") &&
+			(d.Kind == copies.AdditionalRow && d.Table == wpdb.TransactionRefunds || column(d, wpdb.Transactions, "status") && d.PHP != nil && *d.PHP == "refunded")
+	}},
 	{"the order item follows its booking", "The data of an order item are kept in step with the booking; the plugin leaves them as they were.", func(r scenarioRequest, d copies.Difference) bool {
 		return r.method == http.MethodPut && column(d, wpdb.OrderItems, "item_data", "updated_at")
 	}},
