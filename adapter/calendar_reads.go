@@ -84,7 +84,7 @@ type calendarFound struct {
 
 func newCalendarReads() *calendarReads {
 	r := new(calendarReads)
-	r.queues.Run, r.queues.Most = r.run, maxPages
+	r.queues.Run, r.queues.Again, r.queues.Most = r.run, wpdb.IsInterrupted, maxPages
 	return r
 }
 

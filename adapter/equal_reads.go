@@ -31,7 +31,7 @@ type equalResult struct {
 }
 
 func newEqualReads() *equalReads {
-	return &equalReads{Run: func(ctx context.Context, reads []func(context.Context) (any, error)) (result equalResult, err error) {
+	return &equalReads{Again: wpdb.IsInterrupted, Run: func(ctx context.Context, reads []func(context.Context) (any, error)) (result equalResult, err error) {
 		result.shared = len(reads) > 1
 		result.value, err = reads[0](ctx)
 		return result, err

@@ -127,7 +127,7 @@ type pagesRead[K, T any] struct {
 
 func newPageReads[K, T any]() *pageReads[K, T] {
 	r := new(pageReads[K, T])
-	r.queues.Run, r.queues.Most, r.queues.Patience = r.run, maxPages, pagePatience
+	r.queues.Run, r.queues.Again, r.queues.Most, r.queues.Patience = r.run, wpdb.IsInterrupted, maxPages, pagePatience
 	return r
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bookside/adapter/coalesce"
+	"bookside/wpdb"
 )
 
 // sharedReads let equal reads that wait at the same time share one execution, which
@@ -30,7 +31,7 @@ type readKey struct {
 }
 
 func newSharedReads() sharedReads {
-	return sharedReads{&coalesce.Queues[readKey, *request, encodedResponse]{Run: runRead, Free: encodedResponse.discard}}
+	return sharedReads{&coalesce.Queues[readKey, *request, encodedResponse]{Run: runRead, Free: encodedResponse.discard, Again: wpdb.IsInterrupted}}
 }
 
 // deliver sends the response of a read.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -23,26 +26,55 @@ type driverConn interface {
 	driver.Validator
 }
 
+// leaveAfter is how long a statement whose context has ended is waited for. A server that is well
+// answers within that; one that hangs must not keep the request.
+const leaveAfter = 400 * time.Millisecond
+
 // conn is a connection whose calls return only after the server has ended their
-// statement. When a context ends, the driver itself would close the socket,
-// while the server's thread would keep waiting for its lock. So the driver
-// never gets a context that ends: the statement is killed on the server, and
-// conn waits for its answer. If it cannot be killed, the time limits of the
-// session end it. COMMIT and ROLLBACK are never killed.
+// statement, as long as the server answers. When a context ends, the driver itself
+// would close the socket, while the server's thread would keep waiting for its lock. So
+// the driver never gets a context that ends: the statement is killed on the server, and
+// conn waits for its answer. If there is none the connection is given up, and its place
+// among the pool's stays taken until the thread has ended: the server never has more of
+// our threads than the pool has connections. COMMIT and ROLLBACK are never killed.
 type conn struct {
 	driverConn
 	socket *link
+	seats  *poolSemaphore
 	killer *killer
 	thread thread
-	limit  time.Duration // after which the server has ended any statement
-	broken bool          // must not be used again
+	broken atomic.Bool // must not be used again
+	left   sync.Once
 
 	prepared map[string]driverStmt // by text, see Prepared
 	textOnly bool                  // nothing is prepared any more
 }
 
+// bound makes the connection fail soon after a context has ended. The caller calls unbind when
+// what it waited for has ended. A client that leaves hurries nobody.
+func (c *conn) bound(ctx context.Context) (unbind func()) {
+	if ctx.Done() == nil {
+		return func() {}
+	}
+	begun := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(begun)
+		end := time.Now()
+		if deadline, ok := ctx.Deadline(); ok && deadline.After(end) {
+			end = deadline
+		}
+		c.socket.failAt(end.Add(leaveAfter))
+	})
+	return func() {
+		if !stop() {
+			<-begun
+			c.socket.failAt(time.Time{})
+		}
+	}
+}
+
 // running is a statement, from before it is sent until its answer has been
-// read. The channels and stop are nil if the statement cannot be killed.
+// read. The channels and stop are nil if its context cannot end.
 type running struct {
 	conn   *conn
 	ctx    context.Context
@@ -58,7 +90,7 @@ func (c *conn) run(ctx context.Context) (*running, context.Context, error) {
 		return nil, nil, err
 	}
 	r := &running{conn: c, ctx: ctx}
-	if ctx.Done() != nil && c.thread.id != 0 {
+	if ctx.Done() != nil {
 		r.ended, r.killed = make(chan struct{}), make(chan struct{})
 		r.stop = context.AfterFunc(ctx, r.kill)
 	}
@@ -69,10 +101,11 @@ func (c *conn) run(ctx context.Context) (*running, context.Context, error) {
 // that overtakes the statement on its way to the server has no effect.
 func (r *running) kill() {
 	defer close(r.killed)
+	r.conn.socket.failAt(time.Now().Add(leaveAfter))
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := r.conn.killer.kill(killStatement, r.conn.thread)
 		if errors.Is(err, errUnanswered) {
-			r.conn.broken = true // the KILL may yet arrive, during another statement
+			r.conn.broken.Store(true) // the KILL may yet arrive, during another statement
 		}
 		if err != nil {
 			return
@@ -86,67 +119,75 @@ func (r *running) kill() {
 }
 
 // end takes the error of the statement after its answer has been read. It
-// returns when the connection can be used again, or when it is unusable and its
-// thread on the server has ended.
+// returns when the connection can be used again, or when it is unusable.
 func (r *running) end(err error) error {
 	if r.stop != nil && !r.stop() {
 		close(r.ended)
-		<-r.killed
-		// The ping absorbs a KILL that arrived after the end of the statement
-		// and would hit the next one. If it fails, the driver marks the
-		// connection as unusable.
-		_ = r.conn.Ping(context.Background())
+		if r.conn.driverConn.IsValid() {
+			r.absorb()
+		}
 	}
 	return r.conn.settle(r.reason(err))
+}
+
+// absorb makes a connection whose statement was killed usable again. The ping absorbs a KILL
+// that arrived after the end of the statement and would hit the next one. If it fails, the
+// driver marks the connection as unusable.
+func (r *running) absorb() {
+	select {
+	case <-r.killed:
+		_ = r.conn.Ping(context.Background())
+		r.conn.socket.failAt(time.Time{})
+	case <-time.After(leaveAfter):
+		r.conn.broken.Store(true) // the KILL is not answered, and may yet arrive
+	}
 }
 
 // interrupted is the server's error number of a killed statement.
 const interrupted = 1317
 
 // reason returns the error of the context if that is why the statement was
-// killed, and the statement's own error otherwise.
+// killed or left, and the statement's own error otherwise.
 func (r *running) reason(err error) error {
 	var server *mysql.MySQLError
-	if errors.As(err, &server) && server.Number == interrupted && r.ctx.Err() != nil {
+	switch {
+	case err == nil || r.ctx.Err() == nil:
+		return err
+	case errors.As(err, &server) && server.Number == interrupted:
 		return r.ctx.Err()
+	case !r.conn.driverConn.IsValid():
+		return fmt.Errorf("%w: %w", r.ctx.Err(), err)
+	default:
+		return err
 	}
-	return err
 }
 
 // settle returns the error of a statement. If the connection failed while its
-// thread may still be working on the server, it first waits for that thread to
-// end, so that the server never has more of our threads than the pool has
-// connections.
+// thread may still be working on the server, its place among the pool's connections
+// stays taken until that thread has ended.
 func (c *conn) settle(err error) error {
 	if err != nil && !c.driverConn.IsValid() && c.socket.orphan.Load() {
-		awaitEnd(c.killer, c.thread, c.limit)
+		c.left.Do(func() { c.seats.occupyUntil(c.awaitEnd) })
 	}
 	return err
 }
 
-// awaitEnd kills a thread of the server and returns when it is gone. If it
-// cannot be killed, awaitEnd returns after limit, when the server has ended it.
-func awaitEnd(k *killer, t thread, limit time.Duration) {
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		var again <-chan time.Time
-		switch err := k.kill(killConnection, t); {
-		case err == nil:
-			again = time.After(pause)
-		case errors.Is(err, errGone):
-			return
+// awaitEnd kills the thread of a connection that was left and returns when it has ended.
+func (c *conn) awaitEnd() {
+	go func() {
+		for pause := 5 * time.Millisecond; c.killer.kill(killConnection, c.thread) == nil; pause = min(2*pause, time.Second) {
+			select {
+			case <-c.socket.over:
+				return
+			case <-time.After(pause):
+			}
 		}
-		select {
-		case <-again:
-		case <-deadline.C:
-			return
-		}
-	}
+	}()
+	<-c.socket.over
 }
 
 // IsValid reports whether the connection can be used again.
-func (c *conn) IsValid() bool { return !c.broken && c.driverConn.IsValid() }
+func (c *conn) IsValid() bool { return !c.broken.Load() && c.driverConn.IsValid() }
 
 // Ping requires that no statement is running on the connection. It is answered
 // at once or fails at the timeouts of the socket, regardless of ctx.
@@ -255,29 +296,36 @@ func (c *conn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx
 	if err := r.end(err); err != nil {
 		return nil, err
 	}
-	return connTx{tx, c}, nil
+	return connTx{tx, c, ctx}, nil
 }
 
 type connTx struct {
 	driver.Tx
 	conn *conn
+	ctx  context.Context
 }
 
 // Commit leaves no open transaction behind if it fails: the next one on this
 // connection would commit it.
 func (t connTx) Commit() error {
+	defer t.conn.bound(t.ctx)()
 	err := t.Tx.Commit()
 	var server *mysql.MySQLError
 	if errors.As(err, &server) {
 		_, rollback := t.conn.driverConn.ExecContext(context.Background(), "ROLLBACK", nil)
-		t.conn.broken = t.conn.broken || rollback != nil
+		if rollback != nil {
+			t.conn.broken.Store(true)
+		}
 	}
 	return t.conn.settle(err)
 }
 
 // Rollback discards the connection if it fails.
 func (t connTx) Rollback() error {
+	defer t.conn.bound(t.ctx)()
 	err := t.Tx.Rollback()
-	t.conn.broken = t.conn.broken || err != nil
+	if err != nil {
+		t.conn.broken.Store(true)
+	}
 	return t.conn.settle(err)
 }

@@ -66,6 +66,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 			return nil, err
 		}
 	}
+	conn.seats = newPoolSemaphore(c.MaxOpen, c.AcquireTimeout)
 	pool := sql.OpenDB(conn)
 	pool.SetMaxOpenConns(c.MaxOpen)
 	pool.SetMaxIdleConns(c.MaxOpen)
@@ -73,7 +74,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	db := New(pool, c.Prefix)
 	db.version = version
 	db.constants = c.constants()
-	db.semaphore = newPoolSemaphore(c.MaxOpen, c.AcquireTimeout)
+	db.semaphore = conn.seats
 	db.viewShare = newPoolSemaphore(max(1, c.MaxOpen/2), c.AcquireTimeout)
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(wrap("open database", err), pool.Close())

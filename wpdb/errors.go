@@ -74,6 +74,10 @@ var numbers = map[uint16]error{
 // the primary component.
 const notReady = 1047
 
+// IsInterrupted tells the error of a statement that was killed, took too long or lost its
+// connection, as its repetition may not.
+func IsInterrupted(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, ErrLinkLost) }
+
 // lockWaitTimeout is the error number of a lock timeout.
 const lockWaitTimeout = 1205
 

@@ -49,7 +49,8 @@ func (s scriptedTx) Rollback() error { return s.send("ROLLBACK") }
 
 // newKillableConn is a connection whose statements are ended by the killer's connection.
 func newKillableConn(inner, killing *scriptedConn) *conn {
-	return &conn{driverConn: inner, socket: new(link), killer: &killer{conn: killing, era: 1}, thread: thread{7, 1}, limit: time.Minute}
+	socket, _ := net.Pipe()
+	return &conn{driverConn: inner, socket: newLink(socket, time.Minute), killer: &killer{conn: killing, era: 1}, thread: thread{7, 1}}
 }
 
 var errKilled = &mysql.MySQLError{Number: interrupted}

@@ -7,31 +7,43 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // link is the socket of a connection. It records what the driver does not
 // expose: the number of the server's thread, and whether that thread may
-// outlive the connection.
+// outlive the connection. Of such a thread it awaits the end.
 type link struct {
 	net.Conn
+	limit    time.Duration // within which the server ends any statement
 	greeted  bool
-	greeting []byte      // the bytes received so far
-	thread   uint32      // 0 if the greeting does not contain it
-	orphan   atomic.Bool // the connection failed unnoticed by the server, whose thread may still be working
+	greeting []byte        // the bytes received so far
+	thread   uint32        // 0 if the greeting does not contain it
+	orphan   atomic.Bool   // the connection failed unnoticed by the server, whose thread may still be working
+	over     chan struct{} // closed when the thread of an orphan has ended
+
+	mu     sync.Mutex
+	closed bool
+	until  time.Time // when the connection fails, whatever the driver waits for; zero for never
+}
+
+func newLink(socket net.Conn, limit time.Duration) *link {
+	return &link{Conn: socket, limit: limit, over: make(chan struct{})}
 }
 
 type linkKey struct{}
 
 // dialLink dials for the driver and stores the link where the context points
 // to.
-func dialLink(ctx context.Context, network, address string) (net.Conn, error) {
+func (c *connector) dialLink(ctx context.Context, network, address string) (net.Conn, error) {
 	socket, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	l := &link{Conn: socket}
+	l := newLink(socket, c.limit)
 	if dest, ok := ctx.Value(linkKey{}).(**link); ok {
 		*dest = l
 	}
@@ -63,6 +75,63 @@ func (l *link) Write(p []byte) (int, error) {
 	n, err := l.Conn.Write(p)
 	l.note(err)
 	return n, err
+}
+
+// failAt makes whatever the driver waits for fail at a time; zero takes that back.
+func (l *link) failAt(until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = until
+	if !l.closed {
+		_ = l.Conn.SetDeadline(until) // the next read or write reports what is wrong
+	}
+}
+
+// SetReadDeadline implements net.Conn.
+func (l *link) SetReadDeadline(t time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Conn.SetReadDeadline(l.earlier(t))
+}
+
+// SetWriteDeadline implements net.Conn.
+func (l *link) SetWriteDeadline(t time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Conn.SetWriteDeadline(l.earlier(t))
+}
+
+func (l *link) earlier(t time.Time) time.Time {
+	if l.until.IsZero() || !t.IsZero() && t.Before(l.until) {
+		return t
+	}
+	return l.until
+}
+
+// Close implements net.Conn. It returns at once, but an orphan's socket stays open for
+// reading until the server has closed its side, as it does after the statement.
+func (l *link) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	if l.orphan.Load() {
+		go l.awaitEnd()
+		return nil
+	}
+	return l.Conn.Close()
+}
+
+func (l *link) awaitEnd() {
+	defer close(l.over)
+	defer func() { _ = l.Conn.Close() }() // nobody could do anything about an error
+	half, ok := l.Conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil || l.Conn.SetReadDeadline(time.Now().Add(l.limit)) != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, l.Conn)
 }
 
 // note distinguishes timeouts and network failures from a connection that the

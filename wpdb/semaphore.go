@@ -2,6 +2,7 @@ package wpdb
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,10 @@ type poolSemaphore struct {
 	connections int64
 	timeout     time.Duration
 	waits       atomic.Int64 // how often acquire had to wait
+
+	mu       sync.Mutex
+	occupied int // connections that outlive their users
+	kept     int // permits that are not released for them
 }
 
 func newPoolSemaphore(connections int, timeout time.Duration) *poolSemaphore {
@@ -40,7 +45,36 @@ func (s *poolSemaphore) acquire(ctx context.Context) (release func(), err error)
 	return s.release, nil
 }
 
-func (s *poolSemaphore) release() { s.weighted.Release(1) }
+// release gives up a permit, or leaves it to a connection that outlives its user.
+func (s *poolSemaphore) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept < s.occupied {
+		s.kept++
+		return
+	}
+	s.weighted.Release(1)
+}
+
+// occupyUntil keeps a permit for a connection after its user has left, until ended returns. The
+// caller has a permit and releases it as usual.
+func (s *poolSemaphore) occupyUntil(ended func()) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.occupied++
+	go func() {
+		ended()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.occupied--; s.kept > s.occupied {
+			s.kept--
+			s.weighted.Release(1)
+		}
+	}()
+}
 
 func (s *poolSemaphore) wait(ctx context.Context, n int64) error {
 	limited, cancel := context.WithTimeout(ctx, s.timeout)

@@ -20,10 +20,11 @@ const sqlMode = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITU
 // defaults of the server and the data source name.
 type connector struct {
 	driver.Connector
-	killer   *killer       // nil if nothing is killed
-	lockWait int64         // limit for row locks, in seconds
-	limit    time.Duration // within which the server ends any statement
-	textOnly bool          // see Config.TextOnly
+	killer   *killer        // nil if nothing is killed
+	seats    *poolSemaphore // of the pool, which threads that outlive their connections occupy; nil for none
+	lockWait int64          // limit for row locks, in seconds
+	limit    time.Duration  // within which the server ends any statement
+	textOnly bool           // see Config.TextOnly
 }
 
 // newConnector sets the session on a copy of the configuration. version is the
@@ -35,7 +36,6 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	cfg.ClientFoundRows = true   // an UPDATE returns matched rows, not changed ones
 	cfg.MultiStatements = false
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = c.ConnectTimeout, c.IOTimeout, c.IOTimeout
-	cfg.DialFunc = dialLink
 	cfg.Logger = silent{}
 	lockWait := max(1, int64(c.LockWait/time.Second))
 	cfg.Params = map[string]string{
@@ -54,11 +54,14 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	if err := cfg.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, fmt.Errorf("database settings: %w", err)
 	}
+	opened := &connector{lockWait: lockWait, limit: c.StatementTimeout + c.LockWait, textOnly: c.TextOnly}
+	cfg.DialFunc = opened.dialLink
 	inner, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("database settings: %w", err)
 	}
-	return &connector{Connector: inner, lockWait: lockWait, limit: c.StatementTimeout + c.LockWait, textOnly: c.TextOnly}, nil
+	opened.Connector = inner
+	return opened, nil
 }
 
 // newKiller returns a killer for the same server. Its time limits are short,
@@ -72,10 +75,35 @@ func newKiller(base *mysql.Config, c Config) (*killer, error) {
 	return &killer{connect: own.open}, nil
 }
 
-// Connect logs in, regardless of the end of its context: the server's thread
-// would outlive it.
+// Connect logs in. When its context ends it returns at once, while the login goes on: the
+// server's thread would outlive it.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	ctx = context.WithoutCancel(ctx)
+	if ctx.Done() == nil {
+		return c.login(ctx)
+	}
+	type result struct {
+		conn driver.Conn
+		err  error
+	}
+	ended := make(chan result, 1)
+	go func() {
+		conn, err := c.login(context.WithoutCancel(ctx))
+		ended <- result{conn, err}
+	}()
+	select {
+	case r := <-ended:
+		return r.conn, r.err
+	case <-ctx.Done():
+		c.seats.occupyUntil(func() {
+			if r := <-ended; r.err == nil {
+				_ = r.conn.Close() // nobody could do anything about an error
+			}
+		})
+		return nil, ctx.Err()
+	}
+}
+
+func (c *connector) login(ctx context.Context) (driver.Conn, error) {
 	era, err := c.killer.ready(ctx)
 	if err != nil {
 		return nil, err
@@ -83,11 +111,11 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	inner, socket, err := c.open(ctx)
 	if err != nil {
 		if socket != nil && socket.orphan.Load() {
-			awaitEnd(nil, thread{}, c.limit)
+			c.seats.occupyUntil(func() { <-socket.over })
 		}
 		return nil, err
 	}
-	return &conn{driverConn: inner, socket: socket, killer: c.killer, thread: c.killer.reach(ctx, era, inner, socket), limit: c.limit, textOnly: c.textOnly}, nil
+	return &conn{driverConn: inner, socket: socket, seats: c.seats, killer: c.killer, thread: c.killer.reach(ctx, era, inner, socket), textOnly: c.textOnly}, nil
 }
 
 // open logs in. The socket is nil if there was none.

@@ -28,6 +28,9 @@ type Queue[In, Out any] struct {
 	// Free is called with a result that nobody uses any more; nil for nothing to
 	// free.
 	Free func(Out)
+	// Again reports whether an error may be due to the shared execution alone, such as that of a
+	// killed statement: each caller then runs the work once for itself. nil for never.
+	Again func(error) bool
 	// Most is how many inputs an execution may have; 0 for any number.
 	Most int
 	// Patience is how long callers wait for an execution that began before they
@@ -61,6 +64,9 @@ func (q *Queue[In, Out]) Do(ctx context.Context, input In) (out Out, release fun
 	}
 	select {
 	case <-e.done:
+		if e.err != nil && q.Again != nil && q.Again(e.err) && ctx.Err() == nil {
+			return q.once(ctx, input)
+		}
 		return e.out, func() { q.leave(e) }, e.err
 	case <-ctx.Done():
 		q.leave(e)
@@ -94,6 +100,10 @@ func (q *Queue[In, Out]) join(ctx context.Context, input In) *execution[In, Out]
 // alone runs the work for one caller, on its own goroutine.
 func (q *Queue[In, Out]) alone(ctx context.Context, input In) (out Out, release func(), err error) {
 	defer q.ended()
+	return q.once(ctx, input)
+}
+
+func (q *Queue[In, Out]) once(ctx context.Context, input In) (out Out, release func(), err error) {
 	out, err = q.Run(ctx, []In{input})
 	if err != nil || q.Free == nil {
 		return out, func() {}, err
@@ -186,9 +196,10 @@ func (q *Queue[In, Out]) free(e *execution[In, Out]) {
 // Queues are a Queue for each key that callers currently wait for. The zero Queues
 // are not usable; set Run.
 type Queues[Key comparable, In, Out any] struct {
-	// Run, Free, Most and Patience are those of each Queue.
+	// Run, Free, Again, Most and Patience are those of each Queue.
 	Run      func(ctx context.Context, inputs []In) (Out, error)
 	Free     func(Out)
+	Again    func(error) bool
 	Most     int
 	Patience time.Duration
 
@@ -216,7 +227,7 @@ func (s *Queues[Key, In, Out]) enter(key Key) *counted[In, Out] {
 		if s.queues == nil {
 			s.queues = make(map[Key]*counted[In, Out])
 		}
-		q = &counted[In, Out]{Queue: Queue[In, Out]{Run: s.Run, Free: s.Free, Most: s.Most, Patience: s.Patience}}
+		q = &counted[In, Out]{Queue: Queue[In, Out]{Run: s.Run, Free: s.Free, Again: s.Again, Most: s.Most, Patience: s.Patience}}
 		s.queues[key] = q
 	}
 	q.callers++

@@ -243,3 +243,58 @@ func TestPanicsReachTheCallers(t *testing.T) {
 		}
 	})
 }
+
+// TestSpoiledExecution: an error that is that of a shared execution reaches nobody who has time left;
+// each runs the work once more.
+func TestSpoiledExecution(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		killed, wrong := errors.New("killed"), errors.New("wrong")
+		executions := 0
+		fails := killed
+		q := &Queue[int, int]{
+			Again: func(err error) bool { return errors.Is(err, killed) },
+			Run: func(_ context.Context, inputs []int) (int, error) {
+				time.Sleep(time.Second)
+				executions++
+				if len(inputs) > 1 {
+					return 0, fails
+				}
+				return inputs[0], nil
+			},
+		}
+		for _, c := range []struct {
+			fails error
+			want  []error
+			runs  int // with the first one, which all others wait for
+		}{
+			{killed, []error{nil, nil, nil, context.DeadlineExceeded}, 1 + 1 + 3},
+			{wrong, []error{wrong, wrong, wrong, wrong}, 1 + 1},
+		} {
+			executions, fails = 0, c.fails
+			go func() { _, _, _ = q.Do(t.Context(), 0) }()
+			synctest.Wait()
+			var callers sync.WaitGroup
+			for i, want := range c.want {
+				callers.Go(func() {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					if errors.Is(want, context.DeadlineExceeded) { // while the shared execution runs
+						ctx, cancel = context.WithTimeout(ctx, time.Second/2)
+						defer cancel()
+					}
+					out, release, err := q.Do(ctx, i+1)
+					defer release()
+					if want == nil && (err != nil || out != i+1) || want != nil && !errors.Is(err, want) {
+						t.Errorf("caller %d: %d, %v, want %v", i, out, err, want)
+					}
+				})
+			}
+			callers.Wait()
+			synctest.Wait()
+			if executions != c.runs {
+				t.Errorf("%v: %d executions, want %d", c.fails, executions, c.runs)
+			}
+		}
+	})
+}

@@ -225,18 +225,41 @@ func Expired(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 		Where(sq.LtOrEq{"created_at": string(expiry(now))}).OrderBy("created_at", "id")
 }
 
-// releaseTimeout is how long a release may take beyond the request's own time.
-const releaseTimeout = 5 * time.Second
+// A release may take releaseTimeout, but only releaseGrace of it beyond the request's own time,
+// whose response waits for it: an immediate retry then finds the claim free.
+const (
+	releaseTimeout = 5 * time.Second
+	releaseGrace   = 200 * time.Millisecond
+)
 
 // releaseAttempts is more than there are connections that break at the same time,
 // unless the database itself is gone.
 const releaseAttempts = 3
 
+// errReleaseLate is the error of a release that goes on after the response.
+var errReleaseLate = errors.New("release of the claim not answered yet")
+
 // release ends the claim now rather than with its lease. If the outcome of a commit is
 // unknown, the row itself says whether the response was stored. A lost connection does
 // not matter, nor a rival on another node of a cluster: the statement may run twice.
 func (r *Request) release(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	released := make(chan error, 1)
+	go func() { released <- r.releaseRepeatedly(context.WithoutCancel(ctx)) }()
+	select {
+	case err := <-released:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-released:
+		return err
+	case <-time.After(releaseGrace):
+		return errReleaseLate
+	}
+}
+
+func (r *Request) releaseRepeatedly(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 	err := r.releaseOnce(ctx)
 	for attempt := 1; attempt < releaseAttempts && (errors.Is(err, wpdb.ErrLinkLost) || errors.Is(err, wpdb.ErrConflict)); attempt++ {

@@ -133,7 +133,7 @@ type Store struct {
 // NewStore returns the keys in db. random must be fit for secrets, as crypto/rand is.
 func NewStore(db *wpdb.DB, now domain.Clock, random io.Reader) *Store {
 	s := &Store{db: db, now: now, random: random}
-	s.lookups.Run = s.find
+	s.lookups.Run, s.lookups.Again = s.find, wpdb.IsInterrupted
 	return s
 }
 
