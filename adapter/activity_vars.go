@@ -111,7 +111,7 @@ func (w writeSettings) transactionVars(payments []Payment) []transactionVars {
 	for i, p := range payments {
 		vars[i] = transactionVars{
 			ID: domain.IDText(p.ID), OrderID: domain.OptionalIDText(p.OrderID), InvoiceID: domain.OptionalIDText(p.InvoiceID), Token: p.Token, CustomerID: domain.IDText(p.CustomerID),
-			Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: portionLabels[p.PaymentPortion],
+			Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: w.texts.Of(portionLabels[p.PaymentPortion]),
 			Kind: p.Kind, Status: p.Status, Amount: w.currency.Format(p.Amount), Notes: p.Notes,
 		}
 	}

@@ -120,7 +120,7 @@ func (tx *Tx) saveCustomer(ctx context.Context, w writeSettings, plan *bookingPl
 // insertBooking writes order, order item, booking, keys and invoice, in the plugin's
 // order.
 func (tx *Tx) insertBooking(ctx context.Context, w writeSettings, plan bookingPlan) (snapshot, error) {
-	breakdown := breakdownOf(plan.service.name, plan.price)
+	breakdown := w.breakdownOf(plan.service.name, plan.price)
 	orderID, err := tx.insertOrder(ctx, w, plan.order(), plan.customer.ID, breakdown)
 	if err != nil {
 		return snapshot{}, err

@@ -33,7 +33,7 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 			return BookingDetail{}, err
 		}
 	}
-	changed, err := tx.applyUpdate(ctx, plan)
+	changed, err := tx.applyUpdate(ctx, w, plan)
 	if err != nil {
 		return BookingDetail{}, err
 	}
@@ -96,14 +96,14 @@ func (c updatedRecords) events(before, after snapshot) []event {
 }
 
 // applyUpdate writes the changed columns of booking, order item, order and customer.
-func (tx *Tx) applyUpdate(ctx context.Context, plan updatePlan) (updatedRecords, error) {
+func (tx *Tx) applyUpdate(ctx context.Context, w writeSettings, plan updatePlan) (updatedRecords, error) {
 	var done updatedRecords
 	columns := plan.bookingColumns(tx.Site)
 	itemChanged, err := tx.updateItem(ctx, plan, columns)
 	if err != nil {
 		return done, err
 	}
-	orderChanged, err := tx.updateOrderOf(ctx, plan)
+	orderChanged, err := tx.updateOrderOf(ctx, w, plan)
 	if err != nil {
 		return done, err
 	}
@@ -200,7 +200,7 @@ func (tx *Tx) updateItem(ctx context.Context, plan updatePlan, columns row) (boo
 
 // updateOrderOf changes the order of a booking: its comment, its sums if a price was sent,
 // and its customer, with its payments, if this is its only booking.
-func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) {
+func (tx *Tx) updateOrderOf(ctx context.Context, w writeSettings, plan updatePlan) (bool, error) {
 	order := plan.before.order
 	if order == nil {
 		return false, nil
@@ -220,7 +220,7 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 	if plan.sums != nil && !plan.sums.subtotal.Equal(order.Subtotal) {
 		changes = append(changes, column{"subtotal", domain.AmountText(plan.sums.subtotal)})
 	}
-	breakdown, differs, err := tx.newBreakdown(ctx, plan)
+	breakdown, differs, err := tx.newBreakdown(ctx, w, plan)
 	if err != nil {
 		return false, err
 	}
@@ -246,7 +246,7 @@ func (tx *Tx) updateOrderOf(ctx context.Context, plan updatePlan) (bool, error) 
 
 // newBreakdown returns the price breakdown of the order for another price or service. That
 // of an order with several items stays, and so do the parts after the subtotal.
-func (tx *Tx) newBreakdown(ctx context.Context, plan updatePlan) (breakdown string, differs bool, err error) {
+func (tx *Tx) newBreakdown(ctx context.Context, w writeSettings, plan updatePlan) (breakdown string, differs bool, err error) {
 	item := plan.before.bookingItem()
 	if item == nil || !plan.alone() {
 		return "", false, nil
@@ -261,7 +261,7 @@ func (tx *Tx) newBreakdown(ctx context.Context, plan updatePlan) (breakdown stri
 		return "", false, err
 	}
 	if newPrice {
-		breakdown, err = withBooking(stored, serviceName(plan), *plan.Price)
+		breakdown, err = w.withBooking(stored, serviceName(plan), *plan.Price)
 	} else {
 		breakdown, err = withService(stored, serviceName(plan))
 	}

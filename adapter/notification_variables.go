@@ -85,7 +85,8 @@ func (s *Site) bookingVariables(w writeSettings, b *bookingSnapshot, category st
 		ID: b.ID, Code: b.Code, Price: w.currency.Format(b.Price), ServiceCategory: category,
 		Date: wallClock(b.Booking), DateFormat: process.ReadableDateFormat(w.dateFormat, w.settings[settingTerseDates] == on),
 		Start: (*int)(b.StartTime), End: (*int)(b.EndTime), Clock24: w.clock24, Duration: b.Duration,
-		Status:   process.BookingStatusLabel(b.Status, w.settings[settingOwnStatuses]),
+		Status:   process.BookingStatusLabel(b.Status, w.settings[settingOwnStatuses], w.texts),
+		Texts:    w.texts,
 		Location: b.Location.Name, LocationAddress: b.Location.FullAddress,
 		ManageURLForAgent: w.manageURL("booking", b.keys.agent), ManageURLForCustomer: w.manageURL("booking", b.keys.customer),
 	}
@@ -104,7 +105,7 @@ func (w writeSettings) orderVariables(o *orderSnapshot, context messageContext) 
 		Status: o.Status, FulfillmentStatus: o.FulfillmentStatus, PaymentStatus: o.PaymentStatus,
 		PaymentsTotal: w.currency.Format(paid), BalanceDue: w.currency.Format(o.Total.Sub(paid)),
 		ManageURLForAgent: w.manageURL("order", context.orderKeys.agent), ManageURLForCustomer: w.manageURL("order", context.orderKeys.customer),
-		Content: context.order,
+		Content: context.order, Texts: w.texts,
 	}
 	for _, member := range context.staff {
 		v.Agents = append(v.Agents, member.AgentVariables)

@@ -16,6 +16,7 @@ import (
 	"bookside/adapter/idempotency"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/language"
 	"bookside/adapter/outbox"
 	"bookside/adapter/webhooks"
 	"bookside/wpdb"
@@ -36,6 +37,10 @@ type Platform struct {
 	// BookingMetaKeys are additional keys of booking meta to show, such as those of add-ons.
 	BookingMetaKeys []string
 
+	// Languages are the site's translations of the plugin. NewPlatform finds them in the
+	// site's wp-content, if it is known.
+	Languages *language.Files
+
 	// Totals are the sizes of lists that take long to count.
 	Totals Totals
 
@@ -50,8 +55,8 @@ func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
 	changes := journal.New(db, now)
 	return &Platform{
 		db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{Long: longList, now: now}, Journal: changes,
-		Webhooks: webhooks.NewStore(db, now, rand.Reader, webhooks.Vault{}, changes),
-		shared:   newSharedStatements(),
+		Webhooks:  webhooks.NewStore(db, now, rand.Reader, webhooks.Vault{}, changes),
+		Languages: language.NewFiles(db.Content()), shared: newSharedStatements(),
 	}
 }
 
@@ -72,6 +77,7 @@ type Site struct {
 	caller        *keys.Key // whose permissions apply; nil for the program itself
 	metaKeys      []string  // see Platform.BookingMetaKeys
 	totals        *Totals
+	languages     *language.Files
 	shared        *sharedStatements
 	shown         *Site  // as the caller sees it; nil for this one, see Shown
 	alone         bool   // whether it shares no statements with other requests
@@ -144,7 +150,7 @@ func (p *Platform) site(ctx context.Context, options domain.Options) (*Site, err
 	return &Site{
 		db: p.db, schema: schema, Zone: zone, Now: p.now(),
 		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick, outbox: p.Outbox, journal: p.Journal, metaKeys: p.BookingMetaKeys,
-		totals: &p.Totals, shared: p.shared, alone: true,
+		totals: &p.Totals, languages: p.Languages, shared: p.shared, alone: true,
 	}, nil
 }
 

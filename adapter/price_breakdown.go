@@ -35,9 +35,9 @@ type breakdownItem struct {
 }
 
 // breakdownOf returns the breakdown of one booking of a service.
-func breakdownOf(service string, price decimal.Decimal) priceBreakdown {
+func (w writeSettings) breakdownOf(service string, price decimal.Decimal) priceBreakdown {
 	return priceBreakdown{BeforeSubtotal: []breakdownPart{{
-		Heading:  "Service",
+		Heading:  w.texts.Of("Service"),
 		Items:    []breakdownItem{{Value: price.StringFixed(2), Label: service, RawValue: domain.AmountText(price)}},
 		SubItems: []breakdownItem{},
 	}}}
@@ -52,8 +52,8 @@ func (s *Site) priceBreakdown(ctx context.Context, order int64) (string, error) 
 
 // withBooking returns a stored breakdown with one booking of a service as its parts before
 // the subtotal. Its other parts, such as discounts, stay.
-func withBooking(stored, service string, price decimal.Decimal) (string, error) {
-	parts, err := process.EncodePHP(breakdownOf(service, price).BeforeSubtotal)
+func (w writeSettings) withBooking(stored, service string, price decimal.Decimal) (string, error) {
+	parts, err := process.EncodePHP(w.breakdownOf(service, price).BeforeSubtotal)
 	if err != nil {
 		return "", err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/language"
 	"bookside/adapter/process"
 	"bookside/wpdb"
 )
@@ -66,6 +67,17 @@ const (
 	settingDefaultFields   = "default_fields_for_customer"
 )
 
+// optionLanguage is WordPress's option with the language of the site; English if it is empty or missing.
+const optionLanguage = "WPLANG"
+
+// TranslationProblem says why the texts that are stored or mailed are not in the language of the
+// site, which it returns, too; "" where they are.
+func (s *Site) TranslationProblem(ctx context.Context) (locale, problem string, err error) {
+	options, err := s.db.OptionValues(ctx, optionLanguage)
+	locale = wpdb.PlainText(options[optionLanguage])
+	return locale, s.languages.Problem(locale), err
+}
+
 // currencySettings are the settings of Currency.
 var currencySettings = []string{
 	"currency_symbol_before", "currency_symbol_after", "thousand_separator", "decimal_separator", "number_of_decimals",
@@ -90,6 +102,7 @@ type writeSettings struct {
 	dateFormat string // in PHP's notation
 	clock24    bool
 	currency   Currency
+	texts      language.Texts // of the plugin, in the site's language
 }
 
 // writeSettings reads the settings that a write needs.
@@ -98,13 +111,14 @@ func (s *Site) writeSettings(ctx context.Context) (writeSettings, error) {
 	if err != nil {
 		return writeSettings{}, err
 	}
-	options, err := s.db.OptionValues(ctx, "siteurl", "cron", "upload_path", "upload_url_path")
+	options, err := s.db.OptionValues(ctx, "siteurl", "cron", "upload_path", "upload_url_path", optionLanguage)
 	if err != nil {
 		return writeSettings{}, err
 	}
 	return writeSettings{
 		settings: settings, siteURL: wpdb.PlainText(options["siteurl"]), uploadURL: s.uploadURL(options), cron: options["cron"],
 		dateFormat: cmp.Or(settings[settingDateFormat], "m/d/Y"), clock24: settings[settingTimeSystem] == "24", currency: currencyOf(settings),
+		texts: s.languages.Texts(wpdb.PlainText(options[optionLanguage])),
 	}, nil
 }
 

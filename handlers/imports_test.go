@@ -27,7 +27,7 @@ var allowedImports = map[string][]string{
 	"compat": {"adapter", "adapter/availability", "adapter/domain", "adapter/webhooks", "adapter/journal"},
 
 	"adapter": {
-		"adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/figures", "adapter/icalendar", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/process", "adapter/sanitize",
+		"adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/figures", "adapter/icalendar", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/language", "adapter/outbox", "adapter/process", "adapter/sanitize",
 		"adapter/webhooks", "wpdb",
 	},
 	"adapter/copies":       {"adapter/domain", "wpdb"},
@@ -43,7 +43,8 @@ var allowedImports = map[string][]string{
 	"adapter/domain":       {"adapter/availability"},
 	"adapter/availability": {},
 	"adapter/coalesce":     {},
-	"adapter/process":      {},
+	"adapter/language":     {},
+	"adapter/process":      {"adapter/language"},
 	"adapter/sanitize":     {},
 
 	"wpdb":          {},

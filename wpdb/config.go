@@ -23,6 +23,8 @@ type Config struct {
 	// Home and SiteURL are the constants WP_HOME and WP_SITEURL of the site, which
 	// WordPress puts in place of its options home and siteurl; empty for none.
 	Home, SiteURL string
+	// Content is the path of the site's directory wp-content; empty if it is not known.
+	Content string
 
 	MaxOpen          int           // maximum number of connections; 10
 	AcquireTimeout   time.Duration // limit for waiting for one of them; 2 s

@@ -23,6 +23,7 @@ type DB struct {
 	prefix    string
 	base      string
 	constants map[string]string // by the option they replace
+	content   string            // see Content
 	schema    *atomic.Pointer[Schema]
 	conflicts *atomic.Int64
 	views     []view // that SELECT statements see, see WithViews
@@ -74,6 +75,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	db := New(pool, c.Prefix)
 	db.version = version
 	db.constants = c.constants()
+	db.content = c.Content
 	db.semaphore = conn.seats
 	db.viewShare = newPoolSemaphore(max(1, c.MaxOpen/2), c.AcquireTimeout)
 	if err := pool.PingContext(ctx); err != nil {
@@ -131,6 +133,9 @@ func (db *DB) Close() error {
 
 // Version returns the server's version, such as 10.11.19-MariaDB.
 func (db *DB) Version() string { return db.version }
+
+// Content returns the path of the site's directory wp-content, as configured.
+func (db *DB) Content() string { return db.content }
 
 // Prefix returns the site's table prefix.
 func (db *DB) Prefix() string { return db.prefix }

@@ -53,6 +53,7 @@ type Platform struct {
 	Unwritable    []wpdb.UnwritableTable
 	Clock         *Clock // nil if the site cannot be served
 	AgentOrder    string // the site's any_agent_order if nobody knows it
+	Untranslated  string // why texts that are stored or mailed are not in the site's language
 	RunsJobs      *bool  // whether the site runs the plugin's jobs; nil if it cannot be served
 	// Companion is the companion in WordPress; nil if there is none, or the site cannot be served.
 	Companion *adapter.Companion
@@ -181,6 +182,13 @@ func (e *examination) examineSite(ctx context.Context, site *adapter.Site) error
 	if !order.Known() {
 		e.Platform.AgentOrder = string(order)
 	}
+	locale, problem, err := site.TranslationProblem(ctx)
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		e.Platform.Untranslated = fmt.Sprintf("the site's language is %s, but texts that Bookside stores or mails are English. %s", locale, problem)
+	}
 	conflicts, err := site.Conflicts(ctx)
 	if err != nil {
 		return err
@@ -300,6 +308,9 @@ func (e *examination) warnings() []string {
 	}
 	if e.Platform.AgentOrder != "" {
 		warnings = append(warnings, fmt.Sprintf("the plugin does not know the site's any_agent_order, %q: it offers times for any agent and refuses to book them, and Bookside chooses at random; choose one in its settings", e.Platform.AgentOrder))
+	}
+	if e.Platform.Untranslated != "" {
+		warnings = append(warnings, e.Platform.Untranslated)
 	}
 	if e.Platform.RunsJobs != nil && !*e.Platform.RunsJobs {
 		warnings = append(warnings, "the site's cron does not run the plugin's jobs: the site itself sends no notifications; Bookside does if mail.enabled is set")

@@ -47,8 +47,8 @@ func ExampleEncodePHP() {
 }
 
 func ExampleBookingStatusLabel() {
-	fmt.Println(process.BookingStatusLabel("no_show", ""))
-	fmt.Println(process.BookingStatusLabel("in_progress", "In Progress, Waiting"))
+	fmt.Println(process.BookingStatusLabel("no_show", "", nil))
+	fmt.Println(process.BookingStatusLabel("in_progress", "In Progress, Waiting", nil))
 	// Output:
 	// No Show
 	// In Progress

@@ -85,7 +85,7 @@ func TestRecordedJobs(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			subject := Subject{
-				Variables:    VariablesOf(tc.customer, BookingVariables{Status: BookingStatusLabel(tc.status, "")}),
+				Variables:    VariablesOf(tc.customer, BookingVariables{Status: BookingStatusLabel(tc.status, "", nil)}),
 				ActivityData: tc.activityData, At: now,
 			}
 			jobs := Jobs([]Process{confirmationMail, changeMail}, tc.process.EventType, subject, now)

@@ -56,16 +56,16 @@ func (o OrderVariables) priceRows() []priceRow {
 		}
 	}
 	if len(after) > 0 {
-		rows = append(append(rows, priceRow{label: "Subtotal", value: o.Subtotal}), after...)
+		rows = append(append(rows, priceRow{label: o.Texts.Of("Subtotal"), value: o.Subtotal}), after...)
 	}
 	payments := o.PaymentsTotal
 	if o.Content.Paid {
 		payments = "-" + payments
 	}
 	return append(rows,
-		priceRow{label: "Total Price", value: o.Total},
-		priceRow{label: "Payments and Credits", value: payments},
-		priceRow{style: totalRow, label: "Balance Due", value: o.BalanceDue},
+		priceRow{label: o.Texts.Of("Total Price"), value: o.Total},
+		priceRow{label: o.Texts.Of("Payments and Credits"), value: payments},
+		priceRow{style: totalRow, label: o.Texts.Of("Balance Due"), value: o.BalanceDue},
 	)
 }
 
@@ -129,10 +129,10 @@ func (o OrderVariables) contentText() Variables {
 		items = append(items, strings.Join(nonEmpty(append([]string{item.Name}, item.Details...)...), ", "))
 	}
 	for _, p := range o.Content.Payments {
-		payments = append(payments, strings.Join(nonEmpty(paymentPortions[p.Portion], p.Amount), ": "))
+		payments = append(payments, strings.Join(nonEmpty(o.Texts.Of(paymentPortions[p.Portion]), p.Amount), ": "))
 	}
 	if len(payments) == 0 {
-		payments = []string{noPayments}
+		payments = []string{o.Texts.Of(noPayments)}
 	}
 	return Variables{
 		"order_summary_breakdown": strings.Join(summary, "\n"), "order_items": strings.Join(items, "\n"),
@@ -159,10 +159,10 @@ func (o OrderVariables) contentHTML() Variables {
 	for i, item := range o.Content.Items {
 		items[i] = item.html(i == len(o.Content.Items)-1)
 	}
-	payments := g.Text(noPayments)
+	payments := g.Text(o.Texts.Of(noPayments))
 	if len(o.Content.Payments) > 0 {
 		payments = table(g.Map(o.Content.Payments, func(p OrderPayment) g.Node {
-			return priceRow{label: paymentPortions[p.Portion], value: p.Amount}.html()
+			return priceRow{label: o.Texts.Of(paymentPortions[p.Portion]), value: p.Amount}.html()
 		}))
 	}
 	return Variables{

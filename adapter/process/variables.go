@@ -9,6 +9,8 @@ import (
 	"time"
 
 	h "maragu.dev/gomponents/html"
+
+	"bookside/adapter/language"
 )
 
 // Variables are the values of template variables, by name without braces. Variables of a
@@ -57,17 +59,18 @@ type BookingVariables struct {
 	Location, LocationAddress string
 	ManageURLForAgent         string
 	ManageURLForCustomer      string
+	Texts                     language.Texts // of the plugin, in the site's language
 }
 
 func (b BookingVariables) variables() Variables {
-	duration := "n/a"
+	duration := b.Texts.Of("n/a")
 	if b.Duration > 0 {
-		duration = strconv.FormatInt(b.Duration, 10) + " minutes"
+		duration = strconv.FormatInt(b.Duration, 10) + " " + b.Texts.Of("minutes")
 	}
 	return Variables{
 		"booking_id": strconv.FormatInt(b.ID, 10), "booking_code": b.Code, "booking_price": b.Price,
 		"service_name": b.Service, "service_category": b.ServiceCategory,
-		"start_date": FormatDate(b.Date, b.DateFormat), "start_time": timeOfDay(b.Start, b.Clock24), "end_time": timeOfDay(b.End, b.Clock24),
+		"start_date": b.day(), "start_time": timeOfDay(b.Start, b.Clock24), "end_time": timeOfDay(b.End, b.Clock24),
 		"booking_status": b.Status, "location_name": b.Location, "location_full_address": b.LocationAddress, "booking_duration": duration,
 		"manage_booking_url_agent": b.ManageURLForAgent, "manage_booking_url_customer": b.ManageURLForCustomer,
 	}
@@ -75,8 +78,10 @@ func (b BookingVariables) variables() Variables {
 
 // When returns the day and the time at which the booking starts, as the site writes them.
 func (b BookingVariables) When() string {
-	return FormatDate(b.Date, b.DateFormat) + ", " + timeOfDay(b.Start, b.Clock24)
+	return b.day() + ", " + timeOfDay(b.Start, b.Clock24)
 }
+
+func (b BookingVariables) day() string { return b.Texts.Date(FormatDate(b.Date, b.DateFormat)) }
 
 // OrderVariables is an order as templates show it. Amounts are formatted, except for
 // TaxTotal, which the plugin shows as stored.
@@ -88,7 +93,8 @@ type OrderVariables struct {
 	PaymentsTotal, BalanceDue                 string
 	Agents                                    []AgentVariables // of its bookings, in the order of the bookings
 	ManageURLForAgent, ManageURLForCustomer   string
-	Content                                   *OrderContent // nil where no template shows it
+	Content                                   *OrderContent  // nil where no template shows it
+	Texts                                     language.Texts // of the plugin, in the site's language
 }
 
 func (o OrderVariables) html() Variables {
@@ -112,9 +118,9 @@ func (o OrderVariables) variables() Variables {
 	all := Variables{
 		"order_id": strconv.FormatInt(o.ID, 10), "order_confirmation_code": o.ConfirmationCode, "order_coupon_code": o.CouponCode,
 		"order_tax_total": o.TaxTotal, "order_coupon_discount": o.CouponDiscount, "order_subtotal": o.Subtotal, "order_total": o.Total,
-		"order_status":             label(orderStatuses, o.Status),
-		"order_fulfillment_status": label(fulfillmentStatuses, o.FulfillmentStatus),
-		"order_payment_status":     label(paymentStatuses, o.PaymentStatus),
+		"order_status":             label(orderStatuses, o.Status, o.Texts),
+		"order_fulfillment_status": label(fulfillmentStatuses, o.FulfillmentStatus, o.Texts),
+		"order_payment_status":     label(paymentStatuses, o.PaymentStatus, o.Texts),
 		"order_payments_total":     o.PaymentsTotal, "order_balance_due_total": o.BalanceDue,
 		"order_agents_emails": strings.Join(emails, ", "), "order_agents_full_names": strings.Join(names, ", "),
 		"manage_order_url_agent": o.ManageURLForAgent, "manage_order_url_customer": o.ManageURLForCustomer,
@@ -245,22 +251,22 @@ var (
 	}
 )
 
-func label(labels map[string]string, status string) string {
+func label(labels map[string]string, status string, texts language.Texts) string {
 	if found, ok := labels[status]; ok {
-		return found
+		return texts.Of(found)
 	}
-	return "Undefined Status"
+	return texts.Of("Undefined Status")
 }
 
 // BookingStatusLabel returns the site's label of a booking status. additional is the
-// setting additional_booking_statuses, such as "In Progress, Waiting"
+// setting additional_booking_statuses, such as "In Progress, Waiting", which are nobody's to translate
 // (OsBookingHelper::get_nice_status_name).
-func BookingStatusLabel(status, additional string) string {
+func BookingStatusLabel(status, additional string, texts language.Texts) string {
 	for own := range strings.SplitSeq(additional, ",") {
 		own = strings.TrimSpace(own)
 		if own != "" && strings.ReplaceAll(strings.ToLower(own), " ", "_") == status {
 			return own
 		}
 	}
-	return label(bookingStatuses, status)
+	return label(bookingStatuses, status, texts)
 }

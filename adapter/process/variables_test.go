@@ -125,7 +125,7 @@ func TestBookingStatusLabel(t *testing.T) {
 		{"", ",", "Undefined Status"},
 	} {
 		t.Run(tc.status, func(t *testing.T) {
-			if got := BookingStatusLabel(tc.status, tc.additional); got != tc.want {
+			if got := BookingStatusLabel(tc.status, tc.additional, nil); got != tc.want {
 				t.Errorf("BookingStatusLabel(%q, %q) = %q, want %q", tc.status, tc.additional, got, tc.want)
 			}
 		})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,31 @@ func TestCheckFindsWrongEnds(t *testing.T) {
 	if got := run(t, env, "", "check").want(t, exitOK).stdout; strings.Contains(got, "before they begin") {
 		t.Errorf("no booking ends wrongly: %s", got)
 	}
+}
+
+// TestCheckLanguage: check says why texts are not in the language of the site.
+func TestCheckLanguage(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	content := t.TempDir()
+	const warning = "the site's language is de_DE, but texts that Bookside stores or mails are English. "
+	check := func(setting, want string) {
+		t.Helper()
+		out := run(t, settingsFor(db, "BOOKSIDE_WORDPRESS__CONTENT="+setting), "", "check").want(t, exitOK).stdout
+		if want == "" && strings.Contains(out, "language") || !strings.Contains(out, want) {
+			t.Errorf("%s, want %q", out, want)
+		}
+	}
+	check("", "")
+	execute(t, db.SQL, "INSERT INTO wp_options (option_name, option_value) VALUES ('WPLANG', 'de_DE') ON DUPLICATE KEY UPDATE option_value = 'de_DE'")
+	check("", warning+"Bookside does not know where the site's files are: name its wp-content in wordpress.content")
+	check(content, warning+"neither "+content)
+	path := fixtures.WriteTranslation(t, content, "de_DE", map[string]string{"Service": "Dienstleistung"})
+	check(content, "")
+	if err := os.WriteFile(path, []byte("no translation"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check(content, warning+"the plugin's translation "+path+" cannot be read")
 }
 
 func TestCheckSitesThatCannotBeServed(t *testing.T) {

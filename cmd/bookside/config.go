@@ -27,6 +27,7 @@ type config struct {
 		// Empty for the constants in wp-config.php, else the site's options.
 		Home    string `koanf:"home"`
 		SiteURL string `koanf:"site_url"`
+		Content string `koanf:"content"` // empty for that of wp-config.php
 	} `koanf:"wordpress"`
 	Server struct {
 		Listen          string        `koanf:"listen"`
@@ -111,6 +112,7 @@ const (
 	keyRedis        = "rate_limit.redis"
 	keyPrefix       = "db.prefix"
 	keyWPConfig     = "wordpress.config"
+	keyContent      = "wordpress.content"
 	keyListen       = "server.listen"
 	defaultPrefix   = "wp_"
 )

@@ -102,7 +102,7 @@ func TestEverySetting(t *testing.T) {
 	want.DB.DSN, want.DB.Prefix, want.DB.MaxOpen = "u:p=q,r@tcp(h)/d", "abc_", 3
 	want.DB.AcquireTimeout, want.DB.ConnectWait, want.DB.StatementTimeout = 3*time.Second, time.Second, 2*time.Second
 	want.WordPress.Config, want.WordPress.SiteID = "/wp-config.php", 4
-	want.WordPress.Home, want.WordPress.SiteURL = "https://a.example", "https://a.example/wp"
+	want.WordPress.Home, want.WordPress.SiteURL, want.WordPress.Content = "https://a.example", "https://a.example/wp", "/wp-content"
 	want.Server.Listen, want.Server.BasePaths = ":1", []string{"/a", "/b"}
 	want.Server.TrustedProxies, want.Server.CORSOrigins = []string{"10.0.0.0/8"}, []string{}
 	want.Server.MaxConcurrent, want.Server.HeaderTimeout, want.Server.WriteTimeout = 7, 5*time.Second, 6*time.Second
@@ -126,7 +126,7 @@ func TestEverySetting(t *testing.T) {
 		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
 		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""}, {"db.kill_abandoned", "false", ""}, {"db.prepare", "false", ""},
 		{"wordpress.config", "/wp-config.php", ""}, {"wordpress.site_id", "4", ""},
-		{"wordpress.home", "https://a.example", ""}, {"wordpress.site_url", "https://a.example/wp", ""},
+		{"wordpress.home", "https://a.example", ""}, {"wordpress.site_url", "https://a.example/wp", ""}, {"wordpress.content", "/wp-content", ""},
 		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
 		{"server.max_concurrent", "7", ""}, {"server.memory_mib", "100", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
 		{"server.request_timeout", "3s", ""}, {"server.shutdown_timeout", "4s", ""}, {"server.drain_delay", "5s", ""}, {"server.cors_origins", "", "[]"},
@@ -502,6 +502,38 @@ func TestTargetAddresses(t *testing.T) {
 			got, err := c.target()
 			if err != nil || got.config.Home != test.home || got.config.SiteURL != test.siteURL {
 				t.Errorf("%q and %q, error %v; want %q and %q", got.config.Home, got.config.SiteURL, err, test.home, test.siteURL)
+			}
+		})
+	}
+}
+
+// TestTargetContent: wp-content is beside wp-config.php unless the file or the configuration
+// names another.
+func TestTargetContent(t *testing.T) {
+	t.Parallel()
+	const database = "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', '');\ndefine('DB_HOST', 'db');\n"
+	const constant = database + "define('WP_CONTENT_DIR', '/srv/content');\n"
+	set := []string{"--set", "wordpress.content=/srv/other"}
+	for name, test := range map[string]struct {
+		wpConfig string // content; "" if a DSN is configured
+		args     []string
+		want     string // below the directory of wp-config.php, if not absolute
+	}{
+		"beside wp-config.php":    {database, nil, "wp-content"},
+		"a constant":              {constant, nil, "/srv/content"},
+		"a computed constant":     {database + "define('WP_CONTENT_DIR', __DIR__ . '/app');\n", nil, "wp-content"},
+		"configured instead":      {constant, set, "/srv/other"},
+		"a DSN":                   {"", nil, ""},
+		"a DSN and configuration": {"", set, "/srv/other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := configOfSite(t, test.wpConfig, test.args...)
+			if test.want == "wp-content" {
+				test.want = filepath.Join(filepath.Dir(c.WordPress.Config), test.want)
+			}
+			if got, err := c.target(); err != nil || got.config.Content != test.want {
+				t.Errorf("%q, error %v; want %q", got.config.Content, err, test.want)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -32,7 +33,7 @@ func (c config) target() (target, error) {
 	t := target{source: keyDSN + " (" + envName(keyDSN) + ")"}
 	t.credentials = t.source
 	t.basePrefix = c.DB.Prefix
-	t.config.Home, t.config.SiteURL = c.WordPress.Home, c.WordPress.SiteURL
+	t.config.Home, t.config.SiteURL, t.config.Content = c.WordPress.Home, c.WordPress.SiteURL, c.WordPress.Content
 	if c.WordPress.Config != "" {
 		site, err := c.readWPConfig()
 		if err != nil {
@@ -43,6 +44,7 @@ func (c config) target() (target, error) {
 		}
 		t.config.DSN, t.address, t.database = site.FormatDSN(), site.Address, site.Name
 		t.config.Home, t.config.SiteURL = cmp.Or(t.config.Home, site.Home), cmp.Or(t.config.SiteURL, site.SiteURL)
+		t.config.Content = cmp.Or(t.config.Content, site.Content, filepath.Join(filepath.Dir(c.WordPress.Config), "wp-content"))
 		t.source = keyWPConfig
 		t.credentials = "DB_USER and DB_PASSWORD in " + c.WordPress.Config
 	} else {

@@ -62,7 +62,7 @@ func (p *program) printConfig(c config) error {
 	if err != nil {
 		return err
 	}
-	c.DB.Prefix, c.WordPress.Home, c.WordPress.SiteURL = t.basePrefix, t.config.Home, t.config.SiteURL
+	c.DB.Prefix, c.WordPress.Home, c.WordPress.SiteURL, c.WordPress.Content = t.basePrefix, t.config.Home, t.config.SiteURL, t.config.Content
 	text, err := c.masked()
 	if err != nil {
 		return err
@@ -166,6 +166,7 @@ func (s *service) open(ctx context.Context) (*wpdb.DB, *adapter.Platform, error)
 	platform.Totals.ExactTime = time.Duration(s.config.Lists.ExactCountMS) * time.Millisecond
 	platform.Totals.MaxAge = s.config.Lists.CountMaxAge
 	platform.BookingMetaKeys = s.config.Compat.BookingMetaKeys
+	platform.Languages.Log = s.log
 	vault, err := s.config.newVault()
 	if err == nil {
 		platform.Webhooks = webhooks.NewStore(db, s.now, rand.Reader, vault, platform.Journal)

@@ -32,6 +32,7 @@ var settings = []setting{
 	{"wordpress.site_id", "number of the site in a network, from 2 on; its tables have the prefix wp_2_ and so on", "for no network or its first site"},
 	{"wordpress.home", "address of the site's pages, if the constant WP_HOME sets it; overrides the one in wp-config.php", "WP_HOME of the wp-config.php, else the option home"},
 	{"wordpress.site_url", "address of WordPress, which links in notifications begin with, if the constant WP_SITEURL sets it; overrides the one in wp-config.php", "WP_SITEURL of the wp-config.php, else the option siteurl"},
+	{keyContent, "path of the site's wp-content, in which the plugin's translations are: texts that Bookside stores or mails are then in the site's language, and otherwise English", "WP_CONTENT_DIR of the wp-config.php, else wp-content beside it; none without wordpress.config"},
 
 	{keyListen, "address of the API", ""},
 	{"server.base_paths", "paths under which the API is served", ""},

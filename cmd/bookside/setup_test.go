@@ -686,6 +686,20 @@ func TestSetupKeepsConstantAddresses(t *testing.T) {
 	}
 	m.setup("", "--yes", "--url", "http://site.test").want(t, exitOK)
 	wantTexts(t, filesBelow(t, m.root)["etc/bookside/config.yaml"], "home: http://constant.test\n", "site_url: http://constant.test/wp\n")
+	if text := filesBelow(t, m.root)["etc/bookside/config.yaml"]; strings.Contains(text, "\n  content:") {
+		t.Errorf("a wp-content that does not exist is named: %s", text)
+	}
+}
+
+// TestSetupNamesContent: the service, which knows no wp-config.php, finds the plugin's translations.
+func TestSetupNamesContent(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	writeBelow(t, m.root, map[string]string{"var/www/html/wp-content/index.php": "<?php\n"})
+	m.setup("", "--yes", "--url", "http://site.test").want(t, exitOK)
+	wantTexts(t, filesBelow(t, m.root)["etc/bookside/config.yaml"], "content: /var/www/html/wp-content\n")
 }
 
 // TestSetupWithUnreadableWebServer: a configuration that cannot be parsed stops setup only if it is

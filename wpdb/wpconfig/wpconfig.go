@@ -26,6 +26,7 @@ type Config struct {
 	TablePrefix          string // with Multisite, the prefix of the network's first site
 	Multisite            bool
 	Home, SiteURL        string // WP_HOME and WP_SITEURL; empty if missing, computed, or without effect because of Multisite
+	Content              string // WP_CONTENT_DIR; empty if missing or computed
 }
 
 // FormatDSN returns the data source name, as go-sql-driver/mysql writes it.
@@ -106,6 +107,7 @@ func parse(src []byte, isSocket func(path string) bool) (Config, error) {
 	if !c.Multisite {
 		c.Home, c.SiteURL = r.optional("WP_HOME"), r.optional("WP_SITEURL")
 	}
+	c.Content = r.optional("WP_CONTENT_DIR")
 	c.TablePrefix = r.prefix()
 	return c, r.err
 }

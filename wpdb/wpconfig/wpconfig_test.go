@@ -54,6 +54,8 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	prefixed := func(prefix string) Config { c := wantConfig; c.TablePrefix = prefix; return c }
 	named := func(name string) Config { c := wantConfig; c.Name = name; return c }
+	content := wantConfig
+	content.Content = "/srv/content"
 	network := wantConfig
 	network.Multisite = true
 	at := func(home, siteURL string) Config { c := wantConfig; c.Home, c.SiteURL = home, siteURL; return c }
@@ -111,6 +113,7 @@ func TestParse(t *testing.T) {
 		"prefix and then a network": {withCredentials(`$table_prefix = 'wp_'; define('WP_ALLOW_MULTISITE', true); define('MULTISITE', TRUE);`), network},
 		"network by number":         {withCredentials(`define('MULTISITE', 1);`), network},
 		"addresses":                 {withCredentials(`define('WP_HOME', 'https://a.example'); const WP_SITEURL = "https://a.example/wp";`), at("https://a.example", "https://a.example/wp")},
+		"content":                   {withCredentials(`define('WP_CONTENT_DIR', '/srv/content');`), content},
 		"first address holds":       {withCredentials(`define('WP_HOME', 'https://a.example'); define('WP_HOME', 'https://b.example');`), at("https://a.example", "")},
 		"one of two addresses":      {withCredentials(`if ($x) { define('WP_HOME', 'https://a.example'); } else { define('WP_HOME', 'https://b.example'); }`), wantConfig},
 		"computed address":          {withCredentials(`define('WP_HOME', 'https://' . $_SERVER['HTTP_HOST']); define('WP_SITEURL', WP_HOME . '/wp');`), wantConfig},

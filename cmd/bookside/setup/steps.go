@@ -2,6 +2,7 @@ package setup
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -91,6 +92,9 @@ func (s *Setup) planConfiguration(ctx context.Context) (Step, error) {
 	}
 	if s.wordpress.SiteURL != "" {
 		assignments = append(assignments, assignment{"wordpress", "site_url", s.wordpress.SiteURL})
+	}
+	if content := cmp.Or(s.wordpress.Content, path.Join(s.site.Dir, "wp-content")); s.Host.exists(content) {
+		assignments = append(assignments, assignment{"wordpress", "content", content})
 	}
 	if s.Listen != defaultListen {
 		assignments = append(assignments, assignment{"server", "listen", s.Listen})

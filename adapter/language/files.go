@@ -1,0 +1,156 @@
+package language
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"time"
+)
+
+// Files are the site's translations of the plugin. They are safe for concurrent use.
+type Files struct {
+	Log *slog.Logger // is told why texts are English, once for each reason; NewFiles discards it
+
+	content string
+	mu      sync.Mutex
+	loaded  file   // the last one that could be read
+	told    string // the last reason
+}
+
+// file is a translation as it was read, and what tells whether it has changed since.
+type file struct {
+	path  string
+	size  int64
+	time  time.Time
+	texts Texts
+}
+
+// NewFiles returns the translations below the site's directory wp-content; "" where it is
+// not known, and then there are none.
+func NewFiles(content string) *Files {
+	return &Files{Log: slog.New(slog.DiscardHandler), content: content}
+}
+
+// locales are the names of languages in the names of files. Any other text could lead to
+// another directory.
+var locales = regexp.MustCompile(`^[A-Za-z0-9]+([_@-][A-Za-z0-9]+)*$`)
+
+// English reports whether a site in this language needs no translation.
+func English(locale string) bool { return locale == "" || locale == "en_US" }
+
+// Texts returns the translations for a site in a language, WordPress's option WPLANG;
+// English where there is no readable file. A file is read again when it has changed.
+func (f *Files) Texts(locale string) Texts {
+	if English(locale) {
+		return nil
+	}
+	texts, err := f.read(locale)
+	f.tell(err)
+	return texts
+}
+
+// tell logs why texts are English, unless that is known; nil if they are not.
+func (f *Files) tell(err error) {
+	reason := ""
+	if err != nil {
+		reason = err.Error()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil && reason != f.told {
+		f.Log.Warn("texts that are stored or mailed are English", "error", err)
+	}
+	f.told = reason
+}
+
+// Problem says why texts are English on a site in another language; "" where they are not.
+func (f *Files) Problem(locale string) string {
+	if English(locale) {
+		return ""
+	}
+	_, err := f.read(locale)
+	switch {
+	case errors.Is(err, errUnknown):
+		return "Bookside does not know where the site's files are: name its wp-content in wordpress.content"
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("%v: if that is not the site's wp-content, correct wordpress.content; otherwise the plugin is not translated and writes English, too", err)
+	case err != nil:
+		return fmt.Sprintf("%v: let Bookside's user read it, or install the translation again", err)
+	default:
+		return ""
+	}
+}
+
+var errUnknown = errors.New("the site's wp-content is not known")
+
+// paths are the places of a translation, in the order in which WordPress looks (load_plugin_textdomain,
+// WordPress 6.9): the first that exists counts alone. Beside a .l10n.php, which WordPress
+// prefers, there is a .mo of the same content.
+func (f *Files) paths(locale string) [2]string {
+	name := "latepoint-" + locale + ".mo"
+	return [2]string{filepath.Join(f.content, "languages", "plugins", name), filepath.Join(f.content, "plugins", "latepoint", "languages", name)}
+}
+
+func (f *Files) read(locale string) (Texts, error) {
+	switch {
+	case f.content == "":
+		return nil, errUnknown
+	case !locales.MatchString(locale):
+		return nil, fmt.Errorf("%w: no language has this name", fs.ErrNotExist)
+	}
+	paths := f.paths(locale)
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		now := file{path: path}
+		if err == nil {
+			now.size, now.time = info.Size(), info.ModTime()
+		}
+		return f.load(now)
+	}
+	return nil, fmt.Errorf("neither %s nor %s: %w", paths[0], paths[1], fs.ErrNotExist)
+}
+
+// load returns the texts of a file, which is read unless it is the one that was read last. One
+// that could not be read is tried again: its rights may have changed.
+func (f *Files) load(now file) (Texts, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if last := f.loaded; last.path == now.path && last.size == now.size && last.time.Equal(now.time) {
+		return last.texts, nil
+	}
+	texts, err := readFile(now.path)
+	if err != nil {
+		return nil, fmt.Errorf("the plugin's translation %s cannot be read: %w", now.path, err)
+	}
+	now.texts = texts
+	f.loaded = now
+	return texts, nil
+}
+
+// maxSize is many times the size of the plugin's translations.
+const maxSize = 8 << 20
+
+func readFile(path string) (_ Texts, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	content, err := io.ReadAll(io.LimitReader(file, maxSize+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(content) > maxSize:
+		return nil, fmt.Errorf("larger than %d bytes", maxSize)
+	}
+	return parse(content)
+}

@@ -1,0 +1,215 @@
+package language_test
+
+import (
+	"encoding/binary"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/language"
+	"bookside/fixtures"
+)
+
+var german = map[string]string{
+	"": "Content-Type: text/plain; charset=UTF-8\n", "Service": "Dienstleistung", "Approved": "Genehmigt", "Untranslated": "",
+	"%d day\x00%d days": "%d Tag\x00%d Tage", "short\x04May": "Mai (kurz)", "March": "März", "May": "Mai", "Mar": "Mär", "Dec": "Dez", "December": "Dezember",
+}
+
+// write writes a file below wp-content.
+func write(t *testing.T, content []byte, path ...string) string {
+	t.Helper()
+	file := filepath.Join(path...)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	for name, order := range map[string]binary.AppendByteOrder{"little-endian": binary.LittleEndian, "big-endian": binary.BigEndian} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			content := t.TempDir()
+			write(t, fixtures.Translation(order, german), content, "languages", "plugins", "latepoint-de_DE.mo")
+			files := language.NewFiles(content)
+			texts := files.Texts("de_DE")
+			for original, want := range map[string]string{
+				"Service": "Dienstleistung", "Approved": "Genehmigt", "Untranslated": "Untranslated", "Unknown": "Unknown", "": "",
+				"%d day": "%d Tag", "May": "Mai",
+			} {
+				if got := texts.Of(original); got != want {
+					t.Errorf("%q is %q, want %q", original, got, want)
+				}
+			}
+			if problem := files.Problem("de_DE"); problem != "" {
+				t.Error(problem)
+			}
+		})
+	}
+}
+
+// TestDate: of two names that begin alike the longer is meant, and names of days stay.
+func TestDate(t *testing.T) {
+	t.Parallel()
+	for date, want := range map[string]string{
+		"Mar 3, 2026": "Mär 3, 2026", "3 March, 2026": "3 März, 2026", "Sunday, May 3": "Sunday, Mai 3", "December 1": "Dezember 1", "2026-12-01": "2026-12-01",
+	} {
+		if got := language.Texts(german).Date(date); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if got := language.Texts(nil).Date(date); got != date {
+			t.Errorf("%q in English is %q", date, got)
+		}
+	}
+}
+
+// TestPlaces: the file that WordPress downloaded counts before the plugin's own, and alone.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	content := t.TempDir()
+	files := language.NewFiles(content)
+	service := func(locale string) string { t.Helper(); return files.Texts(locale).Of("Service") }
+	if got := service("de_DE"); got != "Service" {
+		t.Errorf("%q without a file", got)
+	}
+	own := fixtures.Translation(binary.LittleEndian, map[string]string{"Service": "Leistung", "Open": "Offen"})
+	write(t, own, content, "plugins", "latepoint", "languages", "latepoint-de_DE.mo")
+	if got := service("de_DE"); got != "Leistung" {
+		t.Errorf("%q of the plugin's own file", got)
+	}
+	downloaded := fixtures.WriteTranslation(t, content, "de_DE", german)
+	if got := files.Texts("de_DE"); got.Of("Service") != "Dienstleistung" || got.Of("Open") != "Open" {
+		t.Errorf("%q and %q of the downloaded file", got.Of("Service"), got.Of("Open"))
+	}
+	for _, locale := range []string{"", "en_US", "de_DE_formal", "fr_FR", "../plugins/latepoint-de_DE", "x/../../latepoint-de_DE"} {
+		if got := service(locale); got != "Service" {
+			t.Errorf("%q in %q", got, locale)
+		}
+	}
+	if err := os.Remove(downloaded); err != nil {
+		t.Fatal(err)
+	}
+	if got := service("de_DE"); got != "Leistung" {
+		t.Errorf("%q after the downloaded file is gone", got)
+	}
+}
+
+// TestReload: a file is read again when its size or its time has changed, and only then.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	content := t.TempDir()
+	files := language.NewFiles(content)
+	path := fixtures.WriteTranslation(t, content, "de_DE", map[string]string{"Service": "eins"})
+	at := time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)
+	for _, step := range []struct {
+		translation string
+		time        time.Time
+		want        string
+	}{
+		{"eins", at, "eins"},
+		{"zwei", at, "eins"}, // nothing to tell it by
+		{"drei", at.Add(time.Second), "drei"},
+		{"länger", at.Add(time.Second), "länger"},
+	} {
+		fixtures.WriteTranslation(t, content, "de_DE", map[string]string{"Service": step.translation})
+		if err := os.Chtimes(path, step.time, step.time); err != nil {
+			t.Fatal(err)
+		}
+		if got := files.Texts("de_DE").Of("Service"); got != step.want {
+			t.Errorf("%q, want %q", got, step.want)
+		}
+	}
+}
+
+// TestUnreadable: texts are English then, the log says so once, and a mended file counts at once.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	good := fixtures.Translation(binary.LittleEndian, german)
+	outside := append([]byte{}, good...)
+	binary.LittleEndian.PutUint32(outside[8:], 1<<31)
+	for name, file := range map[string][]byte{
+		"empty": {}, "no .mo": []byte(strings.Repeat("<?php\n", 9)), "another version": append(append([]byte{}, good[:4]...), append([]byte{0, 0, 9, 0}, good[8:]...)...),
+		"too many texts": outside, "not UTF-8": fixtures.Translation(binary.LittleEndian, map[string]string{"Service": "\xe4"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			content := t.TempDir()
+			var log strings.Builder
+			files := language.NewFiles(content)
+			files.Log = slog.New(slog.NewTextHandler(&log, nil))
+			path := write(t, file, content, "languages", "plugins", "latepoint-de_DE.mo")
+			for range 3 {
+				if got := files.Texts("de_DE").Of("Service"); got != "Service" {
+					t.Errorf("%q", got)
+				}
+			}
+			if problem := files.Problem("de_DE"); !strings.Contains(problem, path) || !strings.Contains(problem, "install the translation again") {
+				t.Errorf("problem %q", problem)
+			}
+			if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), path) {
+				t.Errorf("log %q", log.String())
+			}
+			write(t, good, path)
+			if got := files.Texts("de_DE").Of("Service"); got != "Dienstleistung" {
+				t.Errorf("%q after the file was mended", got)
+			}
+		})
+	}
+	for n := range len(good) - 1 { // all but the zero byte at the end
+		content := t.TempDir()
+		write(t, good[:n], content, "languages", "plugins", "latepoint-de_DE.mo")
+		if texts := language.NewFiles(content).Texts("de_DE"); texts != nil {
+			t.Errorf("%d of %d bytes are read: %s", n, len(good), cmp.Diff(language.Texts(german), texts))
+			break
+		}
+	}
+}
+
+// TestLog: each reason for English is logged once, and again after it was gone.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	content := t.TempDir()
+	var log strings.Builder
+	files := language.NewFiles(content)
+	files.Log = slog.New(slog.NewTextHandler(&log, nil))
+	want := func(lines int) {
+		t.Helper()
+		for _, locale := range []string{"de_DE", "de_DE", ""} {
+			files.Texts(locale)
+		}
+		if got := strings.Count(log.String(), "\n"); got != lines {
+			t.Errorf("%d lines, want %d: %s", got, lines, log.String())
+		}
+	}
+	want(1)
+	path := fixtures.WriteTranslation(t, content, "de_DE", german)
+	want(1)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	want(2)
+}
+
+func TestProblem(t *testing.T) {
+	t.Parallel()
+	content := t.TempDir()
+	for _, c := range []struct{ content, locale, want string }{
+		{"", "", ""}, {"", "en_US", ""}, {"", "de_DE", "name its wp-content in wordpress.content"},
+		{content, "", ""}, {content, "de_DE", filepath.Join(content, "plugins", "latepoint", "languages", "latepoint-de_DE.mo")},
+		{content, "../x", "no language has this name"},
+	} {
+		got := language.NewFiles(c.content).Problem(c.locale)
+		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%q in %q: %q, want %q", c.locale, c.content, got, c.want)
+		}
+	}
+}

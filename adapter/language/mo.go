@@ -1,0 +1,60 @@
+package language
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// A gettext library would bring plural rules and a way of its own to find files; what is
+// needed of the format is two tables of lengths and offsets.
+
+var errMalformed = errors.New("not a translation file (.mo) of gettext")
+
+// magic is the first number of a .mo file, in the byte order of all its numbers.
+const magic = 0x950412de
+
+// parse reads the translations in a .mo file. Of a plural it takes the singular, as WordPress
+// does for a text without a number; texts with a context have it before them.
+func parse(file []byte) (Texts, error) {
+	if len(file) < 20 {
+		return nil, errMalformed
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if order.Uint32(file) != magic {
+		order = binary.BigEndian
+	}
+	if order.Uint32(file) != magic || order.Uint32(file[4:])>>16 > 1 {
+		return nil, errMalformed
+	}
+	content := string(file) // which all texts share
+	count, originals, translations := int64(order.Uint32(file[8:])), int64(order.Uint32(file[12:])), int64(order.Uint32(file[16:]))
+	text := func(table, i int64) (string, bool) {
+		at := table + 8*i
+		if at+8 > int64(len(file)) {
+			return "", false
+		}
+		length, offset := int64(order.Uint32(file[at:])), int64(order.Uint32(file[at+4:]))
+		if offset+length > int64(len(file)) {
+			return "", false
+		}
+		singular, _, _ := strings.Cut(content[offset:offset+length], "\x00")
+		return singular, true
+	}
+	texts := Texts{}
+	for i := range count {
+		original, ok := text(originals, i)
+		translated, also := text(translations, i)
+		switch {
+		case !ok || !also:
+			return nil, fmt.Errorf("%w: a text is outside of the file", errMalformed)
+		case !utf8.ValidString(translated):
+			return nil, fmt.Errorf("%w: not UTF-8", errMalformed)
+		case original != "" && translated != "": // the first is the header
+			texts[original] = translated
+		}
+	}
+	return texts, nil
+}
