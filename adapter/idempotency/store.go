@@ -243,17 +243,16 @@ var errReleaseLate = errors.New("release of the claim not answered yet")
 // unknown, the row itself says whether the response was stored. A lost connection does
 // not matter, nor a rival on another node of a cluster: the statement may run twice.
 func (r *Request) release(ctx context.Context) error {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return r.releaseRepeatedly(context.WithoutCancel(ctx))
+	}
 	released := make(chan error, 1)
 	go func() { released <- r.releaseRepeatedly(context.WithoutCancel(ctx)) }()
 	select {
 	case err := <-released:
 		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-released:
-		return err
-	case <-time.After(releaseGrace):
+	case <-time.After(time.Until(deadline) + releaseGrace):
 		return errReleaseLate
 	}
 }
