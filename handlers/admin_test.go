@@ -23,13 +23,13 @@ import (
 )
 
 // probe sends a request to the admin address.
-func probe(t *testing.T, admin *handlers.Admin, method, path string) *httptest.ResponseRecorder {
+func probe(t testing.TB, admin *handlers.Admin, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	return probeAs(t, admin, "127.0.0.1:8081", method, path)
 }
 
 // probeAs sends a request to the admin address under a host name.
-func probeAs(t *testing.T, admin *handlers.Admin, host, method, path string) *httptest.ResponseRecorder {
+func probeAs(t testing.TB, admin *handlers.Admin, host, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), method, path, nil)
 	request.Host = host

@@ -37,6 +37,9 @@ var hangingKinds = map[string]struct {
 	times int
 	send  func(s *server) answer
 }{
+	"probe":  {1, func(s *server) answer { return s.probe("/readyz") }},
+	"alive":  {1, func(s *server) answer { return s.probe("/livez") }},
+	"wait":   {1, func(s *server) answer { return s.get("/changes?wait=1&cursor=0") }},
 	"list":   {1, func(s *server) answer { return s.get("/customers?per_page=5") }},
 	"shared": {4, func(s *server) answer { return s.get("/bookings?per_page=5&status=approved") }},
 	"record": {1, func(s *server) answer { return s.get("/services/1") }},
@@ -50,6 +53,14 @@ var hangingKinds = map[string]struct {
 	"export": {1, func(s *server) answer {
 		return s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {s.key}, "Accept": {"text/csv"}})
 	}},
+}
+
+// probe asks the administrative listener, which a hanging database must not keep waiting either.
+func (s *server) probe(path string) answer {
+	admin := newAdmin()
+	admin.Started(s.platform)
+	recorder := probe(s.t, admin, http.MethodGet, path)
+	return answer{t: s.t, status: recorder.Code, header: recorder.Header(), body: recorder.Body.Bytes()}
 }
 
 // TestAnswersInTime: whatever the database does, every request has its answer in time, nothing is written

@@ -83,7 +83,7 @@ func (l *link) failAt(until time.Time) {
 	defer l.mu.Unlock()
 	l.until = until
 	if !l.closed {
-		_ = l.Conn.SetDeadline(until) // the next read or write reports what is wrong
+		_ = l.SetDeadline(until) // the next read or write reports what is wrong
 	}
 }
 
