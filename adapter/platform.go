@@ -230,7 +230,7 @@ func IsUnavailable(err error) bool {
 	if domain.CodeOf(err) == domain.CodeUnavailable {
 		return true
 	}
-	for _, kind := range []error{wpdb.ErrUnavailable, wpdb.ErrBusy, wpdb.ErrConflict, wpdb.ErrOutcomeUnknown, context.DeadlineExceeded, wpdb.ErrAccessDenied, wpdb.ErrNoDatabase, wpdb.ErrSchema, wpdb.ErrReadOnly, wpdb.ErrTimeout, wpdb.ErrLinkLost} {
+	for _, kind := range []error{wpdb.ErrUnavailable, wpdb.ErrBusy, wpdb.ErrConflict, wpdb.ErrOutcomeUnknown, context.DeadlineExceeded, wpdb.ErrAccessDenied, wpdb.ErrNoDatabase, wpdb.ErrSchema, wpdb.ErrReadOnly, wpdb.ErrTimeout, wpdb.ErrLinkLost, wpdb.ErrNoTLS, wpdb.ErrCertificate, wpdb.ErrTLSDemanded} {
 		if errors.Is(err, kind) {
 			return true
 		}

@@ -170,6 +170,8 @@ func databaseStatus(err error) string {
 		return "rejects the user, the password or a privilege"
 	case errors.Is(err, wpdb.ErrNoDatabase):
 		return "does not exist"
+	case errors.Is(err, wpdb.ErrNoTLS), errors.Is(err, wpdb.ErrTLSDemanded), errors.Is(err, wpdb.ErrCertificate):
+		return "does not agree on TLS"
 	case errors.Is(err, wpdb.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return "does not answer in time"
 	default:

@@ -15,7 +15,7 @@ import (
 // means the default in the comment of its field.
 type Config struct {
 	// DSN is the data source name in the format of go-sql-driver/mysql. It must
-	// name a database. The package overrides session settings in it.
+	// name a database. Variables of the session in it are errors: the package sets its own.
 	DSN string
 	// Prefix is the site's table prefix, such as wp_, or wp_7_ for the seventh
 	// site of a network.
@@ -25,6 +25,9 @@ type Config struct {
 	Home, SiteURL string
 	// Content is the path of the site's directory wp-content; empty if it is not known.
 	Content string
+
+	TLS   TLS    // whether connections are encrypted; TLSAuto
+	TLSCA string // path of a file with the certificates of authorities, in PEM; empty for those of the system
 
 	MaxOpen          int           // maximum number of connections; 10
 	AcquireTimeout   time.Duration // limit for waiting for one of them; 2 s
@@ -86,18 +89,34 @@ func basePrefix(prefix string) string {
 	return m[1]
 }
 
+// parseDSN returns an error where the driver panics: at a parameter that it once had.
+func parseDSN(dsn string) (parsed *mysql.Config, err error) {
+	defer func() {
+		if recover() != nil {
+			err = ErrDSN
+		}
+	}()
+	return mysql.ParseDSN(dsn)
+}
+
 // withDefaults sets the defaults and validates the configuration.
 func (c Config) withDefaults() (Config, *mysql.Config, error) {
 	if !ValidPrefix(c.Prefix) {
 		return c, nil, fmt.Errorf("table prefix %q: write 1 to 50 letters, digits and _", c.Prefix)
 	}
-	driver, err := mysql.ParseDSN(c.DSN)
+	driver, err := parseDSN(c.DSN)
 	if err != nil {
 		// The driver's message may quote the DSN, including the password.
 		return c, nil, fmt.Errorf("%w: write user:password@tcp(host:3306)/database; parameters after ? must be those of the driver, with valid values", ErrDSN)
 	}
 	if driver.DBName == "" {
 		return c, nil, fmt.Errorf("%w: it names no database; write user:password@tcp(host:3306)/database", ErrDSN)
+	}
+	if err := checkParameters(c.DSN, driver); err != nil {
+		return c, nil, err
+	}
+	if err := c.setTLS(driver); err != nil {
+		return c, nil, err
 	}
 	if c.MaxOpen == 0 {
 		c.MaxOpen = 10

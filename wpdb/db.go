@@ -14,20 +14,21 @@ import (
 // DB is an open WordPress database, seen as one of its sites. It is safe for
 // concurrent use.
 type DB struct {
-	pool      *sql.DB
-	semaphore *poolSemaphore // nil for no limit
-	viewShare *poolSemaphore // of the connections, for statements over views; nil for no limit
-	on        runner         // the pool, a connection or a transaction
-	session   *session       // nil if statements go to the pool
-	version   string
-	prefix    string
-	base      string
-	constants map[string]string // by the option they replace
-	content   string            // see Content
-	schema    *atomic.Pointer[Schema]
-	conflicts *atomic.Int64
-	views     []view // that SELECT statements see, see WithViews
-	gathered  bool   // see Gathered
+	pool       *sql.DB
+	encryption *encryption    // nil for a pool that was opened elsewhere
+	semaphore  *poolSemaphore // nil for no limit
+	viewShare  *poolSemaphore // of the connections, for statements over views; nil for no limit
+	on         runner         // the pool, a connection or a transaction
+	session    *session       // nil if statements go to the pool
+	version    string
+	prefix     string
+	base       string
+	constants  map[string]string // by the option they replace
+	content    string            // see Content
+	schema     *atomic.Pointer[Schema]
+	conflicts  *atomic.Int64
+	views      []view // that SELECT statements see, see WithViews
+	gathered   bool   // see Gathered
 }
 
 // runner runs statements: *sql.DB, *sql.Conn or *sql.Tx.
@@ -56,7 +57,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	}
 	version, err := askApart(ctx, driver, c, "SELECT VERSION()") // the sessions of the pool depend on it
 	if err != nil {
-		return nil, err
+		return nil, demandsTLS(ctx, driver, c, err)
 	}
 	conn, err := newConnector(driver, c, version)
 	if err != nil {
@@ -76,6 +77,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	db.version = version
 	db.constants = c.constants()
 	db.content = c.Content
+	db.encryption = conn.encryption
 	db.semaphore = conn.seats
 	db.viewShare = newPoolSemaphore(max(1, c.MaxOpen/2), c.AcquireTimeout)
 	if err := pool.PingContext(ctx); err != nil {
@@ -110,6 +112,21 @@ func OpenWhenUp(ctx context.Context, c Config, wait time.Duration, waiting func(
 			return nil, fmt.Errorf("open database: %w", ctx.Err())
 		}
 	}
+}
+
+// demandsTLS returns the error of a login with plain text, which is ErrTLSDemanded if the same account
+// may log in with TLS: the server itself says no more than that it rejects the account.
+func demandsTLS(ctx context.Context, driver *mysql.Config, c Config, err error) error {
+	var refusal *mysql.MySQLError
+	if driver.TLS != nil || !errors.As(err, &refusal) || refusal.Number != rejectedLogin {
+		return err
+	}
+	encrypted := driver.Clone()
+	encrypted.TLS = unverified()
+	if _, failed := askApart(ctx, encrypted, c, "SELECT VERSION()"); failed != nil {
+		return err
+	}
+	return &Error{Op: "open database", Kind: ErrTLSDemanded, Number: rejectedLogin, cause: err}
 }
 
 // askApart queries one text over a separate connection, before there is a pool.

@@ -2,6 +2,7 @@ package wpdb
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -46,7 +47,7 @@ var (
 var numbers = map[uint16]error{
 	1040: ErrUnavailable, 1203: ErrUnavailable, 1226: ErrUnavailable, 1053: ErrUnavailable, 1129: ErrUnavailable, 1130: ErrAccessDenied,
 	1044: ErrAccessDenied, 1045: ErrAccessDenied, 1142: ErrAccessDenied, 1143: ErrAccessDenied, 1698: ErrAccessDenied,
-	1049: ErrNoDatabase,
+	1049: ErrNoDatabase, secureTransport: ErrTLSDemanded,
 	1054: ErrSchema, 1146: ErrSchema, 1364: ErrSchema, 1416: ErrSchema, 3140: ErrSchema, 4078: ErrSchema, 6136: ErrSchema,
 	1072: ErrSchema, 1091: ErrNoIndex, // columns to index, and indexes
 	1062: ErrDuplicate, 1586: ErrDuplicate, 1061: ErrDuplicate, // rows, and indexes
@@ -159,6 +160,10 @@ func wrap(op string, err error) error {
 	case errors.As(err, &server):
 		e.Number = server.Number
 		e.Kind = numbers[server.Number]
+	case errors.Is(err, mysql.ErrNoTLS):
+		e.Kind = ErrNoTLS
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		e.Kind = ErrCertificate
 	case errors.As(err, &network) && network.Op == "dial", errors.Is(err, syscall.ECONNREFUSED):
 		e.Kind = ErrUnavailable // including dial timeouts, which are deadlines too
 	case errors.Is(err, ErrBusy):

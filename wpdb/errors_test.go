@@ -24,7 +24,7 @@ import (
 var kinds = []error{
 	wpdb.ErrUnavailable, wpdb.ErrBusy, wpdb.ErrAccessDenied, wpdb.ErrNoDatabase, wpdb.ErrSchema, wpdb.ErrDuplicate, wpdb.ErrConflict,
 	wpdb.ErrReadOnly, wpdb.ErrBadValue, wpdb.ErrRefused, wpdb.ErrTimeout, wpdb.ErrLinkLost, wpdb.ErrTooManyRows, wpdb.ErrTooMuch, wpdb.ErrUnreadable,
-	wpdb.ErrCopies, wpdb.ErrKeyTooLong, wpdb.ErrTooManyEdits, wpdb.ErrNoIndex,
+	wpdb.ErrCopies, wpdb.ErrKeyTooLong, wpdb.ErrTooManyEdits, wpdb.ErrNoIndex, wpdb.ErrNoTLS, wpdb.ErrCertificate, wpdb.ErrTLSDemanded,
 }
 
 // wantKind checks that an error is of exactly one kind; nil is for an error of none.
@@ -55,6 +55,7 @@ func TestErrorNumbers(t *testing.T) {
 		wpdb.ErrUnavailable:  {1040, 1047, 1053, 1129, 1135, 1203, 1206, 1226, 1637, 2002, 2003, 3032, 3100, 3168, 3797, 3798, 9001, 9002, 9004},
 		wpdb.ErrAccessDenied: {1044, 1045, 1130, 1142, 1143, 1698},
 		wpdb.ErrNoDatabase:   {1049},
+		wpdb.ErrTLSDemanded:  {3159},
 		wpdb.ErrSchema:       {1054, 1072, 1146, 1364, 1416, 3140, 4078, 6136},
 		wpdb.ErrDuplicate:    {1061, 1062, 1586},
 		wpdb.ErrConflict:     {1020, 1205, 1213, 1412, 3101},

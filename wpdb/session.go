@@ -25,6 +25,8 @@ type connector struct {
 	lockWait int64          // limit for row locks, in seconds
 	limit    time.Duration  // within which the server ends any statement
 	textOnly bool           // see Config.TextOnly
+
+	encryption *encryption
 }
 
 // newConnector sets the session on a copy of the configuration. version is the
@@ -56,6 +58,10 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	}
 	opened := &connector{lockWait: lockWait, limit: c.StatementTimeout + c.LockWait, textOnly: c.TextOnly}
 	cfg.DialFunc = opened.dialLink
+	opened.encryption = newEncryption(cfg)
+	if cfg.TLS != nil {
+		cfg.TLS.VerifyConnection = opened.encryption.note
+	}
 	inner, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("database settings: %w", err)

@@ -14,9 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// contraryParameters has DSN settings that contradict what every session must have.
+// contraryParameters has DSN settings that contradict what every session must have. Variables of the
+// session are errors, see TestOpenRejectsInvalidConfig.
 const contraryParameters = "?parseTime=true&clientFoundRows=false&interpolateParams=false&multiStatements=true&charset=latin1" +
-	"&sql_mode=%27%27&time_zone=%27%2B05%3A30%27&readTimeout=1ns&writeTimeout=1ns&timeout=1ns"
+	"&readTimeout=1ns&writeTimeout=1ns&timeout=1ns"
 
 // session is the configuration of a connection.
 type session struct {

@@ -25,6 +25,7 @@ const Active = "active"
 type Report struct {
 	Database        string                  // its name
 	Account         string                  // the database user, quoted for GRANT
+	Encryption      *wpdb.Encryption        // of the connections; nil for a pool that was opened elsewhere
 	Server          *wpdb.ServerSettings    // nil for proxies that do not tell
 	ClockDifference time.Duration           // the server's clock minus ours
 	Cluster         *wpdb.Cluster           // nil for proxies that do not tell
@@ -87,7 +88,7 @@ type examination struct {
 // with. The error is that of a database that does not answer; what is wrong with
 // the site is part of the report.
 func Examine(ctx context.Context, config wpdb.Config, db *wpdb.DB, now domain.Clock) (Report, error) {
-	e := examination{Report: Report{db: db}, now: now}
+	e := examination{Report: Report{db: db, Encryption: db.Encryption()}, now: now}
 	account, database, err := config.Account(ctx)
 	if err != nil {
 		return Report{}, err

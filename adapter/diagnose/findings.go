@@ -45,6 +45,7 @@ func (r Report) Findings() []Finding {
 	}
 	return []Finding{
 		{Good, "database", fmt.Sprintf("%s, %s", r.db.Version(), r.Database)},
+		{levelIf(r.Encryption != nil && (r.Encryption.Version != "" || r.Encryption.Local), Minor), "connection", encryptionLine(r.Encryption)},
 		{levelIf(r.Server != nil && r.ClockDifference.Abs() <= clockTolerance, Minor), "server", r.serverLine()},
 		{levelIf(r.Cluster != nil, Minor), "cluster", clusterLine(r.Cluster)},
 		{Good, "table prefix", r.db.Prefix()},
@@ -79,6 +80,21 @@ func (r Report) serverLine() string {
 		return "unknown"
 	}
 	return fmt.Sprintf("time zone %s, clock %v from ours, sql_mode %s", r.Server.TimeZone, r.ClockDifference.Round(time.Second), cmp.Or(r.Server.SQLMode, "empty"))
+}
+
+func encryptionLine(e *wpdb.Encryption) string {
+	switch {
+	case e == nil:
+		return "unknown"
+	case e.Version != "" && e.Verified:
+		return "encrypted, " + e.Version + ", the server's certificate is verified"
+	case e.Version != "":
+		return "encrypted, " + e.Version
+	case e.Local:
+		return "plain text, within this machine"
+	default:
+		return "plain text: whoever is between sees passwords and customers' data; see db.tls"
+	}
 }
 
 func clusterLine(c *wpdb.Cluster) string {

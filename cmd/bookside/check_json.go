@@ -18,6 +18,7 @@ type checkReport struct {
 		Name            string       `json:"name"`
 		Address         string       `json:"address"`
 		Account         string       `json:"account"` // quoted for SQL
+		TLS             *tlsJSON     `json:"tls"`     // of the connections; null for plain text
 		SQLMode         string       `json:"sql_mode"`
 		TimeZone        string       `json:"time_zone"`
 		ClockDifference *int64       `json:"clock_difference_seconds"` // the server's clock minus ours; null if unknown
@@ -47,6 +48,11 @@ type checkReport struct {
 	Keys           string         `json:"keys"`
 	WeakKeys       []int64        `json:"weak_keys"` // IDs of valid keys that can be guessed
 	Conflicts      *conflictsJSON `json:"conflicts"` // null if unknown
+}
+
+type tlsJSON struct {
+	Version  string `json:"version"`  // such as TLS 1.3
+	Verified bool   `json:"verified"` // whether the server's certificate is verified
 }
 
 type clusterJSON struct {
@@ -84,6 +90,9 @@ func newGrantsJSON(g diagnose.Grants) grantsJSON {
 func (f findings) json() (r checkReport) {
 	r.OK, r.Problems, r.Warnings = f.failure() == nil, notNull(f.problems()), notNull(f.Warnings)
 	r.Database.Version, r.Database.Name, r.Database.Address, r.Database.Account = f.db.Version(), f.target.database, f.target.address, f.Account
+	if e := f.Encryption; e != nil && e.Version != "" {
+		r.Database.TLS = &tlsJSON{e.Version, e.Verified}
+	}
 	if f.Server != nil {
 		seconds := int64(f.ClockDifference / time.Second)
 		r.Database.SQLMode, r.Database.TimeZone, r.Database.ClockDifference = f.Server.SQLMode, f.Server.TimeZone, &seconds

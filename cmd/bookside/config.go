@@ -6,6 +6,8 @@ import (
 
 	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/structs"
+
+	"bookside/wpdb"
 )
 
 // config is the whole configuration. A key is a section and a name, such as
@@ -14,6 +16,8 @@ type config struct {
 	DB struct {
 		DSN              string        `koanf:"dsn"`
 		Prefix           string        `koanf:"prefix"` // empty for the one in wp-config.php, else wp_
+		TLS              string        `koanf:"tls"`
+		TLSCA            string        `koanf:"tls_ca"`
 		MaxOpen          int           `koanf:"max_open"`
 		AcquireTimeout   time.Duration `koanf:"acquire_timeout"`
 		ConnectWait      time.Duration `koanf:"connect_wait"`
@@ -111,6 +115,8 @@ const (
 	keyMailPassword = "mail.smtp.password"
 	keyRedis        = "rate_limit.redis"
 	keyPrefix       = "db.prefix"
+	keyTLS          = "db.tls"
+	keyTLSCA        = "db.tls_ca"
 	keyWPConfig     = "wordpress.config"
 	keyContent      = "wordpress.content"
 	keyListen       = "server.listen"
@@ -119,6 +125,7 @@ const (
 
 func defaultConfig() config {
 	var c config
+	c.DB.TLS = string(wpdb.TLSAuto)
 	c.DB.MaxOpen = 10
 	c.DB.AcquireTimeout = 2 * time.Second
 	c.DB.ConnectWait = 30 * time.Second

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,6 +56,7 @@ func (c config) target() (target, error) {
 		t.address = "the default address of MySQL on this machine"
 	}
 	t.config.Prefix = wpdb.SitePrefix(t.basePrefix, c.WordPress.SiteID)
+	t.config.TLS, t.config.TLSCA = wpdb.TLS(c.DB.TLS), c.DB.TLSCA
 	t.config.MaxOpen = c.DB.MaxOpen
 	t.config.AcquireTimeout = c.DB.AcquireTimeout
 	t.config.StatementTimeout = c.DB.StatementTimeout
@@ -113,7 +115,16 @@ func (t target) open(ctx context.Context) (*wpdb.DB, error) {
 // explain returns an error of opening the database with an exit code and advice.
 func (t target) explain(err error) error {
 	var statement *wpdb.Error
+	var certificate *tls.CertificateVerificationError
 	switch {
+	case errors.Is(err, wpdb.ErrTLSDemanded):
+		return failf(exitRefused, err, "the database server at %s accepts this user only over TLS; set %s to %s (%v)", t.address, keyTLS, wpdb.TLSRequired, err)
+	case errors.Is(err, wpdb.ErrNoTLS):
+		return failf(exitRefused, err, "the database server at %s does not offer TLS, and without it passwords and customers' data would cross the network in plain text: give the server a certificate, or, if nobody can listen on the way, set %s to %s, or run setup with --db-tls %s (%v)", t.address, keyTLS, wpdb.TLSOff, wpdb.TLSOff, err)
+	case errors.As(err, &certificate):
+		return failf(exitRefused, err, "the certificate of the database server at %s is refused: %v; correct the server's name or %s, or set %s to %s, which accepts any", t.address, certificate.Err, keyTLSCA, keyTLS, wpdb.TLSRequired)
+	case errors.Is(err, wpdb.ErrTLS):
+		return failf(exitUsage, err, "%s: %v", keyTLS, err)
 	case errors.Is(err, wpdb.ErrAccessDenied) && errors.As(err, &statement) && statement.Number == noDatabasePrivilege:
 		return failf(exitRefused, err, "the database user may not use the database %s at %s; check its name in %s, or run the statements of check --grants (%v)", t.database, t.address, t.source, err)
 	case errors.Is(err, wpdb.ErrAccessDenied):

@@ -21,6 +21,8 @@ type setting struct {
 var settings = []setting{
 	{keyDSN, "database, as user:password@tcp(host:3306)/database; in place of wordpress.config", ""},
 	{keyPrefix, "table prefix of the site; overrides the one in wp-config.php", "$table_prefix of the wp-config.php, else wp_"},
+	{keyTLS, "whether connections to the database are encrypted: off; required, with any certificate; verify, with one that is valid for the server's name; auto is required unless the server is on this machine, at a socket or a loopback address, and verify if db.tls_ca is set; the parameter tls of db.dsn (true, skip-verify, preferred, false) and MYSQL_CLIENT_FLAGS of wp-config.php decide in place of auto", ""},
+	{keyTLSCA, "file with the certificates of the authorities, in PEM, by which verify checks the server's certificate", "none: those of the system"},
 	{"db.max_open", "maximum number of connections", ""},
 	{"db.acquire_timeout", "how long a request waits while all connections are in use", ""},
 	{"db.connect_wait", "how long serve waits for a database that is down", ""},

@@ -8,8 +8,10 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"slices"
 
 	"bookside/cmd/bookside/setup"
+	"bookside/wpdb"
 )
 
 const aboutSetup = `Connects Bookside with a WordPress site on this machine, as root:
@@ -36,6 +38,7 @@ func (p *program) setup(flags *flag.FlagSet) action {
 	flags.StringVar(&s.Address, "url", "", "`URL` of the site; default the one that WordPress has")
 	flags.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "`ADDRESS` of the API, for the web server")
 	flags.StringVar(&s.AdminListen, "admin-listen", "127.0.0.1:8081", "`ADDRESS` of probes, metrics and the console")
+	flags.StringVar(&s.TLS, "db-tls", string(wpdb.TLSAuto), "`MODE` of the encryption to the database: auto, off, required or verify, as in db.tls")
 	flags.StringVar(&s.WebServer, "web-server", "", "`NAME` of the web server to change: nginx, apache, caddy or none; default the one that serves the site")
 	flags.BoolVar(&s.Yes, "yes", false, "ask nothing")
 	flags.BoolVar(&s.DryRun, "dry-run", false, "show what would be done, and do nothing")
@@ -46,6 +49,9 @@ func (p *program) setup(flags *flag.FlagSet) action {
 			if parsed, err := netip.ParseAddrPort(address); err != nil || parsed.Port() == 0 || parsed.Addr().Zone() != "" {
 				return usageErrorf("--%s: write an IP address and a port, such as 127.0.0.1:8080", name)
 			}
+		}
+		if !slices.Contains(wpdb.TLSModes(), wpdb.TLS(s.TLS)) {
+			return usageErrorf("--db-tls: write auto, off, required or verify")
 		}
 		if s.Listen == s.AdminListen {
 			return usageErrorf("--admin-listen: is the same as --listen; write another port")

@@ -844,6 +844,8 @@ func TestSetupIsRefused(t *testing.T) {
 		{"address with a fragment", func(*machine) {}, []string{"--url", "https://example.com/a#b"}, exitUsage, []string{"write it like --url https://example.com"}},
 		{"address with a directive", func(*machine) {}, []string{"--url", "https://example.com/a;{b"}, exitUsage, []string{"write it like --url https://example.com"}},
 		{"address with a quote", func(*machine) {}, []string{"--url", "https://exam'ple.com"}, exitUsage, []string{"write it like --url https://example.com"}},
+		{"encryption", func(*machine) {}, []string{"--db-tls", "on"}, exitUsage, []string{"--db-tls: write auto, off, required or verify"}},
+		{"encryption that the database lacks", func(*machine) {}, []string{"--db-tls", "required"}, exitRefused, []string{"does not offer TLS"}},
 		{"port", func(*machine) {}, []string{"--listen", "8080"}, exitUsage, []string{"--listen: write an IP address and a port"}},
 		{"port of every address", func(*machine) {}, []string{"--listen", ":8080"}, exitUsage, []string{"--listen: write an IP address and a port"}},
 		{"port of a name", func(*machine) {}, []string{"--admin-listen", "localhost:8081"}, exitUsage, []string{"--admin-listen: write an IP address and a port"}},

@@ -14,6 +14,7 @@ import (
 	"bookside/adapter"
 	"bookside/adapter/webhooks"
 	"bookside/handlers"
+	"bookside/wpdb"
 )
 
 // validate returns an error with all problems of the configuration.
@@ -71,6 +72,8 @@ func (c config) validateDatabase(v *validation) {
 	_, readable := parseDSN(c.DB.DSN)
 	v.check(!dsn || readable, keyDSN, "cannot be read; write user:password@tcp(host:3306)/database or user:password@unix(/path/of/socket)/database")
 	v.check(c.DB.Prefix == "" || tablePrefix.MatchString(c.DB.Prefix), keyPrefix, "write at most 40 letters, digits and _, such as wp_")
+	v.check(slices.Contains(wpdb.TLSModes(), wpdb.TLS(c.DB.TLS)), keyTLS, "write auto, off, required or verify")
+	v.check(c.DB.TLSCA == "" || c.DB.TLS == string(wpdb.TLSAuto) || c.DB.TLS == string(wpdb.TLSVerify), keyTLSCA, "is used only where db.tls is verify or auto; change db.tls, or remove it")
 	v.check(c.DB.MaxOpen >= 1 && c.DB.MaxOpen <= 1000, "db.max_open", "write a number from 1 to 1000")
 	v.check(c.DB.AcquireTimeout >= 10*time.Millisecond, "db.acquire_timeout", "write a duration of at least 10ms, such as 2s")
 	v.check(c.DB.ConnectWait >= 0, "db.connect_wait", "write a duration such as 30s, or 0s to not wait")

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -27,13 +28,18 @@ type Config struct {
 	Multisite            bool
 	Home, SiteURL        string // WP_HOME and WP_SITEURL; empty if missing, computed, or without effect because of Multisite
 	Content              string // WP_CONTENT_DIR; empty if missing or computed
+	// TLS is what MYSQL_CLIENT_FLAGS says of it: empty, required or verify. Whoever knows better may
+	// change it.
+	TLS wpdb.TLS
 }
 
-// FormatDSN returns the data source name, as go-sql-driver/mysql writes it.
+// FormatDSN returns the data source name, as go-sql-driver/mysql writes it, with what the file says
+// of TLS.
 func (c Config) FormatDSN() string {
 	driver := mysql.NewConfig()
 	driver.User, driver.Passwd = c.User, c.Password
 	driver.Net, driver.Addr, driver.DBName = c.Network, c.Address, c.Name
+	driver.TLSConfig = map[wpdb.TLS]string{wpdb.TLSOff: "false", wpdb.TLSRequired: "skip-verify", wpdb.TLSVerify: "true"}[c.TLS]
 	return driver.FormatDSN()
 }
 
@@ -108,6 +114,7 @@ func parse(src []byte, isSocket func(path string) bool) (Config, error) {
 		c.Home, c.SiteURL = r.optional("WP_HOME"), r.optional("WP_SITEURL")
 	}
 	c.Content = r.optional("WP_CONTENT_DIR")
+	c.TLS = r.tls()
 	c.TablePrefix = r.prefix()
 	return c, r.err
 }
@@ -179,6 +186,21 @@ func (r *reader) host(isSocket func(path string) bool) (network, address string)
 	return network, address
 }
 
+// tls returns what the flags of mysqli_real_connect (wpdb::db_connect, WordPress 7.0.4) say of TLS.
+// Every definition counts, and every flag in it: what is computed is rather encrypted than not.
+func (r *reader) tls() (mode wpdb.TLS) {
+	for _, s := range r.found {
+		switch {
+		case s.name != clientFlags:
+		case s.flags&sslVerifies != 0:
+			return wpdb.TLSVerify
+		case s.flags&ssl != 0:
+			mode = wpdb.TLSRequired
+		}
+	}
+	return mode
+}
+
 func (r *reader) prefix() string {
 	s := r.setting(TablePrefix)
 	if s.line == 0 {
@@ -191,12 +213,24 @@ func (r *reader) prefix() string {
 	return s.value
 }
 
+// clientFlags is a constant whose value is made of flags.
+const clientFlags = "MYSQL_CLIENT_FLAGS"
+
+// The flags about TLS. PHP verifies nothing without being told, as here.
+const (
+	ssl         = 1 << 11
+	sslVerifies = 1 << 30
+)
+
+var flagNames = map[string]int64{"MYSQLI_CLIENT_SSL": ssl, "MYSQLI_CLIENT_SSL_VERIFY_SERVER_CERT": sslVerifies}
+
 // setting is one definition of a constant, or one assignment of $table_prefix.
 type setting struct {
 	name    string
 	line    int
 	value   string
-	literal bool // value is what PHP sees
+	literal bool  // value is what PHP sees
+	flags   int64 // those that the value of MYSQL_CLIENT_FLAGS names
 	// unconditional is set for a top-level statement outside of any condition.
 	unconditional bool
 }
@@ -277,5 +311,23 @@ func (c phpCode) setting(start int, name string, value int, ends ...string) sett
 	if name == Multisite {
 		literal = t.isWord("true", "false", "1", "0")
 	}
-	return setting{name: name, line: c[start].line, value: t.text, literal: literal && c.at(value+1).isOp(ends...)}
+	s := setting{name: name, line: c[start].line, value: t.text, literal: literal && c.at(value+1).isOp(ends...)}
+	if name == clientFlags {
+		s.flags = c.flags(value)
+	}
+	return s
+}
+
+// flags returns the flags that are named in the rest of a statement.
+func (c phpCode) flags(from int) (flags int64) {
+	for i := from; i < len(c) && !c[i].isOp(";"); i++ {
+		if c[i].kind != phpWord {
+			continue
+		}
+		flags |= flagNames[strings.TrimPrefix(c[i].text, `\`)]
+		if number, err := strconv.ParseInt(c[i].text, 0, 64); err == nil {
+			flags |= number
+		}
+	}
+	return flags
 }

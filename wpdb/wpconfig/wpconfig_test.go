@@ -500,6 +500,39 @@ func FuzzParseDBHost(f *testing.F) {
 	})
 }
 
+// TestClientFlags: what MYSQL_CLIENT_FLAGS says of TLS is obeyed, however it is written.
+func TestClientFlags(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]wpdb.TLS{
+		``: "",
+		`define('MYSQL_CLIENT_FLAGS', MYSQLI_CLIENT_SSL);`:                                           wpdb.TLSRequired,
+		`define( 'MYSQL_CLIENT_FLAGS', \MYSQLI_CLIENT_SSL );`:                                        wpdb.TLSRequired,
+		`define('MYSQL_CLIENT_FLAGS', 2048);`:                                                        wpdb.TLSRequired,
+		`const MYSQL_CLIENT_FLAGS = 0x800;`:                                                          wpdb.TLSRequired,
+		`define('MYSQL_CLIENT_FLAGS', MYSQLI_CLIENT_SSL | MYSQLI_CLIENT_COMPRESS);`:                  wpdb.TLSRequired,
+		`define('MYSQL_CLIENT_FLAGS', MYSQLI_CLIENT_COMPRESS);`:                                      "",
+		`define('MYSQL_CLIENT_FLAGS', 0);`:                                                           "",
+		`define('MYSQL_CLIENT_FLAGS', MYSQLI_CLIENT_SSL_DONT_VERIFY_SERVER_CERT|MYSQLI_CLIENT_SSL);`: wpdb.TLSRequired,
+		`define('MYSQL_CLIENT_FLAGS', MYSQLI_CLIENT_SSL | MYSQLI_CLIENT_SSL_VERIFY_SERVER_CERT);`:    wpdb.TLSVerify,
+		`if (!$local) define('MYSQL_CLIENT_FLAGS', MYSQLI_CLIENT_SSL);`:                              wpdb.TLSRequired,
+		`define('MYSQL_CLIENT_FLAGS', defined('MYSQLI_CLIENT_SSL') ? MYSQLI_CLIENT_SSL : 0);`:        wpdb.TLSRequired,
+		`define('MYSQL_CLIENT_FLAGS', flags()); define('X', 2048);`:                                  "",
+		`define('OTHER_FLAGS', MYSQLI_CLIENT_SSL);`:                                                  "",
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			got, err := parse([]byte(withCredentials(line)), noSocket)
+			if err != nil || got.TLS != want {
+				t.Errorf("%q, %v; want %q", got.TLS, err, want)
+			}
+			driver, err := mysql.ParseDSN(got.FormatDSN())
+			if err != nil || driver.TLSConfig != map[wpdb.TLS]string{wpdb.TLSRequired: "skip-verify", wpdb.TLSVerify: "true"}[want] {
+				t.Errorf("%q, %v", driver.TLSConfig, err)
+			}
+		})
+	}
+}
+
 func TestFormatDSN(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]Config{

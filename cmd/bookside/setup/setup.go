@@ -61,6 +61,7 @@ type Options struct {
 	Address     string `json:"address"`      // of the site; "" for the one that WordPress has
 	Listen      string `json:"listen"`       // address of the API
 	AdminListen string `json:"admin_listen"` // of probes, metrics and the console
+	TLS         string `json:"db_tls"`       // to the database, as in wpdb.TLS; "" for auto
 	WebServer   string `json:"web_server"`   // name; "" for the one that serves the site, None to leave all alone
 }
 
@@ -232,6 +233,9 @@ func (s *Setup) examine(ctx context.Context) (err error) {
 	}
 	if s.wordpress.Multisite && s.SiteID == 0 {
 		s.say("It is a network of sites; this is its first one. For another one: --site-id NUMBER\n")
+	}
+	if tls := wpdb.TLS(s.TLS); tls != "" && tls != wpdb.TLSAuto {
+		s.wordpress.TLS = tls
 	}
 	s.dsn, s.prefix = s.wordpress.FormatDSN(), wpdb.SitePrefix(s.wordpress.TablePrefix, s.SiteID)
 	if dsn, exists, err := s.Host.read(dsnFile); err == nil && exists && s.has("configuration") {

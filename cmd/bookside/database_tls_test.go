@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"bookside/fixtures"
+)
+
+// behindTCP returns the DSN of a database behind TCP at a name of this machine.
+func behindTCP(t *testing.T, dsn, host string) string {
+	t.Helper()
+	through, _ := fixtures.NewFaultProxyAt(t, "tcp", "127.0.0.1:0", dsn)
+	return strings.Replace(through, "127.0.0.1", host, 1)
+}
+
+// elsewhere is an address that is neither a socket nor of the loopback network, and leads here.
+const elsewhere = "0.0.0.0"
+
+// TestCheckTLS: check says how the connection to the database is protected, and errors say what to do.
+func TestCheckTLS(t *testing.T) {
+	t.Parallel()
+	db, authority := fixtures.NewTLS(t, fixtures.Small(now))
+	execute(t, db.SQL, "CREATE USER careful IDENTIFIED BY 's3cret' REQUIRE SSL")
+	execute(t, db.SQL, "GRANT ALL ON *.* TO careful")
+	local, remote := behindTCP(t, db.DSN, "127.0.0.1"), behindTCP(t, db.DSN, elsewhere)
+	const tls, ca = "BOOKSIDE_DB__TLS=", "BOOKSIDE_DB__TLS_CA="
+	for name, test := range map[string]struct {
+		dsn  string
+		more []string
+		code int
+		want string
+	}{
+		"a socket":              {db.DSN, nil, exitOK, "✓ connection     plain text, within this machine\n"},
+		"another machine":       {remote, nil, exitOK, "✓ connection     encrypted, TLS 1.3\n"},
+		"off":                   {remote, []string{tls + "off"}, exitOK, "! connection     plain text: whoever is between sees passwords and customers' data; see db.tls\n"},
+		"verified":              {local, []string{tls + "verify", ca + authority}, exitOK, "✓ connection     encrypted, TLS 1.3, the server's certificate is verified\n"},
+		"another name":          {remote, []string{tls + "verify", ca + authority}, exitRefused, "is refused: x509: certificate is valid for 127.0.0.1, not 0.0.0.0; correct the server's name or db.tls_ca"},
+		"an unknown authority":  {local, []string{tls + "verify"}, exitRefused, "is refused: x509: certificate signed by unknown authority"},
+		"a user who demands it": {withUser(db.DSN, "careful"), nil, exitRefused, "accepts this user only over TLS; set db.tls to required"},
+		"and gets it":           {withUser(db.DSN, "careful"), []string{tls + "required"}, exitOK, "✓ connection     encrypted, TLS 1.3\n"},
+		"no such mode":          {db.DSN, []string{tls + "on"}, exitUsage, "db.tls: write auto, off, required or verify"},
+		"authorities in vain":   {db.DSN, []string{tls + "off", ca + authority}, exitUsage, "db.tls_ca: is used only where db.tls is verify or auto"},
+		"mistyped":              {remote + "?tsl=true", nil, exitUsage, "there is no parameter tsl; did you mean tls?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			settings := *db
+			settings.DSN = test.dsn
+			got := run(t, settingsFor(&settings, test.more...), "", "check")
+			if got.code != test.code || !strings.Contains(got.stdout+got.stderr, test.want) || strings.Contains(got.stdout+got.stderr, "s3cret") {
+				t.Errorf("%d, want %d with %q: %s%s", got.code, test.code, test.want, got.stdout, got.stderr)
+			}
+		})
+	}
+	t.Run("as JSON", func(t *testing.T) {
+		t.Parallel()
+		settings := *db
+		for dsn, want := range map[string]string{remote: `{"version":"TLS 1.3","verified":false}`, local: `null`} {
+			settings.DSN = dsn
+			var found struct {
+				Database struct {
+					TLS json.RawMessage `json:"tls"`
+				} `json:"database"`
+			}
+			if err := json.Unmarshal([]byte(run(t, settingsFor(&settings), "", "check", "--json").want(t, exitOK).stdout), &found); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(strings.Fields(string(found.Database.TLS)), ""); got != strings.ReplaceAll(want, " ", "") {
+				t.Errorf("%s, want %s", got, want)
+			}
+		}
+	})
+	t.Run("wp-config.php", func(t *testing.T) {
+		t.Parallel()
+		account, err := mysql.ParseDSN(db.AdminDSN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "wp-config.php")
+		content := "<?php\ndefine('DB_NAME', '" + account.DBName + "');\ndefine('DB_USER', 'careful');\ndefine('DB_PASSWORD', 's3cret');\n" +
+			"define('DB_HOST', 'localhost:" + account.Addr + "');\ndefine('MYSQL_CLIENT_FLAGS', MYSQLI_CLIENT_SSL);\n$table_prefix = '" + db.Prefix + "';\n"
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		wantTexts(t, run(t, nil, "", "check", "--wp-config", path).want(t, exitOK).stdout, "✓ connection     encrypted, TLS 1.3\n")
+		run(t, []string{tls + "off"}, "", "check", "--wp-config", path).want(t, exitRefused, "only over TLS; set db.tls to required")
+	})
+}
+
+// TestServerWithoutTLS: a server on another machine that does not offer TLS is an error that says what
+// to do.
+func TestServerWithoutTLS(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := *fixtures.Shared(t, fixtures.Small(now))
+	db.DSN = behindTCP(t, db.DSN, elsewhere)
+	run(t, settingsFor(&db), "", "check").want(t, exitRefused, "does not offer TLS", "set db.tls to off, or run setup with --db-tls off")
+	run(t, settingsFor(&db), "", "serve").want(t, exitRefused, "does not offer TLS")
+}

@@ -1,0 +1,182 @@
+package wpdb_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+// elsewhere is an address that is neither a socket nor of the loopback network, and leads here.
+const elsewhere = "0.0.0.0"
+
+// through returns the configuration of a database behind TCP, at 127.0.0.1 or at another name of it.
+func through(t *testing.T, database *fixtures.Database, host string) wpdb.Config {
+	t.Helper()
+	dsn, _ := fixtures.NewFaultProxyAt(t, "tcp", "127.0.0.1:0", database.DSN)
+	c := wpdb.Config{DSN: dsn, Prefix: database.Prefix, MaxOpen: 2}
+	return withDSN(t, c, func(d *mysql.Config) { d.Addr = strings.Replace(d.Addr, "127.0.0.1", host, 1) })
+}
+
+// parameter adds the parameter tls to a DSN.
+func parameter(t *testing.T, c wpdb.Config, value string) wpdb.Config {
+	t.Helper()
+	return withDSN(t, c, func(d *mysql.Config) { d.TLSConfig = value })
+}
+
+// TestTLS: connections are encrypted as configured, and by default wherever somebody else could
+// listen.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	database, authority := fixtures.NewTLS(t, fixtures.Small(now))
+	local, remote, socket := through(t, database, "127.0.0.1"), through(t, database, elsewhere), configOf(database)
+	plain := wpdb.Encryption{}
+	within := wpdb.Encryption{Local: true}
+	encrypted := wpdb.Encryption{Version: "TLS 1.3"}
+	for name, test := range map[string]struct {
+		config wpdb.Config
+		mode   wpdb.TLS
+		ca     string
+		want   wpdb.Encryption
+		err    error
+	}{
+		"a socket":                        {config: socket, want: within},
+		"loopback":                        {config: local, want: within},
+		"another machine":                 {config: remote, want: encrypted},
+		"auto":                            {config: remote, mode: wpdb.TLSAuto, want: encrypted},
+		"off":                             {config: remote, mode: wpdb.TLSOff, want: plain},
+		"required of a socket":            {config: socket, mode: wpdb.TLSRequired, want: wpdb.Encryption{Version: "TLS 1.3", Local: true}},
+		"required":                        {config: remote, mode: wpdb.TLSRequired, want: encrypted},
+		"verified":                        {config: local, mode: wpdb.TLSVerify, ca: authority, want: wpdb.Encryption{Version: "TLS 1.3", Verified: true, Local: true}},
+		"an authority verifies":           {config: local, ca: authority, want: wpdb.Encryption{Version: "TLS 1.3", Verified: true, Local: true}},
+		"an unknown authority":            {config: local, mode: wpdb.TLSVerify, err: wpdb.ErrCertificate},
+		"another name":                    {config: remote, mode: wpdb.TLSVerify, ca: authority, err: wpdb.ErrCertificate},
+		"verify a socket":                 {config: socket, mode: wpdb.TLSVerify, ca: authority, err: wpdb.ErrTLS},
+		"authorities for nothing":         {config: local, mode: wpdb.TLSRequired, ca: authority, err: wpdb.ErrTLS},
+		"no such file":                    {config: local, ca: authority + "x", err: wpdb.ErrTLS},
+		"no such mode":                    {config: local, mode: "on", err: wpdb.ErrTLS},
+		"by parameter":                    {config: parameter(t, local, "skip-verify"), want: wpdb.Encryption{Version: "TLS 1.3", Local: true}},
+		"verified by parameter":           {config: parameter(t, local, "true"), ca: authority, want: wpdb.Encryption{Version: "TLS 1.3", Verified: true, Local: true}},
+		"unverified by parameter":         {config: parameter(t, local, "true"), err: wpdb.ErrCertificate},
+		"off by parameter":                {config: parameter(t, remote, "false"), want: plain},
+		"preferred":                       {config: parameter(t, remote, "preferred"), want: encrypted},
+		"the setting against off":         {config: parameter(t, remote, "false"), mode: wpdb.TLSRequired, want: encrypted},
+		"the setting against a parameter": {config: parameter(t, remote, "true"), mode: wpdb.TLSOff, want: plain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := test.config
+			c.TLS, c.TLSCA = test.mode, test.ca
+			db, err := wpdb.Open(t.Context(), c)
+			if !errors.Is(err, test.err) {
+				t.Fatalf("%v, want %v", err, test.err)
+			}
+			if err != nil {
+				return
+			}
+			defer db.Close()
+			if diff := cmp.Diff(test.want, *db.Encryption()); diff != "" {
+				t.Error(diff)
+			}
+			got, err := read(t.Context(), db, "SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = 'Ssl_version'")
+			if want := strings.Replace(test.want.Version, " ", "v", 1); err != nil || got[0] != want {
+				t.Errorf("the server says %q, %v; want %q", got, err, want)
+			}
+		})
+	}
+}
+
+// TestAccountThatDemandsTLS: whoever is refused for the want of TLS is told so, and with TLS everything
+// works: also the connection that kills, and that which asks for the account.
+func TestAccountThatDemandsTLS(t *testing.T) {
+	t.Parallel()
+	database, _ := fixtures.NewTLS(t, fixtures.Small(now))
+	arrange(t, database.SQL, "CREATE USER careful IDENTIFIED BY 's3cret' REQUIRE SSL", "GRANT ALL ON *.* TO careful")
+	c := withDSN(t, configOf(database), func(d *mysql.Config) { d.User, d.Passwd = "careful", "s3cret" })
+	_, err := wpdb.Open(t.Context(), c)
+	if !errors.Is(err, wpdb.ErrTLSDemanded) || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("with plain text: %v", err)
+	}
+	wrong := withDSN(t, c, func(d *mysql.Config) { d.Passwd = "s3cret2" })
+	if _, err := wpdb.Open(t.Context(), wrong); errors.Is(err, wpdb.ErrTLSDemanded) || !errors.Is(err, wpdb.ErrAccessDenied) {
+		t.Errorf("with a wrong password: %v", err)
+	}
+	c.TLS = wpdb.TLSRequired
+	db, err := wpdb.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if account, _, err := c.Account(t.Context()); account != "'careful'@'%'" || err != nil {
+		t.Errorf("account %s, %v", account, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := read(ctx, db, "SELECT SLEEP(60)"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a slow statement: %v", err)
+	}
+	if n := singleValue(t, database.SQL, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%SLEEP(60)' AND USER = 'careful'"); n != "0" {
+		t.Errorf("%s statements go on", n)
+	}
+}
+
+// TestServerWithoutTLS: nothing is sent in plain text where TLS is required, also by default.
+func TestServerWithoutTLS(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.Shared(t, fixtures.Small(now))
+	for name, test := range map[string]struct {
+		host string
+		mode wpdb.TLS
+		err  error
+	}{
+		"loopback":        {"127.0.0.1", wpdb.TLSAuto, nil},
+		"another machine": {elsewhere, wpdb.TLSAuto, wpdb.ErrNoTLS},
+		"off":             {elsewhere, wpdb.TLSOff, nil},
+		"required":        {"127.0.0.1", wpdb.TLSRequired, wpdb.ErrNoTLS},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := through(t, database, test.host)
+			c.TLS = test.mode
+			db, err := wpdb.Open(t.Context(), c)
+			if !errors.Is(err, test.err) {
+				t.Fatalf("%v, want %v", err, test.err)
+			}
+			if err == nil && db.Close() != nil {
+				t.Error("not closed")
+			}
+		})
+	}
+	preferred := parameter(t, through(t, database, elsewhere), "preferred")
+	db, err := wpdb.Open(t.Context(), preferred)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if e := db.Encryption(); e.Version != "" {
+		t.Errorf("%+v without TLS", e)
+	}
+}
+
+// TestAuthoritiesFile: a file without certificates is an error, not an empty list of authorities.
+func TestAuthoritiesFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := wpdb.Open(t.Context(), wpdb.Config{DSN: "u:secret@tcp(db)/shop", Prefix: "wp_", TLSCA: path})
+	if !errors.Is(err, wpdb.ErrTLS) || !strings.Contains(err.Error(), "has no certificate in PEM") || strings.Contains(err.Error(), "secret") {
+		t.Error(err)
+	}
+}
