@@ -150,6 +150,9 @@ func (d Document) complete(fields map[string]node) {
 	}
 }
 
+// DryRun is the name of that field.
+const DryRun = dryRun
+
 // dryRun is the field that asks a write only to say what would happen.
 const dryRun = "dry_run"
 

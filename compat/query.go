@@ -3,6 +3,7 @@ package compat
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,6 +74,23 @@ func (q *Query) Last(name string) string { return q.sent[name] }
 
 // AsksForDryRun reports whether the query asks for a dry run.
 func (q *Query) AsksForDryRun() bool { return q.lists[dryRun] || wantsDryRun(q.sent[dryRun]) }
+
+// Others returns the names of the parameters that are not known, in alphabetical order.
+func (q *Query) Others(known func(name string) bool) []string {
+	var others []string
+	for name := range q.sent {
+		if !known(name) {
+			others = append(others, name)
+		}
+	}
+	for name := range q.lists {
+		if _, single := q.sent[name]; !single && !known(name) {
+			others = append(others, name)
+		}
+	}
+	slices.Sort(others)
+	return others
+}
 
 // Readable is a *BodyError for a query with more variables or levels than PHP
 // reads.

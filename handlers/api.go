@@ -136,9 +136,13 @@ func (a *api) add(e *echo.Echo, base string, p endpoint) {
 
 // serve handles the requests of a route.
 func (a *api) serve(p endpoint) echo.HandlerFunc {
+	known := a.parameterNames(p.route)
 	return func(c echo.Context) error {
 		query := compat.ParseQuery(c.Request().URL.RawQuery)
 		if err := query.Readable(); err != nil {
+			return err
+		}
+		if err := known.refuseIgnored(c, query); err != nil {
 			return err
 		}
 		if err := a.limiter.Charge(c, p.route.requests(query)); err != nil {
@@ -242,8 +246,8 @@ func corsConfig(origins []string) middleware.CORSConfig {
 	return middleware.CORSConfig{
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
-		AllowHeaders:  append([]string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", methodHeader, requestIDHeader}, protocolHeaders...),
-		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", tagHeader, replayedHeader, totalAgeHeader, totalHeader, linkHeader}, ratelimit.Headers...),
+		AllowHeaders:  append([]string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", preferHeader, methodHeader, requestIDHeader}, protocolHeaders...),
+		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", tagHeader, replayedHeader, totalAgeHeader, totalHeader, linkHeader, ignoredHeader, appliedHeader}, ratelimit.Headers...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}
 }

@@ -33,7 +33,12 @@ import (
 func TestDocsInABrowser(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) { o.RateLimit = ratelimit.Options{} })
-	server := httptest.NewServer(s.handler)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Api-Key") != "" && r.Header.Get("Prefer") != "handling=strict" {
+			t.Errorf("%s %s prefers %q", r.Method, r.URL.Path, r.Header.Get("Prefer"))
+		}
+		s.handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
 	page := browser.New(t) // one for all pages, because it caches the compiled Swagger UI
 	t.Run("/docs", func(t *testing.T) {

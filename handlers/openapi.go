@@ -102,7 +102,7 @@ const introduction = "## Keys\n\n" +
 	"## Input\n\n" +
 	"Input is read leniently: numbers and booleans may be sent as strings, " +
 	"booleans also as 1, 0, yes, no, on and off, words in any letter case, members of objects under dotted names, and lists and objects as JSON texts. " +
-	"An empty value counts as not sent, and so do null and, for an id that is not required, 0; but null clears a field of an update that can be null. Fields that a body lacks are taken from the query. Unknown parameters and fields are ignored; if a parameter is sent twice, the last one counts. " +
+	"An empty value counts as not sent, and so do null and, for an id that is not required, 0; but null clears a field of an update that can be null. Fields that a body lacks are taken from the query. If a parameter is sent twice, the last one counts. Unknown fields are ignored, and so are unknown parameters, but `X-Ignored-Parameters` names them; with `Prefer: handling=strict`, which is the default for test keys, they are rejected, and `Prefer: handling=lenient` ignores them. " +
 	"Any other value that does not match its description is rejected with an error that names the field.\n\n" +
 	"Every path that answers GET also answers HEAD. A POST may stand for another method, named by the parameter `_method` or the header `X-HTTP-Method-Override`. GET on the base path lists the routes and needs no key. Any other path or method answers 404 with the code rest_no_route."
 
@@ -582,6 +582,8 @@ var headerComponents = members{
 	{replayedHeader, headerOf("true if the answer is that of an earlier request with the same Idempotency-Key", "string", "true")},
 	{totalHeader, headerOf("Size of the list, where the answer is no JSON", "integer", 41)},
 	{linkHeader, headerOf("The next page, if there is one, where the answer is no JSON", "string", `<?per_page=20&page=2>; rel="next"`)},
+	{ignoredHeader, headerOf("Parameters of the query that nothing reads, perhaps because they are misspelt: escaped as in a query, and no more than sixteen", "string", exampleMistake)},
+	{appliedHeader, headerOf("handling=strict if such parameters are rejected, handling=lenient if the client prefers that they are not", "string", "handling=strict")},
 	{totalAgeHeader, headerOf("Age of the total in seconds, if it took long to count and was counted for an earlier request", "integer", 3)},
 }
 
@@ -602,6 +604,7 @@ func headersOf(r route, status int) members {
 		names = append(names, echo.HeaderWWWAuthenticate)
 	} else {
 		names = append(names, ratelimit.Headers...)
+		names = append(names, ignoredHeader, appliedHeader)
 	}
 	bulk := status == http.StatusBadRequest && slices.ContainsFunc(r.operation.answers, func(a response) bool { return a.status == status })
 	if bulk || slices.Contains(mayWait, status) {
@@ -641,6 +644,7 @@ func errorsOf(r route) []error {
 	for _, permission := range alsoNeeded(r) {
 		all = append(all, keys.Key{Permissions: []string{r.permission}}.Require(permission))
 	}
+	all = append(all, domain.InvalidParameters(new(api).parameterNames(&r).mistakes([]string{exampleMistake})))
 	if r.operation.query != nil {
 		all = append(all, r.operation.query.Invalid(compat.InvalidExample(r.operation.query.Describe())))
 	}
@@ -709,6 +713,9 @@ func (d *describer) preconditionFailed(r route) []error {
 	}
 	return []error{domain.PreconditionFailed(domain.PresentRecord{Tag: exampleTag, Record: record})}
 }
+
+// exampleMistake is the name of a parameter that is mistyped.
+const exampleMistake = "agentid"
 
 // errInternal is an example of an error that is no client's fault.
 var errInternal = errors.New("internal error")

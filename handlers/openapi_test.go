@@ -128,6 +128,8 @@ func (s *server) probeQuery(method, path string, described []string, all map[str
 		got := s.send(method, "/v1"+path+"?"+strings.Replace(query, "&"+name+"=", "&", 1)+"&"+name+"[]=1", header, "")
 		if read := !bytes.Equal(got.body, usual.body); read != slices.Contains(described, name) {
 			s.t.Errorf("%s %s reads the parameter %s: %v, described: %v", method, path, name, read, !read)
+		} else if named := got.header.Get("X-Ignored-Parameters") == name; named == read && name != "dry_run" {
+			s.t.Errorf("%s %s reads the parameter %s: %v, says that it ignores it: %v", method, path, name, read, named)
 		}
 	}
 }

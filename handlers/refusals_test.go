@@ -375,6 +375,11 @@ func (p *provoker) special(d documentedError, r request) answer {
 		r.header.Set("Idempotency-Key", "x")
 		return p.send(p.server, r)
 	}
+	if _, mistyped := d.details()["agentid"]; mistyped {
+		r.query += "&agentid=3"
+		r.header.Set("Prefer", "handling=strict")
+		return p.send(p.server, r)
+	}
 	switch d.operation.OperationID + " " + d.code() {
 	case "createBooking time_slot_unavailable":
 		if strings.Contains(d.message(), "hold") {

@@ -102,6 +102,11 @@ window.ui = SwaggerUIBundle({
   persistAuthorization: false,
   plugins: [changes],
   queryConfigEnabled: false,
+  requestInterceptor: (request) => {
+    // Whoever tries requests here wants to hear of every mistake.
+    if (!request.loadSpec) request.headers.Prefer = "handling=strict";
+    return request;
+  },
   tryItOutEnabled: true,
   validatorUrl: null,
 });

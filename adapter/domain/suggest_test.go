@@ -1,0 +1,28 @@
+package domain_test
+
+import (
+	"testing"
+
+	"bookside/adapter/domain"
+)
+
+func TestClosest(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text       string
+		candidates []string
+		closest    string
+		likely     bool
+	}{
+		{"agentid", []string{"page", "agent_id", "status"}, "agent_id", true},
+		{"Status", []string{"page", "status"}, "status", true},
+		{"sort", []string{"order"}, "order", false},
+		{"b", []string{"c", "a"}, "a", true},
+		{"", []string{"page"}, "page", false},
+		{"page", nil, "", false},
+	} {
+		if closest, likely := domain.Closest(c.text, c.candidates); closest != c.closest || likely != c.likely {
+			t.Errorf("%q of %v: %q, %v", c.text, c.candidates, closest, likely)
+		}
+	}
+}

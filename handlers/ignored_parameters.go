@@ -1,0 +1,158 @@
+package handlers
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+	"bookside/compat"
+)
+
+// PHP ignores parameters that nothing reads, and so a mistyped filter returns everything. So do we,
+// but such parameters are named; and where mistakes are handled strictly (RFC 7240, section 4.4), as a
+// client may ask and as is the default for test keys, the request is refused.
+
+const (
+	ignoredHeader = "X-Ignored-Parameters"
+	preferHeader  = "Prefer"
+	appliedHeader = "Preference-Applied"
+)
+
+// handling is how mistakes in a request are handled; "" where nobody asked.
+type handling string
+
+const (
+	strict  handling = "strict"
+	lenient handling = "lenient"
+)
+
+// readAnywhere are parameters that may come with any request and ask for nothing that an answer could
+// lack: those of WordPress around its routes, what its scripts and those of jQuery add, and the key.
+var readAnywhere = []string{routeParameter, methodParameter, "_locale", "_wpnonce", "_embed", "_", keys.SecretParameter}
+
+// parameterNames are the names of the parameters that a route reads.
+type parameterNames struct {
+	anywhere map[string]bool // on any route
+	query    map[string]bool
+	fields   map[string]bool // of the body, which may come in the query, members of objects under dotted names
+	record   map[string]bool // of the GET with whose answer a condition is compared
+}
+
+// parameterNames returns what the document shows of the route's parameters, and what any request may
+// have.
+func (a *api) parameterNames(r *route) parameterNames {
+	known := parameterNames{map[string]bool{a.options.QueryParameter: true}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	for _, name := range readAnywhere {
+		known.anywhere[name] = true
+	}
+	if r.method != http.MethodGet {
+		known.anywhere[compat.DryRun] = true // refused where it is not supported
+	}
+	addNames(known.query, r.operation.query)
+	addNames(known.fields, r.operation.body)
+	if read := readOf(r); read != nil {
+		addNames(known.record, read.route.operation.query)
+	}
+	return known
+}
+
+func addNames(to map[string]bool, input compat.Input) {
+	if input == nil {
+		return
+	}
+	for _, f := range input.Describe() {
+		to[f.Name] = true
+	}
+}
+
+func (p parameterNames) include(name string, conditional bool) bool {
+	object, _, _ := strings.Cut(name, ".")
+	return p.anywhere[name] || p.query[name] || p.fields[object] || conditional && p.record[name]
+}
+
+// mistakes returns the message about each parameter that nothing reads.
+func (p parameterNames) mistakes(ignored []string) map[string]string {
+	known := slices.Concat(slices.Collect(maps.Keys(p.query)), slices.Collect(maps.Keys(p.fields)))
+	messages := map[string]string{}
+	for _, name := range ignored {
+		messages[name] = "Unknown parameter"
+		if closest, likely := domain.Closest(strings.ToLower(name), known); likely {
+			messages[name] += "; did you mean " + closest + "?"
+		}
+	}
+	return messages
+}
+
+// refuseIgnored names the parameters of a request that nothing reads, and returns the error about them
+// if they are handled strictly.
+func (p parameterNames) refuseIgnored(c echo.Context, query *compat.Query) error {
+	header, conditional := c.Response().Header(), len(c.Request().Header.Values(ifMatchHeader)) > 0
+	ignored := legible(query.Others(func(name string) bool { return p.include(name, conditional) }))
+	if len(ignored) > 0 {
+		header.Set(ignoredHeader, strings.Join(ignored, ", "))
+	}
+	asked := handlingOf(c.Request().Header.Values(preferHeader))
+	if key, _ := keyOf(c); asked == "" && key.Kind == keys.Test {
+		asked = strict
+	}
+	if asked != "" {
+		header.Set(appliedHeader, "handling="+string(asked))
+	}
+	if asked != strict || len(ignored) == 0 {
+		return nil
+	}
+	return domain.InvalidParameters(p.mistakes(ignored))
+}
+
+// handlingOf returns the first preference of a request about handling.
+func handlingOf(preferences []string) handling {
+	for preference := range strings.SplitSeq(strings.Join(preferences, ","), ",") {
+		preference, _, _ = strings.Cut(preference, ";")
+		name, value, _ := strings.Cut(preference, "=")
+		if !strings.EqualFold(strings.TrimSpace(name), "handling") {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
+			value = value[1 : len(value)-1]
+		}
+		for _, known := range []handling{strict, lenient} {
+			if strings.EqualFold(value, string(known)) {
+				return known
+			}
+		}
+		return ""
+	}
+	return ""
+}
+
+const (
+	mostIgnored  = 16 // names are listed; three dots stand for more
+	ignoredBytes = 64 // of a name are shown, and three dots for the rest
+)
+
+// legible returns names as a header may show them: few, short, and escaped unless they are words.
+func legible(names []string) []string {
+	var shown []string
+	for i, name := range names {
+		if i == mostIgnored {
+			return append(shown, "...")
+		}
+		escaped := url.QueryEscape(name)
+		if len(escaped) > ignoredBytes {
+			escaped = escaped[:ignoredBytes]
+			if cut := strings.LastIndexByte(escaped, '%'); cut > ignoredBytes-3 {
+				escaped = escaped[:cut]
+			}
+			escaped += "..."
+		}
+		shown = append(shown, escaped)
+	}
+	return shown
+}
