@@ -14,12 +14,13 @@ import (
 	"strings"
 
 	"bookside/adapter"
+	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/compat"
 )
 
 // Export is an export by the program itself, without a server: what GET would return of a list to
-// a key that may read everything.
+// a key that may read everything. Its errors name the flags of the command.
 type Export struct {
 	List           string // one of ExportedLists
 	Form           string // one of its forms, such as csv
@@ -107,9 +108,9 @@ func (e Export) find() (*route, *form, error) {
 			}
 			names = append(names, f.extension)
 		}
-		return nil, nil, fmt.Errorf("the format of %s can be %s, not %q", e.List, strings.Join(names, ", "), e.Form)
+		return nil, nil, fmt.Errorf("--format: the format of %s can be %s, not %q", e.List, strings.Join(names, ", "), e.Form)
 	}
-	return nil, nil, fmt.Errorf("there is no list %q; write one of %s", e.List, strings.Join(ExportedLists(), ", "))
+	return nil, nil, fmt.Errorf("LIST: there is no list %q; write one of %s", e.List, strings.Join(ExportedLists(), ", "))
 }
 
 // query returns the query of the request.
@@ -123,10 +124,14 @@ func (e Export) query(r *route) (url.Values, error) {
 	query := url.Values{}
 	for name, values := range e.Filter {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("%s have no filter %q; those of theirs are %s", e.List, name, strings.Join(known, ", "))
+			meant := ""
+			if closest, likely := domain.Closest(name, known); likely {
+				meant = "did you mean " + closest + "? "
+			}
+			return nil, fmt.Errorf("--filter: %s have no filter %q; %sthose of theirs are %s", e.List, name, meant, strings.Join(known, ", "))
 		}
 		if len(values) > 1 {
-			return nil, fmt.Errorf("the filter %q is given %d times; a list takes one value of each", name, len(values))
+			return nil, fmt.Errorf("--filter: the filter %q is given %d times; a list takes one value of each", name, len(values))
 		}
 		query[name] = values
 	}
@@ -143,11 +148,30 @@ func (e Export) query(r *route) (url.Values, error) {
 				continue
 			}
 			if query.Has(span[i]) {
-				return nil, fmt.Errorf("the filter %q is a date that is given already", span[i])
+				return nil, fmt.Errorf("%s: the filter %q is a date that is given already", spanFlags[i], span[i])
 			}
 			query.Set(span[i], date)
 		}
 		return query, nil
 	}
-	return nil, fmt.Errorf("%s have no dates to select by", e.List)
+	given := spanFlags[0]
+	if e.From == "" {
+		given = spanFlags[1]
+	}
+	return nil, fmt.Errorf("%s: %s have no dates to select by", given, e.List)
+}
+
+// spanFlags are the flags of the command for the dates of a span.
+var spanFlags = [2]string{"--from", "--to"}
+
+// Flag returns the flag of the command by which a parameter of the list was given.
+func (e Export) Flag(parameter string) string {
+	for _, span := range spans {
+		for i, date := range []string{e.From, e.To} {
+			if span[i] == parameter && date != "" && !e.Filter.Has(parameter) {
+				return spanFlags[i]
+			}
+		}
+	}
+	return "--filter " + parameter
 }

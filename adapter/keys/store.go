@@ -225,7 +225,7 @@ var (
 
 // Import stores a key that another program issued, so that its clients can keep it. A
 // weak key, which can be guessed, is imported only if that is allowed. Importing a stored
-// key again is an ErrBadKey.
+// key again is an ErrBadKey. Unless the kind is given, it is the one that the key's form says.
 func (s *Store) Import(ctx context.Context, secret string, n NewKey, weak bool) (Key, error) {
 	switch {
 	case secret == "":
@@ -238,6 +238,12 @@ func (s *Store) Import(ctx context.Context, secret string, n NewKey, weak bool) 
 		return Key{}, fmt.Errorf("%w: it looks like a key made here, with a character wrong", ErrBadKey)
 	case WeakSecret(secret) && !weak:
 		return Key{}, fmt.Errorf("%w, because it %s", ErrWeakKey, weakness(secret))
+	}
+	if n.Kind == "" {
+		n.Kind = Live
+		if strings.HasPrefix(secret, Test.prefix()) {
+			n.Kind = Test
+		}
 	}
 	key, err := s.insert(ctx, secret, n)
 	if errors.Is(err, wpdb.ErrDuplicate) {

@@ -135,6 +135,9 @@ func ParsePermissions(list string) ([]string, error) {
 	var permissions []string
 	for word := range strings.SplitSeq(list, ",") {
 		word = strings.TrimSpace(word)
+		if meant := permissionMeant(word); !KnownPermission(word) && meant != "" {
+			return nil, fmt.Errorf("permission %q: there is none of this name; did you mean %s?", word, meant)
+		}
 		if !KnownPermission(word) {
 			return nil, fmt.Errorf("permission %q: write read, write or delete, or one of them for a resource, such as read_bookings, or %s; the resources are %s",
 				word, strings.Join(NamedPermissions, ", "), strings.Join(PermissionResources, ", "))
@@ -144,6 +147,25 @@ func ParsePermissions(list string) ([]string, error) {
 		}
 	}
 	return permissions, nil
+}
+
+// permissionMeant returns what somebody may have meant by a word that is no permission; "" for who knows.
+func permissionMeant(word string) string {
+	word = strings.ToLower(word)
+	if slices.Contains([]string{"all", "any", "full", "everything", "admin", "*"}, word) {
+		return strings.Join(PermissionVerbs, ",")
+	}
+	known := slices.Concat(PermissionVerbs, NamedPermissions)
+	for _, verb := range PermissionVerbs {
+		for _, resource := range PermissionResources {
+			known = append(known, verb+"_"+resource)
+		}
+	}
+	closest, likely := domain.Closest(word, known)
+	if !likely {
+		return ""
+	}
+	return closest
 }
 
 // ParseNetworks parses networks and addresses, separated by commas or blanks, or

@@ -82,7 +82,7 @@ func (p *program) run(ctx context.Context, args []string) error {
 	switch {
 	case asksForHelp(args[0]):
 		return p.help(args[1:])
-	case args[0] == "-version", args[0] == "--version":
+	case slices.Contains([]string{"-v", "-version", "--version"}, args[0]):
 		args = []string{"version"}
 	case len(args) > 1 && isGroup(args[0]) && asksForHelp(args[1]):
 		return p.help(slices.Delete(slices.Clone(args), 1, 2))
@@ -122,8 +122,34 @@ func unknownCommand(args []string) error {
 		return failf(exitUsage, nil, "%s: no command given; see bookside help %[1]s", group)
 	default:
 		name := group + " " + args[1]
-		return failf(exitUsage, nil, "there is no command %q; did you mean %s? See bookside help %s", name, suggest(name, commandNames(group+" ")), group)
+		return failf(exitUsage, nil, "there is no command %q; did you mean %s? See bookside help %s", name, suggestCommand(group, args[1]), group)
 	}
+}
+
+// synonyms are words for the same: each group of commands has one of them at most.
+var synonyms = [][]string{
+	{"create", "add", "new", "make", "generate", "issue"},
+	{"revoke", "delete", "remove", "rm", "del"},
+	{"list", "ls", "show", "get"},
+	{"restrict", "edit", "update", "change", "set", "modify"},
+	{"roll", "rotate", "renew", "replace"},
+	{"log", "logs", "deliveries"},
+}
+
+// suggestCommand returns the command of a group that a word may stand for.
+func suggestCommand(group, word string) string {
+	names := commandNames(group + " ")
+	for _, words := range synonyms {
+		if !slices.Contains(words, strings.ToLower(word)) {
+			continue
+		}
+		for _, name := range names {
+			if slices.Contains(words, strings.TrimPrefix(name, group+" ")) {
+				return name
+			}
+		}
+	}
+	return suggest(group+" "+word, names)
 }
 
 // commandNames returns the names of the commands that begin with a prefix; without one,
@@ -168,6 +194,16 @@ func (e *usageError) Error() string { return e.reason }
 
 func usageErrorf(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+// alsoWrong adds a reason to an earlier usageError, if there is one.
+func alsoWrong(earlier error, format string, args ...any) error {
+	reason := fmt.Sprintf(format, args...)
+	var usage *usageError
+	if errors.As(earlier, &usage) {
+		reason = usage.reason + "; " + reason
+	}
+	return &usageError{reason}
 }
 
 func (c command) usageFailure(format string, args ...any) error {

@@ -459,6 +459,10 @@ func TestPrintConfigPrefix(t *testing.T) {
 			}
 		})
 	}
+	for _, directory := range []string{filepath.Dir(path), filepath.Dir(path) + "/"} {
+		wantTexts(t, run(t, nil, "", "serve", "--print-config", "--wp-config", directory).want(t, exitOK).stdout, "prefix: wpx_\n", "config: "+path)
+	}
+	run(t, nil, "", "serve", "--print-config", "--wp-config", t.TempDir()).want(t, exitUsage, "wp-config.php", "no such file")
 	run(t, nil, "", "serve", "--print-config", "--wp-config", "/nowhere/wp-config.php").want(t, exitUsage, "no such file")
 }
 

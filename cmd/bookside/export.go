@@ -90,7 +90,7 @@ func (p *program) exportSite(ctx context.Context, common configFlags, e handlers
 		err = replaceFileAt(output, 0o600, write)
 	}
 	line.clear()
-	return t.explainExport(ctx, err)
+	return t.explainExport(ctx, e, err)
 }
 
 // replaceFileAt writes a file that appears, or replaces another one, when it is complete. A link
@@ -119,15 +119,15 @@ func writeInto(name string, write func(io.Writer) error) error {
 }
 
 // explainExport returns an error of an export with its exit code and advice.
-func (t target) explainExport(ctx context.Context, err error) error {
+func (t target) explainExport(ctx context.Context, e handlers.Export, err error) error {
 	var known *domain.Error
 	switch {
 	case errors.As(err, &known) && len(known.Fields) > 0:
 		var wrong []string
 		for _, name := range slices.Sorted(maps.Keys(known.Fields)) {
-			wrong = append(wrong, name+": "+known.Fields[name])
+			wrong = append(wrong, e.Flag(name)+": "+known.Fields[name])
 		}
-		return failf(exitUsage, err, "export: %s", strings.Join(wrong, "; "))
+		return failf(exitUsage, err, "export: %s; see bookside help export", strings.Join(wrong, "; "))
 	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost):
 		return t.explain(err)
 	default:

@@ -99,15 +99,19 @@ func TestExportRefusals(t *testing.T) {
 		want string
 	}{
 		{[]string{"export"}, "it takes LIST, got 0"},
-		{[]string{"export", "keys"}, `there is no list "keys"`},
-		{[]string{"export", "customers", "--format", "ics"}, "csv, jsonl"},
+		{[]string{"export", "keys"}, `LIST: there is no list "keys"`},
+		{[]string{"export", "customers", "--format", "ics"}, "--format: the format of customers can be csv, jsonl"},
 		{[]string{"export", "bookings", "--filter", "agent=3"}, `no filter "agent"`},
 		{[]string{"export", "bookings", "--filter", "agent_id"}, "NAME=VALUE"},
-		{[]string{"export", "bookings", "--filter", "status=approved", "--filter", "sort=id", "--filter", "status=pending"}, `the filter "status" is given 2 times`},
-		{[]string{"export", "bookings", "--from", "2026-01-01", "--filter", "date_from=2026-02-01"}, `the filter "date_from" is a date that is given already`},
-		{[]string{"export", "coupons", "--from", "2026-01-01"}, "have no dates"},
-		{[]string{"export", "bookings", "--from", "tomorrow"}, "date_from: Must be a date"},
-		{[]string{"export", "bookings", "--filter", "status=nothing"}, "status: Unknown booking status"},
+		{[]string{"export", "bookings", "--filter", "status=approved", "--filter", "sort=id", "--filter", "status=pending"}, `--filter: the filter "status" is given 2 times`},
+		{[]string{"export", "bookings", "--from", "2026-01-01", "--filter", "date_from=2026-02-01"}, `--from: the filter "date_from" is a date that is given already`},
+		{[]string{"export", "coupons", "--from", "2026-01-01"}, "--from: coupons have no dates"},
+		{[]string{"export", "coupons", "--to", "2026-01-01"}, "--to: coupons have no dates"},
+		{[]string{"export", "bookings", "--from", "tomorrow"}, "--from: Must be a date"},
+		{[]string{"export", "bookings", "--filter", "status=nothing"}, "--filter status: Unknown booking status"},
+		{[]string{"export", "customers", "--to", "2026-13-01"}, "--to: Must be a date"},
+		{[]string{"export", "customers", "--filter", "created_before=x"}, "--filter created_before: Must be a date"},
+		{[]string{"export", "bookings", "--filter", "agentid=3"}, `--filter: bookings have no filter "agentid"; did you mean agent_id?`},
 	} {
 		run(t, env, "", append(c.args, "--output", filepath.Join(directory, "file"))...).want(t, exitUsage, c.want)
 	}

@@ -159,7 +159,7 @@ func (k *keyFlags) define(flags *flag.FlagSet) {
 // defineNew also defines the flags of properties that cannot be changed later.
 func (k *keyFlags) defineNew(flags *flag.FlagSet) {
 	k.define(flags)
-	optional(flags, &k.kind, "kind", "`KIND` of the key, live or test, each with its own limits (rate_limit in help config); default live")
+	optional(flags, &k.kind, "kind", "`KIND` of the key, live or test, each with its own limits (rate_limit in help config); default live, or test for an imported key that begins with lp_test_")
 }
 
 // optional defines a flag whose value stays nil if it is not set.
@@ -170,22 +170,21 @@ func optional(flags *flag.FlagSet, into **string, name, usage string) {
 	})
 }
 
-// parseFlag parses a flag that is set, and keeps the first error in failed.
+// parseFlag parses a flag that is set, and adds what is wrong with it to failed.
 func parseFlag[T any](failed *error, name string, text *string, parse func(string) (T, error)) (value T) {
-	if text == nil || *failed != nil {
+	if text == nil {
 		return value
 	}
 	value, err := parse(*text)
 	if err != nil {
-		*failed = usageErrorf("--%s: %v", name, err)
+		*failed = alsoWrong(*failed, "--%s: %v", name, err)
 	}
 	return value
 }
 
 // newKey returns the properties of a new key, which needs a name and permissions.
 func (k keyFlags) newKey(now time.Time) (keys.NewKey, error) {
-	live := string(keys.Live)
-	k.name, k.permissions, k.kind = cmp.Or(k.name, new(string)), cmp.Or(k.permissions, new(string)), cmp.Or(k.kind, &live)
+	k.name, k.permissions = cmp.Or(k.name, new(string)), cmp.Or(k.permissions, new(string))
 	return k.parse(now)
 }
 
@@ -246,7 +245,7 @@ func (p *program) createKey(flags *flag.FlagSet) action {
 			return err
 		}
 		return p.withNewKeys(ctx, common, func(store *keys.Store) error {
-			n.CreatedBy = p.creator()
+			n.Kind, n.CreatedBy = cmp.Or(n.Kind, keys.Live), p.creator()
 			secret, key, err := store.Create(ctx, n)
 			if err != nil {
 				return err

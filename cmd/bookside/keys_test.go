@@ -196,6 +196,9 @@ func TestImportKey(t *testing.T) {
 	if strings.Contains(got.stderr, secret) {
 		t.Error("the key is told")
 	}
+	wantTexts(t, run(t, env, "lp_test_"+strings.Repeat("aB3dE6gH9j", 4), args...).want(t, exitOK).stdout, "kind test")
+	wantTexts(t, run(t, env, "lp_test_"+strings.Repeat("bB3dE6gH9j", 4), append(args, "--kind", "live")...).want(t, exitOK).stdout, "kind live")
+	wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, "  live  ", "  test  ")
 	run(t, env, "two words of a sentence", args...).want(t, exitFailure, "spaces")
 	run(t, env, " \n", args...).want(t, exitUsage, "the standard input is empty")
 	run(t, env, "", append(args, secret)...).want(t, exitUsage, "keys import: it takes flags only, got 1")

@@ -22,6 +22,8 @@ import (
 	"github.com/knadh/koanf/providers/structs"
 	"github.com/knadh/koanf/v2"
 	yamlv3 "go.yaml.in/yaml/v3"
+
+	"bookside/wpdb/wpconfig"
 )
 
 const (
@@ -46,7 +48,7 @@ type flagSetting struct{ flag, key, value string }
 
 func (f *configFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.file, "config", "", "read settings from this YAML `FILE` (BOOKSIDE_CONFIG); default "+systemConfig+" if it exists")
-	f.short(flags, "wp-config", keyWPConfig, "read the database and the table prefix from the site's wp-config.php at this `PATH`")
+	f.short(flags, "wp-config", keyWPConfig, "read the database and the table prefix from the site's wp-config.php at this `PATH`, or in this directory")
 	f.short(flags, "prefix", keyPrefix, "table `PREFIX` of the site")
 	// Invalid settings are reported later: the flag package would quote the value,
 	// which may be a secret.
@@ -87,6 +89,7 @@ func readConfig(environ []string, flags configFlags) (config, error) {
 	if err != nil {
 		return config{}, err
 	}
+	c.WordPress.Config = wpconfig.Locate(c.WordPress.Config)
 	return c, configFailure(l.withInvalid(c))
 }
 

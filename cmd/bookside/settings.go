@@ -30,7 +30,7 @@ var settings = []setting{
 	{"db.kill_abandoned", "kill the statements of abandoned requests on the server; set it to false behind a proxy that multiplexes connections without showing it", ""},
 	{"db.prepare", "prepare frequent statements on the server; set it to false behind a proxy that shares connections without keeping track of prepared statements", ""},
 
-	{keyWPConfig, "path of the site's wp-config.php, from which the database, the table prefix and the site's addresses are read; in place of db.dsn", ""},
+	{keyWPConfig, "path of the site's wp-config.php, or of the directory that it is in, from which the database, the table prefix and the site's addresses are read; in place of db.dsn", ""},
 	{"wordpress.site_id", "number of the site in a network, from 2 on; its tables have the prefix wp_2_ and so on", "for no network or its first site"},
 	{"wordpress.home", "address of the site's pages, if the constant WP_HOME sets it; overrides the one in wp-config.php", "WP_HOME of the wp-config.php, else the option home"},
 	{"wordpress.site_url", "address of WordPress, which links in notifications begin with, if the constant WP_SITEURL sets it; overrides the one in wp-config.php", "WP_SITEURL of the wp-config.php, else the option siteurl"},

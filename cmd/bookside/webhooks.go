@@ -111,7 +111,7 @@ func (p *program) addWebhook(flags *flag.FlagSet) action {
 		n := webhooks.NewHook{Record: *record, Private: *private}
 		var err error
 		if n.URL, err = webhooks.ParseURL(operands[0], *private); err != nil {
-			return usageErrorf("URL: %v", err)
+			err = usageErrorf("URL: %v", err)
 		}
 		if events == nil {
 			events = new(string)

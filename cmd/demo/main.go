@@ -50,7 +50,11 @@ func run(ctx context.Context, args []string, now domain.Clock, stdout, stderr io
 	flags.SetOutput(stderr)
 	address := flags.String("listen", "127.0.0.1:8080", "address to listen on; another port is taken where this one is in use")
 	console := flags.String("console", "127.0.0.1:8081", "address of the console; another port is taken where this one is in use")
-	if err := flags.Parse(args); err != nil {
+	err := flags.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	if _, err := io.WriteString(stdout, "starting: a small practice with about 300 bookings, served from memory\n"); err != nil {

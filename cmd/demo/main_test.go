@@ -67,6 +67,20 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// TestHelp: who asks for help gets it, which is no failure.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--help", "-h"} {
+		var printed strings.Builder
+		if err := run(t.Context(), []string{flag}, time.Now, io.Discard, &printed); err != nil || !strings.Contains(printed.String(), "-listen") {
+			t.Errorf("%s: %v, %q", flag, err, printed.String())
+		}
+	}
+	if err := run(t.Context(), []string{"--lisen", "x"}, time.Now, io.Discard, io.Discard); err == nil {
+		t.Error("an unknown flag is accepted")
+	}
+}
+
 // wantPage opens a page, which contains some HTML.
 func wantPage(t *testing.T, url, html string) {
 	t.Helper()

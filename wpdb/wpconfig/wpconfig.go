@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +64,23 @@ func (e *Error) Error() string {
 		return text
 	}
 	return fmt.Sprintf("line %d: %s", e.Line, text)
+}
+
+// Locate returns the wp-config.php for a path that may be that of WordPress's directory. It may be in the
+// directory above, as in wp-load.php, WordPress 7.0. Every other path is returned as it is.
+func Locate(path string) string {
+	if info, err := os.Stat(path); path == "" || err != nil || !info.IsDir() {
+		return path
+	}
+	exists := func(name string) bool {
+		_, err := os.Stat(name)
+		return err == nil
+	}
+	within, above := filepath.Join(path, "wp-config.php"), filepath.Join(path, "..", "wp-config.php")
+	if !exists(within) && exists(above) && !exists(filepath.Join(path, "..", "wp-settings.php")) {
+		return above
+	}
+	return within
 }
 
 // maxSize is far more than the constants of many plugins need.
