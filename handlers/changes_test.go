@@ -27,6 +27,7 @@ import (
 	"bookside/adapter/webhooks"
 	"bookside/fixtures"
 	"bookside/handlers"
+	"bookside/wpdb"
 )
 
 // feed is a server on a port, whose journal is kept.
@@ -788,4 +789,53 @@ func TestWaitingEnds(t *testing.T) {
 	if body := <-waited; !strings.Contains(body, `"data":[]`) {
 		t.Errorf("when the server stops: %s", body)
 	}
+}
+
+// TestLostTablesOfTheJournal: while the server runs, tables of the journal are emptied, and all
+// of Bookside's are lost and made again by keys create. The journal goes on by itself, and no
+// cursor misses a change without being told.
+func TestLostTablesOfTheJournal(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	key, _ := f.key("read_changes", "read")
+	// follow makes a change and reads until it comes, from the end if the cursor has expired.
+	follow := func(cursor string) changeList {
+		t.Helper()
+		f.enter("customers", 2)
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+			path := "/changes?resources=customers&cursor=" + cursor
+			if status, _ := f.status(path, key); status == http.StatusGone {
+				if cursor = f.read("/changes", key).Cursor; cursor == "" {
+					t.Fatal("no cursor")
+				}
+				f.enter("customers", 2)
+				continue
+			}
+			if list := f.read(path, key); len(list.Data) > 0 {
+				return list
+			}
+		}
+		t.Fatal("the journal has stopped")
+		return changeList{}
+	}
+	cursor := follow(f.read("/changes", key).Cursor).Cursor
+	for _, table := range []string{"change_snapshots", "change_positions", "changes", "change_inbox"} {
+		f.exec("TRUNCATE wp_bookside_" + table)
+		list := follow(cursor)
+		for _, c := range list.Data {
+			if c["kind"] != "updated" || c["origin"] != "api" {
+				t.Errorf("%s emptied: %v", table, c)
+			}
+		}
+		cursor = list.Cursor
+	}
+	db := openDatabase(t, f.database, 2, time.Minute)
+	for _, table := range wpdb.OwnTables() {
+		f.exec("DROP TABLE wp_" + string(table))
+	}
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	key, _ = f.key("read_changes", "read")
+	follow(cursor)
 }

@@ -136,7 +136,7 @@ func (w *waiting) next(limit time.Duration) (found bool, err error) {
 	defer over.Stop()
 	for {
 		last, changed := w.api.platform.Journal.Changed()
-		if last > w.cursor {
+		if last != w.cursor { // lower if the journal was replaced, or this server has not heard of it yet
 			err = w.inTurn(func(ctx context.Context) (err error) {
 				found, err = w.read(ctx)
 				return err

@@ -13,11 +13,11 @@ import (
 // Before returns the position before the first entry about a change at a time or later;
 // the end if there is none.
 func (j *Journal) Before(ctx context.Context, at time.Time) (int64, error) {
-	last, floor, err := bounds(ctx, j.db)
+	p, err := bounds(ctx, j.db)
 	if err != nil {
 		return 0, err
 	}
-	stmt := sq.Select("MIN(number)").From(j.db.Name(wpdb.Changes)).Where(sq.GtOrEq{"at": domain.Stamp(at)}).Where(sq.LtOrEq{"number": last})
+	stmt := sq.Select("MIN(number)").From(j.db.Name(wpdb.Changes)).Where(sq.GtOrEq{"at": domain.Stamp(at)}).Where(sq.LtOrEq{"number": p.last})
 	first, _, err := wpdb.One(ctx, j.db, "find first change since a time", stmt, func(row wpdb.Scanner) (n int64, err error) {
 		err = row.Scan(wpdb.OrZero(&n))
 		return n, err
@@ -26,8 +26,8 @@ func (j *Journal) Before(ctx context.Context, at time.Time) (int64, error) {
 	case err != nil:
 		return 0, err
 	case first == 0:
-		return last, nil
+		return p.last, nil
 	default:
-		return max(first-1, floor), nil
+		return max(first-1, p.floor), nil
 	}
 }

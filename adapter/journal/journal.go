@@ -18,7 +18,7 @@ type Journal struct {
 
 	mu      sync.Mutex
 	last    int64         // the last number that this process knows of
-	changed chan struct{} // closed when last grows
+	changed chan struct{} // closed when last changes
 }
 
 // New returns the journal in a database.
@@ -35,7 +35,8 @@ func (j *Journal) Nudge() {
 }
 
 // Changed returns the last number that this process knows of, and a channel that is closed
-// when there is a higher one. It needs no connection; Run looks for the numbers that other
+// when there is another one: a higher one, or a lower one of a journal that replaced this one.
+// It needs no connection; Run looks for the numbers that other
 // servers give, several times a second.
 func (j *Journal) Changed() (last int64, changed <-chan struct{}) {
 	j.mu.Lock()
@@ -43,11 +44,12 @@ func (j *Journal) Changed() (last int64, changed <-chan struct{}) {
 	return j.last, j.changed
 }
 
-// announce tells everyone who waits that the journal has grown up to a number.
+// announce tells everyone who waits what the last number is. Only the goroutine of Run does, so
+// that a lower number is that of another journal.
 func (j *Journal) announce(last int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if last <= j.last {
+	if last == j.last {
 		return
 	}
 	j.last = last

@@ -27,11 +27,12 @@ const maxScan = 10_000
 // of all if there are none. If entries after the cursor have been deleted, or the cursor
 // is from another journal, it returns a CodeCursorExpired.
 func (j *Journal) Read(ctx context.Context, cursor int64, resources []Resource, limit int) (Page, error) {
-	last, floor, err := bounds(ctx, j.db)
+	p, err := bounds(ctx, j.db)
 	if err != nil {
 		return Page{}, err
 	}
-	if cursor < floor || cursor > last {
+	last := p.last
+	if cursor < p.floor || cursor > last {
 		return Page{}, domain.CursorExpired()
 	}
 	if cursor == last {
@@ -48,10 +49,10 @@ func (j *Journal) Read(ctx context.Context, cursor int64, resources []Resource, 
 		return Page{}, err
 	}
 	// Entries may have been deleted since the first look.
-	if _, floor, err = bounds(ctx, j.db); err != nil {
+	if p, err = bounds(ctx, j.db); err != nil {
 		return Page{}, err
 	}
-	if cursor < floor {
+	if cursor < p.floor {
 		return Page{}, domain.CursorExpired()
 	}
 	page := Page{Entries: entries, Cursor: scanned, More: scanned < last}
@@ -64,11 +65,11 @@ func (j *Journal) Read(ctx context.Context, cursor int64, resources []Resource, 
 // Latest returns the latest entries of some resources, or of all if there are none, the
 // newest first. It looks at as many entries as Read.
 func (j *Journal) Latest(ctx context.Context, resources []Resource, limit uint64) ([]Entry, error) {
-	last, _, err := bounds(ctx, j.db)
+	p, err := bounds(ctx, j.db)
 	if err != nil {
 		return nil, err
 	}
-	which := sq.And{sq.Gt{"number": max(last-maxScan, 0)}, sq.LtOrEq{"number": last}}
+	which := sq.And{sq.Gt{"number": max(p.last-maxScan, 0)}, sq.LtOrEq{"number": p.last}}
 	if len(resources) > 0 {
 		which = append(which, sq.Eq{"resource": words(resources)})
 	}
@@ -85,28 +86,15 @@ func (j *Journal) End(ctx context.Context) (int64, error) { return j.EndIn(ctx, 
 
 // Start returns the position before the first entry that is kept.
 func (j *Journal) Start(ctx context.Context) (int64, error) {
-	_, floor, err := bounds(ctx, j.db)
-	return floor, err
+	p, err := bounds(ctx, j.db)
+	return p.floor, err
 }
 
 // EndIn is End for a caller that has a connection or a transaction already.
 func (j *Journal) EndIn(ctx context.Context, db *wpdb.DB) (int64, error) {
-	last, _, err := bounds(ctx, db)
-	return last, err
+	p, err := bounds(ctx, db)
+	return p.last, err
 }
-
-// bounds returns the last number, and the last one that was deleted.
-func bounds(ctx context.Context, db *wpdb.DB) (last, floor int64, err error) {
-	stmt := sq.Select("position", "floor").From(db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": journalPosition})
-	type position struct{ last, floor int64 }
-	p, _, err := wpdb.One(ctx, db, "read position of the journal", stmt, func(row wpdb.Scanner) (p position, err error) {
-		return p, row.Scan(&p.last, &p.floor)
-	})
-	return p.last, p.floor, err
-}
-
-// journalPosition is the name of the journal's row among the positions.
-const journalPosition = "journal"
 
 func words(resources []Resource) []string {
 	texts := make([]string, len(resources))

@@ -42,14 +42,11 @@ const (
 	failurePause  = 5 * time.Second
 )
 
-// searchPosition is the name of the row that says which process numbers and searches.
-const searchPosition = "search"
-
 // Run numbers changes and searches for those that nobody entered, until ctx ends. Of all
 // processes that run it on one database, one does the work, and another one takes over
 // within seconds if it ends. Whatever happens to it, a change is numbered once.
 func (j *Journal) Run(ctx context.Context, o Options, log *slog.Logger) {
-	w := &worker{Journal: j, Options: o}
+	w := &worker{Journal: j, Options: o, log: log}
 	defer func() { w.release(context.WithoutCancel(ctx)) }()
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
@@ -85,8 +82,8 @@ func (j *Journal) Run(ctx context.Context, o Options, log *slog.Logger) {
 type worker struct {
 	*Journal
 	Options
+	log *slog.Logger
 
-	created   bool // whether the positions exist
 	leader    bool
 	leased    time.Time // when the lease was last asked for
 	search    *search
@@ -96,14 +93,8 @@ type worker struct {
 
 // work does what is due.
 func (w *worker) work(ctx context.Context) error {
-	if !w.created {
-		if err := w.create(ctx); err != nil {
-			return err
-		}
-		w.created = true
-	}
 	if now := w.now(); w.leased.IsZero() || !now.Before(w.leased.Add(leaseInterval)) {
-		leader, err := w.lease(ctx)
+		leader, err := w.leadership(ctx)
 		if err != nil {
 			return err
 		}
@@ -123,6 +114,30 @@ func (w *worker) work(ctx context.Context) error {
 		return nil
 	}
 	return w.lead(ctx)
+}
+
+// leadership takes or renews the lease, and repairs the journal if its tables do not fit
+// together: without a row to lease, nobody leads.
+func (w *worker) leadership(ctx context.Context) (held bool, err error) {
+	if held, err = w.lease(ctx); err != nil {
+		return false, err
+	}
+	var searched []Resource
+	if w.search != nil {
+		searched = w.search.order
+	}
+	if sound, err := w.sound(ctx, searched); err != nil || sound {
+		return held, err
+	}
+	wrong, err := w.repair(ctx)
+	if err != nil {
+		return false, err
+	}
+	if wrong != "" {
+		w.log.Warn("the journal of changes was repaired; clients that missed changes are told so by their cursors", "reason", wrong)
+	}
+	w.search, w.searchDue = nil, time.Time{}
+	return w.lease(ctx)
 }
 
 // lead does the work of the one process that has the lease.
@@ -224,7 +239,8 @@ func (w *worker) prune(ctx context.Context) error {
 
 func (w *worker) pruneSome(ctx context.Context) (deleted int, err error) {
 	err = w.db.Transact(ctx, "delete old changes", func(tx *wpdb.DB) error {
-		if _, err := lockPosition(ctx, tx); err != nil {
+		p, err := lockPosition(ctx, tx)
+		if err != nil {
 			return err
 		}
 		type aged struct {
@@ -248,7 +264,7 @@ func (w *worker) pruneSome(ctx context.Context) (deleted int, err error) {
 		if _, err := wpdb.Exec(ctx, tx, "delete old changes", sq.Delete(tx.Name(wpdb.Changes)).Where(sq.LtOrEq{"number": floor})); err != nil {
 			return err
 		}
-		_, err = wpdb.Exec(ctx, tx, "store first number", sq.Update(tx.Name(wpdb.ChangePositions)).Set("floor", floor).Where(sq.Eq{"name": journalPosition}))
+		_, err = wpdb.Exec(ctx, tx, "store first number", sq.Update(tx.Name(wpdb.ChangePositions)).Set("floor", max(p.floor, floor)).Where(sq.Eq{"name": journalPosition}))
 		return err
 	})
 	return deleted, err

@@ -231,7 +231,9 @@ func (s *search) settle(ctx context.Context, r Resource, ids []int64) error {
 		}
 		err := s.timed(func() error {
 			last, _, err := s.j.settle(ctx, s.targets, s.shows, candidates)
-			s.j.announce(last)
+			if err == nil {
+				s.j.announce(last)
+			}
 			return err
 		})
 		if err != nil {

@@ -70,9 +70,11 @@ type settlement struct {
 }
 
 func (s *settlement) run(ctx context.Context, candidates []record) (more bool, err error) {
-	if s.last, err = lockPosition(ctx, s.tx); err != nil {
+	p, err := lockPosition(ctx, s.tx)
+	if err != nil {
 		return false, err
 	}
+	s.last = p.last
 	if s.messages, more, err = s.inbox(ctx); err != nil {
 		return false, err
 	}
@@ -94,21 +96,6 @@ func (s *settlement) run(ctx context.Context, candidates []record) (more bool, e
 		}
 	}
 	return more, nil
-}
-
-// lockPosition makes other servers wait for what this transaction does, or on a cluster
-// fail, and returns the last number of the journal.
-func lockPosition(ctx context.Context, tx *wpdb.DB) (position int64, err error) {
-	row := sq.Eq{"name": journalPosition}
-	if _, err := wpdb.Exec(ctx, tx, "lock position", sq.Update(tx.Name(wpdb.ChangePositions)).Set("n", sq.Expr("n + 1")).Where(row)); err != nil {
-		return 0, err
-	}
-	stmt := sq.Select("position").From(tx.Name(wpdb.ChangePositions)).Where(row)
-	position, ok, err := wpdb.One(ctx, tx, "read position", stmt, wpdb.Value[int64])
-	if err == nil && !ok {
-		err = fmt.Errorf("position %s: %w", journalPosition, errNotPrepared)
-	}
-	return position, err
 }
 
 // inbox reads the oldest rows. Uses the primary key.

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -11,8 +12,12 @@ import (
 	"bookside/wpdb"
 )
 
-// errNotPrepared means that a position has no row yet. Run creates it.
+// errNotPrepared means that a position has no row. Run creates it.
 var errNotPrepared = errors.New("the journal is not prepared yet")
+
+// errSnapshotsLost means that somebody emptied the table of snapshots: all rows would be taken
+// for new ones. Run takes them anew.
+var errSnapshotsLost = errors.New("the snapshots of the rows are lost")
 
 // progress says which rows of a resource have snapshots.
 type progress struct {
@@ -49,6 +54,9 @@ func (c compared) snapshots(ctx context.Context, tx *wpdb.DB, spans []int64) (fo
 	}
 	if len(found) == len(spans) {
 		return found, nil, nil
+	}
+	if lost, err := snapshotsLost(ctx, tx); err != nil || lost {
+		return nil, nil, cmp.Or(err, errSnapshotsLost)
 	}
 	p, _, err := readProgress(ctx, tx, c.resource)
 	if err != nil {
@@ -133,13 +141,6 @@ func storeSnapshots(ctx context.Context, tx *wpdb.DB, r Resource, spans map[int6
 		}
 	}
 	return nil
-}
-
-// create creates the positions that do not belong to a resource.
-func (j *Journal) create(ctx context.Context) error {
-	stmt := sq.Insert(j.db.Name(wpdb.ChangePositions)).Options("IGNORE").Columns("name").Values(journalPosition).Values(searchPosition)
-	_, err := j.db.Change(ctx, "prepare journal", stmt)
-	return err
 }
 
 // prepare creates the positions of resources. The first pass over those whose columns were

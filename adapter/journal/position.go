@@ -1,0 +1,239 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// How the journal survives the loss of a table
+//
+// The tables of the journal belong together, but somebody may empty, drop or restore one of
+// them. The process that has the lease, and any that does not get it, therefore compares them
+// every few seconds, and repairs what does not fit:
+//
+//   - A position that is missing is created. A process that finds none to lease must not
+//     take it that another one leads.
+//   - The last number is at least that of every entry, and of what was made of entries for
+//     webhooks, so that no number is given twice.
+//   - The floor is behind every entry that is gone, so that a reader who has not seen them is
+//     told.
+//   - The positions of resources belong to their snapshots. If either are gone, rows are
+//     recorded as they are, as in a new journal; otherwise all would be taken for new ones.
+
+// position is the row of the journal.
+type position struct {
+	last  int64 // number
+	floor int64 // the last number that was deleted
+}
+
+// numbers are those of the entries that the journal has.
+type numbers struct{ first, last int64 }
+
+// fits reports whether the entries are those that the position promises.
+func (p position) fits(n numbers) bool {
+	if p.floor == p.last {
+		return n.last <= p.last
+	}
+	return n.last == p.last && n.first <= p.floor+1
+}
+
+// behind returns the position for the entries that there are. given is a number up to which
+// some may have been given.
+func (p position) behind(n numbers, given int64) position {
+	last := max(p.last, n.last, given)
+	switch {
+	case n.last != last: // the newest entries are gone
+		return position{last, last}
+	default:
+		return position{last, max(p.floor, n.first-1)}
+	}
+}
+
+// journalPosition is the name of the journal's row among the positions, and searchPosition
+// that of the row that says which process numbers and searches.
+const (
+	journalPosition = "journal"
+	searchPosition  = "search"
+)
+
+// readPosition returns the row of the journal. found is false if there is none.
+func readPosition(ctx context.Context, db *wpdb.DB) (p position, found bool, err error) {
+	stmt := sq.Select("position", "floor").From(db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": journalPosition})
+	return wpdb.One(ctx, db, "read position of the journal", stmt, func(row wpdb.Scanner) (p position, err error) {
+		return p, row.Scan(&p.last, &p.floor)
+	})
+}
+
+// readNumbers returns the numbers of the entries. Uses the primary key.
+func readNumbers(ctx context.Context, db *wpdb.DB) (numbers, error) {
+	stmt := sq.Select("MIN(number)", "MAX(number)").From(db.Name(wpdb.Changes))
+	n, _, err := wpdb.One(ctx, db, "read numbers of the journal", stmt, func(row wpdb.Scanner) (n numbers, err error) {
+		return n, row.Scan(wpdb.OrZero(&n.first), wpdb.OrZero(&n.last))
+	})
+	return n, err
+}
+
+// bounds returns the position of the journal; one that is missing, as it will be once it is
+// repaired.
+func bounds(ctx context.Context, db *wpdb.DB) (position, error) {
+	p, found, err := readPosition(ctx, db)
+	if err != nil || found {
+		return p, err
+	}
+	n, err := readNumbers(ctx, db)
+	return position{}.behind(n, 0), err
+}
+
+// lockPosition makes other servers wait for what this transaction does, or on a cluster
+// fail, and returns the position of the journal.
+func lockPosition(ctx context.Context, tx *wpdb.DB) (position, error) {
+	if _, err := wpdb.Exec(ctx, tx, "lock position", sq.Update(tx.Name(wpdb.ChangePositions)).Set("n", sq.Expr("n + 1")).Where(sq.Eq{"name": journalPosition})); err != nil {
+		return position{}, err
+	}
+	p, found, err := readPosition(ctx, tx)
+	if err == nil && !found {
+		err = fmt.Errorf("position %s: %w", journalPosition, errNotPrepared)
+	}
+	return p, err
+}
+
+// sound reports whether the tables of the journal fit together, and resources have their
+// positions. A reader who is not alone may see a part of what another process does, so the
+// answer no must be looked at again.
+func (j *Journal) sound(ctx context.Context, searched []Resource) (bool, error) {
+	names, err := wpdb.All(ctx, j.db, "read names of positions", sq.Select("name").From(j.db.Name(wpdb.ChangePositions)).OrderBy("name"), wpdb.Value[string])
+	if err != nil {
+		return false, err
+	}
+	for _, name := range append(words(searched), searchPosition) {
+		if !slices.Contains(names, name) {
+			return false, nil
+		}
+	}
+	p, found, err := readPosition(ctx, j.db)
+	if err != nil || !found {
+		return false, err
+	}
+	n, err := readNumbers(ctx, j.db)
+	if err != nil || !p.fits(n) {
+		return false, err
+	}
+	lost, err := snapshotsLost(ctx, j.db)
+	return !lost, err
+}
+
+// repair makes the tables of the journal fit together, and reports what was wrong, or "".
+func (j *Journal) repair(ctx context.Context) (wrong string, err error) {
+	schema, err := j.db.Schema(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	err = j.db.Transact(ctx, "repair journal", func(tx *wpdb.DB) (err error) {
+		wrong, err = repairPosition(ctx, tx, schema)
+		if err != nil {
+			return err
+		}
+		lost, err := snapshotsLost(ctx, tx)
+		if err != nil || !lost {
+			return err
+		}
+		forgotten, err := forgetSnapshots(ctx, tx)
+		if forgotten && wrong == "" {
+			wrong = "the snapshots of the rows were missing"
+		}
+		return err
+	})
+	return wrong, err
+}
+
+// repairPosition is the part of repair that is about the row of the journal. It locks it.
+func repairPosition(ctx context.Context, tx *wpdb.DB, schema *wpdb.Schema) (wrong string, err error) {
+	stmt := sq.Insert(tx.Name(wpdb.ChangePositions)).Options("IGNORE").Columns("name").Values(journalPosition).Values(searchPosition)
+	created, err := wpdb.Exec(ctx, tx, "create positions", stmt)
+	if err != nil {
+		return "", err
+	}
+	p, err := lockPosition(ctx, tx)
+	if err != nil {
+		return "", err
+	}
+	n, err := readNumbers(ctx, tx)
+	if err != nil || created.Rows == 0 && p.fits(n) {
+		return "", err
+	}
+	given, err := numbersOfWebhooks(ctx, tx, schema)
+	if err != nil {
+		return "", err
+	}
+	now := p.behind(n, given)
+	switch {
+	case now == p:
+		return "", nil // a new journal, or a new row of the search
+	case created.Rows > 0:
+		wrong = "the table of positions was empty"
+	default:
+		wrong = "entries were missing, or newer than the table of positions"
+	}
+	_, err = wpdb.Exec(ctx, tx, "repair position", sq.Update(tx.Name(wpdb.ChangePositions)).Set("position", now.last).Set("floor", now.floor).Where(sq.Eq{"name": journalPosition}))
+	return wrong, err
+}
+
+// numbersOfWebhooks returns the largest number of an entry that webhooks know. It reads all
+// deliveries.
+func numbersOfWebhooks(ctx context.Context, tx *wpdb.DB, schema *wpdb.Schema) (largest int64, err error) {
+	for table, column := range map[wpdb.Table]string{wpdb.Webhooks: "position", wpdb.WebhookDeliveries: "number"} {
+		if !schema.Has(table) {
+			continue
+		}
+		var known int64
+		stmt := sq.Select("MAX(" + column + ")").From(tx.Name(table))
+		if _, _, err := wpdb.One(ctx, tx, "read numbers of webhooks", stmt, func(row wpdb.Scanner) (struct{}, error) {
+			return struct{}{}, row.Scan(wpdb.OrZero(&known))
+		}); err != nil {
+			return 0, err
+		}
+		largest = max(largest, known)
+	}
+	return largest, nil
+}
+
+// The table of snapshots has a row without a resource, and the row of the search says so, so
+// that the loss of the snapshots is told from a site without rows.
+const (
+	snapshotMark = ""
+	marked       = "marked"
+)
+
+// snapshotsLost reports whether the table of snapshots has no mark.
+func snapshotsLost(ctx context.Context, db *wpdb.DB) (bool, error) {
+	stmt := sq.Select("span").From(db.Name(wpdb.ChangeSnapshots)).Where(sq.Eq{"resource": snapshotMark})
+	_, found, err := wpdb.One(ctx, db, "look for snapshots", stmt, wpdb.Value[int64])
+	return !found, err
+}
+
+// forgetSnapshots makes the first pass over all resources begin anew if their snapshots are
+// gone, and marks the table of snapshots. A table of an earlier version has no mark yet.
+func forgetSnapshots(ctx context.Context, tx *wpdb.DB) (forgotten bool, err error) {
+	positions := tx.Name(wpdb.ChangePositions)
+	stmt := sq.Select("signature").From(positions).Where(sq.Eq{"name": searchPosition})
+	signature, _, err := wpdb.One(ctx, tx, "look for snapshots", stmt, wpdb.Value[string])
+	if err != nil {
+		return false, err
+	}
+	if forgotten = signature == marked; forgotten {
+		if _, err := wpdb.Exec(ctx, tx, "forget snapshots", sq.Delete(positions).Where(sq.NotEq{"name": []string{journalPosition, searchPosition}})); err != nil {
+			return false, err
+		}
+	}
+	if _, err := wpdb.Exec(ctx, tx, "mark snapshots", sq.Update(positions).Set("signature", marked).Where(sq.Eq{"name": searchPosition})); err != nil {
+		return false, err
+	}
+	mark := sq.Insert(tx.Name(wpdb.ChangeSnapshots)).Options("IGNORE").Columns("resource", "span", "records", "checksum", "content").Values(snapshotMark, 0, 0, 0, "")
+	_, err = wpdb.Exec(ctx, tx, "mark snapshots", mark)
+	return forgotten, err
+}

@@ -1,0 +1,159 @@
+package journal
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"bookside/adapter/domain"
+	"bookside/fixtures/wpdbtest"
+	"bookside/wpdb"
+)
+
+// TestBehind: a position that does not fit the entries moves behind all numbers that were
+// given, and its floor behind all entries that are gone.
+func TestBehind(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		stored  position
+		entries numbers
+		given   int64
+		fits    bool
+		want    position
+	}{
+		"new":                      {position{}, numbers{}, 0, true, position{}},
+		"as it should be":          {position{9, 3}, numbers{4, 9}, 0, true, position{9, 3}},
+		"all deleted":              {position{9, 9}, numbers{}, 0, true, position{9, 9}},
+		"no position":              {position{}, numbers{4, 9}, 9, false, position{9, 3}},
+		"no position, no entries":  {position{}, numbers{}, 12, true, position{12, 12}},
+		"no entries":               {position{9, 3}, numbers{}, 0, false, position{9, 9}},
+		"oldest entries gone":      {position{9, 3}, numbers{6, 9}, 0, false, position{9, 5}},
+		"newest entries gone":      {position{9, 3}, numbers{4, 7}, 0, false, position{9, 9}},
+		"after newest were gone":   {position{9, 9}, numbers{4, 7}, 0, true, position{9, 9}},
+		"position is older":        {position{5, 3}, numbers{4, 9}, 0, false, position{9, 3}},
+		"webhooks know more":       {position{5, 3}, numbers{4, 7}, 11, false, position{11, 11}},
+		"entries before the floor": {position{9, 5}, numbers{4, 9}, 0, true, position{9, 5}},
+	} {
+		if fits := test.stored.fits(test.entries); fits != test.fits {
+			t.Errorf("%s: fits %t", name, fits)
+		}
+		if got := test.stored.behind(test.entries, test.given); got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+}
+
+// later is a moment at which the lease is due.
+func (s *site) later() {
+	s.t.Helper()
+	s.worker.leased = time.Time{}
+	s.work()
+}
+
+// TestLostTables: whichever table of the journal is emptied, numbers go on behind all that were
+// given, changes are numbered and found, and none is invented. A reader who may have missed
+// something is told.
+func TestLostTables(t *testing.T) {
+	t.Parallel()
+	type fault struct {
+		statements []string
+		expired    []int64 // of the cursors 0 to 3
+		logged     string
+	}
+	for name, fault := range map[string]fault{
+		"positions":        {[]string{"TRUNCATE {own}change_positions"}, nil, "table of positions was empty"},
+		"journal's row":    {[]string{"DELETE FROM {own}change_positions WHERE name = 'journal'"}, nil, "table of positions was empty"},
+		"search's row":     {[]string{"DELETE FROM {own}change_positions WHERE name = 'search'"}, nil, ""},
+		"a resource's row": {[]string{"DELETE FROM {own}change_positions WHERE name = 'customers'"}, nil, ""},
+		"entries":          {[]string{"TRUNCATE {own}changes"}, []int64{0, 1, 2}, "entries were missing"},
+		"newest entry":     {[]string{"DELETE FROM {own}changes WHERE number = 3"}, []int64{0, 1, 2}, "entries were missing"},
+		"snapshots":        {[]string{"TRUNCATE {own}change_snapshots"}, nil, "snapshots of the rows were missing"},
+		"older positions":  {[]string{"UPDATE {own}change_positions SET position = 1 WHERE name = 'journal'"}, nil, "newer than the table of positions"},
+		"inbox":            {[]string{"TRUNCATE {own}change_inbox"}, nil, ""},
+		"all, but webhooks": {[]string{"TRUNCATE {own}change_positions", "TRUNCATE {own}changes", "TRUNCATE {own}change_snapshots", "TRUNCATE {own}change_inbox"},
+			[]int64{0, 1, 2}, "table of positions was empty"},
+	} {
+		for _, restarted := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", restarted"}[restarted], func(t *testing.T) {
+				t.Parallel()
+				s := openSite(t)
+				for id := range int64(3) {
+					s.enter(1, "DO 1", Change{Resource: Customers, ID: 1 + id, Kind: Updated})
+				}
+				s.work()
+				s.next()
+				s.exec("INSERT INTO " + s.Prefix + "bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at) " +
+					"VALUES ('', '', '', '', '', '', 0, 0, 0, '', 'enabled', 3, '2026-11-01')")
+				for _, statement := range fault.statements {
+					s.exec(strings.ReplaceAll(statement, "{own}", s.Prefix+"bookside_"))
+				}
+				if restarted {
+					options := s.worker.Options
+					s.j = New(s.db, s.j.now)
+					s.worker = &worker{Journal: s.j, log: s.worker.log, Options: options}
+				}
+				s.later()
+				s.want() // nothing is invented
+				for cursor := range int64(4) {
+					_, err := s.j.Read(t.Context(), cursor, nil, 10)
+					want := domain.Code("")
+					for _, expired := range fault.expired {
+						if cursor == expired {
+							want = domain.CodeCursorExpired
+						}
+					}
+					if domain.CodeOf(err) != want {
+						t.Errorf("cursor %d: %v, want the code %q", cursor, err, want)
+					}
+				}
+				s.enter(7, "DO 1", Change{Resource: Customers, ID: 2, Kind: Updated})
+				s.later()
+				s.want(Entry{Resource: Customers, ID: 2, Kind: Updated, Origin: FromAPI, ActorID: 7})
+				id, facts := s.booking()
+				s.exec("UPDATE "+s.bookings()+" SET buffer_before = buffer_before + 1 WHERE id = ?", id)
+				s.later()
+				s.want(Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: Found, Booking: &facts})
+				if last, _ := s.j.Changed(); last != 5 {
+					t.Errorf("the last number is %d", last)
+				}
+				if log := s.log.String(); !strings.Contains(log, fault.logged) || fault.logged == "" && log != "" {
+					t.Errorf("log %q, want %q", log, fault.logged)
+				}
+			})
+		}
+	}
+}
+
+// TestReplacedJournal: whoever waits learns of it if all tables are lost and made again, and
+// numbers begin anew.
+func TestReplacedJournal(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	for id := range int64(3) {
+		s.enter(1, "DO 1", Change{Resource: Customers, ID: 1 + id, Kind: Updated})
+	}
+	s.work()
+	s.next()
+	_, changed := s.j.Changed()
+	for _, table := range wpdb.OwnTables() {
+		s.exec("DROP TABLE " + s.Prefix + string(table))
+	}
+	s.worker.leased = time.Time{}
+	if err := s.worker.work(t.Context()); err == nil {
+		t.Error("no error without tables")
+	}
+	other := wpdbtest.Open(t, s.Database, 1)
+	if err := other.CreateOwnTables(t.Context()); err != nil { // as keys create does
+		t.Fatal(err)
+	}
+	s.later()
+	select {
+	case <-changed:
+	default:
+		t.Error("whoever waits was not told")
+	}
+	s.enter(7, "DO 1", Change{Resource: Customers, ID: 2, Kind: Updated})
+	s.later()
+	s.cursor = 0
+	s.want(Entry{Resource: Customers, ID: 2, Kind: Updated, Origin: FromAPI, ActorID: 7})
+}
