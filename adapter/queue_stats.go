@@ -2,15 +2,18 @@ package adapter
 
 import (
 	"context"
+	"time"
 
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/journal"
 	"bookside/adapter/outbox"
 	"bookside/wpdb"
 )
 
-// QueueStats counts the work that waits for the site's own job runner, for the outbox, and for customers.
+// QueueStats counts the work that waits for the site's own job runner, for the outbox, for
+// customers, and for the journal.
 type QueueStats struct {
 	// Jobs of the site that are scheduled, and those of them that should have run
 	// by now: many overdue jobs mean that the site's cron does not run. Only the newest
@@ -19,6 +22,9 @@ type QueueStats struct {
 	// Mails in the outbox by state. States without mails are included.
 	Mails map[string]int
 	Holds int // that have not expired
+	// ChangesWaiting is how long the oldest change has been waiting for its number; 0 if none
+	// waits. It is longer than journal.Late only if no server numbers changes.
+	ChangesWaiting time.Duration
 }
 
 // Mails returns the newest mails in the outbox, in a state or in any; see outbox.List.
@@ -50,12 +56,23 @@ func (s *Site) QueueStats(ctx context.Context) (QueueStats, error) {
 			return q, err
 		}
 	}
+	var err error
+	if q.ChangesWaiting, err = s.ChangesWaiting(ctx); err != nil {
+		return q, err
+	}
 	if s.schema.Has(wpdb.Outbox) {
-		var err error
 		q.Mails, err = outbox.Count(ctx, s.db)
 		return q, err
 	}
 	return q, nil
+}
+
+// ChangesWaiting returns how long the oldest change has been waiting for its number.
+func (s *Site) ChangesWaiting(ctx context.Context) (time.Duration, error) {
+	if !s.schema.Has(wpdb.ChangeInbox) {
+		return 0, nil
+	}
+	return journal.Waiting(ctx, s.db, s.Now)
 }
 
 // countHolds uses the index on expires_at.

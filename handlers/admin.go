@@ -13,6 +13,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/journal"
 	"bookside/wpdb"
 )
 
@@ -43,6 +44,9 @@ type Readiness struct {
 	Platform string `json:"platform"`
 	// Writes says why some writes are rejected although everything else is served.
 	Writes string `json:"writes,omitempty"`
+	// Changes says that changes are not noticed, so that webhooks and all who follow /changes
+	// stand still, although everything else is served.
+	Changes string `json:"changes,omitempty"`
 	// Companion is the version of the companion for WordPress that this server brings.
 	Companion string `json:"companion,omitempty"`
 }
@@ -139,10 +143,14 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	if err == nil {
 		err = site.CheckReadable(ctx)
 	}
+	var waiting time.Duration
+	if err == nil {
+		waiting, err = site.ChangesWaiting(ctx)
+	}
 	var known *domain.Error
 	switch {
 	case err == nil:
-		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site)}
+		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site), Changes: changesProblem(waiting)}
 	case errors.As(err, &known):
 		return Readiness{Status: StatusUnavailable, Database: partOK, Platform: known.Message}
 	default:
@@ -157,6 +165,14 @@ func writeProblem(site *adapter.Site) string {
 		return known.Message
 	}
 	return ""
+}
+
+// changesProblem returns that changes wait for their numbers for too long, or "".
+func changesProblem(waiting time.Duration) string {
+	if waiting <= journal.Late {
+		return ""
+	}
+	return "The oldest change has been waiting for its number for " + waiting.Truncate(time.Second).String() + ": webhooks and whoever follows /changes do not get it"
 }
 
 // databaseStatus describes an error of the database without quoting it.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
@@ -161,6 +162,12 @@ func TestReadinessOfSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantReadiness(t, admin, handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
+	changeSince(t, database, now.Add(-3*time.Minute))
+	wantReadiness(t, admin, handlers.Readiness{
+		Status: "ready", Database: "ok", Platform: "ok",
+		Changes: "The oldest change has been waiting for its number for 3m0s: webhooks and whoever follows /changes do not get it",
+	})
+	arrange(t, database, "DELETE FROM wp_bookside_change_inbox")
 	if _, err := database.SQL.ExecContext(t.Context(), "UPDATE "+database.Prefix+"options SET option_value = '' WHERE option_name = 'active_plugins'"); err != nil {
 		t.Fatal(err)
 	}

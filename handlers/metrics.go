@@ -274,6 +274,7 @@ var (
 	txConflicts   = newDesc("db_transaction_conflicts_total", "Transactions rolled back because of a deadlock, a lock timeout or a conflict with another node of a cluster; most were retried.")
 	lastChange    = newDesc("changes_last_number", "Number of the last change in the journal that this server knows of.")
 	changeSweep   = newDesc("changes_sweep_seconds", "How long the last comparison of all records, which finds changes by others, took at the pace that changes.sweep allows; 0 on servers that do not compare.")
+	changeWait    = newDesc("changes_oldest_waiting_seconds", "How long the oldest change has been waiting for its number, by which /changes and webhooks get it; 0 if none waits.")
 	databaseUp    = newDesc("db_up", "1 if jobs and mails could be read from the database for this scrape, else 0.")
 	jobsScheduled = newDesc("site_jobs_scheduled", "Scheduled jobs of the site, among its newest 10,000.")
 	jobsOverdue   = newDesc("site_jobs_overdue", "Scheduled jobs that are overdue, among the newest 10,000.")
@@ -288,7 +289,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (f platformMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, databaseUp, jobsScheduled, jobsOverdue, holdsNow, outboxMails,
+	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, changeWait, databaseUp, jobsScheduled, jobsOverdue, holdsNow, outboxMails,
 		webhooksNow, webhooksBehind, webhookTries, webhooksDisabled} {
 		to <- d
 	}
@@ -331,6 +332,7 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge(jobsScheduled, float64(stats.JobsScheduled))
 	gauge(jobsOverdue, float64(stats.JobsOverdue))
 	gauge(holdsNow, float64(stats.Holds))
+	gauge(changeWait, stats.ChangesWaiting.Seconds())
 	for state, mails := range stats.Mails {
 		gauge(outboxMails, float64(mails), state)
 	}

@@ -173,10 +173,20 @@ func TestMetricsOfJobsAndMails(t *testing.T) {
 			('', 'a@example.test', '', '', 'waiting', 0, '2026-11-20 00:00:00', '', '2026-11-20 00:00:00'),
 			('', 'a@example.test', '', '', 'failed', 9, '2026-11-20 00:00:00', '', '2026-11-20 00:00:00'),
 			('', 'a@example.test', '', '', 'failed', 9, '2026-11-20 00:00:00', '', '2026-11-20 00:00:00')`)
+	wantSamples(t, scrape(t, metrics), "bookside_changes_oldest_waiting_seconds", map[string]float64{"": 0})
+	changeSince(t, database, now.Add(-90*time.Second))
+	changeSince(t, database, now)
 	got := scrape(t, metrics)
+	wantSamples(t, got, "bookside_changes_oldest_waiting_seconds", map[string]float64{"": 90})
 	wantSamples(t, got, "bookside_site_jobs_scheduled", map[string]float64{"": 2})
 	wantSamples(t, got, "bookside_site_jobs_overdue", map[string]float64{"": 1})
 	wantSamples(t, got, "bookside_outbox_mails", map[string]float64{"state=waiting": 1, "state=sent": 0, "state=failed": 2})
+}
+
+// changeSince enters a change that waits for its number since a time.
+func changeSince(t *testing.T, database *fixtures.Database, at time.Time) {
+	t.Helper()
+	arrange(t, database, "INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', 1, 'updated', 'api', '"+at.UTC().Format(time.DateTime)+"')")
 }
 
 // TestMetricsOfConflicts: every booking whose time is not available is counted,

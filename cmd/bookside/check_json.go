@@ -44,7 +44,8 @@ type checkReport struct {
 		Missing    []string `json:"missing"`
 		Statements []string `json:"statements"` // that add missing columns
 	} `json:"own_tables"`
-	MissingIndexes []string       `json:"missing_indexes"` // of large tables; see indexes
+	ChangesWaiting *int64         `json:"changes_waiting_seconds"` // how long the oldest change has been waiting for its number; null if unknown
+	MissingIndexes []string       `json:"missing_indexes"`         // of large tables; see indexes
 	Keys           string         `json:"keys"`
 	WeakKeys       []int64        `json:"weak_keys"` // IDs of valid keys that can be guessed
 	Conflicts      *conflictsJSON `json:"conflicts"` // null if unknown
@@ -114,6 +115,10 @@ func (f findings) json() (r checkReport) {
 		r.Platform.Companion = &f.Platform.Companion.Version
 	}
 	r.OwnTables.Missing, r.OwnTables.Statements = f.db.FullNames(f.OwnTables.Missing), notNull(f.OwnTables.Statements)
+	if f.ChangesWaiting != nil {
+		seconds := int64(*f.ChangesWaiting / time.Second)
+		r.ChangesWaiting = &seconds
+	}
 	r.MissingIndexes = f.MissingIndexes()
 	r.Keys, r.WeakKeys = f.Keys.Summary(), []int64{}
 	if f.Keys != nil {

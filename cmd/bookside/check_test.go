@@ -32,6 +32,19 @@ func TestCheckHealthySite(t *testing.T) {
 	}
 }
 
+// TestCheckFindsChangesWithoutNumbers: check says that nobody numbers changes, and for how long.
+func TestCheckFindsChangesWithoutNumbers(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	env := settingsFor(db)
+	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "not known before Bookside's tables can be read")
+	newKey(t, env)
+	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "✓ changes        none waits for its number\n")
+	execute(t, db.SQL, "INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', 1, 'updated', 'api', '2026-11-21 09:27:00')")
+	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "! changes        the oldest has been waiting for its number for 3m0s\n", "warning: changes get no numbers")
+	wantTexts(t, run(t, env, "", "check", "--json").want(t, exitOK).stdout, `"changes_waiting_seconds": 180`)
+}
+
 // TestCheckFindsWrongEnds: bookings whose stored end cannot be right are named.
 func TestCheckFindsWrongEnds(t *testing.T) {
 	t.Parallel()

@@ -209,36 +209,40 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		id      string
 		want    string
 	}{
-		"server":             {"", "bookside_sidecar", "good"},
-		"server is away":     {"add_filter('option_bookside_companion', fn() => ['admin' => 'http://localhost:1']);", "bookside_sidecar", "critical"},
-		"something else":     {answers(2, http.StatusOK, "<html>"), "bookside_sidecar", "critical"},
-		"not ready":          {answers(3, http.StatusServiceUnavailable, `{"status":"unavailable","database":"unreachable"}`), "bookside_sidecar", "critical"},
-		"no address":         {"add_filter('option_bookside_companion', fn() => ['admin' => '']);", "bookside_sidecar", "recommended"},
-		"versions":           {"", "bookside_versions", "good"},
-		"another companion":  {answers(4, http.StatusOK, `{"status":"ready","companion":"9.9.9"}`), "bookside_versions", "recommended"},
-		"lock":               {"", "bookside_lock", "good"},
-		"no lock connection": {"add_filter('bookside_lock_connection', fn($to) => ['password' => 'wrong'] + $to);", "bookside_lock", "critical"},
-		"address":            {answers(5, http.StatusOK, "<html>"), "bookside_address", "good"},
-		"address elsewhere":  {answers(6, http.StatusNotFound, `{"code":"rest_no_route"}`), "bookside_address", "critical"},
-		"address untried":    {"add_filter('pre_http_request', fn() => new WP_Error('x', 'cURL error 7'));", "bookside_address", "recommended"},
-		"odd settings":       {"add_filter('option_bookside_companion', fn() => ['admin' => ['x'], 'forward' => null, 'jobs' => 0]);", "bookside_lock", "good"},
-		"jobs off":           {"", "bookside_cron", "good"},
-		"jobs not in cron":   {jobs, "bookside_cron", "critical"},
-		"cron stands still":  {jobs + "wp_schedule_single_event(time() - 7200, 'latepoint_process_scheduled_jobs', [1]);", "bookside_cron", "critical"},
-		"cron runs":          {jobs + "wp_schedule_single_event(time() + 60, 'latepoint_process_scheduled_jobs', [1]);", "bookside_cron", "good"},
-		"failures":           {"add_filter('pre_option_bookside_companion_failures', fn() => ['lock' => ['count' => 2, 'at' => 1, 'message' => 'away']]);", "bookside_failures", "recommended"},
-		"lost slot":          {"add_filter('pre_option_bookside_companion_failures', fn() => ['payment' => ['count' => 1, 'at' => 1, 'message' => 'Order 7']]);", "bookside_failures", "critical"},
-		"no failures":        {"add_filter('pre_option_bookside_companion_failures', fn() => []);", "bookside_failures", "good"},
+		"server":              {"", "bookside_sidecar", "good"},
+		"server is away":      {"add_filter('option_bookside_companion', fn() => ['admin' => 'http://localhost:1']);", "bookside_sidecar", "critical"},
+		"something else":      {answers(2, http.StatusOK, "<html>"), "bookside_sidecar", "critical"},
+		"not ready":           {answers(3, http.StatusServiceUnavailable, `{"status":"unavailable","database":"unreachable"}`), "bookside_sidecar", "critical"},
+		"no address":          {"add_filter('option_bookside_companion', fn() => ['admin' => '']);", "bookside_sidecar", "recommended"},
+		"versions":            {"", "bookside_versions", "good"},
+		"another companion":   {answers(4, http.StatusOK, `{"status":"ready","companion":"9.9.9"}`), "bookside_versions", "recommended"},
+		"lock":                {"", "bookside_lock", "good"},
+		"no lock connection":  {"add_filter('bookside_lock_connection', fn($to) => ['password' => 'wrong'] + $to);", "bookside_lock", "critical"},
+		"address":             {answers(5, http.StatusOK, "<html>"), "bookside_address", "good"},
+		"address elsewhere":   {answers(6, http.StatusNotFound, `{"code":"rest_no_route"}`), "bookside_address", "critical"},
+		"address untried":     {"add_filter('pre_http_request', fn() => new WP_Error('x', 'cURL error 7'));", "bookside_address", "recommended"},
+		"odd settings":        {"add_filter('option_bookside_companion', fn() => ['admin' => ['x'], 'forward' => null, 'jobs' => 0]);", "bookside_lock", "good"},
+		"jobs off":            {"", "bookside_cron", "good"},
+		"jobs not in cron":    {jobs, "bookside_cron", "critical"},
+		"cron stands still":   {jobs + "wp_schedule_single_event(time() - 7200, 'latepoint_process_scheduled_jobs', [1]);", "bookside_cron", "critical"},
+		"cron runs":           {jobs + "wp_schedule_single_event(time() + 60, 'latepoint_process_scheduled_jobs', [1]);", "bookside_cron", "good"},
+		"failures":            {"add_filter('pre_option_bookside_companion_failures', fn() => ['lock' => ['count' => 2, 'at' => 1, 'message' => 'away']]);", "bookside_failures", "recommended"},
+		"lost slot":           {"add_filter('pre_option_bookside_companion_failures', fn() => ['payment' => ['count' => 1, 'at' => 1, 'message' => 'Order 7']]);", "bookside_failures", "critical"},
+		"changes":             {"", "bookside_changes", "good"},
+		"changes stand still": {"$GLOBALS['late'] = true;", "bookside_changes", "critical"},
+		"no failures":         {"add_filter('pre_option_bookside_companion_failures', fn() => []);", "bookside_failures", "good"},
 	}
-	code := "$results = [];"
+	code := `$results = [];
+		add_filter('query', fn($sql) => $GLOBALS['late'] && strpos($sql, 'change_inbox ORDER BY') ? "SELECT '2026-01-01 00:00:00'" : $sql);`
 	for name, test := range cases {
 		code += `foreach (['option_bookside_companion', 'pre_http_request', 'bookside_lock_connection', 'pre_option_bookside_companion_failures'] as $filter) { remove_all_filters($filter); }
+			$GLOBALS['late'] = false;
 			` + test.prepare + `
 			foreach (apply_filters('site_status_tests', ['direct' => []])['direct'] as $id => $test) { $results['` + name + `'][$id] = call_user_func($test['test'])['status']; }`
 	}
 	results := fromPHP[map[string]map[string]string](t, w, code+"return $results;")
 	for name, test := range cases {
-		if got := results[name]; got[test.id] != test.want || len(got) != 7 {
+		if got := results[name]; got[test.id] != test.want || len(got) != 8 {
 			t.Errorf("%s: %v, want %s", name, got, test.want)
 		}
 	}

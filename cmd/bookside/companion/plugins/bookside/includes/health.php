@@ -25,6 +25,7 @@ function checks(): array
         'versions' => __NAMESPACE__ . '\\check_versions',
         'lock' => __NAMESPACE__ . '\\check_lock',
         'cron' => __NAMESPACE__ . '\\check_cron',
+        'changes' => __NAMESPACE__ . '\\check_changes',
         'failures' => __NAMESPACE__ . '\\check_failures',
         'overlaps' => __NAMESPACE__ . '\\check_overlaps',
     ];
@@ -210,6 +211,24 @@ function check_cron(): array
         );
     }
     return check('good', __('LatePoint\'s jobs run', 'bookside'), __('Reminders and queued mails are sent by this site.', 'bookside'));
+}
+
+/** Looks how long changes wait for their numbers, which the server of the API gives them within a second. */
+function check_changes(): array
+{
+    $seconds = changes_waiting();
+    if ($seconds <= CHANGES_LATE) {
+        return check('good', __('Changes are passed on', 'bookside'), __('Webhooks, and apps that follow the changes of bookings, get them.', 'bookside'));
+    }
+    return check(
+        'critical',
+        __('Changes are not passed on', 'bookside'),
+        sprintf(
+            /* translators: %s: a span of time such as "2 hours". */
+            __('The oldest change has been waiting for %s, so webhooks and apps that follow the changes of bookings stand still. Start the server of the API, or see its log.', 'bookside'),
+            human_time_diff(time() - $seconds)
+        )
+    );
 }
 
 function check_failures(): array
