@@ -126,25 +126,25 @@ func (p *Platform) Site(ctx context.Context) (*Site, error) {
 
 func (p *Platform) site(ctx context.Context, options domain.Options) (*Site, error) {
 	if options == nil {
-		return nil, domain.Unavailable("No WordPress tables under this prefix", nil)
+		return nil, domain.SiteDown(domain.NoWordPress, "No WordPress tables under this prefix", nil)
 	}
 	active, err := p.db.PluginActive(ctx, options["active_plugins"], pluginFile)
 	if err != nil {
 		return nil, err
 	}
 	if !active {
-		return nil, domain.Unavailable("LatePoint is not active on this site", nil)
+		return nil, domain.SiteDown(domain.PluginInactive, "LatePoint is not active on this site", nil)
 	}
 	version := wpdb.PlainText(options["latepoint_db_version"])
 	if !versionAtLeast(version, oldestVersion) {
-		return nil, domain.Unavailable("LatePoint 5 is not installed on this site", fmt.Errorf("database version %q", version))
+		return nil, domain.SiteDown(domain.PluginTooOld, "LatePoint 5 is not installed on this site", fmt.Errorf("database version %q", version))
 	}
 	schema, err := p.db.Schema(ctx, version)
 	if err != nil {
 		return nil, err
 	}
 	if missing := schema.Missing(); len(missing) > 0 {
-		return nil, domain.Unavailable("LatePoint tables are missing: "+strings.Join(p.db.FullNames(missing), ", "), nil)
+		return nil, domain.SiteDown(domain.NoTables, "LatePoint tables are missing: "+strings.Join(p.db.FullNames(missing), ", "), nil)
 	}
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Site{

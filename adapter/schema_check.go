@@ -21,7 +21,7 @@ func (s *Site) CheckColumns() error {
 	for i, column := range missing {
 		names[i] = s.db.Prefix() + column.String()
 	}
-	return domain.Unavailable("LatePoint columns are missing: "+strings.Join(names, ", "), nil)
+	return domain.SiteDown(domain.NoColumns, "LatePoint columns are missing: "+strings.Join(names, ", "), nil)
 }
 
 // CheckReadable returns a CodeUnavailable that names the tables, ours included, that
@@ -36,7 +36,7 @@ func (s *Site) CheckReadable(ctx context.Context) error {
 	case len(missing) > 0:
 		return domain.TablesMissing(nil, s.db.FullNames(missing)...)
 	case len(rejected) > 0:
-		return domain.Unavailable("The database user may not read "+strings.Join(s.db.FullNames(rejected), ", "), nil)
+		return domain.SiteDown(domain.TablesUnreadable, "The database user may not read "+strings.Join(s.db.FullNames(rejected), ", "), nil)
 	default:
 		return nil
 	}

@@ -49,6 +49,9 @@ type Readiness struct {
 	Changes string `json:"changes,omitempty"`
 	// Companion is the version of the companion for WordPress that this server brings.
 	Companion string `json:"companion,omitempty"`
+
+	down      domain.Down // why the site cannot be served; "" if it can, or if that is not known
+	siteKnown bool        // whether the database told how the site is
 }
 
 // readinessTimeout is shorter than the usual timeouts of probes.
@@ -94,6 +97,7 @@ func (a *Admin) Stopping() { a.stopping.Store(true) }
 // ServeMetrics adds /metrics. Like Mount and ServeProfiles it has to be called before
 // the first request.
 func (a *Admin) ServeMetrics(m *Metrics) {
+	m.readiness.Store(new(a.readiness))
 	a.router.GET("/metrics", echo.WrapHandler(m.handler()))
 }
 
@@ -150,9 +154,9 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	var known *domain.Error
 	switch {
 	case err == nil:
-		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site), Changes: changesProblem(waiting)}
+		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site), Changes: changesProblem(waiting), siteKnown: true}
 	case errors.As(err, &known):
-		return Readiness{Status: StatusUnavailable, Database: partOK, Platform: known.Message}
+		return Readiness{Status: StatusUnavailable, Database: partOK, Platform: known.Message, down: known.Down, siteKnown: true}
 	default:
 		return Readiness{Status: StatusUnavailable, Database: databaseStatus(err), Platform: partUnknown}
 	}

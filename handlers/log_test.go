@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -157,5 +158,26 @@ func TestLoggedRequests(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTracing: a request's place in a trace is logged if it is one, and the response says where its
+// time went.
+func TestTracing(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	for sent, want := range map[string]string{parent: parent, "00-4bf92f-01\nforged": "", "": ""} {
+		a := s.do(http.MethodGet, "/v1/services", http.Header{"X-Api-Key": {s.key}, "Traceparent": {sent}})
+		var line struct{ Traceparent string }
+		lines := strings.Split(strings.TrimSpace(s.log.String()), "\n")
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &line); err != nil || line.Traceparent != want {
+			t.Errorf("%q is logged as %q, %v", sent, line.Traceparent, err)
+		}
+		var db, wait, total float64
+		timing := a.header.Get("Server-Timing")
+		if n, err := fmt.Sscanf(strings.ReplaceAll(timing, ",", ""), "db;dur=%g wait;dur=%g total;dur=%g", &db, &wait, &total); n != 3 || err != nil || db <= 0 || wait < 0 {
+			t.Errorf("Server-Timing %q", timing)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -41,6 +42,7 @@ type Metrics struct {
 	platform  atomic.Pointer[adapter.Platform]
 	shared    atomic.Pointer[ratelimit.SharedCounter] // nil if requests are not counted in Redis
 	webhooks  atomic.Pointer[webhooks.Worker]         // nil if this server sends none
+	readiness atomic.Pointer[func(context.Context) Readiness]
 }
 
 // overlapMetrics describe the checks for overlapping bookings.
@@ -275,7 +277,9 @@ var (
 	lastChange    = newDesc("changes_last_number", "Number of the last change in the journal that this server knows of.")
 	changeSweep   = newDesc("changes_sweep_seconds", "How long the last comparison of all records, which finds changes by others, took at the pace that changes.sweep allows; 0 on servers that do not compare.")
 	changeWait    = newDesc("changes_oldest_waiting_seconds", "How long the oldest change has been waiting for its number, by which /changes and webhooks get it; 0 if none waits.")
-	databaseUp    = newDesc("db_up", "1 if jobs and mails could be read from the database for this scrape, else 0.")
+	ready         = newDesc("ready", "1 if /readyz says so, else 0.")
+	databaseUp    = newDesc("db_up", "1 if the database answered this scrape, else 0.")
+	siteUp        = newDesc("site_up", "1 if the site in the database can be served, else 0; absent while the database does not tell.", "reason")
 	jobsScheduled = newDesc("site_jobs_scheduled", "Scheduled jobs of the site, among its newest 10,000.")
 	jobsOverdue   = newDesc("site_jobs_overdue", "Scheduled jobs that are overdue, among the newest 10,000.")
 	holdsNow      = newDesc("holds", "Slots kept for customers who have yet to book.")
@@ -289,7 +293,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (f platformMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, changeWait, databaseUp, jobsScheduled, jobsOverdue, holdsNow, outboxMails,
+	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, changeWait, ready, databaseUp, siteUp, jobsScheduled, jobsOverdue, holdsNow, outboxMails,
 		webhooksNow, webhooksBehind, webhookTries, webhooksDisabled} {
 		to <- d
 	}
@@ -303,12 +307,19 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	if worker := f.webhooks.Load(); worker != nil {
 		collectWebhooks(to, worker.Stats())
 	}
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	if look := f.readiness.Load(); look != nil {
+		found := lookInTime(*look)
+		gauge(ready, oneIf(found.Status == StatusReady))
+		if found.siteKnown {
+			gauge(siteUp, oneIf(found.down == ""), string(cmp.Or(found.down, "none")))
+		}
+	}
 	platform := f.platform.Load()
 	if platform == nil {
 		return
-	}
-	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	pool := platform.PoolStats()
 	gauge(poolLimit, float64(pool.MaxOpenConnections))
@@ -324,11 +335,11 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
 	defer cancel()
 	stats, err := platform.QueueStats(ctx)
+	var known *domain.Error
+	gauge(databaseUp, oneIf(err == nil || errors.As(err, &known)))
 	if err != nil {
-		gauge(databaseUp, 0) // the log of failed requests says why
-		return
+		return // the log of failed requests says why
 	}
-	gauge(databaseUp, 1)
 	gauge(jobsScheduled, float64(stats.JobsScheduled))
 	gauge(jobsOverdue, float64(stats.JobsOverdue))
 	gauge(holdsNow, float64(stats.Holds))
@@ -336,6 +347,20 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	for state, mails := range stats.Mails {
 		gauge(outboxMails, float64(mails), state)
 	}
+}
+
+// lookInTime is what /readyz says.
+func lookInTime(look func(context.Context) Readiness) Readiness {
+	ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
+	defer cancel()
+	return look(ctx)
+}
+
+func oneIf(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
 }
 
 func collectWebhooks(to chan<- prometheus.Metric, stats webhooks.Stats) {

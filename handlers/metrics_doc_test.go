@@ -69,7 +69,9 @@ func TestMetricsDocument(t *testing.T) {
 	metrics.ObserveWebhooks(webhooks.NewWorker(s.platform.Webhooks, s.keys, slog.New(slog.DiscardHandler), webhooks.Options{}))
 	text := strings.Builder{}
 	text.WriteString(metricsIntroduction)
-	families := scrape(t, metrics)
+	admin := newAdmin()
+	admin.Started(s.platform)
+	families := scrapeFrom(t, admin, metrics)
 	for _, name := range slices.Sorted(maps.Keys(families)) {
 		if family := families[name]; strings.HasPrefix(name, "bookside_") {
 			fmt.Fprintf(&text, "| `%s` | %s | %s | %s |\n", name, strings.ToLower(family.GetType().String()), labelsOf(family), family.GetHelp())

@@ -19,6 +19,7 @@ import (
 
 	"bookside/adapter"
 	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
 	"bookside/handlers"
 	"bookside/handlers/ratelimit"
 )
@@ -26,7 +27,12 @@ import (
 // scrape reads /metrics as Prometheus does.
 func scrape(t *testing.T, m *handlers.Metrics) map[string]*dto.MetricFamily {
 	t.Helper()
-	admin := newAdmin()
+	return scrapeFrom(t, newAdmin(), m)
+}
+
+// scrapeFrom is scrape of a server with a certain administrative listener.
+func scrapeFrom(t *testing.T, admin *handlers.Admin, m *handlers.Metrics) map[string]*dto.MetricFamily {
+	t.Helper()
 	admin.ServeMetrics(m)
 	recorder := probe(t, admin, http.MethodGet, "/metrics")
 	if recorder.Code != http.StatusOK {
@@ -150,11 +156,46 @@ func TestMetricsWithoutDatabase(t *testing.T) {
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServer(t, database)
 	metrics.Observe(s.platform)
-	arrange(t, database, "DROP TABLE wp_options")
+	broken, _ := wpdbtest.Mock(t) // every statement fails
+	metrics.Observe(adapter.NewPlatform(broken, fixedClock))
 	got := scrape(t, metrics)
 	wantSamples(t, got, "bookside_db_up", map[string]float64{"": 0})
 	if got["bookside_outbox_mails"] != nil || got["bookside_db_connections"] == nil {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestMetricsOfReadiness: a site that is switched off is told from a database that is down.
+func TestMetricsOfReadiness(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServer(t, database)
+	broken, _ := wpdbtest.Mock(t)
+	down := map[string]float64{"": 0}
+	for _, c := range []struct {
+		arrange  string
+		platform *adapter.Platform
+		ready    float64
+		site, db map[string]float64 // nil for absent
+	}{
+		{"", nil, 0, nil, nil},
+		{"", s.platform, 1, map[string]float64{"reason=none": 1}, map[string]float64{"": 1}},
+		{"UPDATE wp_options SET option_value = '' WHERE option_name = 'active_plugins'", s.platform, 0, map[string]float64{"reason=plugin_inactive": 0}, map[string]float64{"": 1}},
+		{"DROP TABLE wp_options", s.platform, 0, map[string]float64{"reason=no_wordpress": 0}, map[string]float64{"": 1}},
+		{"", adapter.NewPlatform(broken, fixedClock), 0, nil, down},
+	} {
+		if c.arrange != "" {
+			arrange(t, database, c.arrange)
+		}
+		metrics, admin := handlers.NewMetrics(handlers.Build{}), newAdmin()
+		if c.platform != nil {
+			admin.Started(c.platform)
+			metrics.Observe(c.platform)
+		}
+		got := scrapeFrom(t, admin, metrics)
+		wantSamples(t, got, "bookside_ready", map[string]float64{"": c.ready})
+		wantSamples(t, got, "bookside_site_up", c.site)
+		wantSamples(t, got, "bookside_db_up", c.db)
 	}
 }
 

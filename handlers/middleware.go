@@ -20,6 +20,9 @@ const requestIDHeader = "X-Request-Id"
 // validRequestID matches the ids that a client may choose: they go into logs.
 var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
+// validTraceparent matches a position in a trace (W3C Trace Context).
+var validTraceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
 // identify gives every request an id, that of the client if it is valid.
 func (a *api) identify(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -41,6 +44,10 @@ func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		start := a.now()
 		ctx, usage := wpdb.WithUsage(c.Request().Context())
 		c.SetRequest(c.Request().WithContext(ctx))
+		c.Response().Before(func() {
+			c.Response().Header().Set("Server-Timing", fmt.Sprintf("db;dur=%g, wait;dur=%g, total;dur=%g",
+				milliseconds(usage.Busy()), milliseconds(usage.Waited()), milliseconds(a.now().Sub(start))))
+		})
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
@@ -53,6 +60,9 @@ func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 			slog.String("request_id", requestID(c)), slog.String("method", c.Request().Method), slog.String("route", c.Path()),
 			slog.Int("status", c.Response().Status), slog.Int64("key_id", principal.ID), slog.Float64("duration_ms", milliseconds(a.now().Sub(start))),
 			slog.Int64("queries", usage.Queries()), slog.Int64("rows", usage.Rows()), slog.Int64("bytes", c.Response().Size),
+		}
+		if parent := c.Request().Header.Get("Traceparent"); validTraceparent.MatchString(parent) {
+			attrs = append(attrs, slog.String("traceparent", parent))
 		}
 		if tool, called := c.Get(toolEntry).(string); called {
 			attrs = append(attrs, slog.String("tool", tool))

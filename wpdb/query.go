@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	sq "github.com/Masterminds/squirrel"
 )
@@ -30,6 +31,7 @@ func (db *DB) acquire(ctx context.Context) (release func(), err error) {
 	if db.session != nil {
 		return func() {}, nil // the session holds one
 	}
+	defer wait(ctx, time.Now())
 	if len(db.views) == 0 {
 		return db.semaphore.acquire(ctx)
 	}
@@ -85,6 +87,7 @@ func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, most 
 
 // collect has the only loop over rows.
 func collect[T any](ctx context.Context, db *DB, text string, args []any, most int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
+	defer spend(ctx, time.Now())
 	rows, err := db.on.QueryContext(ctx, text, args...)
 	count(ctx, 1, 0)
 	if err != nil {
@@ -249,7 +252,9 @@ func (c change) apply(ctx context.Context, db *DB) (Result, error) {
 		return Result{}, wrap(c.op, err)
 	}
 	defer release()
+	sent := time.Now()
 	result, err := db.on.ExecContext(ctx, c.text, c.args...)
+	spend(ctx, sent)
 	count(ctx, 1, 0)
 	if err != nil {
 		return Result{}, wrap(c.op, err)
@@ -290,8 +295,16 @@ var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 // Usage counts the database work of one request.
 type Usage struct {
 	queries, rows atomic.Int64
+	busy, waited  atomic.Int64 // nanoseconds
 	weight, most  atomic.Int64 // bytes read since Allow
 }
+
+// Busy returns how long statements took so far, and Waited how long the request waited for
+// connections.
+func (u *Usage) Busy() time.Duration { return time.Duration(u.busy.Load()) }
+
+// Waited is described at Busy.
+func (u *Usage) Waited() time.Duration { return time.Duration(u.waited.Load()) }
 
 // Queries returns the number of statements so far.
 func (u *Usage) Queries() int64 { return u.queries.Load() }
@@ -341,6 +354,19 @@ type usageKey struct{}
 func WithUsage(ctx context.Context) (context.Context, *Usage) {
 	u := new(Usage)
 	return context.WithValue(ctx, usageKey{}, u), u
+}
+
+// spend counts the time since a statement was sent.
+func spend(ctx context.Context, sent time.Time) {
+	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
+		u.busy.Add(int64(time.Since(sent)))
+	}
+}
+
+func wait(ctx context.Context, since time.Time) {
+	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
+		u.waited.Add(int64(time.Since(since)))
+	}
 }
 
 func count(ctx context.Context, queries, rows int) {

@@ -90,7 +90,9 @@ func beforeCommit(err error) error {
 const failedCommit = 1180
 
 func (db *DB) transactOnce(ctx context.Context, op string, work func(tx *DB) error) (err error) {
+	sent := time.Now()
 	tx, err := db.session.conn.BeginTx(ctx, nil)
+	spend(ctx, sent)
 	count(ctx, 1, 0)
 	if err != nil {
 		return wrap(op, err)
@@ -111,7 +113,9 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(tx *DB) err
 	}
 	committed = true
 	count(ctx, 1, 0)
+	sent = time.Now()
 	err = tx.Commit()
+	spend(ctx, sent)
 	if errors.Is(err, sql.ErrTxDone) {
 		err = errors.Join(ctx.Err(), err) // the pool rolled back when ctx ended
 	}
@@ -124,12 +128,15 @@ type session struct{ conn *sql.Conn }
 // Session gives work a connection of its own for all its statements and
 // transactions.
 func (db *DB) Session(ctx context.Context, op string, work func(*DB) error) (err error) {
+	since := time.Now()
 	release, err := db.semaphore.acquire(ctx)
 	if err != nil {
+		wait(ctx, since)
 		return wrap(op, err)
 	}
 	defer release()
 	conn, err := db.pool.Conn(ctx)
+	wait(ctx, since)
 	if err != nil {
 		return wrap(op, err)
 	}

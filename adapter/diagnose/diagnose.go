@@ -29,6 +29,7 @@ type Report struct {
 	Encryption      *wpdb.Encryption        // of the connections; nil for a pool that was opened elsewhere
 	Server          *wpdb.ServerSettings    // nil for proxies that do not tell
 	ClockDifference time.Duration           // the server's clock minus ours
+	Durability      *wpdb.Durability        // nil if the server does not tell
 	Cluster         *wpdb.Cluster           // nil for proxies that do not tell
 	Privileges      Privileges              // of the database user
 	Grants          Grants                  // for the database user
@@ -126,6 +127,9 @@ func (e *examination) examineServer(ctx context.Context) {
 	if server, err := e.db.ServerSettings(ctx); err == nil {
 		e.Server = &server
 		e.ClockDifference = server.Now.Sub(e.now().Truncate(time.Second))
+	}
+	if durability, ok, err := e.db.Durability(ctx); ok && err == nil {
+		e.Durability = &durability
 	}
 	if cluster, err := e.db.Cluster(ctx); err == nil {
 		e.Cluster = &cluster

@@ -44,6 +44,28 @@ func TestUnknownWritePrivilegesAreAWarning(t *testing.T) {
 	}
 }
 
+func TestDurability(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		found *wpdb.Durability
+		level Level
+		text  string
+	}{
+		"durable":               {&wpdb.Durability{FlushLog: "1"}, Good, "survives"},
+		"with a binary log":     {&wpdb.Durability{FlushLog: "1", SyncBinlog: "1"}, Good, "survives"},
+		"once a second":         {&wpdb.Durability{FlushLog: "2", SyncBinlog: "1"}, Minor, "innodb_flush_log_at_trx_commit is 2"},
+		"binary log as it goes": {&wpdb.Durability{FlushLog: "1", SyncBinlog: "0"}, Minor, "sync_binlog is 0"},
+		"unknown":               {nil, Minor, "unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := durabilityFinding(c.found); got.Level != c.level || !strings.Contains(got.Text, c.text) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
 func TestClusterWarnings(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

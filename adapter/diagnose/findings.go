@@ -48,6 +48,7 @@ func (r Report) Findings() []Finding {
 		{Good, "database", fmt.Sprintf("%s, %s", r.db.Version(), r.Database)},
 		{levelIf(r.Encryption != nil && (r.Encryption.Version != "" || r.Encryption.Local), Minor), "connection", encryptionLine(r.Encryption)},
 		{levelIf(r.Server != nil && r.ClockDifference.Abs() <= clockTolerance, Minor), "server", r.serverLine()},
+		durabilityFinding(r.Durability),
 		{levelIf(r.Cluster != nil, Minor), "cluster", clusterLine(r.Cluster)},
 		{Good, "table prefix", r.db.Prefix()},
 		{r.privilegesLevel(), "privileges", r.Privileges.Summary()},
@@ -97,6 +98,20 @@ func encryptionLine(e *wpdb.Encryption) string {
 	default:
 		return "plain text: whoever is between sees passwords and customers' data; see db.tls"
 	}
+}
+
+func durabilityFinding(d *wpdb.Durability) Finding {
+	f := Finding{Minor, "durability", "unknown"}
+	switch {
+	case d == nil:
+	case d.Durable():
+		f.Level, f.Text = Good, "what was confirmed survives a failure of the machine"
+	case d.FlushLog != "1":
+		f.Text = "bookings of the last second can be lost if the machine fails: innodb_flush_log_at_trx_commit is " + d.FlushLog + ", in place of 1"
+	default:
+		f.Text = "replicas and restored backups can lack the last bookings if the machine fails: sync_binlog is " + d.SyncBinlog + ", in place of 1"
+	}
+	return f
 }
 
 func clusterLine(c *wpdb.Cluster) string {

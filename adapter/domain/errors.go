@@ -69,6 +69,7 @@ type Error struct {
 	Present    *PresentRecord    // with CodePreconditionFailed
 	Count      int64             // with CodeCustomerHasBookings and CodeCustomerHasPayments
 	RetryAfter int64             // seconds, with CodeTooManyHolds
+	Down       Down              // with CodeUnavailable, if the whole site cannot be served
 	// Required and Granted are permissions, with CodeForbidden.
 	Required string
 	Granted  []string
@@ -221,9 +222,27 @@ func Unavailable(message string, cause error) error {
 	return &Error{Code: CodeUnavailable, Message: message, Cause: cause}
 }
 
+// Down says in a word why a site cannot be served, for metrics.
+type Down string
+
+// The reasons.
+const (
+	NoWordPress      Down = "no_wordpress"
+	PluginInactive   Down = "plugin_inactive"
+	PluginTooOld     Down = "plugin_too_old"
+	NoTables         Down = "tables_missing"
+	NoColumns        Down = "columns_missing"
+	TablesUnreadable Down = "tables_unreadable"
+)
+
+// SiteDown is Unavailable for a site of which nothing, or not everything, can be served.
+func SiteDown(reason Down, message string, cause error) error {
+	return &Error{Code: CodeUnavailable, Down: reason, Message: message, Cause: cause}
+}
+
 // TablesMissing returns the error for missing tables, of the site or of Bookside.
 func TablesMissing(cause error, names ...string) error {
-	return Unavailable("Tables are missing: "+strings.Join(names, ", "), cause)
+	return SiteDown(NoTables, "Tables are missing: "+strings.Join(names, ", "), cause)
 }
 
 // SlotConflict says why a booking cannot have its time, with CodeSlotUnavailable.

@@ -22,6 +22,7 @@ type checkReport struct {
 		SQLMode         string       `json:"sql_mode"`
 		TimeZone        string       `json:"time_zone"`
 		ClockDifference *int64       `json:"clock_difference_seconds"` // the server's clock minus ours; null if unknown
+		Durable         *bool        `json:"durable"`                  // what was confirmed survives a failure of the machine; null if unknown
 		Cluster         *clusterJSON `json:"cluster"`                  // null if unknown
 	} `json:"database"`
 	Prefix string `json:"prefix"`
@@ -97,6 +98,9 @@ func (f findings) json() (r checkReport) {
 	if f.Server != nil {
 		seconds := int64(f.ClockDifference / time.Second)
 		r.Database.SQLMode, r.Database.TimeZone, r.Database.ClockDifference = f.Server.SQLMode, f.Server.TimeZone, &seconds
+	}
+	if f.Durability != nil {
+		r.Database.Durable = new(f.Durability.Durable())
 	}
 	r.Database.Cluster = newClusterJSON(f.Cluster)
 	r.Prefix = f.db.Prefix()
