@@ -40,29 +40,29 @@ on every server of this database.`
 type calendarFlags struct{ agent, location, name, details, expires *string }
 
 func (f *calendarFlags) define(flags *flag.FlagSet) {
-	optional(flags, &f.agent, "agent", "`ID` of the agent whose bookings it shows; this or --location is required")
-	optional(flags, &f.location, "location", "`ID` of the location whose bookings it shows")
+	optional(flags, &f.agent, "agent", "`ID` or name of the agent whose bookings it shows; this or --location is required")
+	optional(flags, &f.location, "location", "`ID` or name of the location whose bookings it shows")
 	optional(flags, &f.name, "name", "`NAME` in the list of calendars, 1 to 190 characters; default that of the agent or location")
 	optional(flags, &f.details, "details", "what it shows: `DETAILS` busy, names or full; default busy")
 	optional(flags, &f.expires, "expires", "`WHEN` the address expires: 90d from now, after the day 2027-01-31 (UTC), or never; default never")
 }
 
-// parse returns whose calendar is asked for, and what it should be.
-func (f calendarFlags) parse(now time.Time) (of domain.Resource, id int64, n keys.NewKey, err error) {
+// parse returns whose calendar is asked for, and what it should be, but for its limits.
+func (f calendarFlags) parse(now time.Time) (subject choiceFlag, n keys.NewKey, err error) {
 	if (f.agent == nil) == (f.location == nil) {
-		return "", 0, n, usageErrorf("name either --agent or --location")
+		return subject, n, usageErrorf("name either --agent or --location")
 	}
 	busy := string(keys.Busy)
-	of, subject := domain.AgentResource, f.agent
+	subject = choiceFlag{"agent", domain.AgentResource, f.agent}
 	if f.location != nil {
-		of, subject = domain.LocationResource, f.location
+		subject = choiceFlag{"location", domain.LocationResource, f.location}
 	}
-	id = parseFlag(&err, string(of), subject, keys.ParseID)
-	n.Kind, n.Limits = keys.Calendar, keys.CalendarLimits(of, id)
+	parseFlag(&err, subject.name, subject.text, keys.ParseChoice)
+	n.Kind = keys.Calendar
 	n.Name = parseFlag(&err, "name", f.name, keys.ParseName)
 	n.Details = parseFlag(&err, "details", cmp.Or(f.details, &busy), keys.ParseDetails)
 	n.ExpiresAt = parseFlag(&err, "expires", f.expires, func(text string) (*time.Time, error) { return keys.ParseExpiry(text, now) })
-	return of, id, n, err
+	return subject, n, err
 }
 
 func (p *program) createCalendar(flags *flag.FlagSet) action {
@@ -72,7 +72,7 @@ func (p *program) createCalendar(flags *flag.FlagSet) action {
 	options.define(flags)
 	quiet := flags.Bool("quiet", false, "print the path and nothing else")
 	return func(ctx context.Context, _ []string) error {
-		of, id, n, err := options.parse(p.now())
+		subject, n, err := options.parse(p.now())
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,15 @@ func (p *program) createCalendar(flags *flag.FlagSet) action {
 			return err
 		}
 		return p.withOwnTables(ctx, common, wpdb.APIKeys, func(db *wpdb.DB) error {
-			name, err := calendarName(ctx, db, p.now, of, id)
+			if err := p.resolveChoices(ctx, db, subject); err != nil {
+				return err
+			}
+			id, err := keys.ParseID(*subject.text)
+			if err != nil {
+				return usageErrorf("--%s: %v", subject.name, err)
+			}
+			n.Limits = keys.CalendarLimits(subject.of, id)
+			name, err := calendarName(ctx, db, p.now, subject.of, id)
 			if err != nil {
 				return err
 			}
@@ -119,12 +127,12 @@ func describeCalendar(k keys.Key) string {
 	if k.ExpiresAt != "" {
 		end = string(k.ExpiresAt) + " UTC"
 	}
-	return fmt.Sprintf("ID %d, name %s, %s, details %s, expires %s\n", k.ID, k.Name, subjectText(k), k.Details, end)
+	return fmt.Sprintf("ID %d, name %s, %s, details %s, expires %s\n", k.ID, k.Name, subjectText(k, nil), k.Details, end)
 }
 
-func subjectText(k keys.Key) string {
+func subjectText(k keys.Key, labels adapter.Labels) string {
 	of, id := k.Subject()
-	return fmt.Sprintf("%s %d", of, id)
+	return string(of) + " " + labels.Text(of, []int64{id})
 }
 
 func (p *program) listCalendars(flags *flag.FlagSet) action {
@@ -132,7 +140,7 @@ func (p *program) listCalendars(flags *flag.FlagSet) action {
 	common.define(flags)
 	asJSON := flags.Bool("json", false, "print a JSON array")
 	return func(ctx context.Context, _ []string) error {
-		return p.withKeys(ctx, common, func(store *keys.Store) error {
+		return p.withKeys(ctx, common, func(store keyStore) error {
 			list, err := store.Calendars(ctx)
 			switch {
 			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no calendars
@@ -141,18 +149,21 @@ func (p *program) listCalendars(flags *flag.FlagSet) action {
 				return p.printJSON(calendarRecords(list, p.now()))
 			case len(list) == 0:
 				return p.print("There are no calendars; calendars create creates one.\n")
-			default:
-				return p.print(calendarTable(list, p.now()))
 			}
+			labels, err := p.labels(ctx, store.db, true)
+			if err != nil {
+				return err
+			}
+			return p.print(calendarTable(list, labels, p.now()))
 		})
 	}
 }
 
-func calendarTable(list []keys.Key, now time.Time) string {
+func calendarTable(list []keys.Key, labels adapter.Labels, now time.Time) string {
 	rows := [][]string{{"ID", "NAME", "BOOKINGS OF", "DETAILS", "SECRET", "STATUS", "CREATED (UTC)", "REQUESTS", "LAST USED", "EXPIRES"}}
 	for _, k := range list {
 		rows = append(rows, []string{
-			strconv.FormatInt(k.ID, 10), k.Name, subjectText(k), string(k.Details), "…" + k.LastFour, string(k.Status(now)), string(k.CreatedAt),
+			strconv.FormatInt(k.ID, 10), k.Name, subjectText(k, labels), string(k.Details), "…" + k.LastFour, string(k.Status(now)), string(k.CreatedAt),
 			strconv.FormatInt(k.Requests, 10), cmp.Or(string(k.LastUsedAt), "never"), cmp.Or(string(k.ExpiresAt), keys.NeverExpires),
 		})
 	}
@@ -199,7 +210,7 @@ func (p *program) revokeCalendar(flags *flag.FlagSet) action {
 		if err != nil || id < 1 {
 			return usageErrorf("ID: write the number that calendars list shows")
 		}
-		return p.withKeys(ctx, common, func(store *keys.Store) error {
+		return p.withKeys(ctx, common, func(store keyStore) error {
 			found, err := store.RevokeCalendar(ctx, id)
 			switch {
 			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no calendars

@@ -78,17 +78,19 @@ func TestCalendarFlags(t *testing.T) {
 		code int
 		text string
 	}{
-		"nobody":               {nil, exitUsage, "name either --agent or --location"},
-		"both":                 {[]string{"--agent", "1", "--location", "1"}, exitUsage, "name either --agent or --location"},
-		"several agents":       {[]string{"--agent", "1,2"}, exitUsage, "--agent: write an id such as 3"},
-		"an empty agent":       {[]string{"--agent", ""}, exitUsage, "--agent: write an id such as 3"},
-		"other details":        {[]string{"--agent", "1", "--details", "all"}, exitUsage, "--details: write busy, names or full"},
-		"an empty name":        {[]string{"--agent", "1", "--name", ""}, exitUsage, "--name: write 1 to 190 characters"},
-		"a past day":           {[]string{"--agent", "1", "--expires", "2026-01-01"}, exitUsage, "--expires: this day is in the past"},
-		"an unknown agent":     {[]string{"--agent", "999"}, exitFailure, "there is no agent with the ID 999"},
-		"an unknown location":  {[]string{"--location", "999"}, exitFailure, "there is no location with the ID 999"},
-		"permissions":          {[]string{"--agent", "1", "--permissions", "read"}, exitUsage, "there is no flag --permissions"},
-		"an ID that is a word": {[]string{"--agent", "ada"}, exitUsage, "--agent: write an id such as 3"},
+		"nobody":              {nil, exitUsage, "name either --agent or --location"},
+		"both":                {[]string{"--agent", "1", "--location", "1"}, exitUsage, "name either --agent or --location"},
+		"several agents":      {[]string{"--agent", "1,2"}, exitUsage, "--agent: write an id such as 3"},
+		"an empty agent":      {[]string{"--agent", ""}, exitUsage, "--agent: write an id such as 3"},
+		"other details":       {[]string{"--agent", "1", "--details", "all"}, exitUsage, "--details: write busy, names or full"},
+		"an empty name":       {[]string{"--agent", "1", "--name", ""}, exitUsage, "--name: write 1 to 190 characters"},
+		"a past day":          {[]string{"--agent", "1", "--expires", "2026-01-01"}, exitUsage, "--expires: this day is in the past"},
+		"an unknown agent":    {[]string{"--agent", "999"}, exitFailure, "there is no agent with the ID 999"},
+		"an unknown location": {[]string{"--location", "999"}, exitFailure, "there is no location with the ID 999"},
+		"permissions":         {[]string{"--agent", "1", "--permissions", "read"}, exitUsage, "there is no flag --permissions"},
+		"an unknown name":     {[]string{"--agent", "ada"}, exitFailure, `--agent: there is no agent "ada"; write ids or names of these: 1 `},
+		"a list of nobody":    {[]string{"--agent", "1, ada"}, exitFailure, `--agent: there is no agent "ada"`},
+		"names of several":    {[]string{"--agent", "1, Jörg Thiessen"}, exitUsage, "--agent: write an id such as 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, env, "", append([]string{"calendars", "create"}, c.args...)...).want(t, c.code, c.text)

@@ -38,7 +38,7 @@ func TestCommandLine(t *testing.T) {
 		{"webhooks show", []string{"webhooks", "show"}, exitUsage, "", "did you mean webhooks list?"},
 		{"companion delete", []string{"companion", "delete"}, exitUsage, "", "did you mean companion remove?"},
 		{"keys create without flags", []string{"keys", "create"}, exitUsage, "", "keys create: --name: write 1 to 190 characters without line breaks; --permissions: write a list such as read or read,write_bookings; see bookside help keys create\n"},
-		{"keys create with several mistakes", []string{"keys", "create", "--name", "a", "--permissions", "all", "--kind", "TEST", "--agents", "x"}, exitUsage, "", "--kind: write live or test; --agents: write ids such as"},
+		{"keys create with several mistakes", []string{"keys", "create", "--name", "a", "--permissions", "all", "--kind", "TEST", "--agents", "0"}, exitUsage, "", "--kind: write live or test; --agents: write ids such as"},
 		{"keys import without flags", []string{"keys", "import"}, exitUsage, "", "keys import: --name: write 1 to 190 characters without line breaks; --permissions: write"},
 		{"webhooks add with several mistakes", []string{"webhooks", "add", "x"}, exitUsage, "", "--events: "},
 		{"webhooks add without a URL", []string{"webhooks", "add", "x", "--events", "*"}, exitUsage, "", "webhooks add: URL: "},

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/wpdb"
@@ -119,14 +120,20 @@ func (p *program) withOwnTables(ctx context.Context, common configFlags, needed 
 	})
 }
 
+// keyStore is the keys of a site, and the database that they are in.
+type keyStore struct {
+	*keys.Store
+	db *wpdb.DB
+}
+
 // withKeys calls use with the API keys of the site.
-func (p *program) withKeys(ctx context.Context, common configFlags, use func(*keys.Store) error) error {
-	return p.withSite(ctx, common, func(db *wpdb.DB) error { return use(keys.NewStore(db, p.now, rand.Reader)) })
+func (p *program) withKeys(ctx context.Context, common configFlags, use func(keyStore) error) error {
+	return p.withSite(ctx, common, func(db *wpdb.DB) error { return use(keyStore{keys.NewStore(db, p.now, rand.Reader), db}) })
 }
 
 // withNewKeys is withKeys after creating our own tables.
-func (p *program) withNewKeys(ctx context.Context, common configFlags, use func(*keys.Store) error) error {
-	return p.withOwnTables(ctx, common, wpdb.APIKeys, func(db *wpdb.DB) error { return use(keys.NewStore(db, p.now, rand.Reader)) })
+func (p *program) withNewKeys(ctx context.Context, common configFlags, use func(keyStore) error) error {
+	return p.withOwnTables(ctx, common, wpdb.APIKeys, func(db *wpdb.DB) error { return use(keyStore{keys.NewStore(db, p.now, rand.Reader), db}) })
 }
 
 // keyFlags are the properties of a key as written on the command line, nil for
@@ -145,9 +152,9 @@ func (k *keyFlags) define(flags *flag.FlagSet) {
 	optional(flags, &k.networks, "networks", "comma-separated `LIST` of networks or addresses from which the key is accepted, such as 192.0.2.0/24, or any; default for a new key any")
 	optional(flags, &k.expires, "expires", "`WHEN` the key expires: 90d from now, after the day 2027-01-31 (UTC), or never; default for a new key never")
 	optional(flags, &k.perMinute, "per-minute", "maximum requests per minute, `N`, or default for the configured limit of the kind")
-	optional(flags, &k.agents, "agents", "comma-separated `IDS` of the agents that the key is limited to, or any; default for a new key any")
-	optional(flags, &k.services, "services", "comma-separated `IDS` of the services that the key is limited to, or any; default for a new key any")
-	optional(flags, &k.locations, "locations", "comma-separated `IDS` of the locations that the key is limited to, or any; default for a new key any")
+	optional(flags, &k.agents, "agents", "comma-separated `IDS` or names of the agents that the key is limited to, or any; default for a new key any")
+	optional(flags, &k.services, "services", "comma-separated `IDS` or names of the services that the key is limited to, or any; default for a new key any")
+	optional(flags, &k.locations, "locations", "comma-separated `IDS` or names of the locations that the key is limited to, or any; default for a new key any")
 	flags.BoolFunc("mask-personal", "mask e-mail addresses, phone numbers, addresses and notes (--mask-personal=false for a key that has it)", func(text string) error {
 		masked, err := strconv.ParseBool(text)
 		k.maskPersonal = &masked
@@ -196,16 +203,32 @@ func (k keyFlags) parse(now time.Time) (n keys.NewKey, err error) {
 	n.Kind = parseFlag(&err, "kind", k.kind, keys.ParseKind)
 	n.Networks = parseFlag(&err, "networks", k.networks, keys.ParseNetworks)
 	n.ExpiresAt = parseFlag(&err, "expires", k.expires, expiry)
-	n.Limits.Agents = parseFlag(&err, "agents", k.agents, keys.ParseIDs)
-	n.Limits.Services = parseFlag(&err, "services", k.services, keys.ParseIDs)
-	n.Limits.Locations = parseFlag(&err, "locations", k.locations, keys.ParseIDs)
+	for _, f := range k.choices() {
+		parseFlag(&err, f.name, f.text, keys.ParseChoices)
+	}
 	n.MaskPersonal = k.maskPersonal != nil && *k.maskPersonal
 	n.PerMinute = parseFlag(&err, "per-minute", k.perMinute, keys.ParseRequestLimit)
 	n.PerHour = parseFlag(&err, "per-hour", k.perHour, keys.ParseRequestLimit)
 	return n, err
 }
 
-// patch returns the changes of the flags that are set.
+// choices returns the flags of what the key is limited to.
+func (k keyFlags) choices() []choiceFlag {
+	return []choiceFlag{{"agents", domain.AgentResource, k.agents}, {"services", domain.ServiceResource, k.services}, {"locations", domain.LocationResource, k.locations}}
+}
+
+// limits returns what the flags limit the key to, which must exist.
+func (k keyFlags) limits(ctx context.Context, p *program, db *wpdb.DB) (limits domain.Limits, err error) {
+	if err := p.resolveChoices(ctx, db, k.choices()...); err != nil {
+		return limits, err
+	}
+	limits.Agents = parseFlag(&err, "agents", k.agents, keys.ParseIDs)
+	limits.Services = parseFlag(&err, "services", k.services, keys.ParseIDs)
+	limits.Locations = parseFlag(&err, "locations", k.locations, keys.ParseIDs)
+	return limits, err
+}
+
+// patch returns the changes of the flags that are set, but for what the key is limited to.
 func (k keyFlags) patch(now time.Time) (keys.Patch, error) {
 	if k == (keyFlags{}) {
 		return keys.Patch{}, usageErrorf("name what to change, such as --networks 192.0.2.0/24")
@@ -215,9 +238,6 @@ func (k keyFlags) patch(now time.Time) (keys.Patch, error) {
 		Name:         ifSet(k.name, &n.Name),
 		Permissions:  n.Permissions,
 		Networks:     ifSet(k.networks, &n.Networks),
-		Agents:       ifSet(k.agents, &n.Limits.Agents),
-		Services:     ifSet(k.services, &n.Limits.Services),
-		Locations:    ifSet(k.locations, &n.Limits.Locations),
 		MaskPersonal: k.maskPersonal,
 		ExpiresAt:    ifSet(k.expires, cmp.Or(n.ExpiresAt, new(time.Time))),
 		PerMinute:    ifSet(k.perMinute, cmp.Or(n.PerMinute, new(int64))),
@@ -244,7 +264,10 @@ func (p *program) createKey(flags *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return p.withNewKeys(ctx, common, func(store *keys.Store) error {
+		return p.withNewKeys(ctx, common, func(store keyStore) error {
+			if n.Limits, err = options.limits(ctx, p, store.db); err != nil {
+				return err
+			}
 			n.Kind, n.CreatedBy = cmp.Or(n.Kind, keys.Live), p.creator()
 			secret, key, err := store.Create(ctx, n)
 			if err != nil {
@@ -273,7 +296,10 @@ func (p *program) importKey(flags *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return p.withNewKeys(ctx, common, func(store *keys.Store) error {
+		return p.withNewKeys(ctx, common, func(store keyStore) error {
+			if n.Limits, err = options.limits(ctx, p, store.db); err != nil {
+				return err
+			}
 			n.CreatedBy = p.creator()
 			key, err := store.Import(ctx, secret, n, *weak)
 			if errors.Is(err, keys.ErrWeakKey) {
@@ -313,7 +339,7 @@ func describeKey(k keys.Key) string {
 		end = string(k.ExpiresAt) + " UTC"
 	}
 	return fmt.Sprintf("ID %d, name %s, kind %s, permissions %s, networks %s, expires %s, requests per minute %s, per hour %s%s\n",
-		k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), keys.FormatNetworks(k.Networks), end, limitText(k.PerMinute), limitText(k.PerHour), strings.Join(append([]string{""}, k.Narrowed()...), ", "))
+		k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), keys.FormatNetworks(k.Networks), end, limitText(k.PerMinute), limitText(k.PerHour), strings.Join(append([]string{""}, k.Narrowed(keys.IDsOnly)...), ", "))
 }
 
 func limitText(limit *int64) string {
@@ -350,7 +376,12 @@ func (p *program) restrictKey(flags *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return p.withKeys(ctx, common, func(store *keys.Store) error {
+		return p.withKeys(ctx, common, func(store keyStore) error {
+			limits, err := options.limits(ctx, p, store.db)
+			if err != nil {
+				return err
+			}
+			patch.Agents, patch.Services, patch.Locations = ifSet(options.agents, &limits.Agents), ifSet(options.services, &limits.Services), ifSet(options.locations, &limits.Locations)
 			key, found, err := store.Restrict(ctx, id, patch)
 			switch {
 			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no keys
@@ -378,7 +409,7 @@ func (p *program) rollKey(flags *flag.FlagSet) action {
 		if err != nil {
 			return usageErrorf("--overlap: %v", err)
 		}
-		return p.withKeys(ctx, common, func(store *keys.Store) error {
+		return p.withKeys(ctx, common, func(store keyStore) error {
 			secret, key, old, found, err := store.Roll(ctx, id, overlap, p.creator())
 			switch {
 			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no keys
@@ -424,7 +455,7 @@ func (p *program) revokeKey(flags *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return p.withKeys(ctx, common, func(store *keys.Store) error {
+		return p.withKeys(ctx, common, func(store keyStore) error {
 			found, err := store.Revoke(ctx, id)
 			if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without a table there are no keys
 				return err
@@ -442,7 +473,7 @@ func (p *program) listKeys(flags *flag.FlagSet) action {
 	common.define(flags)
 	asJSON := flags.Bool("json", false, "print a JSON array")
 	return func(ctx context.Context, _ []string) error {
-		return p.withKeys(ctx, common, func(store *keys.Store) error {
+		return p.withKeys(ctx, common, func(store keyStore) error {
 			list, err := store.List(ctx)
 			if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without a table there are no keys
 				return err
@@ -450,19 +481,23 @@ func (p *program) listKeys(flags *flag.FlagSet) action {
 			if *asJSON {
 				return p.printJSON(keyRecords(list, p.now()))
 			}
-			return p.print(keyTable(list, p.now()))
+			labels, err := p.labels(ctx, store.db, slices.ContainsFunc(list, func(k keys.Key) bool { return !k.Limits.None() }))
+			if err != nil {
+				return err
+			}
+			return p.print(keyTable(list, labels, p.now()))
 		})
 	}
 }
 
-func keyTable(list []keys.Key, now time.Time) string {
+func keyTable(list []keys.Key, labels adapter.Labels, now time.Time) string {
 	if len(list) == 0 {
 		return "There are no keys; keys create creates one.\n"
 	}
 	rows := [][]string{{"ID", "NAME", "KIND", "KEY", "STATUS", "PERMISSIONS", "LIMITED TO", "NETWORKS", "CREATED (UTC)", "LAST USED", "EXPIRES"}}
 	for _, k := range list {
 		rows = append(rows, []string{
-			strconv.FormatInt(k.ID, 10), k.Name, string(k.Kind), k.Start + "…" + k.LastFour, string(k.Status(now)), strings.Join(k.Permissions, ","), cmp.Or(strings.Join(k.Narrowed(), "; "), "-"), keys.FormatNetworks(k.Networks),
+			strconv.FormatInt(k.ID, 10), k.Name, string(k.Kind), k.Start + "…" + k.LastFour, string(k.Status(now)), strings.Join(k.Permissions, ","), cmp.Or(strings.Join(k.Narrowed(labels.Text), "; "), "-"), keys.FormatNetworks(k.Networks),
 			string(k.CreatedAt), cmp.Or(string(k.LastUsedAt), "never"), cmp.Or(string(k.ExpiresAt), keys.NeverExpires),
 		})
 	}

@@ -172,9 +172,16 @@ func TestKeysForOnePerson(t *testing.T) {
 		wantTexts(t, run(t, env, "", append([]string{"keys"}, args...)...).want(t, exitOK).stdout, texts)
 	}
 	says(", agents 1,2, personal data masked\n", "create", "--name", "ada", "--permissions", "read", "--agents", "2, 1", "--mask-personal")
-	for _, wrong := range []string{"", "x", "0", "1,", "-1"} {
+	for _, wrong := range []string{"", "0", "1,", "-1"} {
 		run(t, env, "", "keys", "restrict", "1", "--locations", wrong).want(t, exitUsage, "--locations: write ids such as 3,4, or any")
 	}
+	run(t, env, "", "keys", "restrict", "1", "--locations", "x", "--agents", "1,999").want(t, exitFailure,
+		"--agents: there is no agent with the ID 999; write ids or names of these: 1 Miriam ", "2 Jörg Thiessen", `; --locations: there is no location "x"; write`)
+	run(t, env, "", "keys", "create", "--name", "x", "--permissions", "read", "--services", "999").want(t, exitFailure, "--services: there is no service with the ID 999; write ids or names of these: 1 ")
+	run(t, env, strings.Repeat("aB3dE6gH9j", 4), "keys", "import", "--name", "x", "--permissions", "read", "--agents", "nobody").want(t, exitFailure, `--agents: there is no agent "nobody"`)
+	says(", agents 2,3, personal data masked\n", "restrict", "1", "--agents", "3,jörg thiessen")
+	wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, "  agents 2 Jörg Thiessen, 3 ", "; personal data masked  ")
+	says(", agents 1,2, personal data masked\n", "restrict", "1", "--agents", "1,2")
 	says(", agents 1,2, locations 1\n", "restrict", "1", "--locations", "1", "--mask-personal=false")
 	says("per hour default\n", "restrict", "1", "--agents", "any", "--locations", "any")
 }

@@ -1,17 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
+	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
@@ -101,9 +104,9 @@ func (p *program) addWebhook(flags *flag.FlagSet) action {
 	var events, name, agents, services, locations *string
 	optional(flags, &events, "events", "comma-separated `LIST` of events, such as booking.created,customer.updated or *; required")
 	optional(flags, &name, "name", "`NAME` of the webhook; default the host of the URL")
-	optional(flags, &agents, "agents", "only bookings with one of these agents, comma-separated `IDS`")
-	optional(flags, &services, "services", "only bookings with one of these services, comma-separated `IDS`")
-	optional(flags, &locations, "locations", "only bookings at one of these locations, comma-separated `IDS`")
+	optional(flags, &agents, "agents", "only bookings with one of these agents, comma-separated `IDS` or names")
+	optional(flags, &services, "services", "only bookings with one of these services, comma-separated `IDS` or names")
+	optional(flags, &locations, "locations", "only bookings at one of these locations, comma-separated `IDS` or names")
 	record := flags.Bool("record", false, "also send the present record, with personal data")
 	private := flags.Bool("allow-private", false, "the URL may lead to a private address, such as one of this machine")
 	quiet := flags.Bool("quiet", false, "print the secret and nothing else")
@@ -118,13 +121,24 @@ func (p *program) addWebhook(flags *flag.FlagSet) action {
 		}
 		n.Filter.Events = parseFlag(&err, "events", events, webhooks.ParseEvents)
 		n.Name = parseFlag(&err, "name", name, webhooks.ParseName)
-		n.Filter.Agents = parseFlag(&err, "agents", agents, webhooks.ParseIDs)
-		n.Filter.Services = parseFlag(&err, "services", services, webhooks.ParseIDs)
-		n.Filter.Locations = parseFlag(&err, "locations", locations, webhooks.ParseIDs)
+		choices := []choiceFlag{{"agents", domain.AgentResource, agents}, {"services", domain.ServiceResource, services}, {"locations", domain.LocationResource, locations}}
+		for _, f := range choices {
+			parseFlag(&err, f.name, f.text, keys.ParseChoices)
+		}
 		if err != nil {
 			return err
 		}
 		return p.withWebhooks(ctx, common, func(store webhookStore) error {
+			err := p.resolveChoices(ctx, store.db, choices...)
+			if err != nil {
+				return err
+			}
+			n.Filter.Agents = parseFlag(&err, "agents", agents, webhooks.ParseIDs)
+			n.Filter.Services = parseFlag(&err, "services", services, webhooks.ParseIDs)
+			n.Filter.Locations = parseFlag(&err, "locations", locations, webhooks.ParseIDs)
+			if err != nil {
+				return err
+			}
 			secret, hook, err := store.Add(ctx, n)
 			switch {
 			case err != nil:
@@ -151,14 +165,18 @@ func (p *program) listWebhooks(flags *flag.FlagSet) action {
 				return p.printJSON(webhookRecords(list))
 			case len(list) == 0:
 				return p.print("There are no webhooks; webhooks add adds one.\n")
-			default:
-				return p.print(webhookTable(list))
 			}
+			limited := func(h webhooks.Hook) bool { return filterText(h.Filter, nil) != everyBooking }
+			labels, err := p.labels(ctx, store.db, slices.ContainsFunc(list, limited))
+			if err != nil {
+				return err
+			}
+			return p.print(webhookTable(list, labels))
 		})
 	}
 }
 
-func webhookTable(list []webhooks.Hook) string {
+func webhookTable(list []webhooks.Hook, labels adapter.Labels) string {
 	rows := [][]string{{"ID", "NAME", "URL", "EVENTS", "BOOKINGS OF", "RECORD", "KEY", "STATUS", "CREATED (UTC)"}}
 	for _, h := range list {
 		status := string(h.Status)
@@ -173,27 +191,19 @@ func webhookTable(list []webhooks.Hook) string {
 			key = strconv.FormatInt(h.KeyID, 10)
 		}
 		rows = append(rows, []string{
-			strconv.FormatInt(h.ID, 10), h.Name, webhooks.MaskURL(h.URL), strings.Join(h.Filter.Events, ","), filterText(h.Filter), yesNo(h.Record), key, status, string(h.CreatedAt),
+			strconv.FormatInt(h.ID, 10), h.Name, webhooks.MaskURL(h.URL), strings.Join(h.Filter.Events, ","), filterText(h.Filter, labels), yesNo(h.Record), key, status, string(h.CreatedAt),
 		})
 	}
 	return columns(rows)
 }
 
+// everyBooking is the text of a filter that lets all bookings pass.
+const everyBooking = "all"
+
 // filterText describes which bookings a filter lets pass.
-func filterText(f webhooks.Filter) string {
-	var parts []string
-	for _, part := range []struct {
-		name string
-		ids  []int64
-	}{{"agents", f.Agents}, {"services", f.Services}, {"locations", f.Locations}} {
-		if len(part.ids) > 0 {
-			parts = append(parts, part.name+" "+strings.Trim(strings.ReplaceAll(fmt.Sprint(part.ids), " ", ","), "[]"))
-		}
-	}
-	if len(parts) == 0 {
-		return "all"
-	}
-	return strings.Join(parts, ", ")
+func filterText(f webhooks.Filter, labels adapter.Labels) string {
+	limits := domain.Limits{Agents: f.Agents, Services: f.Services, Locations: f.Locations}
+	return cmp.Or(strings.Join(keys.Key{Limits: limits}.Narrowed(labels.Text), "; "), everyBooking)
 }
 
 func yesNo(yes bool) string {

@@ -44,14 +44,14 @@ func TestWebhooksAreManaged(t *testing.T) {
 	if !regexp.MustCompile(`^whsec_[A-Za-z0-9+/]{43}=\n$`).MatchString(secret) {
 		t.Errorf("secret %q", secret)
 	}
-	printed(t, bookside("add", "https://example.com/hooks", "--events", "*", "--name", "shop", "--agents", "3,5", "--locations", "1", "--record"),
+	printed(t, bookside("add", "https://example.com/hooks", "--events", "*", "--name", "shop", "--agents", "3,Jörg Thiessen", "--locations", "1", "--record"),
 		"whsec_", "It is shown only once", "ID 2, name shop, events *\n")
-	list := printed(t, bookside("list"), "/?***", "booking.created,customer.updated", "agents 3,5, locations 1", "enabled")
+	list := printed(t, bookside("list"), "/?***", "booking.created,customer.updated", "agents 2 Jörg Thiessen, 3 ", "; locations 1 ", "enabled")
 	if strings.Contains(list, "hush") {
 		t.Error("the query of the URL is listed")
 	}
 	var records []webhookRecord
-	if err := json.Unmarshal([]byte(bookside("list", "--json").want(t, exitOK).stdout), &records); err != nil || len(records) != 2 || !records[1].Record || fmt.Sprint(records[1].Agents) != "[3 5]" || !records[0].AllowPrivate {
+	if err := json.Unmarshal([]byte(bookside("list", "--json").want(t, exitOK).stdout), &records); err != nil || len(records) != 2 || !records[1].Record || fmt.Sprint(records[1].Agents) != "[2 3]" || !records[0].AllowPrivate {
 		t.Errorf("%+v, error %v", records, err)
 	}
 	bookside("test", "1").want(t, exitFailure, "the test failed: answered 418: short and  [31mstout")
@@ -87,7 +87,7 @@ func TestWebhookFlagsAreChecked(t *testing.T) {
 		{"add https://example.com/ --events booking.moved", `--events: "booking.moved" is not an event`},
 		{"add http://127.0.0.1:9000/ --events *", "URL: the address is not public; only a webhook added with --allow-private may use it"},
 		{"add https://user:hush@example.com/ --events *", "URL: write a URL without user name and password"},
-		{"add https://example.com/ --events * --agents x", "--agents: write ids such as 3"},
+		{"add https://example.com/ --events * --agents 0", "--agents: write ids such as 3"},
 		{"add https://example.com/ --events * --agents=", "--agents: write ids such as 3"},
 		{"add --events *", "it takes URL, got 0"},
 		{"test x", "ID: write the number that webhooks list shows"},

@@ -34,8 +34,10 @@ func (c *Console) listCalendars(v *visit) error {
 	}
 	slices.Reverse(all)
 	rows := make([]keyRow, len(all))
+	labels := c.labels(v, len(all) > 0)
 	for i, key := range all {
 		rows[i] = c.row(v, key)
+		rows[i].Labels = labels
 	}
 	slices.SortStableFunc(rows, func(a, b keyRow) int { return cmp.Compare(ended(a), ended(b)) })
 	c.show(v, http.StatusOK, layout{Title: "Calendars"}, calendarsView(rows))
@@ -108,13 +110,14 @@ func (c *Console) showCalendarForm(v *visit, status int, f *calendarForm) error 
 	return nil
 }
 
-// parse parses the form and fills f.Errors.
-func (f *calendarForm) parse(now time.Time) (of domain.Resource, id int64, n keys.NewKey) {
+// parseCalendar parses the form and fills f.Errors.
+func (c *Console) parseCalendar(v *visit, f *calendarForm) (of domain.Resource, id int64, n keys.NewKey) {
+	now := c.now()
 	of = domain.AgentResource
 	if f.value("of") == string(domain.LocationResource) {
 		of = domain.LocationResource
 	}
-	id = parseField(&f.keyForm, "subject", f.value("subject"), keys.ParseID)
+	id = parseField(&f.keyForm, "subject", f.value("subject"), calendarSubject(c, v, of))
 	return of, id, keys.NewKey{
 		Kind: keys.Calendar, Limits: keys.CalendarLimits(of, id),
 		Details:   parseField(&f.keyForm, "details", f.value("details"), keys.ParseDetails),
@@ -123,9 +126,19 @@ func (f *calendarForm) parse(now time.Time) (of domain.Resource, id int64, n key
 	}
 }
 
+// calendarSubject parses one id or name of an agent or a location.
+func calendarSubject(c *Console, v *visit, of domain.Resource) func(string) (int64, error) {
+	return func(text string) (int64, error) {
+		if _, err := keys.ParseChoice(text); err != nil {
+			return 0, err
+		}
+		return choices(c, v, of, keys.ParseID)(text)
+	}
+}
+
 func (c *Console) createCalendar(v *visit) error {
 	f := &calendarForm{Values: v.r.PostForm}
-	of, id, n := f.parse(c.now())
+	of, id, n := c.parseCalendar(v, f)
 	if len(f.Errors) == 0 {
 		name, err := c.calendarName(v, of, id)
 		switch {

@@ -20,9 +20,10 @@ func TestCalendarsAreManagedOnTheConsole(t *testing.T) {
 	v.open("/console/calendars").says(http.StatusOK, "There are no calendars.")
 	v.fill("/console/calendars/new", url.Values{"subject": {"1,2"}, "details": {"all"}, "expires": {"2020-01-01"}}).
 		says(http.StatusUnprocessableEntity, "Write an id such as 3.", "Write busy, names or full.", "This day is in the past.", `value="1,2"`)
-	v.fill("/console/calendars/new", url.Values{"subject": {"999"}, "of": {"location"}}).says(http.StatusUnprocessableEntity, "There is no location with this id.")
+	v.fill("/console/calendars/new", url.Values{"subject": {"999"}, "of": {"location"}}).says(http.StatusUnprocessableEntity, "There is no location with the ID 999; write ids or names of these: 1 ")
+	v.fill("/console/calendars/new", url.Values{"subject": {"nobody"}, "of": {"agent"}}).says(http.StatusUnprocessableEntity, `There is no agent "nobody"; write ids or names of these: 1 Miriam Albers, 2 Jörg Thiessen`)
 	form := v.open("/console/calendars/new").form("/console/calendars/new")
-	form.Set("subject", "1")
+	form.Set("subject", "miriam albers")
 	form.Set("details", "names")
 	form.Set("name", "lobby <b>")
 	v.post("/console/calendars/new", merge(form, url.Values{"csrf": {"x"}})).says(http.StatusForbidden, `value="lobby <b>"`)
@@ -35,7 +36,7 @@ func TestCalendarsAreManagedOnTheConsole(t *testing.T) {
 	k.get("/v1"+address, nil).want(http.StatusOK)
 	k.get("/v1"+address, nil).want(http.StatusOK)
 	secret := address[strings.LastIndex(address, "=")+1:]
-	list := v.open("/console/calendars").says(http.StatusOK, "lobby <b>", "agent 1", "names", "active", "console")
+	list := v.open("/console/calendars").says(http.StatusOK, "lobby <b>", "agent 1 Miriam Albers", "names", "active", "console")
 	if !regexp.MustCompile(`data-label="Requests"[^>]*><div>2</div>`).Match(list.body) {
 		t.Errorf("%s", list.body)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/handlers/ratelimit"
@@ -196,6 +197,30 @@ func expiryFrom(now time.Time) func(string) (*time.Time, error) {
 	return optional(func(text string) (*time.Time, error) { return keys.ParseExpiry(text, now) })
 }
 
+// choices returns how a field is parsed that has ids or names of agents, services or locations: parse gets
+// the ids of what exists.
+func choices[T any](c *Console, v *visit, of domain.Resource, parse func(string) (T, error)) func(string) (T, error) {
+	return func(text string) (value T, err error) {
+		numbers := text
+		if _, err := keys.ParseChoices(text); err != nil {
+			return parse(text) // which says what to write
+		}
+		site, err := v.Platform.Site(v.ctx())
+		if err == nil {
+			numbers, err = site.Numbers(v.ctx(), of, text)
+		}
+		var unknown *adapter.ChoiceError
+		if err != nil && !errors.As(err, &unknown) {
+			problem, _ := c.explain(v, err)
+			return value, errors.New(strings.TrimSuffix(problem, "."))
+		}
+		if err != nil {
+			return value, err
+		}
+		return parse(numbers)
+	}
+}
+
 // parsePermissions parses a comma-separated list, which must not be empty.
 func parsePermissions(list string) ([]string, error) {
 	if list == "" {
@@ -205,7 +230,8 @@ func parsePermissions(list string) ([]string, error) {
 }
 
 // newKey parses the form for a new key and fills f.Errors.
-func (f *keyForm) newKey(now time.Time) keys.NewKey {
+func (c *Console) newKey(v *visit, f *keyForm) keys.NewKey {
+	now := c.now()
 	return keys.NewKey{
 		Name:         parseField(f, "name", f.Name, keys.ParseName),
 		Kind:         parseField(f, "kind", f.Kind, keys.ParseKind),
@@ -216,16 +242,17 @@ func (f *keyForm) newKey(now time.Time) keys.NewKey {
 		PerHour:      parseField(f, "per_hour", f.PerHour, optional(keys.ParseRequestLimit)),
 		MaskPersonal: f.MaskPersonal,
 		Limits: domain.Limits{
-			Agents:    parseField(f, "agents", f.Agents, optional(keys.ParseIDs)),
-			Services:  parseField(f, "services", f.Services, optional(keys.ParseIDs)),
-			Locations: parseField(f, "locations", f.Locations, optional(keys.ParseIDs)),
+			Agents:    parseField(f, "agents", f.Agents, optional(choices(c, v, domain.AgentResource, keys.ParseIDs))),
+			Services:  parseField(f, "services", f.Services, optional(choices(c, v, domain.ServiceResource, keys.ParseIDs))),
+			Locations: parseField(f, "locations", f.Locations, optional(choices(c, v, domain.LocationResource, keys.ParseIDs))),
 		},
 	}
 }
 
 // patch parses what differs from the stored terms and fills f.Errors. Unchanged
-// fields are not checked: the last day of a key may be in the past.
-func (f *keyForm) patch(stored *keyForm, now time.Time) (p keys.Patch) {
+// fields are not checked: the last day of a key may be in the past, an agent deleted.
+func (c *Console) patch(v *visit, f, stored *keyForm) (p keys.Patch) {
+	now := c.now()
 	if f.Name != stored.Name {
 		name := parseField(f, "name", f.Name, keys.ParseName)
 		p.Name = &name
@@ -238,11 +265,15 @@ func (f *keyForm) patch(stored *keyForm, now time.Time) (p keys.Patch) {
 		p.Networks = &networks
 	}
 	for _, of := range []struct {
-		name, text, stored string
-		change             **[]int64
-	}{{"agents", f.Agents, stored.Agents, &p.Agents}, {"services", f.Services, stored.Services, &p.Services}, {"locations", f.Locations, stored.Locations, &p.Locations}} {
+		resource     domain.Resource
+		text, stored string
+		change       **[]int64
+	}{
+		{domain.AgentResource, f.Agents, stored.Agents, &p.Agents}, {domain.ServiceResource, f.Services, stored.Services, &p.Services},
+		{domain.LocationResource, f.Locations, stored.Locations, &p.Locations},
+	} {
 		if of.text != of.stored {
-			ids := parseField(f, of.name, of.text, optional(keys.ParseIDs))
+			ids := parseField(f, string(of.resource)+"s", of.text, optional(choices(c, v, of.resource, keys.ParseIDs)))
 			*of.change = &ids
 		}
 	}
@@ -308,7 +339,7 @@ func (c *Console) redisplayNew(v *visit, status int, problem string) error {
 
 func (c *Console) create(v *visit) error {
 	f := submittedForm(v.r)
-	n := f.newKey(c.now())
+	n := c.newKey(v, f)
 	n.CreatedBy = v.creator()
 	if len(f.Errors) > 0 {
 		f.Nonce = rand.Text()
@@ -358,7 +389,7 @@ func (c *Console) update(v *visit) error {
 			f.Version, f.Problem = stored.Version, "Somebody else has changed this key in the meantime. Compare with the list of keys before you send the form again."
 			return c.showForm(v, http.StatusConflict, editTitle(key), f)
 		}
-		patch := f.patch(stored, c.now())
+		patch := c.patch(v, f, stored)
 		if len(f.Errors) > 0 {
 			return c.showForm(v, http.StatusUnprocessableEntity, editTitle(key), f)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/wpdb"
@@ -23,7 +24,8 @@ type keyRow struct {
 	Limited           bool
 	PerMinute         int64
 	PerHour           int64
-	LastDay           int64         // requests of the last 24 hours
+	LastDay           int64 // requests of the last 24 hours
+	Labels            adapter.Labels
 	Unused            time.Duration // since the last use
 }
 
@@ -59,6 +61,24 @@ func (c *Console) row(v *visit, key keys.Key) keyRow {
 	}
 }
 
+// labels returns the names of agents, services and locations, if any are needed. A page can be read without.
+func (c *Console) labels(v *visit, needed bool) adapter.Labels {
+	if !needed {
+		return nil
+	}
+	site, err := v.Platform.Site(v.ctx())
+	var labels adapter.Labels
+	if err == nil {
+		labels, err = site.Labels(v.ctx())
+	}
+	if err != nil {
+		c.log.WarnContext(v.ctx(), "console: names not read", "error", err)
+	}
+	return labels
+}
+
+func limited(key keys.Key) bool { return !key.Limits.None() }
+
 func (c *Console) addKeys(mux *http.ServeMux) {
 	mux.Handle("GET "+keysPath, c.withSession(c.list))
 	mux.Handle("GET "+keysPath+"/new", c.withSession(c.showNew))
@@ -91,8 +111,10 @@ func (c *Console) list(v *visit) error {
 		return err
 	}
 	slices.Reverse(all)
+	labels := c.labels(v, slices.ContainsFunc(all, limited))
 	for _, key := range all {
 		row := c.row(v, key)
+		row.Labels = labels
 		row.LastDay = day.Keys[key.ID]
 		switch {
 		case !row.matches(found.Search):

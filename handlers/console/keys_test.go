@@ -249,7 +249,7 @@ func TestLifeOfAKey(t *testing.T) {
 	header := http.Header{"X-Api-Key": {secret}}
 	k.get("/v1/bookings", header).want(http.StatusOK)
 	k.get("/v1/customers", header).want(http.StatusForbidden)
-	v.open("/console/keys").says(http.StatusOK, "Kasse 1", "read bookings, read services", `<code class="network">192.0.2.0/24</code><br><code class="network">2001:<wbr>db8::<wbr>7</code>`, "100 a minute</span>", "70 an hour</span>",
+	v.open("/console/keys").says(http.StatusOK, "Kasse 1", "read bookings, read services", `<code class="network">192.0.2.0/24</code><br><code class="network">2001:<wbr>db8::<wbr>7</code>`, "100 a minute</span>", "70 an hour</span>", "only agents 3 ", "only location 1 ",
 		`<time datetime="2027-02-01T00:00:00Z">2027-02-01 00:00</time>`, `<time datetime="2026-11-21T00:43:00Z">2026-11-21 00:43</time>`)
 
 	form := v.open("/console/keys/2").says(http.StatusOK).form("/console/keys/2")
@@ -268,7 +268,7 @@ func TestLifeOfAKey(t *testing.T) {
 	v.open("/console/keys?done=changed&id=2").says(http.StatusOK, "Kasse 2", `role="status"`, "Key 2 was changed.")
 	k.get("/v1/customers", header).want(http.StatusUnauthorized)
 	v.fill("/console/keys/2", url.Values{
-		"networks": {""}, "expires": {""}, "per_hour": {""}, "per_minute": {"5"}, "agents": {""}, "services": {"4"}, "mask_personal": nil,
+		"networks": {""}, "expires": {""}, "per_hour": {""}, "per_minute": {"5"}, "agents": {""}, "services": {"Back school"}, "mask_personal": nil,
 	}).leadsTo("/console/keys?done=changed&id=2")
 	k.get("/v1/customers", header).want(http.StatusOK)
 	five := int64(5)
@@ -318,7 +318,7 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 	wrong := map[string]string{
 		"name": "Write 1 to 190 characters without line breaks.", "permissions": `Permission "fly": write read,`, "networks": `"example.com" is not a network;`,
 		"expires": "This day is in the past.", "per_minute": "Write a number from 1 to 1000000000.", "per_hour": "Write a number from 1 to 1000000000.",
-		"agents": "Write ids such as 3,4, or any.", "services": "Write ids such as 3,4, or any.", "locations": "Write ids such as 3,4, or any.",
+		"agents": "Write ids such as 3,4, or any.", "services": `There is no service "x"; write ids or names of these: 1 `, "locations": "Write ids such as 3,4, or any.",
 	}
 	check := func(p page, path string, want url.Values) {
 		t.Helper()

@@ -30,7 +30,7 @@ func (r keyRow) calendarView() g.Node {
 	of, id := r.Subject()
 	return h.Tr(h.Role("row"),
 		r.nameCell(),
-		cell("Bookings of", g.Text(string(of)+" "+strconv.FormatInt(id, 10))),
+		cell("Bookings of", g.Text(string(of)+" "+r.Labels.Text(of, []int64{id}))),
 		cell("Shows", g.Text(string(r.Details))),
 		cell("Requests", g.Text(strconv.FormatInt(r.Requests, 10))),
 		cell("Made", r.Created.view("never"), g.If(r.CreatedBy != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(r.CreatedBy))})),
@@ -54,7 +54,7 @@ func (f *calendarForm) view(csrf string) g.Node {
 				choice("of", string(domain.AgentResource), "an agent"),
 				choice("of", string(domain.LocationResource), "a location"),
 			)),
-			f.field("subject", "Id", "Of the agent or the location.", f.input("subject", f.value("subject"), g.Attr("inputmode", "numeric"), h.Required(), g.If(!f.invalid(), h.AutoFocus()))),
+			f.field("subject", "Id or name", "Of the agent or the location.", f.input("subject", f.value("subject"), h.Required(), g.If(!f.invalid(), h.AutoFocus()))),
 			h.FieldSet(h.ID("details"), h.Legend(g.Text("Shows")), errorView("details", f.errorFor("details")), h.Div(h.Class("choices"),
 				choice("details", string(keys.Busy), "when somebody is booked"),
 				choice("details", string(keys.Names), "also the service, the customer's name and the address"),

@@ -23,7 +23,7 @@ func (f *keyForm) view(csrf string) g.Node {
 			f.permissions(),
 			f.field("networks", "Networks", "The key is accepted only from these: networks such as 192.0.2.0/24 or addresses such as 192.0.2.7, one per line. Leave empty for any.",
 				f.networksArea()),
-			f.field("agents", "Agents", "Ids such as 3,4: the key sees only bookings with these agents, their customers and orders, and writes nothing else. Leave empty for all.",
+			f.field("agents", "Agents", "Ids or names, separated by commas: the key sees only bookings with these agents, their customers and orders, and writes nothing else. Leave empty for all.",
 				f.input("agents", f.Agents)),
 			f.field("services", "Services", "The same for services. All that is named must hold.", f.input("services", f.Services)),
 			f.field("locations", "Locations", "The same for locations.", f.input("locations", f.Locations)),

@@ -5,11 +5,11 @@ import (
 	"net/netip"
 	"regexp"
 	"strconv"
-	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 )
 
@@ -94,16 +94,18 @@ func (r keyRow) nameCell() g.Node {
 func (r keyRow) narrow() g.Node {
 	var lines g.Group
 	for _, of := range []struct {
-		one, many string
-		ids       []int64
-	}{{"agent", "agents", r.Limits.Agents}, {"service", "services", r.Limits.Services}, {"location", "locations", r.Limits.Locations}} {
+		resource domain.Resource
+		ids      []int64
+	}{{domain.AgentResource, r.Limits.Agents}, {domain.ServiceResource, r.Limits.Services}, {domain.LocationResource, r.Limits.Locations}} {
+		noun := string(of.resource)
 		switch len(of.ids) {
 		case 0:
+			continue
 		case 1:
-			lines = append(lines, h.Br(), h.Span(h.Class("hint"), g.Text("only "+of.one+" "+keys.FormatIDs(of.ids))))
 		default:
-			lines = append(lines, h.Br(), h.Span(h.Class("hint"), g.Text("only "+of.many+" "+strings.ReplaceAll(keys.FormatIDs(of.ids), ",", ", "))))
+			noun += "s"
 		}
+		lines = append(lines, h.Br(), h.Span(h.Class("hint"), g.Text("only "+noun+" "+r.Labels.Text(of.resource, of.ids))))
 	}
 	if r.MaskPersonal {
 		lines = append(lines, h.Br(), h.Span(h.Class("hint"), g.Text("personal data masked")))

@@ -8,6 +8,9 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"bookside/adapter"
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/adapter/webhooks"
 )
 
@@ -54,7 +57,7 @@ func webhookStatus(hook webhooks.Hook) g.Node {
 }
 
 // webhookView shows a webhook with its actions and its log.
-func webhookView(hook webhooks.Hook, deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try, csrf, nonce, problem string) g.Node {
+func webhookView(hook webhooks.Hook, labels adapter.Labels, deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try, csrf, nonce, problem string) g.Node {
 	action := func(name, class, text string, more ...g.Node) g.Node {
 		return h.Form(h.Method("post"), h.Action(webhookPath(hook.ID)+"/"+name), hidden("csrf", csrf), g.Group(more), h.Button(h.Class(class), g.Text(text)))
 	}
@@ -64,7 +67,7 @@ func webhookView(hook webhooks.Hook, deliveries []webhooks.Delivery, tries map[i
 	}
 	return g.Group{
 		alert(problem),
-		h.P(h.Code(g.Text(webhooks.MaskURL(hook.URL))), g.Text(" gets "+strings.Join(hook.Filter.Events, ", ")+filterView(hook.Filter)+".")),
+		h.P(h.Code(g.Text(webhooks.MaskURL(hook.URL))), g.Text(" gets "+strings.Join(hook.Filter.Events, ", ")+filterView(hook.Filter, labels)+".")),
 		h.P(webhookStatus(hook)),
 		g.If(hook.Status != webhooks.Enabled, h.P(h.Class("hint"), g.Text("When it is enabled, it first gets the changes since it was disabled."))),
 		h.Div(h.Class("actions"), action("test", "main", "Send a test"), button(webhookPath(hook.ID)+"/edit", g.Text("Change")), onOff, action("rotate", "", "Change the secret", hidden("nonce", nonce)), button(webhookPath(hook.ID)+"/delete", g.Text("Delete"))),
@@ -90,17 +93,16 @@ func deleteWebhookView(hook webhooks.Hook, csrf string) g.Node {
 	}
 }
 
-func filterView(f webhooks.Filter) string {
+func filterView(f webhooks.Filter, labels adapter.Labels) string {
 	text := ""
-	for _, part := range []struct {
-		name string
-		ids  []int64
-	}{{"agents", f.Agents}, {"services", f.Services}, {"locations", f.Locations}} {
-		if len(part.ids) > 0 {
-			text += ", of bookings only those of " + part.name + " " + strings.ReplaceAll(idsText(part.ids), ",", ", ")
-		}
+	for _, part := range (keys.Key{Limits: limitsOf(f)}).Narrowed(labels.Text) {
+		text += ", of bookings only those of " + part
 	}
 	return text
+}
+
+func limitsOf(f webhooks.Filter) domain.Limits {
+	return domain.Limits{Agents: f.Agents, Services: f.Services, Locations: f.Locations}
 }
 
 func deliveryRow(hook webhooks.Hook, d webhooks.Delivery, tries []webhooks.Try, csrf string) g.Node {
@@ -147,9 +149,9 @@ func (f *webhookForm) view(csrf string) g.Node {
 			text("url", "URL", "Where events are sent, with http or https, at a public address.", h.Required(), g.If(!f.invalid(), h.AutoFocus())),
 			text("events", "Events", "Such as booking.created, customer.* or * for all, separated by commas.", h.Required()),
 			text("name", "Name", "Leave empty for the host of the URL.", h.MaxLength("190")),
-			text("agents", "Agents", "Only bookings with these agents: ids separated by commas. Leave empty for all."),
-			text("services", "Services", "Only bookings with these services: ids separated by commas. Leave empty for all."),
-			text("locations", "Locations", "Only bookings at these locations: ids separated by commas. Leave empty for all."),
+			text("agents", "Agents", "Only bookings with these agents: ids or names, separated by commas. Leave empty for all."),
+			text("services", "Services", "Only bookings with these services: ids or names, separated by commas. Leave empty for all."),
+			text("locations", "Locations", "Only bookings at these locations: ids or names, separated by commas. Leave empty for all."),
 			h.P(h.Label(h.Input(h.Type("checkbox"), h.Name("record"), h.Value("1"), g.If(f.value("record") != "", h.Checked())),
 				g.Text(" Also send the present record, with personal data"))),
 			h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text(press)), button(back, g.Text("Cancel"))),

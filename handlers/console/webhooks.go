@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter/domain"
 	"bookside/adapter/webhooks"
 	"bookside/wpdb"
 )
@@ -124,7 +125,7 @@ func (c *Console) showWebhook(v *visit, status int, problem string) error {
 	if err != nil {
 		return err
 	}
-	c.show(v, status, layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, deliveries, tries, csrfToken(v.session), rand.Text(), problem))
+	c.show(v, status, layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, c.labels(v, !limitsOf(hook.Filter).None()), deliveries, tries, csrfToken(v.session), rand.Text(), problem))
 	return nil
 }
 
@@ -227,8 +228,16 @@ func (c *Console) showWebhookForm(v *visit, status int, f *webhookForm) error {
 	return nil
 }
 
-// parse parses the form and fills f.Errors.
-func (f *webhookForm) parse(private bool) webhooks.NewHook {
+// parseWebhook parses the form and fills f.Errors. What the stored form has is not looked for: it may be
+// deleted by now.
+func (c *Console) parseWebhook(v *visit, f, stored *webhookForm, private bool) webhooks.NewHook {
+	ids := func(of domain.Resource) []int64 {
+		name, parse := string(of)+"s", webhooks.ParseIDs
+		if stored == nil || f.value(name) != stored.value(name) {
+			parse = choices(c, v, of, webhooks.ParseIDs)
+		}
+		return parseField(&f.keyForm, name, f.value(name), optional(parse))
+	}
 	return webhooks.NewHook{
 		URL:     parseField(&f.keyForm, "url", f.value("url"), func(text string) (string, error) { return webhooks.ParseURL(text, private) }),
 		Name:    parseField(&f.keyForm, "name", f.value("name"), optional(webhooks.ParseName)),
@@ -236,16 +245,16 @@ func (f *webhookForm) parse(private bool) webhooks.NewHook {
 		Private: private,
 		Filter: webhooks.Filter{
 			Events:    parseField(&f.keyForm, "events", f.value("events"), webhooks.ParseEvents),
-			Agents:    parseField(&f.keyForm, "agents", f.value("agents"), optional(webhooks.ParseIDs)),
-			Services:  parseField(&f.keyForm, "services", f.value("services"), optional(webhooks.ParseIDs)),
-			Locations: parseField(&f.keyForm, "locations", f.value("locations"), optional(webhooks.ParseIDs)),
+			Agents:    ids(domain.AgentResource),
+			Services:  ids(domain.ServiceResource),
+			Locations: ids(domain.LocationResource),
 		},
 	}
 }
 
 func (c *Console) createWebhook(v *visit) error {
 	f := &webhookForm{Values: v.r.PostForm}
-	n := f.parse(v.Platform.Webhooks.AllowPrivate)
+	n := c.parseWebhook(v, f, nil, v.Platform.Webhooks.AllowPrivate)
 	if len(f.Errors) > 0 {
 		return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 	}
@@ -279,7 +288,7 @@ func (c *Console) updateWebhook(v *visit) error {
 			return c.showWebhookForm(v, http.StatusConflict, f)
 		}
 		private := v.Platform.Webhooks.AllowPrivate || hook.Private && f.value("url") == hook.URL
-		n := f.parse(private)
+		n := c.parseWebhook(v, f, stored, private)
 		if len(f.Errors) > 0 {
 			return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 		}
