@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"bookside/wpdb/wpconfig"
 )
 
 const aboutCompanionInstall = `Places the companion in a WordPress site: a must-use plugin, which makes WordPress take Bookside's
@@ -38,7 +40,7 @@ type companionFlags struct{ wordpress, content string }
 
 func (c *companionFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&c.wordpress, "wordpress", "", "`DIRECTORY` of WordPress, such as /var/www/html; required")
-	flags.StringVar(&c.content, "content", "", "`DIRECTORY` with the plugins if it is not wp-content in that of WordPress")
+	flags.StringVar(&c.content, "content", "", "`DIRECTORY` with the plugins if wp-config.php does not name it; default WP_CONTENT_DIR there, else wp-content in the directory of WordPress")
 }
 
 // open opens the site's directory wp-content.
@@ -49,7 +51,14 @@ func (c companionFlags) open() (*companionSite, error) {
 	if err := requireWordPress(c.wordpress); err != nil {
 		return nil, err
 	}
-	directory := cmp.Or(c.content, filepath.Join(c.wordpress, "wp-content"))
+	directory := c.content
+	if directory == "" {
+		named, err := wpconfig.ContentDir(c.wordpress)
+		if err != nil {
+			return nil, failf(exitFailure, err, "find the directory with the plugins in wp-config.php: %v; --content names it", err)
+		}
+		directory = cmp.Or(named, filepath.Join(c.wordpress, "wp-content"))
+	}
 	root, err := os.OpenRoot(directory)
 	if err != nil {
 		return nil, failf(exitFailure, err, "open the directory with the plugins: %v; --content names another", err)

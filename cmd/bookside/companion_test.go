@@ -257,6 +257,29 @@ func TestCompanionNeedsWordPress(t *testing.T) {
 			t.Errorf("something was written: %v, %v", files, err)
 		}
 	})
+	t.Run("wp-content elsewhere by wp-config.php", func(t *testing.T) {
+		t.Parallel()
+		folder, content := wordPressFolder(t, "6.1"), filepath.Join(wordPressFolder(t, "6.1"), "wp-content")
+		before := filesBelow(t, folder)
+		writeBelow(t, folder, map[string]string{"wp-config.php": "<?php\ndefine('DB_NAME', getenv('DB'));\ndefine('WP_CONTENT_DIR', '" + content + "');\n"})
+		run(t, nil, "", "companion", "install", "--wordpress", folder).want(t, exitOK)
+		if _, err := os.Stat(filepath.Join(content, pluginMain)); err != nil {
+			t.Error(err)
+		}
+		wantTexts(t, run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout, "All files are as this program brings them")
+		run(t, nil, "", "companion", "remove", "--wordpress", folder).want(t, exitOK)
+		writeBelow(t, folder, map[string]string{"wp-config.php": "<?php\ndefine('WP_CONTENT_DIR', __DIR__ . '/app');\n"})
+		for _, command := range []string{"install", "remove", "status"} {
+			run(t, nil, "", "companion", command, "--wordpress", folder).want(t, exitFailure, "WP_CONTENT_DIR is computed", "--content names it")
+		}
+		run(t, nil, "", "companion", "install", "--wordpress", folder, "--content", content).want(t, exitOK)
+		if err := os.Remove(filepath.Join(folder, "wp-config.php")); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(before, filesBelow(t, folder)); diff != "" {
+			t.Errorf("the directory that is not used was changed: %s", diff)
+		}
+	})
 	t.Run("wp-content elsewhere", func(t *testing.T) {
 		t.Parallel()
 		content := filepath.Join(wordPressFolder(t, "6.1"), "wp-content")

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,6 +82,21 @@ func Locate(path string) string {
 		return above
 	}
 	return within
+}
+
+// ContentDir returns the value of WP_CONTENT_DIR for the WordPress in a directory; "" if its wp-config.php
+// does not set it or does not exist. A value that cannot be read is an *Error.
+func ContentDir(wordpress string) (string, error) {
+	src, err := os.ReadFile(Locate(wordpress))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the site's configuration: %w", err)
+	}
+	found, err := findSettings(string(src))
+	r := reader{found: found, err: err}
+	return r.setting("WP_CONTENT_DIR").value, r.err
 }
 
 // maxSize is far more than the constants of many plugins need.
