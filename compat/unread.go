@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -30,17 +31,23 @@ var freeMembers = []string{"meta", "custom_fields"}
 // blanks and punctuation, because texts are stored cleaned.
 type Sent map[string][]string
 
-// Sent returns what the document has for the fields of an operation.
+// Sent returns what the document has for the fields of an operation, each at its own place and with one
+// value: whoever could send several would be told which of them is stored.
 func (d Document) Sent(fields []FieldDescription) Sent {
-	sent := Sent{}
+	members := map[string]*Schema{}
 	for _, f := range fields {
-		sent.know(f.Name, f.Schema)
+		members[f.Name] = f.Schema
 	}
+	query, body := Sent{}, Sent{}
 	for name, value := range d.query {
-		sent.take(name, decodeJSON(value.json()))
+		query.take(members, nested(name, decodeJSON(value.json())))
 	}
-	sent.take("", decodeJSON(d.root.json()))
-	if _, known := sent["customer_comment"]; !known { // where a booking keeps its notes
+	body.take(members, decodeJSON(d.root.json()))
+	sent := query
+	for name, texts := range body {
+		sent[name] = append(sent[name], texts...)
+	}
+	if _, known := members["customer_comment"]; !known { // where a booking keeps its notes
 		sent["customer_comment"] = sent["notes"]
 	}
 	for _, first := range sent["first_name"] {
@@ -51,65 +58,56 @@ func (d Document) Sent(fields []FieldDescription) Sent {
 	return sent
 }
 
-// know enters the names of a field and of its members.
-func (s Sent) know(name string, schema *Schema) {
-	if _, known := s[name]; !known {
-		s[name] = nil
+// nested returns the object in which a value has a name with several parts, such as customer[email].
+func nested(name string, value any) any {
+	parts := strings.FieldsFunc(name, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
+	for _, part := range slices.Backward(parts) {
+		value = map[string]any{part: value}
 	}
-	if schema == nil {
-		return
+	return value
+}
+
+// take enters the texts of an object whose members are these.
+func (s Sent) take(members map[string]*Schema, value any) {
+	object, _ := value.(map[string]any)
+	for name, value := range object {
+		schema, known := members[name]
+		if !known {
+			continue
+		}
+		if text, ok := value.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "{") { // see decodeText
+			if object := decodeJSON([]byte(text)); object != nil {
+				value = object
+			}
+		}
+		inner, isObject := value.(map[string]any)
+		switch {
+		case value == nil:
+		case !isObject:
+			s.enter(name, value)
+		case slices.Contains(freeMembers, name):
+			for member, value := range inner {
+				s.enter(name+"."+member, value)
+			}
+		case schema != nil:
+			s.take(membersOf(schema), inner)
+		}
 	}
+}
+
+func membersOf(schema *Schema) map[string]*Schema {
+	members := map[string]*Schema{}
 	for _, m := range schema.Properties {
 		inner, _ := m.Value().(*Schema)
-		s.know(m.Name(), inner)
+		members[m.Name()] = inner
 	}
+	return members
 }
 
-// take enters the texts of a value that was sent under a name, which may have several parts, such as
-// customer.email.
-func (s Sent) take(name string, value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		for member, inner := range value {
-			if slices.Contains(freeMembers, lastPart(name)) {
-				s.enter(lastPart(name)+"."+member, inner)
-				continue
-			}
-			s.take(member, inner)
-		}
-	case string:
-		if text := strings.TrimSpace(value); strings.HasPrefix(text, "{") { // see decodeText
-			if inner := decodeJSON([]byte(text)); inner != nil {
-				s.take(name, inner)
-				return
-			}
-		}
-		s.enterKnown(lastPart(name), value)
-	case nil:
-	default:
-		s.enterKnown(lastPart(name), value)
-	}
-}
-
-func (s Sent) enterKnown(name string, value any) {
-	if _, known := s[name]; known {
-		s.enter(name, value)
-	}
-}
-
-func (s Sent) enter(name string, value any) { s[name] = append(s[name], bare(fmt.Sprint(value))) }
+func (s Sent) enter(name string, value any) { s[name] = []string{bare(fmt.Sprint(value))} }
 
 // has reports whether a text was sent under a name.
 func (s Sent) has(name, text string) bool { return slices.Contains(s[name], bare(text)) }
-
-// lastPart returns the last part of a name such as customer.email or customer[email].
-func lastPart(name string) string {
-	parts := strings.FieldsFunc(name, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
-	if len(parts) == 0 {
-		return name
-	}
-	return parts[len(parts)-1]
-}
 
 // bare returns the letters and digits of a text.
 func bare(text string) string {
@@ -224,11 +222,21 @@ func (u unread) value(value json.Token) json.Token {
 		return value
 	case u.free != "":
 		return ""
-	case u.name == "id" || strings.HasSuffix(u.name, "_id") || slices.Contains(alwaysShown, u.name) || u.sent.has(u.name, text):
+	case isID(u.name, text) || slices.Contains(alwaysShown, u.name) || u.sent.has(u.name, text):
 		return value
 	default:
 		return ""
 	}
+}
+
+// isID reports whether a text is the number of a record. Sources of bookings have names of the
+// site's own.
+func isID(name, text string) bool {
+	if name != "id" && !strings.HasSuffix(name, "_id") || name == "source_id" {
+		return false
+	}
+	_, err := strconv.ParseUint(text, 10, 63)
+	return err == nil
 }
 
 // statistic returns what a statistic shows if there is nothing to count.
