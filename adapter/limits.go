@@ -383,7 +383,7 @@ func (s *Site) Seen(ctx context.Context, ids map[journal.Resource][]int64) (map[
 const fewestEntries = 100
 
 // Changes reads the journal as a key sees it; see journal.Journal.Read.
-func (p *Platform) Changes(ctx context.Context, key *keys.Key, cursor int64, resources []journal.Resource, limit int) (journal.Page, error) {
+func (p *Platform) Changes(ctx context.Context, key *keys.Key, cursor journal.Cursor, resources []journal.Resource, limit int) (journal.Page, error) {
 	if key.Limits.None() {
 		return p.Journal.Read(ctx, cursor, resources, limit)
 	}
@@ -396,7 +396,7 @@ func (p *Platform) Changes(ctx context.Context, key *keys.Key, cursor int64, res
 	}
 	if len(page.Entries) > limit {
 		page.Entries = page.Entries[:limit]
-		page.Cursor, page.More = page.Entries[limit-1].Number, true
+		page.Cursor, page.More = page.Cursor.At(page.Entries[limit-1].Number), true
 	}
 	return page, nil
 }

@@ -1,8 +1,9 @@
 package compat
 
 import (
-	"strconv"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
@@ -42,7 +43,7 @@ func ChangeListOf() ChangeList { return ChangeList{Success: true} }
 
 // ChangeFilter says what to read of the journal.
 type ChangeFilter struct {
-	Cursor    *int64 // nil for the present end
+	Cursor    *journal.Cursor // nil for the present end
 	Resources []journal.Resource
 	Limit     int64
 	Wait      int64 // seconds
@@ -56,7 +57,7 @@ const (
 
 // ChangeParameters are those of the journal.
 var ChangeParameters = parameters(domain.InvalidParameters,
-	optional("cursor", integer(0, maxPage), func(f *ChangeFilter) **int64 { return &f.Cursor }),
+	optional("cursor", cursor(), func(f *ChangeFilter) **journal.Cursor { return &f.Cursor }),
 	custom("resources", words(resourceWords()...), func(f *ChangeFilter, words map[string]bool) {
 		for _, r := range journal.Resources {
 			if words[string(r)] {
@@ -68,6 +69,23 @@ var ChangeParameters = parameters(domain.InvalidParameters,
 	defaulted("wait", integer(0, maxChangeWait), 0, func(f *ChangeFilter) *int64 { return &f.Wait }),
 	custom(IncludeParameter, words("record"), func(f *ChangeFilter, words map[string]bool) { f.Record = words["record"] }),
 )
+
+// cursor is a place in the journal. Numbers are those of the first epoch, when cursors were
+// integers, and are read as such.
+func cursor() kind[journal.Cursor] {
+	notACursor := invalid("Must be a cursor of an earlier response")
+	schema := func() *Schema { return &Schema{Type: typeString, Pattern: journal.CursorPattern} }
+	return fromText(description{schema: schema, invalid: notACursor.message}, func(text string) (journal.Cursor, *fault) {
+		if c, ok := journal.ParseCursor(text); ok {
+			return c, nil
+		}
+		n, ok := parseInteger(text)
+		if !ok || n.Sign() < 0 || n.Cmp(decimal.NewFromInt(maxPage)) > 0 {
+			return journal.Cursor{}, &notACursor
+		}
+		return journal.Cursor{Number: n.IntPart()}, nil
+	})
+}
 
 func resourceWords() []string {
 	words := make([]string, len(journal.Resources))
@@ -86,7 +104,7 @@ func (v View) ChangeFilter(q *Query) (ChangeFilter, error) {
 
 // ChangeList is a part of the journal, with the present records that are given.
 func (v View) ChangeList(page journal.Page, records map[ChangedRecord]any) ChangeList {
-	list := ChangeList{Success: true, Data: make([]Change, len(page.Entries)), Cursor: strconv.FormatInt(page.Cursor, 10), HasMore: page.More}
+	list := ChangeList{Success: true, Data: make([]Change, len(page.Entries)), Cursor: page.Cursor.String(), HasMore: page.More}
 	for i, e := range page.Entries {
 		list.Data[i] = ChangeOf(e)
 		if !e.Left { // it may have come back since

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"bookside/adapter/journal"
 )
 
 // fieldDoc says what a field is: in words for people, by an example, and the form
@@ -185,7 +187,7 @@ var fieldDocs = map[string]fieldDoc{
 	"Change.old_status":     {"Status of the booking before; absent for a new one", "pending", ""},
 	"Change.new_status":     {"Status of the booking afterwards; absent for a deleted one", "approved", ""},
 	"Change.record":         {"The record as it is now, if asked for; absent if it no longer exists", "", ""},
-	"cursor":                {"Cursor for the next request", "1042", "^[0-9]+$"},
+	"cursor":                {"Cursor for the next request", "k3q7m2xa-1042", journal.CursorPattern},
 	"has_more":              {"Whether there are more changes already", "false", ""},
 	"tax_total":             {"Sum of the taxes on the {it}", "0.0000", moneyForm},
 	"discount_total":        {"Sum of the discounts on the {it}", "0.0000", moneyForm},
@@ -360,7 +362,7 @@ var fieldDocs = map[string]fieldDoc{
 	"?bookings_limit":    {"Largest number of bookings to include", "10", ""},
 	"?bookings_status":   {"Status of the bookings to include", "approved", ""},
 	"?limit":             {"Largest number of agents", "50", ""},
-	"?cursor":            {"Position in the journal, from an earlier response", "1042", ""},
+	"?cursor":            {"Cursor of an earlier response", "k3q7m2xa-1042", ""},
 	"?resources":         {"The resources to follow, separated by commas; all that the key may read without it", "bookings,customers", ""},
 	"?wait":              {"Seconds to wait for a change if there is none", "30", ""},
 	"?explain":           {"Says why start times of a day are not offered", "true", ""},

@@ -55,7 +55,7 @@ func (r *request) changedRecords(page journal.Page) (journal.Page, map[compat.Ch
 		case count == 1:
 			return page, nil, nil
 		}
-		page = journal.Page{Entries: page.Entries[:count/2], Cursor: page.Entries[count/2-1].Number, More: true}
+		page = journal.Page{Entries: page.Entries[:count/2], Cursor: page.Cursor.At(page.Entries[count/2-1].Number), More: true}
 		wpdb.Allow(r.ctx(), r.mayRead) // what was read is freed
 	}
 }

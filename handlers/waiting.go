@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -73,15 +72,15 @@ type waiting struct {
 	request   *request
 	asked     []journal.Resource // by the client; empty for all
 	resources []journal.Resource // of those, what the key may read
-	cursor    int64
+	cursor    journal.Cursor
 	ctx       context.Context // of the connection
 }
 
 // begin finds the cursor of the request.
 func (w *waiting) begin(f compat.ChangeFilter, streams bool) (err error) {
 	if id := w.echo.Request().Header.Get(lastEventID); streams && id != "" {
-		w.cursor, err = strconv.ParseInt(id, 10, 64)
-		if err != nil || w.cursor < 0 {
+		known := false
+		if w.cursor, known = journal.ParseCursor(id); !known {
 			return compat.ChangeParameters.Invalid(map[string]string{cursorName: "Last-Event-ID must be the id of an event"})
 		}
 		return w.checkCursor()
@@ -135,8 +134,8 @@ func (w *waiting) next(limit time.Duration) (found bool, err error) {
 	over := time.NewTimer(limit)
 	defer over.Stop()
 	for {
-		last, changed := w.api.platform.Journal.Changed()
-		if last != w.cursor { // lower if the journal was replaced, or this server has not heard of it yet
+		end, changed := w.api.platform.Journal.Changed()
+		if end != w.cursor { // of another epoch if the journal was replaced; lower if this server has not heard of it yet
 			err = w.inTurn(func(ctx context.Context) (err error) {
 				found, err = w.read(ctx)
 				return err
@@ -216,7 +215,7 @@ func (w *waiting) checkKey(ctx context.Context) error {
 
 // refresh makes the request one for what comes after the cursor.
 func (w *waiting) refresh(ctx context.Context) {
-	values := url.Values{cursorName: {strconv.FormatInt(w.cursor, 10)}}
+	values := url.Values{cursorName: {w.cursor.String()}}
 	for _, name := range []string{"resources", "limit", compat.IncludeParameter} {
 		if value := w.request.query.Last(name); value != "" {
 			values.Set(name, value)
@@ -236,7 +235,7 @@ func (w *waiting) stream() {
 	for {
 		// An id alone is no event, but the client continues from there after a break, even if
 		// nothing was sent so far.
-		if err := w.send(fmt.Appendf(nil, ": %s\nid: %d\n\n", eventStream, w.cursor)); err != nil {
+		if err := w.send(fmt.Appendf(nil, ": %s\nid: %s\n\n", eventStream, w.cursor)); err != nil {
 			return // the client has left
 		}
 		found, err := w.next(streamCheck)
@@ -290,6 +289,10 @@ func (w *waiting) sendBatch() (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	next, known := journal.ParseCursor(list.Cursor)
+	if !known {
+		return false, fmt.Errorf("cursor %q of a list", list.Cursor)
+	}
 	var events [][]byte
 	for _, change := range list.Data {
 		var numbered struct {
@@ -298,13 +301,13 @@ func (w *waiting) sendBatch() (more bool, err error) {
 		if err := json.Unmarshal(change, &numbered); err != nil {
 			return false, fmt.Errorf("number of a change: %w", err)
 		}
-		events = append(events, fmt.Appendf(nil, "id: %d\ndata: ", numbered.Number), change, []byte("\n\n"))
+		events = append(events, fmt.Appendf(nil, "id: %s\ndata: ", next.At(numbered.Number)), change, []byte("\n\n"))
 	}
 	if err := w.send(events...); err != nil {
 		return false, err
 	}
-	w.cursor, err = strconv.ParseInt(list.Cursor, 10, 64)
-	return list.HasMore, err
+	w.cursor = next
+	return list.HasMore, nil
 }
 
 // send writes a part of the stream, with a time limit for a client that does not read.

@@ -17,13 +17,14 @@ type Journal struct {
 	sweepTook atomic.Int64  // nanoseconds
 
 	mu      sync.Mutex
-	last    int64         // the last number that this process knows of
-	changed chan struct{} // closed when last changes
+	end     Cursor           // the last one that this process knows of
+	largest map[string]int64 // numbers of ends, by epoch
+	changed chan struct{}    // closed when it changes
 }
 
 // New returns the journal in a database.
 func New(db *wpdb.DB, now domain.Clock) *Journal {
-	return &Journal{db: db, now: now, nudged: make(chan struct{}, 1), changed: make(chan struct{})}
+	return &Journal{db: db, now: now, nudged: make(chan struct{}, 1), changed: make(chan struct{}), largest: map[string]int64{}}
 }
 
 // Nudge makes Run number new entries at once. It does not block.
@@ -34,25 +35,25 @@ func (j *Journal) Nudge() {
 	}
 }
 
-// Changed returns the last number that this process knows of, and a channel that is closed
-// when there is another one: a higher one, or a lower one of a journal that replaced this one.
+// Changed returns the end that this process knows of, and a channel that is closed when there
+// is another one: a higher number, or that of a journal which replaced this one.
 // It needs no connection; Run looks for the numbers that other
 // servers give, several times a second.
-func (j *Journal) Changed() (last int64, changed <-chan struct{}) {
+func (j *Journal) Changed() (end Cursor, changed <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.last, j.changed
+	return j.end, j.changed
 }
 
-// announce tells everyone who waits what the last number is. Only the goroutine of Run does, so
+// announce tells everyone who waits where the journal ends. Only the goroutine of Run does, so
 // that a lower number is that of another journal.
-func (j *Journal) announce(last int64) {
+func (j *Journal) announce(end Cursor) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if last == j.last {
+	if end == j.end {
 		return
 	}
-	j.last = last
+	j.end, j.largest[end.Epoch] = end, max(j.largest[end.Epoch], end.Number)
 	close(j.changed)
 	j.changed = make(chan struct{})
 }

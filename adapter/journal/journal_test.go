@@ -72,7 +72,7 @@ func (s *site) work() {
 // next returns the entries since the last call, without their numbers and times.
 func (s *site) next() []Entry {
 	s.t.Helper()
-	page, err := s.j.Read(s.t.Context(), s.cursor, nil, 1000)
+	page, err := s.j.ReadBehind(s.t.Context(), s.cursor, nil, 1000)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -204,8 +204,8 @@ func TestStartKnowsTheEnd(t *testing.T) {
 	if err := restarted.work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if last, _ := restarted.Changed(); last != 1 {
-		t.Errorf("the last number is %d", last)
+	if end, _ := restarted.Changed(); end.Number != 1 {
+		t.Errorf("the journal ends at %v", end)
 	}
 }
 
@@ -428,7 +428,7 @@ func TestPruning(t *testing.T) {
 	s.worker.pruneDue = time.Time{}
 	s.work()
 	for cursor, want := range map[int64]domain.Code{0: domain.CodeCursorExpired, 2: domain.CodeCursorExpired, 3: "", 5: "", 6: domain.CodeCursorExpired} {
-		if _, err := s.j.Read(t.Context(), cursor, nil, 10); domain.CodeOf(err) != want {
+		if _, err := s.j.ReadBehind(t.Context(), cursor, nil, 10); domain.CodeOf(err) != want {
 			t.Errorf("cursor %d: %v, want the code %q", cursor, err, want)
 		}
 	}
@@ -456,12 +456,12 @@ func TestReadSomeResources(t *testing.T) {
 	s := openSite(t)
 	s.enter(1, "DO 1", Change{Resource: Customers, ID: 1, Kind: Updated, Status: ""}, Change{Resource: Orders, ID: 1, Kind: Updated, Status: ""}, Change{Resource: Customers, ID: 2, Kind: Updated, Status: ""}, Change{Resource: Orders, ID: 2, Kind: Updated, Status: ""})
 	s.work()
-	page, err := s.j.Read(t.Context(), 0, []Resource{Customers}, 1)
-	if err != nil || len(page.Entries) != 1 || page.Entries[0].ID != 1 || page.Cursor != 1 || !page.More {
+	page, err := s.j.ReadBehind(t.Context(), 0, []Resource{Customers}, 1)
+	if err != nil || len(page.Entries) != 1 || page.Entries[0].ID != 1 || page.Cursor.Number != 1 || !page.More {
 		t.Errorf("first page %+v, %v", page, err)
 	}
 	page, err = s.j.Read(t.Context(), page.Cursor, []Resource{Customers}, 1)
-	if err != nil || len(page.Entries) != 1 || page.Entries[0].ID != 2 || page.Cursor != 4 || page.More {
+	if err != nil || len(page.Entries) != 1 || page.Entries[0].ID != 2 || page.Cursor.Number != 4 || page.More {
 		t.Errorf("second page %+v, %v", page, err)
 	}
 }
@@ -535,7 +535,7 @@ func TestNothingIsMissed(t *testing.T) {
 			got := map[int64]int64{}
 			for {
 				ended := done.Load()
-				page, err := j.Read(ctx, cursor, []Resource{Bookings}, 20)
+				page, err := j.ReadBehind(ctx, cursor, []Resource{Bookings}, 20)
 				if err != nil {
 					t.Error(err)
 					return
@@ -547,7 +547,7 @@ func TestNothingIsMissed(t *testing.T) {
 					cursor = e.Number
 					got[e.ID-1_000_000]++
 				}
-				cursor = page.Cursor
+				cursor = page.Cursor.Number
 				if ended && !page.More {
 					break
 				}

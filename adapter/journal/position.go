@@ -16,8 +16,8 @@ import (
 // them. The process that has the lease, and any that does not get it, therefore compares them
 // every few seconds, and repairs what does not fit:
 //
-//   - A position that is missing is created. A process that finds none to lease must not
-//     take it that another one leads.
+//   - A position that is missing is created, with a new epoch for that of the journal. A
+//     process that finds none to lease must not take it that another one leads.
 //   - The last number is at least that of every entry, and of what was made of entries for
 //     webhooks, so that no number is given twice.
 //   - The floor is behind every entry that is gone, so that a reader who has not seen them is
@@ -27,9 +27,13 @@ import (
 
 // position is the row of the journal.
 type position struct {
-	last  int64 // number
-	floor int64 // the last number that was deleted
+	last  int64  // number
+	floor int64  // the last number that was deleted
+	epoch string // see Cursor
 }
+
+// end is the place behind the last entry.
+func (p position) end() Cursor { return Cursor{p.epoch, p.last} }
 
 // numbers are those of the entries that the journal has.
 type numbers struct{ first, last int64 }
@@ -48,9 +52,9 @@ func (p position) behind(n numbers, given int64) position {
 	last := max(p.last, n.last, given)
 	switch {
 	case n.last != last: // the newest entries are gone
-		return position{last, last}
+		return position{last, last, p.epoch}
 	default:
-		return position{last, max(p.floor, n.first-1)}
+		return position{last, max(p.floor, n.first-1), p.epoch}
 	}
 }
 
@@ -63,9 +67,9 @@ const (
 
 // readPosition returns the row of the journal. found is false if there is none.
 func readPosition(ctx context.Context, db *wpdb.DB) (p position, found bool, err error) {
-	stmt := sq.Select("position", "floor").From(db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": journalPosition})
+	stmt := sq.Select("position", "floor", "signature").From(db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": journalPosition})
 	return wpdb.One(ctx, db, "read position of the journal", stmt, func(row wpdb.Scanner) (p position, err error) {
-		return p, row.Scan(&p.last, &p.floor)
+		return p, row.Scan(&p.last, &p.floor, &p.epoch)
 	})
 }
 
@@ -100,6 +104,25 @@ func lockPosition(ctx context.Context, tx *wpdb.DB) (position, error) {
 		err = fmt.Errorf("position %s: %w", journalPosition, errNotPrepared)
 	}
 	return p, err
+}
+
+// lockPresent is lockPosition, and begins a new epoch if the journal ends before what this
+// process knows of the present one: an older database was restored under it.
+func (j *Journal) lockPresent(ctx context.Context, tx *wpdb.DB) (position, error) {
+	p, err := lockPosition(ctx, tx)
+	if err != nil || !j.ahead(p.end()) {
+		return p, err
+	}
+	p.epoch = newEpoch()
+	_, err = wpdb.Exec(ctx, tx, "begin an epoch", sq.Update(tx.Name(wpdb.ChangePositions)).Set("signature", p.epoch).Where(sq.Eq{"name": journalPosition}))
+	return p, err
+}
+
+// ahead reports whether this process knows of entries of an epoch behind its end.
+func (j *Journal) ahead(end Cursor) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.largest[end.Epoch] > end.Number
 }
 
 // sound reports whether the tables of the journal fit together, and resources have their
@@ -153,8 +176,11 @@ func (j *Journal) repair(ctx context.Context) (wrong string, err error) {
 
 // repairPosition is the part of repair that is about the row of the journal. It locks it.
 func repairPosition(ctx context.Context, tx *wpdb.DB, schema *wpdb.Schema) (wrong string, err error) {
-	stmt := sq.Insert(tx.Name(wpdb.ChangePositions)).Options("IGNORE").Columns("name").Values(journalPosition).Values(searchPosition)
-	created, err := wpdb.Exec(ctx, tx, "create positions", stmt)
+	positions := tx.Name(wpdb.ChangePositions)
+	if _, err := wpdb.Exec(ctx, tx, "create position of the search", sq.Insert(positions).Options("IGNORE").Columns("name").Values(searchPosition)); err != nil {
+		return "", err
+	}
+	created, err := wpdb.Exec(ctx, tx, "create position of the journal", sq.Insert(positions).Options("IGNORE").Columns("name", "signature").Values(journalPosition, newEpoch()))
 	if err != nil {
 		return "", err
 	}
@@ -173,13 +199,13 @@ func repairPosition(ctx context.Context, tx *wpdb.DB, schema *wpdb.Schema) (wron
 	now := p.behind(n, given)
 	switch {
 	case now == p:
-		return "", nil // a new journal, or a new row of the search
+		return "", nil // a new journal
 	case created.Rows > 0:
 		wrong = "the table of positions was empty"
 	default:
 		wrong = "entries were missing, or newer than the table of positions"
 	}
-	_, err = wpdb.Exec(ctx, tx, "repair position", sq.Update(tx.Name(wpdb.ChangePositions)).Set("position", now.last).Set("floor", now.floor).Where(sq.Eq{"name": journalPosition}))
+	_, err = wpdb.Exec(ctx, tx, "repair position", sq.Update(positions).Set("position", now.last).Set("floor", now.floor).Where(sq.Eq{"name": journalPosition}))
 	return wrong, err
 }
 

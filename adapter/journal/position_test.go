@@ -22,17 +22,17 @@ func TestBehind(t *testing.T) {
 		want    position
 	}{
 		"new":                      {position{}, numbers{}, 0, true, position{}},
-		"as it should be":          {position{9, 3}, numbers{4, 9}, 0, true, position{9, 3}},
-		"all deleted":              {position{9, 9}, numbers{}, 0, true, position{9, 9}},
-		"no position":              {position{}, numbers{4, 9}, 9, false, position{9, 3}},
-		"no position, no entries":  {position{}, numbers{}, 12, true, position{12, 12}},
-		"no entries":               {position{9, 3}, numbers{}, 0, false, position{9, 9}},
-		"oldest entries gone":      {position{9, 3}, numbers{6, 9}, 0, false, position{9, 5}},
-		"newest entries gone":      {position{9, 3}, numbers{4, 7}, 0, false, position{9, 9}},
-		"after newest were gone":   {position{9, 9}, numbers{4, 7}, 0, true, position{9, 9}},
-		"position is older":        {position{5, 3}, numbers{4, 9}, 0, false, position{9, 3}},
-		"webhooks know more":       {position{5, 3}, numbers{4, 7}, 11, false, position{11, 11}},
-		"entries before the floor": {position{9, 5}, numbers{4, 9}, 0, true, position{9, 5}},
+		"as it should be":          {position{last: 9, floor: 3}, numbers{4, 9}, 0, true, position{last: 9, floor: 3}},
+		"all deleted":              {position{last: 9, floor: 9}, numbers{}, 0, true, position{last: 9, floor: 9}},
+		"no position":              {position{}, numbers{4, 9}, 9, false, position{last: 9, floor: 3}},
+		"no position, no entries":  {position{}, numbers{}, 12, true, position{last: 12, floor: 12}},
+		"no entries":               {position{last: 9, floor: 3}, numbers{}, 0, false, position{last: 9, floor: 9}},
+		"oldest entries gone":      {position{last: 9, floor: 3}, numbers{6, 9}, 0, false, position{last: 9, floor: 5}},
+		"newest entries gone":      {position{last: 9, floor: 3}, numbers{4, 7}, 0, false, position{last: 9, floor: 9}},
+		"after newest were gone":   {position{last: 9, floor: 9}, numbers{4, 7}, 0, true, position{last: 9, floor: 9}},
+		"position is older":        {position{last: 5, floor: 3}, numbers{4, 9}, 0, false, position{last: 9, floor: 3}},
+		"webhooks know more":       {position{last: 5, floor: 3}, numbers{4, 7}, 11, false, position{last: 11, floor: 11}},
+		"entries before the floor": {position{last: 9, floor: 5}, numbers{4, 9}, 0, true, position{last: 9, floor: 5}},
 	} {
 		if fits := test.stored.fits(test.entries); fits != test.fits {
 			t.Errorf("%s: fits %t", name, fits)
@@ -95,7 +95,7 @@ func TestLostTables(t *testing.T) {
 				s.later()
 				s.want() // nothing is invented
 				for cursor := range int64(4) {
-					_, err := s.j.Read(t.Context(), cursor, nil, 10)
+					_, err := s.j.ReadBehind(t.Context(), cursor, nil, 10)
 					want := domain.Code("")
 					for _, expired := range fault.expired {
 						if cursor == expired {
@@ -113,8 +113,8 @@ func TestLostTables(t *testing.T) {
 				s.exec("UPDATE "+s.bookings()+" SET buffer_before = buffer_before + 1 WHERE id = ?", id)
 				s.later()
 				s.want(Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: Found, Booking: &facts})
-				if last, _ := s.j.Changed(); last != 5 {
-					t.Errorf("the last number is %d", last)
+				if end, _ := s.j.Changed(); end.Number != 5 {
+					t.Errorf("the journal ends at %v", end)
 				}
 				if log := s.log.String(); !strings.Contains(log, fault.logged) || fault.logged == "" && log != "" {
 					t.Errorf("log %q, want %q", log, fault.logged)
@@ -156,4 +156,81 @@ func TestReplacedJournal(t *testing.T) {
 	s.later()
 	s.cursor = 0
 	s.want(Entry{Resource: Customers, ID: 2, Kind: Updated, Origin: FromAPI, ActorID: 7})
+}
+
+// TestRestoredUnderTheServer: if an older journal comes back while the server runs, numbers that
+// were given are given again, and cursors of before expire.
+func TestRestoredUnderTheServer(t *testing.T) {
+	t.Parallel()
+	for _, leader := range []bool{true, false} {
+		s := openSite(t)
+		change := func() {
+			s.enter(1, "DO 1", Change{Resource: Customers, ID: 1, Kind: Updated})
+			s.work()
+		}
+		change()
+		change()
+		restored, err := s.j.End(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		change()
+		old, err := s.j.End(t.Context())
+		if err != nil || old != restored.At(3) {
+			t.Fatalf("end %v, %v", old, err)
+		}
+		s.exec("DELETE FROM " + s.Prefix + "bookside_changes WHERE number = 3")
+		s.exec("UPDATE " + s.Prefix + "bookside_change_positions SET position = 2 WHERE name = 'journal'")
+		if !leader {
+			s.exec("UPDATE " + s.Prefix + "bookside_change_positions SET owner = 'other', expires_at = DATE_ADD(UTC_TIMESTAMP(), INTERVAL 1 HOUR) WHERE name = 'search'")
+			s.later()
+			s.exec("UPDATE " + s.Prefix + "bookside_change_positions SET owner = '' WHERE name = 'search'")
+			s.worker.leased = time.Time{}
+		}
+		change()
+		for _, cursor := range []Cursor{old, restored, {Number: 2}} {
+			if _, err := s.j.Read(t.Context(), cursor, nil, 10); domain.CodeOf(err) != domain.CodeCursorExpired {
+				t.Errorf("leader %t, cursor %v: %v", leader, cursor, err)
+			}
+		}
+		if end, err := s.j.End(t.Context()); err != nil || end.Number != 3 || end.Epoch == old.Epoch {
+			t.Errorf("leader %t: end %v, %v", leader, end, err)
+		}
+		if page, err := s.j.ReadBehind(t.Context(), 2, nil, 10); err != nil || len(page.Entries) != 1 {
+			t.Errorf("leader %t: %+v, %v", leader, page, err)
+		}
+	}
+}
+
+// TestCursors: a cursor is read as it was written, and a number is one of the first epoch.
+func TestCursors(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Cursor{"0": {}, "1042": {Number: 1042}, "k3q7m2xa-7": {"k3q7m2xa", 7}} {
+		if got, ok := ParseCursor(text); !ok || got != want || got.String() != text {
+			t.Errorf("%s: %v %t", text, got, ok)
+		}
+	}
+	for _, text := range []string{"", "x", "-1", "1-", "short-1", "k3q7m2xa-", "k3q7m2xa-1-1", "K3Q7M2XA-1", "9999999999999999999", "k3q7m2xa1"} {
+		if got, ok := ParseCursor(text); ok {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+	if c := (Cursor{newEpoch(), 3}); c.Epoch == newEpoch() {
+		t.Error("two epochs are equal")
+	} else if got, ok := ParseCursor(c.String()); !ok || got != c {
+		t.Errorf("%v: %v %t", c, got, ok)
+	}
+}
+
+// TestFirstEpoch: a journal of an earlier version goes on, with cursors that are numbers.
+func TestFirstEpoch(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	s.exec("UPDATE " + s.Prefix + "bookside_change_positions SET signature = '' WHERE name = 'journal'")
+	s.enter(1, "DO 1", Change{Resource: Customers, ID: 1, Kind: Updated})
+	s.later()
+	page, err := s.j.Read(t.Context(), Cursor{}, nil, 10)
+	if err != nil || len(page.Entries) != 1 || page.Cursor.String() != "1" {
+		t.Errorf("%+v, %v", page, err)
+	}
 }

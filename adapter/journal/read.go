@@ -14,8 +14,8 @@ import (
 // Page is a part of the journal.
 type Page struct {
 	Entries []Entry // in order of their numbers
-	// Cursor is the position after the page: that of the last entry that was looked at.
-	Cursor int64
+	// Cursor is the place after the page: behind the last entry that was looked at.
+	Cursor Cursor
 	// More reports whether there are more entries behind the cursor, of any resource.
 	More bool
 }
@@ -23,23 +23,33 @@ type Page struct {
 // maxScan limits how many entries a read looks at if it wants only some resources.
 const maxScan = 10_000
 
-// Read returns at most limit entries after the position cursor, of the given resources or
-// of all if there are none. If entries after the cursor have been deleted, or the cursor
-// is from another journal, it returns a CodeCursorExpired.
-func (j *Journal) Read(ctx context.Context, cursor int64, resources []Resource, limit int) (Page, error) {
+// Read returns at most limit entries after a cursor, of the given resources or of all if there
+// are none. If entries after the cursor have been deleted, or the cursor is from another
+// journal, it returns a CodeCursorExpired.
+func (j *Journal) Read(ctx context.Context, cursor Cursor, resources []Resource, limit int) (Page, error) {
+	return j.read(ctx, &cursor.Epoch, cursor.Number, resources, limit)
+}
+
+// ReadBehind is Read for a reader who keeps the number in the database of the journal, so that
+// it is restored with the journal: it is of the present epoch.
+func (j *Journal) ReadBehind(ctx context.Context, number int64, resources []Resource, limit int) (Page, error) {
+	return j.read(ctx, nil, number, resources, limit)
+}
+
+func (j *Journal) read(ctx context.Context, epoch *string, number int64, resources []Resource, limit int) (Page, error) {
 	p, err := bounds(ctx, j.db)
 	if err != nil {
 		return Page{}, err
 	}
-	last := p.last
-	if cursor < p.floor || cursor > last {
+	if epoch != nil && *epoch != p.epoch || number < p.floor || number > p.last {
 		return Page{}, domain.CursorExpired()
 	}
-	if cursor == last {
-		return Page{Cursor: cursor}, nil
+	end := p.end()
+	if number == p.last {
+		return Page{Cursor: end}, nil
 	}
-	scanned := min(last, cursor+maxScan)
-	which := sq.And{sq.Gt{"number": cursor}, sq.LtOrEq{"number": scanned}}
+	scanned := min(p.last, number+maxScan)
+	which := sq.And{sq.Gt{"number": number}, sq.LtOrEq{"number": scanned}}
 	if len(resources) > 0 {
 		which = append(which, sq.Eq{"resource": words(resources)})
 	}
@@ -48,16 +58,16 @@ func (j *Journal) Read(ctx context.Context, cursor int64, resources []Resource, 
 	if err != nil {
 		return Page{}, err
 	}
-	// Entries may have been deleted since the first look.
+	// Entries may have been deleted since the first look, or the journal replaced.
 	if p, err = bounds(ctx, j.db); err != nil {
 		return Page{}, err
 	}
-	if cursor < p.floor {
+	if number < p.floor || p.epoch != end.Epoch {
 		return Page{}, domain.CursorExpired()
 	}
-	page := Page{Entries: entries, Cursor: scanned, More: scanned < last}
+	page := Page{Entries: entries, Cursor: end.At(scanned), More: scanned < end.Number}
 	if more {
-		page.Cursor, page.More = entries[len(entries)-1].Number, true
+		page.Cursor, page.More = end.At(entries[len(entries)-1].Number), true
 	}
 	return page, nil
 }
@@ -81,8 +91,19 @@ func (j *Journal) selectEntries() sq.SelectBuilder {
 		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).From(j.db.Name(wpdb.Changes))
 }
 
-// End returns the position after the last entry.
-func (j *Journal) End(ctx context.Context) (int64, error) { return j.EndIn(ctx, j.db) }
+// End returns the place behind the last entry. Where the journal has no position yet, it creates
+// it: a cursor needs an epoch that stays.
+func (j *Journal) End(ctx context.Context) (Cursor, error) {
+	p, found, err := readPosition(ctx, j.db)
+	if err != nil || found {
+		return p.end(), err
+	}
+	if _, err := j.repair(ctx); err != nil {
+		return Cursor{}, err
+	}
+	p, _, err = readPosition(ctx, j.db)
+	return p.end(), err
+}
 
 // Start returns the position before the first entry that is kept.
 func (j *Journal) Start(ctx context.Context) (int64, error) {
@@ -90,7 +111,7 @@ func (j *Journal) Start(ctx context.Context) (int64, error) {
 	return p.floor, err
 }
 
-// EndIn is End for a caller that has a connection or a transaction already.
+// EndIn returns the number of End for a caller that has a connection or a transaction already.
 func (j *Journal) EndIn(ctx context.Context, db *wpdb.DB) (int64, error) {
 	p, err := bounds(ctx, db)
 	return p.last, err

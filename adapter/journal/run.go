@@ -105,11 +105,21 @@ func (w *worker) work(ctx context.Context) error {
 	if w.leader && w.search != nil {
 		return w.lead(ctx)
 	}
-	last, err := w.End(ctx) // others number, or did so until now
+	end, err := w.End(ctx) // others number, or did so until now
 	if err != nil {
 		return err
 	}
-	w.announce(last)
+	if w.ahead(end) { // the database was restored, if this server is not a replica that lags behind
+		err := w.db.Transact(ctx, "look for a restored journal", func(tx *wpdb.DB) error {
+			p, err := w.lockPresent(ctx, tx)
+			end = p.end()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	w.announce(end)
 	if !w.leader {
 		return nil
 	}
@@ -189,11 +199,11 @@ func (w *worker) number(ctx context.Context) error {
 		return err
 	}
 	for more := true; more; {
-		var last int64
-		if last, more, err = w.settle(ctx, w.search.targets, w.BookingsOf, nil); err != nil {
+		var end Cursor
+		if end, more, err = w.settle(ctx, w.search.targets, w.BookingsOf, nil); err != nil {
 			return err
 		}
-		w.announce(last)
+		w.announce(end)
 	}
 	return nil
 }
@@ -281,6 +291,6 @@ type Stats struct {
 
 // Stats returns the present figures.
 func (j *Journal) Stats() Stats {
-	last, _ := j.Changed()
-	return Stats{last, time.Duration(j.sweepTook.Load())}
+	end, _ := j.Changed()
+	return Stats{end.Number, time.Duration(j.sweepTook.Load())}
 }

@@ -230,9 +230,9 @@ func (s *search) settle(ctx context.Context, r Resource, ids []int64) error {
 			candidates[i] = record{r, id}
 		}
 		err := s.timed(func() error {
-			last, _, err := s.j.settle(ctx, s.targets, s.shows, candidates)
+			end, _, err := s.j.settle(ctx, s.targets, s.shows, candidates)
 			if err == nil {
-				s.j.announce(last)
+				s.j.announce(end)
 			}
 			return err
 		})

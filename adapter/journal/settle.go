@@ -39,23 +39,25 @@ const batchSize = 500
 // nobody entered: rows that seem to differ from their snapshots. It is one transaction,
 // which holds the row of the journal, so that numbers become visible in their order.
 //
-// It returns the last number, and whether the inbox may have more.
-func (j *Journal) settle(ctx context.Context, targets map[Resource]compared, shows bookingsOf, candidates []record) (last int64, more bool, err error) {
+// It returns the end of the journal, and whether the inbox may have more.
+func (j *Journal) settle(ctx context.Context, targets map[Resource]compared, shows bookingsOf, candidates []record) (end Cursor, more bool, err error) {
 	err = j.db.Transact(ctx, "number changes", func(tx *wpdb.DB) (err error) {
-		s := settlement{tx: tx, targets: targets, shows: shows, at: domain.Stamp(j.now())}
+		s := settlement{j: j, tx: tx, targets: targets, shows: shows, at: domain.Stamp(j.now())}
 		more, err = s.run(ctx, candidates)
-		last = s.last
+		end = Cursor{s.epoch, s.last}
 		return err
 	})
-	return last, more, err
+	return end, more, err
 }
 
 // settlement is one transaction of settle.
 type settlement struct {
+	j        *Journal
 	tx       *wpdb.DB
 	targets  map[Resource]compared
 	shows    bookingsOf
 	at       string
+	epoch    string
 	last     int64
 	messages []message
 	touched  map[Resource][]int64
@@ -70,11 +72,11 @@ type settlement struct {
 }
 
 func (s *settlement) run(ctx context.Context, candidates []record) (more bool, err error) {
-	p, err := lockPosition(ctx, s.tx)
+	p, err := s.j.lockPresent(ctx, s.tx)
 	if err != nil {
 		return false, err
 	}
-	s.last = p.last
+	s.epoch, s.last = p.epoch, p.last
 	if s.messages, more, err = s.inbox(ctx); err != nil {
 		return false, err
 	}

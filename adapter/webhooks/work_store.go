@@ -61,8 +61,8 @@ func (w *Worker) active(ctx context.Context) (active []activeHook, err error) {
 			p = progress{stored: h.position, scanned: h.position}
 		}
 		progressed[h.ID] = p
-		if last, _ := w.store.journal.Changed(); last > p.scanned {
-			stats.Behind = max(stats.Behind, last-p.scanned)
+		if end, _ := w.store.journal.Changed(); end.Number > p.scanned {
+			stats.Behind = max(stats.Behind, end.Number-p.scanned)
 		}
 		active = append(active, h)
 	}
@@ -180,16 +180,16 @@ type pages struct {
 	read    map[int64]journal.Page
 }
 
-func (p *pages) after(ctx context.Context, cursor int64) (journal.Page, error) {
-	if page, ok := p.read[cursor]; ok {
+func (p *pages) after(ctx context.Context, position int64) (journal.Page, error) {
+	if page, ok := p.read[position]; ok {
 		return page, nil
 	}
-	if last, _ := p.journal.Changed(); last != 0 && last == cursor {
-		return journal.Page{Cursor: cursor}, nil
+	if end, _ := p.journal.Changed(); end.Number != 0 && end.Number == position {
+		return journal.Page{Cursor: end}, nil
 	}
-	page, err := p.journal.Read(ctx, cursor, nil, pageSize)
+	page, err := p.journal.ReadBehind(ctx, position, nil, pageSize)
 	if err == nil {
-		p.read[cursor] = page
+		p.read[position] = page
 	}
 	return page, err
 }
@@ -202,7 +202,7 @@ func (w *Worker) fanOut(ctx context.Context, h activeHook, pages *pages) (added 
 	if domain.CodeOf(err) == domain.CodeCursorExpired {
 		return 0, false, w.skipLost(ctx, h)
 	}
-	if err != nil || page.Cursor == p.scanned {
+	if err != nil || page.Cursor.Number == p.scanned {
 		return 0, false, err
 	}
 	entries := page.Entries
@@ -215,7 +215,7 @@ func (w *Worker) fanOut(ctx context.Context, h activeHook, pages *pages) (added 
 	if err != nil {
 		return 0, false, err
 	}
-	p.scanned = page.Cursor
+	p.scanned = page.Cursor.Number
 	if len(deliveries) == 0 && p.scanned-p.stored < maxSkipped {
 		w.progress[h.ID] = p
 		return 0, page.More, nil
@@ -283,7 +283,7 @@ func (s *Store) insert(tx *wpdb.DB, deliveries []Delivery) sq.InsertBuilder {
 func (w *Worker) skipLost(ctx context.Context, h activeHook) error {
 	position, err := w.store.journal.Start(ctx)
 	if err == nil && position <= w.progress[h.ID].scanned {
-		position, err = w.store.journal.End(ctx)
+		position, err = w.store.journal.EndIn(ctx, w.store.db)
 	}
 	if err != nil {
 		return err

@@ -392,7 +392,7 @@ func (w *Worker) visible(ctx context.Context, h activeHook, d Delivery) (visible
 		return h.allowed(d.Resource), nil
 	}
 	err = w.reading(ctx, func(ctx context.Context) error {
-		page, err := w.store.journal.Read(ctx, d.Number-1, nil, 1)
+		page, err := w.store.journal.ReadBehind(ctx, d.Number-1, nil, 1)
 		if domain.CodeOf(err) == domain.CodeCursorExpired {
 			return nil // to what a booking belonged is not known any more
 		}

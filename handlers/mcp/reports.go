@@ -171,13 +171,16 @@ func (c *call) changes(in changesInput) (found sentChanges, err error) {
 	if found, err = after(""); err != nil {
 		return found, err
 	}
-	end, err := strconv.ParseInt(found.Cursor, 10, 64)
+	// A cursor is a number, or a number behind an epoch and a hyphen.
+	split := strings.LastIndex(found.Cursor, "-") + 1
+	epoch, number := found.Cursor[:split], found.Cursor[split:]
+	end, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		return found, fmt.Errorf("read a cursor: %w", err)
 	}
 	// Few changes may be left where others have been deleted.
 	for back := min(int64(most), end); back > 0; back /= 2 {
-		last, err := after(strconv.FormatInt(end-back, 10))
+		last, err := after(epoch + strconv.FormatInt(end-back, 10))
 		var f *CallError
 		if !errors.As(err, &f) || f.Code != "cursor_expired" {
 			return last, err

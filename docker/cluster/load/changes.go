@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -264,7 +265,8 @@ func (l *load) settle(ctx context.Context, readers []*reader) error {
 		late := slices.ContainsFunc(readers, func(r *reader) bool {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			return r.cursor != strconv.Itoa(slices.Max(last))
+			_, number, _ := strings.Cut(r.cursor, "-") // behind its epoch
+			return number != strconv.Itoa(slices.Max(last))
 		})
 		if slices.Max(waiting) == 0 && !late {
 			return nil
