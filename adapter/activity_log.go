@@ -35,7 +35,7 @@ func (tx *Tx) logActivities(ctx context.Context, activities ...activity) error {
 			{"code", a.code}, {"description", stored}, {"initiated_by", ""}, {"initiated_by_id", 0},
 		}, tx.newTimestamps()...)
 	}
-	_, err := tx.insert(ctx, wpdb.Activities, rows...)
+	_, err := tx.insertLater(ctx, wpdb.Activities, rows...)
 	return err
 }
 

@@ -2,8 +2,9 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"slices"
+
+	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
@@ -48,10 +49,7 @@ func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, 
 		draft, err := tx.draftBooking(ctx, w, plan)
 		return CreatedBooking{BookingDetail: draft}, err
 	}
-	if err := tx.saveCustomer(ctx, w, &plan); err != nil {
-		return CreatedBooking{}, err
-	}
-	created, err := tx.insertBooking(ctx, w, plan)
+	created, err := tx.insertBooking(ctx, w, &plan)
 	if err != nil {
 		return CreatedBooking{}, err
 	}
@@ -63,11 +61,15 @@ func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, 
 	if plan.customerIsNew {
 		events = slices.Insert(events, 0, event{kind: customerCreated, after: created})
 	}
-	if err := tx.logEvents(ctx, w, events); err != nil {
-		return CreatedBooking{}, err
-	}
+	// What reads comes first: what nobody waits for is sent together, at the end.
 	confirmed, err := tx.notify(ctx, w, events, b.Confirm)
 	if err != nil {
+		return CreatedBooking{}, err
+	}
+	if err := tx.completeBooking(ctx, created); err != nil {
+		return CreatedBooking{}, err
+	}
+	if err := tx.logEvents(ctx, w, events); err != nil {
 		return CreatedBooking{}, err
 	}
 	if err := tx.rememberBooking(ctx, plan, created); err != nil {
@@ -103,86 +105,150 @@ func (plan *bookingPlan) shownCustomer() BookingCustomer {
 	return shown
 }
 
+// savedCustomer is a customer whose row is sent with the next statement.
+type savedCustomer struct {
+	id      any          // or an expression for it, for that statement
+	created inserted     // of a new one
+	touched *wpdb.Result // of one who exists
+}
+
+// lastID is the id that the statement before gave to a row.
+var lastID = sq.Expr("LAST_INSERT_ID()")
+
 // saveCustomer creates the customer of a booking, or touches the existing row, as the
-// plugin does whenever an order is saved.
-func (tx *Tx) saveCustomer(ctx context.Context, w writeSettings, plan *bookingPlan) (err error) {
-	if plan.customerIsNew {
+// plugin does whenever an order is saved. The next statement stores the order.
+func (tx *Tx) saveCustomer(ctx context.Context, w writeSettings, plan *bookingPlan) (saved savedCustomer, err error) {
+	switch {
+	case !plan.customerIsNew:
+		saved.id = plan.customer.ID
+		saved.touched, err = tx.updateLater(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, tx.updateTimestamp()))
+	case w.settings[settingUsersAsCustomers] == on: // a user may belong to them
 		plan.customer.ID, err = tx.insertCustomer(ctx, w, plan.customer, nil)
-		return err
+		saved.id = plan.customer.ID
+	default:
+		var stored row
+		if stored, _, err = tx.newCustomerRow(plan.customer, nil); err == nil {
+			saved.created, err = tx.insertLater(ctx, wpdb.Customers, stored)
+		}
+		saved.id = lastID
 	}
-	err = tx.update(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, tx.updateTimestamp()))
-	if errors.Is(err, errRowGone) {
+	return saved, err
+}
+
+// settleCustomer takes what became of saveCustomer.
+func (tx *Tx) settleCustomer(saved savedCustomer, plan *bookingPlan) error {
+	if saved.touched != nil && saved.touched.Rows == 0 {
 		return domain.InvalidField("customer_id", "Customer not found")
+	}
+	id, err := tx.settle(saved.created)
+	if id != 0 {
+		plan.customer.ID = id
 	}
 	return err
 }
 
-// insertBooking writes order, order item, booking, keys and invoice, in the plugin's
-// order.
-func (tx *Tx) insertBooking(ctx context.Context, w writeSettings, plan bookingPlan) (snapshot, error) {
+// insertBooking writes customer, order, order item and booking, and the order's keys and invoice.
+// Rows that need the id of the one before are sent together with it, and those that only need ids
+// that are known with the booking; completeBooking writes what needs the booking's own id.
+func (tx *Tx) insertBooking(ctx context.Context, w writeSettings, plan *bookingPlan) (snapshot, error) {
 	breakdown := w.breakdownOf(plan.service.name, plan.price)
-	orderID, err := tx.insertOrder(ctx, w, plan.order(), plan.customer.ID, breakdown)
+	order, item, err := tx.insertOrderWithItem(ctx, w, plan, breakdown)
 	if err != nil {
 		return snapshot{}, err
 	}
-	item, id, err := tx.insertBookingAndItem(ctx, plan, orderID)
+	code, err := tx.code(bookingCodeLength)
 	if err != nil {
 		return snapshot{}, err
 	}
-	keys, err := tx.insertManageKeys(ctx, wpdb.BookingMeta, id, manageKeys{})
+	keys, err := tx.completeKeys(manageKeys{})
 	if err != nil {
 		return snapshot{}, err
 	}
-	orderKeys, err := tx.insertManageKeys(ctx, wpdb.OrderMeta, orderID, manageKeys{})
+	orderKeys, err := tx.completeKeys(manageKeys{})
 	if err != nil {
 		return snapshot{}, err
 	}
-	invoice := invoiceSource{id: orderID, customer: plan.customer, subtotal: plan.price, total: plan.price, breakdown: breakdown}
-	if err := tx.invoiceOrder(ctx, w, invoice); err != nil {
-		return snapshot{}, err
-	}
-	booking, err := tx.Booking(ctx, id)
+	invoices, err := tx.invoiceRows(w, invoiceSource{id: order.ID, customer: plan.customer, subtotal: plan.price, total: plan.price, breakdown: breakdown})
 	if err != nil {
 		return snapshot{}, err
 	}
-	stored, err := tx.storedOrder(ctx, orderID)
+	if _, err := tx.insertLater(ctx, wpdb.OrderMeta, tx.keyRows(order.ID, manageKeys{}, orderKeys)...); err != nil {
+		return snapshot{}, err
+	}
+	invoice, err := tx.insertLater(ctx, wpdb.OrderInvoices, invoices...)
+	if err != nil {
+		return snapshot{}, err
+	}
+	id, err := tx.insert(ctx, wpdb.Bookings, tx.bookingRow(*plan, code, item.ID))
+	if err != nil {
+		return snapshot{}, err
+	}
+	if _, err := tx.settle(invoice); err != nil {
+		return snapshot{}, err
+	}
+	if item.ItemData, err = newItemData(*plan, tx.spanOf(plan.Start, plan.duration), id); err != nil {
+		return snapshot{}, err
+	}
+	booking, shown, err := tx.newBooking(ctx, id)
 	return snapshot{
 		customer: booking.Customer,
-		booking:  &bookingSnapshot{Booking: booking, keys: keys},
-		order:    &orderSnapshot{Order: stored, items: []OrderItem{item}, payments: []Payment{}, keys: &orderKeys},
+		booking:  &bookingSnapshot{Booking: booking, keys: keys, shown: &shown},
+		order:    &orderSnapshot{Order: order, items: []OrderItem{item}, payments: []Payment{}, keys: &orderKeys},
 	}, err
+}
+
+// insertOrderWithItem saves the customer and writes the order of a booking and its item, whose data
+// completeBooking writes.
+func (tx *Tx) insertOrderWithItem(ctx context.Context, w writeSettings, plan *bookingPlan, breakdown priceBreakdown) (order Order, item OrderItem, err error) {
+	customer, err := tx.saveCustomer(ctx, w, plan)
+	if err != nil {
+		return order, item, err
+	}
+	code, err := tx.code(confirmationCodeLength)
+	if err != nil {
+		return order, item, err
+	}
+	n := plan.order()
+	n.ConfirmationCode = &code
+	stored, err := tx.orderRow(w, n, customer.id, breakdown)
+	if err != nil {
+		return order, item, err
+	}
+	created, err := tx.insertLater(ctx, wpdb.Orders, stored)
+	if err != nil {
+		return order, item, err
+	}
+	item = OrderItem{Variant: bookingItem, Subtotal: plan.price, Total: plan.price}
+	amount := domain.AmountText(plan.price)
+	item.ID, err = tx.insert(ctx, wpdb.OrderItems, append(row{
+		{"order_id", lastID}, {"variant", item.Variant}, {"item_data", ""}, {"subtotal", amount}, {"total", amount},
+		{"coupon_code", nil}, {"coupon_discount", "0.0000"}, {"tax_total", "0.0000"},
+	}, tx.newTimestamps()...))
+	if err != nil {
+		return order, item, err
+	}
+	if err := tx.settleCustomer(customer, plan); err != nil {
+		return order, item, err
+	}
+	order = tx.draftOrder(w, *plan)
+	order.ConfirmationCode = code
+	order.ID, err = tx.settle(created)
+	return order, item, err
+}
+
+// completeBooking writes the data of the item, which contains the booking's id, and the booking's keys.
+func (tx *Tx) completeBooking(ctx context.Context, created snapshot) error {
+	item := created.bookingItem()
+	if _, err := tx.updateLater(ctx, wpdb.OrderItems, item.ID, row{{"item_data", item.ItemData}}); err != nil {
+		return err
+	}
+	_, err := tx.insertLater(ctx, wpdb.BookingMeta, tx.keyRows(created.booking.ID, manageKeys{}, created.booking.keys)...)
+	return err
 }
 
 // order returns the order of the booking.
 func (plan *bookingPlan) order() NewOrder {
 	return NewOrder{Address: plan.Address, OrderPatch: OrderPatch{Subtotal: &plan.price, Total: &plan.price, CustomerComment: &plan.notes}}
-}
-
-// insertBookingAndItem writes the item of an order, and its booking. The item's data
-// contains the booking's id and is written last.
-func (tx *Tx) insertBookingAndItem(ctx context.Context, plan bookingPlan, order int64) (item OrderItem, booking int64, err error) {
-	item = OrderItem{Variant: bookingItem, Subtotal: plan.price, Total: plan.price}
-	amount := domain.AmountText(plan.price)
-	item.ID, err = tx.insert(ctx, wpdb.OrderItems, append(row{
-		{"order_id", order}, {"variant", item.Variant}, {"item_data", ""}, {"subtotal", amount}, {"total", amount},
-		{"coupon_code", nil}, {"coupon_discount", "0.0000"}, {"tax_total", "0.0000"},
-	}, tx.newTimestamps()...))
-	if err != nil {
-		return item, 0, err
-	}
-	code, err := tx.code(bookingCodeLength)
-	if err != nil {
-		return item, 0, err
-	}
-	span := tx.spanOf(plan.Start, plan.duration)
-	booking, err = tx.insert(ctx, wpdb.Bookings, tx.bookingRow(plan, code, item.ID))
-	if err != nil {
-		return item, 0, err
-	}
-	if item.ItemData, err = newItemData(plan, span, booking); err != nil {
-		return item, 0, err
-	}
-	return item, booking, tx.update(ctx, wpdb.OrderItems, item.ID, row{{"item_data", item.ItemData}})
 }
 
 // bookingRow returns the row of a new booking.

@@ -152,27 +152,36 @@ func (tx *Tx) checkUser(ctx context.Context, w writeSettings, v CustomerPatch, p
 // LatePoint 5.6.5). A customer with a WordPress user is not a guest. Nobody knows the
 // password: customers request a new one.
 func (tx *Tx) insertCustomer(ctx context.Context, w writeSettings, c BookingCustomer, user *int64) (int64, error) {
-	uuid, err := tx.uuid()
+	stored, password, err := tx.newCustomerRow(c, user)
 	if err != nil {
 		return 0, err
 	}
-	secrets := make([]string, 3)
-	for i := range secrets {
-		if secrets[i], err = domain.RandomHex(tx.random, 20); err != nil {
-			return 0, err
-		}
-	}
-	password := unusablePassword(secrets[0])
-	id, err := tx.insert(ctx, wpdb.Customers, append(row{
-		{"uuid", uuid}, {"first_name", c.FirstName}, {"last_name", c.LastName}, {"email", c.Email}, {"phone", c.Phone},
-		{"avatar_image_id", nil}, {"status", "pending_verification"},
-		{"password", password}, {"activation_key", secrets[1]}, {"account_nonse", secrets[2]},
-		{"google_user_id", nil}, {"facebook_user_id", nil}, {"wordpress_user_id", user}, {"is_guest", user == nil}, {"notes", ""}, {"admin_notes", ""},
-	}, tx.newTimestamps()...))
+	id, err := tx.insert(ctx, wpdb.Customers, stored)
 	if err != nil || user != nil {
 		return id, err
 	}
 	return id, tx.connectUser(ctx, w, id, c, password)
+}
+
+// newCustomerRow returns the row of a new customer, with its password.
+func (s *Site) newCustomerRow(c BookingCustomer, user *int64) (stored row, password string, err error) {
+	uuid, err := s.uuid()
+	if err != nil {
+		return nil, "", err
+	}
+	secrets := make([]string, 3)
+	for i := range secrets {
+		if secrets[i], err = domain.RandomHex(s.random, 20); err != nil {
+			return nil, "", err
+		}
+	}
+	password = unusablePassword(secrets[0])
+	return append(row{
+		{"uuid", uuid}, {"first_name", c.FirstName}, {"last_name", c.LastName}, {"email", c.Email}, {"phone", c.Phone},
+		{"avatar_image_id", nil}, {"status", "pending_verification"},
+		{"password", password}, {"activation_key", secrets[1]}, {"account_nonse", secrets[2]},
+		{"google_user_id", nil}, {"facebook_user_id", nil}, {"wordpress_user_id", user}, {"is_guest", user == nil}, {"notes", ""}, {"admin_notes", ""},
+	}, s.newTimestamps()...), password, nil
 }
 
 // unusablePassword returns a text in the form of a portable WordPress hash that is not

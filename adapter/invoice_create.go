@@ -24,8 +24,17 @@ type invoiceSource struct {
 // (OsInvoicesHelper::create_invoices_for_new_order, LatePoint 5.6.5), unless the site has
 // invoices switched off, altogether or for free orders.
 func (tx *Tx) invoiceOrder(ctx context.Context, w writeSettings, o invoiceSource) error {
+	invoices, err := tx.invoiceRows(w, o)
+	if err == nil {
+		_, err = tx.insert(ctx, wpdb.OrderInvoices, invoices...)
+	}
+	return err
+}
+
+// invoiceRows returns the row of the invoice of a new order, or none where it gets none.
+func (s *Site) invoiceRows(w writeSettings, o invoiceSource) ([]row, error) {
 	if !w.onUnlessSet(settingInvoices) || !o.total.IsPositive() && w.settings[settingFreeInvoices] != on {
-		return nil
+		return nil, nil
 	}
 	total := domain.AmountText(o.total)
 	data, err := process.EncodePHP(invoiceData{
@@ -35,17 +44,16 @@ func (tx *Tx) invoiceOrder(ctx context.Context, w writeSettings, o invoiceSource
 		TaxID:   w.settings[settingInvoiceTaxID], PriceBreakdown: o.breakdown, Totals: invoiceTotals{Subtotal: domain.AmountText(o.subtotal), Total: total},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	key, err := tx.uuid()
+	key, err := s.uuid()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = tx.insert(ctx, wpdb.OrderInvoices, append(row{
+	return []row{append(row{
 		{"order_id", o.id}, {"invoice_number", nil}, {"data", data}, {"status", invoiceOpen}, {"charge_amount", total},
-		{"due_at", domain.Stamp(tx.Now)}, {"payment_portion", "full"}, {"access_key", key},
-	}, tx.newTimestamps()...))
-	return err
+		{"due_at", domain.Stamp(s.Now)}, {"payment_portion", "full"}, {"access_key", key},
+	}, s.newTimestamps()...)}, nil
 }
 
 // invoiceData is the content of an invoice, as it was when it was created.

@@ -35,20 +35,34 @@ func (s *Site) manageKeys(ctx context.Context, table wpdb.Table, ids ...int64) (
 // insertManageKeys creates the keys that a booking or order lacks, and returns all of its
 // keys.
 func (tx *Tx) insertManageKeys(ctx context.Context, table wpdb.Table, id int64, keys manageKeys) (manageKeys, error) {
-	var metas []row
-	for _, k := range []struct {
-		meta string
-		key  *string
-	}{{keyForAgent, &keys.agent}, {keyForCustomer, &keys.customer}} {
-		if *k.key != "" {
+	all, err := tx.completeKeys(keys)
+	if err == nil {
+		_, err = tx.insert(ctx, table, tx.keyRows(id, keys, all)...)
+	}
+	return all, err
+}
+
+// completeKeys returns keys with those that are missing.
+func (s *Site) completeKeys(keys manageKeys) (manageKeys, error) {
+	for _, key := range []*string{&keys.agent, &keys.customer} {
+		if *key != "" {
 			continue
 		}
 		var err error
-		if *k.key, err = tx.manageKey(); err != nil {
+		if *key, err = s.manageKey(); err != nil {
 			return keys, err
 		}
-		metas = append(metas, append(row{{"object_id", id}, {"meta_key", k.meta}, {"meta_value", *k.key}}, tx.newTimestamps()...))
 	}
-	_, err := tx.insert(ctx, table, metas...)
-	return keys, err
+	return keys, nil
+}
+
+// keyRows returns the metadata of the keys that a booking or order did not have before.
+func (s *Site) keyRows(id int64, before, now manageKeys) []row {
+	var metas []row
+	for _, k := range []struct{ meta, before, now string }{{keyForAgent, before.agent, now.agent}, {keyForCustomer, before.customer, now.customer}} {
+		if k.before == "" {
+			metas = append(metas, append(row{{"object_id", id}, {"meta_key", k.meta}, {"meta_value", k.now}}, s.newTimestamps()...))
+		}
+	}
+	return metas
 }

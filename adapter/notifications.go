@@ -70,7 +70,7 @@ func (tx *Tx) notify(ctx context.Context, w writeSettings, events []event, all b
 			return false, err
 		}
 	}
-	if _, err := tx.insert(ctx, wpdb.ProcessJobs, d.jobs...); err != nil {
+	if _, err := tx.insertLater(ctx, wpdb.ProcessJobs, d.jobs...); err != nil {
 		return false, err
 	}
 	if len(d.mails) > 0 {

@@ -110,22 +110,31 @@ func (n NewOrder) address(w writeSettings) *string {
 
 // insertOrder writes the row of a new order.
 func (tx *Tx) insertOrder(ctx context.Context, w writeSettings, n NewOrder, customer int64, breakdown priceBreakdown) (int64, error) {
-	stored, err := process.EncodePHP(breakdown)
+	stored, err := tx.orderRow(w, n, customer, breakdown)
 	if err != nil {
 		return 0, err
 	}
+	return tx.insert(ctx, wpdb.Orders, stored)
+}
+
+// orderRow returns the row of a new order; customer is an id, or an expression for it.
+func (s *Site) orderRow(w writeSettings, n NewOrder, customer any, breakdown priceBreakdown) (row, error) {
+	stored, err := process.EncodePHP(breakdown)
+	if err != nil {
+		return nil, err
+	}
 	code := domain.ValueOr(n.ConfirmationCode, "")
 	if code == "" {
-		if code, err = tx.code(confirmationCodeLength); err != nil {
-			return 0, err
+		if code, err = s.code(confirmationCodeLength); err != nil {
+			return nil, err
 		}
 	}
-	return tx.insert(ctx, wpdb.Orders, append(row{
+	return append(row{
 		{"subtotal", orAmount(n.Subtotal)}, {"total", orAmount(n.Total)}, {"status", domain.ValueOr(n.Status, newOrderStatus)},
 		{"fulfillment_status", domain.ValueOr(n.FulfillmentStatus, newOrderFulfillment)}, {"payment_status", domain.ValueOr(n.PaymentStatus, orderNotPaid)},
 		{"source_id", n.SourceID}, {"source_url", domain.ValueOr(n.SourceURL, "")}, {"ip_address", n.address(w)},
 		{"customer_id", customer}, {"customer_comment", domain.ValueOr(n.CustomerComment, "")}, {"confirmation_code", code},
 		{"price_breakdown", stored}, {"coupon_code", n.CouponCode}, {"coupon_discount", orAmount(n.CouponDiscount)},
 		{"tax_total", orAmount(n.TaxTotal)}, {"initial_payment_data", `{"time":"later"}`},
-	}, tx.newTimestamps()...))
+	}, s.newTimestamps()...), nil
 }

@@ -107,11 +107,7 @@ type writeSettings struct {
 
 // writeSettings reads the settings that a write needs.
 func (s *Site) writeSettings(ctx context.Context) (writeSettings, error) {
-	settings, err := s.db.SettingValues(ctx, writeSettingNames...)
-	if err != nil {
-		return writeSettings{}, err
-	}
-	options, err := s.db.OptionValues(ctx, "siteurl", "cron", "upload_path", "upload_url_path", optionLanguage)
+	settings, options, err := s.db.SettingsAndOptions(ctx, writeSettingNames, []string{"siteurl", "cron", "upload_path", "upload_url_path", optionLanguage})
 	if err != nil {
 		return writeSettings{}, err
 	}

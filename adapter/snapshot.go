@@ -19,7 +19,14 @@ type snapshot struct {
 // bookingSnapshot is a booking with the keys with which it is managed.
 type bookingSnapshot struct {
 	Booking
-	keys manageKeys
+	keys  manageKeys
+	shown *shownInMessages // nil where it was not read
+}
+
+// shownInMessages is what messages show of a booking beyond itself.
+type shownInMessages struct {
+	staff         staffMember
+	customerNotes string
 }
 
 // orderSnapshot is an order with its items and payments.

@@ -95,13 +95,18 @@ const maxLockCreations = 10
 
 func (s *Site) transactOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
 	defer s.totals.writes.Add(1) // even after an error: the outcome of COMMIT may be unknown
+	err := s.transactOn(ctx, s.db, op, work)
+	if errors.Is(err, wpdb.ErrRefused) { // perhaps one of several statements: alone, it names its table
+		err = s.transactOn(ctx, s.db.OneByOne(), op, work)
+	}
+	return err
+}
+
+func (s *Site) transactOn(ctx context.Context, on *wpdb.DB, op string, work func(tx *Tx) error) error {
 	var tx *Tx
-	err := s.db.Transact(ctx, op, func(db *wpdb.DB) error {
+	err := on.Transact(ctx, op, func(db *wpdb.DB) error {
 		tx = s.begin(db)
-		if err := tx.run(ctx, op, work); err != nil {
-			return err
-		}
-		return tx.enterChanges(ctx)
+		return tx.run(ctx, op, work)
 	})
 	if err != nil && tx != nil {
 		tx.kept.Lost()
@@ -146,6 +151,11 @@ func (tx *Tx) run(ctx context.Context, op string, work func(tx *Tx) error) error
 	}
 	if err := tx.checkLimits(ctx); err != nil {
 		return err
+	}
+	if !tx.dry {
+		if err := tx.enterChanges(ctx); err != nil {
+			return err
+		}
 	}
 	return tx.confirmSlot(ctx)
 }

@@ -25,6 +25,17 @@ func (tx *Tx) exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sql
 	return result, tx.writeError(table, err)
 }
 
+// execLater is exec, but the statement is sent together with the next one, see wpdb.Later.
+func (tx *Tx) execLater(ctx context.Context, table wpdb.Table, op string, stmt sq.Sqlizer) (*wpdb.Result, error) {
+	if err := tx.requireTransactions(table); err != nil {
+		return nil, err
+	}
+	tx.touch(table)
+	tx.wrote = tx.wrote || !table.Own()
+	result, err := wpdb.Later(ctx, tx.db, op, stmt)
+	return result, tx.writeError(table, err)
+}
+
 // writeError returns the error of a write. If a CHECK constraint of the table rejects our
 // rows, the error names the table.
 func (s *Site) writeError(table wpdb.Table, err error) error {
@@ -100,8 +111,50 @@ func (tx *Tx) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64,
 	if len(rows) == 0 {
 		return 0, nil
 	}
-	if err := tx.writable(table); err != nil {
+	stmt, err := tx.insertion(table, rows)
+	if err != nil {
 		return 0, err
+	}
+	result, err := tx.exec(ctx, table, "insert into "+string(table), stmt)
+	if err != nil {
+		return 0, err
+	}
+	return result.ID, tx.changes.insert(table, result.ID, rows)
+}
+
+// inserted are rows that insertLater stores.
+type inserted struct {
+	table  wpdb.Table
+	rows   []row
+	result *wpdb.Result
+}
+
+// insertLater is insert, but the rows are sent together with the next statement. Whoever stores a
+// record of the journal calls settle after that.
+func (tx *Tx) insertLater(ctx context.Context, table wpdb.Table, rows ...row) (inserted, error) {
+	stored := inserted{table: table, rows: rows, result: new(wpdb.Result)}
+	if len(rows) == 0 {
+		return stored, nil
+	}
+	stmt, err := tx.insertion(table, rows)
+	if err == nil {
+		stored.result, err = tx.execLater(ctx, table, "insert into "+string(table), stmt)
+	}
+	return stored, err
+}
+
+// settle returns the id of the first row, which was sent meanwhile, and enters it into the journal.
+func (tx *Tx) settle(stored inserted) (int64, error) {
+	if len(stored.rows) == 0 {
+		return 0, nil
+	}
+	return stored.result.ID, tx.changes.insert(stored.table, stored.result.ID, stored.rows)
+}
+
+// insertion returns the statement of insert.
+func (tx *Tx) insertion(table wpdb.Table, rows []row) (sq.InsertBuilder, error) {
+	if err := tx.writable(table); err != nil {
+		return sq.InsertBuilder{}, err
 	}
 	var names []string
 	for _, c := range tx.knownColumns(table, rows[0]) {
@@ -122,11 +175,7 @@ func (tx *Tx) insert(ctx context.Context, table wpdb.Table, rows ...row) (int64,
 		}
 		stmt = stmt.Values(values...)
 	}
-	result, err := tx.exec(ctx, table, "insert into "+string(table), stmt)
-	if err != nil {
-		return 0, err
-	}
-	return result.ID, tx.changes.insert(table, result.ID, rows)
+	return stmt, nil
 }
 
 // update changes columns of one row, and no others: PHP may have just written them.
@@ -159,6 +208,21 @@ func (tx *Tx) update(ctx context.Context, table wpdb.Table, id int64, changes ro
 	}
 	tx.changes.update(table, id, changes, before)
 	return nil
+}
+
+// updateLater is update, but is sent together with the next statement. Whether the row was there is
+// known then. It moves no booking.
+func (tx *Tx) updateLater(ctx context.Context, table wpdb.Table, id int64, changes row) (*wpdb.Result, error) {
+	changes = tx.knownColumns(table, changes)
+	if err := tx.writable(table); err != nil {
+		return nil, err
+	}
+	stmt := sq.Update(tx.db.Name(table)).Where(sq.Eq{"id": id})
+	for _, c := range changes {
+		stmt = stmt.Set(c.name, c.value)
+	}
+	tx.changes.update(table, id, changes, nil)
+	return tx.execLater(ctx, table, "update "+string(table), stmt)
 }
 
 // delete deletes rows by their ids.

@@ -197,16 +197,25 @@ func (c *conn) Ping(ctx context.Context) error {
 
 // ExecContext runs a statement without rows.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := oneStatement(ctx, query); err != nil {
+		return nil, err
+	}
 	r, within, err := c.run(ctx)
 	if err != nil {
 		return nil, err
 	}
 	result, err := c.driverConn.ExecContext(within, query, args)
+	if err == nil {
+		err = keepResults(ctx, result)
+	}
 	return result, r.end(err)
 }
 
 // QueryContext runs a statement that ends when its rows are closed.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := oneStatement(ctx, query); err != nil {
+		return nil, err
+	}
 	r, within, err := c.run(ctx)
 	if err != nil {
 		return nil, err
@@ -243,6 +252,9 @@ func (r *connRows) Close() error { return r.running.end(r.Rows.Close()) }
 // PrepareContext is used for statements that would exceed a packet with the
 // arguments interpolated; the driver interpolates all others.
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	if err := oneStatement(ctx, query); err != nil {
+		return nil, err
+	}
 	r, within, err := c.run(ctx)
 	if err != nil {
 		return nil, err

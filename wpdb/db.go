@@ -27,8 +27,10 @@ type DB struct {
 	content    string            // see Content
 	schema     *atomic.Pointer[Schema]
 	conflicts  *atomic.Int64
-	views      []view // that SELECT statements see, see WithViews
-	gathered   bool   // see Gathered
+	views      []view           // that SELECT statements see, see WithViews
+	gathered   bool             // see Gathered
+	waiting    *[]waitingChange // of a transaction, see Later; nil outside of one
+	together   bool             // several statements may be sent together
 }
 
 // runner runs statements: *sql.DB, *sql.Conn or *sql.Tx.
@@ -78,6 +80,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	db.constants = c.constants()
 	db.content = c.Content
 	db.encryption = conn.encryption
+	db.together = !c.TextOnly
 	db.semaphore = conn.seats
 	db.viewShare = newPoolSemaphore(max(1, c.MaxOpen/2), c.AcquireTimeout)
 	if err := pool.PingContext(ctx); err != nil {

@@ -37,6 +37,40 @@ func (db *DB) SettingValues(ctx context.Context, names ...string) (map[string]st
 	return values, err
 }
 
+// SettingsAndOptions is SettingValues and OptionValues in one statement. The columns of both stay
+// apart, because the tables may have different collations.
+func (db *DB) SettingsAndOptions(ctx context.Context, settings, options []string) (ofPlugin, ofWordPress map[string]string, err error) {
+	type value struct {
+		id            *int64 // of a setting
+		name, setting string
+		key, option   string
+	}
+	named := sq.Select("id", "name", "value", "NULL", "NULL").From(db.Name(Settings)).Where(sq.Eq{"name": settings})
+	stmt := named.SuffixExpr(sq.ConcatExpr("UNION ALL ", sq.Select("NULL", "NULL", "NULL", "option_name", "option_value").From(db.Name(Options)).Where(sq.Eq{"option_name": options})))
+	found, err := All(ctx, db, "read settings and options", stmt, func(row Scanner) (v value, err error) {
+		return v, row.Scan(&v.id, OrZero(&v.name), OrZero(&v.setting), OrZero(&v.key), OrZero(&v.option))
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	ofPlugin, ofWordPress = map[string]string{}, map[string]string{}
+	first := map[string]int64{}
+	for _, v := range found {
+		switch {
+		case v.id == nil:
+			ofWordPress[v.key] = v.option
+		case first[v.name] == 0 || *v.id < first[v.name]:
+			ofPlugin[v.name], first[v.name] = PlainText(v.setting), *v.id
+		}
+	}
+	for _, name := range options {
+		if constant, ok := db.constants[name]; ok {
+			ofWordPress[name] = constant
+		}
+	}
+	return ofPlugin, ofWordPress, nil
+}
+
 // PluginActive reports whether a plugin file, such as latepoint.php, is active.
 // activePlugins is the option active_plugins; if the plugin is not in it, the
 // network's list is consulted. The plugin's directory may have any name.

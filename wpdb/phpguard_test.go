@@ -66,15 +66,15 @@ func TestExecAllowsOtherTables(t *testing.T) {
 	}
 }
 
-// TestOnlyExecChangesRows: only Exec and changeUserMeta run statements that change rows,
+// TestOnlyExecChangesRows: only Exec, Later and changeUserMeta run statements that change rows,
 // and only AddUserMeta and UpdateUserMeta call changeUserMeta.
 func TestOnlyExecChangesRows(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
-		"buildChange":       {"Exec", "changeUserMeta"},
+		"buildChange":       {"Exec", "Later", "changeUserMeta"},
 		"changeUserMeta":    {"AddUserMeta", "UpdateUserMeta"},
-		"c.apply":           {"Exec", "changeUserMeta"},
-		"db.on.ExecContext": {"apply"},
+		"c.apply":           {"Exec", "Later", "changeUserMeta"},
+		"db.on.ExecContext": {"run", "sendWaiting"},
 	}
 	files := token.NewFileSet()
 	names, err := filepath.Glob("*.go")

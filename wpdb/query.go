@@ -69,6 +69,9 @@ func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, most 
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: build statement: %w", op, err)
 	}
+	if err := db.sendWaiting(ctx); err != nil {
+		return nil, false, err
+	}
 	text, args = db.limit(text, args)
 	release, err := db.acquire(ctx)
 	if err != nil {
@@ -246,7 +249,14 @@ func buildChange(op string, stmt sq.Sqlizer) (change, error) {
 	return change{op, text, args}, nil
 }
 
+// apply runs the statement, after those of Later.
 func (c change) apply(ctx context.Context, db *DB) (Result, error) {
+	w := waitingChange{c, new(Result)}
+	err := db.sendWaiting(ctx, w)
+	return *w.result, err
+}
+
+func (c change) run(ctx context.Context, db *DB) (Result, error) {
 	release, err := db.acquire(ctx)
 	if err != nil {
 		return Result{}, wrap(c.op, err)

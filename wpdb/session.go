@@ -33,10 +33,10 @@ type connector struct {
 // server's; if it is empty, settings that depend on it are omitted.
 func newConnector(base *mysql.Config, c Config, version string) (*connector, error) {
 	cfg := base.Clone()
-	cfg.ParseTime = false        // dates stay texts, as the API prints them
-	cfg.InterpolateParams = true // one round trip per query, without preparing
-	cfg.ClientFoundRows = true   // an UPDATE returns matched rows, not changed ones
-	cfg.MultiStatements = false
+	cfg.ParseTime = false                              // dates stay texts, as the API prints them
+	cfg.InterpolateParams = true                       // one round trip per query, without preparing
+	cfg.ClientFoundRows = true                         // an UPDATE returns matched rows, not changed ones
+	cfg.MultiStatements = version != "" && !c.TextOnly // for Later alone, see oneStatement
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = c.ConnectTimeout, c.IOTimeout, c.IOTimeout
 	cfg.Logger = silent{}
 	lockWait := max(1, int64(c.LockWait/time.Second))

@@ -108,7 +108,13 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(tx *DB) err
 			err = errors.Join(err, wrap(op+": roll back", rollback))
 		}
 	}()
-	if err := work(db.running(tx)); err != nil {
+	within := db.running(tx)
+	within.waiting = new([]waitingChange)
+	err = work(within)
+	if err == nil {
+		err = within.sendWaiting(ctx)
+	}
+	if err != nil {
 		return beforeCommit(err)
 	}
 	committed = true

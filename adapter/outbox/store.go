@@ -34,7 +34,7 @@ func Add(ctx context.Context, tx *wpdb.DB, now time.Time, mails []Mail) error {
 	if empty {
 		return nil
 	}
-	_, err := wpdb.Exec(ctx, tx, "queue mail", stmt)
+	_, err := wpdb.Later(ctx, tx, "queue mail", stmt)
 	return err
 }
 

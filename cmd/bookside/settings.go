@@ -28,7 +28,7 @@ var settings = []setting{
 	{"db.connect_wait", "how long serve waits for a database that is down", ""},
 	{"db.statement_timeout", "time limit of a statement, enforced by the server", ""},
 	{"db.kill_abandoned", "kill the statements of abandoned requests on the server; set it to false behind a proxy that multiplexes connections without showing it", ""},
-	{"db.prepare", "prepare frequent statements on the server; set it to false behind a proxy that shares connections without keeping track of prepared statements", ""},
+	{"db.prepare", "prepare frequent statements on the server, and send several statements of a transaction together; set it to false behind a proxy that shares connections without keeping track of prepared statements, or that refuses several statements at once", ""},
 
 	{keyWPConfig, "path of the site's wp-config.php, or of the directory that it is in, from which the database, the table prefix and the site's addresses are read; in place of db.dsn", ""},
 	{"wordpress.site_id", "number of the site in a network, from 2 on; its tables have the prefix wp_2_ and so on", "for no network or its first site"},

@@ -1,0 +1,43 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+)
+
+// TestRoundTripsOfNewBooking: a booking waits for the database, which may be on another machine, as
+// rarely as possible.
+func TestRoundTripsOfNewBooking(t *testing.T) {
+	t.Parallel()
+	const most = 14
+	for title, c := range map[string]struct{ arrange, customer string }{
+		"a new customer":          {"", `"customer": {"first_name": "Ada", "last_name": "Byron", "email": "ada@example.com", "phone": "+4930123456"}`},
+		"a customer who is found": {"", `"customer": {"first_name": "Bob", "last_name": "Byron", "email": "bob@example.com", "phone": "+4930123456"}`},
+		"a customer by id":        {"", `"customer_id": 1`},
+		"without invoices":        {"INSERT INTO wp_latepoint_settings (name, value) VALUES ('enable_invoices', 'off')", `"customer_id": 1`},
+	} {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, fixtures.Small(now))
+			if c.arrange != "" {
+				arrange(t, s.database, c.arrange)
+			}
+			book := func(day int) {
+				body := fmt.Sprintf(`{"service_id": 1, "agent_id": 1, "location_id": 1, "start_date": "2026-11-%d", "start_time": "10:00", %s}`, day, c.customer)
+				s.write(http.MethodPost, "/bookings", body).want(http.StatusCreated)
+			}
+			book(23) // adds rows to lock
+			if strings.Contains(c.customer, "ada@") {
+				arrange(t, s.database, "UPDATE wp_latepoint_customers SET email = CONCAT('not-', email) WHERE email = 'ada@example.com'")
+			}
+			book(24)
+			if n := s.log.last(t).Queries; n > most {
+				t.Errorf("%d round trips, at most %d", n, most)
+			}
+		})
+	}
+}

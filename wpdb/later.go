@@ -1,0 +1,133 @@
+package wpdb
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/go-sql-driver/mysql"
+)
+
+// Later runs a statement that changes rows, as Exec, but together with the transaction's next
+// statement, so that both take one round trip. A SELECT and COMMIT have those before them sent first.
+// The result is valid, and an error known, when the next statement has run. Where statements cannot be
+// sent together, it is Exec.
+func Later(ctx context.Context, tx *DB, op string, stmt sq.Sqlizer) (*Result, error) {
+	c, err := buildChange(op, stmt)
+	if err == nil {
+		err = c.refusePHPTables()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if tx.waiting == nil || !tx.together {
+		result, err := c.apply(ctx, tx)
+		return &result, err
+	}
+	w := waitingChange{c, new(Result)}
+	*tx.waiting = append(*tx.waiting, w)
+	return w.result, nil
+}
+
+// OneByOne returns the same database without statements that are sent together.
+func (db *DB) OneByOne() *DB {
+	separate := *db
+	separate.together = false
+	return &separate
+}
+
+// waitingChange is a statement of Later.
+type waitingChange struct {
+	change
+	result *Result
+}
+
+// maxTogether bounds the bytes of statements that are sent together, well below what servers accept.
+const maxTogether = 256 << 10
+
+// sendWaiting runs the statements of Later, and perhaps one more after them.
+func (db *DB) sendWaiting(ctx context.Context, more ...waitingChange) error {
+	if db.waiting == nil || len(*db.waiting) == 0 {
+		return db.runEach(ctx, more)
+	}
+	all := append(*db.waiting, more...)
+	*db.waiting = nil
+	var texts []string
+	var args []any
+	size := 0
+	for _, w := range all {
+		texts, args = append(texts, w.text), append(args, w.args...)
+		size += len(w.text)
+		for _, arg := range w.args {
+			if text, ok := arg.(string); ok {
+				size += len(text)
+			}
+		}
+	}
+	if len(all) == 1 || size > maxTogether {
+		return db.runEach(ctx, all)
+	}
+	found := new(severalResults)
+	_, err := db.on.ExecContext(context.WithValue(ctx, severalKey{}, found), strings.Join(texts, ";\n"), args...)
+	count(ctx, 1, 0)
+	if err != nil {
+		return wrap(all[len(all)-1].op, err)
+	}
+	if len(found.list) != len(all) {
+		return wrap(all[len(all)-1].op, errNoResult)
+	}
+	for i, w := range all {
+		*w.result = found.list[i]
+	}
+	return nil
+}
+
+func (db *DB) runEach(ctx context.Context, changes []waitingChange) error {
+	for _, w := range changes {
+		result, err := w.run(ctx, db)
+		if err != nil {
+			return err
+		}
+		*w.result = result
+	}
+	return nil
+}
+
+// severalKey marks the context of a text with several statements.
+type severalKey struct{}
+
+// severalResults are the results of the statements of one text.
+type severalResults struct{ list []Result }
+
+var (
+	errSeveral  = errors.New("several statements where one is expected")
+	errNoResult = errors.New("the driver does not tell the result of each statement")
+)
+
+// oneStatement returns an error for a text with several statements that was not made for it. Texts have
+// no values in them.
+func oneStatement(ctx context.Context, text string) error {
+	if _, several := ctx.Value(severalKey{}).(*severalResults); !several && strings.Contains(text, ";") {
+		return errSeveral
+	}
+	return nil
+}
+
+// keepResults stores the results of a text with several statements where its sender finds them.
+func keepResults(ctx context.Context, result driver.Result) error {
+	several, ok := ctx.Value(severalKey{}).(*severalResults)
+	if !ok {
+		return nil
+	}
+	each, ok := result.(mysql.Result)
+	if !ok {
+		return errNoResult
+	}
+	ids := each.AllLastInsertIds()
+	for i, rows := range each.AllRowsAffected() {
+		several.list = append(several.list, Result{Rows: rows, ID: ids[i]})
+	}
+	return nil
+}
