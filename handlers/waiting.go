@@ -79,7 +79,7 @@ type waiting struct {
 // begin finds the cursor of the request.
 func (w *waiting) begin(f compat.ChangeFilter, streams bool) (err error) {
 	if id := w.echo.Request().Header.Get(lastEventID); streams && id != "" {
-		known := false
+		var known bool
 		if w.cursor, known = journal.ParseCursor(id); !known {
 			return compat.ChangeParameters.Invalid(map[string]string{cursorName: "Last-Event-ID must be the id of an event"})
 		}
