@@ -36,7 +36,11 @@ func TestEqualStatementsAreShared(t *testing.T) {
 		{"of arguments that look alike", []sq.Sqlizer{sq.Expr(text, "a b", "c"), sq.Expr(text, "a b", "c"), sq.Expr(text, "a", "b c")}, false, nil, 3, nil},
 		{
 			"that fail", []sq.Sqlizer{same, same, same}, false,
-			[]error{wpdb.ErrUnavailable, wpdb.ErrTimeout}, 2, []error{wpdb.ErrUnavailable, wpdb.ErrTimeout, wpdb.ErrTimeout},
+			[]error{wpdb.ErrUnavailable, wpdb.ErrSchema}, 2, []error{wpdb.ErrUnavailable, wpdb.ErrSchema, wpdb.ErrSchema},
+		},
+		{
+			"that are killed for all who share them", []sq.Sqlizer{same, same, same}, false,
+			[]error{nil, wpdb.ErrTimeout}, 4, []error{nil, nil, nil},
 		},
 		{
 			"that read too much for one of the requests", []sq.Sqlizer{same, same, same}, false,
