@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"strings"
+	"time"
 
 	sq "github.com/Masterminds/squirrel"
 	"github.com/go-sql-driver/mysql"
@@ -70,7 +71,9 @@ func (db *DB) sendWaiting(ctx context.Context, more ...waitingChange) error {
 		return db.runEach(ctx, all)
 	}
 	found := new(severalResults)
+	sent := time.Now()
 	_, err := db.on.ExecContext(context.WithValue(ctx, severalKey{}, found), strings.Join(texts, ";\n"), args...)
+	spend(ctx, sent)
 	count(ctx, 1, 0)
 	if err != nil {
 		return wrap(all[len(all)-1].op, err)
