@@ -259,7 +259,14 @@ func (l ledger) refund(patch *PaymentPatch, before Payment, p *domain.Validation
 		if becomesRefund {
 			patch.Kind = nil
 		}
-		if status != paymentSucceeded {
+		switch kind := domain.ValueOr(patch.Kind, before.Kind); {
+		case !refundedInFull(statusRefunded, kind):
+			p.Reject("kind", "May not change: the payment was refunded")
+			return decimal.Zero, nil
+		case strings.EqualFold(status, statusRefunded):
+			return decimal.Zero, nil
+		case status != paymentSucceeded:
+			p.Reject("status", "A refunded payment stays refunded, or succeeded with its refund")
 			return decimal.Zero, nil
 		}
 		entry.status, entry.amount = paymentSucceeded, domain.ValueOr(patch.Amount, before.Amount)

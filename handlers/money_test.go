@@ -224,6 +224,13 @@ func TestPaymentThatThePluginRefunded(t *testing.T) {
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPut, path, `{"status":"refunded"}`).want(http.StatusOK)
 	wantNoWrites(t, "refunded again", before)
+	// Nothing else brings the money back in several steps.
+	for _, body := range []string{`{"status":"failed"}`, `{"status":"processing"}`, `{"kind":"sale"}`, `{"kind":"authorization","status":"succeeded"}`} {
+		if a := s.write(http.MethodPut, path, body); a.status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	wantNoWrites(t, "refused", before)
 	wantFieldsOf(t, s.write(http.MethodPut, path, `{"status":"succeeded"}`).want(http.StatusOK), map[string]any{"status": "string succeeded"})
 	wantMoney(t, s, "succeeded", "0.00", "refunded", "paid")
 	if n := s.count("latepoint_transaction_refunds", "transaction_id = "+id+" AND amount IN (35, 100)"); n != 2 {
