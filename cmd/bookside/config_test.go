@@ -101,6 +101,7 @@ func TestEverySetting(t *testing.T) {
 	var want config
 	want.DB.DSN, want.DB.Prefix, want.DB.MaxOpen = "u:p=q,r@tcp(h)/d", "abc_", 3
 	want.DB.AcquireTimeout, want.DB.ConnectWait, want.DB.StatementTimeout = 3*time.Second, time.Second, 2*time.Second
+	want.DB.TLS, want.DB.TLSCA = "verify", "/ca.pem"
 	want.WordPress.Config, want.WordPress.SiteID = "/wp-config.php", 4
 	want.WordPress.Home, want.WordPress.SiteURL, want.WordPress.Content = "https://a.example", "https://a.example/wp", "/wp-content"
 	want.Server.Listen, want.Server.BasePaths = ":1", []string{"/a", "/b"}
@@ -125,6 +126,7 @@ func TestEverySetting(t *testing.T) {
 	samples := []struct{ key, value, yaml string }{
 		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
 		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""}, {"db.kill_abandoned", "false", ""}, {"db.prepare", "false", ""},
+		{"db.tls", "verify", ""}, {"db.tls_ca", "/ca.pem", ""},
 		{"wordpress.config", "/wp-config.php", ""}, {"wordpress.site_id", "4", ""},
 		{"wordpress.home", "https://a.example", ""}, {"wordpress.site_url", "https://a.example/wp", ""}, {"wordpress.content", "/wp-content", ""},
 		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
