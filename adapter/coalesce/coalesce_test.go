@@ -250,13 +250,13 @@ func TestSpoiledExecution(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		killed, wrong := errors.New("killed"), errors.New("wrong")
-		executions := 0
+		var executions atomic.Int64
 		fails := killed
 		q := &Queue[int, int]{
 			Again: func(err error) bool { return errors.Is(err, killed) },
 			Run: func(_ context.Context, inputs []int) (int, error) {
 				time.Sleep(time.Second)
-				executions++
+				executions.Add(1)
 				if len(inputs) > 1 {
 					return 0, fails
 				}
@@ -266,12 +266,13 @@ func TestSpoiledExecution(t *testing.T) {
 		for _, c := range []struct {
 			fails error
 			want  []error
-			runs  int // with the first one, which all others wait for
+			runs  int64 // with the first one, which all others wait for
 		}{
 			{killed, []error{nil, nil, nil, context.DeadlineExceeded}, 1 + 1 + 3},
 			{wrong, []error{wrong, wrong, wrong, wrong}, 1 + 1},
 		} {
-			executions, fails = 0, c.fails
+			executions.Store(0)
+			fails = c.fails
 			go func() { _, _, _ = q.Do(t.Context(), 0) }()
 			synctest.Wait()
 			var callers sync.WaitGroup
@@ -292,8 +293,8 @@ func TestSpoiledExecution(t *testing.T) {
 			}
 			callers.Wait()
 			synctest.Wait()
-			if executions != c.runs {
-				t.Errorf("%v: %d executions, want %d", c.fails, executions, c.runs)
+			if n := executions.Load(); n != c.runs {
+				t.Errorf("%v: %d executions, want %d", c.fails, n, c.runs)
 			}
 		}
 	})
