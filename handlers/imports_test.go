@@ -31,7 +31,7 @@ var allowedImports = map[string][]string{
 		"adapter/webhooks", "wpdb",
 	},
 	"adapter/copies":       {"adapter/domain", "wpdb"},
-	"adapter/diagnose":     {"adapter", "adapter/domain", "adapter/indexes", "adapter/keys", "wpdb"},
+	"adapter/diagnose":     {"adapter", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "wpdb"},
 	"adapter/figures":      {"adapter/domain", "wpdb"},
 	"adapter/icalendar":    {},
 	"adapter/idempotency":  {"adapter/domain", "adapter/sanitize", "wpdb"},

@@ -578,6 +578,7 @@ func TestTextOfCustomersIsData(t *testing.T) {
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("customer_id", "", "notes", `"`+trap+` (notes)"`,
 		"customer", `{"first_name":"`+trap+`","last_name":"(name)","email":"trap@example.test","phone":"+49 30 1234"}`)).want(http.StatusCreated).at("data", "id"))
 	arrange(t, s.database, "UPDATE wp_latepoint_customers SET notes = '"+trap+" (customer)' WHERE email = 'trap@example.test'")
+	arrange(t, s.database, "INSERT IGNORE INTO wp_bookside_change_positions (name, position) VALUES ('journal', 0)") // of the first epoch
 	s.keepJournal(t)
 	a := s.agent(t, s.key)
 	a.followed("0", func(c map[string]any) bool { return fmt.Sprint(c["id"]) == id })

@@ -3,5 +3,5 @@
 // nothing. What it finds is data and sentences; printing them is up to the
 // caller.
 //
-// It may import adapter, its domain, indexes and keys, and wpdb.
+// It may import adapter, its domain, indexes, journal and keys, and wpdb.
 package diagnose
