@@ -16,12 +16,20 @@ import (
 func (db *DB) OptionValues(ctx context.Context, names ...string) (map[string]string, error) {
 	stmt := sq.Select("option_name", "option_value").From(db.Name(Options)).Where(sq.Eq{"option_name": names})
 	values, err := Map[string, string](ctx, db, "read options", stmt)
+	if err != nil {
+		return nil, err
+	}
+	db.putConstants(values, names)
+	return values, nil
+}
+
+// putConstants replaces the values of options by the constants that stand for them.
+func (db *DB) putConstants(values map[string]string, names []string) {
 	for _, name := range names {
-		if constant, ok := db.constants[name]; ok && err == nil {
+		if constant, ok := db.constants[name]; ok {
 			values[name] = constant
 		}
 	}
-	return values, err
 }
 
 // SettingValues reads the plugin's settings, decoded with PlainText; settings
@@ -63,11 +71,7 @@ func (db *DB) SettingsAndOptions(ctx context.Context, settings, options []string
 			ofPlugin[v.name], first[v.name] = PlainText(v.setting), *v.id
 		}
 	}
-	for _, name := range options {
-		if constant, ok := db.constants[name]; ok {
-			ofWordPress[name] = constant
-		}
-	}
+	db.putConstants(ofWordPress, options)
 	return ofPlugin, ofWordPress, nil
 }
 
