@@ -117,17 +117,26 @@ func TestCompareWritesThatAreAllRejected(t *testing.T) {
 	wantTexts(t, got.stdout, "INCOMPLETE: none of 1 write changed a row in either copy, and both sides rejected 1.")
 }
 
-// TestCompareWritesFindsDifferences: a side that writes something else is found out, row by
-// row, and what is a decision of ours is named.
-func TestCompareWritesFindsDifferences(t *testing.T) {
-	t.Parallel()
-	c := newTwoCopies(t)
+// phpBehind serves the extension's side through a handler, which passes requests on to it, and returns
+// the address.
+func (c *twoCopies) phpBehind(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, proxy http.Handler)) string {
+	t.Helper()
 	target, err := url.Parse(c.phpURL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	proxy := httputil.NewSingleHostReverseProxy(target)
-	php := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	php := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, r, proxy) }))
+	t.Cleanup(php.Close)
+	return php.URL
+}
+
+// TestCompareWritesFindsDifferences: a side that writes something else is found out, row by
+// row, and what is a decision of ours is named.
+func TestCompareWritesFindsDifferences(t *testing.T) {
+	t.Parallel()
+	c := newTwoCopies(t)
+	php := c.phpBehind(t, func(w http.ResponseWriter, r *http.Request, proxy http.Handler) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
@@ -146,9 +155,8 @@ func TestCompareWritesFindsDifferences(t *testing.T) {
 		case r.Method == http.MethodDelete:
 			c.exec(c.php, "INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (77777, 'key_to_manage_for_agent', 'abcdef')")
 		}
-	}))
-	t.Cleanup(php.Close)
-	got := c.compare(php.URL, writingScenario).want(t, exitDifferent)
+	})
+	got := c.compare(php, writingScenario).want(t, exitDifferent)
 	wantTexts(t, got.stdout, "DIFFERENT: 3 of 6 writes left other rows or got other answers",
 		", first_name: value\n    PHP:      'Xxx'\n    Bookside: 'Xxx'",
 		"status: value\n    PHP:      'pending'\n    Bookside: 'approved'",
@@ -164,21 +172,15 @@ func TestCompareWritesFindsDifferences(t *testing.T) {
 func TestCompareWritesKnowsRefunds(t *testing.T) {
 	t.Parallel()
 	c := newTwoCopies(t)
-	target, err := url.Parse(c.phpURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	php := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	php := c.phpBehind(t, func(w http.ResponseWriter, r *http.Request, proxy http.Handler) {
 		proxy.ServeHTTP(w, r)
 		if r.Method == http.MethodPut {
 			c.exec(c.php, "DELETE FROM wp_latepoint_transaction_refunds ORDER BY id DESC LIMIT 1")
 			c.exec(c.php, "UPDATE wp_latepoint_transactions SET status = 'refunded' ORDER BY id DESC LIMIT 1")
 		}
-	}))
-	t.Cleanup(php.Close)
+	})
 	scenario := "# @name payment\nPOST /payments\n\n{\"order_id\": 1, \"amount\": \"5.00\"}\n\n###\nPUT /payments/{{payment.data.id}}\n\n{\"status\": \"refunded\"}\n"
-	got := c.compare(php.URL, scenario).want(t, exitOK)
+	got := c.compare(php, scenario).want(t, exitOK)
 	wantTexts(t, got.stdout, "EQUAL: 2 writes left the same rows in both copies (2 known differences;", ", status: refunds are rows of their own\n    PHP:      'refunded'\n    Bookside: 'succeeded'",
 		"latepoint_transaction_refunds")
 }
