@@ -66,7 +66,7 @@ func (s *server) probe(path string) answer {
 // TestAnswersInTime: whatever the database does, every request has its answer in time, nothing is written
 // twice or half, and everything is served again soon after.
 func TestAnswersInTime(t *testing.T) {
-	t.Parallel()
+	fixtures.RequireTime(t)
 	for name, strike := range map[string]func(*fixtures.FaultProxy){
 		"no answer":         func(p *fixtures.FaultProxy) { p.Set(fixtures.Weather{Silent: true}) },
 		"one byte a second": func(p *fixtures.FaultProxy) { p.Set(fixtures.Weather{Rate: 1}) },
@@ -144,7 +144,7 @@ func (s *server) recovers(t *testing.T, before map[string]int) {
 // TestCommitThatIsNotAnswered: a transaction whose COMMIT is not answered is a failure in time, and the same
 // request again tells what became of it.
 func TestCommitThatIsNotAnswered(t *testing.T) {
-	t.Parallel()
+	fixtures.RequireTime(t)
 	for name, lost := range map[string]bool{"before the server has it": true, "before the answer": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -162,14 +162,19 @@ func (j *Journal) repair(ctx context.Context) (wrong string, err error) {
 			return err
 		}
 		lost, err := snapshotsLost(ctx, tx)
-		if err != nil || !lost {
+		if err != nil {
 			return err
 		}
-		forgotten, err := forgetSnapshots(ctx, tx)
-		if forgotten && wrong == "" {
-			wrong = "the snapshots of the rows were missing"
+		if lost {
+			forgotten, err := forgetSnapshots(ctx, tx)
+			if err != nil {
+				return err
+			}
+			if forgotten && wrong == "" {
+				wrong = "the snapshots of the rows were missing"
+			}
 		}
-		return err
+		return markSnapshots(ctx, tx)
 	})
 	return wrong, err
 }
@@ -243,23 +248,25 @@ func snapshotsLost(ctx context.Context, db *wpdb.DB) (bool, error) {
 }
 
 // forgetSnapshots makes the first pass over all resources begin anew if their snapshots are
-// gone, and marks the table of snapshots. A table of an earlier version has no mark yet.
+// gone. A table of an earlier version has no mark yet.
 func forgetSnapshots(ctx context.Context, tx *wpdb.DB) (forgotten bool, err error) {
 	positions := tx.Name(wpdb.ChangePositions)
 	stmt := sq.Select("signature").From(positions).Where(sq.Eq{"name": searchPosition})
 	signature, _, err := wpdb.One(ctx, tx, "look for snapshots", stmt, wpdb.Value[string])
-	if err != nil {
+	if err != nil || signature != marked {
 		return false, err
 	}
-	if forgotten = signature == marked; forgotten {
-		if _, err := wpdb.Exec(ctx, tx, "forget snapshots", sq.Delete(positions).Where(sq.NotEq{"name": []string{journalPosition, searchPosition}})); err != nil {
-			return false, err
-		}
-	}
-	if _, err := wpdb.Exec(ctx, tx, "mark snapshots", sq.Update(positions).Set("signature", marked).Where(sq.Eq{"name": searchPosition})); err != nil {
-		return false, err
+	_, err = wpdb.Exec(ctx, tx, "forget snapshots", sq.Delete(positions).Where(sq.NotEq{"name": []string{journalPosition, searchPosition}}))
+	return err == nil, err
+}
+
+// markSnapshots marks the table of snapshots, and the row of the search, which is new if
+// positions were lost.
+func markSnapshots(ctx context.Context, tx *wpdb.DB) error {
+	if _, err := wpdb.Exec(ctx, tx, "mark snapshots", sq.Update(tx.Name(wpdb.ChangePositions)).Set("signature", marked).Where(sq.Eq{"name": searchPosition})); err != nil {
+		return err
 	}
 	mark := sq.Insert(tx.Name(wpdb.ChangeSnapshots)).Options("IGNORE").Columns("resource", "span", "records", "checksum", "content").Values(snapshotMark, 0, 0, 0, "")
-	_, err = wpdb.Exec(ctx, tx, "mark snapshots", mark)
-	return forgotten, err
+	_, err := wpdb.Exec(ctx, tx, "mark snapshots", mark)
+	return err
 }

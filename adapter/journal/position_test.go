@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,47 @@ func TestLostTables(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestRepairedByAnother: a process that has not noticed yet that another one repairs the journal
+// invents nothing from snapshots that are being taken anew.
+func TestRepairedByAnother(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []string{"change_snapshots", "change_positions"} {
+		s := openSite(t)
+		s.work()
+		s.next()
+		for id := range int64(3) {
+			s.exec("INSERT INTO "+s.bookings()+" (id, booking_code) VALUES (?, 'LATE')", 100_000+id)
+		}
+		s.work()
+		s.next()
+		s.exec("TRUNCATE " + s.Prefix + "bookside_" + lost)
+		s.exec("DELETE FROM " + s.Prefix + "bookside_change_snapshots WHERE span > 0")
+		if _, err := s.j.repair(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.worker.searchDue = time.Time{}
+		if err := s.worker.work(t.Context()); !errors.Is(err, errNotPrepared) {
+			t.Errorf("%s lost: %v, want %v", lost, err, errNotPrepared)
+		}
+		s.want()
+		s.later()
+		s.want()
+	}
+}
+
+// TestLostOneAfterTheOther: what was repaired once is noticed the next time.
+func TestLostOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	s.work()
+	s.next()
+	for _, table := range []string{"change_positions", "change_snapshots", "change_positions", "change_snapshots"} {
+		s.exec("TRUNCATE " + s.Prefix + "bookside_" + table)
+		s.later()
+		s.want()
 	}
 }
 

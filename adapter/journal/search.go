@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -84,7 +85,7 @@ func (j *Journal) newSearch(ctx context.Context, schema *wpdb.Schema, share floa
 		return nil, err
 	}
 	for r, target := range s.targets {
-		p, _, err := readProgress(ctx, j.db, r)
+		p, err := target.progress(ctx, j.db)
 		if err != nil {
 			return nil, err
 		}
@@ -449,6 +450,13 @@ func (s *search) takeSnapshots(ctx context.Context, r Resource, first, last int6
 			if _, err := lockPosition(ctx, tx); err != nil {
 				return err
 			}
+			var err error
+			if p, err = target.progress(ctx, tx); err != nil {
+				return err
+			}
+			if p != s.looks[r].progress {
+				return fmt.Errorf("first pass over %s: %w", r, errNotPrepared) // begun anew by another process
+			}
 			spans := make([]int64, 0, last-first+1)
 			for span := first; span <= last; span++ {
 				spans = append(spans, span)
@@ -460,7 +468,6 @@ func (s *search) takeSnapshots(ctx context.Context, r Resource, first, last int6
 			if err := storeSnapshots(ctx, tx, r, taken); err != nil {
 				return err
 			}
-			p = s.looks[r].progress
 			p.position = (last + 1) * spanSize
 			stmt := sq.Update(tx.Name(wpdb.ChangePositions)).Set("position", p.position).Where(sq.Eq{"name": string(r)})
 			_, err = wpdb.Exec(ctx, tx, "store progress", stmt)

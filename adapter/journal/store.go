@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -42,6 +43,16 @@ func readProgress(ctx context.Context, db *wpdb.DB, r Resource) (progress, bool,
 	})
 }
 
+// progress returns how far the first pass is. Another process that repairs the journal may not
+// have begun it yet.
+func (c compared) progress(ctx context.Context, db *wpdb.DB) (progress, error) {
+	p, found, err := readProgress(ctx, db, c.resource)
+	if err == nil && !found {
+		err = fmt.Errorf("position %s: %w", c.resource, errNotPrepared)
+	}
+	return p, err
+}
+
 // snapshots returns the snapshots of spans, also empty ones. For a span that the first pass
 // has not reached, it takes one of the present rows; those are the unknown ones. spans are in
 // ascending order.
@@ -58,7 +69,7 @@ func (c compared) snapshots(ctx context.Context, tx *wpdb.DB, spans []int64) (fo
 	if lost, err := snapshotsLost(ctx, tx); err != nil || lost {
 		return nil, nil, cmp.Or(err, errSnapshotsLost)
 	}
-	p, _, err := readProgress(ctx, tx, c.resource)
+	p, err := c.progress(ctx, tx)
 	if err != nil {
 		return nil, nil, err
 	}
