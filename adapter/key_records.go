@@ -59,6 +59,23 @@ func (o ownership) viewOfCustomers() wpdb.View {
 	return v
 }
 
+// viewOfCalendarCustomers is the view of the customers of a calendar. Whoever may book for its agent
+// or location can make anybody the customer of a booking by their e-mail address, so that the contacts
+// are only those of known customers.
+func (o ownership) viewOfCalendarCustomers() wpdb.View {
+	table := o.db.Name(wpdb.Customers)
+	v := o.viewOfBookedCustomers(o.limits)
+	v.Joins = []sq.Sqlizer{sq.ConcatExpr("LEFT JOIN "+o.db.As(wpdb.Customers, "known")+" ON known.id = "+table+".id AND ", o.knownCustomer(table+".id"))}
+	for _, name := range o.schema.ColumnNames(wpdb.Customers) {
+		column := table + "." + name
+		if name == "email" || name == "phone" {
+			column = "known." + name
+		}
+		v.Columns = append(v.Columns, sq.Expr(column))
+	}
+	return v
+}
+
 // viewOfCustomerMeta is the view of the metadata of the key's own customers.
 func (o ownership) viewOfCustomerMeta() wpdb.View {
 	return wpdb.View{Table: wpdb.CustomerMeta, Rows: o.ownCustomer(o.db.Name(wpdb.CustomerMeta) + ".object_id")}
@@ -86,14 +103,24 @@ func (o ownership) viewOfInvoices() wpdb.View {
 // or payment is hidden from the key, but for what it made itself, and there is a booking that no key
 // with limits made, or one created the customer.
 func (o ownership) ownCustomer(id string) sq.Sqlizer {
-	bookings := sq.Select("1").From(o.db.As(wpdb.Bookings, "x")).Where("x.customer_id = " + id)
-	seen, hidden := bookings.Where(bookingsWithin(o.limits, "x.")), bookings.Where(bookingsOutside(o.limits, "x.")).Where(o.notMade(journal.Bookings, "x.id"))
-	known := sq.Or{some(seen)}
-	if o.schema.Has(wpdb.KeyRecords) {
-		known = sq.Or{some(seen.Where(none(o.made(journal.Bookings, "x.id")))), some(o.made(journal.Customers, id))}
-	}
+	hidden := o.bookingsOf(id).Where(bookingsOutside(o.limits, "x.")).Where(o.notMade(journal.Bookings, "x.id"))
 	// CASE keeps servers from looking at all orders and payments for customers with hidden bookings.
-	return sq.Case().When(sq.And{known, none(hidden)}, sq.And{o.noHiddenOrder(id), o.noHiddenPayment(id)}).Else("FALSE")
+	return sq.Case().When(sq.And{o.knownCustomer(id), none(hidden)}, sq.And{o.noHiddenOrder(id), o.noHiddenPayment(id)}).Else("FALSE")
+}
+
+// knownCustomer returns the condition that the customer with an id has a booking within the limits
+// that no key with limits made, or that one created the customer.
+func (o ownership) knownCustomer(id string) sq.Sqlizer {
+	seen := o.bookingsOf(id).Where(bookingsWithin(o.limits, "x."))
+	if !o.schema.Has(wpdb.KeyRecords) {
+		return some(seen)
+	}
+	return sq.Or{some(seen.Where(none(o.made(journal.Bookings, "x.id")))), some(o.made(journal.Customers, id))}
+}
+
+// bookingsOf selects the bookings, x, of the customer with an id.
+func (o ownership) bookingsOf(id string) sq.SelectBuilder {
+	return sq.Select("1").From(o.db.As(wpdb.Bookings, "x")).Where("x.customer_id = " + id)
 }
 
 // noHiddenOrder returns the condition that the key sees all orders of a customer. Without the indexes,

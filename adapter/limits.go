@@ -146,8 +146,8 @@ func (s *Site) views(key *keys.Key, indexed limitIndexesFound) []wpdb.View {
 	l := key.Limits
 	own := ownership{s, l, key.ID, indexed}
 	customers := own.viewOfCustomers()
-	if key.Details != "" { // a calendar shows what its owner chose, of every customer
-		customers = s.viewOfBookedCustomers(l)
+	if key.Details != "" { // a calendar shows what its owner chose, of others' customers too
+		customers = own.viewOfCalendarCustomers()
 	}
 	return []wpdb.View{
 		customers,

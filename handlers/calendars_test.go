@@ -521,3 +521,49 @@ func TestCalendarsAreReadByOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestCalendarsShowNoStrangers: a calendar with full details does not tell those who may book, but see
+// no contacts, the phone number that belongs to an e-mail address.
+func TestCalendarsShowNoStrangers(t *testing.T) {
+	t.Parallel()
+	s := strangersSite(t)
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET location_id = 1 WHERE customer_id IN (7100, 7102)")
+	contacts := map[string]string{"7100": "777100", "7101": "777101", "7102": "777102", "new": "rita.neu@example.test"}
+	// shows checks whose contacts a calendar shows. It has the names of everybody.
+	shows := func(what string, calendar request, want ...string) (statements int) {
+		t.Helper()
+		a := s.read(calendar)
+		text := ""
+		for _, e := range eventsIn(t, a) {
+			text += e["SUMMARY"] + e["DESCRIPTION"]
+		}
+		if !strings.Contains(text, "Yara Quell") || !strings.Contains(text, "Xaver Quell") {
+			t.Errorf("%s: names are missing: %s", what, text)
+		}
+		for who, contact := range contacts {
+			if shown := strings.Contains(text, contact); shown != slices.Contains(want, who) {
+				t.Errorf("%s: contact of %s shown %t", what, who, shown)
+			}
+		}
+		return s.log.last(t).Queries
+	}
+	agent, location := s.calendar(keys.Full, domain.AgentResource, 5), s.calendar(keys.Full, domain.LocationResource, 1)
+	all := s.key
+	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}})
+	for start, described := range map[string]string{
+		"10:00": `{"first_name":"Guess","last_name":"Who","email":"zora@example.test"}`, "13:00": `{"first_name":"Guess","last_name":"Who","email":"yara@example.test"}`, "15:00": newCustomer,
+	} {
+		s.write(http.MethodPost, "/bookings", friday("start_time", strconv.Quote(start), "location_id", "1", "customer_id", "", "customer", described)).want(http.StatusCreated)
+	}
+	few := shows("the agent", agent, "7102", "new")
+	shows("the location, where Zora books with somebody else", location, "7100", "7102", "new")
+	moved := fmt.Sprint(s.get("/bookings?customer_id=7102").at("data", 0, "id"))
+	s.write(http.MethodPut, "/bookings/"+moved, `{"customer_id":7101}`).want(http.StatusOK)
+	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-12"`, "start_time", `"13:00"`, "customer_id", "", "customer", `{"first_name":"Guess","last_name":"Who","email":"xaver@example.test"}`)).want(http.StatusCreated)
+	shows("a booking that the key gave away", agent, "new")
+	s.key = all
+	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-19"`, "start_time", `"13:00"`, "customer_id", "7101")).want(http.StatusCreated)
+	if many := shows("one who booked since", agent, "7101", "new"); many != few {
+		t.Errorf("%d statements, then %d", few, many)
+	}
+}
