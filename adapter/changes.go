@@ -58,8 +58,9 @@ func (c *changeList) update(table wpdb.Table, id int64, columns row, before *jou
 	assign(change.To, columns)
 }
 
-// delete adds deleted records. before is to what bookings belonged, by id.
-func (c *changeList) delete(table wpdb.Table, ids []int64, before map[int64]journal.Assignment) {
+// delete adds deleted records. before is to what bookings, or those of other records, belonged,
+// by id.
+func (c *changeList) delete(table wpdb.Table, ids []int64, before map[int64]journal.Belonged) {
 	resource, ok := journal.ResourceOf(table)
 	if !ok {
 		return
@@ -71,8 +72,11 @@ func (c *changeList) delete(table wpdb.Table, ids []int64, before map[int64]jour
 			change = &c.list[len(c.list)-1]
 		}
 		change.Kind, change.Status, change.To = journal.Deleted, "", nil
-		if b, ok := before[id]; ok && change.From == nil {
-			change.From = &b
+		switch b := before[id]; {
+		case resource != journal.Bookings:
+			change.Belonged = b
+		case len(b) > 0 && change.From == nil:
+			change.From = &b[0]
 		}
 	}
 }
@@ -94,6 +98,59 @@ func assign(a *journal.Assignment, columns row) {
 			}
 		}
 	}
+}
+
+// belonged returns to what records that are about to be deleted belong: bookings themselves, and
+// of customers, orders, payments and invoices the bookings.
+func (tx *Tx) belonged(ctx context.Context, table wpdb.Table, ids []int64) (map[int64]journal.Belonged, error) {
+	of := map[int64]journal.Belonged{}
+	switch table {
+	case wpdb.Bookings:
+		found, err := tx.assignments(ctx, ids...)
+		for id, a := range found {
+			of[id] = journal.Belonged{a}
+		}
+		return of, err
+	case wpdb.Orders:
+		return belongedInOrders(ctx, tx.db, ids)
+	case wpdb.Transactions, wpdb.OrderInvoices:
+		return of, tx.belongedThrough(ctx, of, sq.Select("id", "order_id").From(tx.db.Name(table)).Where(sq.Eq{"id": ids}))
+	case wpdb.Customers:
+		if err := tx.belongedThrough(ctx, of, sq.Select("customer_id", "id").From(tx.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": ids})); err != nil {
+			return nil, err
+		}
+		bookings := sq.Select("DISTINCT customer_id", "agent_id", "service_id", "location_id").From(tx.db.Name(wpdb.Bookings)).Where(sq.Eq{"customer_id": ids})
+		found, err := wpdb.All(ctx, tx.db, "read what customers belong to", bookings, func(row wpdb.Scanner) (a journal.Assignment, err error) {
+			return a, row.Scan(&a.CustomerID, wpdb.OrZero(&a.AgentID), wpdb.OrZero(&a.ServiceID), wpdb.OrZero(&a.LocationID))
+		})
+		for _, a := range found {
+			of[a.CustomerID] = append(of[a.CustomerID], a)
+		}
+		return of, err
+	default:
+		return nil, nil
+	}
+}
+
+// belongedThrough adds to what the bookings of orders belong. The SELECT has ids of records and of
+// their orders.
+func (tx *Tx) belongedThrough(ctx context.Context, of map[int64]journal.Belonged, orders sq.SelectBuilder) error {
+	type pair struct{ record, order int64 }
+	pairs, err := wpdb.All(ctx, tx.db, "find orders of records", orders, func(row wpdb.Scanner) (p pair, err error) {
+		return p, row.Scan(&p.record, wpdb.OrZero(&p.order))
+	})
+	if err != nil || len(pairs) == 0 {
+		return err
+	}
+	ids := make([]int64, len(pairs))
+	for i, p := range pairs {
+		ids[i] = p.order
+	}
+	in, err := belongedInOrders(ctx, tx.db, ids)
+	for _, p := range pairs {
+		of[p.record] = append(of[p.record], in[p.order]...)
+	}
+	return err
 }
 
 // assignments reads to what bookings belong.
@@ -162,26 +219,61 @@ func (p *Platform) RunJournal(ctx context.Context, o journal.Options, log *slog.
 	p.Journal.Run(ctx, o, log)
 }
 
-// bookingsOfOrders finds the bookings of orders, by order. As in orderBookings, the JSON of an
-// item names its booking, and the bookings of a bundle are searched among those of the customer.
+// bookingsOfOrders finds the bookings of orders, by order.
 func bookingsOfOrders(ctx context.Context, db *wpdb.DB, orders []int64) (map[int64][]int64, error) {
-	type item struct{ id, order, booking int64 }
+	_, found, err := itemsOfOrders(ctx, db, orders)
+	bookings := map[int64][]int64{}
+	for _, b := range found {
+		bookings[b.order] = append(bookings[b.order], b.id)
+	}
+	return bookings, err
+}
+
+// belongedInOrders returns to what the bookings of orders belong. One that was deleted before
+// belonged to what the JSON of its item says.
+func belongedInOrders(ctx context.Context, db *wpdb.DB, orders []int64) (map[int64]journal.Belonged, error) {
+	items, found, err := itemsOfOrders(ctx, db, orders)
+	belonged, complete := map[int64]journal.Belonged{}, map[int64]bool{}
+	for _, b := range found {
+		belonged[b.order] = append(belonged[b.order], b.Assignment)
+		complete[b.item] = true
+	}
+	for _, i := range items {
+		if !complete[i.id] {
+			belonged[i.order] = append(belonged[i.order], itemAssignment(i.data))
+		}
+	}
+	return belonged, err
+}
+
+// orderItem is an item of an order with its JSON, and itemBookings one of its bookings.
+type (
+	orderItem struct {
+		id, order int64
+		data      string
+	}
+	bookingOfItem struct {
+		id, item, order int64
+		journal.Assignment
+	}
+)
+
+// itemsOfOrders reads the items of orders, and their bookings. As in orderBookings, the JSON of an
+// item names its booking, and the bookings of a bundle are searched among those of the customer.
+func itemsOfOrders(ctx context.Context, db *wpdb.DB, orders []int64) (items []orderItem, found []bookingOfItem, err error) {
 	stmt := sq.Select("id", "order_id", "item_data").From(db.Name(wpdb.OrderItems)).Where(sq.Eq{"order_id": orders}).OrderBy("id")
-	items, err := wpdb.All(ctx, db, "read items of orders", stmt, func(row wpdb.Scanner) (i item, err error) {
-		var data string
-		err = row.Scan(&i.id, &i.order, wpdb.OrZero(&data))
-		i.booking = itemBooking(data)
-		return i, err
+	items, err = wpdb.All(ctx, db, "read items of orders", stmt, func(row wpdb.Scanner) (i orderItem, err error) {
+		return i, row.Scan(&i.id, &i.order, wpdb.OrZero(&i.data))
 	})
 	if err != nil || len(items) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	var itemIDs, named, bundled []int64
 	orderOf := map[int64]int64{}
 	for _, i := range items {
 		itemIDs, orderOf[i.id] = append(itemIDs, i.id), i.order
-		if i.booking > 0 {
-			named = append(named, i.booking)
+		if booking := itemBooking(i.data); booking > 0 {
+			named = append(named, booking)
 		} else {
 			bundled = append(bundled, i.order)
 		}
@@ -191,19 +283,16 @@ func bookingsOfOrders(ctx context.Context, db *wpdb.DB, orders []int64) (map[int
 		customers, err := wpdb.All(ctx, db, "read customers of orders", sq.Select("DISTINCT customer_id").From(db.Name(wpdb.Orders)).
 			Where(sq.Eq{"id": bundled}).Where(sq.NotEq{"customer_id": nil}), wpdb.Value[int64])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		candidates = append(candidates, sq.Eq{"customer_id": customers})
 	}
-	type ofItem struct{ id, item int64 }
-	stmt = sq.Select("id", "order_item_id").From(db.Name(wpdb.Bookings)).Where(candidates).Where(sq.Eq{"order_item_id": itemIDs}).OrderBy("id")
-	found, err := wpdb.All(ctx, db, "find bookings of orders", stmt, func(row wpdb.Scanner) (b ofItem, err error) {
-		return b, row.Scan(&b.id, &b.item)
+	stmt = sq.Select("id", "order_item_id", "agent_id", "service_id", "location_id").From(db.Name(wpdb.Bookings)).
+		Where(candidates).Where(sq.Eq{"order_item_id": itemIDs}).OrderBy("id")
+	found, err = wpdb.All(ctx, db, "find bookings of orders", stmt, func(row wpdb.Scanner) (b bookingOfItem, err error) {
+		err = row.Scan(&b.id, &b.item, wpdb.OrZero(&b.AgentID), wpdb.OrZero(&b.ServiceID), wpdb.OrZero(&b.LocationID))
+		b.order = orderOf[b.item]
+		return b, err
 	})
-	bookings := map[int64][]int64{}
-	for _, b := range found {
-		order := orderOf[b.item]
-		bookings[order] = append(bookings[order], b.id)
-	}
-	return bookings, err
+	return items, found, err
 }

@@ -95,17 +95,19 @@ func (s *Site) paymentsOf(ctx context.Context, customer int64, orders []int64) (
 	return count, err
 }
 
+// deleteCustomerRows deletes the customer before the orders, and these before their items, which tell
+// the journal who saw them.
 func (tx *Tx) deleteCustomerRows(ctx context.Context, id int64, orders []int64) error {
+	if err := tx.delete(ctx, wpdb.Customers, id); err != nil {
+		return err
+	}
 	if err := tx.deleteOrders(ctx, orders); err != nil {
 		return err
 	}
 	if err := tx.deletePaymentsWithoutOrder(ctx, id); err != nil {
 		return err
 	}
-	if err := tx.deleteWhere(ctx, wpdb.CustomerMeta, sq.Eq{"object_id": id}); err != nil {
-		return err
-	}
-	return tx.delete(ctx, wpdb.Customers, id)
+	return tx.deleteWhere(ctx, wpdb.CustomerMeta, sq.Eq{"object_id": id})
 }
 
 // deletePaymentsWithoutOrder deletes the payments of a customer whose orders do not exist.
@@ -134,6 +136,9 @@ func (tx *Tx) deleteOrders(ctx context.Context, ids []int64) error {
 	if err := tx.deleteJobs(ctx, sq.Eq{"object_id": ids, "object_model_type": "order"}); err != nil {
 		return err
 	}
+	if err := tx.delete(ctx, wpdb.Orders, ids...); err != nil {
+		return err
+	}
 	for _, of := range []struct {
 		table  wpdb.Table
 		column string
@@ -142,5 +147,5 @@ func (tx *Tx) deleteOrders(ctx context.Context, ids []int64) error {
 			return err
 		}
 	}
-	return tx.delete(ctx, wpdb.Orders, ids...)
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bookside/adapter/journal"
 	"bookside/adapter/process"
 )
 
@@ -69,9 +70,28 @@ func itemBooking(data string) int64 {
 	if json.Unmarshal([]byte(data), &item) != nil {
 		return 0
 	}
+	return jsonID(item.ID)
+}
+
+// itemAssignment returns to what the booking of an order item belongs, as its JSON says: as numbers or
+// texts; zero where there is none.
+func itemAssignment(data string) journal.Assignment {
+	var item struct {
+		Agent    json.RawMessage `json:"agent_id"`
+		Service  json.RawMessage `json:"service_id"`
+		Location json.RawMessage `json:"location_id"`
+	}
+	if json.Unmarshal([]byte(data), &item) != nil {
+		return journal.Assignment{}
+	}
+	return journal.Assignment{AgentID: jsonID(item.Agent), ServiceID: jsonID(item.Service), LocationID: jsonID(item.Location)}
+}
+
+// jsonID returns an id in JSON, a number or a text; 0 for anything else.
+func jsonID(value json.RawMessage) int64 {
 	var text string
-	if json.Unmarshal(item.ID, &text) != nil {
-		text = string(item.ID)
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {

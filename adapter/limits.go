@@ -403,7 +403,7 @@ func (p *Platform) Changes(ctx context.Context, key *keys.Key, cursor journal.Cu
 
 // VisibleChanges returns those entries of the journal that a key sees: of bookings, those that
 // were within its limits before or after the change, see journal.Entry.Within; of other records,
-// those that it sees now.
+// those that it sees now, or saw until they were deleted.
 func (p *Platform) VisibleChanges(ctx context.Context, key *keys.Key, entries []journal.Entry) ([]journal.Entry, error) {
 	if key.Limits.None() || len(entries) == 0 {
 		return entries, nil
@@ -425,9 +425,23 @@ func (p *Platform) VisibleChanges(ctx context.Context, key *keys.Key, entries []
 	visible := []journal.Entry{}
 	for _, e := range entries {
 		within, ok := e.Within(func(a journal.Assignment) bool { return key.Limits.Cover(a.AgentID, a.ServiceID, a.LocationID) })
-		if ok || seen[e.Resource][e.ID] {
+		if ok || seen[e.Resource][e.ID] || e.Kind == journal.Deleted && limitsName(key.Limits, e.Resource, e.ID) {
 			visible = append(visible, within)
 		}
 	}
 	return visible, nil
+}
+
+// limitsName reports whether limits name an agent, a service or a location.
+func limitsName(l domain.Limits, r journal.Resource, id int64) bool {
+	switch r {
+	case journal.Agents:
+		return slices.Contains(l.Agents, id)
+	case journal.Services:
+		return slices.Contains(l.Services, id)
+	case journal.Locations:
+		return slices.Contains(l.Locations, id)
+	default:
+		return false
+	}
 }

@@ -230,14 +230,11 @@ func (tx *Tx) delete(ctx context.Context, table wpdb.Table, ids ...int64) error 
 	if len(ids) == 0 {
 		return nil
 	}
-	var before map[int64]journal.Assignment
-	if table == wpdb.Bookings {
-		var err error
-		if before, err = tx.assignments(ctx, ids...); err != nil {
-			return err
-		}
+	before, err := tx.belonged(ctx, table, ids)
+	if err != nil {
+		return err
 	}
-	_, err := tx.exec(ctx, table, "delete from "+string(table), sq.Delete(tx.db.Name(table)).Where(sq.Eq{"id": ids}))
+	_, err = tx.exec(ctx, table, "delete from "+string(table), sq.Delete(tx.db.Name(table)).Where(sq.Eq{"id": ids}))
 	if err == nil {
 		tx.changes.delete(table, ids, before)
 	}

@@ -523,6 +523,119 @@ func TestBookingsThatLeave(t *testing.T) {
 	}
 }
 
+// TestDeletionsAreToldToWhoeverSawTheRecord: a limited key hears that a customer, an order, a payment or an
+// invoice is gone that it saw, and of no other.
+func TestDeletionsAreToldToWhoeverSawTheRecord(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	all, _ := f.key("read", "write", "delete", "read_changes")
+	limits := map[string]domain.Limits{"five": {Agents: []int64{5}}, "one": {Agents: []int64{1}}, "both": {Agents: []int64{1, 5}}, "service": {Services: []int64{4}}, "two": {Agents: []int64{2}}}
+	secrets := map[string]string{}
+	for name, l := range limits {
+		secret, _, err := f.store.Create(t.Context(), keys.NewKey{Name: name, Kind: keys.Live, Permissions: []string{"read", "read_changes"}, Limits: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets[name] = secret
+	}
+	// Two orders of one customer: 7200 with a booking of agent 5, 7201 with one of agent 5 and one of agent 1.
+	begin := f.read("/changes", all).Cursor
+	for _, statement := range []string{
+		"INSERT INTO wp_latepoint_customers (id, first_name, email, status) VALUES (7200, 'Zora', 'zora@example.test', 'active')",
+		"INSERT INTO wp_latepoint_orders (id, customer_id, status, total) VALUES (7200, 7200, 'open', 10), (7201, 7200, 'open', 20)",
+		`INSERT INTO wp_latepoint_order_items (id, order_id, variant, item_data) VALUES (7200, 7200, 'booking', '{"id":7200,"agent_id":"5","service_id":4,"location_id":1}'),
+			(7201, 7201, 'booking', '{"id":"7201","agent_id":5,"service_id":"4","location_id":1}'), (7202, 7201, 'booking', '{"id":7202,"agent_id":9,"service_id":4,"location_id":1}')`,
+		`INSERT INTO wp_latepoint_bookings (id, booking_code, order_item_id, customer_id, agent_id, service_id, location_id, status, start_date, buffer_before, buffer_after) VALUES
+			(7200, 'ZA', 7200, 7200, 5, 4, 1, 'cancelled', '2026-01-05', 0, 0), (7201, 'ZB', 7201, 7200, 5, 4, 1, 'cancelled', '2026-01-05', 0, 0), (7202, 'ZC', 7202, 7200, 1, 4, 1, 'cancelled', '2026-01-05', 0, 0)`,
+		"INSERT INTO wp_latepoint_transactions (id, order_id, customer_id, amount, status, kind) VALUES (7200, 7200, 7200, 1, 'processing', 'capture'), (7201, 7201, 7200, 1, 'processing', 'capture'), (7202, 7200, 7200, 1, 'processing', 'capture')",
+		"INSERT INTO wp_latepoint_order_invoices (id, order_id, status) VALUES (7200, 7200, 'open'), (7201, 7200, 'open'), (7202, 7200, 'open')",
+	} {
+		f.exec(statement)
+	}
+	deletions := func(secret, cursor string) (gone []string) {
+		t.Helper()
+		for _, c := range f.read("/changes?limit=100&cursor="+cursor, secret).Data {
+			if c["kind"] == "deleted" {
+				gone = append(gone, fmt.Sprintf("%v %v", c["resource"], c["resource_id"]))
+			}
+			if c["kind"] == "deleted" && c["left"] != nil {
+				t.Errorf("%v", c)
+			}
+		}
+		slices.Sort(gone)
+		return gone
+	}
+	for { // all of it has been found
+		list := f.read("/changes?limit=100&cursor="+begin, all)
+		if slices.ContainsFunc(list.Data, func(c map[string]any) bool { return c["resource"] == "invoices" && c["resource_id"] == 7202.0 }) {
+			break
+		}
+	}
+	api := func(paths ...string) func() {
+		return func() {
+			for _, path := range paths {
+				response := f.request(t.Context(), http.MethodDelete, path, all, "")
+				if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
+					t.Fatalf("DELETE %s: %d", path, response.StatusCode)
+				}
+			}
+		}
+	}
+	// told is what a companion does: it deletes, and enters that.
+	told := func(table, resource string, id int, belonged string) func() {
+		return func() {
+			tx, err := f.database.SQL.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, statement := range []string{
+				fmt.Sprintf("DELETE FROM wp_latepoint_%s WHERE id = %d", table, id),
+				fmt.Sprintf("INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at, belonged) VALUES ('%s', %d, 'deleted', 'site', UTC_TIMESTAMP(), %s)", resource, id, belonged),
+			} {
+				if _, err := tx.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name string
+		do   func()
+		want map[string][]string // by key; all gets what anybody gets
+	}{
+		{"a payment", api("/payments/7200"), map[string][]string{"five": {"payments 7200"}, "both": {"payments 7200"}, "service": {"payments 7200"}}},
+		{"a payment of two agents", api("/payments/7201"), map[string][]string{"both": {"payments 7201"}, "service": {"payments 7201"}}},
+		{"an invoice in WordPress", told("order_invoices", "invoices", 7200, "'5-4-1'"), map[string][]string{"five": {"invoices 7200"}, "both": {"invoices 7200"}, "service": {"invoices 7200"}}},
+		{"an invoice of whom is not known", told("order_invoices", "invoices", 7201, "'5'"), map[string][]string{"all": {"invoices 7201"}}},
+		{"a payment that the search finds", func() { f.exec("DELETE FROM wp_latepoint_transactions WHERE id = 7202") }, map[string][]string{"all": {"payments 7202"}}},
+		{"the bookings", api("/bookings/7200?force=true", "/bookings/7201?force=true"), map[string][]string{
+			"five": {"bookings 7200", "bookings 7201"}, "both": {"bookings 7200", "bookings 7201"}, "service": {"bookings 7200", "bookings 7201"},
+		}},
+		{"the last one", api("/bookings/7202?force=true"), map[string][]string{"one": {"bookings 7202"}, "both": {"bookings 7202"}, "service": {"bookings 7202"}}},
+		{"the customer with the orders", api("/customers/7200"), map[string][]string{
+			"five": {"customers 7200", "orders 7200"}, "both": {"customers 7200", "orders 7200"}, "service": {"customers 7200", "orders 7200", "orders 7201"}, "all": {"customers 7200", "orders 7200", "orders 7201"},
+		}},
+		{"an agent", told("agents", "agents", 2, "NULL"), map[string][]string{"two": {"agents 2"}}},
+	} {
+		cursor := f.read("/changes", all).Cursor
+		c.do()
+		most := 0
+		for _, gone := range c.want {
+			most = max(most, len(gone))
+		}
+		for len(deletions(all, cursor)) < most {
+		}
+		for name, secret := range secrets {
+			if got := deletions(secret, cursor); !slices.Equal(got, c.want[name]) {
+				t.Errorf("%s: %s is told of %q, want %q", c.name, name, got, c.want[name])
+			}
+		}
+	}
+}
+
 // TestOrdersChangeTheirBookings: what a booking shows of its order is a change of the booking, too.
 func TestOrdersChangeTheirBookings(t *testing.T) {
 	t.Parallel()

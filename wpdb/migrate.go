@@ -66,6 +66,7 @@ var ownTables = map[Table]string{
 		old_service_id BIGINT UNSIGNED NULL,
 		old_location_id BIGINT UNSIGNED NULL,
 		old_customer_id BIGINT UNSIGNED NULL,
+		belonged MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
 		PRIMARY KEY (id),
 		KEY record (resource, resource_id)
 	)`,
@@ -94,7 +95,8 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (resource, span)
 	)`,
 	// The journal. Bookings have their agent, service, location and customer, for filters;
-	// those that moved also have the old ones.
+	// those that moved also have the old ones. Deleted customers, orders, payments and
+	// invoices have those of their bookings in belonged.
 	Changes: `(
 		number BIGINT UNSIGNED NOT NULL,
 		resource VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -113,6 +115,7 @@ var ownTables = map[Table]string{
 		old_service_id BIGINT UNSIGNED NULL,
 		old_location_id BIGINT UNSIGNED NULL,
 		old_customer_id BIGINT UNSIGNED NULL,
+		belonged MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
 		PRIMARY KEY (number),
 		KEY record (resource, resource_id, number)
 	)`,

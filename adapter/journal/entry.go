@@ -72,6 +72,8 @@ type Change struct {
 	Status   string // of a booking: the new status; "" if it did not change or is not known
 	// To what a booking belonged before, and belongs now. Both are nil if that did not change.
 	From, To *Assignment
+	// Belonged is to what the bookings of a deleted customer, order, payment or invoice belonged.
+	Belonged Belonged
 }
 
 // Assignment is to what a booking belongs.
@@ -89,6 +91,9 @@ type Entry struct {
 	Booking  *BookingFacts // of bookings; nil for others, and if nothing is known
 	// Left is set in the entry that Within makes for those who no longer cover a booking.
 	Left bool
+	// Belonged is to what the bookings of a deleted customer, order, payment or invoice belonged;
+	// nil if that is not known, as of one that the search found.
+	Belonged Belonged
 }
 
 // BookingFacts say to what a changed booking belongs; of a deleted one, to what it did
@@ -99,12 +104,13 @@ type BookingFacts struct {
 	Before *Assignment // to what the booking belonged before the change; nil if that is the same, or not known
 }
 
-// Within returns the entry about a booking for somebody who covers only some bookings; ok is
-// false if the entry is not for them. Who covered the booking only before it moved is told
-// that it is gone, and nothing of where it went; who covers it only now, not whence it came.
+// Within returns the entry about a booking, or a deleted record with bookings, for somebody who
+// covers only some bookings; ok is false if the entry is not for them. Who covered the booking
+// only before it moved is told that it is gone, and nothing of where it went; who covers it only
+// now, not whence it came.
 func (e Entry) Within(covers func(Assignment) bool) (within Entry, ok bool) {
 	if e.Booking == nil {
-		return e, false
+		return e, e.Kind == Deleted && e.Belonged.within(e.Resource, covers)
 	}
 	facts := *e.Booking
 	before := facts.Before != nil && covers(*facts.Before)

@@ -36,7 +36,12 @@ import (
 //	             before the change; NULL if it was created
 //
 // All eight are NULL if that did not change, or is not known: then it is taken from the row
-// and from what was seen of it before.
+// and from what was seen of it before. Of a customer, order, payment or invoice that was
+// deleted:
+//
+//	belonged     to what its bookings belonged, so that those who saw it learn of that: the
+//	             ids of agent, service and location, such as 3-1-2 4-1-2, each once, 0-0-0
+//	             for a booking of which nothing is known; NULL if there were none
 //
 // The rules for everyone who inserts:
 //
@@ -54,11 +59,11 @@ func Enter(ctx context.Context, tx *wpdb.DB, now time.Time, actor int64, changes
 		return nil
 	}
 	stmt := sq.Insert(tx.Name(wpdb.ChangeInbox)).Columns("resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...)
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged")
 	at := domain.Stamp(now)
 	for _, c := range changes {
 		values := []any{string(c.Resource), c.ID, string(c.Kind), string(FromAPI), wpdb.NullIfZero(actor), wpdb.NullIfZero(c.Status), at}
-		stmt = stmt.Values(append(append(values, c.To.values()...), c.From.values()...)...)
+		stmt = stmt.Values(append(append(append(values, c.To.values()...), c.From.values()...), wpdb.NullIfZero(c.Belonged.text()))...)
 	}
 	_, err := wpdb.Exec(ctx, tx, "enter changes", stmt)
 	return err

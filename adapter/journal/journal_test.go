@@ -285,6 +285,55 @@ func TestToldChanges(t *testing.T) {
 	s.want()
 }
 
+// TestBelongedOfDeletedRecords: an entry about a deleted record has to what its bookings belonged, as
+// whoever deleted it told, also after the search found that. Who told nothing has one entry.
+func TestBelongedOfDeletedRecords(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	of := Belonged{{AgentID: 3, ServiceID: 1, LocationID: 2}, {}}
+	s.enter(7, "DELETE FROM "+s.Prefix+"latepoint_customers WHERE id = 1", Change{Resource: Customers, ID: 1, Kind: Deleted, Belonged: append(of, of[0])})
+	s.work()
+	s.want(Entry{Resource: Customers, ID: 1, Kind: Deleted, Origin: FromAPI, ActorID: 7, Belonged: Belonged{{}, of[0]}})
+	for id, told := range map[int64]any{2: "3-1-2", 3: nil, 4: "3-1", 5: "3-1-2 spell"} {
+		s.exec(fmt.Sprintf("DELETE FROM %slatepoint_customers WHERE id = %d", s.Prefix, id))
+		s.work()
+		s.want(Entry{Resource: Customers, ID: id, Kind: Deleted, Origin: Found})
+		s.tell(Customers, id, Deleted, nil)
+		s.exec("UPDATE "+s.Prefix+"bookside_change_inbox SET belonged = ?", told)
+		s.work()
+		if id == 2 {
+			s.want(Entry{Resource: Customers, ID: id, Kind: Deleted, Origin: FromSite, ActorID: 3, Belonged: of[:1]})
+		} else {
+			s.want()
+		}
+	}
+}
+
+// TestDeletedRecordsWithin: who covers some bookings learns of deleted customers with one of them, and
+// of other records all of whose bookings they cover.
+func TestDeletedRecordsWithin(t *testing.T) {
+	t.Parallel()
+	of := func(agents ...int64) (b Belonged) {
+		for _, agent := range agents {
+			b = append(b, Assignment{AgentID: agent})
+		}
+		return b
+	}
+	for _, c := range []struct {
+		belonged        Belonged
+		customer, other bool // whether agent 3 learns of it
+	}{
+		{of(3), true, true}, {of(3, 3), true, true}, {of(3, 4), true, false}, {of(4, 3), true, false}, {of(3, 0), true, false}, {of(4), false, false}, {of(0), false, false}, {nil, false, false},
+	} {
+		for resource, want := range map[Resource]bool{Customers: c.customer, Orders: c.other, Payments: c.other, Invoices: c.other} {
+			e := Entry{Resource: resource, Kind: Deleted, Belonged: c.belonged}
+			if _, ok := e.Within(func(a Assignment) bool { return a.AgentID == 3 }); ok != want {
+				t.Errorf("%s of %v: %t, want %t", resource, c.belonged, ok, want)
+			}
+		}
+	}
+}
+
 // TestMovedBookings: an entry has to what a booking belonged before, whoever moved it, and each of
 // several moves its own.
 func TestMovedBookings(t *testing.T) {

@@ -88,7 +88,7 @@ func (j *Journal) Latest(ctx context.Context, resources []Resource, limit uint64
 
 func (j *Journal) selectEntries() sq.SelectBuilder {
 	return sq.Select("number", "resource", "resource_id", "kind", "origin", "actor_id", "at", "old_status", "new_status").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).From(j.db.Name(wpdb.Changes))
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged").From(j.db.Name(wpdb.Changes))
 }
 
 // End returns the place behind the last entry. Where the journal has no position yet, it creates
@@ -126,14 +126,14 @@ func words(resources []Resource) []string {
 }
 
 func scanEntry(row wpdb.Scanner) (e Entry, err error) {
-	var at string
+	var at, told string
 	var facts BookingFacts
 	var before Assignment
 	columns := []any{&e.Number, &e.Resource, &e.ID, &e.Kind, &e.Origin, wpdb.OrZero(&e.ActorID), &at, wpdb.OrZero(&facts.OldStatus), wpdb.OrZero(&facts.NewStatus)}
-	if err := row.Scan(append(append(columns, facts.scanned()...), before.scanned()...)...); err != nil {
+	if err := row.Scan(append(append(append(columns, facts.scanned()...), before.scanned()...), wpdb.OrZero(&told))...); err != nil {
 		return e, err
 	}
-	facts.Before = before.orNil()
+	facts.Before, e.Belonged = before.orNil(), belonged(told)
 	if facts != (BookingFacts{}) {
 		e.Booking = &facts
 	}

@@ -29,6 +29,7 @@ type message struct {
 	at     string
 	// To what a booking belonged before, and belongs now; nil if that is not told.
 	from, to *Assignment
+	belonged Belonged // see Change
 }
 
 // batchSize limits how many rows of the inbox, and how many candidates, one transaction
@@ -107,12 +108,13 @@ func (s *settlement) run(ctx context.Context, candidates []record) (more bool, e
 // runs on a node that has applied these rows, and such a node draws only higher ids.
 func (s *settlement) inbox(ctx context.Context) (messages []message, more bool, err error) {
 	stmt := sq.Select("id", "resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).From(s.tx.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(batchSize + 1)
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged").From(s.tx.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(batchSize + 1)
 	return wpdb.First(ctx, s.tx, "read inbox of changes", stmt, batchSize, func(row wpdb.Scanner) (m message, err error) {
 		var from, to Assignment
+		var told string
 		columns := []any{&m.id, &m.resource, &m.record.id, &m.kind, &m.origin, wpdb.OrZero(&m.actor), wpdb.OrZero(&m.status), &m.at}
-		err = row.Scan(append(append(columns, to.scanned()...), from.scanned()...)...)
-		m.from, m.to = from.orNil(), to.orNil()
+		err = row.Scan(append(append(append(columns, to.scanned()...), from.scanned()...), wpdb.OrZero(&told))...)
+		m.from, m.to, m.belonged = from.orNil(), to.orNil(), belonged(told)
 		return m, err
 	})
 }
@@ -260,7 +262,8 @@ func (s *settlement) compose(candidates []record) error {
 		if err != nil {
 			return err
 		}
-		if m.origin == FromSite && (s.repeated[m.record] || h.repeats(m)) {
+		// Of a deleted record that was found already, only WordPress knows who saw it.
+		if m.origin == FromSite && (s.repeated[m.record] && m.belonged == nil || h.repeats(m)) {
 			continue
 		}
 		if entry, ok := h.tell(m); ok {
@@ -333,7 +336,7 @@ func (s *settlement) insertEntries(ctx context.Context) error {
 		return nil
 	}
 	stmt := sq.Insert(s.tx.Name(wpdb.Changes)).Columns("number", "resource", "resource_id", "kind", "origin", "actor_id", "at", "old_status", "new_status").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...)
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged")
 	for i, e := range s.entries {
 		var f BookingFacts
 		if e.Booking != nil {
@@ -341,7 +344,7 @@ func (s *settlement) insertEntries(ctx context.Context) error {
 		}
 		values := []any{e.Number, string(e.Resource), e.ID, string(e.Kind), string(e.Origin), wpdb.NullIfZero(e.ActorID), s.stamps[i],
 			wpdb.NullIfZero(f.OldStatus), wpdb.NullIfZero(f.NewStatus)}
-		stmt = stmt.Values(append(append(values, f.values()...), f.Before.values()...)...)
+		stmt = stmt.Values(append(append(append(values, f.values()...), f.Before.values()...), wpdb.NullIfZero(e.Belonged.text()))...)
 	}
 	if _, err := wpdb.Exec(ctx, s.tx, "insert changes", stmt); err != nil {
 		return err

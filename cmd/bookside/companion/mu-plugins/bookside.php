@@ -1453,6 +1453,7 @@ class BooksideJournal
         'coupons' => 'coupons',
     ];
 
+    private const ITEMS = 'order_items'; // which say to what deleted orders belonged
     private const MOST_ROWS = 5000; // of one statement: what changes more is left to the server
     private const MOST_ENTRIES = 200; // of one INSERT
     private const PATIENCE = 1.0; // seconds until changes are entered, in a request that takes long
@@ -1460,15 +1461,19 @@ class BooksideJournal
     private const UNKNOWN_COLUMN = 1054; // error of MySQL
 
     private BooksideSlots $slots;
+    private BooksideBelonged $belonged;
 
     /** @var bool Whether a statement of this class itself is running. */
     private bool $busy = false;
 
-    /** @var array|null The statement that was noted: query, kind, resource, ids and bookings, as they were before by id. */
+    /**
+     * @var array|null The statement that was noted: query, kind, resource, ids; bookings, as they were before, and to what
+     *      those of other records belonged, by id.
+     */
     private ?array $open = null;
 
     /**
-     * @var array<string,array{prefix:string,resource:string,id:int,kind:string,before:?array}> Changes that are not entered yet;
+     * @var array<string,array{prefix:string,resource:string,id:int,kind:string,before:?array,belonged:string}> Changes that are not entered yet;
      *      with the prefix of tables, because a network's sites have inboxes of their own.
      */
     private array $changes = [];
@@ -1482,6 +1487,7 @@ class BooksideJournal
     public function __construct(BooksideSlots $slots)
     {
         $this->slots = $slots;
+        $this->belonged = new BooksideBelonged();
     }
 
     public function register(): void
@@ -1542,6 +1548,12 @@ class BooksideJournal
             return $query;
         }
         $verb = strtoupper($parts['verb']);
+        if (strtolower($parts['table']) === self::ITEMS) {
+            if ($verb === 'DELETE') {
+                $this->belonged->itemsGo($wpdb->prefix, $this->affected($query, $parts['name'], 'id, order_id'));
+            }
+            return $query;
+        }
         $resource = self::RESOURCES[strtolower($parts['table'])];
         if ($verb === 'UPDATE' && $resource === 'bookings') {
             $query = $this->slots->statusChange($query);
@@ -1549,16 +1561,21 @@ class BooksideJournal
                 return '';
             }
         }
-        $note = ['query' => $query, 'prefix' => $wpdb->prefix, 'resource' => $resource, 'ids' => [], 'bookings' => []];
+        $note = ['query' => $query, 'prefix' => $wpdb->prefix, 'resource' => $resource, 'ids' => [], 'bookings' => [], 'belonged' => []];
         if ($verb === 'INSERT' || $verb === 'REPLACE') {
             $note['kind'] = 'created';
         } else {
             $note['kind'] = $verb === 'DELETE' ? 'deleted' : 'updated';
-            foreach ($this->affected($query, $parts['name'], $resource === 'bookings' ? self::bookingColumns() : 'id') as $row) {
+            $columns = $verb === 'DELETE' ? BooksideBelonged::COLUMNS[$resource] ?? 'id' : 'id';
+            $rows = $this->affected($query, $parts['name'], $resource === 'bookings' ? self::bookingColumns() : $columns);
+            foreach ($rows as $row) {
                 $note['ids'][] = (int) $row[0];
-                if (count($row) > 1) {
+                if ($resource === 'bookings') {
                     $note['bookings'][(int) $row[0]] = self::booking($row);
                 }
+            }
+            if ($verb === 'DELETE') {
+                $note['belonged'] = $this->belonged->go($wpdb->prefix, $resource, $rows, $note['bookings']);
             }
             if ($note['ids'] === []) {
                 return $query;
@@ -1573,7 +1590,7 @@ class BooksideJournal
     {
         return '/^\s*(?:(?<transaction>START\s+TRANSACTION\b[^;]*|(?:BEGIN|ROLLBACK)(?:\s+WORK)?)\s*;?\s*$'
             . '|(?<verb>INSERT|REPLACE|UPDATE|DELETE)\s+(?:(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED|QUICK|IGNORE|INTO|FROM)\s+)*'
-            . '(?<name>`?' . preg_quote($prefix, '/') . 'latepoint_(?<table>' . implode('|', array_keys(self::RESOURCES)) . ')`?)[\s(])/i';
+            . '(?<name>`?' . preg_quote($prefix, '/') . 'latepoint_(?<table>' . implode('|', array_keys(self::RESOURCES)) . '|' . self::ITEMS . ')`?)[\s(])/i';
     }
 
     /**
@@ -1655,19 +1672,20 @@ class BooksideJournal
         }
         $this->changes[$key] = [
             'prefix' => $note['prefix'], 'resource' => $note['resource'], 'id' => $id, 'kind' => $note['kind'], 'before' => $note['bookings'][$id] ?? null,
+            'belonged' => $note['belonged'][$id] ?? '',
         ];
     }
 
-    /** The columns of a booking that entries tell about. */
+    /** The columns of a booking that entries tell about, and its item. */
     private static function bookingColumns(): string
     {
-        return 'id, status, ' . implode(', ', self::ASSIGNMENT);
+        return 'id, status, order_item_id, ' . implode(', ', self::ASSIGNMENT);
     }
 
-    /** Returns a row of these columns: the status, and to what the booking belongs. */
+    /** Returns a row of these columns: the status, the item, and to what the booking belongs. */
     private static function booking(array $row): array
     {
-        return ['status' => (string) $row[1], 'assignment' => array_map('intval', array_slice($row, 2))];
+        return ['status' => (string) $row[1], 'item' => (int) $row[2], 'assignment' => array_map('intval', array_slice($row, 3))];
     }
 
     /** Enters the changes into the inboxes. */
@@ -1700,7 +1718,11 @@ class BooksideJournal
                     $row = $wpdb->prepare('%s, %d, %s, ', $change['resource'], $change['id'], $change['kind'])
                         . "'site', " . ($actor > 0 ? (int) $actor : 'NULL') . ', '
                         . ($now !== null && $now['status'] !== ($before['status'] ?? null) ? $wpdb->prepare('%s', $now['status']) : 'NULL') . ', UTC_TIMESTAMP()';
-                    $rows[] = [$row, self::assignment($moved ? $now : null) . ', ' . self::assignment($moved ? $before : null)];
+                    $rows[] = [
+                        $row,
+                        self::assignment($moved ? $now : null) . ', ' . self::assignment($moved ? $before : null),
+                        $change['belonged'] === '' ? 'NULL' : $wpdb->prepare('%s', $change['belonged']),
+                    ];
                 }
                 if (!$this->insert($prefix, $rows)) {
                     bookside_companion_failed('journal', (string) $wpdb->last_error);
@@ -1722,22 +1744,27 @@ class BooksideJournal
         }, $booking['assignment'] ?? array_fill(0, count(self::ASSIGNMENT), 0)));
     }
 
-    /** Inserts rows into an inbox, each in two parts. That of an earlier Bookside has no columns for the second. */
+    /** Inserts rows into an inbox, each in three parts. That of an earlier Bookside has no columns for the later ones. */
     private function insert(string $prefix, array $rows): bool
     {
         global $wpdb;
-        $into = "INSERT INTO `{$prefix}bookside_change_inbox` (resource, resource_id, kind, origin, actor_id, status, at";
         $old = array_map(static function (string $column): string {
             return "old_$column";
         }, self::ASSIGNMENT);
-        $full = array_map(static function (array $row): string {
-            return "($row[0], $row[1])";
-        }, $rows);
-        if ($wpdb->query("$into, " . implode(', ', array_merge(self::ASSIGNMENT, $old)) . ') VALUES ' . implode(', ', $full)) !== false) {
-            return true;
+        $columns = ['resource, resource_id, kind, origin, actor_id, status, at', implode(', ', array_merge(self::ASSIGNMENT, $old)), 'belonged'];
+        for ($parts = count($columns); $parts > 0; $parts--) {
+            $values = array_map(static function (array $row) use ($parts): string {
+                return '(' . implode(', ', array_slice($row, 0, $parts)) . ')';
+            }, $rows);
+            $into = "`{$prefix}bookside_change_inbox` (" . implode(', ', array_slice($columns, 0, $parts)) . ')';
+            if ($wpdb->query("INSERT INTO $into VALUES " . implode(', ', $values)) !== false) {
+                return true;
+            }
+            if (!$wpdb->dbh instanceof mysqli || mysqli_errno($wpdb->dbh) !== self::UNKNOWN_COLUMN) {
+                return false;
+            }
         }
-        return $wpdb->dbh instanceof mysqli && mysqli_errno($wpdb->dbh) === self::UNKNOWN_COLUMN
-            && $wpdb->query("$into) VALUES (" . implode('), (', array_column($rows, 0)) . ')') !== false;
+        return false;
     }
 
     /** Returns the bookings as they are now, by id. */
@@ -1771,6 +1798,154 @@ class BooksideJournal
             $this->settle();
         }
         $this->enter();
+    }
+}
+
+/**
+ * Knows to what the bookings of customers, orders, payments and invoices belonged that a request deletes, so that those
+ * who saw them learn of it. LatePoint deletes bookings and items before what they are part of: it is remembered then.
+ */
+class BooksideBelonged
+{
+    /** What is to be known of rows that are deleted, by resource: their ids, and the order or the customer of each. */
+    public const COLUMNS = ['customers' => 'id', 'orders' => 'id, customer_id', 'payments' => 'id, order_id', 'invoices' => 'id, order_id'];
+
+    private const MOST_ORDERS = 500; // of one statement: nobody learns to whom the orders of more belonged
+
+    /**
+     * @var array<string,array<int,string[]>> To what the bookings of items, orders and customers belonged, by the table and by
+     *      id. Each text has the ids of agent, service and location.
+     */
+    private array $known = [];
+
+    /**
+     * Returns to what the bookings of records belong that are about to be deleted, as the journal has it, by id.
+     *
+     * @param array<int,array<int,string|null>> $rows Of the columns above.
+     * @param array<int,array{item:int,assignment:int[]}> $bookings Those that are about to be deleted, by id.
+     * @return array<int,string>
+     */
+    public function go(string $prefix, string $resource, array $rows, array $bookings): array
+    {
+        foreach ($bookings as $booking) {
+            [$agent, $service, $location, $customer] = $booking['assignment'];
+            $this->know($prefix . 'order_items', $booking['item'], ["$agent-$service-$location"]);
+            $this->know($prefix . 'customers', $customer, ["$agent-$service-$location"]);
+        }
+        if (!isset(self::COLUMNS[$resource]) || $rows === []) {
+            return [];
+        }
+        $ids = array_map('intval', array_column($rows, 0));
+        if ($resource === 'customers') {
+            $this->customersGo($prefix, $ids);
+        } else {
+            $this->itemsOf($prefix, $resource === 'orders' ? $ids : array_column($rows, 1));
+        }
+        $through = $resource === 'payments' || $resource === 'invoices' ? 1 : 0;
+        $found = [];
+        foreach ($rows as $row) {
+            $belonged = $this->known[$prefix . ($resource === 'customers' ? 'customers' : 'orders')][(int) $row[$through]] ?? [];
+            $found[(int) $row[0]] = implode(' ', $belonged);
+            if ($resource === 'orders') {
+                $this->know($prefix . 'customers', (int) $row[1], $belonged);
+            }
+        }
+        return $found;
+    }
+
+    /** Remembers to what the bookings of items belong that are about to be deleted: rows of their ids and orders. */
+    public function itemsGo(string $prefix, array $rows): void
+    {
+        $this->itemsOf($prefix, array_column($rows, 1));
+    }
+
+    private function customersGo(string $prefix, array $ids): void
+    {
+        $these = implode(', ', $ids);
+        $bookings = "SELECT DISTINCT customer_id, agent_id, service_id, location_id FROM `{$prefix}latepoint_bookings`";
+        foreach ($this->rows("$bookings WHERE customer_id IN ($these)") as $row) {
+            $this->know($prefix . 'customers', (int) $row[0], [sprintf('%d-%d-%d', $row[1], $row[2], $row[3])]);
+        }
+        $orders = $this->rows("SELECT id, customer_id FROM `{$prefix}latepoint_orders` WHERE customer_id IN ($these)");
+        $this->itemsOf($prefix, array_column($orders, 0));
+        foreach ($orders as [$order, $customer]) {
+            $this->know($prefix . 'customers', (int) $customer, $this->known[$prefix . 'orders'][(int) $order] ?? []);
+        }
+    }
+
+    /**
+     * Learns to what the bookings of orders belong. The JSON of an item names its booking, and says to what one belonged
+     * that went in an earlier request; the bookings of a bundle are searched among those of the customer.
+     */
+    private function itemsOf(string $prefix, array $orders): void
+    {
+        $orders = array_unique(array_filter(array_map('intval', $orders)));
+        if ($orders === [] || count($orders) > self::MOST_ORDERS) {
+            return;
+        }
+        $items = $named = $bundled = [];
+        $stored = "SELECT id, order_id, item_data FROM `{$prefix}latepoint_order_items` WHERE order_id IN (" . implode(', ', $orders) . ')';
+        foreach ($this->rows($stored) as [$id, $order, $json]) {
+            $data = json_decode((string) $json, true);
+            $items[(int) $id] = ['order' => (int) $order, 'data' => is_array($data) ? $data : []];
+            $booking = self::id($items[(int) $id]['data'], 'id');
+            if ($booking > 0) {
+                $named[] = $booking;
+            } else {
+                $bundled[] = (int) $order;
+            }
+        }
+        $found = $this->bookingsOf($prefix, array_keys($items), $named, $bundled);
+        foreach ($items as $id => ['order' => $order, 'data' => $data]) {
+            $gone = $this->known[$prefix . 'order_items'][$id]
+                ?? [self::id($data, 'agent_id') . '-' . self::id($data, 'service_id') . '-' . self::id($data, 'location_id')];
+            $this->know($prefix . 'orders', $order, $found[$id] ?? $gone);
+        }
+    }
+
+    /**
+     * Returns to what the bookings of items belong, by item: those that are named, and those of the customers of orders
+     * with bundles.
+     *
+     * @return array<int,string[]>
+     */
+    private function bookingsOf(string $prefix, array $items, array $named, array $bundled): array
+    {
+        $of = $named === [] ? [] : ['id IN (' . implode(', ', $named) . ')'];
+        if ($bundled !== []) {
+            $rows = $this->rows("SELECT DISTINCT customer_id FROM `{$prefix}latepoint_orders` WHERE id IN (" . implode(', ', $bundled) . ')');
+            $customers = array_filter(array_map('intval', array_column($rows, 0)));
+            $of = $customers === [] ? $of : array_merge($of, ['customer_id IN (' . implode(', ', $customers) . ')']);
+        }
+        if ($of === []) {
+            return [];
+        }
+        $found = [];
+        $bookings = "SELECT order_item_id, agent_id, service_id, location_id FROM `{$prefix}latepoint_bookings`";
+        foreach ($this->rows("$bookings WHERE (" . implode(' OR ', $of) . ') AND order_item_id IN (' . implode(', ', $items) . ')') as $row) {
+            $found[(int) $row[0]][] = sprintf('%d-%d-%d', $row[1], $row[2], $row[3]);
+        }
+        return $found;
+    }
+
+    /** Returns an id in the JSON of an item, a number or a text; 0 for anything else. */
+    private static function id(array $data, string $key): int
+    {
+        $id = $data[$key] ?? 0;
+        return is_int($id) || (is_string($id) && ctype_digit($id)) ? (int) $id : 0;
+    }
+
+    private function know(string $of, int $id, array $belonged): void
+    {
+        $this->known[$of][$id] = array_values(array_unique(array_merge($this->known[$of][$id] ?? [], $belonged)));
+    }
+
+    /** Returns rows by the same connection, so that a transaction sees its own, and not by $wpdb, whose state the statement needs. */
+    private function rows(string $query): array
+    {
+        global $wpdb;
+        $rows = $wpdb->dbh instanceof mysqli ? mysqli_query($wpdb->dbh, $query) : null;
+        return $rows instanceof mysqli_result ? mysqli_fetch_all($rows) : [];
     }
 }
 
