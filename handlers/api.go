@@ -116,7 +116,7 @@ func (a *api) router() *echo.Echo {
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = addressFrom(a.options.TrustedProxies)
 	e.Pre(overrideMethod, plainRoute(a.options.BasePaths), noteSlash, trimEscapedPath, middleware.RemoveTrailingSlash())
-	e.Use(a.abort, a.identify, a.deadline, discardBody, a.measure, a.logRequest, a.recover, a.headers)
+	e.Use(a.abort, a.identify, a.deadline, discardBody, a.measure, a.logRequest, a.recover, a.headers, a.tellCompanion)
 	if len(a.options.AllowedOrigins) > 0 {
 		e.Use(middleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
 	}

@@ -32,9 +32,6 @@ const (
 	sendAtOnce     = 64 << 10 // bytes that a client must read within the time limit of a request
 )
 
-// forwardedHeader marks requests that the companion in WordPress passes on.
-const forwardedHeader = "X-Bookside-Forwarded"
-
 // Headers of exports.
 const (
 	totalHeader = "X-Total-Count" // size of the list, of which the page is a part

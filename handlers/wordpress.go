@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -84,6 +85,32 @@ func below(path, base string) bool {
 
 // wordPressRoot is the path of WordPress's REST API.
 const wordPressRoot = "/wp-json"
+
+const (
+	// forwardedHeader marks requests that the companion in WordPress passes on.
+	forwardedHeader = "X-Bookside-Forwarded"
+	// forwardingHeader tells the companion what it must know to answer in place of the server.
+	forwardingHeader = "X-Bookside-Forwarding"
+)
+
+// tellCompanion is middleware that tells the companion, on what it passes on, how long a request may
+// take in seconds (timeout), which query parameter may have the key (key, empty for none), and whether
+// responses depend on the origin of a page (cors). The companion keeps this, and the header from clients.
+func (a *api) tellCompanion(next echo.HandlerFunc) echo.HandlerFunc {
+	cors := "0"
+	if len(a.options.AllowedOrigins) > 0 {
+		cors = "1"
+	}
+	told := url.Values{
+		"timeout": {strconv.FormatFloat(a.options.RequestTimeout.Seconds(), 'f', -1, 64)}, "key": {a.options.QueryParameter}, "cors": {cors},
+	}.Encode()
+	return func(c echo.Context) error {
+		if c.Request().Header.Get(forwardedHeader) != "" {
+			c.Response().Header().Set(forwardingHeader, told)
+		}
+		return next(c)
+	}
+}
 
 // namespaceIndex lists the routes below a base path in the form of
 // WP_REST_Server::get_namespace_index, WordPress 7.0. It needs no key, as there.

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -110,6 +111,30 @@ func TestPlainRoute(t *testing.T) {
 	for _, target := range []string{"/?rest_route=/wp/v2/posts", "/?rest_route=/latepoint-api/v12/customers", "/?rest_route=", "/v1/nothing?rest_route=/latepoint-api/v1/customers"} {
 		if recorder, body := s.exchange(t, "GET", target, ""); recorder.Code != http.StatusNotFound || !strings.Contains(body, "rest_no_route") {
 			t.Errorf("%s: status %d: %.200s", target, recorder.Code, body)
+		}
+	}
+}
+
+// TestCompanionIsTold: the companion, and nobody else, learns what it must know to answer in place of
+// the server, also from errors and from pages without a key.
+func TestCompanionIsTold(t *testing.T) {
+	t.Parallel()
+	const header = "X-Bookside-Forwarding"
+	s := newServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = 2500 * time.Millisecond })
+	other := newServer(t, small(t), func(o *handlers.Options) {
+		o.RequestTimeout, o.QueryParameter, o.AllowedOrigins = time.Minute, "", []string{"https://app.example"}
+	})
+	for _, target := range []string{"/v1/status", "/v1/status?nothing=1", "/v1/bookings/999999", "/v1/nothing", "/v1/docs", "/v1"} {
+		for _, c := range []struct {
+			s    *server
+			want string
+		}{{s, "cors=0&key=api_key&timeout=2.5"}, {other, "cors=1&key=&timeout=60"}} {
+			if recorder, _ := c.s.exchange(t, "GET", target, "", "X-Bookside-Forwarded", "1"); recorder.Header().Get(header) != c.want {
+				t.Errorf("%s: %q, want %q", target, recorder.Header().Get(header), c.want)
+			}
+			if recorder, _ := c.s.exchange(t, "GET", target, ""); recorder.Header().Values(header) != nil {
+				t.Errorf("%s: not forwarded: %q", target, recorder.Header().Get(header))
+			}
 		}
 	}
 }

@@ -2306,16 +2306,205 @@ class BooksideJobs
 }
 
 /**
- * Sends requests to the API on to the server, for sites whose web server cannot be configured to.
+ * Keeps a server that hangs from taking all processes of PHP, and with them the whole site: at most half of them forward at a
+ * time, and after a time-out nobody does for a few seconds; from then on one request at a time tries, until one is answered.
+ *
+ * The processes share a directory of empty files. A lock on a file is a slot, which the system frees when its process dies, and
+ * the time of another file is that of the last time-out. While all is well nothing is written.
+ */
+class BooksideGate
+{
+    private const PAUSE = 5; // seconds after a time-out
+    private const WORKERS = 5; // that PHP is taken to have where it does not say: the most of PHP-FPM's own example
+    private const TIMEOUT = 15.0; // seconds that the server takes for a request at most, until it has said so
+
+    private string $folder;
+
+    /** Begin of the names of files about one server. */
+    private string $server;
+
+    /** @var array{timeout:float,key:?string,cors:?bool}|null */
+    private ?array $told = null;
+
+    private string $telling = '';
+
+    /** @var resource[] Files that are locked until this request is over. */
+    private array $locked = [];
+
+    private bool $probing = false;
+
+    private function __construct(string $folder, string $server)
+    {
+        $this->folder = $folder;
+        $this->server = $folder . '/' . md5($server);
+    }
+
+    /** Returns the gate before a server; null if this PHP has no directory of its own for it. */
+    public static function before(string $server): ?self
+    {
+        $folder = self::folder();
+        if (!is_dir($folder)) {
+            @mkdir($folder, 0700); // phpcs:ignore -- another process may be faster
+            clearstatcache();
+        }
+        // In a directory that others of this machine share, somebody else may have taken the name.
+        $ours = !is_link($folder) && is_dir($folder) && is_writable($folder) && (DIRECTORY_SEPARATOR !== '/' || (fileperms($folder) & 077) === 0);
+        return $ours ? new self($folder, $server) : null;
+    }
+
+    /** Returns the directory of all sites of this user, because they share the processes. */
+    public static function folder(): string
+    {
+        $user = function_exists('posix_geteuid') ? posix_geteuid() : get_current_user();
+        return get_temp_dir() . 'bookside-' . substr(md5($user . ' ' . self::pool()), 0, 16);
+    }
+
+    /** Returns why a request may not be forwarded now, for its client; '' if it may. What it takes it keeps until the request is over. */
+    public function enter(): string
+    {
+        $hung = $this->hungAt();
+        if ($hung !== 0) {
+            $age = time() - $hung;
+            if (($age >= 0 && $age <= self::PAUSE) || !$this->lock($this->server . '.probe') || $this->hungAt() > $hung) {
+                return 'The server of the API does not answer at the moment.';
+            }
+            $this->probing = true;
+        }
+        for ($i = 0, $slots = self::slots(); $i < $slots; $i++) {
+            if ($this->lock($this->folder . '/slot-' . $i)) {
+                return '';
+            }
+        }
+        return 'Too many requests are forwarded to the server of the API at the moment.';
+    }
+
+    /** Notes that the server did not answer in time. */
+    public function timedOut(): void
+    {
+        touch($this->server . '.hung');
+    }
+
+    /** Notes that the server answered, and what it told about itself. */
+    public function answered(string $telling): void
+    {
+        if ($this->probing) {
+            @unlink($this->server . '.hung'); // phpcs:ignore -- it may be gone
+        }
+        $this->told();
+        if ($telling === '' || $telling === $this->telling) {
+            return;
+        }
+        $new = tempnam($this->folder, 'new');
+        if ($new !== false && file_put_contents($new, $telling) !== false) {
+            rename($new, $this->server . '.told');
+        }
+    }
+
+    /**
+     * Returns what the server told when it last answered: the time limit of a request in seconds, the query parameter that may have
+     * the key ('' for none), and whether answers depend on the origin of a page. The last two are null before it told anything.
+     *
+     * @return array{timeout:float,key:?string,cors:?bool}
+     */
+    public function told(): array
+    {
+        if ($this->told === null) {
+            $this->telling = is_file($this->server . '.told') ? (string) file_get_contents($this->server . '.told') : '';
+            parse_str($this->telling, $told);
+            $timeout = is_numeric($told['timeout'] ?? null) ? (float) $told['timeout'] : 0.0;
+            $this->told = [
+                'timeout' => $timeout > 0 ? $timeout : self::TIMEOUT,
+                'key' => is_string($told['key'] ?? null) ? $told['key'] : null,
+                'cors' => isset($told['cors']) ? $told['cors'] === '1' : null,
+            ];
+        }
+        return $this->told;
+    }
+
+    /** Returns when the server last did not answer in time, as long as it counts (Unix time); 0 for never. */
+    private function hungAt(): int
+    {
+        clearstatcache();
+        return is_file($this->server . '.hung') ? (int) filemtime($this->server . '.hung') : 0;
+    }
+
+    /** Locks a file until this request is over, and reports whether nobody else had. */
+    private function lock(string $name): bool
+    {
+        $file = @fopen($name, 'c'); // phpcs:ignore -- without it there is no slot
+        if ($file === false || !flock($file, LOCK_EX | LOCK_NB)) {
+            return false;
+        }
+        $this->locked[] = $file;
+        return true;
+    }
+
+    /** Returns how many requests may be forwarded at a time: half as many as there are processes, or what wp-config.php says. */
+    public static function slots(): int
+    {
+        $set = defined('BOOKSIDE_FORWARDED_AT_ONCE') ? (int) constant('BOOKSIDE_FORWARDED_AT_ONCE') : 0;
+        return max(1, $set > 0 ? $set : intdiv(self::workers() ?: self::WORKERS, 2));
+    }
+
+    /** Returns how many processes of PHP there are at most, if that can be found out; else 0. */
+    private static function workers(): int
+    {
+        switch (PHP_SAPI) {
+            case 'fpm-fcgi':
+                $main = dirname((string) php_ini_loaded_file());
+                return self::poolSize(
+                    array_merge(...array_map(fn($pattern) => glob($pattern) ?: [], ["$main/pool.d/*.conf", "$main/php-fpm.d/*.conf", PHP_SYSCONFDIR . '/php-fpm.d/*.conf'])),
+                    self::pool()
+                );
+            case 'litespeed':
+                return (int) (getenv('PHP_LSAPI_CHILDREN') ?: getenv('LSAPI_CHILDREN'));
+            case 'cgi-fcgi':
+                return (int) getenv('PHP_FCGI_CHILDREN');
+            case 'cli-server':
+                return (int) (getenv('PHP_CLI_SERVER_WORKERS') ?: 1);
+            default:
+                return 0;
+        }
+    }
+
+    /** Returns the name of the pool of PHP-FPM that this process belongs to; '' for none. */
+    private static function pool(): string
+    {
+        $status = function_exists('fpm_get_status') ? fpm_get_status() : false;
+        return is_array($status) ? (string) ($status['pool'] ?? '') : '';
+    }
+
+    /** Returns how many processes a pool of PHP-FPM has at most by some files of its configuration; 0 if none can be read that says so. */
+    public static function poolSize(array $files, string $pool): int
+    {
+        $size = 0;
+        foreach ($files as $file) {
+            $sections = is_readable($file) ? parse_ini_file($file, true, INI_SCANNER_RAW) : false;
+            $size = (int) ($sections[$pool]['pm.max_children'] ?? $size);
+        }
+        return $size;
+    }
+}
+
+/**
+ * Sends requests to the API on to the server, for sites whose web server cannot be configured to. An answer is sent to the client
+ * once it is complete, so that nobody takes a part for the whole.
  */
 class BooksideForward
 {
     private const API = '/wp-json/latepoint-api/v1';
     private const CONNECT = 2; // seconds
-    private const TIMEOUT = 30; // seconds; longer than the server's own limit, as it is configured by default
+    private const GRACE = 1; // seconds beyond the server's own limit
+    private const SLOW = 1024; // bytes a second of a body; a server that sends less ...
+    private const SLOW_FOR = 5; // ... for so many seconds has timed out
+    private const RETRY = 5; // seconds that clients are asked to wait
+    private const LONG = 8000; // bytes of an address that may be too long for the server
 
     /** Header of forwarded requests. One that comes back is not forwarded again. */
     private const MARK = 'X-Bookside-Forwarded';
+
+    /** Header in which the server tells what BooksideGate::told returns. */
+    private const TELLING = 'x-bookside-forwarding';
 
     /** Headers that belong to one connection, or that the client must not set. */
     private const DROPPED = [
@@ -2327,8 +2516,58 @@ class BooksideForward
     /** Parts of a path that lead out of the API. */
     private const DOTS = '~(?:/|%2f|%5c|\\\\)(?:\.|%2e){1,2}(?:/|%2f|%5c|\\\\|$)~i';
 
+    /** What needs a key: methods by path, with * for a part of it. The GET of a list, which has an error of its own, is called list. */
+    private const ROUTES = [
+        '/status' => ['GET'],
+        '/bookings' => ['list', 'POST'],
+        '/bookings/bulk' => ['POST'],
+        '/bookings/*' => ['GET', 'PUT', 'DELETE'],
+        '/holds' => ['POST'],
+        '/holds/*' => ['GET', 'DELETE'],
+        '/customers' => ['list', 'POST'],
+        '/customers/*' => ['GET', 'PUT', 'DELETE'],
+        '/agents' => ['list'],
+        '/agents/*' => ['GET'],
+        '/agents/*/calendar.ics' => ['GET'],
+        '/services' => ['list', 'POST'],
+        '/services/categories' => ['list'],
+        '/services/*' => ['GET', 'PUT'],
+        '/locations' => ['list'],
+        '/locations/*/calendar.ics' => ['GET'],
+        '/availability' => ['GET'],
+        '/payments' => ['list', 'POST'],
+        '/payments/*' => ['GET', 'PUT', 'DELETE'],
+        '/orders' => ['list', 'POST'],
+        '/orders/*' => ['GET', 'PUT'],
+        '/orders/*/invoices' => ['list'],
+        '/orders/*/invoices/*' => ['GET', 'PUT'],
+        '/orders/*/transactions' => ['list'],
+        '/orders/*/transactions/*' => ['GET'],
+        '/changes' => ['list'],
+        '/coupons' => ['list', 'POST'],
+        '/coupons/*' => ['GET', 'PUT', 'DELETE'],
+        '/webhooks' => ['list', 'POST'],
+        '/webhooks/*' => ['GET', 'PUT', 'DELETE'],
+        '/webhooks/*/deliveries' => ['list'],
+        '/webhooks/*/test' => ['POST'],
+        '/webhooks/*/rotate' => ['POST'],
+        '/webhooks/*/replay' => ['POST'],
+    ];
+
     /** @var int The status that arrived; 0 for none yet. */
     private static int $status = 0;
+
+    /** @var string[] The lines of the header that arrived. */
+    private static array $lines = [];
+
+    /** @var bool Whether all of the header arrived. */
+    private static bool $headed = false;
+
+    /** @var string What the server told about itself. */
+    private static string $telling = '';
+
+    /** @var BooksideGate|null Kept, with what it has locked, until the request is over. */
+    private static ?BooksideGate $gate = null;
 
     /** Answers a request to the API by what the server answers. Returns if it is another request, or nobody answers. */
     public static function run(): void
@@ -2337,22 +2576,37 @@ class BooksideForward
         if ($base === '' || PHP_SAPI === 'cli' || wp_installing() || isset($_SERVER['HTTP_X_BOOKSIDE_FORWARDED'])) {
             return;
         }
-        $target = self::target(
+        [$path, $parameters] = self::target(
             (string) ($_SERVER['REQUEST_URI'] ?? ''), // phpcs:ignore -- sent on as it is
             (string) ($_SERVER['QUERY_STRING'] ?? '') // phpcs:ignore
         );
-        if ($target === '') {
+        if ($path === '') {
             return;
         }
         if (!function_exists('curl_init')) {
             bookside_companion_failed('forward', __('PHP lacks its extension curl.', 'bookside'));
             return;
         }
-        self::send($base . $target);
+        self::$gate = BooksideGate::before($base);
+        if (self::$gate === null) {
+            /* translators: %s: a path. */
+            bookside_companion_failed('forward', sprintf(__('PHP cannot keep files in %s. WP_TEMP_DIR in wp-config.php can name another directory.', 'bookside'), BooksideGate::folder()));
+            self::unavailable('Requests to the API cannot be forwarded.');
+        }
+        self::requireKey($path, $parameters, self::$gate->told());
+        $refusal = self::$gate->enter();
+        if ($refusal !== '') {
+            self::unavailable($refusal);
+        }
+        self::send($base . $path . ($parameters === [] ? '' : '?' . implode('&', $parameters)));
     }
 
-    /** Returns the path and the query for the server; '' for requests that are not for the API. */
-    public static function target(string $uri, string $query): string
+    /**
+     * Returns the path and the parameters for the server, as they were sent; no path for requests that are not for the API.
+     *
+     * @return array{0:string,1:string[]}
+     */
+    private static function target(string $uri, string $query): array
     {
         $path = explode('?', $uri, 2)[0];
         $at = strpos($path, self::API);
@@ -2369,19 +2623,93 @@ class BooksideForward
             }
         }
         if (($path !== self::API && strncmp($path, self::API . '/', strlen(self::API) + 1) !== 0) || preg_match(self::DOTS, $path)) {
-            return '';
+            return ['', []];
         }
         // A request that waits for changes would keep a process of PHP from all others.
         $parameters = array_filter($parameters, static function (string $parameter): bool {
             return !preg_match('/^wait(=|$)/i', urldecode($parameter));
         });
-        return $path . ($parameters === [] ? '' : '?' . implode('&', $parameters));
+        return [$path, $parameters];
+    }
+
+    /**
+     * Refuses a request that has no key in any form, as the server would. Whatever else is wrong, and what PHP cannot know, is for
+     * the server to say.
+     *
+     * @param string[] $parameters
+     * @param array{timeout:float,key:?string,cors:?bool} $told
+     */
+    private static function requireKey(string $path, array $parameters, array $told): void
+    {
+        $headers = array_change_key_case(self::received());
+        $method = self::method();
+        $overridden = $method === 'POST' && (isset($headers['x-http-method-override']) || preg_grep('/^_method(=|$)/', array_map('urldecode', $parameters)));
+        $operation = self::operation($method === 'HEAD' ? 'GET' : $method, (string) preg_replace('~/$~D', '', substr($path, strlen(self::API))));
+        $crossOrigin = $told['cors'] !== false && isset($headers['origin']);
+        $long = strlen($path) + strlen(implode('&', $parameters)) >= self::LONG;
+        if ($operation === '' || $overridden || $crossOrigin || $long || self::hasKey($headers, $parameters, $told['key'])) {
+            return;
+        }
+        $id = (string) ($headers['x-request-id'] ?? '');
+        $lines = [
+            'Cache-Control: no-store',
+            'X-Content-Type-Options: nosniff',
+            'WWW-Authenticate: Bearer realm="bookside", ApiKey realm="bookside", header="X-API-Key"',
+            'X-Request-Id: ' . (preg_match('/^[A-Za-z0-9._-]{1,128}$/D', $id) ? $id : strtoupper(bin2hex(random_bytes(13)))),
+            sprintf('Server-Timing: db;dur=0, wait;dur=0, total;dur=%.3F', 1000 * (microtime(true) - (float) ($_SERVER['REQUEST_TIME_FLOAT'] ?? 0))),
+        ];
+        if ($told['cors']) {
+            $lines[] = 'Vary: Origin';
+        }
+        self::answer(401, $lines, $operation === 'list'
+            ? ['code' => 'rest_forbidden', 'message' => 'Unauthorized', 'data' => ['status' => 401]]
+            : ['status' => 'error', 'error' => ['code' => 'unauthorized', 'message' => 'Invalid or missing API key']]);
+    }
+
+    /** Returns what ROUTES calls a request; '' if it is not there. */
+    private static function operation(string $method, string $path): string
+    {
+        foreach (self::ROUTES as $route => $methods) {
+            $pattern = '~^' . str_replace('\*', '[^/]+', preg_quote($route, '~')) . '$~D';
+            $found = array_intersect($method === 'GET' ? ['GET', 'list'] : [$method], $methods);
+            if ($found && preg_match($pattern, $path)) {
+                return reset($found);
+            }
+        }
+        return '';
+    }
+
+    /**
+     * Reports whether a request may have a key.
+     *
+     * @param array<string,string> $headers By names in lower case.
+     * @param string[] $parameters
+     * @param string|null $name Of the parameter for keys; null if it is not known, so that any may be.
+     */
+    private static function hasKey(array $headers, array $parameters, ?string $name): bool
+    {
+        if (trim((string) ($headers['x-api-key'] ?? '')) !== '' || preg_match('/^Bearer\s+\S/i', self::authorization($headers))) {
+            return true;
+        }
+        foreach ($parameters as $parameter) {
+            [$of, $value] = array_map('urldecode', explode('=', $parameter, 2) + [1 => '']);
+            if (trim($value) !== '' && ($name === null || ($of === $name && $name !== '') || $of === 'api_key')) { // always that of calendars
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static function method(): string
+    {
+        return strtoupper((string) ($_SERVER['REQUEST_METHOD'] ?? 'GET')); // phpcs:ignore
     }
 
     private static function send(string $url): void
     {
         $request = curl_init($url);
-        $method = strtoupper((string) ($_SERVER['REQUEST_METHOD'] ?? 'GET')); // phpcs:ignore
+        $answer = fopen('php://temp', 'w+b');
+        $method = self::method();
         $body = self::body($method);
         $headers = self::headers(is_array($body));
         curl_setopt_array($request, [
@@ -2392,45 +2720,93 @@ class BooksideForward
             CURLOPT_FOLLOWLOCATION => false,
             CURLOPT_PATH_AS_IS => true,
             CURLOPT_CONNECTTIMEOUT => self::CONNECT,
-            CURLOPT_TIMEOUT => self::TIMEOUT,
+            CURLOPT_TIMEOUT_MS => (int) (1000 * (self::$gate->told()['timeout'] + self::GRACE)),
+            CURLOPT_NOSIGNAL => true,
             CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
             CURLOPT_PROXY => '',
             CURLOPT_HEADERFUNCTION => [self::class, 'header'],
-            CURLOPT_WRITEFUNCTION => static function ($request, string $part): int {
-                echo $part; // phpcs:ignore -- the answer of the API as it is
-                return strlen($part);
+            CURLOPT_WRITEFUNCTION => static function ($request, string $part) use ($answer): int {
+                return (int) fwrite($answer, $part);
             },
         ]);
         if ($body !== '' && $body !== []) {
             curl_setopt($request, CURLOPT_POSTFIELDS, $body);
         }
-        $done = curl_exec($request);
-        if (self::$status !== 0) {
-            exit;
+        if (curl_exec($request) && self::$headed) { // curl takes a part of a header for the whole
+            self::$gate->answered(self::$telling);
+            self::pass($answer, $method);
         }
-        if (!$done) {
-            bookside_companion_failed('forward', curl_error($request));
-            if (curl_getinfo($request, CURLINFO_PRETRANSFER_TIME) > 0) {
-                self::fail(curl_errno($request) === CURLE_OPERATION_TIMEDOUT ? 504 : 502);
-            }
+        $sent = curl_getinfo($request, CURLINFO_PRETRANSFER_TIME) > 0;
+        $late = curl_errno($request) === CURLE_OPERATION_TIMEDOUT;
+        if ($late) {
+            self::$gate->timedOut();
         }
+        bookside_companion_failed('forward', curl_error($request) ?: 'The answer broke off.');
+        if ($sent) {
+            self::fail($late ? 504 : 502);
+        } elseif ($late) {
+            self::unavailable('The server of the API does not answer at the moment.');
+        }
+    }
+
+    /**
+     * Sends the answer of the server on.
+     *
+     * @param resource $answer Its body.
+     */
+    private static function pass($answer, string $method): void
+    {
+        self::begin(self::$status);
+        foreach (self::$lines as $line) {
+            header($line, false);
+        }
+        if ($method !== 'HEAD' && !in_array(self::$status, [204, 304], true)) {
+            header('Content-Length: ' . ftell($answer)); // what came in chunks has none
+        }
+        http_response_code(self::$status); // PHP changes it for some headers
+        rewind($answer);
+        fpassthru($answer);
+        exit;
     }
 
     /** Answers that the server did not. It may have acted: WordPress must not act as well, nor say that there is no such record. */
     private static function fail(int $status): void
     {
-        self::begin($status);
-        header('Content-Type: application/json; charset=UTF-8');
-        header('Cache-Control: no-store');
         $message = 'The server of the API did not answer. It may have done what was asked.';
-        echo json_encode(['code' => 'bookside_no_answer', 'message' => $message, 'data' => ['status' => $status]]); // phpcs:ignore
+        self::answer($status, ['Cache-Control: no-store', 'X-Content-Type-Options: nosniff'], ['code' => 'bookside_no_answer', 'message' => $message, 'data' => ['status' => $status]]);
+    }
+
+    /** Answers that the server was not asked. */
+    private static function unavailable(string $message): void
+    {
+        $data = ['status' => 503] + (in_array(self::method(), ['POST', 'PUT', 'DELETE'], true) ? ['written' => false] : []);
+        self::answer(
+            503,
+            ['Cache-Control: no-store', 'X-Content-Type-Options: nosniff', 'Retry-After: ' . self::RETRY],
+            ['code' => 'platform_not_available', 'message' => $message, 'data' => $data]
+        );
+    }
+
+    /**
+     * Answers in place of the server.
+     *
+     * @param string[] $lines
+     */
+    private static function answer(int $status, array $lines, array $content): void
+    {
+        $body = (string) json_encode($content); // phpcs:ignore -- as the server writes it
+        self::begin($status);
+        foreach (array_merge($lines, ['Content-Type: application/json; charset=UTF-8', 'Content-Length: ' . strlen($body)]) as $line) {
+            header($line);
+        }
+        http_response_code($status); // PHP changes it for some headers
+        echo $body; // phpcs:ignore
         exit;
     }
 
     /** Begins an answer: nothing that PHP or another plugin had in mind for the answer gets into it. */
     private static function begin(int $status): void
     {
-        self::$status = $status;
         ini_set('zlib.output_compression', '0'); // phpcs:ignore -- the body is sent as it is
         ini_set('default_mimetype', ''); // phpcs:ignore -- so is the header
         while (ob_get_level() > 0 && ob_end_clean()) {
@@ -2440,20 +2816,22 @@ class BooksideForward
         http_response_code($status);
     }
 
-    /** Sends a line of the answer's header on. PHP wrote none before: WordPress is not loaded yet. */
+    /** Takes a line of the answer's header. */
     public static function header($request, string $line): int
     {
         $text = rtrim($line, "\r\n");
         if (preg_match('~^HTTP/[\d.]+\s+(\d{3})~', $text, $status)) {
-            if ((int) $status[1] >= 200) {
-                self::begin((int) $status[1]);
-            }
+            self::$status = (int) $status[1] >= 200 ? (int) $status[1] : 0;
         } elseif (self::$status !== 0 && $text === '') {
-            http_response_code(self::$status); // PHP changes it for some headers
+            self::$headed = true;
+            curl_setopt($request, CURLOPT_LOW_SPEED_LIMIT, self::SLOW); // not before: the server may need its time
+            curl_setopt($request, CURLOPT_LOW_SPEED_TIME, self::SLOW_FOR);
         } elseif (self::$status !== 0 && strpos($text, ':') !== false) {
-            $name = strtolower(trim(explode(':', $text, 2)[0]));
-            if (!in_array($name, ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer'], true)) {
-                header($text, false);
+            [$name, $value] = explode(':', $text, 2);
+            if (strtolower($name) === self::TELLING) {
+                self::$telling = trim($value);
+            } elseif (!in_array(strtolower(trim($name)), ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer'], true)) {
+                self::$lines[] = $text;
             }
         }
         return strlen($line);
@@ -2481,15 +2859,29 @@ class BooksideForward
         if (!$multipart && !isset($seen['content-type'])) {
             $lines[] = 'Content-Type:';
         }
-        if (!isset($seen['authorization']) && isset($_SERVER['PHP_AUTH_USER'])) {
-            $lines[] = 'Authorization: Basic ' . base64_encode($_SERVER['PHP_AUTH_USER'] . ':' . ($_SERVER['PHP_AUTH_PW'] ?? '')); // phpcs:ignore
-        } elseif (!isset($seen['authorization']) && isset($_SERVER['REDIRECT_HTTP_AUTHORIZATION'])) {
-            $lines[] = 'Authorization: ' . $_SERVER['REDIRECT_HTTP_AUTHORIZATION']; // phpcs:ignore -- CGI hides it
+        if (!isset($seen['authorization']) && self::authorization([]) !== '') {
+            $lines[] = 'Authorization: ' . self::authorization([]);
         }
         $lines[] = 'X-Forwarded-For: ' . ($_SERVER['REMOTE_ADDR'] ?? ''); // phpcs:ignore
         $lines[] = self::MARK . ': 1';
         $lines[] = 'X-Forwarded-Proto: ' . (is_ssl() ? 'https' : 'http');
         return array_values($lines);
+    }
+
+    /**
+     * Returns the header Authorization; '' for none.
+     *
+     * @param array<string,string> $headers By names in lower case.
+     */
+    private static function authorization(array $headers): string
+    {
+        if (isset($headers['authorization'])) {
+            return (string) $headers['authorization'];
+        }
+        if (isset($_SERVER['PHP_AUTH_USER'])) {
+            return 'Basic ' . base64_encode($_SERVER['PHP_AUTH_USER'] . ':' . ($_SERVER['PHP_AUTH_PW'] ?? '')); // phpcs:ignore
+        }
+        return (string) ($_SERVER['REDIRECT_HTTP_AUTHORIZATION'] ?? ''); // phpcs:ignore -- CGI hides it
     }
 
     /** @return array<string,string> The header that the client sent. */
