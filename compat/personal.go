@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -76,10 +77,9 @@ func SearchesPersonal(resource string, parameters []FieldDescription) (name stri
 	return "", false
 }
 
-// writtenPersonal are the members of bodies with personal data.
-var writtenPersonal = slices.Concat([]string{
-	"email", "phone", "notes", "admin_notes", "customer_comment", "ip_address", "address", "custom_fields", "data", "date_of_birth", "gender",
-}, addressParts)
+// writtenPersonal are the members of bodies with personal data: whoever sees them masked may not
+// overwrite them either.
+var writtenPersonal = append(slices.Sorted(maps.Keys(personal)), addressParts...)
 
 // WritesPersonal returns a field of a body with personal data, at any depth; ok is false if it
 // has none.

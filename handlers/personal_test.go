@@ -144,6 +144,8 @@ func TestMaskedKeysNeitherSearchNorWritePersonalData(t *testing.T) {
 		{http.MethodPut, "/customers/9", jsonType, `{"date_of_birth":"2000-01-01"}`, "date_of_birth"},
 		{http.MethodPost, "/payments", jsonType, `{"order_id":10,"amount":1,"notes":"x"}`, "notes"},
 		{http.MethodPut, "/orders/10", jsonType, `{"customer_comment":"x"}`, "customer_comment"},
+		{http.MethodPut, "/orders/10", jsonType, `{"source_url":"https://site.example/"}`, "source_url"},
+		{http.MethodPost, "/orders", jsonType, `{"customer_id":9,"source_url":""}`, "source_url"},
 	} {
 		a := s.writeAs(c.method, c.path, c.contentType, c.body).want(http.StatusForbidden)
 		if a.at("error", "code") != "personal_data_masked" {
