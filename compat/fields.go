@@ -87,8 +87,8 @@ func (f Field[T]) orNull(clear func(into *T)) Field[T] {
 }
 
 // changing returns the fields of a change: null clears a text, except for those named, and is refused
-// for whatever cannot be cleared, as is an empty text where it is no value. Otherwise the answer would
-// confirm a change that was not made.
+// for whatever cannot be cleared, as are 0 where it is no id and an empty text where it is no value.
+// Otherwise the answer would confirm a change that was not made.
 func (fields Fields[T]) changing(kept ...string) Fields[T] {
 	fields = slices.Clone(fields)
 	for i, f := range fields {
@@ -101,6 +101,7 @@ func (fields Fields[T]) changing(kept ...string) Fields[T] {
 
 func (f Field[T]) changing(clears bool) Field[T] {
 	name, read, kind := f.name, f.read, f.kind
+	f.kind.id = false // so that 0 is read
 	if clears {
 		f.kind.schema = func() *Schema { return nullable(kind.schema()) }
 	}
@@ -109,7 +110,7 @@ func (f Field[T]) changing(clears bool) Field[T] {
 		switch {
 		case b.null(name) && clears:
 			read(b.with(name, formText("")), into)
-		case b.null(name), kind.blank == blankIsNothing && b.blank(name):
+		case b.null(name), kind.blank == blankIsNothing && b.blank(name), kind.id && zero(in, name):
 			b.note(name, rejected(mayNotBeEmpty))
 		default:
 			read(in, into)

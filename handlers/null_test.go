@@ -120,6 +120,12 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 			refuses(field, s.write(http.MethodPut, path, `{"`+field+`":null}`))
 			refuses(field, s.writeAs(http.MethodPut, path, formType, url.Values{field: {""}}.Encode()))
 		}
+		for _, field := range resource.kept { // nor is 0, which is no id
+			if strings.HasSuffix(field, "_id") {
+				refuses(field, s.write(http.MethodPut, path, `{"`+field+`":0}`))
+				refuses(field, s.writeAs(http.MethodPut, path, formType, url.Values{field: {"0"}}.Encode()))
+			}
+		}
 		for _, field := range resource.texts {
 			refuses(field, s.write(http.MethodPut, path, `{"`+field+`":null}`))
 		}
