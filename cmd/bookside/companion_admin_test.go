@@ -60,6 +60,7 @@ func TestCompanionPlugin(t *testing.T) {
 
 	t.Run("keys", func(t *testing.T) { testKeysOfPHP(t, w, s, environment) })
 	t.Run("terms", func(t *testing.T) { testTermsOfPHP(t, w) })
+	t.Run("choices", func(t *testing.T) { testChoicesOfPHP(t, w) })
 	t.Run("overlaps", func(t *testing.T) { testOverlapsOfPHP(t, w, db) })
 	t.Run("health", func(t *testing.T) { testHealthOfPHP(t, w, s) })
 	t.Run("command line", func(t *testing.T) { testCommandLineOfPHP(t, w, s) })
@@ -220,6 +221,53 @@ func testTermsOfPHP(t *testing.T, w *fixtures.WordPress) {
 			}
 		}
 	}
+}
+
+// testChoicesOfPHP: PHP finds agents, services and locations by ids and names, as Go does.
+func testChoicesOfPHP(t *testing.T, w *fixtures.WordPress) {
+	t.Helper()
+	w.Run(t, `global $wpdb; $table = Bookside\platform_table('services');
+		foreach ([9001 => 'Jörg’s Cut', 9002 => 'Cut, colour', 9003 => 'Twin', 9004 => 'twin', 9005 => '9001'] as $id => $name) { $wpdb->insert($table, ['id' => $id, 'name' => $name]); }`)
+	choose := func(text string) string {
+		return w.Run(t, "$ids = Bookside\\parse_services("+phpText(text)+"); echo is_wp_error($ids) ? $ids->get_error_message() : $ids;")
+	}
+	for _, c := range []struct{ text, want string }{
+		{"", ""}, {"9001", "9001"}, {" 9002 , 9001", "9001,9002"}, {"JÖRG’S CUT,9003", "9001,9003"}, {"Cut, colour", "9002"}, {"9005", "9005"}, {"009001", "9001"},
+		{"TWIN", `Several have the name "TWIN". Write the id of one: 9003 Twin, 9004 twin.`},
+		{"0", "Write ids such as 3,4."}, {"9001,", "Write ids such as 3,4."}, {"-1", "Write ids such as 3,4."},
+	} {
+		if got := choose(c.text); got != c.want {
+			t.Errorf("%q: %q, want %q", c.text, got, c.want)
+		}
+	}
+	for _, text := range []string{"9999", "Cut", "9001,Cut", "Cut, colour, 9001"} {
+		wantTexts(t, choose(text), "There is none with the id or name \"", "There are: 1 ", "9001 Jörg’s Cut, 9002 Cut, colour, 9003 Twin")
+	}
+	if got := w.Run(t, `global $wpdb; $wpdb->query('DELETE FROM ' . Bookside\platform_table('services') . ' WHERE id > 9000');
+		echo Bookside\choices_text('services', '1,9001');`); !strings.HasPrefix(got, "1 ") || !strings.HasSuffix(got, ", 9001") {
+		t.Errorf("with names: %q", got)
+	}
+	if got := w.Run(t, `echo Bookside\listed_choices(array_fill(1, 40, 'x'));`); !strings.HasSuffix(got, "30 x, and 10 more") {
+		t.Errorf("many: %q", got)
+	}
+	words := []string{"read_booking", "READ", "all", "*", "write_agent", "raed", "delete_coupon", "read_change", "nonsense", "bookings", "x", "Everything", "write_user", "reed_bookings", ""}
+	got := fromPHP[[]string](t, w, "return array_map('Bookside\\permission_meant', "+phpTexts(words)+");")
+	for i, word := range words {
+		_, err := keys.ParsePermissions(word + ",")
+		_, want, _ := strings.Cut(fmt.Sprint(err), "did you mean ")
+		if want = strings.TrimSuffix(want, "?"); word != "" && got[i] != want {
+			t.Errorf("%q: PHP means %q, Go %q", word, got[i], want)
+		}
+	}
+}
+
+// phpTexts returns an array of literals of PHP.
+func phpTexts(texts []string) string {
+	literals := make([]string, len(texts))
+	for i, text := range texts {
+		literals[i] = phpText(text)
+	}
+	return "[" + strings.Join(literals, ", ") + "]"
 }
 
 // termOfGo returns the column that Go would store, or "error".

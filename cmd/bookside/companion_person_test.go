@@ -279,6 +279,9 @@ func testCommandLineOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 	command := func(method, arguments string) string {
 		return w.Run(t, "require '"+standIn+"';", `(new WP_CLI::$commands['bookside']())->`+method+`(`+arguments+`);`)
 	}
+	agent := func(id int) string {
+		return w.Run(t, fmt.Sprintf(`echo Bookside\choices('agents')[%d];`, id))
+	}
 	created := command("keys", `['create'], ['name' => 'Kasse', 'permissions' => 'read_bookings, write_bookings', 'expires' => '2037-01-31']`)
 	secret, _, _ := strings.Cut(created, "\n")
 	if status, _ := get(t, s.url+"/v1/bookings", secret); status != http.StatusOK {
@@ -297,18 +300,29 @@ func testCommandLineOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 	if status, _ := get(t, s.url+"/v1/bookings", secret); status != http.StatusUnauthorized {
 		t.Errorf("restricted key: status %d", status)
 	}
-	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['networks' => 'any', 'permissions' => 'read_all']"), `Error: permissions: There is no permission "read_all".`)
-	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['agents' => '4, 3', 'locations' => '1', 'mask_personal' => true]"), "Success: Changed.")
+	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['networks' => 'any', 'permissions' => 'read_all']"), `Error: --permissions: There is no permission "read_all".`)
+	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['agents' => '4, ' . strtoupper('"+agent(3)+"'), 'locations' => '1', 'mask_personal' => true]"), "Success: Changed.")
 	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['locations' => 'any']"), "Success: Changed.")
-	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['services' => '1;2']"), "Error: services: Write ids such as 3,4.")
-	wantTexts(t, command("keys", "['list'], []"), "\tagents 3,4; personal data masked\t")
+	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['services' => '1;2']"), `Error: --services: There is none with the id or name "1;2". There are: 1 `)
+	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['agents' => '3,999', 'services' => '0', 'permissions' => 'READ,read_booking']"),
+		`Error: --permissions: There is no permission "READ"; did you mean read? There is no permission "read_booking"; did you mean read_bookings? --agents: There is none with the id or name "999". There are: 1 `,
+		"--services: Write ids such as 3,4.")
+	wantTexts(t, command("keys", "['restrict', '"+id+"'], []"), "Error: Name what to change")
+	wantTexts(t, command("keys", "['restrict'], ['expires' => 'soon']"), "Error: Name the key by its id; see wp bookside keys list. --expires: Write a date such as 2027-01-31.")
+	wantTexts(t, command("keys", "['create'], []"), "Error: --name: Write 1 to 190 characters without line breaks. --permissions: Choose at least one permission.")
+	wantTexts(t, command("keys", "['create'], ['name' => 'x', 'permissions' => 'all', 'kind' => 'prod']"),
+		`Error: --kind: Choose live or test. --permissions: There is no permission "all"; did you mean read,write,delete?`)
+	wantTexts(t, command("keys", "['roll', '"+id+"'], ['hours' => 'ten']"), "Error: --hours: Write a number from 0 to 720.")
+	wantTexts(t, command("keys", "['list'], []"), "\tagents 3 "+agent(3)+", 4 "+agent(4)+"; personal data masked\t")
 	rolled, _, _ := strings.Cut(command("keys", "['roll', '"+id+"'], ['hours' => '0']"), "\n")
 	if !secretOfPage.MatchString(rolled) {
 		t.Errorf("rolled key %q", rolled)
 	}
 	wantTexts(t, command("keys", "['revoke', '"+id+"'], []"), "Error: This key is revoked.")
-	wantTexts(t, command("keys", "['revoke', '99999'], []"), "Error: There is no such key")
-	wantTexts(t, command("keys", "['bake'], []"), "Error: Write list, create, restrict, roll or revoke.")
+	wantTexts(t, command("keys", "['revoke', '99999'], []"), "Error: There is no key 99999; see wp bookside keys list.")
+	wantTexts(t, command("keys", "['bake'], []"), `Error: There is no action "bake". Write list, create, restrict, roll or revoke.`)
+	wantTexts(t, command("keys", "['add'], []"), `Error: There is no action "add"; did you mean create?`)
+	wantTexts(t, command("keys", "['revok'], []"), "did you mean revoke?")
 	wantTexts(t, command("status", "[], []"), "sidecar\tgood", "lock\tgood")
 	w.Run(t, `global $wpdb; $wpdb->query("INSERT INTO {$wpdb->prefix}bookside_changes (number, resource, resource_id, kind, origin, actor_id, at) VALUES (900001, 'bookings', 17, 'created', 'api', `+id+`, UTC_TIMESTAMP())");`)
 	wantTexts(t, command("changes", "[], []"), "900001", "bookings 17\tcreated\tAPI key Kasse")

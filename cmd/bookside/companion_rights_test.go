@@ -152,6 +152,39 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 		t.Error("the name is not escaped")
 	}
 
+	// Agents, services and locations are named by ids or names, must exist, and are shown with both.
+	limited := create()
+	limited.Set("name", "limited")
+	limited.Set("agents", "3,999")
+	limited.Set("services", "Nothing")
+	if _, body := admin.post(page+"&tab=keys&form=create", limited); !strings.Contains(body, "There is none with the id or name &quot;999&quot;. There are: 1 ") ||
+		!strings.Contains(body, "There is none with the id or name &quot;Nothing&quot;. There are: 1 ") || keyCount() != "1" {
+		t.Errorf("unknown agents made %s keys: %s", keyCount(), body)
+	}
+	agent := queryText(t, db, "SELECT TRIM(CONCAT(first_name, ' ', last_name)) FROM wp_latepoint_agents WHERE id = 3")
+	limited.Set("agents", strings.ToLower(agent))
+	limited.Del("services")
+	if _, body := admin.post(page+"&tab=keys&form=create", limited); !strings.Contains(body, "was created") || queryText(t, db, "SELECT agents FROM wp_bookside_api_keys WHERE id = 2") != "3" {
+		t.Errorf("an agent's name: %s", body)
+	}
+	execute(t, db.SQL, `INSERT INTO wp_bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at)
+		VALUES ('CRM', 'https://crm.example/', '*', '3', '', '', 0, 0, 0, '', 'disabled', 0, NOW())`)
+	for _, tab := range []string{"keys", "webhooks"} {
+		if _, body := admin.get(page + "&tab=" + tab); !strings.Contains(body, "agents 3 "+agent) {
+			t.Errorf("%s: no name beside the id", tab)
+		}
+	}
+	// An agent that was deleted meanwhile stays until somebody changes it.
+	w.Run(t, `global $wpdb; $wpdb->update(Bookside\own_table('api_keys'), ['agents' => '999'], ['id' => 2]);`)
+	orphaned := admin.form(page + "&tab=keys&form=restrict&key=2")
+	orphaned.Set("name", "renamed")
+	orphaned.Set("agents", "999")
+	orphaned["permissions[]"] = []string{"read_bookings"}
+	if _, body := admin.post(page+"&tab=keys&form=restrict&key=2", orphaned); queryText(t, db, "SELECT CONCAT(name, agents) FROM wp_bookside_api_keys WHERE id = 2") != "renamed999" {
+		t.Errorf("a key of a deleted agent: %s", body)
+	}
+	execute(t, db.SQL, "DELETE FROM wp_bookside_api_keys WHERE id = 2")
+
 	stale := admin.form(page + "&tab=keys&form=restrict&key=1")
 	stale.Set("name", "stale")
 	w.Run(t, `Bookside\restrict_key(1, ['permissions' => 'read']);`)

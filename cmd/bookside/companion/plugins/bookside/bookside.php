@@ -34,6 +34,7 @@ require_once __DIR__ . '/includes/tables.php';
 require_once __DIR__ . '/includes/settings.php';
 require_once __DIR__ . '/includes/sidecar.php';
 require_once __DIR__ . '/includes/terms.php';
+require_once __DIR__ . '/includes/choices.php';
 require_once __DIR__ . '/includes/keys.php';
 require_once __DIR__ . '/includes/webhooks.php';
 require_once __DIR__ . '/includes/changes.php';

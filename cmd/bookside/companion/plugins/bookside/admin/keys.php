@@ -185,7 +185,7 @@ function show_key_form(?object $key): void
 /** Shows the fields of what a key is limited to. */
 function show_limits(array $terms): void
 {
-    $hint = __('Ids such as 3,4: the key sees only bookings with these agents, their customers and orders, and writes nothing else. Leave it empty for all.', 'bookside');
+    $hint = __('Ids or names, separated by commas: the key sees only bookings with these agents, their customers and orders, and writes nothing else. Leave it empty for all.', 'bookside');
     text_field('agents', __('Agents', 'bookside'), $hint, $terms['agents']);
     text_field('services', __('Services', 'bookside'), __('The same for services. All that is named must hold.', 'bookside'), $terms['services']);
     text_field('locations', __('Locations', 'bookside'), __('The same for locations.', 'bookside'), $terms['locations']);

@@ -24,7 +24,10 @@ function show_webhooks(): void
         $rows[] = [
             'name' => sprintf('<a href="%s"><strong>%s</strong></a>', esc_url($log), esc_html($webhook->name)),
             'url' => '<code>' . esc_html(masked_url($webhook->url)) . '</code>',
-            'events' => esc_html($webhook->events === '*' ? __('all', 'bookside') : str_replace(',', ', ', $webhook->events)),
+            'events' => implode('<br>', array_map('esc_html', array_merge(
+                [$webhook->events === '*' ? __('all', 'bookside') : str_replace(',', ', ', $webhook->events)],
+                limit_texts($webhook)
+            ))),
             'state' => webhook_state($webhook),
         ];
     }

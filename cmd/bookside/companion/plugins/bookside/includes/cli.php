@@ -13,6 +13,15 @@ defined('ABSPATH') || exit;
 /** Status, keys and changes of the booking API. */
 class Command
 {
+    /** Words for the actions of keys, as of "bookside keys". */
+    private const SYNONYMS = [
+        'list' => ['ls', 'show', 'get'],
+        'create' => ['add', 'new', 'make', 'generate', 'issue'],
+        'restrict' => ['edit', 'update', 'change', 'set', 'modify'],
+        'roll' => ['rotate', 'renew', 'replace'],
+        'revoke' => ['delete', 'remove', 'rm', 'del'],
+    ];
+
     /**
      * Says whether everything works, and what to do if not.
      *
@@ -62,20 +71,20 @@ class Command
      * [--expires=<day>]
      * : The last day of the key, such as 2027-01-31, or never.
      *
-     * [--agents=<ids>]
-     * : Limits the key to bookings with these agents, such as 3,4, or any.
+     * [--agents=<list>]
+     * : Limits the key to bookings with these agents: ids or names, such as 3,Ada, or any.
      *
-     * [--services=<ids>]
+     * [--services=<list>]
      * : The same for services.
      *
-     * [--locations=<ids>]
+     * [--locations=<list>]
      * : The same for locations.
      *
      * [--mask_personal]
      * : Masks e-mail addresses, phone numbers, addresses and notes; --no-mask_personal shows them.
      *
      * [--hours=<hours>]
-     * : How long a rolled key stays valid; 24 if it is not given.
+     * : How long a rolled key stays valid, 0 to 720; 24 if it is not given.
      *
      * [--format=<format>]
      * : table, json, csv or yaml.
@@ -91,16 +100,27 @@ class Command
                 $this->show(create_key($this->terms($options + ['name' => '', 'permissions' => '', 'kind' => 'live'])));
                 return;
             case 'restrict':
-                $this->done(restrict_key($this->id($arguments), $this->terms($options)), 'Changed.');
+                $columns = $this->terms($options, $this->idProblem($arguments));
+                if (!$columns) {
+                    \WP_CLI::error('Name what to change, such as --permissions=read; see wp help bookside keys.');
+                }
+                $this->done(restrict_key((int) $arguments[1], $columns), 'Changed.');
                 return;
             case 'roll':
-                $this->show(roll_key(find_key($this->id($arguments)), (int) ($options['hours'] ?? 24)));
+                $hours = (string) ($options['hours'] ?? 24);
+                $this->fail([$this->idProblem($arguments), preg_match('/^[0-9]{1,3}$/D', $hours) && $hours <= 720 ? '' : '--hours: Write a number from 0 to 720.']);
+                $this->show(roll_key(find_key((int) $arguments[1]), (int) $hours));
                 return;
             case 'revoke':
-                $this->done(revoke_key($this->id($arguments)), 'Revoked.');
+                $this->fail([$this->idProblem($arguments)]);
+                $this->done(revoke_key((int) $arguments[1]), 'Revoked.');
                 return;
             default:
-                \WP_CLI::error('Write list, create, restrict, roll or revoke.');
+                $meant = closest_word($action, array_keys(self::SYNONYMS));
+                foreach (self::SYNONYMS as $name => $words) {
+                    $meant = in_array(strtolower($action), $words, true) ? $name : $meant;
+                }
+                \WP_CLI::error("There is no action \"$action\"" . ($meant === '' ? '. Write list, create, restrict, roll or revoke.' : "; did you mean $meant?"));
         }
     }
 
@@ -143,8 +163,8 @@ class Command
         \WP_CLI\Utils\format_items($options['format'] ?? 'table', $rows, $columns);
     }
 
-    /** Returns the terms that the options name. */
-    private function terms(array $options): array
+    /** Returns the terms that the options name. Fails with all that is wrong with them, after an earlier problem, '' for none. */
+    private function terms(array $options, string $problem = ''): array
     {
         $typed = array_intersect_key($options, array_flip(array_merge(['name', 'kind', 'permissions', 'networks', 'expires'], limit_columns())));
         if (isset($typed['permissions'])) {
@@ -160,22 +180,32 @@ class Command
         }
         $errors = new \WP_Error();
         $columns = parse_terms($typed, $errors);
+        $problems = [$problem];
         foreach ($errors->get_error_codes() as $field) {
-            \WP_CLI::error($field . ': ' . $errors->get_error_message($field));
+            $problems[] = '--' . $field . ': ' . $errors->get_error_message($field);
         }
+        $this->fail($problems);
         return $columns;
     }
 
-    private function id(array $arguments): int
+    /** Fails with all problems that there are. */
+    private function fail(array $problems): void
     {
-        $key = find_key((int) ($arguments[1] ?? 0));
+        $problems = array_filter($problems);
+        if ($problems) {
+            \WP_CLI::error(implode(' ', $problems));
+        }
+    }
+
+    /** Returns what is wrong with the id of a key, '' for nothing. */
+    private function idProblem(array $arguments): string
+    {
+        $id = (string) ($arguments[1] ?? '');
+        $key = ctype_digit($id) ? find_key((int) $id) : null;
         if ($key === null) {
-            \WP_CLI::error('There is no such key; see wp bookside keys list.');
+            return $id === '' ? 'Name the key by its id; see wp bookside keys list.' : "There is no key $id; see wp bookside keys list.";
         }
-        if (key_status($key) === 'revoked') {
-            \WP_CLI::error('This key is revoked.');
-        }
-        return (int) $key->id;
+        return key_status($key) === 'revoked' ? 'This key is revoked.' : '';
     }
 
     /** @param array|\WP_Error $created What create_key returned. */

@@ -85,21 +85,21 @@ function limit_columns(): array
     return $known[$table];
 }
 
-/** Returns what a key is limited to, for people; empty for most keys. */
+/** Returns what a key, or a webhook, is limited to, for people; empty for most. */
 function limit_texts(object $key): array
 {
     $texts = [
-        /* translators: %s: ids, such as 3,4. */
+        /* translators: %s: ids with names, such as 3 Ada, 4 Ben. */
         'agents' => __('agents %s', 'bookside'),
-        /* translators: %s: ids, such as 3,4. */
+        /* translators: %s: ids with names, such as 3 Ada, 4 Ben. */
         'services' => __('services %s', 'bookside'),
-        /* translators: %s: ids, such as 3,4. */
+        /* translators: %s: ids with names, such as 3 Ada, 4 Ben. */
         'locations' => __('locations %s', 'bookside'),
     ];
     $limits = [];
     foreach ($texts as $column => $text) {
         if (($key->$column ?? '') !== '') {
-            $limits[] = sprintf($text, $key->$column);
+            $limits[] = sprintf($text, choices_text($column, $key->$column));
         }
     }
     if (!empty($key->mask_personal)) {

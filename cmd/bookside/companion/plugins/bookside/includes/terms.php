@@ -88,7 +88,7 @@ function parse_terms(array $typed, \WP_Error $errors): array
     $parsers = [
         'name' => 'parse_name', 'kind' => 'parse_kind', 'permissions' => 'parse_permissions', 'networks' => 'parse_networks', 'expires' => 'parse_expiry',
         'per_minute' => 'parse_limit', 'per_hour' => 'parse_limit',
-        'agents' => 'parse_ids', 'services' => 'parse_ids', 'locations' => 'parse_ids', 'mask_personal' => 'parse_switch',
+        'agents' => 'parse_agents', 'services' => 'parse_services', 'locations' => 'parse_locations', 'mask_personal' => 'parse_switch',
     ];
     $names = ['expires' => 'expires_at', 'per_minute' => 'requests_per_minute', 'per_hour' => 'requests_per_hour'];
     foreach ($parsers as $field => $parser) {
@@ -130,12 +130,40 @@ function parse_permissions($list)
     if (!$words) {
         return new \WP_Error('permissions', __('Choose at least one permission.', 'bookside'));
     }
-    $unknown = array_diff($words, all_permissions());
-    if ($unknown) {
-        /* translators: %s: a word. */
-        return new \WP_Error('permissions', sprintf(__('There is no permission "%s".', 'bookside'), reset($unknown)));
+    $messages = [];
+    foreach (array_diff($words, all_permissions()) as $word) {
+        $meant = permission_meant($word);
+        $messages[] = $meant === ''
+            /* translators: %s: a word. */
+            ? sprintf(__('There is no permission "%s".', 'bookside'), $word)
+            /* translators: 1: a word. 2: a permission, such as read_bookings. */
+            : sprintf(__('There is no permission "%1$s"; did you mean %2$s?', 'bookside'), $word, $meant);
     }
-    return implode(',', $words);
+    return $messages ? new \WP_Error('permissions', implode(' ', $messages)) : implode(',', $words);
+}
+
+/** Returns what somebody may have meant by a word that is no permission, as the server guesses it; '' for who knows. */
+function permission_meant(string $word): string
+{
+    $word = strtolower($word);
+    if (in_array($word, ['all', 'any', 'full', 'everything', 'admin', '*'], true)) {
+        return implode(',', PERMISSION_VERBS);
+    }
+    return closest_word($word, all_permissions());
+}
+
+/**
+ * Returns the word that another one may stand for; '' if none is like it.
+ *
+ * @param string[] $words
+ */
+function closest_word(string $word, array $words): string
+{
+    sort($words);
+    $distances = array_map(fn($other) => levenshtein(substr($word, 0, 255), $other), $words); // more bytes than PHP 7 compares
+    $least = min($distances);
+    $closest = $words[array_search($least, $distances, true)];
+    return $least <= max(1, intdiv(strlen($closest), 3)) ? $closest : '';
 }
 
 /** Returns networks, separated by commas or blanks, as the column has them, or a WP_Error. '' is any network. */

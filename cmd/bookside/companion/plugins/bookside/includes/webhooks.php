@@ -19,7 +19,7 @@ function list_webhooks(): array
     if (!has_table(own_table('webhooks'))) {
         return [];
     }
-    return $wpdb->get_results('SELECT id, name, url, events, key_id, status, reason, failing_since, created_at FROM ' . own_table('webhooks') . ' ORDER BY id LIMIT 200');
+    return $wpdb->get_results('SELECT id, name, url, events, agents, services, locations, key_id, status, reason, failing_since, created_at FROM ' . own_table('webhooks') . ' ORDER BY id LIMIT 200');
 }
 
 /** Returns the webhook with an id, or null. */
