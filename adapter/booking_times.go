@@ -18,8 +18,12 @@ type bookingSpan struct {
 // leaves them NULL for a start at 00:00 and a day late for an end at 24:00. On a day
 // when the clock skips an hour, what touches it ends when its minutes have passed.
 func (s *Site) spanOf(start availability.Moment, duration int64) bookingSpan {
+	return s.spanUntil(start, s.Zone.clock().End(start, Minutes(duration)))
+}
+
+// spanUntil is spanOf with an end as availability.Clock has it.
+func (s *Site) spanUntil(start, end availability.Moment) bookingSpan {
 	clock := s.Zone.clock()
-	end := clock.End(start, Minutes(duration))
 	span := bookingSpan{start: start, end: end, startUTC: domain.Stamp(clock.Instant(start)), endUTC: domain.Stamp(clock.Instant(end))}
 	if end.Minutes == minutesPerDay && start.Minutes > 0 { // PHP takes a start at 00:00 for an empty one
 		span.end.Day++

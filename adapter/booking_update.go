@@ -153,6 +153,9 @@ func (plan *updatePlan) bookingColumns(s *Site) row {
 	if plan.newSpan {
 		duration = int64(plan.slot.Duration)
 		columns = append(columns, s.spanOf(plan.slot.at, duration).columns()...)
+	} else if b.EndCorrected { // wp-admin's form calculates the end's date whenever it is saved
+		start, end, _ := s.span(b.Booking)
+		columns = append(columns, s.spanUntil(start, end).columns()...)
 	}
 	for _, c := range []struct {
 		name     string

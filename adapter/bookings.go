@@ -25,6 +25,7 @@ type Booking struct {
 	EndDate      Date
 	StartTime    *Minutes // as stored, which may not be a time: see IsTime
 	EndTime      *Minutes // likewise, on EndDate; 1440 for an end at midnight; nil if there is no start
+	EndCorrected bool     // another end is stored, which cannot be right
 	Duration     int64    // minutes
 	BufferBefore int64    // minutes
 	BufferAfter  int64    // minutes
@@ -555,6 +556,9 @@ func (s *Site) readBookings(ctx context.Context, ids []int64, withStatus func(sq
 	if err != nil {
 		return nil, err
 	}
+	for _, b := range records {
+		s.correctEnd(b)
+	}
 	return byID(records, func(b *Booking) int64 { return b.ID }), nil
 }
 
@@ -704,16 +708,37 @@ func (s *Site) End(b Booking) (instant time.Time, ok bool) {
 // span returns when the booking takes place; see availability.Clock. ok is false if no date
 // or time is stored.
 func (s *Site) span(b Booking) (start, end availability.Moment, ok bool) {
-	day, known := availability.ParseDay(string(b.StartDate))
-	if !known || !IsTime(b.StartTime) {
+	start, ok = storedMoment(b.StartDate, b.StartTime)
+	if !ok {
 		return start, end, false
 	}
-	start = availability.Moment{Day: day, Minutes: *b.StartTime}
-	last, known := availability.ParseDay(string(b.EndDate))
-	if !known || !IsTime(b.EndTime) {
+	stored, known := storedMoment(b.EndDate, b.EndTime)
+	if !known {
 		return start, s.Zone.clock().End(start, Minutes(b.Duration)), true
 	}
-	return start, s.Zone.clock().StoredEnd(start, availability.Moment{Day: last, Minutes: *b.EndTime}, Minutes(b.Duration)), true
+	return start, s.Zone.clock().StoredEnd(start, stored, Minutes(b.Duration)), true
+}
+
+// storedMoment returns a stored date and time; ok is false if either is no such thing.
+func storedMoment(date Date, minutes *Minutes) (m availability.Moment, ok bool) {
+	day, known := availability.ParseDay(string(date))
+	if !known || !IsTime(minutes) {
+		return m, false
+	}
+	return availability.Moment{Day: day, Minutes: *minutes}, true
+}
+
+// correctEnd replaces a stored end that cannot be right by the one that counts, in the form in which
+// the plugin stores ends.
+func (s *Site) correctEnd(b *Booking) {
+	start, known := storedMoment(b.StartDate, b.StartTime)
+	stored, complete := storedMoment(b.EndDate, b.EndTime)
+	if !known || complete && availability.CanEnd(start, stored) {
+		return
+	}
+	_, end, _ := s.span(*b)
+	right := s.spanUntil(start, end).end
+	b.EndDate, b.EndTime, b.EndCorrected = Date(right.Day.String()), &right.Minutes, true
 }
 
 // length returns how many minutes the booking takes, by the same end as End.

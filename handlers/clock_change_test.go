@@ -135,7 +135,7 @@ func TestEndsOfABookingAgree(t *testing.T) {
 }
 
 // TestFarEndsOccupyTwoDaysAtMost: a stored end that is before the start, or after the next day, counts as
-// start plus duration, in a range of days and in a single one.
+// start plus duration, in a range of days and in a single one. That is shown, and stored once the slot changes.
 func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
 	t.Parallel()
 	s := newQuietServer(t, "09:00", "12:00", appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "09:30", end: "10:30"})
@@ -149,6 +149,7 @@ func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
 		"takes longer":              {"end_date = '9999-12-31', duration = 90", "11:00"},
 		"until noon of the next":    {"end_date = '2026-11-25', end_time = 720", ""},
 		"two days later, with time": {"end_date = '2026-11-26', end_time = 60", "10:30"},
+		"no time of day":            {"end_time = 7000", "10:30"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			arrange(t, s.database, "UPDATE wp_latepoint_bookings SET end_time = 630, duration = 60", "UPDATE wp_latepoint_bookings SET "+c.set)
@@ -176,8 +177,34 @@ func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
 				}
 			}
 			b := s.get("/bookings/11").want(http.StatusOK)
-			if end := fmt.Sprint(b.at("data", "end_datetime")); !strings.HasPrefix(end, "2026-11-2") {
-				t.Errorf("ends at %s", end)
+			want := []string{"2026-11-24", c.first}
+			if c.first == "" {
+				want = []string{"2026-11-25", "12:00"}
+			}
+			shown := []string{fmt.Sprint(b.at("data", "end_date")), fmt.Sprint(b.at("data", "end_time"))}
+			end, err := time.Parse(time.RFC3339, fmt.Sprint(b.at("data", "end_datetime")))
+			if listed := s.get("/bookings").at("data", 0, "end_time"); err != nil || !slices.Equal(shown, want) || listed != want[1] || end.Format("2006-01-02 15:04") != strings.Join(want, " ") {
+				t.Errorf("ends at %q, %v in the list, and %s, want %q", shown, listed, end, want)
+			}
+			const stored = "SELECT CONCAT_WS(' ', end_date, end_time, end_datetime_utc) FROM wp_latepoint_bookings"
+			before := s.texts(stored)
+			s.write(http.MethodPut, "/bookings/11", `{"status":"cancelled"}`).want(http.StatusOK)
+			if after := s.texts(stored); !slices.Equal(before, after) {
+				t.Errorf("%s became %s", before, after)
+			}
+			arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'approved'")
+			if c.first == "" {
+				return // nobody else has the hours
+			}
+			arrange(t, s.database, "UPDATE wp_latepoint_agents_services SET agent_id = 2 WHERE agent_id = 1 AND service_id = 1")
+			s.write(http.MethodPut, "/bookings/11", `{"agent_id":2}`).want(http.StatusOK)
+			arrange(t, s.database, "UPDATE wp_latepoint_agents_services SET agent_id = 1 WHERE agent_id = 2 AND service_id = 1", "UPDATE wp_latepoint_bookings SET agent_id = 1")
+			correct := []string{fmt.Sprintf("%s %d %s", want[0], minutesOf(t, want[1]), end.UTC().Format(time.DateTime))}
+			if name == "as booked" {
+				correct = before
+			}
+			if after := s.texts(stored); !slices.Equal(after, correct) {
+				t.Errorf("%s became %s, want %s", before, after, correct)
 			}
 		})
 	}

@@ -71,19 +71,32 @@ func (m Moment) asEnd(start Moment) Moment {
 // the start, counts as start plus duration. The same end as start plus duration is that
 // of End.
 func (c Clock) StoredEnd(start, stored Moment, duration Minutes) Moment {
-	end := stored
-	if end.Day > start.Day && end.Minutes >= dayEnd {
-		end.Minutes = 0 // the plugin's form of midnight has the next date
-	}
-	end = end.asEnd(start)
-	length := Minutes(end.Day-start.Day)*dayEnd + end.Minutes - start.Minutes
-	if length < 0 || end.Day > start.Day+1 || length == duration {
+	end, length := start.until(stored)
+	if !canEnd(start, end, length) || length == duration {
 		end = c.End(start, duration)
 	}
 	if end.Day > start.Day+1 {
 		return Moment{start.Day + 1, dayEnd}
 	}
 	return end
+}
+
+// CanEnd reports whether the stored end of a booking can be right.
+func CanEnd(start, stored Moment) bool {
+	end, length := start.until(stored)
+	return canEnd(start, end, length)
+}
+
+func canEnd(start, end Moment, length Minutes) bool { return length >= 0 && end.Day <= start.Day+1 }
+
+// until returns a stored end in the form of one after a start, and how long it takes by the wall
+// clock.
+func (m Moment) until(stored Moment) (end Moment, length Minutes) {
+	if end = stored; end.Day > m.Day && end.Minutes >= dayEnd {
+		end.Minutes = 0 // the plugin's form of midnight has the next date
+	}
+	end = end.asEnd(m)
+	return end, Minutes(end.Day-m.Day)*dayEnd + end.Minutes - m.Minutes
 }
 
 // storable reports whether databases know the dates of a booking, by the clock and in UTC.
