@@ -35,9 +35,10 @@ func TestCompanionForwards(t *testing.T) {
 		Method, URL, Body string
 		Header            http.Header
 	}
-	var got received
+	var last atomic.Pointer[received]
+	last.Store(&received{})
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		got = received{Method: r.Method, URL: r.URL.RequestURI(), Header: r.Header}
+		got := &received{Method: r.Method, URL: r.URL.RequestURI(), Header: r.Header}
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
 			if err := r.ParseMultipartForm(1 << 20); err == nil {
 				got.Body = r.Form.Encode()
@@ -45,6 +46,7 @@ func TestCompanionForwards(t *testing.T) {
 		} else {
 			got.Body = readText(t, r.Body)
 		}
+		last.Store(got)
 		switch r.Header.Get("X-Answer") {
 		case "break off":
 			panic(http.ErrAbortHandler)
@@ -96,6 +98,7 @@ func TestCompanionForwards(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, header, body := do(c.method, c.path, c.contentType, c.body)
+			got := *last.Load()
 			want := received{Method: c.method, URL: c.wantURL, Body: c.wantBody, Header: got.Header}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
@@ -120,13 +123,13 @@ func TestCompanionForwards(t *testing.T) {
 		})
 	}
 	t.Run("other requests", func(t *testing.T) {
-		got = received{}
+		last.Store(&received{})
 		for _, path := range []string{
 			"/?rest_route=/wp/v2/types", "/?rest_route=/latepoint-api/v10/bookings", "/?p=1&x=/wp-json/latepoint-api/v1/bookings",
 			// Out of the API, to what else is at the address.
 			"/?rest_route=/latepoint-api/v1/../../secret", "/?rest_route=/latepoint-api/v1/..%2Fsecret", "/index.php/wp-json/latepoint-api/v1/%2e%2E/secret", "/?rest_route=/latepoint-api/v1/a/..",
 		} {
-			if status, _, _ := do("GET", path, "", ""); status == http.StatusTeapot || got.Method != "" {
+			if status, _, _ := do("GET", path, "", ""); status == http.StatusTeapot || last.Load().Method != "" {
 				t.Errorf("%s was forwarded", path)
 			}
 		}
@@ -157,14 +160,14 @@ func TestCompanionForwards(t *testing.T) {
 		}
 	})
 	t.Run("forwarded before", func(t *testing.T) {
-		got = received{}
+		last.Store(&received{})
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site+"/?rest_route=/latepoint-api/v1/bookings", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		request.Header.Set("X-Bookside-Forwarded", "1") // as if the setting named the site itself
-		if status, _, err := sendOnce(request); err != nil || status != http.StatusNotFound || got.Method != "" {
-			t.Errorf("status %d, error %v, received %+v", status, err, got)
+		if status, _, err := sendOnce(request); err != nil || status != http.StatusNotFound || last.Load().Method != "" {
+			t.Errorf("status %d, error %v, received %+v", status, err, last.Load())
 		}
 	})
 	t.Run("no server", func(t *testing.T) {
