@@ -205,9 +205,6 @@ func (s *Site) customerStats(ctx context.Context, ids []int64, size *total) (map
 	if size.count != nil {
 		stmt = stmt.SuffixExpr(sq.ConcatExpr("UNION ALL SELECT 0, (", size.count, "), 0, 0, NULL, NULL, NULL, NULL"))
 	}
-	if s.schema.Has(wpdb.TransactionRefunds) {
-		stmt = stmt.SuffixExpr(sq.ConcatExpr("UNION ALL ", s.refundSums(ids)))
-	}
 	parts, err := grouped(ctx, s, "sum up customers", stmt, func(row wpdb.Scanner, customer *int64) (c CustomerStats, err error) {
 		var spent decimal.NullDecimal
 		err = row.Scan(customer, &c.Total, &c.Completed, &c.Cancelled, wpdb.OrZero(&c.Future),
@@ -259,16 +256,9 @@ var noCounts = []string{"0", "0", "0", "0", "NULL", "NULL"}
 // server expect two orders and compare each order with each transaction.
 func (s *Site) paidSums(customers []int64) sq.SelectBuilder {
 	orders := sq.Select("id", "customer_id").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": customers}).Limit(math.MaxInt64)
-	return sq.Select("o.customer_id").Columns(noCounts...).Column("SUM(" + paidAmount + " - " + refundedAmount + ")").From(s.db.As(wpdb.Transactions, "t")).
-		JoinClause(sq.ConcatExpr("JOIN (", orders, ") AS o ON o.id = t.order_id")).GroupBy("o.customer_id")
-}
-
-// refundSums returns the sums of the refunds that have rows of their own, negative.
-func (s *Site) refundSums(customers []int64) sq.SelectBuilder {
-	return sq.Select("o.customer_id").Columns(noCounts...).Column("-SUM(r.amount)").From(s.db.As(wpdb.TransactionRefunds, "r")).
-		Join(s.db.As(wpdb.Transactions, "t") + " ON t.id = r.transaction_id").
-		Join(s.db.As(wpdb.Orders, "o") + " ON o.id = t.order_id").
-		Where(sq.Eq{"o.customer_id": customers}).Where("NOT " + isRefundedInFull).GroupBy("o.customer_id")
+	stmt, refunded := s.joinRefundRows(sq.Select().From(s.db.As(wpdb.Transactions, "t")).JoinClause(sq.ConcatExpr("JOIN (", orders, ") AS o ON o.id = t.order_id")))
+	nets := stmt.Columns("o.customer_id", "SUM("+paidAmount+") - SUM("+refunded+") AS net").GroupBy("o.id", "o.customer_id")
+	return sq.Select("n.customer_id").Columns(noCounts...).Column("SUM(GREATEST(n.net, 0))").FromSelect(nets, "n").GroupBy("n.customer_id")
 }
 
 // profileKeys are the fields of a customer that are stored in customer_meta under their

@@ -64,30 +64,84 @@ func (s *Site) ledger(ctx context.Context, which sq.Eq) (ledger, error) {
 	return entries, err
 }
 
-// takes reports whether the payment is of a kind that takes money.
-func (e ledgerEntry) takes() bool {
-	return !slices.Contains([]string{kindRefund, kindAuthorization, kindVoid}, strings.ToLower(e.kind))
+// ledgerAround reads the payments of a payment's order; of a payment without an order, itself.
+func (s *Site) ledgerAround(ctx context.Context, p Payment) (ledger, error) {
+	if p.OrderID == nil {
+		return s.ledger(ctx, sq.Eq{"t.id": p.ID})
+	}
+	return s.ledger(ctx, sq.Eq{"t.order_id": *p.OrderID})
 }
 
-// tookMoney reports whether the payment took money that it has, less its refunds.
-func (e ledgerEntry) tookMoney() bool {
-	return e.takes() && strings.EqualFold(e.status, paymentSucceeded)
+// takes reports whether the payment is of a kind that takes money. The columns compare
+// without regard to case.
+func (e ledgerEntry) takes() bool { return takesMoney(e.kind) }
+
+// has reports whether the payment has a status.
+func (e ledgerEntry) has(status string) bool { return strings.EqualFold(e.status, status) }
+
+// captured reports whether the payment is a capture that succeeded.
+func (e ledgerEntry) captured() bool {
+	return strings.EqualFold(e.kind, kindCapture) && e.has(paymentSucceeded)
+}
+
+// isRefunded reports whether the payment took money and gave all of it back, as the plugin's
+// ability refund-transaction says with the status alone. Refunds with rows of their own are
+// part of it.
+func (e ledgerEntry) isRefunded() bool { return e.takes() && e.has(statusRefunded) }
+
+// took returns what the payment took, before refunds.
+func (e ledgerEntry) took() decimal.Decimal {
+	if !e.takes() || !e.has(paymentSucceeded) && !e.has(statusRefunded) {
+		return decimal.Zero
+	}
+	return decimal.Max(decimal.Zero, e.amount)
+}
+
+// gaveBack returns what the payment gave back of itself: never more than it took, although
+// wp-admin can make less of it, or change its status, after a refund.
+func (e ledgerEntry) gaveBack() decimal.Decimal {
+	if e.isRefunded() {
+		return e.took()
+	}
+	return decimal.Max(decimal.Zero, decimal.Min(e.refunds, e.took()))
+}
+
+// givesBack returns what the entry gives back of other payments: a refund its amount, by
+// either word, and so does a negative payment, by which the plugin's sum of transactions
+// becomes less.
+func (e ledgerEntry) givesBack() decimal.Decimal {
+	refund := isRefund(e.kind) && (e.has(paymentSucceeded) || e.has(statusRefunded))
+	if refund || e.takes() && e.has(paymentSucceeded) && e.amount.IsNegative() {
+		return e.amount.Abs()
+	}
+	return decimal.Zero
 }
 
 // totals sums up the ledger of an order with a total.
 func (l ledger) totals(total decimal.Decimal) paymentTotals {
 	b := paymentTotals{total: total}
 	for _, e := range l {
-		b.add(e.status, e.kind, e.amount)
-		if !refundedInFull(e.status, e.kind) {
-			b.refunded = b.refunded.Add(e.refunds)
-		}
+		b.paid = b.paid.Add(e.took())
+		b.refunded = b.refunded.Add(e.gaveBack()).Add(e.givesBack())
+		b.processing = b.processing || e.has(paymentProcessing)
 	}
 	return b
 }
 
 // net returns payments less refunds.
 func (l ledger) net() decimal.Decimal { return l.totals(decimal.Zero).net() }
+
+// beforeRefunds returns the ledger as if nothing had been given back.
+func (l ledger) beforeRefunds() ledger {
+	gross := make(ledger, 0, len(l))
+	for _, e := range l {
+		if e.took().IsPositive() {
+			e.status, e.refunds = paymentSucceeded, decimal.Zero
+			gross = append(gross, e)
+		}
+	}
+	return gross
+}
 
 // with returns the ledger after an entry was added or changed.
 func (l ledger) with(e ledgerEntry) ledger {
@@ -106,50 +160,59 @@ func (l ledger) without(ids []int64) ledger {
 
 // given is what was given back of a payment that took money.
 type given struct {
-	amount decimal.Decimal
-	by     []int64 // the refunds among the transactions that give it back
-	shared bool    // one of these also gives back another payment
+	amount decimal.Decimal // at most what it took
+	sent   decimal.Decimal // the refunds that are for this payment alone, even if they are more
+	by     []int64         // the refunds among the transactions that give it back
+	shared bool            // one of these also gives back another payment
 }
 
-// given tells of each payment that took money what was given back of it: its own refund
-// rows, the refunds that name it, and a part of the others. One of exactly its amount is
-// taken to be for it; else the newest payment is given back first, of those made before the
-// refund if they suffice.
+// given tells of each payment that took money what was given back of it: by itself, by the
+// refunds that name it, and a part of the others. One of exactly its amount is taken to be for
+// it; else the newest payment is given back first, of those made before the refund if they
+// suffice.
 func (l ledger) given() map[int64]given {
 	shares := map[int64]given{}
 	for _, e := range l {
-		if e.tookMoney() {
-			shares[e.id] = given{amount: e.refunds}
+		if e.took().IsPositive() {
+			shares[e.id] = given{amount: e.gaveBack(), sent: l.refundsOf(e)}
 		}
-	}
-	take := func(id int64, refund ledgerEntry, amount decimal.Decimal) {
-		g := shares[id]
-		g.amount, g.by, g.shared = g.amount.Add(amount), append(g.by, refund.id), g.shared || !isRefund(refund.kind) || !amount.Equal(refund.back())
-		shares[id] = g
 	}
 	for _, refund := range l {
-		open := refund.back()
-		if _, took := shares[refundOf(refund.token)]; took {
-			take(refundOf(refund.token), refund, open)
-			continue
-		}
+		open := refund.givesBack()
 		for _, fits := range []func(e ledgerEntry, left decimal.Decimal) bool{
+			func(e ledgerEntry, _ decimal.Decimal) bool { return e.id == refundOf(refund.token) },
 			func(e ledgerEntry, left decimal.Decimal) bool { return e.id < refund.id && left.Equal(open) },
 			func(e ledgerEntry, _ decimal.Decimal) bool { return e.id < refund.id },
 			func(ledgerEntry, decimal.Decimal) bool { return true },
 		} {
 			for _, e := range slices.Backward(l) {
-				left := e.amount.Sub(shares[e.id].amount)
-				if !e.tookMoney() || !left.IsPositive() || !open.IsPositive() || !fits(e, left) {
+				g := shares[e.id]
+				left := e.took().Sub(g.amount)
+				if !left.IsPositive() || !open.IsPositive() || !fits(e, left) {
 					continue
 				}
 				part := decimal.Min(left, open)
-				take(e.id, refund, part)
-				open = open.Sub(part)
+				g.amount, g.by = g.amount.Add(part), append(g.by, refund.id)
+				g.shared = g.shared || !isRefund(refund.kind) || !part.Equal(refund.givesBack())
+				if refundOf(refund.token) != e.id {
+					g.sent = g.sent.Add(part)
+				}
+				shares[e.id], open = g, open.Sub(part)
 			}
 		}
 	}
 	return shares
+}
+
+// left tells of each payment that took money what it has of it, after refunds.
+func (l ledger) left() map[int64]decimal.Decimal {
+	left, shares := map[int64]decimal.Decimal{}, l.given()
+	for _, e := range l {
+		if e.took().IsPositive() {
+			left[e.id] = e.took().Sub(shares[e.id].amount)
+		}
+	}
+	return left
 }
 
 // refundsInFull returns the refunds among the entries that gave back a successful payment,
@@ -163,55 +226,28 @@ func (l ledger) refundsInFull(payment Payment) ([]int64, error) {
 	return back.by, nil
 }
 
-// back returns what the entry gives back of other payments: a refund its amount, and one
-// that took nothing, its refund rows.
-func (e ledgerEntry) back() decimal.Decimal {
-	switch {
-	case isRefund(e.kind) && strings.EqualFold(e.status, paymentSucceeded):
-		return e.amount.Abs().Add(e.refunds)
-	case e.tookMoney(), refundedInFull(e.status, e.kind):
-		return decimal.Zero
-	default:
-		return e.refunds
+// refundsOf returns the sum of the refunds that are for a payment alone.
+func (l ledger) refundsOf(e ledgerEntry) decimal.Decimal {
+	sum := decimal.Max(decimal.Zero, e.refunds)
+	for _, refund := range l {
+		if refundOf(refund.token) == e.id {
+			sum = sum.Add(refund.givesBack())
+		}
 	}
-}
-
-// refundable returns what of a payment was not given back yet.
-func (l ledger) refundable(e ledgerEntry) decimal.Decimal {
-	return decimal.Max(decimal.Zero, decimal.Min(e.amount.Sub(l.given()[e.id].amount), l.net()))
+	return sum
 }
 
 // missing returns by how much the refunds of the order, or those of one of its payments,
 // exceed what was taken.
 func (l ledger) missing(payment int64) decimal.Decimal {
-	took, back := decimal.Zero, decimal.Zero
+	sums := l.totals(decimal.Zero)
+	missing := decimal.Max(decimal.Zero, sums.refunded.Sub(sums.paid))
 	for _, e := range l {
-		switch {
-		case e.id == payment && e.tookMoney():
-			took, back = took.Add(e.amount), back.Add(e.refunds)
-		case e.id == payment && !refundedInFull(e.status, e.kind):
-			back = back.Add(e.refunds)
-		case refundOf(e.token) == payment:
-			back = back.Add(e.back())
+		if e.id == payment {
+			missing = decimal.Max(missing, l.refundsOf(e).Sub(e.took()))
 		}
 	}
-	return decimal.Max(l.net().Neg(), back.Sub(took), decimal.Zero)
-}
-
-// covered returns by how much the payments that name an invoice, less what was given back
-// of them, cover it.
-func (l ledger) covered() map[int64]decimal.Decimal {
-	sums, shares := map[int64]decimal.Decimal{}, l.given()
-	for _, e := range l {
-		if e.invoice == 0 {
-			continue
-		}
-		sums[e.invoice] = sums[e.invoice].Add(decimal.Zero)
-		if e.tookMoney() {
-			sums[e.invoice] = sums[e.invoice].Add(e.amount.Sub(shares[e.id].amount))
-		}
-	}
-	return sums
+	return missing
 }
 
 // refundToken begins the token of a refund that stands among the transactions, where the

@@ -97,7 +97,7 @@ func (s *Site) bookingVariables(w writeSettings, b *bookingSnapshot, category st
 }
 
 func (w writeSettings) orderVariables(o *orderSnapshot, context messageContext) process.OrderVariables {
-	paid := netPaid(o.payments)
+	paid := ledgerOf(o.payments).net()
 	v := process.OrderVariables{
 		ID: o.ID, ConfirmationCode: o.ConfirmationCode, CouponCode: domain.ValueOr(o.CouponCode, ""),
 		TaxTotal: domain.AmountText(o.TaxTotal), CouponDiscount: w.currency.Format(o.CouponDiscount),

@@ -34,15 +34,10 @@ const (
 	orderPartiallyRefunded = "partially_refunded"
 )
 
-// captured reports whether a payment took money.
-func (p Payment) captured() bool {
-	return strings.EqualFold(p.Kind, kindCapture) && strings.EqualFold(p.Status, paymentSucceeded)
-}
-
-// refundedInFull reports whether a payment took money and gave all of it back, as the
-// plugin's ability refund-transaction says. Refunds with rows of their own are part of it.
-func refundedInFull(status, kind string) bool {
-	return strings.EqualFold(status, statusRefunded) && (kind == "" || strings.EqualFold(kind, kindCapture))
+// takesMoney reports whether payments of a kind take money, rather than give it back, or
+// move none.
+func takesMoney(kind string) bool {
+	return !isRefund(kind) && !strings.EqualFold(kind, kindAuthorization) && !strings.EqualFold(kind, kindVoid)
 }
 
 // paymentTotals are the sums of an order's payments and refunds.
@@ -51,32 +46,18 @@ type paymentTotals struct {
 	processing            bool // a payment is being processed
 }
 
-// add adds a payment, as paidAmount and refundedAmount do. The columns compare without regard to case.
-func (b *paymentTotals) add(status, kind string, amount decimal.Decimal) {
-	switch status, kind = strings.ToLower(status), strings.ToLower(kind); {
-	case status == paymentProcessing:
-		b.processing = true
-	case refundedInFull(status, kind):
-		b.paid, b.refunded = b.paid.Add(amount), b.refunded.Add(amount)
-	case status != paymentSucceeded, kind == kindAuthorization, kind == kindVoid:
-	case kind == kindRefund:
-		b.refunded = b.refunded.Add(amount.Abs())
-	default:
-		b.paid = b.paid.Add(amount)
-	}
+// net returns payments less refunds. It is 0 if somebody recorded more refunds than payments.
+func (b paymentTotals) net() decimal.Decimal {
+	return decimal.Max(decimal.Zero, b.paid.Sub(b.refunded))
 }
 
-// net returns payments less refunds.
-func (b paymentTotals) net() decimal.Decimal { return b.paid.Sub(b.refunded) }
-
-// netPaid returns the sum of a list of payments, less refunds.
-func netPaid(payments []Payment) decimal.Decimal {
-	var b paymentTotals
-	for _, p := range payments {
-		b.add(p.Status, p.Kind, p.Amount)
-		b.refunded = b.refunded.Add(p.RefundRows)
+// ledgerOf returns the ledger of payments that were read with their refund rows.
+func ledgerOf(payments []Payment) ledger {
+	l := make(ledger, len(payments))
+	for i, p := range payments {
+		l[i] = entryOf(p, p.RefundRows)
 	}
-	return b.net()
+	return l
 }
 
 // paymentStatus returns the payment status to store for the order: one of the plugin's own,
@@ -103,13 +84,21 @@ func (s *Site) paymentTotals(ctx context.Context, order Order) (paymentTotals, e
 	return money.totals(order.Total), err
 }
 
-// What a transaction, t, took and gave back, as paymentTotals.add does. Authorisations and
-// voids move no money.
+// What a transaction, t, took and gave back, as took, gaveBack and givesBack of a ledgerEntry
+// say. Authorisations and voids move no money.
 const (
-	isRefundedInFull = "(t.status = 'refunded' AND COALESCE(t.kind, '') IN ('', 'capture'))"
-	paidAmount       = "CASE WHEN t.status = 'succeeded' AND COALESCE(t.kind, '') NOT IN ('refund', 'authorization', 'void') OR " + isRefundedInFull + " THEN t.amount ELSE 0 END"
-	refundedAmount   = "CASE WHEN t.status = 'succeeded' AND t.kind = 'refund' THEN ABS(t.amount) WHEN " + isRefundedInFull + " THEN t.amount ELSE 0 END"
+	takesAmount = "COALESCE(t.kind, '') NOT IN ('refund', 'authorization', 'void')"
+	paidAmount  = "CASE WHEN t.status IN ('succeeded', 'refunded') AND " + takesAmount + " AND t.amount > 0 THEN t.amount ELSE 0 END"
 )
+
+// refundedAmount is what a transaction, t, gave back. rows is the sum of its refunds with rows
+// of their own.
+func refundedAmount(rows string) string {
+	return "CASE WHEN t.kind = 'refund' AND t.status IN ('succeeded', 'refunded') THEN ABS(t.amount)" +
+		" WHEN t.status = 'succeeded' AND t.amount < 0 AND " + takesAmount + " THEN -t.amount" +
+		" WHEN t.status = 'refunded' THEN " + paidAmount +
+		" ELSE LEAST(" + paidAmount + ", GREATEST(COALESCE(" + rows + ", 0), 0)) END"
+}
 
 // joinRefunds joins what was paid and refunded for some orders, o, as m. transactions.order_id
 // has no index unless the site's administrator added one: one scan, which compares with
@@ -125,13 +114,18 @@ func (s *Site) joinSums(stmt, transactions sq.SelectBuilder) sq.SelectBuilder {
 
 // paymentSums sums up the transactions, t, that a statement selects, by order.
 func (s *Site) paymentSums(transactions sq.SelectBuilder) sq.SelectBuilder {
-	refunded := "SUM(" + refundedAmount + ")"
-	if s.schema.Has(wpdb.TransactionRefunds) {
-		rows := sq.Select("transaction_id", "SUM(amount) AS amount").From(s.db.Name(wpdb.TransactionRefunds)).GroupBy("transaction_id")
-		transactions = transactions.JoinClause(sq.ConcatExpr("LEFT JOIN (", rows, ") AS r ON r.transaction_id = t.id"))
-		refunded = "SUM(" + refundedAmount + " + CASE WHEN " + isRefundedInFull + " THEN 0 ELSE COALESCE(r.amount, 0) END)"
+	transactions, refunded := s.joinRefundRows(transactions)
+	return transactions.Columns("t.order_id", "SUM("+paidAmount+") AS paid", "SUM("+refunded+") AS refunded").GroupBy("t.order_id")
+}
+
+// joinRefundRows joins the refunds with rows of their own to a statement that selects from
+// transactions, t, and returns what these gave back.
+func (s *Site) joinRefundRows(stmt sq.SelectBuilder) (joined sq.SelectBuilder, refunded string) {
+	if !s.schema.Has(wpdb.TransactionRefunds) {
+		return stmt, refundedAmount("0")
 	}
-	return transactions.Columns("t.order_id", "SUM("+paidAmount+") AS paid", refunded+" AS refunded").GroupBy("t.order_id")
+	rows := sq.Select("transaction_id", "SUM(amount) AS amount").From(s.db.Name(wpdb.TransactionRefunds)).GroupBy("transaction_id")
+	return stmt.JoinClause(sq.ConcatExpr("LEFT JOIN (", rows, ") AS r ON r.transaction_id = t.id")), refundedAmount("r.amount")
 }
 
 // displayPaymentStatus is the payment status of an order, o, as the API shows
@@ -160,10 +154,7 @@ func (s *Site) filterPaymentStatus(ctx context.Context, filter sq.SelectBuilder,
 	if status == nil {
 		return filter, nil
 	}
-	refunded := sq.Select("t.order_id").From(s.db.As(wpdb.Transactions, "t")).Where(sq.Or{
-		sq.Eq{"t.kind": kindRefund, "t.status": paymentSucceeded},
-		sq.Eq{"t.kind": []string{"", kindCapture}, "t.status": statusRefunded}, sq.Eq{"t.kind": nil, "t.status": statusRefunded},
-	})
+	refunded := sq.Select("t.order_id").From(s.db.As(wpdb.Transactions, "t")).Where(refundedAmount("0") + " > 0")
 	if s.schema.Has(wpdb.TransactionRefunds) {
 		rows := sq.Select("t.order_id").From(s.db.As(wpdb.TransactionRefunds, "r")).Join(s.db.As(wpdb.Transactions, "t") + " ON t.id = r.transaction_id")
 		refunded = refunded.SuffixExpr(sq.ConcatExpr("UNION ", rows))

@@ -14,7 +14,7 @@ func TestOrderPaymentStatus(t *testing.T) {
 		name     string
 		total    string
 		payments string // status, kind and amount of each
-		refunds  string // rows of their own
+		refunds  string // rows of their own, of the first payment
 		present  string
 		want     string
 	}{
@@ -53,13 +53,16 @@ func TestOrderPaymentStatus(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			b := paymentTotals{total: decimal.RequireFromString(test.total), refunded: decimal.RequireFromString(test.refunds)}
+			var l ledger
 			for payment := range strings.SplitSeq(test.payments, ", ") {
 				if words := strings.Fields(payment); len(words) == 3 {
-					b.add(words[0], strings.Trim(words[1], "-"), decimal.RequireFromString(words[2]))
+					l = append(l, ledgerEntry{id: int64(len(l)), status: words[0], kind: strings.Trim(words[1], "-"), amount: decimal.RequireFromString(words[2])})
 				}
 			}
-			if got := b.paymentStatus(test.present); got != test.want {
+			if len(l) > 0 {
+				l[0].refunds = decimal.RequireFromString(test.refunds)
+			}
+			if got := l.totals(decimal.RequireFromString(test.total)).paymentStatus(test.present); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
@@ -80,24 +83,24 @@ func TestCapturedPaymentsTookMoney(t *testing.T) {
 		"no kind":       {"", "succeeded", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := (Payment{Kind: c.kind, Status: c.status}).captured(); got != c.want {
+			if got := (ledgerEntry{kind: c.kind, status: c.status}).captured(); got != c.want {
 				t.Errorf("%s: %t, want %t", name, got, c.want)
 			}
 		})
 	}
 }
 
-// TestNetPaidIgnoresCase: the columns compare without regard to case, so that lists of
+// TestNetIgnoresCase: the columns compare without regard to case, so that lists of
 // customers count such payments.
-func TestNetPaidIgnoresCase(t *testing.T) {
+func TestNetIgnoresCase(t *testing.T) {
 	t.Parallel()
 	payment := func(status, kind, amount string) Payment {
 		return Payment{Status: status, Kind: kind, Amount: decimal.RequireFromString(amount)}
 	}
-	got := netPaid([]Payment{
+	got := ledgerOf([]Payment{
 		payment("succeeded", "capture", "100"), payment("Succeeded", "Capture", "50"), payment("SUCCEEDED", "Refund", "30"),
 		payment("succeeded", "Authorization", "1000"), payment("succeeded", "VOID", "1000"), payment("failed", "capture", "1000"),
-	})
+	}).net()
 	if want := decimal.RequireFromString("120"); !got.Equal(want) {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -40,8 +40,8 @@ type NewPayment struct {
 // and leaves other payments to people. One with the status refunded is a refund.
 //
 // If anything is wrong with the payment, it returns a CodeInvalidRequest or
-// CodeValidationFailed that names every field; if more would be given back than was taken,
-// a CodeRefundTooLarge.
+// CodeValidationFailed that names every field; if what is refunded takes no money, a
+// CodePaymentRefused; if more would be given back than was taken, a CodeRefundTooLarge.
 func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) {
 	p := n.Validation.Clone()
 	order, err := tx.lockOrderToPay(ctx, n, &p)
@@ -50,9 +50,6 @@ func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) 
 	}
 	p.Require("amount", n.Amount != nil)
 	n.PaymentPatch = tx.sanitizePayment(n.PaymentPatch, Payment{}, &p)
-	if domain.ValueOr(n.Status, "") == statusRefunded {
-		n.Status, n.Kind = new(paymentSucceeded), new(kindRefund)
-	}
 	if n.CustomerID != 0 {
 		if _, err := tx.lockCustomer(ctx, &n.CustomerID, &p); err != nil {
 			return Payment{}, err
@@ -60,6 +57,12 @@ func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) 
 	}
 	if err := p.Err(); err != nil {
 		return Payment{}, err
+	}
+	if domain.ValueOr(n.Status, "") == statusRefunded {
+		if kind := domain.ValueOr(n.Kind, ""); !isRefund(kind) && !takesMoney(kind) {
+			return Payment{}, domain.PaymentRefused("kind", takesNoMoney)
+		}
+		n.Status, n.Kind = new(paymentSucceeded), new(kindRefund)
 	}
 	n.CustomerID = cmp.Or(n.CustomerID, order.CustomerID)
 	money, err := tx.ledger(ctx, sq.Eq{"t.order_id": order.ID})
@@ -220,19 +223,15 @@ func (tx *Tx) UpdatePayment(ctx context.Context, id int64, sent PaymentPatch) (P
 	if patch.ReceiptNumber != nil && *patch.ReceiptNumber == "" && before.ReceiptNumber != nil {
 		p.Reject("receipt_number", "May not be empty")
 	}
-	which := sq.Eq{"t.id": id}
-	if before.OrderID != nil {
-		which = sq.Eq{"t.order_id": *before.OrderID}
-	}
-	money, err := tx.ledger(ctx, which)
-	if err != nil {
-		return Payment{}, err
-	}
-	refund, err := money.refund(&patch, before, &p)
+	money, err := tx.ledgerAround(ctx, before)
 	if err != nil {
 		return Payment{}, err
 	}
 	if err := p.Err(); err != nil {
+		return Payment{}, err
+	}
+	refund, err := money.refund(&patch, before)
+	if err != nil {
 		return Payment{}, err
 	}
 	columns := patch.changeset(before)
@@ -242,68 +241,93 @@ func (tx *Tx) UpdatePayment(ctx context.Context, id int64, sent PaymentPatch) (P
 	if err := tx.update(ctx, wpdb.Transactions, id, append(row(columns), tx.updateTimestamp())); err != nil {
 		return Payment{}, err
 	}
-	return tx.applyPayment(ctx, paymentWrite{order: order, money: money, before: &before, refund: refund, force: sent.Force}, id)
+	return tx.applyPayment(ctx, paymentWrite{order: order, money: money, refund: refund, force: sent.Force}, id)
 }
+
+// Why a payment is not refunded, or no longer.
+const (
+	refundStays   = "a refund does not become a payment"
+	takesNoMoney  = "only a payment that takes money can be refunded"
+	notSuccessful = "only a successful payment can be refunded"
+	staysRefunded = "a refunded payment stays refunded, or is successful with its refund"
+)
 
 // refund decides whether a patch refunds a payment, and returns the amount to give back: all
 // that was not given back yet, or up to the amount that was sent, so that the same patch does
-// it once. Of the patch it leaves what changes the payment itself.
-func (l ledger) refund(patch *PaymentPatch, before Payment, p *domain.Validation) (decimal.Decimal, error) {
-	entry := l.entry(before)
-	status := domain.ValueOr(patch.Status, before.Status)
-	becomes := status == statusRefunded && !strings.EqualFold(before.Status, statusRefunded)
-	becomesRefund := patch.Kind != nil && isRefund(*patch.Kind) && !isRefund(before.Kind)
+// it once. Of the patch it leaves what changes the payment itself. A patch by which a payment
+// would become a refund, or a refund a payment, is a CodePaymentRefused.
+func (l ledger) refund(patch *PaymentPatch, before Payment) (decimal.Decimal, error) {
+	entry, status := l.entry(before), domain.ValueOr(patch.Status, before.Status)
+	refunds := strings.EqualFold(status, statusRefunded) // what it is to be, or was already
+	becomes := refunds && !entry.has(statusRefunded)
+	toRefund := patch.Kind != nil && isRefund(*patch.Kind)
 	switch {
-	case refundedInFull(before.Status, before.Kind):
-		// The status is the plugin's. Any other one does not bring the money back.
-		if becomesRefund {
-			patch.Kind = nil
+	case isRefund(before.Kind) && patch.Kind != nil && !toRefund:
+		return decimal.Zero, domain.PaymentRefused("kind", refundStays)
+	case isRefund(before.Kind):
+		if becomes {
+			patch.Status = new(paymentSucceeded)
 		}
-		switch kind := domain.ValueOr(patch.Kind, before.Kind); {
-		case !refundedInFull(statusRefunded, kind):
-			p.Reject("kind", "May not change: the payment was refunded")
-			return decimal.Zero, nil
-		case strings.EqualFold(status, statusRefunded):
-			return decimal.Zero, nil
-		case status != paymentSucceeded:
-			p.Reject("status", "A refunded payment stays refunded, or succeeded with its refund")
-			return decimal.Zero, nil
+		return decimal.Zero, nil
+	case toRefund:
+		if !entry.took().IsPositive() || !refunds && !strings.EqualFold(status, paymentSucceeded) {
+			return decimal.Zero, domain.PaymentRefused("kind", notSuccessful)
 		}
-		entry.status, entry.amount = paymentSucceeded, domain.ValueOr(patch.Amount, before.Amount)
-		return decimal.Max(decimal.Zero, entry.amount.Sub(l.with(entry).given()[entry.id].amount)), nil
-	case becomes && isRefund(before.Kind):
-		patch.Status = new(paymentSucceeded)
+		patch.Kind = nil
+	case !becomes && !entry.isRefunded():
 		return decimal.Zero, nil
-	case becomes && !entry.takes():
-		p.Reject("status", "Only a payment that takes money can be refunded")
-		return decimal.Zero, nil
-	case becomes, becomesRefund && entry.tookMoney() && status == paymentSucceeded:
-	default:
-		return decimal.Zero, nil
+	}
+	if kind := domain.ValueOr(patch.Kind, before.Kind); !takesMoney(kind) {
+		field := "status"
+		if patch.Kind != nil {
+			field = "kind"
+		}
+		return decimal.Zero, domain.PaymentRefused(field, takesNoMoney)
+	}
+	if entry.isRefunded() {
+		return l.keepRefunded(patch, entry, status, toRefund)
 	}
 	if becomes {
 		patch.Status = new(paymentSucceeded)
 	}
-	entry.status = paymentSucceeded
-	after := l.with(entry)
-	most, sent := after.refundable(entry), patch.Amount
-	patch.Kind, patch.Amount = nil, nil
+	entry.status, entry.kind = paymentSucceeded, domain.ValueOr(patch.Kind, before.Kind)
+	after, sent := l.with(entry), patch.Amount
+	patch.Amount = nil
 	if sent == nil {
-		return most, nil
+		return after.left()[entry.id], nil
 	}
-	more := sent.Sub(after.given()[entry.id].amount)
-	if more.GreaterThan(most) && !patch.Force {
+	more := sent.Sub(after.given()[entry.id].sent)
+	if more.GreaterThan(after.left()[entry.id]) && !patch.Force {
 		return decimal.Zero, domain.RefundTooLarge()
 	}
 	return decimal.Max(decimal.Zero, more), nil
 }
 
+// keepRefunded is refund for a payment with the status that the plugin gives to one that was
+// refunded in full. Another status does not bring the money back: with succeeded, the payment
+// gets the refunds that its status stood for.
+func (l ledger) keepRefunded(patch *PaymentPatch, entry ledgerEntry, status string, again bool) (decimal.Decimal, error) {
+	again = again || patch.Status != nil && strings.EqualFold(status, statusRefunded)
+	if again && patch.Amount != nil {
+		if patch.Amount.GreaterThan(entry.amount) {
+			return decimal.Zero, domain.RefundTooLarge()
+		}
+		patch.Amount = nil
+	}
+	switch {
+	case strings.EqualFold(status, statusRefunded):
+		return decimal.Zero, nil
+	case status != paymentSucceeded:
+		return decimal.Zero, domain.PaymentRefused("status", staysRefunded)
+	}
+	return decimal.Max(decimal.Zero, domain.ValueOr(patch.Amount, entry.amount).Sub(l.refundsOf(entry))), nil
+}
+
 // changeset returns the changed columns.
 func (patch PaymentPatch) changeset(v Payment) changeset {
 	var e changeset
-	kind, amount := domain.ValueOr(patch.Kind, v.Kind), domain.ValueOr(patch.Amount, v.DisplayAmount())
-	if !amount.Equal(v.DisplayAmount()) || isRefund(kind) != isRefund(v.Kind) {
-		e.amount("amount", new(storedAmount(kind, amount)), v.Amount)
+	if amount := domain.ValueOr(patch.Amount, v.DisplayAmount()); !amount.Equal(v.DisplayAmount()) {
+		e.amount("amount", new(storedAmount(v.Kind, amount)), v.Amount)
 	}
 	e.text("processor", patch.Processor, v.Processor)
 	e.text("payment_method", patch.PaymentMethod, v.PaymentMethod)
@@ -328,23 +352,21 @@ func (tx *Tx) DeletePayment(ctx context.Context, id int64) error {
 	if err := tx.checkPrecondition(); err != nil {
 		return err
 	}
-	var money ledger
-	if payment.OrderID != nil {
-		if money, err = tx.ledger(ctx, sq.Eq{"t.order_id": *payment.OrderID}); err != nil {
-			return err
-		}
+	money, err := tx.ledgerAround(ctx, payment)
+	if err != nil {
+		return err
 	}
-	ids := []int64{id}
-	if strings.EqualFold(payment.Status, paymentSucceeded) {
+	entry, ids := money.entry(payment), []int64{id}
+	if entry.has(paymentSucceeded) || entry.givesBack().IsPositive() {
 		refunds, err := money.refundsInFull(payment)
 		if err != nil {
 			return err
 		}
 		ids = append(ids, refunds...)
-		if tx.schema.Has(wpdb.TransactionRefunds) {
-			if err := tx.deleteWhere(ctx, wpdb.TransactionRefunds, sq.Eq{"transaction_id": id}); err != nil {
-				return err
-			}
+	}
+	if entry.gaveBack().IsPositive() && tx.schema.Has(wpdb.TransactionRefunds) {
+		if err := tx.deleteWhere(ctx, wpdb.TransactionRefunds, sq.Eq{"transaction_id": id}); err != nil {
+			return err
 		}
 	}
 	if err := tx.delete(ctx, wpdb.Transactions, ids...); err != nil {
@@ -352,7 +374,7 @@ func (tx *Tx) DeletePayment(ctx context.Context, id int64) error {
 	}
 	// Refunds that name no payment may now give back another one.
 	left := money.without(ids)
-	if err := tx.reopenInvoices(ctx, payment.OrderID, money.covered(), left.covered()); err != nil {
+	if _, err := tx.adjustInvoices(ctx, payment.OrderID, money, left); err != nil {
 		return err
 	}
 	return tx.storePaymentStatus(ctx, order, left)
@@ -387,9 +409,8 @@ func (tx *Tx) lockPayment(ctx context.Context, id int64) (Payment, *Order, error
 
 // paymentWrite is what was done to a payment. The payment was written, its refund was not.
 type paymentWrite struct {
-	order  *Order   // nil where there is none
-	money  ledger   // as it was before
-	before *Payment // nil for a new payment
+	order  *Order // nil where there is none
+	money  ledger // as it was before
 	refund decimal.Decimal
 	force  bool // give back more than was taken
 }
@@ -408,18 +429,12 @@ func (tx *Tx) applyPayment(ctx context.Context, w paymentWrite, id int64) (Payme
 	if !w.force && money.missing(id).GreaterThan(w.money.missing(id)) {
 		return Payment{}, domain.RefundTooLarge()
 	}
-	if money.given()[id].amount.IsZero() {
-		settled, err := tx.settleInvoice(ctx, w.before, payment)
-		if err != nil {
-			return Payment{}, err
-		}
-		if settled != nil {
-			payment.InvoiceID = settled
-			money = money.with(money.entry(payment))
-		}
-	}
-	if err := tx.reopenInvoices(ctx, payment.OrderID, w.money.covered(), money.covered()); err != nil {
+	named, err := tx.adjustInvoices(ctx, payment.OrderID, w.money, money)
+	if err != nil {
 		return Payment{}, err
+	}
+	if invoice, ok := named[id]; ok {
+		payment.InvoiceID = &invoice
 	}
 	return payment, tx.storePaymentStatus(ctx, w.order, money)
 }
@@ -450,65 +465,6 @@ func (tx *Tx) refundPayment(ctx context.Context, w paymentWrite, payment Payment
 	}
 	stored, err := tx.Payment(ctx, id)
 	return w.money.with(entry).with(entryOf(stored, decimal.Zero)), err
-}
-
-// settleInvoice marks the invoice that a payment pays as paid, and returns its id, or nil
-// for none: the oldest open invoice of the order with exactly that amount, or the one that
-// the payment names. A payment pays once.
-func (tx *Tx) settleInvoice(ctx context.Context, before *Payment, now Payment) (*int64, error) {
-	again := before != nil && before.captured() && before.Amount.Equal(now.Amount)
-	if !now.captured() || again || now.OrderID == nil || !tx.invoicesHaveAmounts() {
-		return nil, nil
-	}
-	// As a decimal: the server compares it with a text as floating-point numbers.
-	stmt := sq.Select("id").From(tx.db.Name(wpdb.OrderInvoices)).Where(sq.Eq{"order_id": *now.OrderID, "status": invoiceOpen}).
-		Where("charge_amount = CAST(? AS DECIMAL(20,4))", domain.AmountText(now.Amount)).OrderBy("id").Limit(1)
-	if now.InvoiceID != nil && *now.InvoiceID != 0 {
-		stmt = stmt.Where(sq.Eq{"id": *now.InvoiceID})
-	}
-	id, found, err := wpdb.One(ctx, tx.db, "find invoice to settle", stmt, wpdb.Value[int64])
-	if err != nil || !found {
-		return nil, err
-	}
-	if err := tx.update(ctx, wpdb.OrderInvoices, id, row{{"status", invoicePaid}, tx.updateTimestamp()}); err != nil {
-		return nil, err
-	}
-	return &id, tx.update(ctx, wpdb.Transactions, now.ID, row{{"invoice_id", id}})
-}
-
-// reopenInvoices marks paid invoices of an order as open again that payments covered more of
-// before, and do not cover now.
-func (tx *Tx) reopenInvoices(ctx context.Context, order *int64, before, now map[int64]decimal.Decimal) error {
-	var less []int64
-	for id, covered := range before {
-		if now[id].LessThan(covered) {
-			less = append(less, id)
-		}
-	}
-	if len(less) == 0 || order == nil || !tx.invoicesHaveAmounts() {
-		return nil
-	}
-	type invoice struct {
-		id     int64
-		amount decimal.NullDecimal
-	}
-	stmt := sq.Select("id", "charge_amount").From(tx.db.Name(wpdb.OrderInvoices)).Where(sq.Eq{"id": less, "order_id": *order, "status": invoicePaid}).OrderBy("id")
-	paid, err := wpdb.All(ctx, tx.db, "find invoices to reopen", stmt, func(row wpdb.Scanner) (i invoice, err error) {
-		err = row.Scan(&i.id, &i.amount)
-		return i, err
-	})
-	if err != nil {
-		return err
-	}
-	for _, i := range paid {
-		if !i.amount.Decimal.GreaterThan(now[i.id]) {
-			continue
-		}
-		if err := tx.update(ctx, wpdb.OrderInvoices, i.id, row{{"status", invoiceOpen}, tx.updateTimestamp()}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // adjustPaymentStatus stores the payment status that an order has to have after a change

@@ -182,7 +182,8 @@ func TestUpdatePayment(t *testing.T) {
 	}, update(7, PaymentPatch{Notes: new("x")}), updatedRow("latepoint_transactions", 7, "notes", "", "x"))
 	s.try("a status that is there already", []string{"UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = 7"},
 		update(7, PaymentPatch{Status: new("refunded"), Notes: new("x")}),
-		append(paymentStatusChange(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "notes", "", "x"))...)
+		append(paymentStatusChange(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "notes", "", "x"),
+			updatedRow("latepoint_order_invoices", 10, "status", "paid", "open"))...)
 	s.try("of an order that is gone", []string{"DELETE FROM wp_latepoint_orders WHERE id = 10"}, update(7, PaymentPatch{Amount: euros("1")}),
 		updatedRow("latepoint_transactions", 7, "amount", "85.0000", "1.0000"), updatedRow("latepoint_order_invoices", 10, "status", "paid", "open"))
 	s.try("of no order", []string{"UPDATE wp_latepoint_transactions SET order_id = NULL WHERE id = 7"}, update(7, PaymentPatch{Amount: euros("1")}),

@@ -27,7 +27,7 @@ type Payment struct {
 	PaymentPortion       string
 	Kind                 string
 	Amount               decimal.Decimal // as stored; see DisplayAmount
-	RefundRows           decimal.Decimal // refunds with rows of their own that count; read with all payments of an order only
+	RefundRows           decimal.Decimal // refunds with rows of their own; read with all payments of an order only
 	Status               string
 	Notes                *string
 	ReceiptNumber        *string
@@ -201,30 +201,19 @@ func (s *Site) payments(ctx context.Context, which sq.Eq) ([]Payment, error) {
 func (s *Site) addPayments(ctx context.Context, order *Order) ([]Payment, error) {
 	rows := "0"
 	if s.schema.Has(wpdb.TransactionRefunds) {
-		rows = "CASE WHEN " + isRefundedInFull + " THEN 0 ELSE COALESCE((SELECT SUM(r.amount) FROM " + s.db.As(wpdb.TransactionRefunds, "r") + " WHERE r.transaction_id = t.id), 0) END"
+		rows = "(SELECT SUM(r.amount) FROM " + s.db.As(wpdb.TransactionRefunds, "r") + " WHERE r.transaction_id = t.id)"
 	}
-	stmt := s.paymentColumns(sq.Select().From(s.db.As(wpdb.Transactions, "t")).Where(sq.Eq{"t.order_id": order.ID}).OrderBy("t.id")).
-		Columns(paidAmount, refundedAmount, rows)
-	type movement struct {
-		Payment
-		paid, refunded decimal.NullDecimal
-	}
-	movements, err := wpdb.All(ctx, s.db, "read payments of order", stmt, func(row wpdb.Scanner) (m movement, err error) {
+	stmt := s.paymentColumns(sq.Select().From(s.db.As(wpdb.Transactions, "t")).Where(sq.Eq{"t.order_id": order.ID}).OrderBy("t.id")).Column(rows)
+	records, err := wpdb.All(ctx, s.db, "read payments of order", stmt, func(row wpdb.Scanner) (Payment, error) {
 		var rows decimal.NullDecimal
-		m.Payment, err = scanPaymentAnd(row, &m.paid, &m.refunded, &rows)
-		m.RefundRows = rows.Decimal
-		return m, err
+		p, err := scanPaymentAnd(row, &rows)
+		p.RefundRows = rows.Decimal
+		return p, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	var sums paymentTotals
-	records := make([]Payment, len(movements))
-	for i, m := range movements {
-		records[i] = m.Payment
-		sums.paid, sums.refunded = sums.paid.Add(m.paid.Decimal), sums.refunded.Add(m.refunded.Decimal).Add(m.RefundRows)
-	}
-	order.DisplayPaymentStatus = sums.displayStatus(order.PaymentStatus)
+	order.DisplayPaymentStatus = ledgerOf(records).totals(order.Total).displayStatus(order.PaymentStatus)
 	return records, s.addFirstBookings(ctx, records)
 }
 

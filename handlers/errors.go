@@ -184,6 +184,8 @@ func domainFailure(form errorForm, e *domain.Error) (compat.Failure, compat.Erro
 		return notFound(form, e)
 	case domain.CodeRefundTooLarge:
 		return compat.Failure{Status: failure.Status, Message: e.Message}, compat.TextError
+	case domain.CodePaymentRefused:
+		return compat.Failure{Status: failure.Status, Message: compat.PaymentFault(e.Fields) + ": " + e.Message}, compat.TextError
 	case domain.CodeInvalidRequest, domain.CodeValidationFailed, domain.CodePaymentCompleted:
 		return invalidRequest(form, e, failure)
 	case domain.CodeCustomerHasBookings:
@@ -239,7 +241,7 @@ func statusOf(code domain.Code) int {
 		return http.StatusConflict
 	case domain.CodePreconditionFailed:
 		return http.StatusPreconditionFailed
-	case domain.CodeValidationFailed, domain.CodeKeyReused, domain.CodeRefundTooLarge:
+	case domain.CodeValidationFailed, domain.CodeKeyReused, domain.CodeRefundTooLarge, domain.CodePaymentRefused:
 		return http.StatusUnprocessableEntity
 	default:
 		return http.StatusBadRequest

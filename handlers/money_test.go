@@ -176,7 +176,7 @@ func TestRefundsAreBoundedByPayments(t *testing.T) {
 
 	s.write(http.MethodPost, "/payments?force=true", `{"order_id":1403,"amount":5,"kind":"refund"}`).want(http.StatusCreated)
 	s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":5,"kind":"refund","force":true}`).want(http.StatusCreated)
-	wantMoney(t, s, "by force", "-10.00", "refunded", "open")
+	wantMoney(t, s, "by force", "0.00", "refunded", "open")
 }
 
 // TestPartialRefundsOfAPayment: the amount that is sent with the status is that of the
@@ -220,22 +220,222 @@ func TestPaymentThatThePluginRefunded(t *testing.T) {
 	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+id, "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES ("+id+", 35)")
 	wantMoney(t, s, "refunded", "0.00", "refunded", "paid")
 	s.write(http.MethodPut, path, `{"notes":"x"}`).want(http.StatusOK)
-	wantMoney(t, s, "with notes", "0.00", "refunded", "paid")
+	wantMoney(t, s, "with notes", "0.00", "refunded", "open")
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPut, path, `{"status":"refunded"}`).want(http.StatusOK)
+	s.write(http.MethodPut, path, `{"status":"refunded","amount":35}`).want(http.StatusOK)
+	s.write(http.MethodPut, path, `{"kind":"refund"}`).want(http.StatusOK)
 	wantNoWrites(t, "refunded again", before)
 	// Nothing else brings the money back in several steps.
-	for _, body := range []string{`{"status":"failed"}`, `{"status":"processing"}`, `{"kind":"sale"}`, `{"kind":"authorization","status":"succeeded"}`} {
-		if a := s.write(http.MethodPut, path, body); a.status != http.StatusBadRequest {
+	for _, body := range []string{`{"status":"failed"}`, `{"status":"processing"}`, `{"kind":"authorization"}`, `{"kind":"authorization","status":"succeeded"}`, `{"status":"refunded","amount":136}`} {
+		if a := s.write(http.MethodPut, path, body); a.status != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
 	}
 	wantNoWrites(t, "refused", before)
+	s.write(http.MethodPut, path, `{"kind":"sale"}`).want(http.StatusOK)
+	wantMoney(t, s, "another kind", "0.00", "refunded", "open")
 	wantFieldsOf(t, s.write(http.MethodPut, path, `{"status":"succeeded"}`).want(http.StatusOK), map[string]any{"status": "string succeeded"})
-	wantMoney(t, s, "succeeded", "0.00", "refunded", "paid")
+	wantMoney(t, s, "succeeded", "0.00", "refunded", "open")
 	if n := s.count("latepoint_transaction_refunds", "transaction_id = "+id+" AND amount IN (35, 100)"); n != 2 {
 		t.Errorf("%d refunds", n)
 	}
+}
+
+// unnamedPayments returns a server on which order 1403 was paid by two payments that name no
+// invoice, and invoice 1270 was set to paid, with the paths of both.
+func unnamedPayments(t *testing.T) (s *server, first, second string) {
+	t.Helper()
+	s, whole := paidOrder(t)
+	arrange(t, s.database, "DELETE FROM wp_latepoint_transactions WHERE id = "+strings.TrimPrefix(whole, "/payments/"), "UPDATE wp_latepoint_order_invoices SET status = 'open' WHERE id = 1270")
+	pay := func(amount string) string {
+		return fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":`+amount+`}`).want(http.StatusCreated).at("data", "id"))
+	}
+	first, second = pay("60"), pay("75")
+	s.write(http.MethodPut, "/orders/1403/invoices/1270", `{"status":"paid"}`).want(http.StatusOK)
+	return s, first, second
+}
+
+// TestInvoiceThatWasSetToPaid: it stays paid as long as payments that name no invoice cover
+// it, whoever gave them back.
+func TestInvoiceThatWasSetToPaid(t *testing.T) {
+	t.Parallel()
+	s, first, second := unnamedPayments(t)
+	s.write(http.MethodPut, first, `{"notes":"x"}`).want(http.StatusOK)
+	wantMoney(t, s, "notes", "135.00", "fully_paid", "paid")
+	s.write(http.MethodPut, second, `{"status":"refunded"}`).want(http.StatusOK)
+	wantMoney(t, s, "refunded", "60.00", "partially_refunded", "open")
+
+	for name, change := range map[string]string{
+		"by the plugin":  "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = ",
+		"by the gateway": "INSERT INTO wp_latepoint_transaction_refunds (amount, transaction_id) SELECT 75, ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, first, second := unnamedPayments(t)
+			arrange(t, s.database, change+strings.TrimPrefix(second, "/payments/"))
+			s.write(http.MethodPut, first, `{"notes":"y"}`).want(http.StatusOK)
+			wantMoney(t, s, name, "60.00", "partially_refunded", "open")
+		})
+	}
+}
+
+// TestInvoiceThatWasForced: what was never paid is not unpaid by a payment, either.
+func TestInvoiceThatWasForced(t *testing.T) {
+	t.Parallel()
+	s, path := paidOrder(t)
+	s.write(http.MethodPut, path, `{"status":"failed"}`).want(http.StatusOK)
+	s.write(http.MethodDelete, path, "").want(http.StatusOK)
+	s.write(http.MethodPut, "/orders/1403/invoices/1270", `{"status":"paid","force":true}`).want(http.StatusOK)
+	part := fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":35}`).want(http.StatusCreated).at("data", "id"))
+	s.write(http.MethodPut, part, `{"notes":"x"}`).want(http.StatusOK)
+	wantMoney(t, s, "paid in part", "35.00", "partially_paid", "paid")
+	s.write(http.MethodPut, part, `{"status":"refunded"}`).want(http.StatusOK)
+	wantMoney(t, s, "refunded", "0.00", "refunded", "paid")
+}
+
+// TestInvoiceAfterWritesOfOthers: what a gateway or wp-admin took away from an invoice, the
+// next write of ours sees.
+func TestInvoiceAfterWritesOfOthers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ change, spent, status string }{
+		"refunded by the gateway": {"INSERT INTO wp_latepoint_transaction_refunds (amount, transaction_id) SELECT 10, ", "125.00", "partially_refunded"},
+		"refunded by the plugin":  {"UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = ", "0.00", "refunded"},
+		"failed in wp-admin":      {"UPDATE wp_latepoint_transactions SET status = 'failed' WHERE id = ", "0.00", "not_paid"},
+		"lower in wp-admin":       {"UPDATE wp_latepoint_transactions SET amount = 35 WHERE id = ", "35.00", "partially_paid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, path := paidOrder(t)
+			id := strings.TrimPrefix(path, "/payments/")
+			arrange(t, s.database, c.change+id)
+			s.write(http.MethodPut, path, `{"notes":"x"}`).want(http.StatusOK)
+			wantMoney(t, s, name, c.spent, c.status, "open")
+		})
+	}
+	// A new payment settles it in the write that sees it.
+	s, path := paidOrder(t)
+	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+strings.TrimPrefix(path, "/payments/"))
+	again := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":135}`).want(http.StatusCreated)
+	if got := again.at("data", "invoice_id"); got != "1270" {
+		t.Errorf("the new payment pays invoice %v", got)
+	}
+	wantMoney(t, s, "paid again", "135.00", "partially_refunded", "paid")
+}
+
+// TestInvoiceIsPaidAgainWhenARefundFails: by the payments that name it, whatever their sum,
+// and by one of its amount.
+func TestInvoiceIsPaidAgainWhenARefundFails(t *testing.T) {
+	t.Parallel()
+	s, path := paidOrder(t)
+	s.write(http.MethodPut, path, `{"amount":150}`).want(http.StatusOK)
+	refund := func() string {
+		return fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":20,"kind":"refund"}`).want(http.StatusCreated).at("data", "id"))
+	}
+	failed := refund()
+	wantMoney(t, s, "a refund", "130.00", "partially_refunded", "open")
+	s.write(http.MethodPut, failed, `{"status":"failed"}`).want(http.StatusOK)
+	wantMoney(t, s, "it failed", "150.00", "fully_paid", "paid")
+	s.write(http.MethodPut, failed, `{"status":"succeeded"}`).want(http.StatusOK)
+	wantMoney(t, s, "it succeeded after all", "130.00", "partially_refunded", "open")
+
+	s, path = paidOrder(t)
+	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET invoice_id = NULL WHERE id = "+strings.TrimPrefix(path, "/payments/"))
+	failed = refund()
+	wantMoney(t, s, "a refund", "115.00", "partially_refunded", "open")
+	s.write(http.MethodPut, failed, `{"status":"processing"}`).want(http.StatusOK)
+	wantMoney(t, s, "under way", "135.00", "fully_paid", "paid")
+	s.wantFields(t, path, map[string]any{"invoice_id": "1270"})
+}
+
+// TestMoneyThatOthersStored: whatever statuses and kinds the plugin stored, no more was given
+// back than was taken, and a refund never counts against another payment.
+func TestMoneyThatOthersStored(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	customer := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
+	arrange(t, s.database, "UPDATE wp_latepoint_orders SET customer_id = "+customer+" WHERE id = 1403", "DELETE FROM wp_latepoint_order_invoices WHERE order_id = 1403")
+	for _, c := range []struct {
+		name          string
+		money         []string
+		spent, status string
+	}{
+		{"a sale that the plugin refunded", []string{transaction(90001, "refunded", "'sale'", "100"), refundRow(90001, "30")}, "0.00", "refunded"},
+		{"a deposit that the plugin refunded, and a payment", []string{transaction(90001, "refunded", "'deposit'", "100"), refundRow(90001, "30"), transaction(90002, "succeeded", "'capture'", "40")}, "40.00", "partially_refunded"},
+		{"a refunded payment that failed", []string{transaction(90001, "failed", "'capture'", "100"), refundRow(90001, "100"), transaction(90002, "succeeded", "'capture'", "40")}, "40.00", "partially_paid"},
+		{"a refunded payment under way", []string{transaction(90001, "processing", "'capture'", "100"), refundRow(90001, "100")}, "0.00", "processing"},
+		{"a refunded payment that became an authorisation", []string{transaction(90001, "succeeded", "'authorization'", "100"), refundRow(90001, "100"), transaction(90002, "succeeded", "'capture'", "40")}, "40.00", "partially_paid"},
+		{"a refund larger than its payment", []string{transaction(90001, "succeeded", "'capture'", "100"), refundRow(90001, "150"), transaction(90002, "succeeded", "'sale'", "40")}, "40.00", "partially_refunded"},
+		{"a refund that became negative", []string{transaction(90001, "succeeded", "'capture'", "100"), refundRow(90001, "-50")}, "100.00", "partially_paid"},
+		{"refunds larger than all payments", []string{transaction(90001, "succeeded", "'capture'", "100"), transaction(90002, "succeeded", "'refund'", "-150")}, "0.00", "refunded"},
+		{"a negative payment", []string{transaction(90001, "succeeded", "'capture'", "100"), transaction(90002, "succeeded", "'capture'", "-30")}, "70.00", "partially_refunded"},
+		{"a negative payment that was refunded", []string{transaction(90001, "succeeded", "'capture'", "100"), transaction(90002, "refunded", "'capture'", "-30"), refundRow(90002, "5")}, "100.00", "partially_paid"},
+		{"no money at all", []string{transaction(90001, "succeeded", "'capture'", "NULL"), refundRow(90001, "5"), transaction(90002, "succeeded", "'capture'", "10"), refundRow(90002, "NULL")}, "10.00", "partially_paid"},
+	} {
+		t.Run(c.name, func(t *testing.T) { // one after the other: they share the order
+			moneyOf(t, s, "not_paid", c.money...)
+			if a := s.write(http.MethodPut, "/payments/90001", `{"notes":"`+c.name+`"}`); a.status != http.StatusOK {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+			if got := s.get("/customers/"+customer).at("data", "stats", "total_spent"); got != c.spent {
+				t.Errorf("spent %v, want %s", got, c.spent)
+			}
+			for where, got := range map[string]any{
+				"order": s.get("/orders/1403").at("payment_status"), "booking": s.get("/bookings/1441").at("data", "payment_status"),
+			} {
+				if got != c.status {
+					t.Errorf("%s: %v, want %s", where, got, c.status)
+				}
+			}
+			if !slices.Contains(idsOf(s.get("/orders?customer_id="+customer+"&payment_status="+c.status).at("data")), "1403") {
+				t.Error("the filter does not find the order")
+			}
+		})
+	}
+}
+
+// TestPaymentsKeepTheirDirection: what took money never becomes a refund, nor the other way
+// round, and nothing of a refused change is done or confirmed.
+func TestPaymentsKeepTheirDirection(t *testing.T) {
+	t.Parallel()
+	s, path := paidOrder(t)
+	pay := func(body string) string {
+		return fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,`+body+`}`).want(http.StatusCreated).at("data", "id"))
+	}
+	refund, failed, authorization := pay(`"amount":40,"kind":"refund"`), pay(`"amount":9,"status":"failed"`), pay(`"amount":9,"kind":"authorization"`)
+	whole := pay(`"amount":7,"kind":"sale"`)
+	s.write(http.MethodPut, whole, `{"status":"refunded"}`).want(http.StatusOK)
+	before := s.database.Snapshot(t)
+	for _, c := range []struct{ path, body, field, why string }{
+		{refund, `{"kind":"capture"}`, "kind", "a refund does not become a payment"},
+		{refund, `{"kind":"authorization"}`, "kind", "a refund does not become a payment"},
+		{refund, `{"kind":"sale","status":"failed","force":true}`, "kind", "a refund does not become a payment"},
+		{path, `{"kind":"refund","status":"processing"}`, "kind", "only a successful payment can be refunded"},
+		{path, `{"kind":"Refund","status":"failed","force":true}`, "kind", "only a successful payment can be refunded"},
+		{failed, `{"kind":"refund"}`, "kind", "only a successful payment can be refunded"},
+		{failed, `{"kind":"refund","status":"succeeded"}`, "kind", "only a successful payment can be refunded"},
+		{authorization, `{"kind":"refund"}`, "kind", "only a successful payment can be refunded"},
+		{authorization, `{"status":"refunded"}`, "status", "only a payment that takes money can be refunded"},
+		{path, `{"status":"refunded","kind":"authorization"}`, "kind", "only a payment that takes money can be refunded"},
+		{whole, `{"status":"refunded","kind":"void"}`, "kind", "only a payment that takes money can be refunded"},
+		{"", `{"order_id":1403,"amount":1,"status":"refunded","kind":"authorization"}`, "kind", "only a payment that takes money can be refunded"},
+	} {
+		a := s.write(http.MethodPut, c.path, c.body)
+		if c.path == "" {
+			a = s.write(http.MethodPost, "/payments", c.body)
+		}
+		words := map[string]string{"kind": "kind", "status": "payment status"}
+		if want := `{"success":false,"error":"Invalid ` + words[c.field] + ` provided: ` + c.why + `"}`; a.status != http.StatusUnprocessableEntity || string(a.body) != want {
+			t.Errorf("%s %s: %d %s, want %s", c.path, c.body, a.status, a.body, want)
+		}
+	}
+	wantNoWrites(t, "refused", before)
+
+	// A kind that takes money as well is no refusal.
+	wantFieldsOf(t, s.write(http.MethodPut, whole, `{"status":"refunded","kind":"deposit"}`).want(http.StatusOK), map[string]any{"kind": "string deposit", "status": "string succeeded"})
+	wantFieldsOf(t, s.write(http.MethodPut, authorization, `{"kind":"capture"}`).want(http.StatusOK), map[string]any{"kind": "string capture"})
+	s.write(http.MethodPut, refund, `{"kind":"refund","status":"refunded","notes":"x"}`).want(http.StatusOK)
+	wantMoney(t, s, "in the end", "104.00", "partially_refunded", "open")
 }
 
 // TestPriceOfADiscountedOrder: the total of an order follows from its items, discounts and

@@ -55,7 +55,7 @@ var createPayment = operation{
 	query:    compat.WritePaymentParameters,
 	body:     compat.NewPaymentFields,
 	answers:  []response{created(compat.PaymentCreated)},
-	refusals: []error{domain.RefundTooLarge()},
+	refusals: []error{domain.RefundTooLarge(), domain.PaymentRefused("kind", "only a payment that takes money can be refunded")},
 	errors:   errorForm{failure: "Failed to create payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
@@ -81,12 +81,12 @@ var createPayment = operation{
 var updatePayment = operation{
 	id:       "updatePayment",
 	summary:  "Change a payment",
-	about:    "Changes only the fields that are sent. A successful payment that becomes refunded, or of the kind refund, stays, and what was not given back yet is.",
+	about:    "Changes only the fields that are sent. A successful payment that becomes refunded, or of the kind refund, stays, and what was not given back yet is. No other payment becomes a refund, and no refund a payment.",
 	path:     []pathParameter{paymentID},
 	query:    compat.WritePaymentParameters,
 	body:     compat.PaymentFields,
 	answers:  []response{ok(compat.PaymentUpdated)},
-	refusals: []error{domain.RefundTooLarge()},
+	refusals: []error{domain.RefundTooLarge(), domain.PaymentRefused("kind", "only a payment that takes money can be refunded")},
 	errors:   errorForm{failure: "Failed to update payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(paymentID)

@@ -50,7 +50,7 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 		{`{"status":"completed"}`, "succeeded", "capture", "tx-1", "135", "fully_paid"},
 		{`{"transaction_id":"tx-2","notes":"x","amount":"135.00","booking_id":"1441","customer_id":"1"}`, "succeeded", "capture", "tx-2", "135", "fully_paid"},
 		{`{"status":"refunded"}`, "succeeded", "capture", "tx-2", "135", "refunded"},
-		{`{"status":"failed","force":true}`, "failed", "capture", "tx-2", "135", "refunded"},
+		{`{"status":"failed","force":true}`, "failed", "capture", "tx-2", "135", "not_paid"},
 	} {
 		changed := s.write(http.MethodPut, path, step.body).want(http.StatusOK)
 		wantFieldsOf(t, changed, map[string]any{

@@ -30,6 +30,7 @@ const (
 	CodeForceRequired       Code = "force_required"           // deletion that needs force=true
 	CodePaymentCompleted    Code = "payment_completed"        // deletion of a successful payment
 	CodeRefundTooLarge      Code = "refund_too_large"         // more would be given back than was taken
+	CodePaymentRefused      Code = "payment_refused"          // a payment cannot have what was sent in the field of Fields
 	CodeInProgress          Code = "idempotency_in_progress"  // the same request is being processed
 	CodeKeyReused           Code = "idempotency_key_reused"   // the key was used for another request
 	CodeCursorExpired       Code = "cursor_expired"           // the journal no longer has what follows the cursor
@@ -179,6 +180,11 @@ func PaymentCompleted() error {
 // taken.
 func RefundTooLarge() error {
 	return &Error{Code: CodeRefundTooLarge, Message: "Refunds cannot exceed payments. Send force=true to record them all the same."}
+}
+
+// PaymentRefused returns the error for a payment that cannot have what was sent in a field.
+func PaymentRefused(field, why string) error {
+	return &Error{Code: CodePaymentRefused, Message: why, Fields: map[string]string{field: why}}
 }
 
 // RequestInProgress returns the error for a request under the Idempotency-Key of
