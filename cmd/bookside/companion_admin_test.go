@@ -330,6 +330,22 @@ func testOverlapsOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Databas
 				buffer_before, buffer_after, total_attendees, customer_id, duration)
 			VALUES (%d, %d, %d, %d, '%s', '%s', %d, '%s', %d, %d, %d, %d, 1, %d)`, 8000+i, 1+random.IntN(2), 1+random.IntN(6), 1+random.IntN(2), []string{"approved", "approved", "cancelled"}[random.IntN(3)], end[0], from, end[1], to, random.IntN(2)*10, random.IntN(2)*15, 1+random.IntN(3), duration))
 	}
+	// Buffers that reach over midnight, of bookings that do not and of some that do.
+	for i, c := range []struct {
+		date, last       string
+		from, to         int
+		before, duration int
+		after            int
+	}{
+		{"2037-06-03", "2037-06-03", 1380, 1430, 0, 50, 30}, {"2037-06-04", "2037-06-04", 5, 30, 0, 25, 0},
+		{"2037-06-05", "2037-06-05", 1380, 1435, 0, 55, 0}, {"2037-06-06", "2037-06-06", 5, 30, 30, 25, 0},
+		{"2037-06-07", "2037-06-08", 1410, 15, 0, 45, 30}, {"2037-06-08", "2037-06-08", 30, 60, 0, 30, 0},
+		{"2037-06-09", "2037-06-10", 1380, 1440, 0, 60, 30}, {"2037-06-10", "2037-06-10", 0, 30, 30, 30, 0},
+	} {
+		execute(t, db.SQL, fmt.Sprintf(`INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time,
+				buffer_before, buffer_after, total_attendees, customer_id, duration)
+			VALUES (%d, 3, 1, 1, 'approved', '%s', %d, '%s', %d, %d, %d, 1, 1, %d)`, 8100+i, c.date, c.from, c.last, c.to, c.before, c.after, c.duration))
+	}
 	type pair struct {
 		First, Second int64
 		BuffersOnly   bool
@@ -350,10 +366,13 @@ func testOverlapsOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Databas
 		for _, o := range fromPHP[[]map[string]any](t, w, `return Bookside\find_overlaps()['overlaps'];`) {
 			got = append(got, pair{int64(o["first"].(float64)), int64(o["second"].(float64)), o["buffers_only"].(bool)})
 		}
+		if !slices.Contains(want, pair{8104, 8105, true}) || slices.ContainsFunc(want, func(p pair) bool { return p.First >= 8100 && p.First != 8104 }) {
+			t.Errorf("%q: buffers over midnight: %v", setting, want)
+		}
 		want = want[:min(len(want), 100)]
 		if diff := cmp.Diff(want, got); diff != "" || len(want) < 3 {
 			t.Errorf("%q: %d overlaps, -Go +PHP:\n%s", setting, len(want), diff)
 		}
 	}
-	execute(t, db.SQL, `DELETE FROM wp_latepoint_bookings WHERE id BETWEEN 8000 AND 8099`)
+	execute(t, db.SQL, `DELETE FROM wp_latepoint_bookings WHERE id BETWEEN 8000 AND 8199`)
 }

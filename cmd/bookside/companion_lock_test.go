@@ -204,6 +204,7 @@ func TestCompanionKeepsSlots(t *testing.T) {
 			{"cart with one slot twice", cartWithOneSlotTwice},
 			{"ability", abilityIsRefused},
 			{"which booking", warningNamesWhatOccupies},
+			{"midnight", midnightIsCrossed},
 			{"staff", staffAreWarned},
 			{"form with several bookings", formWithSeveralBookings},
 			{"status", statusIsChecked},
@@ -474,6 +475,51 @@ func holdsBlockTheirDays(b *bookingSite) {
 	b.execute(b.db.SQL, "UPDATE {own}holds SET expires_at = UTC_TIMESTAMP()")
 	if got := returns[savedByStaff](b, forbid+b.slot(15, "")+");"); got.ID == 0 {
 		b.t.Errorf("an expired hold: %+v", got)
+	}
+}
+
+// midnightIsCrossed: a booking that runs past midnight occupies both days with its buffers; buffers alone
+// do not extend past midnight. What cannot be an end counts as start plus duration.
+func midnightIsCrossed(b *bookingSite) {
+	const first, second = "2031-03-24", "2031-03-25"
+	type booking struct {
+		day           string
+		start, length int
+		before, after int
+		last          string // the date of the end; "" for that of the start
+		end           int
+	}
+	evening, night, morning := booking{day: first, start: 1380, length: 50, end: 1430, after: 30}, booking{day: first, start: 1410, length: 60, after: 15, last: second, end: 30}, booking{day: second, start: 5, length: 25, end: 30, before: 30}
+	for name, c := range map[string]struct {
+		stored, other booking
+		occupied      bool
+	}{
+		"a buffer after, over midnight":  {evening, booking{day: second, start: 5, length: 15}, false},
+		"a buffer before, over midnight": {morning, booking{day: first, start: 1420, length: 20}, false},
+		"its own buffers, over midnight": {booking{day: second, start: 5, length: 25, end: 30}, booking{day: first, start: 1400, length: 40, after: 30}, false},
+		"a buffer on its day":            {evening, booking{day: first, start: 1435, length: 5}, true},
+		"the first day of a night":       {night, booking{day: first, start: 1425, length: 15}, true},
+		"the second day of a night":      {night, booking{day: second, start: 15, length: 15}, true},
+		"the buffer of a night":          {night, booking{day: second, start: 40, length: 15}, true},
+		"after the night":                {night, booking{day: second, start: 45, length: 15}, false},
+		"a night before a morning":       {morning, booking{day: first, start: 1430, length: 30}, true},
+		"a night that ends before it":    {booking{day: second, start: 20, length: 10, end: 30}, booking{day: first, start: 1430, length: 30, after: 0}, false},
+		"until midnight":                 {booking{day: first, start: 1380, length: 60, last: second, end: 1440}, booking{day: second, start: 0, length: 15}, false},
+		"an end that is too late":        {booking{day: first, start: 600, length: 60, last: "9999-12-31", end: 660}, booking{day: first, start: 660, length: 15}, false},
+		"an end before the start":        {booking{day: first, start: 600, length: 60, end: 500}, booking{day: first, start: 645, length: 15}, true},
+	} {
+		s := c.stored
+		if s.last == "" {
+			s.last = s.day
+		}
+		b.execute(b.db.SQL, fmt.Sprintf("INSERT INTO {p}bookings (id, agent_id, service_id, location_id, customer_id, status, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after, total_attendees) "+
+			"VALUES (9000, 2, 1, 1, 1, 'approved', '%s', '%s', %d, %d, %d, %d, %d, 1)", s.day, s.last, s.start, s.end, s.length, s.before, s.after))
+		o := c.other
+		got := returns[int](b, fmt.Sprintf("return test_occupied_by(['start_date' => '%s', 'start_time' => %d, 'duration' => %d, 'buffer_before' => %d, 'buffer_after' => %d]);", o.day, o.start, o.length, o.before, o.after))
+		if want := map[bool]int{true: 9000}[c.occupied]; got != want {
+			b.t.Errorf("%s: occupied by %d, want %d", name, got, want)
+		}
+		b.execute(b.db.SQL, "DELETE FROM {p}bookings WHERE id = 9000")
 	}
 }
 

@@ -151,6 +151,24 @@ function test_lock_is_free(int $agent): bool
     return $error === '';
 }
 
+/** Returns the number of the booking that keeps another one out of its slot; 0 for none. */
+function test_occupied_by(array $values): int
+{
+    global $wp_filter;
+    foreach ($wp_filter['query']->callbacks as $callbacks) {
+        foreach ($callbacks as $callback) {
+            if (is_array($callback['function']) && $callback['function'][0] instanceof BooksideJournal) {
+                $slots = new ReflectionProperty(BooksideJournal::class, 'slots');
+                $overlapping = new ReflectionMethod(BooksideSlots::class, 'overlapping');
+                $slots->setAccessible(true);
+                $overlapping->setAccessible(true);
+                return (int) ($overlapping->invoke($slots->getValue($callback['function'][0]), test_booking($values))['id'] ?? 0);
+            }
+        }
+    }
+    return -1;
+}
+
 /** Makes the companion believe that it renewed its holds long ago. */
 function test_time_passes(): void
 {

@@ -1201,7 +1201,11 @@ class BooksideSlots
         return $seats > max(1, (int) ($row['capacity_max'] ?? 1)) || $seats - $last >= $enough;
     }
 
-    /** Returns the bookings that meet another one at its agent or, where that counts, at its location, the ones that take it whole first. */
+    /**
+     * Returns the bookings that meet another one at its agent or, where that counts, at its location, the ones that take it whole first.
+     * One that runs past midnight occupies both days; buffers alone do not extend past midnight. An end that cannot be right counts as
+     * start plus duration. All as in the sidecar.
+     */
     private function meeting($booking): array
     {
         global $wpdb;
@@ -1211,7 +1215,12 @@ class BooksideSlots
         }
         $bookings = $wpdb->prefix . 'latepoint_bookings';
         $services = $wpdb->prefix . 'latepoint_services';
+        $day = (string) $booking->start_date;
         $start = (int) $booking->start_time;
+        $end = $start + (int) $booking->get_total_duration();
+        $stored = 'CASE WHEN COALESCE(b.end_time, 0) = 0 OR DATEDIFF(b.end_date, b.start_date) NOT BETWEEN 0 AND 1 '
+            . 'OR b.end_date = b.start_date AND b.end_time < b.start_time THEN b.start_time + COALESCE(b.duration, s.duration, 0) '
+            . 'WHEN b.end_date > b.start_date AND b.end_time < 1440 THEN 1440 + b.end_time WHEN b.end_date > b.start_date THEN 1440 ELSE b.end_time END';
         [$agent, $service, $location] = [(int) $booking->agent_id, (int) $booking->service_id, (int) $booking->location_id];
         $where = [$agent, $location];
         $place = 'b.location_id = %d';
@@ -1232,19 +1241,20 @@ class BooksideSlots
             $wpdb->prepare(
                 'SELECT b.id, b.agent_id, b.service_id, b.location_id, b.start_date, b.start_time, b.total_attendees, COALESCE(s.name, \'\') AS service '
                 . "FROM `$bookings` b LEFT JOIN `$services` s ON s.id = b.service_id "
-                . "WHERE b.start_date = %s AND b.id <> %d AND ($place) "
+                . "WHERE b.start_date BETWEEN DATE_SUB(%s, INTERVAL 1 DAY) AND DATE_ADD(%s, INTERVAL 1 DAY) AND b.id <> %d AND ($place) "
                 . 'AND b.status IN (' . implode(', ', array_fill(0, count($statuses), '%s')) . ') '
-                . 'AND b.start_time - COALESCE(b.buffer_before, 0) < %d '
-                . 'AND CASE WHEN b.end_time IS NULL OR b.end_time = 0 THEN b.start_time + COALESCE(b.duration, s.duration, 0) '
-                . 'WHEN b.end_date > b.start_date THEN 1440 ELSE b.end_time END + COALESCE(b.buffer_after, 0) > %d '
+                . 'AND 1440 * DATEDIFF(b.start_date, %s) + GREATEST(b.start_time - COALESCE(b.buffer_before, 0), 0) < %d '
+                . "AND 1440 * DATEDIFF(b.start_date, %s) + LEAST($stored + COALESCE(b.buffer_after, 0), 1440 * CEIL(($stored) / 1440)) > %d "
                 . 'ORDER BY b.agent_id = %d AND b.location_id = %d AND b.service_id = %d, b.start_time, b.id LIMIT 1000',
                 array_merge(
-                    [(string) $booking->start_date, (int) $booking->id],
+                    [$day, $day, (int) $booking->id],
                     $where,
                     $statuses,
                     [
-                        $start + (int) $booking->get_total_duration() + (int) $booking->buffer_after,
-                        $start - (int) $booking->buffer_before,
+                        $day,
+                        min($end + (int) $booking->buffer_after, 1440 * (int) ceil($end / 1440)),
+                        $day,
+                        max($start - (int) $booking->buffer_before, 0),
                         $agent,
                         $location,
                         $service,

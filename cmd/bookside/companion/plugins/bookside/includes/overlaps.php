@@ -192,7 +192,10 @@ function skipped(int $day): array
     return $known[$name][$day] = $found;
 }
 
-/** Counts the minutes of stays without those that the clock skips, and adds their buffers. */
+/**
+ * Counts the minutes of stays without those that the clock skips, and adds their buffers. As in LatePoint's calendar, which sees one day, buffers
+ * alone do not extend past midnight.
+ */
 function without_skipped(array $stays, array $days): array
 {
     sort($days);
@@ -207,9 +210,15 @@ function without_skipped(array $stays, array $days): array
         return $at - $sum - ($at >= $day * MINUTES_OF_DAY + $to ? $to - $from : 0);
     };
     foreach ($stays as $i => $stay) {
-        $start = $minute($stay['start'], intdiv($stay['start'], MINUTES_OF_DAY));
-        $end = $minute($stay['end'], last_day($stay['end']));
-        $stays[$i] = ['start' => $start, 'end' => $end, 'guarded_start' => $start - $stay['buffer_before'], 'guarded_end' => $end + $stay['buffer_after']] + $stay;
+        $first = intdiv($stay['start'], MINUTES_OF_DAY);
+        $last = last_day($stay['end']);
+        $start = $minute($stay['start'], $first);
+        $end = $minute($stay['end'], $last);
+        $stays[$i] = [
+            'start' => $start, 'end' => $end,
+            'guarded_start' => max($start - $stay['buffer_before'], $minute($first * MINUTES_OF_DAY, $first)),
+            'guarded_end' => min($end + $stay['buffer_after'], $minute(($last + 1) * MINUTES_OF_DAY, $last)),
+        ] + $stay;
     }
     return $stays;
 }
