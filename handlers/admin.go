@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -24,6 +25,7 @@ type Admin struct {
 	router   *echo.Echo
 	platform atomic.Pointer[adapter.Platform]
 	stopping atomic.Bool
+	waits    atomic.Value // of string: what the start waits for
 	// companion is the version of the companion for WordPress that this program brings.
 	companion string
 }
@@ -88,6 +90,9 @@ func (a *Admin) Mount(path string, page http.Handler) {
 // /readyz. It has to be called before the first request.
 func (a *Admin) Brings(companion string) { a.companion = companion }
 
+// Waits says what the start waits for. Anybody may read it.
+func (a *Admin) Waits(reason string) { a.waits.Store(reason) }
+
 // Started marks the API as being served, from a platform.
 func (a *Admin) Started(platform *adapter.Platform) { a.platform.Store(platform) }
 
@@ -138,7 +143,8 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	case a.stopping.Load():
 		return Readiness{Status: StatusStopping, Database: partUnknown, Platform: partUnknown}
 	case platform == nil:
-		return Readiness{Status: StatusStarting, Database: "not open yet", Platform: partUnknown}
+		reason, _ := a.waits.Load().(string)
+		return Readiness{Status: StatusStarting, Database: cmp.Or(reason, "not open yet"), Platform: partUnknown}
 	}
 	site, err := platform.Site(ctx)
 	if err == nil {
@@ -154,7 +160,7 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	var known *domain.Error
 	switch {
 	case err == nil:
-		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site), Changes: changesProblem(waiting), siteKnown: true}
+		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site), Changes: changesProblem(platform.Journal, waiting), siteKnown: true}
 	case errors.As(err, &known):
 		return Readiness{Status: StatusUnavailable, Database: partOK, Platform: known.Message, down: known.Down, siteKnown: true}
 	default:
@@ -171,8 +177,12 @@ func writeProblem(site *adapter.Site) string {
 	return ""
 }
 
-// changesProblem returns that changes wait for their numbers for too long, or "".
-func changesProblem(waiting time.Duration) string {
+// changesProblem returns that changes wait for their numbers for too long, or that a backup was
+// restored, or "".
+func changesProblem(j *journal.Journal, waiting time.Duration) string {
+	if j.RestoredUnder() {
+		return "An older database came back while the server ran: run bookside restored"
+	}
 	if waiting <= journal.Late {
 		return ""
 	}

@@ -50,7 +50,7 @@ var numbers = map[uint16]error{
 	1049: ErrNoDatabase, secureTransport: ErrTLSDemanded,
 	1054: ErrSchema, 1146: ErrSchema, 1364: ErrSchema, 1416: ErrSchema, 3140: ErrSchema, 4078: ErrSchema, 6136: ErrSchema,
 	1072: ErrSchema, 1091: ErrNoIndex, // columns to index, and indexes
-	1062: ErrDuplicate, 1586: ErrDuplicate, 1061: ErrDuplicate, // rows, and indexes
+	1062: ErrDuplicate, 1586: ErrDuplicate, 1061: ErrDuplicate, 1060: ErrDuplicate, // rows, indexes and columns
 	lockWaitTimeout: ErrConflict, 1213: ErrConflict, 1020: ErrConflict, 1412: ErrConflict,
 	3101:     ErrConflict,                                                // Group Replication: another member was first
 	notReady: ErrUnavailable, 3032: ErrUnavailable, 3168: ErrUnavailable, // a server that is not ready
@@ -78,6 +78,12 @@ const notReady = 1047
 // IsInterrupted tells the error of a statement that was killed, took too long or lost its
 // connection, as its repetition may not.
 func IsInterrupted(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, ErrLinkLost) }
+
+// isRedefinition tells that a column or an index is there already from a row that is.
+func isRedefinition(err error) bool {
+	var failed *Error
+	return errors.As(err, &failed) && (failed.Number == 1060 || failed.Number == 1061)
+}
 
 // lockWaitTimeout is the error number of a lock timeout.
 const lockWaitTimeout = 1205

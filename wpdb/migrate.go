@@ -2,6 +2,7 @@ package wpdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -308,6 +309,9 @@ func (t Table) Own() bool {
 // ownColumn matches the line of a column in a definition: its name, and the rest.
 var ownColumn = regexp.MustCompile(`(?m)^\s*([a-z_]+) (.+?),?$`)
 
+// ownKey matches the line of an index that is not the primary key: all of it, and its name.
+var ownKey = regexp.MustCompile(`(?m)^\s*((?:UNIQUE )?KEY ([a-z_]+) \(.+\)),?$`)
+
 // MissingOwnTables returns those of our own tables that do not exist or that the
 // database user cannot see.
 func (db *DB) MissingOwnTables(ctx context.Context) ([]Table, error) {
@@ -318,18 +322,93 @@ func (db *DB) MissingOwnTables(ctx context.Context) ([]Table, error) {
 	return slices.DeleteFunc(OwnTables(), schema.Has), nil
 }
 
-// MigrationStatements returns the statements that add columns to tables of ours
-// that an earlier version created. CreateOwnTables creates missing tables.
-func (db *DB) MigrationStatements(s *Schema) []string {
+// MigrationStatements returns the statements that add columns and indexes to tables of ours that
+// an earlier version created. CreateOwnTables creates missing tables.
+func (db *DB) MigrationStatements(ctx context.Context) ([]string, error) {
+	schema, err := db.Schema(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	present, err := db.ownIndexes(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var statements []string
 	for _, table := range OwnTables() {
+		if !schema.Has(table) {
+			continue
+		}
 		for _, column := range ownColumn.FindAllStringSubmatch(ownTables[table], -1) {
-			if _, ok := s.Column(table, column[1]); !ok && s.Has(table) {
+			if _, ok := schema.Column(table, column[1]); !ok {
 				statements = append(statements, fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", db.Name(table), column[1], column[2]))
 			}
 		}
+		for _, index := range ownKey.FindAllStringSubmatch(ownTables[table], -1) {
+			if !present[ownIndex{table, index[2]}] {
+				statements = append(statements, fmt.Sprintf("ALTER TABLE %s ADD %s", db.Name(table), index[1]))
+			}
+		}
 	}
-	return statements
+	return statements, nil
+}
+
+// ownIndex is the name of an index of one of our tables.
+type ownIndex struct {
+	table Table
+	name  string
+}
+
+func (db *DB) ownIndexes(ctx context.Context) (map[ownIndex]bool, error) {
+	stmt := sq.Select("table_name", "index_name").Distinct().From("information_schema.statistics").
+		Where("table_schema = DATABASE()").Where(sq.Eq{"table_name": db.FullNames(OwnTables())})
+	names, err := All(ctx, db, "read indexes of own tables", stmt, func(row Scanner) (i ownIndex, err error) {
+		var table string
+		err = row.Scan(&table, &i.name)
+		i.table, _ = db.tableNamed(table)
+		return i, err
+	})
+	found := map[ownIndex]bool{}
+	for _, name := range names {
+		found[name] = true
+	}
+	return found, err
+}
+
+// MigrateOwnTables adds the columns and indexes that tables of ours lack, and returns the
+// statements that it ran. Others may do the same at the same time. It is an ErrAccessDenied if
+// the database user lacks ALTER, which serve works without as long as nothing is missing.
+func (db *DB) MigrateOwnTables(ctx context.Context) (done []string, err error) {
+	statements, err := db.MigrationStatements(ctx)
+	if err != nil || len(statements) == 0 {
+		return nil, err
+	}
+	defer db.ForgetSchema()
+	for _, statement := range statements {
+		// The server chooses the fastest way, which for a column of ours is to change no row.
+		_, err := Exec(ctx, db, "migrate own tables", sq.Expr(statement))
+		switch {
+		case errors.Is(err, ErrDuplicate) && isRedefinition(err): // another process was faster
+		case err != nil:
+			return done, fmt.Errorf("%s: %w", statement, err)
+		default:
+			done = append(done, statement)
+		}
+	}
+	return done, nil
+}
+
+// CreateStatements returns the statements that create those of our own tables that are missing.
+func (db *DB) CreateStatements(ctx context.Context) ([]string, error) {
+	missing, err := db.MissingOwnTables(ctx)
+	statements := make([]string, len(missing))
+	for i, table := range missing {
+		statements[i] = db.createStatement(table)
+	}
+	return statements, err
+}
+
+func (db *DB) createStatement(t Table) string {
+	return "CREATE TABLE IF NOT EXISTS " + db.Name(t) + " " + ownTables[t] + " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
 }
 
 // CreateOwnTables creates those of our own tables that do not exist yet. It
@@ -338,9 +417,7 @@ func (db *DB) CreateOwnTables(ctx context.Context) error {
 	defer db.ForgetSchema()
 	for _, table := range OwnTables() {
 		// Squirrel has no builder for table definitions, which take no parameters.
-		statement := "CREATE TABLE IF NOT EXISTS " + db.Name(table) + " " + ownTables[table] +
-			" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
-		if _, err := Exec(ctx, db, "create table", sq.Expr(statement)); err != nil {
+		if _, err := Exec(ctx, db, "create table", sq.Expr(db.createStatement(table))); err != nil {
 			return fmt.Errorf("create table %s: %w", db.FullName(table), err)
 		}
 	}

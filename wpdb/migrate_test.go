@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,5 +147,47 @@ func TestSelectSufficesForReads(t *testing.T) {
 	err := db.Transact(t.Context(), "mark", func(tx *wpdb.DB) error { return change(t.Context(), tx, mark) })
 	if !errors.Is(err, wpdb.ErrAccessDenied) {
 		t.Errorf("error %v, want %v", err, wpdb.ErrAccessDenied)
+	}
+}
+
+// TestMigrateOwnTables: several processes bring tables to this version at the same time, and each
+// statement is run by one of them.
+func TestMigrateOwnTables(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	arrange(t, database.SQL, "ALTER TABLE wp_bookside_outbox DROP COLUMN calendar, DROP COLUMN calendar_name, DROP KEY due",
+		"ALTER TABLE wp_bookside_key_records DROP KEY record")
+	all := make(chan []string, 4)
+	for range cap(all) {
+		db := wpdbtest.OpenConfig(t, configOf(database))
+		go func() {
+			done, err := db.MigrateOwnTables(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			all <- done
+		}()
+	}
+	var done []string
+	for range cap(all) {
+		done = append(done, <-all...)
+	}
+	slices.Sort(done)
+	want := []string{
+		"ALTER TABLE `wp_bookside_key_records` ADD UNIQUE KEY record (key_id, resource, record_id)",
+		"ALTER TABLE `wp_bookside_outbox` ADD COLUMN calendar MEDIUMTEXT NULL",
+		"ALTER TABLE `wp_bookside_outbox` ADD COLUMN calendar_name VARCHAR(190) NOT NULL DEFAULT ''",
+		"ALTER TABLE `wp_bookside_outbox` ADD KEY due (status, due_at)",
+	}
+	if !slices.Equal(done, want) {
+		t.Errorf("%q, want %q", done, want)
+	}
+	statements, err := wpdbtest.OpenConfig(t, configOf(database)).MigrationStatements(t.Context())
+	if err != nil || len(statements) > 0 {
+		t.Errorf("left %q, %v", statements, err)
 	}
 }

@@ -23,6 +23,7 @@ const (
 	Update Privilege = "UPDATE"
 	Delete Privilege = "DELETE"
 	Create Privilege = "CREATE" // only of our own tables
+	Alter  Privilege = "ALTER"  // only of our own tables, for columns that a new version adds
 )
 
 // writePrivileges are the privileges needed on tables in addition to SELECT.
@@ -91,22 +92,26 @@ func (db *DB) CustomersAreUsers(ctx context.Context) (bool, error) {
 	return settings[UsersAsCustomers] == "on", err
 }
 
-// Privileges returns all privileges needed on the table, including CREATE for
-// one of our own that does not exist yet. SELECT comes first.
+// Privileges returns all privileges needed on the table, including ALTER for our own, and CREATE
+// for one that does not exist yet. SELECT comes first.
 func (t Table) Privileges(needs Needs) []Privilege {
 	if (t == Users || t == Usermeta) && !needs.CustomersAreUsers {
 		return []Privilege{Select}
 	}
 	privileges := append([]Privilege{Select}, t.WritePrivileges()...)
-	if t.Own() && !needs.Exists {
-		privileges = append(privileges, Create)
+	switch {
+	case !t.Own():
+		return privileges
+	case needs.Exists:
+		return append(privileges, Alter)
+	default:
+		return append(privileges, Create, Alter)
 	}
-	return privileges
 }
 
 // probe returns a statement that changes nothing and that the server rejects if the user
 // lacks the privilege: EXPLAIN needs the privileges of the explained statement, and CREATE
-// TABLE with an unknown column fails. Unlike SHOW GRANTS it accounts for roles and patterns.
+// TABLE with an unknown column and ALTER TABLE that adds a present one fail. Unlike SHOW GRANTS it accounts for roles and patterns.
 func (p Privilege) probe(db *DB, t Table) string {
 	name, names := db.Name(t), privilegeColumns[t][p]
 	switch p {
@@ -122,6 +127,8 @@ func (p Privilege) probe(db *DB, t Table) string {
 		return fmt.Sprintf("EXPLAIN DELETE FROM %s WHERE FALSE", name)
 	case Create: // some servers require a key
 		return fmt.Sprintf("CREATE TABLE %s (%s INT PRIMARY KEY, twin INT AS (nothing))", name, idColumn(t))
+	case Alter:
+		return fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s INT", name, idColumn(t))
 	default:
 		return "SELECT " + cmp.Or(strings.Join(names, ", "), "1") + " FROM " + name + " LIMIT 0"
 	}
@@ -131,7 +138,11 @@ func (p Privilege) probe(db *DB, t Table) string {
 // the table does not exist, a user with the privilege, or with CREATE, gets an
 // ErrSchema; the server does not tell others that the table is missing.
 func (db *DB) HasPrivilege(ctx context.Context, p Privilege, t Table) (bool, error) {
-	return db.may(ctx, fmt.Sprintf("try %s on %s", p, db.FullName(t)), p.probe(db, t))
+	allowed, err := db.may(ctx, fmt.Sprintf("try %s on %s", p, db.FullName(t)), p.probe(db, t))
+	if p == Alter && isRedefinition(err) {
+		return true, nil
+	}
+	return allowed, err
 }
 
 // ReadsPasswords reports whether the database user may read the hashes of the users'

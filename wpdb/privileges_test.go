@@ -80,8 +80,8 @@ func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
 		granted, on string
 		want        []wpdb.Privilege
 	}{
-		{"SELECT, INSERT, UPDATE, DELETE, CREATE", "*", everything},
-		{"SELECT, INSERT, UPDATE, DELETE, CREATE", "wp_bookside_api_keys", everything},
+		{"SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER", "*", everything},
+		{"SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER", "wp_bookside_api_keys", everything},
 		{"SELECT, INSERT, UPDATE, DELETE", "*", readAndWrite},
 		{"SELECT, CREATE", "wp_bookside_api_keys", []wpdb.Privilege{wpdb.Select, wpdb.Create}},
 		{"INSERT, UPDATE, CREATE", "wp_bookside_api_keys", []wpdb.Privilege{wpdb.Insert, wpdb.Update, wpdb.Create}},

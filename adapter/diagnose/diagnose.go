@@ -225,13 +225,11 @@ func (e *examination) examineOwnTables(ctx context.Context) (err error) {
 		e.Keys = &Keys{}
 		return nil
 	}
-	schema, err := e.db.Schema(ctx, "")
-	if err != nil {
+	if e.OwnTables.Statements, err = e.db.MigrationStatements(ctx); err != nil {
 		return err
 	}
-	e.OwnTables.Statements = e.db.MigrationStatements(schema)
 	for _, statement := range e.OwnTables.Statements {
-		e.problem("a table of Bookside lacks a column of this version: run %s", statement)
+		e.problem("a table of Bookside lacks a column or an index of this version: run bookside migrate, or %s", statement)
 	}
 	if len(e.OwnTables.Statements) > 0 {
 		return nil

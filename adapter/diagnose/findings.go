@@ -233,7 +233,7 @@ func (r Report) ownTablesLine() string {
 	const creators = "; serve and keys create create them"
 	switch missing := r.OwnTables.Missing; {
 	case len(missing) == 0 && len(r.OwnTables.Statements) > 0:
-		return "complete, but columns are missing"
+		return "complete, but columns or indexes are missing"
 	case len(missing) == 0:
 		return "complete"
 	case len(missing) == len(wpdb.OwnTables()):

@@ -18,6 +18,7 @@ type Privileges struct {
 	Unreadable []wpdb.Table            // without these the site cannot be served
 	Hidden     []wpdb.Table            // other tables that cannot be read, or do not exist
 	Lacking    map[string][]wpdb.Table // by the missing write privileges, such as "INSERT, UPDATE"
+	Unaltered  []wpdb.Table            // our own tables that the user may not alter, which an upgrade may need
 	Unknown    bool                    // the server did not say whether some tables can be written
 	Passwords  bool                    // a user with rights on single tables may read the hashes of passwords
 
@@ -121,6 +122,8 @@ func (p *Privileges) probeWrites(ctx context.Context, db *wpdb.DB, table wpdb.Ta
 		case err != nil:
 			p.Unknown = true // on a replica, or through some proxies
 			return false
+		case !allowed && privilege == wpdb.Alter:
+			p.Unaltered, lacking = append(p.Unaltered, table), true
 		case !allowed:
 			words = append(words, string(privilege))
 		}
@@ -129,7 +132,7 @@ func (p *Privileges) probeWrites(ctx context.Context, db *wpdb.DB, table wpdb.Ta
 		key := strings.Join(words, ", ")
 		p.Lacking[key] = append(p.Lacking[key], table)
 	}
-	return len(words) > 0
+	return lacking || len(words) > 0
 }
 
 // SiteUnreadable reports whether so much is unreadable that nothing can be said
@@ -165,6 +168,9 @@ func (p Privileges) warnings(db *wpdb.DB) []string {
 	var warnings []string
 	for _, lacking := range slices.Sorted(maps.Keys(p.Lacking)) {
 		warnings = append(warnings, fmt.Sprintf("the database user lacks %s on %s: requests that write there will fail", lacking, names(db, p.Lacking[lacking])))
+	}
+	if len(p.Unaltered) > 0 {
+		warnings = append(warnings, "the database user lacks ALTER on Bookside's own tables: an upgrade that adds columns to them needs bookside migrate by a user who may, or the grants of check --grants: "+names(db, p.Unaltered))
 	}
 	if p.Unknown {
 		warnings = append(warnings, "the server does not say whether the database user may write to all tables")

@@ -20,6 +20,7 @@ type Journal struct {
 	end     Cursor           // the last one that this process knows of
 	largest map[string]int64 // numbers of ends, by epoch
 	changed chan struct{}    // closed when it changes
+	begun   string           // the epoch that this process began, see RestoredUnder
 }
 
 // New returns the journal in a database.
@@ -56,4 +57,12 @@ func (j *Journal) announce(end Cursor) {
 	j.end, j.largest[end.Epoch] = end, max(j.largest[end.Epoch], end.Number)
 	close(j.changed)
 	j.changed = make(chan struct{})
+}
+
+// RestoredUnder reports whether an older database came back while this process ran, and nobody has
+// said so since with [Restored].
+func (j *Journal) RestoredUnder() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.begun != "" && j.end.Epoch == j.begun
 }

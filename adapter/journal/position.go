@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -113,9 +114,30 @@ func (j *Journal) lockPresent(ctx context.Context, tx *wpdb.DB) (position, error
 	if err != nil || !j.ahead(p.end()) {
 		return p, err
 	}
-	p.epoch = newEpoch()
-	_, err = wpdb.Exec(ctx, tx, "begin an epoch", sq.Update(tx.Name(wpdb.ChangePositions)).Set("signature", p.epoch).Where(sq.Eq{"name": journalPosition}))
+	p.epoch, err = beginEpoch(ctx, tx)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.begun = p.epoch
 	return p, err
+}
+
+func beginEpoch(ctx context.Context, tx *wpdb.DB) (epoch string, err error) {
+	epoch = newEpoch()
+	_, err = wpdb.Exec(ctx, tx, "begin an epoch", sq.Update(tx.Name(wpdb.ChangePositions)).Set("signature", epoch).Where(sq.Eq{"name": journalPosition}))
+	return epoch, err
+}
+
+// Restored begins a new epoch in a transaction: cursors of before expire. A journal whose position
+// is lost begins one by itself.
+func Restored(ctx context.Context, tx *wpdb.DB) error {
+	_, err := lockPosition(ctx, tx)
+	if errors.Is(err, errNotPrepared) {
+		return nil
+	}
+	if err == nil {
+		_, err = beginEpoch(ctx, tx)
+	}
+	return err
 }
 
 // ahead reports whether this process knows of entries of an epoch behind its end.

@@ -241,6 +241,16 @@ func TestRestoredUnderTheServer(t *testing.T) {
 		if page, err := s.j.ReadBehind(t.Context(), 2, nil, 10); err != nil || len(page.Entries) != 1 {
 			t.Errorf("leader %t: %+v, %v", leader, page, err)
 		}
+		if !s.j.RestoredUnder() {
+			t.Errorf("leader %t: the process does not say so", leader)
+		}
+		if err := s.db.Transact(t.Context(), "restored", func(tx *wpdb.DB) error { return Restored(t.Context(), tx) }); err != nil {
+			t.Fatal(err)
+		}
+		change()
+		if s.j.RestoredUnder() {
+			t.Errorf("leader %t: the process still says so", leader)
+		}
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 )
 
 // The states of a mail in the outbox. The column due_at is the time of the next
-// attempt while the mail is waiting, and the time of its deletion afterwards.
+// attempt while the mail is waiting, and the time of its deletion after it was sent or failed.
 const (
 	waiting = "waiting"
+	held    = "held" // since a backup was restored: it may have been sent before
 	sent    = "sent"
 	failed  = "failed"
 )
@@ -43,7 +44,7 @@ func Add(ctx context.Context, tx *wpdb.DB, now time.Time, mails []Mail) error {
 func Count(ctx context.Context, db *wpdb.DB) (map[string]int, error) {
 	stmt := sq.Select("status", "COUNT(*)").From(db.Name(wpdb.Outbox)).GroupBy("status")
 	counts, err := wpdb.Map[string, int](ctx, db, "count mails", stmt)
-	all := map[string]int{waiting: 0, sent: 0, failed: 0}
+	all := map[string]int{waiting: 0, held: 0, sent: 0, failed: 0}
 	maps.Copy(all, counts)
 	return all, err
 }
@@ -79,7 +80,30 @@ type StoredMail struct {
 func (m StoredMail) Waits() bool { return m.State == waiting }
 
 // States are the states of mails.
-var States = []string{waiting, failed, sent}
+var States = []string{waiting, held, failed, sent}
+
+// Hold keeps the mails that wait from being sent, as part of the transaction tx, and returns how
+// many they are.
+func Hold(ctx context.Context, tx *wpdb.DB) (int64, error) {
+	stmt := sq.Update(tx.Name(wpdb.Outbox)).Set("status", held).Where(sq.Eq{"status": waiting})
+	result, err := wpdb.Exec(ctx, tx, "hold mails", stmt)
+	return result.Rows, err
+}
+
+// Release lets the mails that were held be sent, and returns how many they are.
+func Release(ctx context.Context, db *wpdb.DB, now time.Time) (int64, error) {
+	stmt := sq.Update(db.Name(wpdb.Outbox)).Set("status", waiting).Set("due_at", domain.Stamp(now)).Where(sq.Eq{"status": held})
+	result, err := db.Change(ctx, "release mails", stmt)
+	return result.Rows, err
+}
+
+// Drop gives up the mails that were held, and returns how many they are.
+func Drop(ctx context.Context, db *wpdb.DB, now time.Time) (int64, error) {
+	stmt := sq.Update(db.Name(wpdb.Outbox)).Set("status", failed).Set("failure", "dropped after a backup was restored").
+		Set("finished_at", domain.Stamp(now)).Set("due_at", domain.Stamp(now.Add(retention))).Where(sq.Eq{"status": held})
+	result, err := db.Change(ctx, "drop mails", stmt)
+	return result.Rows, err
+}
 
 // List returns mails in a state, or in any if it is "", the newest first.
 func List(ctx context.Context, db *wpdb.DB, state string, limit uint64) ([]StoredMail, error) {

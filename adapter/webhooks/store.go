@@ -264,6 +264,21 @@ func (s *Store) Disable(ctx context.Context, id int64, reason string) (bool, err
 	return s.change(ctx, "disable webhook", id, map[string]any{"status": string(Disabled), "reason": cut(reason, 190)})
 }
 
+// DisableAll disables those that are enabled, and returns their ids.
+func (s *Store) DisableAll(ctx context.Context, reason string) (ids []int64, err error) {
+	all, err := s.List(ctx)
+	for _, h := range all {
+		if h.Status != Enabled {
+			continue
+		}
+		if _, err := s.Disable(ctx, h.ID, reason); err != nil {
+			return nil, err
+		}
+		ids = append(ids, h.ID)
+	}
+	return ids, err
+}
+
 // Enable starts a disabled webhook. It first gets the changes since it was disabled, as
 // far as the journal has them; with skip, it gets only later ones.
 func (s *Store) Enable(ctx context.Context, id int64, skip bool) (found bool, err error) {

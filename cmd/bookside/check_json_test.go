@@ -123,7 +123,7 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 	}
 	// Refunds are added and deleted; what keys with limits made is ours.
 	wantTexts(t, text, "GRANT SELECT, INSERT, DELETE ON `"+parts.database+"`.`wp_latepoint_transaction_refunds` TO ",
-		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON `"+parts.database+"`.`wp_bookside_key_records` TO ")
+		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON `"+parts.database+"`.`wp_bookside_key_records` TO ")
 	for _, statement := range r.Needed {
 		execute(t, db.SQL, statement)
 	}
@@ -220,7 +220,7 @@ func TestCheckGrantsOfHiddenSites(t *testing.T) {
 	nobody := lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+withUser(db.DSN, "no'body")))
 	wantTexts(t, run(t, nobody, "", "check", "--grants", "--prefix", "wp_7_").want(t, exitRefused).stdout,
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON `"+parts.database+"`.`wp_7_latepoint_bookings` TO 'no''body'@'%';\n",
-		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON `"+parts.database+"`.`wp_7_bookside_api_keys` TO ", "`.`wp_users` TO ")
+		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON `"+parts.database+"`.`wp_7_bookside_api_keys` TO ", "`.`wp_users` TO ")
 	for _, visible := range []string{"wp_options", "wp_latepoint_services"} {
 		got := run(t, account(t, db, "SELECT ON "+visible), "", "check", "--grants").want(t, exitNoTables)
 		wantTexts(t, got.stdout, "`wp_latepoint_bookings` TO ", "`wp_latepoint_coupons` TO ")
@@ -235,7 +235,7 @@ func TestCheckGrantsOfHiddenSites(t *testing.T) {
 func TestCheckPrivilegesBeforeOwnTables(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	create := []string{"SELECT, INSERT, UPDATE, DELETE ON *"}
+	create := []string{"SELECT, INSERT, UPDATE, DELETE, ALTER ON *"}
 	for _, table := range wpdb.OwnTables() {
 		create = append(create, "CREATE ON wp_"+string(table))
 	}
@@ -243,8 +243,8 @@ func TestCheckPrivilegesBeforeOwnTables(t *testing.T) {
 		grants      []string
 		wantMissing string // privileges, on all of our tables
 	}{
-		"all":            {[]string{"SELECT, INSERT, UPDATE, DELETE, CREATE ON *"}, ""},
-		"all but CREATE": {[]string{"SELECT, INSERT, UPDATE, DELETE ON *"}, "CREATE"},
+		"all":            {[]string{"SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON *"}, ""},
+		"all but CREATE": {[]string{"SELECT, INSERT, UPDATE, DELETE, ALTER ON *"}, "CREATE"},
 		"CREATE alone":   {create, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

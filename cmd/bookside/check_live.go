@@ -26,7 +26,13 @@ func (p *program) checkLive(ctx context.Context, address string) error {
 	if readiness.Status != handlers.StatusReady {
 		return failf(exitFailure, nil, "the server is %s: database %s, platform %s", readiness.Status, readiness.Database, readiness.Platform)
 	}
-	return p.print("ready\n")
+	text := "ready\n"
+	for _, problem := range []string{readiness.Writes, readiness.Changes} {
+		if problem != "" {
+			text += "warning: " + problem + "\n"
+		}
+	}
+	return p.print(text)
 }
 
 func fetchReadiness(ctx context.Context, url string) (r handlers.Readiness, err error) {

@@ -42,6 +42,8 @@ func commands() []command {
 		{"setup", "", "connect Bookside with the site on this machine", aboutSetup, (*program).setup},
 		{"serve", "", "serve the API", aboutServe, (*program).serve},
 		{"check", "", "check the database and the site", aboutCheck, (*program).check},
+		{"migrate", "", "bring Bookside's own tables to this version", aboutMigrate, (*program).migrate},
+		{"restored", "", "tell Bookside that a backup of the database was restored", aboutRestored, (*program).restored},
 		{"indexes", "", "list indexes that help on a large site, make or drop them", aboutIndexes, (*program).indexes},
 		{"compare", "[FILE…]", "compare the answers of PHP and Bookside", aboutCompare, (*program).compare},
 		{"export", "LIST", "write the records of a list to a file", aboutExport, (*program).export},

@@ -249,14 +249,11 @@ func ensureOwnTables(ctx context.Context, db *wpdb.DB) (missing []wpdb.Table, er
 }
 
 // requireOwnColumns returns an error if a table of ours was created by an earlier
-// version and lacks a column: all keys would seem unknown.
+// version and lacks something: all keys would seem unknown.
 func requireOwnColumns(ctx context.Context, db *wpdb.DB) error {
-	schema, err := db.Schema(ctx, "")
-	if err != nil {
-		return err
+	statements, err := db.MigrationStatements(ctx)
+	if err == nil && len(statements) > 0 {
+		err = failf(exitFailure, nil, "tables of Bookside lack columns or indexes of this version; run bookside migrate, which adds them with\n  %s", strings.Join(statements, ";\n  "))
 	}
-	if statements := db.MigrationStatements(schema); len(statements) > 0 {
-		return failf(exitFailure, nil, "tables of Bookside lack columns of this version; add them with\n  %s", strings.Join(statements, ";\n  "))
-	}
-	return nil
+	return err
 }

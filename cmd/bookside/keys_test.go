@@ -413,27 +413,6 @@ func TestRestrictRejectsInvalidFlags(t *testing.T) {
 	}
 }
 
-// TestOwnTableOfAnEarlierVersion: the error about an outdated table says what to do.
-func TestOwnTableOfAnEarlierVersion(t *testing.T) {
-	t.Parallel()
-	db := small(t)
-	env := settingsFor(db)
-	secret := newKey(t, env)
-	execute(t, db.SQL, "ALTER TABLE wp_bookside_api_keys DROP COLUMN networks")
-	const statement = "ALTER TABLE `wp_bookside_api_keys` ADD COLUMN networks VARCHAR(2200) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT ''"
-	got := run(t, env, "", "check").want(t, exitFailure, "a table of Bookside lacks a column of this version: run "+statement)
-	wantTexts(t, got.stdout, "own tables     complete, but columns are missing\n", "API keys       cannot be read\n")
-	for _, args := range [][]string{{"keys", "list"}, {"keys", "restrict", "1", "--name", "a"}, {"serve"}} {
-		run(t, env, "", args...).want(t, exitFailure, "add them with\n  "+statement+"\n")
-	}
-	execute(t, db.SQL, statement)
-	run(t, env, "", "check").want(t, exitOK)
-	s := serve(t, env)
-	if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusOK {
-		t.Errorf("status %d: %s", status, body)
-	}
-}
-
 func TestLongestName(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -81,7 +82,7 @@ func limitFields(next http.Handler) http.Handler {
 
 // start serves in the background, with a limit in bytes for the memory of its
 // connections. stop waits for running requests to finish and cancels them after
-// the configured time.
+// the configured time; once is enough.
 func (s *service) start(listener net.Listener, handler http.Handler, memory int64) (stop func() error) {
 	c := s.config.Server
 	connections := newConnections(memory, s.metrics.ConnectionDropped)
@@ -107,7 +108,7 @@ func (s *service) start(listener net.Listener, handler http.Handler, memory int6
 			s.ended <- fmt.Errorf("serve %s: %w", listener.Addr(), err)
 		}
 	}()
-	return func() error {
+	return sync.OnceValue(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), s.config.Server.ShutdownTimeout)
 		defer cancel()
 		// Shutdown drops requests on connections that were just accepted, so the
@@ -121,5 +122,5 @@ func (s *service) start(listener net.Listener, handler http.Handler, memory int6
 			return errors.Join(errors.New("requests still running after server.shutdown_timeout were canceled"), server.Close())
 		}
 		return err
-	}
+	})
 }

@@ -148,14 +148,20 @@ func (s *testServer) stop() error {
 	return <-s.ended
 }
 
-// admin returns the address of the probes, from the log.
-func (s *testServer) admin() string {
+// admin returns the address of the probes, and early that of the API, from the log.
+func (s *testServer) admin() string { return s.logged("serving probes") }
+func (s *testServer) early() string {
+	return "http://" + s.logged("listening; requests wait for the site")
+}
+
+// logged returns the address in a line of the log.
+func (s *testServer) logged(message string) string {
 	s.t.Helper()
 	var address string
-	s.eventually("the address of the probes", func() bool {
+	s.eventually("a line with an address: "+message, func() bool {
 		for line := range strings.Lines(s.stderr.String()) {
 			var entry struct{ Msg, Address string }
-			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving probes" {
+			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == message {
 				address = entry.Address
 			}
 		}

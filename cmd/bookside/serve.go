@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"net"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -116,16 +115,45 @@ func newService(c config, p *program) (*service, error) {
 	return s, nil
 }
 
+// startWait is how long requests wait for the site to be opened: a restart takes less.
+const startWait = 3 * time.Second
+
+// apiServer is the API's port, and what serves it.
+type apiServer struct {
+	address  string
+	options  handlers.Options
+	starting *handlers.Starting
+	closing  *closingHandler
+	stop     func() error
+}
+
+// startAPI opens the API's port. Requests wait for the site, or get 503 if it takes long.
+func (s *service) startAPI(ctx context.Context) (*apiServer, error) {
+	options, err := s.config.handlerOptions()
+	if err != nil {
+		return nil, err
+	}
+	options.Metrics = s.metrics
+	listener, err := s.listenAPI(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.log.Info("listening; requests wait for the site", "address", listener.Addr().String())
+	starting := handlers.NewStarting(s.now, s.log, options, startWait)
+	closing := &closingHandler{next: starting}
+	stop := s.start(listener, closing, options.Memory/connectionShare)
+	return &apiServer{listener.Addr().String(), options, starting, closing, stop}, nil
+}
+
 // run opens both ports first, so that a port in use is reported at once. From then
-// on probes are answered, and clients of the API wait in the port's queue until
-// the database is open.
+// on probes are answered.
 func (s *service) run(ctx context.Context) (err error) {
 	collectLess(s.env)
-	listener, err := s.listenAPI(ctx)
+	api, err := s.startAPI(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // after serving it is already closed
+	defer func() { err = errors.Join(err, api.stop()) }() // after serving it has stopped
 	stopProbes, err := s.serveProbes(ctx)
 	if err != nil {
 		return err
@@ -145,7 +173,7 @@ func (s *service) run(ctx context.Context) (err error) {
 	s.metrics.OverlapInterval(s.config.Conflicts.Interval)
 	recorder := figures.NewRecorder(db, s.now, s.log)
 	defer s.startWork(ctx, db, platform, recorder)()
-	return s.serveAPI(ctx, listener, db, platform, recorder)
+	return s.serveAPI(ctx, api, db, platform, recorder)
 }
 
 // collectLess makes the garbage collector run less often, unless GOGC is set: the
@@ -209,7 +237,35 @@ func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Pl
 	if len(missing) > 0 {
 		s.log.Warn("the database user may not create the tables of Bookside; run keys create as one that may", "missing", strings.Join(db.FullNames(missing), ", "))
 	}
-	return requireOwnColumns(ctx, db)
+	return s.migrate(ctx, db)
+}
+
+// migrateInterval is that of the looks whether somebody else has brought our own tables up to date.
+const migrateInterval = 2 * time.Second
+
+// migrate brings our own tables to this version. Where that is not possible now, requests get 503
+// until it is, or somebody else has done it: a process that ends would only be started again.
+func (s *service) migrate(ctx context.Context, db *wpdb.DB) error {
+	for told := false; ; told = true {
+		done, err := db.MigrateOwnTables(ctx)
+		for _, statement := range done {
+			s.log.Info("a table of Bookside was brought to this version", "statement", statement)
+		}
+		if !errors.Is(err, wpdb.ErrAccessDenied) && !errors.Is(err, wpdb.ErrReadOnly) && !errors.Is(err, wpdb.ErrConflict) && !errors.Is(err, wpdb.ErrTimeout) {
+			return err
+		}
+		if !told {
+			s.log.Error("requests get 503 until tables of Bookside have the columns and indexes of this version: run bookside migrate as a user of the database who may add them", "error", err)
+			s.probes.Waits("tables of Bookside wait for bookside migrate")
+			s.notifySystemd(ctx, stateReady) // or it would end the process, and with it the answers
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(migrateInterval):
+			db.ForgetSchema()
+		}
+	}
 }
 
 // startWork starts the background work. It runs until ctx ends or stop is called;
@@ -268,23 +324,19 @@ func forgetSchema(ctx context.Context, db *wpdb.DB) {
 }
 
 // serveAPI serves until ctx ends, and then lets running requests finish.
-func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.DB, platform *adapter.Platform, recorder *figures.Recorder) (err error) {
-	options, err := s.config.handlerOptions()
-	if err != nil {
-		return err
-	}
+func (s *service) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *adapter.Platform, recorder *figures.Recorder) (err error) {
+	options := api.options
 	shared, closeShared, err := s.sharedCounts(ctx, db)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeShared()) }()
 	options.RateLimit.Shared = shared
-	options.Metrics, options.Figures = s.metrics, recorder
+	options.Figures = recorder
 	store := keys.NewStore(db, s.now, rand.Reader)
 	stopping := make(chan struct{})
 	options.Stopping = stopping
-	api := &closingHandler{next: handlers.New(platform, store, s.now, s.log, options)}
-	stop := s.start(listener, api, options.Memory/connectionShare)
+	api.starting.Open(handlers.New(platform, store, s.now, s.log, options))
 	s.probes.Started(platform)
 	if s.console != nil {
 		s.console.Open(console.Site{
@@ -292,23 +344,23 @@ func (s *service) serveAPI(ctx context.Context, listener net.Listener, db *wpdb.
 			Examine: func(ctx context.Context) (diagnose.Report, error) {
 				return diagnose.Examine(ctx, s.target.config, db, s.now)
 			},
-			API:     "http://" + dialable(listener.Addr().String()) + strings.TrimSuffix(options.BasePaths[0], "/"),
+			API:     "http://" + dialable(api.address) + strings.TrimSuffix(options.BasePaths[0], "/"),
 			Proxied: len(options.TrustedProxies) > 0,
 		})
 	}
-	s.log.Info("serving", "address", listener.Addr().String(), "prefix", db.Prefix(), "database", db.Version())
-	if _, err := fmt.Fprintf(s.stdout, "listening on http://%s\n", listener.Addr()); err != nil {
-		return errors.Join(fmt.Errorf("write to the standard output: %w", err), stop())
+	s.log.Info("serving", "address", api.address, "prefix", db.Prefix(), "database", db.Version())
+	if _, err := fmt.Fprintf(s.stdout, "listening on http://%s\n", api.address); err != nil {
+		return errors.Join(fmt.Errorf("write to the standard output: %w", err), api.stop())
 	}
 	s.notifySystemd(ctx, stateReady)
 	select {
 	case err = <-s.ended:
 	case <-ctx.Done():
 		close(stopping)
-		err = s.drain(ctx, api)
+		err = s.drain(ctx, api.closing)
 	}
 	s.probes.Stopping()
-	return errors.Join(err, stop())
+	return errors.Join(err, api.stop())
 }
 
 const mebibyte = 1 << 20

@@ -161,8 +161,8 @@ func TestServeWithoutAdminAddress(t *testing.T) {
 	}
 }
 
-// TestWaitingForDatabase: while the database is down the process is live but not ready,
-// and can be stopped.
+// TestWaitingForDatabase: while the database is down the process is live but not ready, answers
+// requests, and can be stopped.
 func TestWaitingForDatabase(t *testing.T) {
 	t.Parallel()
 	s, _ := launch(t, []string{
@@ -175,6 +175,9 @@ func TestWaitingForDatabase(t *testing.T) {
 		t.Errorf("/livez: %d", status)
 	}
 	wantProbe(t, admin, handlers.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
+	if status, body := get(t, s.early()+"/v1/bookings", ""); status != http.StatusServiceUnavailable || !strings.Contains(body, "The server is starting") {
+		t.Errorf("the API: %d %s", status, body)
+	}
 	if err := s.stop(); err != nil {
 		t.Errorf("ended with %v", err)
 	}

@@ -90,7 +90,10 @@ func (found health) queueFindings() []diagnose.Finding {
 	if q.Mails["waiting"]+q.Mails["failed"]+q.Mails["sent"] == 0 {
 		mails.Text = "none in the outbox"
 	}
-	if q.Mails["failed"] > 0 {
+	if held := q.Mails["held"]; held > 0 {
+		mails.Text += fmt.Sprintf(", %d held since a backup was restored: see bookside restored", held)
+	}
+	if q.Mails["failed"]+q.Mails["held"] > 0 {
 		mails.Level = diagnose.Minor
 	}
 	jobs := diagnose.Finding{Name: "jobs overdue", Text: fmt.Sprintf("%d of %d scheduled", q.JobsOverdue, q.JobsScheduled)}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"strings"
+
+	"bookside/wpdb"
+)
+
+const aboutMigrate = `Creates the tables of Bookside that are missing, and adds the columns and indexes that this version
+has and an earlier one did not make. It changes no table of WordPress or the plugin, and nothing that
+an earlier version needs, so a running one goes on.
+
+serve does the same when it starts, if its database user has ALTER on these tables, as check --grants
+and setup give it. Otherwise run this as another user before an upgrade restarts the service:
+
+  bookside migrate --set db.dsn='admin:PASSWORD@tcp(127.0.0.1:3306)/DATABASE'
+
+With --dry-run it prints the statements, and runs none.`
+
+func (p *program) migrate(flags *flag.FlagSet) action {
+	var common configFlags
+	common.define(flags)
+	dryRun := flags.Bool("dry-run", false, "print the statements, and run none")
+	return func(ctx context.Context, _ []string) error {
+		c, err := readConfig(p.env, common)
+		if err != nil {
+			return err
+		}
+		return p.migrateSite(ctx, c, *dryRun)
+	}
+}
+
+func (p *program) migrateSite(ctx context.Context, c config, dryRun bool) (err error) {
+	t, db, err := openSite(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if dryRun {
+		return p.printMigration(ctx, t, db)
+	}
+	unhurried, err := wpdb.Open(ctx, t.config.WithoutTimeouts()) // an index of a large table takes long
+	if err != nil {
+		return t.explain(err)
+	}
+	defer func() { err = errors.Join(err, unhurried.Close()) }()
+	missing, err := db.MissingOwnTables(ctx)
+	if err != nil {
+		return t.explain(err)
+	}
+	if len(missing) > 0 {
+		if err := unhurried.CreateOwnTables(ctx); err != nil {
+			return t.explainPrivilege(ctx, err)
+		}
+		if err := p.print("created " + strings.Join(db.FullNames(missing), ", ") + "\n"); err != nil {
+			return err
+		}
+	}
+	done, failed := unhurried.MigrateOwnTables(ctx)
+	if err := p.print(statements(done)); err != nil {
+		return err
+	}
+	switch {
+	case failed != nil:
+		return t.explainPrivilege(ctx, failed)
+	case len(missing)+len(done) == 0:
+		return p.print("The tables of Bookside are those of this version.\n")
+	default:
+		return nil
+	}
+}
+
+// printMigration prints the statements that would be run.
+func (p *program) printMigration(ctx context.Context, t target, db *wpdb.DB) error {
+	creating, err := db.CreateStatements(ctx)
+	if err != nil {
+		return t.explain(err)
+	}
+	altering, err := db.MigrationStatements(ctx)
+	if err != nil {
+		return t.explain(err)
+	}
+	return p.print(statements(append(creating, altering...)))
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+)
+
+// The table of keys as an earlier version would have made it: without a column and an index.
+const (
+	earlierKeys   = "ALTER TABLE wp_bookside_api_keys DROP COLUMN networks, DROP KEY key_hash"
+	addColumn     = "ALTER TABLE `wp_bookside_api_keys` ADD COLUMN networks VARCHAR(2200) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT ''"
+	addIndex      = "ALTER TABLE `wp_bookside_api_keys` ADD UNIQUE KEY key_hash (key_hash)"
+	upToDate      = "The tables of Bookside are those of this version.\n"
+	needMigration = "tables of Bookside wait for bookside migrate"
+)
+
+// TestServeMigrates: a new version brings its own tables up to date when it starts.
+func TestServeMigrates(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	env := settingsFor(db)
+	secret := newKey(t, env)
+	execute(t, db.SQL, earlierKeys)
+	s := serve(t, env)
+	if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusOK {
+		t.Errorf("status %d: %s", status, body)
+	}
+	wantTexts(t, run(t, env, "", "migrate").want(t, exitOK).stdout, upToDate)
+	wantTexts(t, s.stderr.String(), "ADD COLUMN networks", "ADD UNIQUE KEY key_hash")
+}
+
+// TestServeWaitsForMigration: where the database user may not alter tables, requests get a 503
+// instead of silence, and as soon as somebody else has run migrate, they are served.
+func TestServeWaitsForMigration(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t) // the embedded engine has no accounts
+	db := small(t)
+	owner := settingsFor(db)
+	secret := newKey(t, owner)
+	env := account(t, db, "SELECT, INSERT, UPDATE, DELETE, CREATE ON *")
+	execute(t, db.SQL, earlierKeys)
+	got := run(t, env, "", "check").want(t, exitFailure, "a table of Bookside lacks a column or an index of this version: run bookside migrate, or "+addColumn)
+	wantTexts(t, got.stdout, "own tables     complete, but columns or indexes are missing\n", "API keys       cannot be read\n")
+	run(t, env, "", "keys", "list").want(t, exitFailure, "run bookside migrate, which adds them with\n  "+addColumn+";\n  "+addIndex+"\n")
+	run(t, env, "", "migrate").want(t, exitRefused, "lacks ALTER on the table wp_bookside_api_keys; run as an administrator of the database")
+
+	s, stdout := launch(t, env)
+	go func() { _, _ = io.Copy(io.Discard, stdout) }()
+	s.eventually("a line in the log", func() bool { return strings.Contains(s.stderr.String(), "run bookside migrate") })
+	wantProbe(t, "http://"+s.admin(), handlers.Readiness{Status: handlers.StatusStarting, Database: needMigration, Platform: "unknown"})
+	status, body := get(t, s.early()+"/v1/status", secret)
+	if want := `{"code":"platform_not_available","message":"The server is starting","data":{"status":503}}`; status != http.StatusServiceUnavailable || body != want {
+		t.Errorf("status %d: %s, want %s", status, body, want)
+	}
+	wantTexts(t, run(t, owner, "", "migrate", "--dry-run").want(t, exitOK).stdout, addColumn+";\n"+addIndex+";\n")
+	wantTexts(t, run(t, owner, "", "migrate").want(t, exitOK).stdout, addColumn+";\n"+addIndex+";\n")
+	s.eventually("a served request", func() bool {
+		status, _ := get(t, s.early()+"/v1/status", secret)
+		return status == http.StatusOK
+	})
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMigrateCreatesTables: migrate also creates what is missing altogether, and then has nothing
+// left to do.
+func TestMigrateCreatesTables(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t))
+	wantTexts(t, run(t, env, "", "migrate", "--dry-run").want(t, exitOK).stdout, "CREATE TABLE IF NOT EXISTS `wp_bookside_admin_tokens` (")
+	wantTexts(t, run(t, env, "", "migrate").want(t, exitOK).stdout, "created wp_bookside_admin_tokens, ")
+	wantTexts(t, run(t, env, "", "migrate", "--dry-run").want(t, exitOK).stdout, "")
+	wantTexts(t, run(t, env, "", "migrate").want(t, exitOK).stdout, upToDate)
+}

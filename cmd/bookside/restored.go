@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"bookside/adapter"
+	"bookside/adapter/webhooks"
+	"bookside/wpdb"
+)
+
+const aboutRestored = `Tells Bookside that a backup of the database was restored. Run it before serve is started again:
+
+  - Cursors that clients of GET /changes hold expire, because numbers will be given again.
+  - Mails that waited in the backup are held, because they may have been sent since.
+  - Webhooks are disabled for the same reason. Read webhooks list, then continue each with webhooks
+    enable, or with webhooks enable --skip where nothing of before shall be sent.
+  - Holds of slots are dropped, and logins of the console end.
+
+Keys that were revoked after the backup are valid again: read keys list.
+
+With --mails it only decides about the mails that are held: send sends them, drop gives them up.`
+
+func (p *program) restored(flags *flag.FlagSet) action {
+	var common configFlags
+	common.define(flags)
+	mails := flags.String("mails", "", "`send` or drop the mails that are held")
+	return func(ctx context.Context, _ []string) error {
+		if *mails != "" && *mails != "send" && *mails != "drop" {
+			return usageErrorf("--mails: write send or drop")
+		}
+		return p.withOwnTables(ctx, common, wpdb.Outbox, func(db *wpdb.DB) error {
+			platform := adapter.NewPlatform(db, p.now)
+			switch *mails {
+			case "send":
+				return p.decideMails(ctx, "%d mails will be sent.\n", platform.SendHeldMails)
+			case "drop":
+				return p.decideMails(ctx, "%d mails were dropped.\n", platform.DropHeldMails)
+			}
+			platform.Webhooks = webhooks.NewStore(db, p.now, nil, webhooks.Vault{}, platform.Journal)
+			done, err := platform.Restored(ctx)
+			if err != nil {
+				return err
+			}
+			return p.print(restoredText(done))
+		})
+	}
+}
+
+func (p *program) decideMails(ctx context.Context, text string, decide func(context.Context) (int64, error)) error {
+	n, err := decide(ctx)
+	if err != nil {
+		return err
+	}
+	return p.print(fmt.Sprintf(text, n))
+}
+
+func restoredText(r adapter.Restored) string {
+	var text strings.Builder
+	text.WriteString("Cursors of GET /changes have expired.\n")
+	fmt.Fprintf(&text, "%d holds and %d logins of the console have ended.\n", r.Holds, r.Sessions)
+	if r.Mails > 0 {
+		fmt.Fprintf(&text, "%d mails are held: bookside restored --mails send, or --mails drop.\n", r.Mails)
+	}
+	for _, id := range r.Webhooks {
+		fmt.Fprintf(&text, "Webhook %d is disabled: bookside webhooks enable %[1]d, or with --skip.\n", id)
+	}
+	text.WriteString("Keys that were revoked after the backup are valid again: bookside keys list.\n")
+	return text.String()
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+)
+
+// TestRestored: after a backup was restored, cursors of before have expired, and nothing that waited in
+// it is sent until somebody says so.
+func TestRestored(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	env := settingsFor(db)
+	key := newKey(t, env, "--permissions", "read,read_changes")
+	run(t, env, "", "webhooks", "add", "https://example.com/hooks", "--events", "*").want(t, exitOK)
+	run(t, env, "", "webhooks", "add", "https://example.com/paused", "--events", "*").want(t, exitOK)
+	run(t, env, "", "webhooks", "disable", "2").want(t, exitOK)
+	run(t, env, "", "admin-token").want(t, exitOK)
+	cursorOf := func() string {
+		s := serve(t, env)
+		defer func() {
+			if err := s.stop(); err != nil {
+				t.Error(err)
+			}
+		}()
+		_, body := get(t, s.url+"/v1/changes", key)
+		var list struct{ Cursor string }
+		if err := json.Unmarshal([]byte(body), &list); err != nil || list.Cursor == "" {
+			t.Fatalf("%v: %s", err, body)
+		}
+		return list.Cursor
+	}
+	cursor := cursorOf()
+	for _, status := range []string{"waiting", "waiting", "sent"} {
+		execute(t, db.SQL, "INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at) VALUES ('', 'a@example.com', '', '', '"+status+"', 0, '2026-11-01', '', '2026-11-01')")
+	}
+	execute(t, db.SQL, "INSERT INTO wp_bookside_holds (key_id, agent_id, service_id, location_id, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after, total_attendees, expires_at, created_at) VALUES (1, 1, 1, 1, '2026-12-01', '2026-12-01', 600, 660, 60, 0, 0, 1, '2099-01-01', '2026-11-01')")
+
+	got := run(t, env, "", "restored").want(t, exitOK).stdout
+	wantTexts(t, got, "1 holds and 1 logins of the console have ended.\n", "2 mails are held: ", "Webhook 1 is disabled: bookside webhooks enable 1, ", "bookside keys list")
+	if again := cursorOf(); again[:8] == cursor[:8] {
+		t.Errorf("the cursor was %s and is %s", cursor, again)
+	}
+	s := serve(t, env)
+	if status, body := get(t, s.url+"/v1/changes?cursor="+cursor, key); status != http.StatusGone {
+		t.Errorf("cursor of before: %d %s", status, body)
+	}
+	wantTexts(t, run(t, env, "", "restored", "--mails", "send").want(t, exitOK).stdout, "2 mails will be sent.\n")
+	wantTexts(t, run(t, env, "", "restored", "--mails", "drop").want(t, exitOK).stdout, "0 mails were dropped.\n")
+	run(t, env, "", "restored", "--mails", "keep").want(t, exitUsage, "--mails: write send or drop")
+	run(t, env, "", "webhooks", "enable", "1", "--skip").want(t, exitOK)
+}

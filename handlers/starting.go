@@ -1,0 +1,56 @@
+package handlers
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/adapter/domain"
+)
+
+// Starting serves the API from the moment at which its port is open. Requests wait until the site
+// is open, as they do during a restart; those that come when that takes longer than it should get
+// 503 at once, because it may be impossible.
+type Starting struct {
+	refuse http.Handler
+	late   chan struct{}
+
+	api    http.Handler
+	opened chan struct{}
+}
+
+// NewStarting returns a handler that lets requests wait for so long at most, altogether.
+func NewStarting(now domain.Clock, log *slog.Logger, options Options, wait time.Duration) *Starting {
+	s := &Starting{late: make(chan struct{}), opened: make(chan struct{})}
+	a := newAPI(nil, nil, now, log, options)
+	e := a.router()
+	e.RouteNotFound("/*", func(echo.Context) error { return domain.Unavailable("The server is starting", nil) })
+	s.refuse = e
+	time.AfterFunc(wait, func() { close(s.late) })
+	return s
+}
+
+// Open passes all requests on to the API, those that wait, too.
+func (s *Starting) Open(api http.Handler) {
+	s.api = api
+	close(s.opened)
+}
+
+func (s *Starting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	select {
+	case <-s.opened:
+		s.api.ServeHTTP(w, r)
+		return
+	default:
+	}
+	select {
+	case <-s.opened:
+		s.api.ServeHTTP(w, r)
+	case <-s.late:
+		s.refuse.ServeHTTP(w, r)
+	case <-r.Context().Done():
+		s.refuse.ServeHTTP(w, r)
+	}
+}
