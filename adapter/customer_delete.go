@@ -87,10 +87,10 @@ func (s *Site) bookingsThrough(ctx context.Context, customer int64) (int64, erro
 }
 
 // paymentsOf counts the successful payments of a customer, for whatever order, and those of
-// orders. No index helps: it scans.
+// orders; those, too, that were refunded, in either way. No index helps: it scans.
 func (s *Site) paymentsOf(ctx context.Context, customer int64, orders []int64) (int64, error) {
 	theirs := sq.Or{sq.Eq{"customer_id": customer}, sq.Eq{"order_id": orders}}
-	stmt := sq.Select("COUNT(*)").From(s.db.Name(wpdb.Transactions)).Where(sq.Eq{"status": paymentSucceeded}).Where(theirs)
+	stmt := sq.Select("COUNT(*)").From(s.db.Name(wpdb.Transactions)).Where(sq.Eq{"status": []string{paymentSucceeded, statusRefunded}}).Where(theirs)
 	count, _, err := wpdb.One(ctx, s.db, "count payments of customer", stmt, wpdb.Value[int64])
 	return count, err
 }

@@ -31,7 +31,7 @@ type PaymentPatch struct {
 // required; any other nil field gets its default.
 type NewPayment struct {
 	OrderID, BookingID *int64
-	CustomerID         int64 // 0 for that of the order
+	CustomerID         int64 // that of the order, or 0 for it; of an order without a customer, any
 	PaymentPatch
 }
 
@@ -40,8 +40,9 @@ type NewPayment struct {
 // and leaves other payments to people. One with the status refunded is a refund.
 //
 // If anything is wrong with the payment, it returns a CodeInvalidRequest or
-// CodeValidationFailed that names every field; if what is refunded takes no money, a
-// CodePaymentRefused; if more would be given back than was taken, a CodeRefundTooLarge.
+// CodeValidationFailed that names every field; if what is refunded takes no money, or the order
+// is another customer's, a CodePaymentRefused; if more would be given back than was taken, a
+// CodeRefundTooLarge.
 func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) {
 	p := n.Validation.Clone()
 	order, err := tx.lockOrderToPay(ctx, n, &p)
@@ -64,7 +65,10 @@ func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) 
 		}
 		n.Status, n.Kind = new(paymentSucceeded), new(kindRefund)
 	}
-	n.CustomerID = cmp.Or(n.CustomerID, order.CustomerID)
+	if n.CustomerID != 0 && order.CustomerID != 0 && n.CustomerID != order.CustomerID {
+		return Payment{}, domain.PaymentRefused("customer_id", "the order is another customer's")
+	}
+	n.CustomerID = cmp.Or(order.CustomerID, n.CustomerID)
 	money, err := tx.ledger(ctx, sq.Eq{"t.order_id": order.ID})
 	if err != nil {
 		return Payment{}, err

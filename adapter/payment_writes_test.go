@@ -50,11 +50,11 @@ func TestCreatePayment(t *testing.T) {
 	settled := map[string]any{"invoice_id": "1270"}
 
 	s.try("an amount is enough", nil, create(order(PaymentPatch{Amount: euros("0.5")})), append(part, newTransaction("0.5000", nil))...)
-	s.try("everything", nil, create(NewPayment{OrderID: new(int64(1403)), BookingID: new(int64(1441)), CustomerID: 12, PaymentPatch: PaymentPatch{
+	s.try("everything", nil, create(NewPayment{OrderID: new(int64(1403)), BookingID: new(int64(1441)), CustomerID: 153, PaymentPatch: PaymentPatch{
 		Amount: euros("12.3456"), Processor: new("stripe"), PaymentMethod: new(" card "), PaymentPortion: new("deposit"), Kind: new("capture"),
 		Status: new("failed"), Token: new("tok_<b>1</b>"), Notes: new("a\r\nb"), ReceiptNumber: new("R-1"),
 	}}), newTransaction("12.3456", map[string]any{
-		"customer_id": "12", "processor": "stripe", "payment_method": "card", "payment_portion": "deposit", "status": "failed", "token": "tok_1",
+		"processor": "stripe", "payment_method": "card", "payment_portion": "deposit", "status": "failed", "token": "tok_1",
 		"notes": "a\r\nb", "receipt_number": "R-1",
 	}))
 	s.try("empty texts are none", nil, create(order(PaymentPatch{

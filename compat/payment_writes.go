@@ -70,7 +70,7 @@ var NewPaymentFields = slices.Concat(Fields[adapter.NewPayment]{
 	optional("order_id", id(maxInt), func(p *adapter.NewPayment) **int64 { return &p.OrderID }),
 	optional("booking_id", id(maxInt), func(p *adapter.NewPayment) **int64 { return &p.BookingID }).withoutExample(),
 	value("customer_id", id(maxMediumInt), func(p *adapter.NewPayment) *int64 { return &p.CustomerID }).withoutExample().
-		about("Id of the customer; without it, or 0, that of the order", "10"),
+		about("Id of the order's customer, which need not be sent", "10"),
 }, within(paymentPatchFields, func(p *adapter.NewPayment) *adapter.PaymentPatch { return &p.PaymentPatch })).requiring("amount")
 
 // NewPayment reads the body of POST /payments. What is wrong with it is in the

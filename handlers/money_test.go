@@ -68,7 +68,9 @@ func TestDeletedCustomerLeavesOrdersOfOthers(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	left := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"X","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
 	pay := func(status string) string {
-		return fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":10,"status":"`+status+`","customer_id":`+left+`}`).want(http.StatusCreated).at("data", "id"))
+		id := fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":10,"status":"`+status+`"}`).want(http.StatusCreated).at("data", "id"))
+		arrange(t, s.database, "UPDATE wp_latepoint_transactions SET customer_id = "+left+" WHERE id = "+id)
+		return id
 	}
 	succeeded, failed, lost := pay("succeeded"), pay("failed"), pay("failed")
 	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET order_id = 8000000 WHERE id = "+lost)
@@ -79,6 +81,67 @@ func TestDeletedCustomerLeavesOrdersOfOthers(t *testing.T) {
 	s.write(http.MethodDelete, "/customers/"+left, "").want(http.StatusOK)
 	for id, want := range map[string]int{succeeded: http.StatusOK, failed: http.StatusOK, lost: http.StatusNotFound} {
 		s.get("/payments/" + id).want(want)
+	}
+}
+
+// TestPaymentIsOfTheOrdersCustomer: another customer is refused, unless the order has none.
+func TestPaymentIsOfTheOrdersCustomer(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	before := s.database.Snapshot(t)
+	for body, want := range map[string]string{
+		`"customer_id":12,"amount":10`:                     `Invalid customer ID provided: the order is another customer's`,
+		`"customer_id":"12","amount":10,"booking_id":1441`: `Invalid customer ID provided: the order is another customer's`,
+	} {
+		if a := s.write(http.MethodPost, "/payments", `{"order_id":1403,`+body+`}`).want(http.StatusUnprocessableEntity); a.at("error") != want {
+			t.Errorf("%s: %s", body, a.body)
+		}
+	}
+	if a := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":10,"customer_id":99999}`).want(http.StatusBadRequest); a.at("error") != "Invalid customer ID provided" {
+		t.Errorf("%s", a.body)
+	}
+	wantNoWrites(t, "refused", before)
+	for sent, want := range map[string]string{"153": "153", "0": "153", `""`: "153"} {
+		paid := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":10,"customer_id":`+sent+`}`).want(http.StatusCreated)
+		if got := paid.at("data", "customer_id"); got != want {
+			t.Errorf("%s: the payment is customer %v's", sent, got)
+		}
+	}
+	arrange(t, s.database, "UPDATE wp_latepoint_orders SET customer_id = 0 WHERE id = 1403")
+	if got := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":10,"customer_id":12}`).want(http.StatusCreated).at("data", "customer_id"); got != "12" {
+		t.Errorf("the payment is customer %v's", got)
+	}
+}
+
+// TestRefundedPaymentsKeepTheirCustomer: a payment that was refunded counts as one whichever
+// way it was, with an order or without, until it is deleted, which takes its refunds along.
+func TestRefundedPaymentsKeepTheirCustomer(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	for name, c := range map[string]struct{ order, refund string }{
+		"by the plugin":                       {"%s", "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "},
+		"by the plugin, without an order":     {"NULL", "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "},
+		"with a row":                          {"%s", "INSERT INTO wp_latepoint_transaction_refunds (amount, transaction_id) SELECT 10, "},
+		"with a row, without an order":        {"NULL", "INSERT INTO wp_latepoint_transaction_refunds (amount, transaction_id) SELECT 10, "},
+		"with both, of an order that is gone": {"8000000", "UPDATE wp_latepoint_transactions t, wp_latepoint_transaction_refunds r SET t.status = 'refunded', r.transaction_id = t.id WHERE r.amount = 1 AND t.id = "},
+	} {
+		t.Run(name, func(t *testing.T) { // one after the other: they count all refunds
+			customer := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
+			order := fmt.Sprint(s.write(http.MethodPost, "/orders", `{"customer_id":`+customer+`,"subtotal":10,"total":10}`).want(http.StatusCreated).at("id"))
+			payment := fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":10}`).want(http.StatusCreated).at("data", "id"))
+			arrange(t, s.database, "DELETE FROM wp_latepoint_transaction_refunds", "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (8000000, 1)",
+				"UPDATE wp_latepoint_transactions SET order_id = "+strings.ReplaceAll(c.order, "%s", order)+" WHERE id = "+payment, c.refund+payment)
+			before := s.database.Snapshot(t)
+			if a := s.write(http.MethodDelete, "/customers/"+customer, "").want(http.StatusBadRequest); a.at("code") != "customer_has_payments" {
+				t.Errorf("%s", a.body)
+			}
+			wantNoWrites(t, "refused", before)
+			s.write(http.MethodDelete, "/payments/"+payment, "").want(http.StatusOK)
+			if n := s.count("latepoint_transaction_refunds", "transaction_id = "+payment); n != 0 {
+				t.Errorf("%d refunds are left", n)
+			}
+			s.write(http.MethodDelete, "/customers/"+customer, "").want(http.StatusOK)
+		})
 	}
 }
 

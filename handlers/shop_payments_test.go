@@ -22,11 +22,11 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 		token        string // %T %v
 		order        string // payment status
 	}{
-		"completed":                     {`{"booking_id":"1441","customer_id":"1","amount":50,"payment_method":"cash","status":"completed"}`, "succeeded", "capture", "<nil> <nil>", "partially_paid"},
-		"with the order":                {`{"booking_id":"1441","order_id":"1403","customer_id":"1","amount":135,"payment_method":"cash","status":"Completed"}`, "succeeded", "capture", "<nil> <nil>", "fully_paid"},
-		"pending":                       {`{"booking_id":"1441","customer_id":"1","amount":50,"status":"pending","transaction_id":"tx-1","notes":"n"}`, "processing", "capture", "string tx-1", "processing"},
-		"failed":                        {`{"booking_id":"1441","customer_id":"1","amount":"50.00","status":"failed","transaction_id":""}`, "failed", "capture", "string ", "not_paid"},
-		"refunded":                      {`{"booking_id":"1441","customer_id":"1","amount":50,"status":"refunded","transaction_id":"tx-2","force":true}`, "succeeded", "refund", "string tx-2", "refunded"},
+		"completed":                     {`{"booking_id":"1441","customer_id":"153","amount":50,"payment_method":"cash","status":"completed"}`, "succeeded", "capture", "<nil> <nil>", "partially_paid"},
+		"with the order":                {`{"booking_id":"1441","order_id":"1403","customer_id":"153","amount":135,"payment_method":"cash","status":"Completed"}`, "succeeded", "capture", "<nil> <nil>", "fully_paid"},
+		"pending":                       {`{"booking_id":"1441","customer_id":"153","amount":50,"status":"pending","transaction_id":"tx-1","notes":"n"}`, "processing", "capture", "string tx-1", "processing"},
+		"failed":                        {`{"booking_id":"1441","customer_id":"153","amount":"50.00","status":"failed","transaction_id":""}`, "failed", "capture", "string ", "not_paid"},
+		"refunded":                      {`{"booking_id":"1441","customer_id":"153","amount":50,"status":"refunded","transaction_id":"tx-2","force":true}`, "succeeded", "refund", "string tx-2", "refunded"},
 		"refunded, of another kind":     {`{"booking_id":"1441","amount":50,"kind":"capture","status":"refunded","force":true}`, "succeeded", "refund", "<nil> <nil>", "refunded"},
 		"a token and a transaction id":  {`{"booking_id":"1441","amount":50,"token":"tok","transaction_id":"tx"}`, "succeeded", "capture", "string tok", "partially_paid"},
 		"the words of the present ones": {`{"booking_id":"1441","amount":50,"status":"processing","token":"tok"}`, "processing", "capture", "string tok", "processing"},
@@ -44,7 +44,7 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 		})
 	}
 	created := s.writeAs(http.MethodPost, "/payments", "application/x-www-form-urlencoded",
-		url.Values{"booking_id": {"1441"}, "customer_id": {"1"}, "amount": {"135"}, "status": {"pending"}, "transaction_id": {"tx-1"}}.Encode()).want(http.StatusCreated)
+		url.Values{"booking_id": {"1441"}, "customer_id": {"153"}, "amount": {"135"}, "status": {"pending"}, "transaction_id": {"tx-1"}}.Encode()).want(http.StatusCreated)
 	path := fmt.Sprintf("/payments/%v", created.at("data", "id"))
 	for _, step := range []struct{ body, status, kind, token, amount, order string }{
 		{`{"status":"completed"}`, "succeeded", "capture", "tx-1", "135", "fully_paid"},
