@@ -10,6 +10,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
+	"bookside/adapter/keys"
 	"bookside/adapter/webhooks"
 	"bookside/fixtures"
 	"bookside/handlers"
@@ -185,4 +186,55 @@ func TestLimitedKeysHaveCustomersOfTheirOwn(t *testing.T) {
 	if a := s.get("/customers/" + id).want(http.StatusOK); a.at("data", "notes") != "mine" {
 		t.Errorf("%s", a.body)
 	}
+}
+
+// TestNewKeysInheritNothing: where the tables of keys and webhooks were emptied, new ones do not get the
+// ids of old ones, with what these made, and what was sent to them.
+func TestNewKeysInheritNothing(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	admin := s.key
+	for range 3 { // the id of the key below is greater than those of new ones would be
+		s.limitedKey(domain.Limits{Agents: []int64{5}})
+	}
+	old, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "old", Kind: keys.Live, Permissions: []string{"read", "write", "delete", "write_webhooks"}, Limits: domain.Limits{Agents: []int64{5}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, statements := range map[string][]string{
+		"a record":       {"INSERT INTO wp_bookside_key_records (key_id, resource, record_id, made, created_at) VALUES (%d, 'bookings', 1, 1, UTC_TIMESTAMP())", "TRUNCATE wp_bookside_key_records"},
+		"a webhook":      {"INSERT INTO wp_bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at) VALUES ('', 'https://hook.example/', '*', '', '', '', 0, 0, %d, '', 'enabled', 0, UTC_TIMESTAMP())", "TRUNCATE wp_bookside_webhooks"},
+		"a hold":         {"INSERT INTO wp_bookside_holds SELECT NULL, %d, 1, 1, 1, '2027-01-01', '2027-01-01', 0, 0, 0, 0, 0, 1, UTC_TIMESTAMP(), UTC_TIMESTAMP()", "TRUNCATE wp_bookside_holds"},
+		"a change":       {"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, origin, actor_id, at) VALUES (1, 'bookings', 1, 'updated', 'api', %[1]d, UTC_TIMESTAMP()), (2, 'bookings', 1, 'updated', 'site', 99 + %[1]d, UTC_TIMESTAMP())", "TRUNCATE wp_bookside_changes"},
+		"a waiting one":  {"INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, actor_id, at) VALUES ('bookings', 1, 'updated', 'api', %d, UTC_TIMESTAMP())", "TRUNCATE wp_bookside_change_inbox"},
+		"nothing at all": {"DO %d", "DO 0"},
+	} {
+		arrange(t, s.database, "TRUNCATE wp_bookside_api_keys", fmt.Sprintf(statements[0], key.ID))
+		want := key.ID + 1
+		if what == "nothing at all" {
+			want = 1
+		}
+		for i := range int64(2) {
+			if _, fresh, err := s.keys.Create(t.Context(), keys.NewKey{Name: "new", Kind: keys.Live}); err != nil || fresh.ID != want+i {
+				t.Errorf("%s: the new key has the id %d, want %d, %v", what, fresh.ID, want+i, err)
+			}
+		}
+		arrange(t, s.database, statements[1])
+	}
+	for _, statement := range []string{
+		"INSERT INTO wp_bookside_webhook_deliveries (webhook_id, event, resource, resource_id, at, data, status, tries, due_at, created_at) VALUES (7, 'booking.created', 'bookings', 1, UTC_TIMESTAMP(), '', 'delivered', 1, UTC_TIMESTAMP(), UTC_TIMESTAMP())",
+		"INSERT INTO wp_bookside_webhook_tries (webhook_id, delivery_id, at, status, took_ms, failure, answer) VALUES (8, 1, UTC_TIMESTAMP(), 200, 1, '', '')",
+	} {
+		arrange(t, s.database, "TRUNCATE wp_bookside_webhooks", statement)
+	}
+	if _, err := s.keys.Import(t.Context(), admin, keys.NewKey{Name: "admin", Permissions: []string{"read", "write", "write_webhooks"}}, true); err != nil {
+		t.Fatal(err)
+	}
+	for want := 9; want < 11; want++ {
+		if id := s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated).at("data", "id"); fmt.Sprint(id) != fmt.Sprint(want) {
+			t.Errorf("the new webhook has the id %v, want %d", id, want)
+		}
+	}
+	s.key = old
+	s.get("/status").want(http.StatusUnauthorized)
 }

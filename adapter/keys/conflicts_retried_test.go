@@ -22,10 +22,16 @@ func TestConflictsAreRetried(t *testing.T) {
 		before   func(sqlmock.Sqlmock)
 		run      func(context.Context, *wpdb.DB) error
 	}{
-		"import a key": {rejected: "INSERT INTO .*api_keys", run: func(ctx context.Context, db *wpdb.DB) error {
-			_, err := NewStore(db, time.Now, nil).Import(ctx, "mR8xQz31LkPw0aBc", NewKey{Name: "shop", Permissions: []string{"read"}}, false)
-			return err
-		}},
+		"import a key": {
+			rejected: "INSERT INTO .*api_keys",
+			before: func(m sqlmock.Sqlmock) {
+				m.ExpectQuery("SELECT id FROM .*api_keys").WillReturnRows(sqlmock.NewRows([]string{"id"}).AddRow(1))
+			},
+			run: func(ctx context.Context, db *wpdb.DB) error {
+				_, err := NewStore(db, time.Now, nil).Import(ctx, "mR8xQz31LkPw0aBc", NewKey{Name: "shop", Permissions: []string{"read"}}, false)
+				return err
+			},
+		},
 		"revoke a key": {rejected: "UPDATE .*api_keys", run: func(ctx context.Context, db *wpdb.DB) error {
 			_, err := NewStore(db, time.Now, nil).Revoke(ctx, 1)
 			return err

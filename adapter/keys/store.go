@@ -174,7 +174,7 @@ func (s *Store) Roll(ctx context.Context, id int64, overlap time.Duration, by st
 			n.ExpiresAt = &end
 		}
 		var stmt sq.InsertBuilder
-		key, stmt = s.newRow(secret, n)
+		key, stmt = s.newRow(0, secret, n)
 		result, err := wpdb.Exec(ctx, tx, "store key", stmt)
 		if err != nil {
 			return err
@@ -253,17 +253,27 @@ func (s *Store) Import(ctx context.Context, secret string, n NewKey, weak bool) 
 }
 
 func (s *Store) insert(ctx context.Context, secret string, n NewKey) (Key, error) {
-	key, stmt := s.newRow(secret, n)
-	result, err := s.db.Change(ctx, "store key", stmt)
-	if err != nil {
-		return Key{}, err
+	for {
+		// An emptied table begins with 1 again, but a new key has no part in what others left.
+		first, err := wpdb.FirstID(ctx, s.db, wpdb.APIKeys)
+		if err != nil {
+			return Key{}, err
+		}
+		key, stmt := s.newRow(first, secret, n)
+		result, err := s.db.Change(ctx, "store key", stmt)
+		if first != 0 && errors.Is(err, wpdb.ErrDuplicate) {
+			continue // there is a first key now
+		}
+		if err != nil {
+			return Key{}, err
+		}
+		key.ID = result.ID
+		return key, nil
 	}
-	key.ID = result.ID
-	return key, nil
 }
 
-// newRow returns a new key, without its id, and the statement that stores it.
-func (s *Store) newRow(secret string, n NewKey) (Key, sq.InsertBuilder) {
+// newRow returns a new key, without its id, and the statement that stores it, with an id unless that is 0.
+func (s *Store) newRow(id int64, secret string, n NewKey) (Key, sq.InsertBuilder) {
 	key := Key{
 		Name: n.Name, Kind: n.Kind, Permissions: n.Permissions, Networks: n.Networks, PerMinute: n.PerMinute, PerHour: n.PerHour,
 		Limits: n.Limits, MaskPersonal: n.MaskPersonal, Details: n.Details, CreatedAt: domain.Timestamp(domain.Stamp(s.now())), CreatedBy: n.CreatedBy,
@@ -275,7 +285,7 @@ func (s *Store) newRow(secret string, n NewKey) (Key, sq.InsertBuilder) {
 		expires, key.ExpiresAt = &text, domain.Timestamp(text)
 	}
 	stmt := sq.Insert(s.db.Name(wpdb.APIKeys)).SetMap(map[string]any{
-		"key_hash": hashSecret(secret), "key_start": key.Start, "last_four": key.LastFour, "name": key.Name, "kind": string(key.Kind),
+		"id": wpdb.NullIfZero(id), "key_hash": hashSecret(secret), "key_start": key.Start, "last_four": key.LastFour, "name": key.Name, "kind": string(key.Kind),
 		"permissions": strings.Join(key.Permissions, ","), "networks": storeNetworks(key.Networks), "status": "active", "expires_at": expires,
 		"requests_per_minute": key.PerMinute, "requests_per_hour": key.PerHour, "created_at": string(key.CreatedAt),
 		"agents": storeIDs(n.Limits.Agents), "services": storeIDs(n.Limits.Services), "locations": storeIDs(n.Limits.Locations), "mask_personal": n.MaskPersonal,

@@ -81,8 +81,12 @@ func (s *Store) Add(ctx context.Context, n NewHook) (secret string, hook Hook, e
 		if err := s.requireRoom(ctx, tx); err != nil {
 			return err
 		}
+		first, err := wpdb.FirstID(ctx, tx, wpdb.Webhooks)
+		if err != nil {
+			return err
+		}
 		result, err := wpdb.Exec(ctx, tx, "add webhook", sq.Insert(tx.Name(wpdb.Webhooks)).SetMap(map[string]any{
-			"name": hook.Name, "url": hook.URL, "events": strings.Join(hook.Filter.Events, ","),
+			"id": wpdb.NullIfZero(first), "name": hook.Name, "url": hook.URL, "events": strings.Join(hook.Filter.Events, ","),
 			"agents": joinIDs(hook.Filter.Agents), "services": joinIDs(hook.Filter.Services), "locations": joinIDs(hook.Filter.Locations),
 			"include_record": hook.Record, "allow_private": hook.Private, "key_id": hook.KeyID, "secret": sealed,
 			"status": string(hook.Status), "position": position, "created_at": string(hook.CreatedAt),

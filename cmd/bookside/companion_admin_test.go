@@ -59,6 +59,7 @@ func TestCompanionPlugin(t *testing.T) {
 	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`']);`)
 
 	t.Run("keys", func(t *testing.T) { testKeysOfPHP(t, w, s, environment) })
+	t.Run("first key", func(t *testing.T) { testFirstKeyOfPHP(t, w) })
 	t.Run("terms", func(t *testing.T) { testTermsOfPHP(t, w) })
 	t.Run("choices", func(t *testing.T) { testChoicesOfPHP(t, w) })
 	t.Run("overlaps", func(t *testing.T) { testOverlapsOfPHP(t, w, db) })
@@ -301,6 +302,29 @@ func termOfGo(parser, input string) string {
 		return "error"
 	}
 	return text
+}
+
+// testFirstKeyOfPHP: the first key of an emptied table does not get the id of one to which something is
+// attributed.
+func testFirstKeyOfPHP(t *testing.T, w *fixtures.WordPress) {
+	t.Helper()
+	got := fromPHP[[]int](t, w, `global $wpdb; $own = $wpdb->prefix . 'bookside_'; $ids = [];
+		foreach ([
+			"INSERT INTO {$own}key_records (key_id, resource, record_id, made, created_at) VALUES (4710, 'bookings', 1, 1, UTC_TIMESTAMP())",
+			"INSERT INTO {$own}changes (number, resource, resource_id, kind, origin, actor_id, at) VALUES (999999, 'bookings', 1, 'updated', 'api', 4720, UTC_TIMESTAMP())",
+			"INSERT INTO {$own}changes (number, resource, resource_id, kind, origin, actor_id, at) VALUES (999999, 'bookings', 1, 'updated', 'site', 4730, UTC_TIMESTAMP())",
+		] as $attributed) {
+			$wpdb->query('START TRANSACTION');
+			$wpdb->query("DELETE FROM {$own}api_keys");
+			$wpdb->query($attributed);
+			$id = Bookside\create_key(['name' => 'n', 'kind' => 'live', 'permissions' => ''])[1];
+			$ids[] = $id === (int) $wpdb->get_var("SELECT MAX(id) FROM {$own}api_keys") ? $id : 0;
+			$wpdb->query('ROLLBACK');
+		}
+		return $ids;`)
+	if len(got) != 3 || got[0] != 4711 || got[1] != 4721 || got[2] == 0 || got[2] == 4731 {
+		t.Errorf("new keys have the ids %v", got)
+	}
 }
 
 // testOverlapsOfPHP: PHP finds the overlaps that check --conflicts finds.

@@ -147,10 +147,11 @@ function create_key(array $columns)
     if (in_array('created_by', $wpdb->get_col('SHOW COLUMNS FROM ' . own_table('api_keys')), true)) { // which earlier versions lack
         $row['created_by'] = ltrim(wp_get_current_user()->user_login . ', WordPress', ', ');
     }
-    if ($wpdb->insert(own_table('api_keys'), $row) !== 1) {
+    $first = first_key_id();
+    if ($wpdb->insert(own_table('api_keys'), $first > 0 ? $row + ['id' => $first] : $row) !== 1) {
         return database_failed();
     }
-    $id = (int) $wpdb->insert_id;
+    $id = $first > 0 ? $first : (int) $wpdb->insert_id;
     /**
      * Fires after a key was created.
      *
@@ -158,6 +159,27 @@ function create_key(array $columns)
      */
     do_action('bookside_key_created', $id);
     return [$secret, $id];
+}
+
+/**
+ * Returns the id of the first key of a table that was emptied: one to which our other tables attribute nothing. Otherwise it is 0, and the
+ * database chooses. The sidecar has the same list, in wpdb/first_id.go.
+ */
+function first_key_id(): int
+{
+    global $wpdb;
+    if ($wpdb->get_var('SELECT id FROM ' . own_table('api_keys') . ' LIMIT 1') !== null) {
+        return 0;
+    }
+    $last = 0;
+    $columns = ['key_records' => 'key_id', 'webhooks' => 'key_id', 'holds' => 'key_id', 'changes' => 'actor_id', 'change_inbox' => 'actor_id'];
+    foreach ($columns as $name => $column) {
+        $table = own_table($name);
+        if (has_table($table)) {
+            $last = max($last, (int) $wpdb->get_var("SELECT MAX($column) FROM $table" . ($column === 'actor_id' ? " WHERE origin = 'api'" : '')));
+        }
+    }
+    return $last > 0 ? $last + 1 : 0;
 }
 
 /**
