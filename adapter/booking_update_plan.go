@@ -147,8 +147,7 @@ func (tx *Tx) planSums(ctx context.Context, plan *updatePlan, p *domain.Validati
 			sums.subtotal = sums.subtotal.Add(i.Subtotal)
 		}
 	}
-	// The plugin's form stores a coupon's discount negative, its checkout positive.
-	sums.total = sums.subtotal.Sub(order.CouponDiscount.Abs()).Sub(order.DiscountTotal).Add(order.TaxTotal)
+	sums.total = sums.subtotal.Add(order.surcharge())
 	switch {
 	case sums.total.IsNegative():
 		p.Reject("price", "The order's discounts exceed its price")
@@ -157,6 +156,22 @@ func (tx *Tx) planSums(ctx context.Context, plan *updatePlan, p *domain.Validati
 	}
 	plan.sums = &sums
 	return nil
+}
+
+// surcharge returns what an order's total has beyond its subtotal: tax less discounts, which
+// is usually negative. The plugin's checkout stores a coupon's discount positive. Its form for
+// staff, with the add-on for coupons, stores the total that it computed less the subtotal: the
+// discount negative, and the tax inside it, while tax_total stays as it was. Which of them it
+// was, the order's total tells. If staff entered a total by hand as well, that cannot be told,
+// and tax_total is taken to be all of the tax.
+func (o Order) surcharge() decimal.Decimal {
+	stored := o.Total.Sub(o.Subtotal)
+	usual := o.TaxTotal.Sub(o.CouponDiscount.Abs()).Sub(o.DiscountTotal)
+	form := o.CouponDiscount.Sub(o.DiscountTotal)
+	if !o.CouponDiscount.IsZero() && !stored.Equal(usual) && (stored.Equal(o.CouponDiscount) || stored.Equal(form)) {
+		return form
+	}
+	return usual
 }
 
 // readOrderAgain keeps PHP from changing an order and its items, and reads what others may

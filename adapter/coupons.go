@@ -199,7 +199,8 @@ func ruleAmount(value any) (decimal.Decimal, bool) {
 
 // addUsage sums up orders by coupon. orders.coupon_code has no index: one scan serves all
 // coupons of a page. The collation decides which coupon an order's code means, in
-// whatever letter case, so the database returns the coupon's position instead of a code.
+// whatever letter case, so the database returns the coupon's position instead of a code. The
+// plugin's form for staff stores discounts negative.
 func (s *Site) addUsage(ctx context.Context, coupons []Coupon) error {
 	if len(coupons) == 0 {
 		return nil
@@ -210,7 +211,7 @@ func (s *Site) addUsage(ctx context.Context, coupons []Coupon) error {
 		codes[i], args[i] = c.Code, c.Code
 	}
 	stmt := sq.Select().Column("FIELD(o.coupon_code, "+sq.Placeholders(len(codes))+") AS place", args...).
-		Columns("COUNT(*)", "SUM(o.coupon_discount)", "MAX(o.created_at)").
+		Columns("COUNT(*)", "SUM(ABS(o.coupon_discount))", "MAX(o.created_at)").
 		From(s.db.As(wpdb.Orders, "o")).
 		Where(sq.Eq{"o.coupon_code": codes}).Where(sq.NotEq{"o.status": "cancelled"}).GroupBy("place")
 	type used struct {

@@ -105,15 +105,19 @@ func TestCouponUsageInEverySpelling(t *testing.T) {
 }
 
 // TestCouponUsageIgnoresAccents: the plugin accepts a code that differs from
-// the coupon's in accents. Its orders count, and are listed.
+// the coupon's in accents. Its orders count, and are listed. The form for staff
+// stores a discount negative.
 func TestCouponUsageIgnoresAccents(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database, "UPDATE wp_latepoint_orders SET coupon_code = CASE id WHEN 1 THEN 'äöü' WHEN 3 THEN 'AOU' END, created_at = '2026-11-09 10:00:00'")
+	arrange(t, database, "UPDATE wp_latepoint_orders SET coupon_code = CASE id WHEN 1 THEN 'äöü' WHEN 3 THEN 'AOU' END, coupon_discount = CASE id WHEN 1 THEN 7.5 WHEN 3 THEN -2 END, created_at = '2026-11-09 10:00:00'")
 	a := newServer(t, database).get("/coupons/" + url.PathEscape("ÄÖÜ")).want(http.StatusOK)
 	if got := idsOf(a.at("data", "recent_orders")); a.at("data", "usage_count") != json.Number("2") || !cmp.Equal(got, []string{"3", "1"}) {
 		t.Errorf("used %v times, recent orders %v", a.at("data", "usage_count"), got)
+	}
+	if got := a.at("data", "total_discount"); fmt.Sprint(got) != "9.5" {
+		t.Errorf("discounts of %v, want 9.5", got)
 	}
 }
 

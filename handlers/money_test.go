@@ -540,6 +540,38 @@ func TestPriceOfADiscountedOrder(t *testing.T) {
 	wantNoWrites(t, "below nothing", before)
 }
 
+// TestPriceKeepsTheTaxOfTheForm: wp-admin's form stores the tax inside the coupon's discount.
+func TestPriceKeepsTheTaxOfTheForm(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	for name, c := range map[string]struct{ coupon, discount, tax, total, want string }{
+		"coupon 10, tax 17.10, from the checkout":    {"7.10", "", "17.10", "142.10", "67.10"},
+		"coupon 40, tax 10, from the checkout":       {"-30", "", "10", "105", "30"},
+		"coupon 10, tax 17.10, made by staff":        {"7.10", "", "0", "142.10", "67.10"},
+		"tax 19 alone, made by staff":                {"19", "", "0", "154", "79"},
+		"coupon 30 alone":                            {"-30", "", "0", "105", "30"},
+		"coupon 10, tax 20, in either way":           {"10", "", "20", "145", "70"},
+		"coupon 10, tax 17.10, and another discount": {"7.10", "5", "0", "142.10", "62.10"},
+		"coupon 30, tax 10, and a total by hand":     {"-30", "", "10", "75", "40"},
+		"tax 10, and the subtotal by hand":           {"0", "", "10", "135", "70"},
+	} {
+		t.Run(name, func(t *testing.T) { // one after the other: they share the order
+			arrange(t, s.database, "DELETE FROM wp_latepoint_order_meta WHERE object_id = 1403 AND meta_key = 'discount_total'",
+				"UPDATE wp_latepoint_orders SET subtotal = 135, coupon_discount = "+c.coupon+", tax_total = "+c.tax+", total = "+c.total+" WHERE id = 1403",
+				"UPDATE wp_latepoint_order_items SET subtotal = 135, total = 135 WHERE order_id = 1403")
+			if c.discount != "" {
+				arrange(t, s.database, "INSERT INTO wp_latepoint_order_meta (object_id, meta_key, meta_value) VALUES (1403, 'discount_total', '"+c.discount+"')")
+			}
+			for range 2 { // sent twice, it changes nothing the second time
+				s.write(http.MethodPut, "/bookings/1441", `{"price":60}`).want(http.StatusOK)
+				if s.count("latepoint_orders", "id = 1403 AND subtotal = 60 AND total = "+c.want) != 1 {
+					t.Errorf("want %s: %s", c.want, s.get("/orders/1403").body)
+				}
+			}
+		})
+	}
+}
+
 // TestLargestPrices: sums are exact to the last digit, and one that does not fit its column
 // is the client's mistake.
 func TestLargestPrices(t *testing.T) {
