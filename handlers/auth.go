@@ -12,6 +12,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/compat"
+	"bookside/wpdb"
 )
 
 // authenticate finds the key of a request. Addresses that send invalid keys are
@@ -30,6 +31,7 @@ func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		c.Set(principalEntry, principal)
+		wpdb.ChargeTo(c.Request().Context(), principal.ID)
 		return next(c)
 	}
 }

@@ -307,6 +307,7 @@ type Usage struct {
 	queries, rows atomic.Int64
 	busy, waited  atomic.Int64 // nanoseconds
 	weight, most  atomic.Int64 // bytes read since Allow
+	party         atomic.Int64 // see ChargeTo
 }
 
 // Busy returns how long statements took so far, and Waited how long the request waited for
@@ -360,10 +361,26 @@ func weigh(ctx context.Context, bytes int64) bool {
 
 type usageKey struct{}
 
-// WithUsage returns a context that counts statements and rows.
+// WithUsage returns a context that counts statements and rows, for the party of ctx.
 func WithUsage(ctx context.Context) (context.Context, *Usage) {
 	u := new(Usage)
+	u.party.Store(partyOf(ctx))
 	return context.WithValue(ctx, usageKey{}, u), u
+}
+
+// ChargeTo says for which party, such as an API key, the statements under a context of WithUsage
+// are from now on. Parties share the connections fairly; whatever has none is one by itself.
+func ChargeTo(ctx context.Context, party int64) {
+	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
+		u.party.Store(party)
+	}
+}
+
+func partyOf(ctx context.Context) int64 {
+	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
+		return u.party.Load()
+	}
+	return 0
 }
 
 // spend counts the time since a statement was sent.

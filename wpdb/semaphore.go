@@ -2,32 +2,43 @@ package wpdb
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 )
 
-// poolSemaphore limits how many statements and sessions use the pool at a time
-// to the number of its connections. Waiters are served in order of arrival and
-// give up after timeout; the pool by itself guarantees no order and has no time
-// limit. A session holds the semaphore once for all its statements and
+// poolSemaphore limits how many statements and sessions use the pool at a time to the number of
+// its connections. The pool by itself guarantees no order, has no time limit, and knows nobody.
+// Waiters give up after timeout. A session holds the semaphore once for all its statements and
 // transactions. A nil semaphore has no limit.
+//
+// Connections are shared fairly between parties, see [ChargeTo]: the next one is for the waiter
+// whose party has the fewest, and of these for the one who came first. A party that has half of
+// them gets more only as long as nobody else waits and a quarter stays free, so that whoever comes
+// next need not wait for the end of a slow statement.
 type poolSemaphore struct {
-	weighted    *semaphore.Weighted
-	connections int64
+	connections int
 	timeout     time.Duration
 	waits       atomic.Int64 // how often acquire had to wait
 
 	mu       sync.Mutex
-	occupied int // connections that outlive their users
-	kept     int // permits that are not released for them
+	free     int
+	held     map[int64]int // permits by party
+	waiters  []*waiter     // in order of arrival
+	occupied int           // connections that outlive their users
+	kept     int           // permits that are not released for them
+	drained  func()        // while the pool is being drained, see drain
+}
+
+// waiter waits for a permit.
+type waiter struct {
+	party   int64
+	granted chan struct{} // closed with the permit
 }
 
 func newPoolSemaphore(connections int, timeout time.Duration) *poolSemaphore {
-	n := int64(connections)
-	return &poolSemaphore{weighted: semaphore.NewWeighted(n), connections: n, timeout: timeout}
+	return &poolSemaphore{connections: connections, free: connections, timeout: timeout, held: map[int64]int{}}
 }
 
 // acquire waits for a free connection. The error is ErrBusy after the timeout,
@@ -36,24 +47,93 @@ func (s *poolSemaphore) acquire(ctx context.Context) (release func(), err error)
 	if s == nil {
 		return func() {}, nil
 	}
-	if !s.weighted.TryAcquire(1) {
+	w := &waiter{party: partyOf(ctx), granted: make(chan struct{})}
+	s.mu.Lock()
+	s.waiters = append(s.waiters, w)
+	s.grant()
+	s.mu.Unlock()
+	select {
+	case <-w.granted:
+	default:
 		s.waits.Add(1)
-		if err := s.wait(ctx, 1); err != nil {
+		if err := s.await(ctx, w); err != nil {
 			return nil, err
 		}
 	}
-	return s.release, nil
+	return func() { s.release(w.party) }, nil
+}
+
+// await waits for the permit of a waiter.
+func (s *poolSemaphore) await(ctx context.Context, w *waiter) error {
+	timeout := time.NewTimer(s.timeout)
+	defer timeout.Stop()
+	var err error
+	select {
+	case <-w.granted:
+		return nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-timeout.C:
+		err = ErrBusy
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.waiters, w); i >= 0 {
+		s.waiters = slices.Delete(s.waiters, i, i+1)
+		s.grant() // whom it kept from having more than half
+		return err
+	}
+	return nil // granted at the last moment
+}
+
+// grant gives free permits to those who wait.
+func (s *poolSemaphore) grant() {
+	if s.drained != nil {
+		if s.free == s.connections {
+			s.drained()
+		}
+		return
+	}
+	for {
+		next := -1
+		for i, w := range s.waiters {
+			if s.may(w.party) && (next < 0 || s.held[w.party] < s.held[s.waiters[next].party]) {
+				next = i
+			}
+		}
+		if next < 0 {
+			return
+		}
+		w := s.waiters[next]
+		s.waiters = slices.Delete(s.waiters, next, next+1)
+		s.free--
+		s.held[w.party]++
+		close(w.granted)
+	}
+}
+
+// may reports whether a party may have one more permit now.
+func (s *poolSemaphore) may(party int64) bool {
+	if s.free == 0 || s.held[party] < max(1, s.connections/2) {
+		return s.free > 0
+	}
+	others := slices.ContainsFunc(s.waiters, func(w *waiter) bool { return w.party != party })
+	return !others && s.free > s.connections/4
 }
 
 // release gives up a permit, or leaves it to a connection that outlives its user.
-func (s *poolSemaphore) release() {
+func (s *poolSemaphore) release(party int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.held[party]--; s.held[party] == 0 {
+		delete(s.held, party)
+	}
 	if s.kept < s.occupied {
 		s.kept++
 		return
 	}
-	s.weighted.Release(1)
+	s.free++
+	s.grant()
 }
 
 // occupyUntil keeps a permit for a connection after its user has left, until ended returns. The
@@ -71,28 +151,36 @@ func (s *poolSemaphore) occupyUntil(ended func()) {
 		defer s.mu.Unlock()
 		if s.occupied--; s.kept > s.occupied {
 			s.kept--
-			s.weighted.Release(1)
+			s.free++
+			s.grant()
 		}
 	}()
 }
 
-func (s *poolSemaphore) wait(ctx context.Context, n int64) error {
-	limited, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	if err := s.weighted.Acquire(limited, n); err == nil {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return ErrBusy
-}
-
-// drain waits until no connection is in use, at most for the timeout, so that
-// the pool can be closed. It keeps new users waiting until release.
-func (s *poolSemaphore) drain() (release func()) {
-	if s == nil || s.wait(context.Background(), s.connections) != nil {
+// drain waits until no connection is in use, at most for the timeout, so that the pool can be
+// closed. New users wait until reopen, unless that failed.
+func (s *poolSemaphore) drain() (reopen func()) {
+	if s == nil {
 		return func() {}
 	}
-	return func() { s.weighted.Release(s.connections) }
+	drained := make(chan struct{})
+	s.mu.Lock()
+	s.drained = sync.OnceFunc(func() { close(drained) })
+	s.grant()
+	s.mu.Unlock()
+	reopen = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.drained = nil
+		s.grant()
+	}
+	timeout := time.NewTimer(s.timeout)
+	defer timeout.Stop()
+	select {
+	case <-drained:
+		return reopen
+	case <-timeout.C:
+		reopen()
+		return func() {}
+	}
 }

@@ -62,6 +62,73 @@ func TestPoolSemaphore(t *testing.T) {
 	})
 }
 
+// TestPoolSemaphoreIsFair: whoever has fewer connections comes first, a party alone leaves a quarter
+// for others, and with others that wait it has half at most.
+func TestPoolSemaphoreIsFair(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newPoolSemaphore(8, time.Minute)
+		releases := map[int64][]func(){}
+		var order []int64
+		ask := func(party int64) {
+			ctx, _ := WithUsage(t.Context())
+			ChargeTo(ctx, party)
+			go func() {
+				release, err := s.acquire(ctx)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				order = append(order, party)
+				releases[party] = append(releases[party], release)
+			}()
+			synctest.Wait()
+		}
+		give := func(party int64) {
+			t.Helper()
+			release := releases[party][0]
+			releases[party] = releases[party][1:]
+			release()
+			synctest.Wait()
+		}
+		want := func(greedy, second, third int) {
+			t.Helper()
+			if s.held[1] != greedy || s.held[2] != second || s.held[3] != third {
+				t.Errorf("held %v, want %d, %d and %d", s.held, greedy, second, third)
+			}
+		}
+		for range 10 {
+			ask(1)
+		}
+		want(6, 0, 0) // two stay free for whoever comes
+		ask(2)
+		ask(2)
+		want(6, 2, 0)
+		ask(2)
+		ask(3)
+		want(6, 2, 0)
+		order = nil
+		give(1)
+		give(1)
+		give(1)
+		if !slices.Equal(order, []int64{3, 2, 1}) { // those who have fewer, before four that came earlier
+			t.Errorf("served %v", order)
+		}
+		want(4, 3, 1)
+		give(2)
+		give(2)
+		want(4, 1, 1) // half, and only two are free
+		for party := range releases {
+			for len(releases[party]) > 0 {
+				give(party)
+			}
+		}
+		if s.free != 8 || len(s.held) > 0 || len(s.waiters) > 0 {
+			t.Errorf("%d free, held %v, %d wait", s.free, s.held, len(s.waiters))
+		}
+	})
+}
+
 // TestPoolSemaphoreDrains: closing the pool waits for its users, up to the timeout, and
 // rejects new ones.
 func TestPoolSemaphoreDrains(t *testing.T) {
@@ -82,13 +149,15 @@ func TestPoolSemaphoreDrains(t *testing.T) {
 				if got, want := time.Since(began), min(use, time.Second); got != want {
 					t.Errorf("waited %v for a user that takes %v", got, use)
 				}
-				if use < time.Second && s.weighted.TryAcquire(1) {
-					t.Error("a drained pool has a free connection")
+				if use < time.Second {
+					if _, err := s.acquire(t.Context()); !errors.Is(err, ErrBusy) {
+						t.Errorf("from a drained pool: %v, want %v", err, ErrBusy)
+					}
 				}
 				reopen()
 				<-finished
-				if !s.weighted.TryAcquire(2) {
-					t.Error("a connection is still in use")
+				if s.free != 2 || len(s.held) > 0 {
+					t.Errorf("%d connections are free, %v are in use", s.free, s.held)
 				}
 			})
 		})
