@@ -152,7 +152,7 @@ func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
 		"no time of day":            {"end_time = 7000", "10:30"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			arrange(t, s.database, "UPDATE wp_latepoint_bookings SET end_time = 630, duration = 60", "UPDATE wp_latepoint_bookings SET "+c.set)
+			arrange(t, s.database, "UPDATE wp_latepoint_bookings SET end_date = start_date, end_time = 630, duration = 60", "UPDATE wp_latepoint_bookings SET "+c.set)
 			const question = "service_id=1&agent_id=1&location_id=1"
 			together, _ := s.get("/availability?"+question+"&date=2026-11-20&date_to=2026-12-20").want(http.StatusOK).at("data", "days").(map[string]any)
 			for day, starts := range together {
