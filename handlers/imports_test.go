@@ -55,6 +55,7 @@ var allowedImports = map[string][]string{
 	"fixtures/browser":         {"fixtures"},
 	"fixtures/dump":            {"fixtures"},
 	"fixtures/grow":            {"fixtures"},
+	"fixtures/history":         {},
 	"fixtures/wpdbtest":        {"fixtures", "wpdb"},
 	"fixtures/embedded":        {},
 	"fixtures/embedded/serve":  {"fixtures/embedded"},
@@ -95,6 +96,7 @@ var modules = map[string][]string{
 	"github.com/getkin/kin-openapi":      {},
 	"github.com/santhosh-tekuri/":        {},
 	"github.com/google/go-cmp":           {},
+	"github.com/anishathalye/porcupine":  {"fixtures/history"},
 }
 
 type goPackage struct {

@@ -1,0 +1,235 @@
+package handlers_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+	"bookside/fixtures/history"
+)
+
+var (
+	// historySlots are starts of the agent and day of friday that do not overlap.
+	historySlots = []string{"10:00", "11:00", "13:00", "14:00", "15:00"}
+	// historyCustomers are those for whom the clients book.
+	historyCustomers = []int64{7, 9, 11, 12, 14, 15, 16, 17}
+)
+
+// historyClients ask two servers of one database for few slots, and record what they were told.
+type historyClients struct {
+	t        *testing.T
+	servers  [2]*server
+	proxies  [2]*fixtures.FaultProxy
+	database *fixtures.Database
+	history  *history.History
+
+	mu              sync.Mutex
+	bookings, holds []int64 // that were made
+}
+
+// newHistoryClients serves a database through a proxy for each server, whose account may use every table.
+func newHistoryClients(t *testing.T) *historyClients {
+	t.Helper()
+	fixtures.RequireServer(t)
+	c := &historyClients{t: t, database: fixtures.New(t, fixtures.SiteA().WithFewBookings()), history: history.New(len(historySlots))}
+	for i := range c.servers {
+		through := *c.database
+		through.DSN, c.proxies[i] = fixtures.NewFaultProxy(t, through.AdminDSN)
+		c.servers[i] = newServerOver(t, &through, 6, time.Minute)
+	}
+	c.servers[1].key = c.servers[0].key // a hold belongs to its key
+	arrange(t, c.database, fillLocks, "UPDATE wp_latepoint_services SET buffer_before = 0, buffer_after = 0 WHERE id = 4")
+	return c
+}
+
+// run has clients send so many requests each. Meanwhile, the connections of the first server break a few
+// times, and some clients do not wait for their answers.
+func (c *historyClients) run(each, breaks int) {
+	var all sync.WaitGroup
+	for client := range historyCustomers {
+		all.Go(func() {
+			for i := range each {
+				if client == 0 && breaks > 0 && i%(each/breaks) == each/breaks/2 {
+					c.proxies[0].CloseAll()
+				}
+				patience := time.Minute
+				if breaks > 0 && rand.IntN(40) == 0 {
+					patience = rand.N(20 * time.Millisecond)
+				}
+				c.ask(client, c.next(), c.servers[rand.IntN(len(c.servers))], patience)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// next draws a request.
+func (c *historyClients) next() history.Request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kinds := []history.Kind{
+		history.Create, history.Create, history.Hold, history.Hold, history.BookHold, history.BookHold,
+		history.Move, history.Move, history.Cancel, history.Cancel, history.Cancel, history.Read, history.Availability,
+	}
+	r := history.Request{Kind: kinds[rand.IntN(len(kinds))], Slot: rand.IntN(len(historySlots))}
+	known, last := c.bookings, len(historySlots)
+	if r.Kind == history.BookHold {
+		known, last = c.holds, 2
+	}
+	switch r.Kind {
+	case history.Move, history.Cancel, history.Read, history.BookHold:
+		if len(known) == 0 {
+			r.Kind = history.Create
+			break
+		}
+		r.ID = known[len(known)-1-rand.IntN(min(len(known), last))] // of the last ones: most others are gone
+	}
+	return r
+}
+
+// ask sends a request, and waits for the answer as long as the client has patience.
+func (c *historyClients) ask(client int, r history.Request, s *server, patience time.Duration) {
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	a := c.history.Record(client, r, func() history.Answer { return c.send(ctx, s, client, r) })
+	if a.ID == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.Kind == history.Hold {
+		c.holds = append(c.holds, a.ID)
+	} else {
+		c.bookings = append(c.bookings, a.ID)
+	}
+}
+
+// send sends a request and reads the answer.
+func (c *historyClients) send(ctx context.Context, s *server, client int, r history.Request) history.Answer {
+	method, path, body := http.MethodGet, "", ""
+	customer := fmt.Sprint(historyCustomers[client])
+	booking := fmt.Sprint("/bookings/", r.ID)
+	at := fmt.Sprintf("%q", historySlots[r.Slot])
+	switch r.Kind {
+	case history.Create:
+		method, path, body = http.MethodPost, "/bookings", friday("start_time", at, "customer_id", customer)
+	case history.Hold:
+		method, path, body = http.MethodPost, "/holds", holdBody("start_time", at)
+	case history.BookHold:
+		method, path, body = http.MethodPost, "/bookings", fmt.Sprintf(`{"hold_id":%d,"customer_id":%s}`, r.ID, customer)
+	case history.Move:
+		method, path, body = http.MethodPut, booking, fmt.Sprintf(`{"start_time":%s}`, at)
+	case history.Cancel:
+		method, path, body = http.MethodPut, booking, `{"status":"cancelled"}`
+	case history.Availability:
+		path = "/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05"
+	case history.Read:
+		path = booking
+	}
+	request := httptest.NewRequestWithContext(ctx, method, "/v1"+path, strings.NewReader(body))
+	request.Header.Set("X-Api-Key", s.key)
+	request.Header.Set("Content-Type", jsonType)
+	recorder := httptest.NewRecorder()
+	s.handler.ServeHTTP(recorder, request)
+	switch status := recorder.Code; {
+	case status == http.StatusServiceUnavailable || ctx.Err() != nil:
+		return history.Answer{Outcome: history.Unknown}
+	case status == http.StatusConflict:
+		return history.Answer{Outcome: history.Refused}
+	case status != http.StatusOK && status != http.StatusCreated:
+		c.t.Errorf("%v: %d %.500s", r, status, recorder.Body)
+	}
+	var answered struct {
+		Data struct {
+			ID             json.Number `json:"id"`
+			Status         string      `json:"status"`
+			StartTime      string      `json:"start_time"`
+			AvailableSlots []string    `json:"available_slots"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(recorder.Body.Bytes(), &answered); err != nil {
+		c.t.Errorf("%v: %v: %.500s", r, err, recorder.Body)
+	}
+	a := history.Answer{Outcome: history.Done}
+	switch r.Kind {
+	case history.Create, history.Hold, history.BookHold:
+		a.ID, _ = answered.Data.ID.Int64()
+	case history.Read:
+		a.Slot = slices.Index(historySlots, answered.Data.StartTime)
+		if answered.Data.Status == "cancelled" {
+			a.Slot = history.Nowhere
+		}
+	case history.Availability:
+		for slot, start := range historySlots {
+			if slices.Contains(answered.Data.AvailableSlots, start) {
+				a.Free = a.Free.With(slot)
+			}
+		}
+	}
+	return a
+}
+
+// TestHistoryIsLinearizable: what concurrent clients of two servers are told of the slots of an agent and day
+// is right in some order of their requests, also when connections break and clients leave.
+func TestHistoryIsLinearizable(t *testing.T) {
+	t.Parallel()
+	c := newHistoryClients(t)
+	c.run(40, 3)
+	if verdict := c.history.Check(time.Minute); verdict != history.Linearizable {
+		t.Errorf("%s:\n%s", verdict, c.history)
+	}
+	outcomes := c.history.Outcomes()
+	t.Log(outcomes)
+	for _, kind := range []history.Kind{history.Create, history.Move, history.Cancel, history.Hold, history.BookHold, history.Availability, history.Read} {
+		if outcomes[string(kind)+" "+string(history.Done)] == 0 {
+			t.Errorf("no %s succeeded: %v", kind, outcomes)
+		}
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(outcomes)), func(o string) bool { return strings.HasSuffix(o, string(history.Unknown)) }) {
+		t.Errorf("no outcome is unknown: %v", outcomes)
+	}
+}
+
+// TestHistoryWithoutLocksIsNot: the checker finds out when the servers do not exclude each other. Each takes
+// the locks in a table of its own.
+func TestHistoryWithoutLocksIsNot(t *testing.T) {
+	t.Parallel()
+	c := newHistoryClients(t)
+	var verdict history.Verdict
+	for i, proxy := range c.proxies {
+		own := ownLocks(t, c.database, i)
+		proxy.Intercept(func(text string) string {
+			if text == "COMMIT" {
+				time.Sleep(40 * time.Millisecond) // so that rivals look meanwhile
+			}
+			return own(text)
+		})
+		proxy.CloseAll()
+	}
+	for range 10 {
+		c.run(15, 0)
+		if verdict = c.history.Check(time.Minute); verdict == history.Violated {
+			return
+		}
+	}
+	t.Errorf("%s: %v", verdict, c.history.Outcomes())
+}
+
+// ownLocks creates a table of locks for a server alone, and returns what makes its statements use it.
+func ownLocks(t *testing.T, database *fixtures.Database, server int) func(text string) string {
+	t.Helper()
+	const locks = "wp_bookside_locks"
+	own := fmt.Sprint("wp_locks_of_server_", server)
+	arrange(t, database, "CREATE TABLE "+own+" LIKE "+locks, "INSERT INTO "+own+" SELECT * FROM "+locks)
+	return func(text string) string { return strings.ReplaceAll(text, locks, own) }
+}
