@@ -206,6 +206,28 @@ func (db *DB) Progress(ctx context.Context) (percent float64, ok bool, err error
 	return hundredths / 100, ok, err
 }
 
+// InTurn calls work while no other process has its turn under the same name in this site. waiting is
+// called once if there is one. The turn ends with the process.
+func (db *DB) InTurn(ctx context.Context, name string, waiting func(), work func() error) error {
+	const op = "take turns"
+	return db.Session(ctx, op, func(session *DB) error {
+		defer session.session.discard() // and the lock with it
+		for seconds := 0; ; seconds = 1 {
+			// A name has 64 characters at most, and belongs to the whole server.
+			lock := sq.Expr("SELECT COALESCE(GET_LOCK(CONCAT(?, LEFT(SHA2(CONCAT(DATABASE(), ' ', ?), 256), 32)), ?), 0)", "bookside "+name+" ", db.prefix, seconds)
+			got, _, err := One(ctx, session, op, lock, Value[int64])
+			switch {
+			case err != nil:
+				return err
+			case got == 1:
+				return work()
+			case seconds == 0:
+				waiting()
+			}
+		}
+	})
+}
+
 // longest is a time limit that nothing reaches.
 const longest = 7 * 24 * time.Hour
 

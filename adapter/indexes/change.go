@@ -47,6 +47,7 @@ const (
 	Started Phase = iota
 	Running       // still
 	Waiting       // others use the table; another attempt follows
+	Queued        // another Changer is at work; of no index
 	Done
 	Failed // this index; the next one follows
 )
@@ -89,6 +90,7 @@ func (c Changer) Drop(ctx context.Context, list []wpdb.Index) error {
 	})
 }
 
+// each changes the indexes when no other Changer is at work.
 func (c Changer) each(ctx context.Context, list []wpdb.Index, change func(wpdb.Index) error) error {
 	if len(list) == 0 {
 		return nil
@@ -100,6 +102,13 @@ func (c Changer) each(ctx context.Context, list []wpdb.Index, change func(wpdb.I
 	if cluster.MultiPrimary() && !c.Cluster {
 		return ErrCluster
 	}
+	// Two at a time would only make each other wait for the tables.
+	queued := func() { c.Report(Event{Phase: Queued}) }
+	return c.DB.InTurn(ctx, "indexes", queued, func() error { return c.all(ctx, list, change) })
+}
+
+// all changes the indexes, one by one.
+func (c Changer) all(ctx context.Context, list []wpdb.Index, change func(wpdb.Index) error) error {
 	var failed []error
 	for _, i := range list {
 		err := c.one(ctx, i, change)

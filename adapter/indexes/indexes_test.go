@@ -105,6 +105,45 @@ func TestAddInSpiteOfOthers(t *testing.T) {
 	}
 }
 
+// TestChangersTakeTurns: while another one is at work, a Changer says so and waits for its end.
+func TestChangersTakeTurns(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	first, _ := newChanger(t, database)
+	second, phases := newChanger(t, database)
+	list := []wpdb.Index{wpdb.OwnIndex(wpdb.Customers, "created_at")}
+	working, queued := make(chan struct{}), make(chan struct{})
+	first.Report = func(e Event) {
+		if e.Phase == Started {
+			close(working)
+			<-queued
+		}
+	}
+	report := second.Report
+	second.Report = func(e Event) {
+		report(e)
+		if e.Phase == Queued {
+			close(queued)
+		}
+	}
+	ended := make(chan error)
+	go func() { ended <- first.Add(t.Context(), list) }()
+	<-working
+	if err := second.Drop(t.Context(), list); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]Phase{Queued, Started, Done}, steps(*phases)); diff != "" {
+		t.Errorf("reported (-want +got):\n%s", diff)
+	}
+	if got := ownNames(t, second.DB); len(got) > 0 {
+		t.Errorf("left %v", got)
+	}
+}
+
 // TestProgressIsReported: a long change is known to be alive.
 func TestProgressIsReported(t *testing.T) {
 	t.Parallel()

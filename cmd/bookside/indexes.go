@@ -196,6 +196,8 @@ func eventLine(db *wpdb.DB, e indexes.Event, drop bool) string {
 			return fmt.Sprintf("  %v\n", elapsed)
 		}
 		return fmt.Sprintf("  %v, %.0f %%\n", elapsed, *e.Progress)
+	case indexes.Queued:
+		return "another bookside indexes is at work; waiting for its end\n"
 	case indexes.Waiting:
 		return fmt.Sprintf("  others use the table; trying again in %v\n", e.Pause)
 	case indexes.Failed:
