@@ -174,7 +174,7 @@ var fieldTables = map[string]fieldTable{
 		`"order_id":null,"booking_id":1441`: {},
 		`"booking_id":1441`:                 {},
 		`"amount":0.1`:                      {"transactions.amount": "0.1000"},
-		`"customer_id":12`:                  {"transactions.customer_id": "12"},
+		`"customer_id":153`:                 {},
 		`"processor":"stripe"`:              {"transactions.processor": "stripe"},
 		`"kind":"refund"`:                   {"transactions.kind": "refund", "transactions.amount": "-1.0000"},
 		`"status":"succeeded"`:              columnValues{"transactions.status": "succeeded"}.with(orderPaid("1403", "partially_paid")),

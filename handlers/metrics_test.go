@@ -221,7 +221,7 @@ func TestMetricsOfJobsAndMails(t *testing.T) {
 	wantSamples(t, got, "bookside_changes_oldest_waiting_seconds", map[string]float64{"": 90})
 	wantSamples(t, got, "bookside_site_jobs_scheduled", map[string]float64{"": 2})
 	wantSamples(t, got, "bookside_site_jobs_overdue", map[string]float64{"": 1})
-	wantSamples(t, got, "bookside_outbox_mails", map[string]float64{"state=waiting": 1, "state=sent": 0, "state=failed": 2})
+	wantSamples(t, got, "bookside_outbox_mails", map[string]float64{"state=waiting": 1, "state=held": 0, "state=sent": 0, "state=failed": 2})
 }
 
 // changeSince enters a change that waits for its number since a time.

@@ -411,6 +411,10 @@ func (p *provoker) special(d documentedError, r request) answer {
 			r.body = `{"order_id":1403,"amount":1000,"status":"refunded"}`
 			return p.send(p.server, r)
 		}
+		if strings.Contains(d.message(), "takes money") {
+			r.body = `{"order_id":1403,"amount":1,"status":"refunded","kind":"authorization"}`
+			return p.send(p.server, r)
+		}
 	case "deletePayment ":
 		if strings.Contains(d.message(), "completed") {
 			r.path = "/payments/8"
