@@ -324,6 +324,9 @@ func (tx *Tx) lockUpdate(ctx context.Context, plan *updatePlan) error {
 	}
 	if plan.before.order != nil {
 		locks = append(locks, lockOf(orderLock, plan.before.order.ID))
+		if plan.CustomerID != nil && plan.alone() {
+			locks = append(locks, locksOfCoupon(plan.before.order.CouponCode)...)
+		}
 	}
 	if err := tx.lock(ctx, locks...); err != nil {
 		return err
@@ -388,6 +391,11 @@ func (tx *Tx) planCustomerChange(ctx context.Context, plan *updatePlan, p *domai
 		}
 		refuseInactive(p, "customer_id", found, known.own)
 		plan.customer = found.BookingCustomer
+		if plan.alone() && p.Err() == nil { // its locks are held
+			if err := tx.checkMovedCoupon(ctx, plan, p); err != nil {
+				return err
+			}
+		}
 	}
 	if plan.Customer == (CustomerFields{}) {
 		return nil
@@ -401,6 +409,26 @@ func (tx *Tx) planCustomerChange(ctx context.Context, plan *updatePlan, p *domai
 	// A WordPress user has an e-mail address even if the customer has none.
 	plan.replaces = user != nil || replaces(old, plan.customer)
 	return err
+}
+
+// checkMovedCoupon rejects a customer who may not have the coupon of the order that goes to
+// them with its only booking.
+func (tx *Tx) checkMovedCoupon(ctx context.Context, plan *updatePlan, p *domain.Validation) error {
+	order, err := tx.storedOrder(ctx, plan.before.order.ID)
+	if err != nil {
+		return err
+	}
+	if domain.ValueOr(order.CouponCode, "") != domain.ValueOr(plan.before.order.CouponCode, "") {
+		return fmt.Errorf("order %d got another coupon meanwhile: %w", order.ID, wpdb.ErrConflict)
+	}
+	var coupon domain.Validation
+	if err := tx.checkOrderCoupon(ctx, order, OrderPatch{CustomerID: &plan.customer.ID}, &coupon); err != nil {
+		return err
+	}
+	if coupon.Has("coupon_code") {
+		p.Reject("customer_id", "May not use the coupon of the booking's order. PUT /orders/{id} with force=true moves the order all the same")
+	}
+	return nil
 }
 
 // replaces reports whether a non-empty field of a customer changed.

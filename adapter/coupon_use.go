@@ -15,12 +15,16 @@ import (
 	"bookside/wpdb"
 )
 
-// couponUse is an order that is to have a coupon.
+// couponUse is an order that is to have a coupon. Of one that has it already, only what an
+// update changes is checked.
 type couponUse struct {
-	order    int64 // 0 for a new one
-	customer int64 // 0 where it is not known
-	subtotal decimal.Decimal
-	items    []OrderItem
+	order     int64 // 0 for a new one
+	customer  int64 // 0 where it is not known
+	subtotal  decimal.Decimal
+	items     []OrderItem
+	had       bool // the order has the coupon already
+	cancelled bool // but was cancelled, and so did not count as a use
+	moved     bool // it goes to this customer
 }
 
 // couponConditions are the conditions in a coupon's rules that its record does not show. A
@@ -72,6 +76,9 @@ func (tx *Tx) checkCoupon(ctx context.Context, code string, use couponUse, p *do
 	}
 	coupon, err := tx.storedCoupon(ctx, code)
 	if domain.CodeOf(err) == domain.CodeNotFound {
+		if use.had {
+			return nil
+		}
 		p.Reject(field, "No coupon has this code. Send force=true to store it all the same")
 		return nil
 	}
@@ -88,20 +95,27 @@ func (tx *Tx) checkCoupon(ctx context.Context, code string, use couponUse, p *do
 	return err
 }
 
+const forOtherCustomers = "This coupon is for other customers"
+
 // unusable says why a coupon cannot be used for an order whatever others used, or "". Its
 // period counts for new orders only, by the day in UTC, and ends before its last day begins:
 // the add-on compares that day with the present time of the day.
 func (c Coupon) unusable(use couponUse, now time.Time) string {
 	today, rules := Date(now.Format(time.DateOnly)), c.Rules.conditions()
+	others := len(rules.customers) > 0 && !slices.Contains(rules.customers, domain.IDText(use.customer))
 	switch {
+	case use.had && others:
+		return forOtherCustomers
+	case use.had:
+		return ""
 	case !strings.EqualFold(c.Status, couponActive):
 		return "This coupon is not active"
 	case use.order == 0 && !c.ActiveFrom.unset() && today < c.ActiveFrom:
 		return "This coupon is not valid yet"
 	case use.order == 0 && !c.ActiveTo.unset() && today >= c.ActiveTo:
 		return "This coupon has expired"
-	case len(rules.customers) > 0 && !slices.Contains(rules.customers, domain.IDText(use.customer)):
-		return "This coupon is for other customers"
+	case others:
+		return forOtherCustomers
 	case !rules.matchItems(use.items):
 		return "This coupon is for other agents, services or bundles"
 	case use.subtotal.LessThan(rules.leastSubtotal):
@@ -151,10 +165,12 @@ func (s *Site) couponUsed(ctx context.Context, c Coupon, use couponUse) (string,
 	switch {
 	case err != nil:
 		return "", err
-	case c.Rules.LimitTotal > 0 && used.all >= c.Rules.LimitTotal:
+	case c.Rules.LimitTotal > 0 && (!use.had || use.cancelled) && used.all >= c.Rules.LimitTotal:
 		return "This coupon has been used as often as it may be", nil
 	case rules.perCustomer > 0 && used.theirs >= rules.perCustomer:
 		return "The customer has used this coupon as often as they may", nil
+	case use.had && !use.moved:
+		return "", nil
 	case rules.more > 0 && used.orders <= rules.more:
 		return "The customer has too few orders for this coupon", nil
 	case rules.less > 0 && used.orders >= rules.less:

@@ -213,7 +213,7 @@ func (s *Site) addUsage(ctx context.Context, coupons []Coupon) error {
 	stmt := sq.Select().Column("FIELD(o.coupon_code, "+sq.Placeholders(len(codes))+") AS place", args...).
 		Columns("COUNT(*)", "SUM(ABS(o.coupon_discount))", "MAX(o.created_at)").
 		From(s.db.As(wpdb.Orders, "o")).
-		Where(sq.Eq{"o.coupon_code": codes}).Where(sq.NotEq{"o.status": "cancelled"}).GroupBy("place")
+		Where(sq.Eq{"o.coupon_code": codes}).Where(sq.NotEq{"o.status": orderCancelled}).GroupBy("place")
 	type used struct {
 		place int
 		CouponUsage

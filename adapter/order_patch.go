@@ -24,6 +24,9 @@ type OrderPatch struct {
 	Validation                                       domain.Validation
 }
 
+// orderCancelled is the status of orders that do not count as a use of their coupon.
+const orderCancelled = "cancelled"
+
 // sanitizeOrder validates a patch by itself and sanitizes its texts.
 func (s *Site) sanitizeOrder(patch OrderPatch, before Order, p *domain.Validation) OrderPatch {
 	s.sanitizeField(p, "coupon_code", &patch.CouponCode, sanitize.TextField, wpdb.Orders, "coupon_code")
@@ -41,7 +44,7 @@ func (s *Site) sanitizeOrder(patch OrderPatch, before Order, p *domain.Validatio
 	checkAmount(p, "tax_total", patch.TaxTotal)
 	checkAmount(p, "discount_total", patch.DiscountTotal)
 	checkAmount(p, "coupon_discount", patch.CouponDiscount)
-	checkWord(p, "status", patch.Status, before.Status, "open", "cancelled", "completed")
+	checkWord(p, "status", patch.Status, before.Status, newOrderStatus, orderCancelled, "completed")
 	checkWord(p, "payment_status", patch.PaymentStatus, before.PaymentStatus,
 		orderNotPaid, orderPartiallyPaid, orderFullyPaid, orderProcessing, orderRefunded, orderPartiallyRefunded)
 	checkWord(p, "fulfillment_status", patch.FulfillmentStatus, before.FulfillmentStatus, "not_fulfilled", "partially_fulfilled", "fulfilled")

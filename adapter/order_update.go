@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
@@ -29,7 +30,7 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 			return Order{}, err
 		}
 	}
-	if err := tx.checkNewCoupon(ctx, before, patch, &p); err != nil {
+	if err := tx.checkOrderCoupon(ctx, before, patch, &p); err != nil {
 		return Order{}, err
 	}
 	if err := p.Err(); err != nil {
@@ -71,46 +72,56 @@ func (tx *Tx) UpdateOrder(ctx context.Context, id int64, sent OrderPatch) (Order
 	return tx.notifyOrderUpdate(ctx, w, before, moved)
 }
 
-// checkNewCoupon rejects another coupon that the order may not have.
-func (tx *Tx) checkNewCoupon(ctx context.Context, before Order, patch OrderPatch, p *domain.Validation) error {
-	code := domain.ValueOr(patch.CouponCode, "")
-	if code == "" || patch.Force || couponCode(code) == couponCode(domain.ValueOr(before.CouponCode, "")) {
+// checkOrderCoupon rejects another coupon that the order may not have, and the one that it has
+// if the update makes another use of it: the order is no longer cancelled, or goes to another
+// customer.
+func (tx *Tx) checkOrderCoupon(ctx context.Context, before Order, patch OrderPatch, p *domain.Validation) error {
+	present := domain.ValueOr(before.CouponCode, "")
+	code := domain.ValueOr(patch.CouponCode, present)
+	use := couponUse{
+		order: before.ID, customer: domain.ValueOr(patch.CustomerID, before.CustomerID), subtotal: domain.ValueOr(patch.Subtotal, before.Subtotal),
+		had: couponCode(code) == couponCode(present), cancelled: strings.EqualFold(before.Status, orderCancelled),
+	}
+	use.moved = use.had && use.customer != before.CustomerID
+	again := (use.cancelled || use.moved) && !strings.EqualFold(domain.ValueOr(patch.Status, before.Status), orderCancelled)
+	if code == "" || patch.Force || slices.Contains(patch.Nulls, "coupon_code") || use.had && !again {
 		return nil
 	}
-	items, err := tx.OrderItems(ctx, before.ID)
-	if err != nil {
+	var err error
+	if use.items, err = tx.OrderItems(ctx, before.ID); err != nil {
 		return err
 	}
-	return tx.checkCoupon(ctx, code, couponUse{
-		order: before.ID, customer: domain.ValueOr(patch.CustomerID, before.CustomerID), subtotal: domain.ValueOr(patch.Subtotal, before.Subtotal), items: items,
-	}, p)
+	return tx.checkCoupon(ctx, code, use, p)
 }
 
-// lockOrderToUpdate is lockOrder for an order that may go to another customer, or get another
-// coupon. In the first case it also locks the bookings of the order, and returns their ids.
+// lockOrderToUpdate is lockOrder for an order that may go to another customer, get another
+// coupon, or use its own again. In the first case it also locks the bookings of the order, and
+// returns their ids.
 func (tx *Tx) lockOrderToUpdate(ctx context.Context, id int64, sent OrderPatch) (Order, []int64, error) {
-	coupon, customer := locksOfCoupon(sent.CouponCode), sent.CustomerID
-	if customer == nil {
-		if err := tx.lock(ctx, append(coupon, lockOf(orderLock, id))...); err != nil {
+	locks, customer := append(locksOfCoupon(sent.CouponCode), lockOf(orderLock, id)), sent.CustomerID
+	if customer == nil && (sent.Status == nil || *sent.Status == orderCancelled) {
+		if err := tx.lock(ctx, locks...); err != nil {
 			return Order{}, nil, err
 		}
 		order, err := tx.lockOrderRow(ctx, id)
 		return order, nil, err
 	}
-	order, err := tx.storedOrder(ctx, id)
+	found, err := tx.storedOrder(ctx, id)
 	if err != nil {
 		return Order{}, nil, err
 	}
-	items, err := tx.OrderItems(ctx, id)
-	if err != nil {
-		return Order{}, nil, err
+	locks = append(locks, locksOfCoupon(found.CouponCode)...)
+	var bookings []int64
+	if customer != nil {
+		items, err := tx.OrderItems(ctx, id)
+		if err != nil {
+			return Order{}, nil, err
+		}
+		if bookings, err = tx.orderBookings(ctx, found.CustomerID, items); err != nil {
+			return Order{}, nil, err
+		}
+		locks = append(append(locks, locksOf(bookingLock, bookings...)...), lockOf(customerLock, *customer))
 	}
-	bookings, err := tx.orderBookings(ctx, order.CustomerID, items)
-	if err != nil {
-		return Order{}, nil, err
-	}
-	locks := append(locksOf(bookingLock, bookings...), lockOf(customerLock, *customer), lockOf(orderLock, id))
-	locks = append(locks, coupon...)
 	if err := tx.lock(ctx, locks...); err != nil {
 		return Order{}, nil, err
 	}
@@ -119,7 +130,10 @@ func (tx *Tx) lockOrderToUpdate(ctx context.Context, id int64, sent OrderPatch) 
 			return Order{}, nil, err
 		}
 	}
-	order, err = tx.lockOrderRow(ctx, id)
+	order, err := tx.lockOrderRow(ctx, id)
+	if err == nil && domain.ValueOr(order.CouponCode, "") != domain.ValueOr(found.CouponCode, "") {
+		err = fmt.Errorf("order %d got another coupon meanwhile: %w", id, wpdb.ErrConflict)
+	}
 	return order, bookings, err
 }
 

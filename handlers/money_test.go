@@ -660,3 +660,91 @@ func TestCouponIsUsedOnce(t *testing.T) {
 		t.Errorf("%d orders have the coupon, %d were created", n, made.Load())
 	}
 }
+
+// TestCouponIsUsedAgainOnce: of orders that are opened again together, one has the last use.
+func TestCouponIsUsedAgainOnce(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	arrange(t, s.database, `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES ('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}')`)
+	var orders []string
+	for i := range 6 {
+		orders = append(orders, fmt.Sprint("/orders/", s.write(http.MethodPost, "/orders", fmt.Sprintf(`{"customer_id":%d,"subtotal":1,"total":1,"coupon_code":"ONCE","status":"cancelled"}`, 9+i)).want(http.StatusCreated).at("id")))
+	}
+	var all sync.WaitGroup
+	var opened atomic.Int64
+	for _, order := range orders {
+		all.Go(func() {
+			if s.write(http.MethodPut, order, `{"status":"open"}`).status == http.StatusOK {
+				opened.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if n := s.count("latepoint_orders", "coupon_code = 'ONCE' AND status = 'open'"); n != 1 || opened.Load() != 1 {
+		t.Errorf("%d orders have the coupon, %d were opened", n, opened.Load())
+	}
+}
+
+// TestCouponsAreCountedAgain: an order that is no longer cancelled, or goes to another
+// customer, uses its coupon again, as a new order would.
+func TestCouponsAreCountedAgain(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	arrange(t, s.database, "DELETE FROM wp_latepoint_coupons", `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES
+		('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}'), ('EACH', '', 'percent', 5, 'active', '{"limit_per_customer":"1"}'),
+		('NINE', '', 'percent', 5, 'active', '{"customer_ids":"8,9"}'), ('NEW', '', 'percent', 5, 'active', '{"orders_less":"1"}')`)
+	newcomer := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
+	order := func(customer, code string) string {
+		return fmt.Sprint("/orders/", s.write(http.MethodPost, "/orders", `{"customer_id":`+customer+`,"subtotal":50,"total":50,"coupon_code":"`+code+`"}`).want(http.StatusCreated).at("id"))
+	}
+	put := func(path, body string) answer { return s.write(http.MethodPut, path, body) }
+	refused := func(path, body string) {
+		t.Helper()
+		before := s.database.Snapshot(t)
+		unprocessable("coupon_code").check(t, body, put(path, body))
+		wantNoWrites(t, body, before)
+	}
+	first := order("9", "ONCE")
+	put(first, `{"status":"cancelled"}`).want(http.StatusOK)
+	second := order("10", "once")
+	refused(first, `{"status":"open"}`)
+	refused(first, `{"status":"completed","coupon_code":"Once"}`)
+	put(first, `{"status":"cancelled","notes":"x"}`).want(http.StatusOK)
+	put(second, `{"status":"completed"}`).want(http.StatusOK)
+	put(second, `{"customer_id":12}`).want(http.StatusOK) // is no further use
+	put(first, `{"status":"open","coupon_code":""}`).want(http.StatusOK)
+	put(first, `{"coupon_code":"ONCE","force":true}`).want(http.StatusOK)
+	put(first, `{"status":"cancelled"}`).want(http.StatusOK)
+	put(first+"?force=true", `{"status":"open"}`).want(http.StatusOK)
+
+	theirs, others := order("9", "EACH"), order("10", "EACH")
+	refused(others, `{"customer_id":9}`)
+	put(others, `{"customer_id":9,"status":"cancelled"}`).want(http.StatusOK)
+	refused(others, `{"status":"open"}`)
+	put(theirs, `{"customer_id":12}`).want(http.StatusOK)
+	put(others, `{"status":"open"}`).want(http.StatusOK)
+	put(theirs, `{"customer_id":9,"force":true}`).want(http.StatusOK)
+
+	listed := order("9", "NINE")
+	refused(listed, `{"customer_id":12}`)
+	put(listed, `{"customer_id":12,"status":"cancelled"}`).want(http.StatusOK)
+	refused(listed, `{"status":"open"}`)
+	arrange(t, s.database, "UPDATE wp_latepoint_coupons SET status = 'disabled' WHERE code = 'NINE'")
+	put(listed, `{"customer_id":8}`).want(http.StatusOK)
+	put(listed, `{"status":"open"}`).want(http.StatusOK) // which the coupon may be no longer, is not asked
+	// An order goes to another customer with its only booking, too.
+	arrange(t, s.database, "UPDATE wp_latepoint_orders SET coupon_code = 'EACH', customer_id = 153 WHERE id = 1403", "UPDATE wp_latepoint_bookings SET customer_id = 153 WHERE id = 1441")
+	before := s.database.Snapshot(t)
+	unprocessable("customer_id").check(t, "booking", put("/bookings/1441", `{"customer_id":9}`))
+	wantNoWrites(t, "booking", before)
+	put("/bookings/1441", `{"customer_id":`+newcomer+`}`).want(http.StatusOK)
+	arrange(t, s.database, "UPDATE wp_latepoint_orders SET status = 'cancelled' WHERE id = 1403")
+	put("/bookings/1441", `{"customer_id":9}`).want(http.StatusOK)
+
+	newcomer = fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"C","last_name":"D"}`).want(http.StatusCreated).at("data", "id"))
+	recent := order(newcomer, "NEW")
+	refused(recent, `{"customer_id":9}`)
+	arrange(t, s.database, "DELETE FROM wp_latepoint_coupons")
+	put(recent, `{"customer_id":9}`).want(http.StatusOK)
+}
