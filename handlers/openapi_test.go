@@ -124,11 +124,12 @@ func (s *server) probeQuery(method, path string, described []string, all map[str
 		defer func() { all["receipt_number"] = true }()
 	}
 	usual := s.send(method, "/v1"+path+"?"+query, header, "")
+	refused := strings.HasSuffix(path, ".ics") // which takes the secret of a calendar, and tells nobody else anything
 	for name := range all {
 		got := s.send(method, "/v1"+path+"?"+strings.Replace(query, "&"+name+"=", "&", 1)+"&"+name+"[]=1", header, "")
 		if read := !bytes.Equal(got.body, usual.body); read != slices.Contains(described, name) {
 			s.t.Errorf("%s %s reads the parameter %s: %v, described: %v", method, path, name, read, !read)
-		} else if named := got.header.Get("X-Ignored-Parameters") == name; named == read && name != "dry_run" {
+		} else if named := got.header.Get("X-Ignored-Parameters") == name; named == read && name != "dry_run" && !refused {
 			s.t.Errorf("%s %s reads the parameter %s: %v, says that it ignores it: %v", method, path, name, read, named)
 		}
 	}

@@ -227,7 +227,7 @@ func manageCalendars(k *keyboard, s *consoleServer) {
 	k.press("x")
 	k.activate("Make the calendar")
 	k.arrives("Error: New calendar")
-	k.reach("Id")
+	k.reach("Id or name")
 	k.press(kb.End + kb.Backspace + "1")
 	k.reach("when somebody is booked")
 	k.press(kb.ArrowDown)
