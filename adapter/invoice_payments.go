@@ -86,15 +86,12 @@ func (invoices payableInvoices) after(before, now ledger) (payableInvoices, map[
 			invoices[i].paid = true
 		}
 	}
-	named := map[int64]int64{}
-	was, has := before.left(), now.left()
+	now = slices.Clone(now)
+	named, was, has := map[int64]int64{}, before.left(), now.left()
 	for i, e := range now {
 		at := slices.IndexFunc(invoices, func(invoice payableInvoice) bool { return !invoice.paid && invoice.amount.Equal(e.amount) })
 		if at < 0 || e.invoice != 0 || !e.captured() || !has[e.id].Equal(e.amount) || was[e.id].Equal(e.amount) {
 			continue
-		}
-		if named[e.id] == 0 {
-			now = slices.Clone(now)
 		}
 		invoices[at].paid, named[e.id], now[i].invoice = true, invoices[at].id, invoices[at].id
 	}
