@@ -206,13 +206,18 @@ func TestHistoryWithoutLocksIsNot(t *testing.T) {
 	t.Parallel()
 	c := newHistoryClients(t)
 	var verdict history.Verdict
+	commits := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
 	for i, proxy := range c.proxies {
 		own := ownLocks(t, c.database, i)
-		proxy.Intercept(func(text string) string {
-			if text == "COMMIT" {
-				time.Sleep(40 * time.Millisecond) // so that rivals look meanwhile
+		proxy.Intercept(func(text string) []string {
+			if text == "COMMIT" { // together with one of the other server, so that neither sees what the other wrote
+				select {
+				case commits[i] <- struct{}{}:
+				case <-commits[1-i]:
+				case <-time.After(300 * time.Millisecond):
+				}
 			}
-			return own(text)
+			return []string{own(text)}
 		})
 		proxy.CloseAll()
 	}
@@ -229,7 +234,7 @@ func TestHistoryWithoutLocksIsNot(t *testing.T) {
 func ownLocks(t *testing.T, database *fixtures.Database, server int) func(text string) string {
 	t.Helper()
 	const locks = "wp_bookside_locks"
-	own := fmt.Sprint("wp_locks_of_server_", server)
+	own := fmt.Sprintf("wp_%d_bookside_locks", server)
 	arrange(t, database, "CREATE TABLE "+own+" LIKE "+locks, "INSERT INTO "+own+" SELECT * FROM "+locks)
 	return func(text string) string { return strings.ReplaceAll(text, locks, own) }
 }
