@@ -148,22 +148,25 @@ func (b paymentTotals) displayStatus(stored string) string {
 	}
 }
 
+// ordersOf selects the orders of the transactions, t, that a condition holds for.
+func (s *Site) ordersOf(transactions sq.Sqlizer) sq.SelectBuilder {
+	return sq.Select("t.order_id").From(s.db.As(wpdb.Transactions, "t")).Where(transactions)
+}
+
 // filterPaymentStatus keeps the orders, o, that are shown with a payment status. The orders
 // with refunds are few: they are found first, and then compared by their ids.
 func (s *Site) filterPaymentStatus(ctx context.Context, filter sq.SelectBuilder, status *string) (sq.SelectBuilder, error) {
 	if status == nil {
 		return filter, nil
 	}
-	// Each part has an index, and there are few of all of them: the sums tell which gave something back.
-	refunded := sq.Select("t.order_id").From(s.db.As(wpdb.Transactions, "t")).Where(sq.Or{
-		sq.Eq{"t.kind": kindRefund, "t.status": []string{paymentSucceeded, statusRefunded}}, sq.Eq{"t.status": statusRefunded}, sq.Lt{"t.amount": 0},
-	})
+	// Each part has an index, and they are few: the sums tell which gave something back.
+	parts := []any{s.ordersOf(sq.Eq{"t.kind": kindRefund, "t.status": []string{paymentSucceeded, statusRefunded}}),
+		" UNION ", s.ordersOf(sq.Eq{"t.status": statusRefunded}), " UNION ", s.ordersOf(sq.Lt{"t.amount": 0})}
 	if s.schema.Has(wpdb.TransactionRefunds) {
 		rows := sq.Select("t.order_id").From(s.db.As(wpdb.TransactionRefunds, "r")).Join(s.db.As(wpdb.Transactions, "t") + " ON t.id = r.transaction_id")
-		refunded = refunded.SuffixExpr(sq.ConcatExpr("UNION ", rows))
-	} else {
-		refunded = refunded.GroupBy("t.order_id")
+		parts = append(parts, " UNION ", rows)
 	}
+	refunded := sq.ConcatExpr(parts...)
 	transactions := sq.Select().From(s.db.As(wpdb.Transactions, "t")).
 		JoinClause(sq.ConcatExpr("JOIN (", refunded, ") AS x ON x.order_id = t.order_id"))
 	shown := sq.Select("m.order_id").Column(refundStatus+" = ?", *status).FromSelect(s.paymentSums(transactions), "m").Where("m.refunded > 0").Limit(few + 1)

@@ -105,7 +105,7 @@ func TestRollKey(t *testing.T) {
 	old := newKey(t, env, terms...)
 	newKey(t, env, "--expires", "2026-11-22")
 	execute(t, db.SQL, `INSERT INTO `+db.Prefix+`bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at)
-		SELECT 'x', 'https://example.com', '*', '', '', '', 0, 0, id, 'x', 'enabled', 0, NOW() FROM `+db.Prefix+`bookside_api_keys WHERE id < 3`)
+		SELECT 'x', 'https://example.com', '*', '', '', '', 0, 0, id, 'x', 'enabled', 0, NOW() FROM `+db.Prefix+`bookside_api_keys WHERE id < 3 ORDER BY id`)
 	hold := func(key int) {
 		execute(t, db.SQL, fmt.Sprintf(`INSERT INTO %sbookside_holds (key_id, agent_id, service_id, location_id, start_date, start_time, end_date, end_time, duration, buffer_before, buffer_after,
 			total_attendees, created_at, expires_at) VALUES (%d, 1, 1, 1, '2026-11-30', 600, '2026-11-30', 660, 60, 0, 0, 1, '2026-11-21 09:30:00', '2026-11-21 10:00:00')`, db.Prefix, key))

@@ -853,6 +853,9 @@ func TestSetupIsRefused(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
+			if slices.Contains(test.want, "does not offer TLS") {
+				requirePlainText(t, db)
+			}
 			m := newMachine(t, db).boot()
 			test.prepare(m)
 			m.before = filesBelow(t, m.root)
