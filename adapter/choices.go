@@ -47,6 +47,30 @@ type ChoiceError struct{ message string }
 
 func (e *ChoiceError) Error() string { return e.message }
 
+// RequireChoices returns a CodeValidationFailed that names the first of the agents, services and
+// locations that does not exist.
+func (s *Site) RequireChoices(ctx context.Context, named domain.Limits) error {
+	for _, part := range []struct {
+		of    domain.Resource
+		ids   []int64
+		field string
+	}{{domain.AgentResource, named.Agents, "agents"}, {domain.ServiceResource, named.Services, "services"}, {domain.LocationResource, named.Locations, "locations"}} {
+		if len(part.ids) == 0 {
+			continue
+		}
+		all, err := s.Choices(ctx, part.of)
+		if err != nil {
+			return err
+		}
+		for _, id := range part.ids {
+			if !slices.ContainsFunc(all, func(c Choice) bool { return c.ID == id }) {
+				return domain.ValidationFailed(map[string]string{part.field: fmt.Sprintf("There is no %s %d", part.of, id)})
+			}
+		}
+	}
+	return nil
+}
+
 // Numbers returns a list of ids or names as one of ids, for which the words of keys.AnyID and no text are
 // returned as they are. What does not exist, and a name that several have, is a *ChoiceError that lists
 // what there is.

@@ -55,7 +55,8 @@ func nameRefused() error {
 	return domain.InvalidRequest(map[string]string{idempotencyKey: "Not supported for webhooks"})
 }
 
-// webhookChange returns the body of a write, with filters within the limits of the key.
+// webhookChange returns the body of a write, with filters that exist and are within the limits of
+// the key.
 func (r *request) webhookChange(fields compat.Fields[compat.WebhookChange]) (change compat.WebhookChange, err error) {
 	body, err := r.webhookBody()
 	if err != nil {
@@ -64,7 +65,10 @@ func (r *request) webhookChange(fields compat.Fields[compat.WebhookChange]) (cha
 	if change, err = compat.ReadWebhookChange(body, fields, r.api.platform.Webhooks.AllowPrivate); err != nil {
 		return change, err
 	}
-	return change, r.principal.Limits.RefuseAny(change.Named())
+	if err := r.principal.Limits.RefuseAny(change.Named()); err != nil {
+		return change, err
+	}
+	return change, r.site.RequireChoices(r.ctx(), change.Named())
 }
 
 // webhookBody returns the body of a write.

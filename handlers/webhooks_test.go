@@ -148,6 +148,8 @@ func TestWebhooksAreChecked(t *testing.T) {
 		"password":                     {`{"url":"https://a:b@example.test/","events":["*"]}`, http.StatusUnprocessableEntity, "url"},
 		"unknown event":                {`{"url":"https://example.test/","events":["booking.moved"]}`, http.StatusUnprocessableEntity, "events"},
 		"bad id":                       {`{"url":"https://example.test/","events":["*"],"agents":[0]}`, http.StatusBadRequest, "agents"},
+		"no such agent":                {`{"url":"https://example.test/","events":["*"],"agents":[3,999]}`, http.StatusUnprocessableEntity, "agents"},
+		"no such service":              {`{"url":"https://example.test/","events":["*"],"services":[999]}`, http.StatusUnprocessableEntity, "services"},
 		"allow_private is not a field": {`{"url":"http://10.0.0.1/","events":["*"],"allow_private":true}`, http.StatusUnprocessableEntity, "url"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,6 +161,8 @@ func TestWebhooksAreChecked(t *testing.T) {
 		})
 	}
 	s.write(http.MethodPost, "/webhooks", newWebhook, "Idempotency-Key", "a").want(http.StatusBadRequest)
+	s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated)
+	s.write(http.MethodPut, "/webhooks/1", `{"locations":[999]}`).want(http.StatusUnprocessableEntity)
 	// A key needs the permission to read what the events are about.
 	s.as([]string{"write_webhooks", "read_bookings"}, http.MethodPost, "/webhooks", newWebhook).want(http.StatusForbidden)
 	s.as([]string{"write_webhooks", "read_bookings", "read_orders"}, http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated)
