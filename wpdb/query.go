@@ -73,19 +73,23 @@ func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, most 
 		return nil, false, err
 	}
 	text, args = db.limit(text, args)
-	release, err := db.acquire(ctx)
-	if err != nil {
-		return nil, false, wrap(op, err)
-	}
-	defer release()
-	found, more, err = collect(ctx, db, text, args, most, scan)
-	if db.retriable() && errors.Is(wrap(op, err), ErrLinkLost) {
+	for repeated := false; ; repeated = true {
+		// The thread of a lost connection may go on for a while: the repetition takes a place of its own.
+		release, err := db.acquire(ctx)
+		if err != nil {
+			return nil, false, wrap(op, err)
+		}
 		found, more, err = collect(ctx, db, text, args, most, scan)
+		release()
+		err = wrap(op, err)
+		if err != nil && !repeated && db.retriable() && errors.Is(err, ErrLinkLost) {
+			continue
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		return found, more, nil
 	}
-	if err != nil {
-		return nil, false, wrap(op, err)
-	}
-	return found, more, nil
 }
 
 // collect has the only loop over rows.
