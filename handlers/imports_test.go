@@ -67,7 +67,7 @@ var allowedImports = map[string][]string{
 	"docker/bench/report":      {},
 	"docker/cluster/load":      {},
 	"docker/endurance/changes": {},
-	"docker/endurance/load":    {},
+	"docker/endurance/load":    {"fixtures/history"},
 	"docker/release/licenses":  {},
 	"docker/release/sbom":      {},
 }
