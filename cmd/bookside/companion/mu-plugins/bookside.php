@@ -2338,7 +2338,7 @@ class BooksideGate
 
     private string $telling = '';
 
-    /** @var resource[] Files that are locked until this request is over. */
+    /** @var resource[] Files that are locked until this request leaves. */
     private array $locked = [];
 
     private bool $probing = false;
@@ -2369,7 +2369,7 @@ class BooksideGate
         return get_temp_dir() . 'bookside-' . substr(md5($user . ' ' . self::pool()), 0, 16);
     }
 
-    /** Returns why a request may not be forwarded now, for its client; '' if it may. What it takes it keeps until the request is over. */
+    /** Returns why a request may not be forwarded now, for its client; '' if it may. What it takes it keeps until it leaves. */
     public function enter(): string
     {
         $hung = $this->hungAt();
@@ -2386,6 +2386,13 @@ class BooksideGate
             }
         }
         return 'Too many requests are forwarded to the server of the API at the moment.';
+    }
+
+    /** Makes room for another request. */
+    public function leave(): void
+    {
+        array_map('fclose', $this->locked);
+        $this->locked = [];
     }
 
     /** Notes that the server did not answer in time. */
@@ -2438,7 +2445,7 @@ class BooksideGate
         return is_file($this->server . '.hung') ? (int) filemtime($this->server . '.hung') : 0;
     }
 
-    /** Locks a file until this request is over, and reports whether nobody else had. */
+    /** Locks a file until this request leaves, and reports whether nobody else had. */
     private function lock(string $name): bool
     {
         $file = @fopen($name, 'c'); // phpcs:ignore -- without it there is no slot
@@ -2576,7 +2583,7 @@ class BooksideForward
     /** @var string What the server told about itself. */
     private static string $telling = '';
 
-    /** @var BooksideGate|null Kept, with what it has locked, until the request is over. */
+    /** @var BooksideGate|null What it has locked lasts as long as it is kept here. */
     private static ?BooksideGate $gate = null;
 
     /** Answers a request to the API by what the server answers. Returns if it is another request, or nobody answers. */
@@ -2742,15 +2749,18 @@ class BooksideForward
         if ($body !== '' && $body !== []) {
             curl_setopt($request, CURLOPT_POSTFIELDS, $body);
         }
-        if (curl_exec($request) && self::$headed) { // curl takes a part of a header for the whole
+        $whole = curl_exec($request) && self::$headed; // curl takes a part of a header for the whole
+        $late = curl_errno($request) === CURLE_OPERATION_TIMEDOUT;
+        if ($whole) {
             self::$gate->answered(self::$telling);
+        } elseif ($late) {
+            self::$gate->timedOut();
+        }
+        self::$gate->leave(); // the client may be slow
+        if ($whole) {
             self::pass($answer, $method);
         }
         $sent = curl_getinfo($request, CURLINFO_PRETRANSFER_TIME) > 0;
-        $late = curl_errno($request) === CURLE_OPERATION_TIMEDOUT;
-        if ($late) {
-            self::$gate->timedOut();
-        }
         bookside_companion_failed('forward', curl_error($request) ?: 'The answer broke off.');
         if ($sent) {
             self::fail($late ? 504 : 502);
