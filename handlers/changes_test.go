@@ -565,12 +565,18 @@ func TestDeletionsAreToldToWhoeverSawTheRecord(t *testing.T) {
 		slices.Sort(gone)
 		return gone
 	}
-	for { // all of it has been found
-		list := f.read("/changes?limit=100&cursor="+begin, all)
-		if slices.ContainsFunc(list.Data, func(c map[string]any) bool { return c["resource"] == "invoices" && c["resource_id"] == 7202.0 }) {
-			break
+	eventually := func(what string, is func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("never: %s", what)
+			}
 		}
 	}
+	eventually("all of it has been found", func() bool {
+		list := f.read("/changes?limit=100&cursor="+begin, all)
+		return slices.ContainsFunc(list.Data, func(c map[string]any) bool { return c["resource"] == "invoices" && c["resource_id"] == 7202.0 })
+	})
 	api := func(paths ...string) func() {
 		return func() {
 			for _, path := range paths {
@@ -626,8 +632,7 @@ func TestDeletionsAreToldToWhoeverSawTheRecord(t *testing.T) {
 		for _, gone := range c.want {
 			most = max(most, len(gone))
 		}
-		for len(deletions(all, cursor)) < most {
-		}
+		eventually(c.name+" is told", func() bool { return len(deletions(all, cursor)) >= most })
 		for name, secret := range secrets {
 			if got := deletions(secret, cursor); !slices.Equal(got, c.want[name]) {
 				t.Errorf("%s: %s is told of %q, want %q", c.name, name, got, c.want[name])
