@@ -60,12 +60,12 @@ func (o ownership) viewOfCustomers() wpdb.View {
 }
 
 // viewOfCalendarCustomers is the view of the customers of a calendar. Whoever may book for its agent
-// or location can make anybody the customer of a booking by their e-mail address, so that the contacts
-// are only those of known customers.
+// or location can make anybody the customer of a booking by their e-mail address, or create customers
+// who give more of themselves elsewhere, so that the contacts are only those of known customers.
 func (o ownership) viewOfCalendarCustomers() wpdb.View {
 	table := o.db.Name(wpdb.Customers)
 	v := o.viewOfBookedCustomers(o.limits)
-	v.Joins = []sq.Sqlizer{sq.ConcatExpr("LEFT JOIN "+o.db.As(wpdb.Customers, "known")+" ON known.id = "+table+".id AND ", o.knownCustomer(table+".id"))}
+	v.Joins = []sq.Sqlizer{sq.ConcatExpr("LEFT JOIN "+o.db.As(wpdb.Customers, "known")+" ON known.id = "+table+".id AND ", o.customerOfCalendar(table+".id"))}
 	for _, name := range o.schema.ColumnNames(wpdb.Customers) {
 		column := table + "." + name
 		if name == "email" || name == "phone" {
@@ -74,6 +74,13 @@ func (o ownership) viewOfCalendarCustomers() wpdb.View {
 		v.Columns = append(v.Columns, sq.Expr(column))
 	}
 	return v
+}
+
+// customerOfCalendar is knownCustomer without those whom a key with limits created and who have bookings
+// elsewhere.
+func (o ownership) customerOfCalendar(id string) sq.Sqlizer {
+	elsewhere := o.bookingsOf(id).Where(bookingsOutside(o.limits, "x."))
+	return sq.Or{o.bookedWithin(id), sq.And{o.knownCustomer(id), none(elsewhere)}}
 }
 
 // viewOfCustomerMeta is the view of the metadata of the key's own customers.
@@ -111,11 +118,20 @@ func (o ownership) ownCustomer(id string) sq.Sqlizer {
 // knownCustomer returns the condition that the customer with an id has a booking within the limits
 // that no key with limits made, or that one created the customer.
 func (o ownership) knownCustomer(id string) sq.Sqlizer {
-	seen := o.bookingsOf(id).Where(bookingsWithin(o.limits, "x."))
 	if !o.schema.Has(wpdb.KeyRecords) {
-		return some(seen)
+		return o.bookedWithin(id)
 	}
-	return sq.Or{some(seen.Where(none(o.made(journal.Bookings, "x.id")))), some(o.made(journal.Customers, id))}
+	return sq.Or{o.bookedWithin(id), some(o.made(journal.Customers, id))}
+}
+
+// bookedWithin returns the condition that the customer with an id has a booking within the limits that no
+// key with limits made.
+func (o ownership) bookedWithin(id string) sq.Sqlizer {
+	seen := o.bookingsOf(id).Where(bookingsWithin(o.limits, "x."))
+	if o.schema.Has(wpdb.KeyRecords) {
+		seen = seen.Where(none(o.made(journal.Bookings, "x.id")))
+	}
+	return some(seen)
 }
 
 // bookingsOf selects the bookings, x, of the customer with an id.

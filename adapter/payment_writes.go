@@ -31,7 +31,7 @@ type PaymentPatch struct {
 // required; any other nil field gets its default.
 type NewPayment struct {
 	OrderID, BookingID *int64
-	CustomerID         int64 // that of the order, or 0 for it; of an order without a customer, any
+	CustomerID         int64 // that of the order or the booking, or 0; of an order without a customer, any
 	PaymentPatch
 }
 
@@ -66,7 +66,14 @@ func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) 
 		n.Status, n.Kind = new(paymentSucceeded), new(kindRefund)
 	}
 	if n.CustomerID != 0 && order.CustomerID != 0 && n.CustomerID != order.CustomerID {
-		return Payment{}, domain.PaymentRefused("customer_id", "the order is another customer's")
+		// A booking can be moved to a customer without its order.
+		ofBooking, err := tx.bookingIsOf(ctx, n.BookingID, n.CustomerID)
+		if err != nil {
+			return Payment{}, err
+		}
+		if !ofBooking {
+			return Payment{}, domain.PaymentRefused("customer_id", "the order is another customer's")
+		}
 	}
 	n.CustomerID = cmp.Or(order.CustomerID, n.CustomerID)
 	money, err := tx.ledger(ctx, sq.Eq{"t.order_id": order.ID})
@@ -85,6 +92,16 @@ func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) 
 		return Payment{}, err
 	}
 	return created, tx.notifyPayment(ctx, created)
+}
+
+// bookingIsOf reports whether a booking, if one is named, is a customer's.
+func (tx *Tx) bookingIsOf(ctx context.Context, booking *int64, customer int64) (bool, error) {
+	if booking == nil {
+		return false, nil
+	}
+	stmt := sq.Select("1").From(tx.db.Name(wpdb.Bookings)).Where(sq.Eq{"id": *booking, "customer_id": customer})
+	_, found, err := wpdb.One(ctx, tx.db, "read customer of booking", stmt, wpdb.Value[int64])
+	return found, err
 }
 
 // notifyPayment sends what automations say of a new payment, with its order as the payment
@@ -290,6 +307,9 @@ func (l ledger) refund(patch *PaymentPatch, before Payment) (decimal.Decimal, er
 	}
 	if entry.isRefunded() {
 		return l.keepRefunded(patch, entry, status, toRefund)
+	}
+	if becomes && !entry.has(paymentSucceeded) {
+		return decimal.Zero, domain.PaymentRefused("status", notSuccessful)
 	}
 	if becomes {
 		patch.Status = new(paymentSucceeded)

@@ -566,4 +566,6 @@ func TestCalendarsShowNoStrangers(t *testing.T) {
 	if many := shows("one who booked since", agent, "7101", "new"); many != few {
 		t.Errorf("%d statements, then %d", few, many)
 	}
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET customer_id = (SELECT id FROM wp_latepoint_customers WHERE email = 'rita.neu@example.test') WHERE agent_id <> 5 AND location_id <> 1 LIMIT 1")
+	shows("one whom the key created, and who books elsewhere now", agent, "7101")
 }

@@ -107,6 +107,11 @@ func TestPaymentIsOfTheOrdersCustomer(t *testing.T) {
 			t.Errorf("%s: the payment is customer %v's", sent, got)
 		}
 	}
+	// Of a booking that was moved to somebody else without its order.
+	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET customer_id = 12 WHERE id = 1441")
+	if got := s.write(http.MethodPost, "/payments", `{"booking_id":1441,"amount":10,"customer_id":12}`).want(http.StatusCreated).at("data", "customer_id"); got != "153" {
+		t.Errorf("the payment is customer %v's", got)
+	}
 	arrange(t, s.database, "UPDATE wp_latepoint_orders SET customer_id = 0 WHERE id = 1403")
 	if got := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":10,"customer_id":12}`).want(http.StatusCreated).at("data", "customer_id"); got != "12" {
 		t.Errorf("the payment is customer %v's", got)
@@ -476,6 +481,8 @@ func TestPaymentsKeepTheirDirection(t *testing.T) {
 		{path, `{"kind":"refund","status":"processing"}`, "kind", "only a successful payment can be refunded"},
 		{path, `{"kind":"Refund","status":"failed","force":true}`, "kind", "only a successful payment can be refunded"},
 		{failed, `{"kind":"refund"}`, "kind", "only a successful payment can be refunded"},
+		{failed, `{"status":"refunded"}`, "status", "only a successful payment can be refunded"},
+		{failed, `{"status":"refunded","amount":1,"force":true}`, "status", "only a successful payment can be refunded"},
 		{failed, `{"kind":"refund","status":"succeeded"}`, "kind", "only a successful payment can be refunded"},
 		{authorization, `{"kind":"refund"}`, "kind", "only a successful payment can be refunded"},
 		{authorization, `{"status":"refunded"}`, "status", "only a payment that takes money can be refunded"},
