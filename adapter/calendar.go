@@ -80,7 +80,7 @@ type calendarRow struct {
 func (s *Site) readCalendar(ctx context.Context, service bookableService, scope resourceScope, q calendarQuery, limited bool, in *availability.Input) error {
 	rules := rulesOf(service, q, *in)
 	rules.limited = limited
-	part := calendarPart{scope, q.from, q.to, min(q.to+1, availability.LastDay)}
+	part := calendarPart{scope, q.from, q.to, q.to + 1}
 	all, err := s.shared.calendars.of(ctx, s, rules, part)
 	if err != nil {
 		return err
@@ -275,7 +275,8 @@ func (p calendarPart) blockingRows(rules blockingRules) sq.And {
 	if rules.service != 0 {
 		concerned = append(concerned, sq.Eq{"service_id": rules.service})
 	}
-	return sq.And{sq.GtOrEq{"start_date": (p.from - 1).String()}, sq.LtOrEq{"start_date": p.last.String()}, concerned}
+	last := min(p.last, availability.LastDay) // MySQL fails if it has to compare with a later one
+	return sq.And{sq.GtOrEq{"start_date": (p.from - 1).String()}, sq.LtOrEq{"start_date": last.String()}, concerned}
 }
 
 // blockingHolds is blockingBookings for the holds that have not expired.

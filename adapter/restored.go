@@ -48,9 +48,9 @@ func deleteAll(ctx context.Context, tx *wpdb.DB, table wpdb.Table) (int64, error
 	return result.Rows, err
 }
 
-// SendHeldMails lets the mails be sent that were held since a backup was restored, and DropHeldMails
-// gives them up. Both return how many they are.
-func (p *Platform) SendHeldMails(ctx context.Context) (int64, error) {
+// SendHeldMails lets the mails be sent that were held since a backup was restored, but for those that
+// are too old, and DropHeldMails gives all up. Both return how many they are.
+func (p *Platform) SendHeldMails(ctx context.Context) (sent, old int64, err error) {
 	return outbox.Release(ctx, p.db, p.now())
 }
 

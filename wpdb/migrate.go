@@ -323,8 +323,11 @@ func (db *DB) MissingOwnTables(ctx context.Context) ([]Table, error) {
 }
 
 // MigrationStatements returns the statements that add columns and indexes to tables of ours that
-// an earlier version created. CreateOwnTables creates missing tables.
-func (db *DB) MigrationStatements(ctx context.Context) ([]string, error) {
+// an earlier version created: to the given ones, or to all. CreateOwnTables creates missing tables.
+func (db *DB) MigrationStatements(ctx context.Context, tables ...Table) ([]string, error) {
+	if len(tables) == 0 {
+		tables = OwnTables()
+	}
 	schema, err := db.Schema(ctx, "")
 	if err != nil {
 		return nil, err
@@ -334,7 +337,7 @@ func (db *DB) MigrationStatements(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	var statements []string
-	for _, table := range OwnTables() {
+	for _, table := range tables {
 		if !schema.Has(table) {
 			continue
 		}

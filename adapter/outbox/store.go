@@ -56,12 +56,12 @@ func Finished(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 		Where(sq.Eq{"status": []string{sent, failed}}).Where(sq.LtOrEq{"due_at": domain.Stamp(now)}).OrderBy("due_at", "id")
 }
 
-// Abandoned selects the ids of mails that are still waiting long after they expired,
+// Abandoned selects the ids of mails that are still waiting or held long after they expired,
 // because no process sends mails any more, for example after mail.enabled was switched
-// off. It uses the index on status and due_at; no attempt is due later than the expiry.
+// off, or nobody decided about them. It uses the index on status and due_at; no attempt is due later than the expiry.
 func Abandoned(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 	return sq.Select("id").From(db.Name(wpdb.Outbox)).
-		Where(sq.Eq{"status": waiting}).Where(sq.LtOrEq{"due_at": domain.Stamp(now.Add(-expiry - retention))}).OrderBy("due_at", "id")
+		Where(sq.Eq{"status": []string{waiting, held}}).Where(sq.LtOrEq{"due_at": domain.Stamp(now.Add(-expiry - retention))}).OrderBy("due_at", "id")
 }
 
 // StoredMail is a mail in the outbox without its content.
@@ -90,18 +90,36 @@ func Hold(ctx context.Context, tx *wpdb.DB) (int64, error) {
 	return result.Rows, err
 }
 
-// Release lets the mails that were held be sent, and returns how many they are.
-func Release(ctx context.Context, db *wpdb.DB, now time.Time) (int64, error) {
-	stmt := sq.Update(db.Name(wpdb.Outbox)).Set("status", waiting).Set("due_at", domain.Stamp(now)).Where(sq.Eq{"status": held})
-	result, err := db.Change(ctx, "release mails", stmt)
-	return result.Rows, err
+// Release lets the mails that were held be sent, but for those that are too old, which it gives up. It
+// returns how many there are of either.
+func Release(ctx context.Context, db *wpdb.DB, now time.Time) (released, old int64, err error) {
+	err = db.Transact(ctx, "release mails", func(tx *wpdb.DB) error {
+		young := sq.Update(tx.Name(wpdb.Outbox)).Set("status", waiting).Set("due_at", domain.Stamp(now)).
+			Where(sq.Eq{"status": held}).Where(sq.GtOrEq{"created_at": domain.Stamp(now.Add(-expiry))})
+		result, err := wpdb.Exec(ctx, tx, "release mails", young)
+		if err != nil {
+			return err
+		}
+		released = result.Rows
+		old, err = giveUp(ctx, tx, now, "too old when it was released after a backup was restored")
+		return err
+	})
+	return released, old, err
 }
 
 // Drop gives up the mails that were held, and returns how many they are.
-func Drop(ctx context.Context, db *wpdb.DB, now time.Time) (int64, error) {
-	stmt := sq.Update(db.Name(wpdb.Outbox)).Set("status", failed).Set("failure", "dropped after a backup was restored").
+func Drop(ctx context.Context, db *wpdb.DB, now time.Time) (dropped int64, err error) {
+	err = db.Transact(ctx, "drop mails", func(tx *wpdb.DB) (err error) {
+		dropped, err = giveUp(ctx, tx, now, "dropped after a backup was restored")
+		return err
+	})
+	return dropped, err
+}
+
+func giveUp(ctx context.Context, tx *wpdb.DB, now time.Time, why string) (int64, error) {
+	stmt := sq.Update(tx.Name(wpdb.Outbox)).Set("status", failed).Set("failure", why).
 		Set("finished_at", domain.Stamp(now)).Set("due_at", domain.Stamp(now.Add(retention))).Where(sq.Eq{"status": held})
-	result, err := db.Change(ctx, "drop mails", stmt)
+	result, err := wpdb.Exec(ctx, tx, "give up held mails", stmt)
 	return result.Rows, err
 }
 

@@ -248,10 +248,10 @@ func ensureOwnTables(ctx context.Context, db *wpdb.DB) (missing []wpdb.Table, er
 	return nil, err
 }
 
-// requireOwnColumns returns an error if a table of ours was created by an earlier
-// version and lacks something: all keys would seem unknown.
-func requireOwnColumns(ctx context.Context, db *wpdb.DB) error {
-	statements, err := db.MigrationStatements(ctx)
+// requireOwnColumns returns an error if a table of ours was created by an earlier version and lacks
+// something of this one.
+func requireOwnColumns(ctx context.Context, db *wpdb.DB, table wpdb.Table) error {
+	statements, err := db.MigrationStatements(ctx, table)
 	if err == nil && len(statements) > 0 {
 		err = failf(exitFailure, nil, "tables of Bookside lack columns or indexes of this version; run bookside migrate, which adds them with\n  %s", strings.Join(statements, ";\n  "))
 	}

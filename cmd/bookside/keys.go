@@ -87,8 +87,9 @@ func openSite(ctx context.Context, c config) (target, *wpdb.DB, error) {
 	return t, db, nil
 }
 
-// withSite calls use with the open site.
-func (p *program) withSite(ctx context.Context, common configFlags, use func(*wpdb.DB) error) (err error) {
+// withSite calls use with the open site, in which the tables of Bookside that are needed are those of
+// this version: others may wait for a migration.
+func (p *program) withSite(ctx context.Context, common configFlags, needed wpdb.Table, use func(*wpdb.DB) error) (err error) {
 	c, err := readConfig(p.env, common)
 	if err != nil {
 		return err
@@ -98,7 +99,7 @@ func (p *program) withSite(ctx context.Context, common configFlags, use func(*wp
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := requireOwnColumns(ctx, db); err != nil {
+	if err := requireOwnColumns(ctx, db, needed); err != nil {
 		return t.explainPrivilege(ctx, err)
 	}
 	return t.explainPrivilege(ctx, use(db))
@@ -107,7 +108,7 @@ func (p *program) withSite(ctx context.Context, common configFlags, use func(*wp
 // withOwnTables is withSite after creating our own tables; it fails without the
 // needed one.
 func (p *program) withOwnTables(ctx context.Context, common configFlags, needed wpdb.Table, use func(*wpdb.DB) error) error {
-	return p.withSite(ctx, common, func(db *wpdb.DB) error {
+	return p.withSite(ctx, common, needed, func(db *wpdb.DB) error {
 		missing, err := ensureOwnTables(ctx, db)
 		switch {
 		case err != nil:
@@ -128,7 +129,7 @@ type keyStore struct {
 
 // withKeys calls use with the API keys of the site.
 func (p *program) withKeys(ctx context.Context, common configFlags, use func(keyStore) error) error {
-	return p.withSite(ctx, common, func(db *wpdb.DB) error { return use(keyStore{keys.NewStore(db, p.now, rand.Reader), db}) })
+	return p.withSite(ctx, common, wpdb.APIKeys, func(db *wpdb.DB) error { return use(keyStore{keys.NewStore(db, p.now, rand.Reader), db}) })
 }
 
 // withNewKeys is withKeys after creating our own tables.

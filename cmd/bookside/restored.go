@@ -35,9 +35,17 @@ func (p *program) restored(flags *flag.FlagSet) action {
 			platform := adapter.NewPlatform(db, p.now)
 			switch *mails {
 			case "send":
-				return p.decideMails(ctx, "%d mails will be sent.\n", platform.SendHeldMails)
+				sent, old, err := platform.SendHeldMails(ctx)
+				if err != nil {
+					return err
+				}
+				return p.print(fmt.Sprintf("%d mails will be sent, %d were too old and are dropped.\n", sent, old))
 			case "drop":
-				return p.decideMails(ctx, "%d mails were dropped.\n", platform.DropHeldMails)
+				dropped, err := platform.DropHeldMails(ctx)
+				if err != nil {
+					return err
+				}
+				return p.print(fmt.Sprintf("%d mails were dropped.\n", dropped))
 			}
 			platform.Webhooks = webhooks.NewStore(db, p.now, nil, webhooks.Vault{}, platform.Journal)
 			done, err := platform.Restored(ctx)
@@ -47,14 +55,6 @@ func (p *program) restored(flags *flag.FlagSet) action {
 			return p.print(restoredText(done))
 		})
 	}
-}
-
-func (p *program) decideMails(ctx context.Context, text string, decide func(context.Context) (int64, error)) error {
-	n, err := decide(ctx)
-	if err != nil {
-		return err
-	}
-	return p.print(fmt.Sprintf(text, n))
 }
 
 func restoredText(r adapter.Restored) string {
