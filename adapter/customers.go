@@ -258,7 +258,7 @@ func (s *Site) paidSums(customers []int64) sq.SelectBuilder {
 	orders := sq.Select("id", "customer_id").From(s.db.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": customers}).Limit(math.MaxInt64)
 	stmt, refunded := s.joinRefundRows(sq.Select().From(s.db.As(wpdb.Transactions, "t")).JoinClause(sq.ConcatExpr("JOIN (", orders, ") AS o ON o.id = t.order_id")))
 	nets := stmt.Columns("o.customer_id", "SUM("+paidAmount+") - SUM("+refunded+") AS net").GroupBy("o.id", "o.customer_id")
-	return sq.Select("n.customer_id").Columns(noCounts...).Column("SUM(GREATEST(n.net, 0))").FromSelect(nets, "n").GroupBy("n.customer_id")
+	return sq.Select("n.customer_id").Columns(noCounts...).Column("SUM(CASE WHEN n.net > 0 THEN n.net ELSE 0 END)").FromSelect(nets, "n").GroupBy("n.customer_id")
 }
 
 // profileKeys are the fields of a customer that are stored in customer_meta under their

@@ -97,7 +97,7 @@ func refundedAmount(rows string) string {
 	return "CASE WHEN t.kind = 'refund' AND t.status IN ('succeeded', 'refunded') THEN ABS(t.amount)" +
 		" WHEN t.status = 'succeeded' AND t.amount < 0 AND " + takesAmount + " THEN -t.amount" +
 		" WHEN t.status = 'refunded' THEN " + paidAmount +
-		" ELSE LEAST(" + paidAmount + ", GREATEST(COALESCE(" + rows + ", 0), 0)) END"
+		" WHEN COALESCE(" + rows + ", 0) <= 0 THEN 0 WHEN " + rows + " < (" + paidAmount + ") THEN " + rows + " ELSE " + paidAmount + " END"
 }
 
 // joinRefunds joins what was paid and refunded for some orders, o, as m. transactions.order_id
@@ -159,7 +159,7 @@ func (s *Site) filterPaymentStatus(ctx context.Context, filter sq.SelectBuilder,
 	if status == nil {
 		return filter, nil
 	}
-	// Each part has an index, and they are few: the sums tell which gave something back.
+	// bookside indexes makes an index for each part, and they are few: the sums tell which gave something back.
 	parts := []any{s.ordersOf(sq.Eq{"t.kind": kindRefund, "t.status": []string{paymentSucceeded, statusRefunded}}),
 		" UNION ", s.ordersOf(sq.Eq{"t.status": statusRefunded}), " UNION ", s.ordersOf(sq.Lt{"t.amount": 0})}
 	if s.schema.Has(wpdb.TransactionRefunds) {

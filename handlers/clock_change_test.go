@@ -186,7 +186,7 @@ func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
 			if listed := s.get("/bookings").at("data", 0, "end_time"); err != nil || !slices.Equal(shown, want) || listed != want[1] || end.Format("2006-01-02 15:04") != strings.Join(want, " ") {
 				t.Errorf("ends at %q, %v in the list, and %s, want %q", shown, listed, end, want)
 			}
-			const stored = "SELECT CONCAT_WS(' ', end_date, end_time, end_datetime_utc) FROM wp_latepoint_bookings"
+			const stored = "SELECT CONCAT_WS(' ', DATE_FORMAT(end_date, '%Y-%m-%d'), end_time, end_datetime_utc) FROM wp_latepoint_bookings"
 			before := s.texts(stored)
 			s.write(http.MethodPut, "/bookings/11", `{"status":"cancelled"}`).want(http.StatusOK)
 			if after := s.texts(stored); !slices.Equal(before, after) {

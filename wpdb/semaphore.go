@@ -27,7 +27,7 @@ type poolSemaphore struct {
 	held     map[int64]int // permits by party
 	waiters  []*waiter     // in order of arrival
 	occupied int           // connections that outlive their users
-	kept     int           // permits that are not released for them
+	kept     []int64       // the parties of permits that are not released for them
 	drained  func()        // while the pool is being drained, see drain
 }
 
@@ -125,12 +125,17 @@ func (s *poolSemaphore) may(party int64) bool {
 func (s *poolSemaphore) release(party int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.kept) < s.occupied {
+		s.kept = append(s.kept, party)
+		return
+	}
+	s.giveBack(party)
+}
+
+// giveBack frees the permit of a party.
+func (s *poolSemaphore) giveBack(party int64) {
 	if s.held[party]--; s.held[party] == 0 {
 		delete(s.held, party)
-	}
-	if s.kept < s.occupied {
-		s.kept++
-		return
 	}
 	s.free++
 	s.grant()
@@ -149,10 +154,10 @@ func (s *poolSemaphore) occupyUntil(ended func()) {
 		ended()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.occupied--; s.kept > s.occupied {
-			s.kept--
-			s.free++
-			s.grant()
+		if s.occupied--; len(s.kept) > s.occupied {
+			party := s.kept[0]
+			s.kept = s.kept[1:]
+			s.giveBack(party)
 		}
 	}()
 }

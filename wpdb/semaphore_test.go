@@ -129,6 +129,32 @@ func TestPoolSemaphoreIsFair(t *testing.T) {
 	})
 }
 
+// TestPoolSemaphoreOfAbandonedStatements: a statement that goes on after its user has left counts for
+// the user's party until it ends.
+func TestPoolSemaphoreOfAbandonedStatements(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newPoolSemaphore(4, time.Second)
+		ctx, _ := WithUsage(t.Context())
+		ChargeTo(ctx, 7)
+		release, err := s.acquire(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		s.occupyUntil(func() { <-ended })
+		release()
+		if s.free != 3 || s.held[7] != 1 {
+			t.Errorf("while it goes on, %d are free and %v held", s.free, s.held)
+		}
+		close(ended)
+		synctest.Wait()
+		if s.free != 4 || len(s.held) > 0 {
+			t.Errorf("after its end, %d are free and %v held", s.free, s.held)
+		}
+	})
+}
+
 // TestPoolSemaphoreDrains: closing the pool waits for its users, up to the timeout, and
 // rejects new ones.
 func TestPoolSemaphoreDrains(t *testing.T) {

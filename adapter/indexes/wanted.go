@@ -90,13 +90,19 @@ var wantedIndexes = []wantedIndex{
 		lookup("GET /payments?customer_id=…, DELETE /customers/{id}", "customer_id", "id"),
 	}},
 	{wpdb.OwnIndex(wpdb.Transactions, "kind", "status", "order_id"), []use{
-		{requests: "GET /bookings and /orders with payment_status=…", columns: []string{"order_id"}, where: "kind = 'refund' AND status = 'succeeded'"},
+		{requests: "GET /bookings and /orders with payment_status=…", columns: []string{"order_id"}, where: "kind = 'refund' AND status IN ('succeeded', 'refunded')"},
 	}},
 	{wpdb.OwnIndex(wpdb.Transactions, "updated_at"), []use{
 		lookup("GET /payments?updated_from=…, the search for changes", "updated_at", "id"),
 	}},
-	{wpdb.OwnIndex(wpdb.Transactions, "status"), []use{list("GET /payments?sort=status", "status")}},
-	{wpdb.OwnIndex(wpdb.Transactions, "amount"), []use{list("GET /payments?sort=amount", "amount")}},
+	{wpdb.OwnIndex(wpdb.Transactions, "status"), []use{
+		list("GET /payments?sort=status", "status"),
+		{requests: "GET /bookings and /orders with payment_status=…", columns: []string{"order_id"}, where: "status = 'refunded'"},
+	}},
+	{wpdb.OwnIndex(wpdb.Transactions, "amount"), []use{
+		list("GET /payments?sort=amount", "amount"),
+		{requests: "GET /bookings and /orders with payment_status=…", columns: []string{"order_id"}, where: "amount < 0"},
+	}},
 	{wpdb.OwnIndex(wpdb.TransactionRefunds, "transaction_id"), []use{
 		lookup("an order's refunds", "transaction_id", "amount"),
 	}},
