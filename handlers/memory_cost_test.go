@@ -282,7 +282,7 @@ func TestMemoryOfExports(t *testing.T) {
 			before, few := measure(t, short)
 			grown, many := measure(t, long)
 			t.Logf("%.1f MiB for %.1f MiB, %.1f MiB for %.1f MiB", float64(before)/mebibyte, float64(few)/mebibyte, float64(grown)/mebibyte, float64(many)/mebibyte)
-			if many < few+4*mebibyte || grown > before+2*mebibyte {
+			if many < few+4*mebibyte || grown > before+4*mebibyte { // a collection of garbage more or less
 				t.Error("memory grows with the list")
 			}
 		})

@@ -407,6 +407,9 @@ func (p *provoker) special(d documentedError, r request) answer {
 		r.query = "cursor=999999999"
 		return p.send(p.server, r)
 	case "createPayment ", "updatePayment ":
+		if d.operation.OperationID == "updatePayment" {
+			r.path = "/payments/8" // a successful one
+		}
 		if strings.Contains(d.message(), "exceed") {
 			r.body = `{"order_id":1403,"amount":1000,"status":"refunded"}`
 			return p.send(p.server, r)
