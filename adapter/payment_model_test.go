@@ -166,14 +166,14 @@ func (m *paymentModel) mark(t *rapid.T) {
 	invoice := rapid.SampledFrom(m.invoices).Draw(t, "invoice")
 	state := m.state(t)
 	if state.invoiced[invoice].IsPositive() {
-		t.Skip("paid already")
+		t.Skip("the invoice is paid already: another step is drawn instead of this one")
 	}
 	amount := m.amounts[invoice]
 	for _, other := range state.invoiced {
 		amount = amount.Add(other)
 	}
 	if amount.GreaterThan(state.net) {
-		t.Skip("not covered")
+		t.Skip("nobody marks an invoice that the money does not cover: another step is drawn instead of this one")
 	}
 	_, err := updateInvoice(t.Context(), m.site, m.order, invoice, InvoicePatch{Status: new(invoicePaid)}, false)
 	if err != nil {
@@ -199,7 +199,7 @@ func (m *paymentModel) others(t *rapid.T) {
 	case "form":
 		status, kind := m.word(t, "status", paymentSucceeded, paymentProcessing, "failed"), m.kind(t)
 		if state.marked || len(state.invoiced) > 0 && domain.ValueOr(kind, "") == kindAuthorization {
-			t.Skip("what took money away from an invoice that no payment names, or only authorised it, cannot be told from what never was paid")
+			t.Skip("what took money away from an invoice that no payment names, or only authorised it, cannot be told from what never was paid: another step is drawn instead of this one")
 		}
 		statement, args = "UPDATE wp_latepoint_transactions SET status = ?, kind = ?, amount = ? WHERE id = ?", []any{domain.ValueOr(status, "odd"), kind, m.amount(t), id}
 	}

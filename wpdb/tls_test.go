@@ -134,11 +134,7 @@ func TestServerWithoutTLS(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.Shared(t, fixtures.Small(now))
-	encrypted := through(t, database, "127.0.0.1")
-	encrypted.TLS = wpdb.TLSRequired
-	if db, err := wpdb.Open(t.Context(), encrypted); err == nil {
-		t.Skipf("the server of BOOKSIDE_TEST_DSN has TLS; that of the fixtures has none: %v", db.Close())
-	}
+	fixtures.RequirePlainText(t, database)
 	for name, test := range map[string]struct {
 		host string
 		mode wpdb.TLS

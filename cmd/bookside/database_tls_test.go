@@ -10,7 +10,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"bookside/fixtures"
-	"bookside/wpdb"
 )
 
 // behindTCP returns the DSN of a database behind TCP at a name of this machine.
@@ -94,23 +93,13 @@ func TestCheckTLS(t *testing.T) {
 	})
 }
 
-// requirePlainText skips a test of a server without TLS where that of BOOKSIDE_TEST_DSN has it; that of
-// the fixtures has none.
-func requirePlainText(t *testing.T, db *fixtures.Database) {
-	t.Helper()
-	server, err := wpdb.Open(t.Context(), wpdb.Config{DSN: behindTCP(t, db.DSN, "127.0.0.1"), Prefix: db.Prefix, TLS: wpdb.TLSRequired})
-	if err == nil {
-		t.Skipf("the server of BOOKSIDE_TEST_DSN has TLS: %v", server.Close())
-	}
-}
-
 // TestServerWithoutTLS: a server on another machine that does not offer TLS is an error that says what
 // to do.
 func TestServerWithoutTLS(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := *fixtures.Shared(t, fixtures.Small(now))
-	requirePlainText(t, &db)
+	fixtures.RequirePlainText(t, &db)
 	db.DSN = behindTCP(t, db.DSN, elsewhere)
 	run(t, settingsFor(&db), "", "check").want(t, exitRefused, "does not offer TLS", "set db.tls to off, or run setup with --db-tls off")
 	run(t, settingsFor(&db), "", "serve").want(t, exitRefused, "does not offer TLS")

@@ -854,7 +854,7 @@ func TestSetupIsRefused(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			if slices.Contains(test.want, "does not offer TLS") {
-				requirePlainText(t, db)
+				fixtures.RequirePlainText(t, db)
 			}
 			m := newMachine(t, db).boot()
 			test.prepare(m)
