@@ -2,7 +2,6 @@ package wpdb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -390,7 +389,7 @@ func (db *DB) MigrateOwnTables(ctx context.Context) (done []string, err error) {
 		// The server chooses the fastest way, which for a column of ours is to change no row.
 		_, err := Exec(ctx, db, "migrate own tables", sq.Expr(statement))
 		switch {
-		case errors.Is(err, ErrDuplicate) && isRedefinition(err): // another process was faster
+		case isRedefinition(err): // another process was faster
 		case err != nil:
 			return done, fmt.Errorf("%s: %w", statement, err)
 		default:

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,9 +36,6 @@ type chapter struct {
 	agent int
 	day   string
 	slots []string // starts
-
-	mu              sync.Mutex
-	bookings, holds []int64 // that were made
 }
 
 // record records histories, one after the other, and has each checked.
@@ -75,16 +71,8 @@ func (l *load) record(ctx context.Context) {
 
 var errNotAnswered = errors.New("not answered")
 
-// data is what the API says of a booking, a hold or a day.
-type data struct {
-	ID             json.Number `json:"id"`
-	Status         string      `json:"status"`
-	StartTime      string      `json:"start_time"`
-	AvailableSlots []string    `json:"available_slots"`
-}
-
 // exchange sends a request once, and counts the answer.
-func (c *chapter) exchange(method, path string, body any) (status int, found data, err error) {
+func (c *chapter) exchange(method, path string, body any) (status int, found history.Data, err error) {
 	status, content, err := c.send(method, path, "", body)
 	c.count(method, status)
 	switch {
@@ -100,7 +88,7 @@ func (c *chapter) exchange(method, path string, body any) (status int, found dat
 		c.fail("%s %s: %d %s", method, path, status, content)
 		return status, found, errNotAnswered
 	}
-	var answer struct{ Data data }
+	var answer struct{ Data history.Data }
 	if err := json.Unmarshal(content, &answer); err != nil {
 		c.fail("%s %s: %v: %s", method, path, err, content)
 		return status, found, err
@@ -137,7 +125,7 @@ func (c *chapter) begin() error {
 // such requests there are, the longer the checker takes.
 func (c *chapter) run(ctx context.Context, client int) {
 	for ctx.Err() == nil {
-		a := c.request(client, c.next())
+		a := c.request(client, c.Draw(mathrand.IntN))
 		for a.Outcome == history.Unknown && ctx.Err() == nil {
 			time.Sleep(100 * time.Millisecond)
 			a = c.request(client, history.Request{Kind: history.Availability})
@@ -145,43 +133,9 @@ func (c *chapter) run(ctx context.Context, client int) {
 	}
 }
 
-// next draws a request.
-func (c *chapter) next() history.Request {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	kinds := []history.Kind{
-		history.Create, history.Create, history.Hold, history.Hold, history.BookHold, history.BookHold,
-		history.Move, history.Move, history.Cancel, history.Cancel, history.Cancel, history.Read, history.Availability,
-	}
-	r := history.Request{Kind: kinds[mathrand.IntN(len(kinds))], Slot: mathrand.IntN(len(c.slots))}
-	known, last := c.bookings, len(c.slots)
-	if r.Kind == history.BookHold {
-		known, last = c.holds, 2
-	}
-	switch r.Kind {
-	case history.Move, history.Cancel, history.Read, history.BookHold:
-		if len(known) == 0 {
-			r.Kind = history.Create
-			break
-		}
-		r.ID = known[len(known)-1-mathrand.IntN(min(len(known), last))] // of the last ones: most others are gone
-	}
-	return r
-}
-
-// request sends a request, records it, and keeps the id of what it has made.
+// request sends a request and records it.
 func (c *chapter) request(client int, r history.Request) history.Answer {
-	a := c.Record(client, r, func() history.Answer { return c.answer(r) })
-	if a.ID != 0 {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if r.Kind == history.Hold {
-			c.holds = append(c.holds, a.ID)
-		} else {
-			c.bookings = append(c.bookings, a.ID)
-		}
-	}
-	return a
+	return c.Record(client, r, func() history.Answer { return c.answer(r) })
 }
 
 // answer sends a request and reads the answer.
@@ -210,21 +164,5 @@ func (c *chapter) answer(r history.Request) history.Answer {
 	case status == http.StatusConflict:
 		return history.Answer{Outcome: history.Refused}
 	}
-	a := history.Answer{Outcome: history.Done}
-	switch r.Kind {
-	case history.Create, history.Hold, history.BookHold:
-		a.ID, _ = found.ID.Int64()
-	case history.Read:
-		a.Slot = slices.Index(c.slots, found.StartTime)
-		if found.Status == "cancelled" {
-			a.Slot = history.Nowhere
-		}
-	case history.Availability:
-		for i, start := range c.slots {
-			if slices.Contains(found.AvailableSlots, start) {
-				a.Free = a.Free.With(i)
-			}
-		}
-	}
-	return a
+	return r.Done(found, c.slots)
 }
