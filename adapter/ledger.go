@@ -40,7 +40,7 @@ func entryOf(p Payment, refunds decimal.Decimal) ledgerEntry {
 
 // ledger reads the payments that a condition selects, and their refunds.
 // transactions.order_id has no index: one scan.
-func (s *Site) ledger(ctx context.Context, which sq.Eq) (ledger, error) {
+func (s *Site) ledger(ctx context.Context, which sq.Sqlizer) (ledger, error) {
 	stmt := sq.Select(s.schema.Columns(wpdb.Transactions, "t", "id", "invoice_id", "token", "status", "kind", "amount")...).
 		From(s.db.As(wpdb.Transactions, "t")).Where(which).OrderBy("t.id")
 	entries, err := wpdb.All(ctx, s.db, "read money of order", stmt, func(row wpdb.Scanner) (e ledgerEntry, err error) {
@@ -64,10 +64,12 @@ func (s *Site) ledger(ctx context.Context, which sq.Eq) (ledger, error) {
 	return entries, err
 }
 
-// ledgerAround reads the payments of a payment's order; of a payment without an order, itself.
+// ledgerAround reads the payments of a payment's order; of a payment without an order, itself
+// and the refunds that name it.
 func (s *Site) ledgerAround(ctx context.Context, p Payment) (ledger, error) {
-	if p.OrderID == nil {
-		return s.ledger(ctx, sq.Eq{"t.id": p.ID})
+	if domain.ValueOr(p.OrderID, 0) == 0 {
+		named := sq.And{sq.Eq{"t.token": refundToken + domain.IDText(p.ID)}, sq.Or{sq.Eq{"t.order_id": nil}, sq.Eq{"t.order_id": 0}}}
+		return s.ledger(ctx, sq.Or{sq.Eq{"t.id": p.ID}, named})
 	}
 	return s.ledger(ctx, sq.Eq{"t.order_id": *p.OrderID})
 }
@@ -161,7 +163,7 @@ func (l ledger) without(ids []int64) ledger {
 // given is what was given back of a payment that took money.
 type given struct {
 	amount decimal.Decimal // at most what it took
-	sent   decimal.Decimal // the refunds that are for this payment alone, even if they are more
+	sent   decimal.Decimal // the same, and what the refunds that name it are more than it took
 	by     []int64         // the refunds among the transactions that give it back
 	shared bool            // one of these also gives back another payment
 }

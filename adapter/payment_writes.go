@@ -80,7 +80,7 @@ func (tx *Tx) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) 
 	if err != nil {
 		return Payment{}, err
 	}
-	id, err := tx.insertPayment(ctx, n, order.ID)
+	id, err := tx.insertPayment(ctx, n, &order.ID)
 	if err != nil {
 		return Payment{}, err
 	}
@@ -200,7 +200,8 @@ func (s *Site) sanitizePayment(patch PaymentPatch, before Payment, p *domain.Val
 // receiptNumberLength is the length of generated receipt numbers.
 const receiptNumberLength = 8
 
-func (tx *Tx) insertPayment(ctx context.Context, n NewPayment, order int64) (int64, error) {
+// insertPayment inserts a payment of an order; nil for none.
+func (tx *Tx) insertPayment(ctx context.Context, n NewPayment, order *int64) (int64, error) {
 	receipt := domain.ValueOr(n.ReceiptNumber, "")
 	if receipt == "" {
 		var err error
@@ -483,7 +484,7 @@ func (tx *Tx) refundPayment(ctx context.Context, w paymentWrite, payment Payment
 		Amount: &w.refund, Processor: &payment.Processor, PaymentMethod: &payment.PaymentMethod, PaymentPortion: &payment.PaymentPortion,
 		Kind: new(kindRefund), Token: new(refundToken + domain.IDText(payment.ID)),
 	}}
-	id, err := tx.insertPayment(ctx, refund, domain.ValueOr(payment.OrderID, 0))
+	id, err := tx.insertPayment(ctx, refund, payment.OrderID)
 	if err != nil {
 		return nil, err
 	}

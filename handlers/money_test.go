@@ -207,6 +207,39 @@ func TestRefundedPaymentKeepsItsCapture(t *testing.T) {
 	}
 }
 
+// TestRefundsOfPlainTransactions: LatePoint before 5.1 has no table for refunds. There a refund
+// is a transaction that names its payment, and the same request still makes it once, whether
+// the payment has an order or not.
+func TestRefundsOfPlainTransactions(t *testing.T) {
+	t.Parallel()
+	for name, order := range map[string]string{"of an order": "1403", "without an order": "NULL", "of order 0": "0"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, path := paidOrder(t)
+			id := strings.TrimPrefix(path, "/payments/")
+			arrange(t, s.database, "DROP TABLE wp_latepoint_transaction_refunds", "UPDATE wp_latepoint_transactions SET order_id = "+order+" WHERE id = "+id)
+			s = newServer(t, s.database)
+			for range 2 {
+				s.write(http.MethodPut, path, `{"status":"refunded","amount":40}`).want(http.StatusOK)
+				if n := s.count("latepoint_transactions", "token = 'refund-of-"+id+"' AND ABS(amount) = 40 AND order_id <=> "+order); n != 1 {
+					t.Fatalf("%d refunds of 40", n)
+				}
+			}
+			s.write(http.MethodPut, path, `{"status":"refunded","amount":136}`).want(http.StatusUnprocessableEntity)
+			s.write(http.MethodPut, path, `{"amount":39}`).want(http.StatusUnprocessableEntity)
+			s.write(http.MethodPut, path, `{"status":"failed"}`).want(http.StatusUnprocessableEntity)
+			s.write(http.MethodPut, path, `{"status":"refunded"}`).want(http.StatusOK)
+			if n := s.count("latepoint_transactions", "token = 'refund-of-"+id+"' AND ABS(amount) = 95"); n != 1 {
+				t.Errorf("%d refunds of the rest", n)
+			}
+			s.write(http.MethodDelete, path, "").want(http.StatusOK)
+			if n := s.count("latepoint_transactions", "token = 'refund-of-"+id+"'"); n != 0 {
+				t.Errorf("%d refunds are left", n)
+			}
+		})
+	}
+}
+
 // TestRefundsAreBoundedByPayments: what was not taken cannot be given back, unless by force.
 func TestRefundsAreBoundedByPayments(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,8 @@ import (
 )
 
 // newCompanionSite installs the companion in a WordPress with a stand-in for LatePoint, which
-// has its constant and its menu.
+// has its constant and its menu. It waits longer for the server than a page may: the machine
+// may be busy with other tests.
 func newCompanionSite(t *testing.T, db *fixtures.Database) *fixtures.WordPress {
 	t.Helper()
 	w := fixtures.NewWordPress(t, db)
@@ -28,6 +29,7 @@ define('LATEPOINT_VERSION', '5.6.5');
 add_action('admin_menu', function () {
 	add_menu_page('LatePoint', 'LatePoint', 'read', 'latepoint', function () { echo '<div class="wrap"><h1>LatePoint</h1></div>'; });
 });
+add_filter('http_request_args', fn($sent) => ['timeout' => 60] + $sent);
 `})
 	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exitOK)
 	w.Activate(t, "latepoint/latepoint.php", "bookside/bookside.php")

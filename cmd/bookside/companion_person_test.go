@@ -238,11 +238,12 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		code += `foreach (['option_bookside_companion', 'pre_http_request', 'bookside_lock_connection', 'pre_option_bookside_companion_failures'] as $filter) { remove_all_filters($filter); }
 			$GLOBALS['late'] = false;
 			` + test.prepare + `
-			foreach (apply_filters('site_status_tests', ['direct' => []])['direct'] as $id => $test) { $results['` + name + `'][$id] = call_user_func($test['test'])['status']; }`
+			foreach (apply_filters('site_status_tests', ['direct' => []])['direct'] as $id => $test) { $results['` + name + `'][$id] = array_intersect_key(call_user_func($test['test']), ['status' => 1, 'description' => 1]); }`
 	}
-	results := fromPHP[map[string]map[string]string](t, w, code+"return $results;")
+	type result struct{ Status, Description string }
+	results := fromPHP[map[string]map[string]result](t, w, code+"return $results;")
 	for name, test := range cases {
-		if got := results[name]; got[test.id] != test.want || len(got) != 8 {
+		if got := results[name]; got[test.id].Status != test.want || len(got) != 8 {
 			t.Errorf("%s: %v, want %s", name, got, test.want)
 		}
 	}
