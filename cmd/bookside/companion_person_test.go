@@ -209,7 +209,6 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		id      string
 		want    string
 	}{
-		"server":              {"", "bookside_sidecar", "good"},
 		"server is away":      {"add_filter('option_bookside_companion', fn() => ['admin' => 'http://localhost:1']);", "bookside_sidecar", "critical"},
 		"something else":      {answers(2, http.StatusOK, "<html>"), "bookside_sidecar", "critical"},
 		"not ready":           {answers(3, http.StatusServiceUnavailable, `{"status":"unavailable","database":"unreachable"}`), "bookside_sidecar", "critical"},
@@ -232,6 +231,10 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		"changes stand still": {"$GLOBALS['late'] = true;", "bookside_changes", "critical"},
 		"no failures":         {"add_filter('pre_option_bookside_companion_failures', fn() => []);", "bookside_failures", "good"},
 	}
+	// On a busy machine, /readyz may say at first that the database does not answer in time.
+	s.eventually("Site Health finds the server ready", func() bool {
+		return w.Run(t, `echo call_user_func(apply_filters('site_status_tests', ['direct' => []])['direct']['bookside_sidecar']['test'])['status'];`) == "good"
+	})
 	code := `$results = [];
 		add_filter('query', fn($sql) => $GLOBALS['late'] && strpos($sql, 'change_inbox ORDER BY') ? "SELECT '2026-01-01 00:00:00'" : $sql);`
 	for name, test := range cases {
@@ -248,9 +251,13 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		}
 	}
 	w.Run(t, "wp_unschedule_hook('latepoint_process_scheduled_jobs'); delete_option('bookside_companion_failures');")
-	information := w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`', 'forward' => 'http://geheim.example']);
-		echo json_encode(apply_filters('debug_information', []));`)
-	wantTexts(t, information, `"LatePoint","value":"5.6.5"`, `"Server of the API","value":"ready"`, `"Forwards requests","value":"yes"`)
+	var information string
+	s.eventually("the information for support says that the server is ready", func() bool {
+		information = w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`', 'forward' => 'http://geheim.example']);
+			echo json_encode(apply_filters('debug_information', []));`)
+		return strings.Contains(information, `"Server of the API","value":"ready"`)
+	})
+	wantTexts(t, information, `"LatePoint","value":"5.6.5"`, `"Forwards requests","value":"yes"`)
 	for _, secret := range []string{"geheim", "lp_live_", s.admin()} {
 		if strings.Contains(information, secret) {
 			t.Errorf("%s is in %s", secret, information)
