@@ -171,11 +171,13 @@ func (f *feed) enlarge(customer, fields int) {
 // wait reads until there are changes, and returns them and the next cursor.
 func (f *feed) wait(path, cursor, key string) changeList {
 	f.t.Helper()
-	for {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		if list := f.read(path+"&wait=60&cursor="+cursor, key); len(list.Data) > 0 {
 			return list
 		}
 	}
+	f.t.Fatalf("no changes at %s", path)
+	return changeList{}
 }
 
 // TestChangesOfBothSides: a waiting request gets what the API changes and what plain SQL

@@ -49,9 +49,9 @@ var writePrivileges = map[Table][]Privilege{
 	TransactionRefunds: {Insert, Delete},
 }
 
-// privilegeColumns are those that a privilege is limited to, of tables with more than requests may know:
-// nobody but WordPress reads a password, or gives one to a user who is there already. Of metadata
-// every row can be read and written, because privileges know no rows.
+// privilegeColumns are those that a privilege is limited to, of tables with more than requests
+// may know: nobody but WordPress reads a password, or gives one to a user who is there already.
+// Of metadata every row can be read and written, because privileges know no rows.
 var privilegeColumns = map[Table]map[Privilege][]string{
 	Users: {
 		Select: {"ID", "user_login", "user_nicename", "user_email"},
