@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/coalesce"
 	"bookside/adapter/domain"
 	"bookside/adapter/idempotency"
 	"bookside/adapter/journal"
@@ -48,6 +49,8 @@ type Platform struct {
 	now    domain.Clock
 	zones  zones
 	shared *sharedStatements
+
+	fingerprints *coalesce.Queue[struct{}, string]
 }
 
 // NewPlatform returns the platform in a database.
@@ -56,7 +59,7 @@ func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
 	return &Platform{
 		db: db, now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{Long: longList, now: now}, Journal: changes,
 		Webhooks:  webhooks.NewStore(db, now, rand.Reader, webhooks.Vault{}, changes),
-		Languages: language.NewFiles(db.Content()), shared: newSharedStatements(),
+		Languages: language.NewFiles(db.Content()), shared: newSharedStatements(), fingerprints: newFingerprints(db),
 	}
 }
 

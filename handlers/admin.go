@@ -51,6 +51,9 @@ type Readiness struct {
 	Changes string `json:"changes,omitempty"`
 	// Companion is the version of the companion for WordPress that this server brings.
 	Companion string `json:"companion,omitempty"`
+	// Fingerprint tells the site that is served from all others; "" if it is not known. See
+	// adapter.Platform.Fingerprint.
+	Fingerprint string `json:"fingerprint,omitempty"`
 
 	down      domain.Down // why the site cannot be served; "" if it can, or if that is not known
 	siteKnown bool        // whether the database told how the site is
@@ -131,6 +134,9 @@ func (a *Admin) ready(c echo.Context) error {
 	c.Response().Header().Set("Cache-Control", "no-store")
 	readiness := a.readiness(ctx)
 	readiness.Companion = a.companion
+	if readiness.siteKnown {
+		readiness.Fingerprint, _ = a.platform.Load().Fingerprint(ctx) // what is wrong is said in a moment, by the next probe
+	}
 	if readiness.Status != StatusReady {
 		return send(c, response{http.StatusServiceUnavailable, readiness})
 	}

@@ -104,7 +104,7 @@ const introduction = "## Keys\n\n" +
 	"booleans also as 1, 0, yes, no, on and off, words in any letter case, members of objects under dotted names, and lists and objects as JSON texts. " +
 	"An empty value counts as not sent, and so do null and, for an id that is not required, 0; but null clears a field of an update that can be null. Fields that a body lacks are taken from the query. If a parameter is sent twice, the last one counts. Unknown fields are ignored, and so are unknown parameters, but `X-Ignored-Parameters` names them; with `Prefer: handling=strict`, which is the default for test keys, they are rejected, and `Prefer: handling=lenient` ignores them. " +
 	"Any other value that does not match its description is rejected with an error that names the field.\n\n" +
-	"Every path that answers GET also answers HEAD. A POST may stand for another method, named by the parameter `_method` or the header `X-HTTP-Method-Override`. GET on the base path lists the routes and needs no key. Any other path or method answers 404 with the code rest_no_route."
+	"Every path that answers GET also answers HEAD. A POST may stand for another method, named by the parameter `_method` or the header `X-HTTP-Method-Override`. GET on the base path lists the routes and needs no key; its `fingerprint` tells the site from others. Any other path or method answers 404 with the code rest_no_route."
 
 // describer makes the parts of the document.
 type describer struct {

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"context"
 	"net"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -113,11 +115,13 @@ func (a *api) tellCompanion(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // namespaceIndex lists the routes below a base path in the form of
-// WP_REST_Server::get_namespace_index, WordPress 7.0. It needs no key, as there.
+// WP_REST_Server::get_namespace_index, WordPress 7.0. It needs no key, as there. The fingerprint
+// is ours; it is "" if it is not known.
 type namespaceIndex struct {
-	Namespace string         `json:"namespace"`
-	Routes    compat.Members `json:"routes"`
-	Links     compat.Members `json:"_links"`
+	Namespace   string         `json:"namespace"`
+	Fingerprint string         `json:"fingerprint"`
+	Routes      compat.Members `json:"routes"`
+	Links       compat.Members `json:"_links"`
 }
 
 type indexedRoute struct {
@@ -150,12 +154,13 @@ func (a *api) addIndex(e *echo.Echo, base string) {
 	} else if namespace = strings.Trim(base, "/"); namespace == "" {
 		return
 	}
-	// The same for everybody but for the origin, so that it is made once.
+	// The same for everybody but for the origin and the fingerprint, so that it is made once.
 	index := sync.OnceValues(func() ([]byte, error) {
 		return encodeBody(namespaceIndex{
-			Namespace: namespace,
-			Routes:    indexedRoutes(namespace, originInIndex+base),
-			Links:     links,
+			Namespace:   namespace,
+			Fingerprint: fingerprintInIndex,
+			Routes:      indexedRoutes(namespace, originInIndex+base),
+			Links:       links,
 		})
 	})
 	e.Match([]string{http.MethodGet, http.MethodHead}, base, func(c echo.Context) error {
@@ -167,12 +172,31 @@ func (a *api) addIndex(e *echo.Echo, base string) {
 		if err != nil {
 			return err
 		}
-		return c.Blob(http.StatusOK, contentType, bytes.ReplaceAll(content, []byte(originInIndex), bytes.Trim(origin, `"`)))
+		content = bytes.ReplaceAll(content, []byte(originInIndex), bytes.Trim(origin, `"`))
+		content = bytes.Replace(content, []byte(fingerprintInIndex), []byte(a.fingerprint(c.Request().Context())), 1)
+		return c.Blob(http.StatusOK, contentType, content)
 	})
 }
 
-// originInIndex stands for the origin of a request in an index that is kept.
-const originInIndex = "origin:"
+// originInIndex and fingerprintInIndex stand for the origin of a request and the fingerprint of the
+// site in an index that is kept.
+const (
+	originInIndex      = "origin:"
+	fingerprintInIndex = "fingerprint:"
+)
+
+// fingerprintWait is how long the index, which does without, waits for the database.
+const fingerprintWait = time.Second
+
+func (a *api) fingerprint(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, fingerprintWait)
+	defer cancel()
+	fingerprint, err := a.platform.Fingerprint(ctx)
+	if err != nil {
+		return ""
+	}
+	return fingerprint
+}
 
 // indexedRoutes returns the index itself and the routes of the table, by path.
 func indexedRoutes(namespace, address string) compat.Members {

@@ -73,7 +73,8 @@ var ownTables = map[Table]string{
 	// How far the journal and the search for changes have come. The row of the journal
 	// has the last number, and the last one that was deleted as floor; the row of the
 	// search has the server that searches; rows of resources have the largest id of the
-	// beginning as floor, up to which id the first pass has come, and what is compared.
+	// beginning as floor, up to which id the first pass has come, and what is compared. The
+	// row of the site has a random id as signature, from which its fingerprint is made.
 	ChangePositions: `(
 		name VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 		position BIGINT UNSIGNED NOT NULL DEFAULT 0,

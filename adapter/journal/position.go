@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -59,12 +60,25 @@ func (p position) behind(n numbers, given int64) position {
 	}
 }
 
-// journalPosition is the name of the journal's row among the positions, and searchPosition
-// that of the row that says which process numbers and searches.
+// journalPosition is the name of the journal's row among the positions, searchPosition that of the
+// row that says which process numbers and searches, and sitePosition that of the row with the id of
+// these tables.
 const (
 	journalPosition = "journal"
 	searchPosition  = "search"
+	sitePosition    = "site"
 )
+
+// SiteID returns what tells these tables from those of any other site, and whoever knows it from
+// whoever does not, and the name of their database, because a copy has the same id. The id is "" as
+// long as no server has drawn it.
+func SiteID(ctx context.Context, db *wpdb.DB) (id, database string, err error) {
+	stmt := sq.Select("signature", "DATABASE()").From(db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": sitePosition})
+	_, _, err = wpdb.One(ctx, db, "read the id of the site", stmt, func(row wpdb.Scanner) (struct{}, error) {
+		return struct{}{}, row.Scan(&id, &database)
+	})
+	return id, database, err
+}
 
 // readPosition returns the row of the journal. found is false if there is none.
 func readPosition(ctx context.Context, db *wpdb.DB) (p position, found bool, err error) {
@@ -155,7 +169,7 @@ func (j *Journal) sound(ctx context.Context, searched []Resource) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	for _, name := range append(words(searched), searchPosition) {
+	for _, name := range append(words(searched), searchPosition, sitePosition) {
 		if !slices.Contains(names, name) {
 			return false, nil
 		}
@@ -204,7 +218,8 @@ func (j *Journal) repair(ctx context.Context) (wrong string, err error) {
 // repairPosition is the part of repair that is about the row of the journal. It locks it.
 func repairPosition(ctx context.Context, tx *wpdb.DB, schema *wpdb.Schema) (wrong string, err error) {
 	positions := tx.Name(wpdb.ChangePositions)
-	if _, err := wpdb.Exec(ctx, tx, "create position of the search", sq.Insert(positions).Options("IGNORE").Columns("name").Values(searchPosition)); err != nil {
+	own := sq.Insert(positions).Options("IGNORE").Columns("name", "signature").Values(searchPosition, "").Values(sitePosition, rand.Text())
+	if _, err := wpdb.Exec(ctx, tx, "create position of the search", own); err != nil {
 		return "", err
 	}
 	created, err := wpdb.Exec(ctx, tx, "create position of the journal", sq.Insert(positions).Options("IGNORE").Columns("name", "signature").Values(journalPosition, newEpoch()))
@@ -278,7 +293,7 @@ func forgetSnapshots(ctx context.Context, tx *wpdb.DB) (forgotten bool, err erro
 	if err != nil || signature != marked {
 		return false, err
 	}
-	_, err = wpdb.Exec(ctx, tx, "forget snapshots", sq.Delete(positions).Where(sq.NotEq{"name": []string{journalPosition, searchPosition}}))
+	_, err = wpdb.Exec(ctx, tx, "forget snapshots", sq.Delete(positions).Where(sq.NotEq{"name": []string{journalPosition, searchPosition, sitePosition}}))
 	return err == nil, err
 }
 

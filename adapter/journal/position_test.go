@@ -65,6 +65,7 @@ func TestLostTables(t *testing.T) {
 		"positions":        {[]string{"TRUNCATE {own}change_positions"}, nil, "table of positions was empty"},
 		"journal's row":    {[]string{"DELETE FROM {own}change_positions WHERE name = 'journal'"}, nil, "table of positions was empty"},
 		"search's row":     {[]string{"DELETE FROM {own}change_positions WHERE name = 'search'"}, nil, ""},
+		"site's row":       {[]string{"DELETE FROM {own}change_positions WHERE name = 'site'"}, nil, ""},
 		"a resource's row": {[]string{"DELETE FROM {own}change_positions WHERE name = 'customers'"}, nil, ""},
 		"entries":          {[]string{"TRUNCATE {own}changes"}, []int64{0, 1, 2}, "entries were missing"},
 		"newest entry":     {[]string{"DELETE FROM {own}changes WHERE number = 3"}, []int64{0, 1, 2}, "entries were missing"},
@@ -122,6 +123,31 @@ func TestLostTables(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestSiteID: the id of the tables is drawn once, whatever else is repaired, and again if it is lost.
+func TestSiteID(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	id := func() string {
+		t.Helper()
+		s.later()
+		id, database, err := SiteID(t.Context(), s.db)
+		if err != nil || len(id) < 26 || database == "" {
+			t.Errorf("id %q, database %q, %v", id, database, err)
+		}
+		return id
+	}
+	first := id()
+	s.exec("TRUNCATE " + s.Prefix + "bookside_change_snapshots")
+	s.exec("DELETE FROM " + s.Prefix + "bookside_change_positions WHERE name = 'journal'")
+	if second := id(); second != first {
+		t.Errorf("%s became %s", first, second)
+	}
+	s.exec("TRUNCATE " + s.Prefix + "bookside_change_positions")
+	if third := id(); third == first {
+		t.Errorf("%s was drawn again", first)
 	}
 }
 

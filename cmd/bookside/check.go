@@ -18,7 +18,8 @@ import (
 const aboutCheck = `Connects to the database and reports what it finds: the server's version, the plugin, the tables,
 the privileges of the database user, the time zone, the API keys, and indexes that would make a
 large site faster. It changes nothing. It exits with 0 if the site can be served, and otherwise
-says what to do. If Redis is configured, it is tried too.
+says what to do. If Redis is configured, it is tried too, and if a server answers at admin.listen,
+whether it serves this site.
 
 Missing privileges are printed as GRANT statements; --grants prints all that are needed, even for
 a user that has none yet. --conflicts lists overlapping bookings of one agent from today on, with names and times,
@@ -63,6 +64,8 @@ type findings struct {
 	// overlaps describes the overlapping bookings, if they are to be listed.
 	overlaps map[int64]adapter.ConflictingBooking
 	address  string // of the site; "" if it is not known
+	// server is the one that answers at admin.listen; nil if none does.
+	server *runningServer
 }
 
 func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (err error) {
@@ -82,6 +85,15 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 		report.Warnings = append(report.Warnings, "Redis does not count requests, so each server counts its own; see rate_limit.redis: "+ratelimit.RedisError(err))
 	}
 	f := findings{Report: report, target: t, db: db, show: show}
+	if !show.unfinished {
+		own, err := adapter.NewPlatform(db, p.now).Fingerprint(ctx)
+		if err != nil && !errors.Is(err, wpdb.ErrAccessDenied) { // it is among the unreadable tables
+			return t.explain(err)
+		}
+		if f.server = findServer(ctx, c.Admin.Listen, own); f.server != nil && f.server.foreign() {
+			f.Warnings = append(f.Warnings, "the server that answers at "+f.server.address+" "+f.server.site())
+		}
+	}
 	if show.conflicts && !show.json && f.Overlapping() {
 		if err := f.describeOverlaps(ctx, p.now); err != nil {
 			return t.explainPrivilege(ctx, err)

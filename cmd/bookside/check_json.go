@@ -25,7 +25,8 @@ type checkReport struct {
 		Durable         *bool        `json:"durable"`                  // what was confirmed survives a failure of the machine; null if unknown
 		Cluster         *clusterJSON `json:"cluster"`                  // null if unknown
 	} `json:"database"`
-	Prefix string `json:"prefix"`
+	Prefix string      `json:"prefix"`
+	Server *serverJSON `json:"server"` // that answers at admin.listen; null if none does
 	Rights struct {
 		Summary    string              `json:"summary"`
 		Unreadable []string            `json:"unreadable"`
@@ -50,6 +51,11 @@ type checkReport struct {
 	Keys           string         `json:"keys"`
 	WeakKeys       []int64        `json:"weak_keys"` // IDs of valid keys that can be guessed
 	Conflicts      *conflictsJSON `json:"conflicts"` // null if unknown
+}
+
+type serverJSON struct {
+	Status   string `json:"status"`    // as in /readyz
+	SameSite *bool  `json:"same_site"` // whether it serves this site; null if unknown
 }
 
 type tlsJSON struct {
@@ -104,6 +110,12 @@ func (f findings) json() (r checkReport) {
 	}
 	r.Database.Cluster = newClusterJSON(f.Cluster)
 	r.Prefix = f.db.Prefix()
+	if f.server != nil {
+		r.Server = &serverJSON{Status: f.server.Status}
+		if f.server.known() {
+			r.Server.SameSite = new(!f.server.foreign())
+		}
+	}
 	r.Rights.Summary, r.Rights.Unreadable, r.Rights.Lacking = f.Privileges.Summary(), f.db.FullNames(f.Privileges.Unreadable), map[string][]string{}
 	for privileges, tables := range f.Privileges.Lacking {
 		r.Rights.Lacking[privileges] = f.db.FullNames(tables)

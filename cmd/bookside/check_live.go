@@ -35,6 +35,46 @@ func (p *program) checkLive(ctx context.Context, address string) error {
 	return p.print(text)
 }
 
+// runningServer is the server that answers at admin.listen.
+type runningServer struct {
+	address string
+	handlers.Readiness
+	own string // the fingerprint of the site that it is compared with
+}
+
+// findServer asks at admin.listen for a server, and returns nil if none answers there. own is the
+// fingerprint of the site that it should serve.
+func findServer(ctx context.Context, address, own string) *runningServer {
+	if address == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // the server itself takes two at most
+	defer cancel()
+	readiness, err := fetchReadiness(ctx, "http://"+dialable(address)+"/readyz")
+	if err != nil || readiness.Status == "" {
+		return nil
+	}
+	return &runningServer{address, readiness, own}
+}
+
+// known reports whether server and site have both told their fingerprints; earlier versions do not.
+func (s *runningServer) known() bool { return s.own != "" && s.Fingerprint != "" }
+
+// foreign reports whether the server serves another site.
+func (s *runningServer) foreign() bool { return s.known() && s.own != s.Fingerprint }
+
+// site says which site the server serves.
+func (s *runningServer) site() string {
+	switch {
+	case !s.known():
+		return "does not say which site it serves"
+	case s.foreign():
+		return "serves another site, or a copy of this one: correct the database (db.dsn) or the address (admin.listen), or restart it if it was started with other settings"
+	default:
+		return "serves this site"
+	}
+}
+
 func fetchReadiness(ctx context.Context, url string) (r handlers.Readiness, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -31,6 +31,13 @@ func (m mark) colored() string {
 func (f findings) lines() []diagnose.Finding {
 	lines := f.Findings()
 	lines[0].Text += " at " + f.target.address
+	if f.server != nil {
+		running := diagnose.Finding{Name: "running server", Text: "the one at " + f.server.address + " " + f.server.site()}
+		if f.server.foreign() {
+			running.Level = diagnose.Broken
+		}
+		lines = append(lines, running)
+	}
 	return lines
 }
 

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bookside/adapter"
 	"bookside/wpdb/wpconfig"
 )
 
@@ -28,8 +29,8 @@ as their owner. A file that somebody has changed stays as it is, and nothing is 
 const aboutCompanionRemove = `Removes the files of the companion from a WordPress site. A file that somebody has changed stays as
 it is, and nothing is removed, unless --force is given.`
 
-const aboutCompanionStatus = `Says which version of the companion is in a WordPress site, which one this program brings, and which
-files differ.`
+const aboutCompanionStatus = `Says which version of the companion is in a WordPress site, which one this program brings, which
+files differ, and whether the server that answers at admin.listen serves this site.`
 
 const aboutCompanionZip = `Writes the companion as a ZIP file for sites whose files you cannot reach: upload it in wp-admin under
 Plugins, Add New, Upload Plugin. It does the same as the installed one, except that it cannot forward
@@ -181,7 +182,7 @@ func (p *program) removeCompanion(flags *flag.FlagSet) action {
 func (p *program) companionStatus(flags *flag.FlagSet) action {
 	var options companionFlags
 	options.define(flags)
-	return func(context.Context, []string) error {
+	return func(ctx context.Context, _ []string) error {
 		return withCompanion(options, func(site *companionSite) error {
 			bring, how := companionToInstall, ""
 			if site.uploaded() {
@@ -195,9 +196,37 @@ func (p *program) companionStatus(flags *flag.FlagSet) action {
 			if err != nil {
 				return err
 			}
-			return p.print(describeCompanion(site, ours, there, how))
+			return p.print(describeCompanion(site, ours, there, how) + p.describeServer(ctx, options.wordpress))
 		})
 	}
+}
+
+// describeServer says whether the server that answers at admin.listen serves the WordPress in a
+// directory. Whatever keeps it from being known is no failure: the files are what was asked for.
+func (p *program) describeServer(ctx context.Context, wordpress string) string {
+	c, err := readConfig(p.env, configFlags{})
+	if err != nil {
+		return fmt.Sprintf("The server is not known: %v\n", err)
+	}
+	server := findServer(ctx, c.Admin.Listen, "")
+	if server == nil {
+		return "No server answers at " + c.Admin.Listen + " (admin.listen).\n"
+	}
+	c.WordPress.Config, c.DB.DSN, c.DB.Prefix = wpconfig.Locate(wordpress), "", ""
+	if server.own, err = p.fingerprint(ctx, c); err != nil {
+		return fmt.Sprintf("A server answers at %s; it is not known whether it serves this site: %v\n", server.address, err)
+	}
+	return "The server at " + server.address + " " + server.site() + ".\n"
+}
+
+// fingerprint returns that of the site in a configured database.
+func (p *program) fingerprint(ctx context.Context, c config) (fingerprint string, err error) {
+	_, db, err := openSite(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return adapter.NewPlatform(db, p.now).Fingerprint(ctx)
 }
 
 // describeCompanion says what is in a site; how says in which way it came there.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -203,6 +204,14 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		return fmt.Sprintf(`add_filter('option_bookside_companion', fn() => ['admin' => 'http://localhost:%d']);
 			add_filter('pre_http_request', fn() => ['body' => '%s', 'response' => ['code' => %d]]);`, port, body, status)
 	}
+	s.awaitFingerprint()
+	var told struct{ Fingerprint string }
+	if _, body := get(t, "http://"+s.admin()+"/readyz", ""); json.Unmarshal([]byte(body), &told) != nil || told.Fingerprint == "" {
+		t.Fatalf("readyz: %s", body)
+	}
+	if got := fromPHP[string](t, w, "return Bookside\\fingerprint();"); got != told.Fingerprint {
+		t.Errorf("PHP makes the fingerprint %q, Go %q", got, told.Fingerprint)
+	}
 	const jobs = `add_filter('option_bookside_companion', fn($stored) => ['jobs' => true] + $stored); wp_unschedule_hook('latepoint_process_scheduled_jobs');`
 	cases := map[string]struct {
 		prepare string // PHP before the tests run
@@ -213,6 +222,11 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		"something else":      {answers(2, http.StatusOK, "<html>"), "bookside_sidecar", "critical"},
 		"not ready":           {answers(3, http.StatusServiceUnavailable, `{"status":"unavailable","database":"unreachable"}`), "bookside_sidecar", "critical"},
 		"no address":          {"add_filter('option_bookside_companion', fn() => ['admin' => '']);", "bookside_sidecar", "recommended"},
+		"another site":        {answers(7, http.StatusOK, `{"status":"ready","fingerprint":"0123456789abcdef"}`), "bookside_sidecar", "critical"},
+		"same site, odd url":  {answers(11, http.StatusOK, `{"status":"ready","fingerprint":"`+told.Fingerprint+`"}`) + "add_filter('option_siteurl', fn() => 'https://other.example');", "bookside_sidecar", "good"},
+		"no fingerprint":      {answers(8, http.StatusOK, `{"status":"ready"}`), "bookside_sidecar", "good"},
+		"odd fingerprint":     {answers(9, http.StatusOK, `{"status":"ready","fingerprint":[]}`), "bookside_sidecar", "good"},
+		"address of another":  {answers(10, http.StatusOK, `{"fingerprint":"0123456789abcdef"}`), "bookside_address", "critical"},
 		"versions":            {"", "bookside_versions", "good"},
 		"another companion":   {answers(4, http.StatusOK, `{"status":"ready","companion":"9.9.9"}`), "bookside_versions", "recommended"},
 		"lock":                {"", "bookside_lock", "good"},
@@ -238,7 +252,7 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 	code := `$results = [];
 		add_filter('query', fn($sql) => $GLOBALS['late'] && strpos($sql, 'change_inbox ORDER BY') ? "SELECT '2026-01-01 00:00:00'" : $sql);`
 	for name, test := range cases {
-		code += `foreach (['option_bookside_companion', 'pre_http_request', 'bookside_lock_connection', 'pre_option_bookside_companion_failures'] as $filter) { remove_all_filters($filter); }
+		code += `foreach (['option_bookside_companion', 'option_siteurl', 'pre_http_request', 'bookside_lock_connection', 'pre_option_bookside_companion_failures'] as $filter) { remove_all_filters($filter); }
 			$GLOBALS['late'] = false;
 			` + test.prepare + `
 			foreach (apply_filters('site_status_tests', ['direct' => []])['direct'] as $id => $test) { $results['` + name + `'][$id] = array_intersect_key(call_user_func($test['test']), ['status' => 1, 'description' => 1]); }`

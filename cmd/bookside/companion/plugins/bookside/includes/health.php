@@ -49,6 +49,17 @@ function check_sidecar(): array
             __('Under LatePoint, API, Settings, write the address of its administration, which "admin.listen" of its configuration names.', 'bookside')
         );
     }
+    if ($sidecar['state'] === 'foreign') {
+        return check(
+            'critical',
+            __('The server of the booking API that answers serves another site', 'bookside'),
+            sprintf(
+                /* translators: %s: an address. */
+                __('At %s a server answers that reads the tables of another site, or of a copy of this one. Correct the address under LatePoint, API, Settings, or the database in the configuration of the server.', 'bookside'),
+                settings()['admin']
+            )
+        );
+    }
     if ($sidecar['state'] === 'waiting') {
         return check(
             'critical',
@@ -73,8 +84,19 @@ function check_sidecar(): array
 function check_address(): array
 {
     $address = api_url();
-    $answer = try_address($address . '/docs');
+    [$answer] = try_address($address . '/docs');
     if ($answer === '200') {
+        if (foreign(try_address($address)[1])) {
+            return check(
+                'critical',
+                __('The address of the API leads to the server of another site', 'bookside'),
+                sprintf(
+                    /* translators: %s: an address. */
+                    __('At %s a server answers that reads the tables of another site, or of a copy of this one. Correct the web server, or "Forward requests" under LatePoint, API, Settings.', 'bookside'),
+                    $address
+                )
+            );
+        }
         /* translators: %s: an address. */
         return check('good', __('The address of the API leads to its server', 'bookside'), sprintf(__('Apps reach it at %s.', 'bookside'), $address));
     }

@@ -13,8 +13,8 @@ defined('ABSPATH') || exit;
 /**
  * Asks the sidecar whether it is ready.
  *
- * @return array{state:string,text:string,companion:string} The state is ready, waiting (it answers, but cannot serve), away or unknown (no address is
- *     set); the text is what it said, for people; the companion is the version that it brings, '' if it does not say.
+ * @return array{state:string,text:string,companion:string} The state is ready, waiting (it answers, but cannot serve), foreign (it serves another site),
+ *     away or unknown (no address is set); the text is what it said, for people; the companion is the version that it brings, '' if it does not say.
  */
 function sidecar_state(): array
 {
@@ -49,19 +49,55 @@ function ask_sidecar(string $address): array
     }
     $ready = wp_remote_retrieve_response_code($response) === 200;
     return [
-        'state' => $ready ? 'ready' : 'waiting', 'text' => $parts ? implode('; ', $parts) : $body['status'],
+        'state' => foreign($body) ? 'foreign' : ($ready ? 'ready' : 'waiting'), 'text' => $parts ? implode('; ', $parts) : $body['status'],
         'companion' => is_string($body['companion'] ?? null) ? $body['companion'] : '',
     ];
 }
 
-/** Asks at an address of this site and returns the status, or why there was none. */
-function try_address(string $url): string
+/**
+ * Returns what tells this site from all others, copies included, as the server of the API makes it (adapter/fingerprint.go); '' before it has run.
+ *
+ * It is made of a random id, so that it says nothing about the site.
+ */
+function fingerprint(): string
+{
+    global $wpdb;
+    if (!has_table(own_table('change_positions'))) {
+        return '';
+    }
+    $row = $wpdb->get_row('SELECT signature, DATABASE() AS name FROM ' . own_table('change_positions') . " WHERE name = 'site'");
+    if (!$row || $row->signature === '') {
+        return '';
+    }
+    // As it is stored: constants and filters may say something else.
+    $url = (string) $wpdb->get_var("SELECT option_value FROM $wpdb->options WHERE option_name = 'siteurl'");
+    return substr(hash('sha256', implode("\n", [$row->signature, $url, strtolower($row->name), $wpdb->options])), 0, 16);
+}
+
+/** Reports whether what a server said is about another site. An earlier version, and a server without its tables, do not tell. */
+function foreign(array $body): bool
+{
+    $told = $body['fingerprint'] ?? '';
+    $own = fingerprint();
+    return is_string($told) && $told !== '' && $own !== '' && !hash_equals($own, $told);
+}
+
+/**
+ * Asks at an address of this site.
+ *
+ * @return array{0:string,1:array} The status, or why there was none, and the object that the body has, [] if it has none.
+ */
+function try_address(string $url): array
 {
     $response = wp_remote_get($url, [
-        'timeout' => 3, 'limit_response_size' => 1000, 'headers' => ['Cache-Control' => 'no-cache'],
+        'timeout' => 3, 'limit_response_size' => MB_IN_BYTES, 'headers' => ['Cache-Control' => 'no-cache'],
         'sslverify' => (bool) apply_filters('https_local_ssl_verify', false), // as WordPress asks itself
     ]);
-    return is_wp_error($response) ? $response->get_error_message() : (string) wp_remote_retrieve_response_code($response);
+    if (is_wp_error($response)) {
+        return [$response->get_error_message(), []];
+    }
+    $body = json_decode(wp_remote_retrieve_body($response), true);
+    return [(string) wp_remote_retrieve_response_code($response), is_array($body) ? $body : []];
 }
 
 /** Returns the address under which clients reach the API. */

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"bookside/fixtures"
+)
+
+// TestServerOfAnotherSite: check and companion status tell a server that serves the site from one
+// that serves another site. One that does not answer is nothing to be said about.
+func TestServerOfAnotherSite(t *testing.T) {
+	t.Parallel()
+	db, other := small(t), small(t)
+	s, another := serve(t, settingsFor(db)), serve(t, settingsFor(other))
+	for _, server := range []*testServer{s, another} {
+		server.awaitFingerprint()
+	}
+	account, err := mysql.ParseDSN(db.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := wordPressFolder(t, "6.1")
+	writeBelow(t, folder, map[string]string{"wp-config.php": wordPressConfig(account, db)})
+	for _, c := range []struct {
+		asked        string
+		check, files string
+		json         string
+	}{
+		{s.admin(), "✓ running server the one at {} serves this site", "The server at {} serves this site.\n", `"same_site": true`},
+		{another.admin(), "✗ running server the one at {} serves another site, ", "The server at {} serves another site, ", `"same_site": false`},
+		{"127.0.0.1:1", "", "No server answers at {} (admin.listen).\n", `"server": null`},
+	} {
+		env := lastWins(settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+c.asked))
+		name := func(text string) string { return strings.ReplaceAll(text, "{}", c.asked) }
+		checked := run(t, env, "", "check").want(t, exitOK).stdout
+		wantTexts(t, oneSpaced(checked), name(c.check))
+		if foreign := strings.Contains(checked, "warning: the server that answers at "+c.asked+" serves another site"); foreign != (c.asked == another.admin()) {
+			t.Errorf("%s: %s", c.asked, checked)
+		}
+		if c.check == "" && strings.Contains(checked, "running server") {
+			t.Errorf("%s does not answer: %s", c.asked, checked)
+		}
+		wantTexts(t, run(t, env, "", "check", "--json").want(t, exitOK).stdout, c.json)
+		wantTexts(t, run(t, env, "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout, name(c.files))
+	}
+	writeBelow(t, folder, map[string]string{"wp-config.php": "<?php\n"})
+	wantTexts(t, run(t, settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+s.admin()), "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout,
+		"it is not known whether it serves this site: ")
+}
+
+// awaitFingerprint waits until the server has drawn the id of its site.
+func (s *testServer) awaitFingerprint() {
+	s.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if found := findServer(s.t.Context(), s.admin(), ""); found != nil && found.Fingerprint != "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatal("the server tells no fingerprint")
+		}
+	}
+}
+
+// wordPressConfig is a wp-config.php that names a database.
+func wordPressConfig(account *mysql.Config, db *fixtures.Database) string {
+	host := account.Addr
+	if account.Net == "unix" {
+		host = "localhost:" + account.Addr
+	}
+	text := "<?php\n"
+	for name, value := range map[string]string{"DB_NAME": account.DBName, "DB_USER": account.User, "DB_PASSWORD": account.Passwd, "DB_HOST": host} {
+		text += "define('" + name + "', '" + value + "');\n"
+	}
+	return text + "$table_prefix = '" + db.Prefix + "';\n"
+}
