@@ -295,7 +295,7 @@ func TestSetup(t *testing.T) {
 		t.Errorf("the second time: %s", again.stdout)
 	}
 
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitOK).stdout, "revoke the API key", "remove the lines of setup from /etc/nginx/sites-enabled/site", "Everything is as it was.")
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitOK).stdout, "revoke the API key", "remove the lines of setup from /etc/nginx/sites-enabled/site", "Everything else is as it was.")
 	m.wantUntouched()
 	wantTexts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
 	m.setup("", "--undo", "--yes").want(t, exitFailure, "there is nothing to take back")
@@ -522,7 +522,7 @@ func TestSetupKeepsChangesOfOthers(t *testing.T) {
 	}
 	undone := m.setup("", "--undo", "--yes").want(t, exitFailure, "setup is taken back, except for what is marked with ! above")
 	wantTexts(t, undone.stdout, "! /etc/bookside/config.yaml was changed since and stays as it is")
-	if strings.Contains(undone.stdout, "Everything is as it was") {
+	if strings.Contains(undone.stdout, "is as it was.") {
 		t.Errorf("%s", undone.stdout)
 	}
 	files := filesBelow(t, m.root)
@@ -562,6 +562,58 @@ func TestSetupOfUsedUnits(t *testing.T) {
 		if diff := cmp.Diff(test.want, units); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", test.was, diff)
 		}
+	}
+}
+
+// TestSetupNamesWhatStays: what an undo leaves is named before anything is done, each with what
+// removes it, and the statement for the tables does.
+func TestSetupNamesWhatStays(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, fixtures.New(t, fixtures.Small(now))).boot()
+	m.setup("", "--yes").want(t, exitOK)
+	stays := func() map[string]string {
+		t.Helper()
+		_, text, _ := strings.Cut(m.setup("", "--undo", "--dry-run").want(t, exitOK).stdout, "What stays, and what removes it:\n")
+		text, _, _ = strings.Cut(text, "\n\n")
+		found := map[string]string{}
+		lines := strings.Split(strings.TrimSpace(text), "\n")
+		for i := 0; i+1 < len(lines); i += 2 {
+			what, _, _ := strings.Cut(strings.Trim(lines[i], " -:"), ",")
+			found[what] = strings.TrimSpace(lines[i+1])
+		}
+		return found
+	}
+	const tables, indexes = "the tables of Bookside in the site's database", "bookside indexes --drop --wp-config /var/www/html/wp-config.php"
+	got := stays()
+	drop := got[tables]
+	delete(got, tables)
+	if diff := cmp.Diff(map[string]string{"indexes": indexes}, got); diff != "" {
+		t.Errorf("without anything else (-want +got):\n%s", diff)
+	}
+	// With a package, its user, and the companion.
+	record := filepath.Join(m.root, "var/lib/bookside/setup.json")
+	writeBelow(t, m.root, map[string]string{
+		"usr/bin/bookside": "", "usr/bin/apt-get": "", "var/www/html/wp-content/mu-plugins/bookside.php": "<?php\n",
+		"var/lib/bookside/setup.json": strings.NewReplacer(`"userdel"`, `"true"`, `"changes": [`, `"changes": [
+			{"kind": "run", "change": {"Stays": "Apache's module rewrite", "Removal": {"Args": ["a2dismod", "rewrite"]}}},`).Replace(string(readFile(t, record))),
+	})
+	got = stays()
+	delete(got, tables)
+	if diff := cmp.Diff(map[string]string{
+		"indexes": indexes, "Apache's module rewrite": "a2dismod rewrite", "the companion in WordPress": "bookside companion remove --wordpress /var/www/html",
+		"the package": "apt-get purge bookside", "the user bookside": "userdel bookside",
+	}, got); diff != "" {
+		t.Errorf("with everything (-want +got):\n%s", diff)
+	}
+	m.setup("", "--undo", "--yes").want(t, exitOK)
+	for statement := range strings.SplitSeq(strings.TrimSuffix(drop, ";"), "; ") {
+		if !strings.HasPrefix(statement, "USE ") {
+			execute(t, m.db.SQL, statement)
+		}
+	}
+	if left := queryText(t, m.db, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE '%bookside%'"); left != "0" {
+		t.Errorf("%s tables are left after %s", left, drop)
 	}
 }
 

@@ -243,6 +243,9 @@ func removeBlocks(content string) (removed string, whole bool) {
 // that only take back are for the end of an undo: what comes later in a step is undone before.
 type Run struct {
 	Back []Command
+	// Stays names what an undo leaves, because others may use it by then, and Removal removes it.
+	Stays   string
+	Removal Command
 
 	do []Command
 }

@@ -489,7 +489,7 @@ func (s *Setup) undoEarlier(ctx context.Context) error {
 			s.say("  - %s\n", text)
 		}
 	}
-	s.say("The tables of Bookside stay in the site's database, with keys and webhooks.\n")
+	s.sayLeftovers(earlier)
 	if s.DryRun {
 		s.say("\nNothing was done.\n")
 		return nil
@@ -503,7 +503,7 @@ func (s *Setup) undoEarlier(ctx context.Context) error {
 	case notes:
 		return errorf("setup is taken back, except for what is marked with ! above: see to that yourself")
 	}
-	s.say("Everything is as it was.\n")
+	s.say("Everything else is as it was.\n")
 	return nil
 }
 

@@ -640,7 +640,9 @@ func (s *Setup) apacheChanges(c configuration, servers []Server) ([]Change, erro
 	if debian {
 		for _, module := range []string{"proxy", "proxy_http", "rewrite", "headers"} {
 			if !s.Host.exists("/etc/apache2/mods-enabled/" + module + ".load") {
-				changes = append(changes, &Run{do: []Command{command("a2enmod", "--quiet", module)}})
+				changes = append(changes, &Run{
+					do: []Command{command("a2enmod", "--quiet", module)}, Stays: "Apache's module " + module + ", which others may use by now", Removal: command("a2dismod", module),
+				})
 			}
 		}
 	}

@@ -1,0 +1,76 @@
+package setup
+
+import (
+	"cmp"
+	"path"
+	"strings"
+
+	"bookside/wpdb"
+	"bookside/wpdb/wpconfig"
+)
+
+// leftover is something that an undo leaves, because others may need it or it was not setup that
+// made it, and what removes it.
+type leftover struct{ what, command string }
+
+// leftovers returns what stays when a record has been taken back.
+func (s *Setup) leftovers(r *record) []leftover {
+	var left []leftover
+	site, err := wpconfig.Read(s.Host.path(r.Config))
+	if err == nil { // else the site may be gone, and its database with it
+		left = append(left,
+			leftover{"indexes, if bookside indexes --apply made any", "bookside indexes --drop --wp-config " + r.Config},
+			leftover{"the tables of Bookside in the site's database, with all keys, webhooks and queued mails, as SQL", dropTables(site, r.Options.SiteID)})
+	}
+	content := cmp.Or(site.Content, path.Join(r.WordPress, "wp-content"))
+	if s.Host.exists(path.Join(content, "mu-plugins/bookside.php")) || s.Host.exists(path.Join(content, "plugins/bookside")) {
+		left = append(left, leftover{"the companion in WordPress", "bookside companion remove --wordpress " + r.WordPress})
+	}
+	user, program := s.hasUser(), s.Host.exists(localProgram) // unless setup made them
+	for i := range r.Changes {
+		change, err := r.Changes[i].change()
+		if err != nil {
+			continue // Undo says so
+		}
+		switch c := change.(type) {
+		case *File:
+			program = program && c.Path != localProgram
+		case *Run:
+			if c.Stays != "" {
+				left = append(left, leftover{c.Stays, c.Removal.String()})
+			}
+			user = user && !strings.Contains(c.DescribeUndo(), "userdel "+serviceUser)
+		}
+	}
+	if s.Host.exists(packagedProgram) {
+		remove := "dnf remove bookside"
+		if s.Host.exists("/usr/bin/apt-get") {
+			remove = "apt-get purge bookside"
+		}
+		left = append(left, leftover{"the package, with its units", remove})
+	}
+	if program {
+		left = append(left, leftover{"the program", "rm " + localProgram})
+	}
+	if user {
+		left = append(left, leftover{"the user " + serviceUser + ", whom setup did not make", "userdel " + serviceUser})
+	}
+	return left
+}
+
+// dropTables returns the statement that drops our own tables.
+func dropTables(site wpconfig.Config, siteID int) string {
+	var names []string
+	for _, table := range wpdb.OwnTables() {
+		names = append(names, "`"+wpdb.SitePrefix(site.TablePrefix, siteID)+string(table)+"`")
+	}
+	return "USE `" + site.Name + "`; DROP TABLE IF EXISTS " + strings.Join(names, ", ") + ";"
+}
+
+// sayLeftovers prints what stays.
+func (s *Setup) sayLeftovers(r *record) {
+	s.say("What stays, and what removes it:\n")
+	for _, l := range s.leftovers(r) {
+		s.say("  - %s:\n      %s\n", l.what, l.command)
+	}
+}
