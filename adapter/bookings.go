@@ -140,16 +140,10 @@ func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], er
 	if l.size == nil {
 		l = s.withLength(l, f.Paging, s.severalIndexes(f))
 	}
-	pages, err := s.pagedBookings(ctx, l, f)
-	if err != nil {
-		return orNone(Page[Booking]{Paging: f.Paging}, err)
-	}
-	found, err := s.shared.bookings.of(ctx, s, f.Paging, pages)
-	if err != nil {
-		return orNone(Page[Booking]{Paging: f.Paging}, err)
-	}
-	records, err := s.orderedBookings(ctx, idsOf(found.rows, foundBooking.bookingID), found.records, f.WithMeta)
-	return pageWith(f.Paging, records, found.more, found.size), err
+	find := func(ctx context.Context) ([]foundBooking, error) { return s.findBookings(ctx, l, f) }
+	return readPage(ctx, s, l, f.Paging, find, func(ctx context.Context, found []foundBooking, size *total) ([]Booking, error) {
+		return s.foundBookings(ctx, found, f.WithMeta, size)
+	})
 }
 
 // bookingFilter returns the filter as SQL, but for the search: see fewBookings. walked is whether the
@@ -342,22 +336,18 @@ type foundBooking struct {
 	order int64  // 0 for none
 }
 
-func (b foundBooking) bookingID() int64 { return b.id }
-
-// pagedBookings is how the pages of a list of bookings are read.
-func (s *Site) pagedBookings(ctx context.Context, l list, f BookingFilter) (pages paged[foundBooking, *Booking], err error) {
-	pages = paged[foundBooking, *Booking]{list: l, order: sortOrder{bookingOrder[f.Sort], f.Descending}, reach: farPages, read: s.foundBookings}
+// findBookings finds the bookings of a page and, if there is one, the first booking of the next page.
+func (s *Site) findBookings(ctx context.Context, l list, f BookingFilter) ([]foundBooking, error) {
+	order := sortOrder{bookingOrder[f.Sort], f.Descending}
 	if s.walk != nil {
-		pages.find = func(ctx context.Context, w window) (rowsOf[foundBooking], error) {
-			found := rowsOf[foundBooking]{window: w}
-			ids, err := s.walk.next(ctx, s, l, f.Paging, pages.order)
-			if err != nil || len(ids) == 0 {
-				return found, err
-			}
-			found.rows, err = s.sortedBookings(ctx, l, f, sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids}))
-			return found, err
+		ids, err := s.walk.next(ctx, s, l, f.Paging, order)
+		if err != nil || len(ids) == 0 {
+			return nil, err
 		}
-		return pages, nil
+		return s.sortedBookings(ctx, l, f, sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids}))
+	}
+	if l.size != nil && f.offset() >= uint64(*l.size) {
+		return nil, nil
 	}
 	simple := l.size == nil && f.PaymentStatus == nil && f.Search == nil
 	byName := f.Sort == BookingsByCustomerName && simple && s.knownToBeLong(l) && (l.walkable || s.limits().None())
@@ -365,33 +355,24 @@ func (s *Site) pagedBookings(ctx context.Context, l list, f BookingFilter) (page
 		if f.Status != nil && f.Sort == BookingsByStatus { // all have the same
 			f.Sort = BookingsByID
 		}
+		var err error
 		if l.filter, err = s.bookingFilter(ctx, f, true); err != nil {
-			return pages, err
+			return nil, err
 		}
 	}
 	if l.dense { // or else the server may find all matches by another index, and sort them
 		l.filter = l.filter.Options("STRAIGHT_JOIN")
 	}
-	find := s.bookingsWithin
+	began := s.totals.now()
+	defer func() { s.noteWalk(l, began) }()
 	switch {
 	case f.Sort == BookingsByStart:
-		find = s.findBookingsByStart
-		pages.pick = func(ctx context.Context, found rowsOf[foundBooking], p Paging) ([]foundBooking, error) {
-			return s.bookingsByStart(ctx, l, f, found, p)
-		}
+		return s.findBookingsByStart(ctx, l, f)
 	case byName:
-		find = s.findBookingsByName
+		return s.findBookingsByName(ctx, l, f)
+	default:
+		return s.bookingsWithin(ctx, l, f, f.window(), order.terms()...)
 	}
-	pages.find = func(ctx context.Context, w window) (rowsOf[foundBooking], error) {
-		if l.size != nil && w.first >= uint64(*l.size) {
-			return rowsOf[foundBooking]{window: w}, nil
-		}
-		began := s.totals.now()
-		found, err := find(ctx, l, f, w)
-		s.noteWalk(l, began)
-		return found, err
-	}
-	return pages, nil
 }
 
 // severalIndexes reports whether several indexes serve the filters and the limits of the caller. An
@@ -423,85 +404,10 @@ func (s *Site) sortedBookings(ctx context.Context, l list, f BookingFilter, few 
 	})
 }
 
-// bookingsWithin sorts all bookings of the list and returns those of a window.
-func (s *Site) bookingsWithin(ctx context.Context, l list, f BookingFilter, w window) (rowsOf[foundBooking], error) {
-	return s.windowOf(ctx, l, f, w, sortColumns(bookingOrder[f.Sort], f.Descending)...)
-}
-
-// windowOf finds the bookings of a window in an order and sorts these in the order of the list.
-func (s *Site) windowOf(ctx context.Context, l list, f BookingFilter, w window, order ...string) (rowsOf[foundBooking], error) {
-	rows, err := s.sortedBookings(ctx, l, f, l.filter.OrderBy(order...).Limit(w.rows).Offset(w.first))
-	return rowsOf[foundBooking]{w, rows}, err
-}
-
-// findBookingsByStart walks the index on start_date, which does not sort by time and id;
-// the server would sort the table. It reads a few bookings more than the window, before it
-// and after it, and sorts only these.
-func (s *Site) findBookingsByStart(ctx context.Context, l list, f BookingFilter, w window) (rowsOf[foundBooking], error) {
-	const slack = 30
-	before := min(w.first, slack)
-	return s.windowOf(ctx, l, f, window{w.first - before, before + w.rows + slack}, direction("b.start_date", f.Descending))
-}
-
-// bookingsByStart returns a page of what findBookingsByStart found, and the first row of the next one.
-// They are there if all bookings of the page's first and last date are. Otherwise a second statement
-// sorts all bookings between these two dates, which touches little more than the page.
-func (s *Site) bookingsByStart(ctx context.Context, l list, f BookingFilter, found rowsOf[foundBooking], p Paging) ([]foundBooking, error) {
-	rows, page := found.rows, found.within(p.window())
-	if len(page) == 0 {
-		return nil, nil
-	}
-	first, last := page[0].date, page[len(page)-1].date
-	begun := found.first == 0 || rows[0].date != first
-	if begun && (found.ended() || rows[len(rows)-1].date != last) {
-		return page, nil
-	}
-	w := p.window()
-	if w.first > 0 {
-		passed, err := s.count(ctx, list{op: l.op + ": before the page", filter: l.filter.Where(pastDate(first, !f.Descending))})
-		if err != nil {
-			return nil, err
-		}
-		w.first -= min(w.first, uint64(passed))
-	}
-	l.filter = l.filter.Where(dateRange(first, last, f.Descending))
-	sorted, err := s.bookingsWithin(ctx, l, f, w)
-	return sorted.rows, err
-}
-
-// dateRange returns the condition that a row lies between the first and the last date of
-// a page, "" for NULL. The server sorts NULL below every date: first if ascending, last if
-// descending.
-func dateRange(first, last string, desc bool) sq.Sqlizer {
-	low, high := first, last
-	if desc {
-		low, high = last, first
-	}
-	const column = "b.start_date"
-	switch {
-	case high == "":
-		return sq.Eq{column: nil}
-	case low == "":
-		return sq.Or{sq.Eq{column: nil}, sq.LtOrEq{column: high}}
-	default:
-		return sq.And{sq.GtOrEq{column: low}, sq.LtOrEq{column: high}}
-	}
-}
-
-// pastDate returns the condition that a row comes before a date in the list: below it if
-// ascending, above it if descending. "" is NULL.
-func pastDate(date string, asc bool) sq.Sqlizer {
-	const column = "b.start_date"
-	switch {
-	case date == "" && asc:
-		return sq.Expr("FALSE")
-	case date == "":
-		return sq.NotEq{column: nil}
-	case asc:
-		return sq.Or{sq.Eq{column: nil}, sq.Lt{column: date}}
-	default:
-		return sq.Gt{column: date}
-	}
+// bookingsWithin finds the bookings of a window of the list in an order, and sorts these in the order
+// of the list.
+func (s *Site) bookingsWithin(ctx context.Context, l list, f BookingFilter, w window, order ...string) ([]foundBooking, error) {
+	return s.sortedBookings(ctx, l, f, l.filter.OrderBy(order...).Limit(w.rows).Offset(w.first))
 }
 
 // bookingsByID reads bookings with their to-one associations, each by primary key, in the
@@ -511,29 +417,12 @@ func (s *Site) bookingsByID(ctx context.Context, ids []int64, withMeta bool) ([]
 		return nil, nil
 	}
 	stored := func(stmt sq.SelectBuilder) sq.SelectBuilder { return stmt.Column("o.payment_status") }
-	found, err := s.readBookings(ctx, ids, stored, new(total))
-	if err != nil {
-		return nil, err
-	}
-	return s.orderedBookings(ctx, ids, found, withMeta)
-}
-
-// orderedBookings returns bookings in the order of the ids. Those deleted in the meantime are
-// left out.
-func (s *Site) orderedBookings(ctx context.Context, ids []int64, found map[int64]*Booking, withMeta bool) ([]Booking, error) {
-	records := make([]Booking, 0, len(ids))
-	for _, b := range inOrder(ids, found) {
-		records = append(records, *b)
-	}
-	if !withMeta || len(records) == 0 {
-		return records, nil
-	}
-	return records, s.addBookingMeta(ctx, records)
+	return s.readBookings(ctx, ids, stored, withMeta, new(total))
 }
 
 // foundBookings reads bookings like bookingsByID, with the payment status that the API shows. It
 // counts the list where size asks for it.
-func (s *Site) foundBookings(ctx context.Context, found []foundBooking, size *total) (map[int64]*Booking, error) {
+func (s *Site) foundBookings(ctx context.Context, found []foundBooking, withMeta bool, size *total) ([]Booking, error) {
 	ids, orders := make([]int64, len(found)), make([]int64, 0, len(found))
 	for i, b := range found {
 		ids[i] = b.id
@@ -544,22 +433,27 @@ func (s *Site) foundBookings(ctx context.Context, found []foundBooking, size *to
 	shown := func(stmt sq.SelectBuilder) sq.SelectBuilder {
 		return s.joinRefunds(stmt, orders).Column(displayPaymentStatus)
 	}
-	return s.readBookings(ctx, ids, shown, size)
+	return s.readBookings(ctx, ids, shown, withMeta, size)
 }
 
-// readBookings reads bookings by their ids. withStatus adds the payment status of their
-// orders, o.
-func (s *Site) readBookings(ctx context.Context, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, size *total) (map[int64]*Booking, error) {
+// readBookings reads bookings in the order of their ids. Those deleted in the meantime are left out.
+// withStatus adds the payment status of their orders, o.
+func (s *Site) readBookings(ctx context.Context, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, withMeta bool, size *total) ([]Booking, error) {
 	stmt := withStatus(s.bookingRecords().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})).Column(size.column())
-	records, err := wpdb.All(ctx, s.db, "read bookings", stmt, newListedRow(size).scan)
+	found, err := wpdb.All(ctx, s.db, "read bookings", stmt, newListedRow(size).scan)
 	s.noteCount(size, err)
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range records {
+	records := make([]Booking, 0, len(found))
+	for _, b := range inOrder(ids, byID(found, func(b *Booking) int64 { return b.ID })) {
 		s.correctEnd(b)
+		records = append(records, *b)
 	}
-	return byID(records, func(b *Booking) int64 { return b.ID }), nil
+	if !withMeta || len(records) == 0 {
+		return records, nil
+	}
+	return records, s.addBookingMeta(ctx, records)
 }
 
 // bookingRecords selects bookings, b, and the records that they refer to. The caller adds the
@@ -787,24 +681,11 @@ func (s *Site) FirstBookings(ctx context.Context, f BookingFilter, limit int64) 
 	if err != nil {
 		return nil, err
 	}
-	pages, err := s.pagedBookings(ctx, list{op: "list bookings", filter: filter}, f)
-	if err != nil {
+	found, err := s.findBookings(ctx, list{op: "list bookings", filter: filter}, f)
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	found, err := pages.find(ctx, f.window())
-	if err != nil {
-		return nil, err
-	}
-	page, err := pages.page(ctx, found, f.Paging)
-	if err != nil || len(page) == 0 {
-		return nil, err
-	}
-	page = page[:min(len(page), int(limit))]
-	records, err := s.foundBookings(ctx, page, new(total))
-	if err != nil {
-		return nil, err
-	}
-	return s.orderedBookings(ctx, idsOf(page, foundBooking.bookingID), records, f.WithMeta)
+	return s.foundBookings(ctx, found[:min(len(found), int(limit))], f.WithMeta, new(total))
 }
 
 func (b Booking) serviceID() int64 {

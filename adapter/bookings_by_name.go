@@ -12,26 +12,27 @@ import (
 // there is one, and reads the bookings only of those on the page: to sort all bookings takes
 // seconds if they are many. Bookings without a first name, or without a customer, come before
 // all others and are few.
-func (s *Site) findBookingsByName(ctx context.Context, l list, f BookingFilter, w window) (rowsOf[foundBooking], error) {
+func (s *Site) findBookingsByName(ctx context.Context, l list, f BookingFilter) ([]foundBooking, error) {
+	w := f.window()
+	byName := sortColumns(bookingOrder[f.Sort], f.Descending)
 	if f.Descending {
-		found, err := s.namedBookings(ctx, l, f, w)
-		if err != nil || !found.ended() {
-			return found, err
+		named, err := s.namedBookings(ctx, l, f, w)
+		if err != nil || uint64(len(named)) == w.rows {
+			return named, err
 		}
-		return s.bookingsWithin(ctx, l, f, w) // the end, where names are missing
+		return s.bookingsWithin(ctx, l, f, w, byName...) // the end, where names are missing
 	}
 	unnamed, err := s.unnamedBookings(ctx, l, f)
 	if err != nil {
-		return rowsOf[foundBooking]{}, err
+		return nil, err
 	}
 	if len(unnamed) > few {
-		return s.bookingsWithin(ctx, l, f, w)
+		return s.bookingsWithin(ctx, l, f, w, byName...)
 	}
-	found := rowsOf[foundBooking]{w, rowsOf[foundBooking]{rows: unnamed}.within(w)}
 	n := uint64(len(unnamed))
-	named, err := s.namedBookings(ctx, l, f, window{w.first - min(w.first, n), w.rows - uint64(len(found.rows))})
-	found.rows = append(found.rows, named.rows...)
-	return found, err
+	found := unnamed[min(w.first, n):min(w.first+w.rows, n)]
+	named, err := s.namedBookings(ctx, l, f, window{w.first - min(w.first, n), w.rows - uint64(len(found))})
+	return append(found, named...), err
 }
 
 // name is the name of a customer as bookings are sorted by it.
@@ -40,16 +41,15 @@ type name struct{ first, last string }
 // namedBookings returns some of the bookings, in their order, whose customers have a first
 // name. A first statement finds the first and the last name on the page, and a second sorts
 // the bookings of the customers from one to the other.
-func (s *Site) namedBookings(ctx context.Context, l list, f BookingFilter, w window) (found rowsOf[foundBooking], err error) {
-	found.window = w
+func (s *Site) namedBookings(ctx context.Context, l list, f BookingFilter, w window) ([]foundBooking, error) {
 	if w.rows == 0 {
-		return found, nil
+		return nil, nil
 	}
 	// Customers are read first: the server takes them for more than they are.
 	from := s.db.As(wpdb.Customers, "c") + " STRAIGHT_JOIN " + s.db.As(wpdb.Bookings, "b") + " ON b.customer_id = c.id"
 	filter, err := s.filterBookings(ctx, sq.Select().From(from).Where("c.first_name > ''"), f, false)
 	if err != nil {
-		return found, err
+		return nil, err
 	}
 	walk := filter.Columns("c.first_name", "COALESCE(c.last_name, '')").
 		OrderBy(sortColumns([]string{"c.first_name", "c.last_name"}, f.Descending)...).Limit(w.rows).Offset(w.first)
@@ -58,7 +58,7 @@ func (s *Site) namedBookings(ctx context.Context, l list, f BookingFilter, w win
 		return n, err
 	})
 	if err != nil || len(names) == 0 {
-		return found, err
+		return nil, err
 	}
 	first, last := names[0], names[len(names)-1]
 	earlier, later := "<", ">"
@@ -69,14 +69,12 @@ func (s *Site) namedBookings(ctx context.Context, l list, f BookingFilter, w win
 	if skip > 0 {
 		passed, err := s.count(ctx, list{op: l.op + ": before the page", filter: filter.Where(named(earlier, first))})
 		if err != nil {
-			return found, err
+			return nil, err
 		}
 		skip -= min(skip, uint64(passed))
 	}
 	l.filter = filter.Where(named(later+"=", first)).Where(named(earlier+"=", last))
-	sorted, err := s.bookingsWithin(ctx, l, f, window{skip, w.rows})
-	found.rows = sorted.rows
-	return found, err
+	return s.bookingsWithin(ctx, l, f, window{skip, w.rows}, sortColumns(bookingOrder[f.Sort], f.Descending)...)
 }
 
 // named returns the condition that a customer, c, comes before or after a name, according to

@@ -47,6 +47,9 @@ func (p calendarPart) concerns(r calendarRow, rules blockingRules) bool {
 // them is read too.
 const sharedDays = 8
 
+// maxParts is how many parts are read together. MariaDB plans differently for lists of a thousand values.
+const maxParts = 8
+
 // calendarReads read parts of the calendar. Parts that are wanted at the same time, such as the days of
 // a week, share a statement, which began after the requests for all of them arrived.
 type calendarReads struct {
@@ -84,7 +87,7 @@ type calendarFound struct {
 
 func newCalendarReads() *calendarReads {
 	r := new(calendarReads)
-	r.queues.Run, r.queues.Again, r.queues.Most = r.run, wpdb.IsInterrupted, maxPages
+	r.queues.Run, r.queues.Again, r.queues.Most = r.run, wpdb.IsInterrupted, maxParts
 	return r
 }
 

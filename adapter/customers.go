@@ -92,23 +92,14 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	}
 	l := s.withLength(list{op: "list customers", filter: q}, f.Paging, false)
 	newest := sortOrder{[]string{"c.created_at", "c.id"}, true}
-	found, err := s.shared.customers.of(ctx, s, f.Paging, paged[Customer, Customer]{
-		list: l, order: newest, reach: nearPages * f.PerPage,
-		find: func(ctx context.Context, w window) (rowsOf[Customer], error) {
-			return findSorted(ctx, s, l, f.Paging, w, q.Columns(s.customerColumns()...), newest, scanCustomer)
-		},
-		read: s.wholeCustomers,
-	})
-	if err != nil {
-		return orNone(Page[Customer]{Paging: f.Paging}, err)
+	find := func(ctx context.Context) ([]Customer, error) {
+		return findSorted(ctx, s, l, f.Paging, q.Columns(s.customerColumns()...), newest, scanCustomer)
 	}
-	return pageWith(f.Paging, inOrder(idsOf(found.rows, Customer.id), found.records), found.more, found.size), nil
+	return readPage(ctx, s, l, f.Paging, find, s.wholeCustomers)
 }
 
-// wholeCustomers adds meta and Stats to customers, by their ids. It counts the list where size asks
-// for it.
-func (s *Site) wholeCustomers(ctx context.Context, stored []Customer, size *total) (map[int64]Customer, error) {
-	records := slices.Clone(stored)
+// wholeCustomers adds meta and Stats to customers. It counts the list where size asks for it.
+func (s *Site) wholeCustomers(ctx context.Context, records []Customer, size *total) ([]Customer, error) {
 	if err := s.addCustomerMeta(ctx, records); err != nil {
 		return nil, err
 	}
@@ -119,7 +110,7 @@ func (s *Site) wholeCustomers(ctx context.Context, stored []Customer, size *tota
 	for i, c := range records {
 		records[i].Stats = stats[c.ID]
 	}
-	return byID(records, Customer.id), nil
+	return records, nil
 }
 
 // Customer returns one customer; a CodeNotFound if it does not exist.

@@ -13,9 +13,8 @@
 // to what the site's automations send (notifications.go).
 //
 // Requests that wait at the same time share statements, which begin after all of them arrived:
-// for pages of one list (page_reads.go), for days of a calendar (calendar_reads.go), and
-// where statements are equal (equal_reads.go). A Site that is alone shares none. What they have in
-// common is in shared_statements.go.
+// for days of a calendar (calendar_reads.go), and where statements are equal (equal_reads.go). A Site
+// that is alone shares none. What they have in common is in shared_statements.go.
 //
 // The package imports wpdb and its own subpackages. It does not depend on HTTP or on the
 // JSON of the API.

@@ -96,17 +96,10 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 		page = filterEqual(q, unindexed("o.status"), f.Status)
 	}
 	order := sortOrder{orderOrder[f.Sort], f.Descending}
-	found, err := s.shared.orders.of(ctx, s, f.Paging, paged[int64, Order]{
-		list: l, order: order, reach: farPages,
-		find: func(ctx context.Context, w window) (rowsOf[int64], error) {
-			return findSorted(ctx, s, l, f.Paging, w, page.Column("o.id"), order, wpdb.Value[int64])
-		},
-		read: s.listedOrders,
-	})
-	if err != nil {
-		return orNone(Page[Order]{Paging: f.Paging}, err)
+	find := func(ctx context.Context) ([]int64, error) {
+		return findSorted(ctx, s, l, f.Paging, page.Column("o.id"), order, wpdb.Value[int64])
 	}
-	return pageWith(f.Paging, inOrder(found.rows, found.records), found.more, found.size), nil
+	return readPage(ctx, s, l, f.Paging, find, s.listedOrders)
 }
 
 // Order returns one order; a CodeNotFound if it does not exist.
@@ -132,24 +125,22 @@ func (s *Site) orderOf(ctx context.Context, id int64, read func(context.Context,
 }
 
 func (s *Site) ordersByID(ctx context.Context, ids []int64) ([]Order, error) {
-	found, err := s.listedOrders(ctx, ids, new(total))
-	return inOrder(ids, found), err
+	return s.listedOrders(ctx, ids, new(total))
 }
 
 // listedOrders reads orders with the payment status that the API shows. It counts the list
 // where size asks for it.
-func (s *Site) listedOrders(ctx context.Context, ids []int64, size *total) (map[int64]Order, error) {
+func (s *Site) listedOrders(ctx context.Context, ids []int64, size *total) ([]Order, error) {
 	return s.readOrders(ctx, ids, s.joinRefunds(sq.Select(displayPaymentStatus), ids), size)
 }
 
 func (s *Site) storedOrders(ctx context.Context, ids []int64) ([]Order, error) {
-	found, err := s.readOrders(ctx, ids, sq.Select("o.payment_status"), new(total))
-	return inOrder(ids, found), err
+	return s.readOrders(ctx, ids, sq.Select("o.payment_status"), new(total))
 }
 
-// readOrders reads orders, o, by their ids with a statement that selects the payment status
-// to be shown.
-func (s *Site) readOrders(ctx context.Context, ids []int64, stmt sq.SelectBuilder, size *total) (map[int64]Order, error) {
+// readOrders reads orders, o, in the order of their ids with a statement that selects the payment
+// status to be shown.
+func (s *Site) readOrders(ctx context.Context, ids []int64, stmt sq.SelectBuilder, size *total) ([]Order, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -171,7 +162,7 @@ func (s *Site) readOrders(ctx context.Context, ids []int64, stmt sq.SelectBuilde
 		return o, err
 	})
 	s.noteCount(size, err)
-	return byID(records, func(o Order) int64 { return o.ID }), err
+	return inOrder(ids, byID(records, func(o Order) int64 { return o.ID })), err
 }
 
 // OrderItems returns the items of an order, oldest first. Uses the index on

@@ -20,6 +20,12 @@ func (p Paging) offset() uint64 { return uint64((p.Page - 1) * p.PerPage) }
 // limit is one row more than the page holds, which tells whether there is a next page.
 func (p Paging) limit() uint64 { return uint64(p.PerPage) + 1 }
 
+// window has the rows of the page, and the first one of the next page.
+func (p Paging) window() window { return window{p.offset(), p.limit()} }
+
+// window is a part of the rows of a statement: its OFFSET and its LIMIT.
+type window struct{ first, rows uint64 }
+
 // Page is one page of a list, and the size of the whole list.
 type Page[T any] struct {
 	Paging
@@ -51,6 +57,51 @@ func (l list) counting() sq.Sqlizer {
 // onPage limits a statement to the rows of one page and the next one.
 func onPage(stmt sq.SelectBuilder, p Paging, order ...string) sq.SelectBuilder {
 	return stmt.OrderBy(order...).Limit(p.limit()).Offset(p.offset())
+}
+
+// readPage reads a page of a list. find finds its rows and, if there is one, the first row of the
+// next page, K. read reads the records of the rows, and counts the list where size asks for it.
+func readPage[K, T any](ctx context.Context, s *Site, l list, p Paging, find func(context.Context) ([]K, error), read func(ctx context.Context, found []K, size *total) ([]T, error)) (Page[T], error) {
+	rows, err := find(ctx)
+	if err != nil {
+		return orNone(Page[T]{Paging: p}, err)
+	}
+	more := int64(len(rows)) > p.PerPage
+	if more {
+		rows = rows[:p.PerPage]
+	}
+	size := new(total)
+	if s.walk == nil { // which knows
+		if size, err = s.total(ctx, l, p.offset(), len(rows), !more); err != nil {
+			return orNone(Page[T]{Paging: p}, err)
+		}
+	}
+	var records []T
+	if len(rows) > 0 {
+		if records, err = read(ctx, rows, size); err != nil {
+			return orNone(Page[T]{Paging: p}, err)
+		}
+	}
+	if size.age != nil {
+		s.TotalAge = size.age
+	}
+	return pageWith(p, records, more, size), nil
+}
+
+// findSorted finds the rows of a page in the order of the list. It only looks whether the first row of
+// the next page exists, which may be large.
+func findSorted[K any](ctx context.Context, s *Site, l list, p Paging, stmt sq.SelectBuilder, o sortOrder, scan func(wpdb.Scanner) (K, error)) ([]K, error) {
+	stmt, err := s.onPage(ctx, l, stmt, p, o)
+	if err != nil {
+		return nil, err
+	}
+	began := s.totals.now()
+	rows, more, err := wpdb.First(ctx, s.listDB(l), l.op, stmt, p.PerPage, scan)
+	s.noteWalk(l, began)
+	if more {
+		rows = append(rows, *new(K))
+	}
+	return rows, err
 }
 
 // pageWith returns a page of a list with its size. If there is a next page, the size is

@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -105,36 +104,27 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	l := s.withLength(list{op: "list payments", filter: q}, f.Paging, false)
 	byAmount := f.Sort == PaymentsByAmount && s.walk == nil && (s.limits().None() || l.walkable)
 	order := sortOrder{paymentOrder[f.Sort], f.Descending}
-	found, err := s.shared.payments.of(ctx, s, f.Paging, paged[Payment, int64]{
-		list: l, order: order, reach: nearPages * f.PerPage,
-		find: func(ctx context.Context, w window) (rowsOf[Payment], error) {
-			within := q
-			if byAmount && w.end() <= few {
-				within = q.Where(firstByAmount(q, f.Descending, w))
-			}
-			return findSorted(ctx, s, l, f.Paging, w, s.paymentColumns(within), order, scanPayment)
-		},
-		read: func(ctx context.Context, found []Payment, size *total) (map[int64]int64, error) {
-			if err := s.countNow(ctx, l, size); err != nil {
-				return nil, err
-			}
-			return s.firstBookings(ctx, ordersOf(found))
-		},
-	})
-	if err != nil {
-		return orNone(Page[Payment]{Paging: f.Paging}, err)
+	find := func(ctx context.Context) ([]Payment, error) {
+		within := q
+		if end := f.offset() + f.limit(); byAmount && end <= few {
+			within = q.Where(firstByAmount(q, f.Descending, end))
+		}
+		return findSorted(ctx, s, l, f.Paging, s.paymentColumns(within), order, scanPayment)
 	}
-	records := slices.Clone(found.rows)
-	nameBookings(records, found.records)
-	return pageWith(f.Paging, records, found.more, found.size), nil
+	return readPage(ctx, s, l, f.Paging, find, func(ctx context.Context, found []Payment, size *total) ([]Payment, error) {
+		if err := s.countNow(ctx, l, size); err != nil {
+			return nil, err
+		}
+		return found, s.addFirstBookings(ctx, found)
+	})
 }
 
-// firstByAmount returns the condition that a payment may be in a window, because it is among the
-// first of the refunds or of the others: DisplayAmount has no index, but the amount has. For a
-// limited key with few payments, it would find these three times.
-func firstByAmount(q sq.SelectBuilder, descending bool, w window) sq.Sqlizer {
+// firstByAmount returns the condition that a payment may be among the first of a list, because it is
+// among the first of the refunds or of the others: DisplayAmount has no index, but the amount has.
+// For a limited key with few payments, it would find these three times.
+func firstByAmount(q sq.SelectBuilder, descending bool, most uint64) sq.Sqlizer {
 	first := func(which sq.Sqlizer, amount string) sq.SelectBuilder {
-		return q.Column("t.id").Where(which).OrderBy(sortColumns([]string{amount, "t.id"}, descending)...).Limit(w.end())
+		return q.Column("t.id").Where(which).OrderBy(sortColumns([]string{amount, "t.id"}, descending)...).Limit(most)
 	}
 	refunds := first(sq.Eq{"t.kind": kindRefund}, "ABS(t.amount)")
 	others := first(sq.NotEq{"COALESCE(t.kind, '')": kindRefund}, "t.amount")
@@ -239,34 +229,19 @@ func scanPaymentAnd(row wpdb.Scanner, behind ...any) (p Payment, err error) {
 
 // addFirstBookings adds the first booking of each payment's order.
 func (s *Site) addFirstBookings(ctx context.Context, records []Payment) error {
-	bookings, err := s.firstBookings(ctx, ordersOf(records))
-	if err == nil {
-		nameBookings(records, bookings)
-	}
-	return err
-}
-
-// ordersOf returns the orders of payments.
-func ordersOf(records []Payment) []int64 {
 	orders := make([]int64, 0, len(records))
 	for _, p := range records {
 		if p.OrderID != nil {
 			orders = append(orders, *p.OrderID)
 		}
 	}
-	return orders
-}
-
-// nameBookings adds bookings to payments, by order.
-func nameBookings(records []Payment, bookings map[int64]int64) {
+	bookings, err := s.firstBookings(ctx, orders)
 	for i, p := range records {
-		if p.OrderID == nil {
-			continue
-		}
-		if id, ok := bookings[*p.OrderID]; ok {
+		if id, ok := bookings[domain.ValueOr(p.OrderID, 0)]; ok {
 			records[i].BookingID = &id
 		}
 	}
+	return err
 }
 
 // firstBookings finds the first booking of each order. Where `bookside indexes` has not added

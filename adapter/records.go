@@ -59,8 +59,7 @@ func (s *Site) customersByID(ctx context.Context, ids []int64) ([]Customer, erro
 	if err != nil || len(records) == 0 {
 		return nil, err
 	}
-	whole, err := s.wholeCustomers(ctx, records, new(total))
-	return inOrder(idsOf(records, Customer.id), whole), err
+	return s.wholeCustomers(ctx, records, new(total))
 }
 
 // couponsByID returns coupons by their ids, and the currency of their amounts.

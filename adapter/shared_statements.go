@@ -12,10 +12,6 @@ import (
 
 // sharedStatements are those that requests share if they wait at the same time.
 type sharedStatements struct {
-	bookings     *pageReads[foundBooking, *Booking]
-	orders       *pageReads[int64, Order]
-	customers    *pageReads[Customer, Customer]
-	payments     *pageReads[Payment, int64]
 	calendars    *calendarReads
 	equal        *equalReads
 	limitIndexes limitIndexes
@@ -26,8 +22,6 @@ type sharedStatements struct {
 
 func newSharedStatements() *sharedStatements {
 	return &sharedStatements{
-		bookings: newPageReads[foundBooking, *Booking](), orders: newPageReads[int64, Order](),
-		customers: newPageReads[Customer, Customer](), payments: newPageReads[Payment, int64](),
 		calendars: newCalendarReads(), equal: newEqualReads(),
 	}
 }

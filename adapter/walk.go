@@ -84,13 +84,8 @@ func (o sortOrder) id() string { return o.columns[len(o.columns)-1] }
 
 // onPage limits a statement to the rows of one page and the next one, or to a chunk.
 func (s *Site) onPage(ctx context.Context, l list, stmt sq.SelectBuilder, p Paging, o sortOrder) (sq.SelectBuilder, error) {
-	return s.onWindow(ctx, l, stmt, p, p.window(), o)
-}
-
-// onWindow limits a statement to the rows of a window, or to a chunk of a page.
-func (s *Site) onWindow(ctx context.Context, l list, stmt sq.SelectBuilder, p Paging, w window, o sortOrder) (sq.SelectBuilder, error) {
 	if s.walk == nil {
-		return stmt.OrderBy(o.terms()...).Limit(w.rows).Offset(w.first), nil
+		return onPage(stmt, p, o.terms()...), nil
 	}
 	ids, err := s.walk.next(ctx, s, l, p, o)
 	return stmt.Where(sq.Eq{o.id(): ids}).OrderBy(o.terms()...), err

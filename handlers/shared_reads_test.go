@@ -404,30 +404,6 @@ func TestUnreadableBookingConcernsItsDay(t *testing.T) {
 	})
 }
 
-// TestTooLargePageAmongOthers: a page that is too large for a request is so as well while other pages of
-// its list are read, and keeps none of them from being read.
-func TestTooLargePageAmongOthers(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.SiteA()))
-	arrange(t, s.database, "UPDATE wp_latepoint_customers SET created_at = '2026-01-01 00:00:00', notes = NULL, admin_notes = NULL",
-		"UPDATE wp_latepoint_customers SET created_at = '2026-03-01 00:00:00', notes = REPEAT('n', 64000), admin_notes = REPEAT('a', 64000) ORDER BY id LIMIT 60",
-		"UPDATE wp_latepoint_customers SET notes = REPEAT('n', 64000) ORDER BY id DESC LIMIT 40")
-	alone := map[string]int{}
-	var paths []string
-	for n := range 6 {
-		path := fmt.Sprintf("/customers?per_page=100&page=%d&n=%d", n%3+1, n)
-		paths, alone[path] = append(paths, path), s.get(path).status
-	}
-	if alone[paths[0]] != http.StatusBadRequest || alone[paths[1]] != http.StatusOK || alone[paths[2]] != http.StatusOK {
-		t.Fatalf("alone: %v", alone)
-	}
-	readTogether(15, paths, func(path string) {
-		if got := s.get(path).status; got != alone[path] {
-			t.Errorf("%s: status %d, want %d", path, got, alone[path])
-		}
-	})
-}
-
 // BenchmarkConcurrentReads sends equal and different requests from 16 clients.
 func BenchmarkConcurrentReads(b *testing.B) {
 	s := newServer(b, fixtures.Shared(b, fixtures.SiteA()))

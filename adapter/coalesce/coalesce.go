@@ -5,7 +5,6 @@
 package coalesce
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -33,9 +32,6 @@ type Queue[In, Out any] struct {
 	Again func(error) bool
 	// Most is how many inputs an execution may have; 0 for any number.
 	Most int
-	// Patience is how long callers wait for an execution that began before they
-	// arrived; 0 for the usual time.
-	Patience time.Duration
 
 	mu      sync.Mutex
 	running int                 // executions
@@ -85,7 +81,7 @@ func (q *Queue[In, Out]) join(ctx context.Context, input In) *execution[In, Out]
 		}
 		e := &execution[In, Out]{done: make(chan struct{})}
 		e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
-		e.timer = time.AfterFunc(cmp.Or(q.Patience, patience), func() { q.begin(e) })
+		e.timer = time.AfterFunc(patience, func() { q.begin(e) })
 		q.next = e
 	}
 	e := q.next
@@ -196,12 +192,11 @@ func (q *Queue[In, Out]) free(e *execution[In, Out]) {
 // Queues are a Queue for each key that callers currently wait for. The zero Queues
 // are not usable; set Run.
 type Queues[Key comparable, In, Out any] struct {
-	// Run, Free, Again, Most and Patience are those of each Queue.
-	Run      func(ctx context.Context, inputs []In) (Out, error)
-	Free     func(Out)
-	Again    func(error) bool
-	Most     int
-	Patience time.Duration
+	// Run, Free, Again and Most are those of each Queue.
+	Run   func(ctx context.Context, inputs []In) (Out, error)
+	Free  func(Out)
+	Again func(error) bool
+	Most  int
 
 	mu     sync.Mutex
 	queues map[Key]*counted[In, Out]
@@ -227,7 +222,7 @@ func (s *Queues[Key, In, Out]) enter(key Key) *counted[In, Out] {
 		if s.queues == nil {
 			s.queues = make(map[Key]*counted[In, Out])
 		}
-		q = &counted[In, Out]{Queue: Queue[In, Out]{Run: s.Run, Free: s.Free, Again: s.Again, Most: s.Most, Patience: s.Patience}}
+		q = &counted[In, Out]{Queue: Queue[In, Out]{Run: s.Run, Free: s.Free, Again: s.Again, Most: s.Most}}
 		s.queues[key] = q
 	}
 	q.callers++
