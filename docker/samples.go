@@ -1,5 +1,5 @@
 // Package docker has the configurations of web servers and of systemd that the program brings
-// along for setup: the same files that README.md tells to copy.
+// along for setup: the same files that INSTALL.md tells to copy.
 //
 // It imports no other package.
 package docker

@@ -876,7 +876,7 @@ func TestSetupIsRefused(t *testing.T) {
 		}, nil, exitUsage, []string{"there are several sites; name the directory of one: --wordpress DIRECTORY"}},
 		{"computed settings", func(m *machine) {
 			writeBelow(m.t, m.root, map[string]string{"srv/b/wp-load.php": "", "srv/b/wp-config.php": "<?php define('DB_NAME', getenv('X'));"})
-		}, []string{"--wordpress", "/srv/b"}, exitFailure, []string{"DB_NAME is computed", "with db.dsn, as README.md tells"}},
+		}, []string{"--wordpress", "/srv/b"}, exitFailure, []string{"DB_NAME is computed", "with db.dsn, as INSTALL.md tells"}},
 		{"broken nginx", func(m *machine) { m.fails = "nginx -t" }, nil, exitFailure, []string{"the configuration of nginx is invalid already; correct it first"}},
 		{"port in use", func(m *machine) { m.stub, m.commands = ready, []string{"systemctl start"} }, nil, exitFailure, []string{"another program listens at 127.0.0.1:8080; name a free address: --listen"}},
 		{"other web server", func(*machine) {}, []string{"--web-server", "apache"}, exitUsage, []string{"--web-server: apache does not serve /var/www/html"}},

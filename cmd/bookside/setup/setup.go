@@ -226,7 +226,7 @@ func (s *Setup) examine(ctx context.Context) (err error) {
 	case errors.Is(err, fs.ErrPermission):
 		return errorf("%v; only root may read it: run it with sudo", err)
 	case err != nil:
-		return errorf("%v.\nSetup cannot go on by itself: configure the service by hand, with db.dsn, as README.md tells", err)
+		return errorf("%v.\nSetup cannot go on by itself: configure the service by hand, with db.dsn, as INSTALL.md tells", err)
 	}
 	if s.SiteID > 1 && !s.wordpress.Multisite {
 		return &Error{Text: "--site-id: the site is no network of several", Usage: true}
@@ -271,7 +271,7 @@ func (s *Setup) choose(ctx context.Context) (Site, error) {
 		return Site{}, errorf("there is no WordPress in %s, or it has no wp-config.php yet", s.WordPress)
 	case len(sites) == 0:
 		return Site{}, errorf("no WordPress was found in the usual places and in the directories of nginx, Apache and Caddy; name its directory: --wordpress DIRECTORY.\n" +
-			"If it runs in a container or on another machine, run Bookside there, or configure it with db.dsn, as README.md tells")
+			"If it runs in a container or on another machine, run Bookside there, or configure it with db.dsn, as INSTALL.md tells")
 	}
 	s.say("There are several sites:\n")
 	for i, site := range sites {

@@ -501,7 +501,7 @@ func (s *Setup) serving() (configuration, []Server, error) {
 // planWebServer plans the way from the site's address to Bookside.
 func (s *Setup) planWebServer(ctx context.Context) (Step, error) {
 	step := Step{
-		Name: "web server", Title: "The web server", Optional: "calls of the site's address do not reach Bookside; README.md tells how to change the web server",
+		Name: "web server", Title: "The web server", Optional: "calls of the site's address do not reach Bookside; INSTALL.md tells how to change the web server",
 		Declined: func() { s.unrouted = true },
 	}
 	if s.has(step.Name) {
@@ -607,7 +607,7 @@ func (s *Setup) nginxChanges(c configuration, servers []Server) ([]Change, error
 	var changes []Change
 	if !c.bookside {
 		if !c.includes(general) {
-			return nil, errorf("%s does not include the files of /etc/nginx/conf.d; README.md tells how to change nginx by hand", c.main)
+			return nil, errorf("%s does not include the files of /etc/nginx/conf.d; INSTALL.md tells how to change nginx by hand", c.main)
 		}
 		file, err := s.adapted("nginx/bookside.conf")
 		if err != nil {
