@@ -30,7 +30,8 @@ type DB struct {
 	views      []view           // that SELECT statements see, see WithViews
 	gathered   bool             // see Gathered
 	waiting    *[]waitingChange // of a transaction, see Later; nil outside of one
-	together   bool             // several statements may be sent together
+	together   bool             // several statements may be sent together, unless rivals says otherwise
+	rivals     *atomic.Bool     // of the connector
 }
 
 // runner runs statements: *sql.DB, *sql.Conn or *sql.Tx.
@@ -80,7 +81,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	db.constants = c.constants()
 	db.content = c.Content
 	db.encryption = conn.encryption
-	db.together = !c.TextOnly
+	db.together, db.rivals = conn.together, conn.rivals
 	db.semaphore = conn.seats
 	db.viewShare = newPoolSemaphore(max(1, c.MaxOpen/2), c.AcquireTimeout)
 	if err := pool.PingContext(ctx); err != nil {

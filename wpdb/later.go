@@ -15,6 +15,10 @@ import (
 // statement, so that both take one round trip. A SELECT and COMMIT have those before them sent first.
 // The result is valid, and an error known, when the next statement has run. Where statements cannot be
 // sent together, it is Exec.
+//
+// So it is on clusters where several servers accept writes. When another node aborts a transaction of Galera
+// between two statements of one text, MariaDB (10.11.19 and 11.8.9 were seen to) rolls back what was before,
+// runs and commits the rest as statements of their own, and reports no error, not even for COMMIT.
 func Later(ctx context.Context, tx *DB, op string, stmt sq.Sqlizer) (*Result, error) {
 	c, err := buildChange(op, stmt)
 	if err == nil {
@@ -23,7 +27,7 @@ func Later(ctx context.Context, tx *DB, op string, stmt sq.Sqlizer) (*Result, er
 	if err != nil {
 		return nil, err
 	}
-	if tx.waiting == nil || !tx.together {
+	if tx.waiting == nil || !tx.together || tx.rivals.Load() {
 		result, err := c.apply(ctx, tx)
 		return &result, err
 	}

@@ -86,6 +86,29 @@ func TestLater(t *testing.T) {
 	}
 }
 
+// TestLaterOnACluster: statements are sent one by one where another node may abort the transaction between
+// them.
+func TestLaterOnACluster(t *testing.T) {
+	t.Parallel()
+	database := fixtures.NewGalera(t, fixtures.Legacy())
+	db := wpdbtest.OpenConfig(t, configOf(database))
+	ctx, usage := wpdb.WithUsage(t.Context())
+	err := db.Transact(ctx, "write", func(tx *wpdb.DB) error {
+		for range 3 {
+			if _, err := wpdb.Later(ctx, tx, "insert", sq.Insert(db.Name(wpdb.Locations)).Columns("name", "status").Values("new", "active")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if got := usage.Queries(); got != 5 || err != nil { // BEGIN, three statements, COMMIT
+		t.Errorf("%d round trips, %v", got, err)
+	}
+	if n := singleValue(t, database.SQL, "SELECT COUNT(*) FROM wp_latepoint_locations WHERE name = 'new'"); n != "3" {
+		t.Errorf("%s rows", n)
+	}
+}
+
 // TestOneStatementPerText: only Later sends several statements in one text.
 func TestOneStatementPerText(t *testing.T) {
 	t.Parallel()

@@ -5,8 +5,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -25,6 +27,8 @@ type connector struct {
 	lockWait int64          // limit for row locks, in seconds
 	limit    time.Duration  // within which the server ends any statement
 	textOnly bool           // see Config.TextOnly
+	together bool           // several statements may be sent together, unless rivals says otherwise
+	rivals   *atomic.Bool   // set once a server is seen where other nodes abort transactions
 
 	encryption *encryption
 }
@@ -56,7 +60,7 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	if err := cfg.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, fmt.Errorf("database settings: %w", err)
 	}
-	opened := &connector{lockWait: lockWait, limit: c.StatementTimeout + c.LockWait, textOnly: c.TextOnly}
+	opened := &connector{lockWait: lockWait, limit: c.StatementTimeout + c.LockWait, textOnly: c.TextOnly, together: cfg.MultiStatements, rivals: new(atomic.Bool)}
 	cfg.DialFunc = opened.dialLink
 	opened.encryption = newEncryption(cfg)
 	if cfg.TLS != nil {
@@ -145,7 +149,46 @@ func (c *connector) open(ctx context.Context) (driverConn, *link, error) {
 			return nil, socket, fmt.Errorf("set %s: %w", setting.name, closeAfter(inner, err))
 		}
 	}
+	if c.together && !c.rivals.Load() {
+		found, err := readVariables(ctx, inner, rivalVariables)
+		var refusal *mysql.MySQLError
+		if err != nil && !errors.As(err, &refusal) {
+			return nil, socket, fmt.Errorf("read variables: %w", closeAfter(inner, err))
+		}
+		if err != nil || clusterOf(found, nil).MultiPrimary() { // whoever refuses to tell may be one
+			c.rivals.Store(true)
+		}
+	}
 	return inner, socket, nil
+}
+
+// rivalVariables tell whether several servers of a cluster accept writes.
+var rivalVariables = []string{"wsrep_on", "wsrep_provider", "group_replication_group_name", "group_replication_single_primary_mode"}
+
+// readVariables returns the variables that the server knows.
+func readVariables(ctx context.Context, c driverConn, names []string) (map[string]string, error) {
+	text, args, err := showStatement("VARIABLES", names).ToSql()
+	if err != nil {
+		return nil, err
+	}
+	named := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+	}
+	rows, err := c.QueryContext(ctx, text, named)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for row := make([]driver.Value, 2); ; {
+		switch err := rows.Next(row); {
+		case errors.Is(err, io.EOF):
+			return lowerNames(found), rows.Close()
+		case err != nil:
+			return nil, errors.Join(err, rows.Close())
+		}
+		found[fmt.Sprintf("%s", row[0])] = fmt.Sprintf("%s", row[1])
+	}
 }
 
 type serverSetting struct {
