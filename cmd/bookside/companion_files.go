@@ -30,6 +30,7 @@ const (
 	pluginFolder   = "plugins/bookside"
 	pluginMain     = pluginFolder + "/bookside.php"
 	mustUseFolder  = "mu-plugins"
+	mustUseClasses = mustUseFolder + "/bookside" // loaded by the file beside it
 	manifestOfFile = pluginFolder + "/installed.json"
 )
 
@@ -225,7 +226,7 @@ func (s *companionSite) compare(ours companion) (comparison, error) {
 // belongsToCompanion reports whether a path of installed.json can be ours. Who can write
 // that file must not make this program delete others.
 func belongsToCompanion(name string) bool {
-	return fs.ValidPath(name) && (strings.HasPrefix(name, pluginFolder+"/") || strings.HasPrefix(name, mustUseFolder+"/bookside"))
+	return fs.ValidPath(name) && (strings.HasPrefix(name, pluginFolder+"/") || strings.HasPrefix(name, mustUseClasses))
 }
 
 func (s *companionSite) state(name, ours, installed string) (fileState, error) {
@@ -305,7 +306,7 @@ func (s *companionSite) delete(name string) error {
 	if err := s.root.Remove(name); err != nil {
 		return err
 	}
-	for folder := path.Dir(name); folder == pluginFolder || strings.HasPrefix(folder, pluginFolder+"/"); folder = path.Dir(folder) {
+	for folder := path.Dir(name); folder == mustUseClasses || folder == pluginFolder || strings.HasPrefix(folder, pluginFolder+"/"); folder = path.Dir(folder) {
 		entries, err := fs.ReadDir(s.root.FS(), folder)
 		if err != nil || len(entries) > 0 {
 			return err

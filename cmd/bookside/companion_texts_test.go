@@ -40,7 +40,7 @@ func TestCompanionTranslations(t *testing.T) {
 		return string(output)
 	}
 	var sources []string
-	for _, pattern := range []string{"companion/mu-plugins/*.php", companionFolder + "/*.php", companionFolder + "/*/*.php"} {
+	for _, pattern := range []string{"companion/mu-plugins/*.php", "companion/mu-plugins/*/*.php", companionFolder + "/*.php", companionFolder + "/*/*.php"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,373 @@
+<?php
+
+defined('ABSPATH') || exit;
+
+/**
+ * Enters the changes that WordPress makes into the journal of Bookside, in the form that adapter/journal/inbox.go in
+ * Bookside describes. It watches the statements themselves: LatePoint has no event for many of them.
+ *
+ * A statement is noted before it runs, and settled when the next one comes or the request ends. What is noted is
+ * entered at the end of the request, or after a second, in one statement. What gets lost, for example when PHP is
+ * killed, is found by the server.
+ */
+class BooksideJournal
+{
+    private const RESOURCES = [
+        'bookings' => 'bookings',
+        'customers' => 'customers',
+        'orders' => 'orders',
+        'transactions' => 'payments',
+        'order_invoices' => 'invoices',
+        'services' => 'services',
+        'agents' => 'agents',
+        'locations' => 'locations',
+        'coupons' => 'coupons',
+    ];
+
+    private const ITEMS = 'order_items'; // which say to what deleted orders belonged
+    private const MOST_ROWS = 5000; // of one statement: what changes more is left to the server
+    private const MOST_ENTRIES = 200; // of one INSERT
+    private const PATIENCE = 1.0; // seconds until changes are entered, in a request that takes long
+    private const ASSIGNMENT = ['agent_id', 'service_id', 'location_id', 'customer_id']; // columns of bookings, and of the inbox
+    private const UNKNOWN_COLUMN = 1054; // error of MySQL
+
+    private BooksideSlots $slots;
+    private BooksideBelonged $belonged;
+
+    /** @var bool Whether a statement of this class itself is running. */
+    private bool $busy = false;
+
+    /**
+     * @var array|null The statement that was noted: query, kind, resource, ids; bookings, as they were before, and to what
+     *      those of other records belonged, by id.
+     */
+    private ?array $open = null;
+
+    /**
+     * @var array<string,array{prefix:string,resource:string,id:int,kind:string,before:?array,belonged:string}> Changes that are not entered yet;
+     *      with the prefix of tables, because a network's sites have inboxes of their own.
+     */
+    private array $changes = [];
+
+    /** @var float When the first of them was made. */
+    private float $since = 0.0;
+
+    /** @var array<string,string> Patterns of watched statements, by the prefix of tables. */
+    private array $patterns = [];
+
+    public function __construct(BooksideSlots $slots)
+    {
+        $this->slots = $slots;
+        $this->belonged = new BooksideBelonged();
+    }
+
+    public function register(): void
+    {
+        add_filter('query', [$this, 'query'], PHP_INT_MAX);
+        add_action('shutdown', [$this, 'finish'], PHP_INT_MAX);
+    }
+
+    /**
+     * Settles the statement before and notes this one. Runs for every statement of every request.
+     *
+     * @param mixed $query
+     */
+    public function query($query)
+    {
+        if ($this->busy || !is_string($query) || $query === '') {
+            return $query;
+        }
+        if ($this->open !== null) {
+            $this->settle();
+        }
+        switch ($query[0]) {
+            case 'S':
+            case 's':
+                if (($query[1] ?? '') !== 'T' && ($query[1] ?? '') !== 't') {
+                    return $query; // SELECT, SHOW, SET
+                }
+                break;
+            case 'D':
+            case 'E':
+                if (($query[2] ?? '') !== 'L') {
+                    return $query; // DESCRIBE, EXPLAIN
+                }
+                break;
+        }
+        try {
+            return $this->note($query);
+        } catch (\Throwable $e) {
+            $this->open = null;
+            bookside_companion_failed('journal', $e->getMessage());
+            return $query;
+        }
+    }
+
+    private function note(string $query): string
+    {
+        global $wpdb;
+        $pattern = $this->patterns[$wpdb->prefix] ?? ($this->patterns[$wpdb->prefix] = $this->pattern($wpdb->prefix));
+        if (!preg_match($pattern, $query, $parts)) {
+            return $query;
+        }
+        if (($parts['transaction'] ?? '') !== '') {
+            if (strncasecmp($parts['transaction'], 'ROLLBACK', 8) === 0) {
+                $this->changes = []; // those from before the transaction were entered when it began
+            } else {
+                $this->enter();
+            }
+            return $query;
+        }
+        $verb = strtoupper($parts['verb']);
+        if (strtolower($parts['table']) === self::ITEMS) {
+            if ($verb === 'DELETE') {
+                $this->belonged->itemsGo($wpdb->prefix, $this->affected($query, $parts['name'], 'id, order_id'));
+            }
+            return $query;
+        }
+        $resource = self::RESOURCES[strtolower($parts['table'])];
+        if ($verb === 'UPDATE' && $resource === 'bookings') {
+            $query = $this->slots->statusChange($query);
+            if ($query === '') {
+                return '';
+            }
+        }
+        $note = ['query' => $query, 'prefix' => $wpdb->prefix, 'resource' => $resource, 'ids' => [], 'bookings' => [], 'belonged' => []];
+        if ($verb === 'INSERT' || $verb === 'REPLACE') {
+            $note['kind'] = 'created';
+        } else {
+            $note['kind'] = $verb === 'DELETE' ? 'deleted' : 'updated';
+            $columns = $verb === 'DELETE' ? BooksideBelonged::COLUMNS[$resource] ?? 'id' : 'id';
+            $rows = $this->affected($query, $parts['name'], $resource === 'bookings' ? self::bookingColumns() : $columns);
+            foreach ($rows as $row) {
+                $note['ids'][] = (int) $row[0];
+                if ($resource === 'bookings') {
+                    $note['bookings'][(int) $row[0]] = self::booking($row);
+                }
+            }
+            if ($verb === 'DELETE') {
+                $note['belonged'] = $this->belonged->go($wpdb->prefix, $resource, $rows, $note['bookings']);
+            }
+            if ($note['ids'] === []) {
+                return $query;
+            }
+        }
+        $this->open = $note;
+        return $query;
+    }
+
+    /** Returns the pattern of the statements that matter: those that change watched tables, and of transactions. */
+    private function pattern(string $prefix): string
+    {
+        return '/^\s*(?:(?<transaction>START\s+TRANSACTION\b[^;]*|(?:BEGIN|ROLLBACK)(?:\s+WORK)?)\s*;?\s*$'
+            . '|(?<verb>INSERT|REPLACE|UPDATE|DELETE)\s+(?:(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED|QUICK|IGNORE|INTO|FROM)\s+)*'
+            . '(?<name>`?' . preg_quote($prefix, '/') . 'latepoint_(?<table>' . implode('|', array_keys(self::RESOURCES)) . '|' . self::ITEMS . ')`?)[\s(])/i';
+    }
+
+    /**
+     * Returns the rows that an UPDATE or DELETE of one table is about to change: a SELECT with the same conditions.
+     *
+     * @return array<int,array<int,string|null>>
+     */
+    private function affected(string $query, string $table, string $columns): array
+    {
+        global $wpdb;
+        $masked = preg_replace_callback(
+            '/\'(?:[^\'\\\\]++|\\\\.|\'\')*+\'|"(?:[^"\\\\]++|\\\\.|"")*+"/s',
+            static function (array $literal): string {
+                return str_repeat('x', strlen($literal[0]));
+            },
+            $query
+        );
+        if ($masked === null || !$wpdb->dbh instanceof mysqli) {
+            return [];
+        }
+        $at = preg_match('/\sWHERE\s/i', $masked, $found, PREG_OFFSET_CAPTURE) ? $found[0][1] : null;
+        if ($at !== null && $columns === 'id' && preg_match('/\sWHERE\s+`?id`?\s*=\s*\'?(\d+)\'?\s*$/i', substr($query, $at), $id)) {
+            return [[$id[1]]];
+        }
+        // The same connection, so that a transaction sees its own rows; and not $wpdb, whose state the statement needs.
+        $rows = mysqli_query($wpdb->dbh, "SELECT $columns FROM $table" . ($at === null ? '' : substr($query, $at)));
+        $found = $rows instanceof mysqli_result && mysqli_num_rows($rows) <= self::MOST_ROWS ? mysqli_fetch_all($rows) : [];
+        return $found;
+    }
+
+    /** Looks what the statement that was noted has changed. */
+    private function settle(): void
+    {
+        global $wpdb;
+        $last = (string) $wpdb->last_query;
+        if ($last !== $this->open['query'] && strpos($last, $this->open['query']) === false) {
+            return; // $wpdb asks for the columns before it runs the statement, to which filters may have added a comment
+        }
+        $note = $this->open;
+        $this->open = null;
+        try {
+            $this->slots->queryRan($note['query']);
+            $changed = (int) $wpdb->rows_affected;
+            if ($changed < 1) {
+                return;
+            }
+            if ($note['kind'] === 'created') {
+                if (!$wpdb->dbh instanceof mysqli) {
+                    return; // a database of another make
+                }
+                $first = (int) mysqli_insert_id($wpdb->dbh); // $wpdb->insert_id is reset before the next statement
+                $note['ids'] = $first > 0 ? range($first, $first + min($changed, self::MOST_ROWS) - 1) : [];
+                if ($changed > 1 && preg_match('/^\s*REPLACE|\sON\s+DUPLICATE\s+KEY\s/i', $note['query'])) {
+                    return; // which rows are new, and which were there, is not known
+                }
+            }
+            foreach ($note['ids'] as $id) {
+                $this->add($note, $id);
+            }
+            if (count($this->changes) >= self::MOST_ENTRIES || microtime(true) - $this->since > self::PATIENCE) {
+                $this->enter();
+            }
+        } catch (\Throwable $e) {
+            bookside_companion_failed('journal', $e->getMessage());
+        }
+    }
+
+    /** Adds a change. Several of one record become one entry, unless it was deleted in between. */
+    private function add(array $note, int $id): void
+    {
+        $key = "$note[prefix] $note[resource] $id";
+        if ($note['kind'] === 'deleted') {
+            $key .= ' deleted';
+        } elseif (isset($this->changes[$key])) {
+            return;
+        }
+        if ($this->changes === []) {
+            $this->since = microtime(true);
+        }
+        $this->changes[$key] = [
+            'prefix' => $note['prefix'], 'resource' => $note['resource'], 'id' => $id, 'kind' => $note['kind'], 'before' => $note['bookings'][$id] ?? null,
+            'belonged' => $note['belonged'][$id] ?? '',
+        ];
+    }
+
+    /** The columns of a booking that entries tell about, and its item. */
+    private static function bookingColumns(): string
+    {
+        return 'id, status, order_item_id, ' . implode(', ', self::ASSIGNMENT);
+    }
+
+    /** Returns a row of these columns: the status, the item, and to what the booking belongs. */
+    private static function booking(array $row): array
+    {
+        return ['status' => (string) $row[1], 'item' => (int) $row[2], 'assignment' => array_map('intval', array_slice($row, 3))];
+    }
+
+    /** Enters the changes into the inboxes. */
+    private function enter(): void
+    {
+        $changes = $this->changes;
+        $this->changes = [];
+        foreach (array_unique(array_column($changes, 'prefix')) as $prefix) {
+            $this->enterInto($prefix, array_filter($changes, static function (array $change) use ($prefix): bool {
+                return $change['prefix'] === $prefix;
+            }));
+        }
+    }
+
+    /** Enters the changes of one site into its inbox. */
+    private function enterInto(string $prefix, array $changes): void
+    {
+        global $wpdb;
+        $this->busy = true;
+        $quiet = $wpdb->suppress_errors();
+        try {
+            $bookings = $this->bookings($prefix, $changes);
+            $actor = function_exists('wp_get_current_user') ? get_current_user_id() : 0;
+            foreach (array_chunk($changes, self::MOST_ENTRIES) as $part) {
+                $rows = [];
+                foreach ($part as $change) {
+                    $now = $change['resource'] === 'bookings' && $change['kind'] !== 'deleted' ? $bookings[$change['id']] ?? null : null;
+                    $before = $change['before'];
+                    $moved = ($now['assignment'] ?? null) !== ($before['assignment'] ?? null);
+                    $row = $wpdb->prepare('%s, %d, %s, ', $change['resource'], $change['id'], $change['kind'])
+                        . "'site', " . ($actor > 0 ? (int) $actor : 'NULL') . ', '
+                        . ($now !== null && $now['status'] !== ($before['status'] ?? null) ? $wpdb->prepare('%s', $now['status']) : 'NULL') . ', UTC_TIMESTAMP()';
+                    $rows[] = [
+                        $row,
+                        self::assignment($moved ? $now : null) . ', ' . self::assignment($moved ? $before : null),
+                        $change['belonged'] === '' ? 'NULL' : $wpdb->prepare('%s', $change['belonged']),
+                    ];
+                }
+                if (!$this->insert($prefix, $rows)) {
+                    bookside_companion_failed('journal', (string) $wpdb->last_error);
+                }
+            }
+        } catch (\Throwable $e) {
+            bookside_companion_failed('journal', $e->getMessage());
+        } finally {
+            $wpdb->suppress_errors($quiet);
+            $this->busy = false;
+        }
+    }
+
+    /** Returns the values of an assignment in SQL: NULL where nothing is stored, or no booking is given. */
+    private static function assignment(?array $booking): string
+    {
+        return implode(', ', array_map(static function (int $id): string {
+            return $id > 0 ? (string) $id : 'NULL';
+        }, $booking['assignment'] ?? array_fill(0, count(self::ASSIGNMENT), 0)));
+    }
+
+    /** Inserts rows into an inbox, each in three parts. That of an earlier Bookside has no columns for the later ones. */
+    private function insert(string $prefix, array $rows): bool
+    {
+        global $wpdb;
+        $old = array_map(static function (string $column): string {
+            return "old_$column";
+        }, self::ASSIGNMENT);
+        $columns = ['resource, resource_id, kind, origin, actor_id, status, at', implode(', ', array_merge(self::ASSIGNMENT, $old)), 'belonged'];
+        for ($parts = count($columns); $parts > 0; $parts--) {
+            $values = array_map(static function (array $row) use ($parts): string {
+                return '(' . implode(', ', array_slice($row, 0, $parts)) . ')';
+            }, $rows);
+            $into = "`{$prefix}bookside_change_inbox` (" . implode(', ', array_slice($columns, 0, $parts)) . ')';
+            if ($wpdb->query("INSERT INTO $into VALUES " . implode(', ', $values)) !== false) {
+                return true;
+            }
+            if (!$wpdb->dbh instanceof mysqli || mysqli_errno($wpdb->dbh) !== self::UNKNOWN_COLUMN) {
+                return false;
+            }
+        }
+        return false;
+    }
+
+    /** Returns the bookings as they are now, by id. */
+    private function bookings(string $prefix, array $changes): array
+    {
+        global $wpdb;
+        $ids = [];
+        foreach ($changes as $change) {
+            if ($change['resource'] === 'bookings' && $change['kind'] !== 'deleted') {
+                $ids[] = (int) $change['id'];
+            }
+        }
+        if ($ids === []) {
+            return [];
+        }
+        $rows = $wpdb->get_results(
+            'SELECT ' . self::bookingColumns() . " FROM `{$prefix}latepoint_bookings` WHERE id IN (" . implode(', ', $ids) . ')',
+            ARRAY_N
+        );
+        $found = [];
+        foreach ($rows ?: [] as $row) {
+            $found[(int) $row[0]] = self::booking($row);
+        }
+        return $found;
+    }
+
+    /** Enters what the end of the request leaves. */
+    public function finish(): void
+    {
+        if ($this->open !== null) {
+            $this->settle();
+        }
+        $this->enter();
+    }
+}
