@@ -58,8 +58,12 @@ func openCluster(ctx context.Context, sockets []string, database string) (*clust
 		default:
 			n.db = sql.OpenDB(connector(socket, database, map[string]string{"group_replication_consistency": "'BEFORE'"}))
 		}
-		if err := n.db.PingContext(ctx); err != nil {
+		var flush int
+		if err := n.db.QueryRowContext(ctx, "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit").Scan(&flush); err != nil {
 			return nil, fmt.Errorf("node %s: %w", n.name, err)
+		}
+		if flush != 1 && len(sockets) > 1 {
+			return nil, fmt.Errorf("node %s loses what it has acknowledged: innodb_flush_log_at_trx_commit is %d, not 1", n.name, flush)
 		}
 		c.nodes = append(c.nodes, n)
 	}
