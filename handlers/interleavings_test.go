@@ -95,7 +95,7 @@ func (i *interleaving) settle(moving *[2]bool) {
 	}
 }
 
-// contest is two requests that want the same, and the state in which they are sent.
+// contest is two requests that want the same, or of which the second shows what the first changes.
 type contest [2]string
 
 // contestRequest returns a request of a contest. Whoever moves a booking has one of their own; the first one's
@@ -111,6 +111,10 @@ func contestRequest(kind string, of int, ids contestIDs) (method, path, body str
 		return http.MethodPut, "/bookings/" + ids.bookings[0], `{"status":"cancelled"}`
 	case "hold":
 		return http.MethodPost, "/holds", holdBody()
+	case "availability":
+		return http.MethodGet, "/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05", ""
+	case "read":
+		return http.MethodGet, "/bookings/" + ids.bookings[0], ""
 	default:
 		return http.MethodPost, "/bookings", fmt.Sprintf(`{"hold_id":%s,"customer_id":%s}`, ids.hold, customer)
 	}
@@ -121,13 +125,15 @@ var contestStates = map[string][]contest{
 	"the slot is free": {
 		{"create", "create"}, {"create", "move"}, {"create", "hold"},
 		{"move", "move"}, {"move", "hold"}, {"move", "cancel"}, {"hold", "hold"},
+		{"create", "availability"}, {"move", "availability"}, {"hold", "availability"}, {"move", "read"},
 	},
 	"the slot is booked": {
 		{"create", "cancel"}, {"hold", "cancel"}, {"cancel", "cancel"},
+		{"cancel", "availability"}, {"cancel", "read"},
 	},
 	"the slot is held": {
 		{"create", "book hold"}, {"move", "book hold"}, {"cancel", "book hold"},
-		{"hold", "book hold"}, {"book hold", "book hold"},
+		{"hold", "book hold"}, {"book hold", "book hold"}, {"book hold", "availability"},
 	},
 }
 
@@ -201,26 +207,30 @@ func (a *arena) stop(server int, text string) []string {
 // contestOutcome is what both requests are answered, and what they leave in the database.
 type contestOutcome struct {
 	status [2]int
+	shown  string // to the request that reads, if there is one
 	rows   string
 }
 
 // String returns the outcome on several lines.
-func (o contestOutcome) String() string { return fmt.Sprintf("%v\n%s", o.status, o.rows) }
+func (o contestOutcome) String() string { return fmt.Sprintf("%v\n%s\n%s", o.status, o.shown, o.rows) }
 
-// send sends a request of a contest.
-func (a *arena) send(c contest, of int) int {
+// send sends a request of a contest, and notes what it is answered.
+func (a *arena) send(c contest, of int, o *contestOutcome) {
 	method, path, body := contestRequest(c[of], of, a.ids)
 	got := a.servers[of].write(method, path, body)
+	if method == http.MethodGet {
+		o.shown = string(got.body)
+	}
 	if got.status >= http.StatusInternalServerError {
 		a.t.Errorf("%s: %d %s", c[of], got.status, got.body)
 	}
-	return got.status
+	o.status[of] = got.status
 }
 
 // oneByOne returns what comes of a contest when one request follows the other.
 func (a *arena) oneByOne(c contest, first int) (o contestOutcome) {
 	for _, of := range []int{first, 1 - first} {
-		o.status[of] = a.send(c, of)
+		a.send(c, of, &o)
 	}
 	o.rows = a.rows()
 	return o
@@ -236,7 +246,7 @@ func (a *arena) interleaved(c contest, seed uint64) (o contestOutcome, retried i
 	a.mu.Lock()
 	a.running = i
 	a.mu.Unlock()
-	i.run(rand.New(rand.NewPCG(seed, 0)), [2]func(){func() { o.status[0] = a.send(c, 0) }, func() { o.status[1] = a.send(c, 1) }})
+	i.run(rand.New(rand.NewPCG(seed, 0)), [2]func(){func() { a.send(c, 0, &o) }, func() { a.send(c, 1, &o) }})
 	a.mu.Lock()
 	a.running = nil
 	a.mu.Unlock()
