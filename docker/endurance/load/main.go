@@ -1,7 +1,6 @@
 // Command load runs the clients of the endurance run. They read, book, move and
 // delete without a pause, retry requests that get a 503, and check every response.
-// Other clients disconnect before they get a response, and some record histories of a few slots, of which
-// Porcupine decides whether they are linearizable.
+// Other clients disconnect before they get a response.
 //
 //	KEY=lp_live_… load -url http://127.0.0.1:8080 -duration 10m -folder /tmp/x
 //
@@ -41,7 +40,7 @@ func run() error {
 	duration := flag.Duration("duration", time.Minute, "duration of the load")
 	folder := flag.String("folder", ".", "directory for the results")
 	flag.Parse()
-	l := &load{url: *url + "/v1", key: os.Getenv("KEY"), statuses: map[string]int{}, expected: map[string]int{}, recorded: map[string]int{},
+	l := &load{url: *url + "/v1", key: os.Getenv("KEY"), statuses: map[string]int{}, expected: map[string]int{},
 		client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	if err := l.learn(); err != nil {
 		return err
@@ -56,15 +55,11 @@ func run() error {
 	for range leavers {
 		clients.Go(func() { l.leave(ctx) })
 	}
-	clients.Go(func() { l.record(ctx) })
 	clients.Wait()
 	if err := l.store(*folder); err != nil {
 		return err
 	}
 	fmt.Println(l.summary())
-	if l.histories == 0 {
-		l.fail("no history was recorded")
-	}
 	if len(l.wrong) > 0 {
 		return fmt.Errorf("%d wrong responses, such as\n%s", len(l.wrong), strings.Join(l.wrong[:min(len(l.wrong), 20)], "\n"))
 	}
@@ -94,9 +89,6 @@ type load struct {
 	rejected []string
 	wrong    []string
 	left     int // requests whose client disconnected
-
-	histories int            // that were checked
-	recorded  map[string]int // requests in them, by outcome
 }
 
 // start is when a booking begins.
@@ -334,6 +326,5 @@ func (l *load) summary() string {
 	}
 	slices.Sort(lines)
 	lines = append(lines, fmt.Sprintf("%-10s %8d", "left", l.left))
-	lines = append(lines, fmt.Sprintf("%-10s %8d, of requests that were %v", "histories", l.histories, l.recorded))
 	return strings.Join(lines, "\n")
 }

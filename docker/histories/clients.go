@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"bookside/fixtures/history"
+)
+
+// Histories are of one agent and day each. Those of the agents are recorded at the same time, a day after the
+// other.
+const (
+	agents    = 3 // of the sample site
+	clients   = 4 // of a history
+	firstDay  = 2 // from now
+	lastDay   = 60
+	customer  = 3
+	spacing   = 90 // minutes from a slot to the next, so that none touches another
+	lasts     = 20 * time.Second
+	decision  = 2 * time.Minute  // limit for the checker
+	patience  = 20 * time.Second // of a client: longer than a server takes for an answer
+	clientGap = 10 * time.Millisecond
+)
+
+// chapter is the history of an agent and day.
+type chapter struct {
+	*trial
+	*history.History
+	agent   int
+	day     string
+	slots   []string // starts
+	verdict history.Verdict
+
+	mu        sync.Mutex
+	made      map[int64]string // codes of the bookings whose creation was confirmed, by their ids
+	cancelled map[int64]bool   // bookings whose cancellation was confirmed
+}
+
+// record records the histories of an agent, and has each checked.
+func (t *trial) record(ctx context.Context, agent int) {
+	for n := 0; ctx.Err() == nil; n++ {
+		c := &chapter{trial: t, agent: agent, made: map[int64]string{}, cancelled: map[int64]bool{}}
+		c.day = time.Now().AddDate(0, 0, firstDay+n%(lastDay-firstDay)).Format(time.DateOnly)
+		until, cancel := context.WithTimeout(ctx, lasts)
+		for c.begin(until) != nil && until.Err() == nil {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if len(c.slots) < 2 { // a day off, or nobody was there
+			cancel()
+			continue
+		}
+		var all sync.WaitGroup
+		for client := range clients {
+			all.Go(func() { c.run(until, client) })
+		}
+		all.Wait()
+		cancel()
+		c.verdict = c.Check(decision)
+		t.mu.Lock()
+		t.chapters = append(t.chapters, c)
+		t.mu.Unlock()
+	}
+}
+
+// anyServer returns a server whose last answer was one, and nil if there is none.
+func (t *trial) anyServer() *server {
+	for _, i := range rand.Perm(len(t.servers)) {
+		if s := t.servers[i]; !s.away.Load() {
+			return s
+		}
+	}
+	return nil
+}
+
+// calendar is the path of the free starts.
+func (c *chapter) calendar() string {
+	return fmt.Sprintf("/availability?service_id=1&agent_id=%d&location_id=1&date=%s", c.agent, c.day)
+}
+
+// found is what the API says.
+type found struct {
+	history.Data
+	Code string `json:"booking_code"`
+}
+
+// begin chooses slots that are free.
+func (c *chapter) begin(ctx context.Context) error {
+	s := c.anyServer()
+	if s == nil {
+		return errors.New("no server answers")
+	}
+	status, found := c.exchange(ctx, s, http.MethodGet, c.calendar(), nil)
+	if status != http.StatusOK {
+		return errors.New("no answer")
+	}
+	last := time.Time{}
+	for _, text := range found.AvailableSlots {
+		at, err := time.Parse("15:04", text)
+		if err != nil {
+			return fmt.Errorf("read a start: %w", err)
+		}
+		if len(c.slots) < history.MaxSlots && (len(c.slots) == 0 || at.Sub(last) >= spacing*time.Minute) {
+			c.slots, last = append(c.slots, text), at
+		}
+	}
+	c.History = history.New(len(c.slots))
+	return nil
+}
+
+// exchange sends a request to a server, and returns the status, 0 if there was no answer. The server is then
+// left alone until it answers again: the more requests there are whose outcome is unknown, the longer the
+// checker takes.
+func (c *chapter) exchange(ctx context.Context, s *server, method, path string, body any) (status int, data found) {
+	var content []byte
+	if body != nil {
+		var err error
+		if content, err = json.Marshal(body); err != nil {
+			panic(err) // a map of texts and numbers
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, s.url+"/v1"+path, bytes.NewReader(content))
+	if err != nil {
+		panic(err) // the URL is ours
+	}
+	request.Header.Set("X-API-Key", c.keys[c.agent-1])
+	request.Header.Set("Content-Type", "application/json")
+	response, err := c.client.Do(request)
+	if err != nil {
+		s.away.Store(true)
+		return 0, data
+	}
+	answer, err := io.ReadAll(response.Body)
+	if errors.Join(err, response.Body.Close()) != nil {
+		s.away.Store(true)
+		return 0, data
+	}
+	switch status = response.StatusCode; status {
+	case http.StatusServiceUnavailable:
+		s.away.Store(true)
+		return 0, data
+	case http.StatusConflict:
+	case http.StatusOK, http.StatusCreated:
+		var decoded struct{ Data found }
+		if err := json.Unmarshal(answer, &decoded); err != nil {
+			c.problem("%s %s through %s: %v: %s", method, path, s.name, err, answer)
+			return 0, data
+		}
+		data = decoded.Data
+	default:
+		c.problem("%s %s through %s: %d %s", method, path, s.name, status, answer)
+		return 0, data
+	}
+	return status, data
+}
+
+// run sends requests.
+func (c *chapter) run(ctx context.Context, client int) {
+	for ; ctx.Err() == nil; time.Sleep(clientGap) {
+		if s := c.anyServer(); s != nil {
+			r := c.Draw(rand.IntN)
+			c.Record(client, r, func() history.Answer { return c.ask(ctx, s, r) })
+		}
+	}
+}
+
+// ask sends a request and reads the answer.
+func (c *chapter) ask(ctx context.Context, s *server, r history.Request) history.Answer {
+	method, path, body := http.MethodGet, fmt.Sprint("/bookings/", r.ID), any(nil)
+	slot := map[string]any{"service_id": 1, "agent_id": c.agent, "location_id": 1, "start_date": c.day, "start_time": c.slots[r.Slot]}
+	switch r.Kind {
+	case history.Create:
+		slot["customer_id"] = customer
+		method, path, body = http.MethodPost, "/bookings", slot
+	case history.Hold:
+		method, path, body = http.MethodPost, "/holds", slot
+	case history.BookHold:
+		method, path, body = http.MethodPost, "/bookings", map[string]any{"hold_id": r.ID, "customer_id": customer}
+	case history.Move:
+		method, body = http.MethodPut, map[string]any{"start_time": c.slots[r.Slot]}
+	case history.Cancel:
+		method, body = http.MethodPut, map[string]any{"status": "cancelled"}
+	case history.Availability:
+		path = c.calendar()
+	}
+	status, found := c.exchange(ctx, s, method, path, body)
+	switch status {
+	case 0:
+		return history.Answer{Outcome: history.Unknown}
+	case http.StatusConflict:
+		return history.Answer{Outcome: history.Refused}
+	}
+	a := r.Done(found.Data, c.slots)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch r.Kind {
+	case history.Create, history.BookHold:
+		c.made[a.ID] = found.Code
+	case history.Cancel:
+		c.cancelled[r.ID] = true
+	}
+	return a
+}

@@ -1,0 +1,253 @@
+// Command histories records what clients of several servers are told of the slots of agents and days while
+// servers and databases are killed, stopped and cut off, and has Porcupine decide whether that is linearizable.
+// docker/histories/run builds what it needs, and says what it checks.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"bookside/fixtures/history"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := try(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "histories:", err)
+		os.Exit(1) //nolint:gocritic // nothing is left for stop to do
+	}
+}
+
+// trial is the nodes, the servers, and what has become of them.
+type trial struct {
+	program, folder, root, galera string
+	client                        *http.Client
+	nodes                         []*node
+	servers                       []*server
+	keys                          []string // of the agents
+	faults                        map[string]int
+	witness                       witness
+
+	slowestNode, slowestServer time.Duration // to serve again
+
+	mu       sync.Mutex
+	chapters []*chapter
+	gaveUp   []string // nodes that ended by themselves
+	problems []string
+}
+
+// skews are how far the clocks of the servers are from the right one.
+var skews = []time.Duration{0, 90 * time.Second, 0, -90 * time.Second}
+
+func try(ctx context.Context) error {
+	t := &trial{faults: map[string]int{}, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	flag.StringVar(&t.program, "bookside", "", "the program, whose clock is SKEW ahead")
+	flag.StringVar(&t.folder, "folder", ".", "directory for data and logs")
+	flag.StringVar(&t.root, "root", "", "directory with the system that has MariaDB, which sees the folder too")
+	flag.StringVar(&t.galera, "galera", "/usr/lib/galera/libgalera_smm.so", "Galera's library")
+	nodes := flag.Int("nodes", 1, "database servers; more than one are a Galera cluster")
+	servers := flag.Int("servers", 3, "servers of Bookside")
+	duration := flag.Duration("duration", 10*time.Minute, "how long faults happen")
+	seed := flag.Uint64("seed", rand.Uint64(), "draws the faults")
+	flag.Parse()
+	for i := range *nodes {
+		n := &node{trial: t, number: i}
+		n.process = process{name: nodeNames[i], log: filepath.Join(t.folder, "node-"+nodeNames[i]+".log"), ended: t.nodeEnded}
+		t.nodes = append(t.nodes, n)
+	}
+	for i := range *servers {
+		s := &server{trial: t, node: t.nodes[i%len(t.nodes)], skew: skews[i%len(skews)]}
+		s.process = process{name: fmt.Sprint("server ", i+1), log: filepath.Join(t.folder, fmt.Sprintf("server-%d.log", i+1)), ended: func(text string) { t.problem("%s", text) }}
+		t.servers = append(t.servers, s)
+	}
+	defer t.stopNodes()
+	if err := t.prepare(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		for _, s := range t.servers {
+			s.kill()
+		}
+	}()
+	fmt.Fprintf(os.Stderr, "%v of faults, -seed %d\n", *duration, *seed)
+	if err := t.run(ctx, *duration, rand.New(rand.NewPCG(*seed, 0))); err != nil { //nolint:gosec // an order of faults, no secret
+		return errors.Join(err, t.err())
+	}
+	return t.judge(ctx, *duration)
+}
+
+// prepare starts the nodes with the sample site, and the servers.
+func (t *trial) prepare(ctx context.Context) error {
+	if err := t.startNodes(ctx); err != nil {
+		return err
+	}
+	load := "mariadb --no-defaults --user=root --socket=" + t.nodes[0].socket()
+	for _, command := range []string{
+		load + " --execute='CREATE DATABASE site CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_ci; " + witnessSQL + "'",
+		load + " site <" + filepath.Join(t.folder, "site.sql"),
+	} {
+		if _, err := run(ctx, t.within("sh", "-c", command)...); err != nil {
+			return err
+		}
+	}
+	return t.startServers(ctx)
+}
+
+// run records histories while faults happen, and goes on until everything serves again.
+func (t *trial) run(ctx context.Context, duration time.Duration, random *rand.Rand) error {
+	recording, stop := context.WithCancel(ctx)
+	defer stop()
+	var all, watchers sync.WaitGroup
+	watching, leave := context.WithCancel(ctx)
+	defer leave()
+	for _, s := range t.servers {
+		watchers.Go(func() { s.watch(watching) })
+	}
+	for _, n := range t.nodes {
+		all.Go(func() { t.testify(recording, n) })
+	}
+	for i := range agents {
+		all.Go(func() { t.record(recording, i+1) })
+	}
+	err := t.inject(ctx, time.Now().Add(duration), random)
+	stop()
+	all.Wait()
+	leave()
+	watchers.Wait()
+	return err
+}
+
+func (t *trial) problem(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.problems = append(t.problems, time.Now().Format(time.TimeOnly)+" "+fmt.Sprintf(format, args...))
+}
+
+// nodeEnded notes that a node has given up, which those of a cluster may.
+func (t *trial) nodeEnded(text string) {
+	t.say("%s", text)
+	if len(t.nodes) == 1 {
+		t.problem("%s", text)
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	first, _, _ := strings.Cut(text, "\n")
+	t.gaveUp = append(t.gaveUp, time.Now().Format(time.TimeOnly)+" node "+first)
+}
+
+// err returns the problems.
+func (t *trial) err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.problems) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d problems, such as\n%s", len(t.problems), strings.Join(t.problems[:min(len(t.problems), 20)], "\n"))
+}
+
+// judge compares the rows of the nodes with what was confirmed, and reports. It tells apart what the database
+// does by itself, to the witness, too: to lose what it committed, and to show less than was committed before.
+func (t *trial) judge(ctx context.Context, duration time.Duration) error {
+	for _, s := range t.servers {
+		s.kill()
+	}
+	var version string
+	if err := t.nodes[0].site.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+		return err
+	}
+	lost, plain := map[int64]bool{}, 0 // bookings, and rows of the witness
+	var rows, sums []string
+	for _, n := range t.nodes {
+		l, err := t.missing(ctx, n)
+		if err != nil {
+			return err
+		}
+		for _, id := range slices.Concat(l.bookings, l.cancellations) {
+			lost[id] = true
+		}
+		rows = append(rows, fmt.Sprintf("node %s lacks %d bookings %v, %d cancellations %v, and %d rows of the client without Bookside %v", n.name,
+			len(l.bookings), first(l.bookings), len(l.cancellations), first(l.cancellations), len(l.plain), first(l.plain)))
+		plain += len(l.plain)
+		sum, err := checksums(ctx, n)
+		if err != nil {
+			return err
+		}
+		sums = append(sums, sum)
+	}
+	switch {
+	case plain > 0:
+		t.problem("the database loses what it has committed, without Bookside, too")
+	case len(lost) > 0:
+		t.problem("bookings or cancellations are lost, and nothing of the client without Bookside: look for the cause in Bookside")
+	}
+	if len(slices.Compact(slices.Clone(sums))) > 1 {
+		t.problem("the nodes have different rows:\n%s", strings.Join(sums, "\n"))
+	}
+	if len(t.witness.stale) > 0 {
+		t.problem("the database shows stale rows, without Bookside, too: %s", strings.Join(t.witness.stale[:min(5, len(t.witness.stale))], "; "))
+	}
+	verdicts, outcomes, made, cancelled := map[history.Verdict]int{}, map[string]int{}, 0, 0
+	for _, c := range t.chapters {
+		verdicts[c.verdict]++
+		made, cancelled = made+len(c.made), cancelled+len(c.cancelled)
+		for what, n := range c.Outcomes() {
+			_, outcome, _ := strings.Cut(strings.Replace(what, "book hold", "book", 1), " ")
+			outcomes[outcome] += n
+		}
+		if c.verdict != history.Linearizable {
+			t.accuse(c, lost)
+		}
+	}
+	if verdicts[history.Linearizable] == 0 {
+		t.problem("no history is linearizable")
+	}
+	fmt.Printf("%v of faults, MariaDB %s, %d nodes, %d servers\n", duration, version, len(t.nodes), len(t.servers))
+	for _, name := range slices.Sorted(maps.Keys(t.faults)) {
+		fmt.Printf("%4d × %s\n", t.faults[name], name)
+	}
+	fmt.Printf("histories: %v, of requests that were %v\n", verdicts, outcomes)
+	fmt.Printf("confirmed: %d bookings, %d cancellations; %d rows without Bookside, of which %d were read through any node, %d in vain\n",
+		made, cancelled, len(t.witness.confirmed), t.witness.reads, len(t.witness.stale))
+	fmt.Println(strings.Join(rows, "\n"))
+	fmt.Printf("slowest to serve again: nodes %v, servers %v after them\n", t.slowestNode.Round(10*time.Millisecond), t.slowestServer.Round(10*time.Millisecond))
+	if len(t.gaveUp) > 0 {
+		fmt.Printf("nodes that gave up, and were started again:\n%s\n", strings.Join(t.gaveUp, "\n"))
+	}
+	return t.err()
+}
+
+// first returns the first of many.
+func first(ids []int64) []int64 { return ids[:min(len(ids), 5)] }
+
+// accuse says who may be to blame for a history.
+func (t *trial) accuse(c *chapter, lost map[int64]bool) {
+	who := "neither rows that are lost nor stale reads explain it, so it is ours"
+	switch {
+	case c.verdict == history.Undecided:
+		who = "nobody knows"
+	case slices.ContainsFunc(slices.Collect(maps.Keys(c.made)), func(id int64) bool { return lost[id] }):
+		who = "bookings of it are lost"
+	case c.Without(history.Read, history.Availability).Check(decision) == history.Linearizable:
+		who = "its writes are linearizable, so reads were stale"
+	}
+	file := filepath.Join(t.folder, fmt.Sprintf("history-%d-%s.txt", c.agent, c.day))
+	if err := os.WriteFile(file, []byte(c.String()), 0o600); err != nil {
+		who += ", and " + err.Error()
+	}
+	t.problem("%s is %s; %s", file, c.verdict, who)
+}

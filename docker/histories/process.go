@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// process is a program that faults stop, kill and start again.
+type process struct {
+	name  string
+	log   string // file, to which each start adds
+	ended func(text string)
+
+	mu      sync.Mutex
+	running *exec.Cmd
+	killed  bool          // whether its end is ours
+	over    chan struct{} // closed when it has ended
+}
+
+// start starts the program. If it ends before kill, ended is told how, and the end of its log.
+func (p *process) start(env []string, command ...string) error {
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // the database's account reads it too
+	if err != nil {
+		return err
+	}
+	c := exec.Command(command[0], command[1:]...) //nolint:noctx // kill ends it
+	c.Env, c.Stdout, c.Stderr = append(os.Environ(), env...), log, log
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := c.Start(); err != nil {
+		_ = log.Close() // nothing was written
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	over := make(chan struct{})
+	p.mu.Lock()
+	p.running, p.killed, p.over = c, false, over
+	p.mu.Unlock()
+	go func() {
+		err := c.Wait()
+		_ = log.Close() // the program has its own handle
+		p.mu.Lock()
+		killed := p.killed
+		p.mu.Unlock()
+		close(over)
+		if !killed {
+			p.ended(fmt.Sprintf("%s ended by itself: %v (%v):\n%s", p.name, c.ProcessState, err, p.tail()))
+		}
+	}()
+	return nil
+}
+
+// tail returns the last lines of the log.
+func (p *process) tail() string {
+	content, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return strings.Join(lines[max(0, len(lines)-40):], "\n")
+}
+
+// alive reports whether the program runs.
+func (p *process) alive() bool {
+	p.mu.Lock()
+	over := p.over
+	p.mu.Unlock()
+	select {
+	case <-over:
+		return false
+	default:
+		return over != nil
+	}
+}
+
+// signal sends a signal to the program, unless it has ended: its number may be another's by now.
+func (p *process) signal(s syscall.Signal) {
+	if p.alive() {
+		_ = p.running.Process.Signal(s) // Wait has its handle until then
+	}
+}
+
+// kill kills the program, and returns when it has ended.
+func (p *process) kill() {
+	p.mu.Lock()
+	p.killed = true
+	over := p.over
+	p.mu.Unlock()
+	if over == nil {
+		return
+	}
+	p.signal(syscall.SIGKILL)
+	<-over
+}
+
+// freeze stops the program for a while.
+func (p *process) freeze(d time.Duration) {
+	p.signal(syscall.SIGSTOP)
+	time.Sleep(d)
+	p.signal(syscall.SIGCONT)
+}
