@@ -72,7 +72,7 @@ func (s *Site) Agents(ctx context.Context, f AgentFilter) (Page[Agent], error) {
 	l := list{op: "list agents", filter: q}
 	stmt, err := s.onPage(ctx, l, q.Columns(agentColumns...), f.Paging, sortOrder{agentOrder[f.Sort], f.Descending})
 	if err != nil {
-		return orNone(Page[Agent]{Paging: f.Paging}, err)
+		return emptyIfUnmatchable(Page[Agent]{Paging: f.Paging}, err)
 	}
 	page, err := smallPage(ctx, s, l, f.Paging, stmt, scanAgent)
 	if err != nil {

@@ -104,7 +104,7 @@ const fewConnections = 100
 // readBookable reads bookableRows, perhaps with connections of other agents and locations.
 func (s *Site) readBookable(ctx context.Context, key bookableKey) ([]bookableRow, error) {
 	_, many := s.shared.widelyOffered.Load(key.service)
-	if key.service != 0 && !s.alone && !many {
+	if key.service != 0 && !s.noSharing && !many {
 		key.agent, key.location = 0, 0
 	}
 	rows, err := readShared(ctx, s, key, func(ctx context.Context) ([]bookableRow, error) {

@@ -41,7 +41,7 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 		return tx.shownBooking(ctx, before)
 	}
 	if tx.dry {
-		return tx.Shown().BookingDetail(ctx, id)
+		return tx.AsCaller().BookingDetail(ctx, id)
 	}
 	// The activity log shows the keys, and the plugin creates missing ones when it
 	// writes an entry.
@@ -68,7 +68,7 @@ func (tx *Tx) shownBooking(ctx context.Context, s snapshot) (BookingDetail, erro
 	if tx.limits().None() {
 		return s.bookingDetail(), nil
 	}
-	detail, err := tx.Shown().BookingDetail(ctx, s.booking.ID)
+	detail, err := tx.AsCaller().BookingDetail(ctx, s.booking.ID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		err = domain.OutsideLimits()
 	}

@@ -132,10 +132,10 @@ func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], er
 	l := list{op: "list bookings"}
 	var err error
 	if l.filter, err = s.bookingFilter(ctx, f, false); err != nil {
-		return orNone(Page[Booking]{Paging: f.Paging}, err)
+		return emptyIfUnmatchable(Page[Booking]{Paging: f.Paging}, err)
 	}
-	if l, err = s.fewBookings(ctx, l, f); err != nil {
-		return orNone(Page[Booking]{Paging: f.Paging}, err)
+	if l, err = s.narrowToIDs(ctx, l, f); err != nil {
+		return emptyIfUnmatchable(Page[Booking]{Paging: f.Paging}, err)
 	}
 	if l.size == nil {
 		l = s.withLength(l, f.Paging, s.severalIndexes(f))
@@ -146,19 +146,19 @@ func (s *Site) Bookings(ctx context.Context, f BookingFilter) (Page[Booking], er
 	})
 }
 
-// bookingFilter returns the filter as SQL, but for the search: see fewBookings. walked is whether the
-// bookings are read in the order of the list, without the indexes of the filters; see unindexed.
-func (s *Site) bookingFilter(ctx context.Context, f BookingFilter, walked bool) (sq.SelectBuilder, error) {
+// bookingFilter returns the filter as SQL, but for the search: see narrowToIDs. inOrder is whether the
+// bookings are read in the order of the list, without the indexes of the filters; see hideFromIndex.
+func (s *Site) bookingFilter(ctx context.Context, f BookingFilter, inOrder bool) (sq.SelectBuilder, error) {
 	q := sq.Select().From(s.db.As(wpdb.Bookings, "b"))
 	if f.CustomerEmail != nil || f.CustomerPhone != nil || f.Search != nil || f.Sort == BookingsByCustomerName {
 		q = q.LeftJoin(s.db.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
 	}
-	return s.filterBookings(ctx, q, f, walked)
+	return s.filterBookings(ctx, q, f, inOrder)
 }
 
 // filterBookings adds the filter, but for the search, to a statement on bookings, b, and
 // where it needs them customers, c.
-func (s *Site) filterBookings(ctx context.Context, q sq.SelectBuilder, f BookingFilter, walked bool) (sq.SelectBuilder, error) {
+func (s *Site) filterBookings(ctx context.Context, q sq.SelectBuilder, f BookingFilter, inOrder bool) (sq.SelectBuilder, error) {
 	if f.PriceMin != nil || f.PriceMax != nil || f.PaymentStatus != nil {
 		q = q.Join(s.db.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")
 	}
@@ -166,8 +166,8 @@ func (s *Site) filterBookings(ctx context.Context, q sq.SelectBuilder, f Booking
 		q = q.Join(s.db.As(wpdb.Orders, "o") + " ON o.id = i.order_id")
 	}
 	column := func(name string) string {
-		if walked {
-			return unindexed(name)
+		if inOrder {
+			return hideFromIndex(name)
 		}
 		return name
 	}
@@ -221,44 +221,44 @@ func searchedColumns(alias string) []string {
 	return []string{alias + ".first_name", alias + ".last_name", fullName(alias), alias + ".email"}
 }
 
-// few is how many records are so few that a list is better read by their ids.
-const few = 1000
+// maxIDList is how many records are so few that a list is better read by their ids.
+const maxIDList = 1000
 
-// fewBookings adds the search to a list. A filter that no index serves would make the
-// server walk through the whole table in the order of the list, once for the page and once
+// narrowToIDs adds the search to a list. A filter that no index serves would make the
+// server scan the whole table in the order of the list, once for the page and once
 // for the total. If only few bookings match, they are found once, in whatever order is
 // quickest, and the list is that of their ids. A search looks through the customers and
 // goes from there to their bookings, and then through the codes of the bookings.
-func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, error) {
+func (s *Site) narrowToIDs(ctx context.Context, l list, f BookingFilter) (list, error) {
 	noIndex := f.PaymentStatus != nil || f.PriceMin != nil || f.PriceMax != nil || f.CustomerEmail != nil || f.CustomerPhone != nil ||
 		f.UpdatedFrom != nil || f.UpdatedBefore != nil || f.Code != nil || f.DurationMin != nil || f.DurationMax != nil
 	if !noIndex && f.Search == nil {
 		return l, nil
 	}
 	searched := filterSearch(l.filter, f.Search, append(searchedColumns("c"), "b.booking_code")...)
-	if s.walk != nil { // which looks for all of them
+	if s.export != nil { // which looks for all of them
 		l.filter = searched
 		return l, nil
 	}
 	many := l // the list if many match
-	many.filter, many.dense = searched, true
-	ways := []sq.SelectBuilder{l.filter}
+	many.filter, many.manyMatches = searched, true
+	queries := []sq.SelectBuilder{l.filter}
 	if f.Search != nil {
-		ways = []sq.SelectBuilder{l.filter.Where(in("b.customer_id", s.searchedCustomers(*f.Search))), filterSearch(l.filter, f.Search, "b.booking_code")}
+		queries = []sq.SelectBuilder{l.filter.Where(in("b.customer_id", s.searchedCustomers(*f.Search))), filterSearch(l.filter, f.Search, "b.booking_code")}
 		many.counts = s.countSearched(l.filter, *f.Search)
 	}
 	many = s.withLength(many, f.Paging, false)
 	began := s.totals.now()
-	ids, more, err := s.findFew(ctx, l.op, s.listDB(many), ways, f.Search == nil || s.knownToBeLong(many))
+	ids, more, err := s.matchingIDs(ctx, l.op, s.listDB(many), queries, f.Search == nil || s.knownToBeLong(many))
 	if err != nil {
 		return l, err
 	}
-	s.noteWalk(many, began)
+	s.rememberOrderedScan(many, began)
 	if more {
 		return many, nil
 	}
 	if many.key != "" {
-		s.totals.noteSize(many.key, int64(len(ids)))
+		s.totals.rememberSize(many.key, int64(len(ids)))
 	}
 	l.size = new(int64(len(ids)))
 	l.filter = sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})
@@ -268,15 +268,15 @@ func (s *Site) fewBookings(ctx context.Context, l list, f BookingFilter) (list, 
 	return l, nil
 }
 
-// findFew returns the ids of the bookings that are found in any of some ways. more reports whether
-// these are more than a few. One statement tries all ways, or each way has a statement of its
+// matchingIDs returns the ids of the bookings that are found by any of some queries. more reports whether
+// these are more than a few. One statement runs all queries, or each query has a statement of its
 // own, which is quicker if the first one finds enough.
-func (s *Site) findFew(ctx context.Context, op string, db *wpdb.DB, ways []sq.SelectBuilder, oneByOne bool) (ids []int64, more bool, err error) {
-	stmts := make([]sq.SelectBuilder, len(ways))
-	for i, way := range ways {
-		stmts[i] = way.Column("b.id").Limit(few + 1)
+func (s *Site) matchingIDs(ctx context.Context, op string, db *wpdb.DB, queries []sq.SelectBuilder, sequential bool) (ids []int64, more bool, err error) {
+	stmts := make([]sq.SelectBuilder, len(queries))
+	for i, query := range queries {
+		stmts[i] = query.Column("b.id").Limit(maxIDList + 1)
 	}
-	if !oneByOne {
+	if !sequential {
 		for i := range stmts {
 			stmts[i] = stmts[i].Prefix("(").Suffix(")")
 		}
@@ -289,7 +289,7 @@ func (s *Site) findFew(ctx context.Context, op string, db *wpdb.DB, ways []sq.Se
 		}
 		ids = append(ids, found...)
 		slices.Sort(ids)
-		if ids = slices.Compact(ids); len(ids) > few {
+		if ids = slices.Compact(ids); len(ids) > maxIDList {
 			return nil, true, nil
 		}
 	}
@@ -339,8 +339,8 @@ type foundBooking struct {
 // findBookings finds the bookings of a page and, if there is one, the first booking of the next page.
 func (s *Site) findBookings(ctx context.Context, l list, f BookingFilter) ([]foundBooking, error) {
 	order := sortOrder{bookingOrder[f.Sort], f.Descending}
-	if s.walk != nil {
-		ids, err := s.walk.next(ctx, s, l, f.Paging, order)
+	if s.export != nil {
+		ids, err := s.export.next(ctx, s, l, f.Paging, order)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
@@ -350,8 +350,8 @@ func (s *Site) findBookings(ctx context.Context, l list, f BookingFilter) ([]fou
 		return nil, nil
 	}
 	simple := l.size == nil && f.PaymentStatus == nil && f.Search == nil
-	byName := f.Sort == BookingsByCustomerName && simple && s.knownToBeLong(l) && (l.walkable || s.limits().None())
-	if l.walkable && simple && !byName && s.severalIndexes(f) {
+	byName := f.Sort == BookingsByCustomerName && simple && s.knownToBeLong(l) && (l.orderedScanIsCheap || s.limits().None())
+	if l.orderedScanIsCheap && simple && !byName && s.severalIndexes(f) {
 		if f.Status != nil && f.Sort == BookingsByStatus { // all have the same
 			f.Sort = BookingsByID
 		}
@@ -360,18 +360,18 @@ func (s *Site) findBookings(ctx context.Context, l list, f BookingFilter) ([]fou
 			return nil, err
 		}
 	}
-	if l.dense { // or else the server may find all matches by another index, and sort them
+	if l.manyMatches { // otherwise the server may find all matches by another index, and sort them
 		l.filter = l.filter.Options("STRAIGHT_JOIN")
 	}
 	began := s.totals.now()
-	defer func() { s.noteWalk(l, began) }()
+	defer func() { s.rememberOrderedScan(l, began) }()
 	switch {
 	case f.Sort == BookingsByStart:
 		return s.findBookingsByStart(ctx, l, f)
 	case byName:
 		return s.findBookingsByName(ctx, l, f)
 	default:
-		return s.bookingsWithin(ctx, l, f, f.window(), order.terms()...)
+		return s.bookingsInWindow(ctx, l, f, f.window(), order.terms()...)
 	}
 }
 
@@ -404,9 +404,9 @@ func (s *Site) sortedBookings(ctx context.Context, l list, f BookingFilter, few 
 	})
 }
 
-// bookingsWithin finds the bookings of a window of the list in an order, and sorts these in the order
+// bookingsInWindow finds the bookings of a window of the list in an order, and sorts these in the order
 // of the list.
-func (s *Site) bookingsWithin(ctx context.Context, l list, f BookingFilter, w window, order ...string) ([]foundBooking, error) {
+func (s *Site) bookingsInWindow(ctx context.Context, l list, f BookingFilter, w window, order ...string) ([]foundBooking, error) {
 	return s.sortedBookings(ctx, l, f, l.filter.OrderBy(order...).Limit(w.rows).Offset(w.first))
 }
 
@@ -441,7 +441,7 @@ func (s *Site) foundBookings(ctx context.Context, found []foundBooking, withMeta
 func (s *Site) readBookings(ctx context.Context, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, withMeta bool, size *total) ([]Booking, error) {
 	stmt := withStatus(s.bookingRecords().From(s.db.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})).Column(size.column())
 	found, err := wpdb.All(ctx, s.db, "read bookings", stmt, newListedRow(size).scan)
-	s.noteCount(size, err)
+	s.rememberCount(size, err)
 	if err != nil {
 		return nil, err
 	}

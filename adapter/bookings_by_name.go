@@ -20,14 +20,14 @@ func (s *Site) findBookingsByName(ctx context.Context, l list, f BookingFilter) 
 		if err != nil || uint64(len(named)) == w.rows {
 			return named, err
 		}
-		return s.bookingsWithin(ctx, l, f, w, byName...) // the end, where names are missing
+		return s.bookingsInWindow(ctx, l, f, w, byName...) // the end, where names are missing
 	}
 	unnamed, err := s.unnamedBookings(ctx, l, f)
 	if err != nil {
 		return nil, err
 	}
-	if len(unnamed) > few {
-		return s.bookingsWithin(ctx, l, f, w, byName...)
+	if len(unnamed) > maxIDList {
+		return s.bookingsInWindow(ctx, l, f, w, byName...)
 	}
 	n := uint64(len(unnamed))
 	found := unnamed[min(w.first, n):min(w.first+w.rows, n)]
@@ -51,9 +51,9 @@ func (s *Site) namedBookings(ctx context.Context, l list, f BookingFilter, w win
 	if err != nil {
 		return nil, err
 	}
-	walk := filter.Columns("c.first_name", "COALESCE(c.last_name, '')").
+	inOrder := filter.Columns("c.first_name", "COALESCE(c.last_name, '')").
 		OrderBy(sortColumns([]string{"c.first_name", "c.last_name"}, f.Descending)...).Limit(w.rows).Offset(w.first)
-	names, err := wpdb.All(ctx, s.db, l.op+": find names", walk, func(row wpdb.Scanner) (n name, err error) {
+	names, err := wpdb.All(ctx, s.db, l.op+": find names", inOrder, func(row wpdb.Scanner) (n name, err error) {
 		err = row.Scan(&n.first, &n.last)
 		return n, err
 	})
@@ -74,7 +74,7 @@ func (s *Site) namedBookings(ctx context.Context, l list, f BookingFilter, w win
 		skip -= min(skip, uint64(passed))
 	}
 	l.filter = filter.Where(named(later+"=", first)).Where(named(earlier+"=", last))
-	return s.bookingsWithin(ctx, l, f, window{skip, w.rows}, sortColumns(bookingOrder[f.Sort], f.Descending)...)
+	return s.bookingsInWindow(ctx, l, f, window{skip, w.rows}, sortColumns(bookingOrder[f.Sort], f.Descending)...)
 }
 
 // named returns the condition that a customer, c, comes before or after a name, according to
@@ -94,5 +94,5 @@ func (s *Site) unnamedBookings(ctx context.Context, l list, f BookingFilter) ([]
 	if err != nil {
 		return nil, err
 	}
-	return s.sortedBookings(ctx, l, f, filter.OrderBy(bookingOrder[BookingsByCustomerName]...).Limit(few+1))
+	return s.sortedBookings(ctx, l, f, filter.OrderBy(bookingOrder[BookingsByCustomerName]...).Limit(maxIDList+1))
 }

@@ -16,7 +16,7 @@ func (s *Site) findBookingsByStart(ctx context.Context, l list, f BookingFilter)
 	w := f.window()
 	before := min(w.first, slack)
 	around := window{w.first - before, before + w.rows + slack}
-	rows, err := s.bookingsWithin(ctx, l, f, around, direction("b.start_date", f.Descending))
+	rows, err := s.bookingsInWindow(ctx, l, f, around, direction("b.start_date", f.Descending))
 	if err != nil || uint64(len(rows)) <= before {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s *Site) findBookingsByStart(ctx context.Context, l list, f BookingFilter)
 		w.first -= min(w.first, uint64(passed))
 	}
 	l.filter = l.filter.Where(dateRange(first, last, f.Descending))
-	return s.bookingsWithin(ctx, l, f, w, sortColumns(bookingOrder[f.Sort], f.Descending)...)
+	return s.bookingsInWindow(ctx, l, f, w, sortColumns(bookingOrder[f.Sort], f.Descending)...)
 }
 
 // dateRange returns the condition that a row lies between the first and the last date of

@@ -75,7 +75,7 @@ func (p calendarPart) nearDays() [2]availability.Day {
 }
 
 type calendarRead struct {
-	sharer
+	participant
 	calendarPart
 	rules blockingRules
 }
@@ -91,16 +91,16 @@ func newCalendarReads() *calendarReads {
 	return r
 }
 
-// of reads a part of the calendar, and perhaps more. The rows must not be changed.
-func (c *calendarReads) of(ctx context.Context, s *Site, rules blockingRules, part calendarPart) ([]calendarRow, error) {
-	if s.alone {
+// load reads a part of the calendar, and perhaps more. The rows must not be changed.
+func (c *calendarReads) load(ctx context.Context, s *Site, rules blockingRules, part calendarPart) ([]calendarRow, error) {
+	if s.noSharing {
 		return s.calendarRows(ctx, rules, part)
 	}
 	by := fmt.Sprintf("%q %v %d %v %d", rules.statuses, rules.atLocation, rules.service, rules.limited, rules.except)
 	key := calendarReadKey{s.schema, by, domain.Stamp(s.Now), part.nearDays()}
-	found, release, err := c.queues.Do(ctx, key, calendarRead{newSharer(ctx, s), part, rules})
+	found, release, err := c.queues.Do(ctx, key, calendarRead{newParticipant(ctx, s), part, rules})
 	release()
-	if found.parts > 1 && othersFault(err) {
+	if found.parts > 1 && mayConcernAnotherRequest(err) {
 		return s.calendarRows(ctx, rules, part)
 	}
 	return found.rows, err
@@ -108,7 +108,7 @@ func (c *calendarReads) of(ctx context.Context, s *Site, rules blockingRules, pa
 
 // run reads several parts by one statement.
 func (c *calendarReads) run(ctx context.Context, reads []calendarRead) (found calendarFound, err error) {
-	ctx, latest := forAll(ctx, reads)
+	ctx, latest := joinRequests(ctx, reads)
 	part := reads[0].calendarPart
 	for _, read := range reads[1:] {
 		part = part.with(read.calendarPart)

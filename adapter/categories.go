@@ -24,7 +24,7 @@ func (s *Site) ServiceCategories(ctx context.Context, p Paging) (Page[ServiceCat
 	l := list{op: "list categories", filter: sq.Select().From(s.db.As(wpdb.ServiceCategories, "sc"))}
 	stmt, err := s.onPage(ctx, l, s.categoryColumns(), p, categoryOrder)
 	if err != nil {
-		return orNone(Page[ServiceCategory]{Paging: p}, err)
+		return emptyIfUnmatchable(Page[ServiceCategory]{Paging: p}, err)
 	}
 	return smallPage(ctx, s, l, p, stmt, scanCategory)
 }

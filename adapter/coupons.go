@@ -69,7 +69,7 @@ func (s *Site) Coupons(ctx context.Context, f CouponFilter) (Page[Coupon], error
 	l := list{op: "list coupons", filter: q}
 	stmt, err := s.onPage(ctx, l, s.couponColumns(q), f.Paging, sortOrder{[]string{"k.id"}, true})
 	if err != nil {
-		return orNone(page, err)
+		return emptyIfUnmatchable(page, err)
 	}
 	page, err = smallPage(ctx, s, l, f.Paging, stmt, scanCoupon)
 	if err != nil {

@@ -48,7 +48,7 @@ func (tx *Tx) DeleteCustomer(ctx context.Context, id int64) error {
 	}
 	if bookings > 0 {
 		if !tx.limits().None() {
-			bookings, err = tx.Shown().bookingsThrough(ctx, id) // the others are not its business
+			bookings, err = tx.AsCaller().bookingsThrough(ctx, id) // the others are not its business
 		}
 		return cmp.Or(err, domain.CustomerHasBookings(bookings))
 	}

@@ -70,7 +70,7 @@ func (tx *Tx) UpdateCustomer(ctx context.Context, id int64, v CustomerPatch) (Cu
 			return Customer{}, err
 		}
 	}
-	return tx.Shown().Customer(ctx, id)
+	return tx.AsCaller().Customer(ctx, id)
 }
 
 // checkCustomerChange rejects a contact that identifies somebody else, and a change of the e-mail

@@ -85,9 +85,9 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	if f.HasBookings != nil {
 		bookings := sq.Select("1").From(s.db.As(wpdb.Bookings, "b")).Where("b.customer_id = c.id")
 		if *f.HasBookings {
-			q = q.Where(some(bookings))
+			q = q.Where(existsPerRow(bookings))
 		} else {
-			q = q.Where(none(bookings))
+			q = q.Where(notExistsPerRow(bookings))
 		}
 	}
 	l := s.withLength(list{op: "list customers", filter: q}, f.Paging, false)
@@ -206,7 +206,7 @@ func (s *Site) customerStats(ctx context.Context, ids []int64, size *total) (map
 	for _, counted := range parts[0] {
 		size.size = counted.Total
 	}
-	s.noteCount(size, err)
+	s.rememberCount(size, err)
 	stats := make(map[int64]CustomerStats, len(ids))
 	for _, id := range ids {
 		var sum CustomerStats

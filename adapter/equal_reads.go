@@ -41,7 +41,7 @@ func newEqualReads() *equalReads {
 // readShared returns what read returns, which is perhaps called for another request that reads
 // the same: the result must not be changed. which is comparable.
 func readShared[T any](ctx context.Context, s *Site, which any, read func(context.Context) (T, error)) (value T, err error) {
-	if s.alone {
+	if s.noSharing {
 		return read(ctx)
 	}
 	found, release, err := s.shared.equal.Do(ctx, equalRead{reflect.TypeFor[T](), which}, func(ctx context.Context) (any, error) { return read(ctx) })
@@ -57,7 +57,7 @@ func readShared[T any](ctx context.Context, s *Site, which any, read func(contex
 
 // readStatement is readShared of what read makes of a statement.
 func readStatement[T any](ctx context.Context, s *Site, stmt sq.Sqlizer, read func(context.Context, sq.Sqlizer) (T, error)) (value T, err error) {
-	if s.alone {
+	if s.noSharing {
 		return read(ctx, stmt)
 	}
 	text, args, err := stmt.ToSql()

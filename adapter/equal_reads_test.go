@@ -52,7 +52,7 @@ func TestEqualStatementsAreShared(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				site := &Site{shared: &sharedStatements{equal: newEqualReads()}, alone: c.alone}
+				site := &Site{shared: &sharedStatements{equal: newEqualReads()}, noSharing: c.alone}
 				var mu sync.Mutex
 				executions, errs := 0, make([]error, len(c.statements))
 				var all sync.WaitGroup

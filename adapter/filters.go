@@ -18,10 +18,10 @@ func filterEqual[T any](filter sq.SelectBuilder, column string, value *T) sq.Sel
 	return filter.Where(sq.Eq{column: *value})
 }
 
-// unindexed returns a column as an expression, which no index serves. Where several columns of a long
+// hideFromIndex returns a column as an expression, which no index serves. Where several columns of a long
 // list have indexes, servers look for all records that have the values in two of them, and sort
-// these, though a walk in the order of the list soon finds a page.
-func unindexed(column string) string { return "COALESCE(" + column + ")" }
+// these, though a scan in the order of the list soon finds a page.
+func hideFromIndex(column string) string { return "COALESCE(" + column + ")" }
 
 // filterText adds column = text if there is a text. The collation finds the rows, by an
 // index if there is one, but ignores accents; the second condition ignores nothing but

@@ -80,7 +80,7 @@ func (o ownership) viewOfCalendarCustomers() wpdb.View {
 // elsewhere.
 func (o ownership) customerOfCalendar(id string) sq.Sqlizer {
 	elsewhere := o.bookingsOf(id).Where(bookingsOutside(o.limits, "x."))
-	return sq.Or{o.bookedWithin(id), sq.And{o.knownCustomer(id), none(elsewhere)}}
+	return sq.Or{o.bookedWithin(id), sq.And{o.knownCustomer(id), notExistsPerRow(elsewhere)}}
 }
 
 // viewOfCustomerMeta is the view of the metadata of the key's own customers.
@@ -112,7 +112,7 @@ func (o ownership) viewOfInvoices() wpdb.View {
 func (o ownership) ownCustomer(id string) sq.Sqlizer {
 	hidden := o.bookingsOf(id).Where(bookingsOutside(o.limits, "x.")).Where(o.notMade(journal.Bookings, "x.id"))
 	// CASE keeps servers from looking at all orders and payments for customers with hidden bookings.
-	return sq.Case().When(sq.And{o.knownCustomer(id), none(hidden)}, sq.And{o.noHiddenOrder(id), o.noHiddenPayment(id)}).Else("FALSE")
+	return sq.Case().When(sq.And{o.knownCustomer(id), notExistsPerRow(hidden)}, sq.And{o.noHiddenOrder(id), o.noHiddenPayment(id)}).Else("FALSE")
 }
 
 // knownCustomer returns the condition that the customer with an id has a booking within the limits
@@ -121,17 +121,17 @@ func (o ownership) knownCustomer(id string) sq.Sqlizer {
 	if !o.schema.Has(wpdb.KeyRecords) {
 		return o.bookedWithin(id)
 	}
-	return sq.Or{o.bookedWithin(id), some(o.made(journal.Customers, id))}
+	return sq.Or{o.bookedWithin(id), existsPerRow(o.made(journal.Customers, id))}
 }
 
 // bookedWithin returns the condition that the customer with an id has a booking within the limits that no
 // key with limits made.
 func (o ownership) bookedWithin(id string) sq.Sqlizer {
-	seen := o.bookingsOf(id).Where(bookingsWithin(o.limits, "x."))
+	seen := o.bookingsOf(id).Where(bookingsInScope(o.limits, "x."))
 	if o.schema.Has(wpdb.KeyRecords) {
-		seen = seen.Where(none(o.made(journal.Bookings, "x.id")))
+		seen = seen.Where(notExistsPerRow(o.made(journal.Bookings, "x.id")))
 	}
-	return some(seen)
+	return existsPerRow(seen)
 }
 
 // bookingsOf selects the bookings, x, of the customer with an id.
@@ -146,7 +146,7 @@ func (o ownership) noHiddenOrder(id string) sq.Sqlizer {
 	if !o.indexed.orders {
 		return sq.Expr("NOT ?", in(id, hidden.Column("y.customer_id")))
 	}
-	return none(hidden.Column("1").Where("y.customer_id = " + id))
+	return notExistsPerRow(hidden.Column("1").Where("y.customer_id = " + id))
 }
 
 // noHiddenPayment returns the condition that the key sees the orders of all payments of a customer.
@@ -158,15 +158,15 @@ func (o ownership) noHiddenPayment(id string) sq.Sqlizer {
 	if !o.indexed.payments {
 		return sq.Expr("(?) IS NOT TRUE", in(id, hidden.Column("z.customer_id")))
 	}
-	return none(hidden.Column("1").Where("z.customer_id = " + id))
+	return notExistsPerRow(hidden.Column("1").Where("z.customer_id = " + id))
 }
 
 // orderSeen returns the condition that the key sees the order with an id.
 func (o ownership) orderSeen(id string) sq.Sqlizer {
 	if o.indexed.orders {
-		return sq.And{some(o.itemsOf(id)), o.noneHidden(o.limits, id)}
+		return sq.And{existsPerRow(o.itemsOf(id)), o.noneHidden(o.limits, id)}
 	}
-	return sq.And{some(o.itemsOf(id)), sq.Expr("(?) IS NOT TRUE", in(id, o.mixedOrders(o.limits)))}
+	return sq.And{existsPerRow(o.itemsOf(id)), sq.Expr("(?) IS NOT TRUE", in(id, o.mixedOrders(o.limits)))}
 }
 
 // made selects the rows, r, about who made the record with an id.
@@ -179,7 +179,7 @@ func (o ownership) notMade(resource journal.Resource, id string) sq.Sqlizer {
 	if !o.schema.Has(wpdb.KeyRecords) {
 		return sq.Expr("TRUE") // see remember
 	}
-	return none(o.made(resource, id).Where(sq.Eq{"r.key_id": o.key}))
+	return notExistsPerRow(o.made(resource, id).Where(sq.Eq{"r.key_id": o.key}))
 }
 
 // knownCustomer is what the caller may know of a customer.
@@ -195,7 +195,7 @@ func (s *Site) knowsCustomer(ctx context.Context, c BookingCustomer) (knownCusto
 	if s.limits().None() {
 		return knownCustomer{true, true, c}, nil
 	}
-	within := s.Shown()
+	within := s.AsCaller()
 	stmt := sq.Select("id", "first_name", "last_name", "email", "phone", isOwnColumn).From(within.db.Name(wpdb.Customers)).Where(sq.Eq{"id": c.ID})
 	known, _, err := wpdb.One(ctx, within.db, "look for a customer within limits", stmt, func(row wpdb.Scanner) (k knownCustomer, err error) {
 		k.seen = true

@@ -41,12 +41,12 @@ func (s *Site) limitTo(ctx context.Context, key *keys.Key) error {
 	if key.Limits.None() {
 		return nil
 	}
-	s.alone = true // statements of others see more, or less
+	s.noSharing = true // statements of others see more, or less
 	indexed, err := s.shared.limitIndexes.find(ctx, s)
 	if err != nil {
 		return err
 	}
-	views, err := s.shared.views.of(s, key, indexed)
+	views, err := s.shared.views.get(s, key, indexed)
 	if err == nil {
 		s.db = s.db.WithViews(views)
 	}
@@ -62,7 +62,7 @@ type builtViews struct {
 // maxBuiltViews limits the memory of builtViews.
 const maxBuiltViews = 100
 
-func (v *builtViews) of(s *Site, key *keys.Key, indexed limitIndexesFound) (wpdb.Views, error) {
+func (v *builtViews) get(s *Site, key *keys.Key, indexed limitIndexesFound) (wpdb.Views, error) {
 	of := fmt.Sprint(key.ID, key.Limits, indexed, s.schema.Has(wpdb.KeyRecords), s.schema.ColumnNames(wpdb.Customers), s.schema.ColumnNames(wpdb.OrderInvoices))
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -156,11 +156,11 @@ func (s *Site) views(key *keys.Key, indexed limitIndexesFound) []wpdb.View {
 		s.viewOfOrders(l, wpdb.Transactions, "order_id", indexed.orders),
 		s.viewOfOrders(l, wpdb.Orders, "id", indexed.orders),
 		s.viewOfItems(l, indexed.orders),
-		{Table: wpdb.Agents, Rows: s.catalogue(l, l.Agents, len(l.Services)+len(l.Locations), "agent_id")},
-		{Table: wpdb.Services, Rows: s.catalogue(l, l.Services, len(l.Agents)+len(l.Locations), "service_id")},
-		{Table: wpdb.Locations, Rows: s.catalogue(l, l.Locations, len(l.Agents)+len(l.Services), "location_id")},
-		{Table: wpdb.AgentsServices, Rows: bookingsWithin(l, "")},
-		{Table: wpdb.Bookings, Rows: bookingsWithin(l, ""), Each: columnsWithin(l, unindexed)},
+		{Table: wpdb.Agents, Rows: s.visibleResources(l, l.Agents, len(l.Services)+len(l.Locations), "agent_id")},
+		{Table: wpdb.Services, Rows: s.visibleResources(l, l.Services, len(l.Agents)+len(l.Locations), "service_id")},
+		{Table: wpdb.Locations, Rows: s.visibleResources(l, l.Locations, len(l.Agents)+len(l.Services), "location_id")},
+		{Table: wpdb.AgentsServices, Rows: bookingsInScope(l, "")},
+		{Table: wpdb.Bookings, Rows: bookingsInScope(l, ""), Each: columnsWithin(l, hideFromIndex)},
 		{Table: wpdb.Coupons, Rows: sq.Expr("FALSE")},
 	}
 }
@@ -169,13 +169,13 @@ func (s *Site) views(key *keys.Key, indexed limitIndexesFound) []wpdb.View {
 func (s *Site) viewOfBookedCustomers(l domain.Limits) wpdb.View {
 	table, bookings := s.db.Name(wpdb.Customers), s.bookingsSeen(l)
 	return wpdb.View{
-		Table: wpdb.Customers, Rows: in(table+".id", bookings.Column("b.customer_id")), Each: some(bookings.Column("1").Where("b.customer_id = " + table + ".id")),
+		Table: wpdb.Customers, Rows: in(table+".id", bookings.Column("b.customer_id")), Each: existsPerRow(bookings.Column("1").Where("b.customer_id = " + table + ".id")),
 	}
 }
 
 // bookingsSeen selects from the bookings, b, within the limits.
 func (s *Site) bookingsSeen(l domain.Limits) sq.SelectBuilder {
-	return sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(bookingsWithin(l, "b."))
+	return sq.Select().From(s.db.As(wpdb.Bookings, "b")).Where(bookingsInScope(l, "b."))
 }
 
 // viewOfOrders is the view of a table with the id of an order in a column. With the indexes, each
@@ -187,7 +187,7 @@ func (s *Site) viewOfOrders(l domain.Limits, t wpdb.Table, column string, indexe
 		return wpdb.View{Table: t, Rows: sq.And{in(column, seen), sq.Expr("NOT ?", in(column, s.mixedOrders(l)))}}
 	}
 	order := s.db.Name(t) + "." + column
-	return wpdb.View{Table: t, Rows: in(column, seen.Where(s.noneHidden(l, "i.order_id"))), Each: sq.And{some(s.itemsOf(order)), s.noneHidden(l, order)}}
+	return wpdb.View{Table: t, Rows: in(column, seen.Where(s.noneHidden(l, "i.order_id"))), Each: sq.And{existsPerRow(s.itemsOf(order)), s.noneHidden(l, order)}}
 }
 
 // itemsOf selects the items, j, of the order with an id.
@@ -197,7 +197,7 @@ func (s *Site) itemsOf(order string) sq.SelectBuilder {
 
 // noneHidden returns the condition that all items of the order with an id have bookings within the limits.
 func (s *Site) noneHidden(l domain.Limits, order string) sq.Sqlizer {
-	return none(s.itemsOf(order).LeftJoin(s.db.As(wpdb.Bookings, "k") + " ON k.order_item_id = j.id").Where(sq.Or{sq.Eq{"k.id": nil}, bookingsOutside(l, "k.")}))
+	return notExistsPerRow(s.itemsOf(order).LeftJoin(s.db.As(wpdb.Bookings, "k") + " ON k.order_item_id = j.id").Where(sq.Or{sq.Eq{"k.id": nil}, bookingsOutside(l, "k.")}))
 }
 
 // viewOfItems is the view of the items of orders: those all of whose bookings are within the limits.
@@ -208,8 +208,8 @@ func (s *Site) viewOfItems(l domain.Limits, indexed bool) wpdb.View {
 		return wpdb.View{Table: wpdb.OrderItems, Rows: sq.And{seen, sq.Expr("NOT ?", in("id", hidden))}}
 	}
 	bookings := sq.Select("1").From(s.db.As(wpdb.Bookings, "k")).Where("k.order_item_id = " + s.db.Name(wpdb.OrderItems) + ".id")
-	pure := none(bookings.Where(bookingsOutside(l, "k.")))
-	return wpdb.View{Table: wpdb.OrderItems, Rows: sq.And{seen, pure}, Each: sq.And{some(bookings), pure}}
+	pure := notExistsPerRow(bookings.Where(bookingsOutside(l, "k.")))
+	return wpdb.View{Table: wpdb.OrderItems, Rows: sq.And{seen, pure}, Each: sq.And{existsPerRow(bookings), pure}}
 }
 
 // mixedOrders selects the orders with an item that has a hidden booking, or none. The bookings are
@@ -222,37 +222,39 @@ func (s *Site) mixedOrders(l domain.Limits) sq.SelectBuilder {
 		Where("COALESCE(k.hidden, 1) = 1").Where(sq.NotEq{"i.order_id": nil})
 }
 
-// listDB returns the database for reading a page of a list. A walk checks row by row whether the key
+// listDB returns the database for reading a page of a list. A scan in order checks row by row whether the key
 // sees it; for other lists it is quicker to begin with everything that the key sees.
 func (s *Site) listDB(l list) *wpdb.DB {
-	if l.walkable {
+	if l.orderedScanIsCheap {
 		return s.db
 	}
 	return s.db.Gathered()
 }
 
-// some and none return the conditions that a SELECT finds a row, or none. They are evaluated for each
+// existsPerRow and notExistsPerRow return the conditions that a SELECT finds a row, or none. They are evaluated for each
 // row of the statement around them. Servers would turn EXISTS into a join, which may start with
 // everything that the SELECT finds.
-func some(rows sq.SelectBuilder) sq.Sqlizer {
+func existsPerRow(rows sq.SelectBuilder) sq.Sqlizer {
 	return sq.ConcatExpr("(", rows.Limit(1), ") IS NOT NULL")
 }
-func none(rows sq.SelectBuilder) sq.Sqlizer { return sq.ConcatExpr("(", rows.Limit(1), ") IS NULL") }
+func notExistsPerRow(rows sq.SelectBuilder) sq.Sqlizer {
+	return sq.ConcatExpr("(", rows.Limit(1), ") IS NULL")
+}
 
 // in returns the condition that a column has one of the values that a SELECT finds.
 func in(column string, values sq.SelectBuilder) sq.Sqlizer {
 	return sq.ConcatExpr(column+" IN (", values, ")")
 }
 
-// bookingsWithin returns the condition that a row with an agent, a service and a location is
+// bookingsInScope returns the condition that a row with an agent, a service and a location is
 // within the limits, of which there are some.
-func bookingsWithin(l domain.Limits, alias string) sq.And {
+func bookingsInScope(l domain.Limits, alias string) sq.And {
 	return columnsWithin(l, func(column string) string { return alias + column })
 }
 
 // bookingsOutside returns the condition that bookingsWithin does not hold.
 func bookingsOutside(l domain.Limits, alias string) sq.Sqlizer {
-	return sq.Expr("(?) IS NOT TRUE", bookingsWithin(l, alias))
+	return sq.Expr("(?) IS NOT TRUE", bookingsInScope(l, alias))
 }
 
 // columnsWithin is bookingsWithin on expressions of the columns.
@@ -269,17 +271,17 @@ func columnsWithin(l domain.Limits, expression func(column string) string) sq.An
 	return all
 }
 
-// catalogue returns the condition that an agent, service or location is one of the ids, if
+// visibleResources returns the condition that an agent, service or location is one of the ids, if
 // there are any, and that, if there are other limits, a connection or a booking within the
 // limits has it in a column.
-func (s *Site) catalogue(l domain.Limits, ids []int64, others int, column string) sq.Sqlizer {
+func (s *Site) visibleResources(l domain.Limits, ids []int64, others int, column string) sq.Sqlizer {
 	all := sq.And{}
 	if len(ids) > 0 {
 		all = append(all, sq.Eq{"id": ids})
 	}
 	if others > 0 {
 		having := func(table wpdb.Table) sq.Sqlizer {
-			return in("id", sq.Select("x."+column).From(s.db.As(table, "x")).Where(bookingsWithin(l, "x.")))
+			return in("id", sq.Select("x."+column).From(s.db.As(table, "x")).Where(bookingsInScope(l, "x.")))
 		}
 		all = append(all, sq.Or{having(wpdb.AgentsServices), having(wpdb.Bookings)})
 	}
@@ -306,12 +308,12 @@ func (s *Site) sees(ctx context.Context, table wpdb.Table, id int64) (bool, erro
 	if s.limits().None() {
 		return true, nil
 	}
-	_, found, err := wpdb.One(ctx, s.Shown().db, "look for a record within limits", sq.Select("id").From(s.db.Name(table)).Where(sq.Eq{"id": id}), wpdb.Value[int64])
+	_, found, err := wpdb.One(ctx, s.AsCaller().db, "look for a record within limits", sq.Select("id").From(s.db.Name(table)).Where(sq.Eq{"id": id}), wpdb.Value[int64])
 	return found, err
 }
 
-// Shown returns the site as the caller sees it, in a transaction too.
-func (s *Site) Shown() *Site {
+// AsCaller returns the site as the caller sees it, in a transaction too.
+func (s *Site) AsCaller() *Site {
 	if s.shown == nil {
 		return s
 	}
@@ -344,7 +346,7 @@ func (tx *Tx) checkLimits(ctx context.Context) error {
 	if len(ids[journal.Services]) > 0 && len(limits.Services) == 0 {
 		return domain.OutsideLimits() // services concern all agents and locations
 	}
-	seen, err := tx.Shown().Seen(ctx, ids)
+	seen, err := tx.AsCaller().Seen(ctx, ids)
 	if err != nil {
 		return err
 	}

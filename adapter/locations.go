@@ -35,7 +35,7 @@ func (s *Site) Locations(ctx context.Context, f LocationFilter) (Page[Location],
 	l := list{op: "list locations", filter: q}
 	stmt, err := s.onPage(ctx, l, locationColumns(q), f.Paging, sortOrder{[]string{"l.id"}, true})
 	if err != nil {
-		return orNone(Page[Location]{Paging: f.Paging}, err)
+		return emptyIfUnmatchable(Page[Location]{Paging: f.Paging}, err)
 	}
 	return smallPage(ctx, s, l, f.Paging, stmt, scanLocation)
 }

@@ -92,8 +92,8 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	several := f.Status != nil && (f.PaymentStatus != nil || f.CouponCode != nil) && f.CustomerID == nil
 	l := s.withLength(list{op: "list orders", filter: filterEqual(q, "o.status", f.Status)}, f.Paging, several)
 	page := l.filter
-	if l.walkable && several && f.Sort != OrdersByStatus {
-		page = filterEqual(q, unindexed("o.status"), f.Status)
+	if l.orderedScanIsCheap && several && f.Sort != OrdersByStatus {
+		page = filterEqual(q, hideFromIndex("o.status"), f.Status)
 	}
 	order := sortOrder{orderOrder[f.Sort], f.Descending}
 	find := func(ctx context.Context) ([]int64, error) {
@@ -161,7 +161,7 @@ func (s *Site) readOrders(ctx context.Context, ids []int64, stmt sq.SelectBuilde
 		}
 		return o, err
 	})
-	s.noteCount(size, err)
+	s.rememberCount(size, err)
 	return inOrder(ids, byID(records, func(o Order) int64 { return o.ID })), err
 }
 

@@ -36,18 +36,18 @@ type Page[T any] struct {
 
 // list is a filtered table: FROM, JOIN and WHERE. op names it in errors.
 type list struct {
-	op     string
-	filter sq.SelectBuilder
-	size   *int64 // nil if it is not known
-	dense  bool   // whether many records match, so that a walk in the order of the list soon finds a page
-	key    string // see Site.key; "" if it was not computed yet
-	// walkable is whether a walk in the order of the list finds a page quickly; see withLength.
-	walkable bool
-	counts   sq.Sqlizer // the SELECT that counts it; nil for COUNT(*)
+	op          string
+	filter      sq.SelectBuilder
+	size        *int64 // nil if it is not known
+	manyMatches bool   // whether many records match, so that a scan in the order of the list soon finds a page
+	key         string // see Site.key; "" if it was not computed yet
+	// orderedScanIsCheap is whether a scan in the order of the list finds a page quickly; see withLength.
+	orderedScanIsCheap bool
+	counts             sq.Sqlizer // the SELECT that counts it; nil for COUNT(*)
 }
 
-// counting returns the SELECT that counts the list.
-func (l list) counting() sq.Sqlizer {
+// countQuery returns the SELECT that counts the list.
+func (l list) countQuery() sq.Sqlizer {
 	if l.counts != nil {
 		return l.counts
 	}
@@ -64,22 +64,22 @@ func onPage(stmt sq.SelectBuilder, p Paging, order ...string) sq.SelectBuilder {
 func readPage[K, T any](ctx context.Context, s *Site, l list, p Paging, find func(context.Context) ([]K, error), read func(ctx context.Context, found []K, size *total) ([]T, error)) (Page[T], error) {
 	rows, err := find(ctx)
 	if err != nil {
-		return orNone(Page[T]{Paging: p}, err)
+		return emptyIfUnmatchable(Page[T]{Paging: p}, err)
 	}
 	more := int64(len(rows)) > p.PerPage
 	if more {
 		rows = rows[:p.PerPage]
 	}
 	size := new(total)
-	if s.walk == nil { // which knows
+	if s.export == nil { // which knows
 		if size, err = s.total(ctx, l, p.offset(), len(rows), !more); err != nil {
-			return orNone(Page[T]{Paging: p}, err)
+			return emptyIfUnmatchable(Page[T]{Paging: p}, err)
 		}
 	}
 	var records []T
 	if len(rows) > 0 {
 		if records, err = read(ctx, rows, size); err != nil {
-			return orNone(Page[T]{Paging: p}, err)
+			return emptyIfUnmatchable(Page[T]{Paging: p}, err)
 		}
 	}
 	if size.age != nil {
@@ -97,7 +97,7 @@ func findSorted[K any](ctx context.Context, s *Site, l list, p Paging, stmt sq.S
 	}
 	began := s.totals.now()
 	rows, more, err := wpdb.First(ctx, s.listDB(l), l.op, stmt, p.PerPage, scan)
-	s.noteWalk(l, began)
+	s.rememberOrderedScan(l, began)
 	if more {
 		rows = append(rows, *new(K))
 	}
@@ -117,9 +117,9 @@ func pageWith[T any](p Paging, records []T, more bool, size *total) Page[T] {
 // smallPage reads one page of a small table together with the size of the list: scan
 // reads the columns of the statement and then the given destination.
 func smallPage[T any](ctx context.Context, s *Site, l list, p Paging, stmt sq.SelectBuilder, scan func(row wpdb.Scanner, last any) (T, error)) (Page[T], error) {
-	size := countIn(l)
-	if s.walk != nil {
-		size = new(total) // the walk knows
+	size := countInStatement(l)
+	if s.export != nil {
+		size = new(total) // the export knows
 	}
 	page, err := readStatement(ctx, s, stmt.Column(size.column()), func(ctx context.Context, stmt sq.Sqlizer) (Page[T], error) {
 		size := *size
@@ -127,18 +127,18 @@ func smallPage[T any](ctx context.Context, s *Site, l list, p Paging, stmt sq.Se
 		return pageWith(p, records, more, &size), err
 	})
 	if err != nil {
-		return orNone(Page[T]{Paging: p}, err)
+		return emptyIfUnmatchable(Page[T]{Paging: p}, err)
 	}
-	if len(page.Records) == 0 && p.Page > 1 && s.walk == nil {
+	if len(page.Records) == 0 && p.Page > 1 && s.export == nil {
 		page.Total, err = s.count(ctx, l)
 	}
 	page.Records = slices.Clone(page.Records) // the caller adds what belongs to them
 	return page, err
 }
 
-// orNone returns an empty page for a filter that no record can match: by a text that the
+// emptyIfUnmatchable returns an empty page for a filter that no record can match: by a text that the
 // columns cannot store, such as an emoji in tables of an older character set.
-func orNone[T any](page Page[T], err error) (Page[T], error) {
+func emptyIfUnmatchable[T any](page Page[T], err error) (Page[T], error) {
 	if errors.Is(err, wpdb.ErrBadValue) {
 		return Page[T]{Paging: page.Paging}, nil
 	}

@@ -169,12 +169,12 @@ func (s *Site) filterPaymentStatus(ctx context.Context, filter sq.SelectBuilder,
 	refunded := sq.ConcatExpr(parts...)
 	transactions := sq.Select().From(s.db.As(wpdb.Transactions, "t")).
 		JoinClause(sq.ConcatExpr("JOIN (", refunded, ") AS x ON x.order_id = t.order_id"))
-	shown := sq.Select("m.order_id").Column(refundStatus+" = ?", *status).FromSelect(s.paymentSums(transactions), "m").Where("m.refunded > 0").Limit(few + 1)
+	shown := sq.Select("m.order_id").Column(refundStatus+" = ?", *status).FromSelect(s.paymentSums(transactions), "m").Where("m.refunded > 0").Limit(maxIDList + 1)
 	type order struct {
 		id   int64
 		same bool
 	}
-	orders, more, err := wpdb.First(ctx, s.db.Gathered(), "find orders with refunds", shown, few, func(row wpdb.Scanner) (o order, err error) {
+	orders, more, err := wpdb.First(ctx, s.db.Gathered(), "find orders with refunds", shown, maxIDList, func(row wpdb.Scanner) (o order, err error) {
 		err = row.Scan(&o.id, &o.same)
 		return o, err
 	})

@@ -145,7 +145,7 @@ func (tx *Tx) lockOrderToPay(ctx context.Context, n NewPayment, p *domain.Valida
 	}
 	id := n.OrderID
 	if n.BookingID != nil {
-		found, err := tx.Shown().bookingsByID(ctx, []int64{*n.BookingID}, false)
+		found, err := tx.AsCaller().bookingsByID(ctx, []int64{*n.BookingID}, false)
 		switch {
 		case err != nil:
 			return Order{}, err

@@ -102,11 +102,11 @@ func (s *Site) Payments(ctx context.Context, f PaymentFilter) (Page[Payment], er
 	q = filterInstant(q, s.schema.Expr(wpdb.Transactions, "t", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
 	q = filterSearch(q, f.Search, s.schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
 	l := s.withLength(list{op: "list payments", filter: q}, f.Paging, false)
-	byAmount := f.Sort == PaymentsByAmount && s.walk == nil && (s.limits().None() || l.walkable)
+	byAmount := f.Sort == PaymentsByAmount && s.export == nil && (s.limits().None() || l.orderedScanIsCheap)
 	order := sortOrder{paymentOrder[f.Sort], f.Descending}
 	find := func(ctx context.Context) ([]Payment, error) {
 		within := q
-		if end := f.offset() + f.limit(); byAmount && end <= few {
+		if end := f.offset() + f.limit(); byAmount && end <= maxIDList {
 			within = q.Where(firstByAmount(q, f.Descending, end))
 		}
 		return findSorted(ctx, s, l, f.Paging, s.paymentColumns(within), order, scanPayment)

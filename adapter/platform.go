@@ -72,27 +72,27 @@ type Site struct {
 	// Now is the same instant throughout a request.
 	Now time.Time
 	// activePlugins is the option of that name, as stored.
-	activePlugins string
-	random        io.Reader
-	pick          func(n int) int
-	outbox        *outbox.Relay
-	journal       *journal.Journal
-	caller        *keys.Key // whose permissions apply; nil for the program itself
-	metaKeys      []string  // see Platform.BookingMetaKeys
-	totals        *Totals
-	languages     *language.Files
-	shared        *sharedStatements
-	shown         *Site  // as the caller sees it; nil for this one, see Shown
-	alone         bool   // whether it shares no statements with other requests
-	walk          *Walk  // nil for lists in pages, see Walking
-	lookup        uint64 // see keys.Principal
+	activePlugins   string
+	random          io.Reader
+	pick            func(n int) int
+	outbox          *outbox.Relay
+	journal         *journal.Journal
+	caller          *keys.Key // whose permissions apply; nil for the program itself
+	metaKeys        []string  // see Platform.BookingMetaKeys
+	totals          *Totals
+	languages       *language.Files
+	shared          *sharedStatements
+	shown           *Site         // as the caller sees it; nil for this one, see AsCaller
+	noSharing       bool          // whether it shares no statements with other requests
+	export          *ExportCursor // nil for lists in pages, see ExportWith
+	authenticatedAt uint64        // see keys.Principal
 	// TotalAge is the age of the size of a list that the request shares with others; nil if
 	// it does not.
 	TotalAge *time.Duration
 }
 
 // ReadAlone makes the site share no statements with other requests.
-func (s *Site) ReadAlone() { s.alone = true }
+func (s *Site) ReadAlone() { s.noSharing = true }
 
 // requirePermission returns a CodeForbidden if the caller lacks a permission beyond that of the
 // request itself.
@@ -153,7 +153,7 @@ func (p *Platform) site(ctx context.Context, options domain.Options) (*Site, err
 	return &Site{
 		db: p.db, schema: schema, Zone: zone, Now: p.now(),
 		activePlugins: options["active_plugins"], random: p.Random, pick: p.Pick, outbox: p.Outbox, journal: p.Journal, metaKeys: p.BookingMetaKeys,
-		totals: &p.Totals, languages: p.Languages, shared: p.shared, alone: true,
+		totals: &p.Totals, languages: p.Languages, shared: p.shared, noSharing: true,
 	}, nil
 }
 
@@ -164,7 +164,7 @@ func (p *Platform) site(ctx context.Context, options domain.Options) (*Site, err
 func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work func(*Site) error) error {
 	site, err := p.site(ctx, principal.Options)
 	if err == nil {
-		site.lookup, site.alone = principal.Lookup, false
+		site.authenticatedAt, site.noSharing = principal.Lookup, false
 		if err = site.limitTo(ctx, &principal.Key); err == nil {
 			err = work(site)
 		}

@@ -101,7 +101,7 @@ func (s *Site) Services(ctx context.Context, f ServiceFilter) (Page[Service], er
 	l := list{op: "list services", filter: q}
 	stmt, err := s.onPage(ctx, l, s.serviceColumns(q), f.Paging, sortOrder{serviceOrder[f.Sort], f.Descending})
 	if err != nil {
-		return orNone(Page[Service]{Paging: f.Paging}, err)
+		return emptyIfUnmatchable(Page[Service]{Paging: f.Paging}, err)
 	}
 	page, err := smallPage(ctx, s, l, f.Paging, stmt, scanService)
 	if err != nil {

@@ -26,23 +26,27 @@ func newSharedStatements() *sharedStatements {
 	}
 }
 
-// sharer is a request whose statements may serve others too.
-type sharer struct {
+// participant is a request whose statements may serve others too.
+type participant struct {
 	site    *Site
 	mayRead int64 // see wpdb.Allow
 }
 
-func newSharer(ctx context.Context, s *Site) sharer { return sharer{s, wpdb.Allowed(ctx)} }
+func newParticipant(ctx context.Context, s *Site) participant {
+	return participant{s, wpdb.Allowed(ctx)}
+}
 
-func (r sharer) sharing() sharer { return r }
+func (r participant) sharing() participant { return r }
 
-// forAll returns the request that arrived last, whose statements serve all of them, and a context in
+// joinRequests returns the request that arrived last, whose statements serve all of them, and a context in
 // which these may read what all requests may read together.
-func forAll[R interface{ sharing() sharer }](ctx context.Context, requests []R) (context.Context, R) {
+func joinRequests[R interface{ sharing() participant }](ctx context.Context, requests []R) (context.Context, R) {
 	if len(requests) == 1 {
 		return ctx, requests[0]
 	}
-	latest := slices.MaxFunc(requests, func(a, b R) int { return cmp.Compare(a.sharing().site.lookup, b.sharing().site.lookup) })
+	latest := slices.MaxFunc(requests, func(a, b R) int {
+		return cmp.Compare(a.sharing().site.authenticatedAt, b.sharing().site.authenticatedAt)
+	})
 	mayRead := int64(0)
 	for _, r := range requests {
 		mayRead += r.sharing().mayRead
@@ -52,8 +56,8 @@ func forAll[R interface{ sharing() sharer }](ctx context.Context, requests []R) 
 	return ctx, latest
 }
 
-// othersFault reports whether an error may concern only another request with which one was read
+// mayConcernAnotherRequest reports whether an error may concern only another request with which one was read
 // together, so that it should be read alone.
-func othersFault(err error) bool {
+func mayConcernAnotherRequest(err error) bool {
 	return errors.Is(err, wpdb.ErrTooMuch) || errors.Is(err, wpdb.ErrTooManyRows) || errors.Is(err, wpdb.ErrUnreadable)
 }

@@ -25,7 +25,7 @@ type Totals struct {
 	writes atomic.Int64 // ours so far; each makes all sizes invalid
 	mu     sync.Mutex
 	slow   map[string]*slowCount // by statement and arguments
-	long   map[string]bool       // likewise; whether a walk through them finds a page quickly
+	long   map[string]bool       // likewise; whether a scan in their order finds a page quickly
 }
 
 // maxLists limits the memory of Totals.
@@ -34,8 +34,8 @@ const maxLists = 1000
 // longList is Totals.Long by default: to sort so many records takes longer than a few more statements.
 const longList = 5000
 
-// slowWalk is how long a walk may take. To sort a long list takes less than that.
-const slowWalk = 500 * time.Millisecond
+// slowOrderedScan is how long a scan in the order of the list may take. To sort a long list takes less than that.
+const slowOrderedScan = 500 * time.Millisecond
 
 // slowCount is a list that took long to count.
 type slowCount struct {
@@ -64,9 +64,9 @@ func (t *Totals) find(key string) *slowCount {
 // isSlow reports whether a count took so long that its size may be shared.
 func (t *Totals) isSlow(took time.Duration) bool { return took > t.ExactTime }
 
-// note remembers that a list took long to count, if it did. Its size is not kept, unless keep
+// rememberSlow remembers that a list took long to count, if it did. Its size is not kept, unless keep
 // follows: a statement that does more than count does not tell whether its size may be shared.
-func (t *Totals) note(key string, took time.Duration) {
+func (t *Totals) rememberSlow(key string, took time.Duration) {
 	if !t.isSlow(took) {
 		return
 	}
@@ -98,8 +98,8 @@ func (t *Totals) keep(key string, size int64, began time.Time, write int64) {
 	}
 }
 
-// noteSize remembers whether a list is long.
-func (t *Totals) noteSize(key string, size int64) {
+// rememberSize remembers whether a list is long.
+func (t *Totals) rememberSize(key string, size int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, known := t.long[key]
@@ -114,12 +114,12 @@ func (t *Totals) noteSize(key string, size int64) {
 	}
 }
 
-// noteWalk remembers that a walk through a long list takes long to find a page, if it did: the
+// rememberOrderedScan remembers that a scan in the order of a long list takes long to find a page, if it did: the
 // records may all be at the other end of the table, or lack an index for their order.
-func (t *Totals) noteWalk(key string, took time.Duration) {
+func (t *Totals) rememberOrderedScan(key string, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, known := t.long[key]; known && took > slowWalk {
+	if _, known := t.long[key]; known && took > slowOrderedScan {
 		t.long[key] = false
 	}
 }
@@ -132,8 +132,8 @@ func (t *Totals) isLong(key string) bool {
 	return long || t.slow[key] != nil
 }
 
-// isWalkable reports whether a list was long when it was last counted, and no walk through it took long.
-func (t *Totals) isWalkable(key string) bool {
+// isOrderedScanCheap reports whether a list was long when it was last counted, and no scan in its order took long.
+func (t *Totals) isOrderedScanCheap(key string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.long[key]
@@ -170,7 +170,7 @@ func (t *Totals) share(ctx context.Context, key string, c *slowCount, count func
 	} else {
 		t.forget(key) // the next page counts it in the statement of its rows
 	}
-	t.noteSize(key, size)
+	t.rememberSize(key, size)
 	return size, nil, nil
 }
 
@@ -185,9 +185,9 @@ type total struct {
 	age   *time.Duration // see Site.TotalAge
 }
 
-// countIn returns the total of a list that a statement counts before anything is known
+// countInStatement returns the total of a list that a statement counts before anything is known
 // about the page. Only lists of small tables should do so.
-func countIn(l list) *total { return &total{count: l.counting()} }
+func countInStatement(l list) *total { return &total{count: l.countQuery()} }
 
 // key identifies a list among those that are counted, for callers with the same limits; if it may filter by
 // customers, for each of them, who see different customers as their own.
@@ -195,7 +195,7 @@ func (s *Site) key(l list) (string, error) {
 	if l.key != "" {
 		return l.key, nil
 	}
-	text, args, err := l.counting().ToSql()
+	text, args, err := l.countQuery().ToSql()
 	if err != nil {
 		return "", fmt.Errorf("%s: build statement: %w", l.op, err)
 	}
@@ -212,23 +212,23 @@ func (s *Site) knownToBeLong(l list) bool {
 	return err == nil && s.totals.isLong(key)
 }
 
-// withLength returns a list that knows whether to walk through it for a page, where that matters: for
-// keys with limits, and if several indexes serve the list. For a deep page, a walk is no quicker than
+// withLength returns a list that knows whether to scan it in its order for a page, where that matters: for
+// keys with limits, and if several indexes serve the list. For a deep page, a scan is no quicker than
 // to sort.
 func (s *Site) withLength(l list, p Paging, several bool) list {
-	if s.walk != nil || !several && s.limits().None() {
+	if s.export != nil || !several && s.limits().None() {
 		return l
 	}
 	if key, err := s.key(l); err == nil {
-		l.key, l.walkable = key, p.offset()+p.limit() <= few && s.totals.isWalkable(key)
+		l.key, l.orderedScanIsCheap = key, p.offset()+p.limit() <= maxIDList && s.totals.isOrderedScanCheap(key)
 	}
 	return l
 }
 
-// noteWalk remembers how long it took to find a page of a list.
-func (s *Site) noteWalk(l list, began time.Time) {
-	if l.walkable {
-		s.totals.noteWalk(l.key, s.totals.now().Sub(began))
+// rememberOrderedScan remembers how long it took to find a page of a list.
+func (s *Site) rememberOrderedScan(l list, began time.Time) {
+	if l.orderedScanIsCheap {
+		s.totals.rememberOrderedScan(l.key, s.totals.now().Sub(began))
 	}
 }
 
@@ -241,11 +241,11 @@ func (s *Site) total(ctx context.Context, l list, first uint64, found int, ended
 	if ended && (found > 0 || first == 0) {
 		size := int64(first) + int64(found)
 		if l.key != "" {
-			s.totals.noteSize(l.key, size)
+			s.totals.rememberSize(l.key, size)
 		}
 		return &total{size: size}, nil
 	}
-	t := countIn(l)
+	t := countInStatement(l)
 	var err error
 	if t.key, err = s.key(l); err != nil {
 		return nil, err
@@ -270,7 +270,7 @@ func (s *Site) countNow(ctx context.Context, l list, t *total) (err error) {
 	write := s.totals.writes.Load()
 	t.began = s.totals.now()
 	t.size, err = s.count(ctx, l)
-	s.noteCount(t, err)
+	s.rememberCount(t, err)
 	if err == nil && t.key != "" {
 		s.totals.keep(t.key, t.size, t.began, write)
 	}
@@ -278,21 +278,21 @@ func (s *Site) countNow(ctx context.Context, l list, t *total) (err error) {
 	return err
 }
 
-// noteCount remembers how long a statement took that counted a list, and how long the list is;
+// rememberCount remembers how long a statement took that counted a list, and how long the list is;
 // after an error, the latter is what it was before.
-func (s *Site) noteCount(t *total, err error) {
+func (s *Site) rememberCount(t *total, err error) {
 	if t.count == nil || t.key == "" {
 		return
 	}
-	s.totals.note(t.key, s.totals.now().Sub(t.began))
+	s.totals.rememberSlow(t.key, s.totals.now().Sub(t.began))
 	if err == nil {
-		s.totals.noteSize(t.key, t.size)
+		s.totals.rememberSize(t.key, t.size)
 	}
 }
 
 // count counts a list. It needs every record that the key sees, and so it starts from these.
 func (s *Site) count(ctx context.Context, l list) (int64, error) {
-	return readStatement(ctx, s, l.counting(), func(ctx context.Context, stmt sq.Sqlizer) (int64, error) {
+	return readStatement(ctx, s, l.countQuery(), func(ctx context.Context, stmt sq.Sqlizer) (int64, error) {
 		size, _, err := wpdb.One(ctx, s.db.Gathered(), l.op+": count", stmt, wpdb.Value[int64])
 		return size, err
 	})

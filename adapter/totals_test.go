@@ -37,13 +37,13 @@ func TestLongLists(t *testing.T) {
 			t.Parallel()
 			totals := &Totals{ExactTime: time.Hour, Long: long, now: time.Now}
 			for _, key := range test.known {
-				totals.noteSize(key, long)
+				totals.rememberSize(key, long)
 			}
 			for i := range test.filled {
-				totals.noteSize(fmt.Sprint("list ", i), long)
+				totals.rememberSize(fmt.Sprint("list ", i), long)
 			}
 			s := &Site{totals: totals}
-			s.noteCount(&total{size: test.size, key: counted, count: sq.Expr("1"), began: time.Now()}, test.err)
+			s.rememberCount(&total{size: test.size, key: counted, count: sq.Expr("1"), began: time.Now()}, test.err)
 			if got := totals.isLong(counted); got != test.isLong {
 				t.Errorf("known to be long: %t", got)
 			}
@@ -57,29 +57,29 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestSlowWalks: a long list is not walked through again where that took long, until it was short
+// TestSlowOrderedScans: a long list is not scanned in its order again where that took long, until it was short
 // meanwhile.
-func TestSlowWalks(t *testing.T) {
+func TestSlowOrderedScans(t *testing.T) {
 	t.Parallel()
 	const key = "list"
 	totals := &Totals{Long: 10}
 	for _, step := range []struct {
-		name     string
-		do       func()
-		isLong   bool
-		walkable bool
+		name   string
+		do     func()
+		isLong bool
+		cheap  bool
 	}{
-		{"unknown", func() { totals.noteWalk(key, time.Hour) }, false, false},
-		{"long", func() { totals.noteSize(key, 10) }, true, true},
-		{"a quick walk", func() { totals.noteWalk(key, slowWalk) }, true, true},
-		{"a slow walk", func() { totals.noteWalk(key, slowWalk+1) }, true, false},
-		{"counted again", func() { totals.noteSize(key, 11) }, true, false},
-		{"short", func() { totals.noteSize(key, 9) }, false, false},
-		{"long again", func() { totals.noteSize(key, 10) }, true, true},
+		{"unknown", func() { totals.rememberOrderedScan(key, time.Hour) }, false, false},
+		{"long", func() { totals.rememberSize(key, 10) }, true, true},
+		{"a quick scan", func() { totals.rememberOrderedScan(key, slowOrderedScan) }, true, true},
+		{"a slow scan", func() { totals.rememberOrderedScan(key, slowOrderedScan+1) }, true, false},
+		{"counted again", func() { totals.rememberSize(key, 11) }, true, false},
+		{"short", func() { totals.rememberSize(key, 9) }, false, false},
+		{"long again", func() { totals.rememberSize(key, 10) }, true, true},
 	} {
 		step.do()
-		if long, walkable := totals.isLong(key), totals.isWalkable(key); long != step.isLong || walkable != step.walkable {
-			t.Errorf("%s: long %t, walkable %t", step.name, long, walkable)
+		if long, cheap := totals.isLong(key), totals.isOrderedScanCheap(key); long != step.isLong || cheap != step.cheap {
+			t.Errorf("%s: long %t, cheap %t", step.name, long, cheap)
 		}
 	}
 }

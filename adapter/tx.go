@@ -11,7 +11,7 @@ import (
 
 // Tx is a transaction on the site's tables. The Site that it embeds reads inside the
 // transaction. Everything that writes is a method of Tx, so that a write outside of a
-// transaction does not compile. It sees everything, whatever the caller sees: see Site.Shown.
+// transaction does not compile. It sees everything, whatever the caller sees: see Site.AsCaller.
 type Tx struct {
 	*Site
 	// Precondition is what the caller demands of the record that the transaction changes or
@@ -39,7 +39,7 @@ func (tx *Tx) checkPrecondition() error {
 		return nil
 	}
 	tx.checked = true
-	return tx.Precondition(tx.Shown())
+	return tx.Precondition(tx.AsCaller())
 }
 
 // errNotChecked means that a method wrote without a look at the precondition.
@@ -51,7 +51,7 @@ var errNotChecked = errors.New("the precondition of the transaction was not chec
 func (s *Site) Transact(ctx context.Context, op string, work func(tx *Tx) error) error {
 	err := s.transact(ctx, op, s.transactOnce, work)
 	if err == nil {
-		s.nudge()
+		s.wakeWorkers()
 	}
 	return err
 }
@@ -79,8 +79,8 @@ func (s *Site) transact(ctx context.Context, op string, once func(context.Contex
 	return err
 }
 
-// nudge wakes those who work on what a transaction left for them.
-func (s *Site) nudge() {
+// wakeWorkers wakes those who work on what a transaction left for them.
+func (s *Site) wakeWorkers() {
 	if s.outbox != nil {
 		s.outbox.Nudge()
 	}
@@ -135,7 +135,7 @@ func (s *Site) rehearseOnce(ctx context.Context, op string, work func(tx *Tx) er
 // begin returns a transaction on the site, in the one that was begun on the database.
 func (s *Site) begin(db *wpdb.DB) *Tx {
 	shown := *s
-	shown.db, shown.alone = db, true
+	shown.db, shown.noSharing = db, true
 	within := shown
 	within.db, within.shown = db.Whole(), &shown
 	return &Tx{Site: &within}

@@ -71,7 +71,7 @@ func (a *api) export(c echo.Context, r *request, f *form) error {
 	ctx, cancel := a.outlive(c)
 	defer cancel()
 	r.query.Export(compat.MaxExported)
-	r.walk = &adapter.Walk{Chunk: exportChunk}
+	r.walk = &adapter.ExportCursor{Chunk: exportChunk}
 	x := &export{api: a, echo: c, request: r, form: f, ctx: ctx, release: func() {}}
 	defer func() { x.release() }()
 	x.writer = f.begin(r, &x.text)

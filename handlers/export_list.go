@@ -70,7 +70,7 @@ func (e Export) Run(ctx context.Context, platform *adapter.Platform, to io.Write
 	var text bytes.Buffer
 	request := &request{
 		api: &api{platform: platform, options: Options{SiteTimestamps: e.SiteTimestamps}}, route: r, guard: r.guard(), context: ctx,
-		query: compat.ParseQuery(query.Encode()), walk: &adapter.Walk{Chunk: exportChunk},
+		query: compat.ParseQuery(query.Encode()), walk: &adapter.ExportCursor{Chunk: exportChunk},
 	}
 	request.query.Export(maxExportedHere)
 	writer := f.begin(request, &text)

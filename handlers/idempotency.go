@@ -124,7 +124,7 @@ func (r *request) transact(work func(tx *adapter.Tx) error) error {
 func (r *request) conditionally(work func(tx *adapter.Tx) error) func(tx *adapter.Tx) error {
 	return func(tx *adapter.Tx) error {
 		if r.read != nil && !r.principal.Limits.None() {
-			if _, err := r.readRecord(tx.Shown(), ""); err != nil {
+			if _, err := r.readRecord(tx.AsCaller(), ""); err != nil {
 				return err
 			}
 		}

@@ -239,7 +239,7 @@ func (r *request) atSite(work func() error) error {
 				r.view.Location = site.Zone.Location
 			}
 			if r.walk != nil {
-				site.Walking(r.walk)
+				site.ExportWith(r.walk)
 			}
 			if r.mayRead == maxRead { // whether it is too large must not depend on others
 				site.ReadAlone()

@@ -10,13 +10,13 @@ import (
 	"bookside/wpdb"
 )
 
-// Walk is the way through one page of a list that is too long for one answer. A Site that is
-// walking returns the next chunk of the page from the methods for lists, and not the whole page.
+// ExportCursor is the way through one page of a list that is too long for one answer. A Site that is
+// exporting returns the next chunk of the page from the methods for lists, and not the whole page.
 //
-// A walk looks ahead by a few thousand ids, and goes on behind the values by which the last of
+// An export looks ahead by a few thousand ids, and goes on behind the values by which the last of
 // them is sorted. Records that are added meanwhile thus move no others: none comes twice and
 // none is skipped, unless the value by which it is sorted changes. Deleted ones are left out.
-type Walk struct {
+type ExportCursor struct {
 	Chunk int64 // most records of a chunk
 	Ahead int64 // how many ids it looks ahead by; 0 for lookAhead
 
@@ -36,41 +36,41 @@ type position struct {
 	id     int64
 }
 
-// lookAhead is how many ids a walk finds at once. Finding them may sort the rest of the list,
+// lookAhead is how many ids an export finds at once. Finding them may sort the rest of the list,
 // so that they are many more than a chunk has.
 const lookAhead = 10_000
 
-// Walking makes the lists of the site return chunks.
-func (s *Site) Walking(w *Walk) {
-	s.walk = w
-	s.alone = true // others would wait for chunks, which are larger than pages
+// ExportWith makes the lists of the site return chunks.
+func (s *Site) ExportWith(c *ExportCursor) {
+	s.export = c
+	s.noSharing = true // others would wait for chunks, which are larger than pages
 }
 
-// Total is the size of the list, of which the page is a part, when the walk began.
-func (w *Walk) Total() int64 { return w.total }
+// Total is the size of the list, of which the page is a part, when the export began.
+func (c *ExportCursor) Total() int64 { return c.total }
 
-// Size is the number of records on the page, when the walk began.
-func (w *Walk) Size() int64 {
-	return min(w.page.PerPage, max(0, w.total-(w.page.Page-1)*w.page.PerPage))
+// Size is the number of records on the page, when the export began.
+func (c *ExportCursor) Size() int64 {
+	return min(c.page.PerPage, max(0, c.total-(c.page.Page-1)*c.page.PerPage))
 }
 
 // Passed is how many records of the page were passed, with those that were deleted meanwhile.
-func (w *Walk) Passed() int64 {
-	if !w.begun {
+func (c *ExportCursor) Passed() int64 {
+	if !c.begun {
 		return 0
 	}
-	return w.page.PerPage - w.rest - int64(len(w.ahead))
+	return c.page.PerPage - c.rest - int64(len(c.ahead))
 }
 
-// Page is the page that is walked through.
-func (w *Walk) Page() Paging { return w.page }
+// Page is the page that is exported.
+func (c *ExportCursor) Page() Paging { return c.page }
 
 // Pass goes on to what follows the present chunk. Until then, the lists return the same chunk
 // again.
-func (w *Walk) Pass() { w.ahead = w.ahead[min(int64(len(w.ahead)), w.Chunk):] }
+func (c *ExportCursor) Pass() { c.ahead = c.ahead[min(int64(len(c.ahead)), c.Chunk):] }
 
 // Done reports whether nothing follows.
-func (w *Walk) Done() bool { return len(w.ahead) == 0 && (w.ended || !w.begun) }
+func (c *ExportCursor) Done() bool { return len(c.ahead) == 0 && (c.ended || !c.begun) }
 
 // sortOrder is how a list is sorted: by columns that have one direction, the last of them the id.
 type sortOrder struct {
@@ -84,32 +84,32 @@ func (o sortOrder) id() string { return o.columns[len(o.columns)-1] }
 
 // onPage limits a statement to the rows of one page and the next one, or to a chunk.
 func (s *Site) onPage(ctx context.Context, l list, stmt sq.SelectBuilder, p Paging, o sortOrder) (sq.SelectBuilder, error) {
-	if s.walk == nil {
+	if s.export == nil {
 		return onPage(stmt, p, o.terms()...), nil
 	}
-	ids, err := s.walk.next(ctx, s, l, p, o)
+	ids, err := s.export.next(ctx, s, l, p, o)
 	return stmt.Where(sq.Eq{o.id(): ids}).OrderBy(o.terms()...), err
 }
 
 // next returns the ids of the present chunk.
-func (w *Walk) next(ctx context.Context, s *Site, l list, p Paging, o sortOrder) ([]int64, error) {
-	if len(w.ahead) == 0 && !w.ended {
-		if err := w.find(ctx, s, l, p, o); err != nil {
+func (c *ExportCursor) next(ctx context.Context, s *Site, l list, p Paging, o sortOrder) ([]int64, error) {
+	if len(c.ahead) == 0 && !c.ended {
+		if err := c.find(ctx, s, l, p, o); err != nil {
 			return nil, err
 		}
 	}
-	return w.ahead[:min(int64(len(w.ahead)), w.Chunk)], nil
+	return c.ahead[:min(int64(len(c.ahead)), c.Chunk)], nil
 }
 
-// find looks ahead. If it fails, the walk is where it was.
-func (w *Walk) find(ctx context.Context, s *Site, l list, p Paging, o sortOrder) error {
-	stmt, rest := l.filter.Columns(o.columns...).OrderBy(o.terms()...), w.rest
-	if w.begun {
-		stmt = stmt.Where(o.bound(w.last)).Where(o.after(w.last, 0))
+// find looks ahead. If it fails, the cursor is where it was.
+func (c *ExportCursor) find(ctx context.Context, s *Site, l list, p Paging, o sortOrder) error {
+	stmt, rest := l.filter.Columns(o.columns...).OrderBy(o.terms()...), c.rest
+	if c.begun {
+		stmt = stmt.Where(o.bound(c.last)).Where(o.after(c.last, 0))
 	} else {
 		stmt, rest = stmt.Offset(p.offset()), p.PerPage
 	}
-	most := min(rest, cmp.Or(w.Ahead, lookAhead))
+	most := min(rest, cmp.Or(c.Ahead, lookAhead))
 	last := position{values: make([]*string, len(o.columns)-1)}
 	row := make([]any, 0, len(o.columns))
 	for i := range last.values {
@@ -120,19 +120,19 @@ func (w *Walk) find(ctx context.Context, s *Site, l list, p Paging, o sortOrder)
 		err := found.Scan(row...)
 		return last.id, err
 	})
-	if errors.Is(err, wpdb.ErrBadValue) { // see orNone
+	if errors.Is(err, wpdb.ErrBadValue) { // see emptyIfUnmatchable
 		ids, more, err = nil, false, nil
 	}
 	if err != nil {
 		return err
 	}
-	if !w.begun {
-		if w.total, err = s.size(ctx, l, p, len(ids), more); err != nil {
+	if !c.begun {
+		if c.total, err = s.size(ctx, l, p, len(ids), more); err != nil {
 			return err
 		}
 	}
 	rest -= int64(len(ids))
-	w.begun, w.page, w.rest, w.ended, w.ahead, w.last = true, p, rest, !more || rest == 0, ids, last
+	c.begun, c.page, c.rest, c.ended, c.ahead, c.last = true, p, rest, !more || rest == 0, ids, last
 	return nil
 }
 

@@ -16,10 +16,10 @@ import (
 	"bookside/fixtures/wpdbtest"
 )
 
-// walkedList reads a page of a list, and its ids.
-type walkedList func(ctx context.Context, s *Site, p Paging) ([]int64, error)
+// exportedList reads a page of a list, and its ids.
+type exportedList func(ctx context.Context, s *Site, p Paging) ([]int64, error)
 
-func walked[F, T any](filter F, paging func(*F) *Paging, read func(*Site, context.Context, F) (Page[T], error), id func(T) int64) walkedList {
+func exported[F, T any](filter F, paging func(*F) *Paging, read func(*Site, context.Context, F) (Page[T], error), id func(T) int64) exportedList {
 	return func(ctx context.Context, s *Site, p Paging) ([]int64, error) {
 		f := filter
 		*paging(&f) = p
@@ -28,17 +28,17 @@ func walked[F, T any](filter F, paging func(*F) *Paging, read func(*Site, contex
 	}
 }
 
-// walkedLists are lists in every order, with filters of every kind, by their names.
-func walkedLists() map[string]walkedList {
-	lists := map[string]walkedList{
-		"customers":               walked(CustomerFilter{}, func(f *CustomerFilter) *Paging { return &f.Paging }, (*Site).Customers, Customer.id),
-		"customers with a letter": walked(CustomerFilter{Search: new("a"), IsGuest: new(false)}, func(f *CustomerFilter) *Paging { return &f.Paging }, (*Site).Customers, Customer.id),
-		"locations":               walked(LocationFilter{}, func(f *LocationFilter) *Paging { return &f.Paging }, (*Site).Locations, func(l Location) int64 { return l.ID }),
-		"coupons":                 walked(CouponFilter{}, func(f *CouponFilter) *Paging { return &f.Paging }, (*Site).Coupons, func(c Coupon) int64 { return c.ID }),
-		"categories":              walked(Paging{}, func(p *Paging) *Paging { return p }, (*Site).ServiceCategories, func(c ServiceCategory) int64 { return c.ID }),
+// exportedLists are lists in every order, with filters of every kind, by their names.
+func exportedLists() map[string]exportedList {
+	lists := map[string]exportedList{
+		"customers":               exported(CustomerFilter{}, func(f *CustomerFilter) *Paging { return &f.Paging }, (*Site).Customers, Customer.id),
+		"customers with a letter": exported(CustomerFilter{Search: new("a"), IsGuest: new(false)}, func(f *CustomerFilter) *Paging { return &f.Paging }, (*Site).Customers, Customer.id),
+		"locations":               exported(LocationFilter{}, func(f *LocationFilter) *Paging { return &f.Paging }, (*Site).Locations, func(l Location) int64 { return l.ID }),
+		"coupons":                 exported(CouponFilter{}, func(f *CouponFilter) *Paging { return &f.Paging }, (*Site).Coupons, func(c Coupon) int64 { return c.ID }),
+		"categories":              exported(Paging{}, func(p *Paging) *Paging { return p }, (*Site).ServiceCategories, func(c ServiceCategory) int64 { return c.ID }),
 	}
-	bookings := func(f BookingFilter) walkedList {
-		return walked(f, func(f *BookingFilter) *Paging { return &f.Paging }, (*Site).Bookings, func(b Booking) int64 { return b.ID })
+	bookings := func(f BookingFilter) exportedList {
+		return exported(f, func(f *BookingFilter) *Paging { return &f.Paging }, (*Site).Bookings, func(b Booking) int64 { return b.ID })
 	}
 	for _, descending := range []bool{false, true} {
 		for sort := range bookingOrder {
@@ -48,22 +48,22 @@ func walkedLists() map[string]walkedList {
 			lists[fmt.Sprint("past bookings by ", sort, descending)] = bookings(BookingFilter{Sort: sort, Descending: descending, Past: true, CustomerEmail: new("@")})
 		}
 		for sort := range orderOrder {
-			lists[fmt.Sprint("orders by ", sort, descending)] = walked(OrderFilter{Sort: sort, Descending: descending}, func(f *OrderFilter) *Paging { return &f.Paging }, (*Site).Orders, func(o Order) int64 { return o.ID })
+			lists[fmt.Sprint("orders by ", sort, descending)] = exported(OrderFilter{Sort: sort, Descending: descending}, func(f *OrderFilter) *Paging { return &f.Paging }, (*Site).Orders, func(o Order) int64 { return o.ID })
 		}
 		for sort := range paymentOrder {
-			lists[fmt.Sprint("payments by ", sort, descending)] = walked(PaymentFilter{Sort: sort, Descending: descending}, func(f *PaymentFilter) *Paging { return &f.Paging }, (*Site).Payments, func(p Payment) int64 { return p.ID })
+			lists[fmt.Sprint("payments by ", sort, descending)] = exported(PaymentFilter{Sort: sort, Descending: descending}, func(f *PaymentFilter) *Paging { return &f.Paging }, (*Site).Payments, func(p Payment) int64 { return p.ID })
 		}
 		for sort := range agentOrder {
-			lists[fmt.Sprint("agents by ", sort, descending)] = walked(AgentFilter{Sort: sort, Descending: descending}, func(f *AgentFilter) *Paging { return &f.Paging }, (*Site).Agents, Agent.id)
+			lists[fmt.Sprint("agents by ", sort, descending)] = exported(AgentFilter{Sort: sort, Descending: descending}, func(f *AgentFilter) *Paging { return &f.Paging }, (*Site).Agents, Agent.id)
 		}
 		for sort := range serviceOrder {
-			lists[fmt.Sprint("services by ", sort, descending)] = walked(ServiceFilter{Sort: sort, Descending: descending, Include: ServiceIncludes{Agents: true}}, func(f *ServiceFilter) *Paging { return &f.Paging }, (*Site).Services, Service.id)
+			lists[fmt.Sprint("services by ", sort, descending)] = exported(ServiceFilter{Sort: sort, Descending: descending, Include: ServiceIncludes{Agents: true}}, func(f *ServiceFilter) *Paging { return &f.Paging }, (*Site).Services, Service.id)
 		}
 	}
 	return lists
 }
 
-// fewRows leaves as many records as a walk needs in order to read many chunks: with more, most
+// fewRows leaves as many records as an export needs in order to read many chunks: with more, most
 // of the time goes into chunks that differ from others only in their ids.
 var fewRows = []string{
 	"DELETE FROM wp_latepoint_bookings WHERE id > 30",
@@ -91,8 +91,8 @@ var unset = []string{
 	"UPDATE wp_latepoint_service_categories SET order_number = NULL WHERE id % 2 = 0",
 }
 
-// walk reads a page in chunks. between is called after each of them.
-func walk(t *testing.T, platform *Platform, w *Walk, p Paging, list walkedList, between func(chunk int)) []int64 {
+// export reads a page in chunks. between is called after each of them.
+func export(t *testing.T, platform *Platform, w *ExportCursor, p Paging, list exportedList, between func(chunk int)) []int64 {
 	t.Helper()
 	principal, err := platform.Principal(t.Context(), keys.Key{Permissions: []string{"read"}})
 	if err != nil {
@@ -101,7 +101,7 @@ func walk(t *testing.T, platform *Platform, w *Walk, p Paging, list walkedList, 
 	all := []int64{}
 	for chunk := range 10_000 {
 		err := platform.Serve(t.Context(), principal, func(s *Site) error {
-			s.Walking(w)
+			s.ExportWith(w)
 			ids, err := list(t.Context(), s, p)
 			all = append(all, ids...)
 			if int64(len(ids)) > w.Chunk {
@@ -119,18 +119,18 @@ func walk(t *testing.T, platform *Platform, w *Walk, p Paging, list walkedList, 
 			between(chunk)
 		}
 	}
-	t.Fatal("the walk does not end")
+	t.Fatal("the export does not end")
 	return nil
 }
 
-// TestWalks: a walk finds the records of a page in their order, however they are sorted and
+// TestExports: an export finds the records of a page in their order, however they are sorted and
 // filtered, also where the values that sort them are equal or missing.
-func TestWalks(t *testing.T) {
+func TestExports(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	arrange(t, database, slices.Concat(fewRows, unset)...)
 	platform := NewPlatform(wpdbtest.Open(t, database, 4), recordedNow)
-	for name, list := range walkedLists() {
+	for name, list := range exportedLists() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			site, err := platform.Site(t.Context())
@@ -142,42 +142,42 @@ func TestWalks(t *testing.T) {
 				t.Fatalf("%d records: %v", len(want), err)
 			}
 			size := int64(len(want))
-			for _, w := range []*Walk{{Chunk: 2, Ahead: 3}, {Chunk: size/3 + 1, Ahead: size/2 + 1}, {Chunk: 5000}} {
-				if diff := cmp.Diff(want, walk(t, platform, w, Paging{1, 5000}, list, nil)); diff != "" {
+			for _, w := range []*ExportCursor{{Chunk: 2, Ahead: 3}, {Chunk: size/3 + 1, Ahead: size/2 + 1}, {Chunk: 5000}} {
+				if diff := cmp.Diff(want, export(t, platform, w, Paging{1, 5000}, list, nil)); diff != "" {
 					t.Fatalf("%+v (-want +got):\n%s", w, diff)
 				}
 				if w.Total() != size || w.Size() != size || w.Passed() != size {
 					t.Errorf("%d records, of which %d on the page, %d passed; want %d", w.Total(), w.Size(), w.Passed(), size)
 				}
 			}
-			page, w := Paging{2, size/2 + 1}, &Walk{Chunk: 2, Ahead: 3}
-			if diff := cmp.Diff(want[page.PerPage:], walk(t, platform, w, page, list, nil)); diff != "" {
+			page, w := Paging{2, size/2 + 1}, &ExportCursor{Chunk: 2, Ahead: 3}
+			if diff := cmp.Diff(want[page.PerPage:], export(t, platform, w, page, list, nil)); diff != "" {
 				t.Errorf("page 2 (-want +got):\n%s", diff)
 			}
 			if w.Total() != size || w.Size() != size-page.PerPage {
 				t.Errorf("page 2: %d records, of which %d on the page", w.Total(), w.Size())
 			}
-			first := &Walk{Chunk: 1, Ahead: 1}
-			if diff := cmp.Diff(want[:2], walk(t, platform, first, Paging{1, 2}, list, nil)); diff != "" || first.Total() != size {
+			first := &ExportCursor{Chunk: 1, Ahead: 1}
+			if diff := cmp.Diff(want[:2], export(t, platform, first, Paging{1, 2}, list, nil)); diff != "" || first.Total() != size {
 				t.Errorf("a page of 2 (-want +got), of %d:\n%s", first.Total(), diff)
 			}
-			if beyond := walk(t, platform, &Walk{Chunk: 10}, Paging{9, 5000}, list, nil); len(beyond) > 0 {
+			if beyond := export(t, platform, &ExportCursor{Chunk: 10}, Paging{9, 5000}, list, nil); len(beyond) > 0 {
 				t.Errorf("beyond the end: %v", beyond)
 			}
 		})
 	}
 }
 
-// TestWalkWhileOthersWrite: records that are added or deleted during a walk neither hide nor
+// TestExportWhileOthersWrite: records that are added or deleted during an export neither hide nor
 // repeat others.
-func TestWalkWhileOthersWrite(t *testing.T) {
+func TestExportWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	for _, descending := range []bool{false, true} {
 		t.Run(fmt.Sprint(descending), func(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 			platform := NewPlatform(wpdbtest.Open(t, database, 2), recordedNow)
-			list := walked(BookingFilter{Descending: descending}, func(f *BookingFilter) *Paging { return &f.Paging }, (*Site).Bookings, func(b Booking) int64 { return b.ID })
+			list := exported(BookingFilter{Descending: descending}, func(f *BookingFilter) *Paging { return &f.Paging }, (*Site).Bookings, func(b Booking) int64 { return b.ID })
 			site, err := platform.Site(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -187,7 +187,7 @@ func TestWalkWhileOthersWrite(t *testing.T) {
 				t.Fatal(err)
 			}
 			deleted := before[len(before)-1]
-			got := walk(t, platform, &Walk{Chunk: 3, Ahead: 5}, Paging{1, 5000}, list, func(chunk int) {
+			got := export(t, platform, &ExportCursor{Chunk: 3, Ahead: 5}, Paging{1, 5000}, list, func(chunk int) {
 				insertBookings(t, database, "1, 1, 1, 'approved', '2020-01-01', 540, '2020-01-01', 600, 0, 0, 1, 1", "1, 1, 1, 'approved', '2030-01-01', 540, '2030-01-01', 600, 0, 0, 1, 1",
 					fmt.Sprintf("1, 1, 1, 'approved', '%s', 540, '2030-01-01', 600, 0, 0, 1, 1", recordedNow().AddDate(0, 0, chunk).Format(time.DateOnly)))
 				if chunk == 1 {
@@ -205,17 +205,17 @@ func TestWalkWhileOthersWrite(t *testing.T) {
 	}
 }
 
-// TestWalkStays: a chunk is read again until the walk passes it, so that work which failed can be
+// TestExportStays: a chunk is read again until the export passes it, so that work which failed can be
 // repeated.
-func TestWalkStays(t *testing.T) {
+func TestExportStays(t *testing.T) {
 	t.Parallel()
 	platform := NewPlatform(wpdbtest.Open(t, fixtures.Shared(t, fixtures.SiteA()), 2), recordedNow)
 	site, err := platform.SiteOf(t.Context(), &keys.Key{Limits: domain.Limits{Agents: []int64{1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Walk{Chunk: 3, Ahead: 4}
-	site.Walking(w)
+	w := &ExportCursor{Chunk: 3, Ahead: 4}
+	site.ExportWith(w)
 	var ids []int64
 	for i := range 4 {
 		page, err := site.Bookings(t.Context(), BookingFilter{Paging: Paging{1, 100}, Sort: BookingsByID})
