@@ -71,14 +71,14 @@ func (a *api) export(c echo.Context, r *request, f *form) error {
 	ctx, cancel := a.outlive(c)
 	defer cancel()
 	r.query.Export(compat.MaxExported)
-	r.walk = &adapter.ExportCursor{Chunk: exportChunk}
+	r.cursor = &adapter.ExportCursor{Chunk: exportChunk}
 	x := &export{api: a, echo: c, request: r, form: f, ctx: ctx, release: func() {}}
 	defer func() { x.release() }()
 	x.writer = f.begin(r, &x.text)
 	if err := x.first(); err != nil || c.Request().Method == http.MethodHead {
 		return err
 	}
-	for !r.walk.Done() {
+	for !r.cursor.Done() {
 		if err := x.next(); err != nil {
 			return err
 		}
@@ -101,15 +101,15 @@ func (x *export) first() error {
 	if err != nil {
 		return err
 	}
-	walk, whole := x.request.walk, x.request.walk.Done()
+	cursor, whole := x.request.cursor, x.request.cursor.Done()
 	if x.echo.Request().Method == http.MethodHead {
 		x.begin()
 		return x.echo.NoContent(http.StatusOK)
 	}
-	if err := x.api.limiter.Charge(x.echo, max(1, (walk.Size()+chargedRecords-1)/chargedRecords)); err != nil {
+	if err := x.api.limiter.Charge(x.echo, max(1, (cursor.Size()+chargedRecords-1)/chargedRecords)); err != nil {
 		return err
 	}
-	if long := !whole || walk.Page().PerPage > exportChunk; long && (!x.echo.Request().ProtoAtLeast(1, 1) || x.echo.Request().Header.Get(forwardedHeader) != "") {
+	if long := !whole || cursor.Page().PerPage > exportChunk; long && (!x.echo.Request().ProtoAtLeast(1, 1) || x.echo.Request().Header.Get(forwardedHeader) != "") {
 		return errUnfit
 	}
 	x.begin()
@@ -122,12 +122,12 @@ func (x *export) first() error {
 
 // begin sets the headers of the response.
 func (x *export) begin() {
-	header, walk := x.echo.Response().Header(), x.request.walk
+	header, cursor := x.echo.Response().Header(), x.request.cursor
 	header.Set(echo.HeaderContentType, x.form.media+"; charset=utf-8")
 	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+x.request.route.name()+"."+x.form.extension+`"`)
 	header.Set("X-Accel-Buffering", "no") // nginx would take the export to be read when it has it on disk
-	header.Set(totalHeader, strconv.FormatInt(walk.Total(), 10))
-	if page := walk.Page(); page.Page*page.PerPage < walk.Total() {
+	header.Set(totalHeader, strconv.FormatInt(cursor.Total(), 10))
+	if page := cursor.Page(); page.Page*page.PerPage < cursor.Total() {
 		header.Set(linkHeader, "<?"+x.request.nextPage(page.Page+1)+`>; rel="next"`)
 	}
 }
@@ -187,19 +187,19 @@ func (x *export) keep(ctx context.Context, wait time.Duration) error {
 	return err
 }
 
-// nextChunk writes the next chunk of a walk. If its records are unusually large, there are fewer
+// nextChunk writes the next chunk of an export. If its records are unusually large, there are fewer
 // in a chunk from then on.
 func (r *request) nextChunk(to formWriter) error {
 	for {
 		bytes := int64(exportWork)
-		if r.walk.Chunk == 1 {
+		if r.cursor.Chunk == 1 {
 			bytes = maxWork
 		}
 		err := r.chunkWithin(bytes, to)
-		if !exceedsMemory(err) || r.walk.Chunk == 1 {
+		if !exceedsMemory(err) || r.cursor.Chunk == 1 {
 			return err
 		}
-		r.walk.Chunk = max(1, r.walk.Chunk/8)
+		r.cursor.Chunk = max(1, r.cursor.Chunk/8)
 	}
 }
 
@@ -215,8 +215,8 @@ func (r *request) chunkWithin(bytes int64, to formWriter) error {
 	if err := to.next(r); err != nil {
 		return err
 	}
-	r.walk.Pass()
-	if r.walk.Done() {
+	r.cursor.Pass()
+	if r.cursor.Done() {
 		return to.end()
 	}
 	return nil

@@ -70,7 +70,7 @@ func (e Export) Run(ctx context.Context, platform *adapter.Platform, to io.Write
 	var text bytes.Buffer
 	request := &request{
 		api: &api{platform: platform, options: Options{SiteTimestamps: e.SiteTimestamps}}, route: r, guard: r.guard(), context: ctx,
-		query: compat.ParseQuery(query.Encode()), walk: &adapter.ExportCursor{Chunk: exportChunk},
+		query: compat.ParseQuery(query.Encode()), cursor: &adapter.ExportCursor{Chunk: exportChunk},
 	}
 	request.query.Export(maxExportedHere)
 	writer := f.begin(request, &text)
@@ -84,8 +84,8 @@ func (e Export) Run(ctx context.Context, platform *adapter.Platform, to io.Write
 		if _, err := text.WriteTo(to); err != nil {
 			return fmt.Errorf("write the export: %w", err)
 		}
-		e.Progress(request.walk.Passed(), request.walk.Size())
-		if request.walk.Done() {
+		e.Progress(request.cursor.Passed(), request.cursor.Size())
+		if request.cursor.Done() {
 			return nil
 		}
 	}

@@ -21,7 +21,7 @@ type form struct {
 
 // formWriter writes a list chunk by chunk, as it is read.
 type formWriter interface {
-	next(r *request) error // writes the present chunk of the request's walk
+	next(r *request) error // writes the present chunk of the request's export
 	end() error
 }
 

@@ -238,8 +238,8 @@ func (r *request) atSite(work func() error) error {
 			if r.api.options.SiteTimestamps {
 				r.view.Location = site.Zone.Location
 			}
-			if r.walk != nil {
-				site.ExportWith(r.walk)
+			if r.cursor != nil {
+				site.ExportWith(r.cursor)
 			}
 			if r.mayRead == maxRead { // whether it is too large must not depend on others
 				site.ReadAlone()

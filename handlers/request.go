@@ -39,7 +39,7 @@ type request struct {
 	query     *compat.Query
 	rawQuery  string // from which query was parsed
 	rawBody   []byte
-	walk      *adapter.ExportCursor // of an export; nil for an answer as a whole
+	cursor    *adapter.ExportCursor // of an export; nil for an answer as a whole
 	// mayRead is the number of bytes that the operation may read from the database,
 	// see wpdb.Allow.
 	mayRead int64
