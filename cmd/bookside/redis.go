@@ -33,6 +33,11 @@ func parseRedis(text string) (*redis.Options, error) {
 		options.ReadTimeout = redisTimeout
 	}
 	options.DialTimeout, options.WriteTimeout, options.PoolTimeout = options.ReadTimeout, options.ReadTimeout, options.ReadTimeout
+	// A route that was lost takes all connections along without a word. By the next attempt, those that
+	// were open when Redis failed have been idle for longer, and it does not try them one by one.
+	if options.ConnMaxIdleTime == 0 {
+		options.ConnMaxIdleTime = ratelimit.RetryInterval / 2
+	}
 	options.ContextTimeoutEnabled = true
 	options.ClientName, options.DisableIdentity = "bookside", true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}

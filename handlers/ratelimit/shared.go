@@ -34,9 +34,9 @@ type SharedCounter struct {
 	retryAt time.Time // when a request may try it again
 }
 
-// retryInterval is how long a failed Redis is left alone. Then a single request
+// RetryInterval is how long a failed Redis is left alone. Then a single request
 // tries it, and the others still do not wait.
-const retryInterval = 5 * time.Second
+const RetryInterval = 5 * time.Second
 
 // NewSharedCounter returns a counter that keeps its counts under the name of a
 // site, so that several sites can share a Redis. A request waits no longer than
@@ -104,7 +104,7 @@ func (s *SharedCounter) mayTry(now time.Time) (try, retry bool) {
 	if now.Before(s.retryAt) {
 		return false, false
 	}
-	s.retryAt = now.Add(retryInterval)
+	s.retryAt = now.Add(RetryInterval)
 	return true, true
 }
 
@@ -114,7 +114,7 @@ func (s *SharedCounter) record(err error, retry bool) {
 	defer s.mu.Unlock()
 	switch {
 	case err != nil && !s.down:
-		s.down, s.retryAt = true, s.now().Add(retryInterval)
+		s.down, s.retryAt = true, s.now().Add(RetryInterval)
 		s.log.Warn("Redis does not count requests; each server counts by itself until it does", "error", RedisError(err))
 	case err == nil && retry:
 		s.down = false
