@@ -22,7 +22,7 @@ const (
 )
 
 // headerGrace is how long a connection may take to send a header before a new one can
-// replace it because the requests in progress leave no memory.
+// replace it because the requests in progress leave no memory, and while the program ends.
 const headerGrace = time.Second
 
 // headerCost returns the memory that a part of a header uses while the request is
@@ -207,12 +207,17 @@ func (c *connections) makeRoom(needed int64) {
 		if victim == nil {
 			return
 		}
-		victim.leave()
-		victim.gone = true
-		c.leaving += victim.used
+		c.drop(victim)
 		c.dropped()
-		go func() { _ = victim.Close() }() // Close waits for a Read to return
 	}
+}
+
+// drop closes a connection that has no request.
+func (c *connections) drop(victim *connection) {
+	victim.leave()
+	victim.gone = true
+	c.leaving += victim.used
+	go func() { _ = victim.Close() }() // Close waits for a Read to return
 }
 
 // note is the callback for http.Server.ConnState.
@@ -245,7 +250,8 @@ func (c *connections) note(accepted net.Conn, state http.ConnState) {
 }
 
 // wait returns when no connection has a request, part of one, or has yet to send
-// its first; or when the context ends.
+// its first; or when the context ends. Those that send nothing, or not all of a header, for long are
+// closed: many clients open connections before they need them.
 func (c *connections) wait(ctx context.Context) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -261,6 +267,9 @@ func (c *connections) wait(ctx context.Context) {
 func (c *connections) busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for slow := c.unfinished.oldest(); slow != nil && time.Since(slow.since) >= headerGrace; slow = c.unfinished.oldest() {
+		c.drop(slow)
+	}
 	return c.working > 0 || c.unfinished.Len() > 0
 }
 

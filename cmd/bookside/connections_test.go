@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,13 +13,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"bookside/handlers"
 )
 
 // bareService is a service with nothing but a handler.
 func bareService(c config) *service {
-	return &service{config: c, log: slog.New(slog.DiscardHandler), metrics: handlers.NewMetrics(handlers.Build{}), ended: make(chan error, 2)}
+	return &service{config: c, log: slog.New(slog.DiscardHandler), metrics: handlers.NewMetrics(handlers.Build{}), ended: make(chan error, 2), last: context.Background()}
 }
 
 // bareServer serves a handler with a limit of memory for connections. Its counts of
@@ -69,6 +71,33 @@ func distinctLines(size int) string {
 		fmt.Fprintf(&text, "%c%c%c:\r\n", letters[i/len(letters)/len(letters)%len(letters)], letters[i/len(letters)%len(letters)], letters[i%len(letters)])
 	}
 	return text.String()
+}
+
+// TestStopDoesNotWaitForHeaders: a connection on which nobody has sent a request keeps no server from ending.
+func TestStopDoesNotWaitForHeaders(t *testing.T) {
+	t.Parallel()
+	for name, sent := range map[string]string{"nothing": "", "half": "GET / HTTP/1.1\r\nHost:"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := defaultConfig()
+			c.Server.HeaderTimeout, c.Server.ShutdownTimeout = time.Hour, time.Minute
+			stop := bareService(c).start(listener, http.NotFoundHandler(), adminMemory)
+			conn := dialRaw(t, listener.Addr().String())
+			if _, err := io.WriteString(conn, sent); err != nil {
+				t.Fatal(err)
+			}
+			if status, _ := get(t, "http://"+listener.Addr().String(), ""); status != http.StatusNotFound { // the one before is accepted
+				t.Errorf("status %d", status)
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // TestUnfinishedHeadersAreBounded: endless headers use no more than their memory. The

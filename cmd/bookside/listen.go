@@ -109,7 +109,7 @@ func (s *service) start(listener net.Listener, handler http.Handler, memory int6
 		}
 	}()
 	return sync.OnceValue(func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), s.config.Server.ShutdownTimeout)
+		ctx, cancel := context.WithTimeout(s.last, s.config.Server.ShutdownTimeout)
 		defer cancel()
 		// Shutdown drops requests on connections that were just accepted, so the
 		// port is closed first.
@@ -118,7 +118,7 @@ func (s *service) start(listener net.Listener, handler http.Handler, memory int6
 		<-accepting
 		connections.wait(ctx)
 		err := server.Shutdown(ctx)
-		if errors.Is(err, context.DeadlineExceeded) {
+		if err != nil && ctx.Err() != nil {
 			return errors.Join(errors.New("requests still running after server.shutdown_timeout were canceled"), server.Close())
 		}
 		return err

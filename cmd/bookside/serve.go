@@ -81,6 +81,8 @@ type service struct {
 	metrics *handlers.Metrics
 	console *console.Console // nil if disabled
 	ended   chan error       // errors of listeners that failed
+	// last ends when the program has to, once it was told to.
+	last context.Context //nolint:containedctx // of all that is stopped, while the context of run has ended
 }
 
 func newService(c config, p *program) (*service, error) {
@@ -149,6 +151,7 @@ func (s *service) startAPI(ctx context.Context) (*apiServer, error) {
 // on probes are answered.
 func (s *service) run(ctx context.Context) (err error) {
 	collectLess(s.env)
+	defer s.limitStopping(ctx)()
 	api, err := s.startAPI(ctx)
 	if err != nil {
 		return err
@@ -168,7 +171,12 @@ func (s *service) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	defer func() {
+		var closed error
+		if s.beforeLast("the database", func() { closed = db.Close() }) {
+			err = errors.Join(err, closed)
+		}
+	}()
 	s.metrics.Observe(platform)
 	s.metrics.OverlapInterval(s.config.Conflicts.Interval)
 	recorder := figures.NewRecorder(db, s.now, s.log)
@@ -288,7 +296,43 @@ func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *adapter.
 	}
 	return func() {
 		cancel()
-		work.Wait()
+		s.beforeLast("work in the background", work.Wait)
+	}
+}
+
+// limitStopping makes last end when server.drain_delay and server.shutdown_timeout have passed after ctx.
+func (s *service) limitStopping(ctx context.Context) (release func()) {
+	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.last = last
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(s.config.Server.DrainDelay+s.config.Server.ShutdownTimeout, cancel)
+	})
+	return func() { stop(); cancel() }
+}
+
+// lastWait is for what is done at once when all that could wait was given up.
+const lastWait = 100 * time.Millisecond
+
+// beforeLast waits for the end of something, and reports whether it was there in time. Otherwise the
+// program ends without it, as if it had been killed, for which everything is prepared: a dependency that
+// hangs must not keep it from ending.
+func (s *service) beforeLast(what string, end func()) bool {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		end()
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-s.last.Done():
+	}
+	select {
+	case <-ended:
+		return true
+	case <-time.After(lastWait):
+		s.log.Warn("the program ends without waiting any longer", "for", what)
+		return false
 	}
 }
 
@@ -346,6 +390,7 @@ func (s *service) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, pla
 			},
 			API:     "http://" + dialable(api.address) + strings.TrimSuffix(options.BasePaths[0], "/"),
 			Proxied: len(options.TrustedProxies) > 0,
+			Timeout: options.RequestTimeout,
 		})
 	}
 	s.log.Info("serving", "address", api.address, "prefix", db.Prefix(), "database", db.Version())

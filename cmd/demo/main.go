@@ -155,7 +155,7 @@ func (d *demo) api() http.Handler {
 	return handlers.New(d.platform, d.store, d.now, d.log, handlers.Options{
 		BasePaths:      []string{"/wp-json/latepoint-api/v1", "/v1"},
 		QueryParameter: "api_key",
-		RequestTimeout: time.Minute,
+		RequestTimeout: requestTimeout,
 		Memory:         2 * handlers.LeastMemory,
 		MCP:            true,
 		MemoryWait:     5 * time.Second,
@@ -163,11 +163,15 @@ func (d *demo) api() http.Handler {
 	})
 }
 
+// requestTimeout is generous: the embedded database is slow.
+const requestTimeout = time.Minute
+
 // admin returns the console, and the probes beside it.
 func (d *demo) admin(api net.Addr) http.Handler {
 	page := console.New(d.now, d.log)
 	page.Open(console.Site{
 		Platform: d.platform, Keys: d.store, Tokens: d.tokens, Figures: d.recorder, API: fmt.Sprintf("http://%s/v1", api),
+		Timeout: requestTimeout,
 		Examine: func(ctx context.Context) (diagnose.Report, error) {
 			return diagnose.Examine(ctx, d.config, d.db, d.now)
 		},

@@ -54,8 +54,9 @@ type Site struct {
 	Limits   ratelimit.Options // those of keys without limits of their own
 	Figures  *figures.Recorder
 	Examine  func(context.Context) (diagnose.Report, error)
-	API      string // the address of the API with its base path, such as http://127.0.0.1:8080/v1
-	Proxied  bool   // whether the API is behind a web server
+	API      string        // the address of the API with its base path, such as http://127.0.0.1:8080/v1
+	Proxied  bool          // whether the API is behind a web server
+	Timeout  time.Duration // bounds the time that a request may take in the database
 
 	overview *overview
 }
@@ -91,9 +92,6 @@ func (c *Console) Open(site Site) {
 	c.site.Store(&site)
 }
 
-// timeout bounds the time that a request may take in the database.
-const timeout = 10 * time.Second
-
 // maxForm is the limit of a form's body in bytes, far more than a form needs.
 const maxForm = 64 << 10
 
@@ -109,9 +107,11 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} {
 		w.Header().Set(name, value)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
-	defer cancel()
-	r = r.WithContext(ctx)
+	if site := c.site.Load(); site != nil {
+		ctx, cancel := context.WithTimeout(r.Context(), site.Timeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	c.routes.ServeHTTP(w, r)
 }
