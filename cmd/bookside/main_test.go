@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 	"bookside/wpdb"
 )
@@ -108,7 +109,13 @@ type testServer struct {
 // serve starts the program and waits until it listens.
 func serve(t *testing.T, env []string) *testServer {
 	t.Helper()
-	s, stdout := launch(t, env)
+	return serveAt(t, env, fixedClock)
+}
+
+// serveAt is serve with a clock.
+func serveAt(t *testing.T, env []string, clock domain.Clock) *testServer {
+	t.Helper()
+	s, stdout := launchAt(t, env, clock)
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
 		t.Fatalf("no line on the standard output: %v; the program ended with: %v\n%s", err, <-s.ended, s.stderr)
@@ -124,10 +131,16 @@ func serve(t *testing.T, env []string) *testServer {
 // launch starts the program; stdout is closed when it exits.
 func launch(t *testing.T, env []string) (s *testServer, stdout io.Reader) {
 	t.Helper()
+	return launchAt(t, env, fixedClock)
+}
+
+// launchAt is launch with a clock.
+func launchAt(t *testing.T, env []string, clock domain.Clock) (s *testServer, stdout io.Reader) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	reader, writer := io.Pipe()
 	s = &testServer{t: t, stderr: &fixtures.Buffer{}, cancel: cancel, ended: make(chan error, 1)}
-	p := program{env: env, stdin: strings.NewReader(""), stdout: writer, stderr: s.stderr, now: fixedClock}
+	p := program{env: env, stdin: strings.NewReader(""), stdout: writer, stderr: s.stderr, now: clock}
 	go func() {
 		err := p.run(ctx, []string{"serve"})
 		s.ended <- err
