@@ -13,8 +13,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bookside/adapter"
+	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
-	"bookside/adapter/journal"
 	"bookside/wpdb"
 )
 
@@ -57,6 +57,39 @@ type Readiness struct {
 
 	down      domain.Down // why the site cannot be served; "" if it can, or if that is not known
 	siteKnown bool        // whether the database told how the site is
+}
+
+// VerboseReadiness is the body of /readyz?verbose, which costs some statements more: it also rates
+// what is done while nobody looks.
+type VerboseReadiness struct {
+	Readiness
+	Rating []Rated `json:"rating,omitempty"` // none if it is not known
+}
+
+// Rated is a diagnose.Rating. It names nobody.
+type Rated struct {
+	Code  diagnose.Code `json:"code"`
+	Name  string        `json:"name"`  // of the kind of work
+	Level string        `json:"level"` // good, minor or broken
+	Text  string        `json:"text"`
+	Count int           `json:"count"` // of items; 101 stands for more than 100
+	Since string        `json:"since"` // UTC, of the first item; "" if there is none
+	IDs   []int64       `json:"ids"`   // of the first ten items
+}
+
+func ratingOf(work adapter.Work) []Rated {
+	var list []Rated
+	for _, r := range diagnose.Rate(work) {
+		rated := Rated{Code: r.Code, Name: r.Name, Level: r.Level.String(), Text: r.Text, Count: len(r.Items), IDs: []int64{}}
+		if !r.Since.IsZero() {
+			rated.Since = domain.Stamp(r.Since)
+		}
+		for _, item := range r.Items[:min(len(r.Items), diagnose.Named)] {
+			rated.IDs = append(rated.IDs, item.ID)
+		}
+		list = append(list, rated)
+	}
+	return list
 }
 
 // readinessTimeout is shorter than the usual timeouts of probes.
@@ -132,10 +165,15 @@ func (a *Admin) ready(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readinessTimeout)
 	defer cancel()
 	c.Response().Header().Set("Cache-Control", "no-store")
-	readiness := a.readiness(ctx)
+	readiness := VerboseReadiness{Readiness: a.readiness(ctx)}
 	readiness.Companion = a.companion
 	if readiness.siteKnown {
 		readiness.Fingerprint, _ = a.platform.Load().Fingerprint(ctx) // what is wrong is said in a moment, by the next probe
+	}
+	if c.QueryParams().Has("verbose") && readiness.siteKnown {
+		if work, err := a.platform.Load().Work(ctx); err == nil {
+			readiness.Rating = ratingOf(work)
+		}
 	}
 	if readiness.Status != StatusReady {
 		return send(c, response{http.StatusServiceUnavailable, readiness})
@@ -166,7 +204,7 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	var known *domain.Error
 	switch {
 	case err == nil:
-		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site), Changes: changesProblem(platform.Journal, waiting), siteKnown: true}
+		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site), Changes: changesProblem(platform.Journal.RestoredUnder(), waiting), siteKnown: true}
 	case errors.As(err, &known):
 		return Readiness{Status: StatusUnavailable, Database: partOK, Platform: known.Message, down: known.Down, siteKnown: true}
 	default:
@@ -185,14 +223,12 @@ func writeProblem(site *adapter.Site) string {
 
 // changesProblem returns that changes wait for their numbers for too long, or that a backup was
 // restored, or "".
-func changesProblem(j *journal.Journal, waiting time.Duration) string {
-	if j.RestoredUnder() {
-		return "An older database came back while the server ran: run bookside restored"
-	}
-	if waiting <= journal.Late {
+func changesProblem(restored bool, waiting time.Duration) string {
+	r := diagnose.RateChanges(restored, waiting)
+	if r.Level == diagnose.Good {
 		return ""
 	}
-	return "The oldest change has been waiting for its number for " + waiting.Truncate(time.Second).String() + ": webhooks and whoever follows /changes do not get it"
+	return r.Text
 }
 
 // databaseStatus describes an error of the database without quoting it.

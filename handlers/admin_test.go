@@ -166,7 +166,7 @@ func TestReadinessOfSite(t *testing.T) {
 	changeSince(t, database, now.Add(-3*time.Minute))
 	wantReadiness(t, admin, handlers.Readiness{
 		Status: "ready", Database: "ok", Platform: "ok",
-		Changes: "The oldest change has been waiting for its number for 3m0s: webhooks and whoever follows /changes do not get it",
+		Changes: "the oldest has been waiting for its number for 3m0s: webhooks and whoever follows /changes do not get it; see that serve is running, and what its log says",
 	})
 	arrange(t, database, "DELETE FROM wp_bookside_change_inbox")
 	if _, err := database.SQL.ExecContext(t.Context(), "UPDATE "+database.Prefix+"options SET option_value = '' WHERE option_name = 'active_plugins'"); err != nil {

@@ -19,7 +19,7 @@ var allowedImports = map[string][]string{
 	"cmd/bookside/setup":   {"adapter/keys", "wpdb", "wpdb/wpconfig", "docker"},
 	"cmd/demo":             {"handlers", "handlers/console", "handlers/ratelimit", "adapter", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "fixtures", "fixtures/embedded", "adapter/figures", "adapter/diagnose"},
 
-	"handlers":           {"handlers/mcp", "handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "adapter/figures"},
+	"handlers":           {"handlers/mcp", "handlers/ratelimit", "compat", "adapter", "adapter/availability", "adapter/coalesce", "adapter/diagnose", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/webhooks", "wpdb", "adapter/figures"},
 	"handlers/console":   {"handlers/ratelimit", "adapter", "adapter/domain", "adapter/keys", "adapter/webhooks", "wpdb", "adapter/diagnose", "adapter/figures", "adapter/journal", "adapter/outbox"},
 	"handlers/mcp":       {},
 	"handlers/ratelimit": {"adapter/domain", "adapter/keys"},

@@ -14,7 +14,6 @@ import (
 	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/indexes"
-	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/wpdb"
 )
@@ -36,7 +35,6 @@ type Report struct {
 	Platform        Platform                // WordPress and the plugin
 	OwnTables       OwnTables               // of this project
 	Keys            *Keys                   // nil if the table cannot be read
-	ChangesWaiting  *time.Duration          // how long the oldest change has been waiting for its number; nil if the table cannot be read
 	Conflicts       *adapter.ConflictReport // overlapping bookings; nil if the site cannot be served
 	WrongEnds       []int64                 // bookings whose stored end cannot be right, one more than are named; nil likewise
 	Indexes         []indexes.Index         // that help on large sites; nil if the site cannot be served, or the server does not tell
@@ -234,22 +232,7 @@ func (e *examination) examineOwnTables(ctx context.Context) (err error) {
 	if len(e.OwnTables.Statements) > 0 {
 		return nil
 	}
-	if err := e.examineChanges(ctx); err != nil {
-		return err
-	}
 	return e.examineKeys(ctx)
-}
-
-func (e *examination) examineChanges(ctx context.Context) error {
-	if slices.Contains(e.OwnTables.Missing, wpdb.ChangeInbox) {
-		return nil
-	}
-	waiting, err := journal.Waiting(ctx, e.db, e.now())
-	if errors.Is(err, wpdb.ErrAccessDenied) {
-		return nil // it is among the unreadable tables
-	}
-	e.ChangesWaiting = &waiting
-	return err
 }
 
 func (e *examination) examineKeys(ctx context.Context) error {
@@ -318,9 +301,6 @@ func (e *examination) warnings() []string {
 			warnings = append(warnings, "WordPress's lock holds on one node of the cluster: let WordPress and Bookside use the same node, or a customer of the site and one of the API can still get one slot")
 		}
 	}
-	if e.ChangesLate() {
-		warnings = append(warnings, "changes get no numbers, so that webhooks and whoever follows /changes stand still: see that serve is running, and why it says in its log that changes are not noticed")
-	}
 	if e.Keys != nil {
 		for _, key := range e.Keys.Weak {
 			warnings = append(warnings, weakKeyWarning(key))
@@ -334,9 +314,6 @@ func (e *examination) warnings() []string {
 	}
 	if e.Platform.Untranslated != "" {
 		warnings = append(warnings, e.Platform.Untranslated)
-	}
-	if e.Platform.RunsJobs != nil && !*e.Platform.RunsJobs {
-		warnings = append(warnings, "the site's cron does not run the plugin's jobs: the site itself sends no notifications; Bookside does if mail.enabled is set")
 	}
 	return warnings
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"bookside/adapter/indexes"
-	"bookside/adapter/journal"
 	"bookside/wpdb"
 )
 
@@ -26,6 +25,11 @@ const (
 	Minor       // it works, but somebody should look at it
 	Broken
 )
+
+// String is the name of a level, for programs.
+func (l Level) String() string {
+	return map[Level]string{Good: "good", Minor: "minor", Broken: "broken"}[l]
+}
 
 // levelIf returns Good if a condition holds, and otherwise another level.
 func levelIf(holds bool, otherwise Level) Level {
@@ -60,8 +64,6 @@ func (r Report) Findings() []Finding {
 		{levelIf(r.Indexes != nil && len(r.MissingIndexes()) == 0, Minor), "indexes", r.indexesLine()},
 		{levelIf(len(r.OwnTables.Missing)+len(r.OwnTables.Statements) == 0, incomplete), "own tables", r.ownTablesLine()},
 		{levelIf(r.Keys != nil && r.Keys.Valid > 0, Minor), "API keys", r.Keys.Summary()},
-		{levelIf(!r.ChangesLate(), Minor), "changes", r.changesLine()},
-		{levelIf(r.Platform.RunsJobs != nil && *r.Platform.RunsJobs, Minor), "jobs", jobsLine(r.Platform.RunsJobs)},
 		{levelIf(r.Platform.Companion != nil && !r.companionSilent(), Minor), "companion", r.companionLine()},
 		{levelIf(r.Conflicts != nil && !r.Overlapping(), Minor), "overlaps", r.overlapsLine()},
 	}
@@ -249,34 +251,6 @@ func (k *Keys) Summary() string {
 		return "cannot be read"
 	}
 	return fmt.Sprintf("%d valid of %d", k.Valid, k.Total)
-}
-
-// ChangesLate reports whether changes wait for their numbers for longer than they do while a
-// server numbers them.
-func (r Report) ChangesLate() bool {
-	return r.ChangesWaiting != nil && *r.ChangesWaiting > journal.Late
-}
-
-func (r Report) changesLine() string {
-	switch {
-	case r.ChangesWaiting == nil:
-		return "not known before Bookside's tables can be read"
-	case r.ChangesLate():
-		return "the oldest has been waiting for its number for " + r.ChangesWaiting.Truncate(time.Second).String()
-	default:
-		return "none waits for its number"
-	}
-}
-
-func jobsLine(runs *bool) string {
-	switch {
-	case runs == nil:
-		return unknown
-	case *runs:
-		return "run by the site"
-	default:
-		return "not run by the site"
-	}
 }
 
 func (r Report) overlapsLine() string {

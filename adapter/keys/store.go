@@ -665,3 +665,20 @@ func hashSecret(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
+
+// Expiring is a key that will expire.
+type Expiring struct {
+	ID   int64
+	Name string
+	At   domain.Timestamp
+}
+
+// FindExpiring returns at most limit API keys that are valid now and expire until an instant, the
+// first ones first.
+func FindExpiring(ctx context.Context, db *wpdb.DB, now, until time.Time, limit uint64) ([]Expiring, error) {
+	stmt := sq.Select("id", "name", "expires_at").From(db.Name(wpdb.APIKeys)).Where(apiKeys).Where(sq.Eq{"status": "active"}).
+		Where(sq.Gt{"expires_at": domain.Stamp(now)}).Where(sq.LtOrEq{"expires_at": domain.Stamp(until)}).OrderBy("expires_at", "id").Limit(limit)
+	return wpdb.All(ctx, db, "find expiring keys", stmt, func(row wpdb.Scanner) (e Expiring, err error) {
+		return e, row.Scan(&e.ID, &e.Name, (*string)(&e.At))
+	})
+}

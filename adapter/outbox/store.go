@@ -135,3 +135,28 @@ func List(ctx context.Context, db *wpdb.DB, state string, limit uint64) ([]Store
 			wpdb.OrZero((*string)(&m.FinishedAt)), (*string)(&m.DueAt))
 	})
 }
+
+// Stuck are mails that somebody should look at, by their ids, the newest first.
+type Stuck struct {
+	Late   []int64 // that have been waiting since before an instant
+	Failed []int64 // that failed after another
+	Held   []int64
+}
+
+// FindStuck returns at most limit mails of each kind. It uses the index on status and due_at.
+func FindStuck(ctx context.Context, db *wpdb.DB, waitingSince, failedSince time.Time, limit uint64) (s Stuck, err error) {
+	for _, kind := range []struct {
+		ids   *[]int64
+		which sq.And
+	}{
+		{&s.Late, sq.And{sq.Eq{"status": waiting}, sq.LtOrEq{"created_at": domain.Stamp(waitingSince)}}},
+		{&s.Failed, sq.And{sq.Eq{"status": failed}, sq.GtOrEq{"finished_at": domain.Stamp(failedSince)}}},
+		{&s.Held, sq.And{sq.Eq{"status": held}}},
+	} {
+		stmt := sq.Select("id").From(db.Name(wpdb.Outbox)).Where(kind.which).OrderBy("id DESC").Limit(limit)
+		if *kind.ids, err = wpdb.All(ctx, db, "find stuck mails", stmt, wpdb.Value[int64]); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}

@@ -19,7 +19,8 @@ const aboutCheck = `Connects to the database and reports what it finds: the serv
 the privileges of the database user, the time zone, the API keys, and indexes that would make a
 large site faster. It changes nothing. It exits with 0 if the site can be served, and otherwise
 says what to do. If Redis is configured, it is tried too, and if a server answers at admin.listen,
-whether it serves this site.
+whether it serves this site. It rates what is done while nobody looks: changes, jobs, webhooks, mails
+and keys that expire.
 
 Missing privileges are printed as GRANT statements; --grants prints all that are needed, even for
 a user that has none yet. --conflicts lists overlapping bookings of one agent from today on, with names and times,
@@ -66,6 +67,9 @@ type findings struct {
 	address  string // of the site; "" if it is not known
 	// server is the one that answers at admin.listen; nil if none does.
 	server *runningServer
+	// work is what is done while nobody looks, and rating how it goes.
+	work   adapter.Work
+	rating []diagnose.Rating
 }
 
 func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (err error) {
@@ -85,14 +89,8 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 		report.Warnings = append(report.Warnings, "Redis does not count requests, so each server counts its own; see rate_limit.redis: "+ratelimit.RedisError(err))
 	}
 	f := findings{Report: report, target: t, db: db, show: show}
-	if !show.unfinished {
-		own, err := adapter.NewPlatform(db, p.now).Fingerprint(ctx)
-		if err != nil && !errors.Is(err, wpdb.ErrAccessDenied) { // it is among the unreadable tables
-			return t.explain(err)
-		}
-		if f.server = findServer(ctx, c.Admin.Listen, own); f.server != nil && f.server.foreign() {
-			f.Warnings = append(f.Warnings, "the server that answers at "+f.server.address+" "+f.server.site())
-		}
+	if err := f.examineWork(ctx, c, p.now); err != nil {
+		return p.checkFailed(ctx, t, show, fmt.Errorf("examine the site: %w", t.explain(err)))
 	}
 	if show.conflicts && !show.json && f.Overlapping() {
 		if err := f.describeOverlaps(ctx, p.now); err != nil {
@@ -105,6 +103,31 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 		err = p.print(f.text(mayColor(p.stdout, p.env)))
 	}
 	return cmp.Or(err, f.failure())
+}
+
+// examineWork looks for the server that answers at admin.listen, and at the work of the site. What
+// may not be read is among the unreadable tables.
+func (f *findings) examineWork(ctx context.Context, c config, now domain.Clock) error {
+	platform := adapter.NewPlatform(f.db, now)
+	if !f.show.unfinished {
+		own, err := platform.Fingerprint(ctx)
+		if err != nil && !errors.Is(err, wpdb.ErrAccessDenied) {
+			return err
+		}
+		if f.server = findServer(ctx, c.Admin.Listen, own); f.server != nil && f.server.foreign() {
+			f.Warnings = append(f.Warnings, "the server that answers at "+f.server.address+" "+f.server.site())
+		}
+	}
+	work, err := platform.Work(ctx)
+	if err != nil {
+		return err
+	}
+	work.Restored = f.server.restored() && !f.server.foreign()
+	if work.Jobs != nil {
+		work.Jobs.SendsMail = c.Mail.Enabled
+	}
+	f.work, f.rating = work, diagnose.Rate(work)
+	return nil
 }
 
 // checkFailed prints what is known of a site that could not be examined, and

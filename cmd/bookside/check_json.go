@@ -46,6 +46,7 @@ type checkReport struct {
 		Missing    []string `json:"missing"`
 		Statements []string `json:"statements"` // that add missing columns
 	} `json:"own_tables"`
+	Work           []ratingJSON   `json:"work"`                    // that is done while nobody looks
 	ChangesWaiting *int64         `json:"changes_waiting_seconds"` // how long the oldest change has been waiting for its number; null if unknown
 	MissingIndexes []string       `json:"missing_indexes"`         // of large tables; see indexes
 	Keys           string         `json:"keys"`
@@ -56,6 +57,12 @@ type checkReport struct {
 type serverJSON struct {
 	Status   string `json:"status"`    // as in /readyz
 	SameSite *bool  `json:"same_site"` // whether it serves this site; null if unknown
+}
+
+type ratingJSON struct {
+	Code  diagnose.Code `json:"code"`
+	Level string        `json:"level"` // good, minor or broken
+	Text  string        `json:"text"`
 }
 
 type tlsJSON struct {
@@ -131,8 +138,12 @@ func (f findings) json() (r checkReport) {
 		r.Platform.Companion = &f.Platform.Companion.Version
 	}
 	r.OwnTables.Missing, r.OwnTables.Statements = f.db.FullNames(f.OwnTables.Missing), notNull(f.OwnTables.Statements)
-	if f.ChangesWaiting != nil {
-		seconds := int64(*f.ChangesWaiting / time.Second)
+	r.Work = []ratingJSON{}
+	for _, rated := range f.rating {
+		r.Work = append(r.Work, ratingJSON{rated.Code, rated.Level.String(), rated.Line()})
+	}
+	if f.work.ChangesWaiting != nil {
+		seconds := int64(*f.work.ChangesWaiting / time.Second)
 		r.ChangesWaiting = &seconds
 	}
 	r.MissingIndexes = f.MissingIndexes()

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
+	"bookside/adapter/diagnose"
 	"bookside/handlers"
 )
 
@@ -38,7 +40,7 @@ func (p *program) checkLive(ctx context.Context, address string) error {
 // runningServer is the server that answers at admin.listen.
 type runningServer struct {
 	address string
-	handlers.Readiness
+	handlers.VerboseReadiness
 	own string // the fingerprint of the site that it is compared with
 }
 
@@ -50,7 +52,7 @@ func findServer(ctx context.Context, address, own string) *runningServer {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // the server itself takes two at most
 	defer cancel()
-	readiness, err := fetchReadiness(ctx, "http://"+dialable(address)+"/readyz")
+	readiness, err := fetchReadiness(ctx, "http://"+dialable(address)+"/readyz?verbose")
 	if err != nil || readiness.Status == "" {
 		return nil
 	}
@@ -62,6 +64,12 @@ func (s *runningServer) known() bool { return s.own != "" && s.Fingerprint != ""
 
 // foreign reports whether the server serves another site.
 func (s *runningServer) foreign() bool { return s.known() && s.own != s.Fingerprint }
+
+// restored reports whether the server knows that an older database came back under it, which only a
+// server does that ran meanwhile.
+func (s *runningServer) restored() bool {
+	return s != nil && slices.ContainsFunc(s.Rating, func(r handlers.Rated) bool { return r.Code == diagnose.RestoredUnder })
+}
 
 // site says which site the server serves.
 func (s *runningServer) site() string {
@@ -75,7 +83,7 @@ func (s *runningServer) site() string {
 	}
 }
 
-func fetchReadiness(ctx context.Context, url string) (r handlers.Readiness, err error) {
+func fetchReadiness(ctx context.Context, url string) (r handlers.VerboseReadiness, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return r, err

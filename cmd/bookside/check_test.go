@@ -37,12 +37,30 @@ func TestCheckFindsChangesWithoutNumbers(t *testing.T) {
 	t.Parallel()
 	db := small(t)
 	env := settingsFor(db)
-	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "not known before Bookside's tables can be read")
+	if got := run(t, env, "", "check").want(t, exitOK).stdout; strings.Contains(got, "changes") {
+		t.Errorf("changes are rated without a table: %s", got)
+	}
 	newKey(t, env)
-	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "✓ changes        none waits for its number\n")
+	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "✓ changes        none waits for its number\n", "✓ mails          none in the outbox\n", "✓ webhooks       none fails\n", "✓ key expiry     none within a week\n")
 	execute(t, db.SQL, "INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', 1, 'updated', 'api', '2026-11-21 09:27:00')")
-	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "! changes        the oldest has been waiting for its number for 3m0s\n", "warning: changes get no numbers")
-	wantTexts(t, run(t, env, "", "check", "--json").want(t, exitOK).stdout, `"changes_waiting_seconds": 180`)
+	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "✗ changes        the oldest has been waiting for its number for 3m0s: webhooks")
+	wantTexts(t, run(t, env, "", "check", "--json").want(t, exitOK).stdout, `"changes_waiting_seconds": 180`, `"code": "changes_late"`)
+}
+
+// TestCheckNamesWhatStandsStill: check names what it counts, and knows whether this machine sends mails.
+func TestCheckNamesWhatStandsStill(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	env := settingsFor(db)
+	newKey(t, env)
+	execute(t, db.SQL, "UPDATE wp_bookside_api_keys SET expires_at = '2026-11-23'")
+	execute(t, db.SQL, "INSERT INTO wp_bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, reason, failing_since, position, created_at) "+
+		"VALUES (5, 'till', '', '', '', '', '', 0, 0, 0, '', 'enabled', '', '2026-11-20 10:00:00', 0, '2026-01-01'), (6, 'crm', '', '', '', '', '', 0, 0, 0, '', 'disabled', 'a backup was restored', NULL, 0, '2026-01-01')")
+	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout,
+		"! webhooks       1 failing since 2026-11-20 10:00:00; see bookside webhooks log: 5 (till)\n", "! webhooks       1 disabled, but by nobody; enable or delete them: 6 (crm, a backup was restored)\n",
+		"! key expiry     1 within a week, the first on 2026-11-23 00:00:00; see bookside keys roll: 1 (", "! jobs           not run by the site")
+	wantTexts(t, run(t, append(env, "BOOKSIDE_MAIL__ENABLED=true", "BOOKSIDE_MAIL__SMTP__HOST=localhost", "BOOKSIDE_MAIL__FROM=a@example.com"), "", "check").want(t, exitOK).stdout,
+		"✓ jobs           not run by the site; Bookside sends the mails of bookings\n")
 }
 
 // TestCheckFindsWrongEnds: bookings whose stored end cannot be right are named.

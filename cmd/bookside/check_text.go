@@ -31,6 +31,9 @@ func (m mark) colored() string {
 func (f findings) lines() []diagnose.Finding {
 	lines := f.Findings()
 	lines[0].Text += " at " + f.target.address
+	for _, r := range f.rating {
+		lines = append(lines, diagnose.Finding{Level: r.Level, Name: r.Name, Text: r.Line()})
+	}
 	if f.server != nil {
 		running := diagnose.Finding{Name: "running server", Text: "the one at " + f.server.address + " " + f.server.site()}
 		if f.server.foreign() {

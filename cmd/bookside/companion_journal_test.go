@@ -215,7 +215,7 @@ func TestCompanionEntersChanges(t *testing.T) {
 func TestCompanionRunsJobs(t *testing.T) {
 	t.Parallel()
 	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
-		const scheduled = "return [bookside_companion_next_jobs() > time(), has_action('latepoint_process_scheduled_jobs') !== false];"
+		const scheduled = "return [BooksideJobs::next() > time(), has_action('latepoint_process_scheduled_jobs') !== false];"
 		told := func() bool {
 			return strings.Contains(run(t, settingsFor(b.db), "", "check", "--json").stdout, `"job_cron": true`)
 		}
@@ -228,7 +228,7 @@ func TestCompanionRunsJobs(t *testing.T) {
 		}
 		// As wp-cron.php does: the event is taken out, and then run.
 		cron := `global $wpdb; add_filter('pre_option_doing_cron', '__return_false'); add_filter('wp_doing_cron', '__return_true');
-			$at = bookside_companion_next_jobs(); $args = array_values(_get_cron_array()[$at]['latepoint_process_scheduled_jobs'])[0]['args'];
+			$at = BooksideJobs::next(); $args = array_values(_get_cron_array()[$at]['latepoint_process_scheduled_jobs'])[0]['args'];
 			$gap = false;
 			add_filter('query', function ($query) use (&$gap) {
 				if (strpos($query, "option_name = 'cron'") && strpos($query, 'latepoint_process_scheduled_jobs') === false) { $gap = true; }
@@ -237,7 +237,7 @@ func TestCompanionRunsJobs(t *testing.T) {
 			wp_unschedule_event($at, 'latepoint_process_scheduled_jobs', $args);
 			ob_start();
 			do_action_ref_array('latepoint_process_scheduled_jobs', $args);
-			return [ob_get_clean(), $gap, bookside_companion_next_jobs() > time()];`
+			return [ob_get_clean(), $gap, BooksideJobs::next() > time()];`
 		b.execute(b.db.SQL, `INSERT INTO {p}process_jobs (process_id, object_id, object_model_type, status, to_run_after_utc, settings, created_at)
 			VALUES (1, 1, 'booking', 'scheduled', UTC_TIMESTAMP() - INTERVAL 1 MINUTE, '{}', UTC_TIMESTAMP())`)
 		waiting := "SELECT COUNT(*) FROM {p}process_jobs WHERE status = 'scheduled'"

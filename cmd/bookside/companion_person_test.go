@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"bookside/fixtures"
+	"bookside/handlers"
 )
 
 // What is personal of the customer 1 of the sample site.
@@ -212,7 +215,9 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 	if got := fromPHP[string](t, w, "return Bookside\\fingerprint();"); got != told.Fingerprint {
 		t.Errorf("PHP makes the fingerprint %q, Go %q", got, told.Fingerprint)
 	}
-	const jobs = `add_filter('option_bookside_companion', fn($stored) => ['jobs' => true] + $stored); wp_unschedule_hook('latepoint_process_scheduled_jobs');`
+	rates := func(port int, code, level string) string {
+		return answers(port, http.StatusOK, `{"status":"ready","rating":[{"code":"`+code+`","name":"a <kind>","level":"`+level+`","text":"its <text>","count":101,"since":"2026-11-20 10:00:00","ids":[1,2]}]}`)
+	}
 	cases := map[string]struct {
 		prepare string // PHP before the tests run
 		id      string
@@ -235,35 +240,42 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		"address elsewhere":   {answers(6, http.StatusNotFound, `{"code":"rest_no_route"}`), "bookside_address", "critical"},
 		"address untried":     {"add_filter('pre_http_request', fn() => new WP_Error('x', 'cURL error 7'));", "bookside_address", "recommended"},
 		"odd settings":        {"add_filter('option_bookside_companion', fn() => ['admin' => ['x'], 'forward' => null, 'jobs' => 0]);", "bookside_lock", "good"},
-		"jobs off":            {"", "bookside_cron", "good"},
-		"jobs not in cron":    {jobs, "bookside_cron", "critical"},
-		"cron stands still":   {jobs + "wp_schedule_single_event(time() - 7200, 'latepoint_process_scheduled_jobs', [1]);", "bookside_cron", "critical"},
-		"cron runs":           {jobs + "wp_schedule_single_event(time() + 60, 'latepoint_process_scheduled_jobs', [1]);", "bookside_cron", "good"},
 		"failures":            {"add_filter('pre_option_bookside_companion_failures', fn() => ['lock' => ['count' => 2, 'at' => 1, 'message' => 'away']]);", "bookside_failures", "recommended"},
 		"lost slot":           {"add_filter('pre_option_bookside_companion_failures', fn() => ['payment' => ['count' => 1, 'at' => 1, 'message' => 'Order 7']]);", "bookside_failures", "critical"},
-		"changes":             {"", "bookside_changes", "good"},
-		"changes stand still": {"$GLOBALS['late'] = true;", "bookside_changes", "critical"},
+		"work goes well":      {rates(20, "changes", "good"), "bookside_changes", "good"},
+		"changes stand still": {rates(21, "changes_late", "broken"), "bookside_changes_late", "critical"},
+		"jobs are late":       {rates(22, "jobs_late", "minor"), "bookside_jobs_late", "recommended"},
+		"unknown work":        {rates(23, "coffee_cold", "minor"), "bookside_coffee_cold", "recommended"},
+		"unknown level":       {rates(24, "coffee_cold", "x"), "bookside_coffee_cold", "recommended"},
 		"no failures":         {"add_filter('pre_option_bookside_companion_failures', fn() => []);", "bookside_failures", "good"},
 	}
 	// On a busy machine, /readyz may say at first that the database does not answer in time.
 	s.eventually("Site Health finds the server ready", func() bool {
 		return w.Run(t, `echo call_user_func(apply_filters('site_status_tests', ['direct' => []])['direct']['bookside_sidecar']['test'])['status'];`) == "good"
 	})
-	code := `$results = [];
-		add_filter('query', fn($sql) => $GLOBALS['late'] && strpos($sql, 'change_inbox ORDER BY') ? "SELECT '2026-01-01 00:00:00'" : $sql);`
+	code := `$results = [];`
 	for name, test := range cases {
 		code += `foreach (['option_bookside_companion', 'option_siteurl', 'pre_http_request', 'bookside_lock_connection', 'pre_option_bookside_companion_failures'] as $filter) { remove_all_filters($filter); }
-			$GLOBALS['late'] = false;
 			` + test.prepare + `
 			foreach (apply_filters('site_status_tests', ['direct' => []])['direct'] as $id => $test) { $results['` + name + `'][$id] = array_intersect_key(call_user_func($test['test']), ['status' => 1, 'description' => 1]); }`
 	}
 	type result struct{ Status, Description string }
 	results := fromPHP[map[string]map[string]result](t, w, code+"return $results;")
 	for name, test := range cases {
-		if got := results[name]; got[test.id].Status != test.want || len(got) != 8 {
+		if got := results[name]; got[test.id].Status != test.want || len(got) < 6 {
 			t.Errorf("%s: %v, want %s", name, got, test.want)
 		}
 	}
+	// Whatever the server may send breaks nothing, and another site's work is not shown.
+	for body, want := range map[string]int{
+		`{"status":"ready","rating":"x"}`: 0, `{"status":"ready","rating":[1,{"code":1},{"code":"a b"},{"code":"x","ids":"x","count":"x","level":[]}]}`: 1,
+		`{"status":"ready","fingerprint":"0123456789abcdef","rating":[{"code":"changes"}]}`: 0,
+	} {
+		if got := fromPHP[int](t, w, answers(30+len(body), http.StatusOK, body)+"foreach (Bookside\\work_checks() as $run) { $run(); } return count(Bookside\\work_checks());"); got != want {
+			t.Errorf("%s: %d checks, want %d", body, got, want)
+		}
+	}
+	testWorkOfPHP(t, w, s)
 	w.Run(t, "wp_unschedule_hook('latepoint_process_scheduled_jobs'); delete_option('bookside_companion_failures');")
 	var information string
 	s.eventually("the information for support says that the server is ready", func() bool {
@@ -278,6 +290,40 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		}
 	}
 	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`']);`)
+}
+
+// testWorkOfPHP: wp-admin has words of its own for everything that the server rates, with the names
+// of webhooks and keys, and takes the server's for what it does not know.
+func testWorkOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
+	t.Helper()
+	words := func(code string, count int) string {
+		return strings.Join(fromPHP[[]string](t, w, fmt.Sprintf(`return Bookside\rated_words(['code' => '%s', 'name' => 'a kind', 'text' => 'its text', 'level' => 'minor', 'count' => %d, 'since' => '2026-11-20 10:00:00', 'ids' => [1, 7777]]);`, code, count)), ": ")
+	}
+	// Codes of work that goes well are single words, and these count nothing either.
+	whole := []string{"changes_late", "restored_under", "jobs_unscheduled"}
+	codes := regexp.MustCompile(`Code = "([a-z_]+)"`).FindAllStringSubmatch(string(readFile(t, "../../adapter/diagnose/rating.go")), -1)
+	if len(codes) < 15 {
+		t.Errorf("codes %q", codes)
+	}
+	for _, found := range codes {
+		code := found[1]
+		text := words(code, 2)
+		if strings.Contains(text, "a kind") {
+			t.Errorf("%s has no words", code)
+		}
+		if counts := strings.Contains(text, "7777"); counts != (strings.Contains(code, "_") && !slices.Contains(whole, code)) {
+			t.Errorf("%s: %s", code, text)
+		}
+	}
+	if got := words("coffee_cold", 2); got != "a kind: its text" {
+		t.Errorf("an unknown code: %s", got)
+	}
+	name := w.Run(t, `foreach (Bookside\list_keys() as $key) { if ((int) $key->id === 1) { echo $key->name; } }`)
+	wantTexts(t, words("keys_expiring", 101), "more than 100 keys expire within a week", ": 1 ("+name+"), 7777, …. Replace")
+	var rated handlers.VerboseReadiness
+	if _, body := get(t, "http://"+s.admin()+"/readyz?verbose", ""); json.Unmarshal([]byte(body), &rated) != nil || len(rated.Rating) < 5 {
+		t.Errorf("%+v", rated)
+	}
 }
 
 // wpCLI is a stand-in for WP-CLI, which prints what the commands give it.

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +53,33 @@ func TestServerOfAnotherSite(t *testing.T) {
 	writeBelow(t, folder, map[string]string{"wp-config.php": "<?php\n"})
 	wantTexts(t, run(t, settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+s.admin()), "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout,
 		"it is not known whether it serves this site: ")
+}
+
+// TestCheckAsksWhoSawIt: that an older database came back, only a server knows that ran meanwhile;
+// one of another site, or of an earlier version, is not believed to know it of this one.
+func TestCheckAsksWhoSawIt(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	env := settingsFor(db)
+	newKey(t, env)
+	execute(t, db.SQL, "INSERT INTO wp_bookside_change_positions (name, signature) VALUES ('site', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ')")
+	for body, want := range map[string]string{
+		`{"status":"ready","rating":[{"code":"restored_under","level":"broken"}]}`:                                  "✗ changes an older database came back while the server ran: run bookside restored",
+		`{"status":"ready","fingerprint":"0123456789abcdef","rating":[{"code":"restored_under","level":"broken"}]}`: "✓ changes none waits for its number",
+		`{"status":"ready"}`: "✓ changes none waits for its number",
+		`<html>`:             "✓ changes none waits for its number",
+	} {
+		asked := ""
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked = r.URL.String()
+			_, _ = io.WriteString(w, body)
+		}))
+		got := run(t, lastWins(settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+server.Listener.Addr().String())), "", "check").want(t, exitOK).stdout
+		server.Close()
+		if wantTexts(t, oneSpaced(got), want); asked != "/readyz?verbose" {
+			t.Errorf("asked %q", asked)
+		}
+	}
 }
 
 // awaitFingerprint waits until the server has drawn the id of its site.

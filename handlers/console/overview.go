@@ -32,7 +32,7 @@ type overview struct {
 // health is what is known of the site and of what waits to be done.
 type health struct {
 	diagnose.Report
-	queues *adapter.QueueStats // nil if the site cannot be served
+	rating []diagnose.Rating // none if the work cannot be looked at
 }
 
 // agenda has the bookings of the days around today, and those that overlap.
@@ -56,8 +56,8 @@ func (s *Site) health(ctx context.Context) (health, error) {
 		return health{}, err
 	}
 	h := health{Report: report}
-	if queues, err := s.Platform.QueueStats(ctx); err == nil {
-		h.queues = &queues
+	if work, err := s.Platform.Work(ctx); err == nil {
+		h.rating = diagnose.Rate(work)
 	}
 	return h, nil
 }

@@ -56,6 +56,34 @@ func TestOverview(t *testing.T) {
 	v.open("/console").says(http.StatusOK, "Sunday 2026-12-06", "those of this server alone", `succeeded <strong>3</strong>`)
 }
 
+// TestOverviewNamesWhatItCounts: what is counted is named, or linked, and so are the things that are
+// worth a look.
+func TestOverviewNamesWhatItCounts(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	k := serve(t, database)
+	execute(t, database,
+		`INSERT INTO wp_bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, reason, failing_since, position, created_at) VALUES
+			(5, 'till <b>', '', '', '', '', '', 0, 0, 0, '', 'enabled', '', '2026-11-20 10:00:00', 0, '2026-01-01'),
+			(6, 'crm', '', '', '', '', '', 0, 0, 0, '', 'disabled', 'it failed for three days', NULL, 0, '2026-01-01')`,
+		`INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at, finished_at) VALUES
+			('', 'a@example.com', 's', '', 'failed', 3, '2026-12-20', 'mail rejected', '2026-11-20', '2026-11-20'), ('', 'a@example.com', 's', '', 'held', 0, '2026-12-20', '', '2026-11-20', NULL)`,
+		`INSERT INTO wp_latepoint_process_jobs (id, process_id, object_id, object_model_type, to_run_after_utc, status) VALUES (9001, 1, 12, 'booking', '2026-11-20 10:00:00', 'scheduled')`,
+		`UPDATE wp_bookside_api_keys SET expires_at = '2026-11-23' WHERE id = 1`)
+	page := k.login().open("/console").says(http.StatusOK,
+		`things are worth a look: `, `, jobs, webhooks, mails, key expiry.`,
+		`9001 (booking 12)`,
+		`<a href="/console/webhooks/5">5 (till <b>)</a>`, `<a href="/console/webhooks/6">6 (crm, it failed for three days)</a>`,
+		`<a href="/console/outbox?state=failed">1 failed`, `<a href="/console/outbox?state=held">1 held`,
+		`<a href="/console/keys/1">1 (TestOverviewNamesWhatItCounts, 2026-11-23 00:00:00)</a>`)
+	for _, path := range []string{"/console/webhooks/5", "/console/outbox?state=held", "/console/keys/1"} {
+		k.login().open(path).says(http.StatusOK)
+	}
+	if strings.Contains(string(page.body), "till <b>") {
+		t.Error("a name is not escaped")
+	}
+}
+
 // TestOverviewCountsRefusals: requests that a limit refuses count by themselves.
 func TestOverviewCountsRefusals(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,9 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	g "maragu.dev/gomponents"
@@ -46,16 +48,19 @@ var levels = map[diagnose.Level]struct{ class, mark, word string }{
 }
 
 func healthView(found health, age time.Duration) g.Node {
-	findings := append(found.Findings(), found.queueFindings()...)
-	minor := 0
+	findings := found.Findings()
+	for _, r := range found.rating {
+		findings = append(findings, r.Finding)
+	}
+	var look []string
 	for _, f := range findings {
-		if f.Level == diagnose.Minor {
-			minor++
+		if f.Level != diagnose.Good && !slices.Contains(look, f.Name) {
+			look = append(look, f.Name)
 		}
 	}
 	summary := h.P(h.Class("done"), g.Text("The site can be served."))
-	if minor > 0 {
-		summary = h.P(h.Class("done"), g.Text("The site can be served; "+count(minor, "thing is", "things are")+" worth a look."))
+	if len(look) > 0 {
+		summary = h.P(h.Class("done"), g.Text("The site can be served; "+count(len(look), "thing is", "things are")+" worth a look: "+strings.Join(look, ", ")+"."))
 	}
 	if len(found.Problems) > 0 {
 		summary = h.Div(h.Class("problem"), h.P(g.Text("The site cannot be served:")), textList(found.Problems))
@@ -63,7 +68,7 @@ func healthView(found health, age time.Duration) g.Node {
 	return g.Group{
 		summary,
 		g.If(len(found.Warnings) > 0, h.Div(h.Class("warning"), textList(found.Warnings))),
-		h.Dl(h.Class("health"), g.Map(findings, findingView)),
+		h.Dl(h.Class("health"), g.Map(found.Findings(), findingView), g.Map(found.rating, ratingView)),
 		h.P(h.Class("hint"), g.Text("Examined "+relative(age)+", like "), h.Kbd(g.Text("bookside check")), g.Text(", which has the statements for missing rights too.")),
 	}
 }
@@ -72,35 +77,51 @@ func textList(texts []string) g.Node {
 	return h.Ul(g.Map(texts, func(text string) g.Node { return h.Li(g.Text(text)) }))
 }
 
-func findingView(f diagnose.Finding) g.Node {
+func findingView(f diagnose.Finding) g.Node { return findingRow(f, g.Text(f.Text)) }
+
+func findingRow(f diagnose.Finding, content ...g.Node) g.Node {
 	level := levels[f.Level]
 	return h.Div(
 		h.Dt(h.Span(h.Class("mark "+level.class), h.Aria("hidden", "true"), g.Text(level.mark)), screenReaderText(level.word+": "), g.Text(f.Name)),
-		h.Dd(g.Text(f.Text)),
+		h.Dd(content...),
 	)
 }
 
-// queueFindings are about mails, and jobs of the site that did not run.
-func (found health) queueFindings() []diagnose.Finding {
-	if found.queues == nil {
-		return nil
+// ratedPages are the pages that show what a rating counts: all of it, or each by its id.
+var ratedPages = map[diagnose.Code]struct{ all, each string }{
+	diagnose.ChangesLate:      {all: journalPath},
+	diagnose.RestoredUnder:    {all: journalPath},
+	diagnose.WebhooksFailing:  {each: webhooksPath + "/"},
+	diagnose.WebhooksDisabled: {each: webhooksPath + "/"},
+	diagnose.MailsGood:        {all: outboxPath},
+	diagnose.MailsLate:        {all: outboxPath + "?state=waiting"},
+	diagnose.MailsFailed:      {all: outboxPath + "?state=failed"},
+	diagnose.MailsHeld:        {all: outboxPath + "?state=held"},
+	diagnose.KeysExpiring:     {each: keysPath + "/"},
+}
+
+// ratingView names what a rating counts, with links.
+func ratingView(r diagnose.Rating) g.Node {
+	page := ratedPages[r.Code]
+	text := g.Text(r.Text)
+	if page.all != "" {
+		text = h.A(h.Href(page.all), text)
 	}
-	q := *found.queues
-	mails := diagnose.Finding{Name: "mails", Text: fmt.Sprintf("%d waiting, %d failed, %d sent in the last 30 days", q.Mails["waiting"], q.Mails["failed"], q.Mails["sent"])}
-	if q.Mails["waiting"]+q.Mails["failed"]+q.Mails["sent"] == 0 {
-		mails.Text = "none in the outbox"
+	content := []g.Node{text}
+	for i, item := range r.Items[:min(len(r.Items), diagnose.Named)] {
+		separator, name := ", ", g.Text(item.String())
+		if i == 0 {
+			separator = ": "
+		}
+		if page.each != "" {
+			name = h.A(h.Href(page.each+strconv.FormatInt(item.ID, 10)), name)
+		}
+		content = append(content, g.Text(separator), name)
 	}
-	if held := q.Mails["held"]; held > 0 {
-		mails.Text += fmt.Sprintf(", %d held since a backup was restored: see bookside restored", held)
+	if len(r.Items) > diagnose.Named {
+		content = append(content, g.Text(", and more"))
 	}
-	if q.Mails["failed"]+q.Mails["held"] > 0 {
-		mails.Level = diagnose.Minor
-	}
-	jobs := diagnose.Finding{Name: "jobs overdue", Text: fmt.Sprintf("%d of %d scheduled", q.JobsOverdue, q.JobsScheduled)}
-	if q.JobsOverdue > 0 {
-		jobs.Level, jobs.Text = diagnose.Minor, jobs.Text+"; many of them mean that the site's cron does not run"
-	}
-	return []diagnose.Finding{mails, jobs}
+	return findingRow(r.Finding, content...)
 }
 
 // dayView shows the figures of 24 hours as pictures.

@@ -67,12 +67,6 @@ function bookside_companion_clear_failures(): void
     delete_option('bookside_companion_failures');
 }
 
-/** Returns when WordPress's cron will run LatePoint's jobs next (Unix time); 0 if it will not. */
-function bookside_companion_next_jobs(): int
-{
-    return BooksideJobs::next();
-}
-
 /** Leaves word for "bookside check" that the companion is loaded, once a day. */
 function bookside_companion_seen(): void
 {

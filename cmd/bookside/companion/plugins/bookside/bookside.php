@@ -39,6 +39,7 @@ require_once __DIR__ . '/includes/keys.php';
 require_once __DIR__ . '/includes/webhooks.php';
 require_once __DIR__ . '/includes/changes.php';
 require_once __DIR__ . '/includes/overlaps.php';
+require_once __DIR__ . '/includes/work.php';
 require_once __DIR__ . '/includes/health.php';
 require_once __DIR__ . '/includes/mentions.php';
 require_once __DIR__ . '/includes/person.php';

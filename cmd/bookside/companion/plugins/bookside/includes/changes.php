@@ -12,20 +12,6 @@ defined('ABSPATH') || exit;
 
 const SHOWN_CHANGES = 100;
 
-/** How many seconds no change waits for its number while a server of the API runs. */
-const CHANGES_LATE = MINUTE_IN_SECONDS;
-
-/** Returns for how many seconds the oldest change has been waiting for its number; 0 if none waits. */
-function changes_waiting(): int
-{
-    global $wpdb;
-    if (!has_table(own_table('change_inbox'))) {
-        return 0;
-    }
-    $at = $wpdb->get_var('SELECT at FROM ' . own_table('change_inbox') . ' ORDER BY id LIMIT 1');
-    return $at ? max(0, time() - (int) strtotime($at . ' UTC')) : 0;
-}
-
 /**
  * Returns the changes of the last day, the newest first.
  *

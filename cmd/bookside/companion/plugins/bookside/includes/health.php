@@ -10,8 +10,6 @@ namespace Bookside;
 
 defined('ABSPATH') || exit;
 
-const CRON_LATE = 30 * MINUTE_IN_SECONDS;
-
 /**
  * Returns all checks by their id. Each returns its state (good, recommended or critical), a label and a text that says what to do.
  *
@@ -24,11 +22,9 @@ function checks(): array
         'address' => __NAMESPACE__ . '\\check_address',
         'versions' => __NAMESPACE__ . '\\check_versions',
         'lock' => __NAMESPACE__ . '\\check_lock',
-        'cron' => __NAMESPACE__ . '\\check_cron',
-        'changes' => __NAMESPACE__ . '\\check_changes',
         'failures' => __NAMESPACE__ . '\\check_failures',
         'overlaps' => __NAMESPACE__ . '\\check_overlaps',
-    ];
+    ] + work_checks();
 }
 
 function check(string $state, string $label, string $text): array
@@ -202,55 +198,6 @@ function on_cluster(): bool
     $group = $wpdb->get_row("SHOW GLOBAL VARIABLES LIKE 'group_replication_single_primary_mode'", ARRAY_N);
     $member = $wpdb->get_row("SHOW GLOBAL VARIABLES LIKE 'group_replication_group_name'", ARRAY_N);
     return $group && $member && $member[1] !== '' && strtoupper((string) $group[1]) === 'OFF';
-}
-
-function check_cron(): array
-{
-    if (!settings()['jobs']) {
-        return check(
-            'good',
-            __('Bookside does not run LatePoint\'s jobs', 'bookside'),
-            __('Reminders and other mails that LatePoint sends later are sent only if something else runs its jobs. The switch is under LatePoint, API, Settings.', 'bookside')
-        );
-    }
-    $next = function_exists('bookside_companion_next_jobs') ? bookside_companion_next_jobs() : 0;
-    if ($next === 0) {
-        return check(
-            'critical',
-            __('LatePoint\'s jobs are not scheduled', 'bookside'),
-            __('The switch is on, but nothing is in the cron. Save the settings under LatePoint, API once more.', 'bookside')
-        );
-    }
-    if ($next < time() - CRON_LATE) {
-        return check(
-            'critical',
-            __('The cron of WordPress does not run', 'bookside'),
-            sprintf(
-                /* translators: %s: a span of time such as "2 hours". */
-                __('LatePoint\'s jobs are %s late. If DISABLE_WP_CRON is set, let the system call wp-cron.php every five minutes.', 'bookside'),
-                human_time_diff($next)
-            )
-        );
-    }
-    return check('good', __('LatePoint\'s jobs run', 'bookside'), __('Reminders and queued mails are sent by this site.', 'bookside'));
-}
-
-/** Looks how long changes wait for their numbers, which the server of the API gives them within a second. */
-function check_changes(): array
-{
-    $seconds = changes_waiting();
-    if ($seconds <= CHANGES_LATE) {
-        return check('good', __('Changes are passed on', 'bookside'), __('Webhooks, and apps that follow the changes of bookings, get them.', 'bookside'));
-    }
-    return check(
-        'critical',
-        __('Changes are not passed on', 'bookside'),
-        sprintf(
-            /* translators: %s: a span of time such as "2 hours". */
-            __('The oldest change has been waiting for %s, so webhooks and apps that follow the changes of bookings stand still. Start the server of the API, or see its log.', 'bookside'),
-            human_time_diff(time() - $seconds)
-        )
-    );
 }
 
 function check_failures(): array

@@ -13,8 +13,9 @@ defined('ABSPATH') || exit;
 /**
  * Asks the sidecar whether it is ready.
  *
- * @return array{state:string,text:string,companion:string} The state is ready, waiting (it answers, but cannot serve), foreign (it serves another site),
- *     away or unknown (no address is set); the text is what it said, for people; the companion is the version that it brings, '' if it does not say.
+ * @return array{state:string,text:string,companion:string,rating:array} The state is ready, waiting (it answers, but cannot serve), foreign (it serves another site),
+ *     away or unknown (no address is set); the text is what it said, for people; the companion is the version that it brings, '' if it does not say; the rating is that of the
+ *     work of this site, see work.php.
  */
 function sidecar_state(): array
 {
@@ -29,17 +30,17 @@ function sidecar_state(): array
 function ask_sidecar(string $address): array
 {
     if ($address === '') {
-        return ['state' => 'unknown', 'text' => __('No address is set.', 'bookside'), 'companion' => ''];
+        return ['state' => 'unknown', 'text' => __('No address is set.', 'bookside'), 'companion' => '', 'rating' => []];
     }
     // WordPress may be told to contact nobody; localhost is excepted, 127.0.0.1 is not.
-    $url = preg_replace('#^(https?://)127\.0\.0\.1(?=[:/]|$)#', '$1localhost', $address) . '/readyz';
-    $response = wp_remote_get($url, ['timeout' => 3, 'redirection' => 0, 'sslverify' => true, 'limit_response_size' => 10000]);
+    $url = preg_replace('#^(https?://)127\.0\.0\.1(?=[:/]|$)#', '$1localhost', $address) . '/readyz?verbose';
+    $response = wp_remote_get($url, ['timeout' => 3, 'redirection' => 0, 'sslverify' => true, 'limit_response_size' => 100000]);
     if (is_wp_error($response)) {
-        return ['state' => 'away', 'text' => $response->get_error_message(), 'companion' => ''];
+        return ['state' => 'away', 'text' => $response->get_error_message(), 'companion' => '', 'rating' => []];
     }
     $body = json_decode(wp_remote_retrieve_body($response), true);
     if (!is_array($body) || !is_string($body['status'] ?? null)) {
-        return ['state' => 'away', 'text' => __('Something else answers at its address.', 'bookside'), 'companion' => ''];
+        return ['state' => 'away', 'text' => __('Something else answers at its address.', 'bookside'), 'companion' => '', 'rating' => []];
     }
     $parts = [];
     foreach (['database', 'platform', 'writes'] as $part) {
@@ -48,9 +49,11 @@ function ask_sidecar(string $address): array
         }
     }
     $ready = wp_remote_retrieve_response_code($response) === 200;
+    $foreign = foreign($body);
     return [
-        'state' => foreign($body) ? 'foreign' : ($ready ? 'ready' : 'waiting'), 'text' => $parts ? implode('; ', $parts) : $body['status'],
+        'state' => $foreign ? 'foreign' : ($ready ? 'ready' : 'waiting'), 'text' => $parts ? implode('; ', $parts) : $body['status'],
         'companion' => is_string($body['companion'] ?? null) ? $body['companion'] : '',
+        'rating' => $foreign ? [] : ratings_in($body),
     ];
 }
 

@@ -1,0 +1,215 @@
+package diagnose
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"bookside/adapter"
+	"bookside/adapter/journal"
+	"bookside/adapter/keys"
+)
+
+// Rating is how one kind of work goes. It is made here alone, for check, the console and, by /readyz,
+// WordPress, which says the same in its own language where it knows the code. The text names nobody.
+type Rating struct {
+	Finding
+	Code  Code
+	Since time.Time // of the first item; zero if there is none, or it does not matter
+	Items []Item    // all that are counted, but adapter.WorkListLimit at most
+}
+
+// Code says what is rated.
+type Code string
+
+// The codes. Those of work that goes well are the names of its kinds.
+const (
+	ChangesGood      Code = "changes"
+	ChangesLate      Code = "changes_late"
+	RestoredUnder    Code = "restored_under"
+	JobsGood         Code = "jobs"
+	JobsUnscheduled  Code = "jobs_unscheduled"
+	JobsLate         Code = "jobs_late"
+	WebhooksGood     Code = "webhooks"
+	WebhooksFailing  Code = "webhooks_failing"
+	WebhooksDisabled Code = "webhooks_disabled"
+	MailsGood        Code = "mails"
+	MailsLate        Code = "mails_late"
+	MailsFailed      Code = "mails_failed"
+	MailsHeld        Code = "mails_held"
+	KeysGood         Code = "keys"
+	KeysExpiring     Code = "keys_expiring"
+)
+
+// Item is one of what a rating counts.
+type Item struct {
+	ID   int64
+	Name string // and what is known of it; "" for nothing
+}
+
+func (i Item) String() string {
+	if i.Name == "" {
+		return strconv.FormatInt(i.ID, 10)
+	}
+	return fmt.Sprintf("%d (%s)", i.ID, i.Name)
+}
+
+// Named is how many items are named; of more, only their number is told.
+const Named = 10
+
+// Count says how many items there are.
+func (r Rating) Count() string {
+	if len(r.Items) >= adapter.WorkListLimit {
+		return "more than " + strconv.Itoa(adapter.WorkListLimit-1)
+	}
+	return strconv.Itoa(len(r.Items))
+}
+
+// Line is the text with the items.
+func (r Rating) Line() string {
+	if len(r.Items) == 0 {
+		return r.Text
+	}
+	var names []string
+	for _, item := range r.Items[:min(len(r.Items), Named)] {
+		names = append(names, item.String())
+	}
+	if len(r.Items) > Named {
+		names = append(names, "and more")
+	}
+	return r.Text + ": " + strings.Join(names, ", ")
+}
+
+// Rate rates the work of a site. Kinds that are not known are left out.
+func Rate(w adapter.Work) (list []Rating) {
+	if w.ChangesWaiting != nil { // a server that knows of a restored database can read it
+		r := RateChanges(w.Restored, *w.ChangesWaiting)
+		if r.Code == ChangesLate {
+			r.Since = w.Now.Add(-*w.ChangesWaiting)
+		}
+		list = append(list, r)
+	}
+	if w.Jobs != nil {
+		list = append(list, rateJobs(*w.Jobs))
+	}
+	if w.Webhooks != nil {
+		list = append(list, rateWebhooks(*w.Webhooks)...)
+	}
+	if w.Mails != nil {
+		list = append(list, rateMails(*w.Mails)...)
+	}
+	if w.Keys != nil {
+		list = append(list, rateKeys(*w.Keys))
+	}
+	return list
+}
+
+func rated(level Level, code Code, name, text string) Rating {
+	return Rating{Finding: Finding{level, name, text}, Code: code}
+}
+
+// RateChanges rates the journal: whether an older database came back under the server, and how long
+// the oldest change has been waiting for its number.
+func RateChanges(restored bool, waiting time.Duration) Rating {
+	const name = "changes"
+	switch {
+	case restored:
+		return rated(Broken, RestoredUnder, name, "an older database came back while the server ran: run bookside restored")
+	case waiting > journal.Late:
+		return rated(Broken, ChangesLate, name, "the oldest has been waiting for its number for "+waiting.Truncate(time.Second).String()+
+			": webhooks and whoever follows /changes do not get it; see that serve is running, and what its log says")
+	default:
+		return rated(Good, ChangesGood, name, "none waits for its number")
+	}
+}
+
+func rateJobs(w adapter.JobWork) Rating {
+	const name = "jobs"
+	switch {
+	case len(w.Late) > 0:
+		r := rated(Minor, JobsLate, name, "")
+		for _, job := range w.Late {
+			r.Items = append(r.Items, Item{job.ID, job.Object})
+		}
+		r.Since, _ = w.Late[0].Due.Time()
+		r.Text = r.Count() + " late since " + stamp(r.Since) + ", such as reminders: the site's cron does not run, or not its jobs"
+		return r
+	case !w.Run && !w.SendsMail:
+		return rated(Minor, JobsUnscheduled, name, "not run by the site: its cron does not have them, so that it sends no notifications itself; Bookside does if mail.enabled is set")
+	case !w.Run:
+		return rated(Good, JobsGood, name, "not run by the site; Bookside sends the mails of bookings")
+	default:
+		return rated(Good, JobsGood, name, "run by the site, none is late")
+	}
+}
+
+func rateWebhooks(w adapter.WebhookWork) (list []Rating) {
+	const name = "webhooks"
+	if len(w.Failing) > 0 {
+		r := rated(Minor, WebhooksFailing, name, "")
+		for _, hook := range w.Failing {
+			r.Items = append(r.Items, Item{hook.ID, hook.Name})
+			if since, ok := hook.Since.Time(); ok && (r.Since.IsZero() || since.Before(r.Since)) {
+				r.Since = since
+			}
+		}
+		r.Text = r.Count() + " failing since " + stamp(r.Since) + "; see bookside webhooks log"
+		list = append(list, r)
+	}
+	if len(w.Ended) > 0 {
+		r := rated(Minor, WebhooksDisabled, name, "")
+		for _, hook := range w.Ended {
+			r.Items = append(r.Items, Item{hook.ID, hook.Name + ", " + hook.Reason})
+		}
+		r.Text = r.Count() + " disabled, but by nobody; enable or delete them"
+		list = append(list, r)
+	}
+	if len(list) == 0 {
+		list = append(list, rated(Good, WebhooksGood, name, "none fails"))
+	}
+	return list
+}
+
+func rateMails(w adapter.MailWork) (list []Rating) {
+	const name = "mails"
+	add := func(code Code, ids []int64, text string) {
+		if len(ids) == 0 {
+			return
+		}
+		r := rated(Minor, code, name, "")
+		for _, id := range ids {
+			r.Items = append(r.Items, Item{ID: id})
+		}
+		r.Text = r.Count() + text
+		list = append(list, r)
+	}
+	add(MailsLate, w.Late, " waiting for more than an hour: the mail server does not take them, or no server of Bookside sends mails")
+	add(MailsFailed, w.Failed, " failed in the last three days; the outbox on the console has the reasons")
+	add(MailsHeld, w.Held, " held since a backup was restored: see bookside restored")
+	if len(list) == 0 {
+		text := "none in the outbox"
+		if c := w.Counts; c["waiting"]+c["failed"]+c["sent"] > 0 {
+			text = fmt.Sprintf("%d waiting, %d failed, %d sent in the last 30 days", c["waiting"], c["failed"], c["sent"])
+		}
+		list = append(list, rated(Good, MailsGood, name, text))
+	}
+	return list
+}
+
+func rateKeys(expiring []keys.Expiring) Rating {
+	const name = "key expiry"
+	if len(expiring) == 0 {
+		return rated(Good, KeysGood, name, "none within a week")
+	}
+	r := rated(Minor, KeysExpiring, name, "")
+	for _, key := range expiring {
+		r.Items = append(r.Items, Item{key.ID, key.Name + ", " + string(key.At)})
+	}
+	r.Since, _ = expiring[0].At.Time()
+	r.Text = r.Count() + " within a week, the first on " + stamp(r.Since) + "; see bookside keys roll"
+	return r
+}
+
+// stamp is an instant for people, in UTC.
+func stamp(at time.Time) string { return at.UTC().Format(time.DateTime) }

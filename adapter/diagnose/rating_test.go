@@ -1,0 +1,49 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"bookside/adapter"
+	"bookside/adapter/outbox"
+)
+
+// TestRatedItems: ten of many are named, and beyond a bound their number is not told.
+func TestRatedItems(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{
+		1: "1 held since a backup was restored: see bookside restored: 0", 10: "10 held", 11: "9, and more", adapter.WorkListLimit: "more than 100 held",
+	} {
+		var mails adapter.MailWork
+		for id := range n {
+			mails.Stuck = outbox.Stuck{Held: append(mails.Held, int64(id))}
+		}
+		list := Rate(adapter.Work{Mails: &mails})
+		if line := list[0].Line(); len(list) != 1 || !strings.Contains(line, want) || n == 10 && strings.Contains(line, "more") {
+			t.Errorf("%d: %d ratings, %s, want %s", n, len(list), line, want)
+		}
+	}
+}
+
+// TestRatedChanges: whoever restored a database under the server has to say so, however soon changes
+// get their numbers.
+func TestRatedChanges(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		restored bool
+		waiting  time.Duration
+		want     Code
+		level    Level
+	}{{false, time.Minute, ChangesGood, Good}, {false, time.Minute + time.Second, ChangesLate, Broken}, {true, 0, RestoredUnder, Broken}, {true, time.Hour, RestoredUnder, Broken}} {
+		list := Rate(adapter.Work{Restored: c.restored, ChangesWaiting: &c.waiting})
+		if len(list) != 1 || list[0].Code != c.want || list[0].Level != c.level {
+			t.Errorf("%v, %v: %+v", c.restored, c.waiting, list)
+		}
+	}
+	for _, sends := range []bool{false, true} {
+		if r := Rate(adapter.Work{Jobs: &adapter.JobWork{SendsMail: sends}})[0]; (r.Level == Good) != sends {
+			t.Errorf("jobs that the site does not run, Bookside sends mail %v: %+v", sends, r)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+<?php
+
+/**
+ * What is done while nobody looks: changes, jobs, webhooks, mails and keys. The server of the API rates it; here it is only put in words.
+ *
+ * @package Bookside
+ */
+
+namespace Bookside;
+
+defined('ABSPATH') || exit;
+
+const RATED_AT_MOST = 100;
+
+/** Returns the ratings in what the server said, as checks by their codes; none if it does not rate, or does not answer. */
+function work_checks(): array
+{
+    $checks = [];
+    foreach (sidecar_state()['rating'] as $rated) {
+        $checks[$rated['code']] = function () use ($rated) {
+            $states = ['good' => 'good', 'broken' => 'critical'];
+            [$label, $text] = rated_words($rated);
+            return check($states[$rated['level']] ?? 'recommended', $label, $text);
+        };
+    }
+    return $checks;
+}
+
+/** Returns the ratings in the body of an answer, each with code, name, level, text, count, since and ids of the types that they should have. */
+function ratings_in(array $body): array
+{
+    $ratings = [];
+    foreach (is_array($body['rating'] ?? null) ? $body['rating'] : [] as $rated) {
+        if (!is_array($rated) || !preg_match('/^[a-z_]{1,40}$/D', is_string($rated['code'] ?? null) ? $rated['code'] : '')) {
+            continue;
+        }
+        foreach (['name', 'level', 'text', 'since'] as $field) {
+            $rated[$field] = is_string($rated[$field] ?? null) ? $rated[$field] : '';
+        }
+        $rated['count'] = is_int($rated['count'] ?? null) ? $rated['count'] : 0;
+        $rated['ids'] = array_filter(is_array($rated['ids'] ?? null) ? $rated['ids'] : [], 'is_int');
+        $ratings[] = $rated;
+    }
+    return $ratings;
+}
+
+/**
+ * Returns the label and the text of a rating. What a newer server rates beyond this is told in its own words.
+ *
+ * @return array{0:string,1:string}
+ */
+function rated_words(array $rated): array
+{
+    $count = $rated['count'] > RATED_AT_MOST
+        /* translators: %s: a number. */
+        ? sprintf(__('more than %s', 'bookside'), number_format_i18n(RATED_AT_MOST))
+        : number_format_i18n($rated['count']);
+    $which = implode(', ', rated_names($rated)) . ($rated['count'] > count($rated['ids']) ? ', …' : '');
+    $since = local_time($rated['since']);
+    switch ($rated['code']) {
+        case 'changes':
+            return [__('Changes are passed on', 'bookside'), __('Webhooks, and apps that follow the changes of bookings, get them.', 'bookside')];
+        case 'changes_late':
+            return [
+                __('Changes are not passed on', 'bookside'),
+                sprintf(
+                    /* translators: %s: a span of time such as "2 hours". */
+                    __('The oldest change has been waiting for %s, so webhooks and apps that follow the changes of bookings stand still. Start the server of the API, or see its log.', 'bookside'),
+                    human_time_diff((int) strtotime($rated['since'] . ' UTC'))
+                ),
+            ];
+        case 'restored_under':
+            return [
+                __('An older database came back while the server of the API ran', 'bookside'),
+                __('Mails and webhooks of before may be sent again. Run "bookside restored" on the server.', 'bookside'),
+            ];
+        case 'jobs':
+            return [__('LatePoint\'s jobs run', 'bookside'), __('Mails of bookings are sent, by this site or by Bookside, and none is late.', 'bookside')];
+        case 'jobs_unscheduled':
+            return [
+                __('Nobody runs LatePoint\'s jobs', 'bookside'),
+                __('Reminders and other mails that LatePoint sends later stay unsent. Switch on "Run LatePoint\'s jobs" under LatePoint, API, Settings, or save the settings once more if it is on.', 'bookside'),
+            ];
+        case 'jobs_late':
+            return [
+                __('LatePoint\'s jobs are late', 'bookside'),
+                sprintf(
+                    /* translators: 1: a number. 2: a time. 3: a list of numbers. */
+                    __('%1$s of LatePoint\'s jobs, such as reminders, wait, the oldest since %2$s: %3$s. See "Run LatePoint\'s jobs" under LatePoint, API, Settings; with DISABLE_WP_CRON, the system has to call wp-cron.php every five minutes.', 'bookside'),
+                    $count,
+                    $since,
+                    $which
+                ),
+            ];
+        case 'webhooks':
+            return [__('Webhooks arrive', 'bookside'), __('None has failed for more than an hour.', 'bookside')];
+        case 'webhooks_failing':
+            return [
+                __('Webhooks fail', 'bookside'),
+                /* translators: 1: a number. 2: a time. 3: a list of webhooks. */
+                sprintf(__('%1$s webhooks fail, the first since %2$s: %3$s. LatePoint, API, Webhooks has the answers of their receivers.', 'bookside'), $count, $since, $which),
+            ];
+        case 'webhooks_disabled':
+            return [
+                __('Webhooks were disabled, but by nobody', 'bookside'),
+                sprintf(
+                    /* translators: 1: a number. 2: a list of webhooks. */
+                    __('%1$s webhooks were disabled after failures, with their key, or since a backup was restored: %2$s. Enable or delete them by "bookside webhooks" on the server.', 'bookside'),
+                    $count,
+                    $which
+                ),
+            ];
+        case 'mails':
+            return [__('No mail of the API waits for long', 'bookside'), __('The server of the API could send its mails, if it sends any.', 'bookside')];
+        case 'mails_late':
+            return [
+                __('Mails of the API are not sent', 'bookside'),
+                /* translators: 1: a number. 2: a list of numbers. */
+                sprintf(__('%1$s mails have waited for more than an hour: %2$s. See that the mail server takes mails, and that "mail.enabled" is on for a server of the API.', 'bookside'), $count, $which),
+            ];
+        case 'mails_failed':
+            return [
+                __('Mails of the API failed', 'bookside'),
+                /* translators: 1: a number. 2: a list of numbers. */
+                sprintf(__('%1$s mails failed in the last three days: %2$s. The outbox in the console of the server has the reasons.', 'bookside'), $count, $which),
+            ];
+        case 'mails_held':
+            return [
+                __('Mails of the API are held back', 'bookside'),
+                /* translators: 1: a number. 2: a list of numbers. */
+                sprintf(__('%1$s mails are held since a backup was restored: %2$s. "bookside restored" on the server sends or drops them.', 'bookside'), $count, $which),
+            ];
+        case 'keys':
+            return [__('No API key expires soon', 'bookside'), __('All are valid for more than a week.', 'bookside')];
+        case 'keys_expiring':
+            return [
+                __('API keys expire soon', 'bookside'),
+                /* translators: 1: a number. 2: a time. 3: a list of keys. */
+                sprintf(__('%1$s keys expire within a week, the first on %2$s: %3$s. Replace them under LatePoint, API, Keys.', 'bookside'), $count, $since, $which),
+            ];
+        default:
+            return [$rated['name'], $rated['text']];
+    }
+}
+
+/** Returns what a rating counts: ids, and the names of webhooks and keys, which the server keeps to itself. */
+function rated_names(array $rated): array
+{
+    $known = [];
+    if (strpos($rated['code'], 'webhooks_') === 0) {
+        $known = wp_list_pluck(list_webhooks(), 'name', 'id');
+    } elseif (strpos($rated['code'], 'keys_') === 0) {
+        $known = wp_list_pluck(list_keys(), 'name', 'id');
+    }
+    return array_map(fn($id) => isset($known[$id]) ? $id . ' (' . $known[$id] . ')' : (string) $id, $rated['ids']);
+}

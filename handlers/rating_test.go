@@ -1,0 +1,147 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+	"bookside/wpdb"
+)
+
+// troubles are work that stands still, by the code of its rating: what makes it, and the ids that the
+// rating names.
+var troubles = map[string]struct {
+	level      string
+	statements []string
+	ids        []int64
+	since      string
+}{
+	"changes_late": {"broken", []string{"INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', 1, 'updated', 'api', '{-3m}')"}, nil, "{-3m}"},
+	"jobs_late": {"minor", []string{
+		"INSERT INTO wp_latepoint_process_jobs (id, process_id, object_id, object_model_type, to_run_after_utc, status) VALUES " +
+			"(9001, 1, 12, 'booking', '{-2h}', 'scheduled'), (9002, 1, 13, 'booking', '{-10m}', 'scheduled'), (9003, 1, 14, 'booking', '{-3h}', 'completed')",
+	}, []int64{9001}, "{-2h}"},
+	"webhooks_failing": {"minor", []string{webhookRow(8001, "enabled", "", "'{-5h}'"), webhookRow(8002, "enabled", "", "'{-10m}'"), webhookRow(8003, "disabled", "", "'{-5h}'")}, []int64{8001}, "{-5h}"},
+	"webhooks_disabled": {"minor", []string{
+		webhookRow(8004, "disabled", "it failed for three days", "NULL"), webhookRow(8005, "disabled", "disabled on the console", "NULL"),
+		webhookRow(8006, "disabled", "a backup was restored", "NULL"), webhookRow(8007, "deleted", "it failed for three days", "NULL"),
+	}, []int64{8004, 8006}, ""},
+	"mails_late":   {"minor", []string{mailRow(7001, "waiting", "{-2h}", "NULL"), mailRow(7002, "waiting", "{-10m}", "NULL")}, []int64{7001}, ""},
+	"mails_failed": {"minor", []string{mailRow(7003, "failed", "{-2h}", "'{-1h}'"), mailRow(7004, "failed", "{-200h}", "'{-100h}'")}, []int64{7003}, ""},
+	"mails_held":   {"minor", []string{mailRow(7005, "held", "{-2h}", "NULL")}, []int64{7005}, ""},
+	"keys_expiring": {"minor", []string{
+		keyRow(6001, "live", "active", "'{48h}'"), keyRow(6002, "live", "revoked", "'{48h}'"), keyRow(6003, "calendar", "active", "'{48h}'"),
+		keyRow(6004, "live", "active", "'{200h}'"), keyRow(6005, "live", "active", "'{-1h}'"), keyRow(6006, "test", "active", "NULL"),
+	}, []int64{6001}, "{48h}"},
+}
+
+func webhookRow(id int, status, reason, failing string) string {
+	return fmt.Sprintf("INSERT INTO wp_bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, reason, failing_since, position, created_at) "+
+		"VALUES (%d, 'secret name', 'https://secret.example', '', '', '', '', 0, 0, 0, '', '%s', '%s', %s, 0, '2026-01-01')", id, status, reason, failing)
+}
+
+func mailRow(id int, status, created, finished string) string {
+	return fmt.Sprintf("INSERT INTO wp_bookside_outbox (id, name, address, subject, content, status, tries, due_at, failure, created_at, finished_at) "+
+		"VALUES (%d, '', 'secret@example.com', 'secret', '', '%s', 1, '2026-12-01', '', '%s', %s)", id, status, created, finished)
+}
+
+func keyRow(id int, kind, status, expires string) string {
+	return fmt.Sprintf("INSERT INTO wp_bookside_api_keys (id, key_hash, key_start, last_four, name, kind, permissions, status, expires_at, created_at) "+
+		"VALUES (%d, SHA2('%[1]d', 256), 'lp_live_', 'abcd', 'secret name', '%s', 'read', '%s', %s, '2026-01-01')", id, kind, status, expires)
+}
+
+// moments replaces spans such as {-3m} by the time that is so far from now.
+func moments(t testing.TB, text string) string {
+	t.Helper()
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		if !found {
+			return text
+		}
+		span, after, _ := strings.Cut(rest, "}")
+		distance, err := time.ParseDuration(span)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = before + now.Add(distance).UTC().Format(time.DateTime) + after
+	}
+}
+
+// rating is that of /readyz?verbose, by code, and how many statements it took.
+func rating(t *testing.T, s *server) (found map[string]handlers.Rated, statements int64, body string) {
+	t.Helper()
+	admin := newAdmin()
+	admin.Started(s.platform)
+	ctx, usage := wpdb.WithUsage(t.Context())
+	recorder := httptest.NewRecorder()
+	admin.ServeHTTP(recorder, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/readyz?verbose", nil))
+	var told handlers.VerboseReadiness
+	if err := json.Unmarshal(recorder.Body.Bytes(), &told); err != nil {
+		t.Fatalf("%v: %s", err, recorder.Body)
+	}
+	found = map[string]handlers.Rated{}
+	for _, r := range told.Rating {
+		found[string(r.Code)] = r
+	}
+	return found, usage.Queries(), recorder.Body.String()
+}
+
+// TestRating: /readyz?verbose says of each kind of work whether it stands still, and of which. It
+// names nobody, and takes as many statements whatever there is.
+func TestRating(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	arrange(t, database, "DELETE FROM wp_latepoint_process_jobs", "DELETE FROM wp_options WHERE option_name = 'cron'",
+		`INSERT INTO wp_options (option_name, option_value) VALUES ('cron', 'a:1:{s:31:"latepoint_process_scheduled_jobs";i:1;}')`)
+	s := newServer(t, database)
+	rating(t, s) // the schema is read
+	quiet, before, _ := rating(t, s)
+	for _, code := range []string{"changes", "jobs", "webhooks", "mails", "keys"} {
+		if r, ok := quiet[code]; !ok || r.Level != "good" || r.Count != 0 || r.Text == "" || len(quiet) != 5 {
+			t.Errorf("%s: %+v of %d ratings", code, r, len(quiet))
+		}
+	}
+	for _, trouble := range troubles {
+		for _, statement := range trouble.statements {
+			arrange(t, database, moments(t, statement))
+		}
+	}
+	got, statements, body := rating(t, s)
+	if statements != before {
+		t.Errorf("%d statements, %d without anything", statements, before)
+	}
+	if strings.Contains(body, "secret") {
+		t.Errorf("names are told: %s", body)
+	}
+	for code, want := range troubles {
+		r := got[code]
+		ids := append([]int64{}, want.ids...)
+		if diff := cmp.Diff(ids, r.IDs); diff != "" || r.Count != len(ids) || r.Level != want.level || r.Since != moments(t, want.since) {
+			t.Errorf("%s: %+v, ids (-want +got):\n%s", code, r, diff)
+		}
+	}
+	if len(got) != len(troubles) {
+		t.Errorf("ratings: %s", body)
+	}
+
+	arrange(t, database, "DELETE FROM wp_options WHERE option_name = 'cron'", "DELETE FROM wp_latepoint_process_jobs",
+		"RENAME TABLE wp_bookside_outbox TO elsewhere", "UPDATE wp_bookside_webhooks SET failing_since = '2026-11-01' WHERE status = 'enabled'",
+		strings.Replace(mailRow(0, "held", "2026-11-01", "NULL"), "wp_bookside_outbox", "elsewhere", 1))
+	got, _, body = rating(t, s)
+	if got["jobs_unscheduled"].Level != "minor" || got["webhooks_failing"].Count != 2 || strings.Contains(body, `"mails`) {
+		t.Errorf("without cron and outbox: %s", body)
+	}
+	arrange(t, database, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	if got, _, body := rating(t, s); got["webhooks_failing"].Count != 2 || strings.Contains(body, `"jobs`) {
+		t.Errorf("of a site that is not ready: %s", body)
+	}
+}
