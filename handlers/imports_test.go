@@ -68,6 +68,7 @@ var allowedImports = map[string][]string{
 	"docker/cluster/load":      {},
 	"docker/endurance/changes": {},
 	"docker/endurance/load":    {"fixtures/history"},
+	"docker/histories":         {"fixtures/history"},
 	"docker/release/licenses":  {},
 	"docker/release/sbom":      {},
 }

@@ -160,8 +160,9 @@ var faultyKinds = map[string]struct {
 		return s.get(ctx, "http://"+s.program.admin()+"/livez")
 	}},
 	"readyz": {1, false, func(ctx context.Context, s *faultySite) reply {
-		return s.get(ctx, "http://"+s.program.admin()+"/readyz")
+		return s.get(ctx, "http://"+s.program.admin()+"/readyz?verbose")
 	}},
+	"index": {1, false, func(ctx context.Context, s *faultySite) reply { return s.get(ctx, s.api) }},
 	"console": {1, false, func(ctx context.Context, s *faultySite) reply {
 		return s.get(ctx, "http://"+s.program.admin()+"/console/webhooks")
 	}},
