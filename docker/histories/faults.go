@@ -62,6 +62,7 @@ func (t *trial) nodeFault(ctx context.Context, random *rand.Rand) fault {
 	case 0, 2:
 		return fault{"kill -9 of a node", func() error {
 			t.say("node %s is killed for %v", n.name, d)
+			t.kills = append(t.kills, time.Now())
 			n.kill()
 			time.Sleep(d)
 			return n.again(ctx)
@@ -75,6 +76,7 @@ func (t *trial) nodeFault(ctx context.Context, random *rand.Rand) fault {
 	case 4:
 		return fault{"kill -9 of all nodes", func() error {
 			t.say("all nodes are killed for %v", d)
+			t.kills = append(t.kills, time.Now())
 			var all sync.WaitGroup
 			for _, n := range t.nodes {
 				all.Go(n.kill)
