@@ -89,15 +89,13 @@ func (a *api) export(c echo.Context, r *request, f *form) error {
 	return nil
 }
 
-// first reads the first chunk, and sends it unless it may not be sent.
+// first reads the first chunk, and sends it unless it may not be sent. What came before counts for its
+// time limit: until then the client has nothing.
 func (x *export) first() error {
-	err := x.limited(func(ctx context.Context) error {
-		x.request.context = ctx
-		if err := x.request.nextChunk(x.writer); err != nil {
-			return err
-		}
-		return x.keep(ctx, x.api.memory.wait)
-	})
+	err := x.request.nextChunk(x.writer)
+	if err == nil {
+		err = x.keep(x.request.ctx(), x.api.memory.wait)
+	}
 	if err != nil {
 		return err
 	}

@@ -75,3 +75,20 @@ func TestCommitThatIsNotAnswered(t *testing.T) {
 		})
 	}
 }
+
+// TestExportBeginsInTime: what comes before the first part of an export counts for its time limit.
+func TestExportBeginsInTime(t *testing.T) {
+	fixtures.RequireTime(t)
+	s, proxy := hangingServer(t)
+	send := func() answer {
+		return s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {s.key}, "Accept": {"text/csv"}})
+	}
+	send().want(http.StatusOK)
+	proxy.Set(fixtures.Weather{Delay: hangingLimit / 5}) // twice for the key
+	time.AfterFunc(hangingLimit*3/5, func() { proxy.Set(fixtures.Weather{Silent: true}) })
+	began := time.Now()
+	a := send().want(http.StatusServiceUnavailable)
+	if took := time.Since(began); took > hangingLimit+beyondLimit {
+		t.Errorf("after %v: %s", took, a.body)
+	}
+}
