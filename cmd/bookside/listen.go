@@ -109,8 +109,9 @@ func (s *service) start(listener net.Listener, handler http.Handler, memory int6
 		}
 	}()
 	return sync.OnceValue(func() error {
-		ctx, cancel := context.WithTimeout(s.last, s.config.Server.ShutdownTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), s.config.Server.ShutdownTimeout)
 		defer cancel()
+		defer context.AfterFunc(s.last, func() { time.AfterFunc(lastWait, cancel) })()
 		// Shutdown drops requests on connections that were just accepted, so the
 		// port is closed first.
 		stopping.Store(true)
