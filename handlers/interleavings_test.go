@@ -339,7 +339,7 @@ func seeds(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("BOOKSIDE_TEST_SEEDS")
 	if text == "" {
-		return 10
+		return 7
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {

@@ -24,6 +24,9 @@ func (h *Host) lock() (unlock func() error, err error) {
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), folder.Close())
 	default:
-		return folder.Close, nil
+		return func() error {
+			// A program that is just being started has a copy of the descriptor, by which the lock would outlive Close.
+			return errors.Join(syscall.Flock(int(folder.Fd()), syscall.LOCK_UN), folder.Close())
+		}, nil
 	}
 }
