@@ -92,3 +92,30 @@ func TestExportBeginsInTime(t *testing.T) {
 		t.Errorf("after %v: %s", took, a.body)
 	}
 }
+
+// TestWaitForWhatIsThere: a request that may wait, but finds a change at once, has one time limit
+// for finding and reading it.
+func TestWaitForWhatIsThere(t *testing.T) {
+	fixtures.RequireServer(t)
+	fixtures.RequireTime(t)
+	f := newFeed(t)
+	key, _ := f.key("read_changes", "read")
+	cursor := f.read("/changes", key).Cursor
+	f.exec("UPDATE wp_latepoint_customers SET first_name = 'Another'")
+	f.wait("/changes?limit=1", cursor, key)
+	direct := *f.database
+	dsn, proxy := fixtures.NewFaultProxy(t, f.database.DSN)
+	direct.DSN = dsn
+	s := newServerOver(t, &direct, 4, time.Second, func(o *handlers.Options) { o.RequestTimeout = hangingLimit })
+	send := func() answer {
+		return s.do(http.MethodGet, "/v1/changes?wait=30&cursor="+cursor, http.Header{"X-Api-Key": {key}})
+	}
+	send().want(http.StatusOK)
+	proxy.Set(fixtures.Weather{Delay: hangingLimit / 20}) // many times until the change is found
+	time.AfterFunc(hangingLimit*8/10, func() { proxy.Set(fixtures.Weather{Silent: true}) })
+	began := time.Now()
+	a := send().want(http.StatusServiceUnavailable)
+	if took := time.Since(began); took > hangingLimit+beyondLimit {
+		t.Errorf("after %v: %s", took, a.body)
+	}
+}

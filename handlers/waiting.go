@@ -159,17 +159,21 @@ func (w *waiting) next(limit time.Duration) (found bool, err error) {
 // errStopping means that the server stops.
 var errStopping = errors.New("the server is stopping")
 
-// wait waits once, and sends what there is then.
+// wait waits once, and sends what there is then. The time limit of the request begins again when
+// the wait is over, but not where nothing had to be waited for.
 func (w *waiting) wait(limit time.Duration) error {
-	found, err := w.read(w.request.ctx())
+	ctx := w.request.ctx()
+	found, err := w.read(ctx)
 	if err == nil && !found {
+		var cancel context.CancelFunc
+		w.ctx, cancel = context.WithTimeout(w.ctx, limit+w.api.options.RequestTimeout)
+		defer cancel()
+		ctx = w.ctx
 		_, err = w.next(limit)
 	}
 	if err != nil && !errors.Is(err, errStopping) {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(w.ctx, w.api.options.RequestTimeout)
-	defer cancel()
 	response, release, err := w.list(ctx)
 	defer release()
 	if err != nil {
