@@ -23,6 +23,7 @@ type modelBooking struct {
 // at random. The database agrees with a model at each step, what is offered can
 // be booked, and nothing that holds its time overlaps.
 func TestBookingsAgainstModel(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	db := wpdbtest.Open(t, database, 2)

@@ -100,6 +100,7 @@ var capabilities = map[string]struct {
 // user with more privileges than a customer: not by e-mail, name, link, or a new customer
 // with the same e-mail.
 func TestPrivilegedUsersAreGuarded(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s, database := siteWithUsers(t, fixtures.SiteA().WithFewBookings(),
 		"INSERT INTO wp_users (ID, user_login, user_email, user_nicename) VALUES (900, 'mallory', 'mallory@example.test', 'mallory')")

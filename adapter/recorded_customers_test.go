@@ -16,6 +16,7 @@ import (
 // TestRecordedCustomerWrites repeats the customer writes recorded on a real site, as
 // TestRecordedWrites does for bookings.
 func TestRecordedCustomerWrites(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	fixtures.RequireServer(t)
 	differences := map[string]int{}

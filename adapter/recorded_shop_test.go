@@ -19,6 +19,7 @@ import (
 // TestRecordedShopWrites does with services, payments, orders and invoices what
 // a real site's plugin was made to do, as TestRecordedWrites does with bookings.
 func TestRecordedShopWrites(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	differences := map[string]int{}
 	r := newReplayer(t, fixtures.SiteA(), differences)

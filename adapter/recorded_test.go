@@ -22,6 +22,7 @@ import (
 // differ from them in the listed points only. A quick run asks every fourth query of each
 // variant.
 func TestRecordedAvailability(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	original, database := fixtures.Shared(t, fixtures.SiteA()), fixtures.New(t, fixtures.SiteA())
 	db := wpdbtest.Open(t, database, 2)

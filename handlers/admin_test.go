@@ -280,6 +280,7 @@ var goodWords = map[string][]string{
 // TestRequiredColumnsSuffice drops every column that is not required and sends
 // each GET request with each of its parameters: none may fail.
 func TestRequiredColumnsSuffice(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Edge())

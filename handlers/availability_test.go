@@ -357,6 +357,7 @@ func TestAvailabilityParameterSpellings(t *testing.T) {
 // TestAvailabilityOfARangeEqualsItsDays compares a range of days with the same
 // days requested one by one.
 func TestAvailabilityOfARangeEqualsItsDays(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	days := make([]string, 62)

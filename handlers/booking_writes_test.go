@@ -330,6 +330,7 @@ var badFields = map[string]struct {
 // TestInvalidBookingFieldsAreNamed sends every invalid value in every field of
 // a booking: the response names that field only, and nothing is written.
 func TestInvalidBookingFieldsAreNamed(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
@@ -522,6 +523,7 @@ func formsOf(t testing.TB, fields ...string) map[string]string {
 // TestFormsEqualJSON: the same booking is created from a body of any content
 // type.
 func TestFormsEqualJSON(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
@@ -684,6 +686,7 @@ func TestBookingTexts(t *testing.T) {
 // TestPriceBreakdownFollowsTheBooking: the order's price breakdown gets the new service and price
 // of its only booking. Discounts stay, and a breakdown that cannot be parsed stays as it is.
 func TestPriceBreakdownFollowsTheBooking(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	const (
 		form     = `{"before_subtotal":[{"heading":"Service","items":[{"value":"85.00","label":"Physiotherapy","style":"","type":"","note":"","badge":"","raw_value":"85.0000"}],"sub_items":[]}]}`

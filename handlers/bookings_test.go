@@ -80,6 +80,7 @@ var bookingSorts = map[string][]string{
 // TestBookings compares responses with golden files made from the recorded
 // models and rows.
 func TestBookings(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	golden(t, "booking_list", s.get("/bookings?customer_id=268&include_meta=true").want(http.StatusOK).body)
@@ -220,6 +221,7 @@ func bookingQuestions() []find {
 }
 
 func TestBookingPages(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	bookingList.wantPagesOf(t, s, []find{
@@ -359,6 +361,7 @@ func clock(minutes string) string {
 // TestBookingRecords compares every field of every booking with its rows, and
 // the keys with those of the contract.
 func TestBookingRecords(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{"recorded": fixtures.SiteA(), "small": fixtures.Small(now)} {
 		t.Run(name, func(t *testing.T) {
@@ -674,6 +677,7 @@ func TestBookingsOfTheEdgeSite(t *testing.T) {
 }
 
 func TestBookingFiltersOfTheEdgeSite(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
 	questions := []find{
@@ -819,6 +823,7 @@ func TestBookingsInSiteTime(t *testing.T) {
 // TestBookingDateFiltersInSiteTime filters by the day on which the clock goes
 // back: 2026-10-25 has 25 hours in Berlin.
 func TestBookingDateFiltersInSiteTime(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	database := fixtures.Shared(t, fixtures.SiteA())
 	inUTC, inSiteTime := newServer(t, database), newServer(t, database, func(o *handlers.Options) { o.SiteTimestamps = true })
@@ -904,6 +909,7 @@ func TestBookingsWithoutTime(t *testing.T) {
 // customers, by an index on their names, and is the same: with customers of one name, without
 // names, and bookings of customers who do not exist.
 func TestBookingsByNameOnLargeSites(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	fixtures.RequireServer(t) // the embedded engine sorts by other collations
 	var s *server

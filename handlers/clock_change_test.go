@@ -10,6 +10,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/fixtures"
 )
 
 // inZone sets the zone of a server's site.
@@ -137,6 +138,7 @@ func TestEndsOfABookingAgree(t *testing.T) {
 // TestFarEndsOccupyTwoDaysAtMost: a stored end that is before the start, or after the next day, counts as
 // start plus duration, in a range of days and in a single one. That is shown, and stored once the slot changes.
 func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newQuietServer(t, "09:00", "12:00", appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "09:30", end: "10:30"})
 	for name, c := range map[string]struct{ set, first string }{

@@ -48,6 +48,7 @@ func (p *provoker) eachOperation(t *testing.T, method string, test func(t *testi
 // TestEveryReadHasATag: the answer of every GET, but that of the current time, has a tag of its
 // body, and is not sent again to a client that names the tag.
 func TestEveryReadHasATag(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	p := newProvoker(t)
 	p.valid["listFreeAgents"] = request{path: "/agents/availability", query: "service_id=4"}

@@ -62,6 +62,7 @@ func TestEveryRecordThatIsWrittenCanBeRead(t *testing.T) {
 // TestEveryWriteComparesTheTag: a PUT or DELETE with the tag of an earlier state writes
 // nothing, whoever changed the record; with the present tag it is served.
 func TestEveryWriteComparesTheTag(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	p := newProvoker(t)
 	for _, method := range []string{http.MethodPut, http.MethodDelete} {

@@ -17,6 +17,7 @@ func setting(name, value string) string {
 // TestSiteSaysWhoIsTheSameCustomer: a described customer is found, and refused to another, by the
 // contact that the site's settings name, and by no other.
 func TestSiteSaysWhoIsTheSameCustomer(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, "UPDATE wp_latepoint_customers SET email = 'five@example.test', phone = '+49301' WHERE id = 5",

@@ -224,6 +224,7 @@ func TestEmailsAsRecorded(t *testing.T) {
 
 // TestTextsAsRecorded: names and notes are sanitized as by a real WordPress.
 func TestTextsAsRecorded(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	texts, _ := fixtures.Sanitized(t)

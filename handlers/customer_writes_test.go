@@ -71,6 +71,7 @@ func summarizeChanges(changes []fixtures.Change) []string {
 // metadata is written, the timestamp, and the activity log where the plugin
 // records it.
 func TestEveryFieldOfACustomer(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := usersSite(t)
 	const history = "activities insert code=customer_updated customer_id=5 now"

@@ -203,6 +203,7 @@ func tenThousandths(t testing.TB, amount string) int64 {
 // TestCustomerRecords compares every field of every customer with its rows,
 // the keys with those of the contract, and the list with single reads.
 func TestCustomerRecords(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{"recorded": fixtures.SiteA(), "small": fixtures.Small(now)} {
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 // TestLastDayOffersWhatCanBeBooked: what is offered at the end of all dates can be booked, held and moved
 // to, and nothing else: databases know no later date, in the site's zone and in UTC.
 func TestLastDayOffersWhatCanBeBooked(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	fixtures.RequireServer(t)
 	s := newQuietServer(t, "00:00", "26:00")
@@ -56,6 +57,7 @@ func TestLastDayOffersWhatCanBeBooked(t *testing.T) {
 
 // TestDatesAtTheLimits: the first and the last dates there are, in every parameter that is one.
 func TestDatesAtTheLimits(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newQuietServer(t, "00:00", "26:00", appointment{id: 11, agent: 1, service: 1, location: 1, date: "9999-12-31", start: "10:00", end: "11:00"})
 	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Pacific/Auckland"} {

@@ -37,6 +37,7 @@ var writeRequests = map[string][3]string{
 // to a table without transactions is rejected, whichever table it is, and
 // nothing is written.
 func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())

@@ -20,6 +20,7 @@ import (
 // TestExamplesCanBeSent sends what a viewer fills in: required parameters and bodies as
 // their examples are. Reads find records of the small site, and writes are accepted.
 func TestExamplesCanBeSent(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	for _, o := range inOrder(s.described()) {
@@ -78,6 +79,7 @@ func (s *server) described() *openapi3.T {
 
 // TestExamplesStayAhead: the days of examples are always to come, however long a server runs.
 func TestExamplesStayAhead(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, small(t))
 	for range 3 {

@@ -126,6 +126,7 @@ var badValues = map[string]struct {
 // response is a 400 that names the parameter or, if the value is valid, an empty
 // list, but never an internal error.
 func TestInvalidParametersAreNamed(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, small(t))
 	for path, kinds := range parameters {

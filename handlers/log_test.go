@@ -69,6 +69,7 @@ func (s *server) texts(query string) []string {
 // data to every route, at the most verbose level and with a failing database,
 // and looks for that data in the log.
 func TestLogHoldsNoPersonalData(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	direct := *database

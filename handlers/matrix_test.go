@@ -152,6 +152,7 @@ func permissions() []string {
 // TestRoutesNeedTheirPermission requests every route with a key of every
 // single permission: only its own and the general one of its verb suffice.
 func TestRoutesNeedTheirPermission(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	for _, permission := range permissions() {

@@ -32,6 +32,7 @@ var (
 var orderList = listing{path: "/orders", from: "{orders} o", order: "o.created_at DESC, o.id DESC", shape: orderShape}
 
 func TestOrders(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	golden(t, "order", s.get("/orders/888").want(http.StatusOK).body)

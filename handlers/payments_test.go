@@ -25,6 +25,7 @@ var (
 var paymentList = listing{path: "/payments", from: "{transactions} t", order: "t.created_at DESC, t.id DESC", shape: paymentShape}
 
 func TestPayments(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	golden(t, "payment", s.get("/payments/589").want(http.StatusOK).body)

@@ -81,6 +81,7 @@ func (g guardedMember) without(t testing.TB, value any, path []string) (emptied 
 // route's permission and each other permission to read: what the key may not
 // read is empty, everything else is unchanged.
 func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	arrange(t, database,
@@ -343,6 +344,7 @@ var alsoNeeded = map[string]struct{ method, path, body, route, also string }{
 // TestAdditionalPermissions sends requests that need a second permission with
 // every other permission, then with the two.
 func TestAdditionalPermissions(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrangeCustomers(t, s.database)

@@ -31,6 +31,7 @@ func (s *server) maskedKey() string {
 // TestPersonalDataIsMaskedEverywhere writes a mark into everything personal and requests every
 // route that reads: the mark appears without the mask, and never with it.
 func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	const mark = "zzqq"

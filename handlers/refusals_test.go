@@ -28,6 +28,7 @@ import (
 // compares status, code, message and form of the body with the example. All operations fail in the
 // same ways, except for what is special to some.
 func TestDocumentedErrorsAreReal(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	c, err := theContract()
 	if err != nil {

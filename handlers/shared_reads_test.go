@@ -246,6 +246,7 @@ func TestKeysInQueriesAreShared(t *testing.T) {
 // TestPagesThatShareStatementsAreTheSame: pages that are read at the same time show what they
 // show alone.
 func TestPagesThatShareStatementsAreTheSame(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	s.get("/status").want(http.StatusOK)

@@ -172,6 +172,7 @@ func (b shopBody) fieldsInTurn(n int) []string {
 // response names that field only, in the endpoint's own shape, and nothing is
 // written.
 func TestInvalidShopFieldsAreNamed(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s, before := newShop(t)
 	for name, body := range shopBodies {
@@ -200,6 +201,7 @@ func TestInvalidShopFieldsAreNamed(t *testing.T) {
 // TestAllInvalidShopFieldsAreNamedTogether sends several invalid fields at the
 // same time.
 func TestAllInvalidShopFieldsAreNamedTogether(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s, before := newShop(t)
 	for name, body := range shopBodies {
@@ -314,6 +316,7 @@ func TestNullEqualsNoField(t *testing.T) {
 // TestLongestTexts: a text that fills its column is stored, one that is a
 // character longer is rejected.
 func TestLongestTexts(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	columns := map[string]map[string]string{
 		"service": {
@@ -375,6 +378,7 @@ func (s *server) longest(t testing.TB, table, column string) (n int) {
 // TestShopEmoji: emoji are stored if the columns can hold them, and rejected
 // by tables with an older character set.
 func TestShopEmoji(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s, before := newShop(t)
 	for name, body := range shopBodies {
@@ -406,6 +410,7 @@ func TestShopEmoji(t *testing.T) {
 // TestShopTexts: texts are stored without tags, except for harmless ones in
 // the descriptions of a service.
 func TestShopTexts(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s, before := newShop(t)
 	const sent = `"<script>alert(1)</script><i onclick=x>a</i>\u0000\u0007\r\nb <img src=x onerror=alert(1)>"`
@@ -434,6 +439,7 @@ func TestShopTexts(t *testing.T) {
 // TestPaymentAmounts: amounts are decimals from the request to the column, in
 // every notation.
 func TestPaymentAmounts(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)

@@ -14,6 +14,7 @@ import (
 // TestNullClears sends null twice for every field of an update that can be null, on a record that
 // has a value there: the second request has nothing left to clear.
 func TestNullClears(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	arrange(t, s.database,

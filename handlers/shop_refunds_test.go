@@ -33,6 +33,7 @@ func refundRow(transaction int, amount string) string {
 // TestRefundsAreDerived: the payment status that orders and bookings show, and
 // are found by, follows their refunds, whoever stored them.
 func TestRefundsAreDerived(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	words := []string{"not_paid", "partially_paid", "fully_paid", "processing", "refunded", "partially_refunded"}

@@ -14,6 +14,7 @@ import (
 // TestStatusTransitionsWithOtherFields tries every pair of statuses together
 // with other changes: both are written, or neither.
 func TestStatusTransitionsWithOtherFields(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	moves := map[string][]string{ // the contract's table, and no change
 		"pending":   {"pending", "approved", "cancelled"},
