@@ -138,3 +138,14 @@ func (s *Site) connectAgents(ctx context.Context, records []Agent) error {
 	}
 	return nil
 }
+
+// FreeAgents returns the agents who can provide a service at a start of its grid, by id;
+// for any service, those who work then and have no booking. It returns a
+// CodeInvalidRequest if the service or location does not exist.
+func (s *Site) FreeAgents(ctx context.Context, q AgentSlotQuery) ([]Agent, error) {
+	free, err := s.freeAgents(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return s.agentsByID(ctx, free)
+}

@@ -172,10 +172,10 @@ type AgentSlotQuery struct {
 // addition to those that block slots.
 var extraBlockingStatuses = []string{"approved", "pending"}
 
-// FreeAgents returns the agents who can provide a service at a start of its grid, by id;
-// for any service, those who work then and have no booking. It returns a
+// freeAgents returns the ids of the agents who can provide a service at a start of its grid, in
+// ascending order; for any service, of those who work then and have no booking. It returns a
 // CodeInvalidRequest if the service or location does not exist.
-func (s *Site) FreeAgents(ctx context.Context, q AgentSlotQuery) ([]Agent, error) {
+func (s *Site) freeAgents(ctx context.Context, q AgentSlotQuery) ([]int64, error) {
 	var problems domain.Validation
 	if err := s.limits().Refuse(0, q.ServiceID, domain.ValueOr(q.LocationID, 0)); err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func (s *Site) FreeAgents(ctx context.Context, q AgentSlotQuery) ([]Agent, error
 		}
 	}
 	agents := scopeOf(free).agents
-	return s.agentsByID(ctx, agents[:min(len(agents), int(q.Limit))])
+	return agents[:min(len(agents), int(q.Limit))], nil
 }
 
 func (s *Site) freeAt(ctx context.Context, service bookableService, resources []availability.Resource, q AgentSlotQuery) ([]availability.Resource, error) {

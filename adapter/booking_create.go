@@ -42,9 +42,11 @@ func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, 
 		}
 		plan.slot.lost = !used
 	}
-	if plan.resource, err = tx.chooseResource(ctx, plan.service, plan.resources, plan.slot); err != nil {
+	assigned, err := tx.assignSlot(ctx, plan.service, plan.resources, plan.slot)
+	if err != nil {
 		return CreatedBooking{}, err
 	}
+	plan.resource = assigned.resource
 	if tx.dry {
 		draft, err := tx.draftBooking(ctx, w, plan)
 		return CreatedBooking{BookingDetail: draft}, err
@@ -53,7 +55,7 @@ func (tx *Tx) CreateBooking(ctx context.Context, b NewBooking) (CreatedBooking, 
 	if err != nil {
 		return CreatedBooking{}, err
 	}
-	tx.assigned.Exclude = append(tx.assigned.Exclude, created.booking.ID)
+	assigned.Exclude = append(assigned.Exclude, created.booking.ID)
 	events := []event{
 		{kind: bookingCreated, after: created, newCustomer: plan.customerIsNew},
 		{kind: orderCreated, after: created, newCustomer: plan.customerIsNew},

@@ -29,9 +29,11 @@ func (tx *Tx) UpdateBooking(ctx context.Context, id int64, patch BookingPatch) (
 		return BookingDetail{}, err
 	}
 	if plan.slot != nil {
-		if plan.resource, err = tx.chooseResource(ctx, plan.service, plan.resources, *plan.slot); err != nil {
+		assigned, err := tx.assignSlot(ctx, plan.service, plan.resources, *plan.slot)
+		if err != nil {
 			return BookingDetail{}, err
 		}
+		plan.resource = assigned.resource
 	}
 	changed, err := tx.applyUpdate(ctx, w, plan)
 	if err != nil {

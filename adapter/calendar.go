@@ -81,7 +81,7 @@ func (s *Site) readCalendar(ctx context.Context, service bookableService, scope 
 	rules := rulesOf(service, q, *in)
 	rules.limited = limited
 	part := calendarPart{scope, q.from, q.to, q.to + 1}
-	all, err := s.shared.calendars.load(ctx, s, rules, part)
+	all, err := sharedOf(s, newCalendarReads).load(ctx, s, rules, part)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ const (
 
 // Conflicts finds the conflicts of the site as it is now; see Site.Conflicts.
 func (p *Platform) Conflicts(ctx context.Context) (ConflictReport, error) {
-	return serveBackground(ctx, p, (*Site).Conflicts)
+	return serveBackground(ctx, p, func(ctx context.Context, s *Site) (ConflictReport, error) { return s.Conflicts(ctx) })
 }
 
 // Conflicts finds the bookings from today on that conflict by the rules of the site's own

@@ -95,7 +95,9 @@ func (s *Site) Customers(ctx context.Context, f CustomerFilter) (Page[Customer],
 	find := func(ctx context.Context) ([]Customer, error) {
 		return findSorted(ctx, s, l, f.Paging, q.Columns(s.customerColumns()...), newest, scanCustomer)
 	}
-	return readPage(ctx, s, l, f.Paging, find, s.wholeCustomers)
+	return readPage(ctx, s, l, f.Paging, find, func(ctx context.Context, records []Customer, size *total) ([]Customer, error) {
+		return s.wholeCustomers(ctx, records, size)
+	})
 }
 
 // wholeCustomers adds meta and Stats to customers. It counts the list where size asks for it.

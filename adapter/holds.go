@@ -101,12 +101,12 @@ func (tx *Tx) CreateHold(ctx context.Context, n NewHold) (Hold, error) {
 		return Hold{}, err
 	}
 	plan.setSlot()
-	resource, err := tx.chooseResource(ctx, plan.service, plan.resources, plan.slot)
+	assigned, err := tx.assignSlot(ctx, plan.service, plan.resources, plan.slot)
 	if err != nil {
 		return Hold{}, err
 	}
 	hold := Hold{
-		Resource: resource, Start: n.Start, End: tx.spanOf(n.Start, plan.duration).end, Duration: plan.duration, Attendees: n.Attendees,
+		Resource: assigned.resource, Start: n.Start, End: tx.spanOf(n.Start, plan.duration).end, Duration: plan.duration, Attendees: n.Attendees,
 		CreatedAt: domain.Timestamp(domain.Stamp(tx.Now)), ExpiresAt: domain.Timestamp(domain.Stamp(tx.Now.Add(time.Duration(n.Minutes) * time.Minute))),
 	}
 	hold.ID, err = tx.insert(ctx, wpdb.Holds, row{
@@ -116,7 +116,7 @@ func (tx *Tx) CreateHold(ctx context.Context, n NewHold) (Hold, error) {
 		{"buffer_before", int64(plan.service.BufferBefore)}, {"buffer_after", int64(plan.service.BufferAfter)}, {"total_attendees", hold.Attendees},
 		{"expires_at", string(hold.ExpiresAt)}, {"created_at", string(hold.CreatedAt)},
 	})
-	tx.assigned.covers.except = hold.ID
+	assigned.covers.except = hold.ID
 	return hold, err
 }
 

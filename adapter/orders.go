@@ -99,22 +99,26 @@ func (s *Site) Orders(ctx context.Context, f OrderFilter) (Page[Order], error) {
 	find := func(ctx context.Context) ([]int64, error) {
 		return findSorted(ctx, s, l, f.Paging, page.Column("o.id"), order, wpdb.Value[int64])
 	}
-	return readPage(ctx, s, l, f.Paging, find, s.listedOrders)
+	return readPage(ctx, s, l, f.Paging, find, func(ctx context.Context, ids []int64, size *total) ([]Order, error) {
+		return s.listedOrders(ctx, ids, size)
+	})
 }
 
 // Order returns one order; a CodeNotFound if it does not exist.
 func (s *Site) Order(ctx context.Context, id int64) (Order, error) {
-	return s.orderOf(ctx, id, s.ordersByID)
+	records, err := s.ordersByID(ctx, []int64{id})
+	return onlyOrder(records, id, err)
 }
 
 // storedOrder is an Order that is not looked at for refunds, which cost a scan:
 // its DisplayPaymentStatus is the stored one.
 func (s *Site) storedOrder(ctx context.Context, id int64) (Order, error) {
-	return s.orderOf(ctx, id, s.storedOrders)
+	records, err := s.readOrders(ctx, []int64{id}, sq.Select("o.payment_status"), new(total))
+	return onlyOrder(records, id, err)
 }
 
-func (s *Site) orderOf(ctx context.Context, id int64, read func(context.Context, []int64) ([]Order, error)) (Order, error) {
-	records, err := read(ctx, []int64{id})
+// onlyOrder returns the order that was read by its id.
+func onlyOrder(records []Order, id int64, err error) (Order, error) {
 	if err != nil {
 		return Order{}, err
 	}
@@ -132,10 +136,6 @@ func (s *Site) ordersByID(ctx context.Context, ids []int64) ([]Order, error) {
 // where size asks for it.
 func (s *Site) listedOrders(ctx context.Context, ids []int64, size *total) ([]Order, error) {
 	return s.readOrders(ctx, ids, s.joinRefunds(sq.Select(displayPaymentStatus), ids), size)
-}
-
-func (s *Site) storedOrders(ctx context.Context, ids []int64) ([]Order, error) {
-	return s.readOrders(ctx, ids, sq.Select("o.payment_status"), new(total))
 }
 
 // readOrders reads orders, o, in the order of their ids with a statement that selects the payment

@@ -209,10 +209,10 @@ func (p *Platform) SiteOf(ctx context.Context, key *keys.Key) (*Site, error) {
 
 // serveBackground is Serve for work that no request waits for. It is not run again,
 // because it will be before long.
-func serveBackground[T any](ctx context.Context, p *Platform, work func(*Site, context.Context) (T, error)) (found T, err error) {
+func serveBackground[T any](ctx context.Context, p *Platform, work func(context.Context, *Site) (T, error)) (found T, err error) {
 	site, err := p.Site(ctx)
 	if err == nil {
-		found, err = work(site, ctx)
+		found, err = work(ctx, site)
 	}
 	if errors.Is(err, wpdb.ErrSchema) {
 		p.db.ForgetSchema()

@@ -40,7 +40,7 @@ const jobScheduled = "scheduled"
 
 // QueueStats returns the queue statistics of the site as it is now; see Site.QueueStats.
 func (p *Platform) QueueStats(ctx context.Context) (QueueStats, error) {
-	return serveBackground(ctx, p, (*Site).QueueStats)
+	return serveBackground(ctx, p, func(ctx context.Context, s *Site) (QueueStats, error) { return s.QueueStats(ctx) })
 }
 
 // QueueStats returns the queue statistics. A queue without a table is empty.

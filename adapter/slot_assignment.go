@@ -41,28 +41,29 @@ func (q slotRequest) refused(conflict domain.SlotConflict) error {
 	return domain.SlotUnavailable(conflict)
 }
 
-// chooseResource chooses the resource that gets the booking; a CodeSlotUnavailable if
+// assignSlot chooses the resource that gets the booking; a CodeSlotUnavailable if
 // none is free. The locks of the slot are held, so that no other server of ours takes it
 // meanwhile; PHP, which takes no locks without the companion, may: see confirmSlot.
-func (tx *Tx) chooseResource(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (availability.Resource, error) {
+func (tx *Tx) assignSlot(ctx context.Context, service bookableService, resources []availability.Resource, q slotRequest) (*assignedSlot, error) {
 	conflict := domain.SlotConflict{Start: q.at, AgentID: q.Agent}
 	if len(resources) == 0 {
-		return availability.Resource{}, q.refused(conflict)
+		return nil, q.refused(conflict)
 	}
 	covers := q.covers()
 	calendar, err := tx.calendar(ctx, service, resources, covers)
 	if err != nil {
-		return availability.Resource{}, err
+		return nil, err
 	}
 	choice := availability.Choice{Order: availability.AgentOrder(service.settings[settingAgentOrder]), Pick: tx.pick}
 	if q.Agent == 0 && (choice.Order == availability.BusiestAgent || choice.Order == availability.IdlestAgent) {
 		if choice.Load, err = tx.bookingsOfDay(ctx, q.at.Day, scopeOf(resources).agents); err != nil {
-			return availability.Resource{}, err
+			return nil, err
 		}
 	}
 	if chosen, ok := calendar.Assign(q.at, q.Request, choice); ok && !q.lost {
-		tx.assigned = &assignedSlot{slotRequest: q, resource: chosen, service: service, covers: covers, input: calendar.Input}
-		return chosen, nil
+		slot := &assignedSlot{slotRequest: q, resource: chosen, service: service, covers: covers, input: calendar.Input}
+		tx.confirm = func(ctx context.Context) error { return tx.confirmSlot(ctx, *slot) }
+		return slot, nil
 	}
 	for _, slot := range calendar.Day(q.at.Day, q.Request) {
 		if slot.Reason == availability.Free {
@@ -71,7 +72,7 @@ func (tx *Tx) chooseResource(ctx context.Context, service bookableService, resou
 			conflict.BookingID = slot.Booking
 		}
 	}
-	return availability.Resource{}, q.refused(conflict)
+	return nil, q.refused(conflict)
 }
 
 // assignedSlot is the slot that a transaction gives to a booking, with what is needed to
@@ -85,13 +86,9 @@ type assignedSlot struct {
 }
 
 // confirmSlot reads the bookings and holds of the assigned slot again. It is the last statement
-// before COMMIT: a booking that PHP added since chooseResource wins, and the transaction
+// before COMMIT: a booking that PHP added since assignSlot wins, and the transaction
 // is run again, to find the slot occupied.
-func (tx *Tx) confirmSlot(ctx context.Context) error {
-	if tx.assigned == nil {
-		return nil
-	}
-	a := *tx.assigned
+func (tx *Tx) confirmSlot(ctx context.Context, a assignedSlot) error {
 	a.input.Resources = []availability.Resource{a.resource}
 	rules := rulesOf(a.service, a.covers, a.input)
 	part := calendarPart{scopeOf(a.input.Resources), a.covers.from, a.covers.to, lastDay(a.covers, a.input)}

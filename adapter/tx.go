@@ -22,11 +22,11 @@ type Tx struct {
 	// dry is set if the transaction is rolled back whatever happens, see Rehearse.
 	dry      bool
 	progress lockProgress
-	changes  changeList           // of records, for the journal
-	assigned *assignedSlot        // the slot that the transaction gives to a booking; nil for none
-	checked  bool                 // Precondition was met
-	wrote    bool                 // to a table of the site
-	kept     *idempotency.Request // whose responses were stored; nil for none
+	changes  changeList                  // of records, for the journal
+	confirm  func(context.Context) error // the last check before COMMIT; nil for none
+	checked  bool                        // Precondition was met
+	wrote    bool                        // to a table of the site
+	kept     *idempotency.Request        // whose responses were stored; nil for none
 }
 
 // Wrote reports whether the transaction has written anything of the site.
@@ -157,7 +157,10 @@ func (tx *Tx) run(ctx context.Context, op string, work func(tx *Tx) error) error
 			return err
 		}
 	}
-	return tx.confirmSlot(ctx)
+	if tx.confirm == nil {
+		return nil
+	}
+	return tx.confirm(ctx)
 }
 
 // KeepResponses stores the responses to a request with an idempotency key, so that they

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"time"
 
 	"bookside/adapter"
@@ -18,7 +19,7 @@ var listBookings = operation{
 	answers: []response{ok(compat.ListOf[compat.Booking]())},
 	errors:  errorForm{list: true},
 	serve: func(r *request) (response, error) {
-		filter, err := r.view.BookingFilter(r.ctx(), r.query, r.site.KnowsBookingStatus)
+		filter, err := r.view.BookingFilter(r.ctx(), r.query, r.knowsBookingStatus)
 		if err != nil {
 			return response{}, err
 		}
@@ -154,4 +155,9 @@ func instant(t time.Time, ok bool) *time.Time {
 		return nil
 	}
 	return &t
+}
+
+// knowsBookingStatus reports whether the site knows a status of bookings.
+func (r *request) knowsBookingStatus(ctx context.Context, status string) (bool, error) {
+	return r.site.KnowsBookingStatus(ctx, status)
 }

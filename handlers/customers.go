@@ -44,7 +44,7 @@ var getCustomer = operation{
 		if err != nil {
 			return response{}, err
 		}
-		asked, err := r.view.CustomerIncludes(r.ctx(), r.query, r.site.KnowsBookingStatus)
+		asked, err := r.view.CustomerIncludes(r.ctx(), r.query, r.knowsBookingStatus)
 		if err != nil {
 			return response{}, err
 		}

@@ -91,7 +91,7 @@ func beginCalendar(_ *request, to *bytes.Buffer) formWriter { return &bookingEve
 func (f *bookingEvents) next(r *request) error {
 	var bookings []adapter.Booking
 	err := r.atSite(func() error {
-		filter, err := r.view.BookingFilter(r.ctx(), r.query, r.site.KnowsBookingStatus)
+		filter, err := r.view.BookingFilter(r.ctx(), r.query, r.knowsBookingStatus)
 		if err != nil {
 			return err
 		}
