@@ -93,7 +93,7 @@ func TestNoCodesWithoutRandomness(t *testing.T) {
 		site := &Site{random: source}
 		for name, make := range map[string]func() (string, error){
 			"code": func() (string, error) { return site.code(bookingCodeLength) },
-			"key":  site.manageKey,
+			"key":  func() (string, error) { return site.manageKey() },
 			"UUID": site.uuid,
 		} {
 			if got, err := make(); !errors.Is(err, failure) || got != "" {

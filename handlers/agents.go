@@ -8,7 +8,7 @@ var listAgents = operation{
 	id:      "listAgents",
 	summary: "List agents",
 	about:   "A page of the agents that match all parameters, with their services and locations.",
-	size:    records("per_page"),
+	size:    recordsBy("per_page"),
 	forms:   tables,
 	query:   compat.AgentParameters,
 	answers: []response{ok(compat.ListOf[compat.Agent]())},

@@ -52,7 +52,7 @@ type api struct {
 	options  Options
 	throttle *authThrottle
 	limiter  *ratelimit.Limiter
-	slots    slots
+	seats    seats
 	memory   memory
 	waiters  waiters
 	exports  waiters
@@ -99,7 +99,7 @@ func newAPI(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log 
 		platform: platform, keys: keys, log: log, now: now, options: options,
 		throttle: newAuthThrottle(now, options.FailedKeysPerMinute),
 		limiter:  ratelimit.New(options.RateLimit, now, keyOf),
-		slots:    newSlots(options.MaxConcurrent),
+		seats:    newSeats(options.MaxConcurrent),
 		memory:   newMemory(options.Memory, options.MemoryWait),
 		waiters:  newWaiters(options.MaxWaiting),
 		exports:  newWaiters(options.MaxExports),

@@ -31,7 +31,7 @@ var listFreeAgents = operation{
 	id:       "listFreeAgents",
 	summary:  "Find the agents who are free",
 	about:    "Agents who offer the service and, if date and start_time are sent, are free at that time.",
-	size:     records("limit"),
+	size:     recordsBy("limit"),
 	query:    compat.FreeAgentParameters,
 	refusals: []error{errExampleRefusal},
 	answers:  []response{ok(compat.BothSingleOf[compat.FreeAgents]())},

@@ -13,7 +13,7 @@ var listBookings = operation{
 	id:      "listBookings",
 	summary: "List bookings",
 	about:   "A page of the bookings that match all parameters.",
-	size:    records("per_page"),
+	size:    recordsBy("per_page"),
 	forms:   tablesAndCalendars,
 	query:   compat.BookingParameters,
 	answers: []response{ok(compat.ListOf[compat.Booking]())},

@@ -8,7 +8,7 @@ var listCategories = operation{
 	id:      "listCategories",
 	summary: "List service categories",
 	about:   "A page of the service categories, in their order.",
-	size:    records("per_page"),
+	size:    recordsBy("per_page"),
 	forms:   tables,
 	query:   compat.PageParameters,
 	answers: []response{ok(compat.CategoryList{})},

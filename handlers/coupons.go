@@ -10,7 +10,7 @@ var listCoupons = operation{
 	id:      "listCoupons",
 	summary: "List coupons",
 	about:   "A page of the coupons that match all parameters. It is empty on sites without the coupon add-on.",
-	size:    records("per_page"),
+	size:    recordsBy("per_page"),
 	forms:   tables,
 	query:   compat.CouponParameters,
 	answers: []response{ok(compat.ListOf[compat.Coupon]())},

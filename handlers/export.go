@@ -20,7 +20,7 @@ import (
 
 // An export is a long page of a list in a form for files, see form. It is read and sent chunk by
 // chunk: while its client reads one, however slowly, it holds neither a connection to the
-// database nor a slot, and of its memory only the text of the chunk. The key is checked again
+// database nor a seat, and of its memory only the text of the chunk. The key is checked again
 // before each chunk, and the export ends if the key may see something else by then: nobody could
 // tell which part of the file is which. Time limits are those of a chunk. A client that gets less than everything
 // can tell: the connection is aborted.
@@ -160,7 +160,7 @@ func (x *export) next() error {
 // admit finds the key once more, as it is now.
 func (x *export) admit(ctx context.Context) error {
 	r := x.request
-	return x.api.slots.do(func() error {
+	return x.api.seats.do(func() error {
 		principal, err := x.api.keys.Authenticate(ctx, x.api.secret(x.echo))
 		if err == nil {
 			err = x.api.checkNetwork(x.echo, principal.Key)

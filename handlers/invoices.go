@@ -10,7 +10,7 @@ var listInvoices = operation{
 	summary: "List the invoices of an order",
 	about:   "A page of the invoices of an order.",
 	path:    []pathParameter{orderID},
-	size:    records("per_page"),
+	size:    recordsBy("per_page"),
 	query:   compat.PageParameters,
 	answers: []response{ok(compat.ListOf[compat.Invoice]())},
 	errors:  errorForm{list: true},

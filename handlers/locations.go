@@ -8,7 +8,7 @@ var listLocations = operation{
 	id:      "listLocations",
 	summary: "List locations",
 	about:   "A page of the locations that match all parameters.",
-	size:    records("per_page"),
+	size:    recordsBy("per_page"),
 	forms:   tables,
 	query:   compat.LocationParameters,
 	answers: []response{ok(compat.ListOf[compat.Location]())},

@@ -112,8 +112,8 @@ type size struct {
 	count     func(*compat.Query) int64
 }
 
-// records returns the size of a response with as many records as a parameter asks for.
-func records(parameter string) size {
+// recordsBy returns the size of a response with as many records as a parameter asks for.
+func recordsBy(parameter string) size {
 	return size{parameter, recordWork, func(q *compat.Query) int64 { return q.Records(parameter) }}
 }
 
@@ -232,7 +232,7 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 
 // atSite calls work with the site as it is now, perhaps twice.
 func (r *request) atSite(work func() error) error {
-	return r.api.slots.do(func() error {
+	return r.api.seats.do(func() error {
 		return r.api.platform.Serve(r.ctx(), r.principal, func(site *adapter.Site) error {
 			r.site, r.view = site, compat.View{}
 			if r.api.options.SiteTimestamps {

@@ -33,21 +33,21 @@ func limitURL(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// slots bound the number of requests that are processed at the same time; nil
-// does not. A request occupies a slot while it uses the database, not while its
+// seats bound the number of requests that are processed at the same time; nil
+// does not. A request has a seat while it uses the database, not while its
 // client sends the body or reads the response: slow clients block nobody.
-type slots chan struct{}
+type seats chan struct{}
 
-func newSlots(n int) slots {
+func newSeats(n int) seats {
 	if n == 0 {
 		return nil
 	}
-	return make(slots, n)
+	return make(seats, n)
 }
 
-// do calls work in a slot. If all are occupied it returns errOverloaded at once:
+// do calls work in a seat. If all are taken it returns errOverloaded at once:
 // to wait would only add load to a busy database.
-func (s slots) do(work func() error) error {
+func (s seats) do(work func() error) error {
 	if s == nil {
 		return work()
 	}

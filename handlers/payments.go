@@ -10,7 +10,7 @@ var listPayments = operation{
 	id:      "listPayments",
 	summary: "List payments",
 	about:   "A page of the payments that match all parameters.",
-	size:    records("per_page"),
+	size:    recordsBy("per_page"),
 	forms:   tables,
 	query:   compat.PaymentParameters,
 	answers: []response{ok(compat.ListOf[compat.Payment]())},

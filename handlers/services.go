@@ -10,7 +10,7 @@ var listServices = operation{
 	id:      "listServices",
 	summary: "List services",
 	about:   "A page of the services that match all parameters.",
-	size:    records("per_page"),
+	size:    recordsBy("per_page"),
 	forms:   tables,
 	query:   compat.ServiceParameters,
 	answers: []response{ok(compat.ServiceList{List: compat.ListOf[compat.Service]()})},

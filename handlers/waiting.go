@@ -18,7 +18,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Requests that wait for changes hold neither a slot nor a connection to the database
+// Requests that wait for changes hold neither a seat nor a connection to the database
 // meanwhile, and are outside of the time limits of other requests. Their number has a limit
 // of its own. Before anything is delivered, their key is checked again.
 
@@ -89,7 +89,7 @@ func (w *waiting) begin(f compat.ChangeFilter, streams bool) (err error) {
 		w.cursor = *f.Cursor
 		return w.checkCursor()
 	}
-	return w.api.slots.do(func() error {
+	return w.api.seats.do(func() error {
 		w.cursor, err = w.api.platform.Journal.End(w.request.ctx())
 		return err
 	})
@@ -102,13 +102,13 @@ func (w *waiting) checkCursor() error {
 }
 
 // mostReads is how many pages of hidden changes are skipped before the client is sent how far
-// they were read: a slot must not be held for all of a long journal.
+// they were read: a seat must not be held for all of a long journal.
 const mostReads = 20
 
 // read reports whether there is something to deliver after the cursor, and moves the cursor to
 // before it: a change or, after many that the key does not see, a page that says to go on.
 func (w *waiting) read(ctx context.Context) (found bool, err error) {
-	err = w.api.slots.do(func() error {
+	err = w.api.seats.do(func() error {
 		for range mostReads {
 			page, err := w.api.platform.Changes(ctx, &w.request.principal.Key, w.cursor, w.resources, 1)
 			if err != nil {
@@ -201,7 +201,7 @@ func (w *waiting) list(ctx context.Context) (response encodedResponse, release f
 
 // checkKey authenticates the key once more: it may have been revoked meanwhile.
 func (w *waiting) checkKey(ctx context.Context) error {
-	return w.api.slots.do(func() error {
+	return w.api.seats.do(func() error {
 		principal, err := w.api.keys.Authenticate(ctx, w.api.secret(w.echo))
 		if err == nil {
 			err = w.api.checkNetwork(w.echo, principal.Key)
@@ -353,7 +353,7 @@ func (a *api) outlive(c echo.Context) (context.Context, context.CancelFunc) {
 
 // waiters bound the number of requests that wait for changes, or for their clients to read, and
 // of those that use the database when all of them wake up at once: unlike other requests, they
-// wait for a slot.
+// wait for a seat.
 type waiters struct {
 	places chan struct{} // nil for no limit
 	turns  chan struct{}

@@ -242,7 +242,7 @@ var listWebhookDeliveries = operation{
 	summary: "Read the log of a webhook",
 	about:   "What was sent to a webhook in the last 30 days, the newest first, with each try.",
 	own:     true,
-	size:    records("limit"),
+	size:    recordsBy("limit"),
 	path:    []pathParameter{webhookID},
 	query:   compat.WebhookDeliveryParameters,
 	answers: []response{ok(compat.WebhookDeliveriesOf(nil, nil, false))},
