@@ -34,7 +34,7 @@ func needsOf(processes []process.Process) (needs templateNeeds) {
 
 // orderContent reads what the order of a snapshot consists of.
 func (s *Site) orderContent(ctx context.Context, w writeSettings, of snapshot) (*process.OrderContent, error) {
-	content := &process.OrderContent{FormatAmount: w.formatAmount, Paid: ledgerOf(of.order.payments).net().IsPositive()}
+	content := &process.OrderContent{FormatAmount: func(text string) string { return w.formatAmount(text) }, Paid: ledgerOf(of.order.payments).net().IsPositive()}
 	var err error
 	if content.Breakdown, err = s.priceBreakdown(ctx, of.order.ID); err != nil {
 		return nil, err
