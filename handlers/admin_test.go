@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -230,6 +231,41 @@ func serverAccount(t *testing.T, database *fixtures.Database) string {
 		t.Fatal(err)
 	}
 	return account
+}
+
+// TestReadinessWithoutOwnColumns: the site is not ready while a table of Bookside lacks a column, which
+// is named, and ready again once it is back.
+func TestReadinessWithoutOwnColumns(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServer(t, database)
+	admin := newAdmin()
+	admin.Started(s.platform)
+	ready := handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
+	wantReadiness(t, admin, ready)
+	for _, table := range wpdb.OwnTables() {
+		var column string
+		row := database.SQL.QueryRowContext(t.Context(),
+			"SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position DESC LIMIT 1", "wp_"+string(table))
+		if err := row.Scan(&column); err != nil {
+			t.Fatal(err)
+		}
+		if table == wpdb.APIKeys {
+			column = "details" // which every request reads
+		}
+		arrange(t, database, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN %s TO elsewhere", table, column))
+		lacking := "Columns are missing, which bookside migrate adds: wp_" + string(table)
+		wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: lacking + "." + column})
+		if table == wpdb.APIKeys {
+			if a := s.get("/bookings").want(http.StatusServiceUnavailable); a.at("message") != lacking {
+				t.Errorf("message %v, want %q", a.at("message"), lacking)
+			}
+		}
+		arrange(t, database, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN elsewhere TO %s", table, column))
+		wantReadiness(t, admin, ready)
+	}
+	s.get("/bookings").want(http.StatusOK)
 }
 
 // TestReadinessWithoutColumns: the site is not ready while a column that reads

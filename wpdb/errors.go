@@ -48,7 +48,7 @@ var numbers = map[uint16]error{
 	1040: ErrUnavailable, 1203: ErrUnavailable, 1226: ErrUnavailable, 1053: ErrUnavailable, 1129: ErrUnavailable, 1130: ErrAccessDenied,
 	1044: ErrAccessDenied, 1045: ErrAccessDenied, 1142: ErrAccessDenied, 1143: ErrAccessDenied, 1698: ErrAccessDenied,
 	1049: ErrNoDatabase, secureTransport: ErrTLSDemanded,
-	1054: ErrSchema, 1146: ErrSchema, 1364: ErrSchema, 1416: ErrSchema, 3140: ErrSchema, 4078: ErrSchema, 6136: ErrSchema,
+	unknownColumn: ErrSchema, 1146: ErrSchema, 1364: ErrSchema, 1416: ErrSchema, 3140: ErrSchema, 4078: ErrSchema, 6136: ErrSchema,
 	1072: ErrSchema, 1091: ErrNoIndex, // columns to index, and indexes
 	1062: ErrDuplicate, 1586: ErrDuplicate, 1061: ErrDuplicate, 1060: ErrDuplicate, // rows, indexes and columns
 	lockWaitTimeout: ErrConflict, 1213: ErrConflict, 1020: ErrConflict, 1412: ErrConflict,
@@ -84,6 +84,15 @@ func isRedefinition(err error) bool {
 	var failed *Error
 	return errors.As(err, &failed) && (failed.Number == 1060 || failed.Number == 1061)
 }
+
+// IsUnknownColumn tells the ErrSchema of a table that lacks a column from the others.
+func IsUnknownColumn(err error) bool {
+	var failed *Error
+	return errors.As(err, &failed) && failed.Number == unknownColumn
+}
+
+// unknownColumn is the error number of a column that does not exist.
+const unknownColumn = 1054
 
 // lockWaitTimeout is the error number of a lock timeout.
 const lockWaitTimeout = 1205

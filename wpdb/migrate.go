@@ -312,6 +312,26 @@ var ownColumn = regexp.MustCompile(`(?m)^\s*([a-z_]+) (.+?),?$`)
 // ownKey matches the line of an index that is not the primary key: all of it, and its name.
 var ownKey = regexp.MustCompile(`(?m)^\s*((?:UNIQUE )?KEY ([a-z_]+) \(.+\)),?$`)
 
+// ownColumns returns the quoted names of the columns of one of our tables.
+func ownColumns(t Table) (names []string) {
+	for _, column := range ownColumn.FindAllStringSubmatch(ownTables[t], -1) {
+		names = append(names, "`"+column[1]+"`")
+	}
+	return names
+}
+
+// missingOwnColumns returns the columns that those of our own tables lack which exist.
+func (s *Schema) missingOwnColumns() (missing []TableColumn) {
+	for _, table := range OwnTables() {
+		for _, column := range ownColumn.FindAllStringSubmatch(ownTables[table], -1) {
+			if _, ok := s.Column(table, column[1]); !ok && s.Has(table) {
+				missing = append(missing, TableColumn{table, column[1]})
+			}
+		}
+	}
+	return missing
+}
+
 // MissingOwnTables returns those of our own tables that do not exist or that the
 // database user cannot see.
 func (db *DB) MissingOwnTables(ctx context.Context) ([]Table, error) {

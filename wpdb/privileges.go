@@ -160,29 +160,47 @@ func (db *DB) may(ctx context.Context, op, statement string) (bool, error) {
 	return err == nil, err
 }
 
-// Unreadable returns those of the given tables that the database user may not
-// read, and those that do not exist. It takes one statement if there are none.
-func (db *DB) Unreadable(ctx context.Context, tables []Table) (denied, missing []Table, err error) {
+// Unreadable is what keeps tables from being read.
+type Unreadable struct {
+	Denied  []Table       // the database user may not read them
+	Missing []Table       // they do not exist
+	Lacking []TableColumn // columns of our own tables that do not exist
+}
+
+// Unreadable returns what keeps the given tables from being read. It takes one statement if
+// nothing does.
+func (db *DB) Unreadable(ctx context.Context, tables []Table) (u Unreadable, err error) {
 	all := sq.Select()
 	for _, t := range tables {
-		all = all.Column("(SELECT " + cmp.Or(strings.Join(privilegeColumns[t][Select], " AND "), "1") + " FROM " + db.Name(t) + " LIMIT 0)")
+		columns := privilegeColumns[t][Select]
+		if t.Own() {
+			columns = ownColumns(t)
+		}
+		all = all.Column("(SELECT " + cmp.Or(strings.Join(columns, " AND "), "1") + " FROM " + db.Name(t) + " LIMIT 0)")
 	}
 	_, err = All(ctx, db, "try to read all tables", all, func(Scanner) (struct{}, error) { return struct{}{}, nil })
 	if !errors.Is(err, ErrAccessDenied) && !errors.Is(err, ErrSchema) {
-		return nil, nil, err
+		return u, err
 	}
 	for _, t := range tables {
 		readable, err := db.HasPrivilege(ctx, Select, t)
 		switch {
 		case errors.Is(err, ErrSchema):
-			missing = append(missing, t)
+			u.Missing = append(u.Missing, t)
 		case err != nil:
-			return nil, nil, err
+			return Unreadable{}, err
 		case !readable:
-			denied = append(denied, t)
+			u.Denied = append(u.Denied, t)
 		}
 	}
-	return denied, missing, nil
+	present, err := db.probe(ctx, "") // the schema that is known may be that of before
+	if err != nil {
+		return Unreadable{}, err
+	}
+	u.Lacking = slices.DeleteFunc(present.missingOwnColumns(), func(c TableColumn) bool {
+		return !slices.Contains(tables, c.Table) || slices.Contains(u.Denied, c.Table)
+	})
+	return u, nil
 }
 
 // idColumn returns the column that identifies the rows of a table.

@@ -251,6 +251,12 @@ func TablesMissing(cause error, names ...string) error {
 	return SiteDown(NoTables, "Tables are missing: "+strings.Join(names, ", "), cause)
 }
 
+// OwnColumnsMissing returns the error for columns that tables of Bookside lack, or for the tables if it
+// is not known which.
+func OwnColumnsMissing(cause error, names ...string) error {
+	return SiteDown(NoColumns, "Columns are missing, which bookside migrate adds: "+strings.Join(names, ", "), cause)
+}
+
 // SlotConflict says why a booking cannot have its time, with CodeSlotUnavailable.
 type SlotConflict struct {
 	Start     availability.Moment    // the zero Moment if it is not known

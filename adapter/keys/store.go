@@ -500,7 +500,10 @@ func (s *Store) authenticate(ctx context.Context, secret string) (Principal, err
 		// alone to find out which.
 		found.storedKey, ok, err = wpdb.One(ctx, s.db, "find key", keyByHash(s.db, hash), scanStored)
 	}
-	if errors.Is(err, wpdb.ErrSchema) {
+	switch {
+	case wpdb.IsUnknownColumn(err):
+		return Principal{}, domain.OwnColumnsMissing(err, s.db.FullName(wpdb.APIKeys))
+	case errors.Is(err, wpdb.ErrSchema):
 		return Principal{}, domain.TablesMissing(err, s.db.FullName(wpdb.APIKeys))
 	}
 	if err != nil {

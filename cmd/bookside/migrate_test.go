@@ -68,6 +68,48 @@ func TestServeWaitsForMigration(t *testing.T) {
 	}
 }
 
+// TestLostColumns: columns that own tables lose under a running server are added again where its
+// database user may; where not, the server says so until somebody else has done it.
+func TestLostColumns(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	for _, may := range []bool{true, false} {
+		db := small(t)
+		owner := settingsFor(db)
+		secret := newKey(t, owner)
+		env := owner
+		if !may {
+			env = account(t, db, "SELECT, INSERT, UPDATE, DELETE ON *")
+			run(t, owner, "", "migrate").want(t, exitOK)
+		}
+		s := serve(t, env)
+		execute(t, db.SQL, "ALTER TABLE wp_bookside_api_keys DROP COLUMN details")
+		execute(t, db.SQL, "ALTER TABLE wp_bookside_change_positions DROP COLUMN n")
+		execute(t, db.SQL, "ALTER TABLE wp_bookside_webhooks DROP COLUMN allow_private")
+		if !may {
+			const lacking = "Columns are missing, which bookside migrate adds: wp_bookside_api_keys"
+			if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusServiceUnavailable || !strings.Contains(body, lacking) {
+				t.Errorf("status %d: %s, want %s", status, body, lacking)
+			}
+			wantProbe(t, "http://"+s.admin(), handlers.Readiness{Status: handlers.StatusUnavailable, Database: "ok",
+				Platform: lacking + ".details, wp_bookside_change_positions.n, wp_bookside_webhooks.allow_private"})
+			s.eventually("a line in the log", func() bool { return strings.Contains(s.stderr.String(), "run bookside migrate") })
+			run(t, owner, "", "migrate").want(t, exitOK)
+		}
+		s.eventually("a served request", func() bool {
+			status, _ := get(t, s.url+"/v1/status", secret)
+			return status == http.StatusOK
+		})
+		wantProbe(t, "http://"+s.admin(), handlers.Readiness{Status: handlers.StatusReady, Database: "ok", Platform: "ok"})
+		if may {
+			wantTexts(t, s.stderr.String(), "ADD COLUMN details", "ADD COLUMN n ", "ADD COLUMN allow_private")
+		}
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestMigrateCreatesTables: migrate also creates what is missing altogether, and then has nothing
 // left to do.
 func TestMigrateCreatesTables(t *testing.T) {

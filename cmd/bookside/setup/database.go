@@ -156,7 +156,7 @@ func (s *Setup) accountFor(ctx context.Context, db *wpdb.DB) (account *Account, 
 	if output, err := s.Host.Run(ctx, Command{client, "SELECT COUNT(*) FROM mysql.user WHERE User = 'bookside';\n"}); err != nil || strings.TrimSpace(output) != "0" {
 		user += "_" + strings.ToLower(rand.Text())[:6]
 	}
-	_, missing, err := db.Unreadable(ctx, wpdb.Tables())
+	unreadable, err := db.Unreadable(ctx, wpdb.Tables())
 	if err != nil {
 		return nil, "", "", err
 	}
@@ -168,7 +168,7 @@ func (s *Setup) accountFor(ctx context.Context, db *wpdb.DB) (account *Account, 
 	name, password := wpdb.QuoteAccount(user, host), rand.Text()+"-a1"
 	account = &Account{Name: name, Client: client, statements: []string{wpdb.CreateAccount(name, password)}}
 	for _, table := range wpdb.Tables() {
-		if exists := !slices.Contains(missing, table); exists || table.Own() {
+		if exists := !slices.Contains(unreadable.Missing, table); exists || table.Own() {
 			account.statements = append(account.statements, db.GrantStatement(database, name, table, wpdb.Needs{Exists: exists, CustomersAreUsers: customersAreUsers}))
 		}
 	}
