@@ -47,7 +47,7 @@ func TestBookingSpanHasThePluginsInstants(t *testing.T) {
 				t.Fatal(err)
 			}
 			site := &Site{Zone: Zone{Name: tt.zone, Location: location}}
-			span := site.spanOf(availability.Moment{Day: parseDay(t, tt.day), Minutes: tt.start}, tt.duration)
+			span := site.spanOf(availability.Moment{Day: dayOf(t, tt.day), Minutes: tt.start}, tt.duration)
 			if diff := cmp.Diff(tt.want, span.columns(), cmp.AllowUnexported(column{})); diff != "" {
 				t.Errorf("columns (-want +got):\n%s", diff)
 			}
@@ -84,10 +84,19 @@ func TestStartInSpringGapIsRejected(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var p domain.Validation
-			site.checkClock(&p, availability.Moment{Day: parseDay(t, tt.day), Minutes: tt.start})
+			site.checkClock(&p, availability.Moment{Day: dayOf(t, tt.day), Minutes: tt.start})
 			if got := p.Has("start_time"); got != tt.rejected {
 				t.Errorf("%s: refused %t, want %t", tt.name, got, tt.rejected)
 			}
 		})
 	}
+}
+
+func dayOf(t *testing.T, text string) availability.Day {
+	t.Helper()
+	day, ok := availability.ParseDay(text)
+	if !ok {
+		t.Fatalf("no day: %s", text)
+	}
+	return day
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
@@ -32,7 +33,7 @@ func TestSweepConflictsAreRetried(t *testing.T) {
 	for _, table := range []string{"webhook_tries", "webhook_deliveries", "webhook_tries", "webhook_deliveries", "webhooks", "holds", "figures", "figures"} {
 		mock.ExpectQuery("SELECT .*id FROM .*" + table).WillReturnRows(ids())
 	}
-	if _, err := NewSweeper(db, recordedNow, slog.New(slog.DiscardHandler)).Sweep(t.Context()); err != nil {
+	if _, err := NewSweeper(db, time.Now, slog.New(slog.DiscardHandler)).Sweep(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -55,7 +56,7 @@ func TestSweepGoesOn(t *testing.T) {
 	for range 2 {
 		mock.ExpectQuery("SELECT id FROM .*figures").WillReturnRows(ids())
 	}
-	deleted, err := NewSweeper(db, recordedNow, slog.New(slog.DiscardHandler)).Sweep(t.Context())
+	deleted, err := NewSweeper(db, time.Now, slog.New(slog.DiscardHandler)).Sweep(t.Context())
 	if deleted != 1 || !errors.Is(err, wpdb.ErrAccessDenied) || !errors.Is(err, wpdb.ErrSchema) {
 		t.Errorf("deleted %d, error %v", deleted, err)
 	}
@@ -72,7 +73,7 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 	db, _ := wpdbtest.Mock(t)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	_, err := NewSweeper(db, recordedNow, slog.New(slog.DiscardHandler)).Sweep(ctx)
+	_, err := NewSweeper(db, time.Now, slog.New(slog.DiscardHandler)).Sweep(ctx)
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v", err)
 	}
