@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"bookside/wpdb/wpconfig"
 )
 
 // configFrom reads a configuration from the three sources; yaml may be empty.
@@ -603,6 +605,24 @@ func TestTarget(t *testing.T) {
 func TestMissingWPConfig(t *testing.T) {
 	t.Parallel()
 	run(t, nil, "", "serve", "--wp-config", "/nowhere/wp-config.php").want(t, exitUsage, "wordpress.config: ", "/nowhere/wp-config.php", "no such file")
+}
+
+// TestLocalhostWithoutASocket: whatever reads wp-config.php names the sockets that it looked for and
+// the setting that names another, and connects to nothing else.
+func TestLocalhostWithoutASocket(t *testing.T) {
+	t.Parallel()
+	var none *wpconfig.NoSocketError
+	if _, _, err := wpconfig.ParseDBHost("localhost"); !errors.As(err, &none) {
+		t.Skip("this machine has a database")
+	}
+	path := writeFile(t, "wp-config.php", "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', 's3cret');\ndefine('DB_HOST', 'localhost');\n")
+	for _, command := range [][]string{{"check"}, {"serve"}, {"migrate"}, {"keys", "list"}, {"indexes"}, {"webhooks", "list"}} {
+		result := run(t, nil, "", append(command, "--wp-config", path)...)
+		result.want(t, exitUnreachable, "wordpress.config: ", "line 5: DB_HOST is localhost", "/run/mysqld/mysqld.sock, ", "/tmp/mysql.sock", "set db.dsn (BOOKSIDE_DB__DSN)")
+		if strings.Contains(result.stderr, "s3cret") {
+			t.Errorf("%v prints the password: %s", command, result.stderr)
+		}
+	}
 }
 
 // TestLockWait: a transaction has time for all its attempts.

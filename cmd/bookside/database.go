@@ -76,9 +76,12 @@ func (c config) lockWait() time.Duration {
 func (c config) readWPConfig() (wpconfig.Config, error) {
 	site, err := wpconfig.Read(c.WordPress.Config)
 	var unreadable *wpconfig.Error
+	var noSocket *wpconfig.NoSocketError
 	switch {
 	case err == nil:
 		return site, nil
+	case errors.As(err, &noSocket):
+		return wpconfig.Config{}, failf(exitUnreachable, err, "%s: %v; start the database server, or set %s instead, which names its socket or its address", keyWPConfig, err, insteadOf("DB_HOST"))
 	case !errors.As(err, &unreadable):
 		return wpconfig.Config{}, failf(exitUsage, err, "%s: %v", keyWPConfig, err)
 	case unreadable.Name == wpconfig.TablePrefix && c.DB.Prefix != "":

@@ -3,6 +3,7 @@ package wpconfig
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/netip"
@@ -18,9 +19,10 @@ import (
 // ParseDBHost parses a DB_HOST as WordPress and mysqli do: host, host:port, an
 // IPv6 address with or without brackets, host:/socket or :/socket, each
 // optionally with mysqli's prefix p:. It returns network and address in the
-// driver's form. As in PHP, a socket is used only for localhost, which is also
-// the meaning of an empty host; localhost without a port is the first of the
-// usual sockets that is the database's, else 127.0.0.1:3306. The error does not contain s.
+// driver's form. As in PHP, localhost, which is also the meaning of an empty host, is
+// always a socket, with or without a port: the one that is named, else the first of the
+// usual ones that is the database's. Without one it is a *NoSocketError and never TCP, where
+// any user of the machine may listen for the password. Other errors do not contain s.
 func ParseDBHost(s string) (network, address string, err error) {
 	return parseDBHost(s, trustedOwners().haveSocket)
 }
@@ -32,6 +34,20 @@ var usualSockets = []string{
 	"/var/run/mysqld/mysqld.sock",
 	"/var/lib/mysql/mysql.sock",
 	"/tmp/mysql.sock",
+}
+
+// NoSocketError is a DB_HOST of localhost on a machine without a usual socket that is the database's.
+type NoSocketError struct {
+	Line int // in the file; 0 if DB_HOST is not set there
+}
+
+func (e *NoSocketError) Error() string {
+	text := "DB_HOST is localhost, which means a socket as in PHP, and none that belongs, with its directory, to root, to the database's user (" +
+		strings.Join(databaseUsers, ", ") + ") or to this one is at " + strings.Join(usualSockets, ", ")
+	if e.Line == 0 {
+		return text
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, text)
 }
 
 // databaseUsers are the names of the users as whom packages run the server.
@@ -100,10 +116,11 @@ func parseDBHost(s string, isSocket func(path string) bool) (network, address st
 		if socket != "" {
 			return "unix", socket, nil
 		}
-		if i := slices.IndexFunc(usualSockets, isSocket); i >= 0 && port == "" {
-			return "unix", usualSockets[i], nil
+		i := slices.IndexFunc(usualSockets, isSocket)
+		if i < 0 {
+			return "", "", &NoSocketError{}
 		}
-		host = "127.0.0.1"
+		return "unix", usualSockets[i], nil
 	}
 	return "tcp", net.JoinHostPort(host, cmp.Or(port, "3306")), nil
 }

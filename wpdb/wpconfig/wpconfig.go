@@ -130,7 +130,7 @@ func Read(path string) (Config, error) {
 // A value that is computed, contradictory or missing is reported as an *Error,
 // except for the addresses, which a site needs not set here.
 // The table prefix is checked last: an error about it comes with all other
-// settings.
+// settings. A *NoSocketError comes with all but Network and Address.
 func Parse(src []byte) (Config, error) { return parse(src, trustedOwners().haveSocket) }
 
 func parse(src []byte, isSocket func(path string) bool) (Config, error) {
@@ -214,7 +214,13 @@ func (r *reader) optional(name string) string {
 func (r *reader) host(isSocket func(path string) bool) (network, address string) {
 	s := r.setting("DB_HOST")
 	network, address, err := parseDBHost(s.value, isSocket)
-	if err != nil {
+	var none *NoSocketError
+	switch {
+	case errors.As(err, &none):
+		if none.Line = s.line; r.err == nil {
+			r.err = none
+		}
+	case err != nil:
 		r.fail(s.line, "DB_HOST", dbHostForms)
 	}
 	return network, address

@@ -16,7 +16,8 @@ import (
 	"bookside/wpdb"
 )
 
-func noSocket(string) bool { return false }
+func noSocket(string) bool  { return false }
+func anySocket(string) bool { return true }
 
 // wantConfig is the result of parsing testConfig.
 var wantConfig = Config{
@@ -123,7 +124,7 @@ func TestParse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := parse([]byte(tc.src), noSocket)
+			got, err := parse([]byte(tc.src), anySocket)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,11 +137,12 @@ func TestParse(t *testing.T) {
 
 func TestParseDefaults(t *testing.T) {
 	t.Parallel()
-	got, err := parse([]byte(`<?php define('DB_NAME', 'shop'); define('DB_USER', 'root'); define('DB_PASSWORD', '');`), noSocket)
+	isFirst := func(path string) bool { return path == usualSockets[0] }
+	got, err := parse([]byte(`<?php define('DB_NAME', 'shop'); define('DB_USER', 'root'); define('DB_PASSWORD', '');`), isFirst)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Config{Name: "shop", User: "root", Network: "tcp", Address: "127.0.0.1:3306", TablePrefix: "wp_"}
+	want := Config{Name: "shop", User: "root", Network: "unix", Address: usualSockets[0], TablePrefix: "wp_"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
@@ -194,7 +196,7 @@ func TestParseReportsUnreadableSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := parse([]byte("<?php const DB_USER = 'u', DB_PASSWORD = 'p';\n\n"+tc.more), noSocket)
+			_, err := parse([]byte("<?php const DB_USER = 'u', DB_PASSWORD = 'p';\n\n"+tc.more), anySocket)
 			var rejected *Error
 			if !errors.As(err, &rejected) {
 				t.Fatalf("error %v, want an *Error", err)
@@ -212,7 +214,7 @@ func TestParseReportsUnreadableSettings(t *testing.T) {
 
 func TestErrorText(t *testing.T) {
 	t.Parallel()
-	_, err := parse([]byte("<?php\ndefine('DB_NAME', getenv('DB'));"), noSocket)
+	_, err := parse([]byte("<?php\ndefine('DB_NAME', getenv('DB'));"), anySocket)
 	const want = "line 2: DB_NAME is computed, not a single literal"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
@@ -221,7 +223,7 @@ func TestErrorText(t *testing.T) {
 
 func TestParseReturnsTheRestWithoutPrefix(t *testing.T) {
 	t.Parallel()
-	got, err := parse([]byte(withCredentials(`define('MULTISITE', true); $table_prefix = f();`)), noSocket)
+	got, err := parse([]byte(withCredentials(`define('MULTISITE', true); $table_prefix = f();`)), anySocket)
 	want := wantConfig
 	want.TablePrefix, want.Multisite = "", true
 	if diff := cmp.Diff(want, got); err == nil || diff != "" {
@@ -285,12 +287,11 @@ func TestParseDBHost(t *testing.T) {
 		"localhost, port and socket":  {"localhost:3307:/run/db.sock", nil, "unix", "/run/db.sock"},
 		"socket with colons":          {"localhost:/cloudsql/shop:eu:db", nil, "unix", "/cloudsql/shop:eu:db"},
 		"other host and socket":       {"db.example:/run/db.sock", nil, "tcp", "db.example:3306"},
-		"localhost":                   {"localhost", nil, "tcp", "127.0.0.1:3306"},
 		"localhost by a socket":       {"LocalHost", usualSockets, "unix", usualSockets[0]},
 		"localhost by another socket": {"localhost", usualSockets[2:], "unix", usualSockets[2]},
-		"localhost and port":          {"localhost:3307", usualSockets, "tcp", "127.0.0.1:3307"},
+		"localhost and port":          {"localhost:3307", usualSockets, "unix", usualSockets[0]},
 		"nothing":                     {"", usualSockets, "unix", usualSockets[0]},
-		"only a port":                 {":3307", usualSockets, "tcp", "127.0.0.1:3307"},
+		"only a port":                 {":3307", usualSockets, "unix", usualSockets[0]},
 		"persistent":                  {"p:db.example:3307", nil, "tcp", "db.example:3307"},
 		"persistent IPv6":             {"p:[::1]:3307", nil, "tcp", "[::1]:3307"},
 		"host p":                      {"p:3307", nil, "tcp", "p:3307"},
@@ -308,6 +309,30 @@ func TestParseDBHost(t *testing.T) {
 				t.Errorf("got %s %s, want %s %s", network, address, tc.network, tc.address)
 			}
 		})
+	}
+}
+
+// TestLocalhostIsNeverTCP: where there is no socket, any user of the machine may listen at
+// 127.0.0.1, and nothing proves that it is the database.
+func TestLocalhostIsNeverTCP(t *testing.T) {
+	t.Parallel()
+	for _, host := range []string{"localhost", "LocalHost", "localhost:3307", "localhost:", "", ":3307", "p:localhost", "p:localhost:3306"} {
+		network, address, err := parseDBHost(host, noSocket)
+		var none *NoSocketError
+		if !errors.As(err, &none) {
+			t.Errorf("%q: %s %s, error %v", host, network, address, err)
+			continue
+		}
+		for _, socket := range usualSockets {
+			if !strings.Contains(err.Error(), socket) {
+				t.Errorf("%q: the error does not name %s: %v", host, socket, err)
+			}
+		}
+	}
+	got, err := parse([]byte("<?php\nconst DB_NAME = 'shop', DB_USER = 'u', DB_PASSWORD = 'p';\ndefine('DB_HOST', 'localhost');\n$table_prefix = f();"), noSocket)
+	var none *NoSocketError
+	if !errors.As(err, &none) || none.Line != 3 || got.Name != "shop" || got.Address != "" {
+		t.Errorf("%+v, error %v", got, err)
 	}
 }
 
@@ -447,7 +472,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		c, err := parse(src, noSocket)
+		c, err := parse(src, anySocket)
 		var rejected *Error
 		if err != nil && !errors.As(err, &rejected) {
 			t.Fatalf("error %v, want an *Error", err)
@@ -473,7 +498,7 @@ func FuzzPassword(f *testing.F) {
 	f.Fuzz(func(t *testing.T, password string) {
 		for _, literal := range []string{`'` + single.Replace(password) + `'`, `"` + double.Replace(password) + `"`} {
 			src := "<?php const DB_NAME = 'a', DB_USER = 'b'; define('DB_PASSWORD', " + literal + ");"
-			c, err := parse([]byte(src), noSocket)
+			c, err := parse([]byte(src), anySocket)
 			if err != nil || c.Password != password {
 				t.Fatalf("%s was read as %q, error %v", literal, c.Password, err)
 			}
@@ -487,14 +512,14 @@ func FuzzParseDBHost(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		network, address, err := parseDBHost(s, noSocket)
+		network, address, err := parseDBHost(s, anySocket)
 		if err != nil || network == "unix" {
 			return
 		}
 		if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
 			t.Fatalf("%q gave the address %q: %v", s, address, err)
 		}
-		if _, again, err := parseDBHost(address, noSocket); err != nil || again != address {
+		if _, again, err := parseDBHost(address, anySocket); err != nil || again != address {
 			t.Fatalf("%q gave %q, and that %q: %v", s, address, again, err)
 		}
 	})
@@ -521,7 +546,7 @@ func TestClientFlags(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
-			got, err := parse([]byte(withCredentials(line)), noSocket)
+			got, err := parse([]byte(withCredentials(line)), anySocket)
 			if err != nil || got.TLS != want {
 				t.Errorf("%q, %v; want %q", got.TLS, err, want)
 			}

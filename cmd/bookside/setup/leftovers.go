@@ -2,6 +2,7 @@ package setup
 
 import (
 	"cmp"
+	"errors"
 	"path"
 	"strings"
 
@@ -17,7 +18,8 @@ type leftover struct{ what, command string }
 func (s *Setup) leftovers(r *record) []leftover {
 	var left []leftover
 	site, err := wpconfig.Read(s.Host.path(r.Config))
-	if err == nil { // else the site may be gone, and its database with it
+	var noSocket *wpconfig.NoSocketError
+	if err == nil || errors.As(err, &noSocket) { // else the site may be gone, and its database with it
 		left = append(left,
 			leftover{"indexes, if bookside indexes --apply made any", "bookside indexes --drop --wp-config " + r.Config},
 			leftover{"the tables of Bookside in the site's database, with all keys, webhooks and queued mails, as SQL", dropTables(site, r.Options.SiteID)})
