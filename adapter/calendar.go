@@ -275,8 +275,15 @@ func (p calendarPart) blockingRows(rules blockingRules) sq.And {
 	if rules.service != 0 {
 		concerned = append(concerned, sq.Eq{"service_id": rules.service})
 	}
-	last := min(p.last, availability.LastDay) // MySQL fails if it has to compare with a later one
-	return sq.And{sq.GtOrEq{"start_date": (p.from - 1).String()}, sq.LtOrEq{"start_date": last.String()}, concerned}
+	first, last := p.starts()
+	return sq.And{sq.GtOrEq{"start_date": first.String()}, sq.LtOrEq{"start_date": last.String()}, concerned}
+}
+
+// starts returns the first and the last day on which bookings and holds begin that may block the
+// part. The last one is a date that databases know: MySQL fails if it has to compare with a later one,
+// and as a text 10000-01-01 is less than 9999-12-31.
+func (p calendarPart) starts() (first, last availability.Day) {
+	return p.from - 1, min(p.last, availability.LastDay)
 }
 
 // blockingHolds is blockingBookings for the holds that have not expired.

@@ -38,7 +38,7 @@ func (p calendarPart) concerns(r calendarRow, rules blockingRules) bool {
 	case limitRow:
 		return slices.Contains(p.scope.agents, r.agent)
 	default:
-		return between(p.from-1, p.last) && (slices.Contains(p.scope.agents, r.agent) ||
+		return between(p.starts()) && (slices.Contains(p.scope.agents, r.agent) ||
 			rules.atLocation && slices.Contains(p.scope.locations, r.location) || rules.service != 0 && r.service == rules.service)
 	}
 }
