@@ -31,8 +31,8 @@ func exported[F, T any](filter F, paging func(*F) *Paging, read func(*Site, cont
 // exportedLists are lists in every order, with filters of every kind, by their names.
 func exportedLists() map[string]exportedList {
 	lists := map[string]exportedList{
-		"customers":               exported(CustomerFilter{}, func(f *CustomerFilter) *Paging { return &f.Paging }, (*Site).Customers, Customer.id),
-		"customers with a letter": exported(CustomerFilter{Search: new("a"), IsGuest: new(false)}, func(f *CustomerFilter) *Paging { return &f.Paging }, (*Site).Customers, Customer.id),
+		"customers":               exported(CustomerFilter{}, func(f *CustomerFilter) *Paging { return &f.Paging }, (*Site).Customers, func(c Customer) int64 { return c.ID }),
+		"customers with a letter": exported(CustomerFilter{Search: new("a"), IsGuest: new(false)}, func(f *CustomerFilter) *Paging { return &f.Paging }, (*Site).Customers, func(c Customer) int64 { return c.ID }),
 		"locations":               exported(LocationFilter{}, func(f *LocationFilter) *Paging { return &f.Paging }, (*Site).Locations, func(l Location) int64 { return l.ID }),
 		"coupons":                 exported(CouponFilter{}, func(f *CouponFilter) *Paging { return &f.Paging }, (*Site).Coupons, func(c Coupon) int64 { return c.ID }),
 		"categories":              exported(Paging{}, func(p *Paging) *Paging { return p }, (*Site).ServiceCategories, func(c ServiceCategory) int64 { return c.ID }),
@@ -54,10 +54,10 @@ func exportedLists() map[string]exportedList {
 			lists[fmt.Sprint("payments by ", sort, descending)] = exported(PaymentFilter{Sort: sort, Descending: descending}, func(f *PaymentFilter) *Paging { return &f.Paging }, (*Site).Payments, func(p Payment) int64 { return p.ID })
 		}
 		for sort := range agentOrder {
-			lists[fmt.Sprint("agents by ", sort, descending)] = exported(AgentFilter{Sort: sort, Descending: descending}, func(f *AgentFilter) *Paging { return &f.Paging }, (*Site).Agents, Agent.id)
+			lists[fmt.Sprint("agents by ", sort, descending)] = exported(AgentFilter{Sort: sort, Descending: descending}, func(f *AgentFilter) *Paging { return &f.Paging }, (*Site).Agents, func(a Agent) int64 { return a.ID })
 		}
 		for sort := range serviceOrder {
-			lists[fmt.Sprint("services by ", sort, descending)] = exported(ServiceFilter{Sort: sort, Descending: descending, Include: ServiceIncludes{Agents: true}}, func(f *ServiceFilter) *Paging { return &f.Paging }, (*Site).Services, Service.id)
+			lists[fmt.Sprint("services by ", sort, descending)] = exported(ServiceFilter{Sort: sort, Descending: descending, Include: ServiceIncludes{Agents: true}}, func(f *ServiceFilter) *Paging { return &f.Paging }, (*Site).Services, func(s Service) int64 { return s.ID })
 		}
 	}
 	return lists

@@ -33,19 +33,19 @@ func WebhookOptions(platform *adapter.Platform, store *keys.Store, siteTimestamp
 			if err != nil {
 				return nil, false, err
 			}
-			records, err := site.Records(ctx, map[journal.Resource][]int64{resource: {id}})
+			read, err := site.Records(ctx, map[journal.Resource][]int64{resource: {id}})
 			if exceedsMemory(err) {
 				return nil, false, webhooks.ErrTooLarge
 			}
 			if err != nil {
 				return nil, false, err
 			}
-			records.Bookings = slices.DeleteFunc(records.Bookings, func(b adapter.Booking) bool { return !of.Covers(b.Assignment()) })
+			read.Bookings = slices.DeleteFunc(read.Bookings, func(b adapter.Booking) bool { return !of.Covers(b.Assignment()) })
 			view := compat.View{}
 			if siteTimestamps {
 				view.Location = site.Zone.Location
 			}
-			record, found := view.ChangedRecords(records)[compat.ChangedRecord{Resource: resource, ID: id}]
+			record, found := view.ChangedRecords(read)[compat.ChangedRecord{Resource: resource, ID: id}]
 			if !found {
 				return nil, false, nil
 			}
