@@ -24,6 +24,7 @@ type Work struct {
 	ChangesWaiting *time.Duration // how long the oldest change has been waiting for its number
 	Restored       bool           // an older database came back under this server, see journal.RestoredUnder
 
+	Writes   *string // why some writes are refused, see Site.CheckWritable; "" if none is
 	Jobs     *JobWork
 	Webhooks *WebhookWork
 	Mails    *MailWork
@@ -75,7 +76,12 @@ func (p *Platform) Work(ctx context.Context) (Work, error) {
 			return err
 		},
 		func() error {
-			jobs, err := p.jobWork(ctx)
+			site, err := p.Site(ctx)
+			if err != nil {
+				return err
+			}
+			w.Writes = new(site.writeProblem())
+			jobs, err := site.jobWork(ctx, p.Outbox != nil)
 			w.Jobs = known(jobs, err)
 			return err
 		},
@@ -115,16 +121,21 @@ func known[T any](found T, err error) *T {
 	return &found
 }
 
-func (p *Platform) jobWork(ctx context.Context) (JobWork, error) {
-	site, err := p.Site(ctx)
-	if err != nil {
-		return JobWork{}, err
+// writeProblem is the message of CheckWritable, or "".
+func (s *Site) writeProblem() string {
+	var known *domain.Error
+	if errors.As(s.CheckWritable(), &known) {
+		return known.Message
 	}
-	j := JobWork{SendsMail: p.Outbox != nil}
-	if j.Run, err = site.RunsJobs(ctx); err != nil || !site.schema.Has(wpdb.ProcessJobs) {
+	return ""
+}
+
+func (s *Site) jobWork(ctx context.Context, sendsMail bool) (j JobWork, err error) {
+	j.SendsMail = sendsMail
+	if j.Run, err = s.RunsJobs(ctx); err != nil || !s.schema.Has(wpdb.ProcessJobs) {
 		return j, err
 	}
-	j.Late, err = site.lateJobs(ctx)
+	j.Late, err = s.lateJobs(ctx)
 	return j, err
 }
 

@@ -74,16 +74,23 @@ func (s *Site) writable(table wpdb.Table) error {
 }
 
 // CheckWritable returns a CodeUnavailable that names the tables to which requests cannot
-// write, or nil. Reads are served all the same.
+// write, as far as the last look of wpdb.LookForRefusedWrites knows, or nil. Reads are served all the
+// same. It makes no query.
 func (s *Site) CheckWritable() error {
 	var reasons []string
 	for _, u := range s.schema.Unwritables() {
 		reasons = append(reasons, s.db.FullName(u.Table)+": "+u.Reason)
 	}
+	if len(reasons) > 0 {
+		reasons[0] = "LatePoint tables cannot be written: " + reasons[0]
+	}
+	for _, r := range s.db.RefusedWrites() {
+		reasons = append(reasons, fmt.Sprintf("The database user lacks %s on %s: requests that write there are refused", r.Privilege, strings.Join(s.db.FullNames(r.Tables), ", ")))
+	}
 	if len(reasons) == 0 {
 		return nil
 	}
-	return domain.Unavailable("LatePoint tables cannot be written: "+strings.Join(reasons, "; "), nil)
+	return domain.Unavailable(strings.Join(reasons, "; "), nil)
 }
 
 // column is a column and the value to store in it.

@@ -27,6 +27,7 @@ type DB struct {
 	content    string            // see Content
 	schema     *atomic.Pointer[Schema]
 	conflicts  *atomic.Int64
+	refused    *refusedWrites
 	views      []view           // that SELECT statements see, see WithViews
 	gathered   bool             // see Gathered
 	waiting    *[]waitingChange // of a transaction, see Later; nil outside of one
@@ -93,7 +94,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 // New wraps an open pool, whose sessions and limits are up to the caller.
 // prefix is the site's table prefix.
 func New(pool *sql.DB, prefix string) *DB {
-	return &DB{pool: pool, on: pool, prefix: prefix, base: basePrefix(prefix), schema: new(atomic.Pointer[Schema]), conflicts: new(atomic.Int64)}
+	return &DB{pool: pool, on: pool, prefix: prefix, base: basePrefix(prefix), schema: new(atomic.Pointer[Schema]), conflicts: new(atomic.Int64), refused: new(refusedWrites)}
 }
 
 // OpenWhenUp is Open, but retries with growing pauses while the server cannot

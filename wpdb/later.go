@@ -80,7 +80,7 @@ func (db *DB) sendWaiting(ctx context.Context, more ...waitingChange) error {
 	spend(ctx, sent)
 	count(ctx, 1, 0)
 	if err != nil {
-		return wrap(all[len(all)-1].op, err)
+		return db.wrapWrite(all[len(all)-1].op, err)
 	}
 	if len(found.list) != len(all) {
 		return wrap(all[len(all)-1].op, errNoResult)

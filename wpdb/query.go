@@ -271,7 +271,7 @@ func (c change) run(ctx context.Context, db *DB) (Result, error) {
 	spend(ctx, sent)
 	count(ctx, 1, 0)
 	if err != nil {
-		return Result{}, wrap(c.op, err)
+		return Result{}, db.wrapWrite(c.op, err)
 	}
 	rows, rowsErr := result.RowsAffected()
 	id, idErr := result.LastInsertId()

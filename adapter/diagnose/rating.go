@@ -28,6 +28,8 @@ const (
 	ChangesGood      Code = "changes"
 	ChangesLate      Code = "changes_late"
 	RestoredUnder    Code = "restored_under"
+	WritesGood       Code = "writes"
+	WritesRefused    Code = "writes_refused"
 	JobsGood         Code = "jobs"
 	JobsUnscheduled  Code = "jobs_unscheduled"
 	JobsLate         Code = "jobs_late"
@@ -90,6 +92,9 @@ func Rate(w adapter.Work) (list []Rating) {
 		}
 		list = append(list, r)
 	}
+	if w.Writes != nil {
+		list = append(list, rateWrites(*w.Writes))
+	}
 	if w.Jobs != nil {
 		list = append(list, rateJobs(*w.Jobs))
 	}
@@ -122,6 +127,14 @@ func RateChanges(restored bool, waiting time.Duration) Rating {
 	default:
 		return rated(Good, ChangesGood, name, "none waits for its number")
 	}
+}
+
+func rateWrites(problem string) Rating {
+	const name = "writes"
+	if problem != "" {
+		return rated(Minor, WritesRefused, name, problem)
+	}
+	return rated(Good, WritesGood, name, "none is refused by the database")
 }
 
 func rateJobs(w adapter.JobWork) Rating {

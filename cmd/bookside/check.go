@@ -118,6 +118,11 @@ func (f *findings) examineWork(ctx context.Context, c config, now domain.Clock) 
 			f.Warnings = append(f.Warnings, "the server that answers at "+f.server.address+" "+f.server.site())
 		}
 	}
+	if len(f.Privileges.Lacking) > 0 {
+		if err := f.db.LookForRefusedWrites(ctx); err != nil {
+			return err
+		}
+	}
 	work, err := platform.Work(ctx)
 	if err != nil {
 		return err

@@ -274,61 +274,14 @@ func (s *service) migrate(ctx context.Context, db *wpdb.DB) error {
 	}
 }
 
-// tendInterval is that of the looks at our own tables while they are in use.
-const tendInterval = 5 * time.Second
-
-// tendTables adds the columns that our own tables lose while the program serves, as when a dump of an
-// earlier version was loaded, until ctx ends. It waits for two looks, so that a table is not changed
-// between its definition and its rows in a dump that is being loaded. Lost tables are another matter:
-// an empty table of keys would hide the loss.
-func (s *service) tendTables(ctx context.Context, db *wpdb.DB) {
-	ticker := time.NewTicker(tendInterval)
-	defer ticker.Stop()
-	for lacked, told := false, ""; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		u, err := db.Unreadable(ctx, wpdb.OwnTables())
-		if err != nil {
-			continue // whoever needs the database says so
-		}
-		lacking := len(u.Lacking) > 0
-		if lacking && lacked {
-			err = s.addLost(ctx, db)
-			if text := fmt.Sprint(err); err != nil && ctx.Err() == nil && text != told {
-				told = text
-				s.log.Error("tables of Bookside lack columns, and requests get 503: run bookside migrate as a user of the database who may add them", "error", err)
-			}
-		}
-		if lacked = lacking; !lacking {
-			told = ""
-		}
-	}
-}
-
-// addLost is MigrateOwnTables for tables that changed since the schema was read.
-func (s *service) addLost(ctx context.Context, db *wpdb.DB) error {
-	db.ForgetSchema()
-	done, err := db.MigrateOwnTables(ctx)
-	s.logMigration(done)
-	return err
-}
-
-func (s *service) logMigration(done []string) {
-	for _, statement := range done {
-		s.log.Info("a table of Bookside was brought to this version", "statement", statement)
-	}
-}
-
 // startWork starts the background work. It runs until ctx ends or stop is called;
 // stop waits for work in progress.
 func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *adapter.Platform, recorder *figures.Recorder) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { forgetSchema(ctx, db) })
-	work.Go(func() { s.tendTables(ctx, db) })
+	work.Go(func() { s.addLostColumns(ctx, db) })
+	work.Go(func() { s.watchWrites(ctx, db) })
 	work.Go(func() { adapter.NewSweeper(db, s.now, s.log).Run(ctx) })
 	work.Go(func() { recorder.Run(ctx) })
 	work.Go(func() { platform.RunJournal(ctx, s.journalOptions(), s.log) })

@@ -74,6 +74,13 @@ function rated_words(array $rated): array
                 __('An older database came back while the server of the API ran', 'bookside'),
                 __('Mails and webhooks of before may be sent again. Run "bookside restored" on the server.', 'bookside'),
             ];
+        case 'writes':
+            return [__('The database takes what the API writes', 'bookside'), __('The server of the API may write to all tables that it needs.', 'bookside')];
+        case 'writes_refused':
+            return [
+                __('The database refuses some of what the API writes', 'bookside'),
+                __('Some requests that book, change or cancel fail. "bookside check" on the server names the tables and says what to do.', 'bookside'),
+            ];
         case 'jobs':
             return [__('LatePoint\'s jobs run', 'bookside'), __('Mails of bookings are sent, by this site or by Bookside, and none is late.', 'bookside')];
         case 'jobs_unscheduled':

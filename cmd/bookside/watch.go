@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"bookside/wpdb"
+)
+
+// watchInterval is that of the looks at what may change under a running server.
+const watchInterval = 5 * time.Second
+
+// every calls look at each interval until ctx ends.
+func every(ctx context.Context, interval time.Duration, look func()) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			look()
+		}
+	}
+}
+
+// addLostColumns adds the columns that our own tables lose while the program serves, as when a dump of
+// an earlier version was loaded, until ctx ends. It waits for two looks, so that a table is not changed
+// between its definition and its rows in a dump that is being loaded. Lost tables are another matter:
+// an empty table of keys would hide the loss.
+func (s *service) addLostColumns(ctx context.Context, db *wpdb.DB) {
+	lacked, told := false, ""
+	every(ctx, watchInterval, func() {
+		u, err := db.Unreadable(ctx, wpdb.OwnTables())
+		if err != nil {
+			return // whoever needs the database says so
+		}
+		lacking := len(u.Lacking) > 0
+		if !lacking {
+			told = ""
+		}
+		if lacking && lacked {
+			db.ForgetSchema() // it may be that of before
+			done, err := db.MigrateOwnTables(ctx)
+			s.logMigration(done)
+			if text := fmt.Sprint(err); err != nil && ctx.Err() == nil && text != told {
+				told = text
+				s.log.Error("tables of Bookside lack columns, and requests get 503: run bookside migrate as a user of the database who may add them", "error", err)
+			}
+		}
+		lacked = lacking
+	})
+}
+
+func (s *service) logMigration(done []string) {
+	for _, statement := range done {
+		s.log.Info("a table of Bookside was brought to this version", "statement", statement)
+	}
+}
+
+// watchWrites looks for privileges to write that the database user lost, until ctx ends: every minute,
+// and every few seconds from a statement that was refused until none would be. /readyz tells what it
+// finds.
+func (s *service) watchWrites(ctx context.Context, db *wpdb.DB) {
+	told, since := "", schemaAge
+	every(ctx, watchInterval, func() {
+		if since += watchInterval; since < schemaAge && !db.WriteRefused() {
+			return
+		}
+		if since = 0; db.LookForRefusedWrites(ctx) != nil {
+			return // whoever needs the database says so
+		}
+		var lacking []string
+		for _, r := range db.RefusedWrites() {
+			lacking = append(lacking, fmt.Sprintf("%s on %s", r.Privilege, strings.Join(db.FullNames(r.Tables), ", ")))
+		}
+		switch text := strings.Join(lacking, "; "); {
+		case text == told:
+			return
+		case text == "":
+			s.log.Info("the database user may write again")
+		default:
+			s.log.Warn("requests that write are refused: the database user lacks privileges; see bookside check", "lacking", text)
+		}
+		told = strings.Join(lacking, "; ")
+	})
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"bookside/fixtures"
+	"bookside/handlers"
+	"bookside/wpdb"
+)
+
+// post sends a body in JSON over a new connection.
+func post(t *testing.T, url, key, body string) (status int, answer string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("X-API-Key", key)
+	request.Header.Set("Content-Type", "application/json")
+	status, answer, err = sendOnce(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status, answer
+}
+
+// verboseReadiness is what /readyz?verbose says.
+func (s *testServer) verboseReadiness() (r handlers.VerboseReadiness) {
+	s.t.Helper()
+	_, body := get(s.t, "http://"+s.admin()+"/readyz?verbose", "")
+	if err := json.Unmarshal([]byte(body), &r); err != nil {
+		s.t.Fatalf("%v: %s", err, body)
+	}
+	return r
+}
+
+// TestRevokedUnderTheServer: a privilege to write that the database user loses while the server runs is
+// told by /readyz and the rating, which name the table, and no longer once it is back.
+func TestRevokedUnderTheServer(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	owner := settingsFor(db)
+	run(t, owner, "", "migrate").want(t, exitOK)
+	open, err := wpdb.Open(t.Context(), wpdb.Config{DSN: db.DSN, Prefix: db.Prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = open.Close() }()
+	schema, err := open.Schema(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	grants := []string{"SELECT, UPDATE, DELETE, ALTER ON *"}
+	for _, table := range wpdb.Tables() {
+		if schema.Has(table) {
+			grants = append(grants, "INSERT ON "+open.FullName(table))
+		}
+	}
+	env := account(t, db, grants...)
+	parts, _ := parseDSN(lookup(env, "BOOKSIDE_DB__DSN"))
+	name, _, _ := strings.Cut(parts.masked, ":")
+	user := "'" + name + "'@'%'"
+	key := newKey(t, env, "--permissions", "read,write")
+	s := serve(t, env)
+	s.eventually("a first look", func() bool { return s.verboseReadiness().Writes == "" })
+
+	execute(t, db.SQL, "REVOKE INSERT ON "+parts.database+".wp_bookside_change_inbox FROM "+user)
+	if status, body := post(t, s.url+"/v1/customers", key, `{"first_name":"Ada","last_name":"L","email":"ada@example.org"}`); status != http.StatusServiceUnavailable {
+		t.Errorf("status %d: %s", status, body)
+	}
+	const lacking = "The database user lacks INSERT on wp_bookside_change_inbox: requests that write there are refused"
+	s.eventually("the word of /readyz", func() bool { return s.verboseReadiness().Writes == lacking })
+	r := s.verboseReadiness()
+	told := false
+	for _, rated := range r.Rating {
+		told = told || rated.Code == "writes_refused" && rated.Level == "minor" && rated.Text == lacking
+	}
+	if !told || r.Status != handlers.StatusReady {
+		t.Errorf("%+v", r)
+	}
+	got := run(t, env, "", "check").want(t, exitOK)
+	wantTexts(t, got.stdout, "! writes", lacking, "GRANT SELECT, INSERT, UPDATE, DELETE, ALTER ON `"+parts.database+"`.`wp_bookside_change_inbox`")
+	execute(t, db.SQL, "GRANT INSERT ON "+parts.database+".wp_bookside_change_inbox TO "+user)
+	s.eventually("that all is well", func() bool { return s.verboseReadiness().Writes == "" })
+	wantTexts(t, s.stderr.String(), "requests that write are refused", "the database user may write again")
+}
