@@ -41,22 +41,22 @@ func exportedLists() map[string]exportedList {
 		return exported(f, func(f *BookingFilter) *Paging { return &f.Paging }, (*Site).Bookings, func(b Booking) int64 { return b.ID })
 	}
 	for _, descending := range []bool{false, true} {
-		for sort := range bookingOrder {
+		for sort := range BookingsByID + 1 { // each up to the last
 			lists[fmt.Sprint("bookings by ", sort, descending)] = bookings(BookingFilter{Sort: sort, Descending: descending})
 			lists[fmt.Sprint("found bookings by ", sort, descending)] = bookings(BookingFilter{Sort: sort, Descending: descending, Search: new("a"), PriceMin: new(decimal.New(1, 0))})
 			lists[fmt.Sprint("paid bookings by ", sort, descending)] = bookings(BookingFilter{Sort: sort, Descending: descending, PaymentStatus: new("not_paid"), WithMeta: true})
 			lists[fmt.Sprint("past bookings by ", sort, descending)] = bookings(BookingFilter{Sort: sort, Descending: descending, Past: true, CustomerEmail: new("@")})
 		}
-		for sort := range orderOrder {
+		for sort := range OrdersByStatus + 1 {
 			lists[fmt.Sprint("orders by ", sort, descending)] = exported(OrderFilter{Sort: sort, Descending: descending}, func(f *OrderFilter) *Paging { return &f.Paging }, (*Site).Orders, func(o Order) int64 { return o.ID })
 		}
-		for sort := range paymentOrder {
+		for sort := range PaymentsByStatus + 1 {
 			lists[fmt.Sprint("payments by ", sort, descending)] = exported(PaymentFilter{Sort: sort, Descending: descending}, func(f *PaymentFilter) *Paging { return &f.Paging }, (*Site).Payments, func(p Payment) int64 { return p.ID })
 		}
-		for sort := range agentOrder {
+		for sort := range AgentsByStatus + 1 {
 			lists[fmt.Sprint("agents by ", sort, descending)] = exported(AgentFilter{Sort: sort, Descending: descending}, func(f *AgentFilter) *Paging { return &f.Paging }, (*Site).Agents, func(a Agent) int64 { return a.ID })
 		}
-		for sort := range serviceOrder {
+		for sort := range ServicesByUpdate + 1 {
 			lists[fmt.Sprint("services by ", sort, descending)] = exported(ServiceFilter{Sort: sort, Descending: descending, Include: ServiceIncludes{Agents: true}}, func(f *ServiceFilter) *Paging { return &f.Paging }, (*Site).Services, func(s Service) int64 { return s.ID })
 		}
 	}
