@@ -195,7 +195,10 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 		m := e.book("Veronique")
 		const now = "veronique.new@people.example"
 		e.send(http.MethodPut, "/customers/"+m.customer, `{"email":"`+now+`"}`, http.StatusOK)
-		wantTexts(t, e.erase(m.email), "customer "+m.customer+" had this address and has another one now")
+		if groups, text := e.export(m.email); !slices.Contains(groups, "latepoint-invoices") || !strings.Contains(text, m.email) {
+			t.Errorf("the invoice to the former address is not exported: %v", groups)
+		}
+		wantTexts(t, e.erase(m.email), "customer "+m.customer+" had this address and has another one now", "1 invoice stays")
 		e.wantNowhere(m.email)
 		if got := queryText(t, db, "SELECT CONCAT(first_name, ' ', email) FROM wp_latepoint_customers WHERE id = "+m.customer); got != m.name+" "+now {
 			t.Errorf("the customer is %s", got)
@@ -210,8 +213,14 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 		if _, text := e.export(m.email); strings.Contains(text, other.name) || !strings.Contains(text, m.name) {
 			t.Errorf("exported: %s", text)
 		}
+		if groups, _ := e.export(m.email); !slices.Contains(groups, "latepoint-invoices") {
+			t.Errorf("the invoice of what went to another customer is not exported: %v", groups)
+		}
+		if groups, text := e.export(other.email); strings.Contains(text, m.name) || !slices.Contains(groups, "latepoint-invoices") {
+			t.Errorf("exported to the other customer: %v %s", groups, text)
+		}
 		moved := queryText(t, db, "SELECT COUNT(*) FROM wp_latepoint_activities WHERE booking_id = "+m.booking+" AND description LIKE '%Traudl%' AND description NOT LIKE '%Ursel%'")
-		e.erase(m.email)
+		wantTexts(t, e.erase(m.email), "1 invoice stays")
 		e.wantNowhere(m.name, m.email, m.phone)
 		if got := queryText(t, db, "SELECT COUNT(*) FROM wp_latepoint_activities WHERE booking_id = "+m.booking+" AND description LIKE '%Traudl%'"); got != moved || got == "0" {
 			t.Errorf("%s entries of the other customer are left of %s", got, moved)

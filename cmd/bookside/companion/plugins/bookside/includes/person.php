@@ -271,17 +271,28 @@ class Person
         return array_values(array_column($rows, null, 'id'));
     }
 
-    /** @return object[] The invoices, also of orders that were deleted. */
+    /** @return object[] The invoices that were issued to the person, whoever has the order now, and those of the person's orders that name nobody else. */
     public function invoices(): array
     {
-        $rows = rows_where('order_invoices', 'order_id', $this->ids['order']);
+        $rows = array_filter(rows_where('order_invoices', 'order_id', $this->ids['order']), fn($row) => !$this->isIssuedToOthers($row));
         $columns = array_intersect(['data'], columns_of(platform_table('order_invoices')));
-        foreach ($this->staff ? [] : rows_naming('order_invoices', $columns, $this->present) as $row) {
-            if (!ids_where('orders', 'id', [(int) $row->order_id]) && names_address((new Mentions((string) $row->data))->text, $this->present)) {
+        $emails = array_merge($this->present, $this->former);
+        foreach ($this->staff ? [] : rows_naming('order_invoices', $columns, $emails) as $row) {
+            if (names_address((new Mentions((string) $row->data))->text, $emails)) {
                 $rows[] = $row;
             }
         }
         return array_values(array_column($rows, null, 'id'));
+    }
+
+    /** Reports whether an invoice names the address of another customer, who had the order before. */
+    private function isIssuedToOthers(object $invoice): bool
+    {
+        $data = json_decode((string) ($invoice->data ?? ''), true);
+        $to = is_array($data) && is_string($data['to'] ?? null) ? html_entity_decode($data['to'], ENT_QUOTES) : '';
+        preg_match_all('/[^\s<>,;:()"]+@[^\s<>,;:()"]+/u', $to, $found);
+        $others = array_diff(self::addresses($found[0]), $this->present, $this->former);
+        return !names_address($to, array_merge($this->present, $this->former)) && array_filter($others, fn($email) => $this->isOfOthers($email));
     }
 
     /** @return object[] The codes that were sent to the addresses and telephone numbers for logging in. */
