@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -314,6 +315,41 @@ func TestStoredResponsesObeyCurrentLimits(t *testing.T) {
 	limit()
 	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "x").wantReplayOf(t, first)
 	wantNoWrites(t, "repetitions", before)
+}
+
+// TestSentContactsAreNotCompared: a key that may read neither bookings nor customers is refused alike,
+// whether a contact that it sends with a booking is the stored one or not. What is missing, it may fill in.
+func TestSentContactsAreNotCompared(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	arrange(t, s.database, fillLocks)
+	booking := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
+	path := fmt.Sprintf("/bookings/%v", booking.at("data", "id"))
+	customer, _ := booking.at("data", "customer").(map[string]any)
+	changed := map[string]string{"first_name": "Guess", "last_name": "Guess", "email": "guess@example.test", "phone": "+493055501"}
+	blind, sighted, all := s.newKey("write_bookings"), []string{s.newKey("write_bookings", "read_bookings"), s.newKey("write_bookings", "read_customers")}, s.key
+	for field, other := range changed {
+		stored, _ := customer[field].(string)
+		if stored == "" {
+			t.Fatalf("the customer has no %s: %v", field, customer)
+		}
+		for _, query := range []string{"?dry_run=true", ""} {
+			body := func(value string) string { return fmt.Sprintf(`{"customer":{%q:%q}}`, field, value) }
+			s.key = blind
+			same, different := s.write(http.MethodPut, path+query, body(stored)), s.write(http.MethodPut, path+query, body(other))
+			if same.status != http.StatusForbidden || !bytes.Equal(same.body, different.body) {
+				t.Errorf("%s%s: the same is %d %s, another one %d %s", field, query, same.status, same.body, different.status, different.body)
+			}
+			for _, s.key = range sighted {
+				s.write(http.MethodPut, path+query, body(stored)).want(http.StatusOK)
+				s.write(http.MethodPut, path+query, body(other)).want(http.StatusForbidden)
+			}
+		}
+	}
+	arrange(t, s.database, fmt.Sprintf("UPDATE wp_latepoint_customers SET phone = '' WHERE id = %v", customer["id"]))
+	s.key = blind
+	s.write(http.MethodPut, path, `{"customer":{"phone":"+493055502"}}`).want(http.StatusOK)
+	s.key = all
 }
 
 // alsoNeeded are requests that need a permission besides that of their route.
