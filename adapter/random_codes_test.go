@@ -94,7 +94,7 @@ func TestNoCodesWithoutRandomness(t *testing.T) {
 		for name, make := range map[string]func() (string, error){
 			"code": func() (string, error) { return site.code(bookingCodeLength) },
 			"key":  func() (string, error) { return site.manageKey() },
-			"UUID": site.uuid,
+			"UUID": func() (string, error) { return site.uuid() },
 		} {
 			if got, err := make(); !errors.Is(err, failure) || got != "" {
 				t.Errorf("%s %q, %v", name, got, err)

@@ -114,6 +114,15 @@ func (t *Totals) rememberSize(key string, size int64) {
 	}
 }
 
+// rememberCount remembers how long it took to count a list, and how long the list is; after an error, the
+// latter is what it was before.
+func (t *Totals) rememberCount(key string, took time.Duration, size int64, err error) {
+	t.rememberSlow(key, took)
+	if err == nil {
+		t.rememberSize(key, size)
+	}
+}
+
 // rememberOrderedScan remembers that a scan in the order of a long list takes long to find a page, if it did: the
 // records may all be at the other end of the table, or lack an index for their order.
 func (t *Totals) rememberOrderedScan(key string, took time.Duration) {
@@ -278,16 +287,12 @@ func (s *Site) countNow(ctx context.Context, l list, t *total) (err error) {
 	return err
 }
 
-// rememberCount remembers how long a statement took that counted a list, and how long the list is;
-// after an error, the latter is what it was before.
+// rememberCount remembers how long a statement took that counted a list, and how long the list is.
 func (s *Site) rememberCount(t *total, err error) {
 	if t.count == nil || t.key == "" {
 		return
 	}
-	s.totals.rememberSlow(t.key, s.totals.now().Sub(t.began))
-	if err == nil {
-		s.totals.rememberSize(t.key, t.size)
-	}
+	s.totals.rememberCount(t.key, s.totals.now().Sub(t.began), t.size, err)
 }
 
 // count counts a list. It needs every record that the key sees, and so it starts from these.
