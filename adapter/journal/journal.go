@@ -16,11 +16,20 @@ type Journal struct {
 	nudged    chan struct{} // see Nudge
 	sweepTook atomic.Int64  // nanoseconds
 
-	mu      sync.Mutex
-	end     Cursor           // the last one that this process knows of
-	largest map[string]int64 // numbers of ends, by epoch
-	changed chan struct{}    // closed when it changes
-	begun   string           // the epoch that this process began, see RestoredUnder
+	gap atomic.Bool // a reader missed entries in the middle, see closeGaps
+
+	mu       sync.Mutex
+	end      Cursor           // the last one that this process knows of
+	largest  map[string]int64 // numbers of ends, by epoch
+	locked   int64            // the largest n of a position, see isOlder
+	changed  chan struct{}    // closed when it changes
+	restored restored
+}
+
+// restored is what this process knows of an older database that came back under it.
+type restored struct {
+	epoch      string // that this process began; "" if none came back
+	was, found Cursor // the ends of the journal before and then
 }
 
 // New returns the journal in a database.
@@ -48,9 +57,11 @@ func (j *Journal) Changed() (end Cursor, changed <-chan struct{}) {
 
 // announce tells everyone who waits where the journal ends. Only the goroutine of Run does, so
 // that a lower number is that of another journal.
-func (j *Journal) announce(end Cursor) {
+func (j *Journal) announce(p position) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.locked = max(j.locked, p.n)
+	end := p.end()
 	if end == j.end {
 		return
 	}
@@ -64,5 +75,5 @@ func (j *Journal) announce(end Cursor) {
 func (j *Journal) RestoredUnder() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.begun != "" && j.end.Epoch == j.begun
+	return j.restored.epoch != "" && j.end.Epoch == j.restored.epoch
 }

@@ -24,6 +24,8 @@ import (
 //     webhooks, so that no number is given twice.
 //   - The floor is behind every entry that is gone, so that a reader who has not seen them is
 //     told.
+//   - An older database that was restored under a running process begins a new epoch, because numbers
+//     that were given will be given again. The process knows it by what it remembers: see isOlder.
 //   - The positions of resources belong to their snapshots. If either are gone, rows are
 //     recorded as they are, as in a new journal; otherwise all would be taken for new ones.
 
@@ -32,6 +34,7 @@ type position struct {
 	last  int64  // number
 	floor int64  // the last number that was deleted
 	epoch string // see Cursor
+	n     int64  // grows with each lock, and from row to row: see isOlder
 }
 
 // end is the place behind the last entry.
@@ -51,13 +54,14 @@ func (p position) fits(n numbers) bool {
 // behind returns the position for the entries that there are. given is a number up to which
 // some may have been given.
 func (p position) behind(n numbers, given int64) position {
-	last := max(p.last, n.last, given)
+	p.last = max(p.last, n.last, given)
 	switch {
-	case n.last != last: // the newest entries are gone
-		return position{last, last, p.epoch}
+	case n.last != p.last: // the newest entries are gone
+		p.floor = p.last
 	default:
-		return position{last, max(p.floor, n.first-1), p.epoch}
+		p.floor = max(p.floor, n.first-1)
 	}
+	return p
 }
 
 // journalPosition is the name of the journal's row among the positions, searchPosition that of the
@@ -82,9 +86,9 @@ func SiteID(ctx context.Context, db *wpdb.DB) (id, database string, err error) {
 
 // readPosition returns the row of the journal. found is false if there is none.
 func readPosition(ctx context.Context, db *wpdb.DB) (p position, found bool, err error) {
-	stmt := sq.Select("position", "floor", "signature").From(db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": journalPosition})
+	stmt := sq.Select("position", "floor", "signature", "n").From(db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": journalPosition})
 	return wpdb.One(ctx, db, "read position of the journal", stmt, func(row wpdb.Scanner) (p position, err error) {
-		return p, row.Scan(&p.last, &p.floor, &p.epoch)
+		return p, row.Scan(&p.last, &p.floor, &p.epoch, &p.n)
 	})
 }
 
@@ -121,24 +125,39 @@ func lockPosition(ctx context.Context, tx *wpdb.DB) (position, error) {
 	return p, err
 }
 
-// lockPresent is lockPosition, and begins a new epoch if the journal ends before what this
-// process knows of the present one: an older database was restored under it.
+// lockPresent is lockPosition, and begins a new epoch if an older database was restored under this
+// process.
 func (j *Journal) lockPresent(ctx context.Context, tx *wpdb.DB) (position, error) {
 	p, err := lockPosition(ctx, tx)
-	if err != nil || !j.ahead(p.end()) {
+	if err != nil {
 		return p, err
 	}
-	p.epoch, err = beginEpoch(ctx, tx)
+	before := p
+	before.n-- // as it was before this lock
+	if !j.isOlder(before) {
+		return p, nil
+	}
+	found := p.end()
+	if err := beginEpoch(ctx, tx); err != nil {
+		return p, err
+	}
+	if p, _, err = readPosition(ctx, tx); err != nil {
+		return p, err
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.begun = p.epoch
-	return p, err
+	j.restored = restored{epoch: p.epoch, was: j.end, found: found}
+	return p, nil
 }
 
-func beginEpoch(ctx context.Context, tx *wpdb.DB) (epoch string, err error) {
-	epoch = newEpoch()
-	_, err = wpdb.Exec(ctx, tx, "begin an epoch", sq.Update(tx.Name(wpdb.ChangePositions)).Set("signature", epoch).Where(sq.Eq{"name": journalPosition}))
-	return epoch, err
+// drawn is a number that no row of the journal had before, whatever became of it: the microseconds
+// since 1970, by the clock of the database.
+const drawn = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS UNSIGNED)"
+
+func beginEpoch(ctx context.Context, tx *wpdb.DB) error {
+	stmt := sq.Update(tx.Name(wpdb.ChangePositions)).Set("signature", newEpoch()).Set("n", sq.Expr("GREATEST(n + 1, "+drawn+")")).Where(sq.Eq{"name": journalPosition})
+	_, err := wpdb.Exec(ctx, tx, "begin an epoch", stmt)
+	return err
 }
 
 // Restored begins a new epoch in a transaction: cursors of before expire. A journal whose position
@@ -149,16 +168,18 @@ func Restored(ctx context.Context, tx *wpdb.DB) error {
 		return nil
 	}
 	if err == nil {
-		_, err = beginEpoch(ctx, tx)
+		err = beginEpoch(ctx, tx)
 	}
 	return err
 }
 
-// ahead reports whether this process knows of entries of an epoch behind its end.
-func (j *Journal) ahead(end Cursor) bool {
+// isOlder reports whether a position is from before what this process knows of: fewer numbers of
+// its epoch were given, or its row was locked less often. The latter tells an epoch of the past, of which this
+// process may know nothing, from one that somebody else began since.
+func (j *Journal) isOlder(p position) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.largest[end.Epoch] > end.Number
+	return j.largest[p.epoch] > p.last || p.n < j.locked
 }
 
 // sound reports whether the tables of the journal fit together, and resources have their
@@ -193,7 +214,7 @@ func (j *Journal) repair(ctx context.Context) (wrong string, err error) {
 		return "", err
 	}
 	err = j.db.Transact(ctx, "repair journal", func(tx *wpdb.DB) (err error) {
-		wrong, err = repairPosition(ctx, tx, schema)
+		wrong, err = j.repairPosition(ctx, tx, schema)
 		if err != nil {
 			return err
 		}
@@ -216,13 +237,13 @@ func (j *Journal) repair(ctx context.Context) (wrong string, err error) {
 }
 
 // repairPosition is the part of repair that is about the row of the journal. It locks it.
-func repairPosition(ctx context.Context, tx *wpdb.DB, schema *wpdb.Schema) (wrong string, err error) {
+func (j *Journal) repairPosition(ctx context.Context, tx *wpdb.DB, schema *wpdb.Schema) (wrong string, err error) {
 	positions := tx.Name(wpdb.ChangePositions)
 	own := sq.Insert(positions).Options("IGNORE").Columns("name", "signature").Values(searchPosition, "").Values(sitePosition, rand.Text())
 	if _, err := wpdb.Exec(ctx, tx, "create position of the search", own); err != nil {
 		return "", err
 	}
-	created, err := wpdb.Exec(ctx, tx, "create position of the journal", sq.Insert(positions).Options("IGNORE").Columns("name", "signature").Values(journalPosition, newEpoch()))
+	created, err := wpdb.Exec(ctx, tx, "create position of the journal", sq.Insert(positions).Options("IGNORE").Columns("name", "signature", "n").Values(journalPosition, newEpoch(), sq.Expr(drawn)))
 	if err != nil {
 		return "", err
 	}

@@ -280,6 +280,168 @@ func TestRestoredUnderTheServer(t *testing.T) {
 	}
 }
 
+// journalTables are those whose rows make the journal.
+var journalTables = []string{"change_positions", "changes", "change_snapshots", "change_inbox"}
+
+// backUp keeps the journal as it is; restore brings it back, as a dump that is loaded does.
+func (s *site) backUp() (restore func()) {
+	s.t.Helper()
+	for _, table := range journalTables {
+		s.exec("CREATE TABLE " + s.Prefix + "kept_" + table + " SELECT * FROM " + s.Prefix + "bookside_" + table)
+	}
+	return func() {
+		s.t.Helper()
+		for _, table := range journalTables {
+			s.exec("TRUNCATE " + s.Prefix + "bookside_" + table)
+			s.exec("INSERT INTO " + s.Prefix + "bookside_" + table + " SELECT * FROM " + s.Prefix + "kept_" + table)
+		}
+	}
+}
+
+// change makes an entry of the journal.
+func (s *site) change() {
+	s.t.Helper()
+	s.enter(1, "DO 1", Change{Resource: Customers, ID: 1, Kind: Updated})
+	s.work()
+}
+
+// restart replaces the process.
+func (s *site) restart() {
+	s.t.Helper()
+	options := s.worker.Options
+	s.j = New(s.db, s.j.now)
+	s.worker = &worker{Journal: s.j, log: s.worker.log, Options: options}
+	s.work()
+}
+
+// TestRestoredUnderAnIdleServer: that an older journal came back is noticed, and logged once, without any
+// change, and it is forgotten as soon as somebody says that a backup was restored.
+func TestRestoredUnderAnIdleServer(t *testing.T) {
+	t.Parallel()
+	const logged = "an older database came back while the server ran"
+	restored := func(s *site) {
+		if err := s.db.Transact(t.Context(), "restored", func(tx *wpdb.DB) error { return Restored(t.Context(), tx) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, said := range map[string]bool{"noticed": false, "somebody said so before": true} {
+		s := openSite(t)
+		s.change()
+		restore := s.backUp()
+		s.change()
+		old, err := s.j.End(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		restore()
+		if said {
+			restored(s)
+		}
+		for range 2 {
+			s.later()
+		}
+		if end, err := s.j.End(t.Context()); err != nil || end.Epoch == old.Epoch || end.Number != 1 {
+			t.Errorf("%s: the journal ends at %v, %v", name, end, err)
+		}
+		if s.j.RestoredUnder() == said || strings.Count(s.log.String(), logged) != map[bool]int{false: 1}[said] {
+			t.Errorf("%s: %t, log %s", name, s.j.RestoredUnder(), s.log.String())
+		}
+		if said {
+			continue
+		}
+		wantLog := "the_journal_ended_at=" + old.String() + " ends_at=" + old.At(1).String()
+		if !strings.Contains(s.log.String(), wantLog) {
+			t.Errorf("no %s in %s", wantLog, s.log.String())
+		}
+		restored(s)
+		s.later()
+		if s.j.RestoredUnder() {
+			t.Errorf("%s: it still says so", name)
+		}
+	}
+}
+
+// TestRestoredEpochOfThePast: a journal of an epoch that ended before the process began to run does not go
+// on, because it may have given higher numbers.
+func TestRestoredEpochOfThePast(t *testing.T) {
+	t.Parallel()
+	for _, leader := range []bool{true, false} {
+		s := openSite(t)
+		s.change()
+		restore := s.backUp()
+		s.change()
+		past, err := s.j.End(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.exec("TRUNCATE " + s.Prefix + "bookside_change_positions")
+		s.later()
+		s.restart()
+		s.change()
+		present, err := s.j.End(t.Context())
+		if err != nil || present.Epoch == past.Epoch {
+			t.Fatalf("the journal ends at %v, %v", present, err)
+		}
+		s.worker.told = ""
+		restore()
+		if leader {
+			s.later()
+		} else {
+			s.exec("UPDATE " + s.Prefix + "bookside_change_positions SET owner = 'other', expires_at = DATE_ADD(UTC_TIMESTAMP(), INTERVAL 1 HOUR) WHERE name = 'search'")
+			s.later()
+			s.exec("UPDATE " + s.Prefix + "bookside_change_positions SET owner = '' WHERE name = 'search'")
+			s.worker.leased = time.Time{}
+		}
+		s.change()
+		if end, err := s.j.End(t.Context()); err != nil || end.Epoch == past.Epoch || end.Epoch == present.Epoch || end.Number != 2 {
+			t.Errorf("leader %t: the journal ends at %v, %v", leader, end, err)
+		}
+		for _, cursor := range []Cursor{past, past.At(1), present} {
+			if _, err := s.j.Read(t.Context(), cursor, nil, 10); domain.CodeOf(err) != domain.CodeCursorExpired {
+				t.Errorf("leader %t, cursor %v: %v", leader, cursor, err)
+			}
+		}
+		if !s.j.RestoredUnder() {
+			t.Errorf("leader %t: the process does not say so", leader)
+		}
+	}
+}
+
+// TestGap: readers who have not seen entries that somebody deleted in the middle are told: at once if
+// they read all, and otherwise when it is looked for.
+func TestGap(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	for range 5 {
+		s.change()
+	}
+	want := func(resources []Resource, expired int64) {
+		t.Helper()
+		for cursor := range int64(6) {
+			_, err := s.j.ReadBehind(t.Context(), cursor, resources, 10)
+			if got := domain.CodeOf(err) == domain.CodeCursorExpired; got != (cursor < expired) || err != nil && !got {
+				t.Errorf("%v, cursor %d: %v", resources, cursor, err)
+			}
+		}
+	}
+	want(nil, 0)
+	s.exec("DELETE FROM " + s.Prefix + "bookside_changes WHERE number IN (2, 3)")
+	s.work()
+	if strings.Contains(s.log.String(), "missing") {
+		t.Errorf("looked for without a reason: %s", s.log.String())
+	}
+	want(nil, 3)
+	s.work()
+	if !strings.Contains(s.log.String(), "entries were missing in its middle") {
+		t.Errorf("log %s", s.log.String())
+	}
+	want([]Resource{Customers}, 3)
+	s.exec("DELETE FROM " + s.Prefix + "bookside_changes WHERE number = 4")
+	s.worker.pruneDue = time.Time{}
+	s.later()
+	want([]Resource{Customers}, 4)
+}
+
 // TestCursors: a cursor is read as it was written, and a number is one of the first epoch.
 func TestCursors(t *testing.T) {
 	t.Parallel()

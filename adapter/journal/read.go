@@ -25,7 +25,8 @@ const maxScan = 10_000
 
 // Read returns at most limit entries after a cursor, of the given resources or of all if there
 // are none. If entries after the cursor have been deleted, or the cursor is from another
-// journal, it returns a CodeCursorExpired.
+// journal, it returns a CodeCursorExpired. A gap in the middle is noticed at once if all are
+// read, and otherwise when Run has found it.
 func (j *Journal) Read(ctx context.Context, cursor Cursor, resources []Resource, limit int) (Page, error) {
 	return j.read(ctx, &cursor.Epoch, cursor.Number, resources, limit)
 }
@@ -65,11 +66,26 @@ func (j *Journal) read(ctx context.Context, epoch *string, number int64, resourc
 	if number < p.floor || p.epoch != end.Epoch {
 		return Page{}, domain.CursorExpired()
 	}
+	if len(resources) == 0 && !dense(entries, number, scanned, more) {
+		j.gap.Store(true)
+		return Page{}, domain.CursorExpired()
+	}
 	page := Page{Entries: entries, Cursor: end.At(scanned), More: scanned < end.Number}
 	if more {
 		page.Cursor, page.More = end.At(entries[len(entries)-1].Number), true
 	}
 	return page, nil
+}
+
+// dense reports whether entries have all numbers behind one, up to another unless there are more:
+// numbers are given one after the other, and the oldest are deleted first.
+func dense(entries []Entry, behind, upTo int64, more bool) bool {
+	for _, e := range entries {
+		if behind++; e.Number != behind {
+			return false
+		}
+	}
+	return more || behind == upTo
 }
 
 // Latest returns the latest entries of some resources, or of all if there are none, the
@@ -94,15 +110,21 @@ func (j *Journal) selectEntries() sq.SelectBuilder {
 // End returns the place behind the last entry. Where the journal has no position yet, it creates
 // it: a cursor needs an epoch that stays.
 func (j *Journal) End(ctx context.Context) (Cursor, error) {
+	p, err := j.present(ctx)
+	return p.end(), err
+}
+
+// present returns the position of the journal, which it creates if there is none.
+func (j *Journal) present(ctx context.Context) (position, error) {
 	p, found, err := readPosition(ctx, j.db)
 	if err != nil || found {
-		return p.end(), err
+		return p, err
 	}
 	if _, err := j.repair(ctx); err != nil {
-		return Cursor{}, err
+		return position{}, err
 	}
 	p, _, err = readPosition(ctx, j.db)
-	return p.end(), err
+	return p, err
 }
 
 // Start returns the position before the first entry that is kept.

@@ -42,6 +42,9 @@ const (
 	failurePause  = 5 * time.Second
 )
 
+// repaired is the message of the log about a repair.
+const repaired = "the journal of changes was repaired; clients that missed changes are told so by their cursors"
+
 // Run numbers changes and searches for those that nobody entered, until ctx ends. Of all
 // processes that run it on one database, one does the work, and another one takes over
 // within seconds if it ends. Whatever happens to it, a change is numbered once.
@@ -89,11 +92,14 @@ type worker struct {
 	search    *search
 	searchDue time.Time
 	pruneDue  time.Time
+	told      string // the epoch of a restored journal of which the log has told
 }
 
 // work does what is due.
 func (w *worker) work(ctx context.Context) error {
-	if now := w.now(); w.leased.IsZero() || !now.Before(w.leased.Add(leaseInterval)) {
+	now := w.now()
+	due := w.leased.IsZero() || !now.Before(w.leased.Add(leaseInterval))
+	if due {
 		leader, err := w.leadership(ctx)
 		if err != nil {
 			return err
@@ -102,28 +108,51 @@ func (w *worker) work(ctx context.Context) error {
 			w.leader, w.search, w.searchDue = leader, nil, time.Time{}
 		}
 	}
-	if w.leader && w.search != nil {
-		return w.lead(ctx)
-	}
-	end, err := w.End(ctx) // others number, or did so until now
-	if err != nil {
-		return err
-	}
-	if w.ahead(end) { // the database was restored, if this server is not a replica that lags behind
-		err := w.db.Transact(ctx, "look for a restored journal", func(tx *wpdb.DB) error {
-			p, err := w.lockPresent(ctx, tx)
-			end = p.end()
-			return err
-		})
-		if err != nil {
+	defer w.tellRestored()
+	// Others number, or did so until now, and may have restored a backup or said so at any time.
+	if due || !w.leader || w.search == nil {
+		if err := w.notice(ctx); err != nil {
 			return err
 		}
 	}
-	w.announce(end)
 	if !w.leader {
 		return nil
 	}
 	return w.lead(ctx)
+}
+
+// notice finds out where the journal ends, and that an older one was restored.
+func (w *worker) notice(ctx context.Context) error {
+	p, err := w.present(ctx)
+	if err != nil {
+		return err
+	}
+	if w.isOlder(p) { // unless this server is a replica that lags behind
+		err = w.db.Transact(ctx, "look for a restored journal", func(tx *wpdb.DB) (err error) {
+			p, err = w.lockPresent(ctx, tx)
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	w.announce(p)
+	return nil
+}
+
+// tellRestored logs once that an older database came back under this process.
+func (w *worker) tellRestored() {
+	if !w.RestoredUnder() {
+		return
+	}
+	w.mu.Lock()
+	r := w.restored
+	w.mu.Unlock()
+	if r.epoch != w.told {
+		w.told = r.epoch
+		w.log.Warn("an older database came back while the server ran: cursors of clients have expired; run bookside restored",
+			"the_journal_ended_at", r.was.String(), "ends_at", r.found.String())
+	}
 }
 
 // leadership takes or renews the lease, and repairs the journal if its tables do not fit
@@ -144,7 +173,7 @@ func (w *worker) leadership(ctx context.Context) (held bool, err error) {
 		return false, err
 	}
 	if wrong != "" {
-		w.log.Warn("the journal of changes was repaired; clients that missed changes are told so by their cursors", "reason", wrong)
+		w.log.Warn(repaired, "reason", wrong)
 	}
 	w.search, w.searchDue = nil, time.Time{}
 	return w.lease(ctx)
@@ -162,9 +191,15 @@ func (w *worker) lead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	missed := w.gap.Swap(false)
 	if now := w.now(); !now.Before(w.pruneDue) {
-		w.pruneDue = now.Add(pruneInterval)
-		return w.prune(ctx)
+		w.pruneDue, missed = now.Add(pruneInterval), true
+		if err := w.prune(ctx); err != nil {
+			return err
+		}
+	}
+	if missed {
+		return w.closeGaps(ctx)
 	}
 	return nil
 }
@@ -199,11 +234,11 @@ func (w *worker) number(ctx context.Context) error {
 		return err
 	}
 	for more := true; more; {
-		var end Cursor
-		if end, more, err = w.settle(ctx, w.search.targets, w.BookingsOf, nil); err != nil {
+		var p position
+		if p, more, err = w.settle(ctx, w.search.targets, w.BookingsOf, nil); err != nil {
 			return err
 		}
-		w.announce(end)
+		w.announce(p)
 	}
 	return nil
 }
@@ -237,8 +272,12 @@ func (w *worker) release(ctx context.Context) {
 	_, _ = w.db.Change(ctx, "release the journal", stmt) // without it, the lease expires
 }
 
-// prune deletes entries that are older than Keep, the oldest first.
+// prune deletes entries that are older than Keep, the oldest first. Without any it locks nothing.
 func (w *worker) prune(ctx context.Context) error {
+	oldest, found, err := wpdb.One(ctx, w.db, "find old changes", sq.Select("at").From(w.db.Name(wpdb.Changes)).OrderBy("number").Limit(1), wpdb.Value[string])
+	if err != nil || !found || domain.Timestamp(oldest) >= w.cutoff() {
+		return err
+	}
 	for {
 		deleted, err := w.pruneSome(ctx)
 		if err != nil || deleted < pruneSize {
@@ -247,9 +286,14 @@ func (w *worker) prune(ctx context.Context) error {
 	}
 }
 
+// cutoff is the time before which entries are not kept.
+func (w *worker) cutoff() domain.Timestamp {
+	return domain.Timestamp(domain.Stamp(w.now().Add(-w.Keep)))
+}
+
 func (w *worker) pruneSome(ctx context.Context) (deleted int, err error) {
 	err = w.db.Transact(ctx, "delete old changes", func(tx *wpdb.DB) error {
-		p, err := lockPosition(ctx, tx)
+		p, err := w.lockPresent(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -264,7 +308,7 @@ func (w *worker) pruneSome(ctx context.Context) (deleted int, err error) {
 		if err != nil {
 			return err
 		}
-		cutoff, floor := domain.Timestamp(domain.Stamp(w.now().Add(-w.Keep))), int64(0)
+		cutoff, floor := w.cutoff(), int64(0)
 		for deleted = 0; deleted < len(oldest) && oldest[deleted].at < cutoff; deleted++ {
 			floor = oldest[deleted].number
 		}

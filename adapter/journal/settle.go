@@ -40,15 +40,15 @@ const batchSize = 500
 // nobody entered: rows that seem to differ from their snapshots. It is one transaction,
 // which holds the row of the journal, so that numbers become visible in their order.
 //
-// It returns the end of the journal, and whether the inbox may have more.
-func (j *Journal) settle(ctx context.Context, targets map[Resource]compared, shows bookingsOf, candidates []record) (end Cursor, more bool, err error) {
+// It returns the position of the journal, and whether the inbox may have more.
+func (j *Journal) settle(ctx context.Context, targets map[Resource]compared, shows bookingsOf, candidates []record) (p position, more bool, err error) {
 	err = j.db.Transact(ctx, "number changes", func(tx *wpdb.DB) (err error) {
 		s := settlement{j: j, tx: tx, targets: targets, shows: shows, at: domain.Stamp(j.now())}
 		more, err = s.run(ctx, candidates)
-		end = Cursor{s.epoch, s.last}
+		p = s.position
 		return err
 	})
-	return end, more, err
+	return p, more, err
 }
 
 // settlement is one transaction of settle.
@@ -58,8 +58,7 @@ type settlement struct {
 	targets  map[Resource]compared
 	shows    bookingsOf
 	at       string
-	epoch    string
-	last     int64
+	position position // of the journal, with what is added
 	messages []message
 	touched  map[Resource][]int64
 	now      map[Resource]snapshot // the present rows
@@ -73,11 +72,9 @@ type settlement struct {
 }
 
 func (s *settlement) run(ctx context.Context, candidates []record) (more bool, err error) {
-	p, err := s.j.lockPresent(ctx, s.tx)
-	if err != nil {
+	if s.position, err = s.j.lockPresent(ctx, s.tx); err != nil {
 		return false, err
 	}
-	s.epoch, s.last = p.epoch, p.last
 	if s.messages, more, err = s.inbox(ctx); err != nil {
 		return false, err
 	}
@@ -300,8 +297,8 @@ func (s *settlement) compose(candidates []record) error {
 }
 
 func (s *settlement) add(e Entry, at string) {
-	s.last++
-	e.Number = s.last
+	s.position.last++
+	e.Number = s.position.last
 	s.entries, s.stamps = append(s.entries, e), append(s.stamps, at)
 }
 
@@ -349,7 +346,7 @@ func (s *settlement) insertEntries(ctx context.Context) error {
 	if _, err := wpdb.Exec(ctx, s.tx, "insert changes", stmt); err != nil {
 		return err
 	}
-	update := sq.Update(s.tx.Name(wpdb.ChangePositions)).Set("position", s.last).Where(sq.Eq{"name": journalPosition})
+	update := sq.Update(s.tx.Name(wpdb.ChangePositions)).Set("position", s.position.last).Where(sq.Eq{"name": journalPosition})
 	_, err := wpdb.Exec(ctx, s.tx, "store last number", update)
 	return err
 }

@@ -175,7 +175,7 @@ func (j *Journal) prepare(ctx context.Context, targets map[Resource]compared) er
 // restart begins the first pass over a resource anew.
 func (j *Journal) restart(ctx context.Context, target compared) error {
 	return j.db.Transact(ctx, "begin to search", func(tx *wpdb.DB) error {
-		if _, err := lockPosition(ctx, tx); err != nil {
+		if _, err := j.lockPresent(ctx, tx); err != nil {
 			return err
 		}
 		largest, err := target.largestID(ctx, tx)

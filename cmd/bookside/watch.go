@@ -76,14 +76,14 @@ func (s *service) watchWrites(ctx context.Context, db *wpdb.DB) {
 		for _, r := range db.RefusedWrites() {
 			lacking = append(lacking, fmt.Sprintf("%s on %s", r.Privilege, strings.Join(db.FullNames(r.Tables), ", ")))
 		}
-		switch text := strings.Join(lacking, "; "); {
-		case text == told:
-			return
-		case text == "":
+		text := strings.Join(lacking, "; ")
+		switch text {
+		case told:
+		case "":
 			s.log.Info("the database user may write again")
 		default:
 			s.log.Warn("requests that write are refused: the database user lacks privileges; see bookside check", "lacking", text)
 		}
-		told = strings.Join(lacking, "; ")
+		told = text
 	})
 }
