@@ -56,6 +56,7 @@ type (
 	bookingEntry struct {
 		Vars any `json:"booking_data_vars"`
 	}
+	// orderEntry describes what happened to an order.
 	orderEntry struct {
 		Vars any `json:"order_data_vars"`
 	}

@@ -93,6 +93,7 @@ func (s *Site) Agent(ctx context.Context, id int64) (Agent, error) {
 	return records[0], nil
 }
 
+// agentsByID returns agents by their ids, as their list shows them.
 func (s *Site) agentsByID(ctx context.Context, ids []int64) ([]Agent, error) {
 	if len(ids) == 0 {
 		return nil, nil

@@ -38,6 +38,7 @@ type visibleMeta struct {
 // hiddenMeta is the message about a filter by a key that is not shown, whether there is one or not.
 const hiddenMeta = "Not a key that can be searched: a custom field of bookings, or a key that the server is set up to show"
 
+// has reports whether a key is shown.
 func (m *visibleMeta) has(ctx context.Context, key string) (bool, error) {
 	same := func(known string) bool { return strings.EqualFold(known, key) } // as the collation does
 	switch {

@@ -249,7 +249,7 @@ func (s *Site) narrowToIDs(ctx context.Context, l list, f BookingFilter) (list, 
 	}
 	many = s.withLength(many, f.Paging, false)
 	began := s.totals.now()
-	ids, more, err := s.matchingIDs(ctx, l.op, s.listDB(many), queries, f.Search == nil || s.knownToBeLong(many))
+	ids, more, err := matchingIDs(ctx, l.op, s.listDB(many), queries, f.Search == nil || s.knownToBeLong(many))
 	if err != nil {
 		return l, err
 	}
@@ -271,7 +271,7 @@ func (s *Site) narrowToIDs(ctx context.Context, l list, f BookingFilter) (list, 
 // matchingIDs returns the ids of the bookings that are found by any of some queries. more reports whether
 // these are more than a few. One statement runs all queries, or each query has a statement of its
 // own, which is quicker if the first one finds enough.
-func (s *Site) matchingIDs(ctx context.Context, op string, db *wpdb.DB, queries []sq.SelectBuilder, sequential bool) (ids []int64, more bool, err error) {
+func matchingIDs(ctx context.Context, op string, db *wpdb.DB, queries []sq.SelectBuilder, sequential bool) (ids []int64, more bool, err error) {
 	stmts := make([]sq.SelectBuilder, len(queries))
 	for i, query := range queries {
 		stmts[i] = query.Column("b.id").Limit(maxIDList + 1)
@@ -688,6 +688,7 @@ func (s *Site) FirstBookings(ctx context.Context, f BookingFilter, limit int64) 
 	return s.foundBookings(ctx, found[:min(len(found), int(limit))], f.WithMeta, new(total))
 }
 
+// serviceID returns the id of the service; 0 for none.
 func (b Booking) serviceID() int64 {
 	if b.Service == nil {
 		return 0
@@ -695,6 +696,7 @@ func (b Booking) serviceID() int64 {
 	return b.Service.ID
 }
 
+// locationID returns the id of the location; 0 for none.
 func (b Booking) locationID() int64 { return domain.ValueOr(b.Location.ID, 0) }
 
 // location returns the id of the location; nil where none is stored.

@@ -78,6 +78,7 @@ func calendarStatus(status string) icalendar.Status {
 	}
 }
 
+// hostOf returns the host of a URL; "" if there is none.
 func hostOf(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {

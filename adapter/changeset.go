@@ -13,8 +13,10 @@ import (
 // not written.
 type changeset row
 
+// set changes a column in any case.
 func (e *changeset) set(name string, value any) { *e = append(*e, column{name, value}) }
 
+// text changes a column if a text was sent that differs from the stored one.
 func (e *changeset) text(name string, sent *string, stored string) {
 	if sent != nil && *sent != stored {
 		e.set(name, *sent)
@@ -30,12 +32,14 @@ func (e *changeset) nullable(name string, sent, stored *string, nulls []string) 
 	}
 }
 
+// number changes a column if a number was sent that differs from the stored one.
 func (e *changeset) number(name string, sent *int64, stored int64) {
 	if sent != nil && *sent != stored {
 		e.set(name, *sent)
 	}
 }
 
+// amount changes a column if an amount was sent that differs from the stored one.
 func (e *changeset) amount(name string, sent *decimal.Decimal, stored decimal.Decimal) {
 	if sent != nil && !sent.Equal(stored) {
 		e.set(name, domain.AmountText(*sent))
@@ -88,4 +92,5 @@ func orAmount(sent *decimal.Decimal) string {
 	return domain.AmountText(domain.ValueOr(sent, decimal.Zero))
 }
 
+// notNegative is told to a client that sent a number below 0.
 const notNegative = "May not be negative"

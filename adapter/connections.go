@@ -80,6 +80,7 @@ func (s *Site) connectedLocations(ctx context.Context, column string, owners []i
 	}, func(v LocationName) int64 { return v.ID })
 }
 
+// connectedAgents returns the agents who provide each of some services.
 func (s *Site) connectedAgents(ctx context.Context, services []int64) (map[int64][]AgentName, error) {
 	stmt := s.pairs(sq.Select("x.service_id", "a.id", "a.first_name", "a.last_name", "a.display_name"), "service_id", "agent_id", services).
 		Join(s.db.As(wpdb.Agents, "a") + " ON a.id = x.agent_id")

@@ -88,6 +88,7 @@ func (tx *Tx) CreateCoupon(ctx context.Context, n NewCoupon) (Coupon, error) {
 // couponCode returns a coupon code in its stored form.
 func couponCode(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
 
+// duplicateCouponCode is told to a client whose code another coupon has.
 const duplicateCouponCode = "A coupon with this code exists already"
 
 // checkCouponCode rejects a code that another coupon has. The collation of the column

@@ -28,6 +28,7 @@ type customerRules struct {
 	fields map[string]bool
 }
 
+// customerRuleSettings are the settings that customer rules are made of.
 var customerRuleSettings = []string{
 	settingCustomerLogin, settingNoCustomerLogin, settingCustomerMerge, settingDefaultFields, settingCustomerFields, settingAddOns,
 }

@@ -181,8 +181,6 @@ func scanCustomer(row wpdb.Scanner) (c Customer, err error) {
 	return c, err
 }
 
-func (c Customer) id() int64 { return c.ID }
-
 // customerStats counts bookings and sums up payments in one statement: several rows for each
 // customer, in each of which the columns of the others are empty. The statement counts
 // the list where size asks for it, in a row of no customer.

@@ -78,6 +78,7 @@ type sortOrder struct {
 	descending bool
 }
 
+// terms returns the terms of ORDER BY.
 func (o sortOrder) terms() []string { return sortColumns(o.columns, o.descending) }
 
 func (o sortOrder) id() string { return o.columns[len(o.columns)-1] }

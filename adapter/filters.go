@@ -72,6 +72,7 @@ func filterInstant(q sq.SelectBuilder, column string, from, before *time.Time) s
 // Span is a half-open range of instants.
 type Span struct{ From, Before time.Time }
 
+// filterSpan filters by a range of instants; nil does not.
 func filterSpan(q sq.SelectBuilder, column string, span *Span) sq.SelectBuilder {
 	if span == nil {
 		return q
@@ -121,6 +122,7 @@ func filterPhone(filter sq.SelectBuilder, phone *string, column string) sq.Selec
 	return filterContains(filter, digits, column)
 }
 
+// filterContains filters by a part of any of some texts.
 func filterContains(filter sq.SelectBuilder, text string, expressions ...string) sq.SelectBuilder {
 	return filter.Where(containsAny(text, expressions...))
 }

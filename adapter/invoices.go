@@ -57,6 +57,7 @@ func (s *Site) invoiceOf(ctx context.Context, orderID, id int64) (Invoice, error
 	return records[0], nil
 }
 
+// invoices returns the invoices for which a condition on "v" holds, by id.
 func (s *Site) invoices(ctx context.Context, which sq.Eq) ([]Invoice, error) {
 	columns, scan, err := s.invoiceColumns(ctx)
 	if err != nil {

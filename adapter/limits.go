@@ -237,6 +237,8 @@ func (s *Site) listDB(l list) *wpdb.DB {
 func existsPerRow(rows sq.SelectBuilder) sq.Sqlizer {
 	return sq.ConcatExpr("(", rows.Limit(1), ") IS NOT NULL")
 }
+
+// notExistsPerRow is the opposite of existsPerRow.
 func notExistsPerRow(rows sq.SelectBuilder) sq.Sqlizer {
 	return sq.ConcatExpr("(", rows.Limit(1), ") IS NULL")
 }

@@ -68,6 +68,7 @@ import (
 // the kinds.
 type lockKind uint8
 
+// The kinds of locks.
 const (
 	bookingLock lockKind = iota + 1
 	locationLock

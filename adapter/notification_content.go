@@ -53,7 +53,7 @@ func (s *Site) orderContent(ctx context.Context, w writeSettings, of snapshot) (
 	for _, item := range of.order.items {
 		shown := process.OrderItem{Price: w.currency.Format(item.Total)}
 		if b, ok := bookings[item.ID]; ok && item.Variant != bundleItem {
-			variables := s.bookingVariables(w, &bookingSnapshot{Booking: b}, "")
+			variables := bookingVariables(w, &bookingSnapshot{Booking: b}, "")
 			shown.Name, shown.Details = variables.Service, []string{variables.When(), b.Agent.FullName}
 		} else {
 			bundle := bundles[itemBundle(item)]

@@ -55,7 +55,7 @@ func (s *Site) notificationSubject(w writeSettings, e event, context messageCont
 	subject := process.Subject{Objects: s.conditionObjects(e), ActivityData: e.activityData()}
 	sources := []process.VariableSource{customerVariables(now.customer, context.customerNotes), w.businessVariables(context.logoURL)}
 	if now.booking != nil {
-		sources = append(sources, s.bookingVariables(w, now.booking, context.staff[0].category), context.staff[0].AgentVariables)
+		sources = append(sources, bookingVariables(w, now.booking, context.staff[0].category), context.staff[0].AgentVariables)
 	}
 	if now.order != nil {
 		sources = append(sources, w.orderVariables(now.order, context))
@@ -80,7 +80,7 @@ func (w writeSettings) businessVariables(logoURL string) process.BusinessVariabl
 	}
 }
 
-func (s *Site) bookingVariables(w writeSettings, b *bookingSnapshot, category string) process.BookingVariables {
+func bookingVariables(w writeSettings, b *bookingSnapshot, category string) process.BookingVariables {
 	v := process.BookingVariables{
 		ID: b.ID, Code: b.Code, Price: w.currency.Format(b.Price), ServiceCategory: category,
 		Date: wallClock(b.Booking), DateFormat: process.ReadableDateFormat(w.dateFormat, w.settings[settingTerseDates] == on),

@@ -19,6 +19,7 @@ func (tx *Tx) lockOrder(ctx context.Context, id int64) (Order, error) {
 	return tx.lockOrderRow(ctx, id)
 }
 
+// lockOrderRow locks the row of an order and reads it; a CodeNotFound if it does not exist.
 func (tx *Tx) lockOrderRow(ctx context.Context, id int64) (Order, error) {
 	if err := tx.lockRows(ctx, wpdb.Orders, []int64{id}); err != nil {
 		return Order{}, err

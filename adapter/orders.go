@@ -128,6 +128,7 @@ func onlyOrder(records []Order, id int64, err error) (Order, error) {
 	return records[0], nil
 }
 
+// ordersByID returns orders by their ids, as their list shows them.
 func (s *Site) ordersByID(ctx context.Context, ids []int64) ([]Order, error) {
 	return s.listedOrders(ctx, ids, new(total))
 }

@@ -15,6 +15,7 @@ type Paging struct {
 	Page, PerPage int64
 }
 
+// offset is the number of rows before the page.
 func (p Paging) offset() uint64 { return uint64((p.Page - 1) * p.PerPage) }
 
 // limit is one row more than the page holds, which tells whether there is a next page.

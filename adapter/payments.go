@@ -177,6 +177,7 @@ func (s *Site) OrderPayment(ctx context.Context, orderID, id int64) (Payment, er
 	return records[0], nil
 }
 
+// payments returns the payments for which a condition on "t" holds, by id.
 func (s *Site) payments(ctx context.Context, which sq.Eq) ([]Payment, error) {
 	stmt := s.paymentColumns(sq.Select().From(s.db.As(wpdb.Transactions, "t")).Where(which).OrderBy("t.id"))
 	records, err := wpdb.All(ctx, s.db, "read payments", stmt, scanPayment)

@@ -18,6 +18,7 @@ type priceBreakdown struct {
 	BeforeSubtotal []breakdownPart `json:"before_subtotal"`
 }
 
+// breakdownPart is a part of a price breakdown with a heading of its own.
 type breakdownPart struct {
 	Heading  string          `json:"heading"`
 	Items    []breakdownItem `json:"items"`

@@ -122,6 +122,7 @@ func (s *Site) Service(ctx context.Context, id int64, include ServiceIncludes) (
 	return records[0], nil
 }
 
+// servicesByID returns services by their ids, as their list shows them.
 func (s *Site) servicesByID(ctx context.Context, ids []int64, include ServiceIncludes) ([]Service, error) {
 	if len(ids) == 0 {
 		return nil, nil

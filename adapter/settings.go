@@ -158,6 +158,7 @@ func (s *Site) AgentOrder(ctx context.Context) (availability.AgentOrder, error) 
 	return availability.AgentOrder(settings[settingAgentOrder]), err
 }
 
+// blockingStatuses returns the statuses of bookings that block slots.
 func (s *Site) blockingStatuses(ctx context.Context) ([]string, error) {
 	settings, err := s.db.SettingValues(ctx, settingBlockingStatuses)
 	return availability.BlockingStatuses(settings[settingBlockingStatuses]), err

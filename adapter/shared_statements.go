@@ -28,6 +28,7 @@ func sharedOf[T any](s *Site, make func() *T) *T {
 	return found.(*T)
 }
 
+// newSharedStatements returns what the requests of one platform share.
 func newSharedStatements() *sharedStatements {
 	return &sharedStatements{equal: newEqualReads()}
 }
