@@ -17,8 +17,9 @@ import (
 
 const aboutCheck = `Connects to the database and reports what it finds: the server's version, the plugin, the tables,
 the privileges of the database user, the time zone, the API keys, and indexes that would make a
-large site faster. It changes nothing. It exits with 0 if the site can be served, and otherwise
-says what to do. If Redis is configured, it is tried too, and if a server answers at admin.listen,
+large site faster. It changes nothing. It exits with 0 if the site can be served and
+nothing is marked as broken, and otherwise says what to do. If Redis is configured, it is tried too, and if
+a server answers at admin.listen,
 whether it serves this site. It rates what is done while nobody looks: changes, jobs, webhooks, mails
 and keys that expire.
 
@@ -173,10 +174,25 @@ func (f *findings) describeOverlaps(ctx context.Context, now domain.Clock) error
 
 // problems returns why check fails.
 func (f findings) problems() []string {
-	if len(f.Problems) == 0 && f.show.conflicts && f.Overlapping() {
-		return []string{f.OverlapCount()}
+	if len(f.Problems) > 0 {
+		return f.Problems
 	}
-	return f.Problems
+	problems := f.brokenWork()
+	if f.show.conflicts && f.Overlapping() {
+		problems = append(problems, f.OverlapCount())
+	}
+	return problems
+}
+
+// brokenWork returns what is rated broken of the work of a site that can be served. Setup has yet to
+// start the server that does it.
+func (f findings) brokenWork() (problems []string) {
+	for _, r := range f.rating {
+		if r.Level == diagnose.Broken && !f.show.unfinished {
+			problems = append(problems, r.Name+": "+r.Line())
+		}
+	}
+	return problems
 }
 
 // failure returns the error that check ends with, or nil.
@@ -187,6 +203,8 @@ func (f findings) failure() error {
 		return failf(exitRefused, nil, "the site cannot be served:\n  %s", strings.Join(problems, "\n  "))
 	case len(f.Problems) > 0:
 		return failf(exitFailure, nil, "the site cannot be served:\n  %s", strings.Join(problems, "\n  "))
+	case len(f.brokenWork()) > 0:
+		return failf(exitFailure, nil, "the site can be served, but not all is well:\n  %s", strings.Join(problems, "\n  "))
 	case len(problems) > 0:
 		return failf(exitConflicts, nil, "%s", problems[0])
 	default:

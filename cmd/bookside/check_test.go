@@ -43,8 +43,8 @@ func TestCheckFindsChangesWithoutNumbers(t *testing.T) {
 	newKey(t, env)
 	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "✓ changes        none waits for its number\n", "✓ mails          none in the outbox\n", "✓ webhooks       none fails\n", "✓ key expiry     none within a week\n")
 	execute(t, db.SQL, "INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', 1, 'updated', 'api', '2026-11-21 09:27:00')")
-	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "✗ changes        the oldest has been waiting for its number for 3m0s: webhooks")
-	wantTexts(t, run(t, env, "", "check", "--json").want(t, exitOK).stdout, `"changes_waiting_seconds": 180`, `"code": "changes_late"`)
+	wantTexts(t, run(t, env, "", "check").want(t, exitFailure, "the site can be served, but not all is well:\n  changes: the oldest has been").stdout, "✗ changes        the oldest has been waiting for its number for 3m0s: webhooks")
+	wantTexts(t, run(t, env, "", "check", "--json").want(t, exitFailure).stdout, `"ok": false`, `"changes_waiting_seconds": 180`, `"code": "changes_late"`)
 }
 
 // TestCheckNamesWhatStandsStill: check names what it counts, and knows whether this machine sends mails.

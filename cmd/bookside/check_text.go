@@ -37,7 +37,7 @@ func (f findings) lines() []diagnose.Finding {
 	if f.server != nil {
 		running := diagnose.Finding{Name: "running server", Text: "the one at " + f.server.address + " " + f.server.site()}
 		if f.server.foreign() {
-			running.Level = diagnose.Broken
+			running.Level = diagnose.Minor
 		}
 		lines = append(lines, running)
 	}

@@ -34,7 +34,7 @@ func TestServerOfAnotherSite(t *testing.T) {
 		json         string
 	}{
 		{s.admin(), "✓ running server the one at {} serves this site", "The server at {} serves this site.\n", `"same_site": true`},
-		{another.admin(), "✗ running server the one at {} serves another site, ", "The server at {} serves another site, ", `"same_site": false`},
+		{another.admin(), "! running server the one at {} serves another site, ", "The server at {} serves another site, ", `"same_site": false`},
 		{"127.0.0.1:1", "", "No server answers at {} (admin.listen).\n", `"server": null`},
 	} {
 		env := lastWins(settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+c.asked))
@@ -74,7 +74,11 @@ func TestCheckAsksWhoSawIt(t *testing.T) {
 			asked = r.URL.String()
 			_, _ = io.WriteString(w, body)
 		}))
-		got := run(t, lastWins(settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+server.Listener.Addr().String())), "", "check").want(t, exitOK).stdout
+		code := exitOK
+		if strings.HasPrefix(want, "✗") {
+			code = exitFailure
+		}
+		got := run(t, lastWins(settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+server.Listener.Addr().String())), "", "check").want(t, code).stdout
 		server.Close()
 		if wantTexts(t, oneSpaced(got), want); asked != "/readyz?verbose" {
 			t.Errorf("asked %q", asked)
