@@ -44,7 +44,7 @@ func (tx *Tx) UpdateInvoice(ctx context.Context, orderID, id int64, patch Invoic
 	var columns changeset
 	columns.text("status", patch.Status, before.Status)
 	columns.amount("charge_amount", patch.ChargeAmount, before.ChargeAmount)
-	if !force && len(columns) > 0 {
+	if !force && (len(columns) > 0 || patch.Status != nil) { // paid may be stored without being so any more
 		if err := tx.checkPaidInvoice(ctx, order, patch, before, &p); err != nil {
 			return Invoice{}, err
 		}

@@ -381,6 +381,29 @@ func TestInvoiceThatWasSetToPaid(t *testing.T) {
 	}
 }
 
+// TestPaidIsAskedForAgain: an invoice that is stored as paid, while nothing pays it any more, is not
+// confirmed as paid, and what does not ask for it is changed as ever.
+func TestPaidIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	s, first, second := unnamedPayments(t)
+	const invoice = "/orders/1403/invoices/1270"
+	s.write(http.MethodPut, invoice, `{"status":"paid"}`).want(http.StatusOK)
+	for _, payment := range []string{first, second} {
+		arrange(t, s.database, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+strings.TrimPrefix(payment, "/payments/"))
+	}
+	for _, body := range []string{`{"status":"paid"}`, `{"status":"paid","charge_amount":135}`} {
+		a := s.write(http.MethodPut, invoice, body).want(http.StatusUnprocessableEntity)
+		wantCode(t, a, http.StatusUnprocessableEntity, "validation_failed")
+		if a.at("error", "details", "status") == "" {
+			t.Errorf("%s", a.body)
+		}
+	}
+	s.write(http.MethodPut, invoice, `{}`).want(http.StatusOK)
+	s.write(http.MethodPut, invoice, `{"charge_amount":135}`).want(http.StatusOK)
+	s.write(http.MethodPut, invoice, `{"status":"paid","force":true}`).want(http.StatusOK)
+	s.write(http.MethodPut, invoice, `{"status":"open"}`).want(http.StatusOK)
+}
+
 // TestInvoiceThatWasForced: what was never paid is not unpaid by a payment, either.
 func TestInvoiceThatWasForced(t *testing.T) {
 	t.Parallel()
