@@ -146,7 +146,7 @@ func (r *request) beginAttempt(responses int) (*idempotency.Request, error) {
 		return nil, domain.InvalidRequest(map[string]string{idempotencyKey: "Must be one value of 1 to 255 printable ASCII characters"})
 	}
 	return r.site.Idempotency().Begin(r.ctx(), idempotency.Key{
-		Scope: r.scope(sent[0]), Body: r.fingerprint(), Items: responses, Lease: r.api.options.RequestTimeout + leaseMargin,
+		Scope: r.scope(sent[0]), Body: r.fingerprint(), Terms: r.terms(), Items: responses, Lease: r.api.options.RequestTimeout + leaseMargin,
 	})
 }
 
@@ -158,18 +158,23 @@ func mayBeNamed(method string, header http.Header) bool {
 }
 
 // fingerprint returns a hash of what the request asks for: of its body and, if the query has
-// fields, of those too; and of the limits of its key, if there are any, because a response to
-// other limits may show what the key no longer sees.
+// fields, of those too.
 func (r *request) fingerprint() string {
 	fields := compat.FieldsOfQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
 	text := hashOf(r.rawBody)
 	if fields != "" {
 		text = hashOf(fmt.Appendf(nil, "%s\n%s", text, fields))
 	}
-	if limits := r.principal.Limits; !limits.None() {
-		text = hashOf(fmt.Appendf(nil, "%s\n%s", text, limits))
-	}
 	return text
+}
+
+// terms returns a hash of the limits of the request's key, if there are any: a response to other limits
+// may show what the key no longer sees.
+func (r *request) terms() string {
+	if r.principal.Limits.None() {
+		return ""
+	}
+	return hashOf(fmt.Append(nil, r.principal.Limits))
 }
 
 // leaseMargin is how much longer than a request a claim lasts, because the clocks of

@@ -308,13 +308,21 @@ func TestStoredResponsesObeyCurrentLimits(t *testing.T) {
 	first := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "x").want(http.StatusCreated)
 	before := s.database.Snapshot(t)
 	limit(1)
-	refused := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "x")
-	if refused.status < 400 || strings.Contains(string(refused.body), "booking_code") {
-		t.Errorf("%d %s", refused.status, refused.body)
+	for _, agents := range [][]int64{{1}, {1, 5}, {5}} {
+		limit(agents...)
+		wantCode(t, s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "x"), http.StatusForbidden, "outside_key_limits")
+		wantCode(t, s.write(http.MethodPost, "/bookings", friday("notes", `"other"`), "Idempotency-Key", "x"), http.StatusUnprocessableEntity, "idempotency_key_reused")
 	}
 	limit()
 	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "x").wantReplayOf(t, first)
 	wantNoWrites(t, "repetitions", before)
+	limit(1, 5)
+	limited := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`), "Idempotency-Key", "y").want(http.StatusCreated)
+	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`), "Idempotency-Key", "y").wantReplayOf(t, limited)
+	for _, agents := range [][]int64{{1}, {}} {
+		limit(agents...)
+		wantCode(t, s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`), "Idempotency-Key", "y"), http.StatusForbidden, "outside_key_limits")
+	}
 }
 
 // TestSentContactsAreNotCompared: a key that may read neither bookings nor customers is refused alike,

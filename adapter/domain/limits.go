@@ -57,6 +57,12 @@ func OutsideLimits() error {
 	return &Error{Code: CodeOutsideLimits, Message: "This key is limited to some agents, services or locations, and may not write this"}
 }
 
+// LimitsChanged returns the error for a request that was processed while its key had other limits: the
+// response may show what the key no longer sees.
+func LimitsChanged() error {
+	return &Error{Code: CodeOutsideLimits, Message: "This request was processed while the key had other limits, and its response is not sent again. GET shows what the key sees of it now"}
+}
+
 // PersonalMasked returns the error for a parameter or field with personal data, from a key that
 // masks it.
 func PersonalMasked(name string) error {

@@ -13,12 +13,37 @@ import (
 )
 
 // Key identifies a request that is to be processed once, however often its client sends
-// it. Scope and Body are hashes of 64 hexadecimal digits.
+// it. Scope, Body and Terms are hashes of 64 hexadecimal digits.
 type Key struct {
 	Scope string        // of what all attempts have in common
 	Body  string        // of what is asked for
+	Terms string        // of what else decides what the responses show; empty for nothing
 	Items int           // how many responses a complete request has, at least 1
 	Lease time.Duration // the longest time that one attempt may take
+}
+
+// half is how much of a stored hash tells what was asked for, and how much the terms, if there are any.
+const half = 32
+
+// stored returns the hash that is stored with responses.
+func (k Key) stored() string {
+	if k.Terms == "" {
+		return k.Body
+	}
+	return k.Body[:half] + k.Terms[:half]
+}
+
+// check returns a CodeKeyReused if a hash was stored with another body, and a CodeOutsideLimits if it
+// was stored under other terms.
+func (k Key) check(stored string) error {
+	switch {
+	case stored == k.stored():
+		return nil
+	case len(stored) > half && stored[:half] == k.Body[:half]:
+		return domain.LimitsChanged()
+	default:
+		return domain.IdempotencyKeyReused()
+	}
 }
 
 // Response is the response to a request, or to one of its items.
@@ -63,8 +88,9 @@ type Store struct {
 // claim of a server that died ends by itself. Only the owner of the claim can store
 // responses, and with them commit what they report.
 //
-// An attempt made while another one runs gets a CodeInProgress, and one with another
-// body than before a CodeKeyReused. The caller must call End.
+// An attempt made while another one runs gets a CodeInProgress, one with another body
+// than before a CodeKeyReused, and one under other terms a CodeOutsideLimits. The caller
+// must call End.
 func (s Store) Begin(ctx context.Context, key Key) (*Request, error) {
 	request, err := s.claim(ctx, key)
 	if err != nil {
@@ -136,9 +162,10 @@ func (s Store) claim(ctx context.Context, key Key) (*Request, error) {
 	switch {
 	case first.owner != "" && first.claimedUntil > domain.Timestamp(domain.Stamp(s.Now)):
 		return nil, domain.RequestInProgress(nil)
-	case first.bodyHash != key.Body && !pending:
-		return nil, domain.IdempotencyKeyReused()
 	case !pending:
+		if err := key.check(first.bodyHash); err != nil {
+			return nil, err
+		}
 		for _, r := range stored {
 			request.responses = append(request.responses, r.Response)
 		}
@@ -158,7 +185,7 @@ func (s Store) insertClaim(ctx context.Context, key Key) (*Request, error) {
 	now := domain.Stamp(s.Now)
 	stmt := sq.Insert(s.DB.Name(wpdb.Idempotency)).
 		Columns("scope", "item", "body_hash", "status", "answer", "owner", "claimed_until", "created_at").
-		Values(key.Scope, 0, key.Body, 0, "", owner, s.claimEnd(key), now)
+		Values(key.Scope, 0, key.stored(), 0, "", owner, s.claimEnd(key), now)
 	_, err = wpdb.Exec(ctx, s.DB, "claim a request", stmt)
 	return claimResult(&Request{store: s, key: key, owner: owner, since: domain.Timestamp(now)}, err)
 }
@@ -170,7 +197,7 @@ func (s Store) takeOver(ctx context.Context, request *Request, first storedRespo
 		return nil, err
 	}
 	stmt := sq.Update(s.DB.Name(wpdb.Idempotency)).
-		Set("owner", request.owner).Set("claimed_until", s.claimEnd(request.key)).Set("body_hash", request.key.Body).
+		Set("owner", request.owner).Set("claimed_until", s.claimEnd(request.key)).Set("body_hash", request.key.stored()).
 		Where(sq.Eq{"id": first.id, "owner": first.owner})
 	result, err := wpdb.Exec(ctx, s.DB, "take over a request", stmt)
 	switch {
@@ -312,7 +339,7 @@ func (r *Request) Keep(ctx context.Context, tx *wpdb.DB, responses ...Response) 
 	}
 	stmt := sq.Insert(tx.Name(wpdb.Idempotency)).Columns("scope", "item", "body_hash", "status", "answer", "created_at")
 	for _, response := range rest {
-		stmt = stmt.Values(r.key.Scope, response.Item, r.key.Body, response.Status, response.Body, string(r.since))
+		stmt = stmt.Values(r.key.Scope, response.Item, r.key.stored(), response.Status, response.Body, string(r.since))
 	}
 	_, err = wpdb.Exec(ctx, tx, "store responses", stmt)
 	return err
