@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
 
 	"bookside/adapter"
 	"bookside/adapter/domain"
@@ -533,4 +536,22 @@ func FuzzFormsAreJSON(f *testing.F) {
 			t.Errorf("form %s (-JSON +form):\n%s", form.Encode(), diff)
 		}
 	})
+}
+
+// TestDocumentedPrices: the document describes every text that is read as a price and, of those without
+// an exponent, no other.
+func TestDocumentedPrices(t *testing.T) {
+	t.Parallel()
+	documented := regexp.MustCompile(price().schema().AnyOf[1].Pattern)
+	for text, accepted := range map[string]bool{
+		"0": true, "12": true, "12.5": true, "12.345600": true, "0012": true, "00000000000000000012.5": true, "9999999999999999.9999": true,
+		"1e+1": true, "1E1": true, "12.5E+1": true, "1e-2": true, "9.99e15": true, "5e0001": true, "12500000e-6": true,
+		"10000000000000000": false, "12.34567": false, "-1": false, "+1": false, ".5": false, "5.": false, "12,50": false,
+		"1e": false, "e1": false, "1e1e1": false, "1e1.5": false, "-1e1": false, "0x1F": false, "NaN": false, "12 €": false,
+	} {
+		got := readBodyField(t, strconv.Quote(text), func(b *Body) *decimal.Decimal { return valueOf(b, "a", price()) })
+		if read := !strings.ContainsAny(got, "?!"); read != accepted || documented.MatchString(text) != accepted {
+			t.Errorf("%s is read as %s, and documented: %t", text, got, documented.MatchString(text))
+		}
+	}
 }

@@ -251,10 +251,13 @@ func amount() kind[decimal.Decimal] {
 	})
 }
 
+// pricePattern matches the texts that are prices. With an exponent, it does not tell the bounds.
+var pricePattern = fmt.Sprintf(`^(0*\d{1,16}(\.\d{1,%d}0*)?|\d+(\.\d+)?[eE][+-]?\d+)$`, domain.AmountDecimals)
+
 // price is an amount that can be charged, as a number or as a text.
 func price() kind[decimal.Decimal] {
 	schema := func() *Schema {
-		return &Schema{AnyOf: []*Schema{amountSchema("0")(), {Type: typeString, Pattern: fmt.Sprintf(`^\d{1,16}(\.\d{1,%d})?$`, domain.AmountDecimals)}}}
+		return &Schema{AnyOf: []*Schema{amountSchema("0")(), {Type: typeString, Pattern: pricePattern}}}
 	}
 	return fromText(description{schema: schema, invalid: notANumber, rejected: negative}, func(text string) (decimal.Decimal, *fault) {
 		n, ok := parseExponential(text)
