@@ -40,6 +40,7 @@ type (
 		Amount         string  `json:"amount"`
 		Notes          *string `json:"notes"`
 	}
+	// orderVars is an order as entries of the activity log have it.
 	orderVars struct {
 		ID                any     `json:"id"`
 		ConfirmationCode  string  `json:"confirmation_code"`

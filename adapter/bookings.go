@@ -489,6 +489,7 @@ type listedRow struct {
 	columns                   []any
 }
 
+// newListedRow returns a row to be scanned, with the total of the list where the statement has it.
 func newListedRow(size *total) *listedRow {
 	r := new(listedRow)
 	r.columns = []any{wpdb.OrZero(&r.ID), wpdb.OrZero(&r.Code), &r.Status, wpdb.OrZero((*string)(&r.StartDate)), wpdb.OrZero((*string)(&r.EndDate)), &r.StartTime, &r.EndTime,

@@ -59,6 +59,7 @@ type metaUpdate struct {
 	value string
 }
 
+// any reports whether anything changes.
 func (m metaChanges) any() bool { return len(m.inserts)+len(m.updates)+len(m.deletes) > 0 }
 
 // metaChanges compares values with the stored meta of a record. An existing row is
