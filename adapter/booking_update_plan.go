@@ -49,7 +49,7 @@ type updatePlan struct {
 	rules     customerRules
 	customer  BookingCustomer // of the booking, with its changes
 	fields    row             // changed columns of the customer
-	replaces  bool            // the change replaces known data of the customer, or must look as if it did
+	replaces  bool            // the change replaces known data of the customer
 	notes     *string
 	sums      *orderSums // of the order with the price that was sent; nil if none was
 }
@@ -404,18 +404,21 @@ func (tx *Tx) planCustomerChange(ctx context.Context, plan *updatePlan, p *domai
 		return err
 	}
 	old := plan.customer
+	if tx.wouldCompare(old, plan.Customer) { // before the contacts of others are compared with it
+		return tx.requirePermission("write_customers")
+	}
 	plan.customer, plan.fields = tx.patchCustomer(plan.rules, old, plan.Customer, customerPrefix, p)
 	user, err := tx.checkCustomerChange(ctx, plan.rules, old, plan.customer, customerPrefix, p)
 	// A WordPress user has an e-mail address even if the customer has none.
-	plan.replaces = user != nil || replaces(old, plan.customer) || tx.wouldCompare(old, plan.Customer)
+	plan.replaces = user != nil || replaces(old, plan.customer)
 	return err
 }
 
 // wouldCompare reports whether the caller sent something that the customer has a value for and that
-// it may not read. That it is the same must not be told apart from a change.
+// it may neither read nor change. That it is the same must not be told apart from a change.
 func (s *Site) wouldCompare(old BookingCustomer, sent CustomerFields) bool {
 	both := func(stored string, sent *string) bool { return stored != "" && sent != nil }
-	return s.requirePermission("read_bookings") != nil && s.requirePermission("read_customers") != nil &&
+	return s.requirePermission("write_customers") != nil && s.requirePermission("read_bookings") != nil && s.requirePermission("read_customers") != nil &&
 		(both(old.FirstName, sent.FirstName) || both(old.LastName, sent.LastName) || both(old.Email, sent.Email) || both(old.Phone, sent.Phone))
 }
 

@@ -335,6 +335,7 @@ func TestSentContactsAreNotCompared(t *testing.T) {
 	path := fmt.Sprintf("/bookings/%v", booking.at("data", "id"))
 	customer, _ := booking.at("data", "customer").(map[string]any)
 	changed := map[string]string{"first_name": "Guess", "last_name": "Guess", "email": "guess@example.test", "phone": "+493055501"}
+	used, _ := s.get("/customers/9").at("data").(map[string]any)
 	blind, sighted, all := s.newKey("write_bookings"), []string{s.newKey("write_bookings", "read_bookings"), s.newKey("write_bookings", "read_customers")}, s.key
 	for field, other := range changed {
 		stored, _ := customer[field].(string)
@@ -347,6 +348,15 @@ func TestSentContactsAreNotCompared(t *testing.T) {
 			same, different := s.write(http.MethodPut, path+query, body(stored)), s.write(http.MethodPut, path+query, body(other))
 			if same.status != http.StatusForbidden || !bytes.Equal(same.body, different.body) {
 				t.Errorf("%s%s: the same is %d %s, another one %d %s", field, query, same.status, same.body, different.status, different.body)
+			}
+			if in := s.write(http.MethodPut, path+query, body(fmt.Sprint(used[field]))); !bytes.Equal(same.body, in.body) {
+				t.Errorf("%s%s: the same is %d %s, another customer's %d %s", field, query, same.status, same.body, in.status, in.body)
+			}
+			invalid := func(value string) answer {
+				return s.write(http.MethodPut, path+query, fmt.Sprintf(`{"status":"bogus","customer":{%q:%q}}`, field, value))
+			}
+			if same, used := invalid(stored), invalid(fmt.Sprint(used[field])); !bytes.Equal(same.body, used.body) {
+				t.Errorf("%s%s, beside a mistake: the same is %s, another customer's %s", field, query, same.body, used.body)
 			}
 			for _, s.key = range sighted {
 				s.write(http.MethodPut, path+query, body(stored)).want(http.StatusOK)
@@ -455,25 +465,27 @@ func arrangeCustomers(t testing.TB, database *fixtures.Database) {
 }
 
 // TestCompletingACustomerNeedsNoPermission: a booking may add missing fields
-// of its customer, and repeat known ones.
+// of its customer, and repeat those that the key may read.
 func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrangeCustomers(t, s.database)
 	before := s.database.Snapshot(t)
+	writeOnly := []string{"write_bookings"}
 	for name, c := range map[string]struct {
+		permissions        []string
 		method, path, body string
 		want               string // the change of the customer's row
 	}{
-		"what is known":          {http.MethodPut, "/bookings/7", `{"customer":{"first_name":"Known","last_name":" Well ","email":"known@example.test","phone":"+49 30"}}`, ""},
-		"what is unknown":        {http.MethodPut, "/bookings/10", `{"customer":{"first_name":"Una","last_name":"Known","phone":"1"}}`, "first_name=Una last_name=Known phone=1"},
-		"a new booking's":        {http.MethodPost, "/bookings", friday("customer_id", "null", "customer", `{"first_name":"Una","last_name":"Known","email":"unknown@example.test","phone":"1"}`), "first_name=Una last_name=Known phone=1"},
-		"not over what is known": {http.MethodPost, "/bookings", friday("customer_id", "null", "customer", `{"first_name":"Una","last_name":"Known","email":"known@example.test","phone":"1"}`), ""},
+		"what is known":          {[]string{"write_bookings", "read_bookings"}, http.MethodPut, "/bookings/7", `{"customer":{"first_name":"Known","last_name":" Well ","email":"known@example.test","phone":"+49 30"}}`, ""},
+		"what is unknown":        {writeOnly, http.MethodPut, "/bookings/10", `{"customer":{"first_name":"Una","last_name":"Known","phone":"1"}}`, "first_name=Una last_name=Known phone=1"},
+		"a new booking's":        {writeOnly, http.MethodPost, "/bookings", friday("customer_id", "null", "customer", `{"first_name":"Una","last_name":"Known","email":"unknown@example.test","phone":"1"}`), "first_name=Una last_name=Known phone=1"},
+		"not over what is known": {writeOnly, http.MethodPost, "/bookings", friday("customer_id", "null", "customer", `{"first_name":"Una","last_name":"Known","email":"known@example.test","phone":"1"}`), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := *s
 			s.t = t
-			if a := s.as([]string{"write_bookings"}, c.method, c.path, c.body); a.status >= http.StatusBadRequest {
+			if a := s.as(c.permissions, c.method, c.path, c.body); a.status >= http.StatusBadRequest {
 				t.Fatalf("%d %s", a.status, a.body)
 			}
 			got := ""
