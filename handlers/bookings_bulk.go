@@ -150,11 +150,11 @@ type rejectedItem struct {
 	err     error
 }
 
-// failure returns the first error if the platform was not available for any of the bookings, so that
-// nothing could be begun; nil otherwise.
+// failure returns the first error if the server failed in every booking, of which nothing can be
+// said then; nil otherwise.
 func (b *bulk) failure() error {
 	for _, r := range b.rejections {
-		if r.failure.Status != http.StatusServiceUnavailable {
+		if r.failure.Status < http.StatusInternalServerError {
 			return nil
 		}
 	}
