@@ -38,7 +38,10 @@ func TestUpdateInvoice(t *testing.T) {
 
 	s.try("nothing sent", nil, update(1403, 1270, InvoicePatch{}, false))
 	s.try("nothing new", nil, update(1403, 1270, InvoicePatch{Status: new("open"), ChargeAmount: euros("135")}, false))
-	s.try("paid already, though nothing was", []string{"UPDATE wp_latepoint_order_invoices SET status = 'paid' WHERE id = 1270"}, update(1403, 1270, paid, false))
+	stored := []string{"UPDATE wp_latepoint_order_invoices SET status = 'paid' WHERE id = 1270"}
+	s.try("paid already, though nothing was", stored, refuse(1403, 1270, paid, "status"))
+	s.try("paid already, by force", stored, update(1403, 1270, paid, true))
+	s.try("paid already, and not sent", stored, update(1403, 1270, InvoicePatch{ChargeAmount: euros("135")}, false))
 	s.try("another status", nil, update(1403, 1270, InvoicePatch{Status: new("void")}, false), status(1270, "open", "void"))
 	s.try("open again", nil, update(10, 10, InvoicePatch{Status: new("open")}, false), status(10, "paid", "open"))
 	s.try("another amount", nil, update(1403, 1270, InvoicePatch{ChargeAmount: euros("0.5")}, false),
