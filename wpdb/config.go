@@ -36,6 +36,9 @@ type Config struct {
 	ConnectTimeout   time.Duration // limit of a dial; 5 s
 	IOTimeout        time.Duration // limit of a network read or write; 5 s more than that of a statement
 
+	// GiveUp makes all statements fail after one that the server did not answer within IOTimeout, for
+	// a program that somebody waits for: each would wait as long.
+	GiveUp bool
 	// NoKill disables killing abandoned statements: they end at their time
 	// limits.
 	NoKill bool

@@ -28,6 +28,7 @@ type DB struct {
 	schema     *atomic.Pointer[Schema]
 	conflicts  *atomic.Int64
 	refused    *refusedWrites
+	silent     *atomic.Bool     // see Config.GiveUp; nil if it does not
 	views      []view           // that SELECT statements see, see WithViews
 	gathered   bool             // see Gathered
 	waiting    *[]waitingChange // of a transaction, see Later; nil outside of one
@@ -68,7 +69,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 		return nil, err
 	}
 	if !c.NoKill {
-		if conn.killer, err = newKiller(driver, c); err != nil {
+		if conn.killer, err = newKiller(driver, c, conn.silent); err != nil {
 			return nil, err
 		}
 	}
@@ -85,8 +86,14 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	db.together, db.rivals = conn.together, conn.rivals
 	db.semaphore = conn.seats
 	db.viewShare = newPoolSemaphore(max(1, c.MaxOpen/2), c.AcquireTimeout)
+	if c.GiveUp {
+		db.silent = conn.silent
+		if conn.killer != nil {
+			conn.killer.silent = conn.silent
+		}
+	}
 	if err := pool.PingContext(ctx); err != nil {
-		return nil, errors.Join(wrap("open database", err), pool.Close())
+		return nil, errors.Join(wrap("open database", withSilence(conn.silent, err)), pool.Close())
 	}
 	return db, nil
 }
@@ -143,7 +150,15 @@ func askApart(ctx context.Context, driver *mysql.Config, c Config, query string)
 	pool := sql.OpenDB(conn.Connector)
 	var answer string
 	err = pool.QueryRowContext(ctx, query).Scan(&answer)
-	return answer, errors.Join(wrap("open database", err), pool.Close())
+	return answer, errors.Join(wrap("open database", withSilence(conn.silent, err)), pool.Close())
+}
+
+// withSilence returns the error of a connection to a server that may have been silent.
+func withSilence(silent *atomic.Bool, err error) error {
+	if err == nil || silent == nil || !silent.Load() {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrSilent, err)
 }
 
 // Close closes all connections. It first waits a while for running statements;

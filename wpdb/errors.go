@@ -34,6 +34,9 @@ var (
 	ErrKeyTooLong   = errors.New("columns are too long for an index")      //
 	ErrTooManyEdits = errors.New("too many rows changed meanwhile")        // to add an index while others write
 	ErrNoIndex      = errors.New("no such index")                          // to drop, of a table that is there
+	// ErrSilent accompanies the error of a connection that the server accepted, but on which it did not
+	// answer in time.
+	ErrSilent = errors.New("the server does not answer")
 	// ErrOutcomeUnknown accompanies the error of a transaction whose COMMIT was
 	// sent and may have succeeded. Without it, a failed transaction wrote
 	// nothing.
@@ -185,7 +188,7 @@ func wrap(op string, err error) error {
 		e.Kind = ErrBusy
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Kind = ErrTimeout
-	case errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.As(err, &network):
+	case errors.Is(err, ErrSilent), errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.As(err, &network):
 		e.Kind = ErrLinkLost
 	case errors.Is(err, ErrUnreadable) && !errors.Is(err, context.Canceled):
 		e.Kind = ErrUnreadable

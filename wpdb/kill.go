@@ -23,6 +23,7 @@ import (
 // is killed there.
 type killer struct {
 	connect func(context.Context) (driverConn, *link, error)
+	silent  *atomic.Bool // set when a KILL would not be answered either, see Config.GiveUp; nil for never
 
 	failures atomic.Int64 // to connect
 
@@ -148,6 +149,9 @@ const (
 func (k *killer) kill(statement string, t thread) error {
 	if k == nil || t.id == 0 {
 		return errNoKill
+	}
+	if k.silent != nil && k.silent.Load() {
+		return errUnanswered
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

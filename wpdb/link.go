@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -22,6 +23,7 @@ type link struct {
 	greeted  bool
 	greeting []byte        // the bytes received so far
 	thread   uint32        // 0 if the greeting does not contain it
+	silent   *atomic.Bool  // set when the server has not answered in time
 	orphan   atomic.Bool   // the connection failed unnoticed by the server, whose thread may still be working
 	over     chan struct{} // closed when the thread of an orphan has ended
 
@@ -31,7 +33,7 @@ type link struct {
 }
 
 func newLink(socket net.Conn, limit time.Duration) *link {
-	return &link{Conn: socket, limit: limit, over: make(chan struct{})}
+	return &link{Conn: socket, limit: limit, silent: new(atomic.Bool), over: make(chan struct{})}
 }
 
 type linkKey struct{}
@@ -44,6 +46,7 @@ func (c *connector) dialLink(ctx context.Context, network, address string) (net.
 		return nil, err
 	}
 	l := newLink(socket, c.limit)
+	l.silent = c.silent
 	if dest, ok := ctx.Value(linkKey{}).(**link); ok {
 		*dest = l
 	}
@@ -137,6 +140,9 @@ func (l *link) awaitEnd() {
 // note distinguishes timeouts and network failures from a connection that the
 // server closed.
 func (l *link) note(err error) {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		l.silent.Store(true)
+	}
 	switch {
 	case err == nil, errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
 	default:

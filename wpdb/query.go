@@ -28,6 +28,9 @@ type Scanner interface {
 // reading its rows. Statements over views may take seconds on large sites, so they
 // never have more than their share of the connections.
 func (db *DB) acquire(ctx context.Context) (release func(), err error) {
+	if db.silent != nil && db.silent.Load() {
+		return nil, ErrSilent
+	}
 	if db.session != nil {
 		return func() {}, nil // the session holds one
 	}
@@ -81,7 +84,7 @@ func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, most 
 		}
 		found, more, err = collect(ctx, db, text, args, most, scan)
 		release()
-		err = wrap(op, err)
+		err = wrap(op, withSilence(db.silent, err))
 		if err != nil && !repeated && db.retriable() && errors.Is(err, ErrLinkLost) {
 			continue
 		}

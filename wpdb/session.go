@@ -31,6 +31,7 @@ type connector struct {
 	rivals   *atomic.Bool   // set once a server is seen where other nodes abort transactions
 
 	encryption *encryption
+	silent     *atomic.Bool // set when the server has not answered in time
 }
 
 // newConnector sets the session on a copy of the configuration. version is the
@@ -60,7 +61,7 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	if err := cfg.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, fmt.Errorf("database settings: %w", err)
 	}
-	opened := &connector{lockWait: lockWait, limit: c.StatementTimeout + c.LockWait, textOnly: c.TextOnly, together: cfg.MultiStatements, rivals: new(atomic.Bool)}
+	opened := &connector{lockWait: lockWait, limit: c.StatementTimeout + c.LockWait, textOnly: c.TextOnly, together: cfg.MultiStatements, rivals: new(atomic.Bool), silent: new(atomic.Bool)}
 	cfg.DialFunc = opened.dialLink
 	opened.encryption = newEncryption(cfg)
 	if cfg.TLS != nil {
@@ -76,12 +77,13 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 
 // newKiller returns a killer for the same server. Its time limits are short,
 // because a KILL is answered at once unless the server has other problems.
-func newKiller(base *mysql.Config, c Config) (*killer, error) {
+func newKiller(base *mysql.Config, c Config, silent *atomic.Bool) (*killer, error) {
 	c.IOTimeout = c.ConnectTimeout
 	own, err := newConnector(base, c, "")
 	if err != nil {
 		return nil, err
 	}
+	own.silent = silent
 	return &killer{connect: own.open}, nil
 }
 

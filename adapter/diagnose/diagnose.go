@@ -99,7 +99,9 @@ func Examine(ctx context.Context, config wpdb.Config, db *wpdb.DB, now domain.Cl
 		return Report{}, err
 	}
 	e.Grants = e.Privileges.grants(db, database, account)
-	e.examineServer(ctx)
+	if err := e.examineServer(ctx); err != nil {
+		return Report{}, err
+	}
 	if len(e.Privileges.Unreadable) > 0 {
 		e.problem("the database user may not read %s: grant it SELECT on them", names(db, e.Privileges.Unreadable))
 	}
@@ -119,19 +121,32 @@ func (e *examination) problem(format string, args ...any) {
 	e.Problems = append(e.Problems, fmt.Sprintf(format, args...))
 }
 
-// examineServer ignores errors: the site can be served without these facts, and
-// some proxies do not tell them.
-func (e *examination) examineServer(ctx context.Context) {
-	if server, err := e.db.ServerSettings(ctx); err == nil {
+// examineServer ignores errors, but for that of a server that hangs: the site can be served without
+// these facts, and some proxies do not tell them.
+func (e *examination) examineServer(ctx context.Context) error {
+	server, err := e.db.ServerSettings(ctx)
+	if err == nil {
 		e.Server = &server
 		e.ClockDifference = server.Now.Sub(e.now().Truncate(time.Second))
 	}
-	if durability, ok, err := e.db.Durability(ctx); ok && err == nil {
+	if errors.Is(err, wpdb.ErrSilent) {
+		return err
+	}
+	durability, ok, err := e.db.Durability(ctx)
+	if ok && err == nil {
 		e.Durability = &durability
 	}
-	if cluster, err := e.db.Cluster(ctx); err == nil {
+	if errors.Is(err, wpdb.ErrSilent) {
+		return err
+	}
+	cluster, err := e.db.Cluster(ctx)
+	if err == nil {
 		e.Cluster = &cluster
 	}
+	if errors.Is(err, wpdb.ErrSilent) {
+		return err
+	}
+	return nil
 }
 
 func (e *examination) examinePlatform(ctx context.Context) error {

@@ -647,3 +647,51 @@ func outlast(t *testing.T, clock *movedClock) {
 	time.Sleep(outage)
 	clock.ahead.Add(int64(max(0, 70*time.Second-outage)))
 }
+
+// TestCommandsEndInTime: a command beside a database that hangs waits for one statement, not for each
+// again, and says what is wrong, whether it hung before or hangs from then on.
+func TestCommandsEndInTime(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	const statementTimeout = time.Second
+	db := small(t)
+	run(t, settingsFor(db), "", "migrate").want(t, exitOK)
+	for name, c := range map[string]struct {
+		on   string // the statement that hangs first; "" for all
+		args []string
+	}{
+		"check":              {"", []string{"check"}},
+		"check, later":       {"latepoint_db_version", []string{"check"}},
+		"check, in a fact":   {"innodb_flush_log_at_trx_commit", []string{"check"}},
+		"keys create, later": {"INSERT INTO `wp_bookside_api_keys`", []string{"keys", "create", "--name", "x", "--permissions", "read"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn, proxy := fixtures.NewFaultProxy(t, db.DSN)
+			if c.on == "" {
+				proxy.Set(fixtures.Weather{Silent: true})
+			} else {
+				proxy.Arm(fixtures.Fault{On: c.on, Silent: true})
+				go func() {
+					for t.Context().Err() == nil && proxy.Pending() > 0 {
+						time.Sleep(time.Millisecond)
+					}
+					proxy.Set(fixtures.Weather{Silent: true})
+				}()
+			}
+			env := lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+dsn, "BOOKSIDE_DB__STATEMENT_TIMEOUT="+statementTimeout.String()))
+			begun := time.Now()
+			got := run(t, env, "", c.args...)
+			took := time.Since(begun)
+			if got.code != exitUnreachable {
+				t.Errorf("exit code %d", got.code)
+			}
+			wantTexts(t, got.stderr, "it accepts connections, but does not answer")
+			// One statement, the network's five seconds, and what a connection that is left is waited for.
+			if limit := statementTimeout + 5*time.Second + 5*time.Second; took > limit {
+				t.Errorf("it took %v, and %v are allowed", took, limit)
+			}
+			t.Logf("%v: %s", took.Round(100*time.Millisecond), strings.TrimSpace(got.stderr))
+		})
+	}
+}

@@ -80,7 +80,7 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	report, err := diagnose.Examine(ctx, t.config, db, p.now)
-	if errors.Is(err, wpdb.ErrUnavailable) { // such as a cluster's node that accepts connections but no queries
+	if errors.Is(err, wpdb.ErrUnavailable) || errors.Is(err, wpdb.ErrSilent) { // such as a cluster's node that accepts connections but no queries
 		return p.checkFailed(ctx, t, show, t.explain(err))
 	}
 	if err != nil {

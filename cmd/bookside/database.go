@@ -108,7 +108,9 @@ func insteadOf(name string) string {
 
 // open connects without waiting for the server.
 func (t target) open(ctx context.Context) (*wpdb.DB, error) {
-	db, err := wpdb.Open(ctx, t.config)
+	config := t.config
+	config.GiveUp = true // somebody waits
+	db, err := wpdb.Open(ctx, config)
 	if err != nil {
 		return nil, t.explain(err)
 	}
@@ -161,6 +163,8 @@ func unreachable(err error) string {
 		return "there is no such socket; start the server, or correct the path"
 	case errors.Is(err, fs.ErrPermission):
 		return "this user may not open the socket"
+	case errors.Is(err, wpdb.ErrSilent):
+		return "it accepts connections, but does not answer: it may be stopped or overloaded, or its disk full; see its log"
 	case errors.Is(err, wpdb.ErrTimeout), errors.As(err, &timeout) && timeout.Timeout():
 		return "it does not answer in time; check the address, and whether a firewall is between"
 	default:
@@ -172,6 +176,9 @@ func unreachable(err error) string {
 // its exit code, the table, the account and the statement that allows it.
 func (t target) explainPrivilege(ctx context.Context, err error) error {
 	var known *failure
+	if errors.Is(err, wpdb.ErrSilent) && !errors.As(err, &known) {
+		return t.explain(err)
+	}
 	if !errors.Is(err, wpdb.ErrAccessDenied) || errors.As(err, &known) {
 		return err
 	}
