@@ -231,9 +231,13 @@ func changesProblem(restored bool, waiting time.Duration) string {
 	return r.Text
 }
 
+const notInTime = "does not answer in time"
+
 // databaseStatus describes an error of the database without quoting it.
 func databaseStatus(err error) string {
 	switch {
+	case errors.Is(err, wpdb.ErrBusy) && errors.Is(err, wpdb.ErrSilent):
+		return notInTime
 	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost):
 		return "unreachable"
 	case errors.Is(err, wpdb.ErrBusy):
@@ -245,7 +249,7 @@ func databaseStatus(err error) string {
 	case errors.Is(err, wpdb.ErrNoTLS), errors.Is(err, wpdb.ErrTLSDemanded), errors.Is(err, wpdb.ErrCertificate):
 		return "does not agree on TLS"
 	case errors.Is(err, wpdb.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
-		return "does not answer in time"
+		return notInTime
 	default:
 		return "failed"
 	}

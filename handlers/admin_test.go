@@ -436,6 +436,8 @@ func TestReadinessOfDatabase(t *testing.T) {
 		"unknown database":     {server(1049), "does not exist"},
 		"statement too long":   {server(1969), "does not answer in time"},
 		"deadline":             {context.DeadlineExceeded, "does not answer in time"},
+		"all in use":           {wpdb.ErrBusy, "has no free connection"},
+		"all left":             {fmt.Errorf("%w, and %w", wpdb.ErrBusy, wpdb.ErrSilent), "does not answer in time"},
 		"anything else":        {errors.New(secret), "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {

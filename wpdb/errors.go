@@ -184,6 +184,8 @@ func wrap(op string, err error) error {
 		e.Kind = ErrCertificate
 	case errors.As(err, &network) && network.Op == "dial", errors.Is(err, syscall.ECONNREFUSED):
 		e.Kind = ErrUnavailable // including dial timeouts, which are deadlines too
+	case errors.Is(err, errHeld):
+		e.Kind = errHeld
 	case errors.Is(err, ErrBusy):
 		e.Kind = ErrBusy
 	case errors.Is(err, context.DeadlineExceeded):

@@ -2,6 +2,8 @@ package wpdb
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -63,6 +65,10 @@ func (s *poolSemaphore) acquire(ctx context.Context) (release func(), err error)
 	return func() { s.release(w.party) }, nil
 }
 
+// errHeld is the ErrBusy of a pool of which at least half of the connections were left, because their
+// statements are not answered.
+var errHeld = fmt.Errorf("%w, and %w", ErrBusy, ErrSilent)
+
 // await waits for the permit of a waiter.
 func (s *poolSemaphore) await(ctx context.Context, w *waiter) error {
 	timeout := time.NewTimer(s.timeout)
@@ -81,6 +87,9 @@ func (s *poolSemaphore) await(ctx context.Context, w *waiter) error {
 	if i := slices.Index(s.waiters, w); i >= 0 {
 		s.waiters = slices.Delete(s.waiters, i, i+1)
 		s.grant() // whom it kept from having more than half
+		if errors.Is(err, ErrBusy) && 2*s.occupied >= s.connections {
+			return errHeld
+		}
 		return err
 	}
 	return nil // granted at the last moment

@@ -189,3 +189,33 @@ func TestPoolSemaphoreDrains(t *testing.T) {
 		})
 	}
 }
+
+// TestBusyBecauseOfSilence: whoever gets no connection is told apart whether others use them all, or
+// half of them wait for a server that does not answer.
+func TestBusyBecauseOfSilence(t *testing.T) {
+	t.Parallel()
+	for left, silent := range map[int]bool{0: false, 1: false, 2: true, 4: true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newPoolSemaphore(4, time.Second)
+			over := make(chan struct{})
+			for i := range 4 {
+				ctx, _ := WithUsage(t.Context())
+				ChargeTo(ctx, int64(i+1))
+				release, err := s.acquire(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if i < left {
+					s.occupyUntil(func() { <-over })
+					release()
+				}
+			}
+			_, err := s.acquire(t.Context())
+			err = wrap("wait", err)
+			if !errors.Is(err, ErrBusy) || errors.Is(err, ErrSilent) != silent || errors.Is(err, ErrLinkLost) {
+				t.Errorf("%d of 4 were left: %v", left, err)
+			}
+			close(over)
+		})
+	}
+}
