@@ -75,6 +75,7 @@ func TestDatabaseFaults(t *testing.T) {
 		"node not primary":      {wpdb.ErrUnavailable, server(1047), later},
 		"proxy's own":           {wpdb.ErrUnavailable, server(9001), later},
 		"no connection free":    {wpdb.ErrBusy, wpdb.ErrBusy, later},
+		"no answer":             {wpdb.ErrSilent, wpdb.ErrSilent, later},
 		"access denied":         {wpdb.ErrAccessDenied, server(1045), later},
 		"no database":           {wpdb.ErrNoDatabase, server(1049), later},
 		"deadlock":              {wpdb.ErrConflict, server(1213), later},
