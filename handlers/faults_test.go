@@ -46,7 +46,7 @@ func newFaultyServer(t *testing.T, admits bool, err error) *server {
 		mock.ExpectQuery("bookside_api_keys").WillReturnRows(rows)
 	}
 	mock.ExpectQuery("SELECT").WillReturnError(err)
-	if errors.Is(err, mysql.ErrInvalidConn) {
+	if errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, wpdb.ErrSilent) {
 		mock.ExpectQuery("SELECT").WillReturnError(err) // a read is retried once
 	}
 	if admits && outdatesSchema(err) {
