@@ -7,6 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/bookings"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 )
@@ -45,9 +48,9 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 			database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 			dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 			db := wpdbtest.OpenDSN(t, dsn, database.Prefix, 1)
-			platform := NewPlatform(db, recordedNow)
+			platform := session.NewPlatform(db, recordedNow)
 			for n := 0; ; n++ {
-				site, err := platform.Site(t.Context()) // over a link that stands
+				site, err := platform.Session(t.Context()) // over a link that stands
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -91,9 +94,9 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 }
 
 // holdFriday keeps a slot on the n-th Friday and returns the id of the hold.
-func holdFriday(t *testing.T, site *Site, n int) (int64, error) {
+func holdFriday(t *testing.T, site *session.Session, n int) (int64, error) {
 	t.Helper()
-	hold, err := txCreate(t.Context(), site, (*Tx).CreateHold, NewHold{Minutes: 5, NewBooking: NewBooking{
+	hold, err := txCreate(t.Context(), site, bookings.CreateHold, bookings.NewHold{Minutes: 5, New: bookings.New{
 		ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Attendees: 1,
 		Start: availability.Moment{Day: parseDay(t, "2027-02-05") + availability.Day(7*n), Minutes: 600},
 	}})
@@ -101,11 +104,11 @@ func holdFriday(t *testing.T, site *Site, n int) (int64, error) {
 }
 
 // createFromHold turns a hold into the booking of a new customer.
-func createFromHold(t *testing.T, site *Site, hold int64) error {
+func createFromHold(t *testing.T, site *session.Session, hold int64) error {
 	t.Helper()
 	first, last, email := "Rita", "Neu", fmt.Sprintf("rita%d@example.test", hold)
-	_, err := txCreate(t.Context(), site, (*Tx).CreateBooking, NewBooking{
-		HoldID: hold, Customer: CustomerFields{FirstName: &first, LastName: &last, Email: &email},
+	_, err := txCreate(t.Context(), site, bookings.Create, bookings.New{
+		HoldID: hold, Customer: records.CustomerFields{FirstName: &first, LastName: &last, Email: &email},
 	})
 	return err
 }

@@ -8,7 +8,11 @@ import (
 	"pgregory.net/rapid"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 )
@@ -27,7 +31,7 @@ func TestBookingsAgainstModel(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	db := wpdbtest.Open(t, database, 2)
-	site, err := NewPlatform(db, recordedNow).Site(t.Context())
+	site, err := session.NewPlatform(db, recordedNow).Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +43,8 @@ func TestBookingsAgainstModel(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"create":  m.create,
 			"move":    m.move,
-			"cancel":  func(rt *rapid.T) { m.setStatus(rt, StatusCancelled) },
-			"approve": func(rt *rapid.T) { m.setStatus(rt, StatusApproved) },
+			"cancel":  func(rt *rapid.T) { m.setStatus(rt, records.StatusCancelled) },
+			"approve": func(rt *rapid.T) { m.setStatus(rt, records.StatusApproved) },
 			"delete":  m.delete,
 			"":        m.check,
 		})
@@ -48,7 +52,7 @@ func TestBookingsAgainstModel(t *testing.T) {
 }
 
 type bookingModel struct {
-	site     *Site
+	site     *session.Session
 	database *fixtures.Database
 	monday   availability.Day
 	bookings map[int64]modelBooking
@@ -60,13 +64,13 @@ func (m *bookingModel) slot(t *rapid.T) (service, agent int64, at availability.M
 	service = rapid.SampledFrom([]int64{1, 2, 4}).Draw(t, "service")
 	agent = rapid.SampledFrom([]int64{1, 5}).Draw(t, "agent")
 	at.Day = m.monday + availability.Day(rapid.IntRange(0, 1).Draw(t, "day"))
-	at.Minutes = Minutes(15 * rapid.IntRange(36, 42).Draw(t, "start"))
+	at.Minutes = session.Minutes(15 * rapid.IntRange(36, 42).Draw(t, "start"))
 	return service, agent, at
 }
 
 // offered asks what the API offers.
 func (m *bookingModel) offered(t *rapid.T, service, agent int64, at availability.Moment) bool {
-	grid, err := m.site.Slots(t.Context(), SlotQuery{ServiceID: service, AgentID: &agent, LocationID: new(int64(1)), From: at.Day, To: at.Day})
+	grid, err := slots.Search(t.Context(), m.site, slots.Query{ServiceID: service, AgentID: &agent, LocationID: new(int64(1)), From: at.Day, To: at.Day})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,14 +80,14 @@ func (m *bookingModel) offered(t *rapid.T, service, agent int64, at availability
 func (m *bookingModel) create(t *rapid.T) {
 	service, agent, at := m.slot(t)
 	offered := m.offered(t, service, agent, at)
-	created, err := txCreate(t.Context(), m.site, (*Tx).CreateBooking, NewBooking{ServiceID: service, AgentID: agent, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9})
+	created, err := txCreate(t.Context(), m.site, bookings.Create, bookings.New{ServiceID: service, AgentID: agent, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9})
 	switch {
 	case offered && err != nil:
 		t.Fatalf("offered, and refused: %v", err)
 	case !offered && domain.CodeOf(err) != domain.CodeSlotUnavailable:
 		t.Fatalf("not offered, and %v", err)
 	case err == nil:
-		m.bookings[created.ID] = modelBooking{StatusApproved, at.Day.String(), int64(at.Minutes)}
+		m.bookings[created.ID] = modelBooking{records.StatusApproved, at.Day.String(), int64(at.Minutes)}
 	}
 }
 
@@ -103,7 +107,7 @@ func (m *bookingModel) any(t *rapid.T) int64 {
 func (m *bookingModel) move(t *rapid.T) {
 	id := m.any(t)
 	_, agent, at := m.slot(t)
-	_, err := txUpdate(t.Context(), m.site, (*Tx).UpdateBooking, id, BookingPatch{AgentID: &agent, StartDate: &at.Day, StartTime: &at.Minutes})
+	_, err := txUpdate(t.Context(), m.site, bookings.Update, id, bookings.Patch{AgentID: &agent, StartDate: &at.Day, StartTime: &at.Minutes})
 	switch {
 	case err == nil:
 		b := m.bookings[id]
@@ -117,12 +121,12 @@ func (m *bookingModel) move(t *rapid.T) {
 func (m *bookingModel) setStatus(t *rapid.T, status string) {
 	id := m.any(t)
 	b := m.bookings[id]
-	_, err := txUpdate(t.Context(), m.site, (*Tx).UpdateBooking, id, BookingPatch{Status: &status})
+	_, err := txUpdate(t.Context(), m.site, bookings.Update, id, bookings.Patch{Status: &status})
 	switch {
 	case err == nil:
 		b.Status = status
 		m.bookings[id] = b
-	case domain.CodeOf(err) != domain.CodeSlotUnavailable || status != StatusApproved || b.Status == StatusApproved:
+	case domain.CodeOf(err) != domain.CodeSlotUnavailable || status != records.StatusApproved || b.Status == records.StatusApproved:
 		t.Fatal(err)
 	}
 }
@@ -130,9 +134,9 @@ func (m *bookingModel) setStatus(t *rapid.T, status string) {
 func (m *bookingModel) delete(t *rapid.T) {
 	id := m.any(t)
 	forced := rapid.Bool().Draw(t, "force")
-	err := m.site.Transact(t.Context(), "delete booking", func(tx *Tx) error { return tx.DeleteBooking(t.Context(), id, forced) })
+	err := m.site.Transact(t.Context(), "delete booking", func(tx *session.Tx) error { return bookings.Delete(t.Context(), tx, id, forced) })
 	switch {
-	case err == nil && !forced && m.bookings[id].Status == StatusApproved:
+	case err == nil && !forced && m.bookings[id].Status == records.StatusApproved:
 		t.Fatal("an approved booking was deleted without force")
 	case err == nil:
 		delete(m.bookings, id)
@@ -150,7 +154,7 @@ type storedBooking struct {
 
 // overlaps reports whether two bookings hold the same time of an agent.
 func (b storedBooking) overlaps(other storedBooking) bool {
-	return b.Status == StatusApproved && other.Status == StatusApproved && b.agent == other.agent && b.Date == other.Date && b.from < other.to && other.from < b.to
+	return b.Status == records.StatusApproved && other.Status == records.StatusApproved && b.agent == other.agent && b.Date == other.Date && b.from < other.to && other.from < b.to
 }
 
 // check compares with the database.

@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
@@ -19,7 +22,7 @@ import (
 type rivals struct {
 	t        *testing.T
 	database *fixtures.Database
-	sites    [2]*Site
+	sites    [2]*session.Session
 }
 
 func newRivals(t *testing.T, setup ...string) rivals {
@@ -33,7 +36,7 @@ func newRivals(t *testing.T, setup ...string) rivals {
 	for i := range r.sites {
 		// Rivals of a busy machine wait long.
 		db := wpdbtest.OpenOwn(t, wpdb.Config{DSN: r.database.DSN, Prefix: r.database.Prefix, MaxOpen: 10, AcquireTimeout: time.Minute, LockWait: time.Minute, StatementTimeout: time.Minute})
-		site, err := NewPlatform(db, recordedNow).Site(t.Context())
+		site, err := session.NewPlatform(db, recordedNow).Session(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +47,7 @@ func newRivals(t *testing.T, setup ...string) rivals {
 
 // run runs all tries concurrently and counts the successful ones. The others must have
 // got a CodeSlotUnavailable that names the conflicting booking.
-func (r rivals) run(tries []func(context.Context, *Site) error) (succeeded int) {
+func (r rivals) run(tries []func(context.Context, *session.Session) error) (succeeded int) {
 	r.t.Helper()
 	errs := make([]error, len(tries))
 	start := make(chan struct{})
@@ -75,9 +78,9 @@ func settle(name, value string) string {
 }
 
 // book asks for a slot for an existing customer.
-func book(b NewBooking) func(context.Context, *Site) error {
-	return func(ctx context.Context, s *Site) error {
-		_, err := txCreate(ctx, s, (*Tx).CreateBooking, b)
+func book(b bookings.New) func(context.Context, *session.Session) error {
+	return func(ctx context.Context, s *session.Session) error {
+		_, err := txCreate(ctx, s, bookings.Create, b)
 		return err
 	}
 }
@@ -92,8 +95,8 @@ func rivalTries() int {
 }
 
 // times asks for a slot again and again.
-func times(n int, which func(i int) NewBooking) []func(context.Context, *Site) error {
-	tries := make([]func(context.Context, *Site) error, n)
+func times(n int, which func(i int) bookings.New) []func(context.Context, *session.Session) error {
+	tries := make([]func(context.Context, *session.Session) error, n)
 	for i := range tries {
 		tries[i] = book(which(i))
 	}
@@ -106,26 +109,26 @@ func TestSlotIsBookedOnce(t *testing.T) {
 	t.Parallel()
 	slot := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}
 	group := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 540}
-	plain := NewBooking{ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: slot, Attendees: 1, CustomerID: 9}
+	plain := bookings.New{ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: slot, Attendees: 1, CustomerID: 9}
 	for name, c := range map[string]struct {
 		setup []string
-		try   func(i int) NewBooking
+		try   func(i int) bookings.New
 		want  int
 	}{
 		"one agent": {
-			try: func(int) NewBooking { return plain }, want: 1,
+			try: func(int) bookings.New { return plain }, want: 1,
 		},
 		"new customers with one e-mail": {
-			try: func(int) NewBooking {
+			try: func(int) bookings.New {
 				b := plain
 				first, last, email := "Rita", "Neu", "rita.neu@example.test"
-				b.CustomerID, b.Customer = 0, CustomerFields{FirstName: &first, LastName: &last, Email: &email}
+				b.CustomerID, b.Customer = 0, records.CustomerFields{FirstName: &first, LastName: &last, Email: &email}
 				return b
 			}, want: 1,
 		},
 		"any agent where one agent fills a location": {
 			setup: []string{settle("one_agent_at_location", "on"), settle("any_agent_order", "busy_low")},
-			try: func(i int) NewBooking {
+			try: func(i int) bookings.New {
 				b := plain
 				b.AgentID = []int64{0, 1, 2, 5}[i%4]
 				return b
@@ -133,21 +136,21 @@ func TestSlotIsBookedOnce(t *testing.T) {
 		},
 		"an agent is at one location": {
 			setup: []string{settle("one_location_at_time", "on")},
-			try: func(i int) NewBooking {
+			try: func(i int) bookings.New {
 				b := plain
 				b.LocationID = new(int64(i%2) + 1)
 				return b
 			}, want: 1,
 		},
 		"other services of the agent": {
-			try: func(i int) NewBooking {
+			try: func(i int) bookings.New {
 				b := plain
 				b.ServiceID = []int64{4, 2, 3}[i%3]
 				return b
 			}, want: 1,
 		},
 		"a group fills": {
-			try: func(int) NewBooking {
+			try: func(int) bookings.New {
 				b := plain
 				b.ServiceID, b.AgentID, b.Start = 7, 1, group
 				return b
@@ -170,9 +173,9 @@ func TestSlotIsBookedOnce(t *testing.T) {
 func (r rivals) pendings(n int, at availability.Moment) []int64 {
 	r.t.Helper()
 	ids := make([]int64, n)
-	status := StatusPending
+	status := records.StatusPending
 	for i := range ids {
-		created, err := txCreate(r.t.Context(), r.sites[0], (*Tx).CreateBooking, NewBooking{
+		created, err := txCreate(r.t.Context(), r.sites[0], bookings.Create, bookings.New{
 			ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9, Status: &status,
 		})
 		if err != nil {
@@ -189,25 +192,25 @@ func TestBookingsMoveOntoOneSlot(t *testing.T) {
 	t.Parallel()
 	slot := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}
 	elsewhere := availability.Moment{Day: parseDay(t, "2027-02-08"), Minutes: 600}
-	approved := StatusApproved
+	approved := records.StatusApproved
 	for name, c := range map[string]struct {
 		from  availability.Moment
-		patch BookingPatch
+		patch bookings.Patch
 	}{
-		"moved in time":                 {elsewhere, BookingPatch{StartDate: &slot.Day, StartTime: &slot.Minutes, Status: &approved}},
-		"approved onto each other":      {slot, BookingPatch{Status: &approved}},
-		"approved with another service": {slot, BookingPatch{Status: &approved, ServiceID: new(int64(2))}},
+		"moved in time":                 {elsewhere, bookings.Patch{StartDate: &slot.Day, StartTime: &slot.Minutes, Status: &approved}},
+		"approved onto each other":      {slot, bookings.Patch{Status: &approved}},
+		"approved with another service": {slot, bookings.Patch{Status: &approved, ServiceID: new(int64(2))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRivals(t)
 			ids := r.pendings(rivalTries()/5, c.from)
-			tries := times(len(ids), func(int) NewBooking {
-				return NewBooking{ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: slot, Attendees: 1, CustomerID: 9}
+			tries := times(len(ids), func(int) bookings.New {
+				return bookings.New{ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: slot, Attendees: 1, CustomerID: 9}
 			})
 			for _, id := range ids {
-				tries = append(tries, func(ctx context.Context, s *Site) error {
-					_, err := txUpdate(ctx, s, (*Tx).UpdateBooking, id, c.patch)
+				tries = append(tries, func(ctx context.Context, s *session.Session) error {
+					_, err := txUpdate(ctx, s, bookings.Update, id, c.patch)
 					return err
 				})
 			}
@@ -229,19 +232,19 @@ func TestBookingsMoveOntoOneSlot(t *testing.T) {
 func TestSwappedBookingsDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t)
-	var tries []func(context.Context, *Site) error
+	var tries []func(context.Context, *session.Session) error
 	for i := range 20 {
 		from, to := int64(i%2)+1, int64((i+1)%2)+1
 		at := availability.Moment{Day: parseDay(t, "2027-02-08") + availability.Day(i/2), Minutes: 600}
 		if weekday := at.Day.Weekday(); weekday > 5 {
 			at.Day += 7
 		}
-		created, err := txCreate(t.Context(), r.sites[0], (*Tx).CreateBooking, NewBooking{ServiceID: 2, AgentID: from, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9})
+		created, err := txCreate(t.Context(), r.sites[0], bookings.Create, bookings.New{ServiceID: 2, AgentID: from, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9})
 		if err != nil {
 			continue // taken by an earlier one of the list
 		}
-		tries = append(tries, func(ctx context.Context, s *Site) error {
-			_, err := txUpdate(ctx, s, (*Tx).UpdateBooking, created.ID, BookingPatch{AgentID: &to})
+		tries = append(tries, func(ctx context.Context, s *session.Session) error {
+			_, err := txUpdate(ctx, s, bookings.Update, created.ID, bookings.Patch{AgentID: &to})
 			return err
 		})
 	}
@@ -262,8 +265,8 @@ func TestLocksDoNotBlockTheSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer site.Close()
-	err = r.sites[0].Transact(t.Context(), "create", func(tx *Tx) error {
-		if _, err := tx.CreateBooking(t.Context(), NewBooking{ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: slot, Attendees: 1, CustomerID: 9}); err != nil {
+	err = r.sites[0].Transact(t.Context(), "create", func(tx *session.Tx) error {
+		if _, err := bookings.Create(t.Context(), tx, bookings.New{ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: slot, Attendees: 1, CustomerID: 9}); err != nil {
 			return err
 		}
 

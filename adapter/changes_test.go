@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/journal"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/wpdb"
 )
@@ -94,26 +95,26 @@ func inbox(t *testing.T, database *fixtures.Database) map[entered]string {
 // TestChangesOfATransaction: several statements about a record are one change.
 func TestChangesOfATransaction(t *testing.T) {
 	t.Parallel()
-	var c changeList
-	if err := c.insert(wpdb.Bookings, 1, []row{{{"status", "pending"}, {"agent_id", int64(3)}}}); err != nil {
+	var c session.ChangeList
+	if err := c.Insert(wpdb.Bookings, 1, []session.Row{{{"status", "pending"}, {"agent_id", int64(3)}}}); err != nil {
 		t.Fatal(err)
 	}
-	c.update(wpdb.Bookings, 1, row{{"status", "approved"}}, nil)
-	c.update(wpdb.Bookings, 1, row{{"duration", 5}}, nil)
-	c.update(wpdb.Customers, 1, row{{"status", "active"}}, nil)
-	c.update(wpdb.OrderItems, 1, row{{"total", "1"}}, nil)
-	c.update(wpdb.Orders, 4, row{{"status", "open"}}, nil)
-	c.delete(wpdb.Orders, []int64{3, 4}, nil)
+	c.Update(wpdb.Bookings, 1, session.Row{{"status", "approved"}}, nil)
+	c.Update(wpdb.Bookings, 1, session.Row{{"duration", 5}}, nil)
+	c.Update(wpdb.Customers, 1, session.Row{{"status", "active"}}, nil)
+	c.Update(wpdb.OrderItems, 1, session.Row{{"total", "1"}}, nil)
+	c.Update(wpdb.Orders, 4, session.Row{{"status", "open"}}, nil)
+	c.Delete(wpdb.Orders, []int64{3, 4}, nil)
 	want := []journal.Change{
 		{Resource: journal.Bookings, ID: 1, Kind: journal.Created, Status: "approved", To: &journal.Assignment{AgentID: 3}},
 		{Resource: journal.Customers, ID: 1, Kind: journal.Updated},
 		{Resource: journal.Orders, ID: 4, Kind: journal.Deleted},
 		{Resource: journal.Orders, ID: 3, Kind: journal.Deleted},
 	}
-	if diff := cmp.Diff(want, c.list); diff != "" {
+	if diff := cmp.Diff(want, c.List); diff != "" {
 		t.Error(diff)
 	}
-	if err := c.insert(wpdb.Bookings, 1, make([]row, 2)); err == nil {
+	if err := c.Insert(wpdb.Bookings, 1, make([]session.Row, 2)); err == nil {
 		t.Error("several bookings were inserted at once without an error, although only the first id is known")
 	}
 }

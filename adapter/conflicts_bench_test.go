@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 )
@@ -13,10 +15,10 @@ import (
 // 100,000 bookings to come.
 func BenchmarkConflicts(b *testing.B) {
 	database := fixtures.New(b, fixtures.SiteA())
-	platform := NewPlatform(wpdbtest.Open(b, database, 2), recordedNow)
+	platform := session.NewPlatform(wpdbtest.Open(b, database, 2), recordedNow)
 	look := func(b *testing.B) {
 		for b.Loop() {
-			report, err := platform.Conflicts(b.Context())
+			report, err := slots.ConflictsNow(b.Context(), platform)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -12,20 +12,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/bookings"
+	"bookside/adapter/customers"
 	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 )
 
 // customerSite returns a site at the moment of the recording, with changes.
-func customerSite(t *testing.T, of fixtures.Site, changes ...string) (*Site, *fixtures.Database) {
+func customerSite(t *testing.T, of fixtures.Site, changes ...string) (*session.Session, *fixtures.Database) {
 	t.Helper()
 	fixtures.RequireServer(t)
 	return siteOver(t, fixtures.New(t, of), changes...)
 }
 
 // siteWithUsers is customerSite where customers are users of WordPress.
-func siteWithUsers(t *testing.T, of fixtures.Site, changes ...string) (*Site, *fixtures.Database) {
+func siteWithUsers(t *testing.T, of fixtures.Site, changes ...string) (*session.Session, *fixtures.Database) {
 	t.Helper()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, of)
@@ -33,7 +37,7 @@ func siteWithUsers(t *testing.T, of fixtures.Site, changes ...string) (*Site, *f
 	return siteOver(t, database, changes...)
 }
 
-func siteOver(t *testing.T, database *fixtures.Database, changes ...string) (*Site, *fixtures.Database) {
+func siteOver(t *testing.T, database *fixtures.Database, changes ...string) (*session.Session, *fixtures.Database) {
 	t.Helper()
 	for _, statement := range changes {
 		if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
@@ -44,7 +48,7 @@ func siteOver(t *testing.T, database *fixtures.Database, changes ...string) (*Si
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	site, err := NewPlatform(db, recordedNow).Site(t.Context())
+	site, err := session.NewPlatform(db, recordedNow).Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +65,8 @@ func invalidFields(t *testing.T, where string, err error) []string {
 	return slices.Sorted(maps.Keys(known.Fields))
 }
 
-func customerNamed(first, last, email string) CustomerFields {
-	return CustomerFields{FirstName: &first, LastName: &last, Email: &email}
+func customerNamed(first, last, email string) records.CustomerFields {
+	return records.CustomerFields{FirstName: &first, LastName: &last, Email: &email}
 }
 
 // capabilities are what WordPress keeps of a user's roles, and whether the user
@@ -133,7 +137,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 			return changed
 		}
 		email := "five.new@example.test"
-		_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: CustomerFields{Email: &email, Phone: new("1")}})
+		_, err := txUpdate(t.Context(), s, customers.Update, 5, customers.Patch{CustomerFields: records.CustomerFields{Email: &email, Phone: new("1")}})
 		if c.privileged {
 			if got := invalidFields(t, name, err); !slices.Equal(got, []string{"email"}) {
 				t.Errorf("%s: e-mail names %v", name, got)
@@ -146,7 +150,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 		}
 		before.Restore(t)
 
-		if _, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: CustomerFields{FirstName: new("New"), LastName: new("New")}}); err != nil {
+		if _, err := txUpdate(t.Context(), s, customers.Update, 5, customers.Patch{CustomerFields: records.CustomerFields{FirstName: new("New"), LastName: new("New")}}); err != nil {
 			t.Errorf("%s: name: %v", name, err)
 		}
 		if got, want := len(users()), map[bool]int{true: 0, false: 2}[c.privileged]; got != want {
@@ -154,7 +158,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 		}
 		before.Restore(t)
 
-		created, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerPatch{CustomerFields: customerNamed("New", "New", "new@example.test"), WordPressUserID: new(int64(900)), UserField: "cms_user_id"})
+		created, err := txCreate(t.Context(), s, customers.Create, customers.Patch{CustomerFields: customerNamed("New", "New", "new@example.test"), WordPressUserID: new(int64(900)), UserField: "cms_user_id"})
 		if c.privileged {
 			if got := invalidFields(t, name, err); !slices.Equal(got, []string{"cms_user_id"}) {
 				t.Errorf("%s: link names %v", name, got)
@@ -164,7 +168,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 		}
 		before.Restore(t)
 
-		created, err = txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerPatch{CustomerFields: customerNamed("New", "New", "MALLORY@example.test")})
+		created, err = txCreate(t.Context(), s, customers.Create, customers.Patch{CustomerFields: customerNamed("New", "New", "MALLORY@example.test")})
 		linked := created.WordPressUserID != nil && *created.WordPressUserID == 900
 		if err != nil || linked == c.privileged || created.IsGuest != c.privileged || len(users()) != 0 {
 			t.Errorf("%s: same e-mail: linked %t, guest %t, users %v (%v)", name, linked, created.IsGuest, users(), err)
@@ -198,7 +202,7 @@ func TestPrivilegedUsersOfANetworkAreGuarded(t *testing.T) {
 			if _, err := database.SQL.ExecContext(t.Context(), c.change, user); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, id, CustomerPatch{CustomerFields: CustomerFields{Email: new("taken.over@example.test")}})
+			_, err := txUpdate(t.Context(), s, customers.Update, id, customers.Patch{CustomerFields: records.CustomerFields{Email: new("taken.over@example.test")}})
 			if c.privileged {
 				invalidFields(t, name, err)
 				return
@@ -218,44 +222,44 @@ func TestNewCustomersGetUsersIfTheSiteWantsThem(t *testing.T) {
 	const setting = "DELETE FROM wp_latepoint_settings WHERE name IN ('wp_users_as_customers', 'default_wp_role_for_customer')"
 	for name, c := range map[string]struct {
 		setup         []string
-		customer      CustomerPatch
+		customer      customers.Patch
 		users, metas  int
 		role          string
 		linked, guest bool
 	}{
-		"switched off":   {setup: []string{setting}, customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, guest: true},
-		"nearly on":      {setup: []string{setting, settle("wp_users_as_customers", "ON")}, customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, guest: true},
-		"switched on":    {customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true, guest: true},
-		"another role":   {setup: []string{settle("default_wp_role_for_customer", "subscriber")}, customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:10:"subscriber";b:1;}`, linked: true, guest: true},
-		"no guest":       {customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test"), IsGuest: new(false)}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true},
-		"without e-mail": {customer: CustomerPatch{CustomerFields: CustomerFields{FirstName: new("A"), LastName: new("B")}}, guest: true},
-		"a long e-mail":  {customer: CustomerPatch{CustomerFields: customerNamed("A", "B", strings.Repeat("a", 50)+"@example.test")}, guest: true},
-		"long names":     {customer: CustomerPatch{CustomerFields: customerNamed(strings.Repeat("ü", 200), strings.Repeat("ü", 200), "a@example.test")}, guest: true},
+		"switched off":   {setup: []string{setting}, customer: customers.Patch{CustomerFields: customerNamed("A", "B", "a@example.test")}, guest: true},
+		"nearly on":      {setup: []string{setting, settle("wp_users_as_customers", "ON")}, customer: customers.Patch{CustomerFields: customerNamed("A", "B", "a@example.test")}, guest: true},
+		"switched on":    {customer: customers.Patch{CustomerFields: customerNamed("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true, guest: true},
+		"another role":   {setup: []string{settle("default_wp_role_for_customer", "subscriber")}, customer: customers.Patch{CustomerFields: customerNamed("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:10:"subscriber";b:1;}`, linked: true, guest: true},
+		"no guest":       {customer: customers.Patch{CustomerFields: customerNamed("A", "B", "a@example.test"), IsGuest: new(false)}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true},
+		"without e-mail": {customer: customers.Patch{CustomerFields: records.CustomerFields{FirstName: new("A"), LastName: new("B")}}, guest: true},
+		"a long e-mail":  {customer: customers.Patch{CustomerFields: customerNamed("A", "B", strings.Repeat("a", 50)+"@example.test")}, guest: true},
+		"long names":     {customer: customers.Patch{CustomerFields: customerNamed(strings.Repeat("ü", 200), strings.Repeat("ü", 200), "a@example.test")}, guest: true},
 		"emoji where users have none": {
 			setup:    []string{"ALTER TABLE wp_users CONVERT TO CHARACTER SET utf8mb3"},
-			customer: CustomerPatch{CustomerFields: customerNamed("A 😀", "B", "a@example.test")}, guest: true,
+			customer: customers.Patch{CustomerFields: customerNamed("A 😀", "B", "a@example.test")}, guest: true,
 		},
 		"a login that is taken by a guest of another e-mail": {
 			setup: []string{
 				"INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'a@example.test', 'other@example.test')",
 				`INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (900, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}')`,
 			},
-			customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, linked: true,
+			customer: customers.Patch{CustomerFields: customerNamed("A", "B", "a@example.test")}, linked: true,
 		},
 		"a user of another customer": {
 			setup:    []string{"UPDATE wp_users SET user_email = 'a@example.test' WHERE ID = 7"},
-			customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, guest: true,
+			customer: customers.Patch{CustomerFields: customerNamed("A", "B", "a@example.test")}, guest: true,
 		},
 		"a nice name that is taken": {
 			setup:    []string{"INSERT INTO wp_users (ID, user_login, user_nicename) VALUES (900, 'x', 'aexample-test'), (901, 'y', 'aexample-test-2')"},
-			customer: CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true, guest: true,
+			customer: customers.Patch{CustomerFields: customerNamed("A", "B", "a@example.test")}, users: 1, metas: 13, role: `a:1:{s:18:"latepoint_customer";b:1;}`, linked: true, guest: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, database := siteWithUsers(t, fixtures.SiteA().WithFewBookings(), c.setup...)
 			before := database.Snapshot(t)
-			created, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, c.customer)
+			created, err := txCreate(t.Context(), s, customers.Create, c.customer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,7 +296,7 @@ func TestEmailThatTheUserCannotHaveIsRejected(t *testing.T) {
 	long := strings.Repeat("a", 60) + "@" + strings.Repeat("b", 50) + ".test"
 	for _, email := range []string{long, "taken@example.test"} {
 		t.Run(email, func(t *testing.T) {
-			_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: CustomerFields{Email: &email}})
+			_, err := txUpdate(t.Context(), s, customers.Update, 5, customers.Patch{CustomerFields: records.CustomerFields{Email: &email}})
 			if got := invalidFields(t, email, err); !slices.Equal(got, []string{"email"}) {
 				t.Errorf("%s names %v", email, got)
 			}
@@ -303,7 +307,7 @@ func TestEmailThatTheUserCannotHaveIsRejected(t *testing.T) {
 	}
 	for _, email := range []string{long, "taken@example.test"} {
 		t.Run("without a user "+email, func(t *testing.T) { // behind customer 9 stands nobody
-			if _, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 9, CustomerPatch{CustomerFields: CustomerFields{Email: &email}}); err != nil {
+			if _, err := txUpdate(t.Context(), s, customers.Update, 9, customers.Patch{CustomerFields: records.CustomerFields{Email: &email}}); err != nil {
 				t.Errorf("%s: %v", email, err)
 			}
 		})
@@ -317,7 +321,7 @@ func TestUsersStayWhereCustomersAreNone(t *testing.T) {
 	t.Parallel()
 	s, database := customerSite(t, fixtures.SiteA().WithFewBookings(), "INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'x', 'taken@example.test')")
 	before := database.Snapshot(t)
-	if _, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: customerNamed("A", "B", "taken@example.test")}); err != nil {
+	if _, err := txUpdate(t.Context(), s, customers.Update, 5, customers.Patch{CustomerFields: customerNamed("A", "B", "taken@example.test")}); err != nil {
 		t.Fatal(err)
 	}
 	changed := map[string]int{}
@@ -330,7 +334,7 @@ func TestUsersStayWhereCustomersAreNone(t *testing.T) {
 	if _, err := database.SQL.ExecContext(t.Context(), "UPDATE wp_usermeta SET meta_value = ? WHERE user_id = 7 AND meta_key = 'wp_capabilities'", capabilities["editor"].serialised); err != nil {
 		t.Fatal(err)
 	}
-	_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: CustomerFields{Email: new("another@example.test")}})
+	_, err := txUpdate(t.Context(), s, customers.Update, 5, customers.Patch{CustomerFields: records.CustomerFields{Email: new("another@example.test")}})
 	invalidFields(t, "an editor", err)
 }
 
@@ -340,10 +344,10 @@ func TestUserIsLinkedOnce(t *testing.T) {
 	r := newRivals(t, "INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'x', 'x@example.test')",
 		`INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (900, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}')`)
 	created := make(chan int64, 50)
-	var tries []func(context.Context, *Site) error
+	var tries []func(context.Context, *session.Session) error
 	for i := range cap(created) {
-		tries = append(tries, func(ctx context.Context, s *Site) error {
-			c, err := txCreate(ctx, s, (*Tx).CreateCustomer, CustomerPatch{
+		tries = append(tries, func(ctx context.Context, s *session.Session) error {
+			c, err := txCreate(ctx, s, customers.Create, customers.Patch{
 				CustomerFields: customerNamed("A", "B", fmt.Sprintf("a%d@example.test", i)), WordPressUserID: new(int64(900)), UserField: "wordpress_user_id",
 			})
 			if err == nil {
@@ -369,7 +373,7 @@ func TestDeleteCustomerDeletesTheirRows(t *testing.T) {
 		"UPDATE wp_latepoint_bookings SET customer_id = 9 WHERE customer_id = 268")
 	before := database.Snapshot(t)
 	var known *domain.Error
-	if err := txDelete(t.Context(), s, (*Tx).DeleteCustomer, 268); !errors.As(err, &known) || known.Code != domain.CodeCustomerHasBookings || known.Count != 4 {
+	if err := txDelete(t.Context(), s, customers.Delete, 268); !errors.As(err, &known) || known.Code != domain.CodeCustomerHasBookings || known.Count != 4 {
 		t.Errorf("bookings of others: %v", err)
 	}
 	if left := fixtures.Changes(before, before.Again(t)); len(left) > 0 {
@@ -378,14 +382,14 @@ func TestDeleteCustomerDeletesTheirRows(t *testing.T) {
 	if _, err := database.SQL.ExecContext(t.Context(), "DELETE FROM wp_latepoint_bookings WHERE id IN (10, 703, 1707, 1713)"); err != nil {
 		t.Fatal(err)
 	}
-	if err := txDelete(t.Context(), s, (*Tx).DeleteCustomer, 268); !errors.As(err, &known) || known.Code != domain.CodeCustomerHasPayments || known.Count != 3 {
+	if err := txDelete(t.Context(), s, customers.Delete, 268); !errors.As(err, &known) || known.Code != domain.CodeCustomerHasPayments || known.Count != 3 {
 		t.Errorf("successful payments: %v", err)
 	}
 	if _, err := database.SQL.ExecContext(t.Context(), "UPDATE wp_latepoint_transactions SET status = 'failed' WHERE customer_id = 268"); err != nil {
 		t.Fatal(err)
 	}
 	before = database.Snapshot(t)
-	if err := txDelete(t.Context(), s, (*Tx).DeleteCustomer, 268); err != nil {
+	if err := txDelete(t.Context(), s, customers.Delete, 268); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]int{}
@@ -399,7 +403,7 @@ func TestDeleteCustomerDeletesTheirRows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	if err := txDelete(t.Context(), s, (*Tx).DeleteCustomer, 268); domain.CodeOf(err) != domain.CodeNotFound {
+	if err := txDelete(t.Context(), s, customers.Delete, 268); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("again: %v", err)
 	}
 }
@@ -410,17 +414,17 @@ func TestDeleteCustomerDeletesTheirRows(t *testing.T) {
 func TestDeletedCustomersHaveNoBookings(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t)
-	const customers = 16
-	ids := make([]int64, customers)
+	const owners = 16
+	ids := make([]int64, owners)
 	for i := range ids {
-		created, err := txCreate(t.Context(), r.sites[0], (*Tx).CreateCustomer, CustomerPatch{CustomerFields: customerNamed("A", "B", fmt.Sprintf("a%d@example.test", i))})
+		created, err := txCreate(t.Context(), r.sites[0], customers.Create, customers.Patch{CustomerFields: customerNamed("A", "B", fmt.Sprintf("a%d@example.test", i))})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids[i] = created.ID
 	}
-	pending := StatusPending
-	var tries []func(context.Context, *Site) error
+	pending := records.StatusPending
+	var tries []func(context.Context, *session.Session) error
 	allow := func(err error, codes ...domain.Code) error {
 		if slices.Contains(codes, domain.CodeOf(err)) {
 			return nil
@@ -429,29 +433,29 @@ func TestDeletedCustomersHaveNoBookings(t *testing.T) {
 	}
 	for i, id := range ids {
 		at := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}
-		booking := NewBooking{ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: at, Attendees: 1, Status: &pending}
-		tries = append(tries, func(ctx context.Context, s *Site) error {
-			return allow(txDelete(ctx, s, (*Tx).DeleteCustomer, id), domain.CodeCustomerHasBookings)
+		booking := bookings.New{ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: at, Attendees: 1, Status: &pending}
+		tries = append(tries, func(ctx context.Context, s *session.Session) error {
+			return allow(txDelete(ctx, s, customers.Delete, id), domain.CodeCustomerHasBookings)
 		})
 		switch i % 4 {
 		case 0, 1:
-			tries = append(tries, func(ctx context.Context, s *Site) error {
+			tries = append(tries, func(ctx context.Context, s *session.Session) error {
 				booking.CustomerID = id
-				_, err := txCreate(ctx, s, (*Tx).CreateBooking, booking)
+				_, err := txCreate(ctx, s, bookings.Create, booking)
 				return allow(err, domain.CodeInvalidRequest)
 			})
 		case 2:
-			tries = append(tries, func(ctx context.Context, s *Site) error {
+			tries = append(tries, func(ctx context.Context, s *session.Session) error {
 				booking.Customer = customerNamed("A", "B", fmt.Sprintf("a%d@example.test", i))
-				_, err := txCreate(ctx, s, (*Tx).CreateBooking, booking)
+				_, err := txCreate(ctx, s, bookings.Create, booking)
 				return allow(err, domain.CodeInvalidRequest)
 			})
 		default:
-			tries = append(tries, func(ctx context.Context, s *Site) error {
-				_, err := txUpdate(ctx, s, (*Tx).UpdateBooking, 7, BookingPatch{CustomerID: &id})
+			tries = append(tries, func(ctx context.Context, s *session.Session) error {
+				_, err := txUpdate(ctx, s, bookings.Update, 7, bookings.Patch{CustomerID: &id})
 				return allow(err, domain.CodeInvalidRequest)
-			}, func(ctx context.Context, s *Site) error {
-				_, err := txUpdate(ctx, s, (*Tx).UpdateCustomer, id, CustomerPatch{CustomerFields: CustomerFields{Phone: new("1")}, CustomFields: map[string]string{"cf_a": "1"}})
+			}, func(ctx context.Context, s *session.Session) error {
+				_, err := txUpdate(ctx, s, customers.Update, id, customers.Patch{CustomerFields: records.CustomerFields{Phone: new("1")}, CustomFields: map[string]string{"cf_a": "1"}})
 				return allow(err, domain.CodeNotFound)
 			})
 		}
@@ -491,23 +495,23 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 			if err := db.CreateOwnTables(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			platform := NewPlatform(db, recordedNow)
+			platform := session.NewPlatform(db, recordedNow)
 			before := database.Snapshot(t)
 			for what, c := range map[string]struct {
-				try  func(*Site) error
+				try  func(*session.Session) error
 				rows int
 			}{
-				"create": {func(s *Site) error {
-					_, err := txCreate(t.Context(), s, (*Tx).CreateCustomer, CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test"), CustomFields: fields})
+				"create": {func(s *session.Session) error {
+					_, err := txCreate(t.Context(), s, customers.Create, customers.Patch{CustomerFields: customerNamed("A", "B", "a@example.test"), CustomFields: fields})
 					return err
 				}, 19}, // customer, history, user, 13 of the user's metas, 2 metas, a remembered name
-				"update": {func(s *Site) error {
-					_, err := txUpdate(t.Context(), s, (*Tx).UpdateCustomer, 5, CustomerPatch{CustomerFields: customerNamed("A", "B", "a@example.test"), CustomFields: fields})
+				"update": {func(s *session.Session) error {
+					_, err := txUpdate(t.Context(), s, customers.Update, 5, customers.Patch{CustomerFields: customerNamed("A", "B", "a@example.test"), CustomFields: fields})
 					return err
 				}, 8}, // customer, history, user, 2 of the user's metas, 2 metas, a remembered name
 			} {
 				for n := 0; ; n++ {
-					site, err := platform.Site(t.Context()) // over a link that stands
+					site, err := platform.Session(t.Context()) // over a link that stands
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -1,21 +1,22 @@
 // Package adapter is the booking domain in the platform's own words: bookings, customers,
 // agents, services, locations, orders, payments and coupons of a LatePoint 5 site, read
-// from and written to the site's tables.
+// from and written to the site's tables. It has no code of its own, but the tests that concern
+// several of its packages, such as the recorded writes of a real site.
 //
-// A Platform is the installation. Platform.Site and Platform.Serve return one request's
-// view of it, a Site, which has the reads. Everything that writes is a method of Tx, the
-// transaction that Site.Transact begins.
+// A session.Platform is the installation. Its Serve and its Session give one request's view of it, a
+// session.Session, which reads; session.Session.Transact begins a session.Tx, which writes. What is done
+// with them are functions of small packages, from the top down:
 //
-// For each kind of record there is a file with its reads (bookings.go), and one or more
-// with its writes (booking_create.go, coupon_writes.go). A write validates a patch or a
-// new record and takes its locks (booking_create_plan.go, locks.go), writes rows
-// (write.go), and adds the event (events.go) to the activity log (activity_log.go) and
-// to what the site's automations send (notifications.go).
+//	bookings                         list, create, change, delete; holds; calendars of agents
+//	customers orders payments        the same of these, with users, invoices and coupons
+//	catalog                          agents, services, categories, locations
+//	upkeep                           what no request waits for
+//	notify                           events: activities, jobs, mails of automations
+//	slots                            rows to availability, and the slot of a booking
+//	records                          bookings, orders, customers and payments by their ids
+//	lists                            page, order, count, export
+//	session                          session, transaction, scope of a key, settings, locks, rows
 //
-// Requests that wait at the same time share statements, which begin after all of them arrived:
-// for days of a calendar (calendar_reads.go), and where statements are equal (equal_reads.go). A Site
-// that is alone shares none. What they have in common is in shared_statements.go.
-//
-// The package imports wpdb and its own subpackages. It does not depend on HTTP or on the
-// JSON of the API.
+// The others know no session: availability, process, sanitize and icalendar are pure; keys, journal,
+// webhooks, outbox, idempotency, figures, copies and indexes have tables of their own.
 package adapter

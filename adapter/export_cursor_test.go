@@ -10,54 +10,62 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/bookings"
+	"bookside/adapter/catalog"
+	"bookside/adapter/customers"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/lists"
+	"bookside/adapter/orders"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 )
 
 // exportedList reads a page of a list, and its ids.
-type exportedList func(ctx context.Context, s *Site, p Paging) ([]int64, error)
+type exportedList func(ctx context.Context, s *session.Session, p session.Paging) ([]int64, error)
 
-func exported[F, T any](filter F, paging func(*F) *Paging, read func(*Site, context.Context, F) (Page[T], error), id func(T) int64) exportedList {
-	return func(ctx context.Context, s *Site, p Paging) ([]int64, error) {
+func exported[F, T any](filter F, paging func(*F) *session.Paging, read func(context.Context, *session.Session, F) (lists.Page[T], error), id func(T) int64) exportedList {
+	return func(ctx context.Context, s *session.Session, p session.Paging) ([]int64, error) {
 		f := filter
 		*paging(&f) = p
-		page, err := read(s, ctx, f)
-		return idsOf(page.Records, id), err
+		page, err := read(ctx, s, f)
+		return lists.IDsOf(page.Records, id), err
 	}
 }
 
 // exportedLists are lists in every order, with filters of every kind, by their names.
 func exportedLists() map[string]exportedList {
 	lists := map[string]exportedList{
-		"customers":               exported(CustomerFilter{}, func(f *CustomerFilter) *Paging { return &f.Paging }, (*Site).Customers, func(c Customer) int64 { return c.ID }),
-		"customers with a letter": exported(CustomerFilter{Search: new("a"), IsGuest: new(false)}, func(f *CustomerFilter) *Paging { return &f.Paging }, (*Site).Customers, func(c Customer) int64 { return c.ID }),
-		"locations":               exported(LocationFilter{}, func(f *LocationFilter) *Paging { return &f.Paging }, (*Site).Locations, func(l Location) int64 { return l.ID }),
-		"coupons":                 exported(CouponFilter{}, func(f *CouponFilter) *Paging { return &f.Paging }, (*Site).Coupons, func(c Coupon) int64 { return c.ID }),
-		"categories":              exported(Paging{}, func(p *Paging) *Paging { return p }, (*Site).ServiceCategories, func(c ServiceCategory) int64 { return c.ID }),
+		"customers":               exported(customers.Filter{}, func(f *customers.Filter) *session.Paging { return &f.Paging }, customers.List, func(c records.Customer) int64 { return c.ID }),
+		"customers with a letter": exported(customers.Filter{Search: new("a"), IsGuest: new(false)}, func(f *customers.Filter) *session.Paging { return &f.Paging }, customers.List, func(c records.Customer) int64 { return c.ID }),
+		"locations":               exported(catalog.LocationFilter{}, func(f *catalog.LocationFilter) *session.Paging { return &f.Paging }, catalog.ListLocations, func(l catalog.Location) int64 { return l.ID }),
+		"coupons":                 exported(payments.CouponFilter{}, func(f *payments.CouponFilter) *session.Paging { return &f.Paging }, payments.ListCoupons, func(c payments.Coupon) int64 { return c.ID }),
+		"categories":              exported(session.Paging{}, func(p *session.Paging) *session.Paging { return p }, catalog.ListServiceCategories, func(c catalog.ServiceCategory) int64 { return c.ID }),
 	}
-	bookings := func(f BookingFilter) exportedList {
-		return exported(f, func(f *BookingFilter) *Paging { return &f.Paging }, (*Site).Bookings, func(b Booking) int64 { return b.ID })
+	listed := func(f bookings.Filter) exportedList {
+		return exported(f, func(f *bookings.Filter) *session.Paging { return &f.Paging }, bookings.List, func(b records.Booking) int64 { return b.ID })
 	}
 	for _, descending := range []bool{false, true} {
-		for sort := range BookingsByID + 1 { // each up to the last
-			lists[fmt.Sprint("bookings by ", sort, descending)] = bookings(BookingFilter{Sort: sort, Descending: descending})
-			lists[fmt.Sprint("found bookings by ", sort, descending)] = bookings(BookingFilter{Sort: sort, Descending: descending, Search: new("a"), PriceMin: new(decimal.New(1, 0))})
-			lists[fmt.Sprint("paid bookings by ", sort, descending)] = bookings(BookingFilter{Sort: sort, Descending: descending, PaymentStatus: new("not_paid"), WithMeta: true})
-			lists[fmt.Sprint("past bookings by ", sort, descending)] = bookings(BookingFilter{Sort: sort, Descending: descending, Past: true, CustomerEmail: new("@")})
+		for sort := range bookings.ByID + 1 { // each up to the last
+			lists[fmt.Sprint("bookings by ", sort, descending)] = listed(bookings.Filter{Sort: sort, Descending: descending})
+			lists[fmt.Sprint("found bookings by ", sort, descending)] = listed(bookings.Filter{Sort: sort, Descending: descending, Search: new("a"), PriceMin: new(decimal.New(1, 0))})
+			lists[fmt.Sprint("paid bookings by ", sort, descending)] = listed(bookings.Filter{Sort: sort, Descending: descending, PaymentStatus: new("not_paid"), WithMeta: true})
+			lists[fmt.Sprint("past bookings by ", sort, descending)] = listed(bookings.Filter{Sort: sort, Descending: descending, Past: true, CustomerEmail: new("@")})
 		}
-		for sort := range OrdersByStatus + 1 {
-			lists[fmt.Sprint("orders by ", sort, descending)] = exported(OrderFilter{Sort: sort, Descending: descending}, func(f *OrderFilter) *Paging { return &f.Paging }, (*Site).Orders, func(o Order) int64 { return o.ID })
+		for sort := range orders.ByStatus + 1 {
+			lists[fmt.Sprint("orders by ", sort, descending)] = exported(orders.Filter{Sort: sort, Descending: descending}, func(f *orders.Filter) *session.Paging { return &f.Paging }, orders.List, func(o records.Order) int64 { return o.ID })
 		}
-		for sort := range PaymentsByStatus + 1 {
-			lists[fmt.Sprint("payments by ", sort, descending)] = exported(PaymentFilter{Sort: sort, Descending: descending}, func(f *PaymentFilter) *Paging { return &f.Paging }, (*Site).Payments, func(p Payment) int64 { return p.ID })
+		for sort := range payments.ByStatus + 1 {
+			lists[fmt.Sprint("payments by ", sort, descending)] = exported(payments.Filter{Sort: sort, Descending: descending}, func(f *payments.Filter) *session.Paging { return &f.Paging }, payments.List, func(p records.Payment) int64 { return p.ID })
 		}
-		for sort := range AgentsByStatus + 1 {
-			lists[fmt.Sprint("agents by ", sort, descending)] = exported(AgentFilter{Sort: sort, Descending: descending}, func(f *AgentFilter) *Paging { return &f.Paging }, (*Site).Agents, func(a Agent) int64 { return a.ID })
+		for sort := range catalog.AgentsByStatus + 1 {
+			lists[fmt.Sprint("agents by ", sort, descending)] = exported(catalog.AgentFilter{Sort: sort, Descending: descending}, func(f *catalog.AgentFilter) *session.Paging { return &f.Paging }, catalog.ListAgents, func(a catalog.Agent) int64 { return a.ID })
 		}
-		for sort := range ServicesByUpdate + 1 {
-			lists[fmt.Sprint("services by ", sort, descending)] = exported(ServiceFilter{Sort: sort, Descending: descending, Include: ServiceIncludes{Agents: true}}, func(f *ServiceFilter) *Paging { return &f.Paging }, (*Site).Services, func(s Service) int64 { return s.ID })
+		for sort := range catalog.ServicesByUpdate + 1 {
+			lists[fmt.Sprint("services by ", sort, descending)] = exported(catalog.ServiceFilter{Sort: sort, Descending: descending, Include: catalog.ServiceIncludes{Agents: true}}, func(f *catalog.ServiceFilter) *session.Paging { return &f.Paging }, catalog.ListServices, func(s catalog.Service) int64 { return s.ID })
 		}
 	}
 	return lists
@@ -92,7 +100,7 @@ var unset = []string{
 }
 
 // export reads a page in chunks. between is called after each of them.
-func export(t *testing.T, platform *Platform, w *ExportCursor, p Paging, list exportedList, between func(chunk int)) []int64 {
+func export(t *testing.T, platform *session.Platform, w *session.ExportCursor, p session.Paging, list exportedList, between func(chunk int)) []int64 {
 	t.Helper()
 	principal, err := platform.Principal(t.Context(), keys.Key{Permissions: []string{"read"}})
 	if err != nil {
@@ -100,7 +108,7 @@ func export(t *testing.T, platform *Platform, w *ExportCursor, p Paging, list ex
 	}
 	all := []int64{}
 	for chunk := range 10_000 {
-		err := platform.Serve(t.Context(), principal, func(s *Site) error {
+		err := platform.Serve(t.Context(), principal, func(s *session.Session) error {
 			s.ExportWith(w)
 			ids, err := list(t.Context(), s, p)
 			all = append(all, ids...)
@@ -129,39 +137,39 @@ func TestExports(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	arrange(t, database, slices.Concat(fewRows, unset)...)
-	platform := NewPlatform(wpdbtest.Open(t, database, 4), recordedNow)
+	platform := session.NewPlatform(wpdbtest.Open(t, database, 4), recordedNow)
 	for name, list := range exportedLists() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			site, err := platform.Site(t.Context())
+			site, err := platform.Session(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := list(t.Context(), site, Paging{1, 5000})
+			want, err := list(t.Context(), site, session.Paging{1, 5000})
 			if err != nil || len(want) < 2 {
 				t.Fatalf("%d records: %v", len(want), err)
 			}
 			size := int64(len(want))
-			for _, w := range []*ExportCursor{{Chunk: 2, Ahead: 3}, {Chunk: size/3 + 1, Ahead: size/2 + 1}, {Chunk: 5000}} {
-				if diff := cmp.Diff(want, export(t, platform, w, Paging{1, 5000}, list, nil)); diff != "" {
+			for _, w := range []*session.ExportCursor{{Chunk: 2, Ahead: 3}, {Chunk: size/3 + 1, Ahead: size/2 + 1}, {Chunk: 5000}} {
+				if diff := cmp.Diff(want, export(t, platform, w, session.Paging{1, 5000}, list, nil)); diff != "" {
 					t.Fatalf("%+v (-want +got):\n%s", w, diff)
 				}
 				if w.Total() != size || w.Size() != size || w.Passed() != size {
 					t.Errorf("%d records, of which %d on the page, %d passed; want %d", w.Total(), w.Size(), w.Passed(), size)
 				}
 			}
-			page, w := Paging{2, size/2 + 1}, &ExportCursor{Chunk: 2, Ahead: 3}
+			page, w := session.Paging{2, size/2 + 1}, &session.ExportCursor{Chunk: 2, Ahead: 3}
 			if diff := cmp.Diff(want[page.PerPage:], export(t, platform, w, page, list, nil)); diff != "" {
 				t.Errorf("page 2 (-want +got):\n%s", diff)
 			}
 			if w.Total() != size || w.Size() != size-page.PerPage {
 				t.Errorf("page 2: %d records, of which %d on the page", w.Total(), w.Size())
 			}
-			first := &ExportCursor{Chunk: 1, Ahead: 1}
-			if diff := cmp.Diff(want[:2], export(t, platform, first, Paging{1, 2}, list, nil)); diff != "" || first.Total() != size {
+			first := &session.ExportCursor{Chunk: 1, Ahead: 1}
+			if diff := cmp.Diff(want[:2], export(t, platform, first, session.Paging{1, 2}, list, nil)); diff != "" || first.Total() != size {
 				t.Errorf("a page of 2 (-want +got), of %d:\n%s", first.Total(), diff)
 			}
-			if beyond := export(t, platform, &ExportCursor{Chunk: 10}, Paging{9, 5000}, list, nil); len(beyond) > 0 {
+			if beyond := export(t, platform, &session.ExportCursor{Chunk: 10}, session.Paging{9, 5000}, list, nil); len(beyond) > 0 {
 				t.Errorf("beyond the end: %v", beyond)
 			}
 		})
@@ -176,18 +184,18 @@ func TestExportWhileOthersWrite(t *testing.T) {
 		t.Run(fmt.Sprint(descending), func(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-			platform := NewPlatform(wpdbtest.Open(t, database, 2), recordedNow)
-			list := exported(BookingFilter{Descending: descending}, func(f *BookingFilter) *Paging { return &f.Paging }, (*Site).Bookings, func(b Booking) int64 { return b.ID })
-			site, err := platform.Site(t.Context())
+			platform := session.NewPlatform(wpdbtest.Open(t, database, 2), recordedNow)
+			list := exported(bookings.Filter{Descending: descending}, func(f *bookings.Filter) *session.Paging { return &f.Paging }, bookings.List, func(b records.Booking) int64 { return b.ID })
+			site, err := platform.Session(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			before, err := list(t.Context(), site, Paging{1, 5000})
+			before, err := list(t.Context(), site, session.Paging{1, 5000})
 			if err != nil {
 				t.Fatal(err)
 			}
 			deleted := before[len(before)-1]
-			got := export(t, platform, &ExportCursor{Chunk: 3, Ahead: 5}, Paging{1, 5000}, list, func(chunk int) {
+			got := export(t, platform, &session.ExportCursor{Chunk: 3, Ahead: 5}, session.Paging{1, 5000}, list, func(chunk int) {
 				insertBookings(t, database, "1, 1, 1, 'approved', '2020-01-01', 540, '2020-01-01', 600, 0, 0, 1, 1", "1, 1, 1, 'approved', '2030-01-01', 540, '2030-01-01', 600, 0, 0, 1, 1",
 					fmt.Sprintf("1, 1, 1, 'approved', '%s', 540, '2030-01-01', 600, 0, 0, 1, 1", recordedNow().AddDate(0, 0, chunk).Format(time.DateOnly)))
 				if chunk == 1 {
@@ -209,16 +217,16 @@ func TestExportWhileOthersWrite(t *testing.T) {
 // repeated.
 func TestExportStays(t *testing.T) {
 	t.Parallel()
-	platform := NewPlatform(wpdbtest.Open(t, fixtures.Shared(t, fixtures.SiteA()), 2), recordedNow)
-	site, err := platform.SiteOf(t.Context(), &keys.Key{Limits: domain.Limits{Agents: []int64{1}}})
+	platform := session.NewPlatform(wpdbtest.Open(t, fixtures.Shared(t, fixtures.SiteA()), 2), recordedNow)
+	site, err := platform.SessionOf(t.Context(), &keys.Key{Limits: domain.Limits{Agents: []int64{1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &ExportCursor{Chunk: 3, Ahead: 4}
+	w := &session.ExportCursor{Chunk: 3, Ahead: 4}
 	site.ExportWith(w)
 	var ids []int64
 	for i := range 4 {
-		page, err := site.Bookings(t.Context(), BookingFilter{Paging: Paging{1, 100}, Sort: BookingsByID})
+		page, err := bookings.List(t.Context(), site, bookings.Filter{Paging: session.Paging{1, 100}, Sort: bookings.ByID})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
@@ -26,7 +29,7 @@ func receipt(operator, property, value string) string {
 // new payment, and not when it is changed or deleted.
 func TestNewPaymentNotifies(t *testing.T) {
 	t.Parallel()
-	payment := NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{
+	payment := payments.New{OrderID: new(int64(1403)), Patch: payments.Patch{
 		Amount: euros("35.5"), Processor: new("stripe"), PaymentMethod: new("card"), PaymentPortion: new("deposit"), Token: new("tok_1"), Notes: new("Thanks"),
 	}}
 	ofAnother := payment
@@ -34,7 +37,7 @@ func TestNewPaymentNotifies(t *testing.T) {
 	always := receipt("equal", "transaction__kind", "capture")
 	for name, c := range map[string]struct {
 		setup   []string
-		payment NewPayment
+		payment payments.New
 		to      []string
 	}{
 		"an order without keys":     {setup: []string{withJobCron, always, "DELETE FROM wp_latepoint_order_meta"}, payment: payment, to: []string{"customer"}},
@@ -48,7 +51,7 @@ func TestNewPaymentNotifies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database, site, _ := newNotifyingSite(t, false, append([]string{"DELETE FROM wp_latepoint_processes", "UPDATE wp_latepoint_customers SET notes = 'rings twice' WHERE id IN (12, 153)"}, c.setup...)...)
-			created, err := txCreate(t.Context(), site, (*Tx).CreatePayment, c.payment)
+			created, err := txCreate(t.Context(), site, payments.Create, c.payment)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +66,7 @@ func TestNewPaymentNotifies(t *testing.T) {
 			var want []paymentJob
 			for _, who := range c.to {
 				id := map[string]int64{"customer": 153, "another": 12}[who]
-				customer, _, err := site.orderCustomer(t.Context(), id)
+				customer, _, err := records.OrderCustomer(t.Context(), site, id)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -76,10 +79,10 @@ func TestNewPaymentNotifies(t *testing.T) {
 			if diff := cmp.Diff(want, paymentJobs(t, database)); diff != "" {
 				t.Errorf("jobs (-want +got):\n%s", diff)
 			}
-			if _, err := txUpdate(t.Context(), site, (*Tx).UpdatePayment, created.ID, PaymentPatch{Status: new("failed")}); err != nil {
+			if _, err := txUpdate(t.Context(), site, payments.Update, created.ID, payments.Patch{Status: new("failed")}); err != nil {
 				t.Fatal(err)
 			}
-			if err := txDelete(t.Context(), site, (*Tx).DeletePayment, created.ID); err != nil {
+			if err := txDelete(t.Context(), site, payments.Delete, created.ID); err != nil {
 				t.Fatal(err)
 			}
 			if got := paymentJobs(t, database); len(got) != len(want) {
@@ -101,11 +104,11 @@ func TestLinksOfAConstantAddress(t *testing.T) {
 	t.Parallel()
 	database, _, _ := newNotifyingSite(t, false, "DELETE FROM wp_latepoint_processes", withJobCron, receipt("equal", "transaction__kind", "capture"))
 	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, SiteURL: "https://shop.example/wp/"})
-	site, err := NewPlatform(db, recordedNow).Site(t.Context())
+	site, err := session.NewPlatform(db, recordedNow).Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := txCreate(t.Context(), site, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("35.5")}}); err != nil {
+	if _, err := txCreate(t.Context(), site, payments.Create, payments.New{OrderID: new(int64(1403)), Patch: payments.Patch{Amount: euros("35.5")}}); err != nil {
 		t.Fatal(err)
 	}
 	jobs := paymentJobs(t, database)
@@ -160,7 +163,7 @@ func orderCode(t *testing.T, d *fixtures.Database) (code string) {
 func TestOutboxSendsPaymentMails(t *testing.T) {
 	t.Parallel()
 	database, site, _ := newNotifyingSite(t, true, "DELETE FROM wp_latepoint_processes", receipt("equal", "transaction__kind", "capture"))
-	if _, err := txCreate(t.Context(), site, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}}); err != nil {
+	if _, err := txCreate(t.Context(), site, payments.Create, payments.New{OrderID: new(int64(1403)), Patch: payments.Patch{Amount: euros("1")}}); err != nil {
 		t.Fatal(err)
 	}
 	if jobs, mails := len(queuedJobs(t, database)), countRows(t, database, "bookside_outbox"); jobs != 0 || mails != 1 {

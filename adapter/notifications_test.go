@@ -9,7 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/bookings"
 	"bookside/adapter/outbox"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 )
@@ -53,7 +56,7 @@ func automation(id int, eventType, offset string) string {
 var dayBefore = automation(10, "booking_start", `{"value":"1","unit":"day","before_after":"before"}`)
 
 // newNotifyingSite returns a site with statements run on it, and a booking to be made.
-func newNotifyingSite(t *testing.T, relays bool, setup ...string) (*fixtures.Database, *Site, NewBooking) {
+func newNotifyingSite(t *testing.T, relays bool, setup ...string) (*fixtures.Database, *session.Session, bookings.New) {
 	t.Helper()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	for _, statement := range setup {
@@ -62,15 +65,15 @@ func newNotifyingSite(t *testing.T, relays bool, setup ...string) (*fixtures.Dat
 		}
 	}
 	db := wpdbtest.Open(t, database, 2)
-	platform := NewPlatform(db, recordedNow)
+	platform := session.NewPlatform(db, recordedNow)
 	if relays {
 		platform.Outbox = outbox.NewRelay(db, recordedNow, nil, slog.New(slog.DiscardHandler))
 	}
-	site, err := platform.Site(t.Context())
+	site, err := platform.Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return database, site, NewBooking{
+	return database, site, bookings.New{
 		ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), CustomerID: 9, Attendees: 1, Confirm: true,
 		Start: availability.Moment{Day: parseDay(t, "2026-11-27"), Minutes: 600},
 	}
@@ -107,7 +110,7 @@ func TestNewBookingNotifies(t *testing.T) {
 			t.Parallel()
 			database, site, b := newNotifyingSite(t, c.outbox, c.setup...)
 			b.Confirm = !c.silent
-			created, err := txCreate(t.Context(), site, (*Tx).CreateBooking, b)
+			created, err := txCreate(t.Context(), site, bookings.Create, b)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,12 +140,12 @@ func countRows(t *testing.T, d *fixtures.Database, table string) (n int) {
 func TestRemindersMoveWithTheBooking(t *testing.T) {
 	t.Parallel()
 	database, site, b := newNotifyingSite(t, false, withJobCron, dayBefore)
-	created, err := txCreate(t.Context(), site, (*Tx).CreateBooking, b)
+	created, err := txCreate(t.Context(), site, bookings.Create, b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	monday, noon := parseDay(t, "2027-02-05"), Minutes(600)
-	if _, err := txUpdate(t.Context(), site, (*Tx).UpdateBooking, created.ID, BookingPatch{StartDate: &monday, StartTime: &noon}); err != nil {
+	monday, noon := parseDay(t, "2027-02-05"), session.Minutes(600)
+	if _, err := txUpdate(t.Context(), site, bookings.Update, created.ID, bookings.Patch{StartDate: &monday, StartTime: &noon}); err != nil {
 		t.Fatal(err)
 	}
 	confirmation := queuedJob{0, "n/a", "2026-11-21 00:43:00"}
@@ -150,15 +153,15 @@ func TestRemindersMoveWithTheBooking(t *testing.T) {
 	if diff := cmp.Diff(want, queuedJobs(t, database)); diff != "" {
 		t.Errorf("after a move (-want +got):\n%s", diff)
 	}
-	cancelled := StatusCancelled
-	if _, err := txUpdate(t.Context(), site, (*Tx).UpdateBooking, created.ID, BookingPatch{Status: &cancelled, Notify: true}); err != nil {
+	cancelled := records.StatusCancelled
+	if _, err := txUpdate(t.Context(), site, bookings.Update, created.ID, bookings.Patch{Status: &cancelled, Notify: true}); err != nil {
 		t.Fatal(err)
 	}
 	want = []queuedJob{confirmation, confirmation, {10, "booking", "2027-02-04 09:00:00"}}
 	if diff := cmp.Diff(want, queuedJobs(t, database)); diff != "" {
 		t.Errorf("after a cancellation that the customer is notified of (-want +got):\n%s", diff)
 	}
-	if err := site.Transact(t.Context(), "delete booking", func(tx *Tx) error { return tx.DeleteBooking(t.Context(), created.ID, false) }); err != nil {
+	if err := site.Transact(t.Context(), "delete booking", func(tx *session.Tx) error { return bookings.Delete(t.Context(), tx, created.ID, false) }); err != nil {
 		t.Fatal(err)
 	}
 	want = []queuedJob{confirmation, confirmation}
@@ -172,8 +175,8 @@ func TestRollbackRemovesMessages(t *testing.T) {
 	t.Parallel()
 	database, site, b := newNotifyingSite(t, true, dayBefore)
 	errOurs := errors.New("taken back")
-	err := site.Transact(t.Context(), "create", func(tx *Tx) error {
-		if _, err := tx.CreateBooking(t.Context(), b); err != nil {
+	err := site.Transact(t.Context(), "create", func(tx *session.Tx) error {
+		if _, err := bookings.Create(t.Context(), tx, b); err != nil {
 			return err
 		}
 		return errOurs

@@ -8,7 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"bookside/adapter/bookings"
+	"bookside/adapter/customers"
 	"bookside/adapter/domain"
+	"bookside/adapter/orders"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 )
 
@@ -50,14 +56,16 @@ func newInvoice(total string) fixtures.Change {
 func TestCreateOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	create := func(n NewOrder) func(*testing.T, *Site) {
+	create := func(n orders.New) func(*testing.T, *session.Session) {
 		return wantStoredResult(
-			func(ctx context.Context, site *Site) (Order, error) { return txCreate(ctx, site, (*Tx).CreateOrder, n) },
-			func(ctx context.Context, site *Site, created Order) (Order, error) {
-				return site.Order(ctx, created.ID)
+			func(ctx context.Context, site *session.Session) (records.Order, error) {
+				return txCreate(ctx, site, orders.Create, n)
+			},
+			func(ctx context.Context, site *session.Session, created records.Order) (records.Order, error) {
+				return records.LoadOrder(ctx, site, created.ID)
 			})
 	}
-	needed := OrderPatch{CustomerID: new(int64(12)), Subtotal: euros("100"), Total: euros("100")}
+	needed := orders.Patch{CustomerID: new(int64(12)), Subtotal: euros("100"), Total: euros("100")}
 	history := activityEntry("order_created", "order_id", "<id:order:1>", `{"order_data_vars":{"id":<id:order:1>,"confirmation_code":"<code7:order.confirmation_code:1>",`+
 		`"customer_comment":"","status":"open","fulfillment_status":"not_fulfilled","payment_status":"not_paid","source_id":null,"source_url":"",`+
 		`"total":"100 \u20ac","subtotal":"100 \u20ac","created_datetime":"2026-11-21T00:43:00+00:00","customer":{"id":"12","first_name":"S\u00f8ren",`+
@@ -65,9 +73,9 @@ func TestCreateOrder(t *testing.T) {
 	anyHistory := activityEntry("order_created", "order_id", "<id:order:1>", anyText)
 	customer := updatedRow("latepoint_customers", 12)
 
-	s.try("customer and amounts are enough", nil, create(NewOrder{OrderPatch: needed}),
+	s.try("customer and amounts are enough", nil, create(orders.New{Patch: needed}),
 		append(keysOfOrder, newOrder(nil), newInvoice("100.0000"), history, customer)...)
-	s.try("everything", nil, create(NewOrder{OrderPatch: OrderPatch{
+	s.try("everything", nil, create(orders.New{Patch: orders.Patch{
 		CustomerID: new(int64(12)), Subtotal: euros("100"), Total: euros("95.5"), TaxTotal: euros("5"), DiscountTotal: euros("9.5"), CouponDiscount: euros("4.75"),
 		CouponCode: new("WELCOME"), Force: true, CustomerComment: new("a\r\n<b>b</b>"), Notes: new("inside"), Status: new("completed"), PaymentStatus: new("fully_paid"),
 		FulfillmentStatus: new("fulfilled"), ConfirmationCode: new(" MYCODE1234 "), IPAddress: new("2001:db8::1"), SourceID: new("s-1"),
@@ -77,32 +85,32 @@ func TestCreateOrder(t *testing.T) {
 		"payment_status": "fully_paid", "fulfillment_status": "fulfilled", "confirmation_code": "MYCODE1234", "ip_address": "2001:db8::1",
 		"source_id": "s-1", "source_url": "https://x.test/?a=1&b=2",
 	}), orderMeta("3", "discount_total", "9.5000"), orderMeta("4", "notes", "inside"), newInvoice("95.5000"), anyHistory, customer)...)
-	s.try("the client's address where the site logs it", nil, create(NewOrder{OrderPatch: needed, Address: "192.0.2.1"}),
+	s.try("the client's address where the site logs it", nil, create(orders.New{Patch: needed, Address: "192.0.2.1"}),
 		append(keysOfOrder, newOrder(map[string]any{"ip_address": "192.0.2.1"}), newInvoice("100.0000"), anyHistory, customer)...)
 	s.try("and not where it does not", []string{"UPDATE wp_latepoint_settings SET value = 'off' WHERE name = 'log_customer_ip_address'"},
-		create(NewOrder{OrderPatch: needed, Address: "192.0.2.1"}),
+		create(orders.New{Patch: needed, Address: "192.0.2.1"}),
 		append(keysOfOrder, newOrder(nil), newInvoice("100.0000"), anyHistory, customer)...)
-	s.try("free", nil, create(NewOrder{OrderPatch: OrderPatch{CustomerID: new(int64(12)), Subtotal: euros("100"), Total: euros("0"), DiscountTotal: euros("0")}}),
+	s.try("free", nil, create(orders.New{Patch: orders.Patch{CustomerID: new(int64(12)), Subtotal: euros("100"), Total: euros("0"), DiscountTotal: euros("0")}}),
 		append(keysOfOrder, newOrder(map[string]any{"total": "0.0000"}), anyHistory, customer)...)
-	s.try("without invoices", []string{"INSERT INTO wp_latepoint_settings (name, value) VALUES ('enable_invoices', 'off')"}, create(NewOrder{OrderPatch: needed}),
+	s.try("without invoices", []string{"INSERT INTO wp_latepoint_settings (name, value) VALUES ('enable_invoices', 'off')"}, create(orders.New{Patch: needed}),
 		append(keysOfOrder, newOrder(nil), anyHistory, customer)...)
-	s.try("a payment settles its invoice", nil, func(t *testing.T, site *Site) {
+	s.try("a payment settles its invoice", nil, func(t *testing.T, site *session.Session) {
 		failed := errors.New("enough")
-		err := site.Transact(t.Context(), "create", func(tx *Tx) error {
-			created, err := tx.CreateOrder(t.Context(), NewOrder{OrderPatch: needed})
+		err := site.Transact(t.Context(), "create", func(tx *session.Tx) error {
+			created, err := orders.Create(t.Context(), tx, orders.New{Patch: needed})
 			if err != nil {
 				return err
 			}
 			// As in a transaction of its own, which begins with its locks.
-			if err := site.createLocks(t.Context(), locksOf(orderLock, created.ID)); err != nil {
+			if err := session.CreateLocks(t.Context(), site, session.LocksOf(session.OrderLock, created.ID)); err != nil {
 				return err
 			}
-			tx.progress = lockProgress{}
-			paid, err := tx.CreatePayment(t.Context(), NewPayment{OrderID: &created.ID, PaymentPatch: PaymentPatch{Amount: euros("100")}})
+			tx.Progress = session.LockProgress{}
+			paid, err := payments.Create(t.Context(), tx, payments.New{OrderID: &created.ID, Patch: payments.Patch{Amount: euros("100")}})
 			if err != nil || paid.InvoiceID == nil {
 				t.Errorf("invoice %v (%v)", paid.InvoiceID, err)
 			}
-			if created, err = tx.Order(t.Context(), created.ID); created.PaymentStatus != orderFullyPaid {
+			if created, err = records.LoadOrder(t.Context(), tx.Session, created.ID); created.PaymentStatus != records.OrderFullyPaid {
 				t.Errorf("payment status %q (%v)", created.PaymentStatus, err)
 			}
 			return failed
@@ -116,36 +124,36 @@ func TestCreateOrder(t *testing.T) {
 func TestInvalidOrderNamesEveryField(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	s.try("nothing", nil, func(t *testing.T, site *Site) {
-		_, err := txCreate(t.Context(), site, (*Tx).CreateOrder, NewOrder{})
+	s.try("nothing", nil, func(t *testing.T, site *session.Session) {
+		_, err := txCreate(t.Context(), site, orders.Create, orders.New{})
 		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"customer_id": "Required", "subtotal": "Required", "total": "Required"})
 	})
-	s.try("unknown customer", nil, func(t *testing.T, site *Site) {
-		stranger := OrderPatch{CustomerID: new(int64(99999)), Subtotal: euros("1"), Total: euros("1")}
+	s.try("unknown customer", nil, func(t *testing.T, site *session.Session) {
+		stranger := orders.Patch{CustomerID: new(int64(99999)), Subtotal: euros("1"), Total: euros("1")}
 		want := map[string]string{"customer_id": "Customer not found"}
-		_, err := txCreate(t.Context(), site, (*Tx).CreateOrder, NewOrder{OrderPatch: stranger})
+		_, err := txCreate(t.Context(), site, orders.Create, orders.New{Patch: stranger})
 		wantFields(t, err, domain.CodeInvalidRequest, want)
-		_, err = txUpdate(t.Context(), site, (*Tx).UpdateOrder, 888, stranger)
+		_, err = txUpdate(t.Context(), site, orders.Update, 888, stranger)
 		wantFields(t, err, domain.CodeInvalidRequest, want)
 	})
 	long := strings.Repeat("x", 1<<16)
-	wrong := OrderPatch{
+	wrong := orders.Patch{
 		Subtotal: euros("-1"), Total: euros("0.00001"), TaxTotal: euros("10000000000000000"), DiscountTotal: euros("-1"), CouponDiscount: euros("-1"),
 		CouponCode: &long, CustomerComment: &long, Notes: &long, Status: new("closed"), PaymentStatus: new("paid"), FulfillmentStatus: new("done"),
 		ConfirmationCode: new("ELEVENCHARS"), IPAddress: &long, SourceID: &long, SourceURL: &long,
 	}
 	want := map[string]string{
-		"subtotal": notNegative, "total": "May have at most 4 decimals", "tax_total": "Too large", "discount_total": notNegative, "coupon_discount": notNegative,
+		"subtotal": session.NotNegative, "total": "May have at most 4 decimals", "tax_total": "Too large", "discount_total": session.NotNegative, "coupon_discount": session.NotNegative,
 		"coupon_code": "Too long", "customer_comment": "Too long", "notes": "Too long", "status": "Unknown status", "payment_status": "Unknown payment_status",
 		"fulfillment_status": "Unknown fulfillment_status", "confirmation_code": "Too long", "ip_address": "Too long", "source_id": "Too long", "source_url": "Too long",
 	}
-	s.try("not allowed", nil, func(t *testing.T, site *Site) {
-		_, err := txUpdate(t.Context(), site, (*Tx).UpdateOrder, 10, wrong)
+	s.try("not allowed", nil, func(t *testing.T, site *session.Session) {
+		_, err := txUpdate(t.Context(), site, orders.Update, 10, wrong)
 		wantFields(t, err, domain.CodeValidationFailed, want)
 		wrong.CustomerID = new(int64(12))
-		_, err = txCreate(t.Context(), site, (*Tx).CreateOrder, NewOrder{OrderPatch: wrong})
+		_, err = txCreate(t.Context(), site, orders.Create, orders.New{Patch: wrong})
 		wantFields(t, err, domain.CodeValidationFailed, want)
-		_, err = txUpdate(t.Context(), site, (*Tx).UpdateOrder, 10, OrderPatch{ConfirmationCode: new(" ")})
+		_, err = txUpdate(t.Context(), site, orders.Update, 10, orders.Patch{ConfirmationCode: new(" ")})
 		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"confirmation_code": "May not be empty"})
 	})
 }
@@ -153,20 +161,22 @@ func TestInvalidOrderNamesEveryField(t *testing.T) {
 func TestUpdateOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	update := func(id int64, patch OrderPatch) func(*testing.T, *Site) {
+	update := func(id int64, patch orders.Patch) func(*testing.T, *session.Session) {
 		return wantStoredResult(
-			func(ctx context.Context, site *Site) (Order, error) {
-				return txUpdate(ctx, site, (*Tx).UpdateOrder, id, patch)
+			func(ctx context.Context, site *session.Session) (records.Order, error) {
+				return txUpdate(ctx, site, orders.Update, id, patch)
 			},
-			func(ctx context.Context, site *Site, _ Order) (Order, error) { return site.Order(ctx, id) })
+			func(ctx context.Context, site *session.Session, _ records.Order) (records.Order, error) {
+				return records.LoadOrder(ctx, site, id)
+			})
 	}
-	s.try("nothing sent", nil, update(10, OrderPatch{}))
-	s.try("nothing new", nil, update(10, OrderPatch{
+	s.try("nothing sent", nil, update(10, orders.Patch{}))
+	s.try("nothing new", nil, update(10, orders.Patch{
 		CustomerID: new(int64(268)), Subtotal: euros("85"), Total: euros("85.0"), TaxTotal: euros("0"), DiscountTotal: euros("0"), CouponDiscount: euros("0"),
 		CouponCode: new(""), CustomerComment: new("First time here"), Notes: new(""), Status: new("open"), PaymentStatus: new("fully_paid"),
 		FulfillmentStatus: new("not_fulfilled"), ConfirmationCode: new("RWCEU45"), IPAddress: new("127.0.0.1"), SourceID: new(""), SourceURL: new(""),
 	}))
-	s.try("everything but the customer", nil, update(10, OrderPatch{
+	s.try("everything but the customer", nil, update(10, orders.Patch{
 		Subtotal: euros("90"), Total: euros("80"), TaxTotal: euros("1"), DiscountTotal: euros("10"), CouponDiscount: euros("2"),
 		CouponCode: new("SAVE"), Force: true, CustomerComment: new("Second time"), Notes: new("inside"), Status: new("cancelled"), PaymentStatus: new("refunded"),
 		FulfillmentStatus: new("partially_fulfilled"), ConfirmationCode: new("X"), IPAddress: new(""), SourceID: new("s"), SourceURL: new("https://x.test/"),
@@ -178,14 +188,14 @@ func TestUpdateOrder(t *testing.T) {
 		insertedRow("latepoint_order_meta", map[string]any{"id": anyText, "object_id": "10", "meta_key": "notes", "meta_value": "inside"}),
 		orderUpdateEntry(10))
 	s.try("fields without a column go again", []string{"INSERT INTO wp_latepoint_order_meta (id, object_id, meta_key, meta_value) VALUES (9001, 10, 'discount_total', '10'), (9002, 10, 'notes', 'x')"},
-		update(10, OrderPatch{DiscountTotal: euros("0"), Notes: new("")}), updatedRow("latepoint_orders", 10), orderUpdateEntry(10),
+		update(10, orders.Patch{DiscountTotal: euros("0"), Notes: new("")}), updatedRow("latepoint_orders", 10), orderUpdateEntry(10),
 		fixtures.Change{Table: "latepoint_order_meta", Op: fixtures.Delete, Key: "9001"}, fixtures.Change{Table: "latepoint_order_meta", Op: fixtures.Delete, Key: "9002"})
 	s.try("words that are there already", []string{"UPDATE wp_latepoint_orders SET status = 'odd', payment_status = 'odd', fulfillment_status = 'odd', confirmation_code = NULL WHERE id = 10"},
-		update(10, OrderPatch{Status: new("odd"), PaymentStatus: new("odd"), FulfillmentStatus: new("odd"), ConfirmationCode: new(""), SourceID: new("s")}),
+		update(10, orders.Patch{Status: new("odd"), PaymentStatus: new("odd"), FulfillmentStatus: new("odd"), ConfirmationCode: new(""), SourceID: new("s")}),
 		updatedRow("latepoint_orders", 10, "source_id", nil, "s"), orderUpdateEntry(10))
-	s.try("unknown", nil, func(t *testing.T, site *Site) {
-		for _, patch := range []OrderPatch{{}, {CustomerID: new(int64(12))}} {
-			if _, err := txUpdate(t.Context(), site, (*Tx).UpdateOrder, 99999, patch); domain.CodeOf(err) != domain.CodeNotFound {
+	s.try("unknown", nil, func(t *testing.T, site *session.Session) {
+		for _, patch := range []orders.Patch{{}, {CustomerID: new(int64(12))}} {
+			if _, err := txUpdate(t.Context(), site, orders.Update, 99999, patch); domain.CodeOf(err) != domain.CodeNotFound {
 				t.Errorf("error %v, want not found", err)
 			}
 		}
@@ -197,8 +207,8 @@ func TestUpdateOrder(t *testing.T) {
 func TestOrderTakesItsBookingsToAnotherCustomer(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	transfer := func(t *testing.T, site *Site) {
-		if _, err := txUpdate(t.Context(), site, (*Tx).UpdateOrder, 888, OrderPatch{CustomerID: new(int64(12))}); err != nil {
+	transfer := func(t *testing.T, site *session.Session) {
+		if _, err := txUpdate(t.Context(), site, orders.Update, 888, orders.Patch{CustomerID: new(int64(12))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -240,11 +250,11 @@ func TestOrdersOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.Legacy())
 	site := s.site(t)
-	created, err := txCreate(t.Context(), site, (*Tx).CreateOrder, NewOrder{OrderPatch: OrderPatch{CustomerID: new(int64(1)), Subtotal: euros("1"), Total: euros("1")}})
+	created, err := txCreate(t.Context(), site, orders.Create, orders.New{Patch: orders.Patch{CustomerID: new(int64(1)), Subtotal: euros("1"), Total: euros("1")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	created, err = txUpdate(t.Context(), site, (*Tx).UpdateOrder, created.ID, OrderPatch{CustomerID: new(int64(2)), Notes: new("inside"), DiscountTotal: euros("0.5")})
+	created, err = txUpdate(t.Context(), site, orders.Update, created.ID, orders.Patch{CustomerID: new(int64(2)), Notes: new("inside"), DiscountTotal: euros("0.5")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,27 +270,27 @@ func TestConcurrentTransfersKeepOrdersWhole(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t, "DELETE FROM wp_latepoint_bookings WHERE customer_id = 12", "DELETE FROM wp_latepoint_orders WHERE customer_id = 12",
 		"UPDATE wp_latepoint_bookings SET start_date = '2027-02-08', end_date = '2027-02-08' WHERE id IN (916, 917)")
-	customers := []int64{9, 10}
-	var tries []func(context.Context, *Site) error
+	owners := []int64{9, 10}
+	var tries []func(context.Context, *session.Session) error
 	for i := range int64(20) {
-		tries = append(tries, func(ctx context.Context, s *Site) error {
-			_, err := txUpdate(ctx, s, (*Tx).UpdateOrder, 888, OrderPatch{CustomerID: &customers[i%2]})
+		tries = append(tries, func(ctx context.Context, s *session.Session) error {
+			_, err := txUpdate(ctx, s, orders.Update, 888, orders.Patch{CustomerID: &owners[i%2]})
 			return err
-		}, func(ctx context.Context, s *Site) error {
-			_, err := txUpdate(ctx, s, (*Tx).UpdateBooking, 916+i%2, BookingPatch{Price: euros(fmt.Sprint(i + 1)), Notes: new(fmt.Sprint(i))})
+		}, func(ctx context.Context, s *session.Session) error {
+			_, err := txUpdate(ctx, s, bookings.Update, 916+i%2, bookings.Patch{Price: euros(fmt.Sprint(i + 1)), Notes: new(fmt.Sprint(i))})
 			return err
-		}, func(ctx context.Context, s *Site) error {
-			_, err := txCreate(ctx, s, (*Tx).CreatePayment, NewPayment{BookingID: new(int64(916)), PaymentPatch: PaymentPatch{Amount: euros("1")}})
+		}, func(ctx context.Context, s *session.Session) error {
+			_, err := txCreate(ctx, s, payments.Create, payments.New{BookingID: new(int64(916)), Patch: payments.Patch{Amount: euros("1")}})
 			return err
-		}, func(ctx context.Context, s *Site) error {
-			_, err := txCreate(ctx, s, (*Tx).CreateOrder, NewOrder{OrderPatch: OrderPatch{CustomerID: new(int64(12)), Subtotal: euros("1"), Total: euros("1")}})
+		}, func(ctx context.Context, s *session.Session) error {
+			_, err := txCreate(ctx, s, orders.Create, orders.New{Patch: orders.Patch{CustomerID: new(int64(12)), Subtotal: euros("1"), Total: euros("1")}})
 			if domain.CodeOf(err) == domain.CodeInvalidRequest {
 				return nil // the customer was deleted a moment ago
 			}
 			return err
 		})
 	}
-	tries = append(tries, func(ctx context.Context, s *Site) error { return txDelete(ctx, s, (*Tx).DeleteCustomer, 12) })
+	tries = append(tries, func(ctx context.Context, s *session.Session) error { return txDelete(ctx, s, customers.Delete, 12) })
 	if got := r.run(tries); got != len(tries) {
 		t.Errorf("%d succeeded, want all %d", got, len(tries))
 	}

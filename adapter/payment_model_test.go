@@ -8,7 +8,13 @@ import (
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
+	"bookside/adapter/customers"
 	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/orders"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
@@ -29,7 +35,7 @@ func TestRandomPaymentsAgree(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			site, err := NewPlatform(wpdbtest.Open(t, database, 2), recordedNow).Site(t.Context())
+			site, err := session.NewPlatform(wpdbtest.Open(t, database, 2), recordedNow).Session(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +48,7 @@ func TestRandomPaymentsAgree(t *testing.T) {
 }
 
 type paymentModel struct {
-	site            *Site
+	site            *session.Session
 	database        *fixtures.Database
 	customer, order int64
 	invoices        []int64
@@ -51,12 +57,12 @@ type paymentModel struct {
 }
 
 // newPaymentModel makes an order of 100 with invoices over 100 and 40.
-func newPaymentModel(t *rapid.T, site *Site, database *fixtures.Database) *paymentModel {
-	customer, err := txCreate(t.Context(), site, (*Tx).CreateCustomer, CustomerPatch{CustomerFields: CustomerFields{FirstName: new("A"), LastName: new("B")}})
+func newPaymentModel(t *rapid.T, site *session.Session, database *fixtures.Database) *paymentModel {
+	customer, err := txCreate(t.Context(), site, customers.Create, customers.Patch{CustomerFields: records.CustomerFields{FirstName: new("A"), LastName: new("B")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	order, err := txCreate(t.Context(), site, (*Tx).CreateOrder, NewOrder{OrderPatch: OrderPatch{CustomerID: &customer.ID, Subtotal: euros("100"), Total: euros("100")}})
+	order, err := txCreate(t.Context(), site, orders.Create, orders.New{Patch: orders.Patch{CustomerID: &customer.ID, Subtotal: euros("100"), Total: euros("100")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,12 +70,12 @@ func newPaymentModel(t *rapid.T, site *Site, database *fixtures.Database) *payme
 		t.Fatal(err)
 	}
 	m := &paymentModel{site: site, database: database, customer: customer.ID, order: order.ID, amounts: map[int64]decimal.Decimal{}}
-	invoices, err := site.payableInvoices(t.Context(), order.ID)
+	invoices, err := payments.LoadPayableInvoices(t.Context(), site, order.ID)
 	if err != nil || len(invoices) != 2 {
 		t.Fatal(invoices, err)
 	}
 	for _, invoice := range invoices {
-		m.invoices, m.amounts[invoice.id] = append(m.invoices, invoice.id), invoice.amount
+		m.invoices, m.amounts[invoice.ID] = append(m.invoices, invoice.ID), invoice.Amount
 	}
 	return m
 }
@@ -89,24 +95,24 @@ func (m *paymentModel) word(t *rapid.T, name string, words ...string) *string {
 }
 
 func (m *paymentModel) status(t *rapid.T) *string {
-	return m.word(t, "status", paymentSucceeded, paymentProcessing, "failed", statusRefunded)
+	return m.word(t, "status", records.PaymentSucceeded, records.PaymentProcessing, "failed", records.StatusRefunded)
 }
 
 func (m *paymentModel) kind(t *rapid.T) *string {
-	return m.word(t, "kind", kindCapture, kindRefund, kindAuthorization, kindVoid, "sale", "deposit")
+	return m.word(t, "kind", records.KindCapture, records.KindRefund, records.KindAuthorization, records.KindVoid, "sale", "deposit")
 }
 
 // any draws one of the order's payments.
 func (m *paymentModel) any(t *rapid.T) int64 {
 	t.Helper()
-	payments, err := m.site.ledger(t.Context(), sq.Eq{"t.order_id": m.order})
+	payments, err := records.LoadLedger(t.Context(), m.site, sq.Eq{"t.order_id": m.order})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(payments) == 0 {
 		t.Skip("no payments yet: another step is drawn instead of this one")
 	}
-	return rapid.SampledFrom(payments).Draw(t, "payment").id
+	return rapid.SampledFrom(payments).Draw(t, "payment").ID
 }
 
 // wantKnown fails the test unless an error is one that a client is told.
@@ -122,32 +128,32 @@ func wantKnown(t *rapid.T, err error) {
 }
 
 func (m *paymentModel) create(t *rapid.T) {
-	_, err := txCreate(t.Context(), m.site, (*Tx).CreatePayment,
-		NewPayment{OrderID: &m.order, PaymentPatch: PaymentPatch{Amount: m.amount(t), Status: m.status(t), Kind: m.kind(t)}})
+	_, err := txCreate(t.Context(), m.site, payments.Create,
+		payments.New{OrderID: &m.order, Patch: payments.Patch{Amount: m.amount(t), Status: m.status(t), Kind: m.kind(t)}})
 	wantKnown(t, err)
 }
 
 func (m *paymentModel) update(t *rapid.T) {
-	patch := PaymentPatch{Status: m.status(t), Kind: m.kind(t)}
+	patch := payments.Patch{Status: m.status(t), Kind: m.kind(t)}
 	if rapid.Bool().Draw(t, "with an amount") {
 		patch.Amount = m.amount(t)
 	}
 	id := m.any(t)
-	_, err := txUpdate(t.Context(), m.site, (*Tx).UpdatePayment, id, patch)
+	_, err := txUpdate(t.Context(), m.site, payments.Update, id, patch)
 	wantKnown(t, err)
 }
 
 // refund refunds a payment, which a second time changes nothing.
 func (m *paymentModel) refund(t *rapid.T) {
-	id, patch := m.any(t), PaymentPatch{Status: new(statusRefunded)}
-	_, err := txUpdate(t.Context(), m.site, (*Tx).UpdatePayment, id, patch)
+	id, patch := m.any(t), payments.Patch{Status: new(records.StatusRefunded)}
+	_, err := txUpdate(t.Context(), m.site, payments.Update, id, patch)
 	wantKnown(t, err)
 	if err != nil {
 		return
 	}
 	net := m.state(t).net
-	for _, status := range []string{statusRefunded, paymentSucceeded} {
-		if _, err := txUpdate(t.Context(), m.site, (*Tx).UpdatePayment, id, PaymentPatch{Status: &status}); err != nil {
+	for _, status := range []string{records.StatusRefunded, records.PaymentSucceeded} {
+		if _, err := txUpdate(t.Context(), m.site, payments.Update, id, payments.Patch{Status: &status}); err != nil {
 			t.Fatal(err)
 		}
 		if again := m.state(t).net; !again.Equal(net) {
@@ -157,7 +163,7 @@ func (m *paymentModel) refund(t *rapid.T) {
 }
 
 func (m *paymentModel) delete(t *rapid.T) {
-	wantKnown(t, txDelete(t.Context(), m.site, (*Tx).DeletePayment, m.any(t)))
+	wantKnown(t, txDelete(t.Context(), m.site, payments.Delete, m.any(t)))
 }
 
 // mark marks an invoice as paid, as staff does, if the order has money that no other paid one
@@ -175,7 +181,7 @@ func (m *paymentModel) mark(t *rapid.T) {
 	if amount.GreaterThan(state.net) {
 		t.Skip("nobody marks an invoice that the money does not cover: another step is drawn instead of this one")
 	}
-	_, err := updateInvoice(t.Context(), m.site, m.order, invoice, InvoicePatch{Status: new(invoicePaid)}, false)
+	_, err := updateInvoice(t.Context(), m.site, m.order, invoice, payments.InvoicePatch{Status: new(payments.InvoicePaid)}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +192,7 @@ func (m *paymentModel) mark(t *rapid.T) {
 func (m *paymentModel) others(t *rapid.T) {
 	id, state := m.any(t), m.state(t)
 	ways := []string{"form", "gateway", "ability"}
-	if !m.site.schema.Has(wpdb.TransactionRefunds) {
+	if !m.site.Schema.Has(wpdb.TransactionRefunds) {
 		ways = ways[:1] // an earlier version of the plugin
 	}
 	var statement string
@@ -197,8 +203,8 @@ func (m *paymentModel) others(t *rapid.T) {
 	case "ability":
 		statement, args = "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = ?", []any{id}
 	case "form":
-		status, kind := m.word(t, "status", paymentSucceeded, paymentProcessing, "failed"), m.kind(t)
-		if state.marked || len(state.invoiced) > 0 && domain.ValueOr(kind, "") == kindAuthorization {
+		status, kind := m.word(t, "status", records.PaymentSucceeded, records.PaymentProcessing, "failed"), m.kind(t)
+		if state.marked || len(state.invoiced) > 0 && domain.ValueOr(kind, "") == records.KindAuthorization {
 			t.Skip("what took money away from an invoice that no payment names, or only authorised it, cannot be told from what never was paid: another step is drawn instead of this one")
 		}
 		statement, args = "UPDATE wp_latepoint_transactions SET status = ?, kind = ?, amount = ? WHERE id = ?", []any{domain.ValueOr(status, "odd"), kind, m.amount(t), id}
@@ -207,7 +213,7 @@ func (m *paymentModel) others(t *rapid.T) {
 		t.Fatal(err)
 	}
 	m.notes++
-	if _, err := txUpdate(t.Context(), m.site, (*Tx).UpdatePayment, m.any(t), PaymentPatch{Notes: new(fmt.Sprint(m.notes))}); err != nil {
+	if _, err := txUpdate(t.Context(), m.site, payments.Update, m.any(t), payments.Patch{Notes: new(fmt.Sprint(m.notes))}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -223,7 +229,7 @@ type paymentState struct {
 func (m *paymentModel) state(t *rapid.T) (state paymentState) {
 	t.Helper()
 	refunds := "0"
-	if m.site.schema.Has(wpdb.TransactionRefunds) {
+	if m.site.Schema.Has(wpdb.TransactionRefunds) {
 		refunds = "(SELECT COALESCE(SUM(amount), 0) FROM wp_latepoint_transaction_refunds WHERE transaction_id = t.id)"
 	}
 	rows, err := m.database.SQL.QueryContext(t.Context(), "SELECT status, COALESCE(kind, ''), amount, "+refunds+" FROM wp_latepoint_transactions t WHERE order_id = ?", m.order)
@@ -237,12 +243,12 @@ func (m *paymentModel) state(t *rapid.T) (state paymentState) {
 		if err := rows.Scan(&status, &kind, &amount, &back); err != nil {
 			t.Fatal(err)
 		}
-		state.processing = state.processing || status == paymentProcessing
+		state.processing = state.processing || status == records.PaymentProcessing
 		switch {
-		case kind == kindAuthorization, kind == kindVoid:
-		case kind == kindRefund && (status == paymentSucceeded || status == statusRefunded), amount.IsNegative() && status == paymentSucceeded:
+		case kind == records.KindAuthorization, kind == records.KindVoid:
+		case kind == records.KindRefund && (status == records.PaymentSucceeded || status == records.StatusRefunded), amount.IsNegative() && status == records.PaymentSucceeded:
 			state.net = state.net.Sub(amount.Abs())
-		case kind != kindRefund && status == paymentSucceeded && amount.GreaterThan(back):
+		case kind != records.KindRefund && status == records.PaymentSucceeded && amount.GreaterThan(back):
 			state.net = state.net.Add(amount).Sub(back)
 		}
 	}
@@ -267,14 +273,14 @@ func (m *paymentModel) state(t *rapid.T) (state paymentState) {
 
 func (m *paymentModel) check(t *rapid.T) {
 	state := m.state(t)
-	want := orderNotPaid
+	want := records.OrderNotPaid
 	switch {
 	case state.net.GreaterThanOrEqual(decimal.NewFromInt(100)):
-		want = orderFullyPaid
+		want = records.OrderFullyPaid
 	case state.net.IsPositive():
-		want = orderPartiallyPaid
+		want = records.OrderPartiallyPaid
 	case state.processing:
-		want = orderProcessing
+		want = records.OrderProcessing
 	}
 	var status string
 	if err := m.database.SQL.QueryRowContext(t.Context(), "SELECT payment_status FROM wp_latepoint_orders WHERE id = ?", m.order).Scan(&status); err != nil {
@@ -290,7 +296,7 @@ func (m *paymentModel) check(t *rapid.T) {
 	if invoiced.GreaterThan(state.net) {
 		t.Errorf("invoices over %s are paid with a net of %s", invoiced, state.net)
 	}
-	stats, err := m.site.customerStats(t.Context(), []int64{m.customer}, new(total))
+	stats, err := records.LoadCustomerStats(t.Context(), m.site, []int64{m.customer}, new(lists.Total))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,12 +304,12 @@ func (m *paymentModel) check(t *rapid.T) {
 		t.Errorf("the customer spent %s, the rows say %s", spent, state.net)
 	}
 	// Both ways to the status that is shown agree: that of a list, and that of one order.
-	listed, err := m.site.ordersByID(t.Context(), []int64{m.order})
+	listed, err := records.LoadOrders(t.Context(), m.site, []int64{m.order})
 	if err != nil || len(listed) != 1 {
 		t.Fatal(listed, err)
 	}
 	alone := listed[0]
-	if _, err := m.site.addPayments(t.Context(), &alone); err != nil {
+	if _, err := records.AddPayments(t.Context(), m.site, &alone); err != nil {
 		t.Fatal(err)
 	}
 	if got := listed[0].DisplayPaymentStatus; got != alone.DisplayPaymentStatus {

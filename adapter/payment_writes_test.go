@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/orders"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 )
 
@@ -34,64 +38,64 @@ func paymentStatusChange(order int64, from, to string) []fixtures.Change {
 func TestCreatePayment(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	create := func(n NewPayment) func(*testing.T, *Site) {
+	create := func(n payments.New) func(*testing.T, *session.Session) {
 		return wantStoredResult(
-			func(ctx context.Context, site *Site) (Payment, error) {
-				return txCreate(ctx, site, (*Tx).CreatePayment, n)
+			func(ctx context.Context, site *session.Session) (records.Payment, error) {
+				return txCreate(ctx, site, payments.Create, n)
 			},
-			func(ctx context.Context, site *Site, created Payment) (Payment, error) {
-				return site.Payment(ctx, created.ID)
+			func(ctx context.Context, site *session.Session, created records.Payment) (records.Payment, error) {
+				return records.LoadPayment(ctx, site, created.ID)
 			})
 	}
-	order := func(patch PaymentPatch) NewPayment { return NewPayment{OrderID: new(int64(1403)), PaymentPatch: patch} }
-	part := paymentStatusChange(1403, orderNotPaid, orderPartiallyPaid)
-	paid := paymentStatusChange(1403, orderNotPaid, orderFullyPaid)
+	order := func(patch payments.Patch) payments.New { return payments.New{OrderID: new(int64(1403)), Patch: patch} }
+	part := paymentStatusChange(1403, records.OrderNotPaid, records.OrderPartiallyPaid)
+	paid := paymentStatusChange(1403, records.OrderNotPaid, records.OrderFullyPaid)
 	invoice := updatedRow("latepoint_order_invoices", 1270, "status", "open", "paid")
 	settled := map[string]any{"invoice_id": "1270"}
 
-	s.try("an amount is enough", nil, create(order(PaymentPatch{Amount: euros("0.5")})), append(part, newTransaction("0.5000", nil))...)
-	s.try("everything", nil, create(NewPayment{OrderID: new(int64(1403)), BookingID: new(int64(1441)), CustomerID: 153, PaymentPatch: PaymentPatch{
+	s.try("an amount is enough", nil, create(order(payments.Patch{Amount: euros("0.5")})), append(part, newTransaction("0.5000", nil))...)
+	s.try("everything", nil, create(payments.New{OrderID: new(int64(1403)), BookingID: new(int64(1441)), CustomerID: 153, Patch: payments.Patch{
 		Amount: euros("12.3456"), Processor: new("stripe"), PaymentMethod: new(" card "), PaymentPortion: new("deposit"), Kind: new("capture"),
 		Status: new("failed"), Token: new("tok_<b>1</b>"), Notes: new("a\r\nb"), ReceiptNumber: new("R-1"),
 	}}), newTransaction("12.3456", map[string]any{
 		"processor": "stripe", "payment_method": "card", "payment_portion": "deposit", "status": "failed", "token": "tok_1",
 		"notes": "a\r\nb", "receipt_number": "R-1",
 	}))
-	s.try("empty texts are none", nil, create(order(PaymentPatch{
+	s.try("empty texts are none", nil, create(order(payments.Patch{
 		Amount: euros("1"), Processor: new(""), PaymentMethod: new(" "), PaymentPortion: new(""), Kind: new(""), ReceiptNumber: new(""), Token: new(""),
 	})), append(part, newTransaction("1.0000", map[string]any{"token": ""}))...)
-	s.try("by the booking", nil, create(NewPayment{BookingID: new(int64(1441)), PaymentPatch: PaymentPatch{Amount: euros("1")}}),
+	s.try("by the booking", nil, create(payments.New{BookingID: new(int64(1441)), Patch: payments.Patch{Amount: euros("1")}}),
 		append(part, newTransaction("1.0000", nil))...)
-	s.try("all", nil, create(order(PaymentPatch{Amount: euros("135")})), append(paid, newTransaction("135.0000", settled), invoice)...)
-	s.try("more than all settles nothing", nil, create(order(PaymentPatch{Amount: euros("135.0001")})), append(paid, newTransaction("135.0001", nil))...)
+	s.try("all", nil, create(order(payments.Patch{Amount: euros("135")})), append(paid, newTransaction("135.0000", settled), invoice)...)
+	s.try("more than all settles nothing", nil, create(order(payments.Patch{Amount: euros("135.0001")})), append(paid, newTransaction("135.0001", nil))...)
 	s.try("all of a part", []string{
 		"INSERT INTO wp_latepoint_order_invoices (id, order_id, status, charge_amount) VALUES" +
 			" (9001, 1403, 'draft', 35), (9002, 1402, 'open', 35), (9003, 1403, 'open', 35), (9004, 1403, 'open', 35), (9005, 1403, 'open', NULL)",
 		"UPDATE wp_latepoint_order_invoices SET updated_at = '2026-01-01 00:00:00' WHERE id > 9000",
-	}, create(order(PaymentPatch{Amount: euros("35")})), append(part, newTransaction("35.0000", map[string]any{"invoice_id": "9003"}),
+	}, create(order(payments.Patch{Amount: euros("35")})), append(part, newTransaction("35.0000", map[string]any{"invoice_id": "9003"}),
 		updatedRow("latepoint_order_invoices", 9003, "status", "open", "paid"))...)
 	s.try("a large amount to the last digit", []string{
 		"UPDATE wp_latepoint_order_invoices SET charge_amount = 9999999999999999.9999 WHERE id = 1270",
 		"UPDATE wp_latepoint_orders SET total = 9999999999999999.9999 WHERE id = 1403",
-	}, create(order(PaymentPatch{Amount: euros("9999999999999999.9998")})), append(part, newTransaction("9999999999999999.9998", nil))...)
-	s.try("under way", nil, create(order(PaymentPatch{Amount: euros("135"), Status: new("processing")})),
-		append(paymentStatusChange(1403, orderNotPaid, orderProcessing), newTransaction("135.0000", map[string]any{"status": "processing"}))...)
-	s.try("a refund settles nothing", nil, create(order(PaymentPatch{Amount: euros("135"), Kind: new("refund"), Force: true})),
+	}, create(order(payments.Patch{Amount: euros("9999999999999999.9998")})), append(part, newTransaction("9999999999999999.9998", nil))...)
+	s.try("under way", nil, create(order(payments.Patch{Amount: euros("135"), Status: new("processing")})),
+		append(paymentStatusChange(1403, records.OrderNotPaid, records.OrderProcessing), newTransaction("135.0000", map[string]any{"status": "processing"}))...)
+	s.try("a refund settles nothing", nil, create(order(payments.Patch{Amount: euros("135"), Kind: new("refund"), Force: true})),
 		newTransaction("-135.0000", map[string]any{"kind": "refund"}))
-	s.try("an authorisation changes nothing", nil, create(order(PaymentPatch{Amount: euros("135"), Kind: new("authorization")})),
+	s.try("an authorisation changes nothing", nil, create(order(payments.Patch{Amount: euros("135"), Kind: new("authorization")})),
 		newTransaction("135.0000", map[string]any{"kind": "authorization"}))
-	s.try("for a free order", []string{"UPDATE wp_latepoint_orders SET total = 0 WHERE id = 1403"}, create(order(PaymentPatch{Amount: euros("1")})),
+	s.try("for a free order", []string{"UPDATE wp_latepoint_orders SET total = 0 WHERE id = 1403"}, create(order(payments.Patch{Amount: euros("1")})),
 		newTransaction("1.0000", nil))
 	s.try("with refunds of the gateway", []string{
 		"INSERT INTO wp_latepoint_transactions (id, order_id, kind, status, amount) VALUES (9001, 1403, 'capture', 'succeeded', 50)",
 		"INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (9001, 20), (8000, 500)",
-	}, create(order(PaymentPatch{Amount: euros("1")})), append(part, newTransaction("1.0000", nil))...)
-	s.try("without invoices", []string{"DELETE FROM wp_latepoint_order_invoices WHERE order_id = 1403"}, create(order(PaymentPatch{Amount: euros("135")})),
+	}, create(order(payments.Patch{Amount: euros("1")})), append(part, newTransaction("1.0000", nil))...)
+	s.try("without invoices", []string{"DELETE FROM wp_latepoint_order_invoices WHERE order_id = 1403"}, create(order(payments.Patch{Amount: euros("135")})),
 		append(paid, newTransaction("135.0000", nil))...)
-	s.try("nothing where the transaction fails later", nil, func(t *testing.T, site *Site) {
+	s.try("nothing where the transaction fails later", nil, func(t *testing.T, site *session.Session) {
 		failed := errors.New("no")
-		err := site.Transact(t.Context(), "create", func(tx *Tx) error {
-			created, err := tx.CreatePayment(t.Context(), order(PaymentPatch{Amount: euros("135")}))
+		err := site.Transact(t.Context(), "create", func(tx *session.Tx) error {
+			created, err := payments.Create(t.Context(), tx, order(payments.Patch{Amount: euros("135")}))
 			if err != nil {
 				return err
 			}
@@ -109,41 +113,41 @@ func TestCreatePayment(t *testing.T) {
 func TestInvalidPaymentNamesEveryField(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings(), "UPDATE wp_latepoint_bookings SET order_item_id = NULL WHERE id = 5")
-	one, order := PaymentPatch{Amount: euros("1")}, new(int64(1403))
-	known := PaymentPatch{Amount: euros("1")}
+	one, order := payments.Patch{Amount: euros("1")}, new(int64(1403))
+	known := payments.Patch{Amount: euros("1")}
 	known.Validation.Invalid("order_id", "Must be an id")
 	known.Validation.Invalid("customer_id", "Must be an id")
 	long := strings.Repeat("x", 101)
 	for name, c := range map[string]struct {
-		payment NewPayment
+		payment payments.New
 		code    domain.Code
 		want    map[string]string
 	}{
-		"nothing":          {NewPayment{}, domain.CodeInvalidRequest, map[string]string{"order_id": "Required", "amount": "Required"}},
-		"unknown order":    {NewPayment{OrderID: new(int64(99999)), PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"order_id": "Order not found"}},
-		"unknown booking":  {NewPayment{BookingID: new(int64(99999)), PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"booking_id": "Booking not found"}},
-		"lonely booking":   {NewPayment{BookingID: new(int64(5)), PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"booking_id": "This booking has no order"}},
-		"another order":    {NewPayment{OrderID: order, BookingID: new(int64(10)), PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"booking_id": "This booking belongs to another order"}},
-		"unknown customer": {NewPayment{OrderID: order, CustomerID: 99999, PaymentPatch: one}, domain.CodeInvalidRequest, map[string]string{"customer_id": "Customer not found"}},
-		"known before":     {NewPayment{CustomerID: 99999, PaymentPatch: known}, domain.CodeInvalidRequest, map[string]string{"order_id": "Must be an id", "customer_id": "Must be an id"}},
-		"not allowed": {NewPayment{OrderID: order, PaymentPatch: PaymentPatch{
+		"nothing":          {payments.New{}, domain.CodeInvalidRequest, map[string]string{"order_id": "Required", "amount": "Required"}},
+		"unknown order":    {payments.New{OrderID: new(int64(99999)), Patch: one}, domain.CodeInvalidRequest, map[string]string{"order_id": "Order not found"}},
+		"unknown booking":  {payments.New{BookingID: new(int64(99999)), Patch: one}, domain.CodeInvalidRequest, map[string]string{"booking_id": "Booking not found"}},
+		"lonely booking":   {payments.New{BookingID: new(int64(5)), Patch: one}, domain.CodeInvalidRequest, map[string]string{"booking_id": "This booking has no order"}},
+		"another order":    {payments.New{OrderID: order, BookingID: new(int64(10)), Patch: one}, domain.CodeInvalidRequest, map[string]string{"booking_id": "This booking belongs to another order"}},
+		"unknown customer": {payments.New{OrderID: order, CustomerID: 99999, Patch: one}, domain.CodeInvalidRequest, map[string]string{"customer_id": "Customer not found"}},
+		"known before":     {payments.New{CustomerID: 99999, Patch: known}, domain.CodeInvalidRequest, map[string]string{"order_id": "Must be an id", "customer_id": "Must be an id"}},
+		"not allowed": {payments.New{OrderID: order, Patch: payments.Patch{
 			Amount: euros("-1"), Processor: &long, PaymentMethod: &long, PaymentPortion: &long, Kind: &long, Status: new("completed"), ReceiptNumber: &long,
 		}}, domain.CodeValidationFailed, map[string]string{
-			"amount": notNegative, "processor": "Too long", "payment_method": "Too long", "payment_portion": "Too long", "kind": "Too long",
+			"amount": session.NotNegative, "processor": "Too long", "payment_method": "Too long", "payment_portion": "Too long", "kind": "Too long",
 			"status": "Unknown status", "receipt_number": "Too long",
 		}},
-		"both": {NewPayment{OrderID: new(int64(99999)), PaymentPatch: PaymentPatch{Amount: euros("0.00001")}}, domain.CodeInvalidRequest, map[string]string{
+		"both": {payments.New{OrderID: new(int64(99999)), Patch: payments.Patch{Amount: euros("0.00001")}}, domain.CodeInvalidRequest, map[string]string{
 			"order_id": "Order not found", "amount": "May have at most 4 decimals",
 		}},
 	} {
-		s.try(name, nil, func(t *testing.T, site *Site) {
-			_, err := txCreate(t.Context(), site, (*Tx).CreatePayment, c.payment)
+		s.try(name, nil, func(t *testing.T, site *session.Session) {
+			_, err := txCreate(t.Context(), site, payments.Create, c.payment)
 			wantFields(t, err, c.code, c.want)
 		})
 	}
-	s.try("changes that are not allowed", nil, func(t *testing.T, site *Site) {
-		_, err := txUpdate(t.Context(), site, (*Tx).UpdatePayment, 7, PaymentPatch{Amount: euros("-1"), Status: new("cancelled"), ReceiptNumber: new("")})
-		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"amount": notNegative, "status": "Unknown status", "receipt_number": "May not be empty"})
+	s.try("changes that are not allowed", nil, func(t *testing.T, site *session.Session) {
+		_, err := txUpdate(t.Context(), site, payments.Update, 7, payments.Patch{Amount: euros("-1"), Status: new("cancelled"), ReceiptNumber: new("")})
+		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"amount": session.NotNegative, "status": "Unknown status", "receipt_number": "May not be empty"})
 	})
 }
 
@@ -151,45 +155,47 @@ func TestInvalidPaymentNamesEveryField(t *testing.T) {
 func TestUpdatePayment(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	update := func(id int64, patch PaymentPatch) func(*testing.T, *Site) {
+	update := func(id int64, patch payments.Patch) func(*testing.T, *session.Session) {
 		return wantStoredResult(
-			func(ctx context.Context, site *Site) (Payment, error) {
-				return txUpdate(ctx, site, (*Tx).UpdatePayment, id, patch)
+			func(ctx context.Context, site *session.Session) (records.Payment, error) {
+				return txUpdate(ctx, site, payments.Update, id, patch)
 			},
-			func(ctx context.Context, site *Site, _ Payment) (Payment, error) { return site.Payment(ctx, id) })
+			func(ctx context.Context, site *session.Session, _ records.Payment) (records.Payment, error) {
+				return records.LoadPayment(ctx, site, id)
+			})
 	}
 	pending := "INSERT INTO wp_latepoint_transactions (id, order_id, invoice_id, kind, status, amount, updated_at) VALUES (9001, 1403, %s, 'capture', 'processing', 135, '2026-01-01 00:00:00')"
 	another := "INSERT INTO wp_latepoint_order_invoices (id, order_id, status, charge_amount, updated_at) VALUES (9001, 1403, 'open', 135, '2026-01-01 00:00:00')"
 
-	s.try("nothing sent", nil, update(7, PaymentPatch{}))
-	s.try("nothing new", nil, update(7, PaymentPatch{Amount: euros("85.00"), Processor: new("paypal"), Status: new("succeeded"), Notes: new(""), ReceiptNumber: new("NUJPRRWR")}))
-	s.try("words alone", nil, update(7, PaymentPatch{Notes: new("Thanks"), ReceiptNumber: new("R-1"), Token: new("")}),
+	s.try("nothing sent", nil, update(7, payments.Patch{}))
+	s.try("nothing new", nil, update(7, payments.Patch{Amount: euros("85.00"), Processor: new("paypal"), Status: new("succeeded"), Notes: new(""), ReceiptNumber: new("NUJPRRWR")}))
+	s.try("words alone", nil, update(7, payments.Patch{Notes: new("Thanks"), ReceiptNumber: new("R-1"), Token: new("")}),
 		updatedRow("latepoint_transactions", 7, "notes", "", "Thanks", "receipt_number", "NUJPRRWR", "R-1", "token", "TX8R5CKI27HT", ""))
-	s.try("less", nil, update(7, PaymentPatch{Amount: euros("80")}),
-		append(paymentStatusChange(10, orderFullyPaid, orderPartiallyPaid), updatedRow("latepoint_transactions", 7, "amount", "85.0000", "80.0000"),
+	s.try("less", nil, update(7, payments.Patch{Amount: euros("80")}),
+		append(paymentStatusChange(10, records.OrderFullyPaid, records.OrderPartiallyPaid), updatedRow("latepoint_transactions", 7, "amount", "85.0000", "80.0000"),
 			updatedRow("latepoint_order_invoices", 10, "status", "paid", "open"))...)
-	s.try("failed after all, and the invoice is open again", nil, update(7, PaymentPatch{Status: new("failed")}),
-		append(paymentStatusChange(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "status", "succeeded", "failed"),
+	s.try("failed after all, and the invoice is open again", nil, update(7, payments.Patch{Status: new("failed")}),
+		append(paymentStatusChange(10, records.OrderFullyPaid, records.OrderNotPaid), updatedRow("latepoint_transactions", 7, "status", "succeeded", "failed"),
 			updatedRow("latepoint_order_invoices", 10, "status", "paid", "open"))...)
-	s.try("succeeded at last", []string{fmt.Sprintf(pending, "NULL")}, update(9001, PaymentPatch{Status: new("succeeded")}),
-		append(paymentStatusChange(1403, orderNotPaid, orderFullyPaid), updatedRow("latepoint_transactions", 9001, "status", "processing", "succeeded", "invoice_id", nil, "1270"),
+	s.try("succeeded at last", []string{fmt.Sprintf(pending, "NULL")}, update(9001, payments.Patch{Status: new("succeeded")}),
+		append(paymentStatusChange(1403, records.OrderNotPaid, records.OrderFullyPaid), updatedRow("latepoint_transactions", 9001, "status", "processing", "succeeded", "invoice_id", nil, "1270"),
 			updatedRow("latepoint_order_invoices", 1270, "status", "open", "paid"))...)
-	s.try("succeeded for the invoice that it names", []string{another, fmt.Sprintf(pending, "9001")}, update(9001, PaymentPatch{Status: new("succeeded")}),
-		append(paymentStatusChange(1403, orderNotPaid, orderFullyPaid), updatedRow("latepoint_transactions", 9001, "status", "processing", "succeeded"),
+	s.try("succeeded for the invoice that it names", []string{another, fmt.Sprintf(pending, "9001")}, update(9001, payments.Patch{Status: new("succeeded")}),
+		append(paymentStatusChange(1403, records.OrderNotPaid, records.OrderFullyPaid), updatedRow("latepoint_transactions", 9001, "status", "processing", "succeeded"),
 			updatedRow("latepoint_order_invoices", 9001, "status", "open", "paid"))...)
 	s.try("what paid once pays no second invoice", []string{
 		"INSERT INTO wp_latepoint_order_invoices (id, order_id, status, charge_amount) VALUES (9001, 10, 'open', 85)", "UPDATE wp_latepoint_transactions SET invoice_id = NULL WHERE id = 7",
-	}, update(7, PaymentPatch{Notes: new("x")}), updatedRow("latepoint_transactions", 7, "notes", "", "x"))
+	}, update(7, payments.Patch{Notes: new("x")}), updatedRow("latepoint_transactions", 7, "notes", "", "x"))
 	s.try("a status that is there already", []string{"UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = 7"},
-		update(7, PaymentPatch{Status: new("refunded"), Notes: new("x")}),
-		append(paymentStatusChange(10, orderFullyPaid, orderNotPaid), updatedRow("latepoint_transactions", 7, "notes", "", "x"),
+		update(7, payments.Patch{Status: new("refunded"), Notes: new("x")}),
+		append(paymentStatusChange(10, records.OrderFullyPaid, records.OrderNotPaid), updatedRow("latepoint_transactions", 7, "notes", "", "x"),
 			updatedRow("latepoint_order_invoices", 10, "status", "paid", "open"))...)
-	s.try("of an order that is gone", []string{"DELETE FROM wp_latepoint_orders WHERE id = 10"}, update(7, PaymentPatch{Amount: euros("1")}),
+	s.try("of an order that is gone", []string{"DELETE FROM wp_latepoint_orders WHERE id = 10"}, update(7, payments.Patch{Amount: euros("1")}),
 		updatedRow("latepoint_transactions", 7, "amount", "85.0000", "1.0000"), updatedRow("latepoint_order_invoices", 10, "status", "paid", "open"))
-	s.try("of no order", []string{"UPDATE wp_latepoint_transactions SET order_id = NULL WHERE id = 7"}, update(7, PaymentPatch{Amount: euros("1")}),
+	s.try("of no order", []string{"UPDATE wp_latepoint_transactions SET order_id = NULL WHERE id = 7"}, update(7, payments.Patch{Amount: euros("1")}),
 		updatedRow("latepoint_transactions", 7, "amount", "85.0000", "1.0000"))
-	s.try("unknown", nil, func(t *testing.T, site *Site) {
-		if _, err := txUpdate(t.Context(), site, (*Tx).UpdatePayment, 99999, PaymentPatch{Notes: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
+	s.try("unknown", nil, func(t *testing.T, site *session.Session) {
+		if _, err := txUpdate(t.Context(), site, payments.Update, 99999, payments.Patch{Notes: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("error %v, want not found", err)
 		}
 	})
@@ -198,9 +204,9 @@ func TestUpdatePayment(t *testing.T) {
 func TestDeletePayment(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	remove := func(id int64, code domain.Code) func(*testing.T, *Site) {
-		return func(t *testing.T, site *Site) {
-			err := txDelete(t.Context(), site, (*Tx).DeletePayment, id)
+	remove := func(id int64, code domain.Code) func(*testing.T, *session.Session) {
+		return func(t *testing.T, site *session.Session) {
+			err := txDelete(t.Context(), site, payments.Delete, id)
 			if domain.CodeOf(err) != code || code == "" && err != nil {
 				t.Errorf("error %v, want code %q", err, code)
 			}
@@ -211,7 +217,7 @@ func TestDeletePayment(t *testing.T) {
 	s.try("one under way", []string{
 		"UPDATE wp_latepoint_transactions SET status = 'processing' WHERE id = 3", "UPDATE wp_latepoint_orders SET payment_status = 'processing' WHERE id = 4",
 		"INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (3, 1)",
-	}, remove(3, ""), append(paymentStatusChange(4, orderProcessing, orderNotPaid), gone)...)
+	}, remove(3, ""), append(paymentStatusChange(4, records.OrderProcessing, records.OrderNotPaid), gone)...)
 	s.try("of an order that is gone", []string{"DELETE FROM wp_latepoint_orders WHERE id = 4"}, remove(3, ""), gone)
 	s.try("one that succeeded", nil, remove(7, domain.CodePaymentCompleted))
 	s.try("unknown", nil, remove(99999, domain.CodeNotFound))
@@ -224,22 +230,22 @@ func TestPaymentsOfEarlierVersions(t *testing.T) {
 	s := newShop(t, fixtures.Legacy())
 	updated := orderUpdateEntry(1)
 	delete(updated.Values, "coupon_id")
-	s.try("made and changed", nil, func(t *testing.T, site *Site) {
-		created, err := txCreate(t.Context(), site, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1)), PaymentPatch: PaymentPatch{Amount: euros("30"), ReceiptNumber: new("R-1")}})
+	s.try("made and changed", nil, func(t *testing.T, site *session.Session) {
+		created, err := txCreate(t.Context(), site, payments.Create, payments.New{OrderID: new(int64(1)), Patch: payments.Patch{Amount: euros("30"), ReceiptNumber: new("R-1")}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if created.ReceiptNumber != nil || created.AccessKey != nil || created.InvoiceID != nil {
 			t.Errorf("payment %+v has what it has no column for", created)
 		}
-		order, err := site.Order(t.Context(), 1)
-		if err != nil || order.PaymentStatus != orderFullyPaid {
-			t.Errorf("payment status %q, want %s (%v)", order.PaymentStatus, orderFullyPaid, err)
+		order, err := records.LoadOrder(t.Context(), site, 1)
+		if err != nil || order.PaymentStatus != records.OrderFullyPaid {
+			t.Errorf("payment status %q, want %s (%v)", order.PaymentStatus, records.OrderFullyPaid, err)
 		}
-		if _, err := txUpdate(t.Context(), site, (*Tx).UpdatePayment, created.ID, PaymentPatch{Status: new("failed"), ReceiptNumber: new("R-2")}); err != nil {
+		if _, err := txUpdate(t.Context(), site, payments.Update, created.ID, payments.Patch{Status: new("failed"), ReceiptNumber: new("R-2")}); err != nil {
 			t.Fatal(err)
 		}
-		if err := txDelete(t.Context(), site, (*Tx).DeletePayment, created.ID); err != nil {
+		if err := txDelete(t.Context(), site, payments.Delete, created.ID); err != nil {
 			t.Fatal(err)
 		}
 	}, updatedRow("latepoint_orders", 1), updated, updated)
@@ -256,10 +262,10 @@ func TestConcurrentPaymentsSettleDistinctInvoices(t *testing.T) {
 	}
 	r := newRivals(t, "INSERT INTO wp_latepoint_order_invoices (id, order_id, status, charge_amount) VALUES "+strings.Join(invoices, ", "),
 		"UPDATE wp_latepoint_orders SET total = 100 WHERE id = 1403")
-	var tries []func(context.Context, *Site) error
+	var tries []func(context.Context, *session.Session) error
 	for range count {
-		tries = append(tries, func(ctx context.Context, s *Site) error {
-			_, err := txCreate(ctx, s, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}})
+		tries = append(tries, func(ctx context.Context, s *session.Session) error {
+			_, err := txCreate(ctx, s, payments.Create, payments.New{OrderID: new(int64(1403)), Patch: payments.Patch{Amount: euros("1")}})
 			return err
 		})
 	}
@@ -284,21 +290,21 @@ func TestConcurrentPaymentsKeepThePaymentStatus(t *testing.T) {
 	r := newRivals(t, "UPDATE wp_latepoint_orders SET payment_status = 'processing' WHERE id = 1403",
 		"INSERT INTO wp_latepoint_transactions (id, order_id, kind, status, amount)"+
 			" SELECT 9000 + id, 1403, 'capture', 'processing', 3 FROM wp_latepoint_bookings WHERE id <= 40")
-	var tries []func(context.Context, *Site) error
+	var tries []func(context.Context, *session.Session) error
 	for i := range int64(20) {
-		tries = append(tries, func(ctx context.Context, s *Site) error {
-			_, err := txCreate(ctx, s, (*Tx).CreatePayment, NewPayment{OrderID: new(int64(1403)), PaymentPatch: PaymentPatch{Amount: euros("1")}})
+		tries = append(tries, func(ctx context.Context, s *session.Session) error {
+			_, err := txCreate(ctx, s, payments.Create, payments.New{OrderID: new(int64(1403)), Patch: payments.Patch{Amount: euros("1")}})
 			return err
-		}, func(ctx context.Context, s *Site) error {
-			_, err := txUpdate(ctx, s, (*Tx).UpdatePayment, 9001+i, PaymentPatch{Status: new("succeeded")})
+		}, func(ctx context.Context, s *session.Session) error {
+			_, err := txUpdate(ctx, s, payments.Update, 9001+i, payments.Patch{Status: new("succeeded")})
 			return err
-		}, func(ctx context.Context, s *Site) error {
-			return txDelete(ctx, s, (*Tx).DeletePayment, 9021+i)
-		}, func(ctx context.Context, s *Site) error {
-			_, err := updateInvoice(ctx, s, 1403, 1270, InvoicePatch{ChargeAmount: euros(fmt.Sprint(200 + i))}, false)
+		}, func(ctx context.Context, s *session.Session) error {
+			return txDelete(ctx, s, payments.Delete, 9021+i)
+		}, func(ctx context.Context, s *session.Session) error {
+			_, err := updateInvoice(ctx, s, 1403, 1270, payments.InvoicePatch{ChargeAmount: euros(fmt.Sprint(200 + i))}, false)
 			return err
-		}, func(ctx context.Context, s *Site) error {
-			_, err := txUpdate(ctx, s, (*Tx).UpdateOrder, 1403, OrderPatch{CustomerComment: new(fmt.Sprint(i))})
+		}, func(ctx context.Context, s *session.Session) error {
+			_, err := txUpdate(ctx, s, orders.Update, 1403, orders.Patch{CustomerComment: new(fmt.Sprint(i))})
 			return err
 		})
 	}

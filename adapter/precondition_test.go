@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"bookside/adapter/catalog"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 )
 
@@ -13,13 +15,13 @@ func TestUncheckedPreconditionsUndoTheTransaction(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	s := newShop(t, fixtures.Small(recordedNow()))
-	s.try("unchecked", nil, func(t *testing.T, site *Site) {
-		err := site.Transact(t.Context(), "create", func(tx *Tx) error {
-			tx.Precondition = func(*Site) error { return nil }
-			_, err := tx.CreateService(t.Context(), NewService{ServicePatch: ServicePatch{Name: new("New")}})
+	s.try("unchecked", nil, func(t *testing.T, site *session.Session) {
+		err := site.Transact(t.Context(), "create", func(tx *session.Tx) error {
+			tx.Precondition = func(*session.Session) error { return nil }
+			_, err := catalog.CreateService(t.Context(), tx, catalog.NewService{ServicePatch: catalog.ServicePatch{Name: new("New")}})
 			return err
 		})
-		if !errors.Is(err, errNotChecked) {
+		if !errors.Is(err, session.ErrNotChecked) {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -9,7 +9,10 @@ import (
 	"strings"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 )
 
@@ -117,7 +120,7 @@ var (
 		`"start_datetime":"2027-10-31T02:30:00+01:00"`, `"start_datetime":"2027-10-31T02:30:00+02:00"`)
 	approvedByDefault = difference{"a booking is approved unless a status is sent", func(e *expectation) {
 		e.replace(`"status":"pending"`, `"status":"approved"`)
-		e.rows("latepoint_bookings")[0].Values["status"] = StatusApproved
+		e.rows("latepoint_bookings")[0].Values["status"] = records.StatusApproved
 	}}
 	notesWithoutTags = replaceTexts("notes lose their tags", `<b>fett<\/b>`, "fett", "<b>fett</b>", "fett")
 	closedTime       = writesNothing("a time outside working hours is rejected")
@@ -304,7 +307,7 @@ func (f commandFields) day() (*availability.Day, error) {
 	return &day, nil
 }
 
-func (f commandFields) minutes() (*Minutes, error) {
+func (f commandFields) minutes() (*session.Minutes, error) {
 	if f.StartTime == nil {
 		return nil, nil
 	}
@@ -318,7 +321,7 @@ func (f commandFields) minutes() (*Minutes, error) {
 		return nil, err
 	}
 	m, err := strconv.Atoi(minutes)
-	start := Minutes(h*60 + m)
+	start := session.Minutes(h*60 + m)
 	return &start, err
 }
 
@@ -326,7 +329,7 @@ func (f commandFields) minutes() (*Minutes, error) {
 const address = "127.0.0.1"
 
 // placeBooking replays a booking made in the order form.
-func placeBooking(ctx context.Context, s *Site, command json.RawMessage) error {
+func placeBooking(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	var f commandFields
 	if err := json.Unmarshal(command, &f); err != nil {
 		return err
@@ -339,9 +342,9 @@ func placeBooking(ctx context.Context, s *Site, command json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	b := NewBooking{
+	b := bookings.New{
 		ServiceID: *f.ServiceID, AgentID: anyID(f.AgentID), Start: availability.Moment{Day: *day, Minutes: *start}, Duration: f.Duration,
-		Attendees: 1, Status: f.Status, Customer: CustomerFields(f.Customer), Notes: f.Notes, Confirm: true, Address: address,
+		Attendees: 1, Status: f.Status, Customer: records.CustomerFields(f.Customer), Notes: f.Notes, Confirm: true, Address: address,
 		LocationID: f.LocationID,
 	}
 	if f.CustomerID != nil {
@@ -350,12 +353,12 @@ func placeBooking(ctx context.Context, s *Site, command json.RawMessage) error {
 	if f.Attendees != nil {
 		b.Attendees = *f.Attendees
 	}
-	_, err = txCreate(ctx, s, (*Tx).CreateBooking, b)
+	_, err = txCreate(ctx, s, bookings.Create, b)
 	return err
 }
 
 // placeBookings replays several, up to the first that fails.
-func placeBookings(ctx context.Context, s *Site, command json.RawMessage) error {
+func placeBookings(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	var all struct {
 		Items []json.RawMessage `json:"items"`
 	}
@@ -367,7 +370,7 @@ func placeBookings(ctx context.Context, s *Site, command json.RawMessage) error 
 }
 
 // changeBooking replays a change of one booking alone.
-func changeBooking(ctx context.Context, s *Site, command json.RawMessage) error {
+func changeBooking(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	var c struct {
 		commandFields
 		Set commandFields `json:"set"` // of the booking's model
@@ -384,7 +387,7 @@ func changeBooking(ctx context.Context, s *Site, command json.RawMessage) error 
 
 // saveOrderForm replays a change in the order form. The recorded orders have one
 // booking, of the same id.
-func saveOrderForm(ctx context.Context, s *Site, command json.RawMessage) error {
+func saveOrderForm(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	var form struct {
 		OrderID  int64                   `json:"order_id"`
 		Bookings map[int64]commandFields `json:"bookings"`
@@ -402,7 +405,7 @@ func saveOrderForm(ctx context.Context, s *Site, command json.RawMessage) error 
 	return patchBooking(ctx, s, form.OrderID, fields, form.Order.Comment)
 }
 
-func patchBooking(ctx context.Context, s *Site, id int64, f commandFields, notes *string) error {
+func patchBooking(ctx context.Context, s *session.Session, id int64, f commandFields, notes *string) error {
 	day, err := f.day()
 	if err != nil {
 		return err
@@ -411,23 +414,23 @@ func patchBooking(ctx context.Context, s *Site, id int64, f commandFields, notes
 	if err != nil {
 		return err
 	}
-	patch := BookingPatch{
+	patch := bookings.Patch{
 		ServiceID: f.ServiceID, LocationID: f.LocationID, CustomerID: f.CustomerID, StartDate: day, StartTime: start, Duration: f.Duration, Attendees: f.Attendees,
-		Status: f.Status, Customer: CustomerFields(f.Customer), Notes: notes, Notify: true,
+		Status: f.Status, Customer: records.CustomerFields(f.Customer), Notes: notes, Notify: true,
 	}
 	if agent := anyID(f.AgentID); agent != 0 {
 		patch.AgentID = &agent
 	}
-	_, err = txUpdate(ctx, s, (*Tx).UpdateBooking, id, patch)
+	_, err = txUpdate(ctx, s, bookings.Update, id, patch)
 	return err
 }
 
-func deleteBooking(ctx context.Context, s *Site, command json.RawMessage) error {
+func deleteBooking(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	var f commandFields
 	if err := json.Unmarshal(command, &f); err != nil {
 		return err
 	}
-	return s.Transact(ctx, "delete booking", func(tx *Tx) error { return tx.DeleteBooking(ctx, f.ID, true) })
+	return s.Transact(ctx, "delete booking", func(tx *session.Tx) error { return bookings.Delete(ctx, tx, f.ID, true) })
 }
 
 // bookingUnchanged: the plugin's form saves the booking too.

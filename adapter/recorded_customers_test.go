@@ -9,7 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter/customers"
 	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 )
 
@@ -95,8 +98,8 @@ var customerReplays = map[string]replay{
 	"customer_update_names":                   {do: changeCustomer},
 	"customer_block":                          {do: changeCustomer},
 	"customer_block_by_form":                  {do: changeCustomer, differ: []difference{sentStatus}},
-	"customer_set_guest": {do: func(ctx context.Context, s *Site, _ json.RawMessage) error {
-		_, err := txUpdate(ctx, s, (*Tx).UpdateCustomer, 5, CustomerPatch{IsGuest: new(true)})
+	"customer_set_guest": {do: func(ctx context.Context, s *session.Session, _ json.RawMessage) error {
+		_, err := txUpdate(ctx, s, customers.Update, 5, customers.Patch{IsGuest: new(true)})
 		return err
 	}},
 
@@ -107,8 +110,8 @@ var customerReplays = map[string]replay{
 	"customer_cf_delete":  {do: changeCustomFields, prepare: []string{recordedMetaIDs}, differ: []difference{metaChangesCustomer}},
 
 	"delete_customer": {
-		do: func(ctx context.Context, s *Site, _ json.RawMessage) error {
-			return txDelete(ctx, s, (*Tx).DeleteCustomer, 268)
+		do: func(ctx context.Context, s *session.Session, _ json.RawMessage) error {
+			return txDelete(ctx, s, customers.Delete, 268)
 		},
 		prepare: []string{
 			"DELETE FROM wp_latepoint_booking_meta WHERE object_id IN (SELECT id FROM wp_latepoint_bookings WHERE customer_id = 268)",
@@ -183,7 +186,7 @@ type customerCommand struct {
 	Customer, Set json.RawMessage // fields
 }
 
-func (c customerCommand) values() (id int64, v CustomerPatch, err error) {
+func (c customerCommand) values() (id int64, v customers.Patch, err error) {
 	var fields struct {
 		commandCustomer
 		ID         int64   `json:"id"`
@@ -199,14 +202,14 @@ func (c customerCommand) values() (id int64, v CustomerPatch, err error) {
 	if err := json.Unmarshal(sent, &fields); err != nil {
 		return 0, v, err
 	}
-	v = CustomerPatch{CustomerFields: CustomerFields(fields.commandCustomer), Status: fields.Status, Notes: fields.Notes, AdminNotes: fields.AdminNotes}
+	v = customers.Patch{CustomerFields: records.CustomerFields(fields.commandCustomer), Status: fields.Status, Notes: fields.Notes, AdminNotes: fields.AdminNotes}
 	if fields.IsGuest != nil {
 		v.IsGuest = new(*fields.IsGuest != 0)
 	}
 	return max(c.ID, fields.ID), v, nil
 }
 
-func createCustomer(ctx context.Context, s *Site, command json.RawMessage) error {
+func createCustomer(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	var c customerCommand
 	if err := json.Unmarshal(command, &c); err != nil {
 		return err
@@ -215,11 +218,11 @@ func createCustomer(ctx context.Context, s *Site, command json.RawMessage) error
 	if err != nil {
 		return err
 	}
-	_, err = txCreate(ctx, s, (*Tx).CreateCustomer, v)
+	_, err = txCreate(ctx, s, customers.Create, v)
 	return err
 }
 
-func changeCustomer(ctx context.Context, s *Site, command json.RawMessage) error {
+func changeCustomer(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	var c customerCommand
 	if err := json.Unmarshal(command, &c); err != nil {
 		return err
@@ -228,11 +231,11 @@ func changeCustomer(ctx context.Context, s *Site, command json.RawMessage) error
 	if err != nil {
 		return err
 	}
-	_, err = txUpdate(ctx, s, (*Tx).UpdateCustomer, id, v)
+	_, err = txUpdate(ctx, s, customers.Update, id, v)
 	return err
 }
 
-func changeCustomFields(ctx context.Context, s *Site, command json.RawMessage) error {
+func changeCustomFields(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	var c struct {
 		ID  int64              `json:"id"`
 		Set map[string]*string `json:"set"`
@@ -244,6 +247,6 @@ func changeCustomFields(ctx context.Context, s *Site, command json.RawMessage) e
 	for name, value := range c.Set {
 		fields[name] = domain.ValueOr(value, "")
 	}
-	_, err := txUpdate(ctx, s, (*Tx).UpdateCustomer, c.ID, CustomerPatch{CustomFields: fields})
+	_, err := txUpdate(ctx, s, customers.Update, c.ID, customers.Patch{CustomFields: fields})
 	return err
 }

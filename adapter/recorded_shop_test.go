@@ -12,7 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/catalog"
 	"bookside/adapter/domain"
+	"bookside/adapter/orders"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 )
 
@@ -71,16 +76,16 @@ var shopReplays = map[string]replay{
 	"service_update_form":        {do: saveService, differ: []difference{unsupportedServiceFields, hoursAndMetaKept}},
 	"service_update_model":       {do: saveService, differ: []difference{serviceActivity}},
 
-	"transaction_create":                {do: pay, differ: []difference{orderPaymentStatus(1403, orderPartiallyPaid)}},
+	"transaction_create":                {do: pay, differ: []difference{orderPaymentStatus(1403, records.OrderPartiallyPaid)}},
 	"transaction_create_full_intent":    {do: pay},
-	"transaction_create_partial_intent": {do: pay, differ: []difference{orderPaymentStatus(1403, orderPartiallyPaid)}},
-	"transaction_create_processing":     {do: pay, differ: []difference{orderPaymentStatus(1403, orderProcessing)}},
+	"transaction_create_partial_intent": {do: pay, differ: []difference{orderPaymentStatus(1403, records.OrderPartiallyPaid)}},
+	"transaction_create_processing":     {do: pay, differ: []difference{orderPaymentStatus(1403, records.OrderProcessing)}},
 	"transaction_create_failed":         {do: pay},
-	"transaction_create_refund_kind":    {do: pay, differ: []difference{refundNegative, refundReopensInvoice, orderPaymentStatus(10, orderPartiallyPaid)}},
-	"transaction_in_order_form_new":     {do: payInForm, differ: []difference{unchangedOrderRows, orderPaymentStatus(1403, orderPartiallyPaid)}},
+	"transaction_create_refund_kind":    {do: pay, differ: []difference{refundNegative, refundReopensInvoice, orderPaymentStatus(10, records.OrderPartiallyPaid)}},
+	"transaction_in_order_form_new":     {do: payInForm, differ: []difference{unchangedOrderRows, orderPaymentStatus(1403, records.OrderPartiallyPaid)}},
 	"transaction_update_order_form":     {do: payInForm, differ: []difference{unchangedOrderRows}},
-	"transaction_update_failed_in_form": {do: payInForm, differ: []difference{unchangedOrderRows, emptyNoteIsNULL, paymentSettlesInvoice, orderPaymentStatus(249, orderFullyPaid)}},
-	"transaction_update_model":          {do: changePayment, differ: []difference{paymentReopensInvoice, orderPaymentStatus(10, orderNotPaid)}},
+	"transaction_update_failed_in_form": {do: payInForm, differ: []difference{unchangedOrderRows, emptyNoteIsNULL, paymentSettlesInvoice, orderPaymentStatus(249, records.OrderFullyPaid)}},
+	"transaction_update_model":          {do: changePayment, differ: []difference{paymentReopensInvoice, orderPaymentStatus(10, records.OrderNotPaid)}},
 	"transaction_delete":                {do: deletePayment, code: domain.CodePaymentCompleted, differ: []difference{completedPayment}},
 
 	"order_totals_form":          {do: changeOrder, differ: []difference{unchangedOrderRows}},
@@ -135,7 +140,7 @@ var (
 	paymentSettlesInvoice = difference{"a payment settles the invoice of its amount", func(e *expectation) {
 		e.rows("latepoint_transactions")[0].Changed["invoice_id"] = [2]any{nil, "224"}
 		e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_order_invoices", Op: fixtures.Update, Key: "224", Changed: map[string][2]any{
-			"status": {invoiceOpen, invoicePaid}, "updated_at": {e.before.Row("latepoint_order_invoices", "224")["updated_at"], "<now_utc>"},
+			"status": {payments.InvoiceOpen, payments.InvoicePaid}, "updated_at": {e.before.Row("latepoint_order_invoices", "224")["updated_at"], "<now_utc>"},
 		}})
 	}}
 	paymentReopensInvoice = difference{"a payment that fails opens the invoice it had settled", (*expectation).reopenInvoice}
@@ -155,7 +160,7 @@ var (
 // reopenInvoice expects that the invoice that payment 7 had settled is open again.
 func (e *expectation) reopenInvoice() {
 	e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_order_invoices", Op: fixtures.Update, Key: "10", Changed: map[string][2]any{
-		"status": {invoicePaid, invoiceOpen}, "updated_at": {e.before.Row("latepoint_order_invoices", "10")["updated_at"], "<now_utc>"},
+		"status": {payments.InvoicePaid, payments.InvoiceOpen}, "updated_at": {e.before.Row("latepoint_order_invoices", "10")["updated_at"], "<now_utc>"},
 	}})
 }
 
@@ -254,13 +259,13 @@ func readFields(command json.RawMessage) (fields shopFields, err error) {
 }
 
 // saveService replays a service made or changed in its form or by its model.
-func saveService(ctx context.Context, s *Site, command json.RawMessage) error {
+func saveService(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	c, err := readFields(command)
 	if err != nil {
 		return err
 	}
 	f := c.or("service", "set")
-	patch := ServicePatch{
+	patch := catalog.ServicePatch{
 		Name: f.text("name"), ShortDescription: f.text("short_description"), Duration: f.number("duration"),
 		PriceMin: f.amount("price_min"), PriceMax: f.amount("price_max"), ChargeAmount: f.amount("charge_amount"), DepositAmount: f.amount("deposit_amount"),
 		CapacityMin: f.number("capacity_min"), CapacityMax: f.number("capacity_max"), Status: f.text("status"), Visibility: f.text("visibility"),
@@ -268,16 +273,16 @@ func saveService(ctx context.Context, s *Site, command json.RawMessage) error {
 	}
 	for _, id := range []*int64{c.number("id"), f.number("id")} {
 		if id != nil {
-			_, err = txUpdate(ctx, s, (*Tx).UpdateService, *id, patch)
+			_, err = txUpdate(ctx, s, catalog.UpdateService, *id, patch)
 			return err
 		}
 	}
-	_, err = txCreate(ctx, s, (*Tx).CreateService, NewService{patch})
+	_, err = txCreate(ctx, s, catalog.CreateService, catalog.NewService{patch})
 	return err
 }
 
-func (f shopFields) payment() PaymentPatch {
-	return PaymentPatch{
+func (f shopFields) payment() payments.Patch {
+	return payments.Patch{
 		Amount: f.amount("amount"), Processor: f.text("processor"), PaymentMethod: f.text("payment_method"), PaymentPortion: f.text("payment_portion"),
 		Kind: f.text("kind"), Status: f.text("status"), Token: f.text("token"), Notes: f.text("notes"), ReceiptNumber: f.text("receipt_number"),
 	}
@@ -285,7 +290,7 @@ func (f shopFields) payment() PaymentPatch {
 
 // pay replays a payment. The plugin's are of the order's customer, and by other
 // means where nothing else is said.
-func pay(ctx context.Context, s *Site, command json.RawMessage) error {
+func pay(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	c, err := readFields(command)
 	if err != nil {
 		return err
@@ -293,34 +298,34 @@ func pay(ctx context.Context, s *Site, command json.RawMessage) error {
 	return payOrder(ctx, s, *c.number("order_id"), c)
 }
 
-func payOrder(ctx context.Context, s *Site, orderID int64, f shopFields) error {
-	order, err := s.Order(ctx, orderID)
+func payOrder(ctx context.Context, s *session.Session, orderID int64, f shopFields) error {
+	order, err := records.LoadOrder(ctx, s, orderID)
 	if err != nil {
 		return err
 	}
-	n := NewPayment{OrderID: &orderID, CustomerID: order.CustomerID, PaymentPatch: f.payment()}
+	n := payments.New{OrderID: &orderID, CustomerID: order.CustomerID, Patch: f.payment()}
 	if n.Processor == nil {
 		n.Processor = new("other")
 	}
-	_, err = txCreate(ctx, s, (*Tx).CreatePayment, n)
+	_, err = txCreate(ctx, s, payments.Create, n)
 	return err
 }
 
 // payInForm replays payments made and changed in the order form, which makes all
 // of them succeeded.
-func payInForm(ctx context.Context, s *Site, command json.RawMessage) error {
+func payInForm(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	c, err := readFields(command)
 	if err != nil {
 		return err
 	}
 	for _, posted := range c.or("transactions") {
 		f := shopFields(posted.(map[string]any))
-		f["status"] = paymentSucceeded
+		f["status"] = records.PaymentSucceeded
 		id, parseErr := strconv.ParseInt(*f.text("id"), 10, 64)
 		if parseErr != nil { // a new one
 			err = payOrder(ctx, s, *c.number("order_id"), f)
 		} else {
-			_, err = txUpdate(ctx, s, (*Tx).UpdatePayment, id, f.payment())
+			_, err = txUpdate(ctx, s, payments.Update, id, f.payment())
 		}
 		if err != nil {
 			return err
@@ -330,25 +335,25 @@ func payInForm(ctx context.Context, s *Site, command json.RawMessage) error {
 }
 
 // changePayment replays a change of a payment's model.
-func changePayment(ctx context.Context, s *Site, command json.RawMessage) error {
+func changePayment(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	c, err := readFields(command)
 	if err != nil {
 		return err
 	}
-	_, err = txUpdate(ctx, s, (*Tx).UpdatePayment, *c.number("id"), c.or("set").payment())
+	_, err = txUpdate(ctx, s, payments.Update, *c.number("id"), c.or("set").payment())
 	return err
 }
 
-func deletePayment(ctx context.Context, s *Site, command json.RawMessage) error {
+func deletePayment(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	c, err := readFields(command)
 	if err != nil {
 		return err
 	}
-	return txDelete(ctx, s, (*Tx).DeletePayment, *c.number("id"))
+	return txDelete(ctx, s, payments.Delete, *c.number("id"))
 }
 
 // changeOrder replays a change of an order in its form or by its model.
-func changeOrder(ctx context.Context, s *Site, command json.RawMessage) error {
+func changeOrder(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	c, err := readFields(command)
 	if err != nil {
 		return err
@@ -358,7 +363,7 @@ func changeOrder(ctx context.Context, s *Site, command json.RawMessage) error {
 		id = c.number("id")
 	}
 	f := c.or("order", "set")
-	_, err = txUpdate(ctx, s, (*Tx).UpdateOrder, *id, OrderPatch{
+	_, err = txUpdate(ctx, s, orders.Update, *id, orders.Patch{
 		CustomerID: f.number("customer_id"), Subtotal: f.amount("subtotal"), Total: f.amount("total"), TaxTotal: f.amount("tax_total"),
 		CouponDiscount: f.amount("coupon_discount"), CouponCode: f.text("coupon_code"), Status: f.text("status"),
 		PaymentStatus: f.text("payment_status"), FulfillmentStatus: f.text("fulfillment_status"),
@@ -369,7 +374,7 @@ func changeOrder(ctx context.Context, s *Site, command json.RawMessage) error {
 
 // changeInvoice replays a change of an invoice. The plugin does not look whether
 // one is paid.
-func changeInvoice(ctx context.Context, s *Site, command json.RawMessage) error {
+func changeInvoice(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	c, err := readFields(command)
 	if err != nil {
 		return err
@@ -377,6 +382,6 @@ func changeInvoice(ctx context.Context, s *Site, command json.RawMessage) error 
 	id := *c.number("id")
 	f := c.or("invoice")
 	orders := map[int64]int64{1270: 1403, 10: 10}
-	_, err = updateInvoice(ctx, s, orders[id], id, InvoicePatch{Status: f.text("status"), ChargeAmount: f.amount("charge_amount")}, true)
+	_, err = updateInvoice(ctx, s, orders[id], id, payments.InvoicePatch{Status: f.text("status"), ChargeAmount: f.amount("charge_amount")}, true)
 	return err
 }

@@ -12,6 +12,8 @@ import (
 
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
@@ -58,11 +60,11 @@ func TestRecordedAvailability(t *testing.T) {
 
 func compareVariant(t *testing.T, db *wpdb.DB, v fixtures.AvailabilityVariant, differences map[string]int) {
 	t.Helper()
-	site, err := NewPlatform(db, func() time.Time { return v.Now }).Site(t.Context())
+	site, err := session.NewPlatform(db, func() time.Time { return v.Now }).Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := variantComparison{t: t, site: site, variant: v.Name, services: map[int64]bookableService{}, resources: map[resourceKey][]availability.Resource{}, calendars: map[calendarKey]*availability.Calendar{}, differences: differences}
+	r := variantComparison{t: t, site: site, variant: v.Name, services: map[int64]slots.Service{}, resources: map[resourceKey][]availability.Resource{}, calendars: map[calendarKey]*availability.Calendar{}, differences: differences}
 	for _, c := range fixtures.Sample(v.Cases, 4) {
 		r.compare(c)
 	}
@@ -74,9 +76,9 @@ func compareVariant(t *testing.T, db *wpdb.DB, v fixtures.AvailabilityVariant, d
 // variantComparison compares with the answers of one variant.
 type variantComparison struct {
 	t           *testing.T
-	site        *Site
+	site        *session.Session
 	variant     string
-	services    map[int64]bookableService
+	services    map[int64]slots.Service
 	resources   map[resourceKey][]availability.Resource
 	calendars   map[calendarKey]*availability.Calendar
 	differences map[string]int
@@ -215,7 +217,7 @@ func anyID(raw json.RawMessage) int64 {
 // question is a request with the calendar that answers it; the calendar is nil
 // where the request names what does not exist.
 type question struct {
-	service  bookableService
+	service  slots.Service
 	calendar *availability.Calendar
 	availability.Request
 }
@@ -231,14 +233,14 @@ func (r variantComparison) ask(q fixtures.AvailabilityRequest, day availability.
 	if calendar == nil {
 		return question{}
 	}
-	duration, attendees := service.duration, int64(1)
+	duration, attendees := service.Duration, int64(1)
 	if q.Duration != nil && *q.Duration != 0 {
 		duration = *q.Duration
 	}
 	if q.Attendees != nil {
 		attendees = *q.Attendees
 	}
-	asked := question{service: service, calendar: calendar, Request: service.request(duration, attendees)}
+	asked := question{service: service, calendar: calendar, Request: service.Request(duration, attendees)}
 	asked.Exclude = q.Exclude
 	return asked
 }
@@ -256,7 +258,7 @@ type calendarKey struct {
 
 // calendar reads each calendar of a variant once. It is nil where the agent or
 // the location does not exist.
-func (r variantComparison) calendar(service bookableService, key calendarKey) *availability.Calendar {
+func (r variantComparison) calendar(service slots.Service, key calendarKey) *availability.Calendar {
 	r.t.Helper()
 	if calendar, known := r.calendars[key]; known {
 		return calendar
@@ -265,7 +267,7 @@ func (r variantComparison) calendar(service bookableService, key calendarKey) *a
 	if !known {
 		return nil
 	}
-	calendar, err := r.site.calendar(r.t.Context(), service, resources, calendarQuery{from: key.day, to: key.day, customer: key.customer})
+	calendar, err := slots.Calendar(r.t.Context(), r.site, service, resources, slots.CalendarQuery{From: key.day, To: key.day, Customer: key.customer})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -281,7 +283,7 @@ func (r variantComparison) resourcesOf(key resourceKey) (resources []availabilit
 		return resources, resources != nil
 	}
 	var problems domain.Validation
-	_, resources, _, err := r.site.serviceWithResources(r.t.Context(), &problems, key.service, key.agent, &key.location)
+	_, resources, _, err := slots.LoadService(r.t.Context(), r.site, &problems, key.service, key.agent, &key.location)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -296,12 +298,12 @@ func (r variantComparison) resourcesOf(key resourceKey) (resources []availabilit
 }
 
 // service reads each service of a variant once.
-func (r variantComparison) service(id int64) (service bookableService, known bool) {
+func (r variantComparison) service(id int64) (service slots.Service, known bool) {
 	r.t.Helper()
 	if service, known = r.services[id]; known {
 		return service, true
 	}
-	service, _, known, err := r.site.bookable(r.t.Context(), id, 0, new(int64))
+	service, _, known, err := slots.LoadBookable(r.t.Context(), r.site, id, 0, new(int64))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -326,14 +328,14 @@ func (q question) answer(day availability.Day) []slot {
 
 // asPlugin returns the same question to a calendar that deviates from the plugin
 // nowhere.
-func (q question) asPlugin(site *Site) question {
+func (q question) asPlugin(site *session.Session) question {
 	if q.calendar == nil {
 		return q
 	}
 	in := q.calendar.Input
 	in.Deviations = availability.Deviations{}
 	if in.Window != nil {
-		in.Window = site.bookingWindow(q.service, in.Deviations, site.Now)
+		in.Window = slots.BookingWindow(site, q.service, in.Deviations, site.Now)
 	}
 	q.calendar = availability.NewCalendar(in)
 	return q

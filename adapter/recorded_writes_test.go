@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 )
@@ -79,7 +80,7 @@ var replays = bookingReplays
 
 // replay is how a recorded write is done here.
 type replay struct {
-	do func(ctx context.Context, s *Site, command json.RawMessage) error
+	do func(ctx context.Context, s *session.Session, command json.RawMessage) error
 	// prepare are statements that make it possible: the plugin's forms look
 	// neither at working hours nor at other bookings.
 	prepare []string
@@ -107,7 +108,7 @@ type expectation struct {
 type replayer struct {
 	t           *testing.T
 	database    *fixtures.Database
-	platform    *Platform
+	platform    *session.Platform
 	now         time.Time
 	original    *fixtures.Snapshot
 	differences map[string]int
@@ -116,7 +117,7 @@ type replayer struct {
 func newReplayer(t *testing.T, site fixtures.Site, differences map[string]int) *replayer {
 	t.Helper()
 	r := &replayer{t: t, database: fixtures.New(t, site), differences: differences}
-	r.platform = NewPlatform(wpdbtest.Open(t, r.database, 2), func() time.Time { return r.now })
+	r.platform = session.NewPlatform(wpdbtest.Open(t, r.database, 2), func() time.Time { return r.now })
 	r.original = r.database.Snapshot(t)
 	return r
 }
@@ -129,12 +130,12 @@ func (r *replayer) replay(w fixtures.RecordedWrite, play replay) {
 			if _, err := r.database.SQL.ExecContext(t.Context(), statement); err != nil {
 				t.Fatalf("%s: %v", statement, err)
 			}
-			if strings.Contains(statement, settingUsersAsCustomers) {
+			if strings.Contains(statement, session.SettingUsersAsCustomers) {
 				r.database.AllowUsers(t)
 			}
 		}
 		r.now = w.Now
-		site, err := r.platform.Site(t.Context())
+		site, err := r.platform.Session(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

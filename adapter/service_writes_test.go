@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"bookside/adapter/catalog"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 )
 
@@ -35,19 +37,19 @@ func serviceMeta(place, key, value string) fixtures.Change {
 func TestCreateService(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	create := func(n NewService) func(*testing.T, *Site) {
+	create := func(n catalog.NewService) func(*testing.T, *session.Session) {
 		return wantStoredResult(
-			func(ctx context.Context, site *Site) (Service, error) {
-				return txCreate(ctx, site, (*Tx).CreateService, n)
+			func(ctx context.Context, site *session.Session) (catalog.Service, error) {
+				return txCreate(ctx, site, catalog.CreateService, n)
 			},
-			func(ctx context.Context, site *Site, created Service) (Service, error) {
-				return site.Service(ctx, created.ID, ServiceIncludes{Agents: true})
+			func(ctx context.Context, site *session.Session, created catalog.Service) (catalog.Service, error) {
+				return catalog.LoadService(ctx, site, created.ID, catalog.ServiceIncludes{Agents: true})
 			})
 	}
 	history := activityEntry("service_created", "service_id", "<id:service:1>", nil)
-	s.try("a name is enough", nil, create(NewService{ServicePatch{Name: new(" Bath\n<b>")}}),
+	s.try("a name is enough", nil, create(catalog.NewService{catalog.ServicePatch{Name: new(" Bath\n<b>")}}),
 		newService("Bath", nil), serviceMeta("1", "durations", "[]"), history)
-	s.try("everything", nil, create(NewService{ServicePatch{
+	s.try("everything", nil, create(catalog.NewService{catalog.ServicePatch{
 		Name: new("Bath"), ShortDescription: new(`<em>Warm</em><script>x</script>`), Description: new("Very\r\nwarm"), Duration: new(int64(90)),
 		PriceMin: euros("1"), PriceMax: euros("2.5"), ChargeAmount: euros("2.0001"), DepositAmount: euros("0.5"), CapacityMin: new(int64(2)),
 		CapacityMax: new(int64(5)), OrderNumber: new(int64(7)), SelectionImageID: new(int64(11)), Status: new("disabled"), Visibility: new("hidden"),
@@ -58,16 +60,16 @@ func TestCreateService(t *testing.T) {
 		"status": "disabled", "visibility": "hidden", "category_id": "1",
 	}), serviceMeta("1", "customer_limit", "3"), serviceMeta("2", "description", "Very\nwarm"), serviceMeta("3", "durations", "[]"), history)
 	s.try("the first colour that is free", []string{"UPDATE wp_latepoint_services SET bg_color = LOWER(bg_color) WHERE id <> 3", "UPDATE wp_latepoint_services SET bg_color = NULL WHERE id = 3"},
-		create(NewService{ServicePatch{Name: new("Bath")}}),
+		create(catalog.NewService{catalog.ServicePatch{Name: new("Bath")}}),
 		newService("Bath", map[string]any{"bg_color": "#26B7DD"}), serviceMeta("1", "durations", "[]"), history)
-	s.try("nothing where the transaction fails later", nil, func(t *testing.T, site *Site) {
+	s.try("nothing where the transaction fails later", nil, func(t *testing.T, site *session.Session) {
 		failed := errors.New("no")
-		err := site.Transact(t.Context(), "create", func(tx *Tx) error {
-			created, err := tx.CreateService(t.Context(), NewService{ServicePatch{Name: new("Bath")}})
+		err := site.Transact(t.Context(), "create", func(tx *session.Tx) error {
+			created, err := catalog.CreateService(t.Context(), tx, catalog.NewService{catalog.ServicePatch{Name: new("Bath")}})
 			if err != nil {
 				return err
 			}
-			if _, err := tx.Service(t.Context(), created.ID, ServiceIncludes{}); err != nil {
+			if _, err := catalog.LoadService(t.Context(), tx.Session, created.ID, catalog.ServiceIncludes{}); err != nil {
 				t.Errorf("the service is not there yet: %v", err)
 			}
 			return failed
@@ -81,32 +83,32 @@ func TestCreateService(t *testing.T) {
 func TestUpdateService(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	update := func(id int64, patch ServicePatch) func(*testing.T, *Site) {
-		return func(t *testing.T, site *Site) {
-			if _, err := txUpdate(t.Context(), site, (*Tx).UpdateService, id, patch); err != nil {
+	update := func(id int64, patch catalog.ServicePatch) func(*testing.T, *session.Session) {
+		return func(t *testing.T, site *session.Session) {
+			if _, err := txUpdate(t.Context(), site, catalog.UpdateService, id, patch); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	history := activityEntry("service_updated", "service_id", "4", nil)
-	s.try("nothing sent", nil, update(4, ServicePatch{}))
-	s.try("nothing new", nil, update(4, ServicePatch{
+	s.try("nothing sent", nil, update(4, catalog.ServicePatch{}))
+	s.try("nothing new", nil, update(4, catalog.ServicePatch{
 		Name: new("Physiotherapy"), Duration: new(int64(60)), ChargeAmount: euros("85"), Status: new("active"), CategoryID: new(int64(2)),
 		Description: new(""), CustomerLimit: new(""), OrderNumber: new(int64(4)), SelectionImageID: new(int64(0)),
 	}))
 	// Service 4 has working hours of its own, and connections.
-	s.try("hours, connections and durations stay", nil, update(4, ServicePatch{Name: new("Physio"), ChargeAmount: euros("90.5"), CategoryID: new(int64(0))}),
+	s.try("hours, connections and durations stay", nil, update(4, catalog.ServicePatch{Name: new("Physio"), ChargeAmount: euros("90.5"), CategoryID: new(int64(0))}),
 		updatedRow("latepoint_services", 4, "name", "Physiotherapy", "Physio", "charge_amount", "85.0000", "90.5000", "category_id", "2", "0"), history)
 	s.try("fields without a column", []string{"INSERT INTO wp_latepoint_service_meta (id, object_id, meta_key, meta_value) VALUES (70, 4, 'description', 'old'), (71, 4, 'customer_limit', '5')"},
-		update(4, ServicePatch{Description: new("new"), CustomerLimit: new("")}),
+		update(4, catalog.ServicePatch{Description: new("new"), CustomerLimit: new("")}),
 		updatedRow("latepoint_services", 4), history,
 		fixtures.Change{Table: "latepoint_service_meta", Op: fixtures.Update, Key: "70", Changed: map[string][2]any{"meta_value": {"old", "new"}, "updated_at": {nil, "<now_utc>"}}},
 		fixtures.Change{Table: "latepoint_service_meta", Op: fixtures.Delete, Key: "71"})
 	s.try("words that are there already", []string{"UPDATE wp_latepoint_services SET status = 'archived', category_id = 99 WHERE id = 4"},
-		update(4, ServicePatch{Status: new("archived"), CategoryID: new(int64(99)), Duration: new(int64(61))}),
+		update(4, catalog.ServicePatch{Status: new("archived"), CategoryID: new(int64(99)), Duration: new(int64(61))}),
 		updatedRow("latepoint_services", 4, "duration", "60", "61"), history)
-	s.try("unknown", nil, func(t *testing.T, site *Site) {
-		if _, err := txUpdate(t.Context(), site, (*Tx).UpdateService, 99, ServicePatch{Name: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
+	s.try("unknown", nil, func(t *testing.T, site *session.Session) {
+		if _, err := txUpdate(t.Context(), site, catalog.UpdateService, 99, catalog.ServicePatch{Name: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("error %v, want not found", err)
 		}
 	})
@@ -116,15 +118,15 @@ func TestInvalidServiceNamesEveryField(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	long := strings.Repeat("ü", 256)
-	s.try("missing", nil, func(t *testing.T, site *Site) {
-		_, err := txCreate(t.Context(), site, (*Tx).CreateService, NewService{})
+	s.try("missing", nil, func(t *testing.T, site *session.Session) {
+		_, err := txCreate(t.Context(), site, catalog.CreateService, catalog.NewService{})
 		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"name": "Required"})
 	})
-	s.try("unknown", nil, func(t *testing.T, site *Site) {
-		_, err := txCreate(t.Context(), site, (*Tx).CreateService, NewService{ServicePatch{Name: new("x"), CategoryID: new(int64(99)), Status: new("open")}})
+	s.try("unknown", nil, func(t *testing.T, site *session.Session) {
+		_, err := txCreate(t.Context(), site, catalog.CreateService, catalog.NewService{catalog.ServicePatch{Name: new("x"), CategoryID: new(int64(99)), Status: new("open")}})
 		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"category_id": "Category not found", "status": "Unknown status"})
 	})
-	wrong := ServicePatch{
+	wrong := catalog.ServicePatch{
 		Name: new("<i>"), ShortDescription: new(strings.Repeat("x", 1<<16)), Description: new(strings.Repeat("ü", 1<<15)), Duration: new(int64(0)),
 		PriceMin: euros("-1"), PriceMax: euros("10000000000000000"), ChargeAmount: euros("0.00001"), DepositAmount: euros("-0.0001"),
 		CapacityMin: new(int64(-1)), CapacityMax: new(int64(-1)), OrderNumber: new(int64(-1)), SelectionImageID: new(int64(-1)),
@@ -133,16 +135,16 @@ func TestInvalidServiceNamesEveryField(t *testing.T) {
 	wrong.Validation.Reject("customer_limit", "Seen before")
 	want := map[string]string{
 		"name": "May not be empty", "short_description": "Too long", "description": "Too long", "duration": "Must be at least 1 minute",
-		"price_min": notNegative, "price_max": "Too large", "charge_amount": "May have at most 4 decimals", "deposit_amount": notNegative,
-		"capacity_min": notNegative, "capacity_max": notNegative, "order_number": notNegative, "selection_image_id": notNegative,
+		"price_min": session.NotNegative, "price_max": "Too large", "charge_amount": "May have at most 4 decimals", "deposit_amount": session.NotNegative,
+		"capacity_min": session.NotNegative, "capacity_max": session.NotNegative, "order_number": session.NotNegative, "selection_image_id": session.NotNegative,
 		"status": "Unknown status", "visibility": "Unknown visibility", "customer_limit": "Seen before",
 	}
-	s.try("refused", nil, func(t *testing.T, site *Site) {
-		_, err := txCreate(t.Context(), site, (*Tx).CreateService, NewService{wrong})
+	s.try("refused", nil, func(t *testing.T, site *session.Session) {
+		_, err := txCreate(t.Context(), site, catalog.CreateService, catalog.NewService{wrong})
 		wantFields(t, err, domain.CodeValidationFailed, want)
-		_, err = txUpdate(t.Context(), site, (*Tx).UpdateService, 4, wrong)
+		_, err = txUpdate(t.Context(), site, catalog.UpdateService, 4, wrong)
 		wantFields(t, err, domain.CodeValidationFailed, want)
-		_, err = txUpdate(t.Context(), site, (*Tx).UpdateService, 4, ServicePatch{Name: &long})
+		_, err = txUpdate(t.Context(), site, catalog.UpdateService, 4, catalog.ServicePatch{Name: &long})
 		wantFields(t, err, domain.CodeValidationFailed, map[string]string{"name": "Too long"})
 	})
 }
@@ -151,12 +153,12 @@ func TestInvalidServiceNamesEveryField(t *testing.T) {
 func TestServicesOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.Legacy())
-	s.try("made and changed", nil, func(t *testing.T, site *Site) {
-		created, err := txCreate(t.Context(), site, (*Tx).CreateService, NewService{ServicePatch{Name: new("Bath"), Description: new("Warm")}})
+	s.try("made and changed", nil, func(t *testing.T, site *session.Session) {
+		created, err := txCreate(t.Context(), site, catalog.CreateService, catalog.NewService{catalog.ServicePatch{Name: new("Bath"), Description: new("Warm")}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if created, err = txUpdate(t.Context(), site, (*Tx).UpdateService, created.ID, ServicePatch{Duration: new(int64(45)), Description: new("")}); err != nil {
+		if created, err = txUpdate(t.Context(), site, catalog.UpdateService, created.ID, catalog.ServicePatch{Duration: new(int64(45)), Description: new("")}); err != nil {
 			t.Fatal(err)
 		}
 		if created.Duration != 45 || created.Description != nil {
@@ -186,7 +188,7 @@ func TestSanitizeHTMLKeepsHarmlessTags(t *testing.T) {
 		"no UTF-8":           {"a\xffb", "a\uFFFDb"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := sanitizeHTML(c.text); got != c.want {
+			if got := catalog.SanitizeHTML(c.text); got != c.want {
 				t.Errorf("%s: %q, want %q", name, got, c.want)
 			}
 		})
@@ -198,11 +200,11 @@ func FuzzCleanHTML(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		clean := sanitizeHTML(text)
+		clean := catalog.SanitizeHTML(text)
 		if strings.Contains(strings.ToLower(clean), "<script") {
 			t.Errorf("%q: a script is left in %q", text, clean)
 		}
-		if again := sanitizeHTML(clean); again != clean {
+		if again := catalog.SanitizeHTML(clean); again != clean {
 			t.Errorf("%q: %q becomes %q when it is cleaned once more", text, clean, again)
 		}
 	})

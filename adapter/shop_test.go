@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 )
@@ -18,7 +19,7 @@ import (
 type shop struct {
 	t        *testing.T
 	database *fixtures.Database
-	platform *Platform
+	platform *session.Platform
 	original *fixtures.Snapshot
 }
 
@@ -26,7 +27,7 @@ func newShop(t *testing.T, site fixtures.Site, setup ...string) *shop {
 	t.Helper()
 	s := &shop{t: t, database: fixtures.New(t, site)}
 	s.execute(t, setup...)
-	s.platform = NewPlatform(wpdbtest.Open(t, s.database, 2), recordedNow)
+	s.platform = session.NewPlatform(wpdbtest.Open(t, s.database, 2), recordedNow)
 	s.original = s.database.Snapshot(t)
 	return s
 }
@@ -41,9 +42,9 @@ func (s *shop) execute(t *testing.T, statements ...string) {
 }
 
 // site returns the site as a request sees it.
-func (s *shop) site(t *testing.T) *Site {
+func (s *shop) site(t *testing.T) *session.Session {
 	t.Helper()
-	site, err := s.platform.Site(t.Context())
+	site, err := s.platform.Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func (s *shop) site(t *testing.T) *Site {
 
 // try does something to the site, after some statements, and wants exactly some
 // rows to change.
-func (s *shop) try(name string, setup []string, do func(t *testing.T, site *Site), want ...fixtures.Change) {
+func (s *shop) try(name string, setup []string, do func(t *testing.T, site *session.Session), want ...fixtures.Change) {
 	s.t.Helper()
 	s.t.Run(name, func(t *testing.T) {
 		var after *fixtures.Snapshot
@@ -71,8 +72,8 @@ func (s *shop) try(name string, setup []string, do func(t *testing.T, site *Site
 }
 
 // wantStoredResult runs a write and checks that it returns what it stored.
-func wantStoredResult[T any](write func(ctx context.Context, site *Site) (T, error), read func(ctx context.Context, site *Site, written T) (T, error)) func(*testing.T, *Site) {
-	return func(t *testing.T, site *Site) {
+func wantStoredResult[T any](write func(ctx context.Context, site *session.Session) (T, error), read func(ctx context.Context, site *session.Session, written T) (T, error)) func(*testing.T, *session.Session) {
+	return func(t *testing.T, site *session.Session) {
 		written, err := write(t.Context(), site)
 		if err != nil {
 			t.Fatal(err)

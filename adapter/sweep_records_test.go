@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter"
+	"bookside/adapter/upkeep"
 	"bookside/fixtures"
 	"bookside/wpdb"
 )
@@ -29,7 +29,7 @@ func TestWhatKeysMadeIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sweeper := adapter.NewSweeper(db, time.Now, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	sweeper := upkeep.NewSweeper(db, time.Now, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	deleted, err := sweeper.Forget(t.Context())
 	if err != nil || deleted != 4 {
 		t.Errorf("%d rows, want 4: %v", deleted, err)

@@ -3,8 +3,10 @@ package compat
 import (
 	"time"
 
-	"bookside/adapter"
+	"bookside/adapter/catalog"
 	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/slots"
 )
 
 // Agent is an agent.
@@ -32,14 +34,14 @@ type LocationName struct {
 	Status      string `json:"status"`
 }
 
-var agentSorts = map[string]adapter.AgentSort{
-	"first_name": adapter.AgentsByFirstName,
-	"id":         adapter.AgentsByID,
-	"last_name":  adapter.AgentsByLastName,
-	"email":      adapter.AgentsByEmail,
-	"created_at": adapter.AgentsByCreation,
-	"updated_at": adapter.AgentsByUpdate,
-	"status":     adapter.AgentsByStatus,
+var agentSorts = map[string]catalog.AgentSort{
+	"first_name": catalog.AgentsByFirstName,
+	"id":         catalog.AgentsByID,
+	"last_name":  catalog.AgentsByLastName,
+	"email":      catalog.AgentsByEmail,
+	"created_at": catalog.AgentsByCreation,
+	"updated_at": catalog.AgentsByUpdate,
+	"status":     catalog.AgentsByStatus,
 }
 
 // enabledStatuses are the statuses of agents and services.
@@ -50,35 +52,35 @@ const enabledMessage = "Must be active or disabled"
 // AgentParameters are those of the agent list. Services and locations are always
 // included, so that include changes nothing.
 var AgentParameters = parameters(domain.InvalidParameters,
-	custom(IncludeParameter, words("services", "locations"), func(*adapter.AgentFilter, map[string]bool) {}),
-	page(func(f *adapter.AgentFilter) *int64 { return &f.Page }),
-	perPage(10, func(f *adapter.AgentFilter) *int64 { return &f.PerPage }),
-	optional("status", word(enabledStatuses, enabledMessage), func(f *adapter.AgentFilter) **string { return &f.Status }),
-	optional("search", text(), func(f *adapter.AgentFilter) **string { return &f.Search }).about("Text anywhere in names or e-mail addresses, in any letter case"),
-	optional("email", text(), func(f *adapter.AgentFilter) **string { return &f.Email }),
-	optional("phone", text(), func(f *adapter.AgentFilter) **string { return &f.Phone }).about("Part of the telephone number"),
-	optional("location_id", id(maxInt), func(f *adapter.AgentFilter) **int64 { return &f.LocationID }).about("Id of a location where the agent works"),
-	optional("service_id", id(maxInt), func(f *adapter.AgentFilter) **int64 { return &f.ServiceID }).about("Id of a service that the agent offers"),
-	optional("created_after", beginning(), func(f *adapter.AgentFilter) **time.Time { return &f.CreatedFrom }),
-	optional("created_before", end(), func(f *adapter.AgentFilter) **time.Time { return &f.CreatedBefore }),
-	defaulted("order_by", word(agentSorts, unknownSort), adapter.AgentsByFirstName, func(f *adapter.AgentFilter) *adapter.AgentSort { return &f.Sort }),
-	descending(false, func(f *adapter.AgentFilter) *bool { return &f.Descending }),
+	custom(IncludeParameter, words("services", "locations"), func(*catalog.AgentFilter, map[string]bool) {}),
+	page(func(f *catalog.AgentFilter) *int64 { return &f.Page }),
+	perPage(10, func(f *catalog.AgentFilter) *int64 { return &f.PerPage }),
+	optional("status", word(enabledStatuses, enabledMessage), func(f *catalog.AgentFilter) **string { return &f.Status }),
+	optional("search", text(), func(f *catalog.AgentFilter) **string { return &f.Search }).about("Text anywhere in names or e-mail addresses, in any letter case"),
+	optional("email", text(), func(f *catalog.AgentFilter) **string { return &f.Email }),
+	optional("phone", text(), func(f *catalog.AgentFilter) **string { return &f.Phone }).about("Part of the telephone number"),
+	optional("location_id", id(maxInt), func(f *catalog.AgentFilter) **int64 { return &f.LocationID }).about("Id of a location where the agent works"),
+	optional("service_id", id(maxInt), func(f *catalog.AgentFilter) **int64 { return &f.ServiceID }).about("Id of a service that the agent offers"),
+	optional("created_after", beginning(), func(f *catalog.AgentFilter) **time.Time { return &f.CreatedFrom }),
+	optional("created_before", end(), func(f *catalog.AgentFilter) **time.Time { return &f.CreatedBefore }),
+	defaulted("order_by", word(agentSorts, unknownSort), catalog.AgentsByFirstName, func(f *catalog.AgentFilter) *catalog.AgentSort { return &f.Sort }),
+	descending(false, func(f *catalog.AgentFilter) *bool { return &f.Descending }),
 )
 
 // AgentFilter reads the parameters of the agent list.
-func (v View) AgentFilter(q *Query) (adapter.AgentFilter, error) {
-	var f adapter.AgentFilter
+func (v View) AgentFilter(q *Query) (catalog.AgentFilter, error) {
+	var f catalog.AgentFilter
 	AgentParameters.read(v, q, &f)
 	return f, AgentParameters.err(q)
 }
 
 // AgentList is a page of agents.
-func (v View) AgentList(page adapter.Page[adapter.Agent]) List[Agent] { return list(page, v.agent) }
+func (v View) AgentList(page lists.Page[catalog.Agent]) List[Agent] { return list(page, v.agent) }
 
 // AgentDetail is one agent.
-func (v View) AgentDetail(a adapter.Agent) BothSingle[Agent] { return bothSingle(v.agent(a)) }
+func (v View) AgentDetail(a catalog.Agent) BothSingle[Agent] { return bothSingle(v.agent(a)) }
 
-func (v View) agent(a adapter.Agent) Agent {
+func (v View) agent(a catalog.Agent) Agent {
 	return Agent{
 		ID: domain.IDText(a.ID), FirstName: a.FirstName, LastName: a.LastName, DisplayName: a.DisplayName,
 		Email: a.Email, Phone: a.Phone, Bio: a.Bio, Features: a.Features, Status: a.Status,
@@ -87,6 +89,6 @@ func (v View) agent(a adapter.Agent) Agent {
 	}
 }
 
-func locationName(l adapter.LocationName) LocationName {
+func locationName(l slots.LocationName) LocationName {
 	return LocationName{ID: domain.IDText(l.ID), Name: l.Name, FullAddress: l.FullAddress, Status: shownStatus(l.Status)}
 }

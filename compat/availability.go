@@ -5,9 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter"
 	"bookside/adapter/availability"
+	"bookside/adapter/catalog"
 	"bookside/adapter/domain"
+	"bookside/adapter/slots"
 )
 
 // Availability is the free starts of a day.
@@ -83,7 +84,7 @@ const maxDuration = 24 * 60
 
 // AvailabilityRequest is what GET /availability was asked.
 type AvailabilityRequest struct {
-	adapter.SlotQuery
+	slots.Query
 	ManyDays bool // date_to was sent
 	Explain  bool
 }
@@ -151,7 +152,7 @@ func (q *Query) Days() int64 {
 
 // Availability is the answer to GET /availability: a BothSingle of an Availability, or
 // of AvailabilityDays where many days were asked for.
-func (v View) Availability(r AvailabilityRequest, grid adapter.SlotGrid, timezone string) any {
+func (v View) Availability(r AvailabilityRequest, grid slots.Grid, timezone string) any {
 	if r.ManyDays {
 		return bothSingle(availabilityDays(grid, timezone))
 	}
@@ -172,7 +173,7 @@ func (v View) Availability(r AvailabilityRequest, grid adapter.SlotGrid, timezon
 	return bothSingle(a)
 }
 
-func availabilityDays(grid adapter.SlotGrid, timezone string) AvailabilityDays {
+func availabilityDays(grid slots.Grid, timezone string) AvailabilityDays {
 	a := AvailabilityDays{
 		Date: grid.From.String(), DateTo: grid.To.String(), Timezone: timezone, ServiceID: grid.ServiceID,
 		AgentID: orAny(grid.AgentID), LocationID: orAny(grid.LocationID), Duration: *grid.Duration,
@@ -186,7 +187,7 @@ func availabilityDays(grid adapter.SlotGrid, timezone string) AvailabilityDays {
 
 func startTime(s availability.Slot) string { return clock(&s.Start) }
 
-func explanation(missing adapter.Missing, grid []availability.Slot) *Explanation {
+func explanation(missing slots.Missing, grid []availability.Slot) *Explanation {
 	e := &Explanation{Unavailable: []Unavailable{}}
 	if missing != "" {
 		e.Missing = (*string)(&missing)
@@ -215,9 +216,9 @@ type FreeAgents struct {
 	Agents     []Agent `json:"agents"`
 }
 
-// freeAgentQuery is adapter.AgentSlotQuery with day and time as they were sent.
+// freeAgentQuery is slots.AgentQuery with day and time as they were sent.
 type freeAgentQuery struct {
-	adapter.AgentSlotQuery
+	slots.AgentQuery
 	date  *availability.Day
 	start *availability.Minutes
 }
@@ -234,17 +235,17 @@ var FreeAgentParameters = parameters(domain.InvalidRequest,
 
 // AgentSlotQuery reads the parameters of GET /agents/availability. Date and
 // start time count together alone.
-func (v View) AgentSlotQuery(q *Query) (adapter.AgentSlotQuery, error) {
+func (v View) AgentSlotQuery(q *Query) (slots.AgentQuery, error) {
 	var f freeAgentQuery
 	FreeAgentParameters.read(v, q, &f)
 	if f.date != nil && f.start != nil {
 		f.At = &availability.Moment{Day: *f.date, Minutes: *f.start}
 	}
-	return f.AgentSlotQuery, FreeAgentParameters.err(q)
+	return f.AgentQuery, FreeAgentParameters.err(q)
 }
 
 // FreeAgents is the answer to GET /agents/availability.
-func (v View) FreeAgents(q adapter.AgentSlotQuery, agents []adapter.Agent) BothSingle[FreeAgents] {
+func (v View) FreeAgents(q slots.AgentQuery, agents []catalog.Agent) BothSingle[FreeAgents] {
 	f := FreeAgents{
 		ServiceID: idOrAny(q.ServiceID), LocationID: orAny(q.LocationID), Duration: q.Duration,
 		Total: len(agents), Agents: each(agents, v.agent),

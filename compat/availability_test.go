@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter"
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
+	"bookside/adapter/slots"
 )
 
 func TestParseTimeOfDay(t *testing.T) {
@@ -67,16 +67,16 @@ func TestAvailabilityRequest(t *testing.T) {
 	}
 	ninety := int64(90)
 	for query, want := range map[string]AvailabilityRequest{
-		"service_id=3&agent_id=2&date=2026-11-24": {SlotQuery: adapter.SlotQuery{
+		"service_id=3&agent_id=2&date=2026-11-24": {Query: slots.Query{
 			ServiceID: 3, AgentID: new(int64(2)), From: day("2026-11-24"), To: day("2026-11-24"),
 		}},
-		"service_id=3&agent_id=any&location_id=4&date=2026-11-24&duration=90&total_attendees=5&explain=on": {Explain: true, SlotQuery: adapter.SlotQuery{
+		"service_id=3&agent_id=any&location_id=4&date=2026-11-24&duration=90&total_attendees=5&explain=on": {Explain: true, Query: slots.Query{
 			ServiceID: 3, AgentID: new(int64), LocationID: new(int64(4)), From: day("2026-11-24"), To: day("2026-11-24"), Attendees: new(int64(5)), Duration: &ninety,
 		}},
-		"service_id=3&agent_id=-1&location_id=ANY&date=2026-11-24&date_to=2027-01-24": {ManyDays: true, SlotQuery: adapter.SlotQuery{
+		"service_id=3&agent_id=-1&location_id=ANY&date=2026-11-24&date_to=2027-01-24": {ManyDays: true, Query: slots.Query{
 			ServiceID: 3, AgentID: new(int64), LocationID: new(int64), From: day("2026-11-24"), To: day("2027-01-24"),
 		}},
-		"booking_id=17&service_id=0&agent_id=0&date=2026-11-24": {SlotQuery: adapter.SlotQuery{BookingID: 17, From: day("2026-11-24"), To: day("2026-11-24")}},
+		"booking_id=17&service_id=0&agent_id=0&date=2026-11-24": {Query: slots.Query{BookingID: 17, From: day("2026-11-24"), To: day("2026-11-24")}},
 	} {
 		got, err := View{}.AvailabilityRequest(ParseQuery(query))
 		if err != nil {
@@ -96,12 +96,12 @@ func TestAvailabilityRequest(t *testing.T) {
 func TestAgentSlotQuery(t *testing.T) {
 	t.Parallel()
 	got, err := View{}.AgentSlotQuery(ParseQuery(""))
-	if diff := cmp.Diff(adapter.AgentSlotQuery{Limit: 50}, got); err != nil || diff != "" {
+	if diff := cmp.Diff(slots.AgentQuery{Limit: 50}, got); err != nil || diff != "" {
 		t.Errorf("nothing sent: %v (-want +got):\n%s", err, diff)
 	}
 	day, _ := availability.ParseDay("2026-11-24")
 	thirty := int64(30)
-	want := adapter.AgentSlotQuery{ServiceID: 3, LocationID: new(int64(1)), At: &availability.Moment{Day: day, Minutes: 870}, Duration: &thirty, Limit: 7}
+	want := slots.AgentQuery{ServiceID: 3, LocationID: new(int64(1)), At: &availability.Moment{Day: day, Minutes: 870}, Duration: &thirty, Limit: 7}
 	got, err = View{}.AgentSlotQuery(ParseQuery("service_id=3&location_id=1&date=2026-11-24&start_time=14:30&duration=30&limit=7"))
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("everything sent: %v (-want +got):\n%s", err, diff)
@@ -110,11 +110,11 @@ func TestAgentSlotQuery(t *testing.T) {
 
 // grid is a day of an agent with a start every 15 minutes, every third of which
 // is booked.
-func grid() (AvailabilityRequest, adapter.SlotGrid) {
+func grid() (AvailabilityRequest, slots.Grid) {
 	day, _ := availability.ParseDay("2026-11-24")
 	duration := int64(60)
-	query := adapter.SlotQuery{ServiceID: 3, AgentID: new(int64(2)), From: day, To: day, Duration: &duration}
-	d := adapter.SlotDay{Day: day}
+	query := slots.Query{ServiceID: 3, AgentID: new(int64(2)), From: day, To: day, Duration: &duration}
+	d := slots.Day{Day: day}
 	for start := availability.Minutes(8 * 60); start <= 17*60; start += 15 {
 		slot := availability.Slot{Start: start, Capacity: 1}
 		if start%45 == 0 {
@@ -122,7 +122,7 @@ func grid() (AvailabilityRequest, adapter.SlotGrid) {
 		}
 		d.Slots = append(d.Slots, slot)
 	}
-	return AvailabilityRequest{SlotQuery: query}, adapter.SlotGrid{SlotQuery: query, Days: []adapter.SlotDay{d}}
+	return AvailabilityRequest{Query: query}, slots.Grid{Query: query, Days: []slots.Day{d}}
 }
 
 func TestAvailability(t *testing.T) {
@@ -140,14 +140,14 @@ func TestAvailability(t *testing.T) {
 	wantJSON(t, want, View{}.Availability(asked, answer, "UTC"))
 
 	asked.Explain, asked.ManyDays, answer.AgentID = false, true, nil
-	answer.Days = append([]adapter.SlotDay{{Day: answer.From - 1}}, answer.Days...)
+	answer.Days = append([]slots.Day{{Day: answer.From - 1}}, answer.Days...)
 	answer.From--
 	want = `{"success":true,"status":"success","data":{"date":"2026-11-23","date_to":"2026-11-24","timezone":"UTC","service_id":3,"agent_id":"any","location_id":"any",` +
 		`"duration":60,"days":{"2026-11-23":[],"2026-11-24":["09:00","23:00","23:30"]}}}`
 	wantJSON(t, want, View{}.Availability(asked, answer, "UTC"))
 
 	asked, answer = grid()
-	asked.Explain, answer.Missing, answer.Days[0].Slots = true, adapter.MissingHours, nil
+	asked.Explain, answer.Missing, answer.Days[0].Slots = true, slots.MissingHours, nil
 	want = `{"success":true,"status":"success","data":{"date":"2026-11-24","timezone":"UTC","service_id":3,"agent_id":2,"location_id":"any","duration":60,` +
 		`"available_slots":[],"slots":[],"explain":{"missing":"working_hours","unavailable":[]}}}`
 	wantJSON(t, want, View{}.Availability(asked, answer, "UTC"))

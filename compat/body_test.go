@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 )
 
 const (
@@ -328,7 +328,7 @@ func TestBodyGetters(t *testing.T) {
 		},
 		"date": {
 			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *adapter.Date { return valueOf(b, "a", date()) })
+				return readBodyField(t, raw, func(b *Body) *session.Date { return valueOf(b, "a", date()) })
 			},
 			map[string]string{
 				`"2026-11-27"`: "2026-11-27", `"2026-02-30"`: noDate, `"27.11.2026"`: noDate, `"0000-00-00"`: noDate, `20261127`: noDate, `"tomorrow"`: noDate, `""`: "nil",

@@ -10,45 +10,46 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
 	"bookside/adapter/availability"
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
+	"bookside/adapter/records"
 )
 
 // customerFields are those of a customer in a booking.
-var customerFields = Fields[adapter.CustomerFields]{
-	optional("first_name", anyText(), func(c *adapter.CustomerFields) **string { return &c.FirstName }),
-	optional("last_name", anyText(), func(c *adapter.CustomerFields) **string { return &c.LastName }),
-	optional("email", anyText(), func(c *adapter.CustomerFields) **string { return &c.Email }),
-	optional("phone", anyText(), func(c *adapter.CustomerFields) **string { return &c.Phone }),
+var customerFields = Fields[records.CustomerFields]{
+	optional("first_name", anyText(), func(c *records.CustomerFields) **string { return &c.FirstName }),
+	optional("last_name", anyText(), func(c *records.CustomerFields) **string { return &c.LastName }),
+	optional("email", anyText(), func(c *records.CustomerFields) **string { return &c.Email }),
+	optional("phone", anyText(), func(c *records.CustomerFields) **string { return &c.Phone }),
 }
 
 // bookingFields are those of a new booking, alone or among others. Who books is a
 // customer by id, else one that is described in full.
-var bookingFields = Fields[adapter.NewBooking]{
-	value("service_id", id(maxMediumInt), func(b *adapter.NewBooking) *int64 { return &b.ServiceID }),
-	value("agent_id", anyID(), func(b *adapter.NewBooking) *int64 { return &b.AgentID }),
-	value("start_date", day(), func(b *adapter.NewBooking) *availability.Day { return &b.Start.Day }),
-	value("start_time", timeOfDay(), func(b *adapter.NewBooking) *availability.Minutes { return &b.Start.Minutes }),
-	value("customer_id", id(maxMediumInt), func(b *adapter.NewBooking) *int64 { return &b.CustomerID }).withoutExample(),
-	object("customer", customerFields.requiring("first_name", "last_name", "email"), func(b *adapter.NewBooking) *adapter.CustomerFields { return &b.Customer }).
-		unless(func(in source, _ *adapter.NewBooking) bool { return sentID(in, "customer_id") }),
-	oneLocation(func(b *adapter.NewBooking) **int64 { return &b.LocationID }),
-	optional("duration", integer(1, maxDuration), func(b *adapter.NewBooking) **int64 { return &b.Duration }),
-	optional("status", statusText(), func(b *adapter.NewBooking) **string { return &b.Status }).about(bookingStatusText + "; by default that of the site's settings"),
-	value("notes", anyText(), func(b *adapter.NewBooking) *string { return &b.Notes }),
-	optional("price", price(), func(b *adapter.NewBooking) **decimal.Decimal { return &b.Price }),
-	defaulted("total_attendees", integer(1, maxMediumInt), 1, func(b *adapter.NewBooking) *int64 { return &b.Attendees }),
+var bookingFields = Fields[bookings.New]{
+	value("service_id", id(maxMediumInt), func(b *bookings.New) *int64 { return &b.ServiceID }),
+	value("agent_id", anyID(), func(b *bookings.New) *int64 { return &b.AgentID }),
+	value("start_date", day(), func(b *bookings.New) *availability.Day { return &b.Start.Day }),
+	value("start_time", timeOfDay(), func(b *bookings.New) *availability.Minutes { return &b.Start.Minutes }),
+	value("customer_id", id(maxMediumInt), func(b *bookings.New) *int64 { return &b.CustomerID }).withoutExample(),
+	object("customer", customerFields.requiring("first_name", "last_name", "email"), func(b *bookings.New) *records.CustomerFields { return &b.Customer }).
+		unless(func(in source, _ *bookings.New) bool { return sentID(in, "customer_id") }),
+	oneLocation(func(b *bookings.New) **int64 { return &b.LocationID }),
+	optional("duration", integer(1, maxDuration), func(b *bookings.New) **int64 { return &b.Duration }),
+	optional("status", statusText(), func(b *bookings.New) **string { return &b.Status }).about(bookingStatusText + "; by default that of the site's settings"),
+	value("notes", anyText(), func(b *bookings.New) *string { return &b.Notes }),
+	optional("price", price(), func(b *bookings.New) **decimal.Decimal { return &b.Price }),
+	defaulted("total_attendees", integer(1, maxMediumInt), 1, func(b *bookings.New) *int64 { return &b.Attendees }),
 }.requiring("service_id", "agent_id", "start_date", "start_time", "customer")
 
 // NewBooking is the body of POST /bookings.
 type NewBooking struct {
-	adapter.NewBooking
+	bookings.New
 	DryRun bool // only say what would happen
 }
 
 // NewBookingFields are those of POST /bookings.
-var NewBookingFields = slices.Concat(within(bookingFields.or("hold_id", slotFields...), func(b *NewBooking) *adapter.NewBooking { return &b.NewBooking }), Fields[NewBooking]{
+var NewBookingFields = slices.Concat(within(bookingFields.or("hold_id", slotFields...), func(b *NewBooking) *bookings.New { return &b.New }), Fields[NewBooking]{
 	value("hold_id", id(maxPage), func(b *NewBooking) *int64 { return &b.HoldID }).about("Id of a hold that POST /holds made with this key: the booking gets its slot, and the fields of the slot need not be sent", "1").withoutExample(),
 	defaulted("send_confirmation", boolean(), true, func(b *NewBooking) *bool { return &b.Confirm }),
 	flag(dryRun, func(b *NewBooking) *bool { return &b.DryRun }),
@@ -81,7 +82,7 @@ func statusText() kind[string] {
 
 // BookingPatch is the body of PUT /bookings/{id}.
 type BookingPatch struct {
-	adapter.BookingPatch
+	bookings.Patch
 	DryRun bool // only say what would happen
 }
 
@@ -100,7 +101,7 @@ var BookingPatchFields = Fields[BookingPatch]{
 	flag("send_notification", func(p *BookingPatch) *bool { return &p.Notify }),
 	optional("start_date", day(), func(p *BookingPatch) **availability.Day { return &p.StartDate }),
 	flag(dryRun, func(p *BookingPatch) *bool { return &p.DryRun }),
-	object("customer", customerFields.changing("first_name", "last_name", "email"), func(p *BookingPatch) *adapter.CustomerFields { return &p.Customer }).withoutExample(),
+	object("customer", customerFields.changing("first_name", "last_name", "email"), func(p *BookingPatch) *records.CustomerFields { return &p.Customer }).withoutExample(),
 }.changing()
 
 // ReadBookingPatch reads the body of PUT /bookings/{id}. What is wrong with it is in
@@ -117,7 +118,7 @@ const maxBulk = 50
 
 // BulkBooking is one of the bookings of a bulk request.
 type BulkBooking struct {
-	adapter.NewBooking
+	bookings.New
 	sent node
 }
 
@@ -147,7 +148,7 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 		fields, _ := decodeText(element).object() // what is no object has none of the fields
 		one := newBody("", fields, new(domain.Validation))
 		bookings[i].sent = element
-		bookingFields.read(one, &bookings[i].NewBooking)
+		bookingFields.read(one, &bookings[i].New)
 		if asksForDryRun(fields) {
 			one.note(dryRun, invalid(noDryRun))
 		}
@@ -178,7 +179,7 @@ type CreatedBooking struct {
 var BookingCreated = CreatedBooking{BothMessage: bothMessage[BookingDetail]("Booking created successfully")}
 
 // BookingCreated is the answer to POST /bookings.
-func (v View) BookingCreated(created adapter.CreatedBooking, times BookingTimes) CreatedBooking {
+func (v View) BookingCreated(created bookings.Created, times BookingTimes) CreatedBooking {
 	return CreatedBooking{BookingCreated.about(v.bookingDetail(created.BookingDetail, times)), created.ConfirmationSent}
 }
 
@@ -186,12 +187,12 @@ func (v View) BookingCreated(created adapter.CreatedBooking, times BookingTimes)
 var BookingPossible = CreatedBooking{BothMessage: bothMessage[BookingDetail]("Booking can be created; nothing was written")}
 
 // BookingPossible is the answer to POST /bookings with dry_run.
-func (v View) BookingPossible(draft adapter.CreatedBooking, times BookingTimes) CreatedBooking {
+func (v View) BookingPossible(draft bookings.Created, times BookingTimes) CreatedBooking {
 	return CreatedBooking{BothMessage: BookingPossible.about(v.bookingDetail(draft.BookingDetail, times))}
 }
 
 // BookingUpdated is the answer to PUT /bookings/{id}.
-func (v View) BookingUpdated(d adapter.BookingDetail, times BookingTimes) StatusSingle[BookingDetail] {
+func (v View) BookingUpdated(d records.BookingDetail, times BookingTimes) StatusSingle[BookingDetail] {
 	return statusSingle(v.bookingDetail(d, times))
 }
 
@@ -238,7 +239,7 @@ type SummaryCustomer struct {
 }
 
 // BulkCreated is a booking of a bulk request that was created.
-func BulkCreated(index int, created adapter.CreatedBooking) BulkSuccess {
+func BulkCreated(index int, created bookings.Created) BulkSuccess {
 	b := created.Booking
 	summary := BookingSummary{
 		ID: b.ID, BookingCode: b.Code, Status: b.Status, StartDate: string(b.StartDate), StartTime: clock(b.StartTime),

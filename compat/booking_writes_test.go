@@ -10,9 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
 	"bookside/adapter/availability"
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 )
 
 // bookingsEqual leaves out Validation, which are compared on their own.
@@ -34,37 +36,37 @@ func TestNewBooking(t *testing.T) {
 	t.Parallel()
 	const basis = `"service_id":4,"agent_id":5,"start_date":"2026-11-27","start_time":"10:00"`
 	at := availability.Moment{Day: dayOf(t, "2026-11-27"), Minutes: 600}
-	plain := adapter.NewBooking{ServiceID: 4, AgentID: 5, Start: at, Attendees: 1, Confirm: true}
+	plain := bookings.New{ServiceID: 4, AgentID: 5, Start: at, Attendees: 1, Confirm: true}
 	for name, c := range map[string]struct {
 		body   string
-		change func(*adapter.NewBooking)
+		change func(*bookings.New)
 	}{
-		"an existing customer": {`{` + basis + `,"customer_id":"9","customer":{"email":[]}}`, func(b *adapter.NewBooking) { b.CustomerID = 9 }},
+		"an existing customer": {`{` + basis + `,"customer_id":"9","customer":{"email":[]}}`, func(b *bookings.New) { b.CustomerID = 9 }},
 		"a new customer": {
 			`{` + basis + `,"customer":{"first_name":" A ","last_name":"B","email":"c","phone":123}}`,
-			func(b *adapter.NewBooking) {
-				b.Customer = adapter.CustomerFields{FirstName: new(" A "), LastName: new("B"), Email: new("c"), Phone: new("123")}
+			func(b *bookings.New) {
+				b.Customer = records.CustomerFields{FirstName: new(" A "), LastName: new("B"), Email: new("c"), Phone: new("123")}
 			},
 		},
 		"everything": {
 			`{` + basis + `,"customer_id":9,"location_id":2,"duration":"90","status":" Pending","notes":" x\n","price":"12.50","total_attendees":3,"send_confirmation":"no","unknown":{}}`,
-			func(b *adapter.NewBooking) {
+			func(b *bookings.New) {
 				b.CustomerID, b.LocationID, b.Duration, b.Status, b.Notes = 9, new(int64(2)), new(int64(90)), new("pending"), " x\n"
 				b.Price, b.Attendees, b.Confirm = new(decimal.RequireFromString("12.5")), 3, false
 			},
 		},
 		"nothing where it is optional": {
 			`{` + basis + `,"customer_id":9,"location_id":"","duration":null,"status":"","notes":null,"price":"","total_attendees":"","send_confirmation":null}`,
-			func(b *adapter.NewBooking) { b.CustomerID = 9 },
+			func(b *bookings.New) { b.CustomerID = 9 },
 		},
-		"any location": {`{` + basis + `,"customer_id":9,"location_id":"any"}`, func(b *adapter.NewBooking) { b.LocationID, b.CustomerID = new(int64), 9 }},
-		"any agent":    {strings.Replace(`{`+basis+`,"customer_id":9}`, `"agent_id":5`, `"agent_id":"any"`, 1), func(b *adapter.NewBooking) { b.AgentID, b.CustomerID = 0, 9 }},
-		"agent -1":     {strings.Replace(`{`+basis+`,"customer_id":9}`, `"agent_id":5`, `"agent_id":-1`, 1), func(b *adapter.NewBooking) { b.AgentID, b.CustomerID = 0, 9 }},
+		"any location": {`{` + basis + `,"customer_id":9,"location_id":"any"}`, func(b *bookings.New) { b.LocationID, b.CustomerID = new(int64), 9 }},
+		"any agent":    {strings.Replace(`{`+basis+`,"customer_id":9}`, `"agent_id":5`, `"agent_id":"any"`, 1), func(b *bookings.New) { b.AgentID, b.CustomerID = 0, 9 }},
+		"agent -1":     {strings.Replace(`{`+basis+`,"customer_id":9}`, `"agent_id":5`, `"agent_id":-1`, 1), func(b *bookings.New) { b.AgentID, b.CustomerID = 0, 9 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := plain
 			c.change(&want)
-			got := ReadNewBooking(bodyOf(t, c.body)).NewBooking
+			got := ReadNewBooking(bodyOf(t, c.body)).New
 			if diff := cmp.Diff(want, got, bookingsEqual); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
@@ -112,16 +114,16 @@ func TestNewBookingProblems(t *testing.T) {
 func TestBookingPatch(t *testing.T) {
 	t.Parallel()
 	day := dayOf(t, "2026-11-27")
-	for body, want := range map[string]adapter.BookingPatch{
+	for body, want := range map[string]bookings.Patch{
 		`{}`:                                   {},
 		`{"notes":null}`:                       {Notes: new("")},
-		`{"notes":"","customer":{"phone":""}}`: {Notes: new(""), Customer: adapter.CustomerFields{Phone: new("")}},
+		`{"notes":"","customer":{"phone":""}}`: {Notes: new(""), Customer: records.CustomerFields{Phone: new("")}},
 		`{"service_id":1,"agent_id":"any","location_id":2,"start_date":"2026-11-27","start_time":"00:00","duration":1440,"status":"NO_SHOW","customer_id":3,"customer.email":"x","price":0,"send_notification":1}`: {
-			ServiceID: new(int64(1)), AgentID: new(int64(0)), LocationID: new(int64(2)), StartDate: &day, StartTime: new(adapter.Minutes(0)), Duration: new(int64(1440)),
-			Status: new("no_show"), CustomerID: new(int64(3)), Customer: adapter.CustomerFields{Email: new("x")}, Price: new(decimal.Zero), Notify: true,
+			ServiceID: new(int64(1)), AgentID: new(int64(0)), LocationID: new(int64(2)), StartDate: &day, StartTime: new(session.Minutes(0)), Duration: new(int64(1440)),
+			Status: new("no_show"), CustomerID: new(int64(3)), Customer: records.CustomerFields{Email: new("x")}, Price: new(decimal.Zero), Notify: true,
 		},
 	} {
-		got := ReadBookingPatch(bodyOf(t, body)).BookingPatch
+		got := ReadBookingPatch(bodyOf(t, body)).Patch
 		if diff := cmp.Diff(want, got, bookingsEqual); diff != "" || got.Validation.Err() != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", body, got.Validation.Err(), diff)
 		}

@@ -7,8 +7,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 )
 
 // Booking is a booking as lists return it.
@@ -95,12 +98,12 @@ type BookingDetail struct {
 }
 
 // bookingSorts are the words for the orders of bookings.
-var bookingSorts = map[string]adapter.BookingSort{
-	"start_date":    adapter.BookingsByStart,
-	"created_at":    adapter.BookingsByCreation,
-	"customer_name": adapter.BookingsByCustomerName,
-	"status":        adapter.BookingsByStatus,
-	"id":            adapter.BookingsByID,
+var bookingSorts = map[string]bookings.Sort{
+	"start_date":    bookings.ByStart,
+	"created_at":    bookings.ByCreation,
+	"customer_name": bookings.ByCustomerName,
+	"status":        bookings.ByStatus,
+	"id":            bookings.ByID,
 }
 
 // bookingStatusText says what statuses of bookings there are.
@@ -111,42 +114,42 @@ type KnownStatus func(ctx context.Context, status string) (bool, error)
 
 // BookingParameters are those of the booking list.
 var BookingParameters = parameters(domain.InvalidParameters,
-	optional("status", bookingStatus(), func(f *adapter.BookingFilter) **string { return &f.Status }).about(bookingStatusText),
-	page(func(f *adapter.BookingFilter) *int64 { return &f.Page }),
-	perPage(20, func(f *adapter.BookingFilter) *int64 { return &f.PerPage }),
-	optional("customer_id", id(maxMediumInt), func(f *adapter.BookingFilter) **int64 { return &f.CustomerID }).about("Id of the customer"),
-	optional("agent_id", id(maxMediumInt), func(f *adapter.BookingFilter) **int64 { return &f.AgentID }).about("Id of the agent"),
-	optional("service_id", id(maxMediumInt), func(f *adapter.BookingFilter) **int64 { return &f.ServiceID }).about("Id of the service"),
-	optional("location_id", id(maxMediumInt), func(f *adapter.BookingFilter) **int64 { return &f.LocationID }).about("Id of the location"),
-	optional("date_from", date(), func(f *adapter.BookingFilter) **adapter.Date { return &f.DateFrom }),
-	optional("date_to", date(), func(f *adapter.BookingFilter) **adapter.Date { return &f.DateTo }),
-	optional("created_date_from", beginning(), func(f *adapter.BookingFilter) **time.Time { return &f.CreatedFrom }),
-	optional("created_date_to", end(), func(f *adapter.BookingFilter) **time.Time { return &f.CreatedBefore }),
-	optional("updated_from", beginning(), func(f *adapter.BookingFilter) **time.Time { return &f.UpdatedFrom }),
-	optional("updated_to", end(), func(f *adapter.BookingFilter) **time.Time { return &f.UpdatedBefore }),
-	optional("booking_code", text(), func(f *adapter.BookingFilter) **string { return &f.Code }),
-	optional("payment_status", text(), func(f *adapter.BookingFilter) **string { return &f.PaymentStatus }),
-	optional("duration_min", integer(0, maxMediumInt), func(f *adapter.BookingFilter) **int64 { return &f.DurationMin }),
-	optional("duration_max", integer(0, maxMediumInt), func(f *adapter.BookingFilter) **int64 { return &f.DurationMax }),
-	optional("price_min", amount(), func(f *adapter.BookingFilter) **decimal.Decimal { return &f.PriceMin }).about("Lowest amount", "50"),
-	optional("price_max", amount(), func(f *adapter.BookingFilter) **decimal.Decimal { return &f.PriceMax }).about("Highest amount", "100"),
-	optional("customer_email", text(), func(f *adapter.BookingFilter) **string { return &f.CustomerEmail }),
-	optional("customer_phone", text(), func(f *adapter.BookingFilter) **string { return &f.CustomerPhone }),
-	flag("include_meta", func(f *adapter.BookingFilter) *bool { return &f.WithMeta }),
-	optional("meta_key", text(), func(f *adapter.BookingFilter) **string { return &f.MetaKey }),
-	optional("meta_value", text(), func(f *adapter.BookingFilter) **string { return &f.MetaValue }),
-	optional("search", text(), func(f *adapter.BookingFilter) **string { return &f.Search }),
-	defaulted("sort", word(bookingSorts, unknownSort), adapter.BookingsByStart, func(f *adapter.BookingFilter) *adapter.BookingSort { return &f.Sort }),
-	descending(true, func(f *adapter.BookingFilter) *bool { return &f.Descending }),
+	optional("status", bookingStatus(), func(f *bookings.Filter) **string { return &f.Status }).about(bookingStatusText),
+	page(func(f *bookings.Filter) *int64 { return &f.Page }),
+	perPage(20, func(f *bookings.Filter) *int64 { return &f.PerPage }),
+	optional("customer_id", id(maxMediumInt), func(f *bookings.Filter) **int64 { return &f.CustomerID }).about("Id of the customer"),
+	optional("agent_id", id(maxMediumInt), func(f *bookings.Filter) **int64 { return &f.AgentID }).about("Id of the agent"),
+	optional("service_id", id(maxMediumInt), func(f *bookings.Filter) **int64 { return &f.ServiceID }).about("Id of the service"),
+	optional("location_id", id(maxMediumInt), func(f *bookings.Filter) **int64 { return &f.LocationID }).about("Id of the location"),
+	optional("date_from", date(), func(f *bookings.Filter) **session.Date { return &f.DateFrom }),
+	optional("date_to", date(), func(f *bookings.Filter) **session.Date { return &f.DateTo }),
+	optional("created_date_from", beginning(), func(f *bookings.Filter) **time.Time { return &f.CreatedFrom }),
+	optional("created_date_to", end(), func(f *bookings.Filter) **time.Time { return &f.CreatedBefore }),
+	optional("updated_from", beginning(), func(f *bookings.Filter) **time.Time { return &f.UpdatedFrom }),
+	optional("updated_to", end(), func(f *bookings.Filter) **time.Time { return &f.UpdatedBefore }),
+	optional("booking_code", text(), func(f *bookings.Filter) **string { return &f.Code }),
+	optional("payment_status", text(), func(f *bookings.Filter) **string { return &f.PaymentStatus }),
+	optional("duration_min", integer(0, maxMediumInt), func(f *bookings.Filter) **int64 { return &f.DurationMin }),
+	optional("duration_max", integer(0, maxMediumInt), func(f *bookings.Filter) **int64 { return &f.DurationMax }),
+	optional("price_min", amount(), func(f *bookings.Filter) **decimal.Decimal { return &f.PriceMin }).about("Lowest amount", "50"),
+	optional("price_max", amount(), func(f *bookings.Filter) **decimal.Decimal { return &f.PriceMax }).about("Highest amount", "100"),
+	optional("customer_email", text(), func(f *bookings.Filter) **string { return &f.CustomerEmail }),
+	optional("customer_phone", text(), func(f *bookings.Filter) **string { return &f.CustomerPhone }),
+	flag("include_meta", func(f *bookings.Filter) *bool { return &f.WithMeta }),
+	optional("meta_key", text(), func(f *bookings.Filter) **string { return &f.MetaKey }),
+	optional("meta_value", text(), func(f *bookings.Filter) **string { return &f.MetaValue }),
+	optional("search", text(), func(f *bookings.Filter) **string { return &f.Search }),
+	defaulted("sort", word(bookingSorts, unknownSort), bookings.ByStart, func(f *bookings.Filter) *bookings.Sort { return &f.Sort }),
+	descending(true, func(f *bookings.Filter) *bool { return &f.Descending }),
 )
 
 // BookingFilter reads the parameters of the booking list. The error is about
 // parameters, or the one that known failed with.
-func (v View) BookingFilter(ctx context.Context, q *Query, known KnownStatus) (adapter.BookingFilter, error) {
-	var f adapter.BookingFilter
+func (v View) BookingFilter(ctx context.Context, q *Query, known KnownStatus) (bookings.Filter, error) {
+	var f bookings.Filter
 	BookingParameters.read(v, q, &f)
 	if err := q.checkStatus(ctx, "status", f.Status, known); err != nil {
-		return adapter.BookingFilter{}, err
+		return bookings.Filter{}, err
 	}
 	if f.MetaKey == nil && f.MetaValue != nil {
 		q.note("meta_key", rejected("Required together with meta_value"))
@@ -186,11 +189,11 @@ func (q *Query) checkStatus(ctx context.Context, name string, status *string, kn
 }
 
 // BookingList is a page of bookings.
-func (v View) BookingList(page adapter.Page[adapter.Booking]) List[Booking] {
+func (v View) BookingList(page lists.Page[records.Booking]) List[Booking] {
 	return list(page, v.booking)
 }
 
-func (v View) booking(b adapter.Booking) Booking {
+func (v View) booking(b records.Booking) Booking {
 	record := Booking{
 		ID: b.ID, BookingCode: b.Code, Status: b.Status,
 		StartDate: string(b.StartDate), StartTime: clock(b.StartTime), EndTime: clock(b.EndTime), Duration: b.Duration,
@@ -214,14 +217,14 @@ func (v View) booking(b adapter.Booking) Booking {
 	return record
 }
 
-func serviceSummary(s adapter.BookingService) ServiceSummary {
+func serviceSummary(s records.BookingService) ServiceSummary {
 	return ServiceSummary{
 		ID: domain.IDText(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Duration: domain.IDText(s.Duration),
 		PriceMin: domain.AmountText(s.PriceMin), PriceMax: domain.AmountText(s.PriceMax), Status: s.Status,
 	}
 }
 
-func bookingLocation(l adapter.BookingLocation) BookingLocation {
+func bookingLocation(l records.BookingLocation) BookingLocation {
 	record := BookingLocation{ID: domain.ValueOr(domain.OptionalIDText(l.ID), ""), Name: l.Name, FullAddress: l.FullAddress, Category: []CategoryName{}}
 	if l.Category != nil {
 		record.Category = append(record.Category, CategoryName{ID: domain.IDText(l.Category.ID), Name: l.Category.Name})
@@ -236,11 +239,11 @@ type BookingTimes struct {
 }
 
 // BookingDetail is one booking with its order and payments.
-func (v View) BookingDetail(d adapter.BookingDetail, times BookingTimes) Single[BookingDetail] {
+func (v View) BookingDetail(d records.BookingDetail, times BookingTimes) Single[BookingDetail] {
 	return single(v.bookingDetail(d, times))
 }
 
-func (v View) bookingDetail(d adapter.BookingDetail, times BookingTimes) BookingDetail {
+func (v View) bookingDetail(d records.BookingDetail, times BookingTimes) BookingDetail {
 	record := BookingDetail{
 		Booking:       v.booking(d.Booking),
 		StartDatetime: rfc3339(times.Start), EndDatetime: rfc3339(times.End), EndDate: string(d.EndDate), Timezone: times.Zone,

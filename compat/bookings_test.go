@@ -12,8 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 )
 
 // knownStatus answers for a site with one status of its own.
@@ -30,14 +33,14 @@ func TestBookingFilter(t *testing.T) {
 		}
 		return &instant
 	}
-	unfiltered := adapter.BookingFilter{Paging: adapter.Paging{Page: 1, PerPage: 20}, Sort: adapter.BookingsByStart, Descending: true}
+	unfiltered := bookings.Filter{Paging: session.Paging{Page: 1, PerPage: 20}, Sort: bookings.ByStart, Descending: true}
 	for name, c := range map[string]struct {
 		query  url.Values
-		change func(*adapter.BookingFilter)
+		change func(*bookings.Filter)
 	}{
-		"nothing": {url.Values{}, func(*adapter.BookingFilter) {}},
-		"empty":   {url.Values{"status": {""}, "agent_id": {" "}, "sort": {""}, "meta_key": {""}}, func(*adapter.BookingFilter) {}},
-		"unknown": {url.Values{"colour": {"red"}, "Status": {"x"}}, func(*adapter.BookingFilter) {}},
+		"nothing": {url.Values{}, func(*bookings.Filter) {}},
+		"empty":   {url.Values{"status": {""}, "agent_id": {" "}, "sort": {""}, "meta_key": {""}}, func(*bookings.Filter) {}},
+		"unknown": {url.Values{"colour": {"red"}, "Status": {"x"}}, func(*bookings.Filter) {}},
 		"everything": {
 			url.Values{
 				"page": {"3"}, "per_page": {"100"}, "status": {"Pending"}, "customer_id": {"1"}, "agent_id": {"2"}, "service_id": {"3"}, "location_id": {"8388607"},
@@ -46,24 +49,24 @@ func TestBookingFilter(t *testing.T) {
 				"customer_email": {"a@b"}, "customer_phone": {"+49"}, "include_meta": {"Yes"}, "meta_key": {"cf_reason"}, "meta_value": {"100%"},
 				"search": {"Zoë"}, "sort": {"CUSTOMER_NAME"}, "order": {"ASC"},
 			},
-			func(f *adapter.BookingFilter) {
-				*f = adapter.BookingFilter{
-					Paging: adapter.Paging{Page: 3, PerPage: 100}, Status: new("pending"),
+			func(f *bookings.Filter) {
+				*f = bookings.Filter{
+					Paging: session.Paging{Page: 3, PerPage: 100}, Status: new("pending"),
 					CustomerID: new(int64(1)), AgentID: new(int64(2)), ServiceID: new(int64(3)), LocationID: new(int64(8388607)),
-					DateFrom: new(adapter.Date("2026-11-21")), DateTo: new(adapter.Date("2026-11-22")),
+					DateFrom: new(session.Date("2026-11-21")), DateTo: new(session.Date("2026-11-22")),
 					CreatedFrom: day("2026-11-01"), CreatedBefore: day("2026-12-01"), Code: new("AB"), PaymentStatus: new("Any Text"),
 					DurationMin: new(int64(0)), DurationMax: new(int64(60)),
 					PriceMin: new(decimal.RequireFromString("-1.5")), PriceMax: new(decimal.RequireFromString("99.9999")),
 					CustomerEmail: new("a@b"), CustomerPhone: new("+49"), WithMeta: true, MetaKey: new("cf_reason"), MetaValue: new("100%"),
-					Search: new("Zoë"), Sort: adapter.BookingsByCustomerName, Descending: false,
+					Search: new("Zoë"), Sort: bookings.ByCustomerName, Descending: false,
 				}
 			},
 		},
-		"confirmed is approved": {url.Values{"status": {"CONFIRMED"}}, func(f *adapter.BookingFilter) { f.Status = new("approved") }},
-		"a status of the site":  {url.Values{"status": {"In_Progress"}}, func(f *adapter.BookingFilter) { f.Status = new("in_progress") }},
-		"by creation":           {url.Values{"sort": {"created_at"}}, func(f *adapter.BookingFilter) { f.Sort = adapter.BookingsByCreation }},
-		"by status":             {url.Values{"sort": {"status"}}, func(f *adapter.BookingFilter) { f.Sort = adapter.BookingsByStatus }},
-		"by id, ascending":      {url.Values{"sort": {"id"}, "order": {"asc"}}, func(f *adapter.BookingFilter) { f.Sort, f.Descending = adapter.BookingsByID, false }},
+		"confirmed is approved": {url.Values{"status": {"CONFIRMED"}}, func(f *bookings.Filter) { f.Status = new("approved") }},
+		"a status of the site":  {url.Values{"status": {"In_Progress"}}, func(f *bookings.Filter) { f.Status = new("in_progress") }},
+		"by creation":           {url.Values{"sort": {"created_at"}}, func(f *bookings.Filter) { f.Sort = bookings.ByCreation }},
+		"by status":             {url.Values{"sort": {"status"}}, func(f *bookings.Filter) { f.Sort = bookings.ByStatus }},
+		"by id, ascending":      {url.Values{"sort": {"id"}, "order": {"asc"}}, func(f *bookings.Filter) { f.Sort, f.Descending = bookings.ByID, false }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := unfiltered
@@ -114,11 +117,11 @@ func TestEmptyBooking(t *testing.T) {
 		record any
 		want   string
 	}{
-		"in a list":             {View{}.booking(adapter.Booking{}), list + `}`},
-		"in a list with meta":   {View{}.booking(adapter.Booking{Meta: map[string]string{}}), list + `,"meta":{}}`},
-		"alone":                 {View{}.BookingDetail(adapter.BookingDetail{Booking: adapter.Booking{Meta: map[string]string{}}}, BookingTimes{}), `{"success":true,"data":` + detail + `}}`},
-		"a list":                {View{}.BookingList(adapter.Page[adapter.Booking]{Paging: adapter.Paging{Page: 1, PerPage: 20}}), `{"success":true,"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0,"has_next_page":false,"has_previous_page":false}}`},
-		"a page beyond the end": {View{}.BookingList(adapter.Page[adapter.Booking]{Paging: adapter.Paging{Page: 9, PerPage: 20}, Total: 41}), `{"success":true,"data":[],"pagination":{"page":9,"per_page":20,"total":41,"total_pages":3,"has_next_page":false,"has_previous_page":true}}`},
+		"in a list":             {View{}.booking(records.Booking{}), list + `}`},
+		"in a list with meta":   {View{}.booking(records.Booking{Meta: map[string]string{}}), list + `,"meta":{}}`},
+		"alone":                 {View{}.BookingDetail(records.BookingDetail{Booking: records.Booking{Meta: map[string]string{}}}, BookingTimes{}), `{"success":true,"data":` + detail + `}}`},
+		"a list":                {View{}.BookingList(lists.Page[records.Booking]{Paging: session.Paging{Page: 1, PerPage: 20}}), `{"success":true,"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0,"has_next_page":false,"has_previous_page":false}}`},
+		"a page beyond the end": {View{}.BookingList(lists.Page[records.Booking]{Paging: session.Paging{Page: 9, PerPage: 20}, Total: 41}), `{"success":true,"data":[],"pagination":{"page":9,"per_page":20,"total":41,"total_pages":3,"has_next_page":false,"has_previous_page":true}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := json.Marshal(c.record)
@@ -137,10 +140,10 @@ func TestEmptyBooking(t *testing.T) {
 func TestBookingDetailInSiteTime(t *testing.T) {
 	t.Parallel()
 	stamps := domain.Timestamp("2026-07-01 12:00:00")
-	booking := adapter.Booking{CreatedAt: stamps, UpdatedAt: stamps, Order: &adapter.BookingOrder{ID: 1}}
-	detail := adapter.BookingDetail{
-		Booking: booking, Order: &adapter.Order{ID: 1, CreatedAt: stamps, UpdatedAt: stamps},
-		Payments: []adapter.Payment{{CreatedAt: stamps, UpdatedAt: stamps}},
+	booking := records.Booking{CreatedAt: stamps, UpdatedAt: stamps, Order: &records.BookingOrder{ID: 1}}
+	detail := records.BookingDetail{
+		Booking: booking, Order: &records.Order{ID: 1, CreatedAt: stamps, UpdatedAt: stamps},
+		Payments: []records.Payment{{CreatedAt: stamps, UpdatedAt: stamps}},
 	}
 	body, err := json.Marshal(View{Location: location(t, "Europe/Berlin")}.BookingDetail(detail, BookingTimes{}))
 	if err != nil {

@@ -3,9 +3,9 @@ package compat
 import (
 	"fmt"
 
-	"bookside/adapter"
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
+	"bookside/adapter/slots"
 )
 
 // BusinessHours are the working hours of several days.
@@ -28,9 +28,9 @@ type OpenHours struct {
 	EndTime   string `json:"end_time"`
 }
 
-// hoursQuery is adapter.HoursQuery with the last day as it was sent.
+// hoursQuery is slots.HoursQuery with the last day as it was sent.
 type hoursQuery struct {
-	adapter.HoursQuery
+	slots.HoursQuery
 	dateTo *availability.Day
 }
 
@@ -44,7 +44,7 @@ var BusinessHoursParameters = parameters(domain.InvalidRequest, Fields[hoursQuer
 }.requiring("date")...)
 
 // HoursQuery reads the parameters of the working hours.
-func (v View) HoursQuery(q *Query) (adapter.HoursQuery, error) {
+func (v View) HoursQuery(q *Query) (slots.HoursQuery, error) {
 	var h hoursQuery
 	BusinessHoursParameters.read(v, q, &h)
 	h.To = domain.ValueOr(h.dateTo, h.From)
@@ -55,7 +55,7 @@ func (v View) HoursQuery(q *Query) (adapter.HoursQuery, error) {
 }
 
 // BusinessHours is the answer to a question for working hours.
-func (v View) BusinessHours(q adapter.HoursQuery, days []availability.DayHours, timezone string) BothSingle[BusinessHours] {
+func (v View) BusinessHours(q slots.HoursQuery, days []availability.DayHours, timezone string) BothSingle[BusinessHours] {
 	return bothSingle(BusinessHours{
 		Date: q.From.String(), DateTo: q.To.String(), Timezone: timezone,
 		Days: each(days, func(d availability.DayHours) OpenDay {

@@ -1,8 +1,9 @@
 package compat
 
 import (
-	"bookside/adapter"
+	"bookside/adapter/catalog"
 	"bookside/adapter/domain"
+	"bookside/adapter/lists"
 )
 
 // ServiceCategory is a category of services.
@@ -33,7 +34,7 @@ type CategoryPagination struct {
 }
 
 // CategoryList is a page of categories.
-func (v View) CategoryList(page adapter.Page[adapter.ServiceCategory]) CategoryList {
+func (v View) CategoryList(page lists.Page[catalog.ServiceCategory]) CategoryList {
 	return CategoryList{
 		Success: true,
 		Data:    each(page.Records, serviceCategory),
@@ -43,7 +44,7 @@ func (v View) CategoryList(page adapter.Page[adapter.ServiceCategory]) CategoryL
 	}
 }
 
-func serviceCategory(c adapter.ServiceCategory) ServiceCategory {
+func serviceCategory(c catalog.ServiceCategory) ServiceCategory {
 	return ServiceCategory{
 		ID: domain.IDText(c.ID), Name: c.Name, ShortDescription: c.ShortDescription, ParentID: domain.IDText(c.ParentID),
 		SelectionImageID: domain.IDText(c.SelectionImageID), OrderNumber: domain.IDText(c.OrderNumber), ServicesCount: c.ServicesCount,

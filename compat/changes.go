@@ -5,7 +5,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 )
@@ -145,7 +145,7 @@ type ChangedRecord struct {
 }
 
 // ChangedRecords are records as their lists show them.
-func (v View) ChangedRecords(r adapter.Records) map[ChangedRecord]any {
+func (v View) ChangedRecords(r bookings.Records) map[ChangedRecord]any {
 	shaped := map[ChangedRecord]any{}
 	for _, b := range r.Bookings {
 		shaped[ChangedRecord{journal.Bookings, b.ID}] = v.booking(b)

@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 
 	"github.com/shopspring/decimal"
+
+	"bookside/adapter/payments"
+	"bookside/adapter/session"
 )
 
 // writtenCoupon is a coupon as writes return it: after a create its id is a
@@ -39,34 +41,34 @@ var (
 // CouponFields are those of PUT /coupons/{code}.
 var CouponFields = couponFields.changing()
 
-var couponFields = Fields[adapter.CouponPatch]{
-	optional("name", anyText(), func(c *adapter.CouponPatch) **string { return &c.Name }),
-	optional("description", anyText(), func(c *adapter.CouponPatch) **string { return &c.Description }),
-	optional("discount_type", word(discountTypes, oneOf("percent", "fixed_amount")), func(c *adapter.CouponPatch) **string { return &c.DiscountType }),
-	optional("discount_value", price(), func(c *adapter.CouponPatch) **decimal.Decimal { return &c.DiscountValue }),
-	optional("status", word(couponStatuses, oneOf("active", "inactive")), func(c *adapter.CouponPatch) **string { return &c.Status }),
-	optional("active_from", dateOrNone(), func(c *adapter.CouponPatch) **adapter.Date { return &c.ActiveFrom }).
-		orNull(func(c *adapter.CouponPatch) { c.ActiveFrom = new(adapter.Date) }),
-	optional("active_to", dateOrNone(), func(c *adapter.CouponPatch) **adapter.Date { return &c.ActiveTo }).
-		orNull(func(c *adapter.CouponPatch) { c.ActiveTo = new(adapter.Date) }),
-	optional("usage_limit", integer(0, maxInt), func(c *adapter.CouponPatch) **int64 { return &c.UsageLimit }).
-		orNull(func(c *adapter.CouponPatch) { c.UsageLimit = new(int64) }),
-	optional("min_order_amount", price(), func(c *adapter.CouponPatch) **decimal.Decimal { return &c.MinOrderAmount }).
-		orNull(func(c *adapter.CouponPatch) { c.MinOrderAmount = new(decimal.Decimal) }),
-	optional("max_discount_amount", price(), func(c *adapter.CouponPatch) **decimal.Decimal { return &c.MaxDiscountAmount }).
-		orNull(func(c *adapter.CouponPatch) { c.NoMaxDiscount = true }),
+var couponFields = Fields[payments.CouponPatch]{
+	optional("name", anyText(), func(c *payments.CouponPatch) **string { return &c.Name }),
+	optional("description", anyText(), func(c *payments.CouponPatch) **string { return &c.Description }),
+	optional("discount_type", word(discountTypes, oneOf("percent", "fixed_amount")), func(c *payments.CouponPatch) **string { return &c.DiscountType }),
+	optional("discount_value", price(), func(c *payments.CouponPatch) **decimal.Decimal { return &c.DiscountValue }),
+	optional("status", word(couponStatuses, oneOf("active", "inactive")), func(c *payments.CouponPatch) **string { return &c.Status }),
+	optional("active_from", dateOrNone(), func(c *payments.CouponPatch) **session.Date { return &c.ActiveFrom }).
+		orNull(func(c *payments.CouponPatch) { c.ActiveFrom = new(session.Date) }),
+	optional("active_to", dateOrNone(), func(c *payments.CouponPatch) **session.Date { return &c.ActiveTo }).
+		orNull(func(c *payments.CouponPatch) { c.ActiveTo = new(session.Date) }),
+	optional("usage_limit", integer(0, maxInt), func(c *payments.CouponPatch) **int64 { return &c.UsageLimit }).
+		orNull(func(c *payments.CouponPatch) { c.UsageLimit = new(int64) }),
+	optional("min_order_amount", price(), func(c *payments.CouponPatch) **decimal.Decimal { return &c.MinOrderAmount }).
+		orNull(func(c *payments.CouponPatch) { c.MinOrderAmount = new(decimal.Decimal) }),
+	optional("max_discount_amount", price(), func(c *payments.CouponPatch) **decimal.Decimal { return &c.MaxDiscountAmount }).
+		orNull(func(c *payments.CouponPatch) { c.NoMaxDiscount = true }),
 }
 
 // NewCouponFields are those of POST /coupons.
 var NewCouponFields = slices.Concat(
-	Fields[adapter.NewCoupon]{value("code", anyText(), func(c *adapter.NewCoupon) *string { return &c.Code }).about("", "SPRING15")},
-	within(couponFields, func(c *adapter.NewCoupon) *adapter.CouponPatch { return &c.CouponPatch }),
+	Fields[payments.NewCoupon]{value("code", anyText(), func(c *payments.NewCoupon) *string { return &c.Code }).about("", "SPRING15")},
+	within(couponFields, func(c *payments.NewCoupon) *payments.CouponPatch { return &c.CouponPatch }),
 ).requiring("code", "discount_type", "discount_value")
 
 // NewCoupon reads the body of POST /coupons. What is wrong with it is in the
 // coupon's Validation.
-func NewCoupon(b *Body) adapter.NewCoupon {
-	var coupon adapter.NewCoupon
+func NewCoupon(b *Body) payments.NewCoupon {
+	var coupon payments.NewCoupon
 	NewCouponFields.read(b, &coupon)
 	coupon.Validation = *b.validation
 	return coupon
@@ -74,20 +76,20 @@ func NewCoupon(b *Body) adapter.NewCoupon {
 
 // CouponPatch reads the body of PUT /coupons/{code}. What is wrong with it is in
 // the patch's Validation.
-func CouponPatch(b *Body) adapter.CouponPatch {
-	var patch adapter.CouponPatch
+func CouponPatch(b *Body) payments.CouponPatch {
+	var patch payments.CouponPatch
 	CouponFields.read(b, &patch)
 	patch.Validation = *b.validation
 	return patch
 }
 
 // dateOrNone is a date, or none where an empty text or the zero date was sent.
-func dateOrNone() kind[adapter.Date] {
+func dateOrNone() kind[session.Date] {
 	k := date()
 	k.blank = blankIsValue
 	k.schema = func() *Schema { return &Schema{Type: typeString, Pattern: optionalDateForm} }
 	read := k.read
-	k.read = func(in source, name string) (adapter.Date, bool) {
+	k.read = func(in source, name string) (session.Date, bool) {
 		if value, sent := in.(*Body).sent(name); sent {
 			if text, _, single := value.scalar(); single && (strings.TrimSpace(text) == "" || strings.TrimSpace(text) == domain.ZeroDate) {
 				return "", true
@@ -103,7 +105,7 @@ var CouponCreated = successMessage[writtenCoupon[int64]]("Coupon created success
 
 // CouponCreated is the answer to POST /coupons: unset dates are empty, and so is
 // an unset cap.
-func (v View) CouponCreated(c adapter.Coupon) SuccessMessage[writtenCoupon[int64]] {
+func (v View) CouponCreated(c payments.Coupon) SuccessMessage[writtenCoupon[int64]] {
 	record := writtenCouponOf(v, c, itself)
 	for _, date := range []*string{&record.ActiveFrom, &record.ActiveTo} {
 		if *date == domain.ZeroDate {
@@ -120,15 +122,15 @@ func (v View) CouponCreated(c adapter.Coupon) SuccessMessage[writtenCoupon[int64
 var CouponUpdated = successMessage[writtenCoupon[string]]("Coupon updated successfully")
 
 // CouponUpdated is the answer to PUT /coupons/{code}.
-func (v View) CouponUpdated(c adapter.Coupon) SuccessMessage[writtenCoupon[string]] {
+func (v View) CouponUpdated(c payments.Coupon) SuccessMessage[writtenCoupon[string]] {
 	return CouponUpdated.about(writtenCouponOf(v, c, domain.IDText))
 }
 
 // CouponDeleted is the answer to DELETE /coupons/{code}.
 var CouponDeleted = done("Coupon deleted successfully")
 
-func writtenCouponOf[ID string | int64](v View, c adapter.Coupon, id func(int64) ID) writtenCoupon[ID] {
-	shown := v.coupon(c, adapter.Currency{})
+func writtenCouponOf[ID string | int64](v View, c payments.Coupon, id func(int64) ID) writtenCoupon[ID] {
+	shown := v.coupon(c, session.Currency{})
 	return writtenCoupon[ID]{
 		ID: id(c.ID), Code: shown.Code, Name: shown.Name, Description: shown.Description,
 		DiscountType: shown.DiscountType, DiscountValue: shown.DiscountValue, Status: shown.Status,

@@ -6,8 +6,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 )
 
 // Coupon is a coupon. Its rules and recent orders are there only in a single
@@ -37,27 +40,27 @@ type Coupon struct {
 
 // CouponParameters are those of the coupon list.
 var CouponParameters = parameters(domain.InvalidParameters,
-	page(func(f *adapter.CouponFilter) *int64 { return &f.Page }),
-	perPage(10, func(f *adapter.CouponFilter) *int64 { return &f.PerPage }),
-	optional("status", word(activeWords, activeMessage), func(f *adapter.CouponFilter) **bool { return &f.Active }),
-	optional("search", text(), func(f *adapter.CouponFilter) **string { return &f.Search }).about("Text anywhere in codes or names, in any letter case", "welcome"),
+	page(func(f *payments.CouponFilter) *int64 { return &f.Page }),
+	perPage(10, func(f *payments.CouponFilter) *int64 { return &f.PerPage }),
+	optional("status", word(activeWords, activeMessage), func(f *payments.CouponFilter) **bool { return &f.Active }),
+	optional("search", text(), func(f *payments.CouponFilter) **string { return &f.Search }).about("Text anywhere in codes or names, in any letter case", "welcome"),
 )
 
 // CouponFilter reads the parameters of the coupon list.
-func (v View) CouponFilter(q *Query) (adapter.CouponFilter, error) {
-	var f adapter.CouponFilter
+func (v View) CouponFilter(q *Query) (payments.CouponFilter, error) {
+	var f payments.CouponFilter
 	CouponParameters.read(v, q, &f)
 	return f, CouponParameters.err(q)
 }
 
 // CouponList is a page of coupons; fixed amounts are read in the site's
 // currency.
-func (v View) CouponList(page adapter.Page[adapter.Coupon], currency adapter.Currency) List[Coupon] {
-	return list(page, func(c adapter.Coupon) Coupon { return v.coupon(c, currency) })
+func (v View) CouponList(page lists.Page[payments.Coupon], currency session.Currency) List[Coupon] {
+	return list(page, func(c payments.Coupon) Coupon { return v.coupon(c, currency) })
 }
 
 // CouponDetail is one coupon with the latest orders that carry it.
-func (v View) CouponDetail(c adapter.Coupon, orders []adapter.Order, currency adapter.Currency) Single[Coupon] {
+func (v View) CouponDetail(c payments.Coupon, orders []records.Order, currency session.Currency) Single[Coupon] {
 	record := v.coupon(c, currency)
 	record.Rules = json.RawMessage("null")
 	if rules := json.RawMessage(c.Rules.Stored); json.Valid(rules) {
@@ -67,7 +70,7 @@ func (v View) CouponDetail(c adapter.Coupon, orders []adapter.Order, currency ad
 	return single(record)
 }
 
-func (v View) coupon(c adapter.Coupon, currency adapter.Currency) Coupon {
+func (v View) coupon(c payments.Coupon, currency session.Currency) Coupon {
 	record := Coupon{
 		ID: domain.IDText(c.ID), Code: c.Code, Name: c.Name, Description: c.Description,
 		DiscountType: "fixed_amount", DiscountValue: jsonNumber(c.DiscountValue), ReadableDiscount: currency.Format(c.DiscountValue),

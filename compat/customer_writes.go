@@ -4,8 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"bookside/adapter"
+	"bookside/adapter/customers"
 	"bookside/adapter/domain"
+	"bookside/adapter/records"
 )
 
 // newCustomerStatuses knows one more word than changes do.
@@ -15,13 +16,13 @@ var newCustomerStatuses = map[string]string{
 
 // customerValueFields are those of a customer, new or known.
 var customerValueFields = slices.Concat(
-	within(customerFields.exampled("first_name", "Grace").exampled("last_name", "Hopper").exampled("email", "grace@example.com"), func(c *adapter.CustomerPatch) *adapter.CustomerFields { return &c.CustomerFields }),
-	Fields[adapter.CustomerPatch]{
-		optional("notes", anyText(), func(c *adapter.CustomerPatch) **string { return &c.Notes }),
-		optional("admin_notes", anyText(), func(c *adapter.CustomerPatch) **string { return &c.AdminNotes }),
-		optional("is_guest", boolean(), func(c *adapter.CustomerPatch) **bool { return &c.IsGuest }),
-		optional("avatar_image_id", idOrNone(), func(c *adapter.CustomerPatch) **int64 { return &c.AvatarImageID }).
-			orNull(func(c *adapter.CustomerPatch) { c.AvatarImageID = new(int64) }),
+	within(customerFields.exampled("first_name", "Grace").exampled("last_name", "Hopper").exampled("email", "grace@example.com"), func(c *customers.Patch) *records.CustomerFields { return &c.CustomerFields }),
+	Fields[customers.Patch]{
+		optional("notes", anyText(), func(c *customers.Patch) **string { return &c.Notes }),
+		optional("admin_notes", anyText(), func(c *customers.Patch) **string { return &c.AdminNotes }),
+		optional("is_guest", boolean(), func(c *customers.Patch) **bool { return &c.IsGuest }),
+		optional("avatar_image_id", idOrNone(), func(c *customers.Patch) **int64 { return &c.AvatarImageID }).
+			orNull(func(c *customers.Patch) { c.AvatarImageID = new(int64) }),
 		profile("address", anyText()),
 		profile("city", anyText()),
 		profile("state", anyText()),
@@ -29,39 +30,39 @@ var customerValueFields = slices.Concat(
 		profile("country", removable(country())),
 		profile("date_of_birth", removable(dateText())),
 		profile("gender", removable(word(genders, "Must be male, female, other or prefer_not_to_say"))),
-		value("custom_fields", customFields(), func(c *adapter.CustomerPatch) *map[string]string { return &c.CustomFields }),
+		value("custom_fields", customFields(), func(c *customers.Patch) *map[string]string { return &c.CustomFields }),
 	})
 
 // NewCustomerFields are those of POST /customers. A WordPress user goes by two
 // names, of which the first that is sent counts.
-var NewCustomerFields = slices.Concat(customerValueFields, Fields[adapter.CustomerPatch]{
-	optional("status", word(newCustomerStatuses, customerStatusWords), func(c *adapter.CustomerPatch) **string { return &c.Status }),
+var NewCustomerFields = slices.Concat(customerValueFields, Fields[customers.Patch]{
+	optional("status", word(newCustomerStatuses, customerStatusWords), func(c *customers.Patch) **string { return &c.Status }),
 	wordpressUser("cms_user_id").withoutExample(),
-	wordpressUser("wordpress_user_id").withoutExample().unless(func(_ source, c *adapter.CustomerPatch) bool { return c.WordPressUserID != nil }),
+	wordpressUser("wordpress_user_id").withoutExample().unless(func(_ source, c *customers.Patch) bool { return c.WordPressUserID != nil }),
 }).requiring("first_name", "last_name")
 
 // NewCustomer reads the body of POST /customers. What is wrong with it is in the
 // values' Validation.
-func NewCustomer(b *Body) adapter.CustomerPatch { return customerValues(b, NewCustomerFields) }
+func NewCustomer(b *Body) customers.Patch { return customerValues(b, NewCustomerFields) }
 
 // CustomerPatchFields are those of PUT /customers/{id}.
-var CustomerPatchFields = slices.Concat(customerValueFields.exampled("email", "g.hopper@example.com"), Fields[adapter.CustomerPatch]{
-	optional("status", word(customerStatuses, customerStatusWords), func(c *adapter.CustomerPatch) **string { return &c.Status }),
+var CustomerPatchFields = slices.Concat(customerValueFields.exampled("email", "g.hopper@example.com"), Fields[customers.Patch]{
+	optional("status", word(customerStatuses, customerStatusWords), func(c *customers.Patch) **string { return &c.Status }),
 }).changing("first_name", "last_name", "email")
 
 // CustomerPatch reads the body of PUT /customers/{id}. What is wrong with it is
 // in the values' Validation.
-func CustomerPatch(b *Body) adapter.CustomerPatch { return customerValues(b, CustomerPatchFields) }
+func CustomerPatch(b *Body) customers.Patch { return customerValues(b, CustomerPatchFields) }
 
-func customerValues(b *Body, fields Fields[adapter.CustomerPatch]) adapter.CustomerPatch {
-	v := adapter.CustomerPatch{Profile: map[string]string{}}
+func customerValues(b *Body, fields Fields[customers.Patch]) customers.Patch {
+	v := customers.Patch{Profile: map[string]string{}}
 	fields.read(b, &v)
 	v.Validation = *b.validation
 	return v
 }
 
-func wordpressUser(name string) Field[adapter.CustomerPatch] {
-	return custom(name, userID(), func(c *adapter.CustomerPatch, id int64) { c.WordPressUserID, c.UserField = &id, name })
+func wordpressUser(name string) Field[customers.Patch] {
+	return custom(name, userID(), func(c *customers.Patch, id int64) { c.WordPressUserID, c.UserField = &id, name })
 }
 
 // userID is the id of a WordPress user. One that does not exist is not malformed: the
@@ -76,9 +77,9 @@ var genders = sameWords("male", "female", "other", "prefer_not_to_say")
 
 // profile is a field for which the platform has no column. null and an empty text
 // remove it.
-func profile(name string, k kind[string]) Field[adapter.CustomerPatch] {
-	return custom(name, k, func(c *adapter.CustomerPatch, text string) { c.Profile[name] = text }).
-		orNull(func(c *adapter.CustomerPatch) { c.Profile[name] = "" })
+func profile(name string, k kind[string]) Field[customers.Patch] {
+	return custom(name, k, func(c *customers.Patch, text string) { c.Profile[name] = text }).
+		orNull(func(c *customers.Patch) { c.Profile[name] = "" })
 }
 
 // removable is a kind of which an empty text is a value too.
@@ -152,7 +153,7 @@ type createdCustomer struct {
 var CustomerCreated = bothMessage[createdCustomer]("Customer created successfully")
 
 // CustomerCreated is the answer to POST /customers.
-func (v View) CustomerCreated(c adapter.Customer) BothMessage[createdCustomer] {
+func (v View) CustomerCreated(c records.Customer) BothMessage[createdCustomer] {
 	return CustomerCreated.about(createdCustomer{ID: c.ID, CustomerDetail: v.customerDetail(c)})
 }
 
@@ -171,7 +172,7 @@ type UpdatedCustomer struct {
 var CustomerUpdated = successMessage[UpdatedCustomer]("Customer updated successfully")
 
 // CustomerUpdated is the answer to PUT /customers/{id}.
-func (v View) CustomerUpdated(c adapter.Customer) SuccessMessage[UpdatedCustomer] {
+func (v View) CustomerUpdated(c records.Customer) SuccessMessage[UpdatedCustomer] {
 	return CustomerUpdated.about(UpdatedCustomer{
 		ID: c.ID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone, Status: c.Status, UpdatedAt: v.timestamp(c.UpdatedAt),
 	})

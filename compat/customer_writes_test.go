@@ -7,54 +7,55 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"bookside/adapter"
+	"bookside/adapter/customers"
+	"bookside/adapter/records"
 )
 
 func TestCustomerBodies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body  string
-		want  adapter.CustomerPatch // of a change
-		wrong map[string]string     // in a change
-		user  *int64                // of a new customer
+		want  customers.Patch   // of a change
+		wrong map[string]string // in a change
+		user  *int64            // of a new customer
 		as    string
 	}{
-		"nothing": {body: `{}`, want: adapter.CustomerPatch{Profile: map[string]string{}}},
+		"nothing": {body: `{}`, want: customers.Patch{Profile: map[string]string{}}},
 		"nulls": {
 			body:  `{"first_name":null,"status":null,"is_guest":null,"avatar_image_id":null,"city":null,"country":null,"custom_fields":null,"cms_user_id":null}`,
-			want:  adapter.CustomerPatch{AvatarImageID: new(int64(0)), Profile: map[string]string{"city": "", "country": ""}},
+			want:  customers.Patch{AvatarImageID: new(int64(0)), Profile: map[string]string{"city": "", "country": ""}},
 			wrong: map[string]string{"custom_fields": "May not be empty", "first_name": "May not be empty", "is_guest": "May not be empty", "status": "May not be empty"},
 		},
 		"texts": {
 			body: `{"first_name":" A ","last_name":5,"email":"","phone":" ","notes":"a\n","admin_notes":"","cms_user_id":0,"wordpress_user_id":"7"}`,
-			want: adapter.CustomerPatch{
-				CustomerFields: adapter.CustomerFields{FirstName: new(" A "), LastName: new("5"), Email: new(""), Phone: new(" ")},
+			want: customers.Patch{
+				CustomerFields: records.CustomerFields{FirstName: new(" A "), LastName: new("5"), Email: new(""), Phone: new(" ")},
 				Notes:          new("a\n"), AdminNotes: new(""), Profile: map[string]string{},
 			},
 			user: new(int64(7)), as: "wordpress_user_id",
 		},
-		"the platform's name first": {body: `{"cms_user_id":7,"wordpress_user_id":8}`, want: adapter.CustomerPatch{Profile: map[string]string{}}, user: new(int64(7)), as: "cms_user_id"},
+		"the platform's name first": {body: `{"cms_user_id":7,"wordpress_user_id":8}`, want: customers.Patch{Profile: map[string]string{}}, user: new(int64(7)), as: "cms_user_id"},
 		"a profile": {
 			body: `{"address":"A","city":"","state":1,"zipcode":"0","country":" de ","date_of_birth":"2000-02-29","gender":"FEMALE","status":"Blocked","is_guest":"off","avatar_image_id":0}`,
-			want: adapter.CustomerPatch{
+			want: customers.Patch{
 				Status: new("blocked"), IsGuest: new(false), AvatarImageID: new(int64(0)),
 				Profile: map[string]string{"address": "A", "city": "", "state": "1", "zipcode": "0", "country": "DE", "date_of_birth": "2000-02-29", "gender": "female"},
 			},
 		},
 		"removed": {
 			body: `{"country":"","date_of_birth":" ","gender":""}`,
-			want: adapter.CustomerPatch{Profile: map[string]string{"country": "", "date_of_birth": "", "gender": ""}},
+			want: customers.Patch{Profile: map[string]string{"country": "", "date_of_birth": "", "gender": ""}},
 		},
 		"custom fields": {
 			body: `{"custom_fields":{"a":"x","b":1.50,"c":true,"d":false,"e":null,"f":"","g":0},"custom_fields.h":" y "}`,
-			want: adapter.CustomerPatch{
+			want: customers.Patch{
 				Profile: map[string]string{}, CustomFields: map[string]string{"a": "x", "b": "1.50", "c": "1", "d": "0", "e": "", "f": "", "g": "0", "h": " y "},
 			},
 		},
-		"an empty list of PHP": {body: `{"custom_fields":[]}`, want: adapter.CustomerPatch{Profile: map[string]string{}, CustomFields: map[string]string{}}},
+		"an empty list of PHP": {body: `{"custom_fields":[]}`, want: customers.Patch{Profile: map[string]string{}, CustomFields: map[string]string{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ignore := cmpopts.IgnoreFields(adapter.CustomerPatch{}, "Validation")
+			ignore := cmpopts.IgnoreFields(customers.Patch{}, "Validation")
 			patch := CustomerPatch(bodyOf(t, c.body))
 			if diff := cmp.Diff(c.want, patch, ignore); diff != "" {
 				t.Errorf("%s, change (-want +got):\n%s", name, diff)

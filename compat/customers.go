@@ -4,8 +4,11 @@ import (
 	"context"
 	"time"
 
-	"bookside/adapter"
+	"bookside/adapter/customers"
 	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 )
 
 // Customer is a customer as lists return it.
@@ -61,40 +64,40 @@ const customerStatusWords = "Must be active, inactive, blocked or pending_verifi
 
 // CustomerParameters are those of the customer list.
 var CustomerParameters = parameters(domain.InvalidParameters,
-	page(func(f *adapter.CustomerFilter) *int64 { return &f.Page }),
-	perPage(20, func(f *adapter.CustomerFilter) *int64 { return &f.PerPage }),
-	optional("status", word(customerStatuses, customerStatusWords), func(f *adapter.CustomerFilter) **string { return &f.Status }),
-	optional("created_after", beginning(), func(f *adapter.CustomerFilter) **time.Time { return &f.CreatedFrom }),
-	optional("created_before", end(), func(f *adapter.CustomerFilter) **time.Time { return &f.CreatedBefore }),
-	optional("created_at", span(), func(f *adapter.CustomerFilter) **adapter.Span { return &f.CreatedWithin }),
-	optional("updated_at", span(), func(f *adapter.CustomerFilter) **adapter.Span { return &f.UpdatedWithin }),
-	optional("updated_from", beginning(), func(f *adapter.CustomerFilter) **time.Time { return &f.UpdatedFrom }),
-	optional("updated_to", end(), func(f *adapter.CustomerFilter) **time.Time { return &f.UpdatedBefore }),
-	optional("has_bookings", boolean(), func(f *adapter.CustomerFilter) **bool { return &f.HasBookings }),
-	optional("first_name", text(), func(f *adapter.CustomerFilter) **string { return &f.FirstName }).about("Part of the first name"),
-	optional("last_name", text(), func(f *adapter.CustomerFilter) **string { return &f.LastName }).about("Part of the last name"),
-	optional("email", text(), func(f *adapter.CustomerFilter) **string { return &f.Email }).about("Part of the e-mail address"),
-	optional("phone", text(), func(f *adapter.CustomerFilter) **string { return &f.Phone }).about("Part of the telephone number"),
-	optional("is_guest", boolean(), func(f *adapter.CustomerFilter) **bool { return &f.IsGuest }).about("Only guests, or only registered customers"),
-	optional("cms_user_id", id(maxInt), func(f *adapter.CustomerFilter) **int64 { return &f.WordPressUserID }),
-	optional("search", text(), func(f *adapter.CustomerFilter) **string { return &f.Search }).about("Text anywhere in names or e-mail addresses, in any letter case"),
-	optional("wordpress_user_id", id(maxInt), func(f *adapter.CustomerFilter) **int64 { return &f.WordPressUserID }).
-		unless(func(_ source, f *adapter.CustomerFilter) bool { return f.WordPressUserID != nil }),
+	page(func(f *customers.Filter) *int64 { return &f.Page }),
+	perPage(20, func(f *customers.Filter) *int64 { return &f.PerPage }),
+	optional("status", word(customerStatuses, customerStatusWords), func(f *customers.Filter) **string { return &f.Status }),
+	optional("created_after", beginning(), func(f *customers.Filter) **time.Time { return &f.CreatedFrom }),
+	optional("created_before", end(), func(f *customers.Filter) **time.Time { return &f.CreatedBefore }),
+	optional("created_at", span(), func(f *customers.Filter) **lists.Span { return &f.CreatedWithin }),
+	optional("updated_at", span(), func(f *customers.Filter) **lists.Span { return &f.UpdatedWithin }),
+	optional("updated_from", beginning(), func(f *customers.Filter) **time.Time { return &f.UpdatedFrom }),
+	optional("updated_to", end(), func(f *customers.Filter) **time.Time { return &f.UpdatedBefore }),
+	optional("has_bookings", boolean(), func(f *customers.Filter) **bool { return &f.HasBookings }),
+	optional("first_name", text(), func(f *customers.Filter) **string { return &f.FirstName }).about("Part of the first name"),
+	optional("last_name", text(), func(f *customers.Filter) **string { return &f.LastName }).about("Part of the last name"),
+	optional("email", text(), func(f *customers.Filter) **string { return &f.Email }).about("Part of the e-mail address"),
+	optional("phone", text(), func(f *customers.Filter) **string { return &f.Phone }).about("Part of the telephone number"),
+	optional("is_guest", boolean(), func(f *customers.Filter) **bool { return &f.IsGuest }).about("Only guests, or only registered customers"),
+	optional("cms_user_id", id(maxInt), func(f *customers.Filter) **int64 { return &f.WordPressUserID }),
+	optional("search", text(), func(f *customers.Filter) **string { return &f.Search }).about("Text anywhere in names or e-mail addresses, in any letter case"),
+	optional("wordpress_user_id", id(maxInt), func(f *customers.Filter) **int64 { return &f.WordPressUserID }).
+		unless(func(_ source, f *customers.Filter) bool { return f.WordPressUserID != nil }),
 )
 
 // CustomerFilter reads the parameters of the customer list.
-func (v View) CustomerFilter(q *Query) (adapter.CustomerFilter, error) {
-	var f adapter.CustomerFilter
+func (v View) CustomerFilter(q *Query) (customers.Filter, error) {
+	var f customers.Filter
 	CustomerParameters.read(v, q, &f)
 	return f, CustomerParameters.err(q)
 }
 
 // CustomerList is a page of customers.
-func (v View) CustomerList(page adapter.Page[adapter.Customer]) List[Customer] {
+func (v View) CustomerList(page lists.Page[records.Customer]) List[Customer] {
 	return list(page, v.customer)
 }
 
-func (v View) customer(c adapter.Customer) Customer {
+func (v View) customer(c records.Customer) Customer {
 	return Customer{
 		ID: domain.IDText(c.ID), FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone,
 		Status: c.Status, IsGuest: digit(c.IsGuest), Notes: c.Notes, AdminNotes: c.AdminNotes, CMSUserID: c.WordPressUserID,
@@ -116,7 +119,7 @@ func digit(b bool) string {
 	return "0"
 }
 
-func optionalDate(d adapter.Date) *string {
+func optionalDate(d session.Date) *string {
 	if d == "" {
 		return nil
 	}
@@ -154,11 +157,11 @@ func (v View) CustomerIncludes(ctx context.Context, q *Query, known KnownStatus)
 // CustomerBookings are the bookings a customer is shown with; nil where they
 // were not asked for.
 type CustomerBookings struct {
-	All, Upcoming, Past []adapter.Booking
+	All, Upcoming, Past []records.Booking
 }
 
 // CustomerDetail is one customer.
-func (v View) CustomerDetail(c adapter.Customer, asked CustomerIncludes, b CustomerBookings) StatusSingle[CustomerDetail] {
+func (v View) CustomerDetail(c records.Customer, asked CustomerIncludes, b CustomerBookings) StatusSingle[CustomerDetail] {
 	record := v.customerDetail(c)
 	if asked.Bookings {
 		record.Bookings = each(b.All, v.booking)
@@ -172,7 +175,7 @@ func (v View) CustomerDetail(c adapter.Customer, asked CustomerIncludes, b Custo
 	return statusSingle(record)
 }
 
-func (v View) customerDetail(c adapter.Customer) CustomerDetail {
+func (v View) customerDetail(c records.Customer) CustomerDetail {
 	return CustomerDetail{
 		Customer: v.customer(c),
 		Address:  c.Profile["address"], City: c.Profile["city"], State: c.Profile["state"],

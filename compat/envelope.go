@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"bookside/adapter"
+	"bookside/adapter/lists"
 )
 
 // envelope is what stands around a record. In the document it has no name of its
@@ -49,7 +49,7 @@ type Pagination struct {
 }
 
 // list puts a page of records into their envelope.
-func list[T, R any](page adapter.Page[T], shape func(T) R) List[R] {
+func list[T, R any](page lists.Page[T], shape func(T) R) List[R] {
 	pages := totalPages(page.Total, page.PerPage)
 	return List[R]{
 		Success: true,

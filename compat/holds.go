@@ -4,8 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"bookside/adapter"
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
+	"bookside/adapter/slots"
 )
 
 // Hold is a slot that is kept for a customer who has yet to book. It is not part of the
@@ -33,13 +34,13 @@ const (
 )
 
 // NewHoldFields are those of POST /holds.
-var NewHoldFields = slices.Concat(within(bookingFields.only(slotFields...).exampled("start_time", "15:30"), func(h *adapter.NewHold) *adapter.NewBooking { return &h.NewBooking }), Fields[adapter.NewHold]{
-	defaulted("hold_minutes", integer(1, maxHoldMinutes), holdMinutes, func(h *adapter.NewHold) *int64 { return &h.Minutes }),
+var NewHoldFields = slices.Concat(within(bookingFields.only(slotFields...).exampled("start_time", "15:30"), func(h *bookings.NewHold) *bookings.New { return &h.New }), Fields[bookings.NewHold]{
+	defaulted("hold_minutes", integer(1, maxHoldMinutes), holdMinutes, func(h *bookings.NewHold) *int64 { return &h.Minutes }),
 })
 
 // NewHold reads the body of POST /holds. What is wrong with it is in the hold's Validation.
-func NewHold(b *Body) adapter.NewHold {
-	var hold adapter.NewHold
+func NewHold(b *Body) bookings.NewHold {
+	var hold bookings.NewHold
 	NewHoldFields.read(b, &hold)
 	hold.Validation = *b.validation
 	return hold
@@ -49,12 +50,12 @@ func NewHold(b *Body) adapter.NewHold {
 var HoldCreated = bothMessage[Hold]("Slot kept")
 
 // HoldCreated is the answer to POST /holds.
-func (v View) HoldCreated(h adapter.Hold) BothMessage[Hold] { return HoldCreated.about(hold(h)) }
+func (v View) HoldCreated(h slots.Hold) BothMessage[Hold] { return HoldCreated.about(hold(h)) }
 
 // HoldDetail is the answer to GET /holds/{id}.
-func (v View) HoldDetail(h adapter.Hold) BothSingle[Hold] { return bothSingle(hold(h)) }
+func (v View) HoldDetail(h slots.Hold) BothSingle[Hold] { return bothSingle(hold(h)) }
 
-func hold(h adapter.Hold) Hold {
+func hold(h slots.Hold) Hold {
 	expires, _ := h.ExpiresAt.Time()
 	return Hold{
 		ID: h.ID, ServiceID: h.Service, AgentID: h.Agent, LocationID: h.Location,

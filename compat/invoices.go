@@ -1,8 +1,9 @@
 package compat
 
 import (
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/payments"
 )
 
 // Invoice is an invoice of an order.
@@ -20,14 +21,14 @@ type Invoice struct {
 }
 
 // InvoiceList is a page of invoices.
-func (v View) InvoiceList(page adapter.Page[adapter.Invoice]) List[Invoice] {
+func (v View) InvoiceList(page lists.Page[payments.Invoice]) List[Invoice] {
 	return list(page, v.invoice)
 }
 
 // InvoiceDetail is one invoice.
-func (v View) InvoiceDetail(i adapter.Invoice) BothSingle[Invoice] { return bothSingle(v.invoice(i)) }
+func (v View) InvoiceDetail(i payments.Invoice) BothSingle[Invoice] { return bothSingle(v.invoice(i)) }
 
-func (v View) invoice(i adapter.Invoice) Invoice {
+func (v View) invoice(i payments.Invoice) Invoice {
 	record := Invoice{
 		ID: domain.IDText(i.ID), OrderID: domain.IDText(i.OrderID), InvoiceNumber: i.Number, Status: i.Status,
 		ChargeAmount: domain.AmountText(i.ChargeAmount), PaymentPortion: i.PaymentPortion, Data: i.Data,

@@ -11,9 +11,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/session"
 )
 
 // source is where the values of a request come from: its query or its body.
@@ -310,14 +311,14 @@ func flag[T any](name string, at func(*T) *bool) Field[T] {
 var dateDescription = description{schema: func() *Schema { return &Schema{Type: typeString, Format: "date"} }, invalid: notADate}
 
 // date is a calendar day.
-func date() kind[adapter.Date] { return fromText(dateDescription, parseDate) }
+func date() kind[session.Date] { return fromText(dateDescription, parseDate) }
 
-func parseDate(text string) (adapter.Date, *fault) {
+func parseDate(text string) (session.Date, *fault) {
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil || day.Year() < 1000 {
 		return "", &fault{message: notADate}
 	}
-	return adapter.Date(text), nil
+	return session.Date(text), nil
 }
 
 // day is a date as a number of days.
@@ -354,21 +355,21 @@ func midnightAfter(days int) kind[time.Time] {
 }
 
 // span is the range of a date of any precision: 2026, 2026-11 or 2026-11-21.
-func span() kind[adapter.Span] {
+func span() kind[lists.Span] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: spanPattern} }
-	return kind[adapter.Span]{description: description{schema: schema, invalid: notASpan}, read: func(in source, name string) (adapter.Span, bool) {
+	return kind[lists.Span]{description: description{schema: schema, invalid: notASpan}, read: func(in source, name string) (lists.Span, bool) {
 		text, ok := in.text(name)
 		if !ok {
-			return adapter.Span{}, false
+			return lists.Span{}, false
 		}
 		for layout, step := range map[string][3]int{"2006": {1, 0, 0}, "2006-01": {0, 1, 0}, "2006-01-02": {0, 0, 1}} {
 			day, err := time.Parse(layout, text)
 			if err == nil && day.Year() >= 1000 {
-				return adapter.Span{From: View{in.location()}.midnight(day), Before: View{in.location()}.midnight(day.AddDate(step[0], step[1], step[2]))}, true
+				return lists.Span{From: View{in.location()}.midnight(day), Before: View{in.location()}.midnight(day.AddDate(step[0], step[1], step[2]))}, true
 			}
 		}
 		in.note(name, invalid(notASpan))
-		return adapter.Span{}, false
+		return lists.Span{}, false
 	}}
 }
 

@@ -3,8 +3,9 @@ package compat
 import (
 	"strings"
 
-	"bookside/adapter"
+	"bookside/adapter/catalog"
 	"bookside/adapter/domain"
+	"bookside/adapter/lists"
 )
 
 // Location is a location.
@@ -36,25 +37,25 @@ func shownStatus(stored string) string {
 
 // LocationParameters are those of the location list.
 var LocationParameters = parameters(domain.InvalidParameters,
-	page(func(f *adapter.LocationFilter) *int64 { return &f.Page }),
-	perPage(10, func(f *adapter.LocationFilter) *int64 { return &f.PerPage }),
-	optional("search", text(), func(f *adapter.LocationFilter) **string { return &f.Search }).about("Text anywhere in names or addresses, in any letter case", "high street"),
-	optional("status", word(activeWords, activeMessage), func(f *adapter.LocationFilter) **bool { return &f.Active }),
+	page(func(f *catalog.LocationFilter) *int64 { return &f.Page }),
+	perPage(10, func(f *catalog.LocationFilter) *int64 { return &f.PerPage }),
+	optional("search", text(), func(f *catalog.LocationFilter) **string { return &f.Search }).about("Text anywhere in names or addresses, in any letter case", "high street"),
+	optional("status", word(activeWords, activeMessage), func(f *catalog.LocationFilter) **bool { return &f.Active }),
 )
 
 // LocationFilter reads the parameters of the location list.
-func (v View) LocationFilter(q *Query) (adapter.LocationFilter, error) {
-	var f adapter.LocationFilter
+func (v View) LocationFilter(q *Query) (catalog.LocationFilter, error) {
+	var f catalog.LocationFilter
 	LocationParameters.read(v, q, &f)
 	return f, LocationParameters.err(q)
 }
 
 // LocationList is a page of locations.
-func (v View) LocationList(page adapter.Page[adapter.Location]) List[Location] {
+func (v View) LocationList(page lists.Page[catalog.Location]) List[Location] {
 	return list(page, v.location)
 }
 
-func (v View) location(l adapter.Location) Location {
+func (v View) location(l catalog.Location) Location {
 	return Location{
 		ID: domain.IDText(l.ID), Name: l.Name, FullAddress: l.FullAddress, Status: shownStatus(l.Status),
 		CategoryID: domain.IDText(l.CategoryID), OrderNumber: domain.OptionalIDText(l.OrderNumber), SelectionImageID: domain.IDText(l.SelectionImageID),

@@ -5,8 +5,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/orders"
+	"bookside/adapter/records"
 )
 
 // order is an order; the type of its ids differs between lists and single
@@ -53,11 +55,11 @@ type OrderItem struct {
 	Total    string `json:"total"`
 }
 
-var orderSorts = map[string]adapter.OrderSort{
-	"id":         adapter.OrdersByID,
-	"total":      adapter.OrdersByTotal,
-	"created_at": adapter.OrdersByCreation,
-	"status":     adapter.OrdersByStatus,
+var orderSorts = map[string]orders.Sort{
+	"id":         orders.ByID,
+	"total":      orders.ByTotal,
+	"created_at": orders.ByCreation,
+	"status":     orders.ByStatus,
 }
 
 // The words for the statuses of orders.
@@ -69,48 +71,48 @@ var (
 
 // OrderParameters are those of the order list.
 var OrderParameters = parameters(domain.InvalidParameters,
-	page(func(f *adapter.OrderFilter) *int64 { return &f.Page }),
-	perPage(10, func(f *adapter.OrderFilter) *int64 { return &f.PerPage }),
-	optional("customer_id", id(maxInt), func(f *adapter.OrderFilter) **int64 { return &f.CustomerID }).about("Id of the customer"),
-	optional("status", word(orderStatuses, "Unknown order status"), func(f *adapter.OrderFilter) **string { return &f.Status }),
-	optional("payment_status", word(orderPaymentStatuses, "Unknown payment status"), func(f *adapter.OrderFilter) **string { return &f.PaymentStatus }),
-	optional("fulfillment_status", word(fulfillmentStatuses, "Unknown fulfillment status"), func(f *adapter.OrderFilter) **string { return &f.FulfillmentStatus }),
-	optional("coupon_code", text(), func(f *adapter.OrderFilter) **string { return &f.CouponCode }),
-	optional("total_min", amount(), func(f *adapter.OrderFilter) **decimal.Decimal { return &f.TotalMin }),
-	optional("total_max", amount(), func(f *adapter.OrderFilter) **decimal.Decimal { return &f.TotalMax }),
-	optional("created_after", beginning(), func(f *adapter.OrderFilter) **time.Time { return &f.CreatedFrom }),
-	optional("created_before", end(), func(f *adapter.OrderFilter) **time.Time { return &f.CreatedBefore }),
-	optional("updated_from", beginning(), func(f *adapter.OrderFilter) **time.Time { return &f.UpdatedFrom }),
-	optional("updated_to", end(), func(f *adapter.OrderFilter) **time.Time { return &f.UpdatedBefore }),
-	optional("search", text(), func(f *adapter.OrderFilter) **string { return &f.Search }).about("Text anywhere in confirmation codes, customers' comments or coupon codes, in any letter case", "7F3K"),
-	defaulted("sort", word(orderSorts, unknownSort), adapter.OrdersByCreation, func(f *adapter.OrderFilter) *adapter.OrderSort { return &f.Sort }),
-	descending(true, func(f *adapter.OrderFilter) *bool { return &f.Descending }),
+	page(func(f *orders.Filter) *int64 { return &f.Page }),
+	perPage(10, func(f *orders.Filter) *int64 { return &f.PerPage }),
+	optional("customer_id", id(maxInt), func(f *orders.Filter) **int64 { return &f.CustomerID }).about("Id of the customer"),
+	optional("status", word(orderStatuses, "Unknown order status"), func(f *orders.Filter) **string { return &f.Status }),
+	optional("payment_status", word(orderPaymentStatuses, "Unknown payment status"), func(f *orders.Filter) **string { return &f.PaymentStatus }),
+	optional("fulfillment_status", word(fulfillmentStatuses, "Unknown fulfillment status"), func(f *orders.Filter) **string { return &f.FulfillmentStatus }),
+	optional("coupon_code", text(), func(f *orders.Filter) **string { return &f.CouponCode }),
+	optional("total_min", amount(), func(f *orders.Filter) **decimal.Decimal { return &f.TotalMin }),
+	optional("total_max", amount(), func(f *orders.Filter) **decimal.Decimal { return &f.TotalMax }),
+	optional("created_after", beginning(), func(f *orders.Filter) **time.Time { return &f.CreatedFrom }),
+	optional("created_before", end(), func(f *orders.Filter) **time.Time { return &f.CreatedBefore }),
+	optional("updated_from", beginning(), func(f *orders.Filter) **time.Time { return &f.UpdatedFrom }),
+	optional("updated_to", end(), func(f *orders.Filter) **time.Time { return &f.UpdatedBefore }),
+	optional("search", text(), func(f *orders.Filter) **string { return &f.Search }).about("Text anywhere in confirmation codes, customers' comments or coupon codes, in any letter case", "7F3K"),
+	defaulted("sort", word(orderSorts, unknownSort), orders.ByCreation, func(f *orders.Filter) *orders.Sort { return &f.Sort }),
+	descending(true, func(f *orders.Filter) *bool { return &f.Descending }),
 )
 
 // OrderFilter reads the parameters of the order list.
-func (v View) OrderFilter(q *Query) (adapter.OrderFilter, error) {
-	var f adapter.OrderFilter
+func (v View) OrderFilter(q *Query) (orders.Filter, error) {
+	var f orders.Filter
 	OrderParameters.read(v, q, &f)
 	return f, OrderParameters.err(q)
 }
 
 // OrderList is a page of orders.
-func (v View) OrderList(page adapter.Page[adapter.Order]) List[OrderRow] {
+func (v View) OrderList(page lists.Page[records.Order]) List[OrderRow] {
 	return list(page, v.orderRow)
 }
 
-func (v View) orderRow(o adapter.Order) OrderRow { return OrderRow(orderWith(v, o, domain.IDText)) }
+func (v View) orderRow(o records.Order) OrderRow { return OrderRow(orderWith(v, o, domain.IDText)) }
 
 // OrderDetail is one order with its items.
-func (v View) OrderDetail(o adapter.Order, items []adapter.OrderItem) OrderDetail {
+func (v View) OrderDetail(o records.Order, items []records.OrderItem) OrderDetail {
 	return OrderDetail{order: orderWith(v, o, itself), Items: each(items, orderItem)}
 }
 
-func orderItem(i adapter.OrderItem) OrderItem {
+func orderItem(i records.OrderItem) OrderItem {
 	return OrderItem{ID: i.ID, Variant: i.Variant, ItemData: i.ItemData, Quantity: 1, Subtotal: domain.AmountText(i.Subtotal), Total: domain.AmountText(i.Total)}
 }
 
-func orderWith[ID string | int64](v View, o adapter.Order, id func(int64) ID) order[ID] {
+func orderWith[ID string | int64](v View, o records.Order, id func(int64) ID) order[ID] {
 	return order[ID]{
 		ID: id(o.ID), ConfirmationCode: o.ConfirmationCode,
 		Subtotal: domain.AmountText(o.Subtotal), Total: domain.AmountText(o.Total), TaxTotal: domain.AmountText(o.TaxTotal),

@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 
 	"github.com/shopspring/decimal"
+
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
 )
 
 // WrittenPayment is a payment as writes return it, its amount without trailing
@@ -46,37 +48,37 @@ const forcedRefund = "Records refunds that exceed the payments"
 // PaymentFields are those of PUT /payments/{id}.
 var PaymentFields = paymentPatchFields.changing("processor", "payment_method", "payment_portion", "kind", "receipt_number")
 
-var paymentPatchFields = Fields[adapter.PaymentPatch]{
-	flag("force", func(p *adapter.PaymentPatch) *bool { return &p.Force }).about(forcedRefund),
-	optional("amount", price(), func(p *adapter.PaymentPatch) **decimal.Decimal { return &p.Amount }),
-	optional("processor", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Processor }),
-	optional("payment_method", anyText(), func(p *adapter.PaymentPatch) **string { return &p.PaymentMethod }),
-	optional("payment_portion", anyText(), func(p *adapter.PaymentPatch) **string { return &p.PaymentPortion }),
-	optional("kind", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Kind }),
-	optional("status", word(paymentStatuses, "Must be succeeded, processing or failed"), func(p *adapter.PaymentPatch) **string { return &p.Status }).
+var paymentPatchFields = Fields[payments.Patch]{
+	flag("force", func(p *payments.Patch) *bool { return &p.Force }).about(forcedRefund),
+	optional("amount", price(), func(p *payments.Patch) **decimal.Decimal { return &p.Amount }),
+	optional("processor", anyText(), func(p *payments.Patch) **string { return &p.Processor }),
+	optional("payment_method", anyText(), func(p *payments.Patch) **string { return &p.PaymentMethod }),
+	optional("payment_portion", anyText(), func(p *payments.Patch) **string { return &p.PaymentPortion }),
+	optional("kind", anyText(), func(p *payments.Patch) **string { return &p.Kind }),
+	optional("status", word(paymentStatuses, "Must be succeeded, processing or failed"), func(p *payments.Patch) **string { return &p.Status }).
 		about("succeeded, processing or failed; completed means succeeded, pending means processing. A new payment that is refunded is a successful one of kind refund; "+
 			"an existing one stays, and what was not given back yet is, or up to the amount that is sent with it", "succeeded"),
-	optional("transaction_id", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }).withoutExample().
-		orNull(func(p *adapter.PaymentPatch) { p.Nulls = append(p.Nulls, "token") }).about("Another name for token, which counts if both are sent", "pi_1a2b3c"),
-	optional("token", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Token }).
-		orNull(func(p *adapter.PaymentPatch) { p.Nulls = append(p.Nulls, "token") }),
-	optional("notes", anyText(), func(p *adapter.PaymentPatch) **string { return &p.Notes }).
-		orNull(func(p *adapter.PaymentPatch) { p.Nulls = append(p.Nulls, "notes") }),
-	optional("receipt_number", anyText(), func(p *adapter.PaymentPatch) **string { return &p.ReceiptNumber }),
+	optional("transaction_id", anyText(), func(p *payments.Patch) **string { return &p.Token }).withoutExample().
+		orNull(func(p *payments.Patch) { p.Nulls = append(p.Nulls, "token") }).about("Another name for token, which counts if both are sent", "pi_1a2b3c"),
+	optional("token", anyText(), func(p *payments.Patch) **string { return &p.Token }).
+		orNull(func(p *payments.Patch) { p.Nulls = append(p.Nulls, "token") }),
+	optional("notes", anyText(), func(p *payments.Patch) **string { return &p.Notes }).
+		orNull(func(p *payments.Patch) { p.Nulls = append(p.Nulls, "notes") }),
+	optional("receipt_number", anyText(), func(p *payments.Patch) **string { return &p.ReceiptNumber }),
 }
 
 // NewPaymentFields are those of POST /payments.
-var NewPaymentFields = slices.Concat(Fields[adapter.NewPayment]{
-	optional("order_id", id(maxInt), func(p *adapter.NewPayment) **int64 { return &p.OrderID }),
-	optional("booking_id", id(maxInt), func(p *adapter.NewPayment) **int64 { return &p.BookingID }).withoutExample(),
-	value("customer_id", id(maxMediumInt), func(p *adapter.NewPayment) *int64 { return &p.CustomerID }).withoutExample().
+var NewPaymentFields = slices.Concat(Fields[payments.New]{
+	optional("order_id", id(maxInt), func(p *payments.New) **int64 { return &p.OrderID }),
+	optional("booking_id", id(maxInt), func(p *payments.New) **int64 { return &p.BookingID }).withoutExample(),
+	value("customer_id", id(maxMediumInt), func(p *payments.New) *int64 { return &p.CustomerID }).withoutExample().
 		about("Id of the order's customer, which need not be sent", "10"),
-}, within(paymentPatchFields, func(p *adapter.NewPayment) *adapter.PaymentPatch { return &p.PaymentPatch })).requiring("amount")
+}, within(paymentPatchFields, func(p *payments.New) *payments.Patch { return &p.Patch })).requiring("amount")
 
 // NewPayment reads the body of POST /payments. What is wrong with it is in the
 // payment's Validation.
-func NewPayment(b *Body) adapter.NewPayment {
-	var payment adapter.NewPayment
+func NewPayment(b *Body) payments.New {
+	var payment payments.New
 	NewPaymentFields.read(b, &payment)
 	payment.Validation = *b.validation
 	return payment
@@ -84,8 +86,8 @@ func NewPayment(b *Body) adapter.NewPayment {
 
 // PaymentPatch reads the body of PUT /payments/{id}. What is wrong with it is in
 // the patch's Validation.
-func PaymentPatch(b *Body) adapter.PaymentPatch {
-	var patch adapter.PaymentPatch
+func PaymentPatch(b *Body) payments.Patch {
+	var patch payments.Patch
 	PaymentFields.read(b, &patch)
 	patch.Validation = *b.validation
 	return patch
@@ -95,7 +97,7 @@ func PaymentPatch(b *Body) adapter.PaymentPatch {
 var PaymentCreated = successMessage[WrittenPayment]("Payment created successfully")
 
 // PaymentCreated is the answer to POST /payments.
-func (v View) PaymentCreated(p adapter.Payment) SuccessMessage[WrittenPayment] {
+func (v View) PaymentCreated(p records.Payment) SuccessMessage[WrittenPayment] {
 	return PaymentCreated.about(v.writtenPayment(p))
 }
 
@@ -103,14 +105,14 @@ func (v View) PaymentCreated(p adapter.Payment) SuccessMessage[WrittenPayment] {
 var PaymentUpdated = successMessage[WrittenPayment]("Payment updated successfully")
 
 // PaymentUpdated is the answer to PUT /payments/{id}.
-func (v View) PaymentUpdated(p adapter.Payment) SuccessMessage[WrittenPayment] {
+func (v View) PaymentUpdated(p records.Payment) SuccessMessage[WrittenPayment] {
 	return PaymentUpdated.about(v.writtenPayment(p))
 }
 
 // PaymentDeleted is the answer to DELETE /payments/{id}.
 var PaymentDeleted = done("Payment deleted successfully")
 
-func (v View) writtenPayment(p adapter.Payment) WrittenPayment {
+func (v View) writtenPayment(p records.Payment) WrittenPayment {
 	return WrittenPayment{
 		ID: domain.IDText(p.ID), BookingID: domain.OptionalIDText(p.BookingID), CustomerID: domain.IDText(p.CustomerID),
 		Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: p.PaymentPortion, Kind: p.Kind,

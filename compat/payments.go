@@ -5,8 +5,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
 )
 
 // Payment is a payment. Its access key, which may be null, is there only in a
@@ -31,56 +33,56 @@ type Payment struct {
 	UpdatedAt      string   `json:"updated_at"`
 }
 
-var paymentSorts = map[string]adapter.PaymentSort{
-	"created_at": adapter.PaymentsByCreation,
-	"id":         adapter.PaymentsByID,
-	"amount":     adapter.PaymentsByAmount,
-	"status":     adapter.PaymentsByStatus,
+var paymentSorts = map[string]payments.Sort{
+	"created_at": payments.ByCreation,
+	"id":         payments.ByID,
+	"amount":     payments.ByAmount,
+	"status":     payments.ByStatus,
 }
 
 // PaymentParameters are those of the payment list.
 var PaymentParameters = parameters(domain.InvalidParameters,
-	page(func(f *adapter.PaymentFilter) *int64 { return &f.Page }),
-	perPage(10, func(f *adapter.PaymentFilter) *int64 { return &f.PerPage }),
-	optional("customer_id", id(maxInt), func(f *adapter.PaymentFilter) **int64 { return &f.CustomerID }).about("Id of the customer"),
-	optional("order_id", id(maxInt), func(f *adapter.PaymentFilter) **int64 { return &f.OrderID }).about("Id of the order"),
-	optional("status", text(), func(f *adapter.PaymentFilter) **string { return &f.Status }).about("succeeded, processing or failed", "succeeded"),
-	optional("payment_method", text(), func(f *adapter.PaymentFilter) **string { return &f.PaymentMethod }),
-	optional("processor", text(), func(f *adapter.PaymentFilter) **string { return &f.Processor }),
-	optional("amount_min", amount(), func(f *adapter.PaymentFilter) **decimal.Decimal { return &f.AmountMin }),
-	optional("amount_max", amount(), func(f *adapter.PaymentFilter) **decimal.Decimal { return &f.AmountMax }),
-	optional("date_from", beginning(), func(f *adapter.PaymentFilter) **time.Time { return &f.CreatedFrom }).about("First day of creation"),
-	optional("date_to", end(), func(f *adapter.PaymentFilter) **time.Time { return &f.CreatedBefore }).about("Last day of creation"),
-	optional("updated_from", beginning(), func(f *adapter.PaymentFilter) **time.Time { return &f.UpdatedFrom }),
-	optional("updated_to", end(), func(f *adapter.PaymentFilter) **time.Time { return &f.UpdatedBefore }),
-	optional("search", text(), func(f *adapter.PaymentFilter) **string { return &f.Search }).about("Text anywhere in tokens, notes or receipt numbers, in any letter case", "R-2026"),
-	defaulted("sort", word(paymentSorts, unknownSort), adapter.PaymentsByCreation, func(f *adapter.PaymentFilter) *adapter.PaymentSort { return &f.Sort }),
-	descending(true, func(f *adapter.PaymentFilter) *bool { return &f.Descending }),
+	page(func(f *payments.Filter) *int64 { return &f.Page }),
+	perPage(10, func(f *payments.Filter) *int64 { return &f.PerPage }),
+	optional("customer_id", id(maxInt), func(f *payments.Filter) **int64 { return &f.CustomerID }).about("Id of the customer"),
+	optional("order_id", id(maxInt), func(f *payments.Filter) **int64 { return &f.OrderID }).about("Id of the order"),
+	optional("status", text(), func(f *payments.Filter) **string { return &f.Status }).about("succeeded, processing or failed", "succeeded"),
+	optional("payment_method", text(), func(f *payments.Filter) **string { return &f.PaymentMethod }),
+	optional("processor", text(), func(f *payments.Filter) **string { return &f.Processor }),
+	optional("amount_min", amount(), func(f *payments.Filter) **decimal.Decimal { return &f.AmountMin }),
+	optional("amount_max", amount(), func(f *payments.Filter) **decimal.Decimal { return &f.AmountMax }),
+	optional("date_from", beginning(), func(f *payments.Filter) **time.Time { return &f.CreatedFrom }).about("First day of creation"),
+	optional("date_to", end(), func(f *payments.Filter) **time.Time { return &f.CreatedBefore }).about("Last day of creation"),
+	optional("updated_from", beginning(), func(f *payments.Filter) **time.Time { return &f.UpdatedFrom }),
+	optional("updated_to", end(), func(f *payments.Filter) **time.Time { return &f.UpdatedBefore }),
+	optional("search", text(), func(f *payments.Filter) **string { return &f.Search }).about("Text anywhere in tokens, notes or receipt numbers, in any letter case", "R-2026"),
+	defaulted("sort", word(paymentSorts, unknownSort), payments.ByCreation, func(f *payments.Filter) *payments.Sort { return &f.Sort }),
+	descending(true, func(f *payments.Filter) *bool { return &f.Descending }),
 )
 
 // PaymentFilter reads the parameters of the payment list.
-func (v View) PaymentFilter(q *Query) (adapter.PaymentFilter, error) {
-	var f adapter.PaymentFilter
+func (v View) PaymentFilter(q *Query) (payments.Filter, error) {
+	var f payments.Filter
 	PaymentParameters.read(v, q, &f)
 	return f, PaymentParameters.err(q)
 }
 
 // PaymentList is a page of payments.
-func (v View) PaymentList(page adapter.Page[adapter.Payment]) List[Payment] {
+func (v View) PaymentList(page lists.Page[records.Payment]) List[Payment] {
 	return list(page, v.payment)
 }
 
 // PaymentDetail is one payment.
-func (v View) PaymentDetail(p adapter.Payment) Single[Payment] {
+func (v View) PaymentDetail(p records.Payment) Single[Payment] {
 	record := v.payment(p)
 	record.AccessKey = &p.AccessKey
 	return single(record)
 }
 
 // Transaction is one payment as a transaction of its order.
-func (v View) Transaction(p adapter.Payment) BothSingle[Payment] { return bothSingle(v.payment(p)) }
+func (v View) Transaction(p records.Payment) BothSingle[Payment] { return bothSingle(v.payment(p)) }
 
-func (v View) payment(p adapter.Payment) Payment {
+func (v View) payment(p records.Payment) Payment {
 	return Payment{
 		ID: domain.IDText(p.ID), Token: p.Token, InvoiceID: domain.OptionalIDText(p.InvoiceID), OrderID: domain.ValueOr(domain.OptionalIDText(p.OrderID), ""),
 		BookingID: domain.OptionalIDText(p.BookingID), CustomerID: domain.IDText(p.CustomerID),

@@ -11,8 +11,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 )
 
 // Query holds the parameters of one request and collects what is wrong with them.
@@ -171,11 +171,11 @@ func (q *Query) Records(name string) int64 {
 
 // PageParameters are those of lists that are asked for pages and nothing else.
 var PageParameters = parameters(domain.InvalidParameters,
-	page(func(p *adapter.Paging) *int64 { return &p.Page }), perPage(10, func(p *adapter.Paging) *int64 { return &p.PerPage }))
+	page(func(p *session.Paging) *int64 { return &p.Page }), perPage(10, func(p *session.Paging) *int64 { return &p.PerPage }))
 
 // Paging reads the parameters of such a list.
-func (v View) Paging(q *Query) (adapter.Paging, error) {
-	var p adapter.Paging
+func (v View) Paging(q *Query) (session.Paging, error) {
+	var p session.Paging
 	PageParameters.read(v, q, &p)
 	return p, PageParameters.err(q)
 }

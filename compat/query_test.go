@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 )
 
 // valueOf is a value of a kind, nil where none was sent or it is wrong.
@@ -262,7 +262,7 @@ func TestFlag(t *testing.T) {
 func TestDate(t *testing.T) {
 	t.Parallel()
 	const no = "!Must be a date in the format YYYY-MM-DD"
-	runGetter(t, func(q *Query) *adapter.Date { return valueOf(q, "a", date()) }, func(d adapter.Date) string { return string(d) }, []getterCase{
+	runGetter(t, func(q *Query) *session.Date { return valueOf(q, "a", date()) }, func(d session.Date) string { return string(d) }, []getterCase{
 		{"plain", "2026-11-21", "2026-11-21"},
 		{"blanks around", "+2026-11-21+", "2026-11-21"},
 		{"not sent", "", ""},
@@ -368,16 +368,16 @@ func TestWords(t *testing.T) {
 // longList is a list longer than any text may be.
 func longList(word string) string { return strings.Repeat(word+",", 200) }
 
-func pagingOf(q *Query, standard int64) (p adapter.Paging) {
-	Fields[adapter.Paging]{
-		page(func(p *adapter.Paging) *int64 { return &p.Page }), perPage(standard, func(p *adapter.Paging) *int64 { return &p.PerPage }),
+func pagingOf(q *Query, standard int64) (p session.Paging) {
+	Fields[session.Paging]{
+		page(func(p *session.Paging) *int64 { return &p.Page }), perPage(standard, func(p *session.Paging) *int64 { return &p.PerPage }),
 	}.read(q, &p)
 	return p
 }
 
 func TestPaging(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]adapter.Paging{
+	for raw, want := range map[string]session.Paging{
 		"":                      {Page: 1, PerPage: 20},
 		"page=3":                {Page: 3, PerPage: 20},
 		"page=3&per_page=100":   {Page: 3, PerPage: 100},

@@ -3,10 +3,11 @@ package compat
 import (
 	"encoding/json"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 
 	"github.com/shopspring/decimal"
+
+	"bookside/adapter/catalog"
 )
 
 // WrittenService is a service as writes return it: numbers as numbers, and null
@@ -36,35 +37,35 @@ type WrittenService struct {
 // ServiceFields are those of PUT /services/{id}.
 var ServiceFields = serviceFields.changing("name")
 
-var serviceFields = Fields[adapter.ServicePatch]{
-	optional("name", anyText(), func(s *adapter.ServicePatch) **string { return &s.Name }),
-	optional("short_description", anyText(), func(s *adapter.ServicePatch) **string { return &s.ShortDescription }),
-	optional("description", anyText(), func(s *adapter.ServicePatch) **string { return &s.Description }).
-		orNull(func(s *adapter.ServicePatch) { s.Description = new(string) }),
-	optional("duration", integer(1, maxInt), func(s *adapter.ServicePatch) **int64 { return &s.Duration }),
-	optional("price_min", price(), func(s *adapter.ServicePatch) **decimal.Decimal { return &s.PriceMin }),
-	optional("price_max", price(), func(s *adapter.ServicePatch) **decimal.Decimal { return &s.PriceMax }),
-	optional("charge_amount", price(), func(s *adapter.ServicePatch) **decimal.Decimal { return &s.ChargeAmount }),
-	optional("deposit_amount", price(), func(s *adapter.ServicePatch) **decimal.Decimal { return &s.DepositAmount }),
-	optional("capacity_min", integer(0, maxCapacity), func(s *adapter.ServicePatch) **int64 { return &s.CapacityMin }),
-	optional("capacity_max", integer(1, maxCapacity), func(s *adapter.ServicePatch) **int64 { return &s.CapacityMax }),
-	optional("order_number", integer(0, maxInt), func(s *adapter.ServicePatch) **int64 { return &s.OrderNumber }),
-	optional("selection_image_id", idOrNone(), func(s *adapter.ServicePatch) **int64 { return &s.SelectionImageID }).
-		orNull(func(s *adapter.ServicePatch) { s.SelectionImageID = new(int64) }),
-	optional("status", word(enabledStatuses, enabledMessage), func(s *adapter.ServicePatch) **string { return &s.Status }),
-	optional("visibility", word(visibilities, visibilityMessage), func(s *adapter.ServicePatch) **string { return &s.Visibility }),
-	optional("category_id", idOrNone(), func(s *adapter.ServicePatch) **int64 { return &s.CategoryID }).
-		orNull(func(s *adapter.ServicePatch) { s.CategoryID = new(int64) }),
-	optional("customer_limit", anyText(), func(s *adapter.ServicePatch) **string { return &s.CustomerLimit }),
+var serviceFields = Fields[catalog.ServicePatch]{
+	optional("name", anyText(), func(s *catalog.ServicePatch) **string { return &s.Name }),
+	optional("short_description", anyText(), func(s *catalog.ServicePatch) **string { return &s.ShortDescription }),
+	optional("description", anyText(), func(s *catalog.ServicePatch) **string { return &s.Description }).
+		orNull(func(s *catalog.ServicePatch) { s.Description = new(string) }),
+	optional("duration", integer(1, maxInt), func(s *catalog.ServicePatch) **int64 { return &s.Duration }),
+	optional("price_min", price(), func(s *catalog.ServicePatch) **decimal.Decimal { return &s.PriceMin }),
+	optional("price_max", price(), func(s *catalog.ServicePatch) **decimal.Decimal { return &s.PriceMax }),
+	optional("charge_amount", price(), func(s *catalog.ServicePatch) **decimal.Decimal { return &s.ChargeAmount }),
+	optional("deposit_amount", price(), func(s *catalog.ServicePatch) **decimal.Decimal { return &s.DepositAmount }),
+	optional("capacity_min", integer(0, maxCapacity), func(s *catalog.ServicePatch) **int64 { return &s.CapacityMin }),
+	optional("capacity_max", integer(1, maxCapacity), func(s *catalog.ServicePatch) **int64 { return &s.CapacityMax }),
+	optional("order_number", integer(0, maxInt), func(s *catalog.ServicePatch) **int64 { return &s.OrderNumber }),
+	optional("selection_image_id", idOrNone(), func(s *catalog.ServicePatch) **int64 { return &s.SelectionImageID }).
+		orNull(func(s *catalog.ServicePatch) { s.SelectionImageID = new(int64) }),
+	optional("status", word(enabledStatuses, enabledMessage), func(s *catalog.ServicePatch) **string { return &s.Status }),
+	optional("visibility", word(visibilities, visibilityMessage), func(s *catalog.ServicePatch) **string { return &s.Visibility }),
+	optional("category_id", idOrNone(), func(s *catalog.ServicePatch) **int64 { return &s.CategoryID }).
+		orNull(func(s *catalog.ServicePatch) { s.CategoryID = new(int64) }),
+	optional("customer_limit", anyText(), func(s *catalog.ServicePatch) **string { return &s.CustomerLimit }),
 }
 
 // NewServiceFields are those of POST /services.
-var NewServiceFields = within(serviceFields, func(s *adapter.NewService) *adapter.ServicePatch { return &s.ServicePatch }).requiring("name")
+var NewServiceFields = within(serviceFields, func(s *catalog.NewService) *catalog.ServicePatch { return &s.ServicePatch }).requiring("name")
 
 // NewService reads the body of POST /services. What is wrong with it is in the
 // service's Validation.
-func NewService(b *Body) adapter.NewService {
-	var service adapter.NewService
+func NewService(b *Body) catalog.NewService {
+	var service catalog.NewService
 	NewServiceFields.read(b, &service)
 	service.Validation = *b.validation
 	return service
@@ -72,8 +73,8 @@ func NewService(b *Body) adapter.NewService {
 
 // ServicePatch reads the body of PUT /services/{id}. What is wrong with it is in
 // the patch's Validation.
-func ServicePatch(b *Body) adapter.ServicePatch {
-	var patch adapter.ServicePatch
+func ServicePatch(b *Body) catalog.ServicePatch {
+	var patch catalog.ServicePatch
 	ServiceFields.read(b, &patch)
 	patch.Validation = *b.validation
 	return patch
@@ -86,7 +87,7 @@ const maxCapacity = 9999
 var ServiceCreated = successMessage[WrittenService]("Service created successfully")
 
 // ServiceCreated is the answer to POST /services.
-func (v View) ServiceCreated(s adapter.Service) SuccessMessage[WrittenService] {
+func (v View) ServiceCreated(s catalog.Service) SuccessMessage[WrittenService] {
 	return ServiceCreated.about(v.writtenService(s))
 }
 
@@ -94,11 +95,11 @@ func (v View) ServiceCreated(s adapter.Service) SuccessMessage[WrittenService] {
 var ServiceUpdated = successMessage[WrittenService]("Service updated successfully")
 
 // ServiceUpdated is the answer to PUT /services/{id}.
-func (v View) ServiceUpdated(s adapter.Service) SuccessMessage[WrittenService] {
+func (v View) ServiceUpdated(s catalog.Service) SuccessMessage[WrittenService] {
 	return ServiceUpdated.about(v.writtenService(s))
 }
 
-func (v View) writtenService(s adapter.Service) WrittenService {
+func (v View) writtenService(s catalog.Service) WrittenService {
 	record := WrittenService{
 		ID: s.ID, Name: s.Name, ShortDescription: s.ShortDescription, Description: domain.ValueOr(s.Description, ""), Duration: s.Duration,
 		PriceMin: jsonNumber(s.PriceMin), PriceMax: jsonNumber(s.PriceMax), ChargeAmount: jsonNumber(s.ChargeAmount), DepositAmount: jsonNumber(s.DepositAmount),

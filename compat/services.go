@@ -5,8 +5,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
+	"bookside/adapter/catalog"
 	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/slots"
 )
 
 // Service is a service as lists return it: its id, prices and customer limit
@@ -86,14 +88,14 @@ type ServiceList struct {
 	Categories []ServiceCategory `json:"categories,omitzero"`
 }
 
-var serviceSorts = map[string]adapter.ServiceSort{
-	"id":            adapter.ServicesByID,
-	"name":          adapter.ServicesByName,
-	"price":         adapter.ServicesByChargeAmount,
-	"charge_amount": adapter.ServicesByChargeAmount,
-	"duration":      adapter.ServicesByDuration,
-	"created_date":  adapter.ServicesByCreation,
-	"updated_date":  adapter.ServicesByUpdate,
+var serviceSorts = map[string]catalog.ServiceSort{
+	"id":            catalog.ServicesByID,
+	"name":          catalog.ServicesByName,
+	"price":         catalog.ServicesByChargeAmount,
+	"charge_amount": catalog.ServicesByChargeAmount,
+	"duration":      catalog.ServicesByDuration,
+	"created_date":  catalog.ServicesByCreation,
+	"updated_date":  catalog.ServicesByUpdate,
 }
 
 var visibilities = sameWords("visible", "hidden")
@@ -102,13 +104,13 @@ const visibilityMessage = "Must be visible or hidden"
 
 // ServiceIncludes are the associations asked for with services.
 type ServiceIncludes struct {
-	adapter.ServiceIncludes
+	catalog.ServiceIncludes
 	Categories bool // all of them, at the root of a list
 }
 
 // ServiceQuery is what the service list is asked for.
 type ServiceQuery struct {
-	adapter.ServiceFilter
+	catalog.ServiceFilter
 	Include ServiceIncludes
 }
 
@@ -132,12 +134,12 @@ var ServiceParameters = parameters(domain.InvalidParameters,
 	optional("created_before", end(), func(s *ServiceQuery) **time.Time { return &s.CreatedBefore }),
 	optional("updated_after", beginning(), func(s *ServiceQuery) **time.Time { return &s.UpdatedFrom }),
 	optional("updated_before", end(), func(s *ServiceQuery) **time.Time { return &s.UpdatedBefore }),
-	defaulted("order_by", word(serviceSorts, unknownSort), adapter.ServicesByID, func(s *ServiceQuery) *adapter.ServiceSort { return &s.Sort }),
+	defaulted("order_by", word(serviceSorts, unknownSort), catalog.ServicesByID, func(s *ServiceQuery) *catalog.ServiceSort { return &s.Sort }),
 	descending(false, func(s *ServiceQuery) *bool { return &s.Descending }),
 )
 
 // ServiceFilter reads the parameters of the service list.
-func (v View) ServiceFilter(q *Query) (adapter.ServiceFilter, ServiceIncludes, error) {
+func (v View) ServiceFilter(q *Query) (catalog.ServiceFilter, ServiceIncludes, error) {
 	var s ServiceQuery
 	ServiceParameters.read(v, q, &s)
 	s.ServiceFilter.Include = s.Include.ServiceIncludes
@@ -158,7 +160,7 @@ func (v View) ServiceIncludes(q *Query) (ServiceIncludes, error) {
 func serviceIncludes[T any](at func(*T) *ServiceIncludes, known ...string) Field[T] {
 	return custom(IncludeParameter, words(known...), func(into *T, words map[string]bool) {
 		*at(into) = ServiceIncludes{
-			ServiceIncludes: adapter.ServiceIncludes{Category: words["category"], Agents: words["agents"], Locations: words["locations"]},
+			ServiceIncludes: catalog.ServiceIncludes{Category: words["category"], Agents: words["agents"], Locations: words["locations"]},
 			Categories:      words["categories"],
 		}
 	})
@@ -166,15 +168,15 @@ func serviceIncludes[T any](at func(*T) *ServiceIncludes, known ...string) Field
 
 // ServiceList is a page of services. categories are shown where they were
 // asked for.
-func (v View) ServiceList(page adapter.Page[adapter.Service], include ServiceIncludes, categories []adapter.ServiceCategory) ServiceList {
-	shown := ServiceList{List: list(page, func(s adapter.Service) Service { return v.service(s, include) })}
+func (v View) ServiceList(page lists.Page[catalog.Service], include ServiceIncludes, categories []catalog.ServiceCategory) ServiceList {
+	shown := ServiceList{List: list(page, func(s catalog.Service) Service { return v.service(s, include) })}
 	if include.Categories {
 		shown.Categories = each(categories, serviceCategory)
 	}
 	return shown
 }
 
-func (v View) service(s adapter.Service, include ServiceIncludes) Service {
+func (v View) service(s catalog.Service, include ServiceIncludes) Service {
 	record := Service{
 		ID: domain.IDText(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Description: s.Description, Duration: s.Duration,
 		PriceMin: domain.AmountText(s.PriceMin), PriceMax: domain.AmountText(s.PriceMax), ChargeAmount: domain.AmountText(s.ChargeAmount), DepositAmount: domain.AmountText(s.DepositAmount),
@@ -195,7 +197,7 @@ func (v View) service(s adapter.Service, include ServiceIncludes) Service {
 }
 
 // ServiceDetail is one service.
-func (v View) ServiceDetail(s adapter.Service, include ServiceIncludes) Single[ServiceDetail] {
+func (v View) ServiceDetail(s catalog.Service, include ServiceIncludes) Single[ServiceDetail] {
 	record := ServiceDetail{
 		ID: domain.IDText(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Description: s.Description, Duration: domain.IDText(s.Duration),
 		PriceMin: domain.AmountText(s.PriceMin), PriceMax: domain.AmountText(s.PriceMax), ChargeAmount: domain.AmountText(s.ChargeAmount), DepositAmount: domain.AmountText(s.DepositAmount),
@@ -219,7 +221,7 @@ func itself(id int64) int64 { return id }
 
 // categoryName is the category that was asked for: null where the service has
 // none, which the outer pointer tells from not asked for.
-func categoryName[ID string | int64](c *adapter.ServiceCategoryName, id func(int64) ID) **ServiceCategoryName[ID] {
+func categoryName[ID string | int64](c *catalog.ServiceCategoryName, id func(int64) ID) **ServiceCategoryName[ID] {
 	var shown *ServiceCategoryName[ID]
 	if c != nil {
 		shown = &ServiceCategoryName[ID]{ID: id(c.ID), Name: c.Name, ShortDescription: c.ShortDescription}
@@ -227,8 +229,8 @@ func categoryName[ID string | int64](c *adapter.ServiceCategoryName, id func(int
 	return &shown
 }
 
-func agentNames[ID string | int64](agents []adapter.AgentName, id func(int64) ID) []AgentName[ID] {
-	return each(agents, func(a adapter.AgentName) AgentName[ID] {
+func agentNames[ID string | int64](agents []slots.AgentName, id func(int64) ID) []AgentName[ID] {
+	return each(agents, func(a slots.AgentName) AgentName[ID] {
 		return AgentName[ID]{ID: id(a.ID), FirstName: a.FirstName, LastName: a.LastName, DisplayName: a.DisplayName}
 	})
 }

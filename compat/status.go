@@ -3,8 +3,8 @@ package compat
 import (
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 )
 
 // Status is what GET /status tells.
@@ -14,6 +14,6 @@ type Status struct {
 }
 
 // StatusDetail is the site's zone and its present time there.
-func StatusDetail(zone adapter.Zone, now time.Time) StatusSingle[Status] {
+func StatusDetail(zone session.Zone, now time.Time) StatusSingle[Status] {
 	return statusSingle(Status{Timezone: zone.Name, CurrentTime: now.In(zone.Location).Format(domain.OffsetLayout)})
 }

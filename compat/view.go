@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 )
 
 // View is how one request sees records: in which zone timestamps are shown and
@@ -45,8 +46,8 @@ func (v View) midnight(day time.Time) time.Time {
 
 // clock prints a time of day as HH:MM, and an unknown one as nothing. The end of
 // a day is 24:00 (OsTimeHelper::minutes_to_army_hours_and_minutes, LatePoint 5.6.5).
-func clock(m *adapter.Minutes) string {
-	if !adapter.IsTime(m) {
+func clock(m *session.Minutes) string {
+	if !records.IsTime(m) {
 		return ""
 	}
 	return fmt.Sprintf("%02d:%02d", *m/60, *m%60)

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 )
 
 func location(t testing.TB, name string) *time.Location {
@@ -154,7 +154,7 @@ func TestMoney(t *testing.T) {
 
 func TestClock(t *testing.T) {
 	t.Parallel()
-	for minutes, want := range map[adapter.Minutes]string{
+	for minutes, want := range map[session.Minutes]string{
 		0: "00:00", 5: "00:05", 65: "01:05", 600: "10:00", 1439: "23:59", 1440: "24:00", 1500: "25:00", 2880: "48:00",
 		-1: "", -60: "", 2881: "", 100000: "",
 	} {

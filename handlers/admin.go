@@ -12,9 +12,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter"
 	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
+	"bookside/adapter/upkeep"
 	"bookside/wpdb"
 )
 
@@ -23,7 +24,7 @@ import (
 // to it. It belongs on an address that clients cannot reach.
 type Admin struct {
 	router   *echo.Echo
-	platform atomic.Pointer[adapter.Platform]
+	platform atomic.Pointer[session.Platform]
 	stopping atomic.Bool
 	waits    atomic.Value // of string: what the start waits for
 	// companion is the version of the companion for WordPress that this program brings.
@@ -52,7 +53,7 @@ type Readiness struct {
 	// Companion is the version of the companion for WordPress that this server brings.
 	Companion string `json:"companion,omitempty"`
 	// Fingerprint tells the site that is served from all others; "" if it is not known. See
-	// adapter.Platform.Fingerprint.
+	// session.Platform.Fingerprint.
 	Fingerprint string `json:"fingerprint,omitempty"`
 
 	down      domain.Down // why the site cannot be served; "" if it can, or if that is not known
@@ -77,7 +78,7 @@ type Rated struct {
 	IDs   []int64       `json:"ids"`   // of the first ten items
 }
 
-func ratingOf(work adapter.Work) []Rated {
+func ratingOf(work upkeep.Work) []Rated {
 	var list []Rated
 	for _, r := range diagnose.Rate(work) {
 		rated := Rated{Code: r.Code, Name: r.Name, Level: r.Level.String(), Text: r.Text, Count: len(r.Items), IDs: []int64{}}
@@ -130,7 +131,7 @@ func (a *Admin) Brings(companion string) { a.companion = companion }
 func (a *Admin) Waits(reason string) { a.waits.Store(reason) }
 
 // Started marks the API as being served, from a platform.
-func (a *Admin) Started(platform *adapter.Platform) { a.platform.Store(platform) }
+func (a *Admin) Started(platform *session.Platform) { a.platform.Store(platform) }
 
 // Stopping marks the server as shutting down.
 func (a *Admin) Stopping() { a.stopping.Store(true) }
@@ -171,7 +172,7 @@ func (a *Admin) ready(c echo.Context) error {
 		readiness.Fingerprint, _ = a.platform.Load().Fingerprint(ctx) // what is wrong is said in a moment, by the next probe
 	}
 	if c.QueryParams().Has("verbose") && readiness.siteKnown {
-		if work, err := a.platform.Load().Work(ctx); err == nil {
+		if work, err := upkeep.LoadWork(ctx, a.platform.Load()); err == nil {
 			readiness.Rating = ratingOf(work)
 		}
 	}
@@ -190,16 +191,16 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 		reason, _ := a.waits.Load().(string)
 		return Readiness{Status: StatusStarting, Database: cmp.Or(reason, "not open yet"), Platform: partUnknown}
 	}
-	site, err := platform.Site(ctx)
+	site, err := platform.Session(ctx)
 	if err == nil {
-		err = site.CheckColumns()
+		err = upkeep.CheckColumns(site)
 	}
 	if err == nil {
-		err = site.CheckReadable(ctx)
+		err = upkeep.CheckReadable(ctx, site)
 	}
 	var waiting time.Duration
 	if err == nil {
-		waiting, err = site.ChangesWaiting(ctx)
+		waiting, err = upkeep.ChangesWaiting(ctx, site)
 	}
 	var known *domain.Error
 	switch {
@@ -213,7 +214,7 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 }
 
 // writeProblem returns why a site cannot be written, or "".
-func writeProblem(site *adapter.Site) string {
+func writeProblem(site *session.Session) string {
 	var known *domain.Error
 	if errors.As(site.CheckWritable(), &known) {
 		return known.Message

@@ -16,7 +16,7 @@ import (
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
 
-	"bookside/adapter"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 	"bookside/handlers"
@@ -158,7 +158,7 @@ func TestReadinessOfSite(t *testing.T) {
 	}
 	admin := newAdmin()
 	wantReadiness(t, admin, handlers.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
-	admin.Started(adapter.NewPlatform(db, fixedClock))
+	admin.Started(session.NewPlatform(db, fixedClock))
 	wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: "Tables are missing: " + strings.Join(db.FullNames(wpdb.OwnTables()), ", ")})
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
@@ -449,7 +449,7 @@ func TestReadinessOfDatabase(t *testing.T) {
 			mock.ExpectQuery("SELECT").WillReturnError(c.err)
 			mock.ExpectQuery("SELECT").WillReturnError(c.err) // a read is retried once if the connection was lost
 			admin := newAdmin()
-			admin.Started(adapter.NewPlatform(wpdb.New(pool, "wp_"), fixedClock))
+			admin.Started(session.NewPlatform(wpdb.New(pool, "wp_"), fixedClock))
 			wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: c.want, Platform: "unknown"})
 			if r := probe(t, admin, http.MethodGet, "/readyz"); strings.Contains(r.Body.String(), secret) {
 				t.Errorf("the response quotes the server: %s", r.Body)

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bookside/adapter/catalog"
 	"bookside/compat"
 )
 
@@ -18,7 +19,7 @@ var listAgents = operation{
 		if err != nil {
 			return response{}, err
 		}
-		page, err := r.site.Agents(r.ctx(), filter)
+		page, err := catalog.ListAgents(r.ctx(), r.session, filter)
 		if err != nil {
 			return response{}, err
 		}
@@ -37,7 +38,7 @@ var getAgent = operation{
 		if err != nil {
 			return response{}, err
 		}
-		agent, err := r.site.Agent(r.ctx(), id)
+		agent, err := catalog.LoadAgent(r.ctx(), r.session, id)
 		if err != nil {
 			return response{}, err
 		}

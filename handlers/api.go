@@ -10,10 +10,10 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/figures"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/compat"
 	"bookside/handlers/ratelimit"
 )
@@ -45,7 +45,7 @@ type Options struct {
 
 // api serves the booking API of one site.
 type api struct {
-	platform *adapter.Platform
+	platform *session.Platform
 	keys     *keys.Store
 	log      *slog.Logger
 	now      domain.Clock
@@ -70,7 +70,7 @@ type endpoint struct {
 }
 
 // New returns the handler of the API.
-func New(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log *slog.Logger, options Options) http.Handler {
+func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *slog.Logger, options Options) http.Handler {
 	a := newAPI(platform, keys, now, log, options)
 	e := a.router()
 	a.addDocs(e)
@@ -89,7 +89,7 @@ func New(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log *sl
 	return e
 }
 
-func newAPI(platform *adapter.Platform, keys *keys.Store, now domain.Clock, log *slog.Logger, options Options) *api {
+func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log *slog.Logger, options Options) *api {
 	metrics := options.Metrics
 	if metrics == nil {
 		metrics = NewMetrics(Build{})

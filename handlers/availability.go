@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"bookside/adapter/catalog"
+	"bookside/adapter/slots"
 	"bookside/compat"
 )
 
@@ -19,11 +21,11 @@ var getAvailability = operation{
 		if err != nil {
 			return response{}, err
 		}
-		grid, err := r.site.Slots(r.ctx(), asked.SlotQuery)
+		grid, err := slots.Search(r.ctx(), r.session, asked.Query)
 		if err != nil {
 			return response{}, err
 		}
-		return ok(r.view.Availability(asked, grid, r.site.Zone.Name)), nil
+		return ok(r.view.Availability(asked, grid, r.session.Zone.Name)), nil
 	},
 }
 
@@ -40,7 +42,7 @@ var listFreeAgents = operation{
 		if err != nil {
 			return response{}, err
 		}
-		agents, err := r.site.FreeAgents(r.ctx(), asked)
+		agents, err := catalog.FreeAgents(r.ctx(), r.session, asked)
 		if err != nil {
 			return response{}, err
 		}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
-	"bookside/adapter"
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/compat"
 )
 
@@ -23,7 +25,7 @@ var listBookings = operation{
 		if err != nil {
 			return response{}, err
 		}
-		page, err := r.site.Bookings(r.ctx(), filter)
+		page, err := bookings.List(r.ctx(), r.session, filter)
 		if err != nil {
 			return response{}, err
 		}
@@ -42,7 +44,7 @@ var getBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		booking, err := r.site.BookingDetail(r.ctx(), id)
+		booking, err := records.LoadBookingDetail(r.ctx(), r.session, id)
 		if err != nil {
 			return response{}, err
 		}
@@ -66,16 +68,16 @@ var createBooking = operation{
 		booking := compat.ReadNewBooking(body)
 		booking.Address = r.echo.RealIP()
 		if booking.DryRun {
-			return r.rehearse(func(tx *adapter.Tx) (any, error) {
-				draft, err := tx.CreateBooking(r.ctx(), booking.NewBooking)
+			return r.rehearse(func(tx *session.Tx) (any, error) {
+				draft, err := bookings.Create(r.ctx(), tx, booking.New)
 				if err != nil {
 					return nil, err
 				}
 				return r.view.BookingPossible(draft, r.times(draft.Booking)), nil
 			})
 		}
-		return r.create(func(tx *adapter.Tx) (any, error) {
-			record, err := tx.CreateBooking(r.ctx(), booking.NewBooking)
+		return r.create(func(tx *session.Tx) (any, error) {
+			record, err := bookings.Create(r.ctx(), tx, booking.New)
 			if err != nil {
 				return nil, err
 			}
@@ -107,8 +109,8 @@ var updateBooking = operation{
 			return response{}, err
 		}
 		patch := compat.ReadBookingPatch(body)
-		update := func(tx *adapter.Tx) (any, error) {
-			booking, err := tx.UpdateBooking(r.ctx(), id, patch.BookingPatch)
+		update := func(tx *session.Tx) (any, error) {
+			booking, err := bookings.Update(r.ctx(), tx, id, patch.Patch)
 			if err != nil {
 				return nil, err
 			}
@@ -139,15 +141,15 @@ var deleteBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return r.change(func(tx *adapter.Tx) (any, error) {
-			return compat.BookingDeleted, tx.DeleteBooking(r.ctx(), id, force)
+		return r.change(func(tx *session.Tx) (any, error) {
+			return compat.BookingDeleted, bookings.Delete(r.ctx(), tx, id, force)
 		})
 	},
 }
 
 // times returns when a booking begins and ends, in the site's time zone.
-func (r *request) times(b adapter.Booking) compat.BookingTimes {
-	return compat.BookingTimes{Zone: r.site.Zone.Name, Start: instant(r.site.Start(b)), End: instant(r.site.End(b))}
+func (r *request) times(b records.Booking) compat.BookingTimes {
+	return compat.BookingTimes{Zone: r.session.Zone.Name, Start: instant(records.Start(r.session, b)), End: instant(records.End(r.session, b))}
 }
 
 func instant(t time.Time, ok bool) *time.Time {
@@ -159,5 +161,5 @@ func instant(t time.Time, ok bool) *time.Time {
 
 // knowsBookingStatus reports whether the site knows a status of bookings.
 func (r *request) knowsBookingStatus(ctx context.Context, status string) (bool, error) {
-	return r.site.KnowsBookingStatus(ctx, status)
+	return records.KnowsBookingStatus(ctx, r.session, status)
 }

@@ -6,9 +6,10 @@ import (
 	"net/http"
 	"slices"
 
-	"bookside/adapter"
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
 	"bookside/adapter/idempotency"
+	"bookside/adapter/session"
 	"bookside/compat"
 	"bookside/wpdb"
 )
@@ -95,16 +96,16 @@ func (b *bulk) run() error {
 	if b.attempt == nil || b.stored == len(b.responses) {
 		return nil
 	}
-	return b.transact(func(tx *adapter.Tx) error { return tx.KeepResponses(b.ctx(), b.attempt, b.responses[b.stored:]...) })
+	return b.transact(func(tx *session.Tx) error { return tx.KeepResponses(b.ctx(), b.attempt, b.responses[b.stored:]...) })
 }
 
 // create creates one of the bookings.
 func (b *bulk) create(i int) (item idempotency.Response, err error) {
 	wpdb.Allow(b.ctx(), b.mayRead) // what was read for the one before is freed
-	booking := b.bookings[i].NewBooking
+	booking := b.bookings[i].New
 	booking.Address = b.echo.RealIP()
-	err = b.transact(func(tx *adapter.Tx) error {
-		created, err := tx.CreateBooking(b.ctx(), booking)
+	err = b.transact(func(tx *session.Tx) error {
+		created, err := bookings.Create(b.ctx(), tx, booking)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,9 @@
 package handlers
 
-import "bookside/compat"
+import (
+	"bookside/adapter/slots"
+	"bookside/compat"
+)
 
 // getBusinessHours has no route of its own; a tool calls it, see mcp.go.
 var getBusinessHours = operation{
@@ -16,10 +19,10 @@ var getBusinessHours = operation{
 		if err != nil {
 			return response{}, err
 		}
-		days, err := r.site.BusinessHours(r.ctx(), query)
+		days, err := slots.BusinessHours(r.ctx(), r.session, query)
 		if err != nil {
 			return response{}, err
 		}
-		return ok(r.view.BusinessHours(query, days, r.site.Zone.Name)), nil
+		return ok(r.view.BusinessHours(query, days, r.session.Zone.Name)), nil
 	},
 }

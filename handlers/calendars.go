@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 )
@@ -27,7 +28,7 @@ func calendarOf(id string, of pathParameter) operation {
 		calendar: of.resource,
 		own:      true,
 		serve: func(r *request) (response, error) {
-			text, err := r.site.Calendar(r.ctx(), r.principal.Key)
+			text, err := bookings.LoadCalendar(r.ctx(), r.session, r.principal.Key)
 			return ok(file{calendarType, text}), err
 		},
 	}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bookside/adapter/catalog"
 	"bookside/compat"
 )
 
@@ -18,7 +19,7 @@ var listCategories = operation{
 		if err != nil {
 			return response{}, err
 		}
-		page, err := r.site.ServiceCategories(r.ctx(), paging)
+		page, err := catalog.ListServiceCategories(r.ctx(), r.session, paging)
 		if err != nil {
 			return response{}, err
 		}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
@@ -70,7 +71,7 @@ func (r *request) recordsOf(entries []journal.Entry) (map[compat.ChangedRecord]a
 			ids[e.Resource] = append(ids[e.Resource], e.ID)
 		}
 	}
-	read, err := r.site.Records(r.ctx(), ids)
+	read, err := bookings.LoadRecords(r.ctx(), r.session, ids)
 	if err != nil {
 		return nil, err
 	}

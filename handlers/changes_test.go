@@ -20,10 +20,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/adapter/webhooks"
 	"bookside/fixtures"
 	"bookside/handlers"
@@ -54,7 +54,7 @@ func newFeed(t *testing.T, change ...func(*handlers.Options)) *feed {
 		c(&options)
 	}
 	f.store = keys.NewStore(db, time.Now, rand.Reader)
-	platform := adapter.NewPlatform(db, time.Now)
+	platform := session.NewPlatform(db, time.Now)
 	log := slog.New(slog.DiscardHandler)
 	server := httptest.NewServer(handlers.New(platform, f.store, time.Now, log, options))
 	f.url = server.URL + "/v1"
@@ -292,7 +292,7 @@ func TestTooLargeRecords(t *testing.T) {
 	if events < len(whole) {
 		t.Errorf("the stream ended after %d changes of %d", events, len(whole))
 	}
-	options := handlers.WebhookOptions(adapter.NewPlatform(openDatabase(t, f.database, 2, time.Minute), time.Now), f.store, false)
+	options := handlers.WebhookOptions(session.NewPlatform(openDatabase(t, f.database, 2, time.Minute), time.Now), f.store, false)
 	if _, _, err := options.Record(t.Context(), 0, webhooks.Filter{}, journal.Customers, 5); !errors.Is(err, webhooks.ErrTooLarge) {
 		t.Errorf("record for a webhook: %v", err)
 	}
@@ -404,7 +404,7 @@ func TestLimitedKeysFollowTheirChanges(t *testing.T) {
 		t.Errorf("%v", got.Data)
 	}
 	db := openDatabase(t, f.database, 2, time.Minute)
-	options := handlers.WebhookOptions(adapter.NewPlatform(db, time.Now), f.store, false)
+	options := handlers.WebhookOptions(session.NewPlatform(db, time.Now), f.store, false)
 	booking := func(agent int64) *journal.BookingFacts {
 		return &journal.BookingFacts{Assignment: journal.Assignment{AgentID: agent, ServiceID: 4, LocationID: 1}}
 	}

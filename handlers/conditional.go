@@ -9,9 +9,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/compat"
 )
 
@@ -111,9 +111,9 @@ func (read *recordRead) permit(c echo.Context, key keys.Key) error {
 	return requireIncludes(read.includes, compat.ParseQuery(c.Request().URL.RawQuery), key)
 }
 
-// precondition returns the check of the request's If-Match, see adapter.Tx; nil without
+// precondition returns the check of the request's If-Match, see session.Tx; nil without
 // one, and for *, because a write to a record that does not exist is an error anyway.
-func (r *request) precondition() func(*adapter.Site) error {
+func (r *request) precondition() func(*session.Session) error {
 	sent := r.echo.Request().Header.Values(ifMatchHeader)
 	if r.read == nil || len(sent) == 0 {
 		return nil
@@ -122,7 +122,7 @@ func (r *request) precondition() func(*adapter.Site) error {
 	if tags.any {
 		return nil
 	}
-	return func(within *adapter.Site) error {
+	return func(within *session.Session) error {
 		present, err := r.present(within)
 		if err != nil {
 			return err
@@ -140,14 +140,14 @@ func (r *request) precondition() func(*adapter.Site) error {
 }
 
 // readRecord reads the record that the request changes, as a GET with a query would.
-func (r *request) readRecord(within *adapter.Site, query string) (response, error) {
+func (r *request) readRecord(within *session.Session, query string) (response, error) {
 	get := *r
-	get.route, get.guard, get.site, get.query = r.read.route, r.read.guard, within, compat.ParseQuery(query)
+	get.route, get.guard, get.session, get.query = r.read.route, r.read.guard, within, compat.ParseQuery(query)
 	return get.route.operation.serve(&get)
 }
 
 // present returns the body with which a GET of the request's URL would be answered now.
-func (r *request) present(within *adapter.Site) ([]byte, error) {
+func (r *request) present(within *session.Session) ([]byte, error) {
 	response, err := r.readRecord(within, r.echo.Request().URL.RawQuery)
 	if err != nil {
 		return nil, err

@@ -1,8 +1,10 @@
 package handlers
 
 import (
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/orders"
+	"bookside/adapter/payments"
+	"bookside/adapter/session"
 	"bookside/compat"
 )
 
@@ -20,11 +22,11 @@ var listCoupons = operation{
 		if err != nil {
 			return response{}, err
 		}
-		page, err := r.site.Coupons(r.ctx(), filter)
+		page, err := payments.ListCoupons(r.ctx(), r.session, filter)
 		if err != nil {
 			return response{}, err
 		}
-		currency, err := r.site.Currency(r.ctx())
+		currency, err := r.session.Currency(r.ctx())
 		if err != nil {
 			return response{}, err
 		}
@@ -43,15 +45,15 @@ var getCoupon = operation{
 		if err != nil {
 			return response{}, err
 		}
-		coupon, err := r.site.Coupon(r.ctx(), code)
+		coupon, err := payments.LoadCoupon(r.ctx(), r.session, code)
 		if err != nil {
 			return response{}, err
 		}
-		orders, err := r.site.CouponOrders(r.ctx(), coupon.Code)
+		orders, err := orders.CouponOrders(r.ctx(), r.session, coupon.Code)
 		if err != nil {
 			return response{}, err
 		}
-		currency, err := r.site.Currency(r.ctx())
+		currency, err := r.session.Currency(r.ctx())
 		if err != nil {
 			return response{}, err
 		}
@@ -72,8 +74,8 @@ var createCoupon = operation{
 			return response{}, err
 		}
 		values := compat.NewCoupon(body)
-		return r.create(func(tx *adapter.Tx) (any, error) {
-			record, err := tx.CreateCoupon(r.ctx(), values)
+		return r.create(func(tx *session.Tx) (any, error) {
+			record, err := payments.CreateCoupon(r.ctx(), tx, values)
 			if err != nil {
 				return nil, err
 			}
@@ -99,8 +101,8 @@ var updateCoupon = operation{
 			return response{}, err
 		}
 		patch := compat.CouponPatch(body)
-		return r.change(func(tx *adapter.Tx) (any, error) {
-			coupon, err := tx.UpdateCoupon(r.ctx(), code, patch)
+		return r.change(func(tx *session.Tx) (any, error) {
+			coupon, err := payments.UpdateCoupon(r.ctx(), tx, code, patch)
 			if err != nil {
 				return nil, err
 			}
@@ -121,8 +123,8 @@ var deleteCoupon = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return r.change(func(tx *adapter.Tx) (any, error) {
-			return compat.CouponDeleted, tx.DeleteCoupon(r.ctx(), code)
+		return r.change(func(tx *session.Tx) (any, error) {
+			return compat.CouponDeleted, payments.DeleteCoupon(r.ctx(), tx, code)
 		})
 	},
 }

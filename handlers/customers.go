@@ -3,8 +3,11 @@ package handlers
 import (
 	"context"
 
-	"bookside/adapter"
+	"bookside/adapter/bookings"
+	"bookside/adapter/customers"
 	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/compat"
 )
 
@@ -22,7 +25,7 @@ var listCustomers = operation{
 		if err != nil {
 			return response{}, err
 		}
-		page, err := r.site.Customers(r.ctx(), filter)
+		page, err := customers.List(r.ctx(), r.session, filter)
 		if err != nil {
 			return response{}, err
 		}
@@ -48,11 +51,11 @@ var getCustomer = operation{
 		if err != nil {
 			return response{}, err
 		}
-		customer, err := r.site.Customer(r.ctx(), id)
+		customer, err := records.LoadCustomer(r.ctx(), r.session, id)
 		if err != nil {
 			return response{}, err
 		}
-		bookings, err := customerBookings(r.ctx(), r.site, id, asked)
+		bookings, err := customerBookings(r.ctx(), r.session, id, asked)
 		if err != nil {
 			return response{}, err
 		}
@@ -75,8 +78,8 @@ var createCustomer = operation{
 			return response{}, err
 		}
 		values := compat.NewCustomer(body)
-		return r.create(func(tx *adapter.Tx) (any, error) {
-			record, err := tx.CreateCustomer(r.ctx(), values)
+		return r.create(func(tx *session.Tx) (any, error) {
+			record, err := customers.Create(r.ctx(), tx, values)
 			if err != nil {
 				return nil, err
 			}
@@ -104,8 +107,8 @@ var updateCustomer = operation{
 			return response{}, err
 		}
 		patch := compat.CustomerPatch(body)
-		return r.change(func(tx *adapter.Tx) (any, error) {
-			customer, err := tx.UpdateCustomer(r.ctx(), id, patch)
+		return r.change(func(tx *session.Tx) (any, error) {
+			customer, err := customers.Update(r.ctx(), tx, id, patch)
 			if err != nil {
 				return nil, err
 			}
@@ -127,23 +130,23 @@ var deleteCustomer = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return r.change(func(tx *adapter.Tx) (any, error) {
-			return r.view.CustomerDeleted(id, r.site.Now), tx.DeleteCustomer(r.ctx(), id)
+		return r.change(func(tx *session.Tx) (any, error) {
+			return r.view.CustomerDeleted(id, r.session.Now), customers.Delete(r.ctx(), tx, id)
 		})
 	},
 }
 
 // customerBookings reads the bookings to include in a single customer: past ones
 // latest first, upcoming ones next first.
-func customerBookings(ctx context.Context, site *adapter.Site, id int64, includes compat.CustomerIncludes) (b compat.CustomerBookings, err error) {
-	every := adapter.BookingFilter{CustomerID: &id, Status: includes.Status, Descending: true}
+func customerBookings(ctx context.Context, site *session.Session, id int64, includes compat.CustomerIncludes) (b compat.CustomerBookings, err error) {
+	every := bookings.Filter{CustomerID: &id, Status: includes.Status, Descending: true}
 	past, upcoming := every, every
 	past.Past = true
 	upcoming.Upcoming, upcoming.Descending = true, false
 	for _, part := range []struct {
 		wanted bool
-		filter adapter.BookingFilter
-		into   *[]adapter.Booking
+		filter bookings.Filter
+		into   *[]records.Booking
 	}{
 		{includes.Bookings, every, &b.All},
 		{includes.Upcoming, upcoming, &b.Upcoming},
@@ -152,7 +155,7 @@ func customerBookings(ctx context.Context, site *adapter.Site, id int64, include
 		if !part.wanted {
 			continue
 		}
-		*part.into, err = site.FirstBookings(ctx, part.filter, includes.Limit)
+		*part.into, err = bookings.First(ctx, site, part.filter, includes.Limit)
 		if err != nil {
 			return b, err
 		}

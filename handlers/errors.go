@@ -14,8 +14,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 	"bookside/compat"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
@@ -141,7 +141,7 @@ func failureOf(form errorForm, requestID string, err error) (compat.Failure, com
 		return domainFailure(form, known)
 	case exceedsMemory(err):
 		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_record_too_large", Message: "The record, with what belongs to it, is too large for a request"}, compat.WordPressError
-	case errors.Is(err, errOverloaded), adapter.IsUnavailable(err):
+	case errors.Is(err, errOverloaded), session.IsUnavailable(err):
 		return compat.Failure{Status: http.StatusServiceUnavailable, Code: string(domain.CodeUnavailable), Message: unavailableMessage(known)}, compat.WordPressError
 	case errors.Is(err, context.Canceled):
 		return compat.Failure{Status: statusClientGone, Code: "client_closed_request", Message: "The client went away"}, compat.WordPressError

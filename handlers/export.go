@@ -12,8 +12,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 	"bookside/compat"
 	"bookside/wpdb"
 )
@@ -71,7 +71,7 @@ func (a *api) export(c echo.Context, r *request, f *form) error {
 	ctx, cancel := a.outlive(c)
 	defer cancel()
 	r.query.Export(compat.MaxExported)
-	r.cursor = &adapter.ExportCursor{Chunk: exportChunk}
+	r.cursor = &session.ExportCursor{Chunk: exportChunk}
 	x := &export{api: a, echo: c, request: r, form: f, ctx: ctx, release: func() {}}
 	defer func() { x.release() }()
 	x.writer = f.begin(r, &x.text)

@@ -13,9 +13,9 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/compat"
 )
 
@@ -58,7 +58,7 @@ func (e Export) Validate() error {
 }
 
 // Run writes the export.
-func (e Export) Run(ctx context.Context, platform *adapter.Platform, to io.Writer) error {
+func (e Export) Run(ctx context.Context, platform *session.Platform, to io.Writer) error {
 	r, f, err := e.find()
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (e Export) Run(ctx context.Context, platform *adapter.Platform, to io.Write
 	var text bytes.Buffer
 	request := &request{
 		api: &api{platform: platform, options: Options{SiteTimestamps: e.SiteTimestamps}}, route: r, guard: r.guard(), context: ctx,
-		query: compat.ParseQuery(query.Encode()), cursor: &adapter.ExportCursor{Chunk: exportChunk},
+		query: compat.ParseQuery(query.Encode()), cursor: &session.ExportCursor{Chunk: exportChunk},
 	}
 	request.query.Export(maxExportedHere)
 	writer := f.begin(request, &text)

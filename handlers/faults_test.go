@@ -19,9 +19,9 @@ import (
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 	"bookside/handlers"
@@ -53,7 +53,7 @@ func newFaultyServer(t *testing.T, admits bool, err error) *server {
 		mock.ExpectQuery("SELECT").WillReturnError(err) // the schema is read again
 	}
 	s := &server{t: t, log: &logBuffer{}, keys: keys.NewStore(db, fixedClock, strings.NewReader("")), key: mockKey}
-	s.handler = handlers.New(adapter.NewPlatform(db, fixedClock), s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)),
+	s.handler = handlers.New(session.NewPlatform(db, fixedClock), s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)),
 		handlers.Options{BasePaths: []string{"/v1"}, RequestTimeout: time.Minute})
 	return s
 }

@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter"
+	"bookside/adapter/bookings"
+	"bookside/adapter/records"
 	"bookside/compat"
 )
 
@@ -83,29 +84,29 @@ func beginLines(_ *request, to *bytes.Buffer) formWriter {
 // personal data that keys can mask.
 type bookingEvents struct {
 	to       *bytes.Buffer
-	calendar *adapter.BookingCalendar // nil before the first chunk
+	calendar *bookings.Calendar // nil before the first chunk
 }
 
 func beginCalendar(_ *request, to *bytes.Buffer) formWriter { return &bookingEvents{to: to} }
 
 func (f *bookingEvents) next(r *request) error {
-	var bookings []adapter.Booking
+	var listed []records.Booking
 	err := r.atSite(func() error {
 		filter, err := r.view.BookingFilter(r.ctx(), r.query, r.knowsBookingStatus)
 		if err != nil {
 			return err
 		}
-		page, err := r.site.Bookings(r.ctx(), filter)
-		bookings = page.Records
+		page, err := bookings.List(r.ctx(), r.session, filter)
+		listed = page.Records
 		return err
 	})
 	if err == nil && f.calendar == nil {
-		f.calendar, err = r.site.NewBookingCalendar(r.ctx(), f.to)
+		f.calendar, err = bookings.NewCalendar(r.ctx(), r.session, f.to)
 	}
 	if err != nil {
 		return err
 	}
-	return f.calendar.Add(r.site, bookings)
+	return f.calendar.Add(r.session, listed)
 }
 
 func (f *bookingEvents) end() error { return f.calendar.Close() }

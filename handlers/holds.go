@@ -1,8 +1,9 @@
 package handlers
 
 import (
-	"bookside/adapter"
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 	"bookside/compat"
 )
 
@@ -13,7 +14,7 @@ var createHold = operation{
 		"POST /bookings with hold_id turns the hold into a booking. It belongs to this key, and ends by itself.",
 	body:     compat.NewHoldFields,
 	answers:  []response{created(compat.HoldCreated)},
-	refusals: []error{domain.SlotUnavailable(exampleConflict), domain.TooManyHolds(adapter.MaxHolds, 60), errExampleRefusal},
+	refusals: []error{domain.SlotUnavailable(exampleConflict), domain.TooManyHolds(bookings.MaxHolds, 60), errExampleRefusal},
 	errors:   errorForm{failure: "Failed to keep the slot"},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
@@ -21,8 +22,8 @@ var createHold = operation{
 			return response{}, err
 		}
 		hold := compat.NewHold(body)
-		return r.create(func(tx *adapter.Tx) (any, error) {
-			record, err := tx.CreateHold(r.ctx(), hold)
+		return r.create(func(tx *session.Tx) (any, error) {
+			record, err := bookings.CreateHold(r.ctx(), tx, hold)
 			if err != nil {
 				return nil, err
 			}
@@ -43,7 +44,7 @@ var getHold = operation{
 		if err != nil {
 			return response{}, err
 		}
-		hold, err := r.site.Hold(r.ctx(), id)
+		hold, err := bookings.LoadHold(r.ctx(), r.session, id)
 		if err != nil {
 			return response{}, err
 		}
@@ -62,6 +63,6 @@ var deleteHold = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return r.change(func(tx *adapter.Tx) (any, error) { return compat.HoldDeleted, tx.DeleteHold(r.ctx(), id) })
+		return r.change(func(tx *session.Tx) (any, error) { return compat.HoldDeleted, bookings.DeleteHold(r.ctx(), tx, id) })
 	},
 }

@@ -12,7 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter"
+	"bookside/adapter/bookings"
+	"bookside/adapter/upkeep"
 	"bookside/fixtures"
 )
 
@@ -235,7 +236,7 @@ func TestLostHolds(t *testing.T) {
 	}
 	// The rows go with the sweep, an hour after they meant anything.
 	db := openDatabase(t, s.database, 2, time.Minute)
-	sweeper := adapter.NewSweeper(db, func() time.Time { return s.clock }, slog.New(slog.DiscardHandler))
+	sweeper := upkeep.NewSweeper(db, func() time.Time { return s.clock }, slog.New(slog.DiscardHandler))
 	for _, want := range []struct {
 		after time.Duration
 		ids   string
@@ -315,7 +316,7 @@ func TestRejectedHolds(t *testing.T) {
 func (s *server) fillHolds(t testing.TB, id string) {
 	t.Helper()
 	var copies strings.Builder
-	for i := range adapter.MaxHolds - 1 {
+	for i := range bookings.MaxHolds - 1 {
 		fmt.Fprintf(&copies, " UNION ALL SELECT %d", i)
 	}
 	const columns = "key_id, agent_id, service_id, location_id, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after, total_attendees"

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/idempotency"
+	"bookside/adapter/session"
 	"bookside/compat"
 )
 
@@ -22,19 +22,19 @@ const (
 )
 
 // create runs work in a transaction and responds 201 with the record that it returns.
-func (r *request) create(work func(tx *adapter.Tx) (record any, err error)) (response, error) {
+func (r *request) create(work func(tx *session.Tx) (record any, err error)) (response, error) {
 	return r.write(http.StatusCreated, work)
 }
 
 // change runs work in a transaction and responds 200 with what it returns.
-func (r *request) change(work func(tx *adapter.Tx) (body any, err error)) (response, error) {
+func (r *request) change(work func(tx *session.Tx) (body any, err error)) (response, error) {
 	return r.write(http.StatusOK, work)
 }
 
 // write runs work in a transaction and responds with what it returns. With an
 // Idempotency-Key the response is stored in the same transaction, and sent again when the
 // request is repeated. work is run again after a deadlock.
-func (r *request) write(status int, work func(tx *adapter.Tx) (body any, err error)) (answer response, err error) {
+func (r *request) write(status int, work func(tx *session.Tx) (body any, err error)) (answer response, err error) {
 	attempt, err := r.beginAttempt(1)
 	if err != nil {
 		return response{}, err
@@ -44,7 +44,7 @@ func (r *request) write(status int, work func(tx *adapter.Tx) (body any, err err
 		r.markReplayed()
 		return response{stored[0].Status, json.RawMessage(stored[0].Body)}, nil
 	}
-	err = r.transact(func(tx *adapter.Tx) error {
+	err = r.transact(func(tx *session.Tx) error {
 		body, err := work(tx)
 		if err == nil && !tx.Wrote() {
 			body, err = r.unread(body)
@@ -68,8 +68,8 @@ func (r *request) write(status int, work func(tx *adapter.Tx) (body any, err err
 
 // rehearse runs work in a transaction that is rolled back, and responds 200 with what it
 // returns. An Idempotency-Key has no effect.
-func (r *request) rehearse(work func(tx *adapter.Tx) (body any, err error)) (answer response, err error) {
-	err = r.site.Rehearse(r.ctx(), r.route.operation.id, r.conditionally(func(tx *adapter.Tx) error {
+func (r *request) rehearse(work func(tx *session.Tx) (body any, err error)) (answer response, err error) {
+	err = r.session.Rehearse(r.ctx(), r.route.operation.id, r.conditionally(func(tx *session.Tx) error {
 		body, err := work(tx)
 		if err == nil {
 			body, err = r.unread(body)
@@ -115,14 +115,14 @@ func (r *route) readPermission() string {
 
 // transact runs work in a transaction named after the request's operation, under the
 // condition that the request states.
-func (r *request) transact(work func(tx *adapter.Tx) error) error {
-	return r.site.Transact(r.ctx(), r.route.operation.id, r.conditionally(work))
+func (r *request) transact(work func(tx *session.Tx) error) error {
+	return r.session.Transact(r.ctx(), r.route.operation.id, r.conditionally(work))
 }
 
 // conditionally returns work on a record that the key sees, under the condition that the
 // request states.
-func (r *request) conditionally(work func(tx *adapter.Tx) error) func(tx *adapter.Tx) error {
-	return func(tx *adapter.Tx) error {
+func (r *request) conditionally(work func(tx *session.Tx) error) func(tx *session.Tx) error {
+	return func(tx *session.Tx) error {
 		if r.read != nil && !r.principal.Limits.None() {
 			if _, err := r.readRecord(tx.AsCaller(), ""); err != nil {
 				return err
@@ -145,7 +145,7 @@ func (r *request) beginAttempt(responses int) (*idempotency.Request, error) {
 	if !validIdempotencyKey(sent) {
 		return nil, domain.InvalidRequest(map[string]string{idempotencyKey: "Must be one value of 1 to 255 printable ASCII characters"})
 	}
-	return r.site.Idempotency().Begin(r.ctx(), idempotency.Key{
+	return r.session.Idempotency().Begin(r.ctx(), idempotency.Key{
 		Scope: r.scope(sent[0]), Body: r.fingerprint(), Terms: r.terms(), Items: responses, Lease: r.api.options.RequestTimeout + leaseMargin,
 	})
 }

@@ -370,7 +370,7 @@ func TestInterleavings(t *testing.T) {
 // plant returns what becomes of the statements of a server of an arena.
 type plant func(a *arena, server int) func(text string) []string
 
-// takesLocks reports whether a statement is that of adapter/locks.go.
+// takesLocks reports whether a statement is that of adapter/session/locks.go.
 func takesLocks(text string) bool { return strings.HasPrefix(text, "UPDATE `wp_bookside_locks` ") }
 
 // leaveLocksOut has a server take locks that nobody else takes.

@@ -1,7 +1,8 @@
 package handlers
 
 import (
-	"bookside/adapter"
+	"bookside/adapter/payments"
+	"bookside/adapter/session"
 	"bookside/compat"
 )
 
@@ -23,7 +24,7 @@ var listInvoices = operation{
 		if err != nil {
 			return response{}, err
 		}
-		page, err := r.site.OrderInvoices(r.ctx(), order, paging)
+		page, err := payments.ListInvoices(r.ctx(), r.session, order, paging)
 		if err != nil {
 			return response{}, err
 		}
@@ -46,7 +47,7 @@ var getInvoice = operation{
 		if err != nil {
 			return response{}, err
 		}
-		invoice, err := r.site.OrderInvoice(r.ctx(), order, id)
+		invoice, err := payments.LoadInvoice(r.ctx(), r.session, order, id)
 		if err != nil {
 			return response{}, err
 		}
@@ -80,8 +81,8 @@ var updateInvoice = operation{
 			return response{}, err
 		}
 		patch, forcedInBody := compat.InvoicePatch(body)
-		return r.change(func(tx *adapter.Tx) (any, error) {
-			invoice, err := tx.UpdateInvoice(r.ctx(), order, id, patch, forced || forcedInBody)
+		return r.change(func(tx *session.Tx) (any, error) {
+			invoice, err := payments.UpdateInvoice(r.ctx(), tx, order, id, patch, forced || forcedInBody)
 			if err != nil {
 				return nil, err
 			}

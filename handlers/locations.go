@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bookside/adapter/catalog"
 	"bookside/compat"
 )
 
@@ -18,7 +19,7 @@ var listLocations = operation{
 		if err != nil {
 			return response{}, err
 		}
-		page, err := r.site.Locations(r.ctx(), filter)
+		page, err := catalog.ListLocations(r.ctx(), r.session, filter)
 		if err != nil {
 			return response{}, err
 		}

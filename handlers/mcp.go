@@ -17,8 +17,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/compat"
 	"bookside/handlers/mcp"
 )
@@ -240,7 +240,7 @@ func (t *toolCaller) failure(c echo.Context, err error) error {
 
 // Clock implements mcp.Caller.
 func (t *toolCaller) Clock() (zone string, now time.Time, err error) {
-	err = t.api.platform.Serve(t.context(), t.principal, func(site *adapter.Site) error {
+	err = t.api.platform.Serve(t.context(), t.principal, func(site *session.Session) error {
 		zone, now = site.Zone.Name, site.Now.In(site.Zone.Location)
 		return nil
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/semaphore"
 
-	"bookside/adapter"
+	"bookside/adapter/session"
 	"bookside/compat"
 	"bookside/wpdb"
 )
@@ -227,14 +227,14 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 	if r.route.tagged() {
 		tag = tagOf(body.Bytes())
 	}
-	return encodedResponse{response.status, typ, body, release, r.site.TotalAge, tag}, nil
+	return encodedResponse{response.status, typ, body, release, r.session.TotalAge, tag}, nil
 }
 
 // atSite calls work with the site as it is now, perhaps twice.
 func (r *request) atSite(work func() error) error {
 	return r.api.seats.do(func() error {
-		return r.api.platform.Serve(r.ctx(), r.principal, func(site *adapter.Site) error {
-			r.site, r.view = site, compat.View{}
+		return r.api.platform.Serve(r.ctx(), r.principal, func(site *session.Session) error {
+			r.session, r.view = site, compat.View{}
 			if r.api.options.SiteTimestamps {
 				r.view.Location = site.Zone.Location
 			}

@@ -16,9 +16,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/figures"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/adapter/upkeep"
 	"bookside/adapter/webhooks"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
@@ -39,7 +41,7 @@ type Metrics struct {
 	exports   prometheus.Gauge
 	overlaps  overlapMetrics
 	keys      keyLabels
-	platform  atomic.Pointer[adapter.Platform]
+	platform  atomic.Pointer[session.Platform]
 	shared    atomic.Pointer[ratelimit.SharedCounter] // nil if requests are not counted in Redis
 	webhooks  atomic.Pointer[webhooks.Worker]         // nil if this server sends none
 	readiness atomic.Pointer[func(context.Context) Readiness]
@@ -113,7 +115,7 @@ func (m *Metrics) gaugeOf(name, help string, labels prometheus.Labels) prometheu
 }
 
 // Observe adds the metrics of a platform's database.
-func (m *Metrics) Observe(platform *adapter.Platform) { m.platform.Store(platform) }
+func (m *Metrics) Observe(platform *session.Platform) { m.platform.Store(platform) }
 
 // ObserveWebhooks adds the metrics of a worker.
 func (m *Metrics) ObserveWebhooks(worker *webhooks.Worker) { m.webhooks.Store(worker) }
@@ -128,7 +130,7 @@ func (m *Metrics) OverlapInterval(interval time.Duration) {
 
 // Overlaps records the result of a check for conflicts at a time; fresh is the
 // number of those found for the first time.
-func (m *Metrics) Overlaps(found adapter.ConflictReport, fresh int, at time.Time) {
+func (m *Metrics) Overlaps(found slots.ConflictReport, fresh int, at time.Time) {
 	m.overlaps.present.Set(float64(len(found.Conflicts)))
 	m.overlaps.compared.Set(float64(found.Bookings))
 	m.overlaps.last.Set(float64(at.Unix()))
@@ -334,7 +336,7 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 
 	ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
 	defer cancel()
-	stats, err := platform.QueueStats(ctx)
+	stats, err := upkeep.QueueStatsNow(ctx, platform)
 	var known *domain.Error
 	gauge(databaseUp, oneIf(err == nil || errors.As(err, &known)))
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/redis/go-redis/v9"
 
-	"bookside/adapter"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 	"bookside/handlers"
@@ -102,8 +103,8 @@ func TestMetricsOfRequests(t *testing.T) {
 	}
 	metrics.Observe(s.platform)
 	metrics.ConnectionDropped()
-	metrics.Overlaps(adapter.ConflictReport{Conflicts: make([]adapter.Conflict, 3), Bookings: 40}, 2, now)
-	metrics.Overlaps(adapter.ConflictReport{Conflicts: make([]adapter.Conflict, 1), Bookings: 41}, 0, now)
+	metrics.Overlaps(slots.ConflictReport{Conflicts: make([]slots.Conflict, 3), Bookings: 40}, 2, now)
+	metrics.Overlaps(slots.ConflictReport{Conflicts: make([]slots.Conflict, 1), Bookings: 41}, 0, now)
 
 	got := scrape(t, metrics)
 	wantSamples(t, got, "bookside_requests_total", map[string]float64{
@@ -157,7 +158,7 @@ func TestMetricsWithoutDatabase(t *testing.T) {
 	s := newServer(t, database)
 	metrics.Observe(s.platform)
 	broken, _ := wpdbtest.Mock(t) // every statement fails
-	metrics.Observe(adapter.NewPlatform(broken, fixedClock))
+	metrics.Observe(session.NewPlatform(broken, fixedClock))
 	got := scrape(t, metrics)
 	wantSamples(t, got, "bookside_db_up", map[string]float64{"": 0})
 	if got["bookside_outbox_mails"] != nil || got["bookside_db_connections"] == nil {
@@ -174,7 +175,7 @@ func TestMetricsOfReadiness(t *testing.T) {
 	down := map[string]float64{"": 0}
 	for _, c := range []struct {
 		arrange  string
-		platform *adapter.Platform
+		platform *session.Platform
 		ready    float64
 		site, db map[string]float64 // nil for absent
 	}{
@@ -182,7 +183,7 @@ func TestMetricsOfReadiness(t *testing.T) {
 		{"", s.platform, 1, map[string]float64{"reason=none": 1}, map[string]float64{"": 1}},
 		{"UPDATE wp_options SET option_value = '' WHERE option_name = 'active_plugins'", s.platform, 0, map[string]float64{"reason=plugin_inactive": 0}, map[string]float64{"": 1}},
 		{"DROP TABLE wp_options", s.platform, 0, map[string]float64{"reason=no_wordpress": 0}, map[string]float64{"": 1}},
-		{"", adapter.NewPlatform(broken, fixedClock), 0, nil, down},
+		{"", session.NewPlatform(broken, fixedClock), 0, nil, down},
 	} {
 		if c.arrange != "" {
 			arrange(t, database, c.arrange)

@@ -1,8 +1,11 @@
 package handlers
 
 import (
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/orders"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/compat"
 )
 
@@ -20,7 +23,7 @@ var listOrders = operation{
 		if err != nil {
 			return response{}, err
 		}
-		page, err := r.site.Orders(r.ctx(), filter)
+		page, err := orders.List(r.ctx(), r.session, filter)
 		if err != nil {
 			return response{}, err
 		}
@@ -39,11 +42,11 @@ var getOrder = operation{
 		if err != nil {
 			return response{}, err
 		}
-		order, err := r.site.Order(r.ctx(), id)
+		order, err := records.LoadOrder(r.ctx(), r.session, id)
 		if err != nil {
 			return response{}, err
 		}
-		items, err := r.site.OrderItems(r.ctx(), id)
+		items, err := records.LoadOrderItems(r.ctx(), r.session, id)
 		if err != nil {
 			return response{}, err
 		}
@@ -69,7 +72,7 @@ var listTransactions = operation{
 		if err != nil {
 			return response{}, err
 		}
-		page, err := r.site.OrderTransactions(r.ctx(), id, paging)
+		page, err := payments.ListOfOrder(r.ctx(), r.session, id, paging)
 		if err != nil {
 			return response{}, err
 		}
@@ -92,7 +95,7 @@ var getTransaction = operation{
 		if err != nil {
 			return response{}, err
 		}
-		transaction, err := r.site.OrderPayment(r.ctx(), order, id)
+		transaction, err := records.LoadOrderPayment(r.ctx(), r.session, order, id)
 		if err != nil {
 			return response{}, err
 		}
@@ -120,8 +123,8 @@ var createOrder = operation{
 		order := compat.NewOrder(body)
 		order.Force = order.Force || forced
 		order.Address = r.echo.RealIP()
-		return r.create(func(tx *adapter.Tx) (any, error) {
-			record, err := tx.CreateOrder(r.ctx(), order)
+		return r.create(func(tx *session.Tx) (any, error) {
+			record, err := orders.Create(r.ctx(), tx, order)
 			if err != nil {
 				return nil, err
 			}
@@ -153,8 +156,8 @@ var updateOrder = operation{
 		}
 		patch := compat.OrderPatch(body)
 		patch.Force = patch.Force || forced
-		return r.change(func(tx *adapter.Tx) (any, error) {
-			order, err := tx.UpdateOrder(r.ctx(), id, patch)
+		return r.change(func(tx *session.Tx) (any, error) {
+			order, err := orders.Update(r.ctx(), tx, id, patch)
 			if err != nil {
 				return nil, err
 			}

@@ -1,8 +1,10 @@
 package handlers
 
 import (
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/compat"
 )
 
@@ -20,7 +22,7 @@ var listPayments = operation{
 		if err != nil {
 			return response{}, err
 		}
-		page, err := r.site.Payments(r.ctx(), filter)
+		page, err := payments.List(r.ctx(), r.session, filter)
 		if err != nil {
 			return response{}, err
 		}
@@ -40,7 +42,7 @@ var getPayment = operation{
 		if err != nil {
 			return response{}, err
 		}
-		payment, err := r.site.Payment(r.ctx(), id)
+		payment, err := records.LoadPayment(r.ctx(), r.session, id)
 		if err != nil {
 			return response{}, err
 		}
@@ -68,8 +70,8 @@ var createPayment = operation{
 		}
 		values := compat.NewPayment(body)
 		values.Force = values.Force || forced
-		return r.create(func(tx *adapter.Tx) (any, error) {
-			record, err := tx.CreatePayment(r.ctx(), values)
+		return r.create(func(tx *session.Tx) (any, error) {
+			record, err := payments.Create(r.ctx(), tx, values)
 			if err != nil {
 				return nil, err
 			}
@@ -103,8 +105,8 @@ var updatePayment = operation{
 		}
 		patch := compat.PaymentPatch(body)
 		patch.Force = patch.Force || forced
-		return r.change(func(tx *adapter.Tx) (any, error) {
-			payment, err := tx.UpdatePayment(r.ctx(), id, patch)
+		return r.change(func(tx *session.Tx) (any, error) {
+			payment, err := payments.Update(r.ctx(), tx, id, patch)
 			if err != nil {
 				return nil, err
 			}
@@ -126,8 +128,8 @@ var deletePayment = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return r.change(func(tx *adapter.Tx) (any, error) {
-			return compat.PaymentDeleted, tx.DeletePayment(r.ctx(), id)
+		return r.change(func(tx *session.Tx) (any, error) {
+			return compat.PaymentDeleted, payments.Delete(r.ctx(), tx, id)
 		})
 	},
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/adapter/webhooks"
 	"bookside/compat"
 )
@@ -29,7 +29,7 @@ type request struct {
 	context context.Context
 	echo    echo.Context // nil for a read: others may share it, see sharedReads
 	path    pathValues
-	site    *adapter.Site
+	session *session.Session
 	// lockedWebhooks are those within the transaction of lockWebhook; nil outside.
 	lockedWebhooks *webhooks.Store
 	// principal is the holder of the key.
@@ -39,7 +39,7 @@ type request struct {
 	query     *compat.Query
 	rawQuery  string // from which query was parsed
 	rawBody   []byte
-	cursor    *adapter.ExportCursor // of an export; nil for an answer as a whole
+	cursor    *session.ExportCursor // of an export; nil for an answer as a whole
 	// mayRead is the number of bytes that the operation may read from the database,
 	// see wpdb.Allow.
 	mayRead int64

@@ -17,8 +17,8 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"bookside/adapter"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 	"bookside/handlers"
@@ -38,7 +38,7 @@ type server struct {
 	t        testing.TB
 	handler  http.Handler
 	database *fixtures.Database
-	platform *adapter.Platform
+	platform *session.Platform
 	keys     *keys.Store
 	key      string    // with all permissions
 	clock    time.Time // the server's current time
@@ -105,7 +105,7 @@ func newServerOver(t testing.TB, database *fixtures.Database, connections int, w
 	clock := func() time.Time { return s.clock }
 	s.keys = keys.NewStore(db, clock, rand.Reader)
 	s.key = s.newKey("read", "write", "delete", "read_changes", "write_users", "write_webhooks")
-	s.platform = adapter.NewPlatform(db, clock)
+	s.platform = session.NewPlatform(db, clock)
 	s.handler = handlers.New(s.platform, s.keys, clock, slog.New(slog.NewJSONHandler(s.log, nil)), options)
 	return s
 }

@@ -1,8 +1,9 @@
 package handlers
 
 import (
-	"bookside/adapter"
+	"bookside/adapter/catalog"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 	"bookside/compat"
 )
 
@@ -20,13 +21,13 @@ var listServices = operation{
 		if err != nil {
 			return response{}, err
 		}
-		page, err := r.site.Services(r.ctx(), filter)
+		page, err := catalog.ListServices(r.ctx(), r.session, filter)
 		if err != nil {
 			return response{}, err
 		}
-		var categories []adapter.ServiceCategory
+		var categories []catalog.ServiceCategory
 		if include.Categories {
-			categories, err = r.site.AllServiceCategories(r.ctx())
+			categories, err = catalog.LoadServiceCategories(r.ctx(), r.session)
 			if err != nil {
 				return response{}, err
 			}
@@ -51,7 +52,7 @@ var getService = operation{
 		if err != nil {
 			return response{}, err
 		}
-		service, err := r.site.Service(r.ctx(), id, include.ServiceIncludes)
+		service, err := catalog.LoadService(r.ctx(), r.session, id, include.ServiceIncludes)
 		if err != nil {
 			return response{}, err
 		}
@@ -72,8 +73,8 @@ var createService = operation{
 			return response{}, err
 		}
 		service := compat.NewService(body)
-		return r.create(func(tx *adapter.Tx) (any, error) {
-			record, err := tx.CreateService(r.ctx(), service)
+		return r.create(func(tx *session.Tx) (any, error) {
+			record, err := catalog.CreateService(r.ctx(), tx, service)
 			if err != nil {
 				return nil, err
 			}
@@ -100,8 +101,8 @@ var updateService = operation{
 			return response{}, err
 		}
 		patch := compat.ServicePatch(body)
-		return r.change(func(tx *adapter.Tx) (any, error) {
-			service, err := tx.UpdateService(r.ctx(), id, patch)
+		return r.change(func(tx *session.Tx) (any, error) {
+			service, err := catalog.UpdateService(r.ctx(), tx, id, patch)
 			if err != nil {
 				return nil, err
 			}

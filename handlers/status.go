@@ -11,6 +11,6 @@ var status = operation{
 	answers:  []response{ok(compat.StatusSingleOf[compat.Status]())},
 	volatile: true,
 	serve: func(r *request) (response, error) {
-		return ok(compat.StatusDetail(r.site.Zone, r.site.Now)), nil
+		return ok(compat.StatusDetail(r.session.Zone, r.session.Now)), nil
 	},
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"bookside/adapter"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/handlers"
 	"bookside/wpdb"
@@ -53,7 +53,7 @@ func tappedServer(t *testing.T, database *fixtures.Database, see func(statement)
 	clock := func() time.Time { return s.clock }
 	s.keys = keys.NewStore(db, clock, rand.Reader)
 	s.key = s.newKey("read", "write", "delete")
-	s.platform = adapter.NewPlatform(db, clock)
+	s.platform = session.NewPlatform(db, clock)
 	s.restart = func() {
 		s.handler = handlers.New(s.platform, s.keys, clock, slog.New(slog.NewJSONHandler(s.log, nil)), options)
 	}

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"slices"
 
-	"bookside/adapter"
+	"bookside/adapter/bookings"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
 	"bookside/adapter/webhooks"
 	"bookside/compat"
 	"bookside/wpdb"
@@ -18,7 +20,7 @@ const recordMemory = 8 << 20
 
 // WebhookOptions returns how changes and records are sent to webhooks: as GET /changes
 // returns them. A record has only what the webhook's key may see.
-func WebhookOptions(platform *adapter.Platform, store *keys.Store, siteTimestamps bool) webhooks.Options {
+func WebhookOptions(platform *session.Platform, store *keys.Store, siteTimestamps bool) webhooks.Options {
 	return webhooks.Options{
 		Encode:  func(e journal.Entry) ([]byte, error) { return encodeBody(compat.ChangeOf(e)) },
 		Visible: platform.VisibleChanges,
@@ -29,18 +31,18 @@ func WebhookOptions(platform *adapter.Platform, store *keys.Store, siteTimestamp
 			if err != nil || !known && keyID != 0 {
 				return nil, false, err
 			}
-			site, err := platform.SiteOf(ctx, &key)
+			site, err := platform.SessionOf(ctx, &key)
 			if err != nil {
 				return nil, false, err
 			}
-			read, err := site.Records(ctx, map[journal.Resource][]int64{resource: {id}})
+			read, err := bookings.LoadRecords(ctx, site, map[journal.Resource][]int64{resource: {id}})
 			if exceedsMemory(err) {
 				return nil, false, webhooks.ErrTooLarge
 			}
 			if err != nil {
 				return nil, false, err
 			}
-			read.Bookings = slices.DeleteFunc(read.Bookings, func(b adapter.Booking) bool { return !of.Covers(b.Assignment()) })
+			read.Bookings = slices.DeleteFunc(read.Bookings, func(b records.Booking) bool { return !of.Covers(b.Assignment()) })
 			view := compat.View{}
 			if siteTimestamps {
 				view.Location = site.Zone.Location

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net/http"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/adapter/upkeep"
 	"bookside/adapter/webhooks"
 	"bookside/compat"
 )
@@ -32,7 +34,7 @@ func (r *request) lockWebhook(change func(*webhooks.Store, webhooks.Hook) error)
 		within := *r
 		within.lockedWebhooks = store
 		if check := within.precondition(); check != nil {
-			if err := check(r.site); err != nil {
+			if err := check(r.session); err != nil {
 				return err
 			}
 		}
@@ -68,7 +70,7 @@ func (r *request) webhookChange(fields compat.Fields[compat.WebhookChange]) (cha
 	if err := r.principal.Limits.RefuseAny(change.Named()); err != nil {
 		return change, err
 	}
-	return change, r.site.RequireChoices(r.ctx(), change.Named())
+	return change, slots.RequireChoices(r.ctx(), r.session, change.Named())
 }
 
 // webhookBody returns the body of a write.
@@ -155,8 +157,8 @@ var createWebhook = operation{
 		}
 		var secret string
 		var hook webhooks.Hook
-		err = r.transact(func(tx *adapter.Tx) (err error) {
-			secret, hook, err = tx.AddWebhook(r.ctx(), r.webhooks(), n)
+		err = r.transact(func(tx *session.Tx) (err error) {
+			secret, hook, err = upkeep.AddWebhook(r.ctx(), tx, r.webhooks(), n)
 			return err
 		})
 		if errors.Is(err, webhooks.ErrTooMany) || errors.Is(err, webhooks.ErrTooManyOfKey) {

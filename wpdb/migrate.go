@@ -144,7 +144,7 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (id),
 		UNIQUE KEY minute (minute, server)
 	)`,
-	// Slots that are kept for customers who have yet to book, see adapter/holds.go. A
+	// Slots that are kept for customers who have yet to book, see adapter/bookings/holds.go. A
 	// companion in PHP reads them, so the columns must keep their meaning.
 	Holds: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
@@ -188,7 +188,7 @@ var ownTables = map[Table]string{
 	)`,
 	// What keys with limits have written: the bookings, orders, payments and customers that they made
 	// or gave to a customer, and of customers the contact that they sent, see
-	// adapter/key_records.go. A customer who was there before is not made. The texts are ASCII, so that they
+	// adapter/records/key_records.go. A customer who was there before is not made. The texts are ASCII, so that they
 	// compare with the site's in any collation.
 	KeyRecords: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
@@ -204,7 +204,7 @@ var ownTables = map[Table]string{
 		KEY resource (resource, record_id)
 	)`,
 	// The rows that a transaction locks while it checks and writes, see
-	// adapter/locks.go. A companion in PHP locks the same rows, so kinds and ids
+	// adapter/session/locks.go. A companion in PHP locks the same rows, so kinds and ids
 	// must not change.
 	Locks: `(
 		kind TINYINT UNSIGNED NOT NULL,

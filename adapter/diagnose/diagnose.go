@@ -11,10 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/indexes"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/adapter/upkeep"
 	"bookside/wpdb"
 )
 
@@ -23,21 +25,21 @@ const Active = "active"
 
 // Report is the result of an examination. Fields that are nil are unknown.
 type Report struct {
-	Database        string                  // its name
-	Account         string                  // the database user, quoted for GRANT
-	Encryption      *wpdb.Encryption        // of the connections; nil for a pool that was opened elsewhere
-	Server          *wpdb.ServerSettings    // nil for proxies that do not tell
-	ClockDifference time.Duration           // the server's clock minus ours
-	Durability      *wpdb.Durability        // nil if the server does not tell
-	Cluster         *wpdb.Cluster           // nil for proxies that do not tell
-	Privileges      Privileges              // of the database user
-	Grants          Grants                  // for the database user
-	Platform        Platform                // WordPress and the plugin
-	OwnTables       OwnTables               // of this project
-	Keys            *Keys                   // nil if the table cannot be read
-	Conflicts       *adapter.ConflictReport // overlapping bookings; nil if the site cannot be served
-	WrongEnds       []int64                 // bookings whose stored end cannot be right, one more than are named; nil likewise
-	Indexes         []indexes.Index         // that help on large sites; nil if the site cannot be served, or the server does not tell
+	Database        string                // its name
+	Account         string                // the database user, quoted for GRANT
+	Encryption      *wpdb.Encryption      // of the connections; nil for a pool that was opened elsewhere
+	Server          *wpdb.ServerSettings  // nil for proxies that do not tell
+	ClockDifference time.Duration         // the server's clock minus ours
+	Durability      *wpdb.Durability      // nil if the server does not tell
+	Cluster         *wpdb.Cluster         // nil for proxies that do not tell
+	Privileges      Privileges            // of the database user
+	Grants          Grants                // for the database user
+	Platform        Platform              // WordPress and the plugin
+	OwnTables       OwnTables             // of this project
+	Keys            *Keys                 // nil if the table cannot be read
+	Conflicts       *slots.ConflictReport // overlapping bookings; nil if the site cannot be served
+	WrongEnds       []int64               // bookings whose stored end cannot be right, one more than are named; nil likewise
+	Indexes         []indexes.Index       // that help on large sites; nil if the site cannot be served, or the server does not tell
 
 	// Problems are the reasons why the site cannot be served, each with its remedy.
 	Problems []string
@@ -58,7 +60,7 @@ type Platform struct {
 	Untranslated  string // why texts that are stored or mailed are not in the site's language
 	RunsJobs      *bool  // whether the site runs the plugin's jobs; nil if it cannot be served
 	// Companion is the companion in WordPress; nil if there is none, or the site cannot be served.
-	Companion *adapter.Companion
+	Companion *upkeep.Companion
 }
 
 // Clock is the time at a site.
@@ -160,7 +162,7 @@ func (e *examination) examinePlatform(ctx context.Context) error {
 		return err
 	}
 	e.Platform.MissingTables, e.Platform.Unwritable = schema.Missing(), schema.Unwritables()
-	site, err := adapter.NewPlatform(e.db, e.now).Site(ctx)
+	site, err := session.NewPlatform(e.db, e.now).Session(ctx)
 	if errors.Is(err, wpdb.ErrAccessDenied) {
 		e.Platform.State = "not active on this site itself"
 		e.problem("LatePoint is not active on this site itself: activate it, or, if it is active for a whole network, grant the database user SELECT on %s",
@@ -173,7 +175,7 @@ func (e *examination) examinePlatform(ctx context.Context) error {
 	}
 	if err == nil {
 		e.Platform.Clock = &Clock{Zone: site.Zone.Name, Now: site.Now.In(site.Zone.Location)}
-		err = site.CheckColumns()
+		err = upkeep.CheckColumns(site)
 		remedy = "deactivate LatePoint in the site's administration and activate it again, so that it completes its tables"
 	}
 	var known *domain.Error
@@ -190,8 +192,8 @@ func (e *examination) examinePlatform(ctx context.Context) error {
 	}
 }
 
-func (e *examination) examineSite(ctx context.Context, site *adapter.Site) error {
-	runs, err := site.RunsJobs(ctx)
+func (e *examination) examineSite(ctx context.Context, site *session.Session) error {
+	runs, err := upkeep.RunsJobs(ctx, site)
 	if err != nil {
 		return err
 	}
@@ -202,21 +204,21 @@ func (e *examination) examineSite(ctx context.Context, site *adapter.Site) error
 	if !order.Known() {
 		e.Platform.AgentOrder = string(order)
 	}
-	locale, problem, err := site.TranslationProblem(ctx)
+	locale, problem, err := session.TranslationProblem(ctx, site)
 	if err != nil {
 		return err
 	}
 	if problem != "" {
 		e.Platform.Untranslated = fmt.Sprintf("the site's language is %s, but texts that Bookside stores or mails are English. %s", locale, problem)
 	}
-	conflicts, err := site.Conflicts(ctx)
+	conflicts, err := slots.FindConflicts(ctx, site)
 	if err != nil {
 		return err
 	}
-	if e.Platform.Companion, err = site.Companion(ctx); err != nil {
+	if e.Platform.Companion, err = upkeep.LoadCompanion(ctx, site); err != nil {
 		return err
 	}
-	if e.WrongEnds, err = site.WrongEnds(ctx, namedBookings+1); err != nil {
+	if e.WrongEnds, err = slots.WrongEnds(ctx, site, namedBookings+1); err != nil {
 		return err
 	}
 	e.Platform.RunsJobs, e.Conflicts = &runs, &conflicts

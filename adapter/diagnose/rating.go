@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/upkeep"
 )
 
 // Rating is how one kind of work goes. It is made here alone, for check, the console and, by /readyz,
@@ -17,7 +17,7 @@ type Rating struct {
 	Finding
 	Code  Code
 	Since time.Time // of the first item; zero if there is none, or it does not matter
-	Items []Item    // all that are counted, but adapter.WorkListLimit at most
+	Items []Item    // all that are counted, but upkeep.WorkListLimit at most
 }
 
 // Code says what is rated.
@@ -62,8 +62,8 @@ const Named = 10
 
 // Count says how many items there are.
 func (r Rating) Count() string {
-	if len(r.Items) >= adapter.WorkListLimit {
-		return "more than " + strconv.Itoa(adapter.WorkListLimit-1)
+	if len(r.Items) >= upkeep.WorkListLimit {
+		return "more than " + strconv.Itoa(upkeep.WorkListLimit-1)
 	}
 	return strconv.Itoa(len(r.Items))
 }
@@ -84,7 +84,7 @@ func (r Rating) Line() string {
 }
 
 // Rate rates the work of a site. Kinds that are not known are left out.
-func Rate(w adapter.Work) (list []Rating) {
+func Rate(w upkeep.Work) (list []Rating) {
 	if w.ChangesWaiting != nil { // a server that knows of a restored database can read it
 		r := RateChanges(w.Restored, *w.ChangesWaiting)
 		if r.Code == ChangesLate {
@@ -137,7 +137,7 @@ func rateWrites(problem string) Rating {
 	return rated(Good, WritesGood, name, "none is refused by the database")
 }
 
-func rateJobs(w adapter.JobWork) Rating {
+func rateJobs(w upkeep.JobWork) Rating {
 	const name = "jobs"
 	switch {
 	case len(w.Late) > 0:
@@ -157,7 +157,7 @@ func rateJobs(w adapter.JobWork) Rating {
 	}
 }
 
-func rateWebhooks(w adapter.WebhookWork) (list []Rating) {
+func rateWebhooks(w upkeep.WebhookWork) (list []Rating) {
 	const name = "webhooks"
 	if len(w.Failing) > 0 {
 		r := rated(Minor, WebhooksFailing, name, "")
@@ -184,7 +184,7 @@ func rateWebhooks(w adapter.WebhookWork) (list []Rating) {
 	return list
 }
 
-func rateMails(w adapter.MailWork) (list []Rating) {
+func rateMails(w upkeep.MailWork) (list []Rating) {
 	const name = "mails"
 	add := func(code Code, ids []int64, text string) {
 		if len(ids) == 0 {

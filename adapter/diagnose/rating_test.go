@@ -5,21 +5,21 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/outbox"
+	"bookside/adapter/upkeep"
 )
 
 // TestRatedItems: ten of many are named, and beyond a bound their number is not told.
 func TestRatedItems(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{
-		1: "1 held since a backup was restored: see bookside restored: 0", 10: "10 held", 11: "9, and more", adapter.WorkListLimit: "more than 100 held",
+		1: "1 held since a backup was restored: see bookside restored: 0", 10: "10 held", 11: "9, and more", upkeep.WorkListLimit: "more than 100 held",
 	} {
-		var mails adapter.MailWork
+		var mails upkeep.MailWork
 		for id := range n {
 			mails.Stuck = outbox.Stuck{Held: append(mails.Held, int64(id))}
 		}
-		list := Rate(adapter.Work{Mails: &mails})
+		list := Rate(upkeep.Work{Mails: &mails})
 		if line := list[0].Line(); len(list) != 1 || !strings.Contains(line, want) || n == 10 && strings.Contains(line, "more") {
 			t.Errorf("%d: %d ratings, %s, want %s", n, len(list), line, want)
 		}
@@ -36,13 +36,13 @@ func TestRatedChanges(t *testing.T) {
 		want     Code
 		level    Level
 	}{{false, time.Minute, ChangesGood, Good}, {false, time.Minute + time.Second, ChangesLate, Broken}, {true, 0, RestoredUnder, Broken}, {true, time.Hour, RestoredUnder, Broken}} {
-		list := Rate(adapter.Work{Restored: c.restored, ChangesWaiting: &c.waiting})
+		list := Rate(upkeep.Work{Restored: c.restored, ChangesWaiting: &c.waiting})
 		if len(list) != 1 || list[0].Code != c.want || list[0].Level != c.level {
 			t.Errorf("%v, %v: %+v", c.restored, c.waiting, list)
 		}
 	}
 	for _, sends := range []bool{false, true} {
-		if r := Rate(adapter.Work{Jobs: &adapter.JobWork{SendsMail: sends}})[0]; (r.Level == Good) != sends {
+		if r := Rate(upkeep.Work{Jobs: &upkeep.JobWork{SendsMail: sends}})[0]; (r.Level == Good) != sends {
 			t.Errorf("jobs that the site does not run, Bookside sends mail %v: %+v", sends, r)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/figures"
+	"bookside/adapter/upkeep"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
@@ -88,7 +88,7 @@ func TestFiguresAddUpAndSurviveARestart(t *testing.T) {
 	again.shows("a day later", 0, 10)
 	again.Stop(t.Context())
 
-	sweeper := adapter.NewSweeper(wpdbtest.Open(t, database, 1), clock.Now, slog.New(slog.DiscardHandler))
+	sweeper := upkeep.NewSweeper(wpdbtest.Open(t, database, 1), clock.Now, slog.New(slog.DiscardHandler))
 	if _, err := sweeper.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestFiguresAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.shows("all", kept, kept)
-	if _, err := adapter.NewSweeper(wpdbtest.Open(t, database, 1), s.Now, slog.New(slog.DiscardHandler)).Sweep(t.Context()); err != nil {
+	if _, err := upkeep.NewSweeper(wpdbtest.Open(t, database, 1), s.Now, slog.New(slog.DiscardHandler)).Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var rows, oldest int64

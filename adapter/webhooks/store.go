@@ -60,7 +60,7 @@ func (s *Store) In(tx *wpdb.DB) *Store {
 }
 
 // Add adds a webhook and returns its secret. It gets the changes that enter the journal
-// from now on. Those of a key are counted: see adapter.Tx.AddWebhook.
+// from now on. Those of a key are counted: see adapter.upkeep.AddWebhook.
 func (s *Store) Add(ctx context.Context, n NewHook) (secret string, hook Hook, err error) {
 	position, err := s.journal.EndIn(ctx, s.db)
 	if err != nil {

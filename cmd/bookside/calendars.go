@@ -10,9 +10,11 @@ import (
 	"strconv"
 	"time"
 
-	"bookside/adapter"
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
 	"bookside/wpdb"
 )
 
@@ -110,11 +112,11 @@ func (p *program) createCalendar(flags *flag.FlagSet) action {
 // calendarName returns the name of the agent or location, cut to what the list of calendars
 // holds.
 func calendarName(ctx context.Context, db *wpdb.DB, now domain.Clock, of domain.Resource, id int64) (string, error) {
-	site, err := adapter.NewPlatform(db, now).Site(ctx)
+	site, err := session.NewPlatform(db, now).Session(ctx)
 	if err != nil {
 		return "", err
 	}
-	name, err := site.CalendarName(ctx, of, id)
+	name, err := bookings.CalendarName(ctx, site, of, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return "", failf(exitFailure, nil, "there is no %s with the ID %d", of, id)
 	}
@@ -130,7 +132,7 @@ func describeCalendar(k keys.Key) string {
 	return fmt.Sprintf("ID %d, name %s, %s, details %s, expires %s\n", k.ID, k.Name, subjectText(k, nil), k.Details, end)
 }
 
-func subjectText(k keys.Key, labels adapter.Labels) string {
+func subjectText(k keys.Key, labels slots.Labels) string {
 	of, id := k.Subject()
 	return string(of) + " " + labels.Text(of, []int64{id})
 }
@@ -159,7 +161,7 @@ func (p *program) listCalendars(flags *flag.FlagSet) action {
 	}
 }
 
-func calendarTable(list []keys.Key, labels adapter.Labels, now time.Time) string {
+func calendarTable(list []keys.Key, labels slots.Labels, now time.Time) string {
 	rows := [][]string{{"ID", "NAME", "BOOKINGS OF", "DETAILS", "SECRET", "STATUS", "CREATED (UTC)", "REQUESTS", "LAST USED", "EXPIRES"}}
 	for _, k := range list {
 		rows = append(rows, []string{

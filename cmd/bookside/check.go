@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"strings"
 
-	"bookside/adapter"
 	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/adapter/upkeep"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
@@ -64,12 +66,12 @@ type findings struct {
 	db     *wpdb.DB
 	show   checkOutput
 	// overlaps describes the overlapping bookings, if they are to be listed.
-	overlaps map[int64]adapter.ConflictingBooking
+	overlaps map[int64]slots.ConflictingBooking
 	address  string // of the site; "" if it is not known
 	// server is the one that answers at admin.listen; nil if none does.
 	server *runningServer
 	// work is what is done while nobody looks, and rating how it goes.
-	work   adapter.Work
+	work   upkeep.Work
 	rating []diagnose.Rating
 }
 
@@ -109,7 +111,7 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 // examineWork looks for the server that answers at admin.listen, and at the work of the site. What
 // may not be read is among the unreadable tables.
 func (f *findings) examineWork(ctx context.Context, c config, now domain.Clock) error {
-	platform := adapter.NewPlatform(f.db, now)
+	platform := session.NewPlatform(f.db, now)
 	if !f.show.unfinished {
 		own, err := platform.Fingerprint(ctx)
 		if err != nil && !errors.Is(err, wpdb.ErrAccessDenied) {
@@ -124,7 +126,7 @@ func (f *findings) examineWork(ctx context.Context, c config, now domain.Clock) 
 			return err
 		}
 	}
-	work, err := platform.Work(ctx)
+	work, err := upkeep.LoadWork(ctx, platform)
 	if err != nil {
 		return err
 	}
@@ -161,14 +163,14 @@ func (p *program) checkFailed(ctx context.Context, t target, show checkOutput, r
 
 // describeOverlaps reads what people need to know of the overlapping bookings.
 func (f *findings) describeOverlaps(ctx context.Context, now domain.Clock) error {
-	site, err := adapter.NewPlatform(f.db, now).Site(ctx)
+	site, err := session.NewPlatform(f.db, now).Session(ctx)
 	if err != nil {
 		return err
 	}
-	if f.overlaps, err = site.ConflictingBookings(ctx, f.Conflicts.Conflicts); err != nil {
+	if f.overlaps, err = slots.ConflictingBookings(ctx, site, f.Conflicts.Conflicts); err != nil {
 		return err
 	}
-	f.address, err = site.Address(ctx)
+	f.address, err = slots.Address(ctx, site)
 	return err
 }
 

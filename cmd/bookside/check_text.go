@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/diagnose"
+	"bookside/adapter/slots"
 )
 
 // mark says at a glance what a finding means.
@@ -119,7 +119,7 @@ func (f findings) overlapRow(id int64, date string) []string {
 	}
 	row := []string{"  " + when, fmt.Sprintf("booking %d", id), booking.Service, booking.Customer}
 	if f.address != "" {
-		row = append(row, adapter.BookingURL(f.address, id))
+		row = append(row, slots.BookingURL(f.address, id))
 	}
 	return row
 }

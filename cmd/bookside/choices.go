@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
 	"bookside/wpdb"
 )
 
@@ -21,7 +22,7 @@ type choiceFlag struct {
 
 // resolveChoices puts ids into the place of what flags name, and fails if they name what does not exist.
 func (p *program) resolveChoices(ctx context.Context, db *wpdb.DB, flags ...choiceFlag) error {
-	var site *adapter.Site
+	var site *session.Session
 	var wrong []string
 	for _, f := range flags {
 		if f.text == nil {
@@ -29,12 +30,12 @@ func (p *program) resolveChoices(ctx context.Context, db *wpdb.DB, flags ...choi
 		}
 		if site == nil {
 			var err error
-			if site, err = adapter.NewPlatform(db, p.now).Site(ctx); err != nil {
+			if site, err = session.NewPlatform(db, p.now).Session(ctx); err != nil {
 				return err
 			}
 		}
-		numbers, err := site.Numbers(ctx, f.of, *f.text)
-		var unknown *adapter.ChoiceError
+		numbers, err := slots.Numbers(ctx, site, f.of, *f.text)
+		var unknown *slots.ChoiceError
 		switch {
 		case errors.As(err, &unknown):
 			wrong = append(wrong, fmt.Sprintf("--%s: %v", f.name, unknown))
@@ -51,13 +52,13 @@ func (p *program) resolveChoices(ctx context.Context, db *wpdb.DB, flags ...choi
 }
 
 // labels returns the names of agents, services and locations, if any are needed.
-func (p *program) labels(ctx context.Context, db *wpdb.DB, needed bool) (adapter.Labels, error) {
+func (p *program) labels(ctx context.Context, db *wpdb.DB, needed bool) (slots.Labels, error) {
 	if !needed {
 		return nil, nil
 	}
-	site, err := adapter.NewPlatform(db, p.now).Site(ctx)
+	site, err := session.NewPlatform(db, p.now).Session(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return site.Labels(ctx)
+	return slots.LoadLabels(ctx, site)
 }

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter"
+	"bookside/adapter/session"
 	"bookside/wpdb/wpconfig"
 )
 
@@ -226,7 +226,7 @@ func (p *program) fingerprint(ctx context.Context, c config) (fingerprint string
 		return "", err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return adapter.NewPlatform(db, p.now).Fingerprint(ctx)
+	return session.NewPlatform(db, p.now).Fingerprint(ctx)
 }
 
 // describeCompanion says what is in a site; how says in which way it came there.

@@ -164,7 +164,7 @@ func (b *bookingSite) runs(like string) bool {
 	return len(running) > 0
 }
 
-// takeLock takes the lock of agent 2 as adapter/locks.go says, and returns a transaction.
+// takeLock takes the lock of agent 2 as adapter/session/locks.go says, and returns a transaction.
 func (b *bookingSite) takeLock() *sql.Tx {
 	b.t.Helper()
 	b.execute(b.db.SQL, "INSERT IGNORE INTO {own}locks (kind, id) VALUES (4, 2)")

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -75,7 +75,7 @@ func (p *program) exportSite(ctx context.Context, common configFlags, e handlers
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	platform := adapter.NewPlatform(db, p.now)
+	platform := session.NewPlatform(db, p.now)
 	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
 	e.SiteTimestamps = c.Compat.Timestamps == "site"
 	line := newProgressLine(p.stderr)

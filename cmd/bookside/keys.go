@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/slots"
 	"bookside/wpdb"
 )
 
@@ -491,7 +491,7 @@ func (p *program) listKeys(flags *flag.FlagSet) action {
 	}
 }
 
-func keyTable(list []keys.Key, labels adapter.Labels, now time.Time) string {
+func keyTable(list []keys.Key, labels slots.Labels, now time.Time) string {
 	if len(list) == 0 {
 		return "There are no keys; keys create creates one.\n"
 	}

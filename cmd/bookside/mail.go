@@ -15,8 +15,8 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
-	"bookside/adapter"
 	"bookside/adapter/outbox"
+	"bookside/adapter/session"
 	"bookside/wpdb"
 )
 
@@ -184,7 +184,7 @@ func (s *service) newOutbox(ctx context.Context, db *wpdb.DB) (*outbox.Relay, er
 	if !schema.Has(wpdb.Outbox) {
 		return nil, failf(exitRefused, nil, "mail.enabled: the database user may not create the table %s%s; run keys create once as one that may, or disable mail", db.Prefix(), wpdb.Outbox)
 	}
-	sender := func(ctx context.Context) (mail.Address, error) { return adapter.MailSender(ctx, db) }
+	sender := func(ctx context.Context) (mail.Address, error) { return session.MailSender(ctx, db) }
 	return outbox.NewRelay(db, s.now, s.config.newMailer(nil, sender), s.log), nil
 }
 

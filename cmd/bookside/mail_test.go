@@ -20,8 +20,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter"
 	"bookside/adapter/outbox"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/wpdb"
 )
@@ -513,7 +513,7 @@ func TestSenderOfTheSite(t *testing.T) {
 		c := mailConfig(t, server)
 		c.Mail.From, c.Mail.FromName = step.from, step.fromName
 		before := len(server.received())
-		err := c.newMailer(nil, func(ctx context.Context) (mail.Address, error) { return adapter.MailSender(ctx, site) }).Send(t.Context(), confirmation())
+		err := c.newMailer(nil, func(ctx context.Context) (mail.Address, error) { return session.MailSender(ctx, site) }).Send(t.Context(), confirmation())
 		if step.want == "" {
 			if err == nil || !strings.Contains(err.Error(), "set mail.from") {
 				t.Errorf("%+v: error %v", step, err)

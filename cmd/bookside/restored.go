@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"bookside/adapter"
+	"bookside/adapter/session"
+	"bookside/adapter/upkeep"
 	"bookside/adapter/webhooks"
 	"bookside/wpdb"
 )
@@ -32,23 +33,23 @@ func (p *program) restored(flags *flag.FlagSet) action {
 			return usageErrorf("--mails: write send or drop")
 		}
 		return p.withOwnTables(ctx, common, wpdb.Outbox, func(db *wpdb.DB) error {
-			platform := adapter.NewPlatform(db, p.now)
+			platform := session.NewPlatform(db, p.now)
 			switch *mails {
 			case "send":
-				sent, old, err := platform.SendHeldMails(ctx)
+				sent, old, err := upkeep.SendHeldMails(ctx, platform)
 				if err != nil {
 					return err
 				}
 				return p.print(fmt.Sprintf("%d mails will be sent, %d were too old and are dropped.\n", sent, old))
 			case "drop":
-				dropped, err := platform.DropHeldMails(ctx)
+				dropped, err := upkeep.DropHeldMails(ctx, platform)
 				if err != nil {
 					return err
 				}
 				return p.print(fmt.Sprintf("%d mails were dropped.\n", dropped))
 			}
 			platform.Webhooks = webhooks.NewStore(db, p.now, nil, webhooks.Vault{}, platform.Journal)
-			done, err := platform.Restored(ctx)
+			done, err := upkeep.CleanUpRestored(ctx, platform)
 			if err != nil {
 				return err
 			}
@@ -57,7 +58,7 @@ func (p *program) restored(flags *flag.FlagSet) action {
 	}
 }
 
-func restoredText(r adapter.Restored) string {
+func restoredText(r upkeep.Restored) string {
 	var text strings.Builder
 	text.WriteString("Cursors of GET /changes have expired.\n")
 	fmt.Fprintf(&text, "%d holds and %d logins of the console have ended.\n", r.Holds, r.Sessions)

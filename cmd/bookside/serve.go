@@ -14,12 +14,13 @@ import (
 	"sync"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
 	"bookside/adapter/figures"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
+	"bookside/adapter/upkeep"
 	"bookside/adapter/webhooks"
 	"bookside/handlers"
 	"bookside/handlers/console"
@@ -193,12 +194,12 @@ func collectLess(env []string) {
 }
 
 // open opens the site, waiting for its database.
-func (s *service) open(ctx context.Context) (*wpdb.DB, *adapter.Platform, error) {
+func (s *service) open(ctx context.Context) (*wpdb.DB, *session.Platform, error) {
 	db, err := wpdb.OpenWhenUp(ctx, s.target.config, s.config.DB.ConnectWait, s.logWait)
 	if err != nil {
 		return nil, nil, s.target.explain(err)
 	}
-	platform := adapter.NewPlatform(db, s.now)
+	platform := session.NewPlatform(db, s.now)
 	platform.Totals.ExactTime = time.Duration(s.config.Lists.ExactCountMS) * time.Millisecond
 	platform.Totals.MaxAge = s.config.Lists.CountMaxAge
 	platform.BookingMetaKeys = s.config.Compat.BookingMetaKeys
@@ -224,13 +225,13 @@ func (s *service) logWait(err error) {
 
 // prepare checks the site and creates our own tables. A wrong table prefix is an
 // error; an inactive plugin, or a database that can only be read, is not.
-func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *adapter.Platform) error {
+func (s *service) prepare(ctx context.Context, db *wpdb.DB, platform *session.Platform) error {
 	if err := s.target.requireTables(ctx, db); err != nil {
 		return err
 	}
-	site, err := platform.Site(ctx)
+	site, err := platform.Session(ctx)
 	if err == nil {
-		err = site.CheckColumns()
+		err = upkeep.CheckColumns(site)
 	}
 	switch {
 	case domain.CodeOf(err) == domain.CodeUnavailable:
@@ -276,13 +277,13 @@ func (s *service) migrate(ctx context.Context, db *wpdb.DB) error {
 
 // startWork starts the background work. It runs until ctx ends or stop is called;
 // stop waits for work in progress.
-func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *adapter.Platform, recorder *figures.Recorder) (stop func()) {
+func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *session.Platform, recorder *figures.Recorder) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { forgetSchema(ctx, db) })
 	work.Go(func() { s.addLostColumns(ctx, db) })
 	work.Go(func() { s.watchWrites(ctx, db) })
-	work.Go(func() { adapter.NewSweeper(db, s.now, s.log).Run(ctx) })
+	work.Go(func() { upkeep.NewSweeper(db, s.now, s.log).Run(ctx) })
 	work.Go(func() { recorder.Run(ctx) })
 	work.Go(func() { platform.RunJournal(ctx, s.journalOptions(), s.log) })
 	if platform.Outbox != nil {
@@ -337,7 +338,7 @@ func (s *service) beforeLast(what string, end func()) bool {
 }
 
 // sendWebhooks sends what happens to webhooks until ctx ends.
-func (s *service) sendWebhooks(ctx context.Context, db *wpdb.DB, platform *adapter.Platform) {
+func (s *service) sendWebhooks(ctx context.Context, db *wpdb.DB, platform *session.Platform) {
 	store := keys.NewStore(db, s.now, rand.Reader)
 	worker := webhooks.NewWorker(platform.Webhooks, store, s.log, handlers.WebhookOptions(platform, store, s.config.Compat.Timestamps == "site"))
 	s.metrics.ObserveWebhooks(worker)
@@ -368,7 +369,7 @@ func forgetSchema(ctx context.Context, db *wpdb.DB) {
 }
 
 // serveAPI serves until ctx ends, and then lets running requests finish.
-func (s *service) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *adapter.Platform, recorder *figures.Recorder) (err error) {
+func (s *service) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *session.Platform, recorder *figures.Recorder) (err error) {
 	options := api.options
 	shared, closeShared, err := s.sharedCounts(ctx, db)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter"
+	"bookside/adapter/records"
 	"bookside/adapter/webhooks"
 	"bookside/handlers"
 	"bookside/wpdb"
@@ -37,7 +37,7 @@ func (c config) problems() []problem {
 	v.check(c.Compat.Timestamps == "stored" || c.Compat.Timestamps == "site", "compat.timestamps", "write stored or site")
 	for _, key := range c.Compat.BookingMetaKeys {
 		v.check(metaKey.MatchString(key), "compat.booking_meta_keys", "%q: write a key of at most 110 characters without spaces, such as zoom_join_url", key)
-		v.check(!adapter.SecretMeta(key), "compat.booking_meta_keys", "%q: this value lets anyone manage the booking, so it is never shown", key)
+		v.check(!records.SecretMeta(key), "compat.booking_meta_keys", "%q: this value lets anyone manage the booking, so it is never shown", key)
 	}
 	_, err := logLevel(c.Log.Level)
 	v.check(err == nil, "log.level", "write debug, info, warn or error")

@@ -14,10 +14,10 @@ import (
 	"time"
 	"unicode"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/slots"
 	"bookside/adapter/webhooks"
 	"bookside/wpdb"
 )
@@ -176,7 +176,7 @@ func (p *program) listWebhooks(flags *flag.FlagSet) action {
 	}
 }
 
-func webhookTable(list []webhooks.Hook, labels adapter.Labels) string {
+func webhookTable(list []webhooks.Hook, labels slots.Labels) string {
 	rows := [][]string{{"ID", "NAME", "URL", "EVENTS", "BOOKINGS OF", "RECORD", "KEY", "STATUS", "CREATED (UTC)"}}
 	for _, h := range list {
 		status := string(h.Status)
@@ -201,7 +201,7 @@ func webhookTable(list []webhooks.Hook, labels adapter.Labels) string {
 const everyBooking = "all"
 
 // filterText describes which bookings a filter lets pass.
-func filterText(f webhooks.Filter, labels adapter.Labels) string {
+func filterText(f webhooks.Filter, labels slots.Labels) string {
 	limits := domain.Limits{Agents: f.Agents, Services: f.Services, Locations: f.Locations}
 	return cmp.Or(strings.Join(keys.Key{Limits: limits}.Narrowed(labels.Text), "; "), everyBooking)
 }

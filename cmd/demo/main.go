@@ -21,12 +21,12 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"bookside/adapter"
 	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
 	"bookside/adapter/figures"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/adapter/webhooks"
 	"bookside/fixtures"
 	"bookside/fixtures/embedded"
@@ -70,7 +70,7 @@ func run(ctx context.Context, args []string, now domain.Clock, stdout, stderr io
 		return errors.Join(err, engine.Close())
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	d := &demo{db: db, now: now, log: log, store: keys.NewStore(db, now, rand.Reader), tokens: keys.NewAdminTokens(db, now, rand.Reader), platform: adapter.NewPlatform(db, now), config: wpdb.Config{DSN: engine.DSN, Prefix: site.Prefix}, recorder: figures.NewRecorder(db, now, log)}
+	d := &demo{db: db, now: now, log: log, store: keys.NewStore(db, now, rand.Reader), tokens: keys.NewAdminTokens(db, now, rand.Reader), platform: session.NewPlatform(db, now), config: wpdb.Config{DSN: engine.DSN, Prefix: site.Prefix}, recorder: figures.NewRecorder(db, now, log)}
 	err = d.serve(ctx, *address, *console, stdout)
 	return errors.Join(err, db.Close(), engine.Close())
 }
@@ -95,7 +95,7 @@ type demo struct {
 	log      *slog.Logger
 	store    *keys.Store
 	tokens   *keys.AdminTokens
-	platform *adapter.Platform
+	platform *session.Platform
 	config   wpdb.Config // of db
 	recorder *figures.Recorder
 }

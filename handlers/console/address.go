@@ -3,6 +3,8 @@ package console
 import (
 	"net/url"
 	"strings"
+
+	"bookside/adapter/slots"
 )
 
 // apiAddresses are those at which the API is: on this machine, and below the site's own address, if
@@ -16,10 +18,10 @@ func (c *Console) addresses(v *visit) apiAddresses {
 	if !v.Proxied {
 		return found
 	}
-	site, err := v.Platform.Site(v.ctx())
+	site, err := v.Platform.Session(v.ctx())
 	if err == nil {
 		var home string
-		home, err = site.Home(v.ctx())
+		home, err = slots.Home(v.ctx(), site)
 		found.public = publicAddress(home, v.basePath())
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/wpdb"
@@ -169,10 +170,10 @@ func (c *Console) createCalendar(v *visit) error {
 
 // calendarName returns the name of an agent or a location, as it can be that of a calendar.
 func (c *Console) calendarName(v *visit, of domain.Resource, id int64) (string, error) {
-	site, err := v.Platform.Site(v.ctx())
+	site, err := v.Platform.Session(v.ctx())
 	if err != nil {
 		return "", err
 	}
-	name, err := site.CalendarName(v.ctx(), of, id)
+	name, err := bookings.CalendarName(v.ctx(), site, of, id)
 	return keys.CutName(name, string(of)+" "+strconv.FormatInt(id, 10)), err
 }

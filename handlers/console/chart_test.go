@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter"
+	"bookside/adapter/slots"
 )
 
 func TestRoundUp(t *testing.T) {
@@ -59,14 +59,14 @@ func TestRelative(t *testing.T) {
 // midnight.
 func TestOverlapsOfADay(t *testing.T) {
 	t.Parallel()
-	at := func(date string, start, end int) adapter.ConflictingBooking {
-		return adapter.ConflictingBooking{Agent: "Ada", Date: date, Start: start, End: end}
+	at := func(date string, start, end int) slots.ConflictingBooking {
+		return slots.ConflictingBooking{Agent: "Ada", Date: date, Start: start, End: end}
 	}
-	bookings := map[int64]adapter.ConflictingBooking{
+	bookings := map[int64]slots.ConflictingBooking{
 		1: at("2026-12-01", 9*60, 10*60), 2: at("2026-12-01", 9*60+30, 11*60), 3: at("2026-12-01", 10*60+50, 12*60+1),
 		4: at("2026-12-02", 23*60, 30), 5: at("2026-12-03", 10, 60),
 	}
-	got := overlapsOf([]adapter.Conflict{{Agent: 1, First: 1, Second: 2}, {Agent: 1, First: 2, Second: 3, BuffersOnly: true}, {Agent: 1, First: 4, Second: 5}}, bookings, "")
+	got := overlapsOf([]slots.Conflict{{Agent: 1, First: 1, Second: 2}, {Agent: 1, First: 2, Second: 3, BuffersOnly: true}, {Agent: 1, First: 4, Second: 5}}, bookings, "")
 	placed := func(id int64, from, to int) overlappingBooking {
 		return overlappingBooking{ConflictingBooking: bookings[id], ID: id, From: from, To: to}
 	}

@@ -12,11 +12,11 @@ import (
 
 	g "maragu.dev/gomponents"
 
-	"bookside/adapter"
 	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
 	"bookside/adapter/figures"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
@@ -48,7 +48,7 @@ type Console struct {
 
 // Site is what the console shows and changes.
 type Site struct {
-	Platform *adapter.Platform
+	Platform *session.Platform
 	Keys     *keys.Store
 	Tokens   *keys.AdminTokens
 	Limits   ratelimit.Options // those of keys without limits of their own
@@ -158,7 +158,7 @@ func (c *Console) explain(v *visit, err error) (problem string, status int) {
 	switch {
 	case errors.Is(err, wpdb.ErrReadOnly), errors.Is(err, wpdb.ErrAccessDenied):
 		return "The database does not let Bookside do this. Nothing was changed.", http.StatusServiceUnavailable
-	case adapter.IsUnavailable(err):
+	case session.IsUnavailable(err):
 		return "The database cannot be used at the moment. Try again later.", http.StatusServiceUnavailable
 	default:
 		return "Bookside failed to do this. Its log says why.", http.StatusInternalServerError

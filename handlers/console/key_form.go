@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/slots"
 	"bookside/handlers/ratelimit"
 )
 
@@ -205,11 +205,11 @@ func choices[T any](c *Console, v *visit, of domain.Resource, parse func(string)
 		if _, err := keys.ParseChoices(text); err != nil {
 			return parse(text) // which says what to write
 		}
-		site, err := v.Platform.Site(v.ctx())
+		site, err := v.Platform.Session(v.ctx())
 		if err == nil {
-			numbers, err = site.Numbers(v.ctx(), of, text)
+			numbers, err = slots.Numbers(v.ctx(), site, of, text)
 		}
-		var unknown *adapter.ChoiceError
+		var unknown *slots.ChoiceError
 		if err != nil && !errors.As(err, &unknown) {
 			problem, _ := c.explain(v, err)
 			return value, errors.New(strings.TrimSuffix(problem, "."))

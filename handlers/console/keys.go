@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/slots"
 	"bookside/wpdb"
 )
 
@@ -25,7 +25,7 @@ type keyRow struct {
 	PerMinute         int64
 	PerHour           int64
 	LastDay           int64 // requests of the last 24 hours
-	Labels            adapter.Labels
+	Labels            slots.Labels
 	Unused            time.Duration // since the last use
 }
 
@@ -62,14 +62,14 @@ func (c *Console) row(v *visit, key keys.Key) keyRow {
 }
 
 // labels returns the names of agents, services and locations, if any are needed. A page can be read without.
-func (c *Console) labels(v *visit, needed bool) adapter.Labels {
+func (c *Console) labels(v *visit, needed bool) slots.Labels {
 	if !needed {
 		return nil
 	}
-	site, err := v.Platform.Site(v.ctx())
-	var labels adapter.Labels
+	site, err := v.Platform.Session(v.ctx())
+	var labels slots.Labels
 	if err == nil {
-		labels, err = site.Labels(v.ctx())
+		labels, err = slots.LoadLabels(v.ctx(), site)
 	}
 	if err != nil {
 		c.log.WarnContext(v.ctx(), "console: names not read", "error", err)

@@ -20,10 +20,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter"
 	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/handlers"
 	"bookside/handlers/console"
@@ -55,7 +55,7 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 	examined := openDatabase(t, database)
 	page := console.New(clock, log)
 	site := console.Site{
-		Platform: adapter.NewPlatform(openDatabase(t, database), clock), Keys: k.keys, Tokens: k.tokens,
+		Platform: session.NewPlatform(openDatabase(t, database), clock), Keys: k.keys, Tokens: k.tokens,
 		Figures: k.figures, API: "http://127.0.0.1:8080/v1", Timeout: time.Minute,
 		Examine: func(ctx context.Context) (diagnose.Report, error) {
 			return diagnose.Examine(ctx, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix}, examined, clock)

@@ -10,6 +10,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"bookside/adapter/outbox"
+	"bookside/adapter/upkeep"
 	"bookside/wpdb"
 )
 
@@ -21,7 +22,7 @@ func (c *Console) listMails(v *visit) error {
 	if !slices.Contains(outbox.States, state) {
 		state = ""
 	}
-	mails, err := v.Platform.Mails(v.ctx(), state, shownMails)
+	mails, err := upkeep.HeldMails(v.ctx(), v.Platform, state, shownMails)
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no mails
 		return err
 	}

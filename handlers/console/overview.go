@@ -8,9 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"bookside/adapter"
 	"bookside/adapter/diagnose"
 	"bookside/adapter/figures"
+	"bookside/adapter/slots"
+	"bookside/adapter/upkeep"
 	"bookside/wpdb"
 )
 
@@ -37,7 +38,7 @@ type health struct {
 
 // agenda has the bookings of the days around today, and those that overlap.
 type agenda struct {
-	adapter.Agenda
+	slots.Agenda
 	overlaps []overlap
 	more     int // overlaps that are not shown
 }
@@ -56,7 +57,7 @@ func (s *Site) health(ctx context.Context) (health, error) {
 		return health{}, err
 	}
 	h := health{Report: report}
-	if work, err := s.Platform.Work(ctx); err == nil {
+	if work, err := upkeep.LoadWork(ctx, s.Platform); err == nil {
 		h.rating = diagnose.Rate(work)
 	}
 	return h, nil
@@ -70,26 +71,26 @@ const (
 )
 
 func (s *Site) agenda(ctx context.Context) (agenda, error) {
-	site, err := s.Platform.Site(ctx)
+	site, err := s.Platform.Session(ctx)
 	if err != nil {
 		return agenda{}, err
 	}
-	counted, err := site.Agenda(ctx, agendaDays)
+	counted, err := slots.LoadAgenda(ctx, site, agendaDays)
 	if err != nil {
 		return agenda{}, err
 	}
 	a := agenda{Agenda: counted}
-	report, err := site.Conflicts(ctx)
+	report, err := slots.FindConflicts(ctx, site)
 	if err != nil || len(report.Conflicts) == 0 {
 		return a, err
 	}
 	shown := report.Conflicts[:min(len(report.Conflicts), shownOverlaps)]
 	a.more = len(report.Conflicts) - len(shown)
-	bookings, err := site.ConflictingBookings(ctx, shown)
+	bookings, err := slots.ConflictingBookings(ctx, site, shown)
 	if err != nil {
 		return a, err
 	}
-	address, err := site.Address(ctx)
+	address, err := slots.Address(ctx, site)
 	if err != nil {
 		return a, err
 	}
@@ -106,7 +107,7 @@ type overlap struct {
 }
 
 type overlappingBooking struct {
-	adapter.ConflictingBooking
+	slots.ConflictingBooking
 	ID       int64
 	From, To int    // minutes after midnight of the day of the overlap
 	URL      string // on the site; "" if its address is not known
@@ -115,7 +116,7 @@ type overlappingBooking struct {
 const dayMinutes = 24 * 60
 
 // overlapsOf puts the pairs of an agent on a day together, in the order of the pairs.
-func overlapsOf(pairs []adapter.Conflict, bookings map[int64]adapter.ConflictingBooking, address string) []overlap {
+func overlapsOf(pairs []slots.Conflict, bookings map[int64]slots.ConflictingBooking, address string) []overlap {
 	type place struct {
 		agent int64
 		date  string
@@ -152,7 +153,7 @@ func overlapsOf(pairs []adapter.Conflict, bookings map[int64]adapter.Conflicting
 }
 
 // onDay places a booking on the timeline of a day, which goes on after midnight.
-func onDay(date string, id int64, b adapter.ConflictingBooking, address string) overlappingBooking {
+func onDay(date string, id int64, b slots.ConflictingBooking, address string) overlappingBooking {
 	placed := overlappingBooking{ConflictingBooking: b, ID: id, From: b.Start, To: b.End}
 	day, err := time.Parse(time.DateOnly, date)
 	begin, failed := time.Parse(time.DateOnly, b.Date)
@@ -164,7 +165,7 @@ func onDay(date string, id int64, b adapter.ConflictingBooking, address string) 
 		placed.To += dayMinutes // it ends after midnight
 	}
 	if address != "" {
-		placed.URL = adapter.BookingURL(address, id)
+		placed.URL = slots.BookingURL(address, id)
 	}
 	return placed
 }

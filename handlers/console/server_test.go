@@ -11,9 +11,9 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"bookside/adapter"
 	"bookside/adapter/figures"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 	"bookside/handlers"
@@ -54,7 +54,7 @@ func newAPI(t testing.TB, database *fixtures.Database) *api {
 	}
 	a.key = secret
 	a.figures = figures.NewRecorder(db, clock, slog.New(slog.NewTextHandler(a.log, nil)))
-	a.handler = handlers.New(adapter.NewPlatform(db, clock), a.keys, clock, slog.New(slog.NewJSONHandler(a.log, nil)), handlers.Options{
+	a.handler = handlers.New(session.NewPlatform(db, clock), a.keys, clock, slog.New(slog.NewJSONHandler(a.log, nil)), handlers.Options{
 		BasePaths: []string{"/v1"}, RequestTimeout: time.Minute, Figures: a.figures,
 	})
 	return a

@@ -8,9 +8,9 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/slots"
 	"bookside/adapter/webhooks"
 )
 
@@ -57,7 +57,7 @@ func webhookStatus(hook webhooks.Hook) g.Node {
 }
 
 // webhookView shows a webhook with its actions and its log.
-func webhookView(hook webhooks.Hook, labels adapter.Labels, deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try, csrf, nonce, problem string) g.Node {
+func webhookView(hook webhooks.Hook, labels slots.Labels, deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try, csrf, nonce, problem string) g.Node {
 	action := func(name, class, text string, more ...g.Node) g.Node {
 		return h.Form(h.Method("post"), h.Action(webhookPath(hook.ID)+"/"+name), hidden("csrf", csrf), g.Group(more), h.Button(h.Class(class), g.Text(text)))
 	}
@@ -93,7 +93,7 @@ func deleteWebhookView(hook webhooks.Hook, csrf string) g.Node {
 	}
 }
 
-func filterView(f webhooks.Filter, labels adapter.Labels) string {
+func filterView(f webhooks.Filter, labels slots.Labels) string {
 	text := ""
 	for _, part := range (keys.Key{Limits: limitsOf(f)}).Narrowed(labels.Text) {
 		text += ", of bookings only those of " + part

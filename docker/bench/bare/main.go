@@ -28,8 +28,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"bookside/adapter"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/handlers"
 	"bookside/wpdb"
@@ -118,7 +118,7 @@ func record(ctx context.Context, connector driver.Connector, paths []string, key
 	}})
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	db := wpdb.New(pool, os.Getenv("BOOKSIDE_DB__PREFIX"))
-	handler := handlers.New(adapter.NewPlatform(db, time.Now), keys.NewStore(db, time.Now, rand.Reader), time.Now, slog.New(slog.DiscardHandler),
+	handler := handlers.New(session.NewPlatform(db, time.Now), keys.NewStore(db, time.Now, rand.Reader), time.Now, slog.New(slog.DiscardHandler),
 		handlers.Options{BasePaths: []string{"/v1"}, QueryParameter: "api_key", RequestTimeout: time.Minute})
 	serve := func(path string) error {
 		request := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)

@@ -6,7 +6,7 @@ defined('ABSPATH') || exit;
  * Rows of Bookside's table of holds, which keep slots for those who have yet to book.
  *
  * A booking that was looked at under the lock, and is saved later, is kept by a hold of its own: so nobody waits for
- * the lock while a visitor pays, or while a mail is sent. The rules are those of adapter/holds.go in Bookside.
+ * the lock while a visitor pays, or while a mail is sent. The rules are those of adapter/bookings/holds.go in Bookside.
  */
 class BooksideHolds
 {

@@ -5,7 +5,7 @@ defined('ABSPATH') || exit;
 /**
  * Rows of Bookside's lock table, taken on a connection of its own.
  *
- * The statement, the kinds and the rules are those of adapter/locks.go in Bookside: PHP and the server wait for each
+ * The statement, the kinds and the rules are those of adapter/session/locks.go in Bookside: PHP and the server wait for each
  * other only if they use the same ones.
  */
 class BooksideLock

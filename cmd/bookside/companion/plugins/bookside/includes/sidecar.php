@@ -58,7 +58,7 @@ function ask_sidecar(string $address): array
 }
 
 /**
- * Returns what tells this site from all others, copies included, as the server of the API makes it (adapter/fingerprint.go); '' before it has run.
+ * Returns what tells this site from all others, copies included, as the server of the API makes it (adapter/session/fingerprint.go); '' before it has run.
  *
  * It is made of a random id, so that it says nothing about the site.
  */

@@ -1,0 +1,304 @@
+package bookings
+
+import (
+	"context"
+	"slices"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/customers"
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/adapter/notify"
+	"bookside/adapter/orders"
+	"bookside/adapter/payments"
+	"bookside/adapter/process"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/wpdb"
+)
+
+// Created is a booking that CreateBooking created.
+type Created struct {
+	records.BookingDetail
+	// ConfirmationSent reports whether a message to the customer was handed over.
+	ConfirmationSent bool
+}
+
+// Create creates a booking with its order, as the plugin's order form does
+// (OsOrdersController::create_or_update, LatePoint 5.6.5), but only at a time that the
+// site offers to customers.
+//
+// If anything is wrong with the booking, it returns a CodeInvalidRequest or
+// CodeValidationFailed that names every field; if the time is not available, or
+// its hold is lost, a CodeSlotUnavailable. A rehearsal writes nothing: see draftBooking.
+func Create(ctx context.Context, tx *session.Tx, b New) (Created, error) {
+	w, err := tx.WriteSettings(ctx)
+	if err != nil {
+		return Created{}, err
+	}
+	plan, err := planBooking(ctx, tx, w, b)
+	if err != nil {
+		return Created{}, err
+	}
+	if b.HoldID != 0 {
+		used, err := useHold(ctx, tx, b.HoldID)
+		if err != nil {
+			return Created{}, err
+		}
+		plan.slot.Lost = !used
+	}
+	assigned, err := slots.Assign(ctx, tx, plan.service, plan.resources, plan.slot)
+	if err != nil {
+		return Created{}, err
+	}
+	plan.resource = assigned.Resource
+	if tx.Dry {
+		draft, err := draftBooking(ctx, tx.Session, w, plan)
+		return Created{BookingDetail: draft}, err
+	}
+	created, err := insertBooking(ctx, tx, w, &plan)
+	if err != nil {
+		return Created{}, err
+	}
+	assigned.Exclude = append(assigned.Exclude, created.Booking.ID)
+	events := []notify.Event{
+		{Kind: notify.BookingCreated, After: created, NewCustomer: plan.customerIsNew},
+		{Kind: notify.OrderCreated, After: created, NewCustomer: plan.customerIsNew},
+	}
+	if plan.customerIsNew {
+		events = slices.Insert(events, 0, notify.Event{Kind: notify.CustomerCreated, After: created})
+	}
+	// What reads comes first: what nobody waits for is sent together, at the end.
+	confirmed, err := notify.Notify(ctx, tx, w, events, b.Confirm)
+	if err != nil {
+		return Created{}, err
+	}
+	if err := completeBooking(ctx, tx, created); err != nil {
+		return Created{}, err
+	}
+	if err := notify.LogEvents(ctx, tx, w, events); err != nil {
+		return Created{}, err
+	}
+	if err := rememberBooking(ctx, tx, plan, created); err != nil {
+		return Created{}, err
+	}
+	detail := created.BookingDetail()
+	detail.Customer = plan.shownCustomer()
+	return Created{BookingDetail: detail, ConfirmationSent: confirmed}, nil
+}
+
+// rememberBooking remembers what the caller made with a booking.
+func rememberBooking(ctx context.Context, tx *session.Tx, plan bookingPlan, created notify.Snapshot) error {
+	if err := records.Remember(ctx, tx, journal.Bookings, created.Booking.ID); err != nil {
+		return err
+	}
+	if err := records.Remember(ctx, tx, journal.Orders, created.Order.ID); err != nil {
+		return err
+	}
+	return records.RememberContact(ctx, tx, plan.customer.ID, plan.described, plan.customerIsNew)
+}
+
+// shownCustomer returns the customer of the new booking as the caller may know them: one who is not its
+// own is as it described them, or as it sees them if it named an id.
+func (plan *bookingPlan) shownCustomer() records.BookingCustomer {
+	switch {
+	case plan.customerIsNew || plan.known.Own:
+		return plan.customer
+	case plan.CustomerID != 0:
+		return plan.known.Shown
+	}
+	shown := plan.described
+	shown.ID = plan.customer.ID
+	return shown
+}
+
+// savedCustomer is a customer whose row is sent with the next statement.
+type savedCustomer struct {
+	id      any              // or an expression for it, for that statement
+	created session.Inserted // of a new one
+	touched *wpdb.Result     // of one who exists
+}
+
+// lastID is the id that the statement before gave to a row.
+var lastID = sq.Expr("LAST_INSERT_ID()")
+
+// saveCustomer creates the customer of a booking, or touches the existing row, as the
+// plugin does whenever an order is saved. The next statement stores the order.
+func saveCustomer(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan *bookingPlan) (saved savedCustomer, err error) {
+	switch {
+	case !plan.customerIsNew:
+		saved.id = plan.customer.ID
+		saved.touched, err = tx.UpdateLater(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, tx.UpdateTimestamp()))
+	case w.Settings[session.SettingUsersAsCustomers] == session.On: // a user may belong to them
+		plan.customer.ID, err = customers.Insert(ctx, tx, w, plan.customer, nil)
+		saved.id = plan.customer.ID
+	default:
+		var stored session.Row
+		if stored, _, err = customers.NewRow(tx.Session, plan.customer, nil); err == nil {
+			saved.created, err = tx.InsertLater(ctx, wpdb.Customers, stored)
+		}
+		saved.id = lastID
+	}
+	return saved, err
+}
+
+// settleCustomer takes what became of saveCustomer.
+func settleCustomer(tx *session.Tx, saved savedCustomer, plan *bookingPlan) error {
+	if saved.touched != nil && saved.touched.Rows == 0 {
+		return domain.InvalidField("customer_id", "Customer not found")
+	}
+	id, err := tx.Settle(saved.created)
+	if id != 0 {
+		plan.customer.ID = id
+	}
+	return err
+}
+
+// insertBooking writes customer, order, order item and booking, and the order's keys and invoice.
+// Rows that need the id of the one before are sent together with it, and those that only need ids
+// that are known with the booking; completeBooking writes what needs the booking's own id.
+func insertBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan *bookingPlan) (notify.Snapshot, error) {
+	breakdown := records.BreakdownOf(w, plan.service.Name, plan.price)
+	order, item, err := insertOrderWithItem(ctx, tx, w, plan, breakdown)
+	if err != nil {
+		return notify.Snapshot{}, err
+	}
+	code, err := session.NewCode(tx.Session, session.BookingCodeLength)
+	if err != nil {
+		return notify.Snapshot{}, err
+	}
+	keys, err := records.CompleteKeys(tx.Session, records.ManageKeys{})
+	if err != nil {
+		return notify.Snapshot{}, err
+	}
+	orderKeys, err := records.CompleteKeys(tx.Session, records.ManageKeys{})
+	if err != nil {
+		return notify.Snapshot{}, err
+	}
+	invoices, err := payments.InvoiceRows(tx.Session, w, payments.InvoiceSource{ID: order.ID, Customer: plan.customer, Subtotal: plan.price, Total: plan.price, Breakdown: breakdown})
+	if err != nil {
+		return notify.Snapshot{}, err
+	}
+	if _, err := tx.InsertLater(ctx, wpdb.OrderMeta, records.KeyRows(tx.Session, order.ID, records.ManageKeys{}, orderKeys)...); err != nil {
+		return notify.Snapshot{}, err
+	}
+	invoice, err := tx.InsertLater(ctx, wpdb.OrderInvoices, invoices...)
+	if err != nil {
+		return notify.Snapshot{}, err
+	}
+	id, err := tx.Insert(ctx, wpdb.Bookings, bookingRow(tx.Session, *plan, code, item.ID))
+	if err != nil {
+		return notify.Snapshot{}, err
+	}
+	if _, err := tx.Settle(invoice); err != nil {
+		return notify.Snapshot{}, err
+	}
+	if item.ItemData, err = newItemData(*plan, records.SpanOf(tx.Session, plan.Start, plan.duration), id); err != nil {
+		return notify.Snapshot{}, err
+	}
+	booking, shown, err := notify.NewBooking(ctx, tx.Session, id)
+	return notify.Snapshot{
+		Customer: booking.Customer,
+		Booking:  &notify.BookingSnapshot{Booking: booking, Keys: keys, Shown: &shown},
+		Order:    &notify.OrderSnapshot{Order: order, Items: []records.OrderItem{item}, Payments: []records.Payment{}, Keys: &orderKeys},
+	}, err
+}
+
+// insertOrderWithItem saves the customer and writes the order of a booking and its item, whose data
+// completeBooking writes.
+func insertOrderWithItem(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan *bookingPlan, breakdown records.PriceBreakdown) (order records.Order, item records.OrderItem, err error) {
+	customer, err := saveCustomer(ctx, tx, w, plan)
+	if err != nil {
+		return order, item, err
+	}
+	code, err := session.NewCode(tx.Session, session.ConfirmationCodeLength)
+	if err != nil {
+		return order, item, err
+	}
+	n := plan.order()
+	n.ConfirmationCode = &code
+	stored, err := orders.OrderRow(tx.Session, w, n, customer.id, breakdown)
+	if err != nil {
+		return order, item, err
+	}
+	created, err := tx.InsertLater(ctx, wpdb.Orders, stored)
+	if err != nil {
+		return order, item, err
+	}
+	item = records.OrderItem{Variant: records.BookingItem, Subtotal: plan.price, Total: plan.price}
+	amount := domain.AmountText(plan.price)
+	item.ID, err = tx.Insert(ctx, wpdb.OrderItems, append(session.Row{
+		{"order_id", lastID}, {"variant", item.Variant}, {"item_data", ""}, {"subtotal", amount}, {"total", amount},
+		{"coupon_code", nil}, {"coupon_discount", "0.0000"}, {"tax_total", "0.0000"},
+	}, tx.NewTimestamps()...))
+	if err != nil {
+		return order, item, err
+	}
+	if err := settleCustomer(tx, customer, plan); err != nil {
+		return order, item, err
+	}
+	order = draftOrder(tx.Session, w, *plan)
+	order.ConfirmationCode = code
+	order.ID, err = tx.Settle(created)
+	return order, item, err
+}
+
+// completeBooking writes the data of the item, which contains the booking's id, and the booking's keys.
+func completeBooking(ctx context.Context, tx *session.Tx, created notify.Snapshot) error {
+	item := created.BookingItem()
+	if _, err := tx.UpdateLater(ctx, wpdb.OrderItems, item.ID, session.Row{{"item_data", item.ItemData}}); err != nil {
+		return err
+	}
+	_, err := tx.InsertLater(ctx, wpdb.BookingMeta, records.KeyRows(tx.Session, created.Booking.ID, records.ManageKeys{}, created.Booking.Keys)...)
+	return err
+}
+
+// order returns the order of the booking.
+func (plan *bookingPlan) order() orders.New {
+	return orders.New{Address: plan.Address, Patch: orders.Patch{Subtotal: &plan.price, Total: &plan.price, CustomerComment: &plan.notes}}
+}
+
+// bookingRow returns the row of a new booking.
+func bookingRow(s *session.Session, plan bookingPlan, code string, item int64) session.Row {
+	return slices.Concat(session.Row{{"booking_code", code}}, records.SpanOf(s, plan.Start, plan.duration).Columns(), session.Row{
+		{"buffer_before", int64(plan.service.BufferBefore)}, {"buffer_after", int64(plan.service.BufferAfter)}, {"duration", plan.duration},
+		{"status", plan.status}, {"customer_id", plan.customer.ID}, {"service_id", plan.resource.Service}, {"agent_id", plan.resource.Agent},
+		{"location_id", plan.resource.Location}, {"order_item_id", item}, {"recurrence_id", nil}, {"total_attendees", plan.Attendees},
+		{"customer_timezone", nil}, {"server_timezone", nil},
+	}, s.NewTimestamps())
+}
+
+// itemData is the copy of a booking in the data of its order item
+// (OsBookingModel::generate_params_for_booking_form, LatePoint 5.6.5).
+type itemData struct {
+	ID                        int64    `json:"id"`
+	CustomerID                any      `json:"customer_id"`
+	AgentID                   int64    `json:"agent_id"`
+	LocationID                int64    `json:"location_id"`
+	ServiceID                 int64    `json:"service_id"`
+	RecurrenceID              *int64   `json:"recurrence_id"`
+	StartDate                 string   `json:"start_date"`
+	StartTime                 int64    `json:"start_time"`
+	EndDate                   string   `json:"end_date"`
+	EndTime                   int64    `json:"end_time"`
+	Status                    string   `json:"status"`
+	BufferBefore              int64    `json:"buffer_before"`
+	BufferAfter               int64    `json:"buffer_after"`
+	Duration                  int64    `json:"duration"`
+	GenerateRecurrentSequence []string `json:"generate_recurrent_sequence"`
+}
+
+func newItemData(plan bookingPlan, span records.BookingSpan, id int64) (string, error) {
+	data := itemData{
+		ID: id, CustomerID: plan.customer.ID, AgentID: plan.resource.Agent, LocationID: plan.resource.Location, ServiceID: plan.resource.Service,
+		StartDate: span.Start.Day.String(), StartTime: int64(span.Start.Minutes), EndDate: span.End.Day.String(), EndTime: int64(span.End.Minutes),
+		Status: plan.status, BufferBefore: int64(plan.service.BufferBefore), BufferAfter: int64(plan.service.BufferAfter), Duration: plan.duration,
+		GenerateRecurrentSequence: []string{},
+	}
+	if !plan.customerIsNew {
+		data.CustomerID = domain.IDText(plan.customer.ID) // PHP has texts for a loaded customer
+	}
+	return process.EncodePHP(data)
+}

@@ -1,0 +1,226 @@
+package bookings
+
+import (
+	"context"
+	"slices"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/customers"
+	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/sanitize"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/wpdb"
+)
+
+// New is a booking to create. Validation has the problems found so far; fields
+// named there are not checked again.
+type New struct {
+	ServiceID  int64
+	AgentID    int64  // 0 for any
+	LocationID *int64 // 0 for any; nil for the first one where the service is offered
+	Start      availability.Moment
+	Duration   *int64 // minutes; nil for the service's own
+	Attendees  int64
+	Status     *string // nil for approved
+	CustomerID int64   // 0 for the customer described in Customer
+	Customer   records.CustomerFields
+	Price      *decimal.Decimal // nil for the price of the service
+	Notes      string
+	HoldID     int64    // of the hold whose slot it gets; 0 for none
+	Sent       []string // with HoldID, the names of the fields of the slot that were sent
+	Confirm    bool     // send the messages of the site's automations; reminders are always sent
+	Address    string   // the client's IP address, stored if the site logs it
+	Validation domain.Validation
+}
+
+// bookingPlan is a valid booking before it has its slot.
+type bookingPlan struct {
+	New
+	service   slots.Service
+	resources []availability.Resource
+	resource  availability.Resource // the one chosen for the slot
+	slot      slots.SlotRequest
+	hold      *slots.Hold // with HoldID; nil if it does not exist
+	customer  records.BookingCustomer
+	described records.BookingCustomer // the customer as the caller described them
+	known     records.KnownCustomer   // what the caller may know of an existing customer
+	filled    session.Row             // columns of an existing customer that were empty
+	// customerIsNew reports whether the customer is created with the booking.
+	customerIsNew bool
+	status        string
+	duration      int64
+	price         decimal.Decimal
+	notes         string
+}
+
+// planBooking validates a booking, reporting all problems at once, reads what it needs
+// and takes its locks.
+func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b New) (bookingPlan, error) {
+	p := b.Validation.Clone()
+	rules, err := customers.LoadRules(ctx, tx.Session, w.Settings)
+	if err != nil {
+		return bookingPlan{}, err
+	}
+	plan := bookingPlan{New: b, status: records.StatusApproved, notes: sanitize.TextareaField(b.Notes)}
+	tx.CheckText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
+	if b.Status != nil {
+		plan.status = *b.Status
+		if !newStatusAllowed(plan.status, w) {
+			p.Reject("status", "Unknown status, or not allowed for a new booking")
+		}
+	}
+	if err := planHold(ctx, tx.Session, &plan, &p); err != nil {
+		return plan, err
+	}
+	if err := planTime(ctx, tx.Session, &plan, &p); err != nil {
+		return plan, err
+	}
+	if p.Err() == nil {
+		if err := lockNewBooking(ctx, tx, w, rules, plan); err != nil {
+			return plan, err
+		}
+	}
+	if err := planCustomer(ctx, tx.Session, rules, &plan, &p); err != nil {
+		return plan, err
+	}
+	if err := p.Err(); err != nil {
+		return plan, err
+	}
+	plan.setSlot()
+	plan.price = domain.ValueOr(b.Price, plan.service.Price(plan.duration))
+	return plan, nil
+}
+
+// planTime checks when the booking begins, and reads the service and its resources.
+func planTime(ctx context.Context, s *session.Session, plan *bookingPlan, p *domain.Validation) error {
+	start := plan.Start
+	if !p.Has("start_date") && plan.hold == nil && start.Day < availability.MomentOf(s.LocalNow()).Day {
+		p.Reject("start_date", "May not be in the past")
+	}
+	if !p.Has("start_date") && !p.Has("start_time") {
+		records.CheckClock(s, p, start)
+	}
+	return planService(ctx, s, plan, p)
+}
+
+// setSlot sets the slot that the booking needs.
+func (plan *bookingPlan) setSlot() {
+	plan.duration = domain.ValueOr(plan.Duration, plan.service.Duration)
+	plan.slot = slots.SlotRequest{
+		Request: plan.service.Request(plan.duration, plan.Attendees), At: plan.Start, Window: true, AnyLocation: slots.IsAny(plan.LocationID), Hold: plan.hold,
+	}
+	plan.slot.Agent = plan.AgentID
+}
+
+// newStatusAllowed reports whether a new booking may have a status.
+func newStatusAllowed(status string, w session.WriteSettings) bool {
+	switch status {
+	case records.StatusPending, records.StatusApproved, records.StatusCancelled:
+		return true
+	case records.StatusCompleted, records.StatusNoShow:
+		return false
+	default:
+		return slices.Contains(records.OwnStatuses(w.Settings[session.SettingOwnStatuses]), status)
+	}
+}
+
+// planService reads the service and its resources.
+func planService(ctx context.Context, s *session.Session, plan *bookingPlan, p *domain.Validation) error {
+	if p.Has("service_id") {
+		return nil
+	}
+	var err error
+	plan.service, plan.resources, _, err = slots.LoadService(ctx, s, p, plan.ServiceID, plan.AgentID, plan.LocationID)
+	return err
+}
+
+// planCustomer finds the customer of a booking: by id, by the contact that identifies customers,
+// or as a customer to create. Unless the booking is invalid, the locks of the contacts are held.
+func planCustomer(ctx context.Context, s *session.Session, rules customers.Rules, plan *bookingPlan, p *domain.Validation) error {
+	if plan.CustomerID != 0 {
+		found, ok, err := records.CustomerRow(ctx, s, sq.Eq{"id": plan.CustomerID})
+		if err != nil {
+			return err
+		}
+		if plan.known, err = records.KnowsCustomer(ctx, s, found.BookingCustomer); err != nil {
+			return err
+		}
+		if !ok || !plan.known.Seen {
+			p.Invalid("customer_id", "Customer not found")
+			return nil
+		}
+		customers.RefuseInactive(p, "customer_id", found, plan.known.Own)
+		plan.customer = found.BookingCustomer
+		return nil
+	}
+	wanted := customers.Sanitize(s, plan.Customer, customers.Prefix, p)
+	plan.customer, plan.described, plan.customerIsNew = wanted, wanted, true
+	contact := customers.Prefix + rules.Contact
+	if p.Has(contact) {
+		return nil
+	}
+	found, ok, err := customers.IdentifiedBy(ctx, s, rules, wanted)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		rules.RequireOfDescribed(wanted, p)
+		return nil
+	}
+	if plan.known, err = records.KnowsCustomer(ctx, s, found.BookingCustomer); err != nil {
+		return err
+	}
+	customers.RefuseInactive(p, contact, found, plan.known.Own)
+	plan.customer, plan.customerIsNew = found.BookingCustomer, false
+	if plan.known.Own {
+		plan.customer, plan.filled = fillEmpty(found, wanted)
+	}
+	return nil
+}
+
+// fillEmpty fills the empty fields of a customer from another record of them. The e-mail address of
+// a customer with a WordPress user is also that of the user, who has one.
+func fillEmpty(found records.BookableCustomer, wanted records.BookingCustomer) (records.BookingCustomer, session.Row) {
+	c := found.BookingCustomer
+	if found.HasUser {
+		wanted.Email = ""
+	}
+	var filled session.Row
+	for _, f := range []struct {
+		column      string
+		have, offer *string
+	}{
+		{"first_name", &c.FirstName, &wanted.FirstName},
+		{"last_name", &c.LastName, &wanted.LastName},
+		{"email", &c.Email, &wanted.Email},
+		{"phone", &c.Phone, &wanted.Phone},
+	} {
+		if *f.have == "" && *f.offer != "" {
+			*f.have = *f.offer
+			filled = append(filled, session.Column{f.column, *f.offer})
+		}
+	}
+	return c, filled
+}
+
+// lockNewBooking takes the locks of a new booking: those of its slot, and those of the contacts by
+// which its customer is found or created.
+func lockNewBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, rules customers.Rules, plan bookingPlan) error {
+	locks, err := slots.Locks(ctx, tx.Session, plan.service, plan.resources)
+	if err != nil {
+		return err
+	}
+	if plan.CustomerID == 0 {
+		customer, err := customers.LocksOfNewCustomer(ctx, tx.Session, w, rules, plan.Customer)
+		if err != nil {
+			return err
+		}
+		locks = append(locks, customer...)
+	}
+	return tx.Lock(ctx, locks...)
+}

@@ -1,0 +1,62 @@
+package bookings
+
+import (
+	"context"
+	"slices"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/notify"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Delete deletes a booking with its meta and jobs, as OsBookingModel::delete does
+// (LatePoint 5.6.5): order, invoice and payments stay. Without force, an approved or
+// completed booking is a CodeForceRequired.
+func Delete(ctx context.Context, tx *session.Tx, id int64, force bool) error {
+	stored, err := lockBooking(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	if err := tx.CheckPrecondition(); err != nil {
+		return err
+	}
+	if !force && slices.Contains(records.ForceRequiredStatuses, stored.Booking.Status) {
+		return domain.ForceRequired()
+	}
+	w, err := tx.WriteSettings(ctx)
+	if err != nil {
+		return err
+	}
+	// The plugin's logger creates new keys for the deleted booking and leaves
+	// them in the table: we log the keys that it had.
+	if err := notify.LogEvents(ctx, tx, w, []notify.Event{{Kind: notify.BookingDeleted, After: stored}}); err != nil {
+		return err
+	}
+	return deleteBookingRows(ctx, tx, id)
+}
+
+func deleteBookingRows(ctx context.Context, tx *session.Tx, id int64) error {
+	if err := notify.DeleteJobs(ctx, tx, sq.Eq{"object_id": id, "object_model_type": "booking"}); err != nil {
+		return err
+	}
+	if err := tx.DeleteWhere(ctx, wpdb.BookingMeta, sq.Eq{"object_id": id}); err != nil {
+		return err
+	}
+	return tx.Delete(ctx, wpdb.Bookings, id)
+}
+
+// lockBooking makes other writers of a booking wait and reads its current state; a
+// CodeNotFound if it does not exist.
+func lockBooking(ctx context.Context, tx *session.Tx, id int64) (notify.Snapshot, error) {
+	if err := tx.Lock(ctx, session.LockOf(session.BookingLock, id)); err != nil {
+		return notify.Snapshot{}, err
+	}
+	if err := tx.LockRows(ctx, wpdb.Bookings, []int64{id}); err != nil {
+		return notify.Snapshot{}, err
+	}
+	return notify.LoadBookingSnapshot(ctx, tx.Session, id)
+}

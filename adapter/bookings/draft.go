@@ -1,0 +1,58 @@
+package bookings
+
+import (
+	"context"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/orders"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// draftBooking returns the booking that CreateBooking would create, and writes nothing: the
+// ids of the plugin's tables are few, and a database does not take them back at a rollback.
+// Records that do not exist yet have the id 0 and no codes.
+func draftBooking(ctx context.Context, s *session.Session, w session.WriteSettings, plan bookingPlan) (records.BookingDetail, error) {
+	seen := plan.customerIsNew || plan.known.Seen
+	id := plan.customer.ID
+	if plan.customer = plan.shownCustomer(); s.RequirePermission("read_bookings") != nil { // nothing that is stored
+		plan.customer = plan.described
+		plan.customer.ID = id
+	}
+	if !seen { // whoever has this e-mail address
+		plan.customer.ID = 0
+	}
+	booking, _, err := wpdb.One(ctx, s.DB, "read records of a booking", draftRow(s, plan), records.NewListedRow(new(lists.Total)).Scan)
+	if err != nil {
+		return records.BookingDetail{}, err
+	}
+	booking.Customer, booking.Price, booking.Meta = plan.customer, plan.price, map[string]string{}
+	order := draftOrder(s, w, plan)
+	booking.Order = &records.BookingOrder{PaymentStatus: order.PaymentStatus, CustomerComment: order.CustomerComment}
+	return records.BookingDetail{Booking: *booking, Order: &order, Payments: []records.Payment{}}, nil
+}
+
+// draftRow selects what ReadBookings would read of the booking if it were stored.
+func draftRow(s *session.Session, plan bookingPlan) sq.SelectBuilder {
+	stored := sq.Select()
+	for _, c := range append(session.Row{{"id", 0}}, bookingRow(s, plan, "", 0)...) {
+		stored = stored.Column(sq.Alias(sq.Expr("?", c.Value), c.Name))
+	}
+	return records.BookingRecords(s).FromSelect(stored, "b").Column("o.payment_status").Column(new(lists.Total).Column())
+}
+
+// draftOrder returns the order that insertOrder would write.
+func draftOrder(s *session.Session, w session.WriteSettings, plan bookingPlan) records.Order {
+	n := plan.order()
+	now := domain.Timestamp(domain.Stamp(s.Now))
+	order := records.Order{
+		Subtotal: *n.Subtotal, Total: *n.Total, Status: orders.NewOrderStatus, PaymentStatus: records.OrderNotPaid, DisplayPaymentStatus: records.OrderNotPaid,
+		FulfillmentStatus: orders.NewOrderFulfillment, CustomerID: plan.customer.ID, CustomerComment: n.CustomerComment, IPAddress: n.StoredAddress(w),
+		SourceURL: new(""), CreatedAt: now, UpdatedAt: now,
+	}
+	return order
+}

@@ -1,0 +1,228 @@
+package bookings
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/wpdb"
+)
+
+// How holds keep slots free
+//
+// A row of {prefix}bookside_holds keeps a slot for a customer who has yet to book: a client of
+// the API asked for it, or the customer is checking out in WordPress. Until it expires, it blocks what a booking with the same columns would block, if that booking's
+// status blocked its time. From then on it means nothing.
+//
+//	SELECT agent_id, service_id, location_id, start_date, start_time, end_date, end_time,
+//	       buffer_before, buffer_after, total_attendees
+//	FROM wp_bookside_holds
+//	WHERE expires_at > UTC_TIMESTAMP()
+//	  AND start_date BETWEEN '2026-11-30' AND '2026-12-07'
+//
+//	agent_id, service_id,      ids of rows of the plugin's tables, never 0
+//	location_id
+//	start_date, start_time     the start: a date, and minutes since midnight, both by the
+//	                           site's clock
+//	end_date, end_time         the end, as the plugin stores it in a booking: an end at
+//	                           midnight is minute 1440 of the next date
+//	duration                   from the start to the end, in minutes
+//	buffer_before,             minutes that must also stay free before and after
+//	buffer_after
+//	total_attendees            seats that it takes of a service with several
+//	expires_at                 in UTC, to the second
+//	key_id                     the API key that made it, which alone may use it; 0 for the
+//	                           companion in WordPress
+//
+// The rules for everyone who reads these rows:
+//
+//   - Only Bookside and its companion write them. They insert a row under the locks of the
+//     slot (see locks.go). When the customer books, Bookside deletes the row in the transaction
+//     that inserts the booking. The companion has two connections: it deletes the row under
+//     the locks, and commits that when the booking is there. Whoever reads committed data may
+//     see both for a moment, but never neither.
+//   - The companion keeps each booking of a cart by a hold of five minutes from when
+//     LatePoint has looked at it until it is saved. While the payment runs, it renews the
+//     hold as long as PHP shows that it is alive.
+//   - Rows stay for a while after they have expired. Always compare expires_at.
+//   - Read one day more than you show, at its beginning: a hold may run past midnight.
+//   - A hold of a service with one seat closes the time of its agent from start_time minus
+//     buffer_before to end_time plus buffer_after, at all locations if the setting
+//     one_location_at_time is on and at its own otherwise. If one_agent_at_location is on,
+//     it also closes its location for all other agents.
+//   - A hold of a service with several seats takes total_attendees of them, and closes the
+//     time of its agent for other services only. A reader that cannot count seats should
+//     leave the service itself open, and let the plugin count the seats that are booked.
+//   - Holds count towards daily limits like bookings.
+
+// NewHold is a hold to create. Of the booking, only the slot counts.
+type NewHold struct {
+	New
+	Minutes int64 // until it expires
+}
+
+// MaxHolds is how many holds a key may have at a time.
+const MaxHolds = 100
+
+// CreateHold keeps a slot, under the conditions under which CreateBooking would book it. The
+// errors are those of CreateBooking, and a CodeTooManyHolds.
+func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, error) {
+	p := n.Validation.Clone()
+	plan := bookingPlan{New: n.New}
+	if err := planTime(ctx, tx.Session, &plan, &p); err != nil {
+		return slots.Hold{}, err
+	}
+	if err := p.Err(); err != nil {
+		return slots.Hold{}, err
+	}
+	locks, err := slots.Locks(ctx, tx.Session, plan.service, plan.resources)
+	if err != nil {
+		return slots.Hold{}, err
+	}
+	if err := tx.Lock(ctx, append(locks, session.LockOf(session.KeyLock, tx.CallerID()))...); err != nil {
+		return slots.Hold{}, err
+	}
+	if err := checkHolds(ctx, tx); err != nil {
+		return slots.Hold{}, err
+	}
+	plan.setSlot()
+	assigned, err := slots.Assign(ctx, tx, plan.service, plan.resources, plan.slot)
+	if err != nil {
+		return slots.Hold{}, err
+	}
+	hold := slots.Hold{
+		Resource: assigned.Resource, Start: n.Start, End: records.SpanOf(tx.Session, n.Start, plan.duration).End, Duration: plan.duration, Attendees: n.Attendees,
+		CreatedAt: domain.Timestamp(domain.Stamp(tx.Now)), ExpiresAt: domain.Timestamp(domain.Stamp(tx.Now.Add(time.Duration(n.Minutes) * time.Minute))),
+	}
+	hold.ID, err = tx.Insert(ctx, wpdb.Holds, session.Row{
+		{"key_id", tx.CallerID()}, {"agent_id", hold.Agent}, {"service_id", hold.Service}, {"location_id", hold.Location},
+		{"start_date", hold.Start.Day.String()}, {"end_date", hold.End.Day.String()},
+		{"start_time", int64(hold.Start.Minutes)}, {"end_time", int64(hold.End.Minutes)}, {"duration", hold.Duration},
+		{"buffer_before", int64(plan.service.BufferBefore)}, {"buffer_after", int64(plan.service.BufferAfter)}, {"total_attendees", hold.Attendees},
+		{"expires_at", string(hold.ExpiresAt)}, {"created_at", string(hold.CreatedAt)},
+	})
+	assigned.Covers.Except = hold.ID
+	return hold, err
+}
+
+// checkHolds returns a CodeTooManyHolds if the caller may have no more holds. Uses the index on
+// key_id.
+func checkHolds(ctx context.Context, tx *session.Tx) error {
+	type holds struct {
+		number int64
+		first  domain.Timestamp // to expire
+	}
+	stmt := sq.Select("COUNT(*)", "MIN(expires_at)").From(tx.DB.Name(wpdb.Holds)).
+		Where(sq.Eq{"key_id": tx.CallerID()}).Where(sq.Gt{"expires_at": domain.Stamp(tx.Now)})
+	found, _, err := wpdb.One(ctx, tx.DB, "count holds", stmt, func(row wpdb.Scanner) (h holds, err error) {
+		err = row.Scan(&h.number, wpdb.OrZero((*string)(&h.first)))
+		return h, err
+	})
+	if err != nil || found.number < MaxHolds {
+		return err
+	}
+	expires, _ := found.first.Time()
+	return domain.TooManyHolds(MaxHolds, int64(max(time.Second, expires.Sub(tx.Now)).Round(time.Second).Seconds()))
+}
+
+// LoadHold returns a hold of the caller; a CodeNotFound if there is none, or it has expired.
+func LoadHold(ctx context.Context, s *session.Session, id int64) (slots.Hold, error) {
+	h, found, err := hold(ctx, s, id)
+	if err == nil && (!found || string(h.ExpiresAt) <= domain.Stamp(s.Now)) {
+		err = domain.NotFound(domain.HoldResource, id)
+	}
+	return h, err
+}
+
+// DeleteHold gives a slot back; a CodeNotFound if the caller has no such hold.
+func DeleteHold(ctx context.Context, tx *session.Tx, id int64) error {
+	if err := tx.LockRows(ctx, wpdb.Holds, []int64{id}); err != nil {
+		return err
+	}
+	if _, err := LoadHold(ctx, tx.Session, id); err != nil {
+		return err
+	}
+	if err := tx.CheckPrecondition(); err != nil {
+		return err
+	}
+	_, err := useHold(ctx, tx, id)
+	return err
+}
+
+// useHold ends a hold of the caller, and reports whether there was one. It is deleted rather
+// than ignored, so that of two bookings with one hold only one finds it.
+func useHold(ctx context.Context, tx *session.Tx, id int64) (bool, error) {
+	stmt := sq.Delete(tx.DB.Name(wpdb.Holds)).Where(sq.Eq{"id": id, "key_id": tx.CallerID()}).Where(sq.Gt{"expires_at": domain.Stamp(tx.Now)})
+	result, err := tx.Exec(ctx, wpdb.Holds, "delete hold", stmt)
+	return result.Rows > 0, err
+}
+
+// planHold reads the hold of a booking, which may have expired, and gives the booking its slot.
+// Fields of the slot that were sent must be those of the hold.
+func planHold(ctx context.Context, s *session.Session, plan *bookingPlan, p *domain.Validation) error {
+	if p.Has("hold_id") {
+		return p.Err() // what its slot lacks is not known
+	}
+	if plan.HoldID == 0 {
+		return nil
+	}
+	hold, found, err := hold(ctx, s, plan.HoldID)
+	if err != nil {
+		return err
+	}
+	sent := func(field string) bool { return slices.Contains(plan.Sent, field) && !p.Has(field) }
+	if !found {
+		if err := p.Err(); err != nil || sent("service_id") && sent("agent_id") && sent("start_date") && sent("start_time") {
+			return err
+		}
+		return domain.HoldLost(domain.SlotConflict{})
+	}
+	for field, differs := range map[string]bool{
+		"service_id":      plan.ServiceID != 0 && plan.ServiceID != hold.Service,
+		"agent_id":        plan.AgentID != 0 && plan.AgentID != hold.Agent,
+		"location_id":     domain.ValueOr(plan.LocationID, 0) != 0 && *plan.LocationID != hold.Location,
+		"start_date":      plan.Start.Day != hold.Start.Day,
+		"start_time":      plan.Start.Minutes != hold.Start.Minutes,
+		"duration":        plan.Duration != nil && *plan.Duration != hold.Duration,
+		"total_attendees": plan.Attendees != hold.Attendees,
+	} {
+		if differs && sent(field) {
+			p.Reject(field, "Differs from the hold")
+		}
+	}
+	plan.hold = &hold
+	plan.ServiceID, plan.AgentID, plan.LocationID = hold.Service, hold.Agent, &hold.Location
+	plan.Start, plan.Duration, plan.Attendees = hold.Start, &hold.Duration, hold.Attendees
+	return nil
+}
+
+// hold reads a hold of the caller, whether it has expired or not.
+func hold(ctx context.Context, s *session.Session, id int64) (h slots.Hold, found bool, err error) {
+	stmt := sq.Select("id", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time", "duration", "total_attendees",
+		"created_at", "expires_at").From(s.DB.Name(wpdb.Holds)).Where(sq.Eq{"id": id, "key_id": s.CallerID()})
+	return wpdb.One(ctx, s.DB, "read hold", stmt, func(row wpdb.Scanner) (h slots.Hold, err error) {
+		var start, end string
+		err = row.Scan(&h.ID, &h.Agent, &h.Service, &h.Location, &start, (*int)(&h.Start.Minutes), &end, (*int)(&h.End.Minutes), &h.Duration, &h.Attendees,
+			(*string)(&h.CreatedAt), (*string)(&h.ExpiresAt))
+		h.Start.Day, _ = availability.ParseDay(start)
+		h.End.Day, _ = availability.ParseDay(end)
+		return h, err
+	})
+}
+
+// holdsKept is how long the rows of holds that have expired are kept. Who comes too late
+// with one of them then still learns which starts are free on its day.
+const holdsKept = time.Hour
+
+// ExpiredHolds selects the ids of holds that expired long ago. Uses the index on expires_at.
+func ExpiredHolds(db *wpdb.DB, now time.Time) sq.SelectBuilder {
+	return sq.Select("id").From(db.Name(wpdb.Holds)).
+		Where(sq.LtOrEq{"expires_at": domain.Stamp(now.Add(-holdsKept))}).OrderBy("expires_at", "id")
+}

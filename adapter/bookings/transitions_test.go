@@ -1,0 +1,74 @@
+package bookings
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/records"
+)
+
+// TestTransitionsAreThoseOfTheContract: every pair of statuses. The contract's table has ten moves.
+func TestTransitionsAreThoseOfTheContract(t *testing.T) {
+	t.Parallel()
+	statuses := []string{records.StatusPending, records.StatusApproved, records.StatusCancelled, records.StatusCompleted, records.StatusNoShow}
+	want := map[string]string{ // to each of them, in this order
+		records.StatusPending:   "=yy--",
+		records.StatusApproved:  "-=yyy",
+		records.StatusCancelled: "yy=--",
+		records.StatusCompleted: "--!=-", // by special permission
+		records.StatusNoShow:    "-yy-=",
+	}
+	for _, from := range statuses {
+		for i, to := range statuses {
+			answer := want[from][i]
+			if got := records.TransitionAllowed(from, to); got != (answer == 'y' || answer == '!') {
+				t.Errorf("%s to %s: %t", from, to, got)
+			}
+			if got := records.ReopensCompleted(from, to); got != (from == records.StatusCompleted && to != from) {
+				t.Errorf("%s to %s takes back what was completed: %t", from, to, got)
+			}
+			var p domain.Validation
+			checkTransition(&p, from, to)
+			if got := p.Err() == nil; got != (answer != '-') {
+				t.Errorf("%s to %s: %v", from, to, p.Err())
+			}
+		}
+	}
+}
+
+func TestInvalidTransitionIsRejected(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, from, to, want string }{
+		{"refused", records.StatusPending, records.StatusNoShow, "Cannot change from pending to no_show"},
+		{"to no status at all", records.StatusApproved, "confirmed", "Cannot change from approved to confirmed"},
+		{"from a status of the site's own", "in_progress", records.StatusApproved, "Bookings with the status in_progress cannot change to another status"},
+		{"staying in a status of the site's own", "in_progress", "in_progress", ""},
+		{"case counts", records.StatusPending, "Approved", "Cannot change from pending to Approved"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var p domain.Validation
+			checkTransition(&p, tt.from, tt.to)
+			if got := fieldsOf(p.Err())["status"]; got != tt.want {
+				t.Errorf("message %q, want %q", got, tt.want)
+			}
+		})
+	}
+	var known domain.Validation
+	known.Invalid("status", "Not a text")
+	checkTransition(&known, records.StatusPending, records.StatusNoShow)
+	if diff := cmp.Diff(map[string]string{"status": "Not a text"}, fieldsOf(known.Err())); diff != "" {
+		t.Errorf("what is malformed is not looked at again (-want +got):\n%s", diff)
+	}
+}
+
+// fieldsOf returns the messages of a validation error by field.
+func fieldsOf(err error) map[string]string {
+	if known, ok := errors.AsType[*domain.Error](err); ok {
+		return known.Fields
+	}
+	return nil
+}

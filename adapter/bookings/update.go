@@ -1,0 +1,291 @@
+package bookings
+
+import (
+	"context"
+
+	"bookside/adapter/customers"
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/adapter/notify"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/wpdb"
+)
+
+// Update changes a booking and keeps its order item in step. Columns that do not
+// change are not written. Errors are those of CreateBooking, and a CodeNotFound if the
+// booking does not exist, a CodeForbidden if the caller's key does not permit the change. A
+// rehearsal announces nothing.
+func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records.BookingDetail, error) {
+	if err := tx.Lock(ctx, session.LockOf(session.BookingLock, id)); err != nil {
+		return records.BookingDetail{}, err
+	}
+	before, err := notify.LoadBookingSnapshot(ctx, tx.Session, id)
+	if err != nil {
+		return records.BookingDetail{}, err
+	}
+	w, err := tx.WriteSettings(ctx)
+	if err != nil {
+		return records.BookingDetail{}, err
+	}
+	plan, err := planUpdate(ctx, tx, w, before, patch)
+	if err != nil {
+		return records.BookingDetail{}, err
+	}
+	if plan.slot != nil {
+		assigned, err := slots.Assign(ctx, tx, plan.service, plan.resources, *plan.slot)
+		if err != nil {
+			return records.BookingDetail{}, err
+		}
+		plan.resource = assigned.Resource
+	}
+	changed, err := applyUpdate(ctx, tx, w, plan)
+	if err != nil {
+		return records.BookingDetail{}, err
+	}
+	if !changed.any() {
+		return shownBooking(ctx, tx, before)
+	}
+	if tx.Dry {
+		return records.LoadBookingDetail(ctx, tx.AsCaller(), id)
+	}
+	// The activity log shows the keys, and the plugin creates missing ones when it
+	// writes an entry.
+	if before.Booking.Keys, err = records.InsertManageKeys(ctx, tx, wpdb.BookingMeta, id, before.Booking.Keys); err != nil {
+		return records.BookingDetail{}, err
+	}
+	after, err := notify.LoadBookingSnapshot(ctx, tx.Session, id)
+	if err != nil {
+		return records.BookingDetail{}, err
+	}
+	events := changed.events(before, after)
+	if err := notify.LogEvents(ctx, tx, w, events); err != nil {
+		return records.BookingDetail{}, err
+	}
+	if _, err = notify.Notify(ctx, tx, w, events, patch.Notify); err != nil {
+		return records.BookingDetail{}, err
+	}
+	return shownBooking(ctx, tx, after)
+}
+
+// shownBooking returns a booking as the caller sees it, who may not see its order. A booking
+// that has left the limits of the caller is a CodeOutsideLimits.
+func shownBooking(ctx context.Context, tx *session.Tx, s notify.Snapshot) (records.BookingDetail, error) {
+	if tx.Limits().None() {
+		return s.BookingDetail(), nil
+	}
+	detail, err := records.LoadBookingDetail(ctx, tx.AsCaller(), s.Booking.ID)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		err = domain.OutsideLimits()
+	}
+	return detail, err
+}
+
+// updatedRecords reports which records an update changed. A change of the order counts as
+// one of the booking.
+type updatedRecords struct{ booking, order, customer bool }
+
+func (c updatedRecords) any() bool { return c.booking || c.customer }
+
+func (c updatedRecords) events(before, after notify.Snapshot) []notify.Event {
+	var events []notify.Event
+	if c.customer {
+		events = append(events, notify.Event{Kind: notify.CustomerUpdated, After: after, Before: &before})
+	}
+	if c.booking {
+		events = append(events, notify.Event{Kind: notify.BookingUpdated, After: after, Before: &before})
+	}
+	if c.order && before.Order != nil && after.Order != nil {
+		events = append(events, notify.Event{Kind: notify.OrderUpdated, After: after, Before: &before})
+	}
+	return events
+}
+
+// applyUpdate writes the changed columns of booking, order item, order and customer.
+func applyUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan updatePlan) (updatedRecords, error) {
+	var done updatedRecords
+	columns := plan.bookingColumns(tx.Session)
+	itemChanged, err := updateItem(ctx, tx, plan, columns)
+	if err != nil {
+		return done, err
+	}
+	orderChanged, err := updateOrderOf(ctx, tx, w, plan)
+	if err != nil {
+		return done, err
+	}
+	done.order = itemChanged && plan.Price != nil || orderChanged
+	// Price and notes belong to the booking in the eyes of the client.
+	if done.booking = len(columns) > 0 || done.order; done.booking {
+		if err := tx.Update(ctx, wpdb.Bookings, plan.before.Booking.ID, append(columns, tx.LaterTimestamp())); err != nil {
+			return done, err
+		}
+	}
+	if plan.customer.ID != plan.before.Customer.ID { // which must not make them an own customer
+		if err := rememberMove(ctx, tx, plan); err != nil {
+			return done, err
+		}
+	}
+	if done.customer = len(plan.fields) > 0; done.customer {
+		err = customers.UpdateRow(ctx, tx, plan.customer, plan.fields)
+	}
+	return done, err
+}
+
+// rememberMove remembers that the caller gave a booking to another customer, with its order if that
+// went with it.
+func rememberMove(ctx context.Context, tx *session.Tx, plan updatePlan) error {
+	if plan.alone() {
+		if err := records.Remember(ctx, tx, journal.Orders, plan.before.Order.ID); err != nil {
+			return err
+		}
+	}
+	return records.Remember(ctx, tx, journal.Bookings, plan.before.Booking.ID)
+}
+
+// bookingColumns returns the changed columns of the booking.
+func (plan *updatePlan) bookingColumns(s *session.Session) session.Row {
+	b := plan.before.Booking
+	var columns session.Row
+	if plan.status != b.Status {
+		columns = append(columns, session.Column{"status", plan.status})
+	}
+	if plan.customer.ID != b.Customer.ID {
+		columns = append(columns, session.Column{"customer_id", plan.customer.ID})
+	}
+	if !plan.moved {
+		return columns
+	}
+	duration := b.Duration
+	if plan.newSpan {
+		duration = int64(plan.slot.Duration)
+		columns = append(columns, records.SpanOf(s, plan.slot.At, duration).Columns()...)
+	} else if b.EndCorrected { // wp-admin's form calculates the end's date whenever it is saved
+		start, end, _ := records.Span(s, b.Booking)
+		columns = append(columns, records.SpanUntil(s, start, end).Columns()...)
+	}
+	for _, c := range []struct {
+		name     string
+		old, new int64
+	}{
+		{"service_id", b.ServiceID(), plan.resource.Service},
+		{"agent_id", b.Agent.ID, plan.resource.Agent},
+		{"location_id", b.LocationID(), plan.resource.Location},
+		{"duration", b.Duration, duration},
+		{"total_attendees", b.Attendees, int64(plan.slot.Attendees)},
+		{"buffer_before", b.BufferBefore, int64(plan.slot.BufferBefore)},
+		{"buffer_after", b.BufferAfter, int64(plan.slot.BufferAfter)},
+	} {
+		if c.old != c.new {
+			columns = append(columns, session.Column{c.name, c.new})
+		}
+	}
+	return columns
+}
+
+// updateItem sets the price of the order item, and keeps its data in step with the
+// booking. The plugin does so only in its order form.
+func updateItem(ctx context.Context, tx *session.Tx, plan updatePlan, columns session.Row) (bool, error) {
+	item := plan.before.BookingItem()
+	if item == nil {
+		return false, nil
+	}
+	var changes session.Row
+	data, err := records.WithItemData(item.ItemData, columns)
+	if err != nil {
+		return false, err
+	}
+	if data != item.ItemData {
+		changes = append(changes, session.Column{"item_data", data})
+	}
+	if plan.Price != nil && !plan.Price.Equal(item.Total) {
+		amount := domain.AmountText(*plan.Price)
+		changes = append(changes, session.Column{"subtotal", amount}, session.Column{"total", amount})
+	}
+	if len(changes) == 0 {
+		return false, nil
+	}
+	return true, tx.Update(ctx, wpdb.OrderItems, item.ID, append(changes, tx.UpdateTimestamp()))
+}
+
+// updateOrderOf changes the order of a booking: its comment, its sums if a price was sent,
+// and its customer, with its payments, if this is its only booking.
+func updateOrderOf(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan updatePlan) (bool, error) {
+	order := plan.before.Order
+	if order == nil {
+		return false, nil
+	}
+	var changes session.Row
+	if plan.notes != nil && (order.CustomerComment == nil || *plan.notes != *order.CustomerComment) {
+		changes = append(changes, session.Column{"customer_comment", *plan.notes})
+	}
+	moves := plan.customer.ID != plan.before.Customer.ID && plan.alone()
+	if moves {
+		changes = append(changes, session.Column{"customer_id", plan.customer.ID})
+	}
+	newTotal := plan.sums != nil && !plan.sums.total.Equal(order.Total)
+	if newTotal {
+		changes = append(changes, session.Column{"total", domain.AmountText(plan.sums.total)})
+	}
+	if plan.sums != nil && !plan.sums.subtotal.Equal(order.Subtotal) {
+		changes = append(changes, session.Column{"subtotal", domain.AmountText(plan.sums.subtotal)})
+	}
+	breakdown, differs, err := newBreakdown(ctx, tx, w, plan)
+	if err != nil {
+		return false, err
+	}
+	if differs {
+		changes = append(changes, session.Column{"price_breakdown", breakdown})
+	}
+	if len(changes) == 0 {
+		return false, nil
+	}
+	if err := tx.Update(ctx, wpdb.Orders, order.ID, append(changes, tx.UpdateTimestamp())); err != nil {
+		return false, err
+	}
+	if moves {
+		if err := records.MovePayments(ctx, tx, order.ID, plan.customer.ID); err != nil {
+			return false, err
+		}
+	}
+	if newTotal {
+		return true, payments.AdjustPaymentStatus(ctx, tx, order.ID)
+	}
+	return true, nil
+}
+
+// newBreakdown returns the price breakdown of the order for another price or service. That
+// of an order with several items stays, and so do the parts after the subtotal.
+func newBreakdown(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan updatePlan) (breakdown string, differs bool, err error) {
+	item := plan.before.BookingItem()
+	if item == nil || !plan.alone() {
+		return "", false, nil
+	}
+	newPrice := plan.Price != nil && !plan.Price.Equal(item.Total)
+	newService := plan.moved && plan.service.ID != plan.before.Booking.ServiceID()
+	if !newPrice && !newService {
+		return "", false, nil
+	}
+	stored, err := records.LoadPriceBreakdown(ctx, tx.Session, plan.before.Order.ID)
+	if err != nil {
+		return "", false, err
+	}
+	if newPrice {
+		breakdown, err = records.WithBooking(w, stored, serviceName(plan), *plan.Price)
+	} else {
+		breakdown, err = records.WithService(stored, serviceName(plan))
+	}
+	return breakdown, breakdown != stored, err
+}
+
+// serviceName returns the name of the service that the booking will have.
+func serviceName(plan updatePlan) string {
+	if plan.moved {
+		return plan.service.Name
+	}
+	if plan.before.Booking.Service != nil {
+		return plan.before.Booking.Service.Name
+	}
+	return ""
+}

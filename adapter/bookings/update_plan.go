@@ -1,0 +1,471 @@
+package bookings
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/customers"
+	"bookside/adapter/domain"
+	"bookside/adapter/notify"
+	"bookside/adapter/orders"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
+	"bookside/adapter/sanitize"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/wpdb"
+)
+
+// Patch changes a booking. A nil field stays as it is. Validation has the problems
+// found so far; fields named there are not checked again.
+type Patch struct {
+	ServiceID, CustomerID *int64
+	AgentID, LocationID   *int64 // 0 for any
+	StartDate             *availability.Day
+	StartTime             *session.Minutes
+	Duration              *int64 // minutes
+	Attendees             *int64
+	Status                *string
+	Customer              records.CustomerFields
+	Price                 *decimal.Decimal
+	Notes                 *string
+	Notify                bool // send the messages of the site's automations; reminders are always sent
+	Validation            domain.Validation
+}
+
+// updatePlan is a change to a booking, before it has its slot.
+type updatePlan struct {
+	Patch
+	before    notify.Snapshot // has a booking
+	service   slots.Service
+	resources []availability.Resource
+	resource  availability.Resource // the one chosen for the slot
+	slot      *slots.SlotRequest    // nil if no slot is needed
+	present   availability.Resource // the resource that the booking has now
+	moved     bool                  // to another time, service, agent or location
+	newSpan   bool                  // another start, duration or service
+	status    string
+	rules     customers.Rules
+	customer  records.BookingCustomer // of the booking, with its changes
+	fields    session.Row             // changed columns of the customer
+	replaces  bool                    // the change replaces known data of the customer
+	notes     *string
+	sums      *orderSums // of the order with the price that was sent; nil if none was
+}
+
+// orderSums are the sums of an order that follow from its items.
+type orderSums struct{ subtotal, total decimal.Decimal }
+
+// planUpdate validates a change, reporting all problems at once, and takes its locks.
+func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, before notify.Snapshot, patch Patch) (updatePlan, error) {
+	p := patch.Validation.Clone()
+	plan := updatePlan{Patch: patch, before: before, status: before.Booking.Status, customer: before.Customer}
+	var err error
+	if plan.rules, err = customers.LoadRules(ctx, tx.Session, w.Settings); err != nil {
+		return plan, err
+	}
+	if patch.Status != nil {
+		plan.status = *patch.Status
+		checkTransition(&p, before.Booking.Status, plan.status)
+	}
+	planOrderFields(tx.Session, &plan, &p)
+	if err := planSlot(ctx, tx.Session, &plan, &p); err != nil {
+		return plan, err
+	}
+	if p.Err() == nil {
+		if err := lockUpdate(ctx, tx, &plan); err != nil {
+			return plan, err
+		}
+	}
+	if err := tx.CheckPrecondition(); err != nil {
+		return plan, err
+	}
+	if err := planSums(ctx, tx, &plan, &p); err != nil {
+		return plan, err
+	}
+	if err := planCustomerChange(ctx, tx, &plan, &p); err != nil {
+		return plan, err
+	}
+	if err := p.Err(); err != nil {
+		return plan, err
+	}
+	return plan, permitUpdate(tx.Session, plan)
+}
+
+// checkTransition rejects a status that may not follow the present one.
+func checkTransition(p *domain.Validation, from, to string) {
+	switch {
+	case from == to, p.Has("status"), records.TransitionAllowed(from, to):
+	case records.BookingTransitions[from] == nil:
+		p.Reject("status", "Bookings with the status "+from+" cannot change to another status")
+	default:
+		p.Reject("status", "Cannot change from "+from+" to "+to)
+	}
+}
+
+// planOrderFields validates price and notes, which are stored with order item and order.
+func planOrderFields(s *session.Session, plan *updatePlan, p *domain.Validation) {
+	if plan.Price != nil && plan.before.BookingItem() == nil {
+		p.Reject("price", "This booking has no order item")
+	}
+	if plan.Notes == nil {
+		return
+	}
+	notes := sanitize.TextareaField(*plan.Notes)
+	plan.notes = &notes
+	s.CheckText(p, "notes", wpdb.Orders, "customer_comment", notes)
+	if plan.before.Order == nil {
+		p.Reject("notes", "This booking has no order")
+	}
+}
+
+// planSums adds up the order anew with the price that was sent: its items, less discounts,
+// plus tax. A total that somebody entered by hand gives way. The order is locked, unless
+// something is wrong already.
+func planSums(ctx context.Context, tx *session.Tx, plan *updatePlan, p *domain.Validation) error {
+	item, order := plan.before.BookingItem(), plan.before.Order
+	if plan.Price == nil || item == nil || p.Has("price") {
+		return nil
+	}
+	if p.Err() == nil {
+		if err := readOrderAgain(ctx, tx, order); err != nil {
+			return err
+		}
+		if item = plan.before.BookingItem(); item == nil {
+			return fmt.Errorf("the item of booking %d changed its order: %w", plan.before.Booking.ID, wpdb.ErrConflict)
+		}
+	}
+	var sums orderSums
+	for _, i := range order.Items {
+		switch {
+		case i.ID == item.ID && !plan.Price.Equal(i.Total):
+			sums.subtotal = sums.subtotal.Add(*plan.Price)
+		case i.Subtotal.IsZero():
+			sums.subtotal = sums.subtotal.Add(i.Total)
+		default:
+			sums.subtotal = sums.subtotal.Add(i.Subtotal)
+		}
+	}
+	sums.total = sums.subtotal.Add(surcharge(order.Order))
+	switch {
+	case sums.total.IsNegative():
+		p.Reject("price", "The order's discounts exceed its price")
+	case sums.subtotal.GreaterThan(domain.MaxAmount), sums.total.GreaterThan(domain.MaxAmount):
+		p.Reject("price", "Too large")
+	}
+	plan.sums = &sums
+	return nil
+}
+
+// surcharge returns what an order's total has beyond its subtotal: tax less discounts, which
+// is usually negative. The plugin's checkout stores a coupon's discount positive. Its form for
+// staff, with the add-on for coupons, stores the total that it computed less the subtotal: the
+// discount negative, and the tax inside it, while tax_total stays as it was. Which of them it
+// was, the order's total tells. If staff entered a total by hand as well, that cannot be told,
+// and tax_total is taken to be all of the tax.
+func surcharge(o records.Order) decimal.Decimal {
+	stored := o.Total.Sub(o.Subtotal)
+	usual := o.TaxTotal.Sub(o.CouponDiscount.Abs()).Sub(o.DiscountTotal)
+	form := o.CouponDiscount.Sub(o.DiscountTotal)
+	if !o.CouponDiscount.IsZero() && !stored.Equal(usual) && (stored.Equal(o.CouponDiscount) || stored.Equal(form)) {
+		return form
+	}
+	return usual
+}
+
+// readOrderAgain keeps PHP from changing an order and its items, and reads what others may
+// have changed while the lock of the order was waited for.
+func readOrderAgain(ctx context.Context, tx *session.Tx, order *notify.OrderSnapshot) error {
+	ids := make([]int64, len(order.Items))
+	for i, item := range order.Items {
+		ids[i] = item.ID
+	}
+	if err := tx.LockRows(ctx, wpdb.OrderItems, ids); err != nil {
+		return err
+	}
+	now, err := records.LockOrderRow(ctx, tx, order.ID)
+	if err != nil {
+		return err
+	}
+	now.DisplayPaymentStatus = order.DisplayPaymentStatus
+	order.Order = now
+	order.Items, err = records.LoadOrderItems(ctx, tx.Session, order.ID)
+	return err
+}
+
+// alone reports whether the booking is the only one of its order. A bundle is for
+// several.
+func (plan *updatePlan) alone() bool {
+	order := plan.before.Order
+	return order != nil && len(order.Items) == 1 && order.Items[0].Variant != records.BundleItem
+}
+
+// slotChange is the slot that an update gives to a booking.
+type slotChange struct {
+	at                                   availability.Moment
+	startKnown                           bool // both date and time of at
+	service, agent, location             int64
+	duration                             int64 // minutes
+	attendees                            int64
+	spanChanged                          bool // start or end
+	timeChanged, serviceChanged, changed bool // changed reports a change of any field
+}
+
+// slotChange applies the patch to the slot of the booking.
+func (plan *updatePlan) slotChange() slotChange {
+	b := plan.before.Booking
+	day, dayKnown := availability.ParseDay(string(b.StartDate))
+	c := slotChange{at: availability.Moment{Day: day}, service: b.ServiceID(), agent: b.Agent.ID, location: b.LocationID(), duration: b.Duration, attendees: b.Attendees}
+	timeKnown := b.StartTime != nil
+	if timeKnown {
+		c.at.Minutes = *b.StartTime
+	}
+	c.timeChanged = changes(&c.at.Day, plan.StartDate, dayKnown)
+	c.timeChanged = changes(&c.at.Minutes, plan.StartTime, timeKnown) || c.timeChanged
+	c.startKnown = (dayKnown || plan.StartDate != nil) && (timeKnown || plan.StartTime != nil)
+	c.serviceChanged = changes(&c.service, plan.ServiceID, true)
+	c.changed = changes(&c.agent, plan.AgentID, true) || c.timeChanged || c.serviceChanged
+	c.changed = changes(&c.location, plan.LocationID, true) || c.changed
+	c.spanChanged = changes(&c.duration, plan.Duration, true) || c.timeChanged || c.serviceChanged
+	c.changed = changes(&c.attendees, plan.Attendees, true) || c.spanChanged || c.changed
+	return c
+}
+
+// planSlot decides whether the update needs a slot, and which one.
+func planSlot(ctx context.Context, s *session.Session, plan *updatePlan, p *domain.Validation) error {
+	b, c := plan.before.Booking, plan.slotChange()
+	plan.moved = c.changed
+	statuses, err := session.BlockingStatuses(ctx, s)
+	if err != nil {
+		return err
+	}
+	if !plan.moved && (blocks(statuses, b.Status) || !blocks(statuses, plan.status)) {
+		return nil
+	}
+	checkNewStart(s, plan, c, p)
+	for field, sent := range map[string]bool{"service_id": plan.ServiceID != nil, "agent_id": plan.AgentID != nil, "location_id": plan.LocationID != nil, "total_attendees": plan.Attendees != nil} {
+		if sent && p.Has(field) {
+			return nil
+		}
+	}
+	location := cmp.Or(plan.LocationID, b.AnyLocation())
+	if plan.service, plan.resources, _, err = slots.LoadService(ctx, s, p, c.service, c.agent, location); err != nil {
+		return err
+	}
+	plan.present = availability.Resource{Agent: b.Agent.ID, Service: b.ServiceID(), Location: b.LocationID()}
+	plan.slot = &slots.SlotRequest{
+		Request: plan.service.RequestToMove(b.Booking, plan.Duration, plan.Attendees),
+		At:      c.at, Window: c.timeChanged, AnyLocation: slots.IsAny(location),
+	}
+	plan.slot.Agent = c.agent
+	if plan.newSpan = c.spanChanged; !c.spanChanged {
+		plan.slot.Duration = records.Length(s, b.Booking)
+	}
+	return nil
+}
+
+// checkNewStart rejects a slot without a start, and a new start that is in the past or
+// that the clock skips.
+func checkNewStart(s *session.Session, plan *updatePlan, c slotChange, p *domain.Validation) {
+	if !c.startKnown {
+		p.Reject("start_time", "This booking has no start: send start_date and start_time")
+	}
+	if !c.timeChanged {
+		return
+	}
+	if c.at.Day < availability.MomentOf(s.LocalNow()).Day {
+		p.Reject(sentFirst(plan), "May not be in the past")
+	}
+	records.CheckClock(s, p, c.at)
+}
+
+// changes stores the value that was sent, if any, and reports whether it differs from the
+// known one.
+func changes[T comparable](value *T, sent *T, known bool) bool {
+	if sent == nil || known && *sent == *value {
+		return false
+	}
+	*value = *sent
+	return true
+}
+
+// sentFirst returns the field to blame for a start in the past.
+func sentFirst(plan *updatePlan) string {
+	if plan.StartDate != nil {
+		return "start_date"
+	}
+	return "start_time"
+}
+
+// blocks reports whether bookings with a status block their time. Like the database's
+// collation, it ignores case and trailing blanks.
+func blocks(statuses []string, status string) bool {
+	return slices.ContainsFunc(statuses, func(s string) bool {
+		return strings.EqualFold(strings.TrimRight(s, " "), strings.TrimRight(status, " "))
+	})
+}
+
+// lockUpdate takes the locks of a valid change, and then the booking's row. The lock of
+// the booking is held already, so that only PHP can have changed the row in the meantime:
+// then the transaction is run again.
+func lockUpdate(ctx context.Context, tx *session.Tx, plan *updatePlan) error {
+	before := plan.before.Booking.Booking
+	locks := customers.LocksOfContacts(plan.rules, plan.Customer)
+	if plan.slot != nil && len(plan.resources) > 0 {
+		slot, err := slots.Locks(ctx, tx.Session, plan.service, append(slices.Clone(plan.resources), plan.present))
+		if err != nil {
+			return err
+		}
+		locks = append(locks, slot...)
+	}
+	if plan.CustomerID != nil || plan.Customer != (records.CustomerFields{}) {
+		locks = append(locks, session.LockOf(session.CustomerLock, domain.ValueOr(plan.CustomerID, before.Customer.ID)))
+	}
+	if plan.before.Order != nil {
+		locks = append(locks, session.LockOf(session.OrderLock, plan.before.Order.ID))
+		if plan.CustomerID != nil && plan.alone() {
+			locks = append(locks, payments.LocksOfCoupon(plan.before.Order.CouponCode)...)
+		}
+	}
+	if err := tx.Lock(ctx, locks...); err != nil {
+		return err
+	}
+	if err := tx.LockRows(ctx, wpdb.Bookings, []int64{before.ID}); err != nil {
+		return err
+	}
+	if err := lockOrderOf(ctx, tx, plan.before); err != nil {
+		return err
+	}
+	now, err := records.LoadBooking(ctx, tx.Session, before.ID)
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(ownColumns(now), ownColumns(before)) {
+		return fmt.Errorf("booking %d changed concurrently: %w", before.ID, wpdb.ErrConflict)
+	}
+	plan.before.Booking.Booking, plan.before.Customer, plan.customer = now, now.Customer, now.Customer
+	return nil
+}
+
+// lockOrderOf keeps PHP from changing the price and the notes of a booking, which its
+// order has, if the caller demands that they are as they were.
+func lockOrderOf(ctx context.Context, tx *session.Tx, before notify.Snapshot) error {
+	item := before.BookingItem()
+	if tx.Precondition == nil || item == nil {
+		return nil
+	}
+	if err := tx.LockRows(ctx, wpdb.OrderItems, []int64{item.ID}); err != nil {
+		return err
+	}
+	return tx.LockRows(ctx, wpdb.Orders, []int64{before.Order.ID})
+}
+
+// ownColumns returns the booking with nothing of other records but their ids.
+func ownColumns(b records.Booking) records.Booking {
+	b.Customer, b.Agent, b.Location = records.BookingCustomer{ID: b.Customer.ID}, records.BookingAgent{ID: b.Agent.ID}, records.BookingLocation{ID: b.Location.ID}
+	b.Service, b.Order = &records.BookingService{ID: b.ServiceID()}, nil
+	b.Price, b.Meta = decimal.Decimal{}, nil
+	return b
+}
+
+// planCustomerChange finds the customer to whom a booking goes, and the changes to their
+// fields.
+func planCustomerChange(ctx context.Context, tx *session.Tx, plan *updatePlan, p *domain.Validation) error {
+	if plan.CustomerID != nil && *plan.CustomerID != plan.before.Customer.ID && !p.Has("customer_id") {
+		// Keeps PHP from deleting the customer before the booking is theirs.
+		if err := tx.LockRows(ctx, wpdb.Customers, []int64{*plan.CustomerID}); err != nil {
+			return err
+		}
+		found, ok, err := records.CustomerRow(ctx, tx.Session, sq.Eq{"id": *plan.CustomerID})
+		if err != nil {
+			return err
+		}
+		known, err := records.KnowsCustomer(ctx, tx.Session, found.BookingCustomer)
+		if err != nil {
+			return err
+		}
+		if !ok || !known.Seen {
+			p.Invalid("customer_id", "Customer not found")
+			return nil
+		}
+		customers.RefuseInactive(p, "customer_id", found, known.Own)
+		plan.customer = found.BookingCustomer
+		if plan.alone() && p.Err() == nil { // its locks are held
+			if err := checkMovedCoupon(ctx, tx, plan, p); err != nil {
+				return err
+			}
+		}
+	}
+	if plan.Customer == (records.CustomerFields{}) {
+		return nil
+	}
+	if err := records.RequireOwn(ctx, tx.Session, plan.customer.ID); err != nil {
+		return err
+	}
+	old := plan.customer
+	if wouldCompare(tx.Session, old, plan.Customer) { // before the contacts of others are compared with it
+		return tx.RequirePermission("write_customers")
+	}
+	plan.customer, plan.fields = customers.PatchFields(tx.Session, plan.rules, old, plan.Customer, customers.Prefix, p)
+	user, err := customers.CheckChange(ctx, tx.Session, plan.rules, old, plan.customer, customers.Prefix, p)
+	// A WordPress user has an e-mail address even if the customer has none.
+	plan.replaces = user != nil || replaces(old, plan.customer)
+	return err
+}
+
+// wouldCompare reports whether the caller sent something that the customer has a value for and that
+// it may neither read nor change. That it is the same must not be told apart from a change.
+func wouldCompare(s *session.Session, old records.BookingCustomer, sent records.CustomerFields) bool {
+	both := func(stored string, sent *string) bool { return stored != "" && sent != nil }
+	return s.RequirePermission("write_customers") != nil && s.RequirePermission("read_bookings") != nil && s.RequirePermission("read_customers") != nil &&
+		(both(old.FirstName, sent.FirstName) || both(old.LastName, sent.LastName) || both(old.Email, sent.Email) || both(old.Phone, sent.Phone))
+}
+
+// checkMovedCoupon rejects a customer who may not have the coupon of the order that goes to
+// them with its only booking.
+func checkMovedCoupon(ctx context.Context, tx *session.Tx, plan *updatePlan, p *domain.Validation) error {
+	order, err := records.LoadStoredOrder(ctx, tx.Session, plan.before.Order.ID)
+	if err != nil {
+		return err
+	}
+	if domain.ValueOr(order.CouponCode, "") != domain.ValueOr(plan.before.Order.CouponCode, "") {
+		return fmt.Errorf("order %d got another coupon meanwhile: %w", order.ID, wpdb.ErrConflict)
+	}
+	var coupon domain.Validation
+	if err := orders.CheckOrderCoupon(ctx, tx, order, orders.Patch{CustomerID: &plan.customer.ID}, &coupon); err != nil {
+		return err
+	}
+	if coupon.Has("coupon_code") {
+		p.Reject("customer_id", "May not use the coupon of the booking's order. PUT /orders/{id} with force=true moves the order all the same")
+	}
+	return nil
+}
+
+// replaces reports whether a non-empty field of a customer changed.
+func replaces(old, customer records.BookingCustomer) bool {
+	differs := func(old, wanted string) bool { return old != "" && old != wanted }
+	return differs(old.FirstName, customer.FirstName) || differs(old.LastName, customer.LastName) ||
+		differs(old.Email, customer.Email) || differs(old.Phone, customer.Phone)
+}
+
+// permitUpdate checks the permissions of a change that needs more than the permission to
+// change bookings.
+func permitUpdate(s *session.Session, plan updatePlan) error {
+	if records.ReopensCompleted(plan.before.Booking.Status, plan.status) {
+		if err := s.RequirePermission("delete_bookings"); err != nil {
+			return err
+		}
+	}
+	if plan.replaces {
+		return s.RequirePermission("write_customers")
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package catalog
+
+import (
+	"context"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/wpdb"
+)
+
+// Agent is an agent with the services and locations they are connected to.
+type Agent struct {
+	ID                               int64
+	FirstName, LastName, DisplayName string
+	Email, Phone                     string
+	Bio                              string
+	Features                         string // JSON text as stored
+	Status                           string
+	CreatedAt, UpdatedAt             domain.Timestamp
+	Services                         []records.BookingService
+	Locations                        []slots.LocationName
+}
+
+// AgentSort is a sort order of agents.
+type AgentSort int
+
+// The sort orders of agents. Ties are broken by id, in the same direction.
+const (
+	AgentsByFirstName AgentSort = iota
+	AgentsByID
+	AgentsByLastName
+	AgentsByEmail
+	AgentsByCreation
+	AgentsByUpdate
+	AgentsByStatus
+)
+
+var agentOrder = map[AgentSort][]string{
+	AgentsByFirstName: {"a.first_name", "a.id"},
+	AgentsByID:        {"a.id"},
+	AgentsByLastName:  {"a.last_name", "a.id"},
+	AgentsByEmail:     {"a.email", "a.id"},
+	AgentsByCreation:  {"a.created_at", "a.id"},
+	AgentsByUpdate:    {"a.updated_at", "a.id"},
+	AgentsByStatus:    {"a.status", "a.id"},
+}
+
+// AgentFilter filters and sorts a list of agents. A nil field does not filter.
+type AgentFilter struct {
+	session.Paging
+	Status                     *string
+	Search                     *string // name or e-mail
+	Email                      *string
+	Phone                      *string // partial
+	LocationID, ServiceID      *int64  // together: the service at that location
+	CreatedFrom, CreatedBefore *time.Time
+	Sort                       AgentSort
+	Descending                 bool
+}
+
+// ListAgents returns one page of the agents that match the filter.
+func ListAgents(ctx context.Context, s *session.Session, f AgentFilter) (lists.Page[Agent], error) {
+	q := sq.Select().From(s.DB.As(wpdb.Agents, "a"))
+	q = lists.FilterEqual(q, "a.status", f.Status)
+	q = lists.FilterText(q, "a.email", f.Email)
+	q = lists.FilterPhone(q, f.Phone, "a.phone")
+	q = lists.FilterSearch(q, f.Search, "a.first_name", "a.last_name", lists.FullName("a"), "a.email")
+	q = lists.FilterInstant(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = slots.WhereConnected(s, q, "agent_id", "a.id", slots.Connection{"location_id", f.LocationID}, slots.Connection{"service_id", f.ServiceID})
+	l := lists.List{Op: "list agents", Filter: q}
+	stmt, err := lists.PageOrChunk(ctx, s, l, q.Columns(agentColumns...), f.Paging, lists.SortOrder{agentOrder[f.Sort], f.Descending})
+	if err != nil {
+		return lists.EmptyIfUnmatchable(lists.Page[Agent]{Paging: f.Paging}, err)
+	}
+	page, err := lists.ReadSmall(ctx, s, l, f.Paging, stmt, scanAgent)
+	if err != nil {
+		return page, err
+	}
+	return page, connectAgents(ctx, s, page.Records)
+}
+
+// LoadAgent returns one agent; a CodeNotFound where it does not exist.
+func LoadAgent(ctx context.Context, s *session.Session, id int64) (Agent, error) {
+	records, err := LoadAgents(ctx, s, []int64{id})
+	if err != nil {
+		return Agent{}, err
+	}
+	if len(records) == 0 {
+		return Agent{}, domain.NotFound(domain.AgentResource, id)
+	}
+	return records[0], nil
+}
+
+// LoadAgents returns agents by their ids, as their list shows them.
+func LoadAgents(ctx context.Context, s *session.Session, ids []int64) ([]Agent, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	stmt := sq.Select(agentColumns...).Column("NULL").From(s.DB.As(wpdb.Agents, "a")).Where(sq.Eq{"a.id": ids})
+	records, err := wpdb.All(ctx, s.DB, "read agents", stmt, func(row wpdb.Scanner) (Agent, error) { return scanAgent(row, new(any)) })
+	if err != nil {
+		return nil, err
+	}
+	records = lists.InOrder(ids, lists.ByID(records, Agent.agentID))
+	return records, connectAgents(ctx, s, records)
+}
+
+func (a Agent) agentID() int64 { return a.ID }
+
+// agentColumns are what scanAgent reads of agents, a.
+var agentColumns = []string{
+	"a.id", "a.first_name", "a.last_name", "a.display_name", "a.email", "a.phone", "a.bio", "a.features", "a.status", "a.created_at", "a.updated_at",
+}
+
+func scanAgent(row wpdb.Scanner, last any) (a Agent, err error) {
+	err = row.Scan(&a.ID, &a.FirstName, wpdb.OrZero(&a.LastName), wpdb.OrZero(&a.DisplayName), &a.Email, wpdb.OrZero(&a.Phone),
+		wpdb.OrZero(&a.Bio), wpdb.OrZero(&a.Features), &a.Status, wpdb.OrZero((*string)(&a.CreatedAt)), wpdb.OrZero((*string)(&a.UpdatedAt)), last)
+	return a, err
+}
+
+// connectAgents reads the services and locations that agents are connected to.
+func connectAgents(ctx context.Context, s *session.Session, records []Agent) error {
+	ids := lists.IDsOf(records, Agent.agentID)
+	if len(ids) == 0 {
+		return nil
+	}
+	services, err := slots.ConnectedServices(ctx, s, ids)
+	if err != nil {
+		return err
+	}
+	locations, err := slots.ConnectedLocations(ctx, s, "agent_id", ids)
+	if err != nil {
+		return err
+	}
+	for i := range records {
+		records[i].Services, records[i].Locations = services[records[i].ID], locations[records[i].ID]
+	}
+	return nil
+}
+
+// FreeAgents returns the agents who can provide a service at a start of its grid, by id;
+// for any service, those who work then and have no booking. It returns a
+// CodeInvalidRequest if the service or location does not exist.
+func FreeAgents(ctx context.Context, s *session.Session, q slots.AgentQuery) ([]Agent, error) {
+	free, err := slots.FreeAgents(ctx, s, q)
+	if err != nil {
+		return nil, err
+	}
+	return LoadAgents(ctx, s, free)
+}

@@ -1,0 +1,55 @@
+package catalog
+
+import (
+	"context"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/lists"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// ServiceCategory is a category of services. Categories have no status in the
+// platform: all are active.
+type ServiceCategory struct {
+	ID                     int64
+	Name, ShortDescription string
+	ParentID               int64 // 0 at the top level
+	SelectionImageID       int64
+	OrderNumber            int64
+	ServicesCount          int64 // active services whose own category this is
+}
+
+// ListServiceCategories returns one page of the categories, by order number.
+func ListServiceCategories(ctx context.Context, s *session.Session, p session.Paging) (lists.Page[ServiceCategory], error) {
+	l := lists.List{Op: "list categories", Filter: sq.Select().From(s.DB.As(wpdb.ServiceCategories, "sc"))}
+	stmt, err := lists.PageOrChunk(ctx, s, l, categoryColumns(s), p, categoryOrder)
+	if err != nil {
+		return lists.EmptyIfUnmatchable(lists.Page[ServiceCategory]{Paging: p}, err)
+	}
+	return lists.ReadSmall(ctx, s, l, p, stmt, scanCategory)
+}
+
+// LoadServiceCategories returns all categories, by order number.
+func LoadServiceCategories(ctx context.Context, s *session.Session) ([]ServiceCategory, error) {
+	stmt := categoryColumns(s).Column("NULL").OrderBy(categoryOrder.Terms()...)
+	return wpdb.All(ctx, s.DB, "read categories", stmt, func(row wpdb.Scanner) (ServiceCategory, error) {
+		return scanCategory(row, new(any))
+	})
+}
+
+var categoryOrder = lists.SortOrder{Columns: []string{"sc.order_number", "sc.id"}}
+
+// categoryColumns selects what scanCategory reads of categories, sc.
+func categoryColumns(s *session.Session) sq.SelectBuilder {
+	return sq.Select("sc.id", "sc.name", "sc.short_description", "sc.parent_id", "sc.selection_image_id", "sc.order_number",
+		"(SELECT COUNT(*) FROM "+s.DB.As(wpdb.Services, "s")+" WHERE s.category_id = sc.id AND s.status = 'active')").
+		From(s.DB.As(wpdb.ServiceCategories, "sc"))
+}
+
+func scanCategory(row wpdb.Scanner, last any) (c ServiceCategory, err error) {
+	err = row.Scan(&c.ID, &c.Name, wpdb.OrZero(&c.ShortDescription), wpdb.OrZero(&c.ParentID),
+		wpdb.OrZero(&c.SelectionImageID), wpdb.OrZero(&c.OrderNumber), &c.ServicesCount, last)
+	return c, err
+}

@@ -1,0 +1,196 @@
+package catalog
+
+import (
+	"context"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/wpdb"
+)
+
+// Service is a service with the associations that ServiceIncludes selects.
+type Service struct {
+	ID                                              int64
+	Name, ShortDescription                          string
+	Description                                     *string // stored in service_meta
+	Duration                                        int64   // minutes
+	PriceMin, PriceMax, ChargeAmount, DepositAmount decimal.Decimal
+	CapacityMin, CapacityMax                        int64
+	OrderNumber                                     int64
+	SelectionImageID                                int64
+	Status, Visibility                              string
+	CategoryID                                      *int64 // as stored: nil or 0 for none
+	CustomerLimit                                   string // stored in service_meta
+	CreatedAt, UpdatedAt                            domain.Timestamp
+	Category                                        *ServiceCategoryName
+	Agents                                          []slots.AgentName
+	Locations                                       []slots.LocationName
+}
+
+// ServiceCategoryName is the part of a category that services show.
+type ServiceCategoryName struct {
+	ID                     int64
+	Name, ShortDescription string
+}
+
+// ServiceIncludes selects the associations to read with services.
+type ServiceIncludes struct {
+	Category, Agents, Locations bool
+}
+
+// ServiceSort is a sort order of services.
+type ServiceSort int
+
+// The sort orders of services. Ties are broken by id, in the same direction.
+const (
+	ServicesByID ServiceSort = iota
+	ServicesByName
+	ServicesByChargeAmount
+	ServicesByDuration
+	ServicesByCreation
+	ServicesByUpdate
+)
+
+var serviceOrder = map[ServiceSort][]string{
+	ServicesByID:           {"s.id"},
+	ServicesByName:         {"s.name", "s.id"},
+	ServicesByChargeAmount: {"s.charge_amount", "s.id"},
+	ServicesByDuration:     {"s.duration", "s.id"},
+	ServicesByCreation:     {"s.created_at", "s.id"},
+	ServicesByUpdate:       {"s.updated_at", "s.id"},
+}
+
+// ServiceFilter filters and sorts a list of services. A nil field does not filter.
+type ServiceFilter struct {
+	session.Paging
+	Search                     *string // name or descriptions
+	Name                       *string
+	Status, Visibility         *string
+	CategoryID                 *int64           // 0 for services without one
+	LocationID, AgentID        *int64           // together: the agent at that location
+	PriceMin, PriceMax         *decimal.Decimal // of the charge amount
+	DurationMin, DurationMax   *int64           // minutes
+	CreatedFrom, CreatedBefore *time.Time
+	UpdatedFrom, UpdatedBefore *time.Time
+	Sort                       ServiceSort
+	Descending                 bool
+	Include                    ServiceIncludes
+}
+
+// ListServices returns one page of the services that match the filter.
+func ListServices(ctx context.Context, s *session.Session, f ServiceFilter) (lists.Page[Service], error) {
+	q := sq.Select().From(s.DB.As(wpdb.Services, "s"))
+	q = lists.FilterText(q, "s.name", f.Name)
+	q = lists.FilterEqual(q, "s.status", f.Status)
+	q = lists.FilterEqual(q, "s.visibility", f.Visibility)
+	q = lists.FilterReference(q, "s.category_id", f.CategoryID)
+	q = lists.FilterRange(q, "s.charge_amount", f.PriceMin, f.PriceMax)
+	q = lists.FilterRange(q, "s.duration", f.DurationMin, f.DurationMax)
+	q = lists.FilterInstant(q, "s.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = lists.FilterInstant(q, "s.updated_at", f.UpdatedFrom, f.UpdatedBefore)
+	if f.Search != nil {
+		described := sq.Expr("EXISTS (SELECT 1 FROM "+s.DB.As(wpdb.ServiceMeta, "m")+
+			" WHERE m.object_id = s.id AND m.meta_key = 'description' AND m.meta_value LIKE ?)", wpdb.Contains(*f.Search))
+		pattern := wpdb.Contains(*f.Search)
+		q = q.Where(sq.Or{sq.Like{"s.name": pattern}, sq.Like{"s.short_description": pattern}, described})
+	}
+	q = slots.WhereConnected(s, q, "service_id", "s.id", slots.Connection{"location_id", f.LocationID}, slots.Connection{"agent_id", f.AgentID})
+	l := lists.List{Op: "list services", Filter: q}
+	stmt, err := lists.PageOrChunk(ctx, s, l, serviceColumns(s, q), f.Paging, lists.SortOrder{serviceOrder[f.Sort], f.Descending})
+	if err != nil {
+		return lists.EmptyIfUnmatchable(lists.Page[Service]{Paging: f.Paging}, err)
+	}
+	page, err := lists.ReadSmall(ctx, s, l, f.Paging, stmt, scanService)
+	if err != nil {
+		return page, err
+	}
+	return page, addConnections(ctx, s, page.Records, f.Include)
+}
+
+// LoadService returns one service; a CodeNotFound if it does not exist.
+func LoadService(ctx context.Context, s *session.Session, id int64, include ServiceIncludes) (Service, error) {
+	records, err := LoadServices(ctx, s, []int64{id}, include)
+	if err != nil {
+		return Service{}, err
+	}
+	if len(records) == 0 {
+		return Service{}, domain.NotFound(domain.ServiceResource, id)
+	}
+	return records[0], nil
+}
+
+// LoadServices returns services by their ids, as their list shows them.
+func LoadServices(ctx context.Context, s *session.Session, ids []int64, include ServiceIncludes) ([]Service, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	stmt := serviceColumns(s, sq.Select().From(s.DB.As(wpdb.Services, "s")).Where(sq.Eq{"s.id": ids})).Column("NULL")
+	records, err := wpdb.All(ctx, s.DB, "read services", stmt, func(row wpdb.Scanner) (Service, error) { return scanService(row, new(any)) })
+	if err != nil {
+		return nil, err
+	}
+	records = lists.InOrder(ids, lists.ByID(records, Service.serviceID))
+	return records, addConnections(ctx, s, records, include)
+}
+
+func (v Service) serviceID() int64 { return v.ID }
+
+// addConnections reads the agents and locations of services that are to be included.
+func addConnections(ctx context.Context, s *session.Session, records []Service, include ServiceIncludes) (err error) {
+	ids := lists.IDsOf(records, Service.serviceID)
+	if len(ids) == 0 {
+		return nil
+	}
+	var agents map[int64][]slots.AgentName
+	if include.Agents {
+		if agents, err = slots.ConnectedAgents(ctx, s, ids); err != nil {
+			return err
+		}
+	}
+	var locations map[int64][]slots.LocationName
+	if include.Locations {
+		if locations, err = slots.ConnectedLocations(ctx, s, "service_id", ids); err != nil {
+			return err
+		}
+	}
+	for i := range records {
+		records[i].Agents, records[i].Locations = agents[records[i].ID], locations[records[i].ID]
+	}
+	return nil
+}
+
+// serviceColumnList is one text, because that costs less to build than a list.
+const serviceColumnList = "s.id, s.name, s.short_description, s.duration, s.price_min, s.price_max, s.charge_amount, s.deposit_amount, " +
+	"s.capacity_min, s.capacity_max, s.order_number, s.selection_image_id, s.status, s.visibility, s.category_id, " +
+	"s.created_at, s.updated_at, sc.id, sc.name, sc.short_description"
+
+// serviceColumns selects what scanService reads of services, s.
+func serviceColumns(s *session.Session, stmt sq.SelectBuilder) sq.SelectBuilder {
+	return stmt.Column(serviceColumnList).Column(session.LoadMeta(s, wpdb.ServiceMeta, "s.id", "description")).Column(session.LoadMeta(s, wpdb.ServiceMeta, "s.id", "customer_limit")).
+		LeftJoin(s.DB.As(wpdb.ServiceCategories, "sc") + " ON sc.id = s.category_id")
+}
+
+func scanService(row wpdb.Scanner, last any) (Service, error) {
+	var v Service
+	var priceMin, priceMax, charge, deposit decimal.NullDecimal
+	var capacityMin, capacityMax *int64
+	var categoryID *int64
+	var category ServiceCategoryName
+	err := row.Scan(&v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Duration, &priceMin, &priceMax, &charge, &deposit,
+		&capacityMin, &capacityMax, wpdb.OrZero(&v.OrderNumber), wpdb.OrZero(&v.SelectionImageID), &v.Status, &v.Visibility, &v.CategoryID,
+		wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), &categoryID, wpdb.OrZero(&category.Name), wpdb.OrZero(&category.ShortDescription),
+		&v.Description, wpdb.OrZero(&v.CustomerLimit), last)
+	v.PriceMin, v.PriceMax, v.ChargeAmount, v.DepositAmount = priceMin.Decimal, priceMax.Decimal, charge.Decimal, deposit.Decimal
+	v.CapacityMin, v.CapacityMax = domain.ValueOr(capacityMin, 1), domain.ValueOr(capacityMax, 1) // NULL counts as one seat
+	if categoryID != nil {
+		category.ID = *categoryID
+		v.Category = &category
+	}
+	return v, err
+}

@@ -1,0 +1,29 @@
+package customers
+
+import (
+	"hash/crc32"
+	"strings"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/sanitize"
+	"bookside/adapter/session"
+)
+
+// LocksOfContacts returns the rows for the contacts that were sent and that others may want, too:
+// an e-mail address always, because it may also be that of a WordPress user, and a phone number
+// where it identifies customers. There is none for invalid ones, which nobody will store.
+func LocksOfContacts(rules Rules, sent records.CustomerFields) []session.Lock {
+	var contacts []string
+	if address := sanitize.TrimEmail(domain.ValueOr(sent.Email, "")); sanitize.ValidEmail(address) {
+		contacts = append(contacts, strings.ToLower(address))
+	}
+	if number := sanitize.Phone(domain.ValueOr(sent.Phone, "")); number != "" && rules.Contact == contactPhone {
+		contacts = append(contacts, number)
+	}
+	locks := make([]session.Lock, len(contacts))
+	for i, contact := range contacts {
+		locks[i] = session.LockOf(session.ContactLock, int64(crc32.ChecksumIEEE([]byte(contact))))
+	}
+	return locks
+}

@@ -1,0 +1,239 @@
+package customers
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+)
+
+// The contacts that may identify a customer, by their columns.
+const (
+	contactEmail = "email"
+	contactPhone = "phone"
+)
+
+// Rules are what the site demands of customers whenever one is saved
+// (OsCustomerModel::properties_to_validate, LatePoint 5.6.5).
+type Rules struct {
+	// contact is the column that tells customers apart, contactEmail or contactPhone. It is empty
+	// where the site takes nobody for a customer that it knows.
+	Contact string
+	columns []string // that may not be empty
+	// fields are the custom fields that may not be empty, by key; the value tells the checkboxes.
+	fields map[string]bool
+}
+
+// Rules reads the rules for a customer who changes.
+func customerRules(ctx context.Context, s *session.Session) (Rules, error) {
+	settings, err := s.DB.SettingValues(ctx, session.CustomerRuleSettings...)
+	if err != nil {
+		return Rules{}, err
+	}
+	return LoadRules(ctx, s, settings)
+}
+
+// LoadRules returns the rules that are among the settings. Custom fields are required by
+// the add-on that shows them.
+func LoadRules(ctx context.Context, s *session.Session, settings map[string]string) (Rules, error) {
+	rules := Rules{Contact: identifyingContact(settings), columns: requiredColumns(settings[session.SettingDefaultFields])}
+	required := requiredFields(settings[session.SettingCustomerFields])
+	if len(required) == 0 {
+		return rules, nil
+	}
+	active, err := session.AddOnActive(ctx, s, settings[session.SettingAddOns])
+	if active {
+		rules.fields = required
+	}
+	return rules, err
+}
+
+// identifyingContact returns the column by which the site tells customers apart: that of their
+// login, or, where they have none, the one by which it finds them again
+// (OsAuthHelper::get_selected_customer_authentication_field_type, which also reads the setting
+// that came before).
+func identifyingContact(settings map[string]string) string {
+	login := settings[session.SettingCustomerLogin]
+	if (login == "" || login == "0") && settings[session.SettingNoCustomerLogin] == session.On {
+		login = "disabled"
+	}
+	switch login {
+	case contactPhone:
+		return contactPhone
+	case "disabled":
+	default:
+		return contactEmail
+	}
+	merge, set := settings[session.SettingCustomerMerge]
+	switch {
+	case !set || merge == contactEmail:
+		return contactEmail
+	case merge == contactPhone:
+		return contactPhone
+	default:
+		return ""
+	}
+}
+
+// requiredColumns returns the columns that the site's form of a customer requires
+// (OsSettingsHelper::get_default_fields_for_customer). Where nobody has set the form up, there are
+// only the requirements of the API.
+func requiredColumns(setting string) []string {
+	var form map[string]json.RawMessage
+	if json.Unmarshal([]byte(setting), &form) != nil || len(form) == 0 {
+		return nil
+	}
+	var columns []string
+	for _, name := range []string{"first_name", "last_name", contactEmail, contactPhone, "notes"} {
+		definition, stored := form[name]
+		var field struct{ Required, Active any }
+		switch {
+		case !stored && name != contactPhone && name != "notes": // required where nobody says otherwise
+			columns = append(columns, name)
+		case json.Unmarshal(definition, &field) == nil && truthy(field.Required) && truthy(field.Active):
+			columns = append(columns, name)
+		}
+	}
+	return columns
+}
+
+// requiredFields returns the custom fields that a setting requires.
+func requiredFields(setting string) map[string]bool {
+	definitions := map[string]json.RawMessage{}
+	if json.Unmarshal([]byte(setting), &definitions) != nil {
+		return nil
+	}
+	required := map[string]bool{}
+	for key, definition := range definitions {
+		var field struct{ Type, Required any }
+		if json.Unmarshal(definition, &field) == nil && field.Required == session.On {
+			required[key] = field.Type == "checkbox"
+		}
+	}
+	return required
+}
+
+// truthy reports whether PHP takes a decoded value of JSON for true.
+func truthy(value any) bool {
+	switch v := value.(type) {
+	case bool:
+		return v
+	case float64:
+		return v != 0
+	case string:
+		return !blank(v)
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0
+	default:
+		return false
+	}
+}
+
+// blank reports whether PHP takes a text for empty.
+func blank(text string) bool { return text == "" || text == "0" }
+
+// identifying returns the contact of a customer that identifies them, empty for none.
+func (r Rules) identifying(c records.BookingCustomer) string {
+	switch r.Contact {
+	case contactEmail:
+		return c.Email
+	case contactPhone:
+		return c.Phone
+	default:
+		return ""
+	}
+}
+
+// IdentifiedBy finds the customer, other than the given one, who has the same identifying
+// contact. Uses the index on email; the plugin has none on phone.
+func IdentifiedBy(ctx context.Context, s *session.Session, rules Rules, c records.BookingCustomer) (records.BookableCustomer, bool, error) {
+	contact := rules.identifying(c)
+	if contact == "" {
+		return records.BookableCustomer{}, false, nil
+	}
+	which := sq.And{sq.Eq{rules.Contact: contact}}
+	if c.ID != 0 {
+		which = append(which, sq.NotEq{"id": c.ID})
+	}
+	return records.CustomerRow(ctx, s, which)
+}
+
+// checkUnique rejects an identifying contact that another customer has. The locks of the contacts
+// are held already. prefix precedes the name of the field.
+func checkUnique(ctx context.Context, s *session.Session, rules Rules, c records.BookingCustomer, prefix string, p *domain.Validation) error {
+	field := prefix + rules.Contact
+	if p.Has(field) {
+		return nil
+	}
+	_, exists, err := IdentifiedBy(ctx, s, rules, c)
+	if exists {
+		p.Reject(field, takenContacts[rules.Contact])
+	}
+	return err
+}
+
+var takenContacts = map[string]string{
+	contactEmail: "This email belongs to another customer",
+	contactPhone: "This phone number belongs to another customer",
+}
+
+// requireOfNew rejects a new customer without what the site requires. fields are the custom fields.
+func (r Rules) requireOfNew(c records.BookingCustomer, notes string, fields map[string]string, p *domain.Validation) {
+	r.requireContacts(c, "", p)
+	if slices.Contains(r.columns, "notes") && blank(notes) {
+		p.Reject("notes", requiredBySite)
+	}
+	for key, checkbox := range r.fields {
+		if blankField(fields[key], checkbox) {
+			p.Reject(customField(key), requiredBySite)
+		}
+	}
+}
+
+// RequireOfDescribed does the same for a customer whom a booking describes, which has only names and
+// contacts.
+func (r Rules) RequireOfDescribed(c records.BookingCustomer, p *domain.Validation) {
+	const message = requiredBySite + "; create the customer first"
+	r.requireContacts(c, Prefix, p)
+	if slices.Contains(r.columns, "notes") {
+		p.Reject(Prefix+"notes", message)
+	}
+	for key := range r.fields {
+		p.Reject(Prefix+customField(key), message)
+	}
+}
+
+func (r Rules) requireContacts(c records.BookingCustomer, prefix string, p *domain.Validation) {
+	for column, text := range map[string]string{"first_name": c.FirstName, "last_name": c.LastName, contactEmail: c.Email, contactPhone: c.Phone} {
+		if blank(text) && slices.Contains(r.columns, column) {
+			p.Reject(prefix+column, requiredBySite)
+		}
+	}
+}
+
+// keepRequired rejects a change that empties notes or custom fields that the site requires.
+func (r Rules) keepRequired(v Patch, p *domain.Validation) {
+	if v.Notes != nil && blank(*v.Notes) && slices.Contains(r.columns, "notes") {
+		p.Reject("notes", requiredBySite)
+	}
+	for name, value := range v.CustomFields {
+		for key, checkbox := range r.fields {
+			if strings.EqualFold(key, name) && blankField(value, checkbox) {
+				p.Reject(customField(name), requiredBySite)
+			}
+		}
+	}
+}
+
+// blankField reports whether the add-on takes the value of a custom field for missing.
+func blankField(value string, checkbox bool) bool { return blank(value) || checkbox && value == "off" }
+
+const requiredBySite = "This site requires it"

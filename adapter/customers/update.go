@@ -1,0 +1,172 @@
+package customers
+
+import (
+	"context"
+	"slices"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/notify"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Update changes the fields of a customer that were sent, and name and e-mail of
+// the linked WordPress user. Columns that do not change are not written. Errors are those
+// of CreateCustomer, and a CodeNotFound if the customer does not exist.
+func Update(ctx context.Context, tx *session.Tx, id int64, v Patch) (records.Customer, error) {
+	rules, err := customerRules(ctx, tx.Session)
+	if err != nil {
+		return records.Customer{}, err
+	}
+	if err := tx.Lock(ctx, append(LocksOfContacts(rules, v.CustomerFields), session.LockOf(session.CustomerLock, id))...); err != nil {
+		return records.Customer{}, err
+	}
+	if err := tx.LockRows(ctx, wpdb.Customers, []int64{id}); err != nil {
+		return records.Customer{}, err
+	}
+	before, err := records.LoadStoredCustomer(ctx, tx.Session, id)
+	if err != nil {
+		return records.Customer{}, err
+	}
+	if err := tx.CheckPrecondition(); err != nil {
+		return records.Customer{}, err
+	}
+	if err := records.RequireOwn(ctx, tx.Session, id); err != nil {
+		return records.Customer{}, err
+	}
+	v = v.sanitize()
+	p := v.Validation.Clone()
+	old := bookingCustomer(before)
+	after, columns := PatchFields(tx.Session, rules, old, v.CustomerFields, "", &p)
+	rules.keepRequired(v, &p)
+	if err := checkValues(ctx, tx.Session, v, before.CustomFields, &p); err != nil {
+		return records.Customer{}, err
+	}
+	if _, err := CheckChange(ctx, tx.Session, rules, old, after, "", &p); err != nil {
+		return records.Customer{}, err
+	}
+	if err := p.Err(); err != nil {
+		return records.Customer{}, err
+	}
+	personal := len(columns) > 0
+	columns = append(columns, v.changeset(before)...)
+	metas, err := session.NewMetaChanges(ctx, tx.Session, wpdb.CustomerMeta, id, v.metas())
+	if err != nil {
+		return records.Customer{}, err
+	}
+	if err := storeCustomFieldNames(ctx, tx, v.newCustomFields(before)); err != nil {
+		return records.Customer{}, err
+	}
+	if len(columns) > 0 || metas.Any() {
+		if err := UpdateRow(ctx, tx, after, columns); err != nil {
+			return records.Customer{}, err
+		}
+	}
+	if err := session.ChangeMeta(ctx, tx, wpdb.CustomerMeta, metas); err != nil {
+		return records.Customer{}, err
+	}
+	if personal { // the plugin's activity log has no other fields of customers
+		if err := notify.LogEvents(ctx, tx, session.WriteSettings{}, []notify.Event{{Kind: notify.CustomerUpdated, After: notify.Snapshot{Customer: after}, Before: &notify.Snapshot{Customer: old}}}); err != nil {
+			return records.Customer{}, err
+		}
+	}
+	return records.LoadCustomer(ctx, tx.AsCaller(), id)
+}
+
+// CheckChange rejects a contact that identifies somebody else, and a change of the e-mail
+// address if the linked WordPress user has more than a customer's privileges: a new password sent
+// there could take the user over. The locks of the contacts are held already. It returns the user
+// whose address changes with the customer's, or nil. prefix precedes the names of the fields.
+func CheckChange(ctx context.Context, s *session.Session, rules Rules, old, customer records.BookingCustomer, prefix string, p *domain.Validation) (user *LinkedUser, err error) {
+	field := prefix + contactEmail
+	sameEmail := old.Email == customer.Email || p.Has(field)
+	if rules.identifying(old) != rules.identifying(customer) {
+		if err := checkUnique(ctx, s, rules, customer, prefix, p); err != nil {
+			return nil, err
+		}
+	}
+	if sameEmail {
+		return nil, nil
+	}
+	user, err = loadLinkedUser(ctx, s, customer.ID)
+	if err != nil || user == nil {
+		return user, err
+	}
+	if user.privileged {
+		p.Reject(field, "This email belongs to a user of the site whose role is not that of a customer")
+		return user, nil
+	}
+	follows, err := s.DB.CustomersAreUsers(ctx)
+	if err != nil || !follows {
+		return nil, err
+	}
+	if !s.Limits().None() {
+		p.Reject(field, "This email belongs to a user of the site, whom a key with limits cannot change")
+		return user, nil
+	}
+	if len(customer.Email) > longestUserEmail {
+		p.Reject(field, "Too long for a user of the site")
+		return user, nil
+	}
+	stmt := sq.Select("ID").From(s.DB.Name(wpdb.Users)).Where(sq.Eq{"user_email": customer.Email}).Where(sq.NotEq{"ID": user.id}).Limit(1)
+	_, exists, err := wpdb.One(ctx, s.DB, "find user", stmt, wpdb.Value[int64])
+	if exists {
+		p.Reject(field, "This email belongs to another user of the site")
+	}
+	return user, err
+}
+
+// UpdateRow changes a customer, and the linked WordPress user if that user is no
+// more than a customer (the plugin's save_connected_wordpress_user). Where customers are no
+// users any more, whoever was linked stays as it is: nobody logs in by it, so the plugin
+// never takes its address over. A caller with limits changes no user.
+func UpdateRow(ctx context.Context, tx *session.Tx, customer records.BookingCustomer, fields session.Row) error {
+	if err := tx.Update(ctx, wpdb.Customers, customer.ID, append(fields, tx.UpdateTimestamp())); err != nil {
+		return err
+	}
+	if err := records.RememberContact(ctx, tx, customer.ID, sentContact(customer, fields), false); err != nil {
+		return err
+	}
+	if !tx.Limits().None() || !slices.ContainsFunc(fields, func(c session.Column) bool {
+		return c.Name == "email" || c.Name == "first_name" || c.Name == "last_name"
+	}) {
+		return nil
+	}
+	user, err := loadLinkedUser(ctx, tx.Session, customer.ID)
+	if err != nil || user == nil || user.privileged {
+		return err
+	}
+	if follows, err := tx.DB.CustomersAreUsers(ctx); err != nil || !follows {
+		return err
+	}
+	for _, f := range fields {
+		switch f.Name {
+		case "email":
+			err = updateUserEmail(ctx, tx, user.id, customer.Email)
+		case "first_name":
+			err = saveUserName(ctx, tx, user.id, f.Name, customer.FirstName)
+		case "last_name":
+			err = saveUserName(ctx, tx, user.id, f.Name, customer.LastName)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sentContact returns the contact of a customer among changed columns.
+func sentContact(customer records.BookingCustomer, fields session.Row) (sent records.BookingCustomer) {
+	for _, f := range fields {
+		switch f.Name {
+		case "email":
+			sent.Email = customer.Email
+		case "phone":
+			sent.Phone = customer.Phone
+		}
+	}
+	return sent
+}

@@ -1,0 +1,183 @@
+package lists
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Page is one page of a list, and the size of the whole list.
+type Page[T any] struct {
+	session.Paging
+	Records []T
+	Total   int64
+	More    bool // whether there is a next page
+}
+
+// List is a filtered table: FROM, JOIN and WHERE. op names it in errors.
+type List struct {
+	Op          string
+	Filter      sq.SelectBuilder
+	Size        *int64 // nil if it is not known
+	ManyMatches bool   // whether many records match, so that a scan in the order of the list soon finds a page
+	Key         string // see listKey; "" if it was not computed yet
+	// orderedScanIsCheap is whether a scan in the order of the list finds a page quickly; see WithLength.
+	OrderedScanIsCheap bool
+	Counts             sq.Sqlizer // the SELECT that counts it; nil for COUNT(*)
+}
+
+// countQuery returns the SELECT that counts the list.
+func (l List) countQuery() sq.Sqlizer {
+	if l.Counts != nil {
+		return l.Counts
+	}
+	return l.Filter.Column("COUNT(*)")
+}
+
+// Limited limits a statement to the rows of one page and the next one.
+func Limited(stmt sq.SelectBuilder, p session.Paging, order ...string) sq.SelectBuilder {
+	return stmt.OrderBy(order...).Limit(p.Limit()).Offset(p.Offset())
+}
+
+// Read reads a page of a list. find finds its rows and, if there is one, the first row of the
+// next page, K. read reads the records of the rows, and counts the list where size asks for it.
+func Read[K, T any](ctx context.Context, s *session.Session, l List, p session.Paging, find func(context.Context) ([]K, error), read func(ctx context.Context, found []K, size *Total) ([]T, error)) (Page[T], error) {
+	rows, err := find(ctx)
+	if err != nil {
+		return EmptyIfUnmatchable(Page[T]{Paging: p}, err)
+	}
+	more := int64(len(rows)) > p.PerPage
+	if more {
+		rows = rows[:p.PerPage]
+	}
+	size := new(Total)
+	if s.Export == nil { // which knows
+		if size, err = newTotal(ctx, s, l, p.Offset(), len(rows), !more); err != nil {
+			return EmptyIfUnmatchable(Page[T]{Paging: p}, err)
+		}
+	}
+	var records []T
+	if len(rows) > 0 {
+		if records, err = read(ctx, rows, size); err != nil {
+			return EmptyIfUnmatchable(Page[T]{Paging: p}, err)
+		}
+	}
+	if size.age != nil {
+		s.TotalAge = size.age
+	}
+	return pageWith(p, records, more, size), nil
+}
+
+// FindSorted finds the rows of a page in the order of the list. It only looks whether the first row of
+// the next page exists, which may be large.
+func FindSorted[K any](ctx context.Context, s *session.Session, l List, p session.Paging, stmt sq.SelectBuilder, o SortOrder, scan func(wpdb.Scanner) (K, error)) ([]K, error) {
+	stmt, err := PageOrChunk(ctx, s, l, stmt, p, o)
+	if err != nil {
+		return nil, err
+	}
+	began := s.Totals.Now()
+	rows, more, err := wpdb.First(ctx, ListDB(s, l), l.Op, stmt, p.PerPage, scan)
+	RememberOrderedScan(s, l, began)
+	if more {
+		rows = append(rows, *new(K))
+	}
+	return rows, err
+}
+
+// pageWith returns a page of a list with its size. If there is a next page, the size is
+// at least what the two pages show: a record may have been added since it was counted.
+func pageWith[T any](p session.Paging, records []T, more bool, size *Total) Page[T] {
+	page := Page[T]{Paging: p, Records: records, More: more, Total: size.Size}
+	if more {
+		page.Total = max(page.Total, int64(p.Offset()+p.Limit()))
+	}
+	return page
+}
+
+// ReadSmall reads one page of a small table together with the size of the list: scan
+// reads the columns of the statement and then the given destination.
+func ReadSmall[T any](ctx context.Context, s *session.Session, l List, p session.Paging, stmt sq.SelectBuilder, scan func(row wpdb.Scanner, last any) (T, error)) (Page[T], error) {
+	size := countInStatement(l)
+	if s.Export != nil {
+		size = new(Total) // the export knows
+	}
+	page, err := session.ReadStatement(ctx, s, stmt.Column(size.Column()), func(ctx context.Context, stmt sq.Sqlizer) (Page[T], error) {
+		size := *size
+		records, more, err := wpdb.First(ctx, s.DB, l.Op, stmt, p.PerPage, func(row wpdb.Scanner) (T, error) { return scan(row, size.Dest()) })
+		return pageWith(p, records, more, &size), err
+	})
+	if err != nil {
+		return EmptyIfUnmatchable(Page[T]{Paging: p}, err)
+	}
+	if len(page.Records) == 0 && p.Page > 1 && s.Export == nil {
+		page.Total, err = Count(ctx, s, l)
+	}
+	page.Records = slices.Clone(page.Records) // the caller adds what belongs to them
+	return page, err
+}
+
+// EmptyIfUnmatchable returns an empty page for a filter that no record can match: by a text that the
+// columns cannot store, such as an emoji in tables of an older character set.
+func EmptyIfUnmatchable[T any](page Page[T], err error) (Page[T], error) {
+	if errors.Is(err, wpdb.ErrBadValue) {
+		return Page[T]{Paging: page.Paging}, nil
+	}
+	return page, err
+}
+
+// IDsOf returns the ids of records.
+func IDsOf[T any](records []T, id func(T) int64) []int64 {
+	ids := make([]int64, len(records))
+	for i, r := range records {
+		ids[i] = id(r)
+	}
+	return ids
+}
+
+// ByID returns records by their ids.
+func ByID[T any](records []T, id func(T) int64) map[int64]T {
+	found := make(map[int64]T, len(records))
+	for _, r := range records {
+		found[id(r)] = r
+	}
+	return found
+}
+
+// InOrder returns records in the order of the ids. Those deleted in the meantime are left
+// out.
+func InOrder[T any](ids []int64, found map[int64]T) []T {
+	ordered := make([]T, 0, len(ids))
+	for _, id := range ids {
+		if r, ok := found[id]; ok {
+			ordered = append(ordered, r)
+		}
+	}
+	return ordered
+}
+
+// UnionAll returns a statement for the rows of all selections, which have as many columns
+// each. Only one of them may have texts in a column, and NULL stands there in the others:
+// texts of tables with different collations do not mix.
+func UnionAll(first sq.SelectBuilder, others ...sq.SelectBuilder) sq.SelectBuilder {
+	for _, other := range others {
+		first = first.SuffixExpr(sq.ConcatExpr("UNION ALL ", other))
+	}
+	return first
+}
+
+// Nulls returns empty columns of a SELECT.
+func Nulls(n int) []string { return slices.Repeat([]string{"NULL"}, n) }
+
+// ListDB returns the database for reading a page of a list. A scan in order checks row by row whether the key
+// sees it; for other lists it is quicker to begin with everything that the key sees.
+func ListDB(s *session.Session, l List) *wpdb.DB {
+	if l.OrderedScanIsCheap {
+		return s.DB
+	}
+	return s.DB.Gathered()
+}

@@ -1,0 +1,121 @@
+package notify
+
+import (
+	"context"
+	"slices"
+
+	"bookside/adapter/process"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Activity is an entry of the site's activity log.
+type Activity struct {
+	Code                                                string
+	bookingID, customerID, OrderID, ServiceID, CouponID *int64
+	Description                                         any // nil for none
+}
+
+// LogActivities adds entries to the activity log. They name nobody as their author, like
+// the plugin's entries about what no logged-in user did.
+func LogActivities(ctx context.Context, tx *session.Tx, activities ...Activity) error {
+	rows := make([]session.Row, len(activities))
+	for i, a := range activities {
+		description, err := process.EncodePHP(a.Description)
+		if err != nil {
+			return err
+		}
+		var stored any = description
+		c, ok := tx.Schema.Column(wpdb.Activities, "description")
+		if a.Description == nil || ok && !c.Holds(description) {
+			stored = nil // truncated JSON could not be read
+		}
+		rows[i] = append(session.Row{
+			{"agent_id", nil}, {"booking_id", a.bookingID}, {"service_id", a.ServiceID}, {"customer_id", a.customerID}, {"location_id", nil},
+			{"order_id", a.OrderID}, {"order_item_id", nil}, {"coupon_id", a.CouponID},
+			{"code", a.Code}, {"description", stored}, {"initiated_by", ""}, {"initiated_by_id", 0},
+		}, tx.NewTimestamps()...)
+	}
+	_, err := tx.InsertLater(ctx, wpdb.Activities, rows...)
+	return err
+}
+
+// LogEvents adds events to the activity log.
+func LogEvents(ctx context.Context, tx *session.Tx, w session.WriteSettings, events []Event) error {
+	activities := make([]Activity, len(events))
+	for i, e := range events {
+		activities[i] = eventActivity(tx.Session, w, e)
+	}
+	return LogActivities(ctx, tx, activities...)
+}
+
+// The descriptions of entries.
+type (
+	customerEntry struct {
+		Vars any `json:"customer_data_vars"`
+	}
+	bookingEntry struct {
+		Vars any `json:"booking_data_vars"`
+	}
+	// OrderEntry describes what happened to an order.
+	OrderEntry struct {
+		Vars any `json:"order_data_vars"`
+	}
+)
+
+// eventActivity mirrors OsActivitiesHelper::create_activity for an event. A new record
+// has numbers where a loaded one has texts, as in PHP.
+func eventActivity(s *session.Session, w session.WriteSettings, e Event) Activity {
+	a := Activity{Code: string(e.Kind)}
+	switch e.Kind {
+	case CustomerCreated, CustomerUpdated:
+		a.customerID = &e.After.Customer.ID
+		vars := customerVarsOf(e.After.Customer)
+		vars.ID = e.After.Customer.ID
+		a.Description = customerEntry{vars}
+		if e.Before != nil {
+			a.Description = customerEntry{change{New: vars, Old: customerVarsOf(e.Before.Customer)}}
+		}
+	case OrderCreated, OrderUpdated:
+		a.OrderID = &e.After.Order.ID
+		vars := newOrderVars(s, w, e.After)
+		vars.ID, vars.SourceURL = e.After.Order.ID, false
+		a.Description = OrderEntry{vars}
+		if e.Before != nil {
+			a.Description = OrderEntry{change{New: vars, Old: newOrderVars(s, w, *e.Before)}}
+		}
+	default:
+		a.bookingID = &e.After.Booking.ID
+		vars := newBookingVars(s, w, e.After)
+		if e.Kind == BookingCreated {
+			vars.ID, vars.Duration = e.After.Booking.ID, e.After.Booking.Duration
+		}
+		a.Description = bookingEntry{vars}
+		if e.Before != nil {
+			a.Description = bookingEntry{change{New: vars, Old: newBookingVars(s, w, *e.Before)}}
+		}
+	}
+	return a
+}
+
+// logOrderUpdate adds an updated order to the activity log, and returns the event to
+// notify about. Of the state before, only the order itself and its customer count: the
+// plugin reads items and payments when it writes the entry.
+func logOrderUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, before records.Order, now OrderWithBookings) (Event, error) {
+	old := now
+	old.Order.Order = before
+	var err error
+	if before.CustomerID != now.Order.CustomerID {
+		if old.Customer, _, err = records.OrderCustomer(ctx, tx.Session, before.CustomerID); err != nil {
+			return Event{}, err
+		}
+		old.Order.Payments = slices.Clone(now.Order.Payments) // they went along
+		for i := range old.Order.Payments {
+			old.Order.Payments[i].CustomerID = before.CustomerID
+		}
+	}
+	entry := OrderEntry{change{New: OrderActivityVars(tx.Session, w, now), Old: OrderActivityVars(tx.Session, w, old)}}
+	err = LogActivities(ctx, tx, Activity{Code: string(OrderUpdated), OrderID: &before.ID, Description: entry})
+	return Event{Kind: OrderUpdated, After: now.Snapshot(), Before: new(old.Snapshot())}, err
+}

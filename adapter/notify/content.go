@@ -1,0 +1,197 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/process"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// templateNeeds is what the templates of automations show that costs further statements
+// to read.
+type templateNeeds struct {
+	order bool // what orders consist of
+	logo  bool
+}
+
+func needsOf(processes []process.Process) (needs templateNeeds) {
+	for _, p := range processes {
+		needs.order = needs.order || strings.Contains(p.ActionsJSON, "{{order_summary_breakdown}}") ||
+			strings.Contains(p.ActionsJSON, "{{order_items}}") || strings.Contains(p.ActionsJSON, "{{order_transactions_breakdown}}")
+		needs.logo = needs.logo || strings.Contains(p.ActionsJSON, "{{business_logo_")
+	}
+	return needs
+}
+
+// orderContent reads what the order of a snapshot consists of.
+func orderContent(ctx context.Context, s *session.Session, w session.WriteSettings, of Snapshot) (*process.OrderContent, error) {
+	content := &process.OrderContent{FormatAmount: func(text string) string { return formatAmount(w, text) }, Paid: records.LedgerOf(of.Order.Payments).Net().IsPositive()}
+	var err error
+	if content.Breakdown, err = records.LoadPriceBreakdown(ctx, s, of.Order.ID); err != nil {
+		return nil, err
+	}
+	for _, p := range of.Order.Payments {
+		content.Payments = append(content.Payments, process.OrderPayment{Portion: p.PaymentPortion, Amount: w.Currency.Format(p.Amount)})
+	}
+	bookings, err := bookingsOfItems(ctx, s, of)
+	if err != nil {
+		return nil, err
+	}
+	bundles, err := bundles(ctx, s, of.Order.Items)
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range of.Order.Items {
+		shown := process.OrderItem{Price: w.Currency.Format(item.Total)}
+		if b, ok := bookings[item.ID]; ok && item.Variant != records.BundleItem {
+			variables := bookingVariables(w, &BookingSnapshot{Booking: b}, "")
+			shown.Name, shown.Details = variables.Service, []string{variables.When(), b.Agent.FullName}
+		} else {
+			bundle := bundles[itemBundle(item)]
+			shown.Name, shown.Details = bundle.name, bundle.services
+		}
+		content.Items = append(content.Items, shown)
+	}
+	return content, nil
+}
+
+// maxAmountText is longer than any amount that a column holds.
+const maxAmountText = 24
+
+// formatAmount formats a plain number, as the plugin's order form stores it, as a price;
+// other texts are prices already.
+func formatAmount(w session.WriteSettings, text string) string {
+	if len(text) > maxAmountText || strings.Trim(text, "-.0123456789") != "" {
+		return text
+	}
+	amount, err := decimal.NewFromString(text)
+	if err != nil {
+		return text
+	}
+	return w.Currency.Format(amount)
+}
+
+// bookingsOfItems returns the bookings of a snapshot's order, by their order item. Nothing
+// is read where the snapshot's booking is the only one.
+func bookingsOfItems(ctx context.Context, s *session.Session, of Snapshot) (map[int64]records.Booking, error) {
+	found := map[int64]records.Booking{}
+	if of.Booking != nil && len(of.Order.Items) == 1 {
+		found[of.Booking.OrderItemID] = of.Booking.Booking
+		return found, nil
+	}
+	ids, err := OrderBookings(ctx, s, of.Order.CustomerID, of.Order.Items)
+	if err != nil {
+		return nil, err
+	}
+	bookings, err := records.LoadBookings(ctx, s, ids, false)
+	for _, b := range bookings {
+		found[b.OrderItemID] = b
+	}
+	return found, err
+}
+
+// bundle is what a customer bought with an item of several bookings.
+type bundle struct {
+	name     string
+	services []string // with their number where it is more than one
+}
+
+// itemBundle returns the id of the bundle that an order item is for; 0 for none.
+func itemBundle(item records.OrderItem) int64 {
+	var data struct {
+		BundleID json.Number `json:"bundle_id"`
+	}
+	if item.Variant != records.BundleItem || json.Unmarshal([]byte(item.ItemData), &data) != nil {
+		return 0
+	}
+	id, err := data.BundleID.Int64()
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// bundles reads the bundles of order items, by id.
+func bundles(ctx context.Context, s *session.Session, items []records.OrderItem) (map[int64]bundle, error) {
+	var ids []int64
+	for _, item := range items {
+		if id := itemBundle(item); id > 0 {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 || !s.Schema.Has(wpdb.Bundles) || !s.Schema.Has(wpdb.BundlesServices) {
+		return nil, nil
+	}
+	type member struct {
+		id            int64
+		name, service string
+		quantity      int64
+	}
+	stmt := sq.Select("b.id", "b.name", "s.name", "bs.quantity").From(s.DB.As(wpdb.Bundles, "b")).
+		LeftJoin(s.DB.As(wpdb.BundlesServices, "bs")+" ON bs.bundle_id = b.id").
+		LeftJoin(s.DB.As(wpdb.Services, "s")+" ON s.id = bs.service_id").
+		Where(sq.Eq{"b.id": ids}).OrderBy("b.id", "bs.id")
+	members, err := wpdb.All(ctx, s.DB, "read bundles", stmt, func(row wpdb.Scanner) (m member, err error) {
+		err = row.Scan(&m.id, wpdb.OrZero(&m.name), wpdb.OrZero(&m.service), wpdb.OrZero(&m.quantity))
+		return m, err
+	})
+	found := map[int64]bundle{}
+	for _, m := range members {
+		if m.quantity > 1 {
+			m.service = fmt.Sprintf("%s (%d)", m.service, m.quantity)
+		}
+		found[m.id] = bundle{m.name, append(found[m.id].services, m.service)}
+	}
+	return found, err
+}
+
+// logoURL returns the address of the business's logo, or of the plugin's own where there
+// is none (OsSettingsHelper::get_business_logo_url, LatePoint 5.6.5, and WordPress's
+// image_downsize): the thumbnail if the image has one.
+func logoURL(ctx context.Context, s *session.Session, w session.WriteSettings) (string, error) {
+	fallback := strings.TrimRight(w.SiteURL, "/") + "/wp-content/plugins/latepoint/public/images/logo.png"
+	id, err := strconv.ParseInt(w.Settings[session.SettingBusinessLogo], 10, 64)
+	if err != nil || id <= 0 {
+		return fallback, nil //nolint:nilerr // no image
+	}
+	const file, details = "_wp_attached_file", "_wp_attachment_metadata"
+	stmt := sq.Select("meta_key", "meta_value").From(s.DB.Name(wpdb.Postmeta)).Where(sq.Eq{"post_id": id, "meta_key": []string{file, details}})
+	meta, err := wpdb.Map[string, string](ctx, s.DB, "read logo", stmt)
+	switch {
+	case errors.Is(err, wpdb.ErrAccessDenied), errors.Is(err, wpdb.ErrSchema):
+		return fallback, nil // a database user of before, who may not see the table
+	case err != nil:
+		return "", err
+	case meta[file] == "":
+		return fallback, nil
+	}
+	return w.UploadURL + "/" + thumbnail(meta[file], meta[details]), nil
+}
+
+// thumbnail returns the file of an image's thumbnail, beside the image, or else the
+// image. details is serialised.
+func thumbnail(file, details string) string {
+	value, err := wpdb.UnserializePHP(details)
+	for _, key := range []string{"sizes", "thumbnail", "file"} {
+		array, ok := value.(*wpdb.PHPArray)
+		if err != nil || !ok {
+			return file
+		}
+		value, _ = array.Get(key)
+	}
+	if name, ok := value.(string); ok && name != "" {
+		return path.Join(path.Dir(file), name)
+	}
+	return file
+}

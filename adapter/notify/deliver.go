@@ -1,0 +1,257 @@
+package notify
+
+import (
+	"context"
+	"net/mail"
+	"slices"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/outbox"
+	"bookside/adapter/process"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// JobCron is the WordPress cron hook in which the site sends what is due.
+const JobCron = "latepoint_process_scheduled_jobs"
+
+// EventTypes are the event types of processes that an event triggers. Those of start and
+// end are reminders (OsProcessJobsHelper).
+var EventTypes = map[eventKind][]string{
+	CustomerCreated: {"customer_created"},
+	BookingCreated:  {"booking_created", bookingStart, bookingEnd},
+	BookingUpdated:  {"booking_updated", bookingStart, bookingEnd},
+	OrderCreated:    {"order_created"},
+	OrderUpdated:    {"order_updated"},
+
+	TransactionCreated: {"transaction_created"},
+}
+
+const (
+	bookingStart = "booking_start"
+	bookingEnd   = "booking_end"
+)
+
+// Notify hands over what the site's automations send about events: to the site itself if
+// its cron sends, otherwise to our outbox if there is one. If all is false, it hands over
+// reminders only. notified reports whether a message to the customer goes out now.
+//
+// Jobs scheduled for an earlier state of a record are deleted first.
+func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events []Event, all bool) (notified bool, err error) {
+	if !HasAutomations(tx.Session) {
+		return false, nil
+	}
+	for _, e := range events {
+		if err := deleteScheduledJobs(ctx, tx, e); err != nil {
+			return false, err
+		}
+	}
+	processes, err := LoadProcesses(ctx, tx.Session, processTypes(events, all))
+	if err != nil || len(processes) == 0 {
+		return false, err
+	}
+	d := deliveries{w: w, byCron: strings.Contains(w.Cron, JobCron) && w.Settings[session.SettingMailProcessor] != ""}
+	contexts, err := newMessageContexts(ctx, tx, w, needsOf(processes))
+	if err != nil {
+		return false, err
+	}
+	for _, e := range events {
+		if !triggers(e, processes) {
+			continue
+		}
+		context, err := contexts.of(ctx, tx, e.After)
+		if err != nil {
+			return false, err
+		}
+		if err := deliver(tx.Session, &d, e, processes, notificationSubject(tx.Session, w, e, context)); err != nil {
+			return false, err
+		}
+	}
+	if _, err := tx.InsertLater(ctx, wpdb.ProcessJobs, d.jobs...); err != nil {
+		return false, err
+	}
+	if len(d.mails) > 0 {
+		err = outbox.Add(ctx, tx.DB, tx.Now, d.mails)
+	}
+	return d.notified, err
+}
+
+// deliveries are the jobs and mails that automations make of events.
+type deliveries struct {
+	w        session.WriteSettings
+	byCron   bool // the site's cron sends what is due now
+	jobs     []session.Row
+	mails    []outbox.Mail
+	notified bool // a message to the customer goes out now
+}
+
+// deliver adds what automations make of an event. A job that is due now becomes mails of
+// our outbox, unless the site's cron sends it. Even then mails with a calendar file go to
+// our outbox if there is one: the site can attach only files of its own disk.
+func deliver(s *session.Session, d *deliveries, e Event, processes []process.Process, subject process.Subject) error {
+	for _, eventType := range EventTypes[e.Kind] {
+		subject.At = eventTime(s, e, eventType)
+		for _, job := range process.Jobs(processes, eventType, subject, s.Now) {
+			later := job.DueAt.After(s.Now)
+			queued, own := job, process.Job{}
+			switch {
+			case later:
+			case d.byCron && s.Outbox != nil:
+				queued.Actions, own.Actions = withoutCalendar(job.Actions)
+			case d.byCron:
+			case s.Outbox != nil:
+				queued, own = process.Job{}, job
+			default:
+				continue
+			}
+			if len(queued.Actions) > 0 {
+				stored, err := jobRow(s, e, queued, subject, later)
+				if err != nil {
+					return err
+				}
+				d.jobs = append(d.jobs, stored)
+			}
+			for _, m := range mailsOf(own) {
+				if m.Calendar.Name != "" {
+					m.Calendar.Content = calendarFile(s, d.w, e.After.Booking.Booking)
+				}
+				if m.Calendar.Content == "" {
+					m.Calendar = outbox.Attachment{}
+				}
+				d.mails = append(d.mails, m)
+			}
+			d.notified = d.notified || !later && mailsTo(job, e.After.Customer.Email)
+		}
+	}
+	return nil
+}
+
+// HasAutomations reports whether the site has tables for automations.
+func HasAutomations(s *session.Session) bool {
+	return s.Schema.Has(wpdb.Processes) && s.Schema.Has(wpdb.ProcessJobs)
+}
+
+// deleteScheduledJobs deletes the jobs scheduled for a record that was updated
+// (OsProcessJobsHelper::handle_booking_updated and its like).
+func deleteScheduledJobs(ctx context.Context, tx *session.Tx, e Event) error {
+	if e.Kind != BookingUpdated && e.Kind != OrderUpdated {
+		return nil
+	}
+	objectType, id := e.record()
+	return DeleteJobs(ctx, tx, sq.Eq{"status": session.JobScheduled, "object_id": id, "object_model_type": objectType})
+}
+
+// processTypes returns the event types of the processes that events may trigger: all of
+// them, or those of reminders.
+func processTypes(events []Event, all bool) []string {
+	var types []string
+	for _, e := range events {
+		for _, eventType := range EventTypes[e.Kind] {
+			if all || eventType == bookingStart || eventType == bookingEnd {
+				types = append(types, eventType)
+			}
+		}
+	}
+	return types
+}
+
+// LoadProcesses reads the site's active automations of some event types.
+func LoadProcesses(ctx context.Context, s *session.Session, types []string) ([]process.Process, error) {
+	if len(types) == 0 {
+		return nil, nil
+	}
+	stmt := sq.Select("id", "name", "event_type", "actions_json").From(s.DB.Name(wpdb.Processes)).
+		Where(sq.Eq{"status": "active", "event_type": types}).OrderBy("id")
+	return wpdb.All(ctx, s.DB, "read automations", stmt, func(row wpdb.Scanner) (p process.Process, err error) {
+		err = row.Scan(&p.ID, &p.Name, &p.EventType, wpdb.OrZero(&p.ActionsJSON))
+		return p, err
+	})
+}
+
+// triggers reports whether an event triggers any of the processes.
+func triggers(e Event, processes []process.Process) bool {
+	return slices.ContainsFunc(processes, func(p process.Process) bool { return slices.Contains(EventTypes[e.Kind], p.EventType) })
+}
+
+// eventTime returns when an event of a type happens, in UTC.
+func eventTime(s *session.Session, e Event, eventType string) time.Time {
+	var at time.Time
+	known := false
+	switch eventType {
+	case bookingStart:
+		at, known = records.Start(s, e.After.Booking.Booking)
+	case bookingEnd:
+		at, known = records.End(s, e.After.Booking.Booking)
+	}
+	if !known {
+		return s.Now.UTC()
+	}
+	return at.UTC()
+}
+
+// jobRow returns the row of a job for the site to run. When a record is updated, the site
+// deletes the scheduled jobs that carry its type: those due later must carry it, those
+// due now must not.
+func jobRow(s *session.Session, e Event, job process.Job, subject process.Subject, later bool) (session.Row, error) {
+	settings, err := job.SettingsJSON(subject.ActivityData)
+	if err != nil {
+		return nil, err
+	}
+	info, err := job.InfoJSON()
+	if err != nil {
+		return nil, err
+	}
+	objectType, id := e.record()
+	processID := job.ProcessID
+	if !later {
+		processID, objectType = 0, "n/a"
+	}
+	return append(session.Row{
+		{"process_id", processID}, {"object_id", id}, {"object_model_type", objectType}, {"settings", settings},
+		{"to_run_after_utc", domain.Stamp(job.DueAt)}, {"status", session.JobScheduled}, {"run_result", nil}, {"process_info", info},
+	}, s.NewTimestamps()...), nil
+}
+
+// mailsTo reports whether a job sends a mail to an address.
+func mailsTo(job process.Job, address string) bool {
+	return slices.ContainsFunc(mailsOf(job), func(m outbox.Mail) bool {
+		return slices.ContainsFunc(m.Recipients(), func(to mail.Address) bool { return strings.EqualFold(to.Address, address) })
+	})
+}
+
+// mailsOf returns the mails that a job sends. Of calendar files they have the name.
+func mailsOf(job process.Job) []outbox.Mail {
+	var mails []outbox.Mail
+	for _, a := range job.Actions {
+		if a.Type != process.SendEmail {
+			continue
+		}
+		mails = append(mails, outbox.Mail{To: a.To, Subject: a.Subject, Content: a.Content, Calendar: outbox.Attachment{Name: a.Calendar}})
+	}
+	return mails
+}
+
+// withoutCalendar separates actions from mails with a calendar file.
+func withoutCalendar(actions []process.Action) (without, with []process.Action) {
+	for _, a := range actions {
+		if a.Calendar == "" {
+			without = append(without, a)
+		} else {
+			with = append(with, a)
+		}
+	}
+	return without, with
+}
+
+// DeleteJobs deletes jobs, on sites that have them.
+func DeleteJobs(ctx context.Context, tx *session.Tx, which sq.Eq) error {
+	if !tx.Schema.Has(wpdb.ProcessJobs) {
+		return nil
+	}
+	return tx.DeleteWhere(ctx, wpdb.ProcessJobs, which)
+}

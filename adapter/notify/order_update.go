@@ -1,0 +1,44 @@
+package notify
+
+import (
+	"context"
+	"slices"
+
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+)
+
+// OrderUpdate logs and notifies about a changed order and the bookings that moved
+// with it, and returns the order as it is now.
+func OrderUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, before records.Order, moved []Snapshot) (records.Order, error) {
+	order, err := records.LoadOrder(ctx, tx.Session, before.ID)
+	if err != nil {
+		return records.Order{}, err
+	}
+	now, err := LoadOrderWithBookings(ctx, tx.Session, order)
+	if err != nil {
+		return records.Order{}, err
+	}
+	if err := ensureBookingKeys(ctx, tx, &now); err != nil {
+		return records.Order{}, err
+	}
+	var events []Event
+	for _, b := range now.Bookings {
+		at := slices.IndexFunc(moved, func(old Snapshot) bool { return old.Booking.ID == b.ID })
+		if at < 0 {
+			continue
+		}
+		old := moved[at]
+		old.Booking.Keys = b.Keys
+		events = append(events, Event{Kind: BookingUpdated, After: now.OfBooking(b), Before: &old})
+	}
+	if err := LogEvents(ctx, tx, w, events); err != nil {
+		return records.Order{}, err
+	}
+	updated, err := logOrderUpdate(ctx, tx, w, before, now)
+	if err != nil {
+		return records.Order{}, err
+	}
+	_, err = Notify(ctx, tx, w, append(events, updated), true)
+	return order, err
+}

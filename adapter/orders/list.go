@@ -1,0 +1,88 @@
+package orders
+
+import (
+	"context"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/lists"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// CouponOrders returns the latest orders with the coupon's code, newest first: those of
+// CouponUsage, and cancelled ones.
+func CouponOrders(ctx context.Context, s *session.Session, code string) ([]records.Order, error) {
+	stmt := sq.Select("o.id").From(s.DB.As(wpdb.Orders, "o")).Where(sq.Eq{"o.coupon_code": code}).
+		OrderBy(lists.SortColumns(sortColumns[ByCreation], true)...).Limit(payments.RecentOrders)
+	ids, err := wpdb.All(ctx, s.DB, "list orders of coupon", stmt, wpdb.Value[int64])
+	if err != nil {
+		return nil, err
+	}
+	return records.LoadOrders(ctx, s, ids)
+}
+
+// Sort is a sort order of orders.
+type Sort int
+
+// The sort orders of orders. Ties are broken by id, in the same direction.
+const (
+	ByCreation Sort = iota
+	ByID
+	ByTotal
+	ByStatus
+)
+
+var sortColumns = map[Sort][]string{
+	ByCreation: {"o.created_at", "o.id"},
+	ByID:       {"o.id"},
+	ByTotal:    {"o.total", "o.id"},
+	ByStatus:   {"o.status", "o.id"},
+}
+
+// Filter filters and sorts a list of orders. A nil field does not filter.
+type Filter struct {
+	session.Paging
+	CustomerID                               *int64 // 0 for none
+	Status, PaymentStatus, FulfillmentStatus *string
+	CouponCode                               *string
+	TotalMin, TotalMax                       *decimal.Decimal
+	CreatedFrom, CreatedBefore               *time.Time
+	UpdatedFrom, UpdatedBefore               *time.Time
+	Search                                   *string // confirmation code, customer comment or coupon code
+	Sort                                     Sort
+	Descending                               bool
+}
+
+// List returns one page of the orders that match the filter.
+func List(ctx context.Context, s *session.Session, f Filter) (lists.Page[records.Order], error) {
+	q := sq.Select().From(s.DB.As(wpdb.Orders, "o"))
+	q = lists.FilterReference(q, "o.customer_id", f.CustomerID)
+	q, err := records.FilterPaymentStatus(ctx, s, q, f.PaymentStatus)
+	if err != nil {
+		return lists.Page[records.Order]{}, err
+	}
+	q = lists.FilterEqual(q, "o.fulfillment_status", f.FulfillmentStatus)
+	q = lists.FilterText(q, "o.coupon_code", f.CouponCode)
+	q = lists.FilterRange(q, "o.total", f.TotalMin, f.TotalMax)
+	q = lists.FilterInstant(q, "o.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = lists.FilterInstant(q, "o.updated_at", f.UpdatedFrom, f.UpdatedBefore)
+	q = lists.FilterSearch(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")
+	several := f.Status != nil && (f.PaymentStatus != nil || f.CouponCode != nil) && f.CustomerID == nil
+	l := lists.WithLength(s, lists.List{Op: "list orders", Filter: lists.FilterEqual(q, "o.status", f.Status)}, f.Paging, several)
+	page := l.Filter
+	if l.OrderedScanIsCheap && several && f.Sort != ByStatus {
+		page = lists.FilterEqual(q, session.HideFromIndex("o.status"), f.Status)
+	}
+	order := lists.SortOrder{sortColumns[f.Sort], f.Descending}
+	find := func(ctx context.Context) ([]int64, error) {
+		return lists.FindSorted(ctx, s, l, f.Paging, page.Column("o.id"), order, wpdb.Value[int64])
+	}
+	return lists.Read(ctx, s, l, f.Paging, find, func(ctx context.Context, ids []int64, size *lists.Total) ([]records.Order, error) {
+		return records.ListedOrders(ctx, s, ids, size)
+	})
+}

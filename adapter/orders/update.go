@@ -1,0 +1,185 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/adapter/notify"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Update changes an order. If it goes to another customer, its bookings and payments go
+// with it; nothing else has an effect on bookings, invoices or payments, as in the plugin.
+// Errors are those of CreateOrder, and a CodeNotFound if the order does not exist.
+func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.Order, error) {
+	before, locked, err := lockOrderToUpdate(ctx, tx, id, sent)
+	if err != nil {
+		return records.Order{}, err
+	}
+	if err := tx.CheckPrecondition(); err != nil {
+		return records.Order{}, err
+	}
+	p := sent.Validation.Clone()
+	patch := sanitizeOrder(tx.Session, sent, before, &p)
+	moves := patch.CustomerID != nil && *patch.CustomerID != before.CustomerID
+	if moves {
+		if _, err := records.LockCustomer(ctx, tx, patch.CustomerID, &p); err != nil {
+			return records.Order{}, err
+		}
+	}
+	if err := CheckOrderCoupon(ctx, tx, before, patch, &p); err != nil {
+		return records.Order{}, err
+	}
+	if err := p.Err(); err != nil {
+		return records.Order{}, err
+	}
+	columns, metas := patch.changeset(before), patch.metas(before)
+	if len(columns)+len(metas) == 0 {
+		return records.LoadOrder(ctx, tx.Session, id)
+	}
+	var moved []notify.Snapshot
+	if moves {
+		if moved, err = moveBookings(ctx, tx, before, *patch.CustomerID, locked); err != nil {
+			return records.Order{}, err
+		}
+		if err := records.Remember(ctx, tx, journal.Orders, id); err != nil {
+			return records.Order{}, err
+		}
+	}
+	if err := tx.Update(ctx, wpdb.Orders, id, append(session.Row(columns), tx.UpdateTimestamp())); err != nil {
+		return records.Order{}, err
+	}
+	if moves {
+		if err := records.MovePayments(ctx, tx, id, *patch.CustomerID); err != nil {
+			return records.Order{}, err
+		}
+	}
+	if patch.PaymentStatus == nil && patch.Total != nil && !patch.Total.Equal(before.Total) {
+		if err := payments.AdjustPaymentStatus(ctx, tx, id); err != nil {
+			return records.Order{}, err
+		}
+	}
+	if err := session.SaveMeta(ctx, tx, wpdb.OrderMeta, id, metas); err != nil {
+		return records.Order{}, err
+	}
+	w, err := tx.WriteSettings(ctx)
+	if err != nil {
+		return records.Order{}, err
+	}
+	return notify.OrderUpdate(ctx, tx, w, before, moved)
+}
+
+// CheckOrderCoupon rejects another coupon that the order may not have, and the one that it has
+// if the update makes another use of it: the order is no longer cancelled, or goes to another
+// customer.
+func CheckOrderCoupon(ctx context.Context, tx *session.Tx, before records.Order, patch Patch, p *domain.Validation) error {
+	present := domain.ValueOr(before.CouponCode, "")
+	code := domain.ValueOr(patch.CouponCode, present)
+	use := payments.CouponUse{
+		Order: before.ID, Customer: domain.ValueOr(patch.CustomerID, before.CustomerID), Subtotal: domain.ValueOr(patch.Subtotal, before.Subtotal),
+		Had: payments.CouponCode(code) == payments.CouponCode(present), Cancelled: strings.EqualFold(before.Status, records.OrderCancelled),
+	}
+	use.Moved = use.Had && use.Customer != before.CustomerID
+	again := (use.Cancelled || use.Moved) && !strings.EqualFold(domain.ValueOr(patch.Status, before.Status), records.OrderCancelled)
+	if code == "" || patch.Force || slices.Contains(patch.Nulls, "coupon_code") || use.Had && !again {
+		return nil
+	}
+	var err error
+	if use.Items, err = records.LoadOrderItems(ctx, tx.Session, before.ID); err != nil {
+		return err
+	}
+	return payments.CheckCoupon(ctx, tx, code, use, p)
+}
+
+// lockOrderToUpdate is LockOrder for an order that may go to another customer, get another
+// coupon, or use its own again. In the first case it also locks the bookings of the order, and
+// returns their ids.
+func lockOrderToUpdate(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.Order, []int64, error) {
+	locks, customer := append(payments.LocksOfCoupon(sent.CouponCode), session.LockOf(session.OrderLock, id)), sent.CustomerID
+	if customer == nil && (sent.Status == nil || *sent.Status == records.OrderCancelled) {
+		if err := tx.Lock(ctx, locks...); err != nil {
+			return records.Order{}, nil, err
+		}
+		order, err := records.LockOrderRow(ctx, tx, id)
+		return order, nil, err
+	}
+	found, err := records.LoadStoredOrder(ctx, tx.Session, id)
+	if err != nil {
+		return records.Order{}, nil, err
+	}
+	locks = append(locks, payments.LocksOfCoupon(found.CouponCode)...)
+	var bookings []int64
+	if customer != nil {
+		items, err := records.LoadOrderItems(ctx, tx.Session, id)
+		if err != nil {
+			return records.Order{}, nil, err
+		}
+		if bookings, err = notify.OrderBookings(ctx, tx.Session, found.CustomerID, items); err != nil {
+			return records.Order{}, nil, err
+		}
+		locks = append(append(locks, session.LocksOf(session.BookingLock, bookings...)...), session.LockOf(session.CustomerLock, *customer))
+	}
+	if err := tx.Lock(ctx, locks...); err != nil {
+		return records.Order{}, nil, err
+	}
+	if len(bookings) > 0 {
+		if err := tx.LockRows(ctx, wpdb.Bookings, bookings); err != nil {
+			return records.Order{}, nil, err
+		}
+	}
+	order, err := records.LockOrderRow(ctx, tx, id)
+	if err == nil && domain.ValueOr(order.CouponCode, "") != domain.ValueOr(found.CouponCode, "") {
+		err = fmt.Errorf("order %d got another coupon meanwhile: %w", id, wpdb.ErrConflict)
+	}
+	return order, bookings, err
+}
+
+// moveBookings gives the bookings of an order, and its items, to another customer. It
+// returns the bookings that moved, as they were before.
+//
+// If a booking joined the order after the bookings were locked, the transaction is run
+// again.
+func moveBookings(ctx context.Context, tx *session.Tx, order records.Order, customer int64, locked []int64) (moved []notify.Snapshot, err error) {
+	stored, err := notify.LoadOrderWithBookings(ctx, tx.Session, order)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range stored.Bookings {
+		if !slices.Contains(locked, b.ID) {
+			return nil, fmt.Errorf("bookings of order %d changed concurrently: %w", order.ID, wpdb.ErrConflict)
+		}
+	}
+	owner := session.Column{"customer_id", customer}
+	for _, item := range stored.Order.Items {
+		data, err := records.WithItemData(item.ItemData, session.Row{owner})
+		if err != nil {
+			return nil, err
+		}
+		if data == item.ItemData {
+			continue
+		}
+		if err := tx.Update(ctx, wpdb.OrderItems, item.ID, session.Row{{"item_data", data}, tx.UpdateTimestamp()}); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range stored.Bookings {
+		if b.Customer.ID == customer {
+			continue
+		}
+		if err := tx.Update(ctx, wpdb.Bookings, b.ID, session.Row{owner, tx.LaterTimestamp()}); err != nil {
+			return nil, err
+		}
+		if err := records.Remember(ctx, tx, journal.Bookings, b.ID); err != nil {
+			return nil, err
+		}
+		moved = append(moved, stored.OfBooking(b))
+	}
+	return moved, nil
+}

@@ -1,0 +1,183 @@
+package payments
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// CouponUse is an order that is to have a coupon. Of one that has it already, only what an
+// update changes is checked.
+type CouponUse struct {
+	Order     int64 // 0 for a new one
+	Customer  int64 // 0 where it is not known
+	Subtotal  decimal.Decimal
+	Items     []records.OrderItem
+	Had       bool // the order has the coupon already
+	Cancelled bool // but was cancelled, and so did not count as a use
+	Moved     bool // it goes to this customer
+}
+
+// couponConditions are the conditions in a coupon's rules that its record does not show. A
+// list that is empty and a number that is 0 are none.
+type couponConditions struct {
+	customers, agents, services, bundles []string
+	leastSubtotal                        decimal.Decimal
+	perCustomer, more, less              int64
+}
+
+// conditions reads the rules as the add-on writes them: lists are texts with commas.
+func (r CouponRules) conditions() couponConditions {
+	var rules map[string]any
+	decoder := json.NewDecoder(strings.NewReader(r.Stored))
+	decoder.UseNumber()
+	if decoder.Decode(&rules) != nil {
+		return couponConditions{}
+	}
+	ids := func(key string) []string {
+		text, _ := rules[key].(string)
+		if list, ok := rules[key].([]any); ok {
+			text = strings.Trim(strings.Join(strings.Fields(fmt.Sprint(list)), ","), "[]")
+		}
+		return strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+	}
+	number := func(key string) int64 {
+		if amount, ok := ruleAmount(rules[key]); ok && amount.BigInt().IsInt64() {
+			return amount.IntPart()
+		}
+		return 0
+	}
+	c := couponConditions{
+		customers: ids("customer_ids"), agents: ids("agent_ids"), services: ids("service_ids"), bundles: ids("bundle_ids"),
+		leastSubtotal: r.MinOrderAmount, perCustomer: number("limit_per_customer"), more: number("orders_more"), less: number("orders_less"),
+	}
+	if least, ok := ruleAmount(rules["minimum_order_subtotal"]); ok {
+		c.leastSubtotal = decimal.Max(c.leastSubtotal, least)
+	}
+	return c
+}
+
+// CheckCoupon rejects a coupon that an order may not have (OsCouponsHelper::is_coupon_code_valid,
+// LatePoint Pro Features 1.6.3). Unless something is wrong with the order already, the lock of
+// the coupon is held, so that its uses are counted one after the other.
+func CheckCoupon(ctx context.Context, tx *session.Tx, code string, use CouponUse, p *domain.Validation) error {
+	const field = "coupon_code"
+	if p.Has(field) {
+		return nil
+	}
+	coupon, err := storedCoupon(ctx, tx.Session, code)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		if use.Had {
+			return nil
+		}
+		p.Reject(field, "No coupon has this code. Send force=true to store it all the same")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	reason := coupon.unusable(use, tx.Now.UTC())
+	if reason == "" {
+		reason, err = couponUsed(ctx, tx.Session, coupon, use)
+	}
+	if reason != "" {
+		p.Reject(field, reason+". Send force=true to store it all the same")
+	}
+	return err
+}
+
+const forOtherCustomers = "This coupon is for other customers"
+
+// unusable says why a coupon cannot be used for an order whatever others used, or "". Its
+// period counts for new orders only, by the day in UTC, and ends before its last day begins:
+// the add-on compares that day with the present time of the day.
+func (c Coupon) unusable(use CouponUse, now time.Time) string {
+	today, rules := session.Date(now.Format(time.DateOnly)), c.Rules.conditions()
+	others := len(rules.customers) > 0 && !slices.Contains(rules.customers, domain.IDText(use.Customer))
+	switch {
+	case use.Had && others:
+		return forOtherCustomers
+	case use.Had:
+		return ""
+	case !strings.EqualFold(c.Status, couponActive):
+		return "This coupon is not active"
+	case use.Order == 0 && !unset(c.ActiveFrom) && today < c.ActiveFrom:
+		return "This coupon is not valid yet"
+	case use.Order == 0 && !unset(c.ActiveTo) && today >= c.ActiveTo:
+		return "This coupon has expired"
+	case others:
+		return forOtherCustomers
+	case !rules.matchItems(use.Items):
+		return "This coupon is for other agents, services or bundles"
+	case use.Subtotal.LessThan(rules.leastSubtotal):
+		return "The order's subtotal is too small for this coupon"
+	default:
+		return ""
+	}
+}
+
+// matchItems reports whether one of the items is for an agent, a service and a bundle of the
+// coupon, as far as it names some.
+func (c couponConditions) matchItems(items []records.OrderItem) bool {
+	if len(c.agents)+len(c.services)+len(c.bundles) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(items, func(item records.OrderItem) bool {
+		members, err := records.ObjectMembers(item.ItemData)
+		if err != nil {
+			return false
+		}
+		fits := func(key string, wanted []string) bool {
+			return len(wanted) == 0 || slices.ContainsFunc(members, func(m records.Member) bool {
+				return m.Key == key && slices.Contains(wanted, strings.Trim(string(m.Value), `"`))
+			})
+		}
+		if item.Variant == records.BundleItem {
+			return len(c.bundles) > 0 && fits("bundle_id", c.bundles)
+		}
+		return len(c.agents)+len(c.services) > 0 && fits("agent_id", c.agents) && fits("service_id", c.services)
+	})
+}
+
+// couponUsed says why a coupon cannot be used because of other orders, or "": those with its
+// code that are not cancelled, and those of the customer.
+func couponUsed(ctx context.Context, s *session.Session, c Coupon, use CouponUse) (string, error) {
+	rules := c.Rules.conditions()
+	type counts struct{ all, theirs, orders int64 }
+	stmt := sq.Select().
+		Column("COALESCE(SUM(o.coupon_code = ? AND o.status <> 'cancelled'), 0)", c.Code).
+		Column("COALESCE(SUM(o.coupon_code = ? AND o.status <> 'cancelled' AND o.customer_id = ?), 0)", c.Code, use.Customer).
+		Column("COALESCE(SUM(o.customer_id = ?), 0)", use.Customer).
+		From(s.DB.As(wpdb.Orders, "o")).Where(sq.Or{sq.Eq{"o.coupon_code": c.Code}, sq.Eq{"o.customer_id": use.Customer}}).Where(sq.NotEq{"o.id": use.Order})
+	used, _, err := wpdb.One(ctx, s.DB, "count uses of coupon", stmt, func(row wpdb.Scanner) (n counts, err error) {
+		err = row.Scan(&n.all, &n.theirs, &n.orders)
+		return n, err
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case c.Rules.LimitTotal > 0 && (!use.Had || use.Cancelled) && used.all >= c.Rules.LimitTotal:
+		return "This coupon has been used as often as it may be", nil
+	case rules.perCustomer > 0 && used.theirs >= rules.perCustomer:
+		return "The customer has used this coupon as often as they may", nil
+	case use.Had && !use.Moved:
+		return "", nil
+	case rules.more > 0 && used.orders <= rules.more:
+		return "The customer has too few orders for this coupon", nil
+	case rules.less > 0 && used.orders >= rules.less:
+		return "The customer has too many orders for this coupon", nil
+	default:
+		return "", nil
+	}
+}

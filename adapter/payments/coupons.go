@@ -1,0 +1,239 @@
+package payments
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Coupon is a coupon of the plugin's add-on, with its usage.
+type Coupon struct {
+	ID                   int64
+	Code, Name           string
+	Description          string
+	DiscountType         string // as stored: percent or fixed
+	DiscountValue        decimal.Decimal
+	Status               string       // as stored: active or disabled
+	ActiveFrom, ActiveTo session.Date // "" or 0000-00-00 if unset
+	Rules                CouponRules
+	Usage                CouponUsage
+	CreatedAt, UpdatedAt domain.Timestamp
+}
+
+// CouponRules are the limits in a coupon's JSON. Stored is the JSON itself, or ""
+// if the column is NULL.
+type CouponRules struct {
+	Stored            string
+	LimitTotal        int64 // 0 is unlimited
+	MinOrderAmount    decimal.Decimal
+	MaxDiscountAmount *decimal.Decimal
+}
+
+// CouponUsage sums up the orders with a coupon's code, except for cancelled ones.
+type CouponUsage struct {
+	Count    int64
+	Discount decimal.Decimal
+	LastUsed domain.Timestamp // "" if never
+}
+
+// IsPercent reports whether the discount is a percentage. Otherwise it is an amount.
+func (c Coupon) IsPercent() bool { return c.DiscountType == "percent" }
+
+// CouponFilter filters a list of coupons. A nil field does not filter.
+type CouponFilter struct {
+	session.Paging
+	Active *bool
+	Search *string // code or name
+}
+
+// ListCoupons returns one page of the coupons that match the filter, newest first. A site
+// without the add-on has none.
+func ListCoupons(ctx context.Context, s *session.Session, f CouponFilter) (lists.Page[Coupon], error) {
+	page := lists.Page[Coupon]{Paging: f.Paging}
+	exists, err := HasCoupons(ctx, s)
+	if err != nil || !exists {
+		return page, err
+	}
+	q := sq.Select().From(s.DB.As(wpdb.Coupons, "k"))
+	q = lists.FilterActive(q, "k.status", f.Active)
+	q = lists.FilterSearch(q, f.Search, "k.code", "k.name")
+	l := lists.List{Op: "list coupons", Filter: q}
+	stmt, err := lists.PageOrChunk(ctx, s, l, couponColumns(s, q), f.Paging, lists.SortOrder{[]string{"k.id"}, true})
+	if err != nil {
+		return lists.EmptyIfUnmatchable(page, err)
+	}
+	page, err = lists.ReadSmall(ctx, s, l, f.Paging, stmt, scanCoupon)
+	if err != nil {
+		return page, err
+	}
+	return page, AddUsage(ctx, s, page.Records)
+}
+
+// HasCoupons reports whether the add-on's table exists. If it exists but the schema does
+// not know it yet, because the add-on was installed after we started, the error is a
+// wpdb.ErrSchema, so that the schema is read again.
+func HasCoupons(ctx context.Context, s *session.Session) (bool, error) {
+	if s.Schema.Has(wpdb.Coupons) {
+		return true, nil
+	}
+	_, _, err := wpdb.One(ctx, s.DB, "look for coupons", sq.Select("1").From(s.DB.Name(wpdb.Coupons)).Limit(1), wpdb.Value[int64])
+	switch {
+	case errors.Is(err, wpdb.ErrSchema), errors.Is(err, wpdb.ErrAccessDenied): // with privileges on single tables only, the server hides that a table is missing
+		return false, nil
+	case err != nil:
+		return false, err
+	default:
+		return false, fmt.Errorf("the table of coupons is new: %w", wpdb.ErrSchema)
+	}
+}
+
+// LoadCoupon returns one coupon by its code, in any letter case; a CodeNotFound if it does
+// not exist.
+func LoadCoupon(ctx context.Context, s *session.Session, code string) (Coupon, error) {
+	found, err := storedCoupon(ctx, s, code)
+	if err != nil {
+		return Coupon{}, err
+	}
+	return withUsage(ctx, s, found)
+}
+
+// withUsage returns a coupon with its usage.
+func withUsage(ctx context.Context, s *session.Session, c Coupon) (Coupon, error) {
+	records := []Coupon{c}
+	err := AddUsage(ctx, s, records)
+	return records[0], err
+}
+
+// storedCoupon returns a Coupon without its usage, which costs a scan.
+func storedCoupon(ctx context.Context, s *session.Session, code string) (Coupon, error) {
+	code = CouponCode(code)
+	exists, err := HasCoupons(ctx, s)
+	if err != nil {
+		return Coupon{}, err
+	}
+	if !exists {
+		return Coupon{}, domain.NotFound(domain.CouponResource, code)
+	}
+	records, err := LoadCoupons(ctx, s, sq.Eq{"k.code": code})
+	if err != nil && !errors.Is(err, wpdb.ErrBadValue) {
+		return Coupon{}, err
+	}
+	// The collation also finds codes that differ in accents, which are other codes.
+	records = slices.DeleteFunc(records, func(c Coupon) bool { return CouponCode(c.Code) != code })
+	if len(records) == 0 { // also if the column cannot hold such a text
+		return Coupon{}, domain.NotFound(domain.CouponResource, code)
+	}
+	return records[0], nil
+}
+
+// LoadCoupons reads coupons, without their usage.
+func LoadCoupons(ctx context.Context, s *session.Session, which sq.Eq) ([]Coupon, error) {
+	stmt := couponColumns(s, sq.Select().From(s.DB.As(wpdb.Coupons, "k")).Where(which).OrderBy("k.id DESC")).Column("NULL")
+	return wpdb.All(ctx, s.DB, "read coupons", stmt, func(row wpdb.Scanner) (Coupon, error) { return scanCoupon(row, new(any)) })
+}
+
+// couponColumns selects what scanCoupon reads of coupons, k.
+func couponColumns(s *session.Session, stmt sq.SelectBuilder) sq.SelectBuilder {
+	return stmt.Columns(s.Schema.Columns(wpdb.Coupons, "k", "id", "code", "name", "description", "discount_type", "discount_value", "rules", "status",
+		"active_from", "active_to", "created_at", "updated_at")...)
+}
+
+func scanCoupon(row wpdb.Scanner, last any) (c Coupon, err error) {
+	var value decimal.NullDecimal
+	err = row.Scan(&c.ID, &c.Code, wpdb.OrZero(&c.Name), wpdb.OrZero(&c.Description), wpdb.OrZero(&c.DiscountType), &value,
+		wpdb.OrZero(&c.Rules.Stored), &c.Status, wpdb.OrZero((*string)(&c.ActiveFrom)), wpdb.OrZero((*string)(&c.ActiveTo)),
+		wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)), last)
+	c.DiscountValue = value.Decimal
+	c.Rules.parse()
+	return c, err
+}
+
+// parse reads the known limits. The plugin writes numbers as strings. Text that is not
+// JSON sets no limits, and neither does a number that is too large for an int64.
+func (r *CouponRules) parse() {
+	if !json.Valid([]byte(r.Stored)) {
+		return
+	}
+	var rules map[string]any
+	decoder := json.NewDecoder(strings.NewReader(r.Stored))
+	decoder.UseNumber()
+	if decoder.Decode(&rules) != nil {
+		return
+	}
+	if limit, ok := ruleAmount(rules["limit_total"]); ok && limit.BigInt().IsInt64() {
+		r.LimitTotal = limit.IntPart()
+	}
+	if least, ok := ruleAmount(rules["min_order_amount"]); ok {
+		r.MinOrderAmount = least
+	}
+	if most, ok := ruleAmount(rules["max_discount_amount"]); ok {
+		r.MaxDiscountAmount = &most
+	}
+}
+
+// ruleAmount reads a number or its text. The length is bounded first: a huge exponent
+// would cost memory.
+func ruleAmount(value any) (decimal.Decimal, bool) {
+	var text string
+	switch v := value.(type) {
+	case json.Number:
+		text = v.String()
+	case string:
+		text = v
+	}
+	if text == "" || len(text) > 24 || strings.ContainsAny(text, "eE") {
+		return decimal.Decimal{}, false
+	}
+	amount, err := decimal.NewFromString(text)
+	return amount, err == nil
+}
+
+// AddUsage sums up orders by coupon. orders.coupon_code has no index: one scan serves all
+// coupons of a page. The collation decides which coupon an order's code means, in
+// whatever letter case, so the database returns the coupon's position instead of a code. The
+// plugin's form for staff stores discounts negative.
+func AddUsage(ctx context.Context, s *session.Session, coupons []Coupon) error {
+	if len(coupons) == 0 {
+		return nil
+	}
+	codes := make([]string, len(coupons))
+	args := make([]any, len(coupons))
+	for i, c := range coupons {
+		codes[i], args[i] = c.Code, c.Code
+	}
+	stmt := sq.Select().Column("FIELD(o.coupon_code, "+sq.Placeholders(len(codes))+") AS place", args...).
+		Columns("COUNT(*)", "SUM(ABS(o.coupon_discount))", "MAX(o.created_at)").
+		From(s.DB.As(wpdb.Orders, "o")).
+		Where(sq.Eq{"o.coupon_code": codes}).Where(sq.NotEq{"o.status": records.OrderCancelled}).GroupBy("place")
+	type used struct {
+		place int
+		CouponUsage
+	}
+	found, err := wpdb.All(ctx, s.DB, "read use of coupons", stmt, func(row wpdb.Scanner) (u used, err error) {
+		var discount decimal.NullDecimal
+		err = row.Scan(&u.place, &u.Count, &discount, wpdb.OrZero((*string)(&u.LastUsed)))
+		u.Discount = discount.Decimal
+		return u, err
+	})
+	for _, u := range found {
+		if u.place > 0 {
+			coupons[u.place-1].Usage = u.CouponUsage
+		}
+	}
+	return err
+}
+
+// RecentOrders is the number of orders shown with a single coupon.
+const RecentOrders = 10

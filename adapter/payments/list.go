@@ -1,0 +1,84 @@
+package payments
+
+import (
+	"context"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/lists"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Sort is a sort order of payments.
+type Sort int
+
+// The sort orders of payments. Ties are broken by id, in the same direction.
+const (
+	ByCreation Sort = iota
+	ByID
+	ByAmount
+	ByStatus
+)
+
+var sortColumns = map[Sort][]string{
+	ByCreation: {"t.created_at", "t.id"},
+	ByID:       {"t.id"},
+	ByAmount:   {"CASE WHEN t.kind = 'refund' THEN ABS(t.amount) ELSE t.amount END", "t.id"},
+	ByStatus:   {"t.status", "t.id"},
+}
+
+// Filter filters and sorts a list of payments. A nil field does not filter.
+type Filter struct {
+	session.Paging
+	CustomerID, OrderID        *int64 // 0 for none
+	Status                     *string
+	PaymentMethod, Processor   *string
+	AmountMin, AmountMax       *decimal.Decimal
+	CreatedFrom, CreatedBefore *time.Time
+	UpdatedFrom, UpdatedBefore *time.Time
+	Search                     *string // token, notes or receipt number
+	Sort                       Sort
+	Descending                 bool
+}
+
+// List returns one page of the payments that match the filter.
+func List(ctx context.Context, s *session.Session, f Filter) (lists.Page[records.Payment], error) {
+	q := sq.Select().From(s.DB.As(wpdb.Transactions, "t"))
+	q = lists.FilterReference(q, "t.customer_id", f.CustomerID)
+	q = lists.FilterReference(q, "t.order_id", f.OrderID)
+	q = lists.FilterEqual(q, "t.status", f.Status)
+	q = lists.FilterText(q, "t.payment_method", f.PaymentMethod)
+	q = lists.FilterText(q, "t.processor", f.Processor)
+	q = records.FilterDisplayAmount(q, f.AmountMin, f.AmountMax)
+	q = lists.FilterInstant(q, "t.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = lists.FilterInstant(q, s.Schema.Expr(wpdb.Transactions, "t", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
+	q = lists.FilterSearch(q, f.Search, s.Schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
+	l := lists.WithLength(s, lists.List{Op: "list payments", Filter: q}, f.Paging, false)
+	byAmount := f.Sort == ByAmount && s.Export == nil && (s.Limits().None() || l.OrderedScanIsCheap)
+	order := lists.SortOrder{sortColumns[f.Sort], f.Descending}
+	find := func(ctx context.Context) ([]records.Payment, error) {
+		within := q
+		if end := f.Offset() + f.Limit(); byAmount && end <= session.MaxIDList {
+			within = q.Where(records.FirstByAmount(q, f.Descending, end))
+		}
+		return lists.FindSorted(ctx, s, l, f.Paging, records.PaymentColumns(s, within), order, records.ScanPayment)
+	}
+	return lists.Read(ctx, s, l, f.Paging, find, func(ctx context.Context, found []records.Payment, size *lists.Total) ([]records.Payment, error) {
+		if err := lists.CountNow(ctx, s, l, size); err != nil {
+			return nil, err
+		}
+		return found, records.AddFirstBookings(ctx, s, found)
+	})
+}
+
+// ListOfOrder returns one page of an order's payments, oldest first.
+func ListOfOrder(ctx context.Context, s *session.Session, orderID int64, p session.Paging) (lists.Page[records.Payment], error) {
+	if err := records.RequireOrder(ctx, s, orderID); err != nil {
+		return lists.Page[records.Payment]{}, err
+	}
+	return List(ctx, s, Filter{Paging: p, OrderID: &orderID, Sort: ByID})
+}

@@ -1,0 +1,18 @@
+package payments
+
+import (
+	"hash/crc32"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/sanitize"
+	"bookside/adapter/session"
+)
+
+// LocksOfCoupon returns the row for a coupon's code, and none for nil or an empty text.
+func LocksOfCoupon(code *string) []session.Lock {
+	stored := CouponCode(sanitize.TextField(domain.ValueOr(code, "")))
+	if stored == "" {
+		return nil
+	}
+	return []session.Lock{session.LockOf(session.CouponLock, int64(crc32.ChecksumIEEE([]byte(stored))))}
+}

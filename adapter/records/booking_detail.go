@@ -1,0 +1,35 @@
+package records
+
+import (
+	"context"
+
+	"bookside/adapter/session"
+)
+
+// BookingDetail is a booking with its order and the order's payments.
+type BookingDetail struct {
+	Booking
+	Order    *Order // nil where none exists
+	Payments []Payment
+}
+
+// LoadBookingDetail returns one booking with its order and payments; a CodeNotFound if it
+// does not exist.
+func LoadBookingDetail(ctx context.Context, s *session.Session, id int64) (BookingDetail, error) {
+	booking, err := LoadBooking(ctx, s, id)
+	if err != nil {
+		return BookingDetail{}, err
+	}
+	detail := BookingDetail{Booking: booking}
+	if booking.Order == nil {
+		return detail, nil
+	}
+	order, err := LoadStoredOrder(ctx, s, booking.Order.ID)
+	if err != nil {
+		return BookingDetail{}, err
+	}
+	detail.Order = &order
+	detail.Booking.Order.CustomerComment = order.CustomerComment // which may have changed since the booking was read
+	detail.Payments, err = AddPayments(ctx, s, &order)
+	return detail, err
+}

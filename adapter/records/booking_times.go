@@ -1,0 +1,51 @@
+package records
+
+import (
+	"bookside/adapter/availability"
+	"bookside/adapter/domain"
+	"bookside/adapter/session"
+)
+
+// BookingSpan is when a booking takes place, as the plugin stores it.
+type BookingSpan struct {
+	Start, End availability.Moment
+	// The instants in UTC, as the columns hold them.
+	startUTC, endUTC string
+}
+
+// SpanOf mirrors OsBookingModel::calculate_end_time, calculate_end_date and
+// set_utc_datetimes, LatePoint 5.6.5: an end at midnight is minute 1440 of the
+// next date. Unlike there, the instants around midnight are right: the plugin
+// leaves them NULL for a start at 00:00 and a day late for an end at 24:00. On a day
+// when the clock skips an hour, what touches it ends when its minutes have passed.
+func SpanOf(s *session.Session, start availability.Moment, duration int64) BookingSpan {
+	return SpanUntil(s, start, s.Zone.Clock().End(start, session.Minutes(duration)))
+}
+
+// SpanUntil is SpanOf with an end as availability.Clock has it.
+func SpanUntil(s *session.Session, start, end availability.Moment) BookingSpan {
+	clock := s.Zone.Clock()
+	span := BookingSpan{Start: start, End: end, startUTC: domain.Stamp(clock.Instant(start)), endUTC: domain.Stamp(clock.Instant(end))}
+	if end.Minutes == MinutesPerDay && start.Minutes > 0 { // PHP takes a start at 00:00 for an empty one
+		span.End.Day++
+	}
+	return span
+}
+
+// CheckClock rejects a start in the hour that a spring change skips. The plugin accepts
+// it, and may then book an agent twice for one instant.
+func CheckClock(s *session.Session, p *domain.Validation, start availability.Moment) {
+	instant := s.Zone.Clock().Instant(start)
+	if availability.MomentOf(instant).Minutes != start.Minutes%MinutesPerDay {
+		p.Reject("start_time", "The clock skips this time on this day")
+	}
+}
+
+// Columns returns the columns of a booking that store the span.
+func (span BookingSpan) Columns() session.Row {
+	return session.Row{
+		{"start_date", span.Start.Day.String()}, {"end_date", span.End.Day.String()},
+		{"start_time", int64(span.Start.Minutes)}, {"end_time", int64(span.End.Minutes)},
+		{"start_datetime_utc", span.startUTC}, {"end_datetime_utc", span.endUTC},
+	}
+}

@@ -1,0 +1,424 @@
+package records
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/adapter/lists"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Booking is a booking with the records it refers to. A dangling reference
+// keeps its id and has empty texts.
+type Booking struct {
+	ID           int64
+	Code         string
+	Status       string
+	StartDate    session.Date
+	EndDate      session.Date
+	StartTime    *session.Minutes // as stored, which may not be a time: see IsTime
+	EndTime      *session.Minutes // likewise, on EndDate; 1440 for an end at midnight; nil if there is no start
+	EndCorrected bool             // another end is stored, which cannot be right
+	Duration     int64            // minutes
+	BufferBefore int64            // minutes
+	BufferAfter  int64            // minutes
+	Attendees    int64
+	Customer     BookingCustomer
+	Agent        BookingAgent
+	Service      *BookingService // nil where none exists
+	Location     BookingLocation
+	OrderItemID  int64           // 0 where none is stored
+	Order        *BookingOrder   // nil where none exists
+	Price        decimal.Decimal // the order item's total; 0 without an order item
+	CreatedAt    domain.Timestamp
+	UpdatedAt    domain.Timestamp
+	Meta         map[string]string // nil unless asked for
+}
+
+// BookingCustomer is the part of a customer that bookings show.
+type BookingCustomer struct {
+	ID                                int64
+	FirstName, LastName, Email, Phone string
+}
+
+// BookingAgent is the part of an agent that bookings show.
+type BookingAgent struct {
+	ID                     int64
+	FullName, Email, Phone string
+}
+
+// BookingService is the part of a service that bookings and agents show.
+type BookingService struct {
+	ID                             int64
+	Name, ShortDescription, Status string
+	Duration                       int64 // minutes
+	PriceMin, PriceMax             decimal.Decimal
+}
+
+// BookingLocation is the part of a location that bookings show.
+type BookingLocation struct {
+	ID                *int64 // nil where the booking has none
+	Name, FullAddress string
+	Category          *CategoryName // nil where it has none
+}
+
+// CategoryName is the id and name of a category.
+type CategoryName struct {
+	ID   int64
+	Name string
+}
+
+// BookingOrder is the part of an order that bookings show.
+type BookingOrder struct {
+	ID              int64
+	PaymentStatus   string // in lists as the API shows it; a single booking's Order has both
+	CustomerComment *string
+}
+
+// Assignment is to what the booking belongs.
+func (b Booking) Assignment() journal.Assignment {
+	return journal.Assignment{AgentID: b.Agent.ID, ServiceID: b.ServiceID(), LocationID: b.LocationID(), CustomerID: b.Customer.ID}
+}
+
+// AgentFullName mirrors OsAgentModel::get_full_name, LatePoint 5.6.5.
+func AgentFullName(first, last string) string {
+	if name := strings.TrimSpace(first + " " + last); name != "" {
+		return name
+	}
+	return "Agent"
+}
+
+// ShownDuration returns the duration of bookings, b, as an expression, see Booking.SetTimes. The
+// service is read only where the booking has none; no index serves the column in any case.
+func ShownDuration(s *session.Session) string {
+	return "COALESCE(b.duration, (SELECT ds.duration FROM " + s.DB.As(wpdb.Services, "ds") + " WHERE ds.id = b.service_id), 0)"
+}
+
+// SearchedColumns are the expressions in which a search looks for customers.
+func SearchedColumns(alias string) []string {
+	return []string{alias + ".first_name", alias + ".last_name", lists.FullName(alias), alias + ".email"}
+}
+
+// SearchedCustomers selects the customers whom a search for bookings finds. As a join, servers
+// would read all bookings and the customer of each.
+func SearchedCustomers(s *session.Session, text string) sq.SelectBuilder {
+	return sq.Select("k.id").From(s.DB.As(wpdb.Customers, "k")).Where(lists.ContainsAny(text, SearchedColumns("k")...))
+}
+
+// CountSearched counts the bookings of a search: those of customers who match, and those of
+// others whose code matches. To ask both at once would take a look at the customer of each
+// booking.
+func CountSearched(s *session.Session, filter sq.SelectBuilder, text string) sq.Sqlizer {
+	byCustomer := filter.Where(session.In("b.customer_id", SearchedCustomers(s, text)))
+	byCode := lists.FilterContains(filter, text, "b.booking_code").Where(sq.Expr("(?) IS NOT TRUE", lists.ContainsAny(text, SearchedColumns("c")...)))
+	return sq.ConcatExpr("SELECT (", byCustomer.Column("COUNT(*)"), ") + (", byCode.Column("COUNT(*)"), ")")
+}
+
+// StartsAfterNow returns the condition that a booking begins after the present minute of
+// the site, or that it does not (OsCustomerModel::get_future_bookings, LatePoint 5.6.5).
+func StartsAfterNow(s *session.Session, alias string, after bool) sq.Sqlizer {
+	condition := "(" + alias + ".start_date > ? OR " + alias + ".start_date = ? AND " + alias + ".start_time > ?)"
+	if !after {
+		condition = "NOT COALESCE(" + condition + ", FALSE)"
+	}
+	return sq.Expr(condition, s.Today(), s.Today(), s.MinuteOfDay())
+}
+
+// LoadBookings reads bookings with their to-one associations, each by primary key, in the
+// order of the ids. Their payment status is the stored one.
+func LoadBookings(ctx context.Context, s *session.Session, ids []int64, withMeta bool) ([]Booking, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	stored := func(stmt sq.SelectBuilder) sq.SelectBuilder { return stmt.Column("o.payment_status") }
+	return ReadBookings(ctx, s, ids, stored, withMeta, new(lists.Total))
+}
+
+// ReadBookings reads bookings in the order of their ids. Those deleted in the meantime are left out.
+// withStatus adds the payment status of their orders, o.
+func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, withMeta bool, size *lists.Total) ([]Booking, error) {
+	stmt := withStatus(BookingRecords(s).From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})).Column(size.Column())
+	found, err := wpdb.All(ctx, s.DB, "read bookings", stmt, NewListedRow(size).Scan)
+	lists.RememberCount(s, size, err)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]Booking, 0, len(found))
+	for _, b := range lists.InOrder(ids, lists.ByID(found, func(b *Booking) int64 { return b.ID })) {
+		correctEnd(s, b)
+		records = append(records, *b)
+	}
+	if !withMeta || len(records) == 0 {
+		return records, nil
+	}
+	return records, addBookingMeta(ctx, s, records)
+}
+
+// BookingRecords selects bookings, b, and the records that they refer to. The caller adds the
+// payment status of their orders, o, and the total, and then ListedRow scans the rows.
+func BookingRecords(s *session.Session) sq.SelectBuilder {
+	return sq.Select(s.Schema.Columns(wpdb.Bookings, "b", "id", "booking_code", "status", "start_date", "end_date", "start_time", "end_time",
+		"duration", "buffer_before", "buffer_after", "total_attendees", "customer_id", "agent_id", "location_id", "created_at", "updated_at")...).
+		Columns("c.first_name", "c.last_name", "c.email", "c.phone",
+			"a.id", "a.first_name", "a.last_name", "a.email", "a.phone",
+			"s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max",
+			"l.name", "l.full_address", "lc.id", "lc.name",
+			"b.order_item_id", "i.total", "o.id", "o.customer_comment").
+		LeftJoin(s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id").
+		LeftJoin(s.DB.As(wpdb.Agents, "a") + " ON a.id = b.agent_id").
+		LeftJoin(s.DB.As(wpdb.Services, "s") + " ON s.id = b.service_id").
+		LeftJoin(s.DB.As(wpdb.Locations, "l") + " ON l.id = b.location_id").
+		LeftJoin(s.DB.As(wpdb.LocationCategories, "lc") + " ON lc.id = l.category_id").
+		LeftJoin(s.DB.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
+		LeftJoin(s.DB.As(wpdb.Orders, "o") + " ON o.id = i.order_id")
+}
+
+// ListedRow has the variables into which the rows of ReadBookings are scanned, one after the
+// other: variables of its own for each row would cost more than all else.
+type ListedRow struct {
+	Booking
+	service                   BookingService
+	category                  CategoryName
+	order                     BookingOrder
+	agentID                   int64 // 0 where there is none; the ids of the others too
+	agentFirst, agentLast     string
+	duration                  *int64
+	price, priceMin, priceMax decimal.NullDecimal
+	columns                   []any
+}
+
+// NewListedRow returns a row to be scanned, with the total of the list where the statement has it.
+func NewListedRow(size *lists.Total) *ListedRow {
+	r := new(ListedRow)
+	r.columns = []any{wpdb.OrZero(&r.ID), wpdb.OrZero(&r.Code), &r.Status, wpdb.OrZero((*string)(&r.StartDate)), wpdb.OrZero((*string)(&r.EndDate)), &r.StartTime, &r.EndTime,
+		&r.duration, wpdb.OrZero(&r.BufferBefore), wpdb.OrZero(&r.BufferAfter), wpdb.OrZero(&r.Attendees),
+		wpdb.OrZero(&r.Customer.ID), wpdb.OrZero(&r.Agent.ID), &r.Location.ID, wpdb.OrZero((*string)(&r.CreatedAt)), wpdb.OrZero((*string)(&r.UpdatedAt)),
+		wpdb.OrZero(&r.Customer.FirstName), wpdb.OrZero(&r.Customer.LastName), wpdb.OrZero(&r.Customer.Email), wpdb.OrZero(&r.Customer.Phone),
+		wpdb.OrZero(&r.agentID), wpdb.OrZero(&r.agentFirst), wpdb.OrZero(&r.agentLast), wpdb.OrZero(&r.Agent.Email), wpdb.OrZero(&r.Agent.Phone),
+		wpdb.OrZero(&r.service.ID), wpdb.OrZero(&r.service.Name), wpdb.OrZero(&r.service.ShortDescription), wpdb.OrZero(&r.service.Status), wpdb.OrZero(&r.service.Duration), &r.priceMin, &r.priceMax,
+		wpdb.OrZero(&r.Location.Name), wpdb.OrZero(&r.Location.FullAddress), wpdb.OrZero(&r.category.ID), wpdb.OrZero(&r.category.Name),
+		wpdb.OrZero(&r.OrderItemID), &r.price, wpdb.OrZero(&r.order.ID), &r.order.CustomerComment,
+		wpdb.OrZero(&r.order.PaymentStatus), size.Dest()}
+	return r
+}
+
+// Scan reads a row. All columns are scanned, so that nothing is left of the row before.
+func (r *ListedRow) Scan(row wpdb.Scanner) (*Booking, error) {
+	if err := row.Scan(r.columns...); err != nil {
+		return nil, err
+	}
+	b := r.Booking
+	b.Price = orZeroAmount(r.price)
+	if b.Attendees == 0 {
+		b.Attendees = 1
+	}
+	if r.agentID != 0 {
+		b.Agent.FullName = AgentFullName(r.agentFirst, r.agentLast)
+	}
+	if r.service.ID != 0 {
+		service := r.service
+		service.PriceMin, service.PriceMax = orZeroAmount(r.priceMin), orZeroAmount(r.priceMax)
+		b.Service = &service
+	}
+	if r.category.ID != 0 {
+		category := r.category
+		b.Location.Category = &category
+	}
+	if r.order.ID != 0 {
+		order := r.order
+		b.Order = &order
+	}
+	b.SetTimes(r.duration)
+	return &b, nil
+}
+
+// orZeroAmount returns an amount, 0 for NULL, of which a scan leaves the amount that was there.
+func orZeroAmount(amount decimal.NullDecimal) decimal.Decimal {
+	if !amount.Valid {
+		return decimal.Decimal{}
+	}
+	return amount.Decimal
+}
+
+// MinutesPerDay is also the end time stored for an end at midnight.
+const MinutesPerDay = 24 * 60
+
+// IsTime reports whether a stored number is a time of day. Work past midnight goes on to
+// the end of the next day.
+func IsTime(m *session.Minutes) bool { return m != nil && *m >= 0 && *m <= 2*MinutesPerDay }
+
+// SetTimes fills in what the plugin's abilities interface leaves NULL: the duration from
+// the service, the end from start and duration.
+func (b *Booking) SetTimes(duration *int64) {
+	switch {
+	case duration != nil:
+		b.Duration = *duration
+	case b.Service != nil:
+		b.Duration = b.Service.Duration
+	}
+	if b.EndTime != nil || !IsTime(b.StartTime) {
+		return
+	}
+	end := *b.StartTime + session.Minutes(b.Duration)
+	if end > MinutesPerDay {
+		end %= MinutesPerDay
+	}
+	b.EndTime = &end
+}
+
+// LoadBooking returns one booking with its meta; a CodeNotFound if it does not exist.
+func LoadBooking(ctx context.Context, s *session.Session, id int64) (Booking, error) {
+	records, err := LoadBookings(ctx, s, []int64{id}, true)
+	if err != nil {
+		return Booking{}, err
+	}
+	if len(records) == 0 {
+		return Booking{}, domain.NotFound(domain.BookingResource, id)
+	}
+	return records[0], nil
+}
+
+// Start returns the instant at which the booking begins, in the site's zone. ok is false
+// if no date or time is stored.
+func Start(s *session.Session, b Booking) (instant time.Time, ok bool) {
+	if !IsTime(b.StartTime) {
+		return time.Time{}, false
+	}
+	return s.Zone.Instant(b.StartDate, *b.StartTime)
+}
+
+// End returns the instant at which the booking ends, in the site's zone: when the clock
+// shows the stored end, if that can be right. It does not use the stored UTC columns, which
+// the plugin leaves NULL or a day late around midnight.
+func End(s *session.Session, b Booking) (instant time.Time, ok bool) {
+	_, end, ok := Span(s, b)
+	if !ok {
+		return time.Time{}, false
+	}
+	return s.Zone.Clock().Instant(end), true
+}
+
+// Span returns when the booking takes place; see availability.Clock. ok is false if no date
+// or time is stored.
+func Span(s *session.Session, b Booking) (start, end availability.Moment, ok bool) {
+	start, ok = storedMoment(b.StartDate, b.StartTime)
+	if !ok {
+		return start, end, false
+	}
+	stored, known := storedMoment(b.EndDate, b.EndTime)
+	if !known {
+		return start, s.Zone.Clock().End(start, session.Minutes(b.Duration)), true
+	}
+	return start, s.Zone.Clock().StoredEnd(start, stored, session.Minutes(b.Duration)), true
+}
+
+// storedMoment returns a stored date and time; ok is false if either is no such thing.
+func storedMoment(date session.Date, minutes *session.Minutes) (m availability.Moment, ok bool) {
+	day, known := availability.ParseDay(string(date))
+	if !known || !IsTime(minutes) {
+		return m, false
+	}
+	return availability.Moment{Day: day, Minutes: *minutes}, true
+}
+
+// correctEnd replaces a stored end that cannot be right by the one that counts, in the form in which
+// the plugin stores ends.
+func correctEnd(s *session.Session, b *Booking) {
+	start, known := storedMoment(b.StartDate, b.StartTime)
+	stored, complete := storedMoment(b.EndDate, b.EndTime)
+	if !known || complete && availability.CanEnd(start, stored) {
+		return
+	}
+	_, end, _ := Span(s, *b)
+	right := SpanUntil(s, start, end).End
+	b.EndDate, b.EndTime, b.EndCorrected = session.Date(right.Day.String()), &right.Minutes, true
+}
+
+// Length returns how many minutes the booking takes, by the same end as End.
+func Length(s *session.Session, b Booking) session.Minutes {
+	if start, end, ok := Span(s, b); ok {
+		return s.Zone.Clock().Length(start, end)
+	}
+	return session.Minutes(b.Duration)
+}
+
+// knownStatuses are the booking statuses of every site.
+var knownStatuses = []string{"pending", "approved", "cancelled", "completed", "no_show", "payment_pending"}
+
+// KnowsBookingStatus reports whether a status is the platform's or one of the
+// site's own (OsBookingHelper::get_statuses_list, LatePoint 5.6.5).
+func KnowsBookingStatus(ctx context.Context, s *session.Session, status string) (bool, error) {
+	for _, known := range knownStatuses {
+		if status == known {
+			return true, nil
+		}
+	}
+	settings, err := s.DB.SettingValues(ctx, session.SettingOwnStatuses)
+	if err != nil {
+		return false, err
+	}
+	return slices.Contains(OwnStatuses(settings[session.SettingOwnStatuses]), status), nil
+}
+
+// OwnStatuses returns the codes of a site's own booking statuses, from the setting
+// with their labels.
+func OwnStatuses(labels string) []string {
+	var codes []string
+	for label := range strings.SplitSeq(labels, ",") {
+		if code := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(label)), " ", "_"); code != "" {
+			codes = append(codes, code)
+		}
+	}
+	return codes
+}
+
+// ServiceID returns the id of the service; 0 for none.
+func (b Booking) ServiceID() int64 {
+	if b.Service == nil {
+		return 0
+	}
+	return b.Service.ID
+}
+
+// LocationID returns the id of the location; 0 for none.
+func (b Booking) LocationID() int64 { return domain.ValueOr(b.Location.ID, 0) }
+
+// AnyLocation returns the id of the location; nil where none is stored.
+func (b Booking) AnyLocation() *int64 {
+	if b.LocationID() == 0 {
+		return nil
+	}
+	return b.Location.ID
+}
+
+// addBookingMeta reads the visible meta of bookings.
+func addBookingMeta(ctx context.Context, s *session.Session, records []Booking) error {
+	ids := lists.IDsOf(records, func(b Booking) int64 { return b.ID })
+	metas, err := session.LoadMetas(ctx, s, wpdb.BookingMeta, ids, NotSecret("meta_key"))
+	if err != nil {
+		return err
+	}
+	shown := VisibleMeta{Site: s}
+	for i := range records {
+		records[i].Meta = map[string]string{}
+		for key, value := range metas[records[i].ID] {
+			visible, err := shown.Has(ctx, key)
+			if err != nil {
+				return err
+			}
+			if visible {
+				records[i].Meta[key] = value
+			}
+		}
+	}
+	return nil
+}

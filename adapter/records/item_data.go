@@ -1,0 +1,130 @@
+package records
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"bookside/adapter/process"
+	"bookside/adapter/session"
+)
+
+// WithItemData returns an order item's data with changed columns of its booking. Its
+// other keys, including those of add-ons, their order and the types of its values stay.
+// Data that is not an object stays as it is.
+func WithItemData(stored string, columns session.Row) (string, error) {
+	changed := map[string]any{}
+	for _, c := range columns {
+		if session.ItemKeys[c.Name] {
+			changed[c.Name] = c.Value
+		}
+	}
+	members, err := ObjectMembers(stored)
+	if err != nil || len(changed) == 0 {
+		return stored, nil //nolint:nilerr // anything else cannot be kept in step, and PHP cannot read it either
+	}
+	differs := false
+	for i, m := range members {
+		replacement, ok := changed[m.Key]
+		if !ok {
+			continue
+		}
+		if members[i].Value, err = sameType(m.Value, replacement); err != nil {
+			return "", err
+		}
+		differs = differs || !bytes.Equal(members[i].Value, m.Value)
+	}
+	if !differs {
+		return stored, nil // nothing changed, whatever its formatting
+	}
+	return encodeMembers(members)
+}
+
+// sameType encodes a value as a text if the old value is a text.
+func sameType(old json.RawMessage, value any) (json.RawMessage, error) {
+	if bytes.HasPrefix(old, []byte(`"`)) {
+		value = fmt.Sprint(value)
+	}
+	text, err := process.EncodePHP(value)
+	return json.RawMessage(text), err
+}
+
+// Member is a key of a JSON object and its value, unparsed.
+type Member struct {
+	Key   string
+	Value json.RawMessage
+}
+
+var errNoObject = errors.New("not a JSON object")
+
+// ObjectMembers returns the members of a JSON object in their order.
+func ObjectMembers(text string) ([]Member, error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	if opening, err := decoder.Token(); err != nil || opening != json.Delim('{') {
+		return nil, errNoObject
+	}
+	var members []Member
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return nil, errNoObject
+		}
+		name, _ := key.(string)
+		m := Member{Key: name}
+		if err := decoder.Decode(&m.Value); err != nil {
+			return nil, errNoObject
+		}
+		members = append(members, m)
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, errNoObject
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errNoObject
+	}
+	return members, nil
+}
+
+// encodeMembers returns the JSON object of members.
+func encodeMembers(members []Member) (string, error) {
+	texts := make([]string, len(members))
+	for i, m := range members {
+		key, err := process.EncodePHP(m.Key)
+		if err != nil {
+			return "", err
+		}
+		texts[i] = key + ":" + string(m.Value)
+	}
+	return "{" + strings.Join(texts, ",") + "}", nil
+}
+
+// WithMembers returns a JSON object with some members set: in place if they exist,
+// otherwise at the end. Text that is not an object is replaced.
+func WithMembers(text string, changes []Member) (string, error) {
+	members, err := ObjectMembers(text)
+	if err != nil {
+		members = nil // nobody could read its members either
+	}
+	for _, c := range changes {
+		same := func(m Member) bool { return m.Key == c.Key }
+		at := slices.IndexFunc(members, same)
+		members = slices.DeleteFunc(members, same)
+		if at < 0 {
+			at = len(members)
+		}
+		members = slices.Insert(members, at, c)
+	}
+	return encodeMembers(members)
+}
+
+// RawObject returns stored JSON unchanged, or an empty list if it is not valid.
+func RawObject(text string) any {
+	if _, err := ObjectMembers(text); err != nil {
+		return []string{}
+	}
+	return json.RawMessage(text)
+}

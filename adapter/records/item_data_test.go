@@ -1,0 +1,95 @@
+package records
+
+import (
+	"encoding/json"
+	"testing"
+
+	"bookside/adapter/session"
+)
+
+// fullItem is an item's data as the plugin's order form writes it.
+const fullItem = `{"id":10,"customer_id":"268","agent_id":2,"location_id":1,"service_id":4,"recurrence_id":null,"start_date":"2027-01-07","start_time":840,` +
+	`"end_date":"2027-01-07","end_time":900,"status":"approved","buffer_before":0,"buffer_after":15,"duration":60,"generate_recurrent_sequence":[]}`
+
+func TestWithItemData(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, stored string
+		columns      session.Row
+		want         string
+	}{
+		{"nothing changes", fullItem, nil, fullItem},
+		{"numbers, texts and dates", fullItem, session.Row{{"customer_id", int64(12)}, {"agent_id", int64(3)}, {"start_date", "2027-01-08"}, {"start_time", int64(600)}, {"status", "cancelled"}},
+			`{"id":10,"customer_id":"12","agent_id":3,"location_id":1,"service_id":4,"recurrence_id":null,"start_date":"2027-01-08","start_time":600,` +
+				`"end_date":"2027-01-07","end_time":900,"status":"cancelled","buffer_before":0,"buffer_after":15,"duration":60,"generate_recurrent_sequence":[]}`},
+		{"columns that it does not repeat", fullItem, session.Row{{"start_datetime_utc", "2027-01-08 09:00:00"}, {"id", int64(9)}, {"booking_code", "X"}}, fullItem},
+		{"values that it has already", fullItem, session.Row{{"status", "approved"}, {"customer_id", int64(268)}}, fullItem},
+		{"however it is written", "{ \"id\" : 1 , \"status\" : \"approved\" }\n", session.Row{{"status", "approved"}}, "{ \"id\" : 1 , \"status\" : \"approved\" }\n"},
+		{"an add-on's keys", `{"custom_fields":{"cf_a":"\u00e4\/b","n":[1,2.50]},"status":"pending","total_attendees":"2"}`, session.Row{{"status", "approved"}},
+			`{"custom_fields":{"cf_a":"\u00e4\/b","n":[1,2.50]},"status":"approved","total_attendees":"2"}`},
+		{"a key that PHP escapes", `{"\u00e4\/\"":1,"status":"pending"}`, session.Row{{"status", "approved"}}, `{"\u00e4\/\"":1,"status":"approved"}`},
+		{"a status that PHP escapes", `{"status":"pending"}`, session.Row{{"status", "fällig"}}, `{"status":"f\u00e4llig"}`},
+		{"only an id", `{"id":10}`, session.Row{{"status", "approved"}}, `{"id":10}`},
+		{"a bundle", `{"bundle_id":1}`, session.Row{{"status", "approved"}}, `{"bundle_id":1}`},
+		{"a key twice", `{"status":"pending","status":"pending"}`, session.Row{{"status", "approved"}}, `{"status":"approved","status":"approved"}`},
+		{"a null", `{"location_id":null}`, session.Row{{"location_id", int64(2)}}, `{"location_id":2}`},
+		{"nothing stored", "", session.Row{{"status", "approved"}}, ""},
+		{"a list", `["status"]`, session.Row{{"status", "approved"}}, `["status"]`},
+		{"no JSON", `{"status":`, session.Row{{"status", "approved"}}, `{"status":`},
+		{"more than one object", `{"status":"pending"}{}`, session.Row{{"status", "approved"}}, `{"status":"pending"}{}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := WithItemData(tt.stored, tt.columns)
+			if got != tt.want || err != nil {
+				t.Errorf("%v\ngot  %s\nwant %s", err, got, tt.want)
+			}
+		})
+	}
+}
+
+// FuzzWithItemData: an object stays an object of the same keys, with the changed
+// values and no others; anything else stays as it is.
+func FuzzWithItemData(f *testing.F) {
+	f.Add(fullItem, "approved", int64(3))
+	f.Add(`{"status":"a","agent_id":"1","x":{"status":"b"}}`, "ä/\"", int64(-1))
+	f.Add(`{"a":1}}`, "", int64(0))
+	f.Add("[]", "", int64(0))
+	f.Fuzz(func(t *testing.T, stored, status string, agent int64) {
+		got, err := WithItemData(stored, session.Row{{"status", status}, {"agent_id", agent}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := ObjectMembers(stored)
+		if err != nil {
+			if got != stored {
+				t.Errorf("%q became %q", stored, got)
+			}
+			return
+		}
+		after, err := ObjectMembers(got)
+		if err != nil || len(after) != len(before) {
+			t.Fatalf("%q became %q: %v", stored, got, err)
+		}
+		for i, m := range after {
+			if m.Key != before[i].Key {
+				t.Errorf("key %q became %q", before[i].Key, m.Key)
+			}
+			if m.Key != "status" && m.Key != "agent_id" && string(m.Value) != string(before[i].Value) {
+				t.Errorf("%s: %s became %s", m.Key, before[i].Value, m.Value)
+			}
+		}
+	})
+}
+
+func TestInvalidItemDataIsAnEmptyList(t *testing.T) {
+	t.Parallel()
+	for stored, want := range map[string]string{fullItem: fullItem, `{}`: `{}`, "": "[]", "null": "[]", `{"a"`: "[]", `"{}"`: "[]"} {
+		t.Run(stored, func(t *testing.T) {
+			got, err := json.Marshal(RawObject(stored))
+			if string(got) != want || err != nil {
+				t.Errorf("%q is shown as %s, %v", stored, got, err)
+			}
+		})
+	}
+}

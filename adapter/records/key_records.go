@@ -1,0 +1,97 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// KnownCustomer is what the caller may know of a customer.
+type KnownCustomer struct {
+	Seen bool
+	Own  bool
+	// shown is the customer as the caller sees them.
+	Shown BookingCustomer
+}
+
+// KnowsCustomer returns what the caller may know of a customer. Without limits that is not looked up.
+func KnowsCustomer(ctx context.Context, s *session.Session, c BookingCustomer) (KnownCustomer, error) {
+	if s.Limits().None() {
+		return KnownCustomer{true, true, c}, nil
+	}
+	within := s.AsCaller()
+	stmt := sq.Select("id", "first_name", "last_name", "email", "phone", session.IsOwn).From(within.DB.Name(wpdb.Customers)).Where(sq.Eq{"id": c.ID})
+	known, _, err := wpdb.One(ctx, within.DB, "look for a customer within limits", stmt, func(row wpdb.Scanner) (k KnownCustomer, err error) {
+		k.Seen = true
+		return k, row.Scan(&k.Shown.ID, wpdb.OrZero(&k.Shown.FirstName), wpdb.OrZero(&k.Shown.LastName), wpdb.OrZero(&k.Shown.Email), wpdb.OrZero(&k.Shown.Phone), &k.Own)
+	})
+	return known, err
+}
+
+// RequireOwn returns a CodeOutsideLimits if a customer whom the caller sees is not its own.
+func RequireOwn(ctx context.Context, s *session.Session, id int64) error {
+	known, err := KnowsCustomer(ctx, s, BookingCustomer{ID: id})
+	if err == nil && !known.Own {
+		err = domain.OutsideLimits()
+	}
+	return err
+}
+
+// errNotRemembered means that a table of ours does not exist.
+var errNotRemembered = errors.New("bookside_key_records does not exist")
+
+// Remember stores that the caller, if it has limits, made a record.
+func Remember(ctx context.Context, tx *session.Tx, resource journal.Resource, ids ...int64) error {
+	for _, id := range ids {
+		if err := rememberRow(ctx, tx, resource, id, true, BookingCustomer{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RememberContact stores the contact of a customer that the caller, if it has limits, sent. made is
+// whether it created the customer.
+func RememberContact(ctx context.Context, tx *session.Tx, id int64, sent BookingCustomer, made bool) error {
+	return rememberRow(ctx, tx, journal.Customers, id, made, sent)
+}
+
+func rememberRow(ctx context.Context, tx *session.Tx, resource journal.Resource, id int64, made bool, sent BookingCustomer) error {
+	if tx.Limits().None() || tx.Dry {
+		return nil
+	}
+	if !tx.Schema.Has(wpdb.KeyRecords) { // then everything would count
+		return domain.Unavailable("A table of Bookside is missing: keys with limits cannot write", errNotRemembered)
+	}
+	stmt := sq.Insert(tx.DB.Name(wpdb.KeyRecords)).Columns("key_id", "resource", "record_id", "made", "email", "phone", "created_at").
+		Values(tx.CallerID(), string(resource), id, made, ascii(sent.Email), ascii(sent.Phone), domain.Stamp(tx.Now)).
+		Suffix("ON DUPLICATE KEY UPDATE made = GREATEST(made, VALUES(made)), email = COALESCE(NULLIF(VALUES(email), ''), email), phone = COALESCE(NULLIF(VALUES(phone), ''), phone)")
+	_, err := tx.Exec(ctx, wpdb.KeyRecords, "remember a record of a key", stmt)
+	return err
+}
+
+// ascii returns a text if it is ASCII, as all addresses and numbers are that are accepted, and "" otherwise.
+func ascii(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return r > '~' }) {
+		return ""
+	}
+	return text
+}
+
+// ForgottenRecords select what is known of records that were deleted since. What a key made stays
+// known when it is revoked: otherwise the next key with limits would take it for somebody else's.
+func ForgottenRecords(db *wpdb.DB) []sq.SelectBuilder {
+	rows := sq.Select("r.id").From(db.As(wpdb.KeyRecords, "r"))
+	var all []sq.SelectBuilder
+	for _, resource := range []journal.Resource{journal.Bookings, journal.Customers, journal.Orders, journal.Payments} {
+		all = append(all, rows.LeftJoin(db.As(journal.TableOf(resource), "t")+" ON t.id = r.record_id").Where(sq.Eq{"r.resource": string(resource), "t.id": nil}))
+	}
+	return all
+}

@@ -1,0 +1,64 @@
+package records
+
+import (
+	"context"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// ManageKeys are the keys with which a booking or order is managed without logging in.
+type ManageKeys struct{ Agent, Customer string }
+
+// The meta keys of a booking's or order's manageKeys.
+const (
+	keyForAgent    = secretMeta + "for_agent"
+	keyForCustomer = secretMeta + "for_customer"
+)
+
+// LoadManageKeys reads the keys of bookings or orders, by id.
+func LoadManageKeys(ctx context.Context, s *session.Session, table wpdb.Table, ids ...int64) (map[int64]ManageKeys, error) {
+	metas, err := session.LoadMetas(ctx, s, table, ids, sq.Eq{"meta_key": []string{keyForAgent, keyForCustomer}})
+	keys := make(map[int64]ManageKeys, len(metas))
+	for id, meta := range metas {
+		keys[id] = ManageKeys{Agent: meta[keyForAgent], Customer: meta[keyForCustomer]}
+	}
+	return keys, err
+}
+
+// InsertManageKeys creates the keys that a booking or order lacks, and returns all of its
+// keys.
+func InsertManageKeys(ctx context.Context, tx *session.Tx, table wpdb.Table, id int64, keys ManageKeys) (ManageKeys, error) {
+	all, err := CompleteKeys(tx.Session, keys)
+	if err == nil {
+		_, err = tx.Insert(ctx, table, KeyRows(tx.Session, id, keys, all)...)
+	}
+	return all, err
+}
+
+// CompleteKeys returns keys with those that are missing.
+func CompleteKeys(s *session.Session, keys ManageKeys) (ManageKeys, error) {
+	for _, key := range []*string{&keys.Agent, &keys.Customer} {
+		if *key != "" {
+			continue
+		}
+		var err error
+		if *key, err = session.NewManageKey(s); err != nil {
+			return keys, err
+		}
+	}
+	return keys, nil
+}
+
+// KeyRows returns the metadata of the keys that a booking or order did not have before.
+func KeyRows(s *session.Session, id int64, before, now ManageKeys) []session.Row {
+	var metas []session.Row
+	for _, k := range []struct{ meta, before, now string }{{keyForAgent, before.Agent, now.Agent}, {keyForCustomer, before.Customer, now.Customer}} {
+		if k.before == "" {
+			metas = append(metas, append(session.Row{{"object_id", id}, {"meta_key", k.meta}, {"meta_value", k.now}}, s.NewTimestamps()...))
+		}
+	}
+	return metas
+}

@@ -1,0 +1,67 @@
+package records
+
+import (
+	"context"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// LockOrder makes other writers of an order, its payments and its invoices wait, and
+// reads its current state; a CodeNotFound if it does not exist.
+func LockOrder(ctx context.Context, tx *session.Tx, id int64) (Order, error) {
+	if err := tx.Lock(ctx, session.LockOf(session.OrderLock, id)); err != nil {
+		return Order{}, err
+	}
+	return LockOrderRow(ctx, tx, id)
+}
+
+// LockOrderRow locks the row of an order and reads it; a CodeNotFound if it does not exist.
+func LockOrderRow(ctx context.Context, tx *session.Tx, id int64) (Order, error) {
+	if err := tx.LockRows(ctx, wpdb.Orders, []int64{id}); err != nil {
+		return Order{}, err
+	}
+	return LoadStoredOrder(ctx, tx.Session, id)
+}
+
+// LockCustomer reads the customer of an order or payment, and keeps PHP from deleting
+// them.
+func LockCustomer(ctx context.Context, tx *session.Tx, id *int64, p *domain.Validation) (BookingCustomer, error) {
+	if id == nil || p.Has("customer_id") {
+		return BookingCustomer{}, nil
+	}
+	if err := tx.LockRows(ctx, wpdb.Customers, []int64{*id}); err != nil {
+		return BookingCustomer{}, err
+	}
+	found, ok, err := OrderCustomer(ctx, tx.Session, *id)
+	if err != nil {
+		return found, err
+	}
+	known, err := KnowsCustomer(ctx, tx.Session, found)
+	if err == nil && (!ok || !known.Seen) {
+		p.Invalid("customer_id", "Customer not found")
+	}
+	return found, err
+}
+
+// MovePayments gives the payments of an order to the customer to whom the order goes: the
+// plugin leaves them behind, and deletes them with the customer of before. The order is
+// locked.
+func MovePayments(ctx context.Context, tx *session.Tx, order, customer int64) error {
+	stmt := sq.Select("id").From(tx.DB.Name(wpdb.Transactions)).Where(sq.Eq{"order_id": order}).
+		Where(sq.NotEq{"COALESCE(customer_id, 0)": customer}).OrderBy("id")
+	ids, err := wpdb.All(ctx, tx.DB, "find payments of order", stmt, wpdb.Value[int64])
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := tx.Update(ctx, wpdb.Transactions, id, session.Row{{"customer_id", customer}, tx.UpdateTimestamp()}); err != nil {
+			return err
+		}
+	}
+	return Remember(ctx, tx, journal.Payments, ids...)
+}

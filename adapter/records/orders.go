@@ -1,0 +1,144 @@
+package records
+
+import (
+	"context"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Order is an order.
+type Order struct {
+	ID                                        int64
+	ConfirmationCode                          string
+	Subtotal, Total, TaxTotal, CouponDiscount decimal.Decimal
+	DiscountTotal                             decimal.Decimal // stored in order_meta
+	CouponCode                                *string
+	Status, PaymentStatus, FulfillmentStatus  string
+	// DisplayPaymentStatus is the payment status shown by the API: refunded or
+	// partially_refunded if something was refunded, else PaymentStatus.
+	DisplayPaymentStatus           string
+	CustomerID                     int64
+	CustomerComment                *string
+	Notes                          string // stored in order_meta
+	IPAddress, SourceID, SourceURL *string
+	CreatedAt, UpdatedAt           domain.Timestamp
+}
+
+// The variants of order items.
+const (
+	BookingItem = "booking"
+	BundleItem  = "bundle" // for several bookings
+)
+
+// OrderItem is an item of an order: a booking or a bundle.
+type OrderItem struct {
+	ID              int64
+	Variant         string
+	ItemData        string // JSON text as stored
+	Subtotal, Total decimal.Decimal
+}
+
+// LoadOrder returns one order; a CodeNotFound if it does not exist.
+func LoadOrder(ctx context.Context, s *session.Session, id int64) (Order, error) {
+	records, err := LoadOrders(ctx, s, []int64{id})
+	return onlyOrder(records, id, err)
+}
+
+// LoadStoredOrder is an Order that is not looked at for refunds, which cost a scan:
+// its DisplayPaymentStatus is the stored one.
+func LoadStoredOrder(ctx context.Context, s *session.Session, id int64) (Order, error) {
+	records, err := readOrders(ctx, s, []int64{id}, sq.Select("o.payment_status"), new(lists.Total))
+	return onlyOrder(records, id, err)
+}
+
+// onlyOrder returns the order that was read by its id.
+func onlyOrder(records []Order, id int64, err error) (Order, error) {
+	if err != nil {
+		return Order{}, err
+	}
+	if len(records) == 0 {
+		return Order{}, domain.NotFound(domain.OrderResource, id)
+	}
+	return records[0], nil
+}
+
+// LoadOrders returns orders by their ids, as their list shows them.
+func LoadOrders(ctx context.Context, s *session.Session, ids []int64) ([]Order, error) {
+	return ListedOrders(ctx, s, ids, new(lists.Total))
+}
+
+// ListedOrders reads orders with the payment status that the API shows. It counts the list
+// where size asks for it.
+func ListedOrders(ctx context.Context, s *session.Session, ids []int64, size *lists.Total) ([]Order, error) {
+	return readOrders(ctx, s, ids, JoinRefunds(s, sq.Select(DisplayPaymentStatus), ids), size)
+}
+
+// readOrders reads orders, o, in the order of their ids with a statement that selects the payment
+// status to be shown.
+func readOrders(ctx context.Context, s *session.Session, ids []int64, stmt sq.SelectBuilder, size *lists.Total) ([]Order, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	stmt = stmt.Columns("o.id", "o.confirmation_code", "o.subtotal", "o.total", "o.tax_total", "o.coupon_discount", "o.coupon_code", "o.status",
+		"o.payment_status", "o.fulfillment_status", "o.customer_id", "o.customer_comment", "o.ip_address", "o.source_id", "o.source_url",
+		"o.created_at", "o.updated_at").
+		Column(session.LoadMeta(s, wpdb.OrderMeta, "o.id", "discount_total")).Column(session.LoadMeta(s, wpdb.OrderMeta, "o.id", "notes")).
+		Column(size.Column()).From(s.DB.As(wpdb.Orders, "o")).Where(sq.Eq{"o.id": ids})
+	records, err := wpdb.All(ctx, s.DB, "read orders", stmt, func(row wpdb.Scanner) (o Order, err error) {
+		var subtotal, total, tax, discount decimal.NullDecimal
+		var discountTotal string
+		err = row.Scan(&o.DisplayPaymentStatus, &o.ID, wpdb.OrZero(&o.ConfirmationCode), &subtotal, &total, &tax, &discount, &o.CouponCode, &o.Status, &o.PaymentStatus,
+			&o.FulfillmentStatus, &o.CustomerID, &o.CustomerComment, &o.IPAddress, &o.SourceID, &o.SourceURL,
+			wpdb.OrZero((*string)(&o.CreatedAt)), wpdb.OrZero((*string)(&o.UpdatedAt)), wpdb.OrZero(&discountTotal), wpdb.OrZero(&o.Notes), size.Dest())
+		o.Subtotal, o.Total, o.TaxTotal, o.CouponDiscount = subtotal.Decimal, total.Decimal, tax.Decimal, discount.Decimal
+		if amount, err := decimal.NewFromString(discountTotal); err == nil {
+			o.DiscountTotal = amount
+		}
+		return o, err
+	})
+	lists.RememberCount(s, size, err)
+	return lists.InOrder(ids, lists.ByID(records, func(o Order) int64 { return o.ID })), err
+}
+
+// LoadOrderItems returns the items of an order, oldest first. Uses the index on
+// order_id.
+func LoadOrderItems(ctx context.Context, s *session.Session, orderID int64) ([]OrderItem, error) {
+	stmt := sq.Select("id", "variant", "item_data", "subtotal", "total").
+		From(s.DB.Name(wpdb.OrderItems)).Where(sq.Eq{"order_id": orderID}).OrderBy("id")
+	return wpdb.All(ctx, s.DB, "read items of order", stmt, func(row wpdb.Scanner) (i OrderItem, err error) {
+		var subtotal, total decimal.NullDecimal
+		err = row.Scan(&i.ID, wpdb.OrZero(&i.Variant), wpdb.OrZero(&i.ItemData), &subtotal, &total)
+		i.Subtotal, i.Total = subtotal.Decimal, total.Decimal
+		return i, err
+	})
+}
+
+// RequireOrder returns a CodeNotFound if the order does not exist.
+func RequireOrder(ctx context.Context, s *session.Session, id int64) error {
+	stmt := sq.Select("1").From(s.DB.Name(wpdb.Orders)).Where(sq.Eq{"id": id})
+	_, found, err := wpdb.One(ctx, s.DB, "find order", stmt, wpdb.Value[int64])
+	if err != nil {
+		return err
+	}
+	if !found {
+		return domain.NotFound(domain.OrderResource, id)
+	}
+	return nil
+}
+
+// OrderCancelled is the status of orders that do not count as a use of their coupon.
+const OrderCancelled = "cancelled"
+
+// OrderCustomer reads the customer with an id. The record of a customer who does not
+// exist has nothing but the id.
+func OrderCustomer(ctx context.Context, s *session.Session, id int64) (c BookingCustomer, exists bool, err error) {
+	found, exists, err := CustomerRow(ctx, s, sq.Eq{"id": id})
+	found.ID = id
+	return found.BookingCustomer, exists, err
+}

@@ -1,0 +1,201 @@
+package records
+
+import (
+	"context"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/lists"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// The statuses of payments that count, and their kinds.
+const (
+	PaymentSucceeded  = "succeeded"
+	PaymentProcessing = "processing"
+	// StatusRefunded is what clients send for a successful refund, and what the plugin's
+	// ability refund-transaction stores.
+	StatusRefunded = "refunded"
+
+	KindCapture       = "capture"
+	KindRefund        = "refund"
+	KindAuthorization = "authorization"
+	KindVoid          = "void"
+)
+
+// The payment statuses of orders.
+const (
+	OrderNotPaid           = "not_paid"
+	OrderPartiallyPaid     = "partially_paid"
+	OrderFullyPaid         = "fully_paid"
+	OrderProcessing        = "processing"
+	OrderRefunded          = "refunded"
+	OrderPartiallyRefunded = "partially_refunded"
+)
+
+// TakesMoney reports whether payments of a kind take money, rather than give it back, or
+// move none.
+func TakesMoney(kind string) bool {
+	return !IsRefund(kind) && !strings.EqualFold(kind, KindAuthorization) && !strings.EqualFold(kind, KindVoid)
+}
+
+// PaymentTotals are the sums of an order's payments and refunds.
+type PaymentTotals struct {
+	total, paid, refunded decimal.Decimal
+	processing            bool // a payment is being processed
+}
+
+// Net returns payments less refunds. It is 0 if somebody recorded more refunds than payments.
+func (b PaymentTotals) Net() decimal.Decimal {
+	return decimal.Max(decimal.Zero, b.paid.Sub(b.refunded))
+}
+
+// LedgerOf returns the ledger of payments that were read with their refund rows.
+func LedgerOf(payments []Payment) Ledger {
+	l := make(Ledger, len(payments))
+	for i, p := range payments {
+		l[i] = EntryOf(p, p.RefundRows)
+	}
+	return l
+}
+
+// PaymentStatus returns the payment status to store for the order: one of the plugin's own,
+// which do not tell refunds. A free order keeps its status.
+func (b PaymentTotals) PaymentStatus(present string) string {
+	net := b.Net()
+	switch {
+	case !b.total.IsPositive():
+		return present
+	case net.GreaterThanOrEqual(b.total):
+		return OrderFullyPaid
+	case net.IsPositive():
+		return OrderPartiallyPaid
+	case b.processing:
+		return OrderProcessing
+	default:
+		return OrderNotPaid
+	}
+}
+
+// LoadPaymentTotals sums up the payments of an order.
+func LoadPaymentTotals(ctx context.Context, s *session.Session, order Order) (PaymentTotals, error) {
+	money, err := LoadLedger(ctx, s, sq.Eq{"t.order_id": order.ID})
+	return money.Totals(order.Total), err
+}
+
+// What a transaction, t, took and gave back, as took, GaveBack and GivesBack of a LedgerEntry
+// say. Authorisations and voids move no money.
+const (
+	takesAmount = "COALESCE(t.kind, '') NOT IN ('refund', 'authorization', 'void')"
+	paidAmount  = "CASE WHEN t.status IN ('succeeded', 'refunded') AND " + takesAmount + " AND t.amount > 0 THEN t.amount ELSE 0 END"
+)
+
+// refundedAmount is what a transaction, t, gave back. rows is the sum of its refunds with rows
+// of their own.
+func refundedAmount(rows string) string {
+	return "CASE WHEN t.kind = 'refund' AND t.status IN ('succeeded', 'refunded') THEN ABS(t.amount)" +
+		" WHEN t.status = 'succeeded' AND t.amount < 0 AND " + takesAmount + " THEN -t.amount" +
+		" WHEN t.status = 'refunded' THEN " + paidAmount +
+		" WHEN COALESCE(" + rows + ", 0) <= 0 THEN 0 WHEN " + rows + " < (" + paidAmount + ") THEN " + rows + " ELSE " + paidAmount + " END"
+}
+
+// JoinRefunds joins what was paid and refunded for some orders, o, as m. transactions.order_id
+// has no index unless the site's administrator added one: one scan, which compares with
+// the ids themselves, because a join would cost it twice as much.
+func JoinRefunds(s *session.Session, stmt sq.SelectBuilder, orders []int64) sq.SelectBuilder {
+	return joinSums(s, stmt, sq.Select().From(s.DB.As(wpdb.Transactions, "t")).Where(sq.Eq{"t.order_id": orders}))
+}
+
+// joinSums joins the sums of the transactions, t, that a statement selects, by order, as m.
+func joinSums(s *session.Session, stmt, transactions sq.SelectBuilder) sq.SelectBuilder {
+	return stmt.JoinClause(sq.ConcatExpr("LEFT JOIN (", paymentSums(s, transactions), ") AS m ON m.order_id = o.id"))
+}
+
+// paymentSums sums up the transactions, t, that a statement selects, by order.
+func paymentSums(s *session.Session, transactions sq.SelectBuilder) sq.SelectBuilder {
+	transactions, refunded := joinRefundRows(s, transactions)
+	return transactions.Columns("t.order_id", "SUM("+paidAmount+") AS paid", "SUM("+refunded+") AS refunded").GroupBy("t.order_id")
+}
+
+// joinRefundRows joins the refunds with rows of their own to a statement that selects from
+// transactions, t, and returns what these gave back.
+func joinRefundRows(s *session.Session, stmt sq.SelectBuilder) (joined sq.SelectBuilder, refunded string) {
+	if !s.Schema.Has(wpdb.TransactionRefunds) {
+		return stmt, refundedAmount("0")
+	}
+	rows := sq.Select("transaction_id", "SUM(amount) AS amount").From(s.DB.Name(wpdb.TransactionRefunds)).GroupBy("transaction_id")
+	return stmt.JoinClause(sq.ConcatExpr("LEFT JOIN (", rows, ") AS r ON r.transaction_id = t.id")), refundedAmount("r.amount")
+}
+
+// DisplayPaymentStatus is the payment status of an order, o, as the API shows
+// it: beside what is stored, the two words for refunds, which the plugin does not
+// know and loses when its form is saved. It needs joinSums.
+const DisplayPaymentStatus = "(CASE WHEN COALESCE(m.refunded, 0) <= 0 THEN o.payment_status ELSE " + refundStatus + " END)"
+
+// refundStatus is the payment status of an order with refunds.
+const refundStatus = "(CASE WHEN m.paid > m.refunded THEN '" + OrderPartiallyRefunded + "' ELSE '" + OrderRefunded + "' END)"
+
+// displayStatus is DisplayPaymentStatus of an order whose payments were read.
+func (b PaymentTotals) displayStatus(stored string) string {
+	switch {
+	case !b.refunded.IsPositive():
+		return stored
+	case b.paid.GreaterThan(b.refunded):
+		return OrderPartiallyRefunded
+	default:
+		return OrderRefunded
+	}
+}
+
+// ordersOf selects the orders of the transactions, t, that a condition holds for.
+func ordersOf(s *session.Session, transactions sq.Sqlizer) sq.SelectBuilder {
+	return sq.Select("t.order_id").From(s.DB.As(wpdb.Transactions, "t")).Where(transactions)
+}
+
+// FilterPaymentStatus keeps the orders, o, that are shown with a payment status. The orders
+// with refunds are few: they are found first, and then compared by their ids.
+func FilterPaymentStatus(ctx context.Context, s *session.Session, filter sq.SelectBuilder, status *string) (sq.SelectBuilder, error) {
+	if status == nil {
+		return filter, nil
+	}
+	// bookside indexes makes an index for each part, and they are few: the sums tell which gave something back.
+	parts := []any{ordersOf(s, sq.Eq{"t.kind": KindRefund, "t.status": []string{PaymentSucceeded, StatusRefunded}}),
+		" UNION ", ordersOf(s, sq.Eq{"t.status": StatusRefunded}), " UNION ", ordersOf(s, sq.Lt{"t.amount": 0})}
+	if s.Schema.Has(wpdb.TransactionRefunds) {
+		rows := sq.Select("t.order_id").From(s.DB.As(wpdb.TransactionRefunds, "r")).Join(s.DB.As(wpdb.Transactions, "t") + " ON t.id = r.transaction_id")
+		parts = append(parts, " UNION ", rows)
+	}
+	refunded := sq.ConcatExpr(parts...)
+	transactions := sq.Select().From(s.DB.As(wpdb.Transactions, "t")).
+		JoinClause(sq.ConcatExpr("JOIN (", refunded, ") AS x ON x.order_id = t.order_id"))
+	shown := sq.Select("m.order_id").Column(refundStatus+" = ?", *status).FromSelect(paymentSums(s, transactions), "m").Where("m.refunded > 0").Limit(session.MaxIDList + 1)
+	type order struct {
+		id   int64
+		same bool
+	}
+	orders, more, err := wpdb.First(ctx, s.DB.Gathered(), "find orders with refunds", shown, session.MaxIDList, func(row wpdb.Scanner) (o order, err error) {
+		err = row.Scan(&o.id, &o.same)
+		return o, err
+	})
+	if err != nil {
+		return filter, err
+	}
+	if more {
+		return lists.FilterEqual(joinSums(s, filter, transactions), DisplayPaymentStatus, status), nil
+	}
+	all, same := make([]int64, 0, len(orders)), make([]int64, 0, len(orders))
+	for _, o := range orders {
+		all = append(all, o.id)
+		if o.same {
+			same = append(same, o.id)
+		}
+	}
+	stored := sq.And{sq.Eq{"o.payment_status": *status}, sq.NotEq{"o.id": all}}
+	if len(same) == 0 {
+		return filter.Where(stored), nil
+	}
+	return filter.Where(sq.Or{stored, sq.Eq{"o.id": same}}), nil
+}

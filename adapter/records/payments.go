@@ -1,0 +1,232 @@
+package records
+
+import (
+	"context"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Payment is a row of the platform's transactions, which the API calls a
+// payment.
+type Payment struct {
+	ID                   int64
+	Token                *string
+	InvoiceID            *int64
+	OrderID              *int64
+	BookingID            *int64 // the first booking that the items of its order name; nil where none does
+	CustomerID           int64  // 0 where unset
+	Processor            string
+	PaymentMethod        string
+	PaymentPortion       string
+	Kind                 string
+	Amount               decimal.Decimal // as stored; see DisplayAmount
+	RefundRows           decimal.Decimal // refunds with rows of their own; read with all payments of an order only
+	Status               string
+	Notes                *string
+	ReceiptNumber        *string
+	AccessKey            *string
+	CreatedAt, UpdatedAt domain.Timestamp
+}
+
+// DisplayAmount is the amount as the API shows it: that of a refund is positive.
+// It is stored negative, because the plugin adds up all transactions of an order
+// (OsOrderModel::get_total_amount_paid_from_transactions, LatePoint 5.6.5);
+// positive ones are of others.
+func (p Payment) DisplayAmount() decimal.Decimal {
+	if IsRefund(p.Kind) {
+		return p.Amount.Abs()
+	}
+	return p.Amount
+}
+
+// StoredAmount is an amount of a kind of payment as its column holds it.
+func StoredAmount(kind string, amount decimal.Decimal) decimal.Decimal {
+	if IsRefund(kind) {
+		return amount.Abs().Neg()
+	}
+	return amount
+}
+
+// IsRefund reports whether a kind of payment gives money back. The column
+// compares without regard to case.
+func IsRefund(kind string) bool { return strings.EqualFold(kind, KindRefund) }
+
+// FirstByAmount returns the condition that a payment may be among the first of a list, because it is
+// among the first of the refunds or of the others: DisplayAmount has no index, but the amount has.
+// For a limited key with few payments, it would find these three times.
+func FirstByAmount(q sq.SelectBuilder, descending bool, most uint64) sq.Sqlizer {
+	first := func(which sq.Sqlizer, amount string) sq.SelectBuilder {
+		return q.Column("t.id").Where(which).OrderBy(lists.SortColumns([]string{amount, "t.id"}, descending)...).Limit(most)
+	}
+	refunds := first(sq.Eq{"t.kind": KindRefund}, "ABS(t.amount)")
+	others := first(sq.NotEq{"COALESCE(t.kind, '')": KindRefund}, "t.amount")
+	return sq.ConcatExpr("t.id IN (SELECT id FROM ((", refunds, ") UNION ALL (", others, ")) AS ends)")
+}
+
+// FilterDisplayAmount adds the bounds of DisplayAmount. They are compared with
+// the column itself, because servers compare other expressions with texts as
+// floating-point numbers.
+func FilterDisplayAmount(q sq.SelectBuilder, least, most *decimal.Decimal) sq.SelectBuilder {
+	if least != nil {
+		q = q.Where(sq.Or{sq.GtOrEq{"t.amount": *least}, sq.And{sq.Eq{"t.kind": KindRefund}, sq.LtOrEq{"t.amount": least.Neg()}}})
+	}
+	if most != nil {
+		q = q.Where(sq.LtOrEq{"t.amount": *most}).Where(sq.Or{sq.NotEq{"COALESCE(t.kind, '')": KindRefund}, sq.GtOrEq{"t.amount": most.Neg()}})
+	}
+	return q
+}
+
+// LoadPayment returns one payment; a CodeNotFound if it does not exist.
+func LoadPayment(ctx context.Context, s *session.Session, id int64) (Payment, error) {
+	records, err := LoadPayments(ctx, s, sq.Eq{"t.id": id})
+	if err != nil {
+		return Payment{}, err
+	}
+	if len(records) == 0 {
+		return Payment{}, domain.NotFound(domain.PaymentResource, id)
+	}
+	return records[0], nil
+}
+
+// LoadOrderPayments returns the payments of an order, oldest first.
+func LoadOrderPayments(ctx context.Context, s *session.Session, orderID int64) ([]Payment, error) {
+	return AddPayments(ctx, s, &Order{ID: orderID})
+}
+
+// LoadOrderPayment returns one payment of an order; a CodeNotFound if the order has no such
+// payment.
+func LoadOrderPayment(ctx context.Context, s *session.Session, orderID, id int64) (Payment, error) {
+	if err := RequireOrder(ctx, s, orderID); err != nil {
+		return Payment{}, err
+	}
+	records, err := LoadPayments(ctx, s, sq.Eq{"t.id": id, "t.order_id": orderID})
+	if err != nil {
+		return Payment{}, err
+	}
+	if len(records) == 0 {
+		return Payment{}, domain.NotFound(domain.TransactionResource, id)
+	}
+	return records[0], nil
+}
+
+// LoadPayments returns the payments for which a condition on "t" holds, by id.
+func LoadPayments(ctx context.Context, s *session.Session, which sq.Eq) ([]Payment, error) {
+	stmt := PaymentColumns(s, sq.Select().From(s.DB.As(wpdb.Transactions, "t")).Where(which).OrderBy("t.id"))
+	records, err := wpdb.All(ctx, s.DB, "read payments", stmt, ScanPayment)
+	if err != nil {
+		return nil, err
+	}
+	return records, AddFirstBookings(ctx, s, records)
+}
+
+// AddPayments reads the payments of an order, oldest first, and sets the payment status of
+// the order that the API shows: one scan of payments for both.
+func AddPayments(ctx context.Context, s *session.Session, order *Order) ([]Payment, error) {
+	rows := "0"
+	if s.Schema.Has(wpdb.TransactionRefunds) {
+		rows = "(SELECT SUM(r.amount) FROM " + s.DB.As(wpdb.TransactionRefunds, "r") + " WHERE r.transaction_id = t.id)"
+	}
+	stmt := PaymentColumns(s, sq.Select().From(s.DB.As(wpdb.Transactions, "t")).Where(sq.Eq{"t.order_id": order.ID}).OrderBy("t.id")).Column(rows)
+	records, err := wpdb.All(ctx, s.DB, "read payments of order", stmt, func(row wpdb.Scanner) (Payment, error) {
+		var rows decimal.NullDecimal
+		p, err := scanPaymentAnd(row, &rows)
+		p.RefundRows = rows.Decimal
+		return p, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	order.DisplayPaymentStatus = LedgerOf(records).Totals(order.Total).displayStatus(order.PaymentStatus)
+	return records, AddFirstBookings(ctx, s, records)
+}
+
+// PaymentColumns selects what ScanPayment reads of payments, t.
+func PaymentColumns(s *session.Session, stmt sq.SelectBuilder) sq.SelectBuilder {
+	return stmt.Columns(s.Schema.Columns(wpdb.Transactions, "t", "id", "token", "invoice_id", "order_id", "customer_id", "processor", "payment_method",
+		"payment_portion", "kind", "amount", "status", "notes", "receipt_number", "access_key", "created_at", "updated_at")...)
+}
+
+// ScanPayment reads a payment without its booking.
+func ScanPayment(row wpdb.Scanner) (Payment, error) { return scanPaymentAnd(row) }
+
+// scanPaymentAnd is ScanPayment with columns that the caller selected after those of the
+// payment.
+func scanPaymentAnd(row wpdb.Scanner, behind ...any) (p Payment, err error) {
+	var amount decimal.NullDecimal
+	err = row.Scan(append([]any{&p.ID, &p.Token, &p.InvoiceID, &p.OrderID, wpdb.OrZero(&p.CustomerID), wpdb.OrZero(&p.Processor), wpdb.OrZero(&p.PaymentMethod),
+		wpdb.OrZero(&p.PaymentPortion), wpdb.OrZero(&p.Kind), &amount, &p.Status, &p.Notes, &p.ReceiptNumber, &p.AccessKey,
+		wpdb.OrZero((*string)(&p.CreatedAt)), wpdb.OrZero((*string)(&p.UpdatedAt))}, behind...)...)
+	p.Amount = amount.Decimal
+	return p, err
+}
+
+// AddFirstBookings adds the first booking of each payment's order.
+func AddFirstBookings(ctx context.Context, s *session.Session, records []Payment) error {
+	orders := make([]int64, 0, len(records))
+	for _, p := range records {
+		if p.OrderID != nil {
+			orders = append(orders, *p.OrderID)
+		}
+	}
+	bookings, err := firstBookings(ctx, s, orders)
+	for i, p := range records {
+		if id, ok := bookings[domain.ValueOr(p.OrderID, 0)]; ok {
+			records[i].BookingID = &id
+		}
+	}
+	return err
+}
+
+// firstBookings finds the first booking of each order. Where `bookside indexes` has not added
+// an index on bookings.order_item_id, going from an order to its bookings would be a scan: the
+// JSON of the items names the booking, and the booking confirms it.
+func firstBookings(ctx context.Context, s *session.Session, orders []int64) (map[int64]int64, error) {
+	if len(orders) == 0 {
+		return nil, nil
+	}
+	type item struct{ id, order, booking int64 }
+	stmt := sq.Select("id", "order_id", "item_data").From(s.DB.Name(wpdb.OrderItems)).Where(sq.Eq{"order_id": orders}).OrderBy("id")
+	items, err := wpdb.All(ctx, s.DB, "read items of orders", stmt, func(row wpdb.Scanner) (i item, err error) {
+		var data string
+		err = row.Scan(&i.id, &i.order, wpdb.OrZero(&data))
+		i.booking = session.ItemBooking(data)
+		return i, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	named := make([]int64, 0, len(items))
+	for _, i := range items {
+		if i.booking > 0 {
+			named = append(named, i.booking)
+		}
+	}
+	if len(named) == 0 {
+		return nil, nil
+	}
+	confirmed, err := session.Grouped(ctx, s, "read bookings of orders",
+		sq.Select("order_item_id", "id").From(s.DB.Name(wpdb.Bookings)).Where(sq.Eq{"id": named}).Where(sq.NotEq{"order_item_id": nil}).OrderBy("id"),
+		func(row wpdb.Scanner, item *int64) (id int64, err error) {
+			err = row.Scan(item, &id)
+			return id, err
+		})
+	if err != nil {
+		return nil, err
+	}
+	first := make(map[int64]int64, len(orders))
+	for _, i := range items {
+		for _, id := range confirmed[i.id] {
+			if known, ok := first[i.order]; !ok || id < known {
+				first[i.order] = id
+			}
+		}
+	}
+	return first, nil
+}

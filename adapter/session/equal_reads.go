@@ -1,0 +1,89 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/coalesce"
+	"bookside/wpdb"
+)
+
+// equalReads let requests that wait for the same statement share one execution of it, which
+// began after each of them arrived: such as the service and the settings of searches for slots
+// on different days, or a list that two keys read with different permissions.
+type equalReads = coalesce.Queues[equalRead, func(context.Context) (any, error), equalResult]
+
+// equalRead identifies what is read: by the type of the result, and by a value that says which
+// of that type.
+type equalRead struct {
+	result reflect.Type
+	which  any
+}
+
+type equalResult struct {
+	value  any
+	shared bool
+}
+
+func newEqualReads() *equalReads {
+	return &equalReads{Again: wpdb.IsInterrupted, Run: func(ctx context.Context, reads []func(context.Context) (any, error)) (result equalResult, err error) {
+		result.shared = len(reads) > 1
+		result.value, err = reads[0](ctx)
+		return result, err
+	}}
+}
+
+// ReadShared returns what read returns, which is perhaps called for another request that reads
+// the same: the result must not be changed. which is comparable.
+func ReadShared[T any](ctx context.Context, s *Session, which any, read func(context.Context) (T, error)) (value T, err error) {
+	if s.NoSharing {
+		return read(ctx)
+	}
+	found, release, err := s.Shared.equal.Do(ctx, equalRead{reflect.TypeFor[T](), which}, func(ctx context.Context) (any, error) { return read(ctx) })
+	release()
+	if found.shared && errors.Is(err, wpdb.ErrTooMuch) {
+		return read(ctx) // another request may read less than this one
+	}
+	if err != nil {
+		return value, err
+	}
+	return found.value.(T), nil
+}
+
+// ReadStatement is ReadShared of what read makes of a statement.
+func ReadStatement[T any](ctx context.Context, s *Session, stmt sq.Sqlizer, read func(context.Context, sq.Sqlizer) (T, error)) (value T, err error) {
+	if s.NoSharing {
+		return read(ctx, stmt)
+	}
+	text, args, err := stmt.ToSql()
+	if err != nil {
+		return value, err
+	}
+	type statement struct{ text, args string }
+	return ReadShared(ctx, s, statement{text, ArgsKey(args)}, func(ctx context.Context) (T, error) { return read(ctx, sq.Expr(text, args...)) })
+}
+
+// ArgsKey returns a text that only equal arguments of a statement have.
+func ArgsKey(args []any) string {
+	var text []byte
+	for _, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			text = strconv.AppendQuote(text, arg)
+		case int:
+			text = strconv.AppendInt(text, int64(arg), 10)
+		case int64:
+			text = strconv.AppendInt(text, arg, 10)
+		default:
+			text = fmt.Appendf(text, "%T", arg)
+			text = strconv.AppendQuote(text, fmt.Sprint(arg))
+		}
+		text = append(text, ',')
+	}
+	return string(text)
+}

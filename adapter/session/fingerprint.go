@@ -1,0 +1,51 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+
+	"bookside/adapter/coalesce"
+	"bookside/adapter/journal"
+	"bookside/wpdb"
+)
+
+// fingerprintDigits is how much of the hash a fingerprint has.
+const fingerprintDigits = 16
+
+// Fingerprint tells the site from all others, copies included, so that two programs can find out
+// whether they look at the same one. It is made of a random id, so that it says nothing about the
+// site. It is "" before a server has drawn that id. Those who ask at the same time share the answer.
+// The companion does the same in PHP, see includes/sidecar.php.
+func (p *Platform) Fingerprint(ctx context.Context) (string, error) {
+	fingerprint, release, err := p.fingerprints.Do(ctx, struct{}{})
+	defer release()
+	return fingerprint, err
+}
+
+func newFingerprints(db *wpdb.DB) *coalesce.Queue[struct{}, string] {
+	return &coalesce.Queue[struct{}, string]{Run: func(ctx context.Context, _ []struct{}) (string, error) { return readFingerprint(ctx, db) }}
+}
+
+func readFingerprint(ctx context.Context, db *wpdb.DB) (string, error) {
+	id, database, err := journal.SiteID(ctx, db)
+	if errors.Is(err, wpdb.ErrSchema) { // there are no tables yet
+		return "", nil
+	}
+	if err != nil || id == "" {
+		return "", err
+	}
+	options, err := db.OptionValues(ctx, "siteurl")
+	if err != nil {
+		return "", err
+	}
+	return fingerprintOf(id, wpdb.PlainText(options["siteurl"]), database, db.FullName(wpdb.Options)), nil
+}
+
+// fingerprintOf hashes the id with what a copy of the site has of its own.
+func fingerprintOf(id, siteURL, database, options string) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{id, siteURL, strings.ToLower(database), options}, "\n")))
+	return hex.EncodeToString(sum[:])[:fingerprintDigits]
+}

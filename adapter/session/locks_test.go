@@ -1,0 +1,170 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
+	"bookside/wpdb"
+)
+
+func lockNow() time.Time { return time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC) }
+
+// lockRowsOf returns the rows of the lock table with how often each was taken.
+func lockRowsOf(t *testing.T, database *fixtures.Database) map[string]int {
+	t.Helper()
+	rows, err := database.SQL.QueryContext(t.Context(), "SELECT kind, id, n FROM wp_bookside_locks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	found := map[string]int{}
+	for rows.Next() {
+		var kind, id, n int
+		if err := rows.Scan(&kind, &id, &n); err != nil {
+			t.Fatal(err)
+		}
+		found[fmt.Sprint(kind, "/", id)] = n
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestLocksChangeTheirRows: each lock changes its row, or a cluster would not notice.
+// Rows are created when they are first needed.
+func TestLocksChangeTheirRows(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	site, err := NewPlatform(wpdbtest.Open(t, database, 2), lockNow).Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := 1; round <= 3; round++ {
+		err := site.Transact(t.Context(), "take locks", func(tx *Tx) error {
+			return tx.Lock(t.Context(), LockOf(ContactLock, 1335545754), Lock{AgentLock, 7}, Lock{AgentLock, 5}, Lock{AgentLock, 7}, LockOf(OrderLock, 1030))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]int{"4/5": round, "4/7": round, "5/922": round, "8/6": round}
+		got := lockRowsOf(t, database)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("round %d: locks %v, want %v", round, got, want)
+		}
+	}
+}
+
+// TestCreatingLocksHoldsNoOthers: while one writer creates rows and waits for one that another
+// holds, that other one can take those that were created.
+func TestCreatingLocksHoldsNoOthers(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	site, err := NewPlatform(wpdbtest.Open(t, database, 2), lockNow).Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, missing := Lock{AgentLock, 7}, Lock{AgentLock, 5}
+	if err := CreateLocks(t.Context(), site, []Lock{held}); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := database.SQL.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	take := func(l Lock) {
+		t.Helper()
+		if _, err := tx.ExecContext(t.Context(), "UPDATE wp_bookside_locks SET n = n + 1 WHERE kind = ? AND id = ?", l.kind, l.id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take(held)
+	created := make(chan error, 1)
+	go func() { created <- CreateLocks(t.Context(), site, []Lock{missing, held}) }()
+	for visible := 0; visible == 0; {
+		select {
+		case err := <-created:
+			t.Fatalf("did not wait for the row that is held: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+		if err := tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_bookside_locks WHERE kind = ? AND id = ?", missing.kind, missing.id).Scan(&visible); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take(missing)
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-created; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLocksOutOfOrderAreRejected: a transaction that would take locks in another order than
+// others, or after rows of the site, ends before it can.
+func TestLocksOutOfOrderAreRejected(t *testing.T) {
+	t.Parallel()
+	site, err := NewPlatform(wpdbtest.Open(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), 2), lockNow).Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, order := LockOf(AgentLock, 5), LockOf(OrderLock, 5)
+	if err := CreateLocks(t.Context(), site, []Lock{agent, order}); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		work func(ctx context.Context, tx *Tx) error
+		want error
+	}{
+		"ascending": {func(ctx context.Context, tx *Tx) error {
+			return errors.Join(tx.Lock(ctx, agent), tx.Lock(ctx, order), tx.LockRows(ctx, wpdb.Orders, []int64{1}))
+		}, nil},
+		"descending": {func(ctx context.Context, tx *Tx) error {
+			return errors.Join(tx.Lock(ctx, order), tx.Lock(ctx, agent))
+		}, errLockOrder},
+		"twice": {func(ctx context.Context, tx *Tx) error {
+			return errors.Join(tx.Lock(ctx, agent), tx.Lock(ctx, agent, order))
+		}, errLockOrder},
+		"after a locked row": {func(ctx context.Context, tx *Tx) error {
+			return errors.Join(tx.LockRows(ctx, wpdb.Orders, []int64{1}), tx.Lock(ctx, order))
+		}, errLockOrder},
+		"after a written row": {func(ctx context.Context, tx *Tx) error {
+			return errors.Join(tx.Update(ctx, wpdb.Orders, 1, Row{tx.UpdateTimestamp()}), tx.Lock(ctx, order))
+		}, errLockOrder},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := site.Transact(t.Context(), "take locks", func(tx *Tx) error { return c.work(t.Context(), tx) })
+			if !errors.Is(err, c.want) {
+				t.Errorf("error %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+// TestLockCommentQuotesTheStatement: the comment that others follow shows the statement that
+// is run.
+func TestLockCommentQuotesTheStatement(t *testing.T) {
+	t.Parallel()
+	s := &Session{DB: wpdb.New(nil, "wp_")}
+	text, args, err := lockStatement(s, []Lock{{LocationLock, 1}, {AgentLock, 5}, {AgentLock, 7}, {ContactLock, 311}}).ToSql()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arg := range args {
+		text = strings.Replace(text, "?", fmt.Sprint(arg), 1)
+	}
+	const want = "UPDATE `wp_bookside_locks` FORCE INDEX (PRIMARY) SET n = n + 1 WHERE " +
+		"((kind = 2 AND id IN (1)) OR (kind = 4 AND id IN (5,7)) OR (kind = 5 AND id IN (311))) ORDER BY kind, id"
+	if text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+}

@@ -1,0 +1,131 @@
+package session
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// LoadMetas reads the meta of some records, by record and key. If a key has several rows, the
+// first one counts (OsMetaModel::get_by_key, LatePoint 5.6.5). Uses the index on
+// object_id.
+func LoadMetas(ctx context.Context, s *Session, table wpdb.Table, ids []int64, narrow ...sq.Sqlizer) (map[int64]map[string]string, error) {
+	stmt := sq.Select("object_id", "meta_key", "meta_value").From(s.DB.Name(table)).
+		Where(sq.Eq{"object_id": ids}).OrderBy("id")
+	for _, condition := range narrow {
+		stmt = stmt.Where(condition)
+	}
+	type pair struct{ key, value string }
+	rows, err := Grouped(ctx, s, "read meta", stmt, func(row wpdb.Scanner, owner *int64) (p pair, err error) {
+		err = row.Scan(owner, &p.key, wpdb.OrZero(&p.value))
+		return p, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	metas := make(map[int64]map[string]string, len(rows))
+	for id, pairs := range rows {
+		values := make(map[string]string, len(pairs))
+		for _, p := range pairs {
+			if _, seen := values[p.key]; !seen {
+				values[p.key] = p.value
+			}
+		}
+		metas[id] = values
+	}
+	return metas, nil
+}
+
+// LoadMeta returns the column of a SELECT with one value of a record's meta, by the rule
+// of metas: NULL if there is none.
+func LoadMeta(s *Session, table wpdb.Table, record, key string) sq.Sqlizer {
+	return sq.Expr("(SELECT COALESCE(m.meta_value, '') FROM "+s.DB.As(table, "m")+" WHERE m.object_id = "+record+" AND m.meta_key = ? ORDER BY m.id LIMIT 1)", key)
+}
+
+// MetaChanges are the rows of meta to insert, update and delete.
+type MetaChanges struct {
+	inserts []Row
+	updates []metaUpdate
+	deletes []int64
+}
+
+type metaUpdate struct {
+	id    int64
+	value string
+}
+
+// Any reports whether anything changes.
+func (m MetaChanges) Any() bool { return len(m.inserts)+len(m.updates)+len(m.deletes) > 0 }
+
+// NewMetaChanges compares values with the stored meta of a record. An existing row is
+// updated; an empty value deletes all rows of its key (OsMetaModel::save_by_key and
+// delete_meta_by_key, LatePoint 5.6.5; unlike there, "0" is a value).
+func NewMetaChanges(ctx context.Context, s *Session, table wpdb.Table, id int64, values map[string]string) (m MetaChanges, err error) {
+	if len(values) == 0 {
+		return m, nil
+	}
+	type stored struct {
+		id         int64
+		key, value string
+	}
+	stmt := sq.Select("id", "meta_key", "meta_value").From(s.DB.Name(table)).Where(sq.Eq{"object_id": id}).OrderBy("id")
+	rows, err := wpdb.All(ctx, s.DB, "read meta", stmt, func(row wpdb.Scanner) (r stored, err error) {
+		err = row.Scan(&r.id, &r.key, wpdb.OrZero(&r.value))
+		return r, err
+	})
+	if err != nil {
+		return m, err
+	}
+	byKey := map[string][]stored{}
+	for _, r := range rows {
+		key := strings.ToLower(r.key)
+		byKey[key] = append(byKey[key], r)
+	}
+	inserted := map[string]Row{}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		folded := strings.ToLower(key)
+		value, same := values[key], byKey[folded]
+		switch {
+		case value == "":
+			for _, r := range same {
+				m.deletes = append(m.deletes, r.id)
+			}
+		case len(same) == 0 && inserted[folded] != nil: // a name again, in other letters
+			inserted[folded][2].Value = value
+		case len(same) == 0:
+			inserted[folded] = append(Row{{"object_id", id}, {"meta_key", key}, {"meta_value", value}}, s.NewTimestamps()...)
+			m.inserts = append(m.inserts, inserted[folded])
+		case same[0].value != value:
+			m.updates = append(m.updates, metaUpdate{same[0].id, value})
+		}
+	}
+	return m, nil
+}
+
+// ChangeMeta writes changes of meta.
+func ChangeMeta(ctx context.Context, tx *Tx, table wpdb.Table, m MetaChanges) error {
+	if err := tx.Delete(ctx, table, m.deletes...); err != nil {
+		return err
+	}
+	for _, altered := range m.updates {
+		if err := tx.Update(ctx, table, altered.id, Row{{"meta_value", altered.value}, tx.UpdateTimestamp()}); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Insert(ctx, table, m.inserts...)
+	return err
+}
+
+// SaveMeta stores the meta of a record.
+func SaveMeta(ctx context.Context, tx *Tx, table wpdb.Table, id int64, values map[string]string) error {
+	m, err := NewMetaChanges(ctx, tx.Session, table, id, values)
+	if err != nil {
+		return err
+	}
+	return ChangeMeta(ctx, tx, table, m)
+}

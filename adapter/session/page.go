@@ -1,0 +1,49 @@
+package session
+
+import (
+	"context"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/wpdb"
+)
+
+// MaxIDList is how many records are so few that a list is better read by their ids.
+const MaxIDList = 1000
+
+// Paging selects one page of a list. Pages are numbered from 1.
+type Paging struct {
+	Page, PerPage int64
+}
+
+// Offset is the number of rows before the page.
+func (p Paging) Offset() uint64 { return uint64((p.Page - 1) * p.PerPage) }
+
+// Limit is one row more than the page holds, which tells whether there is a next page.
+func (p Paging) Limit() uint64 { return uint64(p.PerPage) + 1 }
+
+// Window has the rows of the page, and the first one of the next page.
+func (p Paging) Window() Window { return Window{p.Offset(), p.Limit()} }
+
+// Window is a part of the rows of a statement: its OFFSET and its LIMIT.
+type Window struct{ First, Rows uint64 }
+
+// Grouped runs a SELECT whose first column is the id of the record that a row belongs to.
+func Grouped[T any](ctx context.Context, s *Session, op string, stmt sq.Sqlizer, scan func(wpdb.Scanner, *int64) (T, error)) (map[int64][]T, error) {
+	type member struct {
+		owner  int64
+		record T
+	}
+	found, err := wpdb.All(ctx, s.DB, op, stmt, func(row wpdb.Scanner) (m member, err error) {
+		m.record, err = scan(row, &m.owner)
+		return m, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	groups := make(map[int64][]T)
+	for _, m := range found {
+		groups[m.owner] = append(groups[m.owner], m.record)
+	}
+	return groups, nil
+}

@@ -1,0 +1,22 @@
+package session
+
+import (
+	"testing"
+)
+
+func TestVersionAtLeast(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		version string
+		want    bool
+	}{
+		{"2.1.4", true}, {"2.3.1", true}, {"2.10.0", true}, {"3.0", true}, {"2.1.4.1", true}, {"10.0.0", true},
+		{"2.1.3", false}, {"2.1", false}, {"1.9.9", false}, {"2.0.10", false}, {"", false}, {"x", false}, {"2.x.4", false},
+	} {
+		t.Run(c.version, func(t *testing.T) {
+			if got := versionAtLeast(c.version, "2.1.4"); got != c.want {
+				t.Errorf("%q: %v", c.version, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,104 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// TestCodeLetters: the plugin's codes have no letters that people confuse with each
+// other.
+func TestCodeLetters(t *testing.T) {
+	t.Parallel()
+	seen := map[rune]bool{}
+	for _, letter := range codeLetters {
+		if seen[letter] || strings.ContainsRune("018BGIOQ", letter) {
+			t.Errorf("letter %c", letter)
+		}
+		seen[letter] = true
+	}
+	if len(seen) != 28 {
+		t.Errorf("%d letters", len(seen))
+	}
+}
+
+// TestCodeMapsBytesToLetters: each random byte gives the same letter to all, and bytes that would
+// favour some letters are passed over.
+func TestCodeMapsBytesToLetters(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		random []byte
+		want   string
+	}{
+		{"the first letters", []byte{0, 1, 2, 3, 4, 5, 6}, "2345679"},
+		{"the last letter, and round", []byte{27, 28, 55, 56, 251, 0, 223}, "Z2Z2Z2Z"},
+		{"bytes beyond the last round", []byte{252, 253, 254, 255, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2}, "2223333"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			site := &Session{Random: bytes.NewReader(tt.random)}
+			if got, err := NewCode(site, 7); got != tt.want || err != nil {
+				t.Errorf("code %q, %v, want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestCodeIsFair: over all bytes, every letter comes equally often.
+func TestCodeIsFair(t *testing.T) {
+	t.Parallel()
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	site := &Session{Random: bytes.NewReader(bytes.Repeat(all, 2))}
+	code, err := NewCode(site, 252)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, letter := range codeLetters {
+		if n := strings.Count(code, string(letter)); n != 9 {
+			t.Errorf("%c came %d times", letter, n)
+		}
+	}
+}
+
+func TestManageKeysAndUUIDsComeFromRandom(t *testing.T) {
+	t.Parallel()
+	for _, random := range [][]byte{bytes.Repeat([]byte{0}, 18), bytes.Repeat([]byte{0xff}, 18)} {
+		site := &Session{Random: bytes.NewReader(random)}
+		key, err := NewManageKey(site)
+		if err != nil || !regexp.MustCompile(`^[0-9a-f]{36}$`).MatchString(key) {
+			t.Errorf("key %q, %v", key, err)
+		}
+		site.Random = bytes.NewReader(random)
+		uuid, err := NewUUID(site)
+		if err != nil || !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(uuid) {
+			t.Errorf("UUID %q, %v", uuid, err)
+		}
+	}
+}
+
+// TestNoCodesWithoutRandomness: without randomness there are no codes, rather than ones that
+// can be guessed.
+func TestNoCodesWithoutRandomness(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("no entropy")
+	for _, source := range []io.Reader{iotest.ErrReader(failure), io.MultiReader(bytes.NewReader(make([]byte, 6)), iotest.ErrReader(failure))} {
+		site := &Session{Random: source}
+		for name, make := range map[string]func() (string, error){
+			"code": func() (string, error) { return NewCode(site, BookingCodeLength) },
+			"key":  func() (string, error) { return NewManageKey(site) },
+			"UUID": func() (string, error) { return NewUUID(site) },
+		} {
+			if got, err := make(); !errors.Is(err, failure) || got != "" {
+				t.Errorf("%s %q, %v", name, got, err)
+			}
+		}
+	}
+}

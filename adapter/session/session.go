@@ -1,0 +1,287 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/coalesce"
+	"bookside/adapter/domain"
+	"bookside/adapter/idempotency"
+	"bookside/adapter/journal"
+	"bookside/adapter/keys"
+	"bookside/adapter/language"
+	"bookside/adapter/outbox"
+	"bookside/adapter/webhooks"
+	"bookside/wpdb"
+)
+
+// Platform is a LatePoint installation in a WordPress database.
+type Platform struct {
+	// Random is the source of codes and keys. Pick returns a number below n, for sites
+	// that choose any agent at random. NewPlatform sets both.
+	Random io.Reader
+	Pick   func(n int) int
+	// Outbox sends mails for sites that do not send them themselves; nil for none.
+	Outbox *outbox.Relay
+	// Journal has the changes of records.
+	Journal *journal.Journal
+	// Webhooks are told about them. NewPlatform sets a store that keeps secrets readable.
+	Webhooks *webhooks.Store
+	// BookingMetaKeys are additional keys of booking meta to show, such as those of add-ons.
+	BookingMetaKeys []string
+
+	// Languages are the site's translations of the plugin. NewPlatform finds them in the
+	// site's wp-content, if it is known.
+	Languages *language.Files
+
+	// Totals are the sizes of lists that take long to count.
+	Totals Totals
+
+	DB     *wpdb.DB
+	Now    domain.Clock
+	zones  zones
+	shared *Shared
+
+	fingerprints *coalesce.Queue[struct{}, string]
+}
+
+// NewPlatform returns the platform in a database.
+func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
+	changes := journal.New(db, now)
+	return &Platform{
+		DB: db, Now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{Long: LongList, Now: now}, Journal: changes,
+		Webhooks:  webhooks.NewStore(db, now, rand.Reader, webhooks.Vault{}, changes),
+		Languages: language.NewFiles(db.Content()), shared: NewShared(), fingerprints: newFingerprints(db),
+	}
+}
+
+// Session is one request's view of the platform: what is installed, the time zone and the
+// time.
+type Session struct {
+	DB     *wpdb.DB
+	Schema *wpdb.Schema
+	Zone   Zone
+	// Now is the same instant throughout a request.
+	Now time.Time
+	// activePlugins is the option of that name, as stored.
+	activePlugins   string
+	Random          io.Reader
+	Pick            func(n int) int
+	Outbox          *outbox.Relay
+	journal         *journal.Journal
+	caller          *keys.Key // whose permissions apply; nil for the program itself
+	MetaKeys        []string  // see Platform.BookingMetaKeys
+	Totals          *Totals
+	languages       *language.Files
+	Shared          *Shared
+	shown           *Session      // as the caller sees it; nil for this one, see AsCaller
+	NoSharing       bool          // whether it shares no statements with other requests
+	Export          *ExportCursor // nil for lists in pages, see ExportWith
+	AuthenticatedAt uint64        // see keys.Principal
+	// TotalAge is the age of the size of a list that the request shares with others; nil if
+	// it does not.
+	TotalAge *time.Duration
+}
+
+// ReadAlone makes the site share no statements with other requests.
+func (s *Session) ReadAlone() { s.NoSharing = true }
+
+// RequirePermission returns a CodeForbidden if the caller lacks a permission beyond that of the
+// request itself.
+func (s *Session) RequirePermission(permission string) error {
+	if s.caller == nil {
+		return nil
+	}
+	return s.caller.Require(permission)
+}
+
+// Idempotency returns the store of responses to requests with an idempotency key.
+func (s *Session) Idempotency() idempotency.Store {
+	return idempotency.Store{DB: s.DB, Now: s.Now, Random: s.Random}
+}
+
+// pluginFile identifies the plugin, whatever its folder is called.
+const pluginFile = "latepoint.php"
+
+// oldestVersion is the database version of LatePoint 5.0, the first with orders.
+const oldestVersion = "2.1.4"
+
+// Session looks at the platform as it is now. If the plugin is inactive or tables are
+// missing, it returns a CodeUnavailable; see IsUnavailable.
+func (p *Platform) Session(ctx context.Context) (*Session, error) {
+	options, err := p.DB.OptionValues(ctx, domain.OptionNames...)
+	if errors.Is(err, wpdb.ErrSchema) {
+		return p.session(ctx, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.session(ctx, options)
+}
+
+func (p *Platform) session(ctx context.Context, options domain.Options) (*Session, error) {
+	if options == nil {
+		return nil, domain.SiteDown(domain.NoWordPress, "No WordPress tables under this prefix", nil)
+	}
+	active, err := p.DB.PluginActive(ctx, options["active_plugins"], pluginFile)
+	if err != nil {
+		return nil, err
+	}
+	if !active {
+		return nil, domain.SiteDown(domain.PluginInactive, "LatePoint is not active on this site", nil)
+	}
+	version := wpdb.PlainText(options["latepoint_db_version"])
+	if !versionAtLeast(version, oldestVersion) {
+		return nil, domain.SiteDown(domain.PluginTooOld, "LatePoint 5 is not installed on this site", fmt.Errorf("database version %q", version))
+	}
+	schema, err := p.DB.Schema(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	if missing := schema.Missing(); len(missing) > 0 {
+		return nil, domain.SiteDown(domain.NoTables, "LatePoint tables are missing: "+strings.Join(p.DB.FullNames(missing), ", "), nil)
+	}
+	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
+	return &Session{
+		DB: p.DB, Schema: schema, Zone: zone, Now: p.Now(),
+		activePlugins: options["active_plugins"], Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, journal: p.Journal, MetaKeys: p.BookingMetaKeys,
+		Totals: &p.Totals, languages: p.Languages, Shared: p.shared, NoSharing: true,
+	}, nil
+}
+
+// Serve runs an admitted request's work on the site. If a table or column turns out to be
+// unknown or different, because the plugin was just updated, it reads the schema again
+// and runs the whole work a second time: the failed statement rolled back everything that
+// the first run wrote.
+func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work func(*Session) error) error {
+	site, err := p.session(ctx, principal.Options)
+	if err == nil {
+		site.AuthenticatedAt, site.NoSharing = principal.Lookup, false
+		if err = site.limitTo(ctx, &principal.Key); err == nil {
+			err = work(site)
+		}
+	}
+	if !principal.Limits.None() && (errors.Is(err, wpdb.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)) {
+		p.shared.limitIndexes.forget()
+	}
+	if !schemaOutdated(err) {
+		return err
+	}
+	p.DB.ForgetSchema()
+	site, err = p.Session(ctx)
+	if err != nil {
+		return err
+	}
+	if err := site.limitTo(ctx, &principal.Key); err != nil {
+		return err
+	}
+	return work(site)
+}
+
+// Principal returns a key as Serve needs it, for requests of the program itself.
+func (p *Platform) Principal(ctx context.Context, key keys.Key) (keys.Principal, error) {
+	options, err := p.DB.OptionValues(ctx, domain.OptionNames...)
+	if errors.Is(err, wpdb.ErrSchema) {
+		return keys.Principal{Key: key}, nil // Serve says what is wrong
+	}
+	return keys.Principal{Key: key, Options: options}, err
+}
+
+// SessionOf is Session as a key sees it, for work that no request waits for.
+func (p *Platform) SessionOf(ctx context.Context, key *keys.Key) (*Session, error) {
+	site, err := p.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := site.limitTo(ctx, key); err != nil {
+		return nil, err
+	}
+	return site, nil
+}
+
+// ServeBackground is Serve for work that no request waits for. It is not run again,
+// because it will be before long.
+func ServeBackground[T any](ctx context.Context, p *Platform, work func(context.Context, *Session) (T, error)) (found T, err error) {
+	site, err := p.Session(ctx)
+	if err == nil {
+		found, err = work(ctx, site)
+	}
+	if errors.Is(err, wpdb.ErrSchema) {
+		p.DB.ForgetSchema()
+	}
+	return found, err
+}
+
+// PoolStats returns statistics of the database connections.
+func (p *Platform) PoolStats() wpdb.PoolStats { return p.DB.Stats() }
+
+// TransactionConflicts returns how many transactions failed because of concurrent ones,
+// see wpdb.DB.TransactionConflicts.
+func (p *Platform) TransactionConflicts() int64 { return p.DB.TransactionConflicts() }
+
+// IsUnavailable reports whether an error means that the platform or its database cannot
+// serve now but may later, so that a retry makes sense.
+func IsUnavailable(err error) bool {
+	if domain.CodeOf(err) == domain.CodeUnavailable {
+		return true
+	}
+	for _, kind := range []error{wpdb.ErrUnavailable, wpdb.ErrBusy, wpdb.ErrConflict, wpdb.ErrOutcomeUnknown, context.DeadlineExceeded, wpdb.ErrAccessDenied, wpdb.ErrNoDatabase, wpdb.ErrSchema, wpdb.ErrReadOnly, wpdb.ErrTimeout, wpdb.ErrLinkLost, wpdb.ErrNoTLS, wpdb.ErrCertificate, wpdb.ErrTLSDemanded} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// LocalNow returns the request's instant in the site's zone.
+func (s *Session) LocalNow() time.Time { return s.Now.In(s.Zone.Location) }
+
+// Today returns the date in the site's zone.
+func (s *Session) Today() Date { return Date(s.LocalNow().Format(time.DateOnly)) }
+
+// MinuteOfDay returns the time of day in the site's zone.
+func (s *Session) MinuteOfDay() Minutes { return availability.MomentOf(s.LocalNow()).Minutes }
+
+// versionAtLeast compares dotted versions number by number.
+func versionAtLeast(version, least string) bool {
+	if version == "" {
+		return false
+	}
+	have, want := strings.Split(version, "."), strings.Split(least, ".")
+	for i := range want {
+		if i == len(have) {
+			return false
+		}
+		h, err := strconv.Atoi(have[i])
+		if err != nil {
+			return false
+		}
+		w, err := strconv.Atoi(want[i])
+		if err != nil || h != w {
+			return err == nil && h > w
+		}
+	}
+	return true
+}
+
+// schemaOutdated reports whether a statement failed as it does if the tables have changed
+// since the schema was read.
+func schemaOutdated(err error) bool {
+	return errors.Is(err, wpdb.ErrSchema) || errors.Is(err, wpdb.ErrBadValue) || errors.Is(err, wpdb.ErrRefused)
+}
+
+// CallerID returns the id of the caller's key; 0 for the program itself.
+func (s *Session) CallerID() int64 {
+	if s.caller == nil {
+		return 0
+	}
+	return s.caller.ID
+}

@@ -1,0 +1,268 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/language"
+	"bookside/adapter/process"
+	"bookside/wpdb"
+)
+
+// The settings that slots depend on, by name.
+const (
+	SettingBlockingStatuses = "timeslot_blocking_statuses"
+	SettingStep             = "timeblock_interval"
+	SettingEarliest         = "earliest_possible_booking"
+	SettingLatest           = "latest_possible_booking"
+	SettingOneLocation      = "one_location_at_time"
+	SettingManyServices     = "multiple_services_at_time"
+	SettingOneAgent         = "one_agent_at_location"
+	SettingAgentOrder       = "any_agent_order"
+	SettingAddOns           = "active_addons"
+)
+
+// The settings that writes and messages depend on, by name.
+const (
+	settingDateFormat      = "date_format"
+	settingTimeSystem      = "time_system"
+	SettingInvoices        = "enable_invoices"
+	SettingFreeInvoices    = "create_invoices_for_free_bookings"
+	SettingInvoiceCompany  = "invoices_company_name"
+	SettingInvoiceFrom     = "invoices_data_from"
+	SettingInvoiceTo       = "invoices_data_to"
+	SettingInvoiceTaxID    = "invoices_tax_id"
+	SettingLogAddress      = "log_customer_ip_address"
+	SettingMailProcessor   = "notifications_email_processor"
+	SettingBusinessName    = "business_name"
+	SettingBusinessPhone   = "business_phone"
+	SettingBusinessAddress = "business_address"
+	SettingBusinessLogo    = "business_logo"
+	SettingOwnStatuses     = "additional_booking_statuses"
+
+	SettingDashboard        = "page_url_customer_dashboard"
+	SettingTerseDates       = "disable_verbose_date_output"
+	SettingUsersAsCustomers = wpdb.UsersAsCustomers
+	SettingCustomerRole     = "default_wp_role_for_customer"
+)
+
+// The settings that define custom fields, by name.
+const (
+	SettingCustomerFields = "custom_fields_for_customer"
+	SettingBookingFields  = "custom_fields_for_booking"
+)
+
+// The settings that say who is the same customer, and what a customer must have, by name.
+const (
+	SettingCustomerLogin   = "selected_customer_authentication_field_type"
+	SettingNoCustomerLogin = "steps_hide_login_register_tabs" // what older versions of the plugin had instead
+	SettingCustomerMerge   = "default_contact_merge_behavior"
+	SettingDefaultFields   = "default_fields_for_customer"
+)
+
+// optionLanguage is WordPress's option with the language of the site; English if it is empty or missing.
+const optionLanguage = "WPLANG"
+
+// TranslationProblem says why the texts that are stored or mailed are not in the language of the
+// site, which it returns, too; "" where they are.
+func TranslationProblem(ctx context.Context, s *Session) (locale, problem string, err error) {
+	options, err := s.DB.OptionValues(ctx, optionLanguage)
+	locale = wpdb.PlainText(options[optionLanguage])
+	return locale, s.languages.Problem(locale), err
+}
+
+// currencySettings are the settings of Currency.
+var currencySettings = []string{
+	"currency_symbol_before", "currency_symbol_after", "thousand_separator", "decimal_separator", "number_of_decimals",
+}
+
+// On is the stored value of a setting that is switched on; anything else is off.
+const On = "on"
+
+var writeSettingNames = slices.Concat([]string{
+	settingDateFormat, settingTimeSystem, SettingInvoices, SettingFreeInvoices, SettingInvoiceCompany, SettingInvoiceFrom, SettingInvoiceTo,
+	SettingInvoiceTaxID, SettingLogAddress, SettingMailProcessor, SettingBusinessName, SettingBusinessPhone, SettingBusinessAddress, SettingBusinessLogo, SettingOwnStatuses,
+	SettingDashboard, SettingTerseDates, SettingUsersAsCustomers, SettingCustomerRole,
+}, CustomerRuleSettings, currencySettings)
+
+// WriteSettings are the settings and options of the site that writes and messages depend
+// on.
+type WriteSettings struct {
+	Settings   map[string]string
+	SiteURL    string
+	UploadURL  string // of the site's media, see uploadURL
+	Cron       string // the option, serialised
+	DateFormat string // in PHP's notation
+	Clock24    bool
+	Currency   Currency
+	Texts      language.Texts // of the plugin, in the site's language
+}
+
+// WriteSettings reads the settings that a write needs.
+func (s *Session) WriteSettings(ctx context.Context) (WriteSettings, error) {
+	settings, options, err := s.DB.SettingsAndOptions(ctx, writeSettingNames, []string{"siteurl", "cron", "upload_path", "upload_url_path", optionLanguage})
+	if err != nil {
+		return WriteSettings{}, err
+	}
+	return WriteSettings{
+		Settings: settings, SiteURL: wpdb.PlainText(options["siteurl"]), UploadURL: uploadURL(s, options), Cron: options["cron"],
+		DateFormat: cmp.Or(settings[settingDateFormat], "m/d/Y"), Clock24: settings[settingTimeSystem] == "24", Currency: currencyOf(settings),
+		Texts: s.languages.Texts(wpdb.PlainText(options[optionLanguage])),
+	}, nil
+}
+
+// OnUnlessSet reports whether a setting is on. It is on by default.
+func (w WriteSettings) OnUnlessSet(name string) bool {
+	value, set := w.Settings[name]
+	return !set || value == On
+}
+
+// Clock formats a time of day as the site shows it
+// (OsTimeHelper::minutes_to_hours_and_minutes).
+func (w WriteSettings) Clock(t time.Time) string {
+	if w.Clock24 {
+		return process.FormatDate(t, "H:i")
+	}
+	return process.FormatDate(t, "h:ia")
+}
+
+// ManageURL returns the URL at which a booking or order is managed with a key.
+func (w WriteSettings) ManageURL(what, key string) string {
+	return strings.TrimRight(w.SiteURL, "/") + "/wp-admin/admin-post.php?action=latepoint_route_call&route_name=manage_" + what + "_by_key__show&key=" + url.QueryEscape(key)
+}
+
+// PageURL returns the URL of a page of the site, given its path or URL.
+func (w WriteSettings) PageURL(path string) string {
+	if path == "" || strings.Contains(path, "://") {
+		return path
+	}
+	return strings.TrimRight(w.SiteURL, "/") + "/" + strings.TrimLeft(path, "/")
+}
+
+// SlotSettings are the names of the settings that slots depend on.
+var SlotSettings = []string{
+	SettingBlockingStatuses, SettingStep, SettingEarliest, SettingLatest,
+	SettingOneLocation, SettingManyServices, SettingOneAgent, SettingAgentOrder, SettingAddOns,
+}
+
+// AgentOrder returns the setting by which an agent is found for a booking for any agent.
+func (s *Session) AgentOrder(ctx context.Context) (availability.AgentOrder, error) {
+	settings, err := s.DB.SettingValues(ctx, SettingAgentOrder)
+	return availability.AgentOrder(settings[SettingAgentOrder]), err
+}
+
+// BlockingStatuses returns the statuses of bookings that block slots.
+func BlockingStatuses(ctx context.Context, s *Session) ([]string, error) {
+	settings, err := s.DB.SettingValues(ctx, SettingBlockingStatuses)
+	return availability.BlockingStatuses(settings[SettingBlockingStatuses]), err
+}
+
+// AddOnActive looks for the add-on in the plugin's own list and in the site's list of
+// active plugins, and in the network's list if the plugin itself is active there.
+func AddOnActive(ctx context.Context, s *Session, setting string) (bool, error) {
+	switch {
+	case strings.Contains(setting, addOn):
+		return true, nil
+	case wpdb.ListsPlugin(s.activePlugins, pluginFile):
+		return wpdb.ListsPlugin(s.activePlugins, addOnFile), nil
+	default:
+		return s.DB.PluginActive(ctx, s.activePlugins, addOnFile)
+	}
+}
+
+// DefinedFields returns the custom fields that a setting defines, by key.
+func DefinedFields(ctx context.Context, s *Session, setting string) (map[string]json.RawMessage, error) {
+	settings, err := s.DB.SettingValues(ctx, setting)
+	if err != nil {
+		return nil, err
+	}
+	definitions := map[string]json.RawMessage{}
+	if json.Unmarshal([]byte(settings[setting]), &definitions) != nil || definitions == nil {
+		definitions = map[string]json.RawMessage{} // not the map that the plugin writes: no fields
+	}
+	return definitions, nil
+}
+
+// LeadingInt returns the integer at the start of a text, as PHP converts texts; 0 for
+// none.
+func LeadingInt(text string) int {
+	text = strings.TrimSpace(text)
+	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+	if end >= 0 {
+		text = text[:end]
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// addOn is the add-on that makes off periods and daily limits count, by its
+// folder and by its file.
+const (
+	addOn     = "latepoint-pro-features"
+	addOnFile = addOn + ".php"
+)
+
+// Currency reads how the site formats prices, with the plugin's defaults.
+func (s *Session) Currency(ctx context.Context) (Currency, error) {
+	settings, err := s.DB.SettingValues(ctx, currencySettings...)
+	if err != nil {
+		return Currency{}, err
+	}
+	return currencyOf(settings), nil
+}
+
+func currencyOf(settings map[string]string) Currency {
+	setting := func(name, fallback string) string {
+		if value, ok := settings[name]; ok {
+			return value
+		}
+		return fallback
+	}
+	decimals, err := strconv.ParseInt(setting("number_of_decimals", "2"), 10, 32)
+	if err != nil || decimals < 0 || decimals > 4 {
+		decimals = 2
+	}
+	return Currency{
+		Before: setting("currency_symbol_before", "$"), After: setting("currency_symbol_after", ""),
+		Thousands: setting("thousand_separator", ","), Decimal: setting("decimal_separator", "."),
+		Decimals: int32(decimals),
+	}
+}
+
+// CustomerRuleSettings are the settings that customer rules are made of.
+var CustomerRuleSettings = []string{
+	SettingCustomerLogin, SettingNoCustomerLogin, SettingCustomerMerge, SettingDefaultFields, SettingCustomerFields, SettingAddOns,
+}
+
+// uploadURL returns the address of the folder of the site's media, without a slash at
+// its end (WordPress's wp_upload_dir).
+func uploadURL(s *Session, options map[string]string) string {
+	if address := wpdb.PlainText(options["upload_url_path"]); address != "" {
+		return strings.TrimRight(address, "/")
+	}
+	folder := strings.Trim(wpdb.PlainText(options["upload_path"]), "/")
+	if folder == "" || path.IsAbs(wpdb.PlainText(options["upload_path"])) {
+		folder = "wp-content/uploads"
+	}
+	address := strings.TrimRight(wpdb.PlainText(options["siteurl"]), "/") + "/" + folder
+	network := strings.TrimSuffix(s.DB.FullName(wpdb.Users), string(wpdb.Users))
+	number := strings.TrimSuffix(strings.TrimPrefix(s.DB.Prefix(), network), "_")
+	if _, err := strconv.Atoi(number); err == nil && number != "1" {
+		address += "/sites/" + number
+	}
+	return address
+}
+
+// JobScheduled is the status of a job that has not run.
+const JobScheduled = "scheduled"

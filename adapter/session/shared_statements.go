@@ -1,0 +1,40 @@
+package session
+
+import (
+	"errors"
+	"reflect"
+	"sync"
+
+	"bookside/wpdb"
+)
+
+// Shared are those that requests share if they wait at the same time.
+type Shared struct {
+	equal        *equalReads
+	limitIndexes limitIndexes
+	views        builtViews
+	// widelyOffered are the ids of services whose connections are too many to be read as a whole.
+	WidelyOffered sync.Map
+	// others are what packages share of their own, by type; see SharedOf.
+	others sync.Map
+}
+
+// SharedOf returns what requests share of a type, and makes it for the first of them.
+func SharedOf[T any](s *Session, make func() *T) *T {
+	found, ok := s.Shared.others.Load(reflect.TypeFor[T]())
+	if !ok {
+		found, _ = s.Shared.others.LoadOrStore(reflect.TypeFor[T](), make())
+	}
+	return found.(*T)
+}
+
+// NewShared returns what the requests of one platform share.
+func NewShared() *Shared {
+	return &Shared{equal: newEqualReads()}
+}
+
+// MayConcernAnotherRequest reports whether an error may concern only another request with which one was read
+// together, so that it should be read alone.
+func MayConcernAnotherRequest(err error) bool {
+	return errors.Is(err, wpdb.ErrTooMuch) || errors.Is(err, wpdb.ErrTooManyRows) || errors.Is(err, wpdb.ErrUnreadable)
+}

@@ -1,0 +1,178 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"bookside/adapter/idempotency"
+	"bookside/wpdb"
+)
+
+// Tx is a transaction on the site's tables. The Session that it embeds reads inside the
+// transaction. Everything that writes is a method of Tx, so that a write outside of a
+// transaction does not compile. It sees everything, whatever the caller sees: see Session.AsCaller.
+type Tx struct {
+	*Session
+	// Precondition is what the caller demands of the record that the transaction changes or
+	// deletes; nil for nothing. It is checked once the record exists and nobody else can
+	// change it. Its error ends the transaction.
+	Precondition func(within *Session) error
+
+	// dry is set if the transaction is rolled back whatever happens, see Rehearse.
+	Dry      bool
+	Progress LockProgress
+	Changes  ChangeList                  // of records, for the journal
+	Confirm  func(context.Context) error // the last check before COMMIT; nil for none
+	checked  bool                        // Precondition was met
+	wrote    bool                        // to a table of the site
+	kept     *idempotency.Request        // whose responses were stored; nil for none
+}
+
+// Wrote reports whether the transaction has written anything of the site.
+func (tx *Tx) Wrote() bool { return tx.wrote }
+
+// CheckPrecondition checks the precondition. Every method that changes or deletes a
+// record calls it after locking the record, and before it judges what the caller sent.
+func (tx *Tx) CheckPrecondition() error {
+	if tx.Precondition == nil || tx.checked {
+		return nil
+	}
+	tx.checked = true
+	return tx.Precondition(tx.AsCaller())
+}
+
+// ErrNotChecked means that a method wrote without a look at the precondition.
+var ErrNotChecked = errors.New("the precondition of the transaction was not checked")
+
+// Transact runs work in one transaction: either all of it happens, or nothing. After a
+// deadlock, or if a row to lock has to be created first, it runs work again; work must
+// not keep anything of a run that failed.
+func (s *Session) Transact(ctx context.Context, op string, work func(tx *Tx) error) error {
+	err := s.transact(ctx, op, s.transactOnce, work)
+	if err == nil {
+		s.wakeWorkers()
+	}
+	return err
+}
+
+// Rehearse runs work like Transact, under the same locks and with the same checks, and rolls
+// it back. What work writes must not take numbers from the site: ids that were given out are
+// not given back, and those of the plugin's tables run out.
+func (s *Session) Rehearse(ctx context.Context, op string, work func(tx *Tx) error) error {
+	return s.transact(ctx, op, s.rehearseOnce, work)
+}
+
+// transact runs work once, and again after it has created rows to lock.
+func (s *Session) transact(ctx context.Context, op string, once func(context.Context, string, func(*Tx) error) error, work func(*Tx) error) error {
+	err := once(ctx, op, work)
+	for tries := 0; tries < maxLockCreations; tries++ {
+		missing, ok := errors.AsType[*missingLocksError](err)
+		if !ok {
+			break
+		}
+		if err := CreateLocks(ctx, s, missing.locks); err != nil {
+			return err
+		}
+		err = once(ctx, op, work)
+	}
+	return err
+}
+
+// wakeWorkers wakes those who work on what a transaction left for them.
+func (s *Session) wakeWorkers() {
+	if s.Outbox != nil {
+		s.Outbox.Nudge()
+	}
+	if s.journal != nil {
+		s.journal.Nudge()
+	}
+}
+
+// maxLockCreations limits how often lock rows are created for one transaction. Each run
+// may need other rows, such as those of orders created in the meantime.
+const maxLockCreations = 10
+
+func (s *Session) transactOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
+	defer s.Totals.Writes.Add(1) // even after an error: the outcome of COMMIT may be unknown
+	err := s.transactOn(ctx, s.DB, op, work)
+	if errors.Is(err, wpdb.ErrRefused) { // perhaps one of several statements: alone, it names its table
+		err = s.transactOn(ctx, s.DB.OneByOne(), op, work)
+	}
+	return err
+}
+
+func (s *Session) transactOn(ctx context.Context, on *wpdb.DB, op string, work func(tx *Tx) error) error {
+	var tx *Tx
+	err := on.Transact(ctx, op, func(db *wpdb.DB) error {
+		tx = s.begin(db)
+		return tx.run(ctx, op, work)
+	})
+	if err != nil && tx != nil {
+		tx.kept.Lost()
+	}
+	return err
+}
+
+// errRehearsed ends a rehearsal that succeeded, so that it is rolled back.
+var errRehearsed = errors.New("rehearsed")
+
+func (s *Session) rehearseOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
+	err := s.DB.Transact(ctx, op, func(db *wpdb.DB) error {
+		tx := s.begin(db)
+		tx.Dry = true
+		if err := tx.run(ctx, op, work); err != nil {
+			return err
+		}
+		return errRehearsed
+	})
+	if errors.Is(err, errRehearsed) {
+		return nil
+	}
+	return err
+}
+
+// begin returns a transaction on the site, in the one that was begun on the database.
+func (s *Session) begin(db *wpdb.DB) *Tx {
+	shown := *s
+	shown.DB, shown.NoSharing = db, true
+	within := shown
+	within.DB, within.shown = db.Whole(), &shown
+	return &Tx{Session: &within}
+}
+
+// run runs work, and checks what has to be true in the end.
+func (tx *Tx) run(ctx context.Context, op string, work func(tx *Tx) error) error {
+	if err := work(tx); err != nil {
+		return err
+	}
+	if tx.Precondition != nil && !tx.checked {
+		return fmt.Errorf("%s: %w", op, ErrNotChecked)
+	}
+	if err := checkLimits(ctx, tx); err != nil {
+		return err
+	}
+	if !tx.Dry {
+		if err := enterChanges(ctx, tx); err != nil {
+			return err
+		}
+	}
+	if tx.Confirm == nil {
+		return nil
+	}
+	return tx.Confirm(ctx)
+}
+
+// KeepResponses stores the responses to a request with an idempotency key, so that they
+// exist if and only if the transaction is committed. See idempotency.Request.Keep.
+func (tx *Tx) KeepResponses(ctx context.Context, r *idempotency.Request, responses ...idempotency.Response) error {
+	tx.kept = r
+	return r.Keep(ctx, tx.DB, responses...)
+}
+
+// touch records that the transaction locks or writes rows of a table.
+func touch(tx *Tx, table wpdb.Table) {
+	if !table.Own() {
+		tx.Progress.siteRows = true
+	}
+}

@@ -1,0 +1,72 @@
+package slots
+
+import (
+	"context"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/journal"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// BookingDay counts the bookings of a day that are not cancelled.
+type BookingDay struct {
+	Day  session.Date
+	Here int // made by requests to the API, as far as the journal goes back
+	All  int
+}
+
+// Agenda has the bookings from some days before today to as many after it.
+type Agenda struct {
+	Days  []BookingDay // every day, oldest first
+	Today session.Date
+	// Since is the time of the oldest change in the journal; zero if it is empty. It knows
+	// who made bookings since then.
+	Since time.Time
+}
+
+// LoadAgenda counts the bookings of the days around today. Bookings that the journal does not
+// know count as made on the site.
+func LoadAgenda(ctx context.Context, s *session.Session, days int) (Agenda, error) {
+	today := s.LocalNow()
+	agenda := Agenda{Today: s.Today()}
+	date := func(offset int) session.Date { return session.Date(today.AddDate(0, 0, offset).Format(time.DateOnly)) }
+	made := sq.Expr("0")
+	if s.Schema.Has(wpdb.Changes) {
+		made = sq.Expr("COUNT(CASE WHEN EXISTS (SELECT 1 FROM "+s.DB.As(wpdb.Changes, "c")+
+			" WHERE c.resource = ? AND c.resource_id = b.id AND c.kind = ? AND c.origin = ?) THEN 1 END)",
+			string(journal.Bookings), string(journal.Created), string(journal.FromAPI))
+		oldest := sq.Select("at").From(s.DB.Name(wpdb.Changes)).OrderBy("number").Limit(1)
+		at, found, err := wpdb.One(ctx, s.DB, "read the oldest change", oldest, wpdb.Value[string])
+		if err != nil {
+			return agenda, err
+		}
+		if found {
+			if agenda.Since, err = time.Parse(time.DateTime, at); err != nil {
+				return agenda, err
+			}
+		}
+	}
+	stmt := sq.Select("b.start_date", "COUNT(*)").Column(made).From(s.DB.As(wpdb.Bookings, "b")).
+		Where(sq.GtOrEq{"b.start_date": string(date(-days))}).Where(sq.LtOrEq{"b.start_date": string(date(days))}).
+		Where(sq.NotEq{"b.status": records.StatusCancelled}).GroupBy("b.start_date")
+	counted, err := wpdb.All(ctx, s.DB, "count bookings of days", stmt, func(row wpdb.Scanner) (d BookingDay, err error) {
+		return d, row.Scan((*string)(&d.Day), &d.All, &d.Here)
+	})
+	if err != nil {
+		return agenda, err
+	}
+	found := make(map[session.Date]BookingDay, len(counted))
+	for _, d := range counted {
+		found[d.Day] = d
+	}
+	for offset := -days; offset <= days; offset++ {
+		d := found[date(offset)]
+		d.Day = date(offset)
+		agenda.Days = append(agenda.Days, d)
+	}
+	return agenda, nil
+}

@@ -1,0 +1,317 @@
+package slots
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Service is what booking needs to know about a service.
+type Service struct {
+	availability.Service
+	active         bool
+	Name           string
+	Duration       int64 // minutes
+	durations      []int64
+	prices         map[int64]decimal.Decimal // by duration; the basic price is that of 0
+	bounds         availability.Bounds
+	bookingsPerDay int // 0 for no limit
+	settings       map[string]string
+}
+
+// Request returns the request for a new booking of the service.
+func (v Service) Request(duration, attendees int64) availability.Request {
+	return availability.Request{
+		Duration: availability.Minutes(duration), Attendees: int(attendees),
+		BufferBefore: v.BufferBefore, BufferAfter: v.BufferAfter,
+	}
+}
+
+// RequestToMove returns the request for a booking that is to move, perhaps from another
+// service: it keeps its duration and buffers if its service stays, and may keep its start.
+// Duration and attendees are nil for those that the booking has.
+func (v Service) RequestToMove(b records.Booking, duration, attendees *int64) availability.Request {
+	q := v.Request(domain.ValueOr(duration, v.Duration), domain.ValueOr(attendees, b.Attendees))
+	q.Exclude = []int64{b.ID}
+	if day, known := availability.ParseDay(string(b.StartDate)); known && records.IsTime(b.StartTime) {
+		q.Own = &availability.Moment{Day: day, Minutes: *b.StartTime}
+	}
+	if v.ID == b.ServiceID() {
+		q.Duration = session.Minutes(domain.ValueOr(duration, b.Duration))
+		q.BufferBefore, q.BufferAfter = session.Minutes(b.BufferBefore), session.Minutes(b.BufferAfter)
+	}
+	return q
+}
+
+// Meta keys of services and agents.
+const (
+	metaDurations      = "durations"
+	metaBlockAtMinimum = "block_timeslot_when_minimum_capacity_met"
+	metaBookingsPerDay = "max_bookings_per_day"
+)
+
+// LoadBookable reads a service with everything its bookings depend on, and its bookable
+// connections (OsConnectorHelper::get_connections_that_satisfy_booking_request); for
+// service 0 those of any service. known is false if there is no such service. Agent and
+// location may be 0 for any; a nil location stands for the one that firstLocation finds.
+func LoadBookable(ctx context.Context, s *session.Session, service, agent int64, location *int64) (v Service, resources []availability.Resource, known bool, err error) {
+	at := domain.ValueOr(location, 0)
+	rows, err := readBookable(ctx, s, bookableKey{s.Schema, service, agent, at})
+	v = Service{Service: availability.Service{ID: service}}
+	settings, first := map[string]string{}, map[string]int64{}
+	for _, row := range rows {
+		switch {
+		case row.service != nil:
+			v, known = row.Service, true
+			v.ID = service
+		case row.setting == nil:
+			if (agent == 0 || row.resource.Agent == agent) && (at == 0 || row.resource.Location == at) {
+				resources = append(resources, row.resource)
+			}
+		case first[row.name] == 0 || *row.setting < first[row.name]: // the first row of a name counts
+			settings[row.name], first[row.name] = wpdb.PlainText(row.value), *row.setting
+		}
+	}
+	resources = session.LimitResources(s, resources)
+	v.settings = settings
+	v.Step = step(v.Step, settings[session.SettingStep])
+	if location == nil && len(resources) > 0 {
+		resources = firstLocation(resources)
+	}
+	return v, resources, known, err
+}
+
+// bookableKey says what readBookable reads, and of which tables.
+type bookableKey struct {
+	schema                   *wpdb.Schema
+	service, agent, location int64 // 0 for any
+}
+
+// fewConnections is how many connections of a service are read as a whole, so that searches for
+// different agents and locations can share a statement.
+const fewConnections = 100
+
+// readBookable reads bookableRows, perhaps with connections of other agents and locations.
+func readBookable(ctx context.Context, s *session.Session, key bookableKey) ([]bookableRow, error) {
+	_, many := s.Shared.WidelyOffered.Load(key.service)
+	if key.service != 0 && !s.NoSharing && !many {
+		key.agent, key.location = 0, 0
+	}
+	rows, err := session.ReadShared(ctx, s, key, func(ctx context.Context) ([]bookableRow, error) {
+		return wpdb.All(ctx, s.DB, "read service", bookableRows(s, key.service, key.agent, key.location), scanBookableRow)
+	})
+	if len(rows) > fewConnections {
+		s.Shared.WidelyOffered.Store(key.service, true)
+	}
+	return rows, err
+}
+
+// bookableRow is a row of a service, a setting or a connection. The columns of the others
+// are empty in it.
+type bookableRow struct {
+	service *int64 // the id, in the row of the service
+	Service
+	setting     *int64 // the id, in the row of a setting
+	name, value string
+	resource    availability.Resource
+}
+
+// bookableRows selects what bookable reads.
+func bookableRows(s *session.Session, service, agent, location int64) sq.Sqlizer {
+	const ofSetting, ofConnection = 3, 3
+	stmt := sq.Select("s.id", "s.status = 'active'", "s.duration", "s.buffer_before", "s.buffer_after", "s.timeblock_interval", "s.capacity_min",
+		"COALESCE(s.capacity_max, 1)", "s.name", "s.charge_amount").
+		Columns(s.Schema.Columns(wpdb.Services, "s", session.SettingEarliest, session.SettingLatest)...).
+		Column(session.LoadMeta(s, wpdb.ServiceMeta, "s.id", metaDurations)).Column(session.LoadMeta(s, wpdb.ServiceMeta, "s.id", metaBlockAtMinimum)).
+		Column(session.LoadMeta(s, wpdb.ServiceMeta, "s.id", metaBookingsPerDay)).
+		Columns(lists.Nulls(ofSetting + ofConnection)...).
+		From(s.DB.As(wpdb.Services, "s")).Where(sq.Eq{"s.id": service})
+	const ofService = 15
+	settings := sq.Select(lists.Nulls(ofService)...).Columns("id", "name", "value").Columns(lists.Nulls(ofConnection)...).
+		From(s.DB.Name(wpdb.Settings)).Where(sq.Eq{"name": session.SlotSettings})
+	connections := sq.Select(lists.Nulls(ofService+ofSetting)...).Columns("x.agent_id", "x.service_id", "x.location_id").
+		From(s.DB.As(wpdb.AgentsServices, "x")).
+		Join(s.DB.As(wpdb.Agents, "a") + " ON a.id = x.agent_id AND a.status <> 'disabled'").
+		Join(s.DB.As(wpdb.Services, "s") + " ON s.id = x.service_id AND s.status = 'active'").
+		Join(s.DB.As(wpdb.Locations, "l") + " ON l.id = x.location_id AND l.status = 'active'")
+	for _, narrow := range []Connection{{"x.agent_id", &agent}, {"x.service_id", &service}, {"x.location_id", &location}} {
+		if *narrow.ID != 0 {
+			connections = connections.Where(sq.Eq{narrow.Column: *narrow.ID})
+		}
+	}
+	return lists.UnionAll(settings, connections, stmt)
+}
+
+func scanBookableRow(row wpdb.Scanner) (r bookableRow, err error) {
+	var basic decimal.NullDecimal
+	var durations, blockAtMinimum, perDay string
+	err = row.Scan(&r.service, wpdb.OrZero(&r.active), wpdb.OrZero(&r.Duration), wpdb.OrZero((*int)(&r.BufferBefore)), wpdb.OrZero((*int)(&r.BufferAfter)),
+		wpdb.OrZero((*int)(&r.Step)), wpdb.OrZero(&r.CapacityMin), wpdb.OrZero(&r.CapacityMax), wpdb.OrZero(&r.Name), &basic,
+		wpdb.OrZero(&r.bounds.Earliest), wpdb.OrZero(&r.bounds.Latest), wpdb.OrZero(&durations), wpdb.OrZero(&blockAtMinimum), wpdb.OrZero(&perDay),
+		&r.setting, wpdb.OrZero(&r.name), wpdb.OrZero(&r.value),
+		wpdb.OrZero(&r.resource.Agent), wpdb.OrZero(&r.resource.Service), wpdb.OrZero(&r.resource.Location))
+	if err != nil || r.service == nil {
+		return r, err
+	}
+	r.prices = map[int64]decimal.Decimal{0: basic.Decimal}
+	r.durations = r.listDurations(durations)
+	r.BlockAtMinimum = blockAtMinimum == session.On
+	r.bookingsPerDay = session.LeadingInt(perDay)
+	return r, nil
+}
+
+// anyService stands for any of the services, with the settings that were read.
+func anyService(settings map[string]string) Service {
+	return Service{Service: availability.Service{CapacityMax: 1}, active: true, Duration: defaultDuration, settings: settings}
+}
+
+// LoadService reads a service and its bookable resources; if there are none, also
+// what is missing. Unknown ids are reported, those of agent and location even if the
+// service is unknown. What the caller may not name is a CodeOutsideLimits.
+func LoadService(ctx context.Context, s *session.Session, p *domain.Validation, service, agent int64, location *int64) (v Service, resources []availability.Resource, missing Missing, err error) {
+	if err := s.Limits().Refuse(agent, service, domain.ValueOr(location, 0)); err != nil {
+		return v, nil, "", err
+	}
+	v, resources, known, err := LoadBookable(ctx, s, service, agent, location)
+	if err != nil {
+		return v, nil, "", err
+	}
+	if !known {
+		p.Invalid("service_id", "Service not found")
+	}
+	if len(resources) > 0 {
+		return v, resources, "", nil
+	}
+	missing, err = findMissing(ctx, s, v, agent, domain.ValueOr(location, 0))
+	return v, nil, missing, p.Absorb(err)
+}
+
+// defaultDuration is the duration of a booking of any service, in minutes
+// (OsBookingModel::get_total_duration).
+const defaultDuration = 60
+
+// step mirrors BookingResource::retrieve_service_data: the service's own step, otherwise
+// the site's. Steps that are not positive count as unset.
+func step(own availability.Minutes, setting string) availability.Minutes {
+	if own > 0 {
+		return own
+	}
+	if general := session.LeadingInt(setting); general > 0 {
+		return availability.Minutes(general)
+	}
+	return availability.DefaultStep
+}
+
+// listDurations mirrors OsServiceModel::get_all_durations_arr: it returns the service's
+// own duration and those of its meta, a JSON object or list of objects, and stores the
+// prices of the latter.
+func (v Service) listDurations(meta string) []int64 {
+	var entries map[string]listedDuration
+	var list []listedDuration
+	if json.Unmarshal([]byte(meta), &entries) == nil {
+		for _, key := range slices.Sorted(maps.Keys(entries)) {
+			list = append(list, entries[key])
+		}
+	} else if json.Unmarshal([]byte(meta), &list) != nil {
+		list = nil
+	}
+	all := []int64{v.Duration}
+	for _, entry := range list {
+		minutes := int64(session.LeadingInt(unquoted(entry.Duration)))
+		all = append(all, minutes)
+		if price, err := decimal.NewFromString(unquoted(entry.ChargeAmount)); err == nil && minutes != v.Duration {
+			v.prices[minutes] = price
+		}
+	}
+	return slices.DeleteFunc(all, func(minutes int64) bool { return minutes < 1 })
+}
+
+// listedDuration is an entry of the meta durations. Its numbers may be texts.
+type listedDuration struct {
+	Duration     json.RawMessage `json:"duration"`
+	ChargeAmount json.RawMessage `json:"charge_amount"`
+}
+
+func unquoted(raw json.RawMessage) string { return strings.Trim(string(raw), `"`) }
+
+// Price returns the price of a booking
+// (OsBookingHelper::calculate_full_amount_for_service): that of a listed duration,
+// otherwise the basic price.
+func (v Service) Price(duration int64) decimal.Decimal {
+	if price, ok := v.prices[duration]; ok {
+		return price
+	}
+	return v.prices[0]
+}
+
+// firstLocation keeps the resources of the location with the lowest id, where a booking
+// without a location takes place: at the plugin's default, the active location with the
+// lowest id, if the service is offered there. It is found before anybody looks at times,
+// so that the same booking sent twice finds its slot occupied.
+func firstLocation(resources []availability.Resource) []availability.Resource {
+	first := slices.MinFunc(resources, func(a, b availability.Resource) int { return cmp.Compare(a.Location, b.Location) }).Location
+	return slices.DeleteFunc(resources, func(r availability.Resource) bool { return r.Location != first })
+}
+
+// findMissing returns why nothing can be booked, or a CodeInvalidRequest that names what does
+// not exist.
+func findMissing(ctx context.Context, s *session.Session, service Service, agent, location int64) (Missing, error) {
+	enabled := service.active
+	unknown := map[string]string{}
+	for _, named := range []struct {
+		id             int64
+		table          wpdb.Table
+		enabled        string
+		field, message string
+	}{
+		{agent, wpdb.Agents, "status <> 'disabled'", "agent_id", "Agent not found"},
+		{location, wpdb.Locations, "status = 'active'", "location_id", "Location not found"},
+	} {
+		if named.id == 0 {
+			continue
+		}
+		stmt := sq.Select(named.enabled).From(s.DB.Name(named.table)).Where(sq.Eq{"id": named.id})
+		active, ok, err := wpdb.One(ctx, s.DB, "read status", stmt, func(row wpdb.Scanner) (active bool, err error) {
+			err = row.Scan(wpdb.OrZero(&active))
+			return active, err
+		})
+		if err != nil {
+			return "", err
+		}
+		if !ok {
+			unknown[named.field] = named.message
+		}
+		enabled = enabled && active
+	}
+	switch {
+	case len(unknown) > 0:
+		return "", domain.InvalidRequest(unknown)
+	case !enabled:
+		return MissingStatus, nil
+	default:
+		return MissingConnection, nil
+	}
+}
+
+// Missing says what a service, agent or location lacks to be bookable at all.
+type Missing string
+
+// The things that can be missing, in the order in which they are checked.
+const (
+	MissingStatus     Missing = "status" // service, agent or location is not active
+	MissingConnection Missing = "connection"
+	MissingHours      Missing = "working_hours"
+)

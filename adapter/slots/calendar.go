@@ -1,0 +1,378 @@
+package slots
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// CalendarQuery says which days a calendar covers, and by which rules.
+type CalendarQuery struct {
+	From, To availability.Day
+	Customer bool     // the booking window applies
+	also     []string // blocking statuses in addition to the site's
+	// asOf is the time from which the booking window counts; the zero time for now.
+	asOf time.Time
+	// except is the id of a hold that blocks nothing, 0 for none.
+	Except int64
+	// anyLocation is set if any location will do. Then an agent with a booking at one
+	// location is not free at another, even if the site allows it: otherwise a booking
+	// sent twice would be made twice.
+	anyLocation bool
+}
+
+// Calendar reads working hours, bookings and limits of a service's resources. The number
+// of statements does not depend on the number of days.
+func Calendar(ctx context.Context, s *session.Session, service Service, resources []availability.Resource, q CalendarQuery) (*availability.Calendar, error) {
+	in := availability.Input{
+		Service: service.Service, Resources: resources, Clock: s.Zone.Clock(), Deviations: availability.DefaultDeviations,
+		Rules: availability.Rules{
+			OneLocationAtTime:      service.settings[session.SettingOneLocation] == session.On || q.anyLocation,
+			MultipleServicesAtTime: service.settings[session.SettingManyServices] == session.On,
+			OneAgentAtLocation:     service.settings[session.SettingOneAgent] == session.On,
+		},
+	}
+	if q.Customer {
+		in.Window = BookingWindow(s, service, in.Deviations, q.asOf)
+	}
+	limited, err := session.AddOnActive(ctx, s, service.settings[session.SettingAddOns])
+	if err != nil {
+		return nil, err
+	}
+	if limited {
+		in.Limits = availability.DailyLimits{Service: service.bookingsPerDay, Agents: map[int64]int{}}
+	}
+	if err := readCalendar(ctx, s, service, scopeOf(resources), q, limited, &in); err != nil {
+		return nil, err
+	}
+	return availability.NewCalendar(in), nil
+}
+
+// The kinds of a calendarRow.
+const (
+	bookingRow = iota
+	holdRow
+	hoursRow
+	timeOffRow
+	limitRow
+)
+
+// calendarRow is a row of what readCalendar reads. Columns that its kind does not have are
+// empty.
+type calendarRow struct {
+	kind int
+	blockingRow
+	weekday int
+	limit   string // of an agent, in bookings per day
+}
+
+// readCalendar reads bookings, holds and working hours in one statement; if limits apply, also
+// time off and the daily limits of agents. It reads bookings one day too far, because the
+// working hours decide about the last one.
+func readCalendar(ctx context.Context, s *session.Session, service Service, scope resourceScope, q CalendarQuery, limited bool, in *availability.Input) error {
+	rules := rulesOf(service, q, *in)
+	rules.limited = limited
+	part := calendarPart{scope, q.From, q.To, q.To + 1}
+	all, err := session.SharedOf(s, newCalendarReads).load(ctx, s, rules, part)
+	if err != nil {
+		return err
+	}
+	rows := make([]calendarRow, 0, len(all))
+	for _, r := range all { // others may have been read for other requests
+		if part.concerns(r, rules) {
+			rows = append(rows, r)
+		}
+	}
+	limits := map[int64]int64{} // ids of rows
+	for _, r := range rows {
+		switch r.kind {
+		case hoursRow:
+			in.WorkPeriods = append(in.WorkPeriods, r.workPeriod())
+		case timeOffRow:
+			in.OffPeriods = append(in.OffPeriods, r.offPeriod())
+		case limitRow:
+			if first := limits[r.agent]; first == 0 || r.id < first { // the first row counts
+				limits[r.agent], in.Limits.Agents[r.agent] = r.id, max(session.LeadingInt(r.limit), 0)
+			}
+		}
+	}
+	last := lastDay(q, *in)
+	for _, r := range rows {
+		if b := r.booking(); (r.kind == bookingRow || r.kind == holdRow) && b.Start.Day <= last {
+			b.Hold = r.kind == holdRow
+			if !s.Limits().Cover(r.agent, r.service, r.location) {
+				b.ID = 0
+			}
+			in.Bookings = append(in.Bookings, b)
+		}
+	}
+	return nil
+}
+
+// calendarRows reads the rows that a part of the calendar may need.
+func calendarRows(ctx context.Context, s *session.Session, rules blockingRules, part calendarPart) ([]calendarRow, error) {
+	bookings := blockingBookings(s, rules, part).Column("?", bookingRow).Columns(blockingBookingColumns...).Columns("NULL", "NULL")
+	others := []sq.SelectBuilder{workPeriods(s, part.scope, part.from, part.to)}
+	if s.Schema.Has(wpdb.Holds) {
+		others = append(others, blockingHolds(s, rules, part).Column("?", holdRow).Columns(blockingHoldColumns...).Columns("NULL", "NULL"))
+	}
+	if rules.limited {
+		others = append(others, dailyLimits(s, part.scope.agents))
+		if s.Schema.Has(wpdb.BlockedPeriods) {
+			others = append(others, timeOff(s, part.scope, part.from, part.to))
+		}
+	}
+	// What is hidden from the caller is not free either.
+	return wpdb.All(ctx, s.DB.Whole(), "read calendar", lists.UnionAll(bookings, others...), scanCalendarRow)
+}
+
+func scanCalendarRow(row wpdb.Scanner) (r calendarRow, err error) {
+	dests := append([]any{&r.kind}, r.dests()...)
+	err = row.Scan(append(dests, wpdb.OrZero(&r.weekday), wpdb.OrZero(&r.limit))...)
+	for _, date := range []*string{&r.startDate, &r.endDate} {
+		*date, _, _ = strings.Cut(*date, " ") // the demo's engine gives a date a time if another part of the union has NULL
+	}
+	return r, err
+}
+
+// lastDay returns the last day whose bookings count: the day after the last one if working
+// hours run past midnight.
+func lastDay(q CalendarQuery, in availability.Input) availability.Day {
+	if slices.ContainsFunc(in.WorkPeriods, func(p availability.WorkPeriod) bool { return p.End > records.MinutesPerDay }) {
+		return q.To + 1
+	}
+	return q.To
+}
+
+// BookingWindow returns the time in which customers may book a service, as of a time or, for
+// the zero time, of now.
+func BookingWindow(s *session.Session, service Service, deviations availability.Deviations, asOf time.Time) *availability.Window {
+	if asOf.IsZero() {
+		asOf = s.Now
+	}
+	general := availability.Bounds{Earliest: service.settings[session.SettingEarliest], Latest: service.settings[session.SettingLatest]}
+	return availability.NewWindow(asOf.In(s.Zone.Location), service.bounds, general, deviations)
+}
+
+// resourceScope has the distinct ids of some resources.
+type resourceScope struct{ agents, services, locations []int64 }
+
+func scopeOf(resources []availability.Resource) (scope resourceScope) {
+	for _, r := range resources {
+		scope.agents = append(scope.agents, r.Agent)
+		scope.services = append(scope.services, r.Service)
+		scope.locations = append(scope.locations, r.Location)
+	}
+	for _, ids := range []*[]int64{&scope.agents, &scope.services, &scope.locations} {
+		slices.Sort(*ids)
+		*ids = slices.Compact(*ids)
+	}
+	return scope
+}
+
+// with returns the ids of both.
+func (scope resourceScope) with(other resourceScope) (both resourceScope) {
+	join := func(a, b []int64) []int64 {
+		ids := slices.Concat(a, b)
+		slices.Sort(ids)
+		return slices.Compact(ids)
+	}
+	return resourceScope{join(scope.agents, other.agents), join(scope.services, other.services), join(scope.locations, other.locations)}
+}
+
+// covers is covering for a row that was read.
+func (scope resourceScope) covers(r blockingRow) bool {
+	orAll := func(ids []int64, id int64) bool { return id == 0 || slices.Contains(ids, id) }
+	return orAll(scope.agents, r.agent) && orAll(scope.services, r.service) && orAll(scope.locations, r.location)
+}
+
+// covering returns the condition that a row of rules applies to any of the resources. A
+// zero in the row stands for all.
+func (scope resourceScope) covering() sq.And {
+	orAll := func(ids []int64) []int64 { return append([]int64{0}, ids...) }
+	return sq.And{
+		sq.Eq{"agent_id": orAll(scope.agents)},
+		sq.Eq{"service_id": orAll(scope.services)},
+		sq.Eq{"location_id": orAll(scope.locations)},
+	}
+}
+
+// workPeriods selects the working hours that may apply to the days, and the general hours
+// of the whole week, which decide whether the plugin would fill it up.
+func workPeriods(s *session.Session, scope resourceScope, from, to availability.Day) sq.SelectBuilder {
+	general := sq.Eq{"agent_id": 0, "service_id": 0, "location_id": 0, "custom_date": nil}
+	onDays := sq.And{
+		sq.Eq{"week_day": weekdays(from, to)},
+		sq.Or{sq.Eq{"custom_date": nil}, sq.And{sq.GtOrEq{"custom_date": from.String()}, sq.LtOrEq{"custom_date": to.String()}}},
+	}
+	return sq.Select().Column("?", hoursRow).
+		Columns("NULL", "agent_id", "service_id", "location_id", "custom_date", "start_time", "custom_date", "end_time", "NULL", "NULL", "NULL", "NULL", "NULL", "week_day", "NULL").
+		From(s.DB.Name(wpdb.WorkPeriods)).Where(scope.covering()).Where(sq.Or{general, onDays})
+}
+
+func (r calendarRow) workPeriod() availability.WorkPeriod {
+	p := availability.WorkPeriod{
+		Scope: r.scope(), Weekday: r.weekday,
+		Start: session.Minutes(domain.ValueOr(r.start, 0)), End: session.Minutes(domain.ValueOr(r.end, 0)),
+	}
+	if r.startDate != "" {
+		p.Date, _ = availability.ParseDay(r.startDate) // a zero date is not one of the days
+		p.Dated = true
+	}
+	return p
+}
+
+// weekdays returns the ISO weekdays of a range of days.
+func weekdays(from, to availability.Day) []int {
+	var days []int
+	for day := from; day <= min(to, from+6); day++ {
+		days = append(days, day.Weekday())
+	}
+	return days
+}
+
+// blockingRules say which bookings and holds may block resources, and what else counts.
+type blockingRules struct {
+	statuses   []string
+	atLocation bool  // whether a booking blocks its location for other agents
+	service    int64 // whose bookings count towards its daily limit; 0 for none
+	limited    bool  // whether time off and daily limits apply
+	except     int64 // see CalendarQuery
+}
+
+func rulesOf(service Service, q CalendarQuery, in availability.Input) blockingRules {
+	rules := blockingRules{
+		statuses:   append(availability.BlockingStatuses(service.settings[session.SettingBlockingStatuses]), q.also...),
+		atLocation: in.Rules.OneAgentAtLocation, except: q.Except,
+	}
+	if in.Limits.Service > 0 {
+		rules.service = service.ID
+	}
+	return rules
+}
+
+// blockingBookings selects the bookings that may block the resources, from the day before the
+// first day on, because of those that run past midnight. Uses the index on start_date.
+func blockingBookings(s *session.Session, rules blockingRules, part calendarPart) sq.SelectBuilder {
+	return bookingsWithDuration(s).Where(sq.Eq{"status": rules.statuses}).Where(part.blockingRows(rules))
+}
+
+// blockingRows returns the condition that a booking or hold may block the resources: by its
+// date, and by its agent, location or service.
+func (p calendarPart) blockingRows(rules blockingRules) sq.And {
+	concerned := sq.Or{sq.Eq{"agent_id": p.scope.agents}}
+	if rules.atLocation {
+		concerned = append(concerned, sq.Eq{"location_id": p.scope.locations})
+	}
+	if rules.service != 0 {
+		concerned = append(concerned, sq.Eq{"service_id": rules.service})
+	}
+	first, last := p.starts()
+	return sq.And{sq.GtOrEq{"start_date": first.String()}, sq.LtOrEq{"start_date": last.String()}, concerned}
+}
+
+// starts returns the first and the last day on which bookings and holds begin that may block the
+// part. The last one is a date that databases know: MySQL fails if it has to compare with a later one,
+// and as a text 10000-01-01 is less than 9999-12-31.
+func (p calendarPart) starts() (first, last availability.Day) {
+	return p.from - 1, min(p.last, availability.LastDay)
+}
+
+// blockingHolds is blockingBookings for the holds that have not expired.
+func blockingHolds(s *session.Session, rules blockingRules, part calendarPart) sq.SelectBuilder {
+	return sq.Select().From(s.DB.Name(wpdb.Holds)).
+		Where(sq.Gt{"expires_at": domain.Stamp(s.Now)}).Where(sq.NotEq{"id": rules.except}).Where(part.blockingRows(rules))
+}
+
+// blockingBookingColumns are what scanBlockingBooking reads of bookingsWithDuration.
+var blockingBookingColumns = []string{
+	"id", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time",
+	"duration", "usual_duration", "buffer_before", "buffer_after", "COALESCE(total_attendees, 1)",
+}
+
+// bookingsWithDuration selects from the bookings. One without a duration has the usual one of its
+// service, as in Booking.
+func bookingsWithDuration(s *session.Session) sq.SelectBuilder {
+	usual := sq.Select("id AS usual_service", "duration AS usual_duration").From(s.DB.Name(wpdb.Services))
+	return sq.Select().From(s.DB.Name(wpdb.Bookings)).JoinClause(sq.ConcatExpr("LEFT JOIN (", usual, ") AS u ON usual_service = service_id"))
+}
+
+// blockingHoldColumns are what scanBlockingBooking reads of a hold.
+var blockingHoldColumns = []string{
+	"0", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time", "duration", "NULL", "buffer_before", "buffer_after", "total_attendees",
+}
+
+// blockingRow is a booking or a hold as it is stored.
+type blockingRow struct {
+	id, agent, service, location int64
+	startDate, endDate           string
+	start, end, before, after    *int
+	duration, usual              *int // usual is that of the service
+	attendees                    int
+}
+
+// dests returns where a row is to be scanned for blockingBookingColumns.
+func (r *blockingRow) dests() []any {
+	return []any{
+		wpdb.OrZero(&r.id), wpdb.OrZero(&r.agent), wpdb.OrZero(&r.service), wpdb.OrZero(&r.location), wpdb.OrZero(&r.startDate), &r.start,
+		wpdb.OrZero(&r.endDate), &r.end, &r.duration, &r.usual, &r.before, &r.after, wpdb.OrZero(&r.attendees),
+	}
+}
+
+func (r blockingRow) scope() availability.Scope {
+	return availability.Scope{Agent: r.agent, Service: r.service, Location: r.location}
+}
+
+func (r blockingRow) booking() availability.Booking {
+	b := availability.Booking{ID: r.id, Agent: r.agent, Service: r.service, Location: r.location, Attendees: r.attendees}
+	var startKnown, endKnown bool
+	b.Start.Day, startKnown = availability.ParseDay(r.startDate)
+	b.End.Day, endKnown = availability.ParseDay(r.endDate)
+	if !startKnown || !endKnown || r.start == nil || r.end == nil || r.before == nil || r.after == nil {
+		b.Incomplete = true
+		return b
+	}
+	b.Start.Minutes, b.End.Minutes = session.Minutes(*r.start), session.Minutes(*r.end)
+	b.Duration, b.BufferBefore, b.BufferAfter = session.Minutes(domain.ValueOr(cmp.Or(r.duration, r.usual), 0)), session.Minutes(*r.before), session.Minutes(*r.after)
+	return b
+}
+
+func scanBlockingBooking(row wpdb.Scanner) (availability.Booking, error) {
+	var r blockingRow
+	err := row.Scan(r.dests()...)
+	return r.booking(), err
+}
+
+// dailyLimits selects the bookings per day of agents, which count with the add-on only.
+func dailyLimits(s *session.Session, agents []int64) sq.SelectBuilder {
+	return sq.Select().Column("?", limitRow).Columns("id", "object_id").Columns(lists.Nulls(12)...).Column("meta_value").
+		From(s.DB.Name(wpdb.AgentMeta)).Where(sq.Eq{"object_id": agents, "meta_key": metaBookingsPerDay})
+}
+
+// timeOff selects the periods that are blocked, which count with the add-on only.
+func timeOff(s *session.Session, scope resourceScope, from, to availability.Day) sq.SelectBuilder {
+	return sq.Select().Column("?", timeOffRow).
+		Columns("NULL", "agent_id", "service_id", "location_id", "start_date", "start_time", "start_date", "end_time", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL").
+		From(s.DB.Name(wpdb.BlockedPeriods)).Where(scope.covering()).
+		Where(sq.GtOrEq{"start_date": from.String()}).Where(sq.LtOrEq{"start_date": to.String()})
+}
+
+func (r calendarRow) offPeriod() availability.OffPeriod {
+	p := availability.OffPeriod{
+		Scope: r.scope(),
+		Start: session.Minutes(domain.ValueOr(r.start, 0)), End: session.Minutes(domain.ValueOr(r.end, 0)),
+	}
+	p.Day, _ = availability.ParseDay(r.startDate)
+	return p
+}

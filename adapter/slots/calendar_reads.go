@@ -1,0 +1,128 @@
+package slots
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/coalesce"
+	"bookside/adapter/domain"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// calendarPart is a part of the calendar: some resources on some days.
+type calendarPart struct {
+	scope    resourceScope
+	from, to availability.Day
+	last     availability.Day // with bookings that may block the part; it may be the day after the last one
+}
+
+// with returns the smallest part that has both.
+func (p calendarPart) with(other calendarPart) calendarPart {
+	return calendarPart{p.scope.with(other.scope), min(p.from, other.from), max(p.to, other.to), max(p.last, other.last)}
+}
+
+// concerns reports whether a row that was read for a larger part belongs to this one. It repeats the
+// conditions of the statement.
+func (p calendarPart) concerns(r calendarRow, rules blockingRules) bool {
+	between := func(first, last availability.Day) bool {
+		return r.startDate >= first.String() && r.startDate <= last.String()
+	}
+	switch r.kind {
+	case hoursRow:
+		general := r.agent == 0 && r.service == 0 && r.location == 0 && r.startDate == ""
+		return p.scope.covers(r.blockingRow) && (general || slices.Contains(weekdays(p.from, p.to), r.weekday) && (r.startDate == "" || between(p.from, p.to)))
+	case timeOffRow:
+		return p.scope.covers(r.blockingRow) && between(p.from, p.to)
+	case limitRow:
+		return slices.Contains(p.scope.agents, r.agent)
+	default:
+		return between(p.starts()) && (slices.Contains(p.scope.agents, r.agent) ||
+			rules.atLocation && slices.Contains(p.scope.locations, r.location) || rules.service != 0 && r.service == rules.service)
+	}
+}
+
+// sharedDays is how many days apart short parts may be that share a statement. What lies between
+// them is read too.
+const sharedDays = 8
+
+// maxParts is how many parts are read together. MariaDB plans differently for lists of a thousand values.
+const maxParts = 8
+
+// calendarReads read parts of the calendar. Parts that are wanted at the same time, such as the days of
+// a week, share a statement, which began after the requests for all of them arrived.
+type calendarReads struct {
+	queues coalesce.Queues[calendarReadKey, calendarRead, calendarFound]
+}
+
+// calendarReadKey says which parts share a statement: those that are read by the same rules, if they
+// are short and near each other, or have the same days.
+type calendarReadKey struct {
+	schema *wpdb.Schema
+	rules  string
+	now    string // by which holds expire
+	days   [2]availability.Day
+}
+
+// nearDays returns what parts have in common that may share a statement.
+func (p calendarPart) nearDays() [2]availability.Day {
+	if p.to-p.from >= sharedDays {
+		return [2]availability.Day{p.from, p.to}
+	}
+	near := p.from / sharedDays * sharedDays
+	return [2]availability.Day{near, near}
+}
+
+type calendarRead struct {
+	site    *session.Session
+	mayRead int64 // see wpdb.Allow
+	calendarPart
+	rules blockingRules
+}
+
+type calendarFound struct {
+	parts int // that shared the statement
+	rows  []calendarRow
+}
+
+func newCalendarReads() *calendarReads {
+	r := new(calendarReads)
+	r.queues.Run, r.queues.Again, r.queues.Most = r.run, wpdb.IsInterrupted, maxParts
+	return r
+}
+
+// load reads a part of the calendar, and perhaps more. The rows must not be changed.
+func (c *calendarReads) load(ctx context.Context, s *session.Session, rules blockingRules, part calendarPart) ([]calendarRow, error) {
+	if s.NoSharing {
+		return calendarRows(ctx, s, rules, part)
+	}
+	by := fmt.Sprintf("%q %v %d %v %d", rules.statuses, rules.atLocation, rules.service, rules.limited, rules.except)
+	key := calendarReadKey{s.Schema, by, domain.Stamp(s.Now), part.nearDays()}
+	found, release, err := c.queues.Do(ctx, key, calendarRead{s, wpdb.Allowed(ctx), part, rules})
+	release()
+	if found.parts > 1 && session.MayConcernAnotherRequest(err) {
+		return calendarRows(ctx, s, rules, part)
+	}
+	return found.rows, err
+}
+
+// run reads several parts by one statement: for the request that arrived last, with what all of them may read
+// together.
+func (c *calendarReads) run(ctx context.Context, reads []calendarRead) (found calendarFound, err error) {
+	latest, part, mayRead := reads[0], reads[0].calendarPart, reads[0].mayRead
+	for _, read := range reads[1:] {
+		part, mayRead = part.with(read.calendarPart), mayRead+read.mayRead
+		if read.site.AuthenticatedAt > latest.site.AuthenticatedAt {
+			latest = read
+		}
+	}
+	if len(reads) > 1 {
+		ctx, _ = wpdb.WithUsage(ctx)
+		wpdb.Allow(ctx, mayRead)
+	}
+	found.parts = len(reads)
+	found.rows, err = calendarRows(ctx, latest.site, latest.rules, part)
+	return found, err
+}

@@ -1,0 +1,172 @@
+package slots
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Choice is an agent, a service or a location with the name by which people know it.
+type Choice struct {
+	ID   int64
+	Name string
+}
+
+func (c Choice) String() string { return strings.TrimSpace(strconv.FormatInt(c.ID, 10) + " " + c.Name) }
+
+// Choices returns all agents, services or locations, by id.
+func Choices(ctx context.Context, s *session.Session, of domain.Resource) ([]Choice, error) {
+	stmt := sq.Select("id", "name", "NULL")
+	switch of {
+	case domain.AgentResource:
+		stmt = sq.Select("id", "first_name", "last_name").From(s.DB.Name(wpdb.Agents))
+	case domain.ServiceResource:
+		stmt = stmt.From(s.DB.Name(wpdb.Services))
+	default:
+		stmt = stmt.From(s.DB.Name(wpdb.Locations))
+	}
+	return wpdb.All(ctx, s.DB, "list names", stmt.OrderBy("id"), func(row wpdb.Scanner) (c Choice, err error) {
+		var first, last string
+		err = row.Scan(&c.ID, wpdb.OrZero(&first), wpdb.OrZero(&last))
+		c.Name = strings.TrimSpace(first + " " + last)
+		return c, err
+	})
+}
+
+// ChoiceError is the error about a text that names none of the choices, or several of them. Its text is
+// for whoever wrote that.
+type ChoiceError struct{ message string }
+
+func (e *ChoiceError) Error() string { return e.message }
+
+// RequireChoices returns a CodeValidationFailed that names the first of the agents, services and
+// locations that does not exist.
+func RequireChoices(ctx context.Context, s *session.Session, named domain.Limits) error {
+	for _, part := range []struct {
+		of    domain.Resource
+		ids   []int64
+		field string
+	}{{domain.AgentResource, named.Agents, "agents"}, {domain.ServiceResource, named.Services, "services"}, {domain.LocationResource, named.Locations, "locations"}} {
+		if len(part.ids) == 0 {
+			continue
+		}
+		all, err := Choices(ctx, s, part.of)
+		if err != nil {
+			return err
+		}
+		for _, id := range part.ids {
+			if !slices.ContainsFunc(all, func(c Choice) bool { return c.ID == id }) {
+				return domain.ValidationFailed(map[string]string{part.field: fmt.Sprintf("There is no %s %d", part.of, id)})
+			}
+		}
+	}
+	return nil
+}
+
+// Numbers returns a list of ids or names as one of ids, for which the words of keys.AnyID and no text are
+// returned as they are. What does not exist, and a name that several have, is a *ChoiceError that lists
+// what there is.
+func Numbers(ctx context.Context, s *session.Session, of domain.Resource, text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if text == "" || text == keys.AnyID {
+		return text, nil
+	}
+	all, err := Choices(ctx, s, of)
+	if err != nil {
+		return "", err
+	}
+	return choose(of, all, text)
+}
+
+func choose(of domain.Resource, all []Choice, text string) (string, error) {
+	words := strings.Split(text, ",")
+	if slices.ContainsFunc(all, func(c Choice) bool { return strings.EqualFold(c.Name, text) }) {
+		words = []string{text} // a name with a comma
+	}
+	ids := make([]string, len(words))
+	for i, word := range words {
+		word = strings.TrimSpace(word)
+		found := choicesNamed(all, word)
+		switch {
+		case len(found) == 1:
+			ids[i] = strconv.FormatInt(found[0].ID, 10)
+		case len(found) > 1:
+			return "", &ChoiceError{fmt.Sprintf("several %ss have the name %q; write the id of one: %s", of, word, listChoices(found))}
+		case len(all) == 0:
+			return "", &ChoiceError{fmt.Sprintf("there is no %s %q, nor any other", of, word)}
+		default:
+			missing := fmt.Sprintf("%q", word)
+			if _, err := strconv.Atoi(word); err == nil {
+				missing = "with the ID " + word
+			}
+			return "", &ChoiceError{fmt.Sprintf("there is no %s %s; write ids or names of these: %s", of, missing, listChoices(all))}
+		}
+	}
+	return strings.Join(ids, ","), nil
+}
+
+// choicesNamed returns the choices with an id or a name; an id comes before a name of the same digits.
+func choicesNamed(all []Choice, word string) []Choice {
+	id, err := strconv.ParseInt(word, 10, 64)
+	for _, c := range all {
+		if err == nil && c.ID == id {
+			return []Choice{c}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(c Choice) bool { return word == "" || !strings.EqualFold(c.Name, word) })
+}
+
+// mostListed is how many choices a message lists.
+const mostListed = 30
+
+func listChoices(all []Choice) string {
+	texts := make([]string, 0, mostListed+1)
+	for i, c := range all {
+		if i == mostListed {
+			texts = append(texts, fmt.Sprintf("and %d more", len(all)-mostListed))
+			break
+		}
+		texts = append(texts, c.String())
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Labels are the names of agents, services and locations, by id.
+type Labels map[domain.Resource]map[int64]Choice
+
+// LoadLabels returns the names of all agents, services and locations.
+func LoadLabels(ctx context.Context, s *session.Session) (Labels, error) {
+	labels := Labels{}
+	for _, of := range []domain.Resource{domain.AgentResource, domain.ServiceResource, domain.LocationResource} {
+		all, err := Choices(ctx, s, of)
+		if err != nil {
+			return nil, err
+		}
+		labels[of] = map[int64]Choice{}
+		for _, c := range all {
+			labels[of][c.ID] = c
+		}
+	}
+	return labels, nil
+}
+
+// Text returns ids with their names; without a name those of which there is none.
+func (l Labels) Text(of domain.Resource, ids []int64) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.FormatInt(id, 10)
+		if c, known := l[of][id]; known {
+			texts[i] = c.String()
+		}
+	}
+	return strings.Join(texts, ", ")
+}

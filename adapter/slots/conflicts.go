@@ -1,0 +1,213 @@
+package slots
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Conflict is a pair of bookings that one agent cannot both keep. The plugin takes no
+// locks and lets administrators book anything, so such pairs exist however careful we
+// are.
+type Conflict = availability.Conflict
+
+// ConflictReport is the result of a search for conflicts.
+type ConflictReport struct {
+	Conflicts []Conflict // earliest first
+	Bookings  int        // compared
+	// Cut reports whether there are more bookings or conflicts than the limits below.
+	Cut bool
+}
+
+// Limits of a search for conflicts.
+const (
+	conflictPage     = 5_000
+	conflictBookings = 200_000
+	conflictPairs    = 1_000
+)
+
+// ConflictsNow finds the conflicts of the site as it is now; see FindConflicts.
+func ConflictsNow(ctx context.Context, p *session.Platform) (ConflictReport, error) {
+	return session.ServeBackground(ctx, p, FindConflicts)
+}
+
+// FindConflicts finds the bookings from today on that conflict by the rules of the site's own
+// calendar: bookings of one agent whose status blocks, including their buffers. Sharing
+// the seats of a service is no conflict, nor is anything that the settings
+// one_location_at_time and multiple_services_at_time allow.
+func FindConflicts(ctx context.Context, s *session.Session) (ConflictReport, error) {
+	var report ConflictReport
+	settings, err := s.DB.SettingValues(ctx, session.SlotSettings...)
+	if err != nil {
+		return report, err
+	}
+	capacity, err := capacities(ctx, s)
+	if err != nil {
+		return report, err
+	}
+	today := availability.MomentOf(s.LocalNow()).Day
+	bookings, more, err := blockingFrom(ctx, s, today, availability.BlockingStatuses(settings[session.SettingBlockingStatuses]))
+	if err != nil {
+		return report, err
+	}
+	rules := availability.Rules{OneLocationAtTime: settings[session.SettingOneLocation] == session.On, MultipleServicesAtTime: settings[session.SettingManyServices] == session.On}
+	report.Conflicts = availability.Conflicts(bookings, today, s.Zone.Clock(), rules, capacity, conflictPairs)
+	report.Bookings = len(bookings)
+	report.Cut = more || len(report.Conflicts) == conflictPairs
+	return report, nil
+}
+
+// ConflictingBooking is what people need to know of a booking that conflicts with another one.
+type ConflictingBooking struct {
+	Agent, Service, Customer string // names
+	Date                     string // on which it begins
+	Start, End               int    // minutes after midnight
+}
+
+// ConflictingBookings describes the bookings of conflicts, by id.
+func ConflictingBookings(ctx context.Context, s *session.Session, conflicts []Conflict) (map[int64]ConflictingBooking, error) {
+	var ids []int64
+	for _, c := range conflicts {
+		ids = append(ids, c.First, c.Second)
+	}
+	const name = "TRIM(CONCAT_WS(' ', %[1]s.first_name, %[1]s.last_name))"
+	stmt := sq.Select("b.id", fmt.Sprintf(name, "a"), "s.name", fmt.Sprintf(name, "c"), "b.start_date", "b.start_time", "b.end_time").
+		From(s.DB.Name(wpdb.Bookings) + " AS b").
+		LeftJoin(s.DB.Name(wpdb.Agents) + " AS a ON a.id = b.agent_id").
+		LeftJoin(s.DB.Name(wpdb.Services) + " AS s ON s.id = b.service_id").
+		LeftJoin(s.DB.Name(wpdb.Customers) + " AS c ON c.id = b.customer_id").
+		Where(sq.Eq{"b.id": ids})
+	described := make(map[int64]ConflictingBooking, len(ids))
+	_, err := wpdb.All(ctx, s.DB, "describe conflicting bookings", stmt, func(row wpdb.Scanner) (struct{}, error) {
+		var id int64
+		var b ConflictingBooking
+		err := row.Scan(&id, wpdb.OrZero(&b.Agent), wpdb.OrZero(&b.Service), wpdb.OrZero(&b.Customer), wpdb.OrZero(&b.Date), wpdb.OrZero(&b.Start), wpdb.OrZero(&b.End))
+		described[id] = b
+		return struct{}{}, err
+	})
+	return described, err
+}
+
+// Address returns the address of the site's WordPress, without a slash at its end; "" if the
+// site does not know it.
+func Address(ctx context.Context, s *session.Session) (string, error) {
+	options, err := s.DB.OptionValues(ctx, "siteurl")
+	return strings.TrimRight(wpdb.PlainText(options["siteurl"]), "/"), err
+}
+
+// Home returns the address of the site's pages, below which WordPress has its REST API.
+func Home(ctx context.Context, s *session.Session) (string, error) {
+	options, err := s.DB.OptionValues(ctx, "home", "siteurl")
+	return strings.TrimRight(cmp.Or(wpdb.PlainText(options["home"]), wpdb.PlainText(options["siteurl"])), "/"), err
+}
+
+// BookingURL returns the page of the plugin's administration that shows a booking, given the
+// address of its site.
+func BookingURL(address string, id int64) string {
+	return fmt.Sprintf("%s/wp-admin/admin.php?page=latepoint&route_name=bookings__index&filter%%5Bid%%5D=%d", address, id)
+}
+
+// WrongEnds returns the ids of at most limit bookings whose stored end cannot be right: it is
+// before the start, or after the next day. They count as start plus duration.
+func WrongEnds(ctx context.Context, s *session.Session, limit uint64) ([]int64, error) {
+	stmt := sq.Select("id").From(s.DB.Name(wpdb.Bookings)).
+		Where("(DATEDIFF(end_date, start_date) NOT BETWEEN 0 AND 1 OR end_date = start_date AND end_time < start_time)").OrderBy("id").Limit(limit)
+	return wpdb.All(ctx, s.DB, "find bookings with a wrong end", stmt, wpdb.Value[int64])
+}
+
+// capacities returns the seats of services, by id.
+func capacities(ctx context.Context, s *session.Session) (map[int64]int, error) {
+	stmt := sq.Select("id", "COALESCE(capacity_max, 1)").From(s.DB.Name(wpdb.Services))
+	return wpdb.Map[int64, int](ctx, s.DB, "read capacities", stmt)
+}
+
+// blockingFrom reads the bookings with some statuses that may end on a day or later. It reads
+// them in pages along the index on start_date, to keep each statement short. more reports
+// whether there are more than it read.
+func blockingFrom(ctx context.Context, s *session.Session, day availability.Day, statuses []string) (bookings []availability.Booking, more bool, err error) {
+	date, id := (day - 1).String(), int64(0) // a booking occupies two days at most
+	for {
+		page, err := blockingPage(ctx, s, day, statuses, date, id)
+		if err != nil {
+			return nil, false, err
+		}
+		bookings = append(bookings, page...)
+		if len(page) < conflictPage || len(bookings) >= conflictBookings {
+			return bookings, len(page) == conflictPage, nil
+		}
+		last := page[len(page)-1]
+		date, id = last.Start.Day.String(), last.ID
+	}
+}
+
+// blockingPage returns the page after the booking with this date and id.
+func blockingPage(ctx context.Context, s *session.Session, day availability.Day, statuses []string, date string, id int64) ([]availability.Booking, error) {
+	stmt := bookingsWithDuration(s).Columns(blockingBookingColumns...).
+		Where(sq.GtOrEq{"start_date": date}).Where(sq.Or{sq.Gt{"start_date": date}, sq.Gt{"id": id}}).
+		Where(sq.Or{sq.GtOrEq{"start_date": day.String()}, sq.GtOrEq{"end_date": day.String()}, sq.Expr("end_date < start_date")}).
+		Where(sq.Eq{"status": statuses}).
+		OrderBy("start_date", "id").Limit(conflictPage)
+	return wpdb.All(ctx, s.DB, "read blocking bookings", stmt, scanBlockingBooking)
+}
+
+// ConflictWatch searches for conflicts at intervals and reports each conflict once for as
+// long as it lasts. It logs nothing but the ids.
+type ConflictWatch struct {
+	platform *session.Platform
+	log      *slog.Logger
+	report   func(found ConflictReport, fresh int)
+	known    map[Conflict]bool // those of the last search, which bounds their number
+}
+
+// NewConflictWatch returns a watch that logs each new conflict. After each search it
+// calls report with the result and the number of conflicts that are new.
+func NewConflictWatch(platform *session.Platform, log *slog.Logger, report func(found ConflictReport, fresh int)) *ConflictWatch {
+	return &ConflictWatch{platform: platform, log: log, report: report}
+}
+
+// Run searches at once and then at each interval, until ctx ends.
+func (w *ConflictWatch) Run(ctx context.Context, interval time.Duration) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		if err := w.search(ctx); err != nil && ctx.Err() == nil {
+			w.log.Warn("search for conflicting bookings failed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// search searches once.
+func (w *ConflictWatch) search(ctx context.Context) error {
+	found, err := ConflictsNow(ctx, w.platform)
+	if err != nil {
+		return err
+	}
+	fresh := 0
+	known := make(map[Conflict]bool, len(found.Conflicts))
+	for _, c := range found.Conflicts {
+		known[c] = true
+		if w.known[c] {
+			continue
+		}
+		fresh++
+		w.log.LogAttrs(ctx, slog.LevelWarn, "bookings overlap", slog.Int64("agent_id", c.Agent),
+			slog.Any("booking_ids", []int64{c.First, c.Second}), slog.Bool("buffers_only", c.BuffersOnly))
+	}
+	w.known = known
+	w.report(found, fresh)
+	return nil
+}

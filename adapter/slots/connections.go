@@ -1,0 +1,105 @@
+package slots
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Connection is a column of agents_services and the id that it must contain; nil matches
+// any.
+type Connection struct {
+	Column string
+	ID     *int64
+}
+
+// WhereConnected keeps the records for which one row of agents_services contains all the given
+// ids.
+func WhereConnected(s *session.Session, q sq.SelectBuilder, column, record string, to ...Connection) sq.SelectBuilder {
+	exists := sq.Select("1").From(s.DB.As(wpdb.AgentsServices, "x")).Where("x." + column + " = " + record)
+	narrowed := false
+	for _, c := range to {
+		if c.ID != nil {
+			exists = exists.Where(sq.Eq{"x." + c.Column: *c.ID})
+			narrowed = true
+		}
+	}
+	if !narrowed {
+		return q
+	}
+	return q.Where(sq.Expr("EXISTS (?)", exists))
+}
+
+// pairs adds the distinct pairs of two columns of agents_services to a SELECT, as a table
+// x. Because they are made distinct before the join, no temporary table has to hold
+// texts.
+func pairs(s *session.Session, stmt sq.SelectBuilder, column, other string, owners []int64) sq.SelectBuilder {
+	distinct := sq.Select(column, other).Distinct().From(s.DB.Name(wpdb.AgentsServices)).Where(sq.Eq{column: owners})
+	return stmt.FromSelect(distinct, "x")
+}
+
+// connected runs a SELECT for what some records are connected to, and sorts the members of each
+// group by id.
+func connected[T any](ctx context.Context, s *session.Session, op string, stmt sq.Sqlizer, scan func(wpdb.Scanner, *int64) (T, error), id func(T) int64) (map[int64][]T, error) {
+	return session.ReadStatement(ctx, s, stmt, func(ctx context.Context, stmt sq.Sqlizer) (map[int64][]T, error) {
+		groups, err := session.Grouped(ctx, s, op, stmt, scan)
+		for _, members := range groups {
+			slices.SortFunc(members, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
+		}
+		return groups, err
+	})
+}
+
+// ConnectedServices returns the services of agents, whatever their status
+// (OsAgentModel::get_services, LatePoint 5.6.5).
+func ConnectedServices(ctx context.Context, s *session.Session, agents []int64) (map[int64][]records.BookingService, error) {
+	stmt := pairs(s, sq.Select("x.agent_id", "s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max"),
+		"agent_id", "service_id", agents).
+		Join(s.DB.As(wpdb.Services, "s") + " ON s.id = x.service_id")
+	return connected(ctx, s, "read services of agents", stmt, func(row wpdb.Scanner, owner *int64) (v records.BookingService, err error) {
+		var priceMin, priceMax decimal.NullDecimal
+		err = row.Scan(owner, &v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Status, &v.Duration, &priceMin, &priceMax)
+		v.PriceMin, v.PriceMax = priceMin.Decimal, priceMax.Decimal
+		return v, err
+	}, func(v records.BookingService) int64 { return v.ID })
+}
+
+// ConnectedLocations returns the locations of agents (column agent_id) or services
+// (service_id).
+func ConnectedLocations(ctx context.Context, s *session.Session, column string, owners []int64) (map[int64][]LocationName, error) {
+	stmt := pairs(s, sq.Select("x."+column, "l.id", "l.name", "l.full_address", "l.status"), column, "location_id", owners).
+		Join(s.DB.As(wpdb.Locations, "l") + " ON l.id = x.location_id")
+	return connected(ctx, s, "read connected locations", stmt, func(row wpdb.Scanner, owner *int64) (v LocationName, err error) {
+		err = row.Scan(owner, &v.ID, &v.Name, wpdb.OrZero(&v.FullAddress), &v.Status)
+		return v, err
+	}, func(v LocationName) int64 { return v.ID })
+}
+
+// ConnectedAgents returns the agents who provide each of some services.
+func ConnectedAgents(ctx context.Context, s *session.Session, services []int64) (map[int64][]AgentName, error) {
+	stmt := pairs(s, sq.Select("x.service_id", "a.id", "a.first_name", "a.last_name", "a.display_name"), "service_id", "agent_id", services).
+		Join(s.DB.As(wpdb.Agents, "a") + " ON a.id = x.agent_id")
+	return connected(ctx, s, "read agents of services", stmt, func(row wpdb.Scanner, owner *int64) (v AgentName, err error) {
+		err = row.Scan(owner, &v.ID, &v.FirstName, wpdb.OrZero(&v.LastName), wpdb.OrZero(&v.DisplayName))
+		return v, err
+	}, func(v AgentName) int64 { return v.ID })
+}
+
+// LocationName is the part of a location that agents and services show.
+type LocationName struct {
+	ID                        int64
+	Name, FullAddress, Status string
+}
+
+// AgentName is the part of an agent that services show.
+type AgentName struct {
+	ID                               int64
+	FirstName, LastName, DisplayName string
+}

@@ -1,0 +1,144 @@
+package slots
+
+import (
+	"context"
+	"fmt"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/domain"
+	"bookside/adapter/lists"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// SlotRequest is the request for the slot of a booking.
+type SlotRequest struct {
+	availability.Request
+	At     availability.Moment
+	Window bool // the rules for customers apply: nothing in the past, and the booking window
+	// anyLocation is set if any location will do: see CalendarQuery.
+	AnyLocation bool
+	// hold is the hold that the booking has used, whose slot it gets; nil for none. lost
+	// reports that there was none to use: the booking then gets no slot.
+	Hold *Hold
+	Lost bool
+}
+
+// covers returns the calendar that shows whether the slot is free.
+func (q SlotRequest) covers() CalendarQuery {
+	covers := CalendarQuery{From: q.At.Day, To: q.At.Day, Customer: q.Window, anyLocation: q.AnyLocation}
+	if q.Hold != nil && !q.Lost {
+		covers.asOf, _ = q.Hold.CreatedAt.Time() // the customer came in time
+	}
+	return covers
+}
+
+// refused returns the error for a slot that the booking does not get.
+func (q SlotRequest) refused(conflict domain.SlotConflict) error {
+	if q.Lost {
+		return domain.HoldLost(conflict)
+	}
+	return domain.SlotUnavailable(conflict)
+}
+
+// Assign chooses the resource that gets the booking; a CodeSlotUnavailable if
+// none is free. The locks of the slot are held, so that no other server of ours takes it
+// meanwhile; PHP, which takes no locks without the companion, may: see confirmSlot.
+func Assign(ctx context.Context, tx *session.Tx, service Service, resources []availability.Resource, q SlotRequest) (*AssignedSlot, error) {
+	conflict := domain.SlotConflict{Start: q.At, AgentID: q.Agent}
+	if len(resources) == 0 {
+		return nil, q.refused(conflict)
+	}
+	covers := q.covers()
+	calendar, err := Calendar(ctx, tx.Session, service, resources, covers)
+	if err != nil {
+		return nil, err
+	}
+	choice := availability.Choice{Order: availability.AgentOrder(service.settings[session.SettingAgentOrder]), Pick: tx.Pick}
+	if q.Agent == 0 && (choice.Order == availability.BusiestAgent || choice.Order == availability.IdlestAgent) {
+		if choice.Load, err = bookingsOfDay(ctx, tx.Session, q.At.Day, scopeOf(resources).agents); err != nil {
+			return nil, err
+		}
+	}
+	if chosen, ok := calendar.Assign(q.At, q.Request, choice); ok && !q.Lost {
+		slot := &AssignedSlot{SlotRequest: q, Resource: chosen, service: service, Covers: covers, input: calendar.Input}
+		tx.Confirm = func(ctx context.Context) error { return confirmSlot(ctx, tx, *slot) }
+		return slot, nil
+	}
+	for _, slot := range calendar.Day(q.At.Day, q.Request) {
+		if slot.Reason == availability.Free {
+			conflict.Free = append(conflict.Free, slot.Start)
+		} else if slot.Start == q.At.Minutes && tx.RequirePermission("read_bookings") == nil {
+			conflict.BookingID = slot.Booking
+		}
+	}
+	return nil, q.refused(conflict)
+}
+
+// AssignedSlot is the slot that a transaction gives to a booking, with what is needed to
+// check it again.
+type AssignedSlot struct {
+	SlotRequest
+	Resource availability.Resource
+	service  Service
+	Covers   CalendarQuery
+	input    availability.Input
+}
+
+// confirmSlot reads the bookings and holds of the assigned slot again. It is the last statement
+// before COMMIT: a booking that PHP added since Assign wins, and the transaction
+// is run again, to find the slot occupied.
+func confirmSlot(ctx context.Context, tx *session.Tx, a AssignedSlot) error {
+	a.input.Resources = []availability.Resource{a.Resource}
+	rules := rulesOf(a.service, a.Covers, a.input)
+	part := calendarPart{scopeOf(a.input.Resources), a.Covers.From, a.Covers.To, lastDay(a.Covers, a.input)}
+	stmt := blockingBookings(tx.Session, rules, part).Columns(blockingBookingColumns...)
+	if tx.Schema.Has(wpdb.Holds) {
+		stmt = lists.UnionAll(stmt, blockingHolds(tx.Session, rules, part).Columns(blockingHoldColumns...))
+	}
+	var err error
+	if a.input.Bookings, err = wpdb.All(ctx, tx.DB, "read blocking bookings", stmt, scanBlockingBooking); err != nil {
+		return err
+	}
+	if len(availability.NewCalendar(a.input).Free(a.At, a.Request)) == 0 {
+		return fmt.Errorf("slot was booked concurrently: %w", wpdb.ErrConflict)
+	}
+	return nil
+}
+
+// Locks returns the locks of everything over which bookings can collide: their
+// agents, their locations if a location is used by one agent at a time, and their service
+// if its bookings per day are limited.
+func Locks(ctx context.Context, s *session.Session, service Service, resources []availability.Resource) ([]session.Lock, error) {
+	limited, err := dailyLimitCounts(ctx, s, service)
+	if err != nil {
+		return nil, err
+	}
+	scope := scopeOf(resources)
+	locks := session.LocksOf(session.AgentLock, scope.agents...)
+	if service.settings[session.SettingOneAgent] == session.On {
+		locks = append(locks, session.LocksOf(session.LocationLock, scope.locations...)...)
+	}
+	if limited {
+		locks = append(locks, session.LocksOf(session.ServiceLock, scope.services...)...)
+	}
+	return locks, nil
+}
+
+// dailyLimitCounts reports whether the bookings per day of a service are limited.
+func dailyLimitCounts(ctx context.Context, s *session.Session, service Service) (bool, error) {
+	if service.bookingsPerDay == 0 {
+		return false, nil
+	}
+	return session.AddOnActive(ctx, s, service.settings[session.SettingAddOns])
+}
+
+// bookingsOfDay counts the bookings of agents on a day, whatever their status
+// (OsBookingHelper::get_any_agent_for_booking_by_rule). Uses the index on start_date.
+func bookingsOfDay(ctx context.Context, s *session.Session, day availability.Day, agents []int64) (map[int64]int, error) {
+	stmt := sq.Select("agent_id", "COUNT(*)").From(s.DB.Name(wpdb.Bookings)).
+		Where(sq.Eq{"start_date": day.String(), "agent_id": agents}).GroupBy("agent_id")
+	return wpdb.Map[int64, int](ctx, s.DB.Whole(), "count bookings of agents", stmt)
+}

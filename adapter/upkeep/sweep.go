@@ -1,0 +1,120 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/bookings"
+	"bookside/adapter/domain"
+	"bookside/adapter/figures"
+	"bookside/adapter/idempotency"
+	"bookside/adapter/outbox"
+	"bookside/adapter/records"
+	"bookside/adapter/webhooks"
+	"bookside/wpdb"
+)
+
+// Sweeper deletes rows of our own tables that have served their purpose: stored responses
+// to requests with an Idempotency-Key, holds, mails, the log of webhooks, figures, and what keys made
+// that is gone. They may contain
+// personal data, and must not wait for the next request or mail to be deleted. Any number of
+// processes may sweep one database.
+type Sweeper struct {
+	db  *wpdb.DB
+	now domain.Clock
+	log *slog.Logger
+}
+
+// NewSweeper returns a sweeper of db. It logs counts and errors.
+func NewSweeper(db *wpdb.DB, now domain.Clock, log *slog.Logger) *Sweeper {
+	return &Sweeper{db: db, now: now, log: log}
+}
+
+const (
+	sweepEvery = 5 * time.Minute
+	sweepSize  = 1000 // the most rows that one statement deletes
+)
+
+// Run sweeps until ctx ends.
+func (s *Sweeper) Run(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		deleted, err := s.Sweep(ctx)
+		forgotten, failed := s.Forget(ctx)
+		deleted, err = deleted+forgotten, errors.Join(err, failed)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			s.log.Error("deleting old rows of Bookside's tables failed", "error", err)
+		case deleted > 0:
+			s.log.Debug("old rows of Bookside's tables were deleted", "rows", deleted)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Sweep deletes all expired rows and returns their number. A table that fails keeps no
+// other one from being swept; the error has those of all.
+func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
+	old := []webhooks.OldRows{
+		{Table: wpdb.Idempotency, Which: idempotency.Expired(s.db, s.now())},
+		{Table: wpdb.Outbox, Which: outbox.Finished(s.db, s.now())},
+		{Table: wpdb.Outbox, Which: outbox.Abandoned(s.db, s.now())},
+	}
+	old = append(old, webhooks.Old(s.db, s.now())...)
+	old = append(old, webhooks.OldRows{Table: wpdb.Holds, Which: bookings.ExpiredHolds(s.db, s.now())},
+		webhooks.OldRows{Table: wpdb.Figures, Which: figures.Old(s.db, s.now())}, webhooks.OldRows{Table: wpdb.Figures, Which: figures.Excess(s.db)})
+	return s.deleteAll(ctx, old)
+}
+
+// Forget deletes what is known of records of keys that are gone, and returns the number of rows.
+func (s *Sweeper) Forget(ctx context.Context) (deleted int, err error) {
+	var gone []webhooks.OldRows
+	for _, which := range records.ForgottenRecords(s.db) {
+		gone = append(gone, webhooks.OldRows{Table: wpdb.KeyRecords, Which: which})
+	}
+	return s.deleteAll(ctx, gone)
+}
+
+func (s *Sweeper) deleteAll(ctx context.Context, old []webhooks.OldRows) (deleted int, err error) {
+	var failed []error
+	for _, old := range old {
+		n, err := s.deleteRows(ctx, old.Table, old.Which)
+		deleted += n
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", s.db.FullName(old.Table), err))
+			if ctx.Err() != nil {
+				break
+			}
+		}
+	}
+	return deleted, errors.Join(failed...)
+}
+
+// deleteRows deletes the rows that a SELECT of ids finds, by id, so that two concurrent
+// sweeps cannot deadlock. On a cluster, one of them is refused, and finds no rows when it
+// runs again.
+func (s *Sweeper) deleteRows(ctx context.Context, table wpdb.Table, which sq.SelectBuilder) (deleted int, err error) {
+	for {
+		ids, err := wpdb.All(ctx, s.db, "find old rows", which.Limit(sweepSize), wpdb.Value[int64])
+		if err != nil || len(ids) == 0 {
+			return deleted, err
+		}
+		if _, err := s.db.Change(ctx, "delete old rows", sq.Delete(s.db.Name(table)).Where(sq.Eq{"id": ids})); err != nil {
+			return deleted, err
+		}
+		deleted += len(ids)
+		if len(ids) < sweepSize {
+			return deleted, nil
+		}
+	}
+}

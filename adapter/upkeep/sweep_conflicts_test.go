@@ -1,0 +1,80 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/DATA-DOG/go-sqlmock"
+	"github.com/go-sql-driver/mysql"
+
+	"bookside/fixtures/wpdbtest"
+	"bookside/wpdb"
+)
+
+// TestSweepConflictsAreRetried: two servers that sweep on two nodes of a cluster do not
+// stop each other.
+func TestSweepConflictsAreRetried(t *testing.T) {
+	t.Parallel()
+	db, mock := wpdbtest.Mock(t)
+	ids := func() *sqlmock.Rows { return sqlmock.NewRows([]string{"id"}) }
+	mock.ExpectQuery("SELECT id FROM .*idempotency").WillReturnRows(ids().AddRow(1))
+	mock.ExpectBegin()
+	mock.ExpectExec("DELETE FROM .*idempotency").WillReturnError(&mysql.MySQLError{Number: 1213})
+	mock.ExpectRollback()
+	mock.ExpectBegin()
+	mock.ExpectExec("DELETE FROM .*idempotency").WillReturnResult(sqlmock.NewResult(0, 1))
+	mock.ExpectCommit()
+	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
+	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
+	for _, table := range []string{"webhook_tries", "webhook_deliveries", "webhook_tries", "webhook_deliveries", "webhooks", "holds", "figures", "figures"} {
+		mock.ExpectQuery("SELECT .*id FROM .*" + table).WillReturnRows(ids())
+	}
+	if _, err := NewSweeper(db, time.Now, slog.New(slog.DiscardHandler)).Sweep(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSweepGoesOn: a table that cannot be swept keeps no other one from it, and is named.
+func TestSweepGoesOn(t *testing.T) {
+	t.Parallel()
+	db, mock := wpdbtest.Mock(t)
+	ids := func() *sqlmock.Rows { return sqlmock.NewRows([]string{"id"}) }
+	mock.ExpectQuery("SELECT id FROM .*idempotency").WillReturnError(&mysql.MySQLError{Number: 1142})
+	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids().AddRow(1))
+	mock.ExpectBegin()
+	mock.ExpectExec("DELETE FROM .*outbox").WillReturnResult(sqlmock.NewResult(0, 1))
+	mock.ExpectCommit()
+	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
+	for _, table := range []string{"webhook_tries", "webhook_deliveries", "webhook_tries", "webhook_deliveries", "webhooks"} {
+		mock.ExpectQuery("SELECT .*id FROM .*" + table).WillReturnRows(ids())
+	}
+	mock.ExpectQuery("SELECT id FROM .*holds").WillReturnError(&mysql.MySQLError{Number: 1146})
+	for range 2 {
+		mock.ExpectQuery("SELECT id FROM .*figures").WillReturnRows(ids())
+	}
+	deleted, err := NewSweeper(db, time.Now, slog.New(slog.DiscardHandler)).Sweep(t.Context())
+	if deleted != 1 || !errors.Is(err, wpdb.ErrAccessDenied) || !errors.Is(err, wpdb.ErrSchema) {
+		t.Errorf("deleted %d, error %v", deleted, err)
+	}
+	for _, table := range []string{"wp_bookside_idempotency: ", "wp_bookside_holds: "} {
+		if err != nil && !strings.Contains(err.Error(), table) {
+			t.Errorf("no %q in: %v", table, err)
+		}
+	}
+}
+
+// TestSweepEndsWithItsContext: no other table is tried once the server stops.
+func TestSweepEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	db, _ := wpdbtest.Mock(t)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_, err := NewSweeper(db, time.Now, slog.New(slog.DiscardHandler)).Sweep(ctx)
+	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,17 @@
+package upkeep
+
+import (
+	"context"
+
+	"bookside/adapter/session"
+	"bookside/adapter/webhooks"
+)
+
+// AddWebhook adds a webhook of a key, whose store it is, see webhooks.Store.Add. Only one is
+// added at a time, so that neither a key nor all of them together get more than they may have.
+func AddWebhook(ctx context.Context, tx *session.Tx, store *webhooks.Store, n webhooks.NewHook) (secret string, hook webhooks.Hook, err error) {
+	if err := tx.Lock(ctx, session.LockOf(session.WebhookLock, 0)); err != nil {
+		return "", webhooks.Hook{}, err
+	}
+	return store.In(tx.DB).Add(ctx, n)
+}

@@ -1,0 +1,162 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/adapter/keys"
+	"bookside/adapter/outbox"
+	"bookside/adapter/session"
+	"bookside/adapter/webhooks"
+	"bookside/wpdb"
+)
+
+// Work is what is done, or should be, while nobody looks. Parts that are nil are not known, because
+// their table is missing or may not be read. Package diagnose rates it.
+type Work struct {
+	Now time.Time
+
+	ChangesWaiting *time.Duration // how long the oldest change has been waiting for its number
+	Restored       bool           // an older database came back under this server, see journal.RestoredUnder
+
+	Writes   *string // why some writes are refused, see Session.CheckWritable; "" if none is
+	Jobs     *JobWork
+	Webhooks *WebhookWork
+	Mails    *MailWork
+	Keys     *[]keys.Expiring // that expire within ExpiresSoon
+}
+
+// JobWork is about the plugin's jobs.
+type JobWork struct {
+	Run       bool // by the site
+	SendsMail bool // Bookside sends the mails of bookings, if the site does not
+	Late      []LateJob
+}
+
+// LateJob is a job that should have run before now.
+type LateJob struct {
+	ID     int64
+	Object string           // what it is about, such as "booking 12"; "" if it is not known
+	Due    domain.Timestamp // in UTC
+}
+
+// WebhookWork has the webhooks that nobody disabled and that do not work.
+type WebhookWork struct{ Failing, Ended []webhooks.Trouble }
+
+// MailWork is about the outbox: how many mails are in each state, and those to look at.
+type MailWork struct {
+	Counts map[string]int
+	outbox.Stuck
+}
+
+// When work is late. All of them are longer than it takes while everything runs.
+const (
+	JobsLate      = 30 * time.Minute   // WordPress's cron runs them every five minutes
+	MailsLate     = time.Hour          // a mail server is tried again several times within it
+	MailsRecent   = 3 * 24 * time.Hour // for how long a failed mail is worth a look
+	WebhooksLate  = time.Hour
+	ExpiresSoon   = 7 * 24 * time.Hour
+	WorkListLimit = 101 // of each list: "more than 100" is as much as anybody wants to know
+)
+
+// LoadWork looks at the work of a site as it is now, by a fixed number of statements, each of which
+// returns a bounded number of rows.
+func LoadWork(ctx context.Context, p *session.Platform) (Work, error) {
+	now := p.Now()
+	w := Work{Now: now, Restored: p.Journal.RestoredUnder()}
+	for _, look := range []func() error{
+		func() error {
+			waiting, err := journal.Waiting(ctx, p.DB, now)
+			w.ChangesWaiting = known(waiting, err)
+			return err
+		},
+		func() error {
+			site, err := p.Session(ctx)
+			if err != nil {
+				return err
+			}
+			w.Writes = new(writeProblem(site))
+			jobs, err := jobWork(ctx, site, p.Outbox != nil)
+			w.Jobs = known(jobs, err)
+			return err
+		},
+		func() (err error) {
+			var found WebhookWork
+			found.Failing, found.Ended, err = webhooks.FindTrouble(ctx, p.DB, now.Add(-WebhooksLate), WorkListLimit)
+			w.Webhooks = known(found, err)
+			return err
+		},
+		func() (err error) {
+			var found MailWork
+			if found.Counts, err = outbox.Count(ctx, p.DB); err == nil {
+				found.Stuck, err = outbox.FindStuck(ctx, p.DB, now.Add(-MailsLate), now.Add(-MailsRecent), WorkListLimit)
+			}
+			w.Mails = known(found, err)
+			return err
+		},
+		func() error {
+			expiring, err := keys.FindExpiring(ctx, p.DB, now, now.Add(ExpiresSoon), WorkListLimit)
+			w.Keys = known(expiring, err)
+			return err
+		},
+	} {
+		err := look()
+		if unknowable := errors.Is(err, wpdb.ErrSchema) || errors.Is(err, wpdb.ErrAccessDenied) || domain.CodeOf(err) == domain.CodeUnavailable; err != nil && !unknowable {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+// known returns what was found, or nil if it was not.
+func known[T any](found T, err error) *T {
+	if err != nil {
+		return nil
+	}
+	return &found
+}
+
+// writeProblem is the message of CheckWritable, or "".
+func writeProblem(s *session.Session) string {
+	var known *domain.Error
+	if errors.As(s.CheckWritable(), &known) {
+		return known.Message
+	}
+	return ""
+}
+
+func jobWork(ctx context.Context, s *session.Session, sendsMail bool) (j JobWork, err error) {
+	j.SendsMail = sendsMail
+	if j.Run, err = RunsJobs(ctx, s); err != nil || !s.Schema.Has(wpdb.ProcessJobs) {
+		return j, err
+	}
+	j.Late, err = lateJobs(ctx, s)
+	return j, err
+}
+
+// lateJobs returns the scheduled jobs among the newest recentJobs that are late, the oldest first.
+func lateJobs(ctx context.Context, s *session.Session) ([]LateJob, error) {
+	column := func(name string) string { return s.Schema.Expr(wpdb.ProcessJobs, "j", name) + " AS " + name }
+	recent := sq.Select("j.id", column("status"), column("to_run_after_utc"), column("object_model_type"), column("object_id")).
+		From(s.DB.As(wpdb.ProcessJobs, "j")).OrderBy("j.id DESC").Limit(recentJobs)
+	stmt := sq.Select("id", "object_model_type", "object_id", "to_run_after_utc").FromSelect(recent, "recent").
+		Where(sq.Eq{"status": session.JobScheduled}).Where(sq.LtOrEq{"to_run_after_utc": domain.Stamp(s.Now.Add(-JobsLate))}).
+		OrderBy("to_run_after_utc", "id").Limit(WorkListLimit)
+	return wpdb.All(ctx, s.DB, "find late jobs", stmt, func(row wpdb.Scanner) (j LateJob, err error) {
+		var kind string
+		var object int64
+		if err := row.Scan(&j.ID, wpdb.OrZero(&kind), wpdb.OrZero(&object), wpdb.OrZero((*string)(&j.Due))); err != nil {
+			return j, err
+		}
+		if kind != "" {
+			j.Object = kind + " " + strconv.FormatInt(object, 10)
+		}
+		return j, nil
+	})
+}
