@@ -120,18 +120,7 @@ type Plan struct {
 // Explain asks the server for its plan, without running the statement.
 func (db *DB) Explain(ctx context.Context, op string, stmt sq.SelectBuilder) (Plan, error) {
 	plan, _, err := One(ctx, db, op, stmt.Prefix("EXPLAIN FORMAT=TRADITIONAL"), func(row Scanner) (p Plan, err error) {
-		var ignored any
-		columns := make([]any, 10)
-		rows, key := 8, 5
-		if !db.mariaDB() { // it has two columns more
-			columns = make([]any, 12)
-			rows, key = 9, 6
-		}
-		for i := range columns {
-			columns[i] = &ignored
-		}
-		columns[key], columns[rows] = OrZero(&p.Index), OrZero(&p.Rows)
-		err = row.Scan(columns...)
+		err = db.scanExplained(row, map[string]any{"key": OrZero(&p.Index), "rows": OrZero(&p.Rows)})
 		return p, err
 	})
 	return plan, err

@@ -82,9 +82,11 @@ func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, most 
 		if err != nil {
 			return nil, false, wrap(op, err)
 		}
+		began := time.Now()
 		found, more, err = collect(ctx, db, text, args, most, scan)
 		release()
 		err = wrap(op, withSilence(db.silent, err))
+		trace(ctx, Statement{op, text, args, time.Since(began), len(found), err})
 		if err != nil && !repeated && db.retriable() && errors.Is(err, ErrLinkLost) {
 			continue
 		}

@@ -44,6 +44,7 @@ func commands() []command {
 		{"check", "", "check the database and the site", aboutCheck, (*program).check},
 		{"migrate", "", "bring Bookside's own tables to this version", aboutMigrate, (*program).migrate},
 		{"restored", "", "tell Bookside that a backup of the database was restored", aboutRestored, (*program).restored},
+		{"explain", "REQUEST", "show why a request takes its time", aboutExplain, (*program).explain},
 		{"indexes", "", "list indexes that help on a large site, make or drop them", aboutIndexes, (*program).indexes},
 		{"compare", "[FILE…]", "compare the answers of PHP and Bookside", aboutCompare, (*program).compare},
 		{"export", "LIST", "write the records of a list to a file", aboutExport, (*program).export},
