@@ -32,13 +32,13 @@ func TestPaymentStatusOfManyRefunds(t *testing.T) {
 	}
 }
 
-// TestFiltersMatchingFewBookingsRunOnce: a search that few bookings match finds them with one
-// statement for their ids, and counts nothing.
-func TestFiltersMatchingFewBookingsRunOnce(t *testing.T) {
+// TestSearchesMatchingFewBookingsRunOnce: a search that few bookings match, or a payment status that few have,
+// finds them with one statement for their ids, and counts nothing.
+func TestSearchesMatchingFewBookingsRunOnce(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	s.get("/status").want(http.StatusOK)
-	for _, query := range []string{"search=anna", "payment_status=not_paid", "price_min=100", "customer_email=customer1", "updated_from=2026-11-20", "search=anna&status=approved&sort=customer_name"} {
+	for _, query := range []string{"search=anna", "payment_status=not_paid", "search=anna&status=approved&sort=customer_name"} {
 		for _, page := range []int{1, 2, 1000} {
 			a := s.get(fmt.Sprintf("/bookings?per_page=3&page=%d&%s", page, query)).want(http.StatusOK)
 			if n := s.log.last(t).Queries; n > 5 || page == 1000 && n > 3 {
