@@ -522,6 +522,7 @@ func (d dayAnswer) unavailable() []string {
 // TestExplainEveryReason provokes every reason for which a start time is not
 // offered.
 func TestExplainEveryReason(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	const next = "2026-11-24" // a Tuesday
 	visit := appointment{id: 11, agent: 1, service: 1, location: 1, date: next, start: "10:00", end: "10:30", buffer: 15}
@@ -888,6 +889,7 @@ const (
 // TestOffPeriodsAndDailyLimitsNeedTheAddOn: they apply while the add-on is
 // active, however it was activated.
 func TestOffPeriodsAndDailyLimitsNeedTheAddOn(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	rows := []string{
 		"INSERT INTO wp_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, end_date, start_time, end_time) VALUES " +

@@ -38,6 +38,7 @@ func checkCustomer(t *testing.T, where string, form shape, record json.RawMessag
 // TestCustomers compares responses with golden files made from the recorded
 // models and rows.
 func TestCustomers(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	customerList.wantPagesOf(t, s, []find{{query: ""}, {query: "status=blocked", where: "c.status = 'blocked'"}, {query: "has_bookings=0", where: "FALSE"}})

@@ -84,6 +84,7 @@ var exportedLists = []string{"/bookings", "/customers", "/agents", "/services", 
 // TestTablesOfAllLists: each list as a table, with records inside of records and what is only
 // there on request.
 func TestTablesOfAllLists(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons().WithFewBookings()))
 	for _, path := range append(slices.Clone(exportedLists), "/bookings?include_meta=true", "/services?include=category,agents,locations", "/customers?search=nobody") {
@@ -130,6 +131,7 @@ func TestTablesOfAllLists(t *testing.T) {
 // TestLongTables: a list of several chunks is that of its pages, in any order, and ends where
 // per_page says.
 func TestLongTables(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	for _, query := range fixtures.Sample([]string{"", "sort=customer_name&order=asc", "status=approved&sort=created_at", "search=a&sort=id"}, 3) {
@@ -267,6 +269,7 @@ func TestFormulasAreText(t *testing.T) {
 // nothing that it lacks the permission for, and masked data masked. A calendar has nothing that
 // could be masked.
 func TestExportsOfLimitedKeys(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons().WithFewBookings()))
 	create := func(k keys.NewKey) string {
@@ -631,6 +634,7 @@ func TestTooManyExports(t *testing.T) {
 // TestLargeRecordsMakeSmallChunks: records that do not fit into the memory of a chunk are read
 // in smaller ones.
 func TestLargeRecordsMakeSmallChunks(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	s := newServer(t, database, limitMemory)

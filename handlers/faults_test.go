@@ -158,6 +158,7 @@ func outdatesSchema(err error) bool {
 // TestFailedWritesReportTheirOutcome: a write with status 503 reports that
 // nothing was written, or that it may have been.
 func TestFailedWritesReportTheirOutcome(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	fixtures.RequireServer(t)
 	bulk := "[" + friday() + "," + friday("start_time", `"14:00"`) + "]"

@@ -11,6 +11,7 @@ import (
 // TestPaymentStatusOfManyRefunds: the filter finds the same orders and bookings whether
 // few orders were refunded or so many that their ids are not listed.
 func TestPaymentStatusOfManyRefunds(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	for name, orders := range map[string]string{"few": "id % 100 = 0", "many": "id % 4 <> 0"} {
 		t.Run(name, func(t *testing.T) {

@@ -276,6 +276,7 @@ var fieldTables = map[string]fieldTable{
 // update and with the required ones in a new record: it writes its own columns
 // and no others.
 func TestEveryFieldWritesItsColumns(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	for name, table := range fieldTables {
 		t.Run(name, func(t *testing.T) {

@@ -43,6 +43,7 @@ func strangersSite(t *testing.T) *server {
 // TestLimitedKeysTakeNobodyOver: whoever makes somebody the customer of a booking, by their e-mail address, learns no more than
 // their name, and changes nothing about them.
 func TestLimitedKeysTakeNobodyOver(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := strangersSite(t)
 	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}})

@@ -472,6 +472,7 @@ func TestToolsWithinLimits(t *testing.T) {
 // TestToolsShowALimitedKeyNothingElse: to a limited key, the tools answer as they would to any key
 // if what is hidden did not exist.
 func TestToolsShowALimitedKeyNothingElse(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for name, l := range map[string]domain.Limits{"an agent": {Agents: []int64{5}}, "services and a location": {Services: []int64{2, 4}, Locations: []int64{1}}} {

@@ -182,6 +182,7 @@ func wantMoney(t *testing.T, s *server, step, spent, status, invoice string) {
 // TestRefundedPaymentKeepsItsCapture: an existing payment that is refunded stays what it
 // was, and has a refund beside it.
 func TestRefundedPaymentKeepsItsCapture(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	for name, body := range map[string]string{"by its status": `{"status":"refunded"}`, "by its kind": `{"kind":"refund"}`, "with its amount": `{"status":"refunded","kind":"refund","amount":"135.00"}`} {
 		t.Run(name, func(t *testing.T) {

@@ -192,6 +192,7 @@ func TestOrderTransactions(t *testing.T) {
 // TestOrderTransactionsOfTheEdgeSite reads every transaction under every
 // order: it is unknown under all but its own.
 func TestOrderTransactionsOfTheEdgeSite(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
 	for _, order := range s.ids(t, "SELECT id FROM {orders}") {

@@ -328,6 +328,7 @@ func TestStoredResponsesObeyCurrentLimits(t *testing.T) {
 // TestSentContactsAreNotCompared: a key that may read neither bookings nor customers is refused alike,
 // whether a contact that it sends with a booking is the stored one or not. What is missing, it may fill in.
 func TestSentContactsAreNotCompared(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrange(t, s.database, fillLocks)

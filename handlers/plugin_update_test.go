@@ -14,6 +14,7 @@ import (
 // do not know stops the writes to what it changed, and nothing else; readiness
 // reports it.
 func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for i, test := range []struct {

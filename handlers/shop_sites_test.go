@@ -11,6 +11,7 @@ import (
 // TestShopOfEverySite creates services, orders and payments on sites of every
 // kind, and coupons where they have the add-on.
 func TestShopOfEverySite(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{
 		"legacy": fixtures.Legacy(), "edge": fixtures.Edge(), "prefixed": fixtures.Prefixed(), "half hour": fixtures.HalfHour(), "small": fixtures.Small(now).WithCoupons(),

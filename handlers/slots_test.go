@@ -48,6 +48,7 @@ func (s *server) firstDay(t testing.TB, query url.Values) (date string, ok bool)
 // exactly those that GET /availability offers for the same parameters; with booking_id, they are
 // exactly those to which the booking can be moved.
 func TestOfferedStartsCanBeBooked(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	for name, site := range sites {
 		t.Run(name, func(t *testing.T) {

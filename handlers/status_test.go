@@ -117,6 +117,7 @@ var readings = []reading{
 // on every site, and compares all keys, their order and the types of the
 // values.
 func TestRecordsOfEverySite(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	for name, site := range sites {
 		t.Run(name, func(t *testing.T) {
