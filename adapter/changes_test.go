@@ -96,14 +96,14 @@ func inbox(t *testing.T, database *fixtures.Database) map[entered]string {
 func TestChangesOfATransaction(t *testing.T) {
 	t.Parallel()
 	var c session.ChangeList
-	if err := c.Insert(wpdb.Bookings, 1, []session.Row{{{"status", "pending"}, {"agent_id", int64(3)}}}); err != nil {
+	if err := c.Insert(wpdb.Bookings, 1, []session.Row{{{Name: "status", Value: "pending"}, {Name: "agent_id", Value: int64(3)}}}); err != nil {
 		t.Fatal(err)
 	}
-	c.Update(wpdb.Bookings, 1, session.Row{{"status", "approved"}}, nil)
-	c.Update(wpdb.Bookings, 1, session.Row{{"duration", 5}}, nil)
-	c.Update(wpdb.Customers, 1, session.Row{{"status", "active"}}, nil)
-	c.Update(wpdb.OrderItems, 1, session.Row{{"total", "1"}}, nil)
-	c.Update(wpdb.Orders, 4, session.Row{{"status", "open"}}, nil)
+	c.Update(wpdb.Bookings, 1, session.Row{{Name: "status", Value: "approved"}}, nil)
+	c.Update(wpdb.Bookings, 1, session.Row{{Name: "duration", Value: 5}}, nil)
+	c.Update(wpdb.Customers, 1, session.Row{{Name: "status", Value: "active"}}, nil)
+	c.Update(wpdb.OrderItems, 1, session.Row{{Name: "total", Value: "1"}}, nil)
+	c.Update(wpdb.Orders, 4, session.Row{{Name: "status", Value: "open"}}, nil)
 	c.Delete(wpdb.Orders, []int64{3, 4}, nil)
 	want := []journal.Change{
 		{Resource: journal.Bookings, ID: 1, Kind: journal.Created, Status: "approved", To: &journal.Assignment{AgentID: 3}},

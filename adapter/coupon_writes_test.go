@@ -248,7 +248,7 @@ func TestWithMembersKeepsOtherMembers(t *testing.T) {
 		"escapes and accents": {`{"\u00e4":"\u00f6\/","limit_total":1}`, `{"\u00e4":"\u00f6\/","limit_total":"5"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := records.WithMembers(c.stored, []records.Member{{"limit_total", json.RawMessage(`"5"`)}})
+			got, err := records.WithMembers(c.stored, []records.Member{{Key: "limit_total", Value: json.RawMessage(`"5"`)}})
 			if err != nil || got != c.want {
 				t.Errorf("%s: %s, want %s (%v)", name, got, c.want, err)
 			}
@@ -261,7 +261,7 @@ func FuzzWithMembers(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, stored string) {
-		text, err := records.WithMembers(stored, []records.Member{{"limit_total", json.RawMessage(`"7"`)}})
+		text, err := records.WithMembers(stored, []records.Member{{Key: "limit_total", Value: json.RawMessage(`"7"`)}})
 		if err != nil {
 			t.Fatal(err)
 		}

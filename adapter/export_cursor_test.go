@@ -145,20 +145,20 @@ func TestExports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := list(t.Context(), site, session.Paging{1, 5000})
+			want, err := list(t.Context(), site, session.Paging{Page: 1, PerPage: 5000})
 			if err != nil || len(want) < 2 {
 				t.Fatalf("%d records: %v", len(want), err)
 			}
 			size := int64(len(want))
 			for _, w := range []*session.ExportCursor{{Chunk: 2, Ahead: 3}, {Chunk: size/3 + 1, Ahead: size/2 + 1}, {Chunk: 5000}} {
-				if diff := cmp.Diff(want, export(t, platform, w, session.Paging{1, 5000}, list, nil)); diff != "" {
+				if diff := cmp.Diff(want, export(t, platform, w, session.Paging{Page: 1, PerPage: 5000}, list, nil)); diff != "" {
 					t.Fatalf("%+v (-want +got):\n%s", w, diff)
 				}
 				if w.Total() != size || w.Size() != size || w.Passed() != size {
 					t.Errorf("%d records, of which %d on the page, %d passed; want %d", w.Total(), w.Size(), w.Passed(), size)
 				}
 			}
-			page, w := session.Paging{2, size/2 + 1}, &session.ExportCursor{Chunk: 2, Ahead: 3}
+			page, w := session.Paging{Page: 2, PerPage: size/2 + 1}, &session.ExportCursor{Chunk: 2, Ahead: 3}
 			if diff := cmp.Diff(want[page.PerPage:], export(t, platform, w, page, list, nil)); diff != "" {
 				t.Errorf("page 2 (-want +got):\n%s", diff)
 			}
@@ -166,10 +166,10 @@ func TestExports(t *testing.T) {
 				t.Errorf("page 2: %d records, of which %d on the page", w.Total(), w.Size())
 			}
 			first := &session.ExportCursor{Chunk: 1, Ahead: 1}
-			if diff := cmp.Diff(want[:2], export(t, platform, first, session.Paging{1, 2}, list, nil)); diff != "" || first.Total() != size {
+			if diff := cmp.Diff(want[:2], export(t, platform, first, session.Paging{Page: 1, PerPage: 2}, list, nil)); diff != "" || first.Total() != size {
 				t.Errorf("a page of 2 (-want +got), of %d:\n%s", first.Total(), diff)
 			}
-			if beyond := export(t, platform, &session.ExportCursor{Chunk: 10}, session.Paging{9, 5000}, list, nil); len(beyond) > 0 {
+			if beyond := export(t, platform, &session.ExportCursor{Chunk: 10}, session.Paging{Page: 9, PerPage: 5000}, list, nil); len(beyond) > 0 {
 				t.Errorf("beyond the end: %v", beyond)
 			}
 		})
@@ -190,12 +190,12 @@ func TestExportWhileOthersWrite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before, err := list(t.Context(), site, session.Paging{1, 5000})
+			before, err := list(t.Context(), site, session.Paging{Page: 1, PerPage: 5000})
 			if err != nil {
 				t.Fatal(err)
 			}
 			deleted := before[len(before)-1]
-			got := export(t, platform, &session.ExportCursor{Chunk: 3, Ahead: 5}, session.Paging{1, 5000}, list, func(chunk int) {
+			got := export(t, platform, &session.ExportCursor{Chunk: 3, Ahead: 5}, session.Paging{Page: 1, PerPage: 5000}, list, func(chunk int) {
 				insertBookings(t, database, "1, 1, 1, 'approved', '2020-01-01', 540, '2020-01-01', 600, 0, 0, 1, 1", "1, 1, 1, 'approved', '2030-01-01', 540, '2030-01-01', 600, 0, 0, 1, 1",
 					fmt.Sprintf("1, 1, 1, 'approved', '%s', 540, '2030-01-01', 600, 0, 0, 1, 1", recordedNow().AddDate(0, 0, chunk).Format(time.DateOnly)))
 				if chunk == 1 {
@@ -226,7 +226,7 @@ func TestExportStays(t *testing.T) {
 	site.ExportWith(w)
 	var ids []int64
 	for i := range 4 {
-		page, err := bookings.List(t.Context(), site, bookings.Filter{Paging: session.Paging{1, 100}, Sort: bookings.ByID})
+		page, err := bookings.List(t.Context(), site, bookings.Filter{Paging: session.Paging{Page: 1, PerPage: 100}, Sort: bookings.ByID})
 		if err != nil {
 			t.Fatal(err)
 		}

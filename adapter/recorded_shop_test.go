@@ -277,7 +277,7 @@ func saveService(ctx context.Context, s *session.Session, command json.RawMessag
 			return err
 		}
 	}
-	_, err = txCreate(ctx, s, catalog.CreateService, catalog.NewService{patch})
+	_, err = txCreate(ctx, s, catalog.CreateService, catalog.NewService{ServicePatch: patch})
 	return err
 }
 

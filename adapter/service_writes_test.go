@@ -47,9 +47,9 @@ func TestCreateService(t *testing.T) {
 			})
 	}
 	history := activityEntry("service_created", "service_id", "<id:service:1>", nil)
-	s.try("a name is enough", nil, create(catalog.NewService{catalog.ServicePatch{Name: new(" Bath\n<b>")}}),
+	s.try("a name is enough", nil, create(catalog.NewService{ServicePatch: catalog.ServicePatch{Name: new(" Bath\n<b>")}}),
 		newService("Bath", nil), serviceMeta("1", "durations", "[]"), history)
-	s.try("everything", nil, create(catalog.NewService{catalog.ServicePatch{
+	s.try("everything", nil, create(catalog.NewService{ServicePatch: catalog.ServicePatch{
 		Name: new("Bath"), ShortDescription: new(`<em>Warm</em><script>x</script>`), Description: new("Very\r\nwarm"), Duration: new(int64(90)),
 		PriceMin: euros("1"), PriceMax: euros("2.5"), ChargeAmount: euros("2.0001"), DepositAmount: euros("0.5"), CapacityMin: new(int64(2)),
 		CapacityMax: new(int64(5)), OrderNumber: new(int64(7)), SelectionImageID: new(int64(11)), Status: new("disabled"), Visibility: new("hidden"),
@@ -60,12 +60,12 @@ func TestCreateService(t *testing.T) {
 		"status": "disabled", "visibility": "hidden", "category_id": "1",
 	}), serviceMeta("1", "customer_limit", "3"), serviceMeta("2", "description", "Very\nwarm"), serviceMeta("3", "durations", "[]"), history)
 	s.try("the first colour that is free", []string{"UPDATE wp_latepoint_services SET bg_color = LOWER(bg_color) WHERE id <> 3", "UPDATE wp_latepoint_services SET bg_color = NULL WHERE id = 3"},
-		create(catalog.NewService{catalog.ServicePatch{Name: new("Bath")}}),
+		create(catalog.NewService{ServicePatch: catalog.ServicePatch{Name: new("Bath")}}),
 		newService("Bath", map[string]any{"bg_color": "#26B7DD"}), serviceMeta("1", "durations", "[]"), history)
 	s.try("nothing where the transaction fails later", nil, func(t *testing.T, site *session.Session) {
 		failed := errors.New("no")
 		err := site.Transact(t.Context(), "create", func(tx *session.Tx) error {
-			created, err := catalog.CreateService(t.Context(), tx, catalog.NewService{catalog.ServicePatch{Name: new("Bath")}})
+			created, err := catalog.CreateService(t.Context(), tx, catalog.NewService{ServicePatch: catalog.ServicePatch{Name: new("Bath")}})
 			if err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func TestInvalidServiceNamesEveryField(t *testing.T) {
 		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"name": "Required"})
 	})
 	s.try("unknown", nil, func(t *testing.T, site *session.Session) {
-		_, err := txCreate(t.Context(), site, catalog.CreateService, catalog.NewService{catalog.ServicePatch{Name: new("x"), CategoryID: new(int64(99)), Status: new("open")}})
+		_, err := txCreate(t.Context(), site, catalog.CreateService, catalog.NewService{ServicePatch: catalog.ServicePatch{Name: new("x"), CategoryID: new(int64(99)), Status: new("open")}})
 		wantFields(t, err, domain.CodeInvalidRequest, map[string]string{"category_id": "Category not found", "status": "Unknown status"})
 	})
 	wrong := catalog.ServicePatch{
@@ -140,7 +140,7 @@ func TestInvalidServiceNamesEveryField(t *testing.T) {
 		"status": "Unknown status", "visibility": "Unknown visibility", "customer_limit": "Seen before",
 	}
 	s.try("refused", nil, func(t *testing.T, site *session.Session) {
-		_, err := txCreate(t.Context(), site, catalog.CreateService, catalog.NewService{wrong})
+		_, err := txCreate(t.Context(), site, catalog.CreateService, catalog.NewService{ServicePatch: wrong})
 		wantFields(t, err, domain.CodeValidationFailed, want)
 		_, err = txUpdate(t.Context(), site, catalog.UpdateService, 4, wrong)
 		wantFields(t, err, domain.CodeValidationFailed, want)
@@ -154,7 +154,7 @@ func TestServicesOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.Legacy())
 	s.try("made and changed", nil, func(t *testing.T, site *session.Session) {
-		created, err := txCreate(t.Context(), site, catalog.CreateService, catalog.NewService{catalog.ServicePatch{Name: new("Bath"), Description: new("Warm")}})
+		created, err := txCreate(t.Context(), site, catalog.CreateService, catalog.NewService{ServicePatch: catalog.ServicePatch{Name: new("Bath"), Description: new("Warm")}})
 		if err != nil {
 			t.Fatal(err)
 		}

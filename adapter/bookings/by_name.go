@@ -33,7 +33,7 @@ func findBookingsByName(ctx context.Context, s *session.Session, l lists.List, f
 	}
 	n := uint64(len(unnamed))
 	found := unnamed[min(w.First, n):min(w.First+w.Rows, n)]
-	named, err := namedBookings(ctx, s, l, f, session.Window{w.First - min(w.First, n), w.Rows - uint64(len(found))})
+	named, err := namedBookings(ctx, s, l, f, session.Window{First: w.First - min(w.First, n), Rows: w.Rows - uint64(len(found))})
 	return append(found, named...), err
 }
 
@@ -76,7 +76,7 @@ func namedBookings(ctx context.Context, s *session.Session, l lists.List, f Filt
 		skip -= min(skip, uint64(passed))
 	}
 	l.Filter = filter.Where(named(later+"=", first)).Where(named(earlier+"=", last))
-	return bookingsInWindow(ctx, s, l, f, session.Window{skip, w.Rows}, lists.SortColumns(sortColumns[f.Sort], f.Descending)...)
+	return bookingsInWindow(ctx, s, l, f, session.Window{First: skip, Rows: w.Rows}, lists.SortColumns(sortColumns[f.Sort], f.Descending)...)
 }
 
 // named returns the condition that a customer, c, comes before or after a name, according to

@@ -18,7 +18,7 @@ func findBookingsByStart(ctx context.Context, s *session.Session, l lists.List, 
 	const slack = 30
 	w := f.Window()
 	before := min(w.First, slack)
-	around := session.Window{w.First - before, before + w.Rows + slack}
+	around := session.Window{First: w.First - before, Rows: before + w.Rows + slack}
 	rows, err := bookingsInWindow(ctx, s, l, f, around, lists.Direction("b.start_date", f.Descending))
 	if err != nil || uint64(len(rows)) <= before {
 		return nil, err

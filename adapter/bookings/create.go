@@ -230,8 +230,8 @@ func insertOrderWithItem(ctx context.Context, tx *session.Tx, w session.WriteSet
 	item = records.OrderItem{Variant: records.BookingItem, Subtotal: plan.price, Total: plan.price}
 	amount := domain.AmountText(plan.price)
 	item.ID, err = tx.Insert(ctx, wpdb.OrderItems, append(session.Row{
-		{"order_id", lastID}, {"variant", item.Variant}, {"item_data", ""}, {"subtotal", amount}, {"total", amount},
-		{"coupon_code", nil}, {"coupon_discount", "0.0000"}, {"tax_total", "0.0000"},
+		{Name: "order_id", Value: lastID}, {Name: "variant", Value: item.Variant}, {Name: "item_data", Value: ""}, {Name: "subtotal", Value: amount}, {Name: "total", Value: amount},
+		{Name: "coupon_code", Value: nil}, {Name: "coupon_discount", Value: "0.0000"}, {Name: "tax_total", Value: "0.0000"},
 	}, tx.NewTimestamps()...))
 	if err != nil {
 		return order, item, err
@@ -248,7 +248,7 @@ func insertOrderWithItem(ctx context.Context, tx *session.Tx, w session.WriteSet
 // completeBooking writes the data of the item, which contains the booking's id, and the booking's keys.
 func completeBooking(ctx context.Context, tx *session.Tx, created notify.Snapshot) error {
 	item := created.BookingItem()
-	if _, err := tx.UpdateLater(ctx, wpdb.OrderItems, item.ID, session.Row{{"item_data", item.ItemData}}); err != nil {
+	if _, err := tx.UpdateLater(ctx, wpdb.OrderItems, item.ID, session.Row{{Name: "item_data", Value: item.ItemData}}); err != nil {
 		return err
 	}
 	_, err := tx.InsertLater(ctx, wpdb.BookingMeta, records.KeyRows(tx.Session, created.Booking.ID, records.ManageKeys{}, created.Booking.Keys)...)
@@ -262,11 +262,11 @@ func (plan *bookingPlan) order() orders.New {
 
 // bookingRow returns the row of a new booking.
 func bookingRow(s *session.Session, plan bookingPlan, code string, item int64) session.Row {
-	return slices.Concat(session.Row{{"booking_code", code}}, records.SpanOf(s, plan.Start, plan.duration).Columns(), session.Row{
-		{"buffer_before", int64(plan.service.BufferBefore)}, {"buffer_after", int64(plan.service.BufferAfter)}, {"duration", plan.duration},
-		{"status", plan.status}, {"customer_id", plan.customer.ID}, {"service_id", plan.resource.Service}, {"agent_id", plan.resource.Agent},
-		{"location_id", plan.resource.Location}, {"order_item_id", item}, {"recurrence_id", nil}, {"total_attendees", plan.Attendees},
-		{"customer_timezone", nil}, {"server_timezone", nil},
+	return slices.Concat(session.Row{{Name: "booking_code", Value: code}}, records.SpanOf(s, plan.Start, plan.duration).Columns(), session.Row{
+		{Name: "buffer_before", Value: int64(plan.service.BufferBefore)}, {Name: "buffer_after", Value: int64(plan.service.BufferAfter)}, {Name: "duration", Value: plan.duration},
+		{Name: "status", Value: plan.status}, {Name: "customer_id", Value: plan.customer.ID}, {Name: "service_id", Value: plan.resource.Service}, {Name: "agent_id", Value: plan.resource.Agent},
+		{Name: "location_id", Value: plan.resource.Location}, {Name: "order_item_id", Value: item}, {Name: "recurrence_id", Value: nil}, {Name: "total_attendees", Value: plan.Attendees},
+		{Name: "customer_timezone", Value: nil}, {Name: "server_timezone", Value: nil},
 	}, s.NewTimestamps())
 }
 

@@ -202,7 +202,7 @@ func fillEmpty(found records.BookableCustomer, wanted records.BookingCustomer) (
 	} {
 		if *f.have == "" && *f.offer != "" {
 			*f.have = *f.offer
-			filled = append(filled, session.Column{f.column, *f.offer})
+			filled = append(filled, session.Column{Name: f.column, Value: *f.offer})
 		}
 	}
 	return c, filled

@@ -39,7 +39,7 @@ func draftBooking(ctx context.Context, s *session.Session, w session.WriteSettin
 // draftRow selects what ReadBookings would read of the booking if it were stored.
 func draftRow(s *session.Session, plan bookingPlan) sq.SelectBuilder {
 	stored := sq.Select()
-	for _, c := range append(session.Row{{"id", 0}}, bookingRow(s, plan, "", 0)...) {
+	for _, c := range append(session.Row{{Name: "id", Value: 0}}, bookingRow(s, plan, "", 0)...) {
 		stored = stored.Column(sq.Alias(sq.Expr("?", c.Value), c.Name))
 	}
 	return records.BookingRecords(s).FromSelect(stored, "b").Column("o.payment_status").Column(new(lists.Total).Column())

@@ -102,11 +102,11 @@ func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, err
 		CreatedAt: domain.Timestamp(domain.Stamp(tx.Now)), ExpiresAt: domain.Timestamp(domain.Stamp(tx.Now.Add(time.Duration(n.Minutes) * time.Minute))),
 	}
 	hold.ID, err = tx.Insert(ctx, wpdb.Holds, session.Row{
-		{"key_id", tx.CallerID()}, {"agent_id", hold.Agent}, {"service_id", hold.Service}, {"location_id", hold.Location},
-		{"start_date", hold.Start.Day.String()}, {"end_date", hold.End.Day.String()},
-		{"start_time", int64(hold.Start.Minutes)}, {"end_time", int64(hold.End.Minutes)}, {"duration", hold.Duration},
-		{"buffer_before", int64(plan.service.BufferBefore)}, {"buffer_after", int64(plan.service.BufferAfter)}, {"total_attendees", hold.Attendees},
-		{"expires_at", string(hold.ExpiresAt)}, {"created_at", string(hold.CreatedAt)},
+		{Name: "key_id", Value: tx.CallerID()}, {Name: "agent_id", Value: hold.Agent}, {Name: "service_id", Value: hold.Service}, {Name: "location_id", Value: hold.Location},
+		{Name: "start_date", Value: hold.Start.Day.String()}, {Name: "end_date", Value: hold.End.Day.String()},
+		{Name: "start_time", Value: int64(hold.Start.Minutes)}, {Name: "end_time", Value: int64(hold.End.Minutes)}, {Name: "duration", Value: hold.Duration},
+		{Name: "buffer_before", Value: int64(plan.service.BufferBefore)}, {Name: "buffer_after", Value: int64(plan.service.BufferAfter)}, {Name: "total_attendees", Value: hold.Attendees},
+		{Name: "expires_at", Value: string(hold.ExpiresAt)}, {Name: "created_at", Value: string(hold.CreatedAt)},
 	})
 	assigned.Covers.Except = hold.ID
 	return hold, err

@@ -217,7 +217,7 @@ type foundBooking struct {
 
 // findBookings finds the bookings of a page and, if there is one, the first booking of the next page.
 func findBookings(ctx context.Context, s *session.Session, l lists.List, f Filter) ([]foundBooking, error) {
-	order := lists.SortOrder{sortColumns[f.Sort], f.Descending}
+	order := lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
 	if s.Export != nil {
 		ids, err := lists.Next(ctx, s.Export, s, l, f.Paging, order)
 		if err != nil || len(ids) == 0 {

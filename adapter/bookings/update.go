@@ -149,10 +149,10 @@ func (plan *updatePlan) bookingColumns(s *session.Session) session.Row {
 	b := plan.before.Booking
 	var columns session.Row
 	if plan.status != b.Status {
-		columns = append(columns, session.Column{"status", plan.status})
+		columns = append(columns, session.Column{Name: "status", Value: plan.status})
 	}
 	if plan.customer.ID != b.Customer.ID {
-		columns = append(columns, session.Column{"customer_id", plan.customer.ID})
+		columns = append(columns, session.Column{Name: "customer_id", Value: plan.customer.ID})
 	}
 	if !plan.moved {
 		return columns
@@ -178,7 +178,7 @@ func (plan *updatePlan) bookingColumns(s *session.Session) session.Row {
 		{"buffer_after", b.BufferAfter, int64(plan.slot.BufferAfter)},
 	} {
 		if c.old != c.new {
-			columns = append(columns, session.Column{c.name, c.new})
+			columns = append(columns, session.Column{Name: c.name, Value: c.new})
 		}
 	}
 	return columns
@@ -197,11 +197,11 @@ func updateItem(ctx context.Context, tx *session.Tx, plan updatePlan, columns se
 		return false, err
 	}
 	if data != item.ItemData {
-		changes = append(changes, session.Column{"item_data", data})
+		changes = append(changes, session.Column{Name: "item_data", Value: data})
 	}
 	if plan.Price != nil && !plan.Price.Equal(item.Total) {
 		amount := domain.AmountText(*plan.Price)
-		changes = append(changes, session.Column{"subtotal", amount}, session.Column{"total", amount})
+		changes = append(changes, session.Column{Name: "subtotal", Value: amount}, session.Column{Name: "total", Value: amount})
 	}
 	if len(changes) == 0 {
 		return false, nil
@@ -218,25 +218,25 @@ func updateOrderOf(ctx context.Context, tx *session.Tx, w session.WriteSettings,
 	}
 	var changes session.Row
 	if plan.notes != nil && (order.CustomerComment == nil || *plan.notes != *order.CustomerComment) {
-		changes = append(changes, session.Column{"customer_comment", *plan.notes})
+		changes = append(changes, session.Column{Name: "customer_comment", Value: *plan.notes})
 	}
 	moves := plan.customer.ID != plan.before.Customer.ID && plan.alone()
 	if moves {
-		changes = append(changes, session.Column{"customer_id", plan.customer.ID})
+		changes = append(changes, session.Column{Name: "customer_id", Value: plan.customer.ID})
 	}
 	newTotal := plan.sums != nil && !plan.sums.total.Equal(order.Total)
 	if newTotal {
-		changes = append(changes, session.Column{"total", domain.AmountText(plan.sums.total)})
+		changes = append(changes, session.Column{Name: "total", Value: domain.AmountText(plan.sums.total)})
 	}
 	if plan.sums != nil && !plan.sums.subtotal.Equal(order.Subtotal) {
-		changes = append(changes, session.Column{"subtotal", domain.AmountText(plan.sums.subtotal)})
+		changes = append(changes, session.Column{Name: "subtotal", Value: domain.AmountText(plan.sums.subtotal)})
 	}
 	breakdown, differs, err := newBreakdown(ctx, tx, w, plan)
 	if err != nil {
 		return false, err
 	}
 	if differs {
-		changes = append(changes, session.Column{"price_breakdown", breakdown})
+		changes = append(changes, session.Column{Name: "price_breakdown", Value: breakdown})
 	}
 	if len(changes) == 0 {
 		return false, nil

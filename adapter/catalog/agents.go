@@ -72,9 +72,9 @@ func ListAgents(ctx context.Context, s *session.Session, f AgentFilter) (lists.P
 	q = lists.FilterPhone(q, f.Phone, "a.phone")
 	q = lists.FilterSearch(q, f.Search, "a.first_name", "a.last_name", lists.FullName("a"), "a.email")
 	q = lists.FilterInstant(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = slots.WhereConnected(s, q, "agent_id", "a.id", slots.Connection{"location_id", f.LocationID}, slots.Connection{"service_id", f.ServiceID})
+	q = slots.WhereConnected(s, q, "agent_id", "a.id", slots.Connection{Column: "location_id", ID: f.LocationID}, slots.Connection{Column: "service_id", ID: f.ServiceID})
 	l := lists.List{Op: "list agents", Filter: q}
-	stmt, err := lists.PageOrChunk(ctx, s, l, q.Columns(agentColumns...), f.Paging, lists.SortOrder{agentOrder[f.Sort], f.Descending})
+	stmt, err := lists.PageOrChunk(ctx, s, l, q.Columns(agentColumns...), f.Paging, lists.SortOrder{Columns: agentOrder[f.Sort], Descending: f.Descending})
 	if err != nil {
 		return lists.EmptyIfUnmatchable(lists.Page[Agent]{Paging: f.Paging}, err)
 	}

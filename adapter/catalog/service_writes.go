@@ -63,15 +63,15 @@ func CreateService(ctx context.Context, tx *session.Tx, n NewService) (Service, 
 		return Service{}, err
 	}
 	id, err := tx.Insert(ctx, wpdb.Services, append(session.Row{
-		{"name", patch.Name}, {"short_description", patch.ShortDescription}, {"is_price_variable", nil},
-		{"price_min", session.OrAmount(patch.PriceMin)}, {"price_max", session.OrAmount(patch.PriceMax)},
-		{"charge_amount", session.OrAmount(patch.ChargeAmount)}, {"deposit_amount", session.OrAmount(patch.DepositAmount)}, {"is_deposit_required", nil},
-		{"duration_name", ""}, {"override_default_booking_status", ""}, {"duration", domain.ValueOr(patch.Duration, serviceDuration)},
-		{"buffer_before", 0}, {"buffer_after", 0}, {"category_id", domain.ValueOr(patch.CategoryID, 0)}, {"order_number", patch.OrderNumber},
-		{"selection_image_id", wpdb.NullIfZero(domain.ValueOr(patch.SelectionImageID, 0))}, {"description_image_id", nil}, {"bg_color", color},
-		{"earliest_possible_booking", nil}, {"latest_possible_booking", nil}, {"timeblock_interval", nil},
-		{"capacity_min", domain.ValueOr(patch.CapacityMin, 1)}, {"capacity_max", domain.ValueOr(patch.CapacityMax, 1)},
-		{"status", domain.ValueOr(patch.Status, "active")}, {"visibility", domain.ValueOr(patch.Visibility, "visible")},
+		{Name: "name", Value: patch.Name}, {Name: "short_description", Value: patch.ShortDescription}, {Name: "is_price_variable", Value: nil},
+		{Name: "price_min", Value: session.OrAmount(patch.PriceMin)}, {Name: "price_max", Value: session.OrAmount(patch.PriceMax)},
+		{Name: "charge_amount", Value: session.OrAmount(patch.ChargeAmount)}, {Name: "deposit_amount", Value: session.OrAmount(patch.DepositAmount)}, {Name: "is_deposit_required", Value: nil},
+		{Name: "duration_name", Value: ""}, {Name: "override_default_booking_status", Value: ""}, {Name: "duration", Value: domain.ValueOr(patch.Duration, serviceDuration)},
+		{Name: "buffer_before", Value: 0}, {Name: "buffer_after", Value: 0}, {Name: "category_id", Value: domain.ValueOr(patch.CategoryID, 0)}, {Name: "order_number", Value: patch.OrderNumber},
+		{Name: "selection_image_id", Value: wpdb.NullIfZero(domain.ValueOr(patch.SelectionImageID, 0))}, {Name: "description_image_id", Value: nil}, {Name: "bg_color", Value: color},
+		{Name: "earliest_possible_booking", Value: nil}, {Name: "latest_possible_booking", Value: nil}, {Name: "timeblock_interval", Value: nil},
+		{Name: "capacity_min", Value: domain.ValueOr(patch.CapacityMin, 1)}, {Name: "capacity_max", Value: domain.ValueOr(patch.CapacityMax, 1)},
+		{Name: "status", Value: domain.ValueOr(patch.Status, "active")}, {Name: "visibility", Value: domain.ValueOr(patch.Visibility, "visible")},
 	}, tx.NewTimestamps()...))
 	if err != nil {
 		return Service{}, err

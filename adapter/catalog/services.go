@@ -100,9 +100,9 @@ func ListServices(ctx context.Context, s *session.Session, f ServiceFilter) (lis
 		pattern := wpdb.Contains(*f.Search)
 		q = q.Where(sq.Or{sq.Like{"s.name": pattern}, sq.Like{"s.short_description": pattern}, described})
 	}
-	q = slots.WhereConnected(s, q, "service_id", "s.id", slots.Connection{"location_id", f.LocationID}, slots.Connection{"agent_id", f.AgentID})
+	q = slots.WhereConnected(s, q, "service_id", "s.id", slots.Connection{Column: "location_id", ID: f.LocationID}, slots.Connection{Column: "agent_id", ID: f.AgentID})
 	l := lists.List{Op: "list services", Filter: q}
-	stmt, err := lists.PageOrChunk(ctx, s, l, serviceColumns(s, q), f.Paging, lists.SortOrder{serviceOrder[f.Sort], f.Descending})
+	stmt, err := lists.PageOrChunk(ctx, s, l, serviceColumns(s, q), f.Paging, lists.SortOrder{Columns: serviceOrder[f.Sort], Descending: f.Descending})
 	if err != nil {
 		return lists.EmptyIfUnmatchable(lists.Page[Service]{Paging: f.Paging}, err)
 	}

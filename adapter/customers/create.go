@@ -180,10 +180,10 @@ func NewRow(s *session.Session, c records.BookingCustomer, user *int64) (stored 
 	}
 	password = unusablePassword(secrets[0])
 	return append(session.Row{
-		{"uuid", uuid}, {"first_name", c.FirstName}, {"last_name", c.LastName}, {"email", c.Email}, {"phone", c.Phone},
-		{"avatar_image_id", nil}, {"status", "pending_verification"},
-		{"password", password}, {"activation_key", secrets[1]}, {"account_nonse", secrets[2]},
-		{"google_user_id", nil}, {"facebook_user_id", nil}, {"wordpress_user_id", user}, {"is_guest", user == nil}, {"notes", ""}, {"admin_notes", ""},
+		{Name: "uuid", Value: uuid}, {Name: "first_name", Value: c.FirstName}, {Name: "last_name", Value: c.LastName}, {Name: "email", Value: c.Email}, {Name: "phone", Value: c.Phone},
+		{Name: "avatar_image_id", Value: nil}, {Name: "status", Value: "pending_verification"},
+		{Name: "password", Value: password}, {Name: "activation_key", Value: secrets[1]}, {Name: "account_nonse", Value: secrets[2]},
+		{Name: "google_user_id", Value: nil}, {Name: "facebook_user_id", Value: nil}, {Name: "wordpress_user_id", Value: user}, {Name: "is_guest", Value: user == nil}, {Name: "notes", Value: ""}, {Name: "admin_notes", Value: ""},
 	}, s.NewTimestamps()...), password, nil
 }
 

@@ -52,7 +52,7 @@ func List(ctx context.Context, s *session.Session, f Filter) (lists.Page[records
 		}
 	}
 	l := lists.WithLength(s, lists.List{Op: "list customers", Filter: q}, f.Paging, false)
-	newest := lists.SortOrder{[]string{"c.created_at", "c.id"}, true}
+	newest := lists.SortOrder{Columns: []string{"c.created_at", "c.id"}, Descending: true}
 	find := func(ctx context.Context) ([]records.Customer, error) {
 		return lists.FindSorted(ctx, s, l, f.Paging, q.Columns(records.CustomerColumns(s)...), newest, records.ScanCustomer)
 	}

@@ -250,7 +250,7 @@ func PatchFields(s *session.Session, rules Rules, c records.BookingCustomer, sen
 		}
 		if f.sent != nil && !p.Has(prefix+f.name) && *f.have != f.wanted {
 			*f.have = f.wanted
-			columns = append(columns, session.Column{f.name, f.wanted})
+			columns = append(columns, session.Column{Name: f.name, Value: f.wanted})
 		}
 	}
 	return c, columns

@@ -121,7 +121,7 @@ func connectUser(ctx context.Context, tx *session.Tx, w session.WriteSettings, i
 		if err != nil || created == 0 {
 			return err
 		}
-		return tx.Update(ctx, wpdb.Customers, id, session.Row{{"wordpress_user_id", created}})
+		return tx.Update(ctx, wpdb.Customers, id, session.Row{{Name: "wordpress_user_id", Value: created}})
 	}
 	if user.privileged {
 		return nil
@@ -134,7 +134,7 @@ func connectUser(ctx context.Context, tx *session.Tx, w session.WriteSettings, i
 	if err != nil || exists {
 		return err
 	}
-	return tx.Update(ctx, wpdb.Customers, id, session.Row{{"wordpress_user_id", user.id}, {"is_guest", 0}})
+	return tx.Update(ctx, wpdb.Customers, id, session.Row{{Name: "wordpress_user_id", Value: user.id}, {Name: "is_guest", Value: 0}})
 }
 
 // The longest texts that WordPress keeps of a user, in characters.

@@ -32,9 +32,9 @@ func LogActivities(ctx context.Context, tx *session.Tx, activities ...Activity) 
 			stored = nil // truncated JSON could not be read
 		}
 		rows[i] = append(session.Row{
-			{"agent_id", nil}, {"booking_id", a.bookingID}, {"service_id", a.ServiceID}, {"customer_id", a.customerID}, {"location_id", nil},
-			{"order_id", a.OrderID}, {"order_item_id", nil}, {"coupon_id", a.CouponID},
-			{"code", a.Code}, {"description", stored}, {"initiated_by", ""}, {"initiated_by_id", 0},
+			{Name: "agent_id", Value: nil}, {Name: "booking_id", Value: a.bookingID}, {Name: "service_id", Value: a.ServiceID}, {Name: "customer_id", Value: a.customerID}, {Name: "location_id", Value: nil},
+			{Name: "order_id", Value: a.OrderID}, {Name: "order_item_id", Value: nil}, {Name: "coupon_id", Value: a.CouponID},
+			{Name: "code", Value: a.Code}, {Name: "description", Value: stored}, {Name: "initiated_by", Value: ""}, {Name: "initiated_by_id", Value: 0},
 		}, tx.NewTimestamps()...)
 	}
 	_, err := tx.InsertLater(ctx, wpdb.Activities, rows...)

@@ -212,8 +212,8 @@ func jobRow(s *session.Session, e Event, job process.Job, subject process.Subjec
 		processID, objectType = 0, "n/a"
 	}
 	return append(session.Row{
-		{"process_id", processID}, {"object_id", id}, {"object_model_type", objectType}, {"settings", settings},
-		{"to_run_after_utc", domain.Stamp(job.DueAt)}, {"status", session.JobScheduled}, {"run_result", nil}, {"process_info", info},
+		{Name: "process_id", Value: processID}, {Name: "object_id", Value: id}, {Name: "object_model_type", Value: objectType}, {Name: "settings", Value: settings},
+		{Name: "to_run_after_utc", Value: domain.Stamp(job.DueAt)}, {Name: "status", Value: session.JobScheduled}, {Name: "run_result", Value: nil}, {Name: "process_info", Value: info},
 	}, s.NewTimestamps()...), nil
 }
 

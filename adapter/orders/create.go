@@ -69,7 +69,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Order, error) {
 	created := notify.OrderWithBookings{Customer: customer, Order: notify.OrderSnapshot{Order: order}}
 	vars := notify.OrderActivityVars(tx.Session, w, created)
 	vars.ID = id // PHP has a number for a new record
-	if err := notify.LogActivities(ctx, tx, notify.Activity{Code: string(notify.OrderCreated), OrderID: &id, Description: notify.OrderEntry{vars}}); err != nil {
+	if err := notify.LogActivities(ctx, tx, notify.Activity{Code: string(notify.OrderCreated), OrderID: &id, Description: notify.OrderEntry{Vars: vars}}); err != nil {
 		return records.Order{}, err
 	}
 	_, err = notify.Notify(ctx, tx, w, []notify.Event{{Kind: notify.OrderCreated, After: created.Snapshot()}}, true)
@@ -134,11 +134,11 @@ func OrderRow(s *session.Session, w session.WriteSettings, n New, customer any, 
 		}
 	}
 	return append(session.Row{
-		{"subtotal", session.OrAmount(n.Subtotal)}, {"total", session.OrAmount(n.Total)}, {"status", domain.ValueOr(n.Status, NewOrderStatus)},
-		{"fulfillment_status", domain.ValueOr(n.FulfillmentStatus, NewOrderFulfillment)}, {"payment_status", domain.ValueOr(n.PaymentStatus, records.OrderNotPaid)},
-		{"source_id", n.SourceID}, {"source_url", domain.ValueOr(n.SourceURL, "")}, {"ip_address", n.StoredAddress(w)},
-		{"customer_id", customer}, {"customer_comment", domain.ValueOr(n.CustomerComment, "")}, {"confirmation_code", code},
-		{"price_breakdown", stored}, {"coupon_code", n.CouponCode}, {"coupon_discount", session.OrAmount(n.CouponDiscount)},
-		{"tax_total", session.OrAmount(n.TaxTotal)}, {"initial_payment_data", `{"time":"later"}`},
+		{Name: "subtotal", Value: session.OrAmount(n.Subtotal)}, {Name: "total", Value: session.OrAmount(n.Total)}, {Name: "status", Value: domain.ValueOr(n.Status, NewOrderStatus)},
+		{Name: "fulfillment_status", Value: domain.ValueOr(n.FulfillmentStatus, NewOrderFulfillment)}, {Name: "payment_status", Value: domain.ValueOr(n.PaymentStatus, records.OrderNotPaid)},
+		{Name: "source_id", Value: n.SourceID}, {Name: "source_url", Value: domain.ValueOr(n.SourceURL, "")}, {Name: "ip_address", Value: n.StoredAddress(w)},
+		{Name: "customer_id", Value: customer}, {Name: "customer_comment", Value: domain.ValueOr(n.CustomerComment, "")}, {Name: "confirmation_code", Value: code},
+		{Name: "price_breakdown", Value: stored}, {Name: "coupon_code", Value: n.CouponCode}, {Name: "coupon_discount", Value: session.OrAmount(n.CouponDiscount)},
+		{Name: "tax_total", Value: session.OrAmount(n.TaxTotal)}, {Name: "initial_payment_data", Value: `{"time":"later"}`},
 	}, s.NewTimestamps()...), nil
 }

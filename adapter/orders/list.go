@@ -78,7 +78,7 @@ func List(ctx context.Context, s *session.Session, f Filter) (lists.Page[records
 	if l.OrderedScanIsCheap && several && f.Sort != ByStatus {
 		page = lists.FilterEqual(q, session.HideFromIndex("o.status"), f.Status)
 	}
-	order := lists.SortOrder{sortColumns[f.Sort], f.Descending}
+	order := lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
 	find := func(ctx context.Context) ([]int64, error) {
 		return lists.FindSorted(ctx, s, l, f.Paging, page.Column("o.id"), order, wpdb.Value[int64])
 	}

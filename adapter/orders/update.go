@@ -156,7 +156,7 @@ func moveBookings(ctx context.Context, tx *session.Tx, order records.Order, cust
 			return nil, fmt.Errorf("bookings of order %d changed concurrently: %w", order.ID, wpdb.ErrConflict)
 		}
 	}
-	owner := session.Column{"customer_id", customer}
+	owner := session.Column{Name: "customer_id", Value: customer}
 	for _, item := range stored.Order.Items {
 		data, err := records.WithItemData(item.ItemData, session.Row{owner})
 		if err != nil {
@@ -165,7 +165,7 @@ func moveBookings(ctx context.Context, tx *session.Tx, order records.Order, cust
 		if data == item.ItemData {
 			continue
 		}
-		if err := tx.Update(ctx, wpdb.OrderItems, item.ID, session.Row{{"item_data", data}, tx.UpdateTimestamp()}); err != nil {
+		if err := tx.Update(ctx, wpdb.OrderItems, item.ID, session.Row{{Name: "item_data", Value: data}, tx.UpdateTimestamp()}); err != nil {
 			return nil, err
 		}
 	}

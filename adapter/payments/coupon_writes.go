@@ -74,9 +74,9 @@ func CreateCoupon(ctx context.Context, tx *session.Tx, n NewCoupon) (Coupon, err
 		return Coupon{}, err
 	}
 	id, err := tx.Insert(ctx, wpdb.Coupons, append(session.Row{
-		{"code", n.Code}, {"name", domain.ValueOr(patch.Name, "")}, {"discount_type", *patch.DiscountType}, {"discount_value", session.OrAmount(patch.DiscountValue)},
-		{"description", domain.ValueOr(patch.Description, "")}, {"rules", wpdb.NullIfZero(rules)}, {"status", domain.ValueOr(patch.Status, couponActive)},
-		{"active_from", nullableDate(patch.ActiveFrom)}, {"active_to", nullableDate(patch.ActiveTo)},
+		{Name: "code", Value: n.Code}, {Name: "name", Value: domain.ValueOr(patch.Name, "")}, {Name: "discount_type", Value: *patch.DiscountType}, {Name: "discount_value", Value: session.OrAmount(patch.DiscountValue)},
+		{Name: "description", Value: domain.ValueOr(patch.Description, "")}, {Name: "rules", Value: wpdb.NullIfZero(rules)}, {Name: "status", Value: domain.ValueOr(patch.Status, couponActive)},
+		{Name: "active_from", Value: nullableDate(patch.ActiveFrom)}, {Name: "active_to", Value: nullableDate(patch.ActiveTo)},
 	}, tx.NewTimestamps()...))
 	switch {
 	case errors.Is(err, wpdb.ErrDuplicate): // created by another request a moment ago
@@ -296,7 +296,7 @@ func date(e *session.Changeset, name string, sent *session.Date, stored session.
 func (patch CouponPatch) rules(stored CouponRules) (string, error) {
 	var changes []records.Member
 	set := func(key, value string) {
-		changes = append(changes, records.Member{key, json.RawMessage(`"` + value + `"`)})
+		changes = append(changes, records.Member{Key: key, Value: json.RawMessage(`"` + value + `"`)})
 	}
 	if patch.UsageLimit != nil && *patch.UsageLimit != stored.LimitTotal {
 		limit := ""

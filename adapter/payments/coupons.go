@@ -70,7 +70,7 @@ func ListCoupons(ctx context.Context, s *session.Session, f CouponFilter) (lists
 	q = lists.FilterActive(q, "k.status", f.Active)
 	q = lists.FilterSearch(q, f.Search, "k.code", "k.name")
 	l := lists.List{Op: "list coupons", Filter: q}
-	stmt, err := lists.PageOrChunk(ctx, s, l, couponColumns(s, q), f.Paging, lists.SortOrder{[]string{"k.id"}, true})
+	stmt, err := lists.PageOrChunk(ctx, s, l, couponColumns(s, q), f.Paging, lists.SortOrder{Columns: []string{"k.id"}, Descending: true})
 	if err != nil {
 		return lists.EmptyIfUnmatchable(page, err)
 	}

@@ -53,8 +53,8 @@ func InvoiceRows(s *session.Session, w session.WriteSettings, o InvoiceSource) (
 		return nil, err
 	}
 	return []session.Row{append(session.Row{
-		{"order_id", o.ID}, {"invoice_number", nil}, {"data", data}, {"status", InvoiceOpen}, {"charge_amount", total},
-		{"due_at", domain.Stamp(s.Now)}, {"payment_portion", "full"}, {"access_key", key},
+		{Name: "order_id", Value: o.ID}, {Name: "invoice_number", Value: nil}, {Name: "data", Value: data}, {Name: "status", Value: InvoiceOpen}, {Name: "charge_amount", Value: total},
+		{Name: "due_at", Value: domain.Stamp(s.Now)}, {Name: "payment_portion", Value: "full"}, {Name: "access_key", Value: key},
 	}, s.NewTimestamps()...)}, nil
 }
 

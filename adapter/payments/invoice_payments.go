@@ -64,13 +64,13 @@ func adjustInvoices(ctx context.Context, tx *session.Tx, order *int64, before, n
 		if invoice.paid {
 			status = InvoicePaid
 		}
-		if err := tx.Update(ctx, wpdb.OrderInvoices, invoice.ID, session.Row{{"status", status}, tx.UpdateTimestamp()}); err != nil {
+		if err := tx.Update(ctx, wpdb.OrderInvoices, invoice.ID, session.Row{{Name: "status", Value: status}, tx.UpdateTimestamp()}); err != nil {
 			return nil, err
 		}
 	}
 	for _, e := range now {
 		if id, ok := named[e.ID]; ok {
-			if err := tx.Update(ctx, wpdb.Transactions, e.ID, session.Row{{"invoice_id", id}}); err != nil {
+			if err := tx.Update(ctx, wpdb.Transactions, e.ID, session.Row{{Name: "invoice_id", Value: id}}); err != nil {
 				return nil, err
 			}
 		}

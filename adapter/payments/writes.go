@@ -217,11 +217,11 @@ func insertPayment(ctx context.Context, tx *session.Tx, n New, order *int64) (in
 		return 0, err
 	}
 	return tx.Insert(ctx, wpdb.Transactions, append(session.Row{
-		{"token", n.Token}, {"invoice_id", nil}, {"order_id", order}, {"customer_id", n.CustomerID},
-		{"processor", orDefault(n.Processor, "manual")}, {"payment_method", orDefault(n.PaymentMethod, "other")},
-		{"payment_portion", orDefault(n.PaymentPortion, "full")}, {"kind", orDefault(n.Kind, records.KindCapture)},
-		{"status", orDefault(n.Status, records.PaymentSucceeded)}, {"amount", domain.AmountText(records.StoredAmount(domain.ValueOr(n.Kind, ""), *n.Amount))},
-		{"receipt_number", receipt}, {"access_key", key}, {"notes", n.Notes},
+		{Name: "token", Value: n.Token}, {Name: "invoice_id", Value: nil}, {Name: "order_id", Value: order}, {Name: "customer_id", Value: n.CustomerID},
+		{Name: "processor", Value: orDefault(n.Processor, "manual")}, {Name: "payment_method", Value: orDefault(n.PaymentMethod, "other")},
+		{Name: "payment_portion", Value: orDefault(n.PaymentPortion, "full")}, {Name: "kind", Value: orDefault(n.Kind, records.KindCapture)},
+		{Name: "status", Value: orDefault(n.Status, records.PaymentSucceeded)}, {Name: "amount", Value: domain.AmountText(records.StoredAmount(domain.ValueOr(n.Kind, ""), *n.Amount))},
+		{Name: "receipt_number", Value: receipt}, {Name: "access_key", Value: key}, {Name: "notes", Value: n.Notes},
 	}, tx.NewTimestamps()...))
 }
 
@@ -478,7 +478,7 @@ func refundPayment(ctx context.Context, tx *session.Tx, w paymentWrite, payment 
 	if tx.Schema.Has(wpdb.TransactionRefunds) {
 		entry.Refunds = entry.Refunds.Add(w.refund)
 		_, err := tx.Insert(ctx, wpdb.TransactionRefunds, append(session.Row{
-			{"token", payment.Token}, {"transaction_id", payment.ID}, {"amount", domain.AmountText(w.refund)},
+			{Name: "token", Value: payment.Token}, {Name: "transaction_id", Value: payment.ID}, {Name: "amount", Value: domain.AmountText(w.refund)},
 		}, tx.NewTimestamps()...))
 		tx.Changes.Update(wpdb.Transactions, payment.ID, nil, nil) // whose row stays as it is
 		return w.money.With(entry), err
@@ -510,7 +510,7 @@ func AdjustPaymentStatus(ctx context.Context, tx *session.Tx, id int64) error {
 	if status == order.PaymentStatus {
 		return nil
 	}
-	return tx.Update(ctx, wpdb.Orders, id, session.Row{{"payment_status", status}})
+	return tx.Update(ctx, wpdb.Orders, id, session.Row{{Name: "payment_status", Value: status}})
 }
 
 // storePaymentStatus brings an order's payment status in step with its payments. The
@@ -523,7 +523,7 @@ func storePaymentStatus(ctx context.Context, tx *session.Tx, order *records.Orde
 	if status == order.PaymentStatus {
 		return nil
 	}
-	if err := tx.Update(ctx, wpdb.Orders, order.ID, session.Row{{"payment_status", status}, tx.UpdateTimestamp()}); err != nil {
+	if err := tx.Update(ctx, wpdb.Orders, order.ID, session.Row{{Name: "payment_status", Value: status}, tx.UpdateTimestamp()}); err != nil {
 		return err
 	}
 	w, err := tx.WriteSettings(ctx)

@@ -44,8 +44,8 @@ func CheckClock(s *session.Session, p *domain.Validation, start availability.Mom
 // Columns returns the columns of a booking that store the span.
 func (span BookingSpan) Columns() session.Row {
 	return session.Row{
-		{"start_date", span.Start.Day.String()}, {"end_date", span.End.Day.String()},
-		{"start_time", int64(span.Start.Minutes)}, {"end_time", int64(span.End.Minutes)},
-		{"start_datetime_utc", span.startUTC}, {"end_datetime_utc", span.endUTC},
+		{Name: "start_date", Value: span.Start.Day.String()}, {Name: "end_date", Value: span.End.Day.String()},
+		{Name: "start_time", Value: int64(span.Start.Minutes)}, {Name: "end_time", Value: int64(span.End.Minutes)},
+		{Name: "start_datetime_utc", Value: span.startUTC}, {Name: "end_datetime_utc", Value: span.endUTC},
 	}
 }

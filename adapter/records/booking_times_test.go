@@ -58,8 +58,8 @@ func TestBookingSpanHasThePluginsInstants(t *testing.T) {
 
 func spanRow(startDate string, start int64, endDate string, end int64, startUTC, endUTC string) session.Row {
 	return session.Row{
-		{"start_date", startDate}, {"end_date", endDate}, {"start_time", start}, {"end_time", end},
-		{"start_datetime_utc", startUTC}, {"end_datetime_utc", endUTC},
+		{Name: "start_date", Value: startDate}, {Name: "end_date", Value: endDate}, {Name: "start_time", Value: start}, {Name: "end_time", Value: end},
+		{Name: "start_datetime_utc", Value: startUTC}, {Name: "end_datetime_utc", Value: endUTC},
 	}
 }
 

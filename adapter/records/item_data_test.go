@@ -19,24 +19,24 @@ func TestWithItemData(t *testing.T) {
 		want         string
 	}{
 		{"nothing changes", fullItem, nil, fullItem},
-		{"numbers, texts and dates", fullItem, session.Row{{"customer_id", int64(12)}, {"agent_id", int64(3)}, {"start_date", "2027-01-08"}, {"start_time", int64(600)}, {"status", "cancelled"}},
+		{"numbers, texts and dates", fullItem, session.Row{{Name: "customer_id", Value: int64(12)}, {Name: "agent_id", Value: int64(3)}, {Name: "start_date", Value: "2027-01-08"}, {Name: "start_time", Value: int64(600)}, {Name: "status", Value: "cancelled"}},
 			`{"id":10,"customer_id":"12","agent_id":3,"location_id":1,"service_id":4,"recurrence_id":null,"start_date":"2027-01-08","start_time":600,` +
 				`"end_date":"2027-01-07","end_time":900,"status":"cancelled","buffer_before":0,"buffer_after":15,"duration":60,"generate_recurrent_sequence":[]}`},
-		{"columns that it does not repeat", fullItem, session.Row{{"start_datetime_utc", "2027-01-08 09:00:00"}, {"id", int64(9)}, {"booking_code", "X"}}, fullItem},
-		{"values that it has already", fullItem, session.Row{{"status", "approved"}, {"customer_id", int64(268)}}, fullItem},
-		{"however it is written", "{ \"id\" : 1 , \"status\" : \"approved\" }\n", session.Row{{"status", "approved"}}, "{ \"id\" : 1 , \"status\" : \"approved\" }\n"},
-		{"an add-on's keys", `{"custom_fields":{"cf_a":"\u00e4\/b","n":[1,2.50]},"status":"pending","total_attendees":"2"}`, session.Row{{"status", "approved"}},
+		{"columns that it does not repeat", fullItem, session.Row{{Name: "start_datetime_utc", Value: "2027-01-08 09:00:00"}, {Name: "id", Value: int64(9)}, {Name: "booking_code", Value: "X"}}, fullItem},
+		{"values that it has already", fullItem, session.Row{{Name: "status", Value: "approved"}, {Name: "customer_id", Value: int64(268)}}, fullItem},
+		{"however it is written", "{ \"id\" : 1 , \"status\" : \"approved\" }\n", session.Row{{Name: "status", Value: "approved"}}, "{ \"id\" : 1 , \"status\" : \"approved\" }\n"},
+		{"an add-on's keys", `{"custom_fields":{"cf_a":"\u00e4\/b","n":[1,2.50]},"status":"pending","total_attendees":"2"}`, session.Row{{Name: "status", Value: "approved"}},
 			`{"custom_fields":{"cf_a":"\u00e4\/b","n":[1,2.50]},"status":"approved","total_attendees":"2"}`},
-		{"a key that PHP escapes", `{"\u00e4\/\"":1,"status":"pending"}`, session.Row{{"status", "approved"}}, `{"\u00e4\/\"":1,"status":"approved"}`},
-		{"a status that PHP escapes", `{"status":"pending"}`, session.Row{{"status", "fällig"}}, `{"status":"f\u00e4llig"}`},
-		{"only an id", `{"id":10}`, session.Row{{"status", "approved"}}, `{"id":10}`},
-		{"a bundle", `{"bundle_id":1}`, session.Row{{"status", "approved"}}, `{"bundle_id":1}`},
-		{"a key twice", `{"status":"pending","status":"pending"}`, session.Row{{"status", "approved"}}, `{"status":"approved","status":"approved"}`},
-		{"a null", `{"location_id":null}`, session.Row{{"location_id", int64(2)}}, `{"location_id":2}`},
-		{"nothing stored", "", session.Row{{"status", "approved"}}, ""},
-		{"a list", `["status"]`, session.Row{{"status", "approved"}}, `["status"]`},
-		{"no JSON", `{"status":`, session.Row{{"status", "approved"}}, `{"status":`},
-		{"more than one object", `{"status":"pending"}{}`, session.Row{{"status", "approved"}}, `{"status":"pending"}{}`},
+		{"a key that PHP escapes", `{"\u00e4\/\"":1,"status":"pending"}`, session.Row{{Name: "status", Value: "approved"}}, `{"\u00e4\/\"":1,"status":"approved"}`},
+		{"a status that PHP escapes", `{"status":"pending"}`, session.Row{{Name: "status", Value: "fällig"}}, `{"status":"f\u00e4llig"}`},
+		{"only an id", `{"id":10}`, session.Row{{Name: "status", Value: "approved"}}, `{"id":10}`},
+		{"a bundle", `{"bundle_id":1}`, session.Row{{Name: "status", Value: "approved"}}, `{"bundle_id":1}`},
+		{"a key twice", `{"status":"pending","status":"pending"}`, session.Row{{Name: "status", Value: "approved"}}, `{"status":"approved","status":"approved"}`},
+		{"a null", `{"location_id":null}`, session.Row{{Name: "location_id", Value: int64(2)}}, `{"location_id":2}`},
+		{"nothing stored", "", session.Row{{Name: "status", Value: "approved"}}, ""},
+		{"a list", `["status"]`, session.Row{{Name: "status", Value: "approved"}}, `["status"]`},
+		{"no JSON", `{"status":`, session.Row{{Name: "status", Value: "approved"}}, `{"status":`},
+		{"more than one object", `{"status":"pending"}{}`, session.Row{{Name: "status", Value: "approved"}}, `{"status":"pending"}{}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +56,7 @@ func FuzzWithItemData(f *testing.F) {
 	f.Add(`{"a":1}}`, "", int64(0))
 	f.Add("[]", "", int64(0))
 	f.Fuzz(func(t *testing.T, stored, status string, agent int64) {
-		got, err := WithItemData(stored, session.Row{{"status", status}, {"agent_id", agent}})
+		got, err := WithItemData(stored, session.Row{{Name: "status", Value: status}, {Name: "agent_id", Value: agent}})
 		if err != nil {
 			t.Fatal(err)
 		}

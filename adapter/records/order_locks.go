@@ -59,7 +59,7 @@ func MovePayments(ctx context.Context, tx *session.Tx, order, customer int64) er
 		return err
 	}
 	for _, id := range ids {
-		if err := tx.Update(ctx, wpdb.Transactions, id, session.Row{{"customer_id", customer}, tx.UpdateTimestamp()}); err != nil {
+		if err := tx.Update(ctx, wpdb.Transactions, id, session.Row{{Name: "customer_id", Value: customer}, tx.UpdateTimestamp()}); err != nil {
 			return err
 		}
 	}
