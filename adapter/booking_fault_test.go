@@ -48,7 +48,7 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 			database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 			dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 			db := wpdbtest.OpenDSN(t, dsn, database.Prefix, 1)
-			platform := session.NewPlatform(db, recordedNow)
+			platform := session.NewPlatform(db, fixtures.RecordedNow)
 			for n := 0; ; n++ {
 				site, err := platform.Session(t.Context()) // over a link that stands
 				if err != nil {

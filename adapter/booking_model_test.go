@@ -31,7 +31,7 @@ func TestBookingsAgainstModel(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	db := wpdbtest.Open(t, database, 2)
-	site, err := session.NewPlatform(db, recordedNow).Session(t.Context())
+	site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

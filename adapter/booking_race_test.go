@@ -29,14 +29,12 @@ func newRivals(t *testing.T, setup ...string) rivals {
 	t.Helper()
 	r := rivals{t: t, database: fixtures.New(t, fixtures.SiteA().WithFewBookings())}
 	for _, statement := range setup {
-		if _, err := r.database.SQL.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
+		r.database.Execute(t, statement)
 	}
 	for i := range r.sites {
 		// Rivals of a busy machine wait long.
 		db := wpdbtest.OpenOwn(t, wpdb.Config{DSN: r.database.DSN, Prefix: r.database.Prefix, MaxOpen: 10, AcquireTimeout: time.Minute, LockWait: time.Minute, StatementTimeout: time.Minute})
-		site, err := session.NewPlatform(db, recordedNow).Session(t.Context())
+		site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -86,9 +86,7 @@ func inbox(t *testing.T, database *fixtures.Database) map[entered]string {
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := database.SQL.ExecContext(t.Context(), "DELETE FROM "+table); err != nil {
-		t.Fatal(err)
-	}
+	database.Execute(t, "DELETE FROM "+table)
 	return got
 }
 

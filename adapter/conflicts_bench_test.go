@@ -15,7 +15,7 @@ import (
 // 100,000 bookings to come.
 func BenchmarkConflicts(b *testing.B) {
 	database := fixtures.New(b, fixtures.SiteA())
-	platform := session.NewPlatform(wpdbtest.Open(b, database, 2), recordedNow)
+	platform := session.NewPlatform(wpdbtest.Open(b, database, 2), fixtures.RecordedNow)
 	look := func(b *testing.B) {
 		for b.Loop() {
 			report, err := slots.ConflictsNow(b.Context(), platform)

@@ -40,15 +40,13 @@ func siteWithUsers(t *testing.T, of fixtures.Site, changes ...string) (*session.
 func siteOver(t *testing.T, database *fixtures.Database, changes ...string) (*session.Session, *fixtures.Database) {
 	t.Helper()
 	for _, statement := range changes {
-		if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
+		database.Execute(t, statement)
 	}
 	db := wpdbtest.Open(t, database, 2)
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	site, err := session.NewPlatform(db, recordedNow).Session(t.Context())
+	site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,15 +377,11 @@ func TestDeleteCustomerDeletesTheirRows(t *testing.T) {
 	if left := fixtures.Changes(before, before.Again(t)); len(left) > 0 {
 		t.Errorf("changed: %v", left)
 	}
-	if _, err := database.SQL.ExecContext(t.Context(), "DELETE FROM wp_latepoint_bookings WHERE id IN (10, 703, 1707, 1713)"); err != nil {
-		t.Fatal(err)
-	}
+	database.Execute(t, "DELETE FROM wp_latepoint_bookings WHERE id IN (10, 703, 1707, 1713)")
 	if err := txDelete(t.Context(), s, customers.Delete, 268); !errors.As(err, &known) || known.Code != domain.CodeCustomerHasPayments || known.Count != 3 {
 		t.Errorf("successful payments: %v", err)
 	}
-	if _, err := database.SQL.ExecContext(t.Context(), "UPDATE wp_latepoint_transactions SET status = 'failed' WHERE customer_id = 268"); err != nil {
-		t.Fatal(err)
-	}
+	database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'failed' WHERE customer_id = 268")
 	before = database.Snapshot(t)
 	if err := txDelete(t.Context(), s, customers.Delete, 268); err != nil {
 		t.Fatal(err)
@@ -495,7 +489,7 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 			if err := db.CreateOwnTables(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			platform := session.NewPlatform(db, recordedNow)
+			platform := session.NewPlatform(db, fixtures.RecordedNow)
 			before := database.Snapshot(t)
 			for what, c := range map[string]struct {
 				try  func(*session.Session) error

@@ -136,8 +136,8 @@ func export(t *testing.T, platform *session.Platform, w *session.ExportCursor, p
 func TestExports(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, database, slices.Concat(fewRows, unset)...)
-	platform := session.NewPlatform(wpdbtest.Open(t, database, 4), recordedNow)
+	database.Execute(t, slices.Concat(fewRows, unset)...)
+	platform := session.NewPlatform(wpdbtest.Open(t, database, 4), fixtures.RecordedNow)
 	for name, list := range exportedLists() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -184,7 +184,7 @@ func TestExportWhileOthersWrite(t *testing.T) {
 		t.Run(fmt.Sprint(descending), func(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-			platform := session.NewPlatform(wpdbtest.Open(t, database, 2), recordedNow)
+			platform := session.NewPlatform(wpdbtest.Open(t, database, 2), fixtures.RecordedNow)
 			list := exported(bookings.Filter{Descending: descending}, func(f *bookings.Filter) *session.Paging { return &f.Paging }, bookings.List, func(b records.Booking) int64 { return b.ID })
 			site, err := platform.Session(t.Context())
 			if err != nil {
@@ -196,10 +196,10 @@ func TestExportWhileOthersWrite(t *testing.T) {
 			}
 			deleted := before[len(before)-1]
 			got := export(t, platform, &session.ExportCursor{Chunk: 3, Ahead: 5}, session.Paging{Page: 1, PerPage: 5000}, list, func(chunk int) {
-				insertBookings(t, database, "1, 1, 1, 'approved', '2020-01-01', 540, '2020-01-01', 600, 0, 0, 1, 1", "1, 1, 1, 'approved', '2030-01-01', 540, '2030-01-01', 600, 0, 0, 1, 1",
-					fmt.Sprintf("1, 1, 1, 'approved', '%s', 540, '2030-01-01', 600, 0, 0, 1, 1", recordedNow().AddDate(0, 0, chunk).Format(time.DateOnly)))
+				database.InsertBookings(t, "1, 1, 1, 'approved', '2020-01-01', 540, '2020-01-01', 600, 0, 0, 1, 1", "1, 1, 1, 'approved', '2030-01-01', 540, '2030-01-01', 600, 0, 0, 1, 1",
+					fmt.Sprintf("1, 1, 1, 'approved', '%s', 540, '2030-01-01', 600, 0, 0, 1, 1", fixtures.RecordedNow().AddDate(0, 0, chunk).Format(time.DateOnly)))
 				if chunk == 1 {
-					arrange(t, database, fmt.Sprint("DELETE FROM wp_latepoint_bookings WHERE id = ", deleted))
+					database.Execute(t, fmt.Sprint("DELETE FROM wp_latepoint_bookings WHERE id = ", deleted))
 				}
 			})
 			if sorted := slices.Sorted(slices.Values(got)); len(slices.Compact(sorted)) != len(got) {
@@ -217,7 +217,7 @@ func TestExportWhileOthersWrite(t *testing.T) {
 // repeated.
 func TestExportStays(t *testing.T) {
 	t.Parallel()
-	platform := session.NewPlatform(wpdbtest.Open(t, fixtures.Shared(t, fixtures.SiteA()), 2), recordedNow)
+	platform := session.NewPlatform(wpdbtest.Open(t, fixtures.Shared(t, fixtures.SiteA()), 2), fixtures.RecordedNow)
 	site, err := platform.SessionOf(t.Context(), &keys.Key{Limits: domain.Limits{Agents: []int64{1}}})
 	if err != nil {
 		t.Fatal(err)

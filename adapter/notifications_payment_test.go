@@ -104,7 +104,7 @@ func TestLinksOfAConstantAddress(t *testing.T) {
 	t.Parallel()
 	database, _, _ := newNotifyingSite(t, false, "DELETE FROM wp_latepoint_processes", withJobCron, receipt("equal", "transaction__kind", "capture"))
 	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, SiteURL: "https://shop.example/wp/"})
-	site, err := session.NewPlatform(db, recordedNow).Session(t.Context())
+	site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,14 +60,12 @@ func newNotifyingSite(t *testing.T, relays bool, setup ...string) (*fixtures.Dat
 	t.Helper()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	for _, statement := range setup {
-		if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		database.Execute(t, statement)
 	}
 	db := wpdbtest.Open(t, database, 2)
-	platform := session.NewPlatform(db, recordedNow)
+	platform := session.NewPlatform(db, fixtures.RecordedNow)
 	if relays {
-		platform.Outbox = outbox.NewRelay(db, recordedNow, nil, slog.New(slog.DiscardHandler))
+		platform.Outbox = outbox.NewRelay(db, fixtures.RecordedNow, nil, slog.New(slog.DiscardHandler))
 	}
 	site, err := platform.Session(t.Context())
 	if err != nil {

@@ -31,11 +31,9 @@ func TestRandomPaymentsAgree(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 			for _, statement := range change {
-				if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
-					t.Fatal(err)
-				}
+				database.Execute(t, statement)
 			}
-			site, err := session.NewPlatform(wpdbtest.Open(t, database, 2), recordedNow).Session(t.Context())
+			site, err := session.NewPlatform(wpdbtest.Open(t, database, 2), fixtures.RecordedNow).Session(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

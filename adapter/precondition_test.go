@@ -14,7 +14,7 @@ import (
 func TestUncheckedPreconditionsUndoTheTransaction(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	s := newShop(t, fixtures.Small(recordedNow()))
+	s := newShop(t, fixtures.Small(fixtures.RecordedNow()))
 	s.try("unchecked", nil, func(t *testing.T, site *session.Session) {
 		err := site.Transact(t.Context(), "create", func(tx *session.Tx) error {
 			tx.Precondition = func(*session.Session) error { return nil }

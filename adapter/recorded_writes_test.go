@@ -127,9 +127,7 @@ func (r *replayer) replay(w fixtures.RecordedWrite, play replay) {
 		var after *fixtures.Snapshot
 		defer func() { r.original.RestoreFrom(t, after) }()
 		for _, statement := range slices.Concat(w.Setup, play.prepare, []string{withJobCron}) {
-			if _, err := r.database.SQL.ExecContext(t.Context(), statement); err != nil {
-				t.Fatalf("%s: %v", statement, err)
-			}
+			r.database.Execute(t, statement)
 			if strings.Contains(statement, session.SettingUsersAsCustomers) {
 				r.database.AllowUsers(t)
 			}

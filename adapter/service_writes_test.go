@@ -165,7 +165,7 @@ func TestServicesOfEarlierVersions(t *testing.T) {
 			t.Errorf("duration %d, description %v", created.Duration, created.Description)
 		}
 		// For the rest of the test: what was made goes again.
-		s.execute(t, "DELETE FROM wp_latepoint_services WHERE name = 'Bath'", "DELETE FROM wp_latepoint_service_meta", "DELETE FROM wp_latepoint_activities", "DELETE FROM wp_bookside_change_inbox")
+		s.database.Execute(t, "DELETE FROM wp_latepoint_services WHERE name = 'Bath'", "DELETE FROM wp_latepoint_service_meta", "DELETE FROM wp_latepoint_activities", "DELETE FROM wp_bookside_change_inbox")
 	})
 }
 

@@ -26,19 +26,10 @@ type shop struct {
 func newShop(t *testing.T, site fixtures.Site, setup ...string) *shop {
 	t.Helper()
 	s := &shop{t: t, database: fixtures.New(t, site)}
-	s.execute(t, setup...)
-	s.platform = session.NewPlatform(wpdbtest.Open(t, s.database, 2), recordedNow)
+	s.database.Execute(t, setup...)
+	s.platform = session.NewPlatform(wpdbtest.Open(t, s.database, 2), fixtures.RecordedNow)
 	s.original = s.database.Snapshot(t)
 	return s
-}
-
-func (s *shop) execute(t *testing.T, statements ...string) {
-	t.Helper()
-	for _, statement := range statements {
-		if _, err := s.database.SQL.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
 }
 
 // site returns the site as a request sees it.
@@ -58,10 +49,10 @@ func (s *shop) try(name string, setup []string, do func(t *testing.T, site *sess
 	s.t.Run(name, func(t *testing.T) {
 		var after *fixtures.Snapshot
 		defer func() { s.original.RestoreFrom(t, after) }()
-		s.execute(t, setup...)
+		s.database.Execute(t, setup...)
 		before := s.original.Again(t)
 		do(t, s.site(t))
-		expected := fixtures.RecordedWrite{Now: recordedNow(), Rows: want}
+		expected := fixtures.RecordedWrite{Now: fixtures.RecordedNow(), Rows: want}
 		after = before.Again(t)
 		changes := fixtures.Changes(before, after)
 		for _, unlike := range expected.Compare(changes) {

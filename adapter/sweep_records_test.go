@@ -14,7 +14,7 @@ import (
 // TestWhatKeysMadeIsForgotten: with the record, and not with the key, of which the next one would profit.
 func TestWhatKeysMadeIsForgotten(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)))
+	database := fixtures.New(t, fixtures.Small(fixtures.RecordedNow()))
 	db := wpdb.New(database.SQL, "wp_")
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
@@ -25,9 +25,7 @@ func TestWhatKeysMadeIsForgotten(t *testing.T) {
 		"INSERT INTO wp_bookside_key_records (key_id, resource, record_id, created_at) SELECT 71, 'bookings', MIN(id), NOW() FROM wp_latepoint_bookings",
 		"INSERT INTO wp_bookside_key_records (key_id, resource, record_id, created_at) VALUES (71, 'orders', 999999, NOW()), (71, 'payments', 999999, NOW()), (70, 'bookings', 1, NOW())",
 	} {
-		if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		database.Execute(t, statement)
 	}
 	sweeper := upkeep.NewSweeper(db, time.Now, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	deleted, err := sweeper.Forget(t.Context())

@@ -169,10 +169,8 @@ func TestReadinessOfSite(t *testing.T) {
 		Status: "ready", Database: "ok", Platform: "ok",
 		Changes: "the oldest has been waiting for its number for 3m0s: webhooks and whoever follows /changes do not get it; see that serve is running, and what its log says",
 	})
-	arrange(t, database, "DELETE FROM wp_bookside_change_inbox")
-	if _, err := database.SQL.ExecContext(t.Context(), "UPDATE "+database.Prefix+"options SET option_value = '' WHERE option_name = 'active_plugins'"); err != nil {
-		t.Fatal(err)
-	}
+	database.Execute(t, "DELETE FROM wp_bookside_change_inbox")
+	database.Execute(t, "UPDATE "+database.Prefix+"options SET option_value = '' WHERE option_name = 'active_plugins'")
 	wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint is not active on this site"})
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
@@ -206,7 +204,7 @@ func TestReadinessWithoutPrivileges(t *testing.T) {
 			"Tables are missing: wp_bookside_api_keys", "/bookings", ""},
 	} {
 		t.Run(c.lose, func(t *testing.T) {
-			arrange(t, database, c.lose)
+			database.Execute(t, c.lose)
 			if c.rejected != "" {
 				s.get(c.rejected).want(http.StatusServiceUnavailable)
 			}
@@ -214,7 +212,7 @@ func TestReadinessWithoutPrivileges(t *testing.T) {
 				s.get(c.served).want(http.StatusOK)
 			}
 			wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: c.trouble})
-			arrange(t, database, c.back)
+			database.Execute(t, c.back)
 			wantReadiness(t, admin, ready)
 			if c.rejected != "" {
 				s.get(c.rejected).want(http.StatusOK)
@@ -254,7 +252,7 @@ func TestReadinessWithoutOwnColumns(t *testing.T) {
 		if table == wpdb.APIKeys {
 			column = "details" // which every request reads
 		}
-		arrange(t, database, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN %s TO elsewhere", table, column))
+		database.Execute(t, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN %s TO elsewhere", table, column))
 		lacking := "Columns are missing, which bookside migrate adds: wp_" + string(table)
 		wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: lacking + "." + column})
 		if table == wpdb.APIKeys {
@@ -262,7 +260,7 @@ func TestReadinessWithoutOwnColumns(t *testing.T) {
 				t.Errorf("message %v, want %q", a.at("message"), lacking)
 			}
 		}
-		arrange(t, database, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN elsewhere TO %s", table, column))
+		database.Execute(t, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN elsewhere TO %s", table, column))
 		wantReadiness(t, admin, ready)
 	}
 	s.get("/bookings").want(http.StatusOK)
@@ -280,11 +278,11 @@ func TestReadinessWithoutColumns(t *testing.T) {
 	admin.Started(s.platform)
 	ready := handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 	wantReadiness(t, admin, ready)
-	arrange(t, database, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility")
+	database.Execute(t, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility")
 	s.get("/services").want(http.StatusServiceUnavailable)
 	s.get("/agents").want(http.StatusOK)
 	wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint columns are missing: wp_latepoint_services.visibility"})
-	arrange(t, database, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20) NOT NULL DEFAULT 'visible'")
+	database.Execute(t, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20) NOT NULL DEFAULT 'visible'")
 	wantReadiness(t, admin, ready)
 	s.get("/services").want(http.StatusOK)
 
@@ -323,7 +321,7 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 	s := newServer(t, database)
 	dropUnneededColumns(t, database)
 	// With the add-on, time off and limits of agents are read too.
-	arrange(t, database, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', 'latepoint-pro-features')")
+	database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', 'latepoint-pro-features')")
 	admin := newAdmin()
 	admin.Started(s.platform)
 	wantReadiness(t, admin, handlers.Readiness{
@@ -398,7 +396,7 @@ func dropUnneededColumns(t *testing.T, database *fixtures.Database) {
 		t.Fatal("no column is dropped: the test would prove nothing")
 	}
 	for table, clauses := range drops {
-		arrange(t, database, "ALTER TABLE "+table+" "+strings.Join(clauses, ", "))
+		database.Execute(t, "ALTER TABLE "+table+" "+strings.Join(clauses, ", "))
 	}
 }
 
@@ -409,7 +407,7 @@ func requiredColumns(t *testing.T, database *fixtures.Database) map[wpdb.Table][
 	// The server's own account sees only the tables of its site.
 	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.AdminDSN, Prefix: "bare_"})
 	for _, table := range wpdb.PluginTables() {
-		arrange(t, database, "CREATE TABLE "+db.Name(table)+" (none int)")
+		database.Execute(t, "CREATE TABLE "+db.Name(table)+" (none int)")
 	}
 	schema, err := db.Schema(t.Context(), "2.3.1")
 	if err != nil {

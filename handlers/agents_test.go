@@ -100,7 +100,7 @@ func TestFiltersIgnoreCaseButNotAccents(t *testing.T) {
 	}
 	database := fixtures.New(t, fixtures.Edge())
 	for _, f := range filters {
-		arrange(t, database, fmt.Sprintf("UPDATE wp_latepoint_%s SET %s = "+
+		database.Execute(t, fmt.Sprintf("UPDATE wp_latepoint_%s SET %s = "+
 			"CASE id WHEN 1 THEN 'José' WHEN 2 THEN 'Jose' WHEN 3 THEN 'JOSE' WHEN 4 THEN 'Жозе 🎁' ELSE 'Josefa' END", f.table, f.column))
 	}
 	s := newServer(t, database)
@@ -125,7 +125,7 @@ func TestFiltersIgnoreCaseButNotAccents(t *testing.T) {
 func TestAgentsByDate(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	arrange(t, database,
+	database.Execute(t,
 		"UPDATE wp_latepoint_agents SET created_at = CONCAT('2026-03-0', id, ' 23:59:59'), updated_at = CONCAT('2026-04-0', 5 - id, ' 00:00:00')",
 		"UPDATE wp_latepoint_agents SET first_name = 'Sam' WHERE id IN (1, 3)",
 		"UPDATE wp_latepoint_agents SET created_at = NULL WHERE id = 4")

@@ -34,7 +34,7 @@ func (c condition) name() string {
 func TestConditionsOfTheWorkflowForm(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, jobCron)
+	s.database.Execute(t, jobCron)
 	created := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	booking := fmt.Sprintf("/bookings/%v", created.at("data", "id"))
 	order := fmt.Sprint(s.get(booking).want(http.StatusOK).at("data", "order", "id"))
@@ -135,14 +135,14 @@ func TestConditionsOfTheWorkflowForm(t *testing.T) {
 			},
 		},
 	} {
-		arrange(t, s.database, "DELETE FROM wp_latepoint_processes", "DELETE FROM wp_latepoint_process_jobs")
+		s.database.Execute(t, "DELETE FROM wp_latepoint_processes", "DELETE FROM wp_latepoint_process_jobs")
 		want := map[string]bool{}
 		for _, c := range step.yes {
-			arrange(t, s.database, c.automation())
+			s.database.Execute(t, c.automation())
 			want[c.name()] = true
 		}
 		for _, c := range step.no {
-			arrange(t, s.database, c.automation())
+			s.database.Execute(t, c.automation())
 		}
 		if a := s.write(step.method, step.path, step.body); a.status/100 != 2 {
 			t.Fatalf("%s: %d %s", step.name, a.status, a.body)

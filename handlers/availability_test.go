@@ -496,11 +496,11 @@ func everyDay(t testing.TB, from, to string) string {
 func newQuietServer(t testing.TB, from, to string, appointments ...appointment) *server {
 	t.Helper()
 	database := fixtures.New(t, fixtures.Small(now))
-	arrange(t, database,
+	database.Execute(t,
 		"DELETE FROM wp_latepoint_bookings", "DELETE FROM wp_latepoint_work_periods", everyDay(t, from, to),
 		"UPDATE wp_latepoint_services SET duration = 60, timeblock_interval = 30 WHERE id = 1")
 	for _, a := range appointments {
-		arrange(t, database, a.sql(t))
+		database.Execute(t, a.sql(t))
 	}
 	return newServer(t, database)
 }
@@ -618,7 +618,7 @@ func TestExplainEveryReason(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newQuietServer(t, "09:00", "12:00", c.appointments...)
-			arrange(t, s.database, c.arrange...)
+			s.database.Execute(t, c.arrange...)
 			if !c.clock.IsZero() {
 				s.clock = c.clock
 			}
@@ -663,7 +663,7 @@ func activate(files ...string) string {
 func TestExplainDaysWithoutStartTimes(t *testing.T) {
 	t.Parallel()
 	s := newQuietServer(t, "09:00", "12:00")
-	arrange(t, s.database, "DELETE FROM wp_latepoint_work_periods WHERE week_day = 7",
+	s.database.Execute(t, "DELETE FROM wp_latepoint_work_periods WHERE week_day = 7",
 		"DELETE FROM wp_latepoint_agents_services WHERE agent_id = 3 AND service_id = 1 AND location_id = 2")
 	for query, missing := range map[string]string{
 		"service_id=6&agent_id=1&date=2026-11-24":                 "status", // a disabled service
@@ -748,7 +748,7 @@ func TestFreeAgents(t *testing.T) {
 		appointment{id: 13, agent: 3, service: 1, location: 2, date: tuesday, start: "11:00", end: "12:00", status: "cancelled"},
 		appointment{id: 14, agent: 2, service: 1, location: 1, date: tuesday, start: "13:00", end: "14:00", status: "completed"},
 		appointment{id: 15, agent: 3, service: 4, location: 1, date: "2026-11-25", start: "09:00", end: "10:00", seats: 2})
-	arrange(t, s.database, "INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, start_time, end_time) VALUES (2, 0, 0, 2, 600, 840)")
+	s.database.Execute(t, "INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, start_time, end_time) VALUES (2, 0, 0, 2, 600, 840)")
 	for query, want := range map[string][]string{
 		"service_id=1&date=2026-11-24&start_time=09:00":               {"1", "3"}, // buffer and pending elsewhere
 		"service_id=1&location_id=1&date=2026-11-24&start_time=09:00": {"3"},      // a buffer, and pending elsewhere
@@ -832,7 +832,7 @@ func TestFreeAgentsHaveTheRecordsOfAgents(t *testing.T) {
 	// While no booking is pending, the agents who are free at a start of a service
 	// are those who offer it.
 	database := fixtures.New(t, fixtures.SiteA())
-	arrange(t, database, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE status = 'pending'")
+	database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE status = 'pending'")
 	s = newServer(t, database)
 	for _, start := range []string{"09:00", "10:00", "12:30", "14:00", "17:30"} {
 		want := []string{}
@@ -938,7 +938,7 @@ func TestOffPeriodsAndDailyLimitsNeedTheAddOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newQuietServer(t, "09:00", "12:00", appointments...)
-			arrange(t, s.database, append(c.arrange, rows...)...)
+			s.database.Execute(t, append(c.arrange, rows...)...)
 			for _, asked := range questions {
 				want := asked.without
 				if c.active {
@@ -957,12 +957,12 @@ func TestAddOnActiveForANetwork(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Prefixed())
 	s := newServer(t, database)
-	arrange(t, database, "INSERT INTO wpx_7_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, start_time, end_time) VALUES (0, 0, 0, '2026-11-24', 0, 1440)")
+	database.Execute(t, "INSERT INTO wpx_7_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, start_time, end_time) VALUES (0, 0, 0, '2026-11-24', 0, 1440)")
 	const question = "service_id=1&agent_id=1&date=2026-11-24"
 	if len(s.day(t, question).Slots) == 0 {
 		t.Error("time off counts without the add-on")
 	}
-	arrange(t, database, fmt.Sprintf(`UPDATE wpx_sitemeta SET meta_value = 'a:2:{s:23:"%s";i:1;s:49:"%s";i:1;}' WHERE meta_key = 'active_sitewide_plugins'`, pluginFile, addOnFile))
+	database.Execute(t, fmt.Sprintf(`UPDATE wpx_sitemeta SET meta_value = 'a:2:{s:23:"%s";i:1;s:49:"%s";i:1;}' WHERE meta_key = 'active_sitewide_plugins'`, pluginFile, addOnFile))
 	if len(s.day(t, question).Slots) != 0 {
 		t.Error("time off does not count with the add-on")
 	}
@@ -975,7 +975,7 @@ func TestAvailabilityAcrossTimeZones(t *testing.T) {
 	local := time.Local
 	t.Cleanup(func() { time.Local = local })
 	s := newQuietServer(t, "00:00", "24:00")
-	arrange(t, s.database, "UPDATE wp_latepoint_services SET duration = 15, timeblock_interval = 15 WHERE id = 1")
+	s.database.Execute(t, "UPDATE wp_latepoint_services SET duration = 15, timeblock_interval = 15 WHERE id = 1")
 	for _, c := range []struct {
 		name, zone, offset string
 		clock              string // UTC
@@ -1008,7 +1008,7 @@ func TestAvailabilityAcrossTimeZones(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.clock = clock
-			arrange(t, s.database, "UPDATE wp_options SET option_value = '"+c.zone+"' WHERE option_name = 'timezone_string'",
+			s.database.Execute(t, "UPDATE wp_options SET option_value = '"+c.zone+"' WHERE option_name = 'timezone_string'",
 				"UPDATE wp_options SET option_value = '"+c.offset+"' WHERE option_name = 'gmt_offset'")
 			want := []string{}
 			if c.first != "" {
@@ -1040,7 +1040,7 @@ func TestAvailabilityAcrossMidnight(t *testing.T) {
 	s := newQuietServer(t, "00:00", "24:00",
 		appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "23:00", end: "01:30"},
 		appointment{id: 12, agent: 1, service: 1, location: 1, date: "2026-11-26", start: "22:00", end: "24:00"})
-	arrange(t, s.database, "INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, custom_date, start_time, end_time) VALUES (0, 0, 0, 7, '2026-11-29', 1320, 1620)")
+	s.database.Execute(t, "INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, custom_date, start_time, end_time) VALUES (0, 0, 0, 7, '2026-11-29', 1320, 1620)")
 	const question = "service_id=1&agent_id=1&location_id=1&date="
 	for date, edges := range map[string][2]string{
 		"2026-11-24": {"00:00", "22:00"}, "2026-11-25": {"01:30", "23:00"}, "2026-11-26": {"00:00", "21:00"}, "2026-11-27": {"00:00", "23:00"},
@@ -1067,7 +1067,7 @@ func TestAvailabilityIgnoresInvalidRows(t *testing.T) {
 		appointment{id: 12, agent: 1, service: 1, location: 1, date: "2026-11-25", start: "09:00", end: "12:00"},
 		appointment{id: 13, agent: 1, service: 1, location: 1, date: "2026-11-26", start: "09:00", end: "10:00"},
 		appointment{id: 14, agent: 3, service: 4, location: 1, date: "2026-11-24", start: "09:00", end: "10:00", seats: 1})
-	arrange(t, s.database,
+	s.database.Execute(t,
 		"UPDATE wp_latepoint_bookings SET end_time = NULL WHERE id = 11", "UPDATE wp_latepoint_bookings SET end_date = '0000-00-00' WHERE id = 12",
 		"UPDATE wp_latepoint_bookings SET total_attendees = NULL WHERE id = 13", "UPDATE wp_latepoint_services SET capacity_max = NULL WHERE id = 4",
 		"UPDATE wp_latepoint_services SET timeblock_interval = -5 WHERE id = 1", "UPDATE wp_latepoint_settings SET value = 'often' WHERE name = 'timeblock_interval'",
@@ -1087,7 +1087,7 @@ func TestAvailabilityIgnoresInvalidRows(t *testing.T) {
 		})
 	}
 	s.wantInvalidRequest(t, "/availability?service_id=2&agent_id=1&date=2026-11-24&duration=35", map[string]string{"duration": "Must be one of the service's durations: 45, 30, 40; any_duration=1 allows any"})
-	arrange(t, s.database, "UPDATE wp_latepoint_services SET duration = 0 WHERE id = 1")
+	s.database.Execute(t, "UPDATE wp_latepoint_services SET duration = 0 WHERE id = 1")
 	if day := s.day(t, "service_id=1&agent_id=1&location_id=2&date=2026-11-24"); day.Duration != 0 || len(day.Slots) != 7 {
 		t.Errorf("a service without a duration: %+v", day)
 	}
@@ -1105,7 +1105,7 @@ func TestAvailabilityOfTheLegacySite(t *testing.T) {
 		}
 	}
 	for _, active := range []string{activate(pluginFile), activate(pluginFile, addOnFile)} {
-		arrange(t, database, active)
+		database.Execute(t, active)
 		if diff := cmp.Diff(want, s.day(t, "service_id=1&agent_id=1&date=2026-12-01").AvailableSlots); diff != "" {
 			t.Errorf("slots (-want +got):\n%s", diff)
 		}
@@ -1169,7 +1169,7 @@ func TestAvailabilityOfEverySite(t *testing.T) {
 func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 	t.Parallel()
 	shared, changed := fixtures.Shared(t, fixtures.SiteA()), fixtures.New(t, fixtures.Small(now))
-	arrange(t, changed, activate(pluginFile, addOnFile), "INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (1, 'max_bookings_per_day', '5')")
+	changed.Execute(t, activate(pluginFile, addOnFile), "INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (1, 'max_bookings_per_day', '5')")
 	for name, c := range map[string]struct {
 		database *fixtures.Database
 		queries  map[string]int
@@ -1267,7 +1267,7 @@ func TestAvailabilityOfAServiceWithManyConnections(t *testing.T) {
 		{"UPDATE wp_latepoint_services SET name = 'First' WHERE id = 1", []bool{false, false}},
 		{"INSERT INTO wp_latepoint_agents_services (agent_id, service_id, location_id) SELECT 2, 1, 1 FROM wp_latepoint_bookings LIMIT 101", []bool{false, true, true}},
 	} {
-		arrange(t, database, c.arrange)
+		database.Execute(t, c.arrange)
 		for i, narrow := range c.narrow {
 			services = nil
 			s.day(t, "service_id=1&agent_id=1&location_id=1&date=2026-11-24")
@@ -1288,7 +1288,7 @@ func TestAvailabilityOfAServiceWithManyConnections(t *testing.T) {
 func TestAvailabilityFailsWithAnyStatement(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	arrange(t, database, activate(pluginFile, addOnFile))
+	database.Execute(t, activate(pluginFile, addOnFile))
 	left, ran := -1, 0 // statements left until one fails, and statements run so far
 	s := tappedServer(t, database, func(statement) error {
 		left--

@@ -57,7 +57,7 @@ func (s *server) serveGet(t testing.TB, path string) {
 // while there are enough agents, and always for a new customer.
 func BenchmarkCreateBooking(b *testing.B) {
 	s := newWriter(b, fixtures.SiteA(), func(o *handlers.Options) { o.RateLimit.Enabled = false })
-	arrange(b, s.database, fillLocks)
+	s.database.Execute(b, fillLocks)
 	slots := freeSlots(b, s)
 	var next atomic.Int64
 	b.SetParallelism(16 / runtime.GOMAXPROCS(0))

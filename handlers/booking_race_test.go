@@ -19,9 +19,7 @@ func TestConcurrentBookingsOfASlotSucceedOnce(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	// Any agent means agent 5 here: nobody else gives the service at location 1.
-	if _, err := database.SQL.ExecContext(t.Context(), "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4 AND agent_id <> 5"); err != nil {
-		t.Fatal(err)
-	}
+	database.Execute(t, "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4 AND agent_id <> 5")
 	servers := []*server{newServer(t, database), newServer(t, database)}
 	const slot = `"service_id":4,"location_id":1,"start_date":"2027-02-05","start_time":"10:00","customer_id":9`
 	moving := make([]string, 20)
@@ -99,7 +97,7 @@ func TestBookingOfThePluginWins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.SiteA().WithFewBookings())
-			arrange(t, s.database, fillLocks)
+			s.database.Execute(t, fillLocks)
 			other, err := s.database.SQL.BeginTx(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)

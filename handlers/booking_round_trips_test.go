@@ -24,7 +24,7 @@ func TestRoundTripsOfNewBooking(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.Small(now))
 			if c.arrange != "" {
-				arrange(t, s.database, c.arrange)
+				s.database.Execute(t, c.arrange)
 			}
 			book := func(day int) {
 				body := fmt.Sprintf(`{"service_id": 1, "agent_id": 1, "location_id": 1, "start_date": "2026-11-%d", "start_time": "10:00", %s}`, day, c.customer)
@@ -32,7 +32,7 @@ func TestRoundTripsOfNewBooking(t *testing.T) {
 			}
 			book(23) // adds rows to lock
 			if strings.Contains(c.customer, "ada@") {
-				arrange(t, s.database, "UPDATE wp_latepoint_customers SET email = CONCAT('not-', email) WHERE email = 'ada@example.com'")
+				s.database.Execute(t, "UPDATE wp_latepoint_customers SET email = CONCAT('not-', email) WHERE email = 'ada@example.com'")
 			}
 			book(24)
 			if n := s.log.last(t).Queries; n > most {

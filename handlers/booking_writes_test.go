@@ -178,7 +178,7 @@ func TestUpdateBooking(t *testing.T) {
 func TestReopeningACompletedBooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 7")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 7")
 	s.key = s.newKey("read_bookings", "write_bookings")
 	s.get("/bookings/7").want(http.StatusOK)
 	before := s.database.Snapshot(t)
@@ -202,7 +202,7 @@ func TestDeleteBooking(t *testing.T) {
 	const gone = `{"success":true,"message":"Booking deleted successfully"}`
 	for status, force := range map[string]bool{"approved": true, "completed": true, "pending": false, "cancelled": false, "no_show": false} {
 		t.Run(status, func(t *testing.T) {
-			arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = '"+status+"' WHERE id = 7")
+			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = '"+status+"' WHERE id = 7")
 			unchanged := before.Again(t)
 			if force {
 				for _, query := range []string{"", "?force=", "?force=false", "?force=0"} {
@@ -357,7 +357,7 @@ func TestInvalidBookingFieldsAreNamed(t *testing.T) {
 func TestRejectedBookings(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 11", "UPDATE wp_latepoint_customers SET status = 'inactive' WHERE id = 12")
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 11", "UPDATE wp_latepoint_customers SET status = 'inactive' WHERE id = 12")
 	before := s.database.Snapshot(t)
 	with := func(customer string) string { return friday("customer_id", "", "customer", customer) }
 	for name, c := range map[string]struct {
@@ -432,7 +432,7 @@ func orEmptyObject(body string) string {
 func TestRejectedBookingUpdates(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 11")
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 11")
 	before := s.database.Snapshot(t)
 	for name, c := range map[string]struct {
 		body string
@@ -646,7 +646,7 @@ func TestUnexpectedErrorsOfBookingWrites(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
-		arrange(t, s.database, "CREATE TRIGGER fail_"+op+" BEFORE "+op+" ON wp_latepoint_bookings FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a secret'")
+		s.database.Execute(t, "CREATE TRIGGER fail_"+op+" BEFORE "+op+" ON wp_latepoint_bookings FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a secret'")
 	}
 	before := s.database.Snapshot(t)
 	for request, c := range map[[3]string]string{
@@ -701,7 +701,7 @@ func TestPriceBreakdownFollowsTheBooking(t *testing.T) {
 		return strings.NewReplacer(`"85.00"`, `"70.00"`, `"85.0000"`, `"70.0000"`).Replace(breakdown)
 	}
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, `UPDATE wp_latepoint_services SET name = 'Sports “massage” / 90', buffer_before = 0, buffer_after = 0 WHERE id = 3`,
+	s.database.Execute(t, `UPDATE wp_latepoint_services SET name = 'Sports “massage” / 90', buffer_before = 0, buffer_after = 0 WHERE id = 3`,
 		"DELETE FROM wp_latepoint_agents_services WHERE agent_id = 5 AND service_id = 3", "INSERT INTO wp_latepoint_agents_services (agent_id, service_id, location_id) VALUES (5, 3, 1)")
 	for name, c := range map[string]struct{ stored, change, want string }{
 		"another service":                {form, `{"service_id":3}`, renamed(form)},
@@ -722,7 +722,7 @@ func TestPriceBreakdownFollowsTheBooking(t *testing.T) {
 			defer before.Restore(t)
 			id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("price", "85")).want(http.StatusCreated).at("data", "id"))
 			order := "(SELECT order_id FROM wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = " + id + ")"
-			arrange(t, s.database, "UPDATE wp_latepoint_orders o JOIN "+order+" x ON x.order_id = o.id SET o.price_breakdown = '"+strings.ReplaceAll(c.stored, `'`, `''`)+"'")
+			s.database.Execute(t, "UPDATE wp_latepoint_orders o JOIN "+order+" x ON x.order_id = o.id SET o.price_breakdown = '"+strings.ReplaceAll(c.stored, `'`, `''`)+"'")
 			s.write(http.MethodPut, "/bookings/"+id, c.change).want(http.StatusOK)
 			if got := s.texts("SELECT price_breakdown FROM wp_latepoint_orders WHERE id = " + order); len(got) != 1 || got[0] != c.want {
 				t.Errorf("%q, want %q", got, c.want)

@@ -441,7 +441,7 @@ func TestBookingMeta(t *testing.T) {
 func TestSecretMetaInAnyLetterCase(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database,
+	database.Execute(t,
 		"UPDATE wp_latepoint_booking_meta SET meta_key = 'Key_To_Manage_For_Agent' WHERE id = 1",
 		"UPDATE wp_latepoint_booking_meta SET meta_key = 'KEY_TO_MANAGE_FOR_CUSTOMER' WHERE id = 2",
 		"INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (1, 'keyxtoxmanagexshown', '0123'), (1, 'the_key_to_manage_', '0123')")
@@ -555,7 +555,7 @@ func TestUnknownBooking(t *testing.T) {
 func TestDurationsAreFoundAsShown(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database, "UPDATE wp_latepoint_bookings SET duration = NULL WHERE id % 2 = 0", "UPDATE wp_latepoint_bookings SET service_id = 8388607 WHERE id % 4 = 0")
+	database.Execute(t, "UPDATE wp_latepoint_bookings SET duration = NULL WHERE id % 2 = 0", "UPDATE wp_latepoint_bookings SET service_id = 8388607 WHERE id % 4 = 0")
 	s := newServer(t, database)
 	every := s.get("/bookings?per_page=100&sort=id").want(http.StatusOK).at("data").([]any)
 	shown := map[int64][]any{}
@@ -730,7 +730,7 @@ func TestBookingFiltersOfTheEdgeSite(t *testing.T) {
 func TestBookingsAtInvalidTimes(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database,
+	database.Execute(t,
 		"UPDATE wp_latepoint_bookings SET start_time = -5, end_time = NULL WHERE id = 12",
 		"UPDATE wp_latepoint_bookings SET start_time = 100000, end_time = 100060 WHERE id = 15",
 		"UPDATE wp_latepoint_bookings SET start_time = 1440, end_time = 2880 WHERE id = 16")
@@ -749,7 +749,7 @@ func TestBookingsAtInvalidTimes(t *testing.T) {
 func TestBookingsWithoutEnd(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database,
+	database.Execute(t,
 		"UPDATE wp_latepoint_bookings SET end_time = NULL, start_time = 1380 WHERE id = 12",
 		"UPDATE wp_latepoint_bookings SET end_time = NULL, start_time = 1381 WHERE id = 15",
 		"UPDATE wp_latepoint_bookings SET end_time = NULL, duration = NULL WHERE id = 16") // of a service of 45 minutes
@@ -768,7 +768,7 @@ func TestBookingsWithoutEnd(t *testing.T) {
 func TestBookingsWithoutDates(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database, "UPDATE wp_latepoint_bookings SET start_date = NULL WHERE id % 2 = 0", "UPDATE wp_latepoint_bookings SET start_time = NULL WHERE id % 4 = 0")
+	database.Execute(t, "UPDATE wp_latepoint_bookings SET start_date = NULL WHERE id % 2 = 0", "UPDATE wp_latepoint_bookings SET start_time = NULL WHERE id % 4 = 0")
 	s := newServer(t, database)
 	var questions []find
 	for _, size := range []int{1, 3, 5, 13} {
@@ -924,7 +924,7 @@ func TestBookingsByNameOnLargeSites(t *testing.T) {
 		return nil
 	})
 	s.platform.Totals.ExactTime, s.platform.Totals.MaxAge = 20*time.Millisecond, 5*time.Second
-	arrange(t, s.database,
+	s.database.Execute(t,
 		"UPDATE wp_latepoint_customers SET first_name = NULL WHERE id % 17 = 0", "UPDATE wp_latepoint_customers SET first_name = '' WHERE id % 19 = 0",
 		"UPDATE wp_latepoint_customers SET first_name = '\t' WHERE id % 23 = 0", "UPDATE wp_latepoint_customers SET first_name = 'ANNA', last_name = 'Berg ' WHERE id % 5 = 0",
 		"UPDATE wp_latepoint_customers SET first_name = 'änna', last_name = 'berg' WHERE id % 5 = 1", "UPDATE wp_latepoint_customers SET last_name = NULL WHERE id % 7 = 0",
@@ -945,7 +945,7 @@ func TestBookingsByNameOnLargeSites(t *testing.T) {
 			})
 		}
 	}
-	arrange(t, s.database, "CREATE INDEX bookside_first_name_last_name ON wp_latepoint_customers (first_name, last_name)", "ANALYZE TABLE wp_latepoint_customers")
+	s.database.Execute(t, "CREATE INDEX bookside_first_name_last_name ON wp_latepoint_customers (first_name, last_name)", "ANALYZE TABLE wp_latepoint_customers")
 	names = nil
 	s.get("/bookings?sort=customer_name").want(http.StatusOK)
 	if len(names) != 1 {

@@ -78,7 +78,7 @@ func eventsIn(t testing.TB, a answer) []event {
 func TestCalendars(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET location_id = 2 WHERE id % 3 = 0",
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET location_id = 2 WHERE id % 3 = 0",
 		"UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id % 5 = 0", "UPDATE wp_latepoint_bookings SET status = 'pending' WHERE id % 5 = 1",
 		"DELETE FROM wp_latepoint_agents_services", // bookings of what is not offered any more keep its name
 		"UPDATE wp_latepoint_locations SET full_address = 'High Street 1' WHERE id = 1",
@@ -229,7 +229,7 @@ func TestCalendarSecretsOpenNothingElse(t *testing.T) {
 	}
 	denied("revoked", s.read(agents))
 	s.read(location).want(http.StatusOK)
-	arrange(t, s.database, "UPDATE wp_bookside_api_keys SET expires_at = '2026-11-21 00:43:00' WHERE kind = 'calendar'")
+	s.database.Execute(t, "UPDATE wp_bookside_api_keys SET expires_at = '2026-11-21 00:43:00' WHERE kind = 'calendar'")
 	denied("expired", s.read(location))
 	if found, err := s.keys.RevokeCalendar(t.Context(), 1); found || err != nil {
 		t.Errorf("an API key was revoked as a calendar: %t, %v", found, err)
@@ -256,7 +256,7 @@ func TestCalendarRequestsAreCountedAndLimited(t *testing.T) {
 	if busy := s.read(other).want(http.StatusOK); busy.header.Get("ETag") == tag {
 		t.Error("calendars with other details have the same tag")
 	}
-	arrange(t, s.database, "UPDATE wp_latepoint_customers SET first_name = 'Changed'") // no column of a booking
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET first_name = 'Changed'") // no column of a booking
 	if changed := ask(tag).want(http.StatusOK); changed.header.Get("ETag") == tag || !strings.Contains(string(changed.body), "Changed") {
 		t.Error("a customer's new name is not shown")
 	}
@@ -290,7 +290,7 @@ func TestCalendarsFollowChanges(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	s.platform.Outbox = outbox.NewRelay(nil, nil, nil, nil)
-	arrange(t, s.database, "DELETE FROM wp_latepoint_processes", withCalendar)
+	s.database.Execute(t, "DELETE FROM wp_latepoint_processes", withCalendar)
 	calendar := s.calendar(keys.Names, domain.AgentResource, 5)
 	created := s.write(http.MethodPost, "/bookings", friday("send_confirmation", "true")).want(http.StatusCreated)
 	id, uid := fmt.Sprint(created.at("data", "id")), fmt.Sprintf("%v@127.0.0.1", created.at("data", "booking_code"))
@@ -321,9 +321,9 @@ func TestCalendarsFollowChanges(t *testing.T) {
 	shows("the same", event{}, false)
 	s.write(http.MethodPut, "/bookings/"+id, `{"start_time":"14:30"}`).want(http.StatusOK)
 	shows("moved", event{"DTSTART": "20270205T133000Z", "DTEND": "20270205T143000Z"}, true)
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET start_time = 600, end_time = 660 WHERE id = "+id)
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET start_time = 600, end_time = 660 WHERE id = "+id)
 	shows("moved by SQL", event{"DTSTART": "20270205T090000Z", "DTEND": "20270205T100000Z"}, false)
-	arrange(t, s.database, "DELETE FROM wp_bookside_outbox")
+	s.database.Execute(t, "DELETE FROM wp_bookside_outbox")
 	s.write(http.MethodPut, "/bookings/"+id, `{"status":"cancelled","send_notification":true}`).want(http.StatusOK)
 	shows("cancelled", event{"STATUS": "CANCELLED", "TRANSP": "TRANSPARENT"}, true)
 	mailed = scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox")
@@ -338,7 +338,7 @@ func TestCalendarsFollowChanges(t *testing.T) {
 		shows("late: "+late[1], event{"STATUS": "CONFIRMED"}, false)
 		s.clock = s.clock.Add(30 * time.Second)
 	}
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET updated_at = NULL WHERE id = "+id)
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET updated_at = NULL WHERE id = "+id)
 	s.write(http.MethodPut, "/bookings/"+id, `{"start_time":"15:00"}`).want(http.StatusOK)
 	shows("without a time of its own", event{"DTSTART": "20270205T140000Z"}, true)
 	s.write(http.MethodDelete, "/bookings/"+id+"?force=true", "").want(http.StatusOK)
@@ -353,7 +353,7 @@ func TestCalendarTimes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
 	calendar := s.calendar(keys.Busy, domain.AgentResource, 5)
-	arrange(t, s.database, "DELETE FROM wp_latepoint_bookings WHERE id <> 53", "UPDATE wp_latepoint_bookings SET agent_id = 5 WHERE id = 53")
+	s.database.Execute(t, "DELETE FROM wp_latepoint_bookings WHERE id <> 53", "UPDATE wp_latepoint_bookings SET agent_id = 5 WHERE id = 53")
 	for name, c := range map[string]struct {
 		zone, offset         string // options of WordPress
 		date, lastDate       string
@@ -374,7 +374,7 @@ func TestCalendarTimes(t *testing.T) {
 		"no such zone":                {"Mars/Olympus", "", "2027-03-28", "2027-03-28", 600, 660, 60, "20270328T100000Z", "20270328T110000Z", "UTC"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			arrange(t, s.database, fmt.Sprintf("UPDATE wp_options SET option_value = '%s' WHERE option_name = 'timezone_string'", c.zone),
+			s.database.Execute(t, fmt.Sprintf("UPDATE wp_options SET option_value = '%s' WHERE option_name = 'timezone_string'", c.zone),
 				fmt.Sprintf("UPDATE wp_options SET option_value = '%s' WHERE option_name = 'gmt_offset'", c.offset),
 				fmt.Sprintf("UPDATE wp_latepoint_bookings SET start_date = '%s', end_date = '%s', start_time = %d, end_time = %d, duration = %d", c.date, c.lastDate, c.start, c.end, c.duration))
 			a := s.read(calendar)
@@ -388,7 +388,7 @@ func TestCalendarTimes(t *testing.T) {
 		})
 	}
 	// A booking without a code and times of its own is named by its id, and as old as its start.
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET booking_code = '', created_at = NULL, updated_at = NULL")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET booking_code = '', created_at = NULL, updated_at = NULL")
 	for _, a := range []answer{s.read(s.calendar(keys.Names, domain.AgentResource, 5)), s.export("/bookings", "text/calendar")} {
 		events := eventsIn(t, a)
 		if len(events) != 1 || events[0]["UID"] != "booking-53@127.0.0.1" || events[0]["DTSTAMP"] != events[0]["DTSTART"] {
@@ -404,13 +404,13 @@ func TestCalendarsAreBounded(t *testing.T) {
 	fixtures.RequireServer(t) // for recursive statements
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
 	calendar := s.calendar(keys.Full, domain.LocationResource, 1)
-	arrange(t, s.database, "CREATE TABLE model AS SELECT * FROM wp_latepoint_bookings WHERE id = 53", "DELETE FROM wp_latepoint_bookings",
+	s.database.Execute(t, "CREATE TABLE model AS SELECT * FROM wp_latepoint_bookings WHERE id = 53", "DELETE FROM wp_latepoint_bookings",
 		"UPDATE model SET location_id = 1", "UPDATE wp_latepoint_orders SET customer_comment = REPEAT('ü', 60000)")
 	fill := func(number, first int, date string) {
 		t.Helper()
-		arrange(t, s.database, fmt.Sprintf("UPDATE model SET start_date = '%s', end_date = '%[1]s', booking_code = NULL", date))
+		s.database.Execute(t, fmt.Sprintf("UPDATE model SET start_date = '%s', end_date = '%[1]s', booking_code = NULL", date))
 		columns := "start_date, end_date, start_time, end_time, duration, status, customer_id, service_id, agent_id, location_id, order_item_id, total_attendees, booking_code, created_at, updated_at, buffer_before, buffer_after"
-		arrange(t, s.database, fmt.Sprintf("INSERT INTO wp_latepoint_bookings (id, %[1]s) WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %[2]d) SELECT %[3]d + i, %[1]s FROM model, n", columns, number-1, first))
+		s.database.Execute(t, fmt.Sprintf("INSERT INTO wp_latepoint_bookings (id, %[1]s) WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %[2]d) SELECT %[3]d + i, %[1]s FROM model, n", columns, number-1, first))
 	}
 	for i, date := range []string{"2026-08-22", "2026-08-23", "2026-11-20", "2026-11-21", "2027-11-21", "2027-11-22"} {
 		fill(1, i+1, date)
@@ -472,7 +472,7 @@ func TestCalendarSecretsAreNotLogged(t *testing.T) {
 		}
 		proxy.Disarm()
 	}
-	arrange(t, database, "ALTER TABLE wp_latepoint_services DROP COLUMN name")
+	database.Execute(t, "ALTER TABLE wp_latepoint_services DROP COLUMN name")
 	s.read(calendar)
 	log := s.log.String()
 	if !strings.Contains(log, `"route":"/v1/agents/:id/calendar.ics"`) || !strings.Contains(log, `"msg":"request failed"`) {
@@ -492,7 +492,7 @@ func TestCalendarsAreReadByOthers(t *testing.T) {
 	t.Parallel()
 	python := fixtures.RequirePython(t, "icalendar")
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
-	arrange(t, s.database, `UPDATE wp_latepoint_services SET name = 'Größe; "a", b 🎁'`, `UPDATE wp_latepoint_locations SET full_address = 'Allee 1,\n10115 Berlin'`)
+	s.database.Execute(t, `UPDATE wp_latepoint_services SET name = 'Größe; "a", b 🎁'`, `UPDATE wp_latepoint_locations SET full_address = 'Allee 1,\n10115 Berlin'`)
 	for _, details := range []keys.Details{keys.Busy, keys.Names, keys.Full} {
 		a := s.read(s.calendar(details, domain.AgentResource, 5))
 		read := exec.CommandContext(t.Context(), python, "../adapter/icalendar/testdata/read.py")
@@ -527,7 +527,7 @@ func TestCalendarsAreReadByOthers(t *testing.T) {
 func TestCalendarsShowNoStrangers(t *testing.T) {
 	t.Parallel()
 	s := strangersSite(t)
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET location_id = 1 WHERE customer_id IN (7100, 7102)")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET location_id = 1 WHERE customer_id IN (7100, 7102)")
 	contacts := map[string]string{"7100": "777100", "7101": "777101", "7102": "777102", "new": "rita.neu@example.test"}
 	// shows checks whose contacts a calendar shows. It has the names of everybody.
 	shows := func(what string, calendar request, want ...string) (statements int) {
@@ -566,6 +566,6 @@ func TestCalendarsShowNoStrangers(t *testing.T) {
 	if many := shows("one who booked since", agent, "7101", "new"); many != few {
 		t.Errorf("%d statements, then %d", few, many)
 	}
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET customer_id = (SELECT id FROM wp_latepoint_customers WHERE email = 'rita.neu@example.test') WHERE agent_id <> 5 AND location_id <> 1 LIMIT 1")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET customer_id = (SELECT id FROM wp_latepoint_customers WHERE email = 'rita.neu@example.test') WHERE agent_id <> 5 AND location_id <> 1 LIMIT 1")
 	shows("one whom the key created, and who books elsewhere now", agent, "7101")
 }

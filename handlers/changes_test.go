@@ -682,7 +682,7 @@ func TestOrdersChangeTheirBookings(t *testing.T) {
 	// A gateway of the plugin adds a refund, and leaves payment and order as they are.
 	payment := f.lastPayment()
 	cursor := f.read("/changes", all).Cursor
-	arrange(t, f.database, fmt.Sprintf("INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (%d, 1.50)", payment))
+	f.database.Execute(t, fmt.Sprintf("INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (%d, 1.50)", payment))
 	if c := f.wait("/changes?resources=payments", cursor, all).Data; len(c) != 1 || c[0]["resource_id"] != float64(payment) || c[0]["kind"] != "updated" || c[0]["origin"] != "found" {
 		t.Errorf("refund of a gateway: %v", c)
 	}

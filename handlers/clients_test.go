@@ -97,7 +97,7 @@ func TestAutomationNode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-			arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'one_location_at_time'",
+			s.database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name = 'one_location_at_time'",
 				"INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_location_at_time', 'on')")
 			c := client{s, variant.header(s.key), variant.encode}
 			c.header.Set("Accept", "application/json")
@@ -285,7 +285,7 @@ func TestConnectionCheck(t *testing.T) {
 	if n := len(services.records()); n != 1 {
 		t.Errorf("%d services with per_page=1", n)
 	}
-	arrange(t, s.database, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	s.database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 	if got := check(s.key); got != "not connected" {
 		t.Errorf("without the plugin: %s", got)
 	}

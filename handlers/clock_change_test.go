@@ -16,7 +16,7 @@ import (
 // inZone sets the zone of a server's site.
 func (s *server) inZone(t testing.TB, zone string) {
 	t.Helper()
-	arrange(t, s.database, "UPDATE wp_options SET option_value = '"+zone+"' WHERE option_name = 'timezone_string'")
+	s.database.Execute(t, "UPDATE wp_options SET option_value = '"+zone+"' WHERE option_name = 'timezone_string'")
 }
 
 // night is the body of a booking of service 1 with agent 1.
@@ -97,7 +97,7 @@ func TestEndsOfABookingAgree(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.inZone(t, c.zone)
-			arrange(t, s.database, "UPDATE wp_latepoint_services SET timeblock_interval = 15 WHERE id = 1")
+			s.database.Execute(t, "UPDATE wp_latepoint_services SET timeblock_interval = 15 WHERE id = 1")
 			question := "service_id=1&agent_id=1&location_id=1&date=" + c.date
 			day := s.day(t, question)
 			i := slices.Index(day.AvailableSlots, c.start)
@@ -128,9 +128,9 @@ func TestEndsOfABookingAgree(t *testing.T) {
 			agree("created", c.end)
 			// As the plugin stores it: the wall clock's end.
 			wall := minutesOf(t, c.start) + 60
-			arrange(t, s.database, fmt.Sprintf("UPDATE wp_latepoint_bookings SET end_time = %d WHERE id = %s", wall, id))
+			s.database.Execute(t, fmt.Sprintf("UPDATE wp_latepoint_bookings SET end_time = %d WHERE id = %s", wall, id))
 			agree("as the plugin stores it", clockOf(wall))
-			arrange(t, s.database, "DELETE FROM wp_latepoint_bookings")
+			s.database.Execute(t, "DELETE FROM wp_latepoint_bookings")
 		})
 	}
 }
@@ -154,7 +154,7 @@ func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
 		"no time of day":            {"end_time = 7000", "10:30"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			arrange(t, s.database, "UPDATE wp_latepoint_bookings SET end_date = start_date, end_time = 630, duration = 60", "UPDATE wp_latepoint_bookings SET "+c.set)
+			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET end_date = start_date, end_time = 630, duration = 60", "UPDATE wp_latepoint_bookings SET "+c.set)
 			const question = "service_id=1&agent_id=1&location_id=1"
 			together, _ := s.get("/availability?"+question+"&date=2026-11-20&date_to=2026-12-20").want(http.StatusOK).at("data", "days").(map[string]any)
 			for day, starts := range together {
@@ -194,13 +194,13 @@ func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
 			if after := s.texts(stored); !slices.Equal(before, after) {
 				t.Errorf("%s became %s", before, after)
 			}
-			arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'approved'")
+			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved'")
 			if c.first == "" {
 				return // nobody else has the hours
 			}
-			arrange(t, s.database, "UPDATE wp_latepoint_agents_services SET agent_id = 2 WHERE agent_id = 1 AND service_id = 1")
+			s.database.Execute(t, "UPDATE wp_latepoint_agents_services SET agent_id = 2 WHERE agent_id = 1 AND service_id = 1")
 			s.write(http.MethodPut, "/bookings/11", `{"agent_id":2}`).want(http.StatusOK)
-			arrange(t, s.database, "UPDATE wp_latepoint_agents_services SET agent_id = 1 WHERE agent_id = 2 AND service_id = 1", "UPDATE wp_latepoint_bookings SET agent_id = 1")
+			s.database.Execute(t, "UPDATE wp_latepoint_agents_services SET agent_id = 1 WHERE agent_id = 2 AND service_id = 1", "UPDATE wp_latepoint_bookings SET agent_id = 1")
 			correct := []string{fmt.Sprintf("%s %d %s", want[0], minutesOf(t, want[1]), end.UTC().Format(time.DateTime))}
 			if name == "as booked" {
 				correct = before

@@ -158,7 +158,7 @@ func TestTagsFollowTheContent(t *testing.T) {
 	s.do(http.MethodGet, "/v1"+path, http.Header{"X-Api-Key": {some}, "If-None-Match": {first}}).want(http.StatusOK)
 	listPath := fmt.Sprint("/bookings?per_page=100&customer_id=", s.get(path).at("data", "customer", "id"))
 	list := tag(listPath, all)
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET total_attendees = total_attendees + 1 WHERE id = 53")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET total_attendees = total_attendees + 1 WHERE id = 53")
 	for what, tags := range map[string][2]string{"booking": {first, tag(path, all)}, "guarded booking": {hidden, tag(path, some)}, "list": {list, tag(listPath, all)}} {
 		if tags[0] == tags[1] {
 			t.Errorf("%s: the tag is the same after a change", what)

@@ -43,7 +43,7 @@ func statementOfPHP(t testing.TB, path string) string {
 // changeByPHP changes the record of a path as PHP would, without a transaction.
 func (s *server) changeByPHP(t testing.TB, path string) {
 	t.Helper()
-	arrange(t, s.database, statementOfPHP(t, path))
+	s.database.Execute(t, statementOfPHP(t, path))
 }
 
 // TestEveryRecordThatIsWrittenCanBeRead: each PUT and DELETE has a GET of the same path, whose
@@ -209,9 +209,9 @@ func TestConditionsAreAboutTheSameURL(t *testing.T) {
 func TestConditionsComeBeforeTheBody(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'approved' WHERE id = 7")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved' WHERE id = 7")
 	tag := s.get("/bookings/7").want(http.StatusOK).header.Get("ETag")
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id = 7")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id = 7")
 	s.write(http.MethodPut, "/bookings/7", `{"status":"completed"}`).want(http.StatusUnprocessableEntity)
 	s.write(http.MethodPut, "/bookings/7", `{"status":"completed"}`, "If-Match", tag).want(http.StatusPreconditionFailed)
 	s.write(http.MethodPut, "/bookings/7", `{"status":`, "If-Match", tag).want(http.StatusBadRequest)

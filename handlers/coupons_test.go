@@ -80,7 +80,7 @@ func TestCouponUsage(t *testing.T) {
 func TestCouponUsageInEverySpelling(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database,
+	database.Execute(t,
 		"UPDATE wp_latepoint_orders SET coupon_code = 'äöü', coupon_discount = 1.5000, created_at = '2026-11-09 10:00:00' WHERE id = 1",
 		"UPDATE wp_latepoint_orders SET coupon_code = 'edge10 ', coupon_discount = 2.0000 WHERE id = 4",
 		"UPDATE wp_latepoint_orders SET coupon_code = 'Edge10', coupon_discount = NULL WHERE id = 5",
@@ -111,7 +111,7 @@ func TestCouponUsageIgnoresAccents(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database, "UPDATE wp_latepoint_orders SET coupon_code = CASE id WHEN 1 THEN 'äöü' WHEN 3 THEN 'AOU' END, coupon_discount = CASE id WHEN 1 THEN 7.5 WHEN 3 THEN -2 END, created_at = '2026-11-09 10:00:00'")
+	database.Execute(t, "UPDATE wp_latepoint_orders SET coupon_code = CASE id WHEN 1 THEN 'äöü' WHEN 3 THEN 'AOU' END, coupon_discount = CASE id WHEN 1 THEN 7.5 WHEN 3 THEN -2 END, created_at = '2026-11-09 10:00:00'")
 	a := newServer(t, database).get("/coupons/" + url.PathEscape("ÄÖÜ")).want(http.StatusOK)
 	if got := idsOf(a.at("data", "recent_orders")); a.at("data", "usage_count") != json.Number("2") || !cmp.Equal(got, []string{"3", "1"}) {
 		t.Errorf("used %v times, recent orders %v", a.at("data", "usage_count"), got)
@@ -255,7 +255,7 @@ func TestCouponsOfTheEdgeSite(t *testing.T) {
 func TestCouponLimits(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database,
+	database.Execute(t,
 		`UPDATE wp_latepoint_coupons SET rules = '{"limit_total":"7","min_order_amount":"49.9900","max_discount_amount":20,"note":"<b>&\\u00e4"}' WHERE id = 1`,
 		`UPDATE wp_latepoint_coupons SET rules = '{"max_discount_amount":0,"min_order_amount":-0.10}' WHERE id = 2`,
 		`UPDATE wp_latepoint_coupons SET rules = 'null' WHERE id = 3`,
@@ -297,13 +297,13 @@ func TestReadableDiscount(t *testing.T) {
 		{[]string{set("number_of_decimals", "many")}, "¥1.234,50"},
 		{[]string{"DELETE FROM wp_latepoint_settings"}, "$1,234.50"},
 	} {
-		arrange(t, database, step.statements...)
+		database.Execute(t, step.statements...)
 		s.wantFields(t, "/coupons/PARK5", map[string]any{"readable_discount": step.want})
 		if got := s.get("/coupons?search=park5").at("data", 0, "readable_discount"); got != step.want {
 			t.Errorf("in the list %v, want %s", got, step.want)
 		}
 	}
-	arrange(t, database, "UPDATE wp_latepoint_coupons SET discount_value = 12.5000 WHERE id = 1")
+	database.Execute(t, "UPDATE wp_latepoint_coupons SET discount_value = 12.5000 WHERE id = 1")
 	s.wantFields(t, "/coupons/WELCOME10", map[string]any{"readable_discount": "12.5%", "discount_value": json.Number("12.5")})
 }
 
@@ -330,7 +330,7 @@ func TestCouponsWithoutTheAddOn(t *testing.T) {
 func TestCouponsOfTheOldAddOn(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database, "ALTER TABLE wp_latepoint_coupons DROP COLUMN active_from, DROP COLUMN active_to")
+	database.Execute(t, "ALTER TABLE wp_latepoint_coupons DROP COLUMN active_from, DROP COLUMN active_to")
 	s := newServer(t, database)
 	for _, record := range couponShape.elements(t, "coupon", dataOf(t, s.get("/coupons").want(http.StatusOK))) {
 		if from, to := string(record["active_from"]), string(record["active_to"]); from != `"0000-00-00"` || to != from {
@@ -373,7 +373,7 @@ func TestCodesThatLookEncoded(t *testing.T) {
 	codes := map[string]string{"/coupons/A%40B": "A@B", "/coupons/A%2540B": "A%40B"}
 	for _, code := range codes { // which the API would not store like that
 		s.write(http.MethodPost, "/coupons", `{"code":"NEW","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
-		arrange(t, s.database, "UPDATE wp_latepoint_coupons SET code = '"+code+"' WHERE code = 'NEW'")
+		s.database.Execute(t, "UPDATE wp_latepoint_coupons SET code = '"+code+"' WHERE code = 'NEW'")
 	}
 	var readers sync.WaitGroup
 	for path, code := range codes {

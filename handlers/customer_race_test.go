@@ -36,7 +36,7 @@ func TestCustomersWhileTheSiteWrites(t *testing.T) {
 			t.Parallel()
 			s := usersSite(t)
 			arrangeCustomers(t, s.database)
-			arrange(t, s.database, fillLocks, "DELETE FROM wp_bookside_locks WHERE kind = 8 AND id = 9001 MOD 1024",
+			s.database.Execute(t, fillLocks, "DELETE FROM wp_bookside_locks WHERE kind = 8 AND id = 9001 MOD 1024",
 				`INSERT INTO wp_latepoint_customers (id, uuid, first_name, last_name, email, phone, status) VALUES (8004, 'u8004', 'Ida', 'Neu', 'ida@example.test', '', 'active')`)
 			site, err := s.database.SQL.BeginTx(t.Context(), nil)
 			if err != nil {

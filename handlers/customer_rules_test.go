@@ -20,7 +20,7 @@ func TestSiteSaysWhoIsTheSameCustomer(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "UPDATE wp_latepoint_customers SET email = 'five@example.test', phone = '+49301' WHERE id = 5",
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET email = 'five@example.test', phone = '+49301' WHERE id = 5",
 		"UPDATE wp_latepoint_customers SET email = 'nine@example.test', phone = '+49302', wordpress_user_id = NULL WHERE id = 9")
 	before := s.database.Snapshot(t)
 	const login, hidden, merge = "selected_customer_authentication_field_type", "steps_hide_login_register_tabs", "default_contact_merge_behavior"
@@ -40,7 +40,7 @@ func TestSiteSaysWhoIsTheSameCustomer(t *testing.T) {
 		"login by e-mail, tabs hidden later": {[]string{setting(login, "email"), setting(hidden, "on"), setting(merge, "phone")}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			arrange(t, s.database, c.settings...)
+			s.database.Execute(t, c.settings...)
 			taken := func(field string, is bool, body string) {
 				t.Helper()
 				a := s.write(http.MethodPut, "/customers/9", body)
@@ -67,13 +67,13 @@ func TestSiteSaysWhoIsTheSameCustomer(t *testing.T) {
 			}
 			described(c.byEmail, "Five@example.test", "+49 399")
 			before.Restore(t)
-			arrange(t, s.database, c.settings...)
+			s.database.Execute(t, c.settings...)
 			described(c.byPhone, "other@example.test", "+49 (30) 1")
 			before.Restore(t)
-			arrange(t, s.database, c.settings...)
+			s.database.Execute(t, c.settings...)
 			taken("email", c.byEmail, `{"email":"FIVE@example.test"}`)
 			before.Restore(t)
-			arrange(t, s.database, c.settings...)
+			s.database.Execute(t, c.settings...)
 			taken("phone", c.byPhone, `{"phone":"+49 30-1"}`)
 			before.Restore(t)
 		})
@@ -85,7 +85,7 @@ func TestSiteSaysWhoIsTheSameCustomer(t *testing.T) {
 func TestPhoneIsUniqueWhereItIdentifies(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, setting("selected_customer_authentication_field_type", "phone"))
+	s.database.Execute(t, setting("selected_customer_authentication_field_type", "phone"))
 	servers := []*server{s, newServer(t, s.database)}
 	var all sync.WaitGroup
 	for i := range 40 {
@@ -122,7 +122,7 @@ func TestPhoneIsUniqueWhereItIdentifies(t *testing.T) {
 func TestPhoneWithIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, setting("selected_customer_authentication_field_type", "phone"))
+	s.database.Execute(t, setting("selected_customer_authentication_field_type", "phone"))
 	const customer = `{"first_name":"Rita","last_name":"Neu","email":"rita@example.test","phone":"+49 30 77"}`
 	answers := make([]answer, 20)
 	var all sync.WaitGroup
@@ -167,7 +167,7 @@ func TestPhoneWithIdempotencyKey(t *testing.T) {
 func TestFoundByPhone(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, setting("selected_customer_authentication_field_type", "phone"),
+	s.database.Execute(t, setting("selected_customer_authentication_field_type", "phone"),
 		"UPDATE wp_latepoint_customers SET email = '', phone = '+49301', last_name = 'Known', wordpress_user_id = NULL WHERE id = 9",
 		"UPDATE wp_latepoint_customers SET email = '', phone = '+49302', wordpress_user_id = 7 WHERE id = 5")
 	for phone, email := range map[string]string{"+49301": "new@example.test", "+49302": ""} {
@@ -186,7 +186,7 @@ func TestFoundByPhone(t *testing.T) {
 			t.Errorf("%s: %d customers as expected", phone, n)
 		}
 	}
-	arrange(t, s.database, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 9")
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 9")
 	unprocessable("customer.phone").check(t, "blocked", s.write(http.MethodPost, "/bookings", friday("start_time", `"14:00"`, "customer_id", "",
 		"customer", `{"first_name":"A","last_name":"B","email":"b@example.test","phone":"+49301"}`)))
 }
@@ -203,7 +203,7 @@ func TestWhatTheSiteRequiresOfCustomers(t *testing.T) {
 	form := func(email, phone, notes bool) string {
 		return setting("default_fields_for_customer", fmt.Sprintf(formFields, email, phone, notes))
 	}
-	arrange(t, s.database, "UPDATE wp_latepoint_customers SET phone = '' WHERE id = 9", "UPDATE wp_latepoint_customers SET phone = '+49301', notes = 'n' WHERE id = 5",
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET phone = '' WHERE id = 9", "UPDATE wp_latepoint_customers SET phone = '+49301', notes = 'n' WHERE id = 5",
 		setting("custom_fields_for_customer", `{"cf_must":{"type":"text","required":"on"},"cf_may":{"type":"text","required":"off"},"cf_terms":{"type":"checkbox","required":"on"}}`))
 	before := s.database.Snapshot(t)
 	const named = `{"first_name":"A","last_name":"B"`
@@ -211,7 +211,7 @@ func TestWhatTheSiteRequiresOfCustomers(t *testing.T) {
 	with := func(settings ...string) {
 		t.Helper()
 		before.Restore(t)
-		arrange(t, s.database, settings...)
+		s.database.Execute(t, settings...)
 	}
 
 	s.write(http.MethodPost, "/customers", named+`}`).want(http.StatusCreated) // nobody has set the form up, and nothing asks for custom fields

@@ -75,7 +75,7 @@ func TestEveryFieldOfACustomer(t *testing.T) {
 	t.Parallel()
 	s := usersSite(t)
 	const history = "activities insert code=customer_updated customer_id=5 now"
-	arrange(t, s.database,
+	s.database.Execute(t,
 		"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'city', 'Bonn'), (5, 'cf_old', 'x'), (5, 'cf_old', 'y'), (5, 'CF_Case', 'z')",
 		"UPDATE wp_latepoint_customers SET notes = 'old', admin_notes = NULL, avatar_image_id = 4, phone = '1' WHERE id = 5",
 		"UPDATE wp_users SET user_activation_key = '1795000000:$generic$x' WHERE ID = 7",
@@ -363,7 +363,7 @@ func TestWritesToUnknownCustomers(t *testing.T) {
 func TestDeleteCustomer(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE customer_id = 268")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE customer_id = 268")
 	before := s.database.Snapshot(t)
 	if a := s.write(http.MethodDelete, "/customers/268", "").want(http.StatusBadRequest); string(a.body) !=
 		`{"code":"customer_has_bookings","message":"Cannot delete customer with existing bookings","data":{"status":400,"booking_count":4}}` {
@@ -386,9 +386,9 @@ func TestUnexpectedErrorsOfCustomerWrites(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
-		arrange(t, s.database, "CREATE TRIGGER fail_"+op+" BEFORE "+op+" ON wp_latepoint_customers FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a secret'")
+		s.database.Execute(t, "CREATE TRIGGER fail_"+op+" BEFORE "+op+" ON wp_latepoint_customers FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a secret'")
 	}
-	arrange(t, s.database, "DELETE FROM wp_latepoint_bookings WHERE customer_id = 268", "UPDATE wp_latepoint_transactions SET status = 'failed' WHERE customer_id = 268")
+	s.database.Execute(t, "DELETE FROM wp_latepoint_bookings WHERE customer_id = 268", "UPDATE wp_latepoint_transactions SET status = 'failed' WHERE customer_id = 268")
 	before := s.database.Snapshot(t)
 	for request, want := range map[[3]string]string{
 		{http.MethodPost, "/customers", fullCustomer}:       `{"code":"server_error","message":"Failed to create customer"`,
@@ -488,7 +488,7 @@ func TestCustomerEmoji(t *testing.T) {
 		t.Errorf("custom_fields %v", got)
 	}
 	old := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, old.database, "ALTER TABLE wp_latepoint_customers CONVERT TO CHARACTER SET utf8mb3", "ALTER TABLE wp_latepoint_customer_meta CONVERT TO CHARACTER SET utf8mb3")
+	old.database.Execute(t, "ALTER TABLE wp_latepoint_customers CONVERT TO CHARACTER SET utf8mb3", "ALTER TABLE wp_latepoint_customer_meta CONVERT TO CHARACTER SET utf8mb3")
 	fresh := newServer(t, old.database)
 	before := old.database.Snapshot(t)
 	unprocessable("first_name", "last_name", "notes", "admin_notes", "city", "custom_fields.🎁", "custom_fields.cf_a").check(t, "POST", fresh.write(http.MethodPost, "/customers",
@@ -518,7 +518,7 @@ func TestCustomersInLatin1(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "ALTER TABLE wp_latepoint_customers CONVERT TO CHARACTER SET latin1", "ALTER TABLE wp_latepoint_customer_meta CONVERT TO CHARACTER SET latin1")
+	s.database.Execute(t, "ALTER TABLE wp_latepoint_customers CONVERT TO CHARACTER SET latin1", "ALTER TABLE wp_latepoint_customer_meta CONVERT TO CHARACTER SET latin1")
 	fresh := newServer(t, s.database)
 	rejected := unprocessable("first_name", "custom_fields.ż", "custom_fields.cf_a")
 	rejected.check(t, "POST", fresh.write(http.MethodPost, "/customers", `{"first_name":"Łukasz","last_name":"Neu","custom_fields":{"ż":"x","cf_a":"Ω"}}`))
@@ -562,7 +562,7 @@ func TestCustomFieldsWithoutTable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "DROP TABLE wp_bookside_customer_fields")
+	s.database.Execute(t, "DROP TABLE wp_bookside_customer_fields")
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test","custom_fields":{"favourite_chair":"b"}}`).want(http.StatusServiceUnavailable)
 	wantNoWrites(t, "without the table", before)
@@ -574,7 +574,7 @@ func TestCustomFieldsWithoutTable(t *testing.T) {
 func TestMetaOfAddOnsIsNoCustomField(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now))
-	arrange(t, s.database, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'stripe_customer_id', 'cus_5'), (5, 'allergies', 'nuts')", "DELETE FROM wp_latepoint_settings WHERE name = 'custom_fields_for_customer'",
+	s.database.Execute(t, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'stripe_customer_id', 'cus_5'), (5, 'allergies', 'nuts')", "DELETE FROM wp_latepoint_settings WHERE name = 'custom_fields_for_customer'",
 		`INSERT INTO wp_latepoint_settings (name, value) VALUES ('custom_fields_for_customer', '{"allergies":{"id":"allergies"}}')`)
 	for _, request := range []struct {
 		method, path string
@@ -616,7 +616,7 @@ func TestCustomFieldsAreBounded(t *testing.T) {
 		t.Error(text)
 	}
 	s.write(http.MethodPut, "/customers/5", fields("a", 59_000)).want(http.StatusOK)
-	arrange(t, s.database, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'cf_php0', REPEAT('y', 65000)), (5, 'cf_php1', REPEAT('y', 65000)), (5, 'cf_php2', REPEAT('y', 65000))")
+	s.database.Execute(t, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'cf_php0', REPEAT('y', 65000)), (5, 'cf_php1', REPEAT('y', 65000)), (5, 'cf_php2', REPEAT('y', 65000))")
 	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"cf_a0":""}}`).want(http.StatusOK)
 	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"cf_a0":"x"}}`).want(http.StatusBadRequest)
 }
@@ -639,7 +639,7 @@ func TestCustomFieldsThatDifferInCase(t *testing.T) {
 			s.write(http.MethodPut, fmt.Sprintf("/customers/%d", id), `{"custom_fields":`+sent+`}`).want(http.StatusOK)
 		}
 	}
-	arrange(t, s.database, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (8, 'Addon_Token', 'secret'), (8, 'AllerGies', 'secret')")
+	s.database.Execute(t, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (8, 'Addon_Token', 'secret'), (8, 'AllerGies', 'secret')")
 	for _, name := range []string{"addon_token", "ADDON_TOKEN", "allergies", "Allergies"} {
 		for _, value := range []string{"x", ""} {
 			s.write(http.MethodPut, "/customers/8", fmt.Sprintf(`{"custom_fields":{%q:%q}}`, name, value)).want(http.StatusBadRequest)

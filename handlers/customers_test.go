@@ -516,7 +516,7 @@ func TestCustomFields(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
 	s := newServer(t, database)
-	arrange(t, database,
+	database.Execute(t,
 		`UPDATE wp_latepoint_settings SET value = '{"allergies":{"id":"allergies","label":"Allergies"}}' WHERE name = 'custom_fields_for_customer'`,
 		"INSERT INTO wp_bookside_customer_fields (meta_key) VALUES ('loyalty')",
 		"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (9, 'allergies', '0'), (9, 'loyalty', 'gold'), (9, 'password_hint', 'x'), (9, 'cf_zip', ''),"+
@@ -556,7 +556,7 @@ func TestCustomersInSiteTime(t *testing.T) {
 func TestCustomersByUpdate(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database, "UPDATE wp_latepoint_customers SET updated_at = CONCAT('2026-', 2 + id, '-10 23:59:59') WHERE id BETWEEN 1 AND 9")
+	database.Execute(t, "UPDATE wp_latepoint_customers SET updated_at = CONCAT('2026-', 2 + id, '-10 23:59:59') WHERE id BETWEEN 1 AND 9")
 	s := newServer(t, database)
 	s.wantFields(t, "/customers/4", map[string]any{"created_at": "2026-02-04 08:00:00", "updated_at": "2026-06-10 23:59:59"})
 	customerList.finds(t, s, []find{
@@ -574,7 +574,7 @@ func TestCustomersByUpdate(t *testing.T) {
 func TestGuestFilterAcceptsNumbers(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database, "UPDATE wp_latepoint_customers SET is_guest = 2 WHERE id = 8", "UPDATE wp_latepoint_customers SET is_guest = -1 WHERE id = 9")
+	database.Execute(t, "UPDATE wp_latepoint_customers SET is_guest = 2 WHERE id = 8", "UPDATE wp_latepoint_customers SET is_guest = -1 WHERE id = 9")
 	s := newServer(t, database)
 	s.wantFields(t, "/customers/8", map[string]any{"is_guest": "1"})
 	s.wantFields(t, "/customers/9", map[string]any{"is_guest": "1"})
@@ -617,7 +617,7 @@ func TestBookingOfThisMinuteHasBegun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.Edge())
-			arrange(t, database, "UPDATE wp_latepoint_bookings SET start_date = '2026-11-21', status = 'approved', start_time = "+c.start+" WHERE id = 20")
+			database.Execute(t, "UPDATE wp_latepoint_bookings SET start_date = '2026-11-21', status = 'approved', start_time = "+c.start+" WHERE id = 20")
 			a := newServer(t, database).get("/customers/7?include=past_bookings,upcoming_bookings").want(http.StatusOK)
 			if last, next := a.at("data", "stats", "last_booking_date"), a.at("data", "stats", "next_booking_date"); last != c.last || next != c.next {
 				t.Errorf("last %v and next %v, want %v and %v", last, next, c.last, c.next)
@@ -637,7 +637,7 @@ func TestBookingOfThisMinuteHasBegun(t *testing.T) {
 func TestTotalSpent(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database,
+	database.Execute(t,
 		"UPDATE wp_latepoint_transactions SET amount = 100 WHERE id = 6",                                              // a refund of customer 7, who paid 59.50
 		"UPDATE wp_latepoint_transactions SET kind = NULL, amount = 12.3456 WHERE id = 1",                             // of customer 2
 		"UPDATE wp_latepoint_transactions SET status = 'succeeded' WHERE id = 10",                                     // of customer 4, beside the authorisation

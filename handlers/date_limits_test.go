@@ -16,7 +16,7 @@ func TestLastDayOffersWhatCanBeBooked(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	s := newQuietServer(t, "00:00", "26:00")
-	arrange(t, s.database, "UPDATE wp_latepoint_services SET timeblock_interval = 60 WHERE id = 1")
+	s.database.Execute(t, "UPDATE wp_latepoint_services SET timeblock_interval = 60 WHERE id = 1")
 	for name, c := range map[string]struct{ zone, date, first, last string }{
 		"Berlin":                   {"Europe/Berlin", "9999-12-31", "00:00", "22:00"},
 		"New York":                 {"America/New_York", "9999-12-31", "00:00", "17:00"},
@@ -50,7 +50,7 @@ func TestLastDayOffersWhatCanBeBooked(t *testing.T) {
 			}
 			s.write(http.MethodPut, "/bookings/"+moved, fmt.Sprintf(`{"start_date":%q,"start_time":%q}`, c.date, c.last)).want(http.StatusOK)
 			s.write(http.MethodPut, "/bookings/"+moved, `{"duration":1440}`).want(http.StatusConflict)
-			arrange(t, s.database, "DELETE FROM wp_latepoint_bookings")
+			s.database.Execute(t, "DELETE FROM wp_latepoint_bookings")
 		})
 	}
 }
@@ -130,7 +130,7 @@ func TestDatesAtTheLimits(t *testing.T) {
 		s.write(http.MethodPost, "/bookings", night("1000-01-01", "10:00")).want(http.StatusUnprocessableEntity)
 	}
 	for _, stored := range []string{"9999-12-31", "1000-01-01", "0000-00-00"} {
-		arrange(t, s.database, "UPDATE wp_latepoint_bookings SET start_date = '"+stored+"', end_date = '"+stored+"'")
+		s.database.Execute(t, "UPDATE wp_latepoint_bookings SET start_date = '"+stored+"', end_date = '"+stored+"'")
 		for _, path := range []string{"/bookings", "/bookings/11", "/bookings?date_from=1000-01-01&date_to=9999-12-31", "/customers/1?include=stats", "/availability?booking_id=11&date=9999-12-31", "/availability?booking_id=11&service_id=1&agent_id=1&date=1000-01-01"} {
 			if a := s.get(path); a.status != http.StatusOK {
 				t.Errorf("stored %s, %s: %d %.200s", stored, path, a.status, a.body)
@@ -141,6 +141,6 @@ func TestDatesAtTheLimits(t *testing.T) {
 				t.Errorf("stored %s, %s: %d %.200s", stored, body, a.status, a.body)
 			}
 		}
-		arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'approved'")
+		s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved'")
 	}
 }

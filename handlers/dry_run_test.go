@@ -19,7 +19,7 @@ import (
 func TestDryRunOfANewBooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, fillLocks)
+	s.database.Execute(t, fillLocks)
 	last := s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-19"`, "customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
 	customer := idNumber(t, last.at("data", "customer", "id"))
 	ids := map[string][]any{"booking": {"data", "id"}, "order": {"data", "order", "id"}}
@@ -100,7 +100,7 @@ func wantSameButNew(t testing.TB, where string, dry, done answer) {
 func TestDryRunOfAChange(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, fillLocks)
+	s.database.Execute(t, fillLocks)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated).at("data", "id"))
 	for name, body := range map[string]string{
 		"another time":    `{"start_date":"2027-02-12","start_time":"13:00","send_notification":true}`,
@@ -124,7 +124,7 @@ func TestDryRunOfAChange(t *testing.T) {
 func TestQueryAndBodyDisagreeOnDryRun(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, fillLocks)
+	s.database.Execute(t, fillLocks)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)).want(http.StatusCreated).at("data", "id"))
 	before := s.database.Snapshot(t)
 	for _, c := range []struct {
@@ -161,7 +161,7 @@ func TestQueryAndBodyDisagreeOnDryRun(t *testing.T) {
 func TestDryRunsAreRejectedLikeWrites(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, fillLocks)
+	s.database.Execute(t, fillLocks)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
 	other := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)).want(http.StatusCreated).at("data", "id"))
 	reader := s.newKey("read_bookings")
@@ -203,7 +203,7 @@ func TestDryRunsAreRejectedLikeWrites(t *testing.T) {
 func TestNoDryRunIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, fillLocks)
+	s.database.Execute(t, fillLocks)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-12"`)).want(http.StatusCreated).at("data", "id"))
 	before := s.database.Snapshot(t)
 	for _, c := range []struct{ method, path, body string }{
@@ -233,12 +233,12 @@ func TestNoDryRunIsCarriedOut(t *testing.T) {
 func TestWhatIsNotWrittenShowsNothing(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, s.database, fillLocks)
+	s.database.Execute(t, fillLocks)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-12"`, "notes", `"zzqq"`)).want(http.StatusCreated).at("data", "id"))
 	order := fmt.Sprint(s.get("/bookings/"+id).at("data", "order", "id"))
 	payment := fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":1,"notes":"zzqq"}`).want(http.StatusCreated).at("data", "id"))
 	invoice := scalar[int64](t, s, "SELECT MIN(id) FROM wp_latepoint_order_invoices WHERE order_id = "+order)
-	arrange(t, s.database,
+	s.database.Execute(t,
 		"UPDATE wp_latepoint_customers SET first_name = 'Zzqq', last_name = 'Zzqq', email = CONCAT('zzqq', id, '@example.test'), phone = CONCAT('+4930777', id), notes = 'zzqq', admin_notes = 'zzqq'",
 		"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (9, 'address', 'zzqq'), (9, 'cf_zz', 'zzqq')",
 		"UPDATE wp_latepoint_agents SET email = 'zzqq@example.test', phone = '+4930777', first_name = 'Zzqq'",

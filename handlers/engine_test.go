@@ -41,7 +41,7 @@ func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, database,
+	database.Execute(t,
 		"INSERT INTO wp_latepoint_coupons (id, code, discount_type, discount_value, status) VALUES (900, 'OLD', 'percent', 5, 'active')",
 		"DELETE FROM wp_latepoint_bookings WHERE customer_id = 268",
 		"UPDATE wp_latepoint_transactions SET status = 'failed' WHERE order_id IN (SELECT id FROM wp_latepoint_orders WHERE customer_id = 268)",
@@ -73,7 +73,7 @@ func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 		before.Restore(t)
 	}
 	for table, requests := range touched {
-		arrange(t, database, "ALTER TABLE wp_"+table+" ENGINE=MyISAM")
+		database.Execute(t, "ALTER TABLE wp_"+table+" ENGINE=MyISAM")
 		old := newServer(t, database)
 		old.get("/status").want(http.StatusOK)
 		unchanged := before.Again(t)
@@ -85,7 +85,7 @@ func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 			}
 			wantNoWrites(t, name+" with "+table, unchanged)
 		}
-		arrange(t, database, "ALTER TABLE wp_"+table+" ENGINE=InnoDB")
+		database.Execute(t, "ALTER TABLE wp_"+table+" ENGINE=InnoDB")
 	}
 	if len(touched["latepoint_process_jobs"]) == 0 || len(touched["usermeta"]) == 0 {
 		t.Errorf("the requests touch only %v", slices.Sorted(maps.Keys(touched)))

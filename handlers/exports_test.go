@@ -255,7 +255,7 @@ func TestFormulasAreText(t *testing.T) {
 		want = append(want, strings.ReplaceAll(c.cell, "\r\n", "\n"))
 	}
 	want[5] = "''=1" // encoding/csv drops a lone carriage return, and so may whoever reads the file
-	arrange(t, database, `UPDATE wp_latepoint_customers SET created_at = '2026-01-01' WHERE last_name = 'zzqq'`)
+	database.Execute(t, `UPDATE wp_latepoint_customers SET created_at = '2026-01-01' WHERE last_name = 'zzqq'`)
 	got := s.export("/customers?last_name=zzqq&per_page=50", "text/csv").want(http.StatusOK).column("first_name")
 	for i := range got {
 		got[i] = strings.ReplaceAll(got[i], "\r", "")
@@ -342,7 +342,7 @@ func TestCalendarOfBookings(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	s := newServer(t, database)
-	arrange(t, database, "UPDATE wp_latepoint_bookings SET start_time = NULL WHERE id = (SELECT * FROM (SELECT MIN(id) FROM wp_latepoint_bookings) x)")
+	database.Execute(t, "UPDATE wp_latepoint_bookings SET start_time = NULL WHERE id = (SELECT * FROM (SELECT MIN(id) FROM wp_latepoint_bookings) x)")
 	bookings := s.get("/bookings?per_page=100&sort=id&order=asc").want(http.StatusOK).records()
 	a := s.export("/bookings?per_page=100&sort=id&order=asc", "text/calendar").want(http.StatusOK)
 	lines := bytes.SplitAfter(a.body, []byte("END:VEVENT\r\n"))
@@ -502,7 +502,7 @@ func TestBrokenExportsAreNoticed(t *testing.T) {
 	}{
 		"the key is revoked": {time.Minute, func(t *testing.T, s *server) { revoke(t, s) }},
 		"the plugin is switched off": {time.Minute, func(t *testing.T, s *server) {
-			arrange(t, s.database, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+			s.database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 		}},
 		"the client does not read": {3 * time.Second, func(t *testing.T, s *server) { waitUntilAborted(t, s) }},
 	} {
@@ -576,7 +576,7 @@ func TestExportsEndWhenTheirKeyIsChanged(t *testing.T) {
 
 func revoke(t *testing.T, s *server) {
 	t.Helper()
-	arrange(t, s.database, "UPDATE wp_bookside_api_keys SET status = 'revoked'")
+	s.database.Execute(t, "UPDATE wp_bookside_api_keys SET status = 'revoked'")
 }
 
 // waitUntilAborted waits until a response was aborted and its request logged.
@@ -638,7 +638,7 @@ func TestLargeRecordsMakeSmallChunks(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	s := newServer(t, database, limitMemory)
-	arrange(t, database, "UPDATE wp_latepoint_customers SET notes = REPEAT('x', 60000)")
+	database.Execute(t, "UPDATE wp_latepoint_customers SET notes = REPEAT('x', 60000)")
 	a := s.export("/customers?per_page=100000", "text/csv").want(http.StatusOK)
 	if ids, want := a.column("id"), s.ids(t, "SELECT id FROM wp_latepoint_customers ORDER BY created_at DESC, id DESC"); len(ids) != len(want) || len(ids) < 30 {
 		t.Errorf("%d of %d customers", len(ids), len(want))

@@ -17,7 +17,7 @@ func TestPaymentStatusOfManyRefunds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, fixtures.New(t, fixtures.SiteA()))
-			arrange(t, s.database,
+			s.database.Execute(t,
 				"INSERT INTO wp_latepoint_transactions (order_id, customer_id, kind, status, amount) SELECT id, customer_id, 'refund', 'succeeded', -1 FROM wp_latepoint_orders WHERE "+orders)
 			// The subquery is run once, where one for each order would read all payments.
 			paid := "IN (SELECT t.order_id FROM wp_latepoint_transactions t WHERE t.order_id IS NOT NULL AND t.status = 'succeeded' AND t.kind <> 'refund' GROUP BY t.order_id HAVING SUM(t.amount) > 1)"

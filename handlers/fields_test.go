@@ -282,13 +282,13 @@ func TestEveryFieldWritesItsColumns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-			arrange(t, s.database,
+			s.database.Execute(t,
 				`INSERT INTO wp_latepoint_coupons (id, code, name, description, discount_type, discount_value, status, active_from, rules) VALUES
 					(900, 'ONE', 'One', '', 'percent', 5, 'active', '2027-01-01', '{"limit_total":"7","x":[1, 2]}')`,
 				"INSERT INTO wp_users (ID, user_login) VALUES (800, 'rita')",
 				`INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (800, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}')`)
 			if table.least != "" {
-				arrange(t, s.database, "DELETE FROM wp_latepoint_coupons WHERE id = 900")
+				s.database.Execute(t, "DELETE FROM wp_latepoint_coupons WHERE id = 900")
 			}
 			before := s.database.Snapshot(t)
 			send := func(body string) columnValues {

@@ -36,7 +36,7 @@ func TestFingerprint(t *testing.T) {
 	if got := ask(s); got != "" {
 		t.Errorf("%s without an id", got)
 	}
-	arrange(t, database, id)
+	database.Execute(t, id)
 	first := ask(s)
 	if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(first) || ask(s) != first {
 		t.Errorf("fingerprint %q", first)
@@ -44,20 +44,20 @@ func TestFingerprint(t *testing.T) {
 	// The same id and address, in another database.
 	copied := fixtures.New(t, fixtures.Small(now))
 	c := newServer(t, copied)
-	arrange(t, copied, id)
+	copied.Execute(t, id)
 	if got := ask(c); got == first || got == "" {
 		t.Errorf("the copy has %q, the site %q", got, first)
 	}
-	arrange(t, database, "UPDATE wp_options SET option_value = 'https://staging.example' WHERE option_name = 'siteurl'")
+	database.Execute(t, "UPDATE wp_options SET option_value = 'https://staging.example' WHERE option_name = 'siteurl'")
 	moved := ask(s)
 	if moved == first || moved == "" {
 		t.Errorf("at another address %q", moved)
 	}
-	arrange(t, database, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 	if got := ask(s); got != moved {
 		t.Errorf("a site that is not ready has %q", got)
 	}
-	arrange(t, database, "RENAME TABLE wp_bookside_change_positions TO elsewhere")
+	database.Execute(t, "RENAME TABLE wp_bookside_change_positions TO elsewhere")
 	if got := ask(s); got != "" {
 		t.Errorf("%q without the table", got)
 	}

@@ -27,7 +27,7 @@ func hangingServer(t *testing.T) (*server, *fixtures.FaultProxy) {
 	dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 	direct.DSN = dsn
 	s := newServerOver(t, &direct, 4, time.Second, func(o *handlers.Options) { o.RequestTimeout = hangingLimit })
-	arrange(t, database, fillLocks)
+	database.Execute(t, fillLocks)
 	return s, proxy
 }
 

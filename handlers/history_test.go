@@ -57,7 +57,7 @@ func newHistoryClients(t *testing.T) *historyClients {
 		c.servers[i] = newServerOver(t, &through, 6, time.Minute)
 	}
 	c.servers[1].key = c.servers[0].key // a hold belongs to its key
-	arrange(t, c.database, fillLocks, "UPDATE wp_latepoint_services SET buffer_before = 0, buffer_after = 0 WHERE id = 4")
+	c.database.Execute(t, fillLocks, "UPDATE wp_latepoint_services SET buffer_before = 0, buffer_after = 0 WHERE id = 4")
 	return c
 }
 
@@ -186,6 +186,6 @@ func ownLocks(t *testing.T, database *fixtures.Database, server int) func(text s
 	t.Helper()
 	const locks = "wp_bookside_locks"
 	own := fmt.Sprintf("wp_%d_bookside_locks", server)
-	arrange(t, database, "CREATE TABLE "+own+" LIKE "+locks, "INSERT INTO "+own+" SELECT * FROM "+locks)
+	database.Execute(t, "CREATE TABLE "+own+" LIKE "+locks, "INSERT INTO "+own+" SELECT * FROM "+locks)
 	return func(text string) string { return strings.ReplaceAll(text, locks, own) }
 }

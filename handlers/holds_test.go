@@ -52,7 +52,7 @@ func TestHoldKeepsItsSlot(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	// Any agent means agent 5 here: nobody else gives the service at location 1.
-	arrange(t, s.database, "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4 AND agent_id <> 5")
+	s.database.Execute(t, "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4 AND agent_id <> 5")
 	other := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"15:00"`)).want(http.StatusCreated).at("data", "id"))
 	made := s.write(http.MethodPost, "/holds", holdBody()).want(http.StatusCreated)
 	golden(t, "hold_created", made.body)
@@ -119,7 +119,7 @@ func TestHoldKeepsItsSlot(t *testing.T) {
 func TestHoldBecomesABooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "UPDATE wp_latepoint_services SET capacity_max = 3 WHERE id = 4")
+	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 3 WHERE id = 4")
 	id := s.keepSlot(t, holdBody("agent_id", `"any"`, "duration", `90`, "total_attendees", `2`, "hold_minutes", `30`))
 	use := func(fields ...string) string {
 		return friday(append([]string{"service_id", "", "agent_id", "", "location_id", "", "start_date", "", "start_time", "", "hold_id", id}, fields...)...)
@@ -159,7 +159,7 @@ func TestHoldBecomesABooking(t *testing.T) {
 func TestHoldOutlastsTheBookingWindow(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('earliest_possible_booking', '+2 days')")
+	s.database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('earliest_possible_booking', '+2 days')")
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func (s *server) holdRows(t testing.TB) (ids []int) {
 func TestRejectedHolds(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, fillLocks)
+	s.database.Execute(t, fillLocks)
 	before := s.database.Snapshot(t)
 	for name, c := range map[string]struct {
 		body string
@@ -320,7 +320,7 @@ func (s *server) fillHolds(t testing.TB, id string) {
 		fmt.Fprintf(&copies, " UNION ALL SELECT %d", i)
 	}
 	const columns = "key_id, agent_id, service_id, location_id, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after, total_attendees"
-	arrange(t, s.database, "INSERT INTO wp_bookside_holds ("+columns+", expires_at, created_at) SELECT "+columns+", expires_at + INTERVAL 9 MINUTE, created_at "+
+	s.database.Execute(t, "INSERT INTO wp_bookside_holds ("+columns+", expires_at, created_at) SELECT "+columns+", expires_at + INTERVAL 9 MINUTE, created_at "+
 		"FROM wp_bookside_holds h JOIN ("+strings.TrimPrefix(copies.String(), " UNION ALL ")+") n WHERE h.id = "+id)
 }
 

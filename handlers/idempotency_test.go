@@ -149,7 +149,7 @@ const fillLocks = `INSERT IGNORE INTO wp_bookside_locks (kind, id)
 func TestIdempotencyInProgress(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, fillLocks)
+	s.database.Execute(t, fillLocks)
 	site, err := s.database.SQL.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +251,7 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 	for i := range scopes {
 		scopes[i] = fmt.Sprint(i)
 	}
-	arrange(t, s.database, "INSERT INTO wp_bookside_idempotency (scope, item, body_hash, status, answer, created_at) VALUES "+fmt.Sprintf(old, scopes...))
+	s.database.Execute(t, "INSERT INTO wp_bookside_idempotency (scope, item, body_hash, status, answer, created_at) VALUES "+fmt.Sprintf(old, scopes...))
 	sweeper := upkeep.NewSweeper(openDatabase(t, s.database, 1, time.Minute), func() time.Time { return s.clock }, slog.New(slog.DiscardHandler))
 	if deleted, err := sweeper.Sweep(t.Context()); deleted != 251 || err != nil { // the 250 and b
 		t.Errorf("%d answers were deleted, %v", deleted, err)
@@ -271,7 +271,7 @@ func faultyServer(t *testing.T) (*server, *fixtures.FaultProxy) {
 	dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 	direct.DSN = dsn
 	s := newServer(t, &direct)
-	arrange(t, database, fillLocks)
+	database.Execute(t, fillLocks)
 	s.get("/status").want(http.StatusOK)
 	return s, proxy
 }
@@ -429,7 +429,7 @@ func TestFailureOfOneBulkBooking(t *testing.T) {
 	fixtures.RequireServer(t)
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	fails := func(start int) {
-		arrange(t, s.database, "DROP TRIGGER IF EXISTS fails", fmt.Sprintf("CREATE TRIGGER fails BEFORE INSERT ON wp_bookside_change_inbox FOR EACH ROW "+
+		s.database.Execute(t, "DROP TRIGGER IF EXISTS fails", fmt.Sprintf("CREATE TRIGGER fails BEFORE INSERT ON wp_bookside_change_inbox FOR EACH ROW "+
 			"IF NEW.resource = 'bookings' AND (SELECT start_time FROM wp_latepoint_bookings WHERE id = NEW.resource_id) = %d THEN SIGNAL SQLSTATE '45000'; END IF", start))
 	}
 	bad, good := friday("start_time", `"13:00"`), friday("start_time", `"14:00"`)
@@ -446,7 +446,7 @@ func TestFailureOfOneBulkBooking(t *testing.T) {
 	if a.at("results", "errors", 1, "error") != "Internal error" {
 		t.Errorf("%s", a.body)
 	}
-	arrange(t, s.database, "DROP TRIGGER fails")
+	s.database.Execute(t, "DROP TRIGGER fails")
 	s.again("/bookings/bulk", "[{},"+bad+"]", "none").want(http.StatusMultiStatus)
 }
 
@@ -455,7 +455,7 @@ func TestFailureOfOneBulkBooking(t *testing.T) {
 func TestWithoutIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, fillLocks)
+	s.database.Execute(t, fillLocks)
 	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	plain := s.log.last(t).Queries
 	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`), "Idempotency-Key", "a").want(http.StatusCreated)
@@ -465,7 +465,7 @@ func TestWithoutIdempotencyKey(t *testing.T) {
 	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
 		t.Errorf("%d answers are stored", n)
 	}
-	arrange(t, s.database, "DROP TABLE wp_bookside_idempotency")
+	s.database.Execute(t, "DROP TABLE wp_bookside_idempotency")
 	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusCreated)
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-09"`), "Idempotency-Key", "b").want(http.StatusServiceUnavailable)

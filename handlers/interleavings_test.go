@@ -180,7 +180,7 @@ func newArena(t *testing.T, state string) *arena {
 	for i, start := range starts {
 		a.ids.bookings[i] = fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", start, "customer_id", "2")).want(http.StatusCreated).at("data", "id"))
 	}
-	arrange(t, a.database, fillLocks)
+	a.database.Execute(t, fillLocks)
 	for _, s := range a.servers {
 		s.get("/status").want(http.StatusOK)
 	}

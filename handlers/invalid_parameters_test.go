@@ -296,7 +296,7 @@ func TestFiltersBeyondTheCharacterSet(t *testing.T) {
 			for _, table := range []string{
 				"agents", "booking_meta", "bookings", "coupons", "customers", "locations", "order_items", "orders", "service_meta", "services", "transactions",
 			} {
-				arrange(t, database, "ALTER TABLE wp_latepoint_"+table+" CONVERT TO CHARACTER SET "+charset)
+				database.Execute(t, "ALTER TABLE wp_latepoint_"+table+" CONVERT TO CHARACTER SET "+charset)
 			}
 			s := newServer(t, database)
 			for path, kinds := range parameters {

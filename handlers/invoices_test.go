@@ -94,7 +94,7 @@ func TestInvoiceNumberPrefix(t *testing.T) {
 		{"UPDATE wp_latepoint_order_invoices SET invoice_number = '' WHERE id = 1", "INV-1000001"},
 		{"UPDATE wp_latepoint_order_invoices SET id = 12345678, invoice_number = NULL WHERE id = 1", ""},
 	} {
-		arrange(t, database, step.statement)
+		database.Execute(t, step.statement)
 		if step.want != "" {
 			s.wantFields(t, "/orders/1/invoices/1", map[string]any{"invoice_number": step.want})
 		}

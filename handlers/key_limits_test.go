@@ -175,7 +175,7 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 			for _, s := range []*server{whole, reduced} {
 				// Orders of several agents; one without bookings; a booking without an order; orders with
 				// an item whose booking was deleted; bookings of services that nobody gives there any more.
-				arrange(t, s.database,
+				s.database.Execute(t,
 					"DELETE FROM wp_latepoint_agents_services WHERE (agent_id + service_id) % 3 = 0",
 					"UPDATE wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id JOIN wp_latepoint_bookings c ON c.id = b.id + 1 "+
 						"JOIN wp_latepoint_order_items j ON j.id = c.order_item_id SET i.order_id = j.order_id WHERE b.id % 7 = 0",
@@ -184,13 +184,13 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 					"INSERT INTO wp_latepoint_order_items (order_id, variant, item_data, created_at, updated_at) SELECT id, 'booking', '{}', created_at, updated_at FROM wp_latepoint_orders WHERE id % 3 = 0")
 			}
 			if c.setup != nil {
-				arrange(t, whole.database, c.setup...)
+				whole.database.Execute(t, c.setup...)
 				whole.platform.Totals.Long = 0 // each row is decided about from the second request of a list on
 			}
 			whole.key = whole.limitedKey(l)
 			others := whole.texts(notOwn(l))
 			for _, statement := range reduction(l) {
-				arrange(t, reduced.database, statement)
+				reduced.database.Execute(t, statement)
 			}
 			different, records := 0, 0
 			for _, r := range handlers.Routes() {
@@ -253,8 +253,8 @@ func TestLimitedListsReadLittle(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA())
-	arrange(t, database, limitIndexes...)
-	arrange(t, database,
+	database.Execute(t, limitIndexes...)
+	database.Execute(t,
 		"CREATE INDEX bookside_created_at ON wp_latepoint_orders (created_at)",
 		"CREATE INDEX bookside_created_at ON wp_latepoint_transactions (created_at)",
 		"CREATE INDEX bookside_amount ON wp_latepoint_transactions (amount)",
@@ -346,7 +346,7 @@ func TestLimitedKeysWithoutTheirIndex(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA())
-	arrange(t, database, limitIndexes...)
+	database.Execute(t, limitIndexes...)
 	one := regexp.MustCompile(`k\.order_item_id = j\.id WHERE j\.order_id = `)
 	looks, gone := 0, false
 	s := tappedServer(t, database, func(shown statement) error {
@@ -363,7 +363,7 @@ func TestLimitedKeysWithoutTheirIndex(t *testing.T) {
 		t.Fatal("no order is looked at by itself")
 	}
 	gone = true
-	arrange(t, database, "DROP INDEX bookside_order_item_id ON wp_latepoint_bookings")
+	database.Execute(t, "DROP INDEX bookside_order_item_id ON wp_latepoint_bookings")
 	s.get("/orders").want(http.StatusServiceUnavailable)
 	s.get("/orders").want(http.StatusOK)
 }
@@ -523,7 +523,7 @@ func limitedPaths(t *testing.T, s *server, route string) (paths []string) {
 func TestLimitedKeysWriteNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, s.database, fillLocks)
+	s.database.Execute(t, fillLocks)
 	all := s.key
 	mine := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated).at("data", "id"))
 	customer := fmt.Sprint(s.get("/bookings/"+mine).at("data", "customer", "id"))
@@ -627,9 +627,9 @@ func TestLimitedKeysWriteNothingElse(t *testing.T) {
 func TestConflictsTellNothingOfHiddenBookings(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_location_at_time', 'on')")
+	s.database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_location_at_time', 'on')")
 	theirs := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET location_id = 2 WHERE id = "+theirs)
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET location_id = 2 WHERE id = "+theirs)
 	for i, booking := range []any{theirs, nil} {
 		limited := i == 1
 		if limited {
@@ -654,8 +654,8 @@ func TestConflictsTellNothingOfHiddenBookings(t *testing.T) {
 func TestErrorsTellNothingOfHiddenCustomers(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, fillLocks)
-	arrange(t, s.database, "INSERT INTO wp_latepoint_customers (id, first_name, last_name, email, phone, status, notes, created_at, updated_at) VALUES "+
+	s.database.Execute(t, fillLocks)
+	s.database.Execute(t, "INSERT INTO wp_latepoint_customers (id, first_name, last_name, email, phone, status, notes, created_at, updated_at) VALUES "+
 		"(7001, 'Zora', 'Quell', 'zora@example.test', '+49 30 7001', 'blocked', 'zznote', '2026-01-01', '2026-01-01'), (7002, 'Yara', 'Quell', 'yara@example.test', '+49 30 7002', 'active', 'zznote', '2026-01-01', '2026-01-01')")
 	mine := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
 	customer := fmt.Sprint(s.get("/bookings/"+mine).at("data", "customer", "id"))
@@ -696,7 +696,7 @@ func TestErrorsTellNothingOfHiddenCustomers(t *testing.T) {
 func TestRefusedRecordsTellNothing(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, s.database, "UPDATE wp_latepoint_customers SET email = 'known@example.test' WHERE id = 9")
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET email = 'known@example.test' WHERE id = 9")
 	all := s.key
 	fresh := `{"first_name":"A","last_name":"B","email":"new@example.test"}`
 	first := idNumber(t, s.write(http.MethodPost, "/customers", fresh).want(http.StatusCreated).at("data", "id"))

@@ -32,10 +32,10 @@ var strangers = []string{
 func strangersSite(t *testing.T) *server {
 	t.Helper()
 	s := usersSite(t)
-	arrange(t, s.database, fillLocks)
-	arrange(t, s.database, strangers...)
+	s.database.Execute(t, fillLocks)
+	s.database.Execute(t, strangers...)
 	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-19"`, "customer_id", "7100")).want(http.StatusCreated)
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET agent_id = 1 WHERE customer_id = 7100", "DELETE FROM wp_bookside_idempotency")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET agent_id = 1 WHERE customer_id = 7100", "DELETE FROM wp_bookside_idempotency")
 	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-12"`, "customer_id", "7102")).want(http.StatusCreated)
 	return s
 }
@@ -169,14 +169,14 @@ func TestLimitedKeysHaveCustomersOfTheirOwn(t *testing.T) {
 		"a payment of others":    {"INSERT INTO wp_latepoint_transactions (id, customer_id, order_id, amount) SELECT 99001, " + id + ", MAX(order_id), 1 FROM wp_latepoint_transactions", "DELETE FROM wp_latepoint_transactions WHERE id = 99001"},
 		"a booking of the key's": {"UPDATE wp_latepoint_bookings SET agent_id = 1 WHERE id = " + fmt.Sprint(made.at("data", "id")), ""},
 	} {
-		arrange(t, s.database, statements[0])
+		s.database.Execute(t, statements[0])
 		a := s.get("/customers/" + id).want(http.StatusOK)
 		s.key = limited
 		if own := name == "a booking of the key's"; (a.at("data", "notes") == "mine") != own || a.at("data", "email") != "rita.neu@example.test" || a.at("data", "phone") != "+49307" {
 			t.Errorf("%s: %s", name, a.body)
 		}
 		if statements[1] != "" {
-			arrange(t, s.database, statements[1])
+			s.database.Execute(t, statements[1])
 		}
 	}
 	s.key = s.limitedKey(domain.Limits{Agents: []int64{5, 1}}) // another one, to which nothing is hidden
@@ -210,7 +210,7 @@ func TestNewKeysInheritNothing(t *testing.T) {
 		"a waiting one":  {"INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, actor_id, at) VALUES ('bookings', 1, 'updated', 'api', %d, UTC_TIMESTAMP())", "TRUNCATE wp_bookside_change_inbox"},
 		"nothing at all": {"DO %d", "DO 0"},
 	} {
-		arrange(t, s.database, "TRUNCATE wp_bookside_api_keys", fmt.Sprintf(statements[0], key.ID))
+		s.database.Execute(t, "TRUNCATE wp_bookside_api_keys", fmt.Sprintf(statements[0], key.ID))
 		want := key.ID + 1
 		if what == "nothing at all" {
 			want = 1
@@ -220,13 +220,13 @@ func TestNewKeysInheritNothing(t *testing.T) {
 				t.Errorf("%s: the new key has the id %d, want %d, %v", what, fresh.ID, want+i, err)
 			}
 		}
-		arrange(t, s.database, statements[1])
+		s.database.Execute(t, statements[1])
 	}
 	for _, statement := range []string{
 		"INSERT INTO wp_bookside_webhook_deliveries (webhook_id, event, resource, resource_id, at, data, status, tries, due_at, created_at) VALUES (7, 'booking.created', 'bookings', 1, UTC_TIMESTAMP(), '', 'delivered', 1, UTC_TIMESTAMP(), UTC_TIMESTAMP())",
 		"INSERT INTO wp_bookside_webhook_tries (webhook_id, delivery_id, at, status, took_ms, failure, answer) VALUES (8, 1, UTC_TIMESTAMP(), 200, 1, '', '')",
 	} {
-		arrange(t, s.database, "TRUNCATE wp_bookside_webhooks", statement)
+		s.database.Execute(t, "TRUNCATE wp_bookside_webhooks", statement)
 	}
 	if _, err := s.keys.Import(t.Context(), admin, keys.NewKey{Name: "admin", Permissions: []string{"read", "write", "write_webhooks"}}, true); err != nil {
 		t.Fatal(err)

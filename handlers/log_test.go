@@ -105,7 +105,7 @@ func TestLogHoldsNoPersonalData(t *testing.T) {
 		drive()
 		proxy.Disarm()
 	}
-	arrange(t, database, "ALTER TABLE wp_latepoint_customers DROP COLUMN notes")
+	database.Execute(t, "ALTER TABLE wp_latepoint_customers DROP COLUMN notes")
 	drive()
 	log := s.log.String()
 	if lines := strings.Count(log, `"msg":"request"`); lines != requests {

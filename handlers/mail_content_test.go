@@ -82,7 +82,7 @@ func TestMailsHaveTheirContent(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.SiteA().WithFewBookings())
-			arrange(t, s.database, append(tc.setup, jobCron, "DELETE FROM wp_latepoint_processes", contentAutomation(t, tc.event))...)
+			s.database.Execute(t, append(tc.setup, jobCron, "DELETE FROM wp_latepoint_processes", contentAutomation(t, tc.event))...)
 			if a := s.write(tc.method, tc.path, tc.body); a.status/100 != 2 {
 				t.Fatalf("%d %s", a.status, a.body)
 			}
@@ -169,7 +169,7 @@ func TestMailsCarryTheBookingAsACalendarFile(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.SiteA().WithFewBookings())
 			s.platform.Outbox = outbox.NewRelay(nil, nil, nil, nil)
-			arrange(t, s.database, append(c.setup, "DELETE FROM wp_latepoint_processes", withCalendar)...)
+			s.database.Execute(t, append(c.setup, "DELETE FROM wp_latepoint_processes", withCalendar)...)
 			created := s.write(http.MethodPost, "/bookings", friday("send_confirmation", "true")).want(http.StatusCreated)
 			if created.at("confirmation_sent") != true {
 				t.Errorf("no confirmation: %s", created.body)
@@ -197,7 +197,7 @@ func TestMailsCarryTheBookingAsACalendarFile(t *testing.T) {
 				}
 			}
 
-			arrange(t, s.database, "DELETE FROM wp_bookside_outbox")
+			s.database.Execute(t, "DELETE FROM wp_bookside_outbox")
 			s.write(http.MethodPut, fmt.Sprintf("/bookings/%v", created.at("data", "id")), `{"status":"cancelled","send_notification":true}`).want(http.StatusOK)
 			file = scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox")
 			if !strings.Contains(file, fmt.Sprintf("UID:%v@127.0.0.1\r\n", code)) || !strings.Contains(file, "STATUS:CANCELLED\r\n") {
@@ -214,11 +214,11 @@ func TestCalendarFilesAreReadByOthers(t *testing.T) {
 	python := fixtures.RequirePython(t, "icalendar")
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	s.platform.Outbox = outbox.NewRelay(nil, nil, nil, nil)
-	arrange(t, s.database, "DELETE FROM wp_latepoint_processes", withCalendar,
+	s.database.Execute(t, "DELETE FROM wp_latepoint_processes", withCalendar,
 		`UPDATE wp_latepoint_services SET name = 'Größe; "a", b \\\\ 🎁' WHERE id = 4`,
 		`UPDATE wp_latepoint_locations SET full_address = 'Allee 1,\n10115 Berlin' WHERE id = 1`)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("send_confirmation", "true")).want(http.StatusCreated).at("data", "id"))
-	arrange(t, s.database, "DELETE FROM wp_bookside_outbox", "UPDATE wp_latepoint_bookings SET end_time = end_time + 30 WHERE id = "+id)
+	s.database.Execute(t, "DELETE FROM wp_bookside_outbox", "UPDATE wp_latepoint_bookings SET end_time = end_time + 30 WHERE id = "+id)
 	s.write(http.MethodPut, "/bookings/"+id, `{"notes":"n","send_notification":true}`).want(http.StatusOK)
 	read := exec.CommandContext(t.Context(), python, "../adapter/icalendar/testdata/read.py")
 	read.Stdin = strings.NewReader(scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox WHERE calendar_name <> ''"))

@@ -246,7 +246,7 @@ func TestMemoryOfExports(t *testing.T) {
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServer(t, database)
 	s.key = s.newKey("read")
-	arrange(t, database,
+	database.Execute(t,
 		`INSERT INTO wp_latepoint_customers (first_name, last_name, email, notes, status, created_at, updated_at)
 			SELECT 'Jo', 'Doe', CONCAT(a.id, '.', b.id, '@example.com'), REPEAT('x', 300), 'active', '2026-01-01', '2026-01-01' FROM wp_latepoint_bookings a JOIN wp_latepoint_bookings b LIMIT 20000`,
 		`INSERT INTO wp_latepoint_bookings (agent_id, service_id, location_id, customer_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, created_at, updated_at)

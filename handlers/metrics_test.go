@@ -186,7 +186,7 @@ func TestMetricsOfReadiness(t *testing.T) {
 		{"", session.NewPlatform(broken, fixedClock), 0, nil, down},
 	} {
 		if c.arrange != "" {
-			arrange(t, database, c.arrange)
+			database.Execute(t, c.arrange)
 		}
 		metrics, admin := handlers.NewMetrics(handlers.Build{}), newAdmin()
 		if c.platform != nil {
@@ -207,7 +207,7 @@ func TestMetricsOfJobsAndMails(t *testing.T) {
 	metrics := handlers.NewMetrics(handlers.Build{})
 	s := newServer(t, database)
 	metrics.Observe(s.platform)
-	arrange(t, database,
+	database.Execute(t,
 		"DELETE FROM wp_latepoint_process_jobs",
 		`INSERT INTO wp_latepoint_process_jobs (process_id, object_id, to_run_after_utc, status) VALUES
 			(1, 1, '2026-11-20 00:00:00', 'scheduled'), (1, 2, '2026-11-30 00:00:00', 'scheduled'), (1, 3, '2026-11-20 00:00:00', 'completed')`,
@@ -228,7 +228,7 @@ func TestMetricsOfJobsAndMails(t *testing.T) {
 // changeSince enters a change that waits for its number since a time.
 func changeSince(t *testing.T, database *fixtures.Database, at time.Time) {
 	t.Helper()
-	arrange(t, database, "INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', 1, 'updated', 'api', '"+at.UTC().Format(time.DateTime)+"')")
+	database.Execute(t, "INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', 1, 'updated', 'api', '"+at.UTC().Format(time.DateTime)+"')")
 }
 
 // TestMetricsOfConflicts: every booking whose time is not available is counted,

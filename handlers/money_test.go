@@ -69,15 +69,15 @@ func TestDeletedCustomerLeavesOrdersOfOthers(t *testing.T) {
 	left := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"X","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
 	pay := func(status string) string {
 		id := fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":10,"status":"`+status+`"}`).want(http.StatusCreated).at("data", "id"))
-		arrange(t, s.database, "UPDATE wp_latepoint_transactions SET customer_id = "+left+" WHERE id = "+id)
+		s.database.Execute(t, "UPDATE wp_latepoint_transactions SET customer_id = "+left+" WHERE id = "+id)
 		return id
 	}
 	succeeded, failed, lost := pay("succeeded"), pay("failed"), pay("failed")
-	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET order_id = 8000000 WHERE id = "+lost)
+	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET order_id = 8000000 WHERE id = "+lost)
 	if a := s.write(http.MethodDelete, "/customers/"+left, "").want(http.StatusBadRequest); a.at("code") != "customer_has_payments" {
 		t.Errorf("%s", a.body)
 	}
-	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET status = 'processing' WHERE id = "+succeeded)
+	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'processing' WHERE id = "+succeeded)
 	s.write(http.MethodDelete, "/customers/"+left, "").want(http.StatusOK)
 	for id, want := range map[string]int{succeeded: http.StatusOK, failed: http.StatusOK, lost: http.StatusNotFound} {
 		s.get("/payments/" + id).want(want)
@@ -108,11 +108,11 @@ func TestPaymentIsOfTheOrdersCustomer(t *testing.T) {
 		}
 	}
 	// Of a booking that was moved to somebody else without its order.
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET customer_id = 12 WHERE id = 1441")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET customer_id = 12 WHERE id = 1441")
 	if got := s.write(http.MethodPost, "/payments", `{"booking_id":1441,"amount":10,"customer_id":12}`).want(http.StatusCreated).at("data", "customer_id"); got != "153" {
 		t.Errorf("the payment is customer %v's", got)
 	}
-	arrange(t, s.database, "UPDATE wp_latepoint_orders SET customer_id = 0 WHERE id = 1403")
+	s.database.Execute(t, "UPDATE wp_latepoint_orders SET customer_id = 0 WHERE id = 1403")
 	if got := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":10,"customer_id":12}`).want(http.StatusCreated).at("data", "customer_id"); got != "12" {
 		t.Errorf("the payment is customer %v's", got)
 	}
@@ -134,7 +134,7 @@ func TestRefundedPaymentsKeepTheirCustomer(t *testing.T) {
 			customer := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
 			order := fmt.Sprint(s.write(http.MethodPost, "/orders", `{"customer_id":`+customer+`,"subtotal":10,"total":10}`).want(http.StatusCreated).at("id"))
 			payment := fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":10}`).want(http.StatusCreated).at("data", "id"))
-			arrange(t, s.database, "DELETE FROM wp_latepoint_transaction_refunds", "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (8000000, 1)",
+			s.database.Execute(t, "DELETE FROM wp_latepoint_transaction_refunds", "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (8000000, 1)",
 				"UPDATE wp_latepoint_transactions SET order_id = "+strings.ReplaceAll(c.order, "%s", order)+" WHERE id = "+payment, c.refund+payment)
 			before := s.database.Snapshot(t)
 			if a := s.write(http.MethodDelete, "/customers/"+customer, "").want(http.StatusBadRequest); a.at("code") != "customer_has_payments" {
@@ -157,7 +157,7 @@ func paidOrder(t *testing.T) (s *server, path string) {
 	s = newWriter(t, fixtures.SiteA().WithFewBookings())
 	moneyOf(t, s, "not_paid")
 	payer := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id")
-	arrange(t, s.database, fmt.Sprint("UPDATE wp_latepoint_orders SET customer_id = ", payer, " WHERE id = 1403"))
+	s.database.Execute(t, fmt.Sprint("UPDATE wp_latepoint_orders SET customer_id = ", payer, " WHERE id = 1403"))
 	created := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":135}`).want(http.StatusCreated)
 	return s, fmt.Sprintf("/payments/%v", created.at("data", "id"))
 }
@@ -218,7 +218,7 @@ func TestRefundsOfPlainTransactions(t *testing.T) {
 			t.Parallel()
 			s, path := paidOrder(t)
 			id := strings.TrimPrefix(path, "/payments/")
-			arrange(t, s.database, "DROP TABLE wp_latepoint_transaction_refunds", "UPDATE wp_latepoint_transactions SET order_id = "+order+" WHERE id = "+id)
+			s.database.Execute(t, "DROP TABLE wp_latepoint_transaction_refunds", "UPDATE wp_latepoint_transactions SET order_id = "+order+" WHERE id = "+id)
 			s = newServer(t, s.database)
 			for range 2 {
 				s.write(http.MethodPut, path, `{"status":"refunded","amount":40}`).want(http.StatusOK)
@@ -319,7 +319,7 @@ func TestPaymentThatThePluginRefunded(t *testing.T) {
 	t.Parallel()
 	s, path := paidOrder(t)
 	id := strings.TrimPrefix(path, "/payments/")
-	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+id, "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES ("+id+", 35)")
+	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+id, "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES ("+id+", 35)")
 	wantMoney(t, s, "refunded", "0.00", "refunded", "paid")
 	s.write(http.MethodPut, path, `{"notes":"x"}`).want(http.StatusOK)
 	wantMoney(t, s, "with notes", "0.00", "refunded", "open")
@@ -349,7 +349,7 @@ func TestPaymentThatThePluginRefunded(t *testing.T) {
 func unnamedPayments(t *testing.T) (s *server, first, second string) {
 	t.Helper()
 	s, whole := paidOrder(t)
-	arrange(t, s.database, "DELETE FROM wp_latepoint_transactions WHERE id = "+strings.TrimPrefix(whole, "/payments/"), "UPDATE wp_latepoint_order_invoices SET status = 'open' WHERE id = 1270")
+	s.database.Execute(t, "DELETE FROM wp_latepoint_transactions WHERE id = "+strings.TrimPrefix(whole, "/payments/"), "UPDATE wp_latepoint_order_invoices SET status = 'open' WHERE id = 1270")
 	pay := func(amount string) string {
 		return fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":`+amount+`}`).want(http.StatusCreated).at("data", "id"))
 	}
@@ -375,7 +375,7 @@ func TestInvoiceThatWasSetToPaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, first, second := unnamedPayments(t)
-			arrange(t, s.database, change+strings.TrimPrefix(second, "/payments/"))
+			s.database.Execute(t, change+strings.TrimPrefix(second, "/payments/"))
 			s.write(http.MethodPut, first, `{"notes":"y"}`).want(http.StatusOK)
 			wantMoney(t, s, name, "60.00", "partially_refunded", "open")
 		})
@@ -390,7 +390,7 @@ func TestPaidIsAskedForAgain(t *testing.T) {
 	const invoice = "/orders/1403/invoices/1270"
 	s.write(http.MethodPut, invoice, `{"status":"paid"}`).want(http.StatusOK)
 	for _, payment := range []string{first, second} {
-		arrange(t, s.database, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+strings.TrimPrefix(payment, "/payments/"))
+		s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+strings.TrimPrefix(payment, "/payments/"))
 	}
 	for _, body := range []string{`{"status":"paid"}`, `{"status":"paid","charge_amount":135}`} {
 		a := s.write(http.MethodPut, invoice, body).want(http.StatusUnprocessableEntity)
@@ -433,14 +433,14 @@ func TestInvoiceAfterWritesOfOthers(t *testing.T) {
 			t.Parallel()
 			s, path := paidOrder(t)
 			id := strings.TrimPrefix(path, "/payments/")
-			arrange(t, s.database, c.change+id)
+			s.database.Execute(t, c.change+id)
 			s.write(http.MethodPut, path, `{"notes":"x"}`).want(http.StatusOK)
 			wantMoney(t, s, name, c.spent, c.status, "open")
 		})
 	}
 	// A new payment settles it in the write that sees it.
 	s, path := paidOrder(t)
-	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+strings.TrimPrefix(path, "/payments/"))
+	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+strings.TrimPrefix(path, "/payments/"))
 	again := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":135}`).want(http.StatusCreated)
 	if got := again.at("data", "invoice_id"); got != "1270" {
 		t.Errorf("the new payment pays invoice %v", got)
@@ -465,7 +465,7 @@ func TestInvoiceIsPaidAgainWhenARefundFails(t *testing.T) {
 	wantMoney(t, s, "it succeeded after all", "130.00", "partially_refunded", "open")
 
 	s, path = paidOrder(t)
-	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET invoice_id = NULL WHERE id = "+strings.TrimPrefix(path, "/payments/"))
+	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET invoice_id = NULL WHERE id = "+strings.TrimPrefix(path, "/payments/"))
 	failed = refund()
 	wantMoney(t, s, "a refund", "115.00", "partially_refunded", "open")
 	s.write(http.MethodPut, failed, `{"status":"processing"}`).want(http.StatusOK)
@@ -479,7 +479,7 @@ func TestMoneyThatOthersStored(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	customer := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
-	arrange(t, s.database, "UPDATE wp_latepoint_orders SET customer_id = "+customer+" WHERE id = 1403", "DELETE FROM wp_latepoint_order_invoices WHERE order_id = 1403")
+	s.database.Execute(t, "UPDATE wp_latepoint_orders SET customer_id = "+customer+" WHERE id = 1403", "DELETE FROM wp_latepoint_order_invoices WHERE order_id = 1403")
 	for _, c := range []struct {
 		name          string
 		money         []string
@@ -579,16 +579,16 @@ func TestPriceOfADiscountedOrder(t *testing.T) {
 	}
 	put := func(price string) answer { return s.write(http.MethodPut, "/bookings/1441", `{"price":`+price+`}`) }
 	for _, sign := range []string{"", "-"} {
-		arrange(t, s.database, "UPDATE wp_latepoint_orders SET subtotal = 135, coupon_discount = "+sign+"30, tax_total = 10, total = 115, payment_status = 'not_paid' WHERE id = 1403",
+		s.database.Execute(t, "UPDATE wp_latepoint_orders SET subtotal = 135, coupon_discount = "+sign+"30, tax_total = 10, total = 115, payment_status = 'not_paid' WHERE id = 1403",
 			"UPDATE wp_latepoint_order_items SET subtotal = 135, total = 135 WHERE order_id = 1403")
 		put("60").want(http.StatusOK)
 		sums("less", "60", "60", "40", "not_paid")
 	}
 	// wp-admin's form sets the item to the list price and leaves the order's total.
-	arrange(t, s.database, "UPDATE wp_latepoint_order_items SET subtotal = 49.50, total = 49.50 WHERE order_id = 1403")
+	s.database.Execute(t, "UPDATE wp_latepoint_order_items SET subtotal = 49.50, total = 49.50 WHERE order_id = 1403")
 	put("60").want(http.StatusOK)
 	sums("after wp-admin", "60", "60", "40", "not_paid")
-	arrange(t, s.database, "UPDATE wp_latepoint_orders SET total = 75 WHERE id = 1403")
+	s.database.Execute(t, "UPDATE wp_latepoint_orders SET total = 75 WHERE id = 1403")
 	put("60").want(http.StatusOK)
 	sums("a total by hand", "60", "60", "40", "not_paid")
 	before := s.database.Snapshot(t)
@@ -620,11 +620,11 @@ func TestPriceKeepsTheTaxOfTheForm(t *testing.T) {
 		"tax 10, and the subtotal by hand":           {"0", "", "10", "135", "70"},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: they share the order
-			arrange(t, s.database, "DELETE FROM wp_latepoint_order_meta WHERE object_id = 1403 AND meta_key = 'discount_total'",
+			s.database.Execute(t, "DELETE FROM wp_latepoint_order_meta WHERE object_id = 1403 AND meta_key = 'discount_total'",
 				"UPDATE wp_latepoint_orders SET subtotal = 135, coupon_discount = "+c.coupon+", tax_total = "+c.tax+", total = "+c.total+" WHERE id = 1403",
 				"UPDATE wp_latepoint_order_items SET subtotal = 135, total = 135 WHERE order_id = 1403")
 			if c.discount != "" {
-				arrange(t, s.database, "INSERT INTO wp_latepoint_order_meta (object_id, meta_key, meta_value) VALUES (1403, 'discount_total', '"+c.discount+"')")
+				s.database.Execute(t, "INSERT INTO wp_latepoint_order_meta (object_id, meta_key, meta_value) VALUES (1403, 'discount_total', '"+c.discount+"')")
 			}
 			for range 2 { // sent twice, it changes nothing the second time
 				s.write(http.MethodPut, "/bookings/1441", `{"price":60}`).want(http.StatusOK)
@@ -649,7 +649,7 @@ func TestLargestPrices(t *testing.T) {
 			t.Errorf("%s: %s", price, s.get("/orders/1403").body)
 		}
 	}
-	arrange(t, s.database, "UPDATE wp_latepoint_orders SET tax_total = 0.0001 WHERE id = 1403")
+	s.database.Execute(t, "UPDATE wp_latepoint_orders SET tax_total = 0.0001 WHERE id = 1403")
 	before := s.database.Snapshot(t)
 	unprocessable("price").check(t, "with tax", put(most))
 	wantNoWrites(t, "too large", before)
@@ -660,7 +660,7 @@ func TestLargestPrices(t *testing.T) {
 func TestOrdersTakeValidCoupons(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, s.database, "DELETE FROM wp_latepoint_coupons", `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, active_from, active_to, rules) VALUES
+	s.database.Execute(t, "DELETE FROM wp_latepoint_coupons", `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, active_from, active_to, rules) VALUES
 		('GOOD', '', 'percent', 5, 'active', NULL, NULL, NULL), ('OFF', '', 'percent', 5, 'disabled', NULL, NULL, NULL),
 		('FROM', '', 'percent', 5, 'active', '2026-11-21', '2026-11-22', NULL), ('LATER', '', 'percent', 5, 'active', '2026-11-22', NULL, NULL),
 		('LAST', '', 'percent', 5, 'active', NULL, '2026-11-21', NULL), ('ONCE', '', 'percent', 5, 'active', NULL, NULL, '{"limit_total":"1"}'),
@@ -688,19 +688,19 @@ func TestOrdersTakeValidCoupons(t *testing.T) {
 	unprocessable("coupon_code").check(t, "each", s.write(http.MethodPost, "/orders", body("each", "")))
 	s.write(http.MethodPost, "/orders", strings.Replace(body("EACH", ""), ":9", ":10", 1)).want(http.StatusCreated)
 	unprocessable("coupon_code").check(t, "once", s.write(http.MethodPost, "/orders", strings.Replace(body("once", ""), ":9", ":10", 1)))
-	arrange(t, s.database, "UPDATE wp_latepoint_orders SET status = 'cancelled' WHERE coupon_code = 'ONCE'")
+	s.database.Execute(t, "UPDATE wp_latepoint_orders SET status = 'cancelled' WHERE coupon_code = 'ONCE'")
 	order := fmt.Sprint("/orders/", s.write(http.MethodPost, "/orders", body("once", "")).want(http.StatusCreated).at("id"))
 
 	// The same holds for another coupon of an order, but not for the one that it has.
 	unprocessable("coupon_code").check(t, "off", s.write(http.MethodPut, order, `{"coupon_code":"OFF"}`))
-	arrange(t, s.database, "UPDATE wp_latepoint_coupons SET status = 'disabled' WHERE code = 'ONCE'")
+	s.database.Execute(t, "UPDATE wp_latepoint_coupons SET status = 'disabled' WHERE code = 'ONCE'")
 	s.write(http.MethodPut, order, `{"coupon_code":"ONCE","notes":"x"}`).want(http.StatusOK)
 	for _, more := range []string{"LAST", "LATER"} { // their period counts for new orders only
 		s.write(http.MethodPut, order, `{"coupon_code":"`+more+`"}`).want(http.StatusOK)
 	}
 	s.write(http.MethodPut, order, `{"coupon_code":"OFF","force":true}`).want(http.StatusOK)
 	s.write(http.MethodPut, order, `{"coupon_code":""}`).want(http.StatusOK)
-	arrange(t, s.database, `UPDATE wp_latepoint_coupons SET rules = CONCAT('{"service_ids":"', (SELECT service_id FROM wp_latepoint_bookings WHERE id = 1441), '","agent_ids":""}') WHERE code = 'SERVICE'`)
+	s.database.Execute(t, `UPDATE wp_latepoint_coupons SET rules = CONCAT('{"service_ids":"', (SELECT service_id FROM wp_latepoint_bookings WHERE id = 1441), '","agent_ids":""}') WHERE code = 'SERVICE'`)
 	s.write(http.MethodPut, "/orders/1403", `{"coupon_code":"SERVICE"}`).want(http.StatusOK)
 }
 
@@ -709,7 +709,7 @@ func TestCouponIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, s.database, `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES ('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}')`)
+	s.database.Execute(t, `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES ('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}')`)
 	var all sync.WaitGroup
 	var made atomic.Int64
 	for i := range 6 {
@@ -730,7 +730,7 @@ func TestCouponIsUsedAgainOnce(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, s.database, `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES ('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}')`)
+	s.database.Execute(t, `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES ('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}')`)
 	var orders []string
 	for i := range 6 {
 		orders = append(orders, fmt.Sprint("/orders/", s.write(http.MethodPost, "/orders", fmt.Sprintf(`{"customer_id":%d,"subtotal":1,"total":1,"coupon_code":"ONCE","status":"cancelled"}`, 9+i)).want(http.StatusCreated).at("id")))
@@ -756,7 +756,7 @@ func TestCouponsAreCountedAgain(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, s.database, "DELETE FROM wp_latepoint_coupons", `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES
+	s.database.Execute(t, "DELETE FROM wp_latepoint_coupons", `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES
 		('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}'), ('EACH', '', 'percent', 5, 'active', '{"limit_per_customer":"1"}'),
 		('NINE', '', 'percent', 5, 'active', '{"customer_ids":"8,9"}'), ('NEW', '', 'percent', 5, 'active', '{"orders_less":"1"}')`)
 	newcomer := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
@@ -795,21 +795,21 @@ func TestCouponsAreCountedAgain(t *testing.T) {
 	refused(listed, `{"customer_id":12}`)
 	put(listed, `{"customer_id":12,"status":"cancelled"}`).want(http.StatusOK)
 	refused(listed, `{"status":"open"}`)
-	arrange(t, s.database, "UPDATE wp_latepoint_coupons SET status = 'disabled' WHERE code = 'NINE'")
+	s.database.Execute(t, "UPDATE wp_latepoint_coupons SET status = 'disabled' WHERE code = 'NINE'")
 	put(listed, `{"customer_id":8}`).want(http.StatusOK)
 	put(listed, `{"status":"open"}`).want(http.StatusOK) // which the coupon may be no longer, is not asked
 	// An order goes to another customer with its only booking, too.
-	arrange(t, s.database, "UPDATE wp_latepoint_orders SET coupon_code = 'EACH', customer_id = 153 WHERE id = 1403", "UPDATE wp_latepoint_bookings SET customer_id = 153 WHERE id = 1441")
+	s.database.Execute(t, "UPDATE wp_latepoint_orders SET coupon_code = 'EACH', customer_id = 153 WHERE id = 1403", "UPDATE wp_latepoint_bookings SET customer_id = 153 WHERE id = 1441")
 	before := s.database.Snapshot(t)
 	unprocessable("customer_id").check(t, "booking", put("/bookings/1441", `{"customer_id":9}`))
 	wantNoWrites(t, "booking", before)
 	put("/bookings/1441", `{"customer_id":`+newcomer+`}`).want(http.StatusOK)
-	arrange(t, s.database, "UPDATE wp_latepoint_orders SET status = 'cancelled' WHERE id = 1403")
+	s.database.Execute(t, "UPDATE wp_latepoint_orders SET status = 'cancelled' WHERE id = 1403")
 	put("/bookings/1441", `{"customer_id":9}`).want(http.StatusOK)
 
 	newcomer = fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"C","last_name":"D"}`).want(http.StatusCreated).at("data", "id"))
 	recent := order(newcomer, "NEW")
 	refused(recent, `{"customer_id":9}`)
-	arrange(t, s.database, "DELETE FROM wp_latepoint_coupons")
+	s.database.Execute(t, "DELETE FROM wp_latepoint_coupons")
 	put(recent, `{"customer_id":9}`).want(http.StatusOK)
 }

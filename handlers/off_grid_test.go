@@ -15,7 +15,7 @@ func TestBookingsOffTheGridCanBeChanged(t *testing.T) {
 		appointment{id: 12, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "13:00", end: "14:00"},
 		appointment{id: 13, agent: 2, service: 1, location: 1, date: "2026-11-24", start: "15:00", end: "16:00"},
 		appointment{id: 14, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "16:40", end: "17:40"})
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET duration = 60",
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET duration = 60",
 		"INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (1, 'durations', '{\"a\":{\"duration\":\"90\"},\"b\":{\"duration\":\"180\"}}')",
 		"DELETE FROM wp_latepoint_agents_services WHERE service_id = 1", "INSERT INTO wp_latepoint_agents_services (agent_id, service_id, location_id) VALUES (1, 1, 1), (2, 1, 1)")
 	offered := func(query string) bool {
@@ -46,16 +46,16 @@ func TestBookingsOffTheGridCanBeChanged(t *testing.T) {
 	if !offered("") {
 		t.Error("the start of a cancelled booking is not offered to it")
 	}
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET start_time = 670, end_time = 730 WHERE id = 13", "UPDATE wp_latepoint_bookings SET agent_id = 1 WHERE id = 13")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET start_time = 670, end_time = 730 WHERE id = 13", "UPDATE wp_latepoint_bookings SET agent_id = 1 WHERE id = 13")
 	if offered("") {
 		t.Error("an own start that is taken is offered")
 	}
 	put(`{"status":"approved"}`, http.StatusConflict)
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET agent_id = 2 WHERE id = 13")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET agent_id = 2 WHERE id = 13")
 	put(`{"status":"approved"}`, http.StatusOK)
 	// Another start must be one that customers are offered; the own one may lie outside their window.
 	put(`{"start_time":"10:50"}`, http.StatusConflict)
-	arrange(t, s.database, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('earliest_possible_booking', '+2 weeks')")
+	s.database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('earliest_possible_booking', '+2 weeks')")
 	if !offered("") || len(s.day(t, "booking_id=11&date=2026-11-24").AvailableSlots) != 1 {
 		t.Error("only the own start can be kept outside the window")
 	}

@@ -106,7 +106,7 @@ func TestOrdersOfTheSmallSite(t *testing.T) {
 func TestOrderMeta(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database, "INSERT INTO wp_latepoint_order_meta (object_id, meta_key, meta_value) VALUES "+
+	database.Execute(t, "INSERT INTO wp_latepoint_order_meta (object_id, meta_key, meta_value) VALUES "+
 		"(1, 'discount_total', '12.5'), (1, 'notes', 'internal <b>'), (1, 'notes', 'a second row'), (2, 'discount_total', 'a lot'), (2, 'notes', NULL)")
 	s := newServer(t, database)
 	for id, want := range map[string][2]any{"1": {"12.5000", "internal <b>"}, "2": {"0.0000", ""}, "3": {"0.0000", ""}} {

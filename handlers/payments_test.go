@@ -121,7 +121,7 @@ func TestPaymentBooking(t *testing.T) {
 func TestPaymentDatesInTheSitesZone(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database, "DELETE FROM wp_latepoint_transactions WHERE id > 4",
+	database.Execute(t, "DELETE FROM wp_latepoint_transactions WHERE id > 4",
 		"UPDATE wp_latepoint_transactions SET order_id = 1, created_at = CASE id WHEN 1 THEN '2026-10-24 21:59:59' WHEN 2 THEN '2026-10-24 22:00:00' "+
 			"WHEN 3 THEN '2026-10-25 22:59:59' ELSE '2026-10-25 23:00:00' END")
 	local := newServer(t, database, siteTimestamps)
@@ -212,7 +212,7 @@ func TestPaymentsOfTheEdgeSite(t *testing.T) {
 func TestPaymentAmountsAreExact(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	arrange(t, database, "DELETE FROM wp_latepoint_transactions WHERE id > 2",
+	database.Execute(t, "DELETE FROM wp_latepoint_transactions WHERE id > 2",
 		"UPDATE wp_latepoint_transactions SET amount = 9999999999999999.9999 WHERE id = 1", "UPDATE wp_latepoint_transactions SET amount = 9999999999999999.9998 WHERE id = 2")
 	s := newServer(t, database)
 	s.wantFields(t, "/payments/1", map[string]any{"amount": "9999999999999999.9999"})

@@ -85,7 +85,7 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	arrange(t, database,
+	database.Execute(t,
 		"UPDATE wp_latepoint_orders SET ip_address = '192.0.2.1'",
 		"UPDATE wp_latepoint_transactions SET token = CONCAT('tok_', id), status = 'failed'",
 		`UPDATE wp_latepoint_order_invoices SET data = '{"to":"Ada<br>ada@example.test"}'`)
@@ -188,7 +188,7 @@ func each[T, R any](values []T, of func(T) R) []R {
 func TestNewRecordsHideWhatTheKeyMayNotRead(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
+	s.database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
 		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('log_customer_ip_address', 'on')")
 	before := s.database.Snapshot(t)
 	for name, c := range map[string]struct {
@@ -249,7 +249,7 @@ func TestIncludesNeedTheirPermission(t *testing.T) {
 func TestStoredResponsesObeyCurrentPermissions(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
+	s.database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
 		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('log_customer_ip_address', 'on')")
 	secret, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "shop", Kind: keys.Live, Permissions: []string{"read", "write"}})
 	if err != nil {
@@ -331,7 +331,7 @@ func TestSentContactsAreNotCompared(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, fillLocks)
+	s.database.Execute(t, fillLocks)
 	booking := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
 	path := fmt.Sprintf("/bookings/%v", booking.at("data", "id"))
 	customer, _ := booking.at("data", "customer").(map[string]any)
@@ -365,7 +365,7 @@ func TestSentContactsAreNotCompared(t *testing.T) {
 			}
 		}
 	}
-	arrange(t, s.database, fmt.Sprintf("UPDATE wp_latepoint_customers SET phone = '' WHERE id = %v", customer["id"]))
+	s.database.Execute(t, fmt.Sprintf("UPDATE wp_latepoint_customers SET phone = '' WHERE id = %v", customer["id"]))
 	s.key = blind
 	s.write(http.MethodPut, path, `{"customer":{"phone":"+493055502"}}`).want(http.StatusOK)
 	s.key = all
@@ -403,7 +403,7 @@ func TestAdditionalPermissions(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrangeCustomers(t, s.database)
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 11")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 11")
 	rows := map[string]bool{}
 	for _, r := range handlers.Routes() {
 		for _, permission := range r.Also {
@@ -451,7 +451,7 @@ func TestAdditionalPermissions(t *testing.T) {
 func arrangeCustomers(t testing.TB, database *fixtures.Database) {
 	t.Helper()
 	database.MakeCustomersUsers(t)
-	arrange(t, database,
+	database.Execute(t,
 		`INSERT INTO wp_users (ID, user_login, user_email, user_nicename) VALUES (801, 'rita', 'rita@example.test', 'rita'), (802, 'otto', 'otto@example.test', 'otto')`,
 		`INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (801, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}'), (802, 'wp_capabilities', 'a:1:{s:8:"customer";b:1;}')`,
 		`INSERT INTO wp_latepoint_customers (id, uuid, first_name, last_name, email, phone, status, wordpress_user_id) VALUES
@@ -510,7 +510,7 @@ func TestUsersCannotBeProbed(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	arrangeCustomers(t, s.database)
-	arrange(t, s.database, "INSERT INTO wp_users (ID, user_login, user_email) VALUES (803, 'nobody', 'nobody@example.test'), (804, 'emptied', 'emptied@example.test')",
+	s.database.Execute(t, "INSERT INTO wp_users (ID, user_login, user_email) VALUES (803, 'nobody', 'nobody@example.test'), (804, 'emptied', 'emptied@example.test')",
 		"INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (804, 'wp_capabilities', 'a:0:{}')")
 	before := s.database.Snapshot(t)
 	for _, key := range [][]string{{"write"}, {"write", "write_users"}} {
@@ -548,7 +548,7 @@ func TestBookingMetaOfAddOns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	arrange(t, database, "DELETE FROM wp_latepoint_settings WHERE name = 'custom_fields_for_booking'",
+	database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name = 'custom_fields_for_booking'",
 		`INSERT INTO wp_latepoint_settings (name, value) VALUES ('custom_fields_for_booking', '{"vehicle":{"label":"Vehicle"},"Key_To_Manage_for_agent":{"label":"x"}}')`)
 	s := newServer(t, database)
 	defined := []string{"cf_new", "CF_CAPITAL", "price_breakdown", "vehicle"}

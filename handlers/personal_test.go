@@ -35,7 +35,7 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	const mark = "zzqq"
-	arrange(t, s.database,
+	s.database.Execute(t,
 		"UPDATE wp_latepoint_customers SET email = CONCAT('c', id, '-zzqq@zzqq.example'), phone = CONCAT('zzqq ', id), notes = 'zzqq', admin_notes = 'zzqq'",
 		"UPDATE wp_latepoint_agents SET email = CONCAT('a', id, '-zzqq@zzqq.example'), phone = 'zzqq'",
 		"UPDATE wp_latepoint_orders SET customer_comment = 'zzqq', ip_address = 'zzqq', source_url = CONCAT('https://site.example/book?e=', 'zzqq#zzqq')",
@@ -45,7 +45,7 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 		"UPDATE wp_latepoint_booking_meta SET meta_value = 'zzqq' WHERE meta_key LIKE 'cf%'",
 		"UPDATE wp_latepoint_order_meta SET meta_value = 'zzqq' WHERE meta_key = 'notes'")
 	for _, name := range []string{"address", "city", "state", "zipcode", "country", "gender"} {
-		arrange(t, s.database, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) SELECT id, '"+name+"', 'zzqq' FROM wp_latepoint_customers")
+		s.database.Execute(t, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) SELECT id, '"+name+"', 'zzqq' FROM wp_latepoint_customers")
 	}
 	s.write(http.MethodPut, "/customers/9", `{"custom_fields":{"color":"zzqq"}}`).want(http.StatusOK)
 	all, masked := s.key, s.maskedKey()
@@ -77,13 +77,13 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 		t.Errorf("only %d answers have personal data", shown)
 	}
 	// What is masked keeps its form.
-	arrange(t, s.database, "UPDATE wp_latepoint_customers SET email = 'rita.neu@shop.example', phone = '+49 30 1234567' WHERE id = 9")
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET email = 'rita.neu@shop.example', phone = '+49 30 1234567' WHERE id = 9")
 	customer := s.get("/customers/9").want(http.StatusOK)
 	if email, phone := customer.at("data", "email"), customer.at("data", "phone"); email != "r***@***.example" || phone != "+** ** *****67" {
 		t.Errorf("email %v, phone %v", email, phone)
 	}
-	arrange(t, s.database, "UPDATE wp_latepoint_customers SET email = 'rita@localhost' WHERE id = 9")
-	arrange(t, s.database, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (9, 'date_of_birth', '1990-02-28')")
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET email = 'rita@localhost' WHERE id = 9")
+	s.database.Execute(t, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (9, 'date_of_birth', '1990-02-28')")
 	customer = s.get("/customers/9").want(http.StatusOK)
 	if email, born := customer.at("data", "email"), customer.at("data", "date_of_birth"); email != "r***@***" || born != "" {
 		t.Errorf("email %v, born %v", email, born)
@@ -104,7 +104,7 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 func TestMaskedKeysNeitherSearchNorWritePersonalData(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, s.database, fillLocks)
+	s.database.Execute(t, fillLocks)
 	s.key = s.maskedKey()
 	s.get("/status").want(http.StatusOK)
 	before := s.database.Snapshot(t)

@@ -33,7 +33,7 @@ func TestBookingWritesUseIndexes(t *testing.T) {
 	fixtures.RequireServer(t) // the embedded engine has a planner of its own
 	var seen []statement
 	database := fixtures.New(t, fixtures.SiteA())
-	arrange(t, database, fillSmallTables...)
+	database.Execute(t, fillSmallTables...)
 	s := tappedServer(t, database, func(shown statement) error {
 		seen = append(seen, shown)
 		return nil
@@ -105,7 +105,7 @@ func TestStatementsOfANewBooking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.SiteA())
-			arrange(t, s.database, append(c.setup, fillLocks)...)
+			s.database.Execute(t, append(c.setup, fillLocks)...)
 			before := s.database.Snapshot(t)
 			s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
 			if n := s.log.last(t).Queries; n > bound+c.jobs {
@@ -187,7 +187,7 @@ func TestPagesOfSeveralFiltersReadLittle(t *testing.T) {
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA())
 	more := strings.Replace(insertByPHP, "WHERE id = 7", "WHERE id < 100000", 1)
-	arrange(t, database, more, more, more,
+	database.Execute(t, more, more, more,
 		"UPDATE wp_latepoint_bookings SET status = 'approved', agent_id = IF(id % 2, 1, 2)",
 		"UPDATE wp_latepoint_orders SET status = 'open', payment_status = IF(id % 2, 'fully_paid', 'not_paid')",
 		"CREATE INDEX bookside_created_at ON wp_latepoint_orders (created_at)",

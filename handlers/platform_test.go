@@ -61,7 +61,7 @@ func TestUnavailablePlatform(t *testing.T) {
 	before := s.get("/bookings").want(http.StatusOK)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			arrange(t, database, c.away)
+			database.Execute(t, c.away)
 			for range 2 {
 				a := s.get("/bookings").want(http.StatusServiceUnavailable)
 				want := fmt.Sprintf(`{"code":"platform_not_available","message":"%s","data":{"status":503}}`, c.message)
@@ -73,21 +73,11 @@ func TestUnavailablePlatform(t *testing.T) {
 				t.Errorf("%s: /status answers %d", c.name, a.status)
 			}
 			s.do(http.MethodGet, "/v1/bookings", nil).want(http.StatusUnauthorized)
-			arrange(t, database, c.back)
+			database.Execute(t, c.back)
 			if after := s.get("/bookings").want(http.StatusOK); string(after.body) != string(before.body) {
 				t.Errorf("%s: the response is not the same as before", c.name)
 			}
 		})
-	}
-}
-
-// arrange runs statements as the site's own PHP would.
-func arrange(t testing.TB, database *fixtures.Database, statements ...string) {
-	t.Helper()
-	for _, statement := range statements {
-		if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
 	}
 }
 
@@ -101,24 +91,24 @@ func TestSchemaChangesWhileServing(t *testing.T) {
 	if s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number") == "" {
 		t.Fatal("the payment has no receipt number")
 	}
-	arrange(t, database, "ALTER TABLE wp_latepoint_transactions DROP COLUMN receipt_number")
+	database.Execute(t, "ALTER TABLE wp_latepoint_transactions DROP COLUMN receipt_number")
 	if got := s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"); got != "" {
 		t.Errorf("receipt_number %v of a dropped column", got)
 	}
 	s.get("/payments?search=x").want(http.StatusOK)
-	arrange(t, database,
+	database.Execute(t,
 		"ALTER TABLE wp_latepoint_transactions ADD COLUMN receipt_number varchar(10)",
 		"UPDATE wp_latepoint_transactions SET receipt_number = 'ABCDEFGH'",
 		"UPDATE wp_options SET option_value = '2.3.2' WHERE option_name = 'latepoint_db_version'")
 	if got := s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"); got != "ABCDEFGH" {
 		t.Errorf("receipt_number %v after the update", got)
 	}
-	arrange(t, database, "DROP TABLE wp_latepoint_coupons", "DROP TABLE wp_latepoint_transaction_refunds")
+	database.Execute(t, "DROP TABLE wp_latepoint_coupons", "DROP TABLE wp_latepoint_transaction_refunds")
 	if n := len(s.get("/coupons").want(http.StatusOK).records()); n != 0 {
 		t.Errorf("%d coupons without their table", n)
 	}
 	s.get("/customers").want(http.StatusOK)
-	arrange(t, database,
+	database.Execute(t,
 		"CREATE TABLE wp_latepoint_coupons (id mediumint PRIMARY KEY, code varchar(110), discount_type varchar(110), discount_value decimal(20,4), status varchar(20))",
 		"INSERT INTO wp_latepoint_coupons VALUES (1, 'NEW', 'percent', 10, 'active')")
 	if n := len(s.get("/coupons").want(http.StatusOK).records()); n != 1 {
@@ -134,7 +124,7 @@ func TestChangesByPHPAreSeenAtOnce(t *testing.T) {
 	s := newServer(t, database)
 	s.get("/services/1").want(http.StatusOK)
 	s.get("/status").want(http.StatusOK)
-	arrange(t, database,
+	database.Execute(t,
 		"UPDATE wp_latepoint_services SET name = 'Renamed' WHERE id = 1",
 		"UPDATE wp_options SET option_value = 'America/New_York' WHERE option_name = 'timezone_string'",
 		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('additional_booking_statuses', 'In Progress')")

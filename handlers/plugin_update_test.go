@@ -67,16 +67,16 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 				admin := newAdmin()
 				admin.Started(s.platform)
 				version := func() {
-					arrange(t, s.database, "UPDATE wp_options SET option_value = CONCAT(option_value, '.1') WHERE option_name = 'latepoint_db_version'")
+					s.database.Execute(t, "UPDATE wp_options SET option_value = CONCAT(option_value, '.1') WHERE option_name = 'latepoint_db_version'")
 				}
 				if test.known != "" {
-					arrange(t, s.database, test.known)
+					s.database.Execute(t, test.known)
 					version()
 				}
 				s.get("/bookings").want(http.StatusOK) // reads the schema before the update
 				update := func(statements ...string) {
 					for _, statement := range statements {
-						arrange(t, s.database, statement)
+						s.database.Execute(t, statement)
 					}
 					if versioned {
 						version()

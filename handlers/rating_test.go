@@ -100,7 +100,7 @@ func TestRating(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
-	arrange(t, database, "DELETE FROM wp_latepoint_process_jobs", "DELETE FROM wp_options WHERE option_name = 'cron'",
+	database.Execute(t, "DELETE FROM wp_latepoint_process_jobs", "DELETE FROM wp_options WHERE option_name = 'cron'",
 		`INSERT INTO wp_options (option_name, option_value) VALUES ('cron', 'a:1:{s:31:"latepoint_process_scheduled_jobs";i:1;}')`)
 	s := newServer(t, database)
 	rating(t, s) // the schema is read
@@ -112,7 +112,7 @@ func TestRating(t *testing.T) {
 	}
 	for _, trouble := range troubles {
 		for _, statement := range trouble.statements {
-			arrange(t, database, moments(t, statement))
+			database.Execute(t, moments(t, statement))
 		}
 	}
 	got, statements, body := rating(t, s)
@@ -133,14 +133,14 @@ func TestRating(t *testing.T) {
 		t.Errorf("ratings: %s", body)
 	}
 
-	arrange(t, database, "DELETE FROM wp_options WHERE option_name = 'cron'", "DELETE FROM wp_latepoint_process_jobs",
+	database.Execute(t, "DELETE FROM wp_options WHERE option_name = 'cron'", "DELETE FROM wp_latepoint_process_jobs",
 		"RENAME TABLE wp_bookside_outbox TO elsewhere", "UPDATE wp_bookside_webhooks SET failing_since = '2026-11-01' WHERE status = 'enabled'",
 		strings.Replace(mailRow(0, "held", "2026-11-01", "NULL"), "wp_bookside_outbox", "elsewhere", 1))
 	got, _, body = rating(t, s)
 	if got["jobs_unscheduled"].Level != "minor" || got["webhooks_failing"].Count != 2 || strings.Contains(body, `"mails`) {
 		t.Errorf("without cron and outbox: %s", body)
 	}
-	arrange(t, database, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 	if got, _, body := rating(t, s); got["webhooks_failing"].Count != 2 || strings.Contains(body, `"jobs`) {
 		t.Errorf("of a site that is not ready: %s", body)
 	}

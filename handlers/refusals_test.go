@@ -150,7 +150,7 @@ func newProvoker(t *testing.T) *provoker {
 	p.cut = newServer(t, &direct)
 	p.cut.get("/status").want(http.StatusOK)
 	arrangeCustomers(t, database)
-	arrange(t, database, fillLocks,
+	database.Execute(t, fillLocks,
 		"INSERT INTO wp_latepoint_customers (id, uuid, first_name, last_name, email, phone, status) VALUES (8004, 'u8004', 'No', 'Bookings', 'none@example.test', '', 'active')",
 		"UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 11",
 		"UPDATE wp_latepoint_transactions SET status = 'failed' WHERE id = 7", "UPDATE wp_latepoint_transactions SET status = 'succeeded' WHERE id = 8")

@@ -29,7 +29,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
 
 // now is the moment at which the recorded site was recorded.
-var now = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
+var now = fixtures.RecordedNow()
 
 func fixedClock() time.Time { return now }
 

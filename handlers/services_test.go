@@ -96,7 +96,7 @@ func TestServices(t *testing.T) {
 func TestServicesByDateAndMeta(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	arrange(t, database,
+	database.Execute(t,
 		"UPDATE wp_latepoint_services SET created_at = CONCAT('2026-03-0', id, ' 23:59:59'), updated_at = CONCAT('2026-04-0', 7 - id, ' 00:00:00')",
 		"UPDATE wp_latepoint_services SET created_at = NULL WHERE id = 6",
 		"UPDATE wp_latepoint_services SET duration = 60, charge_amount = 75 WHERE id IN (3, 4)",

@@ -368,7 +368,7 @@ func TestCalendarsThatShareStatementsAreFresh(t *testing.T) {
 		}
 	}, func() {
 		for i, n := range open {
-			arrange(t, s.database, fmt.Sprintf(`INSERT INTO wp_latepoint_bookings (agent_id, service_id, location_id, customer_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after)
+			s.database.Execute(t, fmt.Sprintf(`INSERT INTO wp_latepoint_bookings (agent_id, service_id, location_id, customer_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after)
 				VALUES (2, 6, 1, 1, 'approved', '%[1]s', 0, '%[1]s', 1440, 0, 0)`, day(n)))
 			booked.Store(int64(i + 1))
 		}
@@ -380,7 +380,7 @@ func TestCalendarsThatShareStatementsAreFresh(t *testing.T) {
 func TestUnreadableBookingConcernsItsDay(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.SiteA()))
-	arrange(t, s.database, "ALTER TABLE wp_latepoint_bookings MODIFY start_time varchar(20) NULL",
+	s.database.Execute(t, "ALTER TABLE wp_latepoint_bookings MODIFY start_time varchar(20) NULL",
 		`INSERT INTO wp_latepoint_bookings (start_date, end_date, start_time, end_time, buffer_before, buffer_after, status, customer_id, service_id, agent_id, location_id)
 		VALUES ('2027-02-09', '2027-02-09', 'soon', 660, 0, 0, 'approved', 1, 6, 2, 1)`)
 	var paths []string

@@ -144,7 +144,7 @@ func (b shopBody) of(t testing.TB, field string) string { return mergeObjects(t,
 func newShop(t testing.TB) (*server, *fixtures.Snapshot) {
 	t.Helper()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, s.database, aCoupon)
+	s.database.Execute(t, aCoupon)
 	return s, s.database.Snapshot(t)
 }
 
@@ -392,7 +392,7 @@ func TestShopEmoji(t *testing.T) {
 		}
 	}
 	for _, table := range []string{"services", "service_meta", "transactions", "orders", "order_meta", "coupons"} {
-		arrange(t, s.database, "ALTER TABLE wp_latepoint_"+table+" CONVERT TO CHARACTER SET utf8mb3")
+		s.database.Execute(t, "ALTER TABLE wp_latepoint_"+table+" CONVERT TO CHARACTER SET utf8mb3")
 	}
 	old := newServer(t, s.database)
 	old.get("/status").want(http.StatusOK)
@@ -505,7 +505,7 @@ func TestPaymentAmounts(t *testing.T) {
 func TestAmountsAddUpExactly(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "UPDATE wp_latepoint_orders SET total = 0.3 WHERE id = 1403")
+	s.database.Execute(t, "UPDATE wp_latepoint_orders SET total = 0.3 WHERE id = 1403")
 	pay := func(amount, kind, want string) {
 		t.Helper()
 		s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":`+amount+`,"kind":"`+kind+`"}`).want(http.StatusCreated)

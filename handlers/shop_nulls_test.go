@@ -17,7 +17,7 @@ func TestNullClears(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, s.database,
+	s.database.Execute(t,
 		`INSERT INTO wp_latepoint_coupons (id, code, name, description, discount_type, discount_value, status, active_from, active_to, rules) VALUES
 			(900, 'ONE', 'One', '', 'percent', 5, 'active', '2027-01-01', '2027-02-01', '{"limit_total":"7","max_discount_amount":"9.5","x":[1, 2]}')`)
 	before := s.database.Snapshot(t)
@@ -125,7 +125,7 @@ func nullableFields(t *testing.T) map[string]bool {
 func TestFullNameOfABookingsCustomer(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "UPDATE wp_latepoint_customers SET first_name = 'Zoë', last_name = NULL WHERE id = 9")
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET first_name = 'Zoë', last_name = NULL WHERE id = 9")
 	s.write(http.MethodPut, "/bookings/10", `{"customer_id":9}`).want(http.StatusOK)
 	if got := s.get("/bookings/10").want(http.StatusOK).at("data", "customer", "full_name"); got != "Zoë" {
 		t.Errorf("without a last name: %v", got)

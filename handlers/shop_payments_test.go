@@ -61,7 +61,7 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 		}
 	}
 	// A status that the plugin itself has stored stays as it is.
-	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = 3")
+	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = 3")
 	wantFieldsOf(t, s.write(http.MethodPut, "/payments/3", `{"status":"refunded","notes":"x"}`).want(http.StatusOK),
 		map[string]any{"status": "string refunded", "kind": "string capture", "notes": "string x"})
 	if a := s.write(http.MethodPut, "/payments/3", `{"transaction_id":[1]}`).want(http.StatusBadRequest); a.at("error") != "Invalid transaction ID provided" {
@@ -167,7 +167,7 @@ func TestCustomerWithPaymentsStays(t *testing.T) {
 func TestPhonesAreFoundHoweverWritten(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	arrange(t, s.database, "UPDATE wp_latepoint_customers SET phone = '+49 (170) 55-66 77' WHERE id = 9", "UPDATE wp_latepoint_customers SET phone = '+49170556688' WHERE id = 12",
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET phone = '+49 (170) 55-66 77' WHERE id = 9", "UPDATE wp_latepoint_customers SET phone = '+49170556688' WHERE id = 12",
 		"UPDATE wp_latepoint_bookings SET customer_id = 9 WHERE id = 10", "UPDATE wp_latepoint_agents SET phone = '+49 (170) 55-66 77' WHERE id = 2")
 	for phone, want := range map[string][2]bool{ // customers 9 and 12
 		"+491705566": {true, true}, "+49 170 5566": {true, true}, "(170)-5566": {true, true}, "1 70 55": {true, true}, "5566-7": {true, false}, "55 6688": {false, true},

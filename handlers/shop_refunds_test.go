@@ -13,7 +13,7 @@ import (
 // transactions and refund rows.
 func moneyOf(t testing.TB, s *server, status string, statements ...string) {
 	t.Helper()
-	arrange(t, s.database, append([]string{
+	s.database.Execute(t, append([]string{
 		"DELETE FROM wp_latepoint_transaction_refunds",
 		"DELETE FROM wp_latepoint_transactions WHERE order_id = 1403",
 		"UPDATE wp_latepoint_orders SET payment_status = '" + status + "' WHERE id = 1403",
@@ -170,7 +170,7 @@ func TestRefundsAreStoredNegative(t *testing.T) {
 	}
 
 	// A positive refund that others stored is shown and stays as it is.
-	arrange(t, s.database, "UPDATE wp_latepoint_transactions SET status = 'succeeded', amount = 7 WHERE id = "+refund)
+	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'succeeded', amount = 7 WHERE id = "+refund)
 	put(`{"notes":"x","amount":7}`)
 	check("positive", refund, "7.0000", "7", "partially_refunded", "partially_paid")
 }

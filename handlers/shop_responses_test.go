@@ -14,7 +14,7 @@ import (
 func TestResponsesToShopWrites(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, s.database, aCoupon)
+	s.database.Execute(t, aCoupon)
 	for _, c := range []struct{ name, method, path, body string }{
 		{"service_created_least", http.MethodPost, "/services", `{"name":"Bath"}`},
 		{"service_created", http.MethodPost, "/services", `{"name":"Sauna","short_description":"Hot","description":"<p>Very hot</p>","duration":"45","price_min":"10","price_max":20.5,
@@ -94,10 +94,10 @@ func TestShopWritesToUnknownRecords(t *testing.T) {
 func TestUnexpectedErrorsOfShopWrites(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, s.database, aCoupon)
+	s.database.Execute(t, aCoupon)
 	for _, table := range []string{"services", "transactions", "orders", "order_invoices", "coupons"} {
 		for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
-			arrange(t, s.database, "CREATE TRIGGER fail_"+table+op+" BEFORE "+op+" ON wp_latepoint_"+table+" FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a secret'")
+			s.database.Execute(t, "CREATE TRIGGER fail_"+table+op+" BEFORE "+op+" ON wp_latepoint_"+table+" FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a secret'")
 		}
 	}
 	before := s.database.Snapshot(t)

@@ -73,7 +73,7 @@ func TestShopWithoutCoupons(t *testing.T) {
 func TestCouponsWithoutDates(t *testing.T) {
 	t.Parallel()
 	old := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	arrange(t, old.database, "ALTER TABLE wp_latepoint_coupons DROP COLUMN active_from, DROP COLUMN active_to")
+	old.database.Execute(t, "ALTER TABLE wp_latepoint_coupons DROP COLUMN active_from, DROP COLUMN active_to")
 	s := newServer(t, old.database)
 	created := s.write(http.MethodPost, "/coupons", `{"code":"NEW","discount_type":"percent","discount_value":5,"active_from":"","active_to":"0000-00-00","usage_limit":3}`).want(http.StatusCreated)
 	wantFieldsOf(t, created, map[string]any{"active_from": "string ", "active_to": "string ", "usage_limit": "json.Number 3"})

@@ -125,9 +125,7 @@ func (s *server) wantBookable(t *testing.T, query url.Values, customer string) i
 // deleteBooking deletes a booking, so that its slot is free again.
 func (s *server) deleteBooking(t testing.TB, id string) {
 	t.Helper()
-	if _, err := s.database.SQL.ExecContext(t.Context(), "DELETE FROM `"+s.database.Prefix+"latepoint_bookings` WHERE id = "+id); err != nil {
-		t.Fatal(err)
-	}
+	s.database.Execute(t, "DELETE FROM `"+s.database.Prefix+"latepoint_bookings` WHERE id = "+id)
 }
 
 // wantMovable makes a booking, moves it to the starts of the day that is asked for with
@@ -167,7 +165,7 @@ func TestBookingWithoutLocationIsCreatedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.SiteA())
-			arrange(t, s.database,
+			s.database.Execute(t,
 				"UPDATE wp_latepoint_settings SET value = 'off' WHERE name = 'one_location_at_time'",
 				"DELETE FROM wp_latepoint_agents_services WHERE agent_id = 5 AND service_id = 4",
 				"INSERT INTO wp_latepoint_agents_services (agent_id, service_id, location_id) VALUES (5, 4, 2), (5, 4, 1)",
@@ -192,7 +190,7 @@ func TestBookingWithoutLocationIsCreatedOnce(t *testing.T) {
 func TestLocationOfABooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
-	arrange(t, s.database, "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4",
+	s.database.Execute(t, "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4",
 		"INSERT INTO wp_latepoint_agents_services (agent_id, service_id, location_id) VALUES (5, 4, 2), (1, 4, 1), (5, 4, 1)")
 	located := func(query string) string {
 		t.Helper()
@@ -212,7 +210,7 @@ func TestLocationOfABooking(t *testing.T) {
 	} {
 		t.Run(c.query+c.change, func(t *testing.T) {
 			if c.change != "" {
-				arrange(t, s.database, c.change)
+				s.database.Execute(t, c.change)
 			}
 			if got := located(c.query); got != c.want {
 				t.Errorf("location %s, want %s", got, c.want)
@@ -262,7 +260,7 @@ func TestAvailabilityOfABooking(t *testing.T) {
 	s.key = full
 
 	// Seats: the booking's own number unless another is sent.
-	arrange(t, s.database, "UPDATE wp_latepoint_services SET capacity_max = 3 WHERE id = 4", "UPDATE wp_latepoint_bookings SET total_attendees = 3 WHERE id = "+id)
+	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 3 WHERE id = 4", "UPDATE wp_latepoint_bookings SET total_attendees = 3 WHERE id = "+id)
 	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "10")).want(http.StatusCreated)
 	offers := func(query string) bool {
 		return slices.Contains(s.day(t, "date=2027-02-05&booking_id="+id+query).AvailableSlots, "13:00")
@@ -277,11 +275,11 @@ func TestAvailabilityOfABooking(t *testing.T) {
 func TestAttendeesOfABookingCanBeChanged(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
-	arrange(t, s.database, "UPDATE wp_latepoint_services SET capacity_max = 3 WHERE id = 4")
+	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 3 WHERE id = 4")
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("total_attendees", "1")).want(http.StatusCreated).at("data", "id"))
 	s.write(http.MethodPost, "/bookings", friday("customer_id", "10")).want(http.StatusCreated)
 	item := "(SELECT order_item_id FROM wp_latepoint_bookings WHERE id = " + id + ")"
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET end_time = end_time + 5 WHERE id = "+id,
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET end_time = end_time + 5 WHERE id = "+id,
 		`UPDATE wp_latepoint_order_items SET item_data = '{"id":`+id+`,"end_time":665,"total_attendees":"1","custom_fields":{}}' WHERE id = `+item) // as the Pro add-on stores it
 	a := s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":"2"}`).want(http.StatusOK)
 	if got := fmt.Sprintf("%v %v %v %v", a.at("data", "total_attendees"), a.at("data", "end_time"), a.at("data", "end_datetime"), a.at("data", "duration")); got != "2 11:05 2027-02-05T11:05:00+01:00 60" {

@@ -35,7 +35,7 @@ func TestTimeZoneOfTheSite(t *testing.T) {
 		{"Mars/Olympus", "2", "UTC", "2026-11-21T00:43:00+00:00"},
 	} {
 		t.Run(test.zone+" "+test.offset, func(t *testing.T) {
-			arrange(t, database, "UPDATE wp_options SET option_value = '"+test.zone+"' WHERE option_name = 'timezone_string'",
+			database.Execute(t, "UPDATE wp_options SET option_value = '"+test.zone+"' WHERE option_name = 'timezone_string'",
 				"UPDATE wp_options SET option_value = '"+test.offset+"' WHERE option_name = 'gmt_offset'")
 			want := `{"status":"success","data":{"timezone":"` + test.wantZone + `","current_time":"` + test.wantTime + `"}}`
 			if got := string(s.get("/status").want(http.StatusOK).body); got != want {
@@ -43,7 +43,7 @@ func TestTimeZoneOfTheSite(t *testing.T) {
 			}
 		})
 	}
-	arrange(t, database, "DELETE FROM wp_options WHERE option_name IN ('timezone_string', 'gmt_offset')")
+	database.Execute(t, "DELETE FROM wp_options WHERE option_name IN ('timezone_string', 'gmt_offset')")
 	s.wantFields(t, "/status", map[string]any{"timezone": "+00:00"})
 }
 

@@ -28,7 +28,7 @@ func TestStatusTransitionsWithOtherFields(t *testing.T) {
 	for _, from := range slices.Sorted(maps.Keys(moves)) {
 		for _, to := range slices.Sorted(maps.Keys(moves)) {
 			where := from + " to " + to
-			arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = '"+from+"' WHERE id = 7")
+			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = '"+from+"' WHERE id = 7")
 			before := original.Again(t)
 			body := func(email string) string {
 				return fmt.Sprintf(`{"status":%q,"start_date":"2027-02-05","start_time":"10:00","service_id":4,"agent_id":5,"location_id":1,

@@ -59,7 +59,7 @@ func TestTotalsThatTakeLongAreShared(t *testing.T) {
 			n := actual()
 			check("counted with the rows", n, "")
 			check("counted alone", n, "")
-			arrange(t, s.database, insertByPHP)
+			s.database.Execute(t, insertByPHP)
 			check("shared", n, "0")
 			s.clock = s.clock.Add(4 * time.Second)
 			check("shared 4 seconds later", n, "4")
@@ -69,7 +69,7 @@ func TestTotalsThatTakeLongAreShared(t *testing.T) {
 			}
 			s.clock = s.clock.Add(time.Second)
 			check("too old", n+1, "")
-			arrange(t, s.database, insertByPHP)
+			s.database.Execute(t, insertByPHP)
 			check("shared again", n+1, "0")
 			s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 			check("after a write of ours", n+3, "")
@@ -108,7 +108,7 @@ func TestTotalsAreExact(t *testing.T) {
 					if want := len(s.table(t, table)); fmt.Sprint(a.at("pagination", "total")) != fmt.Sprint(want) || a.header.Get("X-Total-Age") != "" {
 						t.Errorf("%s: total %v, want %d; age %q", path, a.at("pagination", "total"), want, a.header.Get("X-Total-Age"))
 					}
-					arrange(t, s.database, insertByPHP)
+					s.database.Execute(t, insertByPHP)
 				}
 			}
 		})

@@ -27,7 +27,7 @@ func newGermanWriter(t *testing.T) (*server, string) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	content := t.TempDir()
 	s.platform.Languages = language.NewFiles(content)
-	arrange(t, s.database, jobCron, "DELETE FROM wp_options WHERE option_name = 'WPLANG'", "INSERT INTO wp_options (option_name, option_value) VALUES ('WPLANG', 'de_DE')",
+	s.database.Execute(t, jobCron, "DELETE FROM wp_options WHERE option_name = 'WPLANG'", "INSERT INTO wp_options (option_name, option_value) VALUES ('WPLANG', 'de_DE')",
 		"DELETE FROM wp_latepoint_processes")
 	return s, fixtures.WriteTranslation(t, content, "de_DE", german)
 }
@@ -54,7 +54,7 @@ func TestStoredTextsAreTranslated(t *testing.T) {
 	book("2027-02-05")
 	want("Dienstleistung Dienstleistung")
 	booking := s.texts("SELECT MAX(id) FROM wp_latepoint_bookings")[0]
-	arrange(t, s.database, "UPDATE wp_latepoint_orders SET price_breakdown = '' ORDER BY id DESC LIMIT 1")
+	s.database.Execute(t, "UPDATE wp_latepoint_orders SET price_breakdown = '' ORDER BY id DESC LIMIT 1")
 	s.write(http.MethodPut, "/bookings/"+booking, `{"price":70}`).want(http.StatusOK)
 	want("Dienstleistung Dienstleistung")
 
@@ -72,7 +72,7 @@ func TestStoredTextsAreTranslated(t *testing.T) {
 	want("Service Service")
 
 	fixtures.WriteTranslation(t, changed, "de_DE", german)
-	arrange(t, s.database, "UPDATE wp_options SET option_value = '' WHERE option_name = 'WPLANG'")
+	s.database.Execute(t, "UPDATE wp_options SET option_value = '' WHERE option_name = 'WPLANG'")
 	book("2027-02-26")
 	want("Service Service")
 }
@@ -82,7 +82,7 @@ func TestStoredTextsAreTranslated(t *testing.T) {
 func TestMailsAreTranslated(t *testing.T) {
 	t.Parallel()
 	s, _ := newGermanWriter(t)
-	arrange(t, s.database, "DELETE FROM wp_latepoint_settings WHERE name IN ('additional_booking_statuses', 'date_format', 'disable_verbose_date_output')",
+	s.database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name IN ('additional_booking_statuses', 'date_format', 'disable_verbose_date_output')",
 		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('additional_booking_statuses', 'In Progress'), ('date_format', 'd.m.Y')")
 	const variables = "{{booking_status}}|{{booking_duration}}|{{start_date}}|{{order_status}}|{{order_fulfillment_status}}|{{order_payment_status}}|{{order_summary_breakdown}}|{{order_transactions_breakdown}}"
 	for id, event := range []string{"booking_created", "booking_updated"} {
@@ -112,7 +112,7 @@ func TestMailsAreTranslated(t *testing.T) {
 	booking := "/bookings/" + fmt.Sprint(id)
 	order := s.texts("SELECT MAX(id) FROM wp_latepoint_orders")[0]
 	s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":"85","payment_method":"local","status":"succeeded"}`).want(http.StatusCreated)
-	arrange(t, s.database, "UPDATE wp_latepoint_bookings SET status = 'in_progress' WHERE id = "+fmt.Sprint(id))
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'in_progress' WHERE id = "+fmt.Sprint(id))
 	s.write(http.MethodPut, booking, `{"start_time":"13:30","send_notification":true}`).want(http.StatusOK)
 	if got := message(); !strings.HasPrefix(got, "In Progress|") || !strings.Contains(got, "|Vollständig bezahlt|") || !strings.Contains(got, "|Voller Saldo: ") {
 		t.Errorf("%q", got)

@@ -15,7 +15,7 @@ func TestListsByTheDayOfTheLastChange(t *testing.T) {
 	for table, list := range map[string]*listing{"bookings": &bookingList, "customers": &customerList, "orders": &orderList, "transactions": &paymentList} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
-			arrange(t, database,
+			database.Execute(t,
 				"UPDATE wp_latepoint_"+table+" SET created_at = '2026-01-01 00:00:00', updated_at = TIMESTAMPADD(DAY, id MOD 5, '2026-03-01 23:30:00')",
 				"UPDATE wp_latepoint_"+table+" SET updated_at = NULL WHERE id MOD 7 = 0") // no bound includes these
 			column := table[:1] + ".updated_at"
@@ -40,7 +40,7 @@ func TestListsByTheDayOfTheLastChange(t *testing.T) {
 func TestListsByTheLastChangeWhereItIsNotStored(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	arrange(t, database, "ALTER TABLE wp_latepoint_bookings DROP COLUMN updated_at", "ALTER TABLE wp_latepoint_transactions DROP COLUMN updated_at")
+	database.Execute(t, "ALTER TABLE wp_latepoint_bookings DROP COLUMN updated_at", "ALTER TABLE wp_latepoint_transactions DROP COLUMN updated_at")
 	s := newServer(t, database)
 	for _, list := range []*listing{&bookingList, &paymentList} {
 		list.finds(t, s, []find{{query: "updated_from=2026-01-01", none: true}, {query: "updated_to=2026-12-31", none: true}})

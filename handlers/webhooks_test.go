@@ -86,7 +86,7 @@ func TestWebhooksOfAKeyAreLimited(t *testing.T) {
 	s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated)
 
 	others := "INSERT INTO wp_bookside_webhooks (name, url, events, agents, services, locations, key_id, secret, status, position, created_at) SELECT name, url, events, agents, services, locations, 99, secret, status, position, created_at FROM wp_bookside_webhooks WHERE key_id <> 99 AND status = 'enabled' LIMIT 20"
-	arrange(t, s.database, others, others, others, others)
+	s.database.Execute(t, others, others, others, others)
 	if a := s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusUnprocessableEntity); !strings.Contains(string(a.body), "There are 100 webhooks already") {
 		t.Errorf("%s", a.body)
 	}

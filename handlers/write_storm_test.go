@@ -116,7 +116,7 @@ func TestWritesNeverDeadlock(t *testing.T) {
 	servers := []*server{newServerOver(t, database, 10, time.Minute), newServerOver(t, database, 10, time.Minute)}
 	servers[1].key = servers[0].key // a webhook belongs to its key
 	database.MakeCustomersUsers(t)
-	arrange(t, database, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_agent_at_location', 'on')")
+	database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_agent_at_location', 'on')")
 	var routes []string
 	for _, route := range handlers.Routes() {
 		name := route.Method + " " + route.Path

@@ -143,9 +143,7 @@ func TestFiguresWithoutTable(t *testing.T) {
 	s, other := newServer(t, database, clock), newServer(t, database, clock)
 	rename := func(from, to string) {
 		t.Helper()
-		if _, err := database.SQL.ExecContext(t.Context(), "RENAME TABLE wp_bookside_"+from+" TO wp_bookside_"+to); err != nil {
-			t.Fatal(err)
-		}
+		database.Execute(t, "RENAME TABLE wp_bookside_"+from+" TO wp_bookside_"+to)
 	}
 	rename("figures", "away")
 	for range 3 {

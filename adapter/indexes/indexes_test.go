@@ -250,9 +250,7 @@ func TestDropDroppedByAnother(t *testing.T) {
 	if got := ownNames(t, c.DB); len(got) > 0 {
 		t.Errorf("left %v", got)
 	}
-	if _, err := database.SQL.ExecContext(t.Context(), "DROP TABLE wp_latepoint_orders"); err != nil {
-		t.Fatal(err)
-	}
+	database.Execute(t, "DROP TABLE wp_latepoint_orders")
 	if err := c.Drop(t.Context(), list[:1]); err == nil {
 		t.Error("of a missing table: no error")
 	}

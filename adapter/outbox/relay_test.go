@@ -603,9 +603,7 @@ func TestLogHasNoContentOfMails(t *testing.T) {
 	}
 	p.deliver("sent")
 	table := p.database.Prefix + string(wpdb.Outbox)
-	if _, err := p.database.SQL.ExecContext(t.Context(), "DROP TABLE "+table); err != nil {
-		t.Fatal(err)
-	}
+	p.database.Execute(t, "DROP TABLE "+table)
 	outbox := p.relay()
 	outbox.logFailure(outbox.deliver(t.Context(), 0))
 	log := p.log.String()

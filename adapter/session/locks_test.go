@@ -14,8 +14,6 @@ import (
 	"bookside/wpdb"
 )
 
-func lockNow() time.Time { return time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC) }
-
 // lockRowsOf returns the rows of the lock table with how often each was taken.
 func lockRowsOf(t *testing.T, database *fixtures.Database) map[string]int {
 	t.Helper()
@@ -43,7 +41,7 @@ func lockRowsOf(t *testing.T, database *fixtures.Database) map[string]int {
 func TestLocksChangeTheirRows(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-	site, err := NewPlatform(wpdbtest.Open(t, database, 2), lockNow).Session(t.Context())
+	site, err := NewPlatform(wpdbtest.Open(t, database, 2), fixtures.RecordedNow).Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +66,7 @@ func TestCreatingLocksHoldsNoOthers(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-	site, err := NewPlatform(wpdbtest.Open(t, database, 2), lockNow).Session(t.Context())
+	site, err := NewPlatform(wpdbtest.Open(t, database, 2), fixtures.RecordedNow).Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +111,7 @@ func TestCreatingLocksHoldsNoOthers(t *testing.T) {
 // others, or after rows of the site, ends before it can.
 func TestLocksOutOfOrderAreRejected(t *testing.T) {
 	t.Parallel()
-	site, err := NewPlatform(wpdbtest.Open(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), 2), lockNow).Session(t.Context())
+	site, err := NewPlatform(wpdbtest.Open(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), 2), fixtures.RecordedNow).Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"bookside/adapter/availability"
 	"bookside/adapter/session"
@@ -19,7 +18,7 @@ import (
 func TestPartsOfACalendar(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA())
-	execute(t, database,
+	database.Execute(t,
 		"INSERT INTO wp_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, start_time, end_date, end_time) VALUES (0, 0, 0, '2027-01-12', 540, '2027-01-12', 600), (1, 0, 2, '2027-01-15', 0, '2027-01-15', 1440)",
 		"INSERT INTO wp_latepoint_agent_meta (object_id, meta_key, meta_value) VALUES (1, 'max_bookings_per_day', '3'), (3, 'max_bookings_per_day', '0')",
 		"INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, custom_date, start_time, end_time) VALUES (2, 0, 0, 2, '2027-01-12', 600, 720), (0, 6, 0, 5, NULL, 0, 1500), (3, 6, 2, 4, '0000-00-00', 540, 600)",
@@ -27,10 +26,10 @@ func TestPartsOfACalendar(t *testing.T) {
 	db := wpdbtest.OpenOwn(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix})
 	for day := 11; day <= 19; day++ {
 		for agent := 1; agent <= 3; agent++ {
-			execute(t, database, fmt.Sprintf("INSERT INTO wp_bookside_holds VALUES (NULL, 1, %d, 6, %d, '2027-01-%[3]d', '2027-01-%[3]d', 540, 600, 60, 0, 0, 1, '9999-12-31', '2026-01-01')", agent, 1+day%2, day))
+			database.Execute(t, fmt.Sprintf("INSERT INTO wp_bookside_holds VALUES (NULL, 1, %d, 6, %d, '2027-01-%[3]d', '2027-01-%[3]d', 540, 600, 60, 0, 0, 1, '9999-12-31', '2026-01-01')", agent, 1+day%2, day))
 		}
 	}
-	site, err := session.NewPlatform(db, func() time.Time { return time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC) }).Session(t.Context())
+	site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,15 +112,6 @@ func TestNearDays(t *testing.T) {
 		a, b := calendarPart{from: c.days[0], to: c.days[1]}, calendarPart{from: c.days[2], to: c.days[3]}
 		if got := a.nearDays() == b.nearDays(); got != c.shared {
 			t.Errorf("days %v: shared %v", c.days, got)
-		}
-	}
-}
-
-func execute(t *testing.T, database *fixtures.Database, statements ...string) {
-	t.Helper()
-	for _, statement := range statements {
-		if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

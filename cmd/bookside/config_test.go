@@ -613,7 +613,7 @@ func TestLocalhostWithoutASocket(t *testing.T) {
 	t.Parallel()
 	var none *wpconfig.NoSocketError
 	if _, _, err := wpconfig.ParseDBHost("localhost"); !errors.As(err, &none) {
-		t.Skip("this machine has a database")
+		t.Skip("a database listens on a socket of this machine; the test needs one without")
 	}
 	path := writeFile(t, "wp-config.php", "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', 's3cret');\ndefine('DB_HOST', 'localhost');\n")
 	for _, command := range [][]string{{"check"}, {"serve"}, {"migrate"}, {"keys", "list"}, {"indexes"}, {"webhooks", "list"}} {

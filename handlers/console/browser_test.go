@@ -356,7 +356,7 @@ func busy(t *testing.T, s *consoleServer, database *fixtures.Database) {
 			t.Fatal(err)
 		}
 	}
-	execute(t, database, overlapping,
+	database.Execute(t, overlapping,
 		`INSERT INTO wp_bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at, failing_since)
 			VALUES (1, 'shop', 'https://example.com/hooks/a-rather-long-address-of-a-receiver?token=x', 'booking.*,customer.created', '1,2', '', '', 1, 0, 0, 'x', 'enabled', 0, '2026-11-01 09:00:00', '2026-11-20 10:00:00')`,
 		`INSERT INTO wp_bookside_webhook_deliveries (id, webhook_id, number, event, resource, resource_id, at, data, status, tries, due_at, failure, created_at, finished_at) VALUES

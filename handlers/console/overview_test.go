@@ -27,7 +27,7 @@ func TestOverview(t *testing.T) {
 	database := fixtures.New(t, fixtures.Small(now))
 	k := serve(t, database)
 	k.visitor().open("/console").leadsTo("/console/login")
-	execute(t, database, overlapping,
+	database.Execute(t, overlapping,
 		"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, actor_id) VALUES (1, 'bookings', 7001, 'created', '2026-11-20 10:00:00', 'api', 1), (2, 'bookings', 7002, 'created', '2026-11-20 10:00:00', 'found', NULL)",
 		"INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at) VALUES ('', 'a@example.com', 's', '', 'failed', 3, NOW(), 'mail rejected', NOW())")
 	for range 3 {
@@ -47,11 +47,11 @@ func TestOverview(t *testing.T) {
 	}
 
 	// What was found is shared until it is too old, and every part by itself.
-	execute(t, database, "RENAME TABLE wp_latepoint_bookings TO elsewhere")
+	database.Execute(t, "RENAME TABLE wp_latepoint_bookings TO elsewhere")
 	v.open("/console").says(http.StatusOK, "Sunday 2026-12-06", "Examined just now")
 	k.clock = now.Add(2 * time.Minute)
 	v.open("/console").says(http.StatusOK, `succeeded <strong>3</strong>`, "cannot be served", "The database cannot be used at the moment.")
-	execute(t, database, "RENAME TABLE elsewhere TO wp_latepoint_bookings", "RENAME TABLE wp_bookside_figures TO elsewhere")
+	database.Execute(t, "RENAME TABLE elsewhere TO wp_latepoint_bookings", "RENAME TABLE wp_bookside_figures TO elsewhere")
 	k.clock = now.Add(4 * time.Minute)
 	v.open("/console").says(http.StatusOK, "Sunday 2026-12-06", "those of this server alone", `succeeded <strong>3</strong>`)
 }
@@ -62,7 +62,7 @@ func TestOverviewNamesWhatItCounts(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	k := serve(t, database)
-	execute(t, database,
+	database.Execute(t,
 		`INSERT INTO wp_bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, reason, failing_since, position, created_at) VALUES
 			(5, 'till <b>', '', '', '', '', '', 0, 0, 0, '', 'enabled', '', '2026-11-20 10:00:00', 0, '2026-01-01'),
 			(6, 'crm', '', '', '', '', '', 0, 0, 0, '', 'disabled', 'it failed for three days', NULL, 0, '2026-01-01')`,
@@ -117,7 +117,7 @@ func TestExampleThroughTheSite(t *testing.T) {
 		{"a quote", "https://practice.example'$(reboot)'", true, path, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) { // one after the other, because all change the same site
-			execute(t, database, "DELETE FROM wp_options WHERE option_name = 'home'")
+			database.Execute(t, "DELETE FROM wp_options WHERE option_name = 'home'")
 			if _, err := database.SQL.ExecContext(t.Context(), "INSERT INTO wp_options (option_name, option_value) VALUES ('home', ?)", test.home); err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +222,7 @@ func TestOutboxAndJournal(t *testing.T) {
 	v := k.login()
 	v.open("/console/outbox").says(http.StatusOK, "There are no such mails.", "sends no mails")
 	v.open("/console/journal").says(http.StatusOK, "no such changes")
-	execute(t, database,
+	database.Execute(t,
 		`INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at, finished_at) VALUES
 			('Jo <b>', 'jo@example.com', 'Your <i>booking</i>', 'hush', 'failed', 9, '2026-12-20 00:00:00', 'mail rejected', '2026-11-20 10:00:00', '2026-11-20 11:00:00'),
 			('', 'kim@example.com', 'Moved', 'hush', 'waiting', 1, '2026-11-21 00:50:00', 'mail deferred', '2026-11-21 00:40:00', NULL)`,
@@ -243,7 +243,7 @@ func TestOutboxAndJournal(t *testing.T) {
 	if bookings := v.open("/console/journal?resource=bookings").says(http.StatusOK, "bookings 9 deleted"); strings.Contains(bookings.text, "customers 5") {
 		t.Error("a customer is among the bookings")
 	}
-	execute(t, database, "RENAME TABLE wp_bookside_outbox TO elsewhere", "RENAME TABLE wp_bookside_changes TO nowhere")
+	database.Execute(t, "RENAME TABLE wp_bookside_outbox TO elsewhere", "RENAME TABLE wp_bookside_changes TO nowhere")
 	v.open("/console/outbox").says(http.StatusOK, "There are no such mails.")
 	v.open("/console/journal").says(http.StatusOK, "no such changes")
 	v.open("/console").says(http.StatusOK, "Bookings a day")

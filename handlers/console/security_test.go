@@ -326,9 +326,9 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	v.fill("/console/keys/2", url.Values{"name": {"secret two"}})
 	seen := again.text + v.open("/console/keys").text + v.open("/console/keys/2").text + v.open("/console/keys/2/revoke").text + v.open("/console/keys/new").text
 	v.fill("/console/keys/2/revoke", nil)
-	execute(t, database, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
+	database.Execute(t, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
 	seen += v.fill("/console/keys/new", url.Values{"name": {"secret three"}, "permissions": {"read"}}).says(http.StatusServiceUnavailable, "secret three").text
-	execute(t, database, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
+	database.Execute(t, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
 	seen += k.pages.String() + k.log.String()
 	rows, err := database.SQL.QueryContext(t.Context(), "SELECT CONCAT(token_hash, purpose, expires_at) FROM wp_bookside_admin_tokens UNION SELECT CONCAT(key_hash, name, key_start, last_four) FROM wp_bookside_api_keys")
 	if err != nil {
@@ -375,15 +375,15 @@ func TestPageWithoutDatabase(t *testing.T) {
 	k := serve(t, database)
 	v := k.login()
 	form := merge(v.open("/console/keys/new").form("/console/keys/new"), url.Values{"name": {"typed"}, "permissions": {"read"}})
-	execute(t, database, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
+	database.Execute(t, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
 	v.open("/console/keys").says(http.StatusOK, "No key is in use.") // none was ever made
 	failed := v.post("/console/keys/new", form).says(http.StatusServiceUnavailable, "cannot be used at the moment", `value="typed"`)
 	if got := failed.header.Get("Retry-After"); got != "5" {
 		t.Errorf("Retry-After %q", got)
 	}
-	execute(t, database, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
+	database.Execute(t, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
 	v.post("/console/keys/new", failed.form("/console/keys/new")).says(http.StatusOK).secret()
-	execute(t, database, "DROP TABLE wp_bookside_admin_tokens")
+	database.Execute(t, "DROP TABLE wp_bookside_admin_tokens")
 	v.open("/console/keys").leadsTo("/console/login")
 	v.open("/console/login").says(http.StatusOK)
 	v.post("/console/login", url.Values{"token": {"x"}}).says(http.StatusForbidden)

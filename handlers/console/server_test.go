@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
 
 // now is the time at which the tests begin.
-var now = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
+var now = fixtures.RecordedNow()
 
 func fixedClock() time.Time { return now }
 
@@ -88,15 +88,5 @@ func (r response) want(status int) {
 	r.t.Helper()
 	if r.status != status {
 		r.t.Fatalf("status %d, want %d: %.2000s", r.status, status, r.body)
-	}
-}
-
-// execute runs statements on a database.
-func execute(t testing.TB, database *fixtures.Database, statements ...string) {
-	t.Helper()
-	for _, statement := range statements {
-		if _, err := database.SQL.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
 	}
 }

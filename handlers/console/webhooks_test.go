@@ -46,7 +46,7 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 	}
 	do("test").leadsTo("/console/webhooks/1")
 	v.open("/console/webhooks/1").says(http.StatusOK, "bookside.test", "waiting")
-	execute(t, database, "UPDATE wp_bookside_webhook_deliveries SET status = 'failed', finished_at = created_at")
+	database.Execute(t, "UPDATE wp_bookside_webhook_deliveries SET status = 'failed', finished_at = created_at")
 	do("replay").leadsTo("/console/webhooks/1")
 	v.open("/console/webhooks/1").says(http.StatusOK, "waiting")
 	since := func(value string) page {
@@ -55,7 +55,7 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 		form.Set("since", value)
 		return v.post("/console/webhooks/1/replay-since", form)
 	}
-	execute(t, database, "UPDATE wp_bookside_webhooks SET position = 7", "REPLACE INTO wp_bookside_change_positions (name, position) VALUES ('journal', 7)",
+	database.Execute(t, "UPDATE wp_bookside_webhooks SET position = 7", "REPLACE INTO wp_bookside_change_positions (name, position) VALUES ('journal', 7)",
 		"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin) VALUES (3, 'bookings', 1, 'created', '2026-01-02 10:00:00', 'found')")
 	since("yesterday").says(http.StatusUnprocessableEntity, "Write the time as")
 	since("2026-01-02T09:59").leadsTo("/console/webhooks/1")
