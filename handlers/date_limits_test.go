@@ -98,9 +98,9 @@ func TestDatesAtTheLimits(t *testing.T) {
 	s := newQuietServer(t, "00:00", "26:00", appointment{id: 11, agent: 1, service: 1, location: 1, date: "9999-12-31", start: "10:00", end: "11:00"})
 	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Pacific/Auckland"} {
 		s.inZone(t, zone)
-		for path, kinds := range parameters {
-			for name, kind := range kinds {
-				if kind != "date" {
+		for path, known := range parameters() {
+			for name, p := range known {
+				if p.kind != "date" {
 					continue
 				}
 				for date, status := range map[string]int{

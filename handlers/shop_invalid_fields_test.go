@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"bookside/fixtures"
@@ -19,46 +20,23 @@ type shopBody struct {
 	fields       map[string]string // by the kind of their value
 }
 
-var (
-	serviceFields = map[string]string{
-		"name": "needed text", "short_description": "text", "description": "text", "duration": "count", "price_min": "amount", "price_max": "amount",
-		"charge_amount": "amount", "deposit_amount": "amount", "capacity_min": "number", "capacity_max": "count", "order_number": "number",
-		"selection_image_id": "id or none", "status": "word", "visibility": "word", "category_id": "id or none", "customer_limit": "text",
+var shopBodies = sync.OnceValue(func() map[string]shopBody {
+	return map[string]shopBody{
+		"new service": newShopBody(http.MethodPost, "/services", `"name":"Bath"`),
+		"service":     newShopBody(http.MethodPut, "/services/4", ""),
+		"new payment": newShopBody(http.MethodPost, "/payments", `"order_id":1403,"amount":1`),
+		"payment":     newShopBody(http.MethodPut, "/payments/7", ""),
+		"new order":   newShopBody(http.MethodPost, "/orders?force=true", `"customer_id":9,"subtotal":1,"total":1`),
+		"order":       newShopBody(http.MethodPut, "/orders/10?force=true", ""),
+		"invoice":     newShopBody(http.MethodPut, "/orders/10/invoices/10", ""),
+		"new coupon":  newShopBody(http.MethodPost, "/coupons", `"code":"NEW","discount_type":"percent","discount_value":5`),
+		"coupon":      newShopBody(http.MethodPut, "/coupons/OLD", ""),
 	}
-	paymentFields = map[string]string{
-		"amount": "amount", "processor": "text", "payment_method": "text", "payment_portion": "text", "kind": "text", "status": "word",
-		"token": "text", "notes": "text", "receipt_number": "text",
-	}
-	orderFields = map[string]string{
-		"customer_id": "id", "subtotal": "amount", "total": "amount", "tax_total": "amount", "discount_total": "amount", "coupon_discount": "amount",
-		"coupon_code": "text", "customer_comment": "text", "notes": "text", "status": "word", "payment_status": "word", "fulfillment_status": "word",
-		"confirmation_code": "text", "ip_address": "text", "source_id": "text", "source_url": "text",
-	}
-	couponFields = map[string]string{
-		"name": "text", "description": "text", "discount_type": "word", "discount_value": "amount", "status": "word", "active_from": "date",
-		"active_to": "date", "usage_limit": "number", "min_order_amount": "amount", "max_discount_amount": "amount",
-	}
-)
+})
 
-// also returns fields by kind, with more of them.
-func also(fields map[string]string, more ...string) map[string]string {
-	all := maps.Clone(fields)
-	for i := 0; i < len(more); i += 2 {
-		all[more[i]] = more[i+1]
-	}
-	return all
-}
-
-var shopBodies = map[string]shopBody{
-	"new service": {http.MethodPost, "/services", `"name":"Bath"`, serviceFields},
-	"service":     {http.MethodPut, "/services/4", "", serviceFields},
-	"new payment": {http.MethodPost, "/payments", `"order_id":1403,"amount":1`, also(paymentFields, "order_id", "id", "booking_id", "id", "customer_id", "id or none")},
-	"payment":     {http.MethodPut, "/payments/7", "", paymentFields},
-	"new order":   {http.MethodPost, "/orders?force=true", `"customer_id":9,"subtotal":1,"total":1`, orderFields},
-	"order":       {http.MethodPut, "/orders/10?force=true", "", orderFields},
-	"invoice":     {http.MethodPut, "/orders/10/invoices/10", "", map[string]string{"status": "word", "charge_amount": "amount", "force": "boolean"}},
-	"new coupon":  {http.MethodPost, "/coupons", `"code":"NEW","discount_type":"percent","discount_value":5`, also(couponFields, "code", "code")},
-	"coupon":      {http.MethodPut, "/coupons/OLD", "", couponFields},
+func newShopBody(method, path, least string) shopBody {
+	route, _, _ := strings.Cut(path, "?")
+	return shopBody{method, path, least, documentedFields(method, route)}
 }
 
 var (
@@ -175,7 +153,7 @@ func TestInvalidShopFieldsAreNamed(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s, before := newShop(t)
-	for name, body := range shopBodies {
+	for name, body := range shopBodies() {
 		t.Run(name, func(t *testing.T) {
 			s.t = t
 			for i, title := range slices.Sorted(maps.Keys(shopValues)) {
@@ -204,7 +182,7 @@ func TestAllInvalidShopFieldsAreNamedTogether(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s, before := newShop(t)
-	for name, body := range shopBodies {
+	for name, body := range shopBodies() {
 		names := slices.Sorted(maps.Keys(body.fields))
 		lists, forbiddens := map[string]any{}, map[string]any{}
 		var refusable []string
@@ -251,7 +229,7 @@ func TestReferencesToUnknownRecords(t *testing.T) {
 		{"new payment", "order_id"}, {"new payment", "booking_id"}, {"new payment", "customer_id"},
 	} {
 		t.Run(c.body+" "+c.field, func(t *testing.T) {
-			body := shopBodies[c.body]
+			body := shopBodies()[c.body]
 			for _, id := range []string{"999999", `"8388607"`} {
 				a := s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", c.field, id)))
 				body.wantRejection(t, c.body+" "+c.field+" "+id, a, badRequest(c.field))
@@ -276,7 +254,7 @@ var clearable = []string{
 func TestNullEqualsNoField(t *testing.T) {
 	t.Parallel()
 	s, before := newShop(t)
-	for name, body := range shopBodies {
+	for name, body := range shopBodies() {
 		nulls := map[string]any{}
 		for field := range body.fields {
 			if !slices.Contains(clearable, field) && (field != "notes" || body.path != "/payments/7") {
@@ -349,7 +327,7 @@ func TestLongestTexts(t *testing.T) {
 				continue // no request can be that long
 			}
 			for _, which := range []string{name, "new " + name} {
-				body, ok := shopBodies[which]
+				body, ok := shopBodies()[which]
 				if _, takes := body.fields[field]; !ok || !takes {
 					continue
 				}
@@ -381,7 +359,7 @@ func TestShopEmoji(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s, before := newShop(t)
-	for name, body := range shopBodies {
+	for name, body := range shopBodies() {
 		for field, kind := range body.fields {
 			if strings.Contains(kind, "text") {
 				if a := s.write(body.method, body.path, body.of(t, fmt.Sprintf(`%q:"🎁 ü"`, field))); a.status >= http.StatusBadRequest {
@@ -397,7 +375,7 @@ func TestShopEmoji(t *testing.T) {
 	old := newServer(t, s.database)
 	old.get("/status").want(http.StatusOK)
 	before = old.database.Snapshot(t)
-	for name, body := range shopBodies {
+	for name, body := range shopBodies() {
 		for field, kind := range body.fields {
 			if strings.Contains(kind, "text") || kind == "code" {
 				body.wantRejection(t, name+" "+field, old.write(body.method, body.path, body.of(t, fmt.Sprintf(`%q:"🎁"`, field))), unprocessable(field))
@@ -415,7 +393,7 @@ func TestShopTexts(t *testing.T) {
 	s, before := newShop(t)
 	const sent = `"<script>alert(1)</script><i onclick=x>a</i>\u0000\u0007\r\nb <img src=x onerror=alert(1)>"`
 	lines := map[string]bool{"customer_comment": true, "notes": true}
-	for name, body := range shopBodies {
+	for name, body := range shopBodies() {
 		for field, kind := range body.fields {
 			if !strings.Contains(kind, "text") {
 				continue
