@@ -10,8 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"bookside/adapter/daystats"
 	"bookside/adapter/domain"
-	"bookside/adapter/figures"
 	"bookside/adapter/keys"
 	"bookside/adapter/session"
 	"bookside/compat"
@@ -36,8 +36,8 @@ type Options struct {
 	Version             string        // of the program, for clients of /mcp
 	FailedKeysPerMinute int           // invalid keys that an address may send; 0 for no limit
 	RateLimit           ratelimit.Options
-	Metrics             *Metrics          // nil for none
-	Figures             *figures.Recorder // nil for none
+	Metrics             *Metrics           // nil for none
+	Figures             *daystats.Recorder // nil for none
 	// Stopping is closed when the server is about to stop, so that requests that wait for
 	// changes end; nil for never.
 	Stopping <-chan struct{}

@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"bookside/adapter/daystats"
 	"bookside/adapter/domain"
-	"bookside/adapter/figures"
 	"bookside/adapter/session"
 	"bookside/adapter/slots"
 	"bookside/adapter/upkeep"
@@ -170,23 +170,23 @@ func (m *Metrics) countRejection(c echo.Context, err error) (refusal string) {
 const refusalEntry = "bookside.refusal"
 
 // refusals are the outcomes of refused requests.
-var refusals = map[string]figures.Outcome{
-	rejectedByLimit: figures.Limited, rejectedByThrottle: figures.Throttled, rejectedByConcurrency: figures.Overloaded, rejectedByPool: figures.Disconnected,
+var refusals = map[string]daystats.Outcome{
+	rejectedByLimit: daystats.Limited, rejectedByThrottle: daystats.Throttled, rejectedByConcurrency: daystats.Overloaded, rejectedByPool: daystats.Disconnected,
 }
 
 // outcomeOf returns how a request ended.
-func outcomeOf(c echo.Context) figures.Outcome {
+func outcomeOf(c echo.Context) daystats.Outcome {
 	reason, _ := c.Get(refusalEntry).(string)
 	outcome, refused := refusals[reason]
 	switch status := c.Response().Status; {
 	case refused:
 		return outcome
 	case status >= http.StatusInternalServerError:
-		return figures.Failed
+		return daystats.Failed
 	case status >= http.StatusBadRequest:
-		return figures.Rejected
+		return daystats.Rejected
 	default:
-		return figures.Succeeded
+		return daystats.Succeeded
 	}
 }
 
@@ -215,7 +215,7 @@ func (a *api) measure(next echo.HandlerFunc) echo.HandlerFunc {
 		a.metrics.requests.WithLabelValues(path, method, strconv.Itoa(c.Response().Status), a.metrics.keys.label(principal.ID)).Inc()
 		took := a.now().Sub(start)
 		a.metrics.durations.WithLabelValues(path, method).Observe(took.Seconds())
-		a.options.Figures.Add(figures.Request{Outcome: outcomeOf(c), Took: took, Waited: waited, KeyID: principal.ID})
+		a.options.Figures.Add(daystats.Request{Outcome: outcomeOf(c), Took: took, Waited: waited, KeyID: principal.ID})
 		return err
 	}
 }

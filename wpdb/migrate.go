@@ -125,7 +125,7 @@ var ownTables = map[Table]string{
 		meta_key VARBINARY(440) NOT NULL,
 		PRIMARY KEY (meta_key)
 	)`,
-	// What each server counted in a minute since 1970, see adapter/figures.
+	// What each server counted in a minute since 1970, see adapter/daystats.
 	Figures: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		minute INT UNSIGNED NOT NULL,

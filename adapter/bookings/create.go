@@ -6,13 +6,13 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/automation"
 	"bookside/adapter/customers"
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/adapter/notify"
 	"bookside/adapter/orders"
 	"bookside/adapter/payments"
-	"bookside/adapter/process"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/adapter/slots"
@@ -300,5 +300,5 @@ func newItemData(plan bookingPlan, span records.BookingSpan, id int64) (string, 
 	if !plan.customerIsNew {
 		data.CustomerID = domain.IDText(plan.customer.ID) // PHP has texts for a loaded customer
 	}
-	return process.EncodePHP(data)
+	return automation.EncodePHP(data)
 }

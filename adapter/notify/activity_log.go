@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"bookside/adapter/process"
+	"bookside/adapter/automation"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/wpdb"
@@ -22,7 +22,7 @@ type Activity struct {
 func LogActivities(ctx context.Context, tx *session.Tx, activities ...Activity) error {
 	rows := make([]session.Row, len(activities))
 	for i, a := range activities {
-		description, err := process.EncodePHP(a.Description)
+		description, err := automation.EncodePHP(a.Description)
 		if err != nil {
 			return err
 		}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter/automation"
 	"bookside/adapter/domain"
-	"bookside/adapter/process"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 )
@@ -147,7 +147,7 @@ func bookingVarsAlone(s *session.Session, w session.WriteSettings, from Snapshot
 	}
 	if start, ok := records.Start(s, b.Booking); ok {
 		vars.StartDatetime = start.Format(domain.OffsetLayout)
-		vars.StartDate = process.FormatDate(wallClock(b.Booking), w.DateFormat)
+		vars.StartDate = automation.FormatDate(wallClock(b.Booking), w.DateFormat)
 		vars.StartTime = w.Clock(wallClock(b.Booking))
 	}
 	if end, ok := records.End(s, b.Booking); ok {

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"bookside/adapter/automation"
 	"bookside/adapter/domain"
-	"bookside/adapter/process"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 )
@@ -28,7 +28,7 @@ var (
 			}
 			return domain.Stamp(start)
 		},
-		process.OrderItemCounts: func(_ *session.Session, of Snapshot) string { return itemCount(of.Order) }, // offered; the items of its order
+		automation.OrderItemCounts: func(_ *session.Session, of Snapshot) string { return itemCount(of.Order) }, // offered; the items of its order
 
 		"id":              func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Booking.ID) },
 		"booking_code":    func(_ *session.Session, of Snapshot) string { return of.Booking.Code },
@@ -51,10 +51,10 @@ var (
 	}
 
 	orderAttributes = map[string]func(*session.Session, Snapshot) string{
-		"status":                func(_ *session.Session, of Snapshot) string { return of.Order.Status },            // offered
-		"fulfillment_status":    func(_ *session.Session, of Snapshot) string { return of.Order.FulfillmentStatus }, // offered
-		"payment_status":        func(_ *session.Session, of Snapshot) string { return of.Order.PaymentStatus },     // offered
-		process.OrderItemCounts: func(_ *session.Session, of Snapshot) string { return itemCount(of.Order) },        // offered
+		"status":                   func(_ *session.Session, of Snapshot) string { return of.Order.Status },            // offered
+		"fulfillment_status":       func(_ *session.Session, of Snapshot) string { return of.Order.FulfillmentStatus }, // offered
+		"payment_status":           func(_ *session.Session, of Snapshot) string { return of.Order.PaymentStatus },     // offered
+		automation.OrderItemCounts: func(_ *session.Session, of Snapshot) string { return itemCount(of.Order) },        // offered
 
 		"id":                func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Order.ID) },
 		"customer_id":       func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Order.CustomerID) },
@@ -134,7 +134,7 @@ func conditionObjects(s *session.Session, e Event) map[string]map[string]string 
 	}
 	for object, attributes := range objects {
 		if strings.HasPrefix(object, "old_") {
-			delete(attributes, process.OrderItemCounts) // NULL, see there
+			delete(attributes, automation.OrderItemCounts) // NULL, see there
 		}
 	}
 	return objects

@@ -12,7 +12,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/process"
+	"bookside/adapter/automation"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/wpdb"
@@ -25,7 +25,7 @@ type templateNeeds struct {
 	logo  bool
 }
 
-func needsOf(processes []process.Process) (needs templateNeeds) {
+func needsOf(processes []automation.Process) (needs templateNeeds) {
 	for _, p := range processes {
 		needs.order = needs.order || strings.Contains(p.ActionsJSON, "{{order_summary_breakdown}}") ||
 			strings.Contains(p.ActionsJSON, "{{order_items}}") || strings.Contains(p.ActionsJSON, "{{order_transactions_breakdown}}")
@@ -35,14 +35,14 @@ func needsOf(processes []process.Process) (needs templateNeeds) {
 }
 
 // orderContent reads what the order of a snapshot consists of.
-func orderContent(ctx context.Context, s *session.Session, w session.WriteSettings, of Snapshot) (*process.OrderContent, error) {
-	content := &process.OrderContent{FormatAmount: func(text string) string { return formatAmount(w, text) }, Paid: records.LedgerOf(of.Order.Payments).Net().IsPositive()}
+func orderContent(ctx context.Context, s *session.Session, w session.WriteSettings, of Snapshot) (*automation.OrderContent, error) {
+	content := &automation.OrderContent{FormatAmount: func(text string) string { return formatAmount(w, text) }, Paid: records.LedgerOf(of.Order.Payments).Net().IsPositive()}
 	var err error
 	if content.Breakdown, err = records.LoadPriceBreakdown(ctx, s, of.Order.ID); err != nil {
 		return nil, err
 	}
 	for _, p := range of.Order.Payments {
-		content.Payments = append(content.Payments, process.OrderPayment{Portion: p.PaymentPortion, Amount: w.Currency.Format(p.Amount)})
+		content.Payments = append(content.Payments, automation.OrderPayment{Portion: p.PaymentPortion, Amount: w.Currency.Format(p.Amount)})
 	}
 	bookings, err := bookingsOfItems(ctx, s, of)
 	if err != nil {
@@ -53,7 +53,7 @@ func orderContent(ctx context.Context, s *session.Session, w session.WriteSettin
 		return nil, err
 	}
 	for _, item := range of.Order.Items {
-		shown := process.OrderItem{Price: w.Currency.Format(item.Total)}
+		shown := automation.OrderItem{Price: w.Currency.Format(item.Total)}
 		if b, ok := bookings[item.ID]; ok && item.Variant != records.BundleItem {
 			variables := bookingVariables(w, &BookingSnapshot{Booking: b}, "")
 			shown.Name, shown.Details = variables.Service, []string{variables.When(), b.Agent.FullName}

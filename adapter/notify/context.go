@@ -7,9 +7,9 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/automation"
 	"bookside/adapter/domain"
 	"bookside/adapter/lists"
-	"bookside/adapter/process"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/wpdb"
@@ -20,8 +20,8 @@ type messageContext struct {
 	customerNotes string
 	staff         []staffMember // at least one where there is a booking
 	orderKeys     records.ManageKeys
-	order         *process.OrderContent // nil where no template shows it
-	logoURL       string                // "" likewise
+	order         *automation.OrderContent // nil where no template shows it
+	logoURL       string                   // "" likewise
 }
 
 // messageContexts are the contexts of the snapshots of a write. Each is read once for all
@@ -116,7 +116,7 @@ func (s scannerOfMore) Scan(dest ...any) error { return s.Scanner.Scan(slices.Co
 // staffMember is the agent of a booking as templates show agents, with the category of
 // the booking's service.
 type staffMember struct {
-	process.AgentVariables
+	automation.AgentVariables
 	category string
 }
 

@@ -9,9 +9,9 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/automation"
 	"bookside/adapter/domain"
 	"bookside/adapter/outbox"
-	"bookside/adapter/process"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/wpdb"
@@ -93,19 +93,19 @@ type deliveries struct {
 // deliver adds what automations make of an event. A job that is due now becomes mails of
 // our outbox, unless the site's cron sends it. Even then mails with a calendar file go to
 // our outbox if there is one: the site can attach only files of its own disk.
-func deliver(s *session.Session, d *deliveries, e Event, processes []process.Process, subject process.Subject) error {
+func deliver(s *session.Session, d *deliveries, e Event, processes []automation.Process, subject automation.Subject) error {
 	for _, eventType := range EventTypes[e.Kind] {
 		subject.At = eventTime(s, e, eventType)
-		for _, job := range process.Jobs(processes, eventType, subject, s.Now) {
+		for _, job := range automation.Jobs(processes, eventType, subject, s.Now) {
 			later := job.DueAt.After(s.Now)
-			queued, own := job, process.Job{}
+			queued, own := job, automation.Job{}
 			switch {
 			case later:
 			case d.byCron && s.Outbox != nil:
 				queued.Actions, own.Actions = withoutCalendar(job.Actions)
 			case d.byCron:
 			case s.Outbox != nil:
-				queued, own = process.Job{}, job
+				queued, own = automation.Job{}, job
 			default:
 				continue
 			}
@@ -161,21 +161,21 @@ func processTypes(events []Event, all bool) []string {
 }
 
 // LoadProcesses reads the site's active automations of some event types.
-func LoadProcesses(ctx context.Context, s *session.Session, types []string) ([]process.Process, error) {
+func LoadProcesses(ctx context.Context, s *session.Session, types []string) ([]automation.Process, error) {
 	if len(types) == 0 {
 		return nil, nil
 	}
 	stmt := sq.Select("id", "name", "event_type", "actions_json").From(s.DB.Name(wpdb.Processes)).
 		Where(sq.Eq{"status": "active", "event_type": types}).OrderBy("id")
-	return wpdb.All(ctx, s.DB, "read automations", stmt, func(row wpdb.Scanner) (p process.Process, err error) {
+	return wpdb.All(ctx, s.DB, "read automations", stmt, func(row wpdb.Scanner) (p automation.Process, err error) {
 		err = row.Scan(&p.ID, &p.Name, &p.EventType, wpdb.OrZero(&p.ActionsJSON))
 		return p, err
 	})
 }
 
 // triggers reports whether an event triggers any of the processes.
-func triggers(e Event, processes []process.Process) bool {
-	return slices.ContainsFunc(processes, func(p process.Process) bool { return slices.Contains(EventTypes[e.Kind], p.EventType) })
+func triggers(e Event, processes []automation.Process) bool {
+	return slices.ContainsFunc(processes, func(p automation.Process) bool { return slices.Contains(EventTypes[e.Kind], p.EventType) })
 }
 
 // eventTime returns when an event of a type happens, in UTC.
@@ -197,7 +197,7 @@ func eventTime(s *session.Session, e Event, eventType string) time.Time {
 // jobRow returns the row of a job for the site to run. When a record is updated, the site
 // deletes the scheduled jobs that carry its type: those due later must carry it, those
 // due now must not.
-func jobRow(s *session.Session, e Event, job process.Job, subject process.Subject, later bool) (session.Row, error) {
+func jobRow(s *session.Session, e Event, job automation.Job, subject automation.Subject, later bool) (session.Row, error) {
 	settings, err := job.SettingsJSON(subject.ActivityData)
 	if err != nil {
 		return nil, err
@@ -218,17 +218,17 @@ func jobRow(s *session.Session, e Event, job process.Job, subject process.Subjec
 }
 
 // mailsTo reports whether a job sends a mail to an address.
-func mailsTo(job process.Job, address string) bool {
+func mailsTo(job automation.Job, address string) bool {
 	return slices.ContainsFunc(mailsOf(job), func(m outbox.Mail) bool {
 		return slices.ContainsFunc(m.Recipients(), func(to mail.Address) bool { return strings.EqualFold(to.Address, address) })
 	})
 }
 
 // mailsOf returns the mails that a job sends. Of calendar files they have the name.
-func mailsOf(job process.Job) []outbox.Mail {
+func mailsOf(job automation.Job) []outbox.Mail {
 	var mails []outbox.Mail
 	for _, a := range job.Actions {
-		if a.Type != process.SendEmail {
+		if a.Type != automation.SendEmail {
 			continue
 		}
 		mails = append(mails, outbox.Mail{To: a.To, Subject: a.Subject, Content: a.Content, Calendar: outbox.Attachment{Name: a.Calendar}})
@@ -237,7 +237,7 @@ func mailsOf(job process.Job) []outbox.Mail {
 }
 
 // withoutCalendar separates actions from mails with a calendar file.
-func withoutCalendar(actions []process.Action) (without, with []process.Action) {
+func withoutCalendar(actions []automation.Action) (without, with []automation.Action) {
 	for _, a := range actions {
 		if a.Calendar == "" {
 			without = append(without, a)

@@ -5,10 +5,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/automation"
 	"bookside/adapter/domain"
 	"bookside/adapter/notify"
 	"bookside/adapter/payments"
-	"bookside/adapter/process"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/wpdb"
@@ -123,7 +123,7 @@ func insertOrder(ctx context.Context, tx *session.Tx, w session.WriteSettings, n
 
 // OrderRow returns the row of a new order; customer is an id, or an expression for it.
 func OrderRow(s *session.Session, w session.WriteSettings, n New, customer any, breakdown records.PriceBreakdown) (session.Row, error) {
-	stored, err := process.EncodePHP(breakdown)
+	stored, err := automation.EncodePHP(breakdown)
 	if err != nil {
 		return nil, err
 	}

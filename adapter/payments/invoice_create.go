@@ -7,8 +7,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/automation"
 	"bookside/adapter/domain"
-	"bookside/adapter/process"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/wpdb"
@@ -39,7 +39,7 @@ func InvoiceRows(s *session.Session, w session.WriteSettings, o InvoiceSource) (
 		return nil, nil
 	}
 	total := domain.AmountText(o.Total)
-	data, err := process.EncodePHP(invoiceData{
+	data, err := automation.EncodePHP(invoiceData{
 		Company: w.Settings[session.SettingInvoiceCompany],
 		From:    replaceVariables(w, cmp.Or(w.Settings[session.SettingInvoiceFrom], defaultInvoiceFrom), o.Customer),
 		To:      replaceVariables(w, cmp.Or(w.Settings[session.SettingInvoiceTo], defaultInvoiceTo), o.Customer),

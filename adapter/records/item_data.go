@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/adapter/process"
+	"bookside/adapter/automation"
 	"bookside/adapter/session"
 )
 
@@ -49,7 +49,7 @@ func sameType(old json.RawMessage, value any) (json.RawMessage, error) {
 	if bytes.HasPrefix(old, []byte(`"`)) {
 		value = fmt.Sprint(value)
 	}
-	text, err := process.EncodePHP(value)
+	text, err := automation.EncodePHP(value)
 	return json.RawMessage(text), err
 }
 
@@ -93,7 +93,7 @@ func ObjectMembers(text string) ([]Member, error) {
 func encodeMembers(members []Member) (string, error) {
 	texts := make([]string, len(members))
 	for i, m := range members {
-		key, err := process.EncodePHP(m.Key)
+		key, err := automation.EncodePHP(m.Key)
 		if err != nil {
 			return "", err
 		}

@@ -7,8 +7,8 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/automation"
 	"bookside/adapter/domain"
-	"bookside/adapter/process"
 	"bookside/adapter/session"
 	"bookside/wpdb"
 )
@@ -55,7 +55,7 @@ func LoadPriceBreakdown(ctx context.Context, s *session.Session, order int64) (s
 // WithBooking returns a stored breakdown with one booking of a service as its parts before
 // the subtotal. Its other parts, such as discounts, stay.
 func WithBooking(w session.WriteSettings, stored, service string, price decimal.Decimal) (string, error) {
-	parts, err := process.EncodePHP(BreakdownOf(w, service, price).BeforeSubtotal)
+	parts, err := automation.EncodePHP(BreakdownOf(w, service, price).BeforeSubtotal)
 	if err != nil {
 		return "", err
 	}
@@ -66,7 +66,7 @@ func WithBooking(w session.WriteSettings, stored, service string, price decimal.
 // Anything else stays as it is: the plugin derives a breakdown that it cannot read from the
 // order's items.
 func WithService(stored, service string) (string, error) {
-	label, err := process.EncodePHP(service)
+	label, err := automation.EncodePHP(service)
 	if err != nil {
 		return "", err
 	}

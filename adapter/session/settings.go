@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter/automation"
 	"bookside/adapter/availability"
 	"bookside/adapter/language"
-	"bookside/adapter/process"
 	"bookside/wpdb"
 )
 
@@ -129,9 +129,9 @@ func (w WriteSettings) OnUnlessSet(name string) bool {
 // (OsTimeHelper::minutes_to_hours_and_minutes).
 func (w WriteSettings) Clock(t time.Time) string {
 	if w.Clock24 {
-		return process.FormatDate(t, "H:i")
+		return automation.FormatDate(t, "H:i")
 	}
-	return process.FormatDate(t, "h:ia")
+	return automation.FormatDate(t, "h:ia")
 }
 
 // ManageURL returns the URL at which a booking or order is managed with a key.

@@ -10,8 +10,8 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/bookings"
+	"bookside/adapter/daystats"
 	"bookside/adapter/domain"
-	"bookside/adapter/figures"
 	"bookside/adapter/idempotency"
 	"bookside/adapter/outbox"
 	"bookside/adapter/records"
@@ -72,7 +72,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 	}
 	old = append(old, webhooks.Old(s.db, s.now())...)
 	old = append(old, webhooks.OldRows{Table: wpdb.Holds, Which: bookings.ExpiredHolds(s.db, s.now())},
-		webhooks.OldRows{Table: wpdb.Figures, Which: figures.Old(s.db, s.now())}, webhooks.OldRows{Table: wpdb.Figures, Which: figures.Excess(s.db)})
+		webhooks.OldRows{Table: wpdb.Figures, Which: daystats.Old(s.db, s.now())}, webhooks.OldRows{Table: wpdb.Figures, Which: daystats.Excess(s.db)})
 	return s.deleteAll(ctx, old)
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/copies"
+	"bookside/adapter/rowdiff"
 	"bookside/cmd/bookside/compare"
 	"bookside/wpdb"
 )
@@ -27,7 +27,7 @@ func (c *compareCommand) readScenario() (compare.Scenario, error) {
 
 // write compares what a scenario writes to the two copies.
 func (c *compareCommand) write(ctx context.Context, run *compare.Run, scenario compare.Scenario) (result *compare.Result, err error) {
-	var opened [2]*copies.Copy
+	var opened [2]*rowdiff.Copy
 	for i, text := range []string{c.copyA, c.copyB} {
 		t, err := c.copyTarget(text)
 		if err != nil {
@@ -38,7 +38,7 @@ func (c *compareCommand) write(ctx context.Context, run *compare.Run, scenario c
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
-		if opened[i], err = copies.Open(ctx, db); err != nil {
+		if opened[i], err = rowdiff.Open(ctx, db); err != nil {
 			return nil, failf(exitNoTables, err, "--on-copy: %v", err)
 		}
 	}

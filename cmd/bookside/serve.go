@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"bookside/adapter/daystats"
 	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
-	"bookside/adapter/figures"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/adapter/session"
@@ -180,7 +180,7 @@ func (s *service) run(ctx context.Context) (err error) {
 	}()
 	s.metrics.Observe(platform)
 	s.metrics.OverlapInterval(s.config.Conflicts.Interval)
-	recorder := figures.NewRecorder(db, s.now, s.log)
+	recorder := daystats.NewRecorder(db, s.now, s.log)
 	defer s.startWork(ctx, db, platform, recorder)()
 	return s.serveAPI(ctx, api, db, platform, recorder)
 }
@@ -277,7 +277,7 @@ func (s *service) migrate(ctx context.Context, db *wpdb.DB) error {
 
 // startWork starts the background work. It runs until ctx ends or stop is called;
 // stop waits for work in progress.
-func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *session.Platform, recorder *figures.Recorder) (stop func()) {
+func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { forgetSchema(ctx, db) })
@@ -369,7 +369,7 @@ func forgetSchema(ctx context.Context, db *wpdb.DB) {
 }
 
 // serveAPI serves until ctx ends, and then lets running requests finish.
-func (s *service) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *session.Platform, recorder *figures.Recorder) (err error) {
+func (s *service) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder) (err error) {
 	options := api.options
 	shared, closeShared, err := s.sharedCounts(ctx, db)
 	if err != nil {

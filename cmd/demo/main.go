@@ -21,9 +21,9 @@ import (
 	"time"
 	_ "time/tzdata"
 
+	"bookside/adapter/daystats"
 	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
-	"bookside/adapter/figures"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/adapter/session"
@@ -70,7 +70,7 @@ func run(ctx context.Context, args []string, now domain.Clock, stdout, stderr io
 		return errors.Join(err, engine.Close())
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	d := &demo{db: db, now: now, log: log, store: keys.NewStore(db, now, rand.Reader), tokens: keys.NewAdminTokens(db, now, rand.Reader), platform: session.NewPlatform(db, now), config: wpdb.Config{DSN: engine.DSN, Prefix: site.Prefix}, recorder: figures.NewRecorder(db, now, log)}
+	d := &demo{db: db, now: now, log: log, store: keys.NewStore(db, now, rand.Reader), tokens: keys.NewAdminTokens(db, now, rand.Reader), platform: session.NewPlatform(db, now), config: wpdb.Config{DSN: engine.DSN, Prefix: site.Prefix}, recorder: daystats.NewRecorder(db, now, log)}
 	err = d.serve(ctx, *address, *console, stdout)
 	return errors.Join(err, db.Close(), engine.Close())
 }
@@ -97,7 +97,7 @@ type demo struct {
 	tokens   *keys.AdminTokens
 	platform *session.Platform
 	config   wpdb.Config // of db
-	recorder *figures.Recorder
+	recorder *daystats.Recorder
 }
 
 func (d *demo) serve(ctx context.Context, address, console string, stdout io.Writer) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"bookside/adapter/daystats"
 	"bookside/adapter/domain"
-	"bookside/adapter/figures"
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/fixtures/browser"
@@ -332,16 +332,16 @@ func busy(t *testing.T, s *consoleServer, database *fixtures.Database) {
 		s.clock = now.Add(time.Duration(slot-95) * 15 * time.Minute)
 		hour := s.clock.Hour()
 		for i := range 4 + 20*max(0, 8-max(hour-13, 13-hour)) {
-			outcome := figures.Succeeded
+			outcome := daystats.Succeeded
 			switch {
 			case i%13 == 5:
-				outcome = figures.Rejected
+				outcome = daystats.Rejected
 			case i%29 == 7:
-				outcome = figures.Limited
+				outcome = daystats.Limited
 			case i%61 == 9:
-				outcome = figures.Failed
+				outcome = daystats.Failed
 			}
-			s.figures.Add(figures.Request{Outcome: outcome, Took: time.Duration(3+i%17*i%23) * time.Millisecond, KeyID: int64(1 + i%2)})
+			s.figures.Add(daystats.Request{Outcome: outcome, Took: time.Duration(3+i%17*i%23) * time.Millisecond, KeyID: int64(1 + i%2)})
 		}
 	}
 	s.clock = now

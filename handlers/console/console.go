@@ -12,9 +12,9 @@ import (
 
 	g "maragu.dev/gomponents"
 
+	"bookside/adapter/daystats"
 	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
-	"bookside/adapter/figures"
 	"bookside/adapter/keys"
 	"bookside/adapter/session"
 	"bookside/handlers/ratelimit"
@@ -52,7 +52,7 @@ type Site struct {
 	Keys     *keys.Store
 	Tokens   *keys.AdminTokens
 	Limits   ratelimit.Options // those of keys without limits of their own
-	Figures  *figures.Recorder
+	Figures  *daystats.Recorder
 	Examine  func(context.Context) (diagnose.Report, error)
 	API      string        // the address of the API with its base path, such as http://127.0.0.1:8080/v1
 	Proxied  bool          // whether the API is behind a web server

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"bookside/adapter/daystats"
 	"bookside/adapter/diagnose"
-	"bookside/adapter/figures"
 	"bookside/adapter/slots"
 	"bookside/adapter/upkeep"
 	"bookside/wpdb"
@@ -26,7 +26,7 @@ const (
 // overview is what the first page shares among its visitors.
 type overview struct {
 	health  *shared[health]
-	figures *shared[figures.Day]
+	figures *shared[daystats.Day]
 	agenda  *shared[agenda]
 }
 
@@ -63,7 +63,7 @@ func (s *Site) health(ctx context.Context) (health, error) {
 	return h, nil
 }
 
-func (s *Site) day(ctx context.Context) (figures.Day, error) { return s.Figures.Day(ctx) }
+func (s *Site) day(ctx context.Context) (daystats.Day, error) { return s.Figures.Day(ctx) }
 
 const (
 	agendaDays    = 30 // before and after today

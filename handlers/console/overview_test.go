@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/figures"
+	"bookside/adapter/daystats"
 	"bookside/fixtures"
 	"bookside/handlers/console"
 )
@@ -88,9 +88,9 @@ func TestOverviewNamesWhatItCounts(t *testing.T) {
 func TestOverviewCountsRefusals(t *testing.T) {
 	t.Parallel()
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))
-	for outcome, n := range map[figures.Outcome]int{figures.Limited: 1, figures.Throttled: 2, figures.Overloaded: 3, figures.Disconnected: 4, figures.Failed: 5} {
+	for outcome, n := range map[daystats.Outcome]int{daystats.Limited: 1, daystats.Throttled: 2, daystats.Overloaded: 3, daystats.Disconnected: 4, daystats.Failed: 5} {
 		for range n {
-			k.figures.Add(figures.Request{Outcome: outcome, Took: time.Millisecond})
+			k.figures.Add(daystats.Request{Outcome: outcome, Took: time.Millisecond})
 		}
 	}
 	k.login().open("/console").says(http.StatusOK, `refused <strong>10</strong>`, `failed <strong>5</strong>`, `limit of a key <strong>1</strong>`,

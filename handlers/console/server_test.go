@@ -11,7 +11,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"bookside/adapter/figures"
+	"bookside/adapter/daystats"
 	"bookside/adapter/keys"
 	"bookside/adapter/session"
 	"bookside/fixtures"
@@ -33,7 +33,7 @@ type api struct {
 	t       testing.TB
 	handler http.Handler
 	keys    *keys.Store
-	figures *figures.Recorder
+	figures *daystats.Recorder
 	key     string // with all permissions
 	clock   time.Time
 	log     *fixtures.Buffer
@@ -53,7 +53,7 @@ func newAPI(t testing.TB, database *fixtures.Database) *api {
 		t.Fatal(err)
 	}
 	a.key = secret
-	a.figures = figures.NewRecorder(db, clock, slog.New(slog.NewTextHandler(a.log, nil)))
+	a.figures = daystats.NewRecorder(db, clock, slog.New(slog.NewTextHandler(a.log, nil)))
 	a.handler = handlers.New(session.NewPlatform(db, clock), a.keys, clock, slog.New(slog.NewJSONHandler(a.log, nil)), handlers.Options{
 		BasePaths: []string{"/v1"}, RequestTimeout: time.Minute, Figures: a.figures,
 	})

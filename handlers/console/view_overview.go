@@ -10,14 +10,14 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"bookside/adapter/daystats"
 	"bookside/adapter/diagnose"
-	"bookside/adapter/figures"
 )
 
 // overviewPage is the first page. A part that could not be found has a problem instead.
 type overviewPage struct {
 	health                                       health
-	figures                                      figures.Day
+	figures                                      daystats.Day
 	agenda                                       agenda
 	healthAge, agendaAge                         time.Duration
 	healthProblem, figuresProblem, agendaProblem string
@@ -125,21 +125,21 @@ func ratingView(r diagnose.Rating) g.Node {
 }
 
 // dayView shows the figures of 24 hours as pictures.
-func dayView(day figures.Day) g.Node {
+func dayView(day daystats.Day) g.Node {
 	all := day.Total()
-	total := func(which ...figures.Outcome) string { return strconv.FormatInt(all.Of(which...), 10) }
-	values := func(of func(*figures.Minute) float64) []float64 {
+	total := func(which ...daystats.Outcome) string { return strconv.FormatInt(all.Of(which...), 10) }
+	values := func(of func(*daystats.Minute) float64) []float64 {
 		list := make([]float64, len(day.Slots))
 		for i := range day.Slots {
 			list[i] = of(&day.Slots[i])
 		}
 		return list
 	}
-	requests := func(name, class string, which ...figures.Outcome) series {
-		return series{name, class, values(func(m *figures.Minute) float64 { return float64(m.Of(which...)) }), total(which...)}
+	requests := func(name, class string, which ...daystats.Outcome) series {
+		return series{name, class, values(func(m *daystats.Minute) float64 { return float64(m.Of(which...)) }), total(which...)}
 	}
 	percentile := func(name, class string, share float64) series {
-		of := func(m *figures.Minute) float64 {
+		of := func(m *daystats.Minute) float64 {
 			took, _ := m.Durations.Percentile(share)
 			return float64(took) / float64(time.Millisecond)
 		}
@@ -152,18 +152,18 @@ func dayView(day figures.Day) g.Node {
 	durations := picture("durations", "Time to respond", milliseconds, percentile("median", "first", .5), percentile("95 % within", "second", .95))
 	durations.Lines = true
 	connections := picture("connections", "Connections to the database", whole, series{
-		"most in use", "first", values(func(m *figures.Minute) float64 { return float64(m.Connections) }), fmt.Sprintf("%d of %d", all.Connections, all.ConnectionLimit),
+		"most in use", "first", values(func(m *daystats.Minute) float64 { return float64(m.Connections) }), fmt.Sprintf("%d of %d", all.Connections, all.ConnectionLimit),
 	})
-	refused := []figures.Outcome{figures.Limited, figures.Throttled, figures.Overloaded, figures.Disconnected}
+	refused := []daystats.Outcome{daystats.Limited, daystats.Throttled, daystats.Overloaded, daystats.Disconnected}
 	return g.Group{
 		g.If(day.Alone, h.P(h.Class("warning"), g.Text("The table of figures cannot be used, so these are those of this server alone, since it was started."))),
 		g.If(all.Total() == 0, h.P(g.Text("There were no requests."))),
 		h.Div(h.Class("charts"),
-			picture("requests", "Requests", whole, requests("succeeded", "good", figures.Succeeded), requests("rejected", "minor", figures.Rejected),
-				requests("refused", "second", refused...), requests("failed", "broken", figures.Failed)).view(),
+			picture("requests", "Requests", whole, requests("succeeded", "good", daystats.Succeeded), requests("rejected", "minor", daystats.Rejected),
+				requests("refused", "second", refused...), requests("failed", "broken", daystats.Failed)).view(),
 			durations.view(),
-			picture("refusals", "Refused requests", whole, requests("limit of a key", "first", figures.Limited), requests("invalid keys", "second", figures.Throttled),
-				requests("too many at a time", "minor", figures.Overloaded), requests("no connection free", "broken", figures.Disconnected)).view(),
+			picture("refusals", "Refused requests", whole, requests("limit of a key", "first", daystats.Limited), requests("invalid keys", "second", daystats.Throttled),
+				requests("too many at a time", "minor", daystats.Overloaded), requests("no connection free", "broken", daystats.Disconnected)).view(),
 			connections.view(),
 		),
 		h.P(h.Class("hint"), g.Text("Times are in UTC; a column is 15 minutes of all servers. Rejected requests were wrong themselves, such as 401 or 404. Requests that wait for changes do not count in the time to respond.")),
@@ -171,9 +171,9 @@ func dayView(day figures.Day) g.Node {
 }
 
 // slotLabels are those of the columns of a day, and of five places below them.
-func slotLabels(day figures.Day) (labels, axis []string) {
+func slotLabels(day daystats.Day) (labels, axis []string) {
 	for i := range day.Slots {
-		labels = append(labels, day.Start.Add(time.Duration(i)*figures.SlotWidth).Format("15:04"))
+		labels = append(labels, day.Start.Add(time.Duration(i)*daystats.SlotWidth).Format("15:04"))
 	}
 	for hours := 0; hours <= 24; hours += 6 {
 		axis = append(axis, day.Start.Add(time.Duration(hours)*time.Hour).Format("15:04"))

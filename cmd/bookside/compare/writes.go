@@ -17,7 +17,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter/copies"
+	"bookside/adapter/rowdiff"
 	"bookside/wpdb"
 )
 
@@ -73,11 +73,11 @@ const Tolerance = 10 * time.Second
 // Write sends the requests of a scenario to both sides and compares what they leave in the
 // copies. If a copy is not safe to write to, or is not the one that a side writes to, it
 // returns a RefusedError and has sent no write.
-func (r *Run) Write(ctx context.Context, scenario Scenario, php, bookside *copies.Copy) (*Result, error) {
+func (r *Run) Write(ctx context.Context, scenario Scenario, php, bookside *rowdiff.Copy) (*Result, error) {
 	if err := r.refuse(ctx, php, bookside); err != nil {
 		return nil, err
 	}
-	pair, differing, err := copies.NewPair(ctx, php, bookside, Tolerance)
+	pair, differing, err := rowdiff.NewPair(ctx, php, bookside, Tolerance)
 	if err != nil {
 		return nil, err
 	}
@@ -110,11 +110,11 @@ func unequal(differing map[wpdb.Table]int) []string {
 
 // refuse checks that mails are off and that PHP works on the first copy and Bookside on the
 // second one.
-func (r *Run) refuse(ctx context.Context, php, bookside *copies.Copy) error {
+func (r *Run) refuse(ctx context.Context, php, bookside *rowdiff.Copy) error {
 	var reasons []string
 	for _, c := range []struct {
 		name string
-		copy *copies.Copy
+		copy *rowdiff.Copy
 	}{{"copy of PHP", php}, {"copy of Bookside", bookside}} {
 		unsafe, err := c.copy.Unsafe(ctx)
 		if err != nil {
@@ -124,7 +124,7 @@ func (r *Run) refuse(ctx context.Context, php, bookside *copies.Copy) error {
 			reasons = append(reasons, c.name+": "+reason)
 		}
 	}
-	for _, only := range copies.SameTables(php, bookside) {
+	for _, only := range rowdiff.SameTables(php, bookside) {
 		reasons = append(reasons, "only one of the copies has "+only)
 	}
 	if len(reasons) > 0 {
@@ -132,7 +132,7 @@ func (r *Run) refuse(ctx context.Context, php, bookside *copies.Copy) error {
 	}
 	for _, c := range []struct {
 		name        string
-		copy        *copies.Copy
+		copy        *rowdiff.Copy
 		here, there *Side
 	}{{"first", php, r.options.PHP, r.options.Bookside}, {"second", bookside, r.options.Bookside, r.options.PHP}} {
 		reason, err := r.recognise(ctx, c.copy, c.here, c.there)
@@ -151,7 +151,7 @@ func (r *Run) refuse(ctx context.Context, php, bookside *copies.Copy) error {
 
 // recognise writes a marker into a copy; it must be seen through one server and not through
 // the other one.
-func (r *Run) recognise(ctx context.Context, c *copies.Copy, here, there *Side) (reason string, err error) {
+func (r *Run) recognise(ctx context.Context, c *rowdiff.Copy, here, there *Side) (reason string, err error) {
 	code := rand.Text()[:10]
 	marker, err := c.PutMarker(ctx, "Bookside compare "+code)
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *Side) sees(ctx context.Context, code string) (bool, error) {
 // writer sends the requests of a scenario.
 type writer struct {
 	run     *Run
-	pair    *copies.Pair
+	pair    *rowdiff.Pair
 	answers [2]map[string]value // of PHP and of Bookside, by the names of the requests
 	result  *Writes
 }
@@ -233,7 +233,7 @@ func (w *writer) send(ctx context.Context, request scenarioRequest) error {
 	return nil
 }
 
-func (w *writer) judge(request scenarioRequest, got [2]answer, differences []copies.Difference, counts []copies.Counts) WriteResult {
+func (w *writer) judge(request scenarioRequest, got [2]answer, differences []rowdiff.Difference, counts []rowdiff.Counts) WriteResult {
 	m := mask{show: w.run.options.ShowPersonal}
 	path, _, _ := strings.Cut(request.path, "?")
 	result := WriteResult{Request: request.method + " " + path, PHP: got[0].status, Bookside: got[1].status, Outcome: Equal}
@@ -284,7 +284,7 @@ func (w *writer) answerDifferences(got [2]answer) []difference {
 }
 
 // ignoredRow applies --ignore to rows: their place is $.TABLE[*].COLUMN.
-func (r *Run) ignoredRow(d copies.Difference) bool {
+func (r *Run) ignoredRow(d rowdiff.Difference) bool {
 	at := location{}.member(string(d.Table)).element(0)
 	if d.Column != "" {
 		at = at.member(d.Column)
@@ -292,7 +292,7 @@ func (r *Run) ignoredRow(d copies.Difference) bool {
 	return ignored(r.options.Ignore, difference{kind: ValueDiffers, at: at})
 }
 
-func knownRowOf(request scenarioRequest, d copies.Difference) knownRow {
+func knownRowOf(request scenarioRequest, d rowdiff.Difference) knownRow {
 	for _, k := range knownRows {
 		if k.matches(request, d) {
 			return k
@@ -303,8 +303,8 @@ func knownRowOf(request scenarioRequest, d copies.Difference) knownRow {
 
 // findings returns a difference of rows as it is shown; one of values that are JSON texts by
 // what differs in them.
-func (w *writer) findings(m mask, d copies.Difference) []RowFinding {
-	if d.Kind != copies.OtherValue || d.PHP == nil || d.Bookside == nil {
+func (w *writer) findings(m mask, d rowdiff.Difference) []RowFinding {
+	if d.Kind != rowdiff.OtherValue || d.PHP == nil || d.Bookside == nil {
 		return []RowFinding{m.row(d)}
 	}
 	php, errPHP := parseJSON([]byte(*d.PHP))
@@ -352,13 +352,13 @@ func (w *writer) sameScalar(at location, php, bookside value) bool {
 	return php.kind == bookside.kind && w.pair.Mapping().Same(at.last(), php.text, bookside.text)
 }
 
-func (m mask) row(d copies.Difference) RowFinding {
+func (m mask) row(d rowdiff.Difference) RowFinding {
 	f := RowFinding{Kind: string(d.Kind), Table: string(d.Table), Row: d.Key, Column: d.Column}
 	switch d.Kind {
-	case copies.OtherValue:
+	case rowdiff.OtherValue:
 		f.PHP, f.Bookside = m.column(d.Column, d.PHP), m.column(d.Column, d.Bookside)
 		return f.noted()
-	case copies.MissingRow:
+	case rowdiff.MissingRow:
 		f.PHP, f.Bookside = m.wholeRow(d.Row), absent
 	default:
 		f.PHP, f.Bookside = absent, m.wholeRow(d.Row)
@@ -396,40 +396,40 @@ func (m mask) wholeRow(row map[string]string) string {
 // knownRow is a difference of rows that is a decision of Bookside.
 type knownRow struct {
 	Name, Why string
-	matches   func(request scenarioRequest, d copies.Difference) bool
+	matches   func(request scenarioRequest, d rowdiff.Difference) bool
 }
 
-func column(d copies.Difference, t wpdb.Table, names ...string) bool {
-	return d.Kind == copies.OtherValue && d.Table == t && slices.Contains(names, d.Column)
+func column(d rowdiff.Difference, t wpdb.Table, names ...string) bool {
+	return d.Kind == rowdiff.OtherValue && d.Table == t && slices.Contains(names, d.Column)
 }
 
 var knownRows = []knownRow{
-	{"payments bring the order in step", "The payment status of an order, and the invoice that a payment settles, follow its payments; in the plugin people do that by hand.", func(r scenarioRequest, d copies.Difference) bool {
+	{"payments bring the order in step", "The payment status of an order, and the invoice that a payment settles, follow its payments; in the plugin people do that by hand.", func(r scenarioRequest, d rowdiff.Difference) bool {
 		return strings.HasPrefix(r.path, "/payments") && (column(d, wpdb.Orders, "payment_status", "updated_at") || column(d, wpdb.OrderInvoices, "status", "updated_at"))
 	}},
-	{"payments have their order's customer", "A payment that names no customer gets that of its order, and goes to another one with it; in the plugin it stays behind.", func(_ scenarioRequest, d copies.Difference) bool {
+	{"payments have their order's customer", "A payment that names no customer gets that of its order, and goes to another one with it; in the plugin it stays behind.", func(_ scenarioRequest, d rowdiff.Difference) bool {
 		return column(d, wpdb.Transactions, "customer_id", "updated_at")
 	}},
-	{"refunds are rows of their own", "A payment that is refunded stays as it was, with a row in transaction_refunds as the plugin's gateways write it; the extension changes the payment.", func(r scenarioRequest, d copies.Difference) bool {
+	{"refunds are rows of their own", "A payment that is refunded stays as it was, with a row in transaction_refunds as the plugin's gateways write it; the extension changes the payment.", func(r scenarioRequest, d rowdiff.Difference) bool {
 		return r.method == http.MethodPut && strings.HasPrefix(r.path, "/payments/") &&
-			(d.Kind == copies.AdditionalRow && d.Table == wpdb.TransactionRefunds || column(d, wpdb.Transactions, "status") && d.PHP != nil && *d.PHP == "refunded")
+			(d.Kind == rowdiff.AdditionalRow && d.Table == wpdb.TransactionRefunds || column(d, wpdb.Transactions, "status") && d.PHP != nil && *d.PHP == "refunded")
 	}},
-	{"the order item follows its booking", "The data of an order item are kept in step with the booking; the plugin leaves them as they were.", func(r scenarioRequest, d copies.Difference) bool {
+	{"the order item follows its booking", "The data of an order item are kept in step with the booking; the plugin leaves them as they were.", func(r scenarioRequest, d rowdiff.Difference) bool {
 		return r.method == http.MethodPut && column(d, wpdb.OrderItems, "item_data", "updated_at")
 	}},
-	{"a deleted booking gets no new keys", "When the plugin logs that it has deleted a booking, it makes new keys to manage it; they lead nowhere.", func(r scenarioRequest, d copies.Difference) bool {
-		return r.method == http.MethodDelete && d.Kind == copies.MissingRow && d.Table == wpdb.BookingMeta && strings.HasPrefix(d.Row["meta_key"], "key_to_manage")
+	{"a deleted booking gets no new keys", "When the plugin logs that it has deleted a booking, it makes new keys to manage it; they lead nowhere.", func(r scenarioRequest, d rowdiff.Difference) bool {
+		return r.method == http.MethodDelete && d.Kind == rowdiff.MissingRow && d.Table == wpdb.BookingMeta && strings.HasPrefix(d.Row["meta_key"], "key_to_manage")
 	}},
-	{"unchanged records are not written", "The plugin also saves records in which nothing changed, with a new updated_at.", func(_ scenarioRequest, d copies.Difference) bool {
-		return d.Kind == copies.OtherValue && d.Column == "updated_at" && !d.Touched
+	{"unchanged records are not written", "The plugin also saves records in which nothing changed, with a new updated_at.", func(_ scenarioRequest, d rowdiff.Difference) bool {
+		return d.Kind == rowdiff.OtherValue && d.Column == "updated_at" && !d.Touched
 	}},
-	{"mails are logged by whoever sends them", "Jobs and the entries about mails that were sent come from the side that sends them.", func(_ scenarioRequest, d copies.Difference) bool {
+	{"mails are logged by whoever sends them", "Jobs and the entries about mails that were sent come from the side that sends them.", func(_ scenarioRequest, d rowdiff.Difference) bool {
 		return d.Table == wpdb.ProcessJobs || d.Table == wpdb.Activities && slices.Contains([]string{"email_sent", "sms_sent", "process_job_run"}, d.Row["code"])
 	}},
-	{"details of the activity log", "The activity log has values as the database has them, every change, and the items of an order before and after.", func(_ scenarioRequest, d copies.Difference) bool {
+	{"details of the activity log", "The activity log has values as the database has them, every change, and the items of an order before and after.", func(_ scenarioRequest, d rowdiff.Difference) bool {
 		return column(d, wpdb.Activities, "description")
 	}},
-	{"the price breakdown names the new service", "The plugin leaves the name of the old service there when a booking gets another one.", func(r scenarioRequest, d copies.Difference) bool {
+	{"the price breakdown names the new service", "The plugin leaves the name of the old service there when a booking gets another one.", func(r scenarioRequest, d rowdiff.Difference) bool {
 		return r.method == http.MethodPut && column(d, wpdb.Orders, "price_breakdown")
 	}},
 }

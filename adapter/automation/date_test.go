@@ -1,0 +1,42 @@
+package automation
+
+import (
+	"testing"
+	"time"
+)
+
+func TestFormatDateLetters(t *testing.T) {
+	t.Parallel()
+	for _, date := range php(t).Dates {
+		at := time.Unix(date.Unix, date.Micro*1000).In(location(t, date.Zone))
+		for letter, want := range date.Want {
+			if got := FormatDate(at, letter); got != want {
+				t.Errorf("FormatDate(%s, %q) = %q, want %q", at, letter, got, want)
+			}
+		}
+	}
+}
+
+func TestFormatDateWhole(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1796055305, 0).UTC()
+	for _, format := range php(t).Formats {
+		if got := FormatDate(at, format.Format); got != format.Want {
+			t.Errorf("FormatDate(%q) = %q, want %q", format.Format, got, format.Want)
+		}
+	}
+	if got := FormatDate(at, `Y\`); got != "2026" {
+		t.Errorf(`FormatDate("Y\") = %q, want the backslash left out`, got)
+	}
+}
+
+func FuzzFormatDate(f *testing.F) {
+	f.Add(int64(0), "Y-m-d H:i:s")
+	f.Add(int64(1<<40), `\\ä\`)
+	f.Fuzz(func(t *testing.T, unix int64, format string) {
+		at := time.Unix(unix%(1<<40), 0).UTC()
+		if got, again := FormatDate(at, format), FormatDate(at, format); got != again {
+			t.Errorf("FormatDate(%q) = %q, then %q", format, got, again)
+		}
+	})
+}

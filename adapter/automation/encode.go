@@ -1,0 +1,67 @@
+package automation
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// EncodePHP encodes JSON as wp_json_encode does: slashes escaped, everything beyond ASCII
+// as \u escapes, and <, > and & unescaped. MarshalJSON methods of the value must not
+// escape the latter either.
+func EncodePHP(v any) (string, error) {
+	encoded, err := encode(v)
+	if err != nil {
+		return "", fmt.Errorf("encode JSON: %w", err)
+	}
+	var out strings.Builder
+	for _, r := range string(encoded) {
+		switch {
+		case r == '/':
+			out.WriteString(`\/`)
+		case r < 0x80:
+			out.WriteByte(byte(r))
+		case r > 0xffff:
+			r -= 0x10000
+			fmt.Fprintf(&out, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.String(), nil
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// MarshalJSON encodes the members in their order.
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		key, err := encode(m.key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := encode(m.value)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}

@@ -1,0 +1,220 @@
+package automation
+
+import (
+	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+// OrderContent is what an order consists of, for the variables that show it as a whole.
+type OrderContent struct {
+	// Breakdown is the column price_breakdown: JSON, or "" or anything else, and then the
+	// prices of Items are shown.
+	Breakdown string
+	Items     []OrderItem
+	Payments  []OrderPayment
+	Paid      bool // whether anything was paid
+	// FormatAmount formats a plain number of Breakdown as a price and returns other texts
+	// as they are.
+	FormatAmount func(text string) string
+}
+
+// OrderItem is an item of an order. Price is formatted.
+type OrderItem struct {
+	Name, Price string
+	Details     []string // when and with whom, or the services of a bundle
+}
+
+// OrderPayment is a payment of an order. Portion is as stored, Amount formatted.
+type OrderPayment struct{ Portion, Amount string }
+
+// priceRow is a row of a price breakdown.
+type priceRow struct {
+	style                     rowStyle
+	label, note, badge, value string
+}
+
+type rowStyle int
+
+const (
+	plainRow rowStyle = iota
+	headingRow
+	totalRow
+)
+
+// priceRows returns what an order costs, as rows to be shown one below the other: what is
+// stored before and after the subtotal, and the sums (OsPriceBreakdownHelper and
+// OsOrderModel::generate_price_breakdown_rows, LatePoint 5.6.5). The total is shown in any
+// case; the plugin leaves it out of stored breakdowns.
+func (o OrderVariables) priceRows() []priceRow {
+	rows, after := o.itemRows(), []priceRow(nil)
+	if stored, err := decodeTree(o.Content.Breakdown); err == nil {
+		if breakdown, ok := stored.(object); ok && len(breakdown) > 0 {
+			rows = o.Content.storedRows(breakdown.get("before_subtotal"))
+			after = o.Content.storedRows(breakdown.get("after_subtotal"))
+		}
+	}
+	if len(after) > 0 {
+		rows = append(append(rows, priceRow{label: o.Texts.Of("Subtotal"), value: o.Subtotal}), after...)
+	}
+	payments := o.PaymentsTotal
+	if o.Content.Paid {
+		payments = "-" + payments
+	}
+	return append(rows,
+		priceRow{label: o.Texts.Of("Total Price"), value: o.Total},
+		priceRow{label: o.Texts.Of("Payments and Credits"), value: payments},
+		priceRow{style: totalRow, label: o.Texts.Of("Balance Due"), value: o.BalanceDue},
+	)
+}
+
+func (o OrderVariables) itemRows() []priceRow {
+	rows := make([]priceRow, len(o.Content.Items))
+	for i, item := range o.Content.Items {
+		rows[i] = priceRow{label: item.Name, value: item.Price}
+	}
+	return rows
+}
+
+// storedRows flattens parts of a stored breakdown. A heading is shown once for the parts
+// that follow each other under it.
+func (c OrderContent) storedRows(parts any) []priceRow {
+	var rows []priceRow
+	last := ""
+	for _, part := range members(parts) {
+		heading := text(part.get("heading"))
+		items := members(part.get("items"))
+		if len(items) > 0 && heading != "" && heading != last {
+			rows = append(rows, priceRow{style: headingRow, label: heading})
+		}
+		last = heading
+		for _, item := range items {
+			rows = append(rows, c.storedRow(item))
+			rows = append(rows, c.storedRows(item.get("sub_items"))...)
+		}
+		if len(items) == 0 && text(part.get("label")) != "" {
+			rows = append(rows, c.storedRow(part))
+		}
+		if sub := c.storedRows(part.get("sub_items")); len(sub) > 0 {
+			if heading := text(part.get("sub_items_heading")); heading != "" {
+				rows = append(rows, priceRow{style: headingRow, label: heading})
+			}
+			rows = append(rows, sub...)
+		}
+	}
+	return rows
+}
+
+func (c OrderContent) storedRow(item object) priceRow {
+	return priceRow{
+		label: text(item.get("label")), note: text(item.get("note")), badge: text(item.get("badge")), value: c.FormatAmount(text(item.get("value"))),
+	}
+}
+
+// paymentPortions are the plugin's words for portions of an order.
+var paymentPortions = map[string]string{"full": "Full Balance", "remaining": "Remaining Balance", "deposit": "Deposit", "custom": "Custom"}
+
+const noPayments = "No transactions found."
+
+// contentText returns the variables of the content as plain text, a row a line.
+func (o OrderVariables) contentText() Variables {
+	var summary, items, payments []string
+	for _, row := range o.priceRows() {
+		if row.style != headingRow {
+			summary = append(summary, strings.Join(nonEmpty(row.label, row.note, row.badge), " ")+": "+row.value)
+		}
+	}
+	for _, item := range o.Content.Items {
+		items = append(items, strings.Join(nonEmpty(append([]string{item.Name}, item.Details...)...), ", "))
+	}
+	for _, p := range o.Content.Payments {
+		payments = append(payments, strings.Join(nonEmpty(o.Texts.Of(paymentPortions[p.Portion]), p.Amount), ": "))
+	}
+	if len(payments) == 0 {
+		payments = []string{o.Texts.Of(noPayments)}
+	}
+	return Variables{
+		"order_summary_breakdown": strings.Join(summary, "\n"), "order_items": strings.Join(items, "\n"),
+		"order_transactions_breakdown": strings.Join(payments, "\n"),
+	}
+}
+
+// Styles of the tables. Mail programs know no style sheets, and of styles only those on
+// the elements; font and colour are those of the site's layout.
+const (
+	tableStyle   = "width:100%;border-collapse:collapse"
+	headingStyle = "padding:12px 0 4px;text-align:left;font-size:12px;font-weight:600;color:#6b7280"
+	labelStyle   = "padding:4px 12px 4px 0;text-align:left;vertical-align:top"
+	valueStyle   = "padding:4px 0;text-align:right;vertical-align:top;white-space:nowrap"
+	totalStyle   = ";border-top:2px solid #374151;padding-top:10px;font-weight:600"
+	ruleStyle    = ";border-bottom:1px solid #e5e7eb"
+	asideStyle   = "color:#6b7280;font-size:14px"
+)
+
+// contentHTML returns the variables of the content as HTML for the content of mails.
+func (o OrderVariables) contentHTML() Variables {
+	summary := g.Map(o.priceRows(), priceRow.html)
+	items := make([]g.Node, len(o.Content.Items))
+	for i, item := range o.Content.Items {
+		items[i] = item.html(i == len(o.Content.Items)-1)
+	}
+	payments := g.Text(o.Texts.Of(noPayments))
+	if len(o.Content.Payments) > 0 {
+		payments = table(g.Map(o.Content.Payments, func(p OrderPayment) g.Node {
+			return priceRow{label: o.Texts.Of(paymentPortions[p.Portion]), value: p.Amount}.html()
+		}))
+	}
+	return Variables{
+		"order_summary_breakdown": markup(table(summary)), "order_items": markup(table(items)), "order_transactions_breakdown": markup(payments),
+	}
+}
+
+func table(rows []g.Node) g.Node {
+	return h.Table(h.Role("presentation"), h.Style(tableStyle), g.Group(rows))
+}
+
+func (r priceRow) html() g.Node {
+	if r.style == headingRow {
+		return h.Tr(h.Td(g.Attr("colspan", "2"), h.Style(headingStyle), g.Text(r.label)))
+	}
+	label, value := labelStyle, valueStyle
+	if r.style == totalRow {
+		label, value = label+totalStyle, value+totalStyle
+	}
+	return h.Tr(
+		h.Td(h.Style(label), g.Text(r.label), aside(r.note), aside(r.badge)),
+		h.Td(h.Style(value), g.Text(r.value)),
+	)
+}
+
+func aside(note string) g.Node {
+	return g.If(note != "", g.Group{g.Text(" "), h.Span(h.Style(asideStyle), g.Text(note))})
+}
+
+func (i OrderItem) html(last bool) g.Node {
+	style := "padding:10px 0"
+	if !last {
+		style += ruleStyle
+	}
+	return h.Tr(h.Td(h.Style(style), h.Strong(g.Text(i.Name)), g.Map(nonEmpty(i.Details...), func(line string) g.Node {
+		return h.Div(g.Text(line))
+	})))
+}
+
+// markup writes HTML. A strings.Builder takes everything.
+func markup(node g.Node) string {
+	var b strings.Builder
+	_ = node.Render(&b)
+	return b.String()
+}
+
+func nonEmpty(texts ...string) []string {
+	var rest []string
+	for _, text := range texts {
+		if text != "" {
+			rest = append(rest, text)
+		}
+	}
+	return rest
+}

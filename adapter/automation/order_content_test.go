@@ -1,0 +1,105 @@
+package automation
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// anOrder returns an order that costs 85 € with its breakdown.
+func anOrder(breakdown string) OrderVariables {
+	return OrderVariables{
+		Subtotal: "95 €", Total: "85 €", PaymentsTotal: "0 €", BalanceDue: "85 €",
+		Content: &OrderContent{
+			Breakdown: breakdown,
+			Items: []OrderItem{
+				{Name: "Physio <b>", Price: "85 €", Details: []string{"7 Nov, 2026, 09:05", "Ann & Lee"}},
+				{Name: "Ten visits", Price: "10 €", Details: []string{"Massage (2)"}},
+			},
+			FormatAmount: func(text string) string { return strings.Replace(text, "85.00", "85 €", 1) },
+		},
+	}
+}
+
+func TestOrderSummaryAsText(t *testing.T) {
+	t.Parallel()
+	const sums = "Total Price: 85 €\nPayments and Credits: 0 €\nBalance Due: 85 €"
+	for name, c := range map[string]struct{ breakdown, want string }{
+		"as the order form stores it": {
+			`{"before_subtotal":[{"heading":"Service","items":[{"value":"85.00","label":"Physio","style":"","type":"","note":"60 min","badge":"","raw_value":"85.0000"}],"sub_items":[]}]}`,
+			"Physio 60 min: 85 €\n" + sums,
+		},
+		"as the checkout stores it, with a coupon": {
+			`{"before_subtotal":[{"heading":"Service","items":[{"label":"Physio","raw_value":"95.0000","value":"€95"}]}],"after_subtotal":{"discounts":{"heading":"Discounts","items":[{"label":"Coupon","badge":"TEN","raw_value":"-10.0000","value":"-€10"}]}}}`,
+			"Physio: €95\nSubtotal: 95 €\nCoupon TEN: -€10\n" + sums,
+		},
+		"services under one heading, and what belongs to them": {
+			`{"before_subtotal":[{"heading":"Services","items":[{"label":"A","value":"1"}],"sub_items":[{"label":"Extra","value":"2"}]},{"heading":"Services","items":[{"label":"B","value":"3"}]}]}`,
+			"A: 1\nExtra: 2\nB: 3\n" + sums,
+		},
+		"a part without items is a row": {`{"before_subtotal":[],"after_subtotal":[{"label":"Tax","value":"5"}]}`, "Subtotal: 95 €\nTax: 5\n" + sums},
+		"nothing but sums":              {`{"before_subtotal":[]}`, sums},
+		"nothing stored":                {"", "Physio <b>: 85 €\nTen visits: 10 €\n" + sums},
+		"no JSON":                       {"{", "Physio <b>: 85 €\nTen visits: 10 €\n" + sums},
+		"an empty list":                 {"[]", "Physio <b>: 85 €\nTen visits: 10 €\n" + sums},
+		"parts that are none":           {`{"before_subtotal":[1,"x",null],"after_subtotal":{"a":[]}}`, sums},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, VariablesOf(anOrder(c.breakdown))["order_summary_breakdown"]); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPaymentsCountAsCredit(t *testing.T) {
+	t.Parallel()
+	order := anOrder("")
+	order.PaymentsTotal, order.Content.Paid = "20 €", true
+	if got := VariablesOf(order)["order_summary_breakdown"]; !strings.Contains(got, "Payments and Credits: -20 €") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestOrderItemsAndPayments(t *testing.T) {
+	t.Parallel()
+	order := anOrder("")
+	got := VariablesOf(order)
+	for name, want := range map[string]string{
+		"order_items":                  "Physio <b>, 7 Nov, 2026, 09:05, Ann & Lee\nTen visits, Massage (2)",
+		"order_transactions_breakdown": noPayments,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	order.Content.Payments = []OrderPayment{{"deposit", "20 €"}, {"unheard of", "5 €"}}
+	if got := VariablesOf(order)["order_transactions_breakdown"]; got != "Deposit: 20 €\n5 €" {
+		t.Errorf("payments are %q", got)
+	}
+}
+
+// TestContentIsEscapedInMails: a name cannot add markup.
+func TestContentIsEscapedInMails(t *testing.T) {
+	t.Parallel()
+	got := HTMLOf(anOrder(`{"before_subtotal":[{"heading":"<i>","items":[{"label":"<script>","value":"<u>","note":"<p>","badge":"<q>"}]}]}`),
+		BusinessVariables{Name: `"><script>`, LogoURL: "https://x/?a=1&b=2\""})
+	for _, name := range []string{"order_summary_breakdown", "order_items", "business_logo_image", "business_logo_url"} {
+		html := got[name]
+		for _, raw := range []string{"<script", "<i>", "<b>", "<u>", "<p>", "<q>", "& Lee", "1&b", `b=2"`} {
+			if strings.Contains(html, raw) {
+				t.Errorf("%s has %q: %s", name, raw, html)
+			}
+		}
+	}
+}
+
+// TestContentOnlyWhereTemplatesShowIt: without it the variables stay as they are.
+func TestContentOnlyWhereTemplatesShowIt(t *testing.T) {
+	t.Parallel()
+	if _, ok := VariablesOf(OrderVariables{})["order_items"]; ok || len(HTMLOf(OrderVariables{})) > 0 {
+		t.Error("there is content of an order that was not read")
+	}
+}
