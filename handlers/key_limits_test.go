@@ -417,8 +417,8 @@ func generatedQueries(t *testing.T, s *server, route string) map[string][]string
 		if words := wordsOf(p.Value.Schema.Value); len(words) > 0 {
 			values, known = words, true
 		}
-		if !known {
-			t.Fatalf("no value for the parameter %s of GET %s", name, path)
+		if !known { // whatever matches something on most sites
+			values = []string{goodValues[parameterKind(path, p.Value)]}
 		}
 		queries[name] = nil
 		for _, value := range s.selected(values) {
@@ -437,18 +437,16 @@ func generatedQueries(t *testing.T, s *server, route string) map[string][]string
 }
 
 // wordsOf returns the values of a parameter that has a list of them.
-func wordsOf(schema *openapi3.Schema) (words []string) {
-	if schema.Type.Includes(openapi3.TypeArray) {
-		words = wordsOf(schema.Items.Value)
+func wordsOf(schema *openapi3.Schema) []string {
+	words := fixedWords(schema)
+	switch {
+	case schema.Type.Includes(openapi3.TypeArray):
 		return append(words, strings.Join(words, ","))
-	}
-	if schema.Type.Includes(openapi3.TypeBoolean) {
+	case schema.Type.Includes(openapi3.TypeBoolean):
 		return []string{"true", "false"}
+	default:
+		return words
 	}
-	for _, word := range schema.Enum {
-		words = append(words, fmt.Sprint(word))
-	}
-	return words
 }
 
 // selected returns values, with what their SELECTs find.
