@@ -1,6 +1,6 @@
 # The few commands people type. Everything else is plain `go`.
 
-.PHONY: build demo test test-all race lint packages ci
+.PHONY: build demo test test-all race golden lint packages ci
 
 build: ## the sidecar, static and without debug information
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bookside ./cmd/bookside
@@ -16,6 +16,9 @@ test-all: ## also those in a browser and in WordPress; a missing program is a fa
 
 race: ## the tests of the packages that run things in parallel, with the race detector
 	CGO_ENABLED=1 go test -race -timeout=15m ./adapter/... ./handlers/... ./wpdb/...
+
+golden: ## rewrites golden records, the API document and the generated documents
+	go test ./handlers ./cmd/bookside -update
 
 lint:
 	golangci-lint run ./...
