@@ -30,7 +30,7 @@ var slotFields = []string{"service_id", "agent_id", "location_id", "start_date",
 // How long a hold lasts, in minutes.
 const (
 	holdMinutes    = 5
-	maxHoldMinutes = int64(domain.LongestHold / time.Minute)
+	maxHoldMinutes = int64(domain.MaxHold / time.Minute)
 )
 
 // NewHoldFields are those of POST /holds.

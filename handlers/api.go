@@ -27,7 +27,7 @@ type Options struct {
 	MaxConcurrent       int           // requests processed at the same time; 0 for no limit
 	MaxWaiting          int           // requests that wait for changes at the same time; 0 for no limit
 	MaxExports          int           // exports at the same time; 0 for no limit
-	Memory              int64         // bytes for all requests together, at least LeastMemory; 0 for no limit
+	Memory              int64         // bytes for all requests together, at least MinMemory; 0 for no limit
 	MemoryWait          time.Duration // how long a request waits for memory
 	TrustedProxies      []*net.IPNet  // whose X-Forwarded-For is trusted
 	AllowedOrigins      []string      // for CORS, which is off without any

@@ -133,7 +133,7 @@ func handlingOf(preferences []string) handling {
 }
 
 const (
-	mostIgnored  = 16 // names are listed; three dots stand for more
+	maxIgnored   = 16 // names are listed; three dots stand for more
 	ignoredBytes = 64 // of a name are shown, and three dots for the rest
 )
 
@@ -141,7 +141,7 @@ const (
 func legible(names []string) []string {
 	var shown []string
 	for i, name := range names {
-		if i == mostIgnored {
+		if i == maxIgnored {
 			return append(shown, "...")
 		}
 		escaped := url.QueryEscape(name)

@@ -32,8 +32,8 @@ const (
 	freeBytes   = 32 << 10 // of a body or a response that are not counted
 )
 
-// LeastMemory is the least memory that all requests need together, in bytes.
-const LeastMemory = 2 * maxWork
+// MinMemory is the least memory that all requests need together, in bytes.
+const MinMemory = 2 * maxWork
 
 // errNoMemory is the error of a request for which no memory came free in time.
 var errNoMemory = fmt.Errorf("no memory for the request: %w", errOverloaded)

@@ -66,7 +66,7 @@ func TestHeavyRequestsWaitForMemory(t *testing.T) {
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServerOver(t, database, 8, time.Minute, func(o *handlers.Options) {
-		o.Memory, o.MemoryWait = handlers.LeastMemory, 300*time.Millisecond
+		o.Memory, o.MemoryWait = handlers.MinMemory, 300*time.Millisecond
 	})
 	const heavy = "/availability?agent_id=any&date=2026-12-01&date_to=2027-01-31&service_id=1"
 	s.get(heavy).want(http.StatusOK)
@@ -100,7 +100,7 @@ func TestSlowBodiesBlockOnlyEachOther(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) {
-		o.Memory, o.MemoryWait = handlers.LeastMemory, 10*time.Millisecond
+		o.Memory, o.MemoryWait = handlers.MinMemory, 10*time.Millisecond
 	})
 	const slow = 8 // requests of 1 MiB each, an eighth of the memory
 	arrived, ends := make(chan struct{}), make(chan struct{})
@@ -136,7 +136,7 @@ func TestSlowBodiesBlockOnlyEachOther(t *testing.T) {
 func TestSlowReadersFreeTheirMemory(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now), func(o *handlers.Options) {
-		o.Memory, o.MemoryWait = handlers.LeastMemory, 10*time.Millisecond
+		o.Memory, o.MemoryWait = handlers.MinMemory, 10*time.Millisecond
 	})
 	const slow = 20 // at most 12 of them may run at a time
 	reading, ends := make(chan struct{}), make(chan struct{})
@@ -176,7 +176,7 @@ func (r *slowReader) Write(p []byte) (int, error) {
 func TestPanicsFreeTheirMemory(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now), func(o *handlers.Options) {
-		o.Memory, o.MemoryWait = handlers.LeastMemory, 10*time.Millisecond
+		o.Memory, o.MemoryWait = handlers.MinMemory, 10*time.Millisecond
 	})
 	random := s.platform.Random
 	s.platform.Random = panicReader{}

@@ -50,8 +50,8 @@ func (r *request) ctx() context.Context { return r.context }
 // errNoRoute is the error for a path that no route serves.
 var errNoRoute = errors.New("no route")
 
-// largestID returns the largest id that fits the column of a resource.
-func largestID(resource domain.Resource) int64 {
+// maxID returns the largest id that fits the column of a resource.
+func maxID(resource domain.Resource) int64 {
 	switch resource {
 	case domain.BookingResource:
 		return math.MaxInt32
@@ -70,7 +70,7 @@ func (r *request) id(p pathParameter) (int64, error) {
 		return 0, errNoRoute
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 || id > largestID(p.resource) {
+	if err != nil || id < 1 || id > maxID(p.resource) {
 		return 0, domain.NotFound(p.resource, text)
 	}
 	return id, nil

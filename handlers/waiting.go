@@ -101,15 +101,15 @@ func (w *waiting) checkCursor() error {
 	return err
 }
 
-// mostReads is how many pages of hidden changes are skipped before the client is sent how far
+// maxReads is how many pages of hidden changes are skipped before the client is sent how far
 // they were read: a seat must not be held for all of a long journal.
-const mostReads = 20
+const maxReads = 20
 
 // read reports whether there is something to deliver after the cursor, and moves the cursor to
 // before it: a change or, after many that the key does not see, a page that says to go on.
 func (w *waiting) read(ctx context.Context) (found bool, err error) {
 	err = w.api.seats.do(func() error {
-		for range mostReads {
+		for range maxReads {
 			page, err := w.api.platform.Changes(ctx, &w.request.principal.Key, w.cursor, w.resources, 1)
 			if err != nil {
 				return err

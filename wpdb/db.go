@@ -30,7 +30,7 @@ type DB struct {
 	refused    *refusedWrites
 	silent     *atomic.Bool     // see Config.GiveUp; nil if it does not
 	views      []view           // that SELECT statements see, see WithViews
-	gathered   bool             // see Gathered
+	setwise    bool             // see FilterSetwise
 	waiting    *[]waitingChange // of a transaction, see Later; nil outside of one
 	together   bool             // several statements may be sent together, unless rivals says otherwise
 	rivals     *atomic.Bool     // of the connector

@@ -67,7 +67,7 @@ func All[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan fu
 
 // First is All for a SELECT of which no more than most rows are scanned. more
 // reports whether there are others.
-func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, most int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
+func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, limit int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
 	ctx, text, args, err := toSQL(ctx, stmt)
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: build statement: %w", op, err)
@@ -83,7 +83,7 @@ func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, most 
 			return nil, false, wrap(op, err)
 		}
 		began := time.Now()
-		found, more, err = collect(ctx, db, text, args, most, scan)
+		found, more, err = collect(ctx, db, text, args, limit, scan)
 		release()
 		err = wrap(op, withSilence(db.silent, err))
 		trace(ctx, Statement{op, text, args, time.Since(began), len(found), err})
@@ -98,7 +98,7 @@ func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, most 
 }
 
 // collect has the only loop over rows.
-func collect[T any](ctx context.Context, db *DB, text string, args []any, most int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
+func collect[T any](ctx context.Context, db *DB, text string, args []any, limit int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
 	defer spend(ctx, time.Now())
 	rows, err := db.on.QueryContext(ctx, text, args...)
 	count(ctx, 1, 0)
@@ -109,7 +109,7 @@ func collect[T any](ctx context.Context, db *DB, text string, args []any, most i
 	row := weighedRow{Scanner: rows}
 	size := recordSize(reflect.TypeFor[T]())
 	for rows.Next() {
-		if int64(len(found)) == most {
+		if int64(len(found)) == limit {
 			more = true
 			break
 		}
@@ -313,10 +313,10 @@ var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // Usage counts the database work of one request.
 type Usage struct {
-	queries, rows atomic.Int64
-	busy, waited  atomic.Int64 // nanoseconds
-	weight, most  atomic.Int64 // bytes read since Allow
-	party         atomic.Int64 // see ChargeTo
+	queries, rows     atomic.Int64
+	busy, waited      atomic.Int64 // nanoseconds
+	weight, maxWeight atomic.Int64 // bytes read since Allow
+	party             atomic.Int64 // see ChargeTo
 }
 
 // Busy returns how long statements took so far, and Waited how long the request waited for
@@ -334,17 +334,17 @@ func (u *Usage) Rows() int64 { return u.rows.Load() }
 
 // Allow limits what is read under a context of WithUsage from now on, in bytes:
 // records in memory plus their texts as JSON. Reading more is an ErrTooMuch.
-func Allow(ctx context.Context, most int64) {
+func Allow(ctx context.Context, maxWeight int64) {
 	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
 		u.weight.Store(0)
-		u.most.Store(most)
+		u.maxWeight.Store(maxWeight)
 	}
 }
 
 // Allowed returns the limit of Allow; 0 for none.
 func Allowed(ctx context.Context) int64 {
 	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
-		return u.most.Load()
+		return u.maxWeight.Load()
 	}
 	return 0
 }
@@ -364,8 +364,8 @@ func weigh(ctx context.Context, bytes int64) bool {
 	if !ok {
 		return true
 	}
-	most := u.most.Load()
-	return u.weight.Add(bytes) <= most || most == 0
+	maxWeight := u.maxWeight.Load()
+	return u.weight.Add(bytes) <= maxWeight || maxWeight == 0
 }
 
 type usageKey struct{}

@@ -56,10 +56,10 @@ func (db *DB) BuildViews(views []View) (Views, error) {
 // WithViews returns the same database, in which every SELECT sees only the views of their
 // tables, however it names them; its transactions likewise. Statements that write, and those
 // that lock rows by their ids, are as before. By default, the condition is checked for
-// each row that a SELECT reads; see Gathered.
+// each row that a SELECT reads; see FilterSetwise.
 func (db *DB) WithViews(views Views) *DB {
 	limited := *db
-	limited.views, limited.gathered = views.built, false
+	limited.views, limited.setwise = views.built, false
 	return &limited
 }
 
@@ -82,22 +82,22 @@ func (db *DB) only(v View, condition sq.Sqlizer) (tableExpression, error) {
 	return tableExpression{text, args}, nil
 }
 
-// Gathered returns the same database for statements that would read many rows but need few of a
+// FilterSetwise returns the same database for statements that would read many rows but need few of a
 // view: they may start from all rows of the view.
-func (db *DB) Gathered() *DB {
-	gathered := *db
-	gathered.gathered = true
-	return &gathered
+func (db *DB) FilterSetwise() *DB {
+	setwise := *db
+	setwise.setwise = true
+	return &setwise
 }
 
 // Limited reports whether there are views.
 func (db *DB) Limited() bool { return len(db.views) > 0 }
 
-// Whole returns the same database without views.
-func (db *DB) Whole() *DB {
-	whole := *db
-	whole.views = nil
-	return &whole
+// Unfiltered returns the same database without views.
+func (db *DB) Unfiltered() *DB {
+	unfiltered := *db
+	unfiltered.views = nil
+	return &unfiltered
 }
 
 // limit puts the views of the tables that a SELECT names before it, as common table
@@ -113,7 +113,7 @@ func (db *DB) limit(text string, args []any) (string, []any) {
 	for _, v := range db.views {
 		if strings.Contains(text, v.name) {
 			form := v.each
-			if db.gathered {
+			if db.setwise {
 				form = v.rows
 			}
 			with, all = append(with, v.name+" AS ("+form.text+")"), append(all, form.args...)

@@ -136,7 +136,7 @@ func applyUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, p
 // rememberMove remembers that the caller gave a booking to another customer, with its order if that
 // went with it.
 func rememberMove(ctx context.Context, tx *session.Tx, plan updatePlan) error {
-	if plan.alone() {
+	if plan.onlyItemOfOrder() {
 		if err := records.Remember(ctx, tx, journal.Orders, plan.before.Order.ID); err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func updateOrderOf(ctx context.Context, tx *session.Tx, w session.WriteSettings,
 	if plan.notes != nil && (order.CustomerComment == nil || *plan.notes != *order.CustomerComment) {
 		changes = append(changes, session.Column{Name: "customer_comment", Value: *plan.notes})
 	}
-	moves := plan.customer.ID != plan.before.Customer.ID && plan.alone()
+	moves := plan.customer.ID != plan.before.Customer.ID && plan.onlyItemOfOrder()
 	if moves {
 		changes = append(changes, session.Column{Name: "customer_id", Value: plan.customer.ID})
 	}
@@ -259,7 +259,7 @@ func updateOrderOf(ctx context.Context, tx *session.Tx, w session.WriteSettings,
 // of an order with several items stays, and so do the parts after the subtotal.
 func newBreakdown(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan updatePlan) (breakdown string, differs bool, err error) {
 	item := plan.before.BookingItem()
-	if item == nil || !plan.alone() {
+	if item == nil || !plan.onlyItemOfOrder() {
 		return "", false, nil
 	}
 	newPrice := plan.Price != nil && !plan.Price.Equal(item.Total)

@@ -201,9 +201,9 @@ func readOrderAgain(ctx context.Context, tx *session.Tx, order *notify.OrderSnap
 	return err
 }
 
-// alone reports whether the booking is the only one of its order. A bundle is for
+// onlyItemOfOrder reports whether the booking is the only one of its order. A bundle is for
 // several.
-func (plan *updatePlan) alone() bool {
+func (plan *updatePlan) onlyItemOfOrder() bool {
 	order := plan.before.Order
 	return order != nil && len(order.Items) == 1 && order.Items[0].Variant != records.BundleItem
 }
@@ -331,7 +331,7 @@ func lockUpdate(ctx context.Context, tx *session.Tx, plan *updatePlan) error {
 	}
 	if plan.before.Order != nil {
 		locks = append(locks, session.LockOf(session.OrderLock, plan.before.Order.ID))
-		if plan.CustomerID != nil && plan.alone() {
+		if plan.CustomerID != nil && plan.onlyItemOfOrder() {
 			locks = append(locks, payments.LocksOfCoupon(plan.before.Order.CouponCode)...)
 		}
 	}
@@ -398,7 +398,7 @@ func planCustomerChange(ctx context.Context, tx *session.Tx, plan *updatePlan, p
 		}
 		customers.RefuseInactive(p, "customer_id", found, known.Own)
 		plan.customer = found.BookingCustomer
-		if plan.alone() && p.Err() == nil { // its locks are held
+		if plan.onlyItemOfOrder() && p.Err() == nil { // its locks are held
 			if err := checkMovedCoupon(ctx, tx, plan, p); err != nil {
 				return err
 			}

@@ -139,8 +139,8 @@ func sanitizeService(ctx context.Context, s *session.Session, patch ServicePatch
 		p.Reject("name", "May not be empty")
 	}
 	session.CheckNumber(p, "duration", patch.Duration, 1, "Must be at least 1 minute")
-	if sent := patch.Duration; sent != nil && *sent > longestDuration && *sent != before.Duration {
-		p.Reject("duration", fmt.Sprintf("Must be at most %d minutes, as that of a booking", longestDuration))
+	if sent := patch.Duration; sent != nil && *sent > maxDuration && *sent != before.Duration {
+		p.Reject("duration", fmt.Sprintf("Must be at most %d minutes, as that of a booking", maxDuration))
 	}
 	session.CheckAmount(p, "price_min", patch.PriceMin)
 	session.CheckAmount(p, "price_max", patch.PriceMax)
@@ -156,8 +156,8 @@ func sanitizeService(ctx context.Context, s *session.Session, patch ServicePatch
 	return patch, checkCategory(ctx, s, patch.CategoryID, before.CategoryID, p)
 }
 
-// longestDuration is that of a booking, in minutes.
-const longestDuration = 24 * 60
+// maxDuration is that of a booking, in minutes.
+const maxDuration = 24 * 60
 
 // checkCapacity rejects a smallest group that is larger than the largest. What is stored may
 // be sent again.

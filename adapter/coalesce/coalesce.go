@@ -30,8 +30,8 @@ type Queue[In, Out any] struct {
 	// Again reports whether an error may be due to the shared execution alone, such as that of a
 	// killed statement: each caller then runs the work once for itself. nil for never.
 	Again func(error) bool
-	// Most is how many inputs an execution may have; 0 for any number.
-	Most int
+	// MaxInputs is how many inputs an execution may have; 0 for any number.
+	MaxInputs int
 
 	mu      sync.Mutex
 	running int                 // executions
@@ -56,7 +56,7 @@ type execution[In, Out any] struct {
 func (q *Queue[In, Out]) Do(ctx context.Context, input In) (out Out, release func(), err error) {
 	e := q.join(ctx, input)
 	if e == nil {
-		return q.alone(ctx, input)
+		return q.runNow(ctx, input)
 	}
 	select {
 	case <-e.done:
@@ -87,14 +87,14 @@ func (q *Queue[In, Out]) join(ctx context.Context, input In) *execution[In, Out]
 	e := q.next
 	e.inputs = append(e.inputs, input)
 	e.users++
-	if len(e.inputs) == q.Most {
+	if len(e.inputs) == q.MaxInputs {
 		q.beginNext()
 	}
 	return e
 }
 
-// alone runs the work for one caller, on its own goroutine.
-func (q *Queue[In, Out]) alone(ctx context.Context, input In) (out Out, release func(), err error) {
+// runNow runs the work for one caller, on its own goroutine.
+func (q *Queue[In, Out]) runNow(ctx context.Context, input In) (out Out, release func(), err error) {
 	defer q.ended()
 	return q.once(ctx, input)
 }
@@ -222,7 +222,7 @@ func (s *Queues[Key, In, Out]) enter(key Key) *counted[In, Out] {
 		if s.queues == nil {
 			s.queues = make(map[Key]*counted[In, Out])
 		}
-		q = &counted[In, Out]{Queue: Queue[In, Out]{Run: s.Run, Free: s.Free, Again: s.Again, Most: s.Most}}
+		q = &counted[In, Out]{Queue: Queue[In, Out]{Run: s.Run, Free: s.Free, Again: s.Again, MaxInputs: s.Most}}
 		s.queues[key] = q
 	}
 	q.callers++

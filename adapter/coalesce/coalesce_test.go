@@ -115,7 +115,7 @@ func TestExecutionsHaveNoMoreInputsThanAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // a full execution begins although another one is running
 		var sizes []int
-		q := Queue[int, int]{Most: 3, Run: func(_ context.Context, in []int) (int, error) {
+		q := Queue[int, int]{MaxInputs: 3, Run: func(_ context.Context, in []int) (int, error) {
 			mu.Lock()
 			sizes = append(sizes, len(in))
 			mu.Unlock()

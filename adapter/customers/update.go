@@ -107,7 +107,7 @@ func CheckChange(ctx context.Context, s *session.Session, rules Rules, old, cust
 		p.Reject(field, "This email belongs to a user of the site, whom a key with limits cannot change")
 		return user, nil
 	}
-	if len(customer.Email) > longestUserEmail {
+	if len(customer.Email) > maxUserEmail {
 		p.Reject(field, "Too long for a user of the site")
 		return user, nil
 	}

@@ -139,10 +139,10 @@ func connectUser(ctx context.Context, tx *session.Tx, w session.WriteSettings, i
 
 // The longest texts that WordPress keeps of a user, in characters.
 const (
-	longestLogin     = 60
-	longestNicename  = 50
-	longestUserEmail = 100
-	longestUserName  = 250
+	maxLogin     = 60
+	maxNicename  = 50
+	maxUserEmail = 100
+	maxUserName  = 250
 )
 
 // insertUser adds a user with the meta that WordPress gives to one (wp_insert_user). It
@@ -152,7 +152,7 @@ func insertUser(ctx context.Context, tx *session.Tx, w session.WriteSettings, c 
 	login := sanitize.UserLogin(c.Email)
 	first, last := sanitize.UserName(c.FirstName), sanitize.UserName(c.LastName)
 	name := cmp.Or(strings.TrimSpace(first+" "+last), login)
-	if len(login) > longestLogin || len(c.Email) > longestUserEmail || utf8.RuneCountInString(name) > longestUserName {
+	if len(login) > maxLogin || len(c.Email) > maxUserEmail || utf8.RuneCountInString(name) > maxUserName {
 		return 0, nil
 	}
 	if login != c.Email { // nobody has the e-mail address itself as login
@@ -233,7 +233,7 @@ var (
 // freeNicename returns the form of a login used in URLs (sanitize_title), with a number
 // if others have it already.
 func freeNicename(ctx context.Context, s *session.Session, login string) (string, error) {
-	base := strings.ReplaceAll(strings.ToLower(login[:min(len(login), longestNicename)]), ".", "-")
+	base := strings.ReplaceAll(strings.ToLower(login[:min(len(login), maxNicename)]), ".", "-")
 	base = strings.Trim(nicenameGaps.ReplaceAllString(nicenameStrip.ReplaceAllString(base, ""), "-"), "-")
 	stmt := sq.Select("user_nicename").From(s.DB.Name(wpdb.Users)).Where(sq.Or{sq.Eq{"user_nicename": base}, sq.Like{"user_nicename": base + "-%"}})
 	existing, err := wpdb.All(ctx, s.DB, "find nice names", stmt, wpdb.Value[string])
@@ -247,7 +247,7 @@ func freeNicename(ctx context.Context, s *session.Session, login string) (string
 	name := base
 	for n := 2; used[name]; n++ {
 		suffix := fmt.Sprintf("-%d", n)
-		name = base[:min(len(base), longestNicename-len(suffix))] + suffix
+		name = base[:min(len(base), maxNicename-len(suffix))] + suffix
 	}
 	return name, nil
 }

@@ -144,8 +144,8 @@ func HoldLost(conflict SlotConflict) error {
 	return &Error{Code: CodeSlotUnavailable, Message: "This hold has expired or does not exist", Conflict: &conflict}
 }
 
-// LongestHold is how long a hold lasts at most.
-const LongestHold = 30 * time.Minute
+// MaxHold is how long a hold lasts at most.
+const MaxHold = 30 * time.Minute
 
 // TooManyHolds returns the error for a hold beyond the most that a key may have. retryAfter is
 // when one of them will have expired, in seconds.

@@ -15,16 +15,16 @@ type bookingsOf func(ctx context.Context, db *wpdb.DB, orders []int64) (map[int6
 
 // follow finds the bookings of orders of which they show something else now: the comment, the
 // payment status, the total or a payment. Whoever follows bookings gets an entry of each.
-func (s *settlement) follow(ctx context.Context) error {
-	told := map[record]message{}
-	for _, m := range s.messages {
+func (s *numbering) follow(ctx context.Context) error {
+	told := map[record]pendingChange{}
+	for _, m := range s.pending {
 		told[m.record] = m
 	}
-	orders := map[int64]message{}
+	orders := map[int64]pendingChange{}
 	for _, r := range s.changedInBookings(told) {
 		m, ok := told[r]
 		if !ok {
-			m = message{origin: Found, at: s.at}
+			m = pendingChange{origin: Found, at: s.at}
 		}
 		for _, id := range s.ordersOf(r) {
 			orders[id] = m
@@ -42,7 +42,7 @@ func (s *settlement) follow(ctx context.Context) error {
 	for _, order := range changed {
 		m := orders[order]
 		for _, id := range bookings[order] {
-			s.followed = append(s.followed, message{record: record{Bookings, id}, kind: Updated, origin: m.origin, actor: m.actor, at: m.at})
+			s.followed = append(s.followed, pendingChange{record: record{Bookings, id}, kind: Updated, origin: m.origin, actor: m.actor, at: m.at})
 			ids = append(ids, id)
 		}
 	}
@@ -59,7 +59,7 @@ func (s *settlement) follow(ctx context.Context) error {
 
 // changedInBookings returns the orders and payments of which their bookings may show something
 // else: those whose facts changed, and those that were told and had no snapshot.
-func (s *settlement) changedInBookings(told map[record]message) (changed []record) {
+func (s *numbering) changedInBookings(told map[record]pendingChange) (changed []record) {
 	for _, resource := range []Resource{Orders, Payments} {
 		for _, id := range s.touched[resource] {
 			r := record{resource, id}
@@ -77,7 +77,7 @@ func (s *settlement) changedInBookings(told map[record]message) (changed []recor
 }
 
 // ordersOf returns the orders that an order or a payment is about, before and now.
-func (s *settlement) ordersOf(r record) (orders []int64) {
+func (s *numbering) ordersOf(r record) (orders []int64) {
 	if r.resource == Orders {
 		return []int64{r.id}
 	}

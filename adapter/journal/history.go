@@ -30,14 +30,14 @@ func newHistory(r Resource, before rowState, existed bool, now rowState, exists 
 
 // repeats reports whether WordPress tells about the same change once more: one request
 // often writes a row several times.
-func (h *history) repeats(m message) bool {
+func (h *history) repeats(m pendingChange) bool {
 	return h.origin == FromSite && h.kind != "" && m.kind == Updated && h.kind != Deleted && (m.status == "" || m.status == h.facts.NewStatus) &&
 		(m.to == nil || *m.to == h.facts.Assignment)
 }
 
 // tell returns the entry for a row of the inbox; ok is false if it is about nothing that
 // anybody could have seen.
-func (h *history) tell(m message) (e Entry, ok bool) {
+func (h *history) tell(m pendingChange) (e Entry, ok bool) {
 	switch m.kind {
 	case Created:
 		if m.origin == FromSite && !h.exists && !h.live {
@@ -57,7 +57,7 @@ func (h *history) tell(m message) (e Entry, ok bool) {
 // find returns the entry for what the told changes do not explain: for anything if there
 // are none, else for another status, assignment or existence than the last one left behind.
 func (h *history) find(r record) (e Entry, ok bool) {
-	m := message{record: r, origin: Found, status: h.now.NewStatus, to: h.now.orNil()}
+	m := pendingChange{record: r, origin: Found, status: h.now.NewStatus, to: h.now.orNil()}
 	switch {
 	case h.exists && !h.live:
 		m.kind = Created
@@ -72,7 +72,7 @@ func (h *history) find(r record) (e Entry, ok bool) {
 }
 
 // entry returns the entry for the next change of the record.
-func (h *history) entry(m message) Entry {
+func (h *history) entry(m pendingChange) Entry {
 	e := Entry{Resource: m.resource, ID: m.record.id, Kind: m.kind, Origin: m.origin, ActorID: m.actor}
 	h.kind, h.origin, h.live = m.kind, m.origin, m.kind != Deleted
 	if m.resource != Bookings {
@@ -105,7 +105,7 @@ func (h *history) entry(m message) Entry {
 
 // assign returns to what a booking belongs after a change, and to what it belonged before if
 // the change moved it.
-func (h *history) assign(m message) (after Assignment, before *Assignment) {
+func (h *history) assign(m pendingChange) (after Assignment, before *Assignment) {
 	before = cmp.Or(m.from, h.facts.orNil())
 	switch {
 	case m.to != nil:

@@ -13,17 +13,17 @@ type Journal struct {
 	db  *wpdb.DB
 	now domain.Clock
 
-	nudged    chan struct{} // see Nudge
+	woken     chan struct{} // see Wake
 	sweepTook atomic.Int64  // nanoseconds
 
 	gap atomic.Bool // a reader missed entries in the middle, see closeGaps
 
-	mu       sync.Mutex
-	end      Cursor           // the last one that this process knows of
-	largest  map[string]int64 // numbers of ends, by epoch
-	locked   int64            // the largest n of a position, see isOlder
-	changed  chan struct{}    // closed when it changes
-	restored restored
+	mu         sync.Mutex
+	end        Cursor           // the last one that this process knows of
+	maxNumbers map[string]int64 // numbers of ends, by epoch
+	locked     int64            // the largest n of a position, see isOlder
+	changed    chan struct{}    // closed when it changes
+	restored   restored
 }
 
 // restored is what this process knows of an older database that came back under it.
@@ -34,14 +34,14 @@ type restored struct {
 
 // New returns the journal in a database.
 func New(db *wpdb.DB, now domain.Clock) *Journal {
-	return &Journal{db: db, now: now, nudged: make(chan struct{}, 1), changed: make(chan struct{}), largest: map[string]int64{}}
+	return &Journal{db: db, now: now, woken: make(chan struct{}, 1), changed: make(chan struct{}), maxNumbers: map[string]int64{}}
 }
 
-// Nudge makes Run number new entries at once. It does not block.
-func (j *Journal) Nudge() {
+// Wake makes Run number new entries at once. It does not block.
+func (j *Journal) Wake() {
 	select {
-	case j.nudged <- struct{}{}:
-	default: // Run has been nudged already
+	case j.woken <- struct{}{}:
+	default: // Run has been woken already
 	}
 }
 
@@ -65,7 +65,7 @@ func (j *Journal) announce(p position) {
 	if end == j.end {
 		return
 	}
-	j.end, j.largest[end.Epoch] = end, max(j.largest[end.Epoch], end.Number)
+	j.end, j.maxNumbers[end.Epoch] = end, max(j.maxNumbers[end.Epoch], end.Number)
 	close(j.changed)
 	j.changed = make(chan struct{})
 }

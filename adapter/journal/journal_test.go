@@ -571,7 +571,7 @@ func TestNothingIsMissed(t *testing.T) {
 				if err == nil {
 					committed[w]++
 				}
-				journals[w%2].Nudge()
+				journals[w%2].Wake()
 				if w == 0 && n == transactions/2 {
 					stops[0]()
 				}
@@ -619,7 +619,7 @@ func TestNothingIsMissed(t *testing.T) {
 		if waiting, err = last.waiting(ctx); err != nil {
 			t.Fatal(err)
 		}
-		journals[1].Nudge()
+		journals[1].Wake()
 	}
 	done.Store(true)
 	readers.Wait()

@@ -179,7 +179,7 @@ func Restored(ctx context.Context, tx *wpdb.DB) error {
 func (j *Journal) isOlder(p position) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.largest[p.epoch] > p.last || p.n < j.locked
+	return j.maxNumbers[p.epoch] > p.last || p.n < j.locked
 }
 
 // sound reports whether the tables of the journal fit together, and resources have their

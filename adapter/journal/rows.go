@@ -120,8 +120,8 @@ func (c compared) read(ctx context.Context, db *wpdb.DB, which sq.Sqlizer, into 
 	return err
 }
 
-// largestID returns the largest id, or 0.
-func (c compared) largestID(ctx context.Context, db *wpdb.DB) (int64, error) {
+// maxID returns the largest id, or 0.
+func (c compared) maxID(ctx context.Context, db *wpdb.DB) (int64, error) {
 	stmt := sq.Select("COALESCE(MAX(id), 0)").From(c.table)
 	id, _, err := wpdb.One(ctx, db, "find last of "+string(c.resource), stmt, wpdb.Value[int64])
 	return id, err

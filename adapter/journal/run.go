@@ -75,7 +75,7 @@ func (j *Journal) Run(ctx context.Context, o Options, log *slog.Logger) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-j.nudged:
+		case <-j.woken:
 		case <-poll.C:
 		}
 	}
@@ -217,7 +217,7 @@ func (w *worker) look(ctx context.Context) error {
 	}
 	interval := w.Interval
 	if interval > 0 {
-		err = w.search.round(ctx, interval, w.Sweep)
+		err = w.search.searchOnce(ctx, interval, w.Sweep)
 	} else {
 		interval = failurePause // to notice other columns
 	}
@@ -235,7 +235,7 @@ func (w *worker) number(ctx context.Context) error {
 	}
 	for more := true; more; {
 		var p position
-		if p, more, err = w.settle(ctx, w.search.targets, w.BookingsOf, nil); err != nil {
+		if p, more, err = w.assignNumbers(ctx, w.search.targets, w.BookingsOf, nil); err != nil {
 			return err
 		}
 		w.announce(p)

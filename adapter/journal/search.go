@@ -24,7 +24,7 @@ import (
 //     that of the snapshot, the rows are compared one by one. This finds what left no
 //     trace: deleted rows, and changes by plain SQL.
 //
-// Rows that differ become candidates of settle. It looks at them again, because our own
+// Rows that differ become candidates of assignNumbers. It looks at them again, because our own
 // changes and those that WordPress tells about are in the inbox.
 
 // searchShare is the share of one core of the database that the search may use. Rows by
@@ -43,8 +43,8 @@ func part(of time.Duration, share float64) time.Duration { return time.Duration(
 // Limits of one statement of the search.
 const (
 	statementTime  = 30 * time.Millisecond // that a statement over spans should take
-	mostSpans      = 4096
-	mostCandidates = 500
+	maxSpans       = 4096
+	maxCandidates  = 500
 	updatedOverlap = 2 * time.Minute
 )
 
@@ -55,26 +55,26 @@ type search struct {
 	targets map[Resource]compared
 	shows   bookingsOf
 	order   []Resource
-	looks   map[Resource]*look
+	states  map[Resource]*tableState
 
 	sweeping   int   // index in order of the resource that is swept
 	span       int64 // the next one to sweep
 	spans      int64 // how many the next statement covers
 	sweepBegan time.Time
-	spent      time.Duration // of the database in the present round
+	spent      time.Duration // of the database in the present search
 }
 
-// look is the state of a resource between rounds.
-type look struct {
+// tableState is the state of a resource between searches.
+type tableState struct {
 	progress progress
-	largest  int64     // id
+	maxID    int64     // id
 	updated  time.Time // before which updated_at was looked at
 	due      time.Time // when updated_at may be looked at again
 	used     float64   // the share of a core that looking at updated_at takes
 }
 
 func (j *Journal) newSearch(ctx context.Context, schema *wpdb.Schema, share float64, shows bookingsOf) (*search, error) {
-	s := &search{j: j, share: share, shows: shows, targets: map[Resource]compared{}, looks: map[Resource]*look{}, spans: 16, sweepBegan: j.now()}
+	s := &search{j: j, share: share, shows: shows, targets: map[Resource]compared{}, states: map[Resource]*tableState{}, spans: 16, sweepBegan: j.now()}
 	for _, r := range Resources {
 		if target, ok := compare(j.db, schema, r); ok {
 			s.targets[r] = target
@@ -89,12 +89,12 @@ func (j *Journal) newSearch(ctx context.Context, schema *wpdb.Schema, share floa
 		if err != nil {
 			return nil, err
 		}
-		largest, err := target.largestID(ctx, j.db)
+		largest, err := target.maxID(ctx, j.db)
 		if err != nil {
 			return nil, err
 		}
 		// The last look of another server is not known; the sweep finds what is older.
-		s.looks[r] = &look{progress: p, largest: max(largest, p.floor), updated: j.now().Add(-updatedOverlap)}
+		s.states[r] = &tableState{progress: p, maxID: max(largest, p.floor), updated: j.now().Add(-updatedOverlap)}
 	}
 	return s, nil
 }
@@ -116,47 +116,47 @@ func (s *search) measured(work func() error) (took time.Duration, err error) {
 	return s.j.now().Sub(start), err
 }
 
-// timed adds the time of a statement to what the round has spent.
+// timed adds the time of a statement to what this search has spent.
 func (s *search) timed(work func() error) error {
 	took, err := s.measured(work)
 	s.spent += took
 	return err
 }
 
-// round looks at everything once, as far as the share of the interval allows.
-func (s *search) round(ctx context.Context, interval, sweep time.Duration) error {
+// searchOnce looks at everything once, as far as the share of the interval allows.
+func (s *search) searchOnce(ctx context.Context, interval, sweep time.Duration) error {
 	s.spent = 0
 	for _, r := range s.order {
-		if err := s.lookAtNew(ctx, r); err != nil {
+		if err := s.scanNewRows(ctx, r); err != nil {
 			return err
 		}
-		if err := s.lookAtUpdated(ctx, r, interval); err != nil {
+		if err := s.scanUpdatedRows(ctx, r, interval); err != nil {
 			return err
 		}
 	}
 	return s.sweep(ctx, interval, sweep)
 }
 
-// lookAtNew compares the last spans.
-func (s *search) lookAtNew(ctx context.Context, r Resource) error {
-	l := s.looks[r]
-	if !l.progress.complete() && l.largest <= l.progress.floor {
+// scanNewRows compares the last spans.
+func (s *search) scanNewRows(ctx context.Context, r Resource) error {
+	l := s.states[r]
+	if !l.progress.complete() && l.maxID <= l.progress.floor {
 		// The last spans have no snapshots yet: only what is behind them is new.
-		return s.lookBehind(ctx, r)
+		return s.scanRowsBehind(ctx, r)
 	}
-	first := max(spanOf(l.largest)-1, 0)
-	return s.compareSpans(ctx, r, first, first+mostSpans)
+	first := max(spanOf(l.maxID)-1, 0)
+	return s.compareSpans(ctx, r, first, first+maxSpans)
 }
 
-// lookBehind finds rows behind the largest id. Uses the primary key.
-func (s *search) lookBehind(ctx context.Context, r Resource) error {
-	target, l := s.targets[r], s.looks[r]
-	stmt := sq.Select("id").From(target.table).Where(sq.Gt{"id": l.largest}).OrderBy("id").Limit(mostCandidates)
-	return s.lookFor(ctx, r, stmt)
+// scanRowsBehind finds rows behind the largest id. Uses the primary key.
+func (s *search) scanRowsBehind(ctx context.Context, r Resource) error {
+	target, l := s.targets[r], s.states[r]
+	stmt := sq.Select("id").From(target.table).Where(sq.Gt{"id": l.maxID}).OrderBy("id").Limit(maxCandidates)
+	return s.scanRows(ctx, r, stmt)
 }
 
-// lookFor settles the rows that a SELECT of ids finds.
-func (s *search) lookFor(ctx context.Context, r Resource, stmt sq.SelectBuilder) error {
+// scanRows gives numbers to the rows that a SELECT of ids finds.
+func (s *search) scanRows(ctx context.Context, r Resource, stmt sq.SelectBuilder) error {
 	var ids []int64
 	err := s.timed(func() (err error) {
 		ids, err = wpdb.All(ctx, s.j.db, "search changes", stmt, wpdb.Value[int64])
@@ -165,14 +165,14 @@ func (s *search) lookFor(ctx context.Context, r Resource, stmt sq.SelectBuilder)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	s.looks[r].largest = max(s.looks[r].largest, slices.Max(ids))
-	return s.settle(ctx, r, ids)
+	s.states[r].maxID = max(s.states[r].maxID, slices.Max(ids))
+	return s.assignNumbers(ctx, r, ids)
 }
 
-// lookAtUpdated looks at rows by updated_at. Without an index on it this takes long on a
+// scanUpdatedRows looks at rows by updated_at. Without an index on it this takes long on a
 // large site, and is then done less often.
-func (s *search) lookAtUpdated(ctx context.Context, r Resource, interval time.Duration) error {
-	target, l := s.targets[r], s.looks[r]
+func (s *search) scanUpdatedRows(ctx context.Context, r Resource, interval time.Duration) error {
+	target, l := s.targets[r], s.states[r]
 	now := s.j.now()
 	if !target.updated || !l.progress.complete() || now.Before(l.due) {
 		return nil
@@ -180,7 +180,7 @@ func (s *search) lookAtUpdated(ctx context.Context, r Resource, interval time.Du
 	since := l.updated.Add(-updatedOverlap)
 	var changed snapshot
 	took, err := s.measured(func() error {
-		stmt := sq.Select("id").From(target.table).Where(sq.GtOrEq{"updated_at": domain.Stamp(since)}).OrderBy("updated_at DESC").Limit(mostCandidates)
+		stmt := sq.Select("id").From(target.table).Where(sq.GtOrEq{"updated_at": domain.Stamp(since)}).OrderBy("updated_at DESC").Limit(maxCandidates)
 		ids, err := wpdb.All(ctx, s.j.db, "search changes", stmt, wpdb.Value[int64])
 		if err != nil || len(ids) == 0 {
 			return err
@@ -192,13 +192,13 @@ func (s *search) lookAtUpdated(ctx context.Context, r Resource, interval time.Du
 		return err
 	}
 	l.used = 0
-	pause := part(took, 1/max(s.left()-s.share/2, s.share/2/float64(len(s.looks)))) // what other resources leave of the half
+	pause := part(took, 1/max(s.left()-s.share/2, s.share/2/float64(len(s.states)))) // what other resources leave of the half
 	l.updated, l.due, l.used = now, now.Add(pause), took.Seconds()/max(interval, pause).Seconds()
-	return s.settleDifferent(ctx, r, changed)
+	return s.numberDifferent(ctx, r, changed)
 }
 
-// settleDifferent settles those of the rows that differ from their snapshots.
-func (s *search) settleDifferent(ctx context.Context, r Resource, rows snapshot) error {
+// numberDifferent gives numbers to those of the rows that differ from their snapshots.
+func (s *search) numberDifferent(ctx context.Context, r Resource, rows snapshot) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -214,24 +214,24 @@ func (s *search) settleDifferent(ctx context.Context, r Resource, rows snapshot)
 	var different []int64
 	for id, row := range rows {
 		before, known := stored[spanOf(id)]
-		if known && before[id] == row || !known && !s.looks[r].progress.known(spanOf(id)) && id <= s.looks[r].progress.floor {
+		if known && before[id] == row || !known && !s.states[r].progress.known(spanOf(id)) && id <= s.states[r].progress.floor {
 			continue
 		}
 		different = append(different, id)
 	}
-	return s.settle(ctx, r, different)
+	return s.assignNumbers(ctx, r, different)
 }
 
-// settle makes entries of the rows that still differ and that nobody entered.
-func (s *search) settle(ctx context.Context, r Resource, ids []int64) error {
+// assignNumbers makes entries of the rows that still differ and that nobody entered.
+func (s *search) assignNumbers(ctx context.Context, r Resource, ids []int64) error {
 	slices.Sort(ids)
-	for part := range slices.Chunk(ids, mostCandidates) {
+	for part := range slices.Chunk(ids, maxCandidates) {
 		candidates := make([]record, len(part))
 		for i, id := range part {
 			candidates[i] = record{r, id}
 		}
 		err := s.timed(func() error {
-			end, _, err := s.j.settle(ctx, s.targets, s.shows, candidates)
+			end, _, err := s.j.assignNumbers(ctx, s.targets, s.shows, candidates)
 			if err == nil {
 				s.j.announce(end)
 			}
@@ -269,7 +269,7 @@ func (s *search) compareSpans(ctx context.Context, r Resource, first, last int64
 		return err
 	}
 	if len(now) > 0 {
-		s.looks[r].largest = max(s.looks[r].largest, (slices.Max(slices.Collect(maps.Keys(now)))+1)*spanSize-1)
+		s.states[r].maxID = max(s.states[r].maxID, (slices.Max(slices.Collect(maps.Keys(now)))+1)*spanSize-1)
 	}
 	different := map[int64]bool{}
 	for span, sum := range now {
@@ -332,7 +332,7 @@ func (s *search) compareRows(ctx context.Context, r Resource, span int64) error 
 			different = append(different, id)
 		}
 	}
-	return s.settle(ctx, r, different)
+	return s.assignNumbers(ctx, r, different)
 }
 
 // sweep compares spans in turn until the share of the interval is used up or every
@@ -362,7 +362,7 @@ func (s *search) sweep(ctx context.Context, interval, period time.Duration) erro
 // is not done, the whole.
 func (s *search) left() float64 {
 	left := s.share
-	for _, l := range s.looks {
+	for _, l := range s.states {
 		left -= l.used
 	}
 	return max(left, s.share/2)
@@ -370,7 +370,7 @@ func (s *search) left() float64 {
 
 // complete reports whether the first pass is over.
 func (s *search) complete() bool {
-	for _, l := range s.looks {
+	for _, l := range s.states {
 		if !l.progress.complete() {
 			return false
 		}
@@ -378,7 +378,7 @@ func (s *search) complete() bool {
 	return true
 }
 
-// pause returns how long the search must rest after a round.
+// pause returns how long to rest after a search.
 func (s *search) pause() time.Duration { return part(s.spent, 1/s.left()) }
 
 // behind reports whether the present sweep is slower than its period.
@@ -388,7 +388,7 @@ func (s *search) behind(period time.Duration) bool {
 	}
 	all, done := int64(0), int64(0)
 	for i, r := range s.order {
-		spans := spanOf(s.looks[r].largest) + 1
+		spans := spanOf(s.states[r].maxID) + 1
 		all += spans
 		switch {
 		case i < s.sweeping:
@@ -405,8 +405,8 @@ func (s *search) behind(period time.Duration) bool {
 // first snapshots. finished reports whether it was the resource's last.
 func (s *search) sweepSome(ctx context.Context) (finished bool, err error) {
 	r := s.order[s.sweeping]
-	l := s.looks[r]
-	first, last := s.span, min(s.span+s.spans-1, spanOf(l.largest))
+	l := s.states[r]
+	first, last := s.span, min(s.span+s.spans-1, spanOf(l.maxID))
 	before := s.spent
 	if l.progress.complete() {
 		err = s.compareSpans(ctx, r, first, last)
@@ -420,12 +420,12 @@ func (s *search) sweepSome(ctx context.Context) (finished bool, err error) {
 	}
 	switch took := s.spent - before; {
 	case took < statementTime/2:
-		s.spans = min(s.spans*2, mostSpans)
+		s.spans = min(s.spans*2, maxSpans)
 	case took > statementTime:
 		s.spans = max(s.spans/2, 1)
 	}
 	s.span = last + 1
-	if s.span <= spanOf(l.largest) {
+	if s.span <= spanOf(l.maxID) {
 		return false, nil
 	}
 	s.span = 0
@@ -454,7 +454,7 @@ func (s *search) takeSnapshots(ctx context.Context, r Resource, first, last int6
 			if p, err = target.progress(ctx, tx); err != nil {
 				return err
 			}
-			if p != s.looks[r].progress {
+			if p != s.states[r].progress {
 				return fmt.Errorf("first pass over %s: %w", r, errNotPrepared) // begun anew by another process
 			}
 			spans := make([]int64, 0, last-first+1)
@@ -477,6 +477,6 @@ func (s *search) takeSnapshots(ctx context.Context, r Resource, first, last int6
 	if err != nil {
 		return err
 	}
-	s.looks[r].progress = p
+	s.states[r].progress = p
 	return nil
 }

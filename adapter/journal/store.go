@@ -178,7 +178,7 @@ func (j *Journal) restart(ctx context.Context, target compared) error {
 		if _, err := j.lockPresent(ctx, tx); err != nil {
 			return err
 		}
-		largest, err := target.largestID(ctx, tx)
+		largest, err := target.maxID(ctx, tx)
 		if err != nil {
 			return err
 		}

@@ -147,7 +147,7 @@ func (s *Store) Create(ctx context.Context, n NewKey) (secret string, key Key, e
 	return secret, key, err
 }
 
-// Roll makes a new key with the terms of an old one, which stays valid for a while, so that
+// Roll makes a new key with the attributes of an old one, which stays valid for a while, so that
 // its clients can change over. Webhooks of the old key pass to the new one; holds only if the old
 // key may end before they do, because its clients still book with them. old is the old key as it
 // then is; found is false if there is none that is valid.
@@ -188,7 +188,7 @@ func (s *Store) Roll(ctx context.Context, id int64, overlap time.Duration, by st
 			}
 		}
 		passed := []wpdb.Table{wpdb.Webhooks}
-		if last, _ := old.ExpiresAt.Time(); last.Before(s.now().Add(domain.LongestHold)) {
+		if last, _ := old.ExpiresAt.Time(); last.Before(s.now().Add(domain.MaxHold)) {
 			passed = append(passed, wpdb.Holds)
 		}
 		for _, table := range passed {
@@ -234,7 +234,7 @@ func (s *Store) Import(ctx context.Context, secret string, n NewKey, weak bool) 
 		return Key{}, fmt.Errorf("%w: longer than %d characters", ErrBadKey, maxSecret)
 	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return Key{}, fmt.Errorf("%w: it has spaces or characters that no header may carry", ErrBadKey)
-	case misspelt(secret):
+	case failsChecksum(secret):
 		return Key{}, fmt.Errorf("%w: it looks like a key made here, with a character wrong", ErrBadKey)
 	case WeakSecret(secret) && !weak:
 		return Key{}, fmt.Errorf("%w, because it %s", ErrWeakKey, weakness(secret))
@@ -413,7 +413,7 @@ func (s *Store) revoke(ctx context.Context, which sq.Sqlizer, id int64) (bool, e
 	return result.Rows > 0, err
 }
 
-// Restrict changes the terms of a key at once, in every process. It reports whether the
+// Restrict changes the attributes of a key at once, in every process. It reports whether the
 // key exists, and returns it as it then is.
 func (s *Store) Restrict(ctx context.Context, id int64, patch Patch) (key Key, found bool, err error) {
 	if changes := patch.changes(); len(changes) > 0 {
@@ -489,7 +489,7 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (Principal, err
 
 // authenticate finds the valid key or calendar with a secret.
 func (s *Store) authenticate(ctx context.Context, secret string) (Principal, error) {
-	if secret == "" || len(secret) > maxSecret || misspelt(secret) {
+	if secret == "" || len(secret) > maxSecret || failsChecksum(secret) {
 		return Principal{}, domain.Unauthorized()
 	}
 	hash := hashSecret(secret)
@@ -654,9 +654,9 @@ func checksum(text string) string {
 	return string(digits[:])
 }
 
-// misspelt reports whether a secret has our form but a wrong checksum. Imported keys
+// failsChecksum reports whether a secret has our form but a wrong checksum. Imported keys
 // have other forms, of which nothing is known.
-func misspelt(secret string) bool {
+func failsChecksum(secret string) bool {
 	body := len(secret) - secretChecksum
 	return slices.ContainsFunc([]Kind{Live, Test, Calendar}, func(kind Kind) bool {
 		ours := strings.HasPrefix(secret, kind.prefix()) && body == len(kind.prefix())+secretRandom

@@ -45,13 +45,13 @@ func TestNewSecret(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !form.MatchString(secret) || !strings.HasPrefix(secret, "lp_"+string(kind)+"_") || misspelt(secret) || seen[secret] {
+			if !form.MatchString(secret) || !strings.HasPrefix(secret, "lp_"+string(kind)+"_") || failsChecksum(secret) || seen[secret] {
 				t.Fatalf("secret %q", secret)
 			}
 			seen[secret] = true
 			wrong := []byte(secret)
 			wrong[20] = base62[(strings.IndexByte(base62, wrong[20])+1)%62]
-			if !misspelt(string(wrong)) {
+			if !failsChecksum(string(wrong)) {
 				t.Errorf("%q passes the checksum", wrong)
 			}
 		}
@@ -160,7 +160,7 @@ func TestMisspeltKnowsOnlyOurForm(t *testing.T) {
 	t.Parallel()
 	for _, foreign := range []string{"", "lp_", "lp_live_", "lp_live_short", "lp_" + strings.Repeat("a", 40), "lp_live_" + strings.Repeat("a", 39), strings.Repeat("x", 46)} {
 		t.Run(foreign, func(t *testing.T) {
-			if misspelt(foreign) {
+			if failsChecksum(foreign) {
 				t.Errorf("%q is mistaken for a misspelt key of ours", foreign)
 			}
 		})

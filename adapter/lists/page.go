@@ -179,5 +179,5 @@ func ListDB(s *session.Session, l List) *wpdb.DB {
 	if l.OrderedScanIsCheap {
 		return s.DB
 	}
-	return s.DB.Gathered()
+	return s.DB.FilterSetwise()
 }

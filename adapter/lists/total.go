@@ -127,7 +127,7 @@ func RememberCount(s *session.Session, t *Total, err error) {
 // Count counts a list. It needs every record that the key sees, and so it starts from these.
 func Count(ctx context.Context, s *session.Session, l List) (int64, error) {
 	return session.ReadStatement(ctx, s, l.countQuery(), func(ctx context.Context, stmt sq.Sqlizer) (int64, error) {
-		size, _, err := wpdb.One(ctx, s.DB.Gathered(), l.Op+": count", stmt, wpdb.Value[int64])
+		size, _, err := wpdb.One(ctx, s.DB.FilterSetwise(), l.Op+": count", stmt, wpdb.Value[int64])
 		return size, err
 	})
 }

@@ -41,8 +41,8 @@ func newMessageContexts(ctx context.Context, tx *session.Tx, w session.WriteSett
 	return contexts, err
 }
 
-// of returns the context of a snapshot.
-func (c messageContexts) of(ctx context.Context, tx *session.Tx, of Snapshot) (messageContext, error) {
+// load returns the context of a snapshot.
+func (c messageContexts) load(ctx context.Context, tx *session.Tx, of Snapshot) (messageContext, error) {
 	if found, ok := c.known[of]; ok {
 		return found, nil
 	}

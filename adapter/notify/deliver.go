@@ -64,7 +64,7 @@ func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events
 		if !triggers(e, processes) {
 			continue
 		}
-		context, err := contexts.of(ctx, tx, e.After)
+		context, err := contexts.load(ctx, tx, e.After)
 		if err != nil {
 			return false, err
 		}

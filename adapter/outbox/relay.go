@@ -72,20 +72,20 @@ type Relay struct {
 	now    domain.Clock
 	sender Sender
 	log    *slog.Logger
-	nudged chan struct{}
+	woken  chan struct{}
 }
 
 // NewRelay returns a Relay that sends mails from db through sender. It logs the ids
 // of mails but nothing of their content.
 func NewRelay(db *wpdb.DB, now domain.Clock, sender Sender, log *slog.Logger) *Relay {
-	return &Relay{db: db, now: now, sender: sender, log: log, nudged: make(chan struct{}, 1)}
+	return &Relay{db: db, now: now, sender: sender, log: log, woken: make(chan struct{}, 1)}
 }
 
-// Nudge makes Run look for mails at once. It does not block.
-func (r *Relay) Nudge() {
+// Wake makes Run look for mails at once. It does not block.
+func (r *Relay) Wake() {
 	select {
-	case r.nudged <- struct{}{}:
-	default: // Run has been nudged already
+	case r.woken <- struct{}{}:
+	default: // Run has been woken already
 	}
 }
 
@@ -99,7 +99,7 @@ func (r *Relay) Run(ctx context.Context, grace time.Duration) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-r.nudged:
+		case <-r.woken:
 		case <-poll.C:
 		}
 	}

@@ -534,15 +534,15 @@ func TestRunSendsUntilCanceled(t *testing.T) {
 		t.Errorf("sent %q", got)
 	}
 	p.queue("later")
-	relay.Nudge()
-	relay.Nudge()
+	relay.Wake()
+	relay.Wake()
 	if got := <-sent; got != "later" {
 		t.Errorf("sent %q", got)
 	}
 	cancel()
 	<-ended
 	p.queue("after the end")
-	relay.Nudge()
+	relay.Wake()
 	for i, want := range []string{"sent", "sent", "waiting"} {
 		if got := p.stored()[i].Status; got != want {
 			t.Errorf("mail %d is %s, want %s", i, got, want)

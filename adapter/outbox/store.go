@@ -21,7 +21,7 @@ const (
 )
 
 // Add puts mails into the outbox, one for each recipient, as part of the transaction tx.
-// Nudge the Relay after the commit.
+// Wake the Relay after the commit.
 func Add(ctx context.Context, tx *wpdb.DB, now time.Time, mails []Mail) error {
 	stmt := sq.Insert(tx.Name(wpdb.Outbox)).
 		Columns("name", "address", "subject", "content", "calendar_name", "calendar", "status", "tries", "due_at", "failure", "created_at")

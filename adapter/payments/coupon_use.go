@@ -33,7 +33,7 @@ type CouponUse struct {
 // list that is empty and a number that is 0 are none.
 type couponConditions struct {
 	customers, agents, services, bundles []string
-	leastSubtotal                        decimal.Decimal
+	minSubtotal                          decimal.Decimal
 	perCustomer, more, less              int64
 }
 
@@ -60,10 +60,10 @@ func (r CouponRules) conditions() couponConditions {
 	}
 	c := couponConditions{
 		customers: ids("customer_ids"), agents: ids("agent_ids"), services: ids("service_ids"), bundles: ids("bundle_ids"),
-		leastSubtotal: r.MinOrderAmount, perCustomer: number("limit_per_customer"), more: number("orders_more"), less: number("orders_less"),
+		minSubtotal: r.MinOrderAmount, perCustomer: number("limit_per_customer"), more: number("orders_more"), less: number("orders_less"),
 	}
 	if least, ok := ruleAmount(rules["minimum_order_subtotal"]); ok {
-		c.leastSubtotal = decimal.Max(c.leastSubtotal, least)
+		c.minSubtotal = decimal.Max(c.minSubtotal, least)
 	}
 	return c
 }
@@ -120,7 +120,7 @@ func (c Coupon) unusable(use CouponUse, now time.Time) string {
 		return forOtherCustomers
 	case !rules.matchItems(use.Items):
 		return "This coupon is for other agents, services or bundles"
-	case use.Subtotal.LessThan(rules.leastSubtotal):
+	case use.Subtotal.LessThan(rules.minSubtotal):
 		return "The order's subtotal is too small for this coupon"
 	default:
 		return ""

@@ -39,7 +39,7 @@ func (m *Mapping) learn(t table, php, bookside record) {
 func (m *Mapping) learnCodes(t table, php, bookside record) {
 	for _, column := range t.columns {
 		a, b := php.values[column], bookside.values[column]
-		if a != nil && b != nil && *a != *b && isCode(t.name, column, php) && len(*b) >= shortestCode && sameForm(*a, *b) {
+		if a != nil && b != nil && *a != *b && isCode(t.name, column, php) && len(*b) >= minCodeLength && sameForm(*a, *b) {
 			m.codes[*b] = *a
 		}
 	}
@@ -58,7 +58,7 @@ var codeColumns = []string{
 	"booking_code", "confirmation_code", "invoice_number", "receipt_number", "access_key", "uuid", "password", "activation_key", "account_nonse", "user_pass", "user_activation_key",
 }
 
-const shortestCode = 6
+const minCodeLength = 6
 
 // isCode reports whether a column of a row has a random code.
 func isCode(t wpdb.Table, column string, r record) bool {

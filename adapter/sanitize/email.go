@@ -10,14 +10,14 @@ var (
 	emailLabel = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$`)
 )
 
-// shortestEmail is the length of a@b.co.
-const shortestEmail = 6
+// minEmailLength is the length of a@b.co.
+const minEmailLength = 6
 
 // IsEmail reports whether WordPress takes a text for an e-mail address (is_email). Unlike
 // there, no line may end before the @.
 func IsEmail(text string) bool {
 	local, domain, ok := strings.Cut(text, "@")
-	if len(text) < shortestEmail || !ok || !emailLocal.MatchString(local) {
+	if len(text) < minEmailLength || !ok || !emailLocal.MatchString(local) {
 		return false
 	}
 	labels := strings.Split(domain, ".")

@@ -307,10 +307,10 @@ func (s *Session) Sees(ctx context.Context, table wpdb.Table, id int64) (bool, e
 
 // AsCaller returns the site as the caller sees it, in a transaction too.
 func (s *Session) AsCaller() *Session {
-	if s.shown == nil {
+	if s.asCaller == nil {
 		return s
 	}
-	return s.shown
+	return s.asCaller
 }
 
 // RefuseUnseen returns a CodeOutsideLimits to a caller with limits, for a new record that belongs
@@ -373,16 +373,16 @@ func (s *Session) Seen(ctx context.Context, ids map[journal.Resource][]int64) (m
 	return seen, nil
 }
 
-// fewestEntries is how many entries of the journal are read at a time for a limited key, which
+// minEntries is how many entries of the journal are read at a time for a limited key, which
 // may see few of them.
-const fewestEntries = 100
+const minEntries = 100
 
 // Changes reads the journal as a key sees it; see journal.Journal.Read.
 func (p *Platform) Changes(ctx context.Context, key *keys.Key, cursor journal.Cursor, resources []journal.Resource, limit int) (journal.Page, error) {
 	if key.Limits.None() {
 		return p.Journal.Read(ctx, cursor, resources, limit)
 	}
-	page, err := p.Journal.Read(ctx, cursor, resources, max(limit, fewestEntries))
+	page, err := p.Journal.Read(ctx, cursor, resources, max(limit, minEntries))
 	if err != nil {
 		return page, err
 	}

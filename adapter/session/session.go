@@ -82,7 +82,7 @@ type Session struct {
 	Totals          *Totals
 	languages       *language.Files
 	Shared          *Shared
-	shown           *Session      // as the caller sees it; nil for this one, see AsCaller
+	asCaller        *Session      // as the caller sees it; nil for this one, see AsCaller
 	NoSharing       bool          // whether it shares no statements with other requests
 	Export          *ExportCursor // nil for lists in pages, see ExportWith
 	AuthenticatedAt uint64        // see keys.Principal
@@ -111,8 +111,8 @@ func (s *Session) Idempotency() idempotency.Store {
 // pluginFile identifies the plugin, whatever its folder is called.
 const pluginFile = "latepoint.php"
 
-// oldestVersion is the database version of LatePoint 5.0, the first with orders.
-const oldestVersion = "2.1.4"
+// minVersion is the database version of LatePoint 5.0, the first with orders.
+const minVersion = "2.1.4"
 
 // Session looks at the platform as it is now. If the plugin is inactive or tables are
 // missing, it returns a CodeUnavailable; see IsUnavailable.
@@ -139,7 +139,7 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 		return nil, domain.SiteDown(domain.PluginInactive, "LatePoint is not active on this site", nil)
 	}
 	version := wpdb.PlainText(options["latepoint_db_version"])
-	if !versionAtLeast(version, oldestVersion) {
+	if !versionAtLeast(version, minVersion) {
 		return nil, domain.SiteDown(domain.PluginTooOld, "LatePoint 5 is not installed on this site", fmt.Errorf("database version %q", version))
 	}
 	schema, err := p.DB.Schema(ctx, version)

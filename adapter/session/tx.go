@@ -82,10 +82,10 @@ func (s *Session) transact(ctx context.Context, op string, once func(context.Con
 // wakeWorkers wakes those who work on what a transaction left for them.
 func (s *Session) wakeWorkers() {
 	if s.Outbox != nil {
-		s.Outbox.Nudge()
+		s.Outbox.Wake()
 	}
 	if s.journal != nil {
-		s.journal.Nudge()
+		s.journal.Wake()
 	}
 }
 
@@ -134,10 +134,10 @@ func (s *Session) rehearseOnce(ctx context.Context, op string, work func(tx *Tx)
 
 // begin returns a transaction on the site, in the one that was begun on the database.
 func (s *Session) begin(db *wpdb.DB) *Tx {
-	shown := *s
-	shown.DB, shown.NoSharing = db, true
-	within := shown
-	within.DB, within.shown = db.Whole(), &shown
+	caller := *s
+	caller.DB, caller.NoSharing = db, true
+	within := caller
+	within.DB, within.asCaller = db.Unfiltered(), &caller
 	return &Tx{Session: &within}
 }
 

@@ -125,14 +125,14 @@ func choicesNamed(all []Choice, word string) []Choice {
 	return slices.DeleteFunc(slices.Clone(all), func(c Choice) bool { return word == "" || !strings.EqualFold(c.Name, word) })
 }
 
-// mostListed is how many choices a message lists.
-const mostListed = 30
+// maxListed is how many choices a message lists.
+const maxListed = 30
 
 func listChoices(all []Choice) string {
-	texts := make([]string, 0, mostListed+1)
+	texts := make([]string, 0, maxListed+1)
 	for i, c := range all {
-		if i == mostListed {
-			texts = append(texts, fmt.Sprintf("and %d more", len(all)-mostListed))
+		if i == maxListed {
+			texts = append(texts, fmt.Sprintf("and %d more", len(all)-maxListed))
 			break
 		}
 		texts = append(texts, c.String())

@@ -140,5 +140,5 @@ func dailyLimitCounts(ctx context.Context, s *session.Session, service Service) 
 func bookingsOfDay(ctx context.Context, s *session.Session, day availability.Day, agents []int64) (map[int64]int, error) {
 	stmt := sq.Select("agent_id", "COUNT(*)").From(s.DB.Name(wpdb.Bookings)).
 		Where(sq.Eq{"start_date": day.String(), "agent_id": agents}).GroupBy("agent_id")
-	return wpdb.Map[int64, int](ctx, s.DB.Whole(), "count bookings of agents", stmt)
+	return wpdb.Map[int64, int](ctx, s.DB.Unfiltered(), "count bookings of agents", stmt)
 }

@@ -188,13 +188,13 @@ func CheckIDs(ids []int64) ([]int64, error) {
 	return ids, nil
 }
 
-// longestOverlap limits how long two secrets are valid.
-const longestOverlap = 30 * 24 * time.Hour
+// maxOverlap limits how long two secrets are valid.
+const maxOverlap = 30 * 24 * time.Hour
 
 // ParseOverlap parses how long the old secret stays valid when a new one is made.
 func ParseOverlap(text string) (time.Duration, error) {
 	overlap, err := time.ParseDuration(text)
-	if err != nil || overlap < 0 || overlap > longestOverlap {
+	if err != nil || overlap < 0 || overlap > maxOverlap {
 		return 0, errors.New("write a duration up to 720h, such as 24h, or 0s to end the old secret at once")
 	}
 	return overlap, nil

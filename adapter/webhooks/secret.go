@@ -25,8 +25,8 @@ func newSecret(random io.Reader) (string, error) {
 	return SecretPrefix + base64.StdEncoding.EncodeToString(secret), err
 }
 
-// LeastSecretKey is the least number of characters of a key for a Vault.
-const LeastSecretKey = 32
+// MinSecretKey is the least number of characters of a key for a Vault.
+const MinSecretKey = 32
 
 // Vault encrypts secrets before they are stored. The zero value stores them readable.
 type Vault struct{ sealer cipher.AEAD }
@@ -37,8 +37,8 @@ func NewVault(key string) (Vault, error) {
 	switch {
 	case key == "":
 		return Vault{}, nil
-	case len(key) < LeastSecretKey:
-		return Vault{}, fmt.Errorf("the key has fewer than %d characters", LeastSecretKey)
+	case len(key) < MinSecretKey:
+		return Vault{}, fmt.Errorf("the key has fewer than %d characters", MinSecretKey)
 	}
 	derived, err := hkdf.Key(sha256.New, []byte(key), nil, "bookside webhook secrets", 32)
 	if err != nil {

@@ -75,7 +75,7 @@ func (c companionFlags) open() (*companionSite, error) {
 }
 
 // The first version of WordPress that the companion runs on.
-const oldestMajor, oldestMinor = 6, 1
+const minMajor, minMinor = 6, 1
 
 // wpVersion matches the version in wp-includes/version.php.
 var wpVersion = regexp.MustCompile(`(?m)^\$wp_version\s*=\s*'((\d+)\.(\d+)[^']*)'`)
@@ -94,8 +94,8 @@ func requireWordPress(directory string) error {
 	}
 	major, _ := strconv.Atoi(string(found[2])) // digits
 	minor, _ := strconv.Atoi(string(found[3]))
-	if major < oldestMajor || major == oldestMajor && minor < oldestMinor {
-		return failf(exitFailure, nil, "WordPress in %s is version %s; the companion needs %d.%d or later", directory, found[1], oldestMajor, oldestMinor)
+	if major < minMajor || major == minMajor && minor < minMinor {
+		return failf(exitFailure, nil, "WordPress in %s is version %s; the companion needs %d.%d or later", directory, found[1], minMajor, minMinor)
 	}
 	return nil
 }

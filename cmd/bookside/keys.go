@@ -340,7 +340,7 @@ func describeKey(k keys.Key) string {
 		end = string(k.ExpiresAt) + " UTC"
 	}
 	return fmt.Sprintf("ID %d, name %s, kind %s, permissions %s, networks %s, expires %s, requests per minute %s, per hour %s%s\n",
-		k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), keys.FormatNetworks(k.Networks), end, limitText(k.PerMinute), limitText(k.PerHour), strings.Join(append([]string{""}, k.Narrowed(keys.IDsOnly)...), ", "))
+		k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), keys.FormatNetworks(k.Networks), end, limitText(k.PerMinute), limitText(k.PerHour), strings.Join(append([]string{""}, k.ScopeSummary(keys.IDsOnly)...), ", "))
 }
 
 func limitText(limit *int64) string {
@@ -498,7 +498,7 @@ func keyTable(list []keys.Key, labels slots.Labels, now time.Time) string {
 	rows := [][]string{{"ID", "NAME", "KIND", "KEY", "STATUS", "PERMISSIONS", "LIMITED TO", "NETWORKS", "CREATED (UTC)", "LAST USED", "EXPIRES"}}
 	for _, k := range list {
 		rows = append(rows, []string{
-			strconv.FormatInt(k.ID, 10), k.Name, string(k.Kind), k.Start + "…" + k.LastFour, string(k.Status(now)), strings.Join(k.Permissions, ","), cmp.Or(strings.Join(k.Narrowed(labels.Text), "; "), "-"), keys.FormatNetworks(k.Networks),
+			strconv.FormatInt(k.ID, 10), k.Name, string(k.Kind), k.Start + "…" + k.LastFour, string(k.Status(now)), strings.Join(k.Permissions, ","), cmp.Or(strings.Join(k.ScopeSummary(labels.Text), "; "), "-"), keys.FormatNetworks(k.Networks),
 			string(k.CreatedAt), cmp.Or(string(k.LastUsedAt), "never"), cmp.Or(string(k.ExpiresAt), keys.NeverExpires),
 		})
 	}

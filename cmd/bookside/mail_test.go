@@ -563,7 +563,7 @@ func TestMailServerDownAndUp(t *testing.T) {
 	server.start(server.address)
 	passed.Store(int64(time.Minute))
 	s.eventually("both mails", func() bool {
-		outbox.Nudge()
+		outbox.Wake()
 		return slices.Equal(outboxStates(t, db), []string{"sent, 2", "sent, 1"})
 	})
 	cancel()

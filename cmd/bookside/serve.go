@@ -424,9 +424,9 @@ func (c config) requestMemory(limit int64) int64 {
 	case c.Server.MemoryMiB > 0:
 		return int64(c.Server.MemoryMiB) * mebibyte
 	case limit == math.MaxInt64:
-		return 2 * handlers.LeastMemory
+		return 2 * handlers.MinMemory
 	default:
-		return max(limit/3*2, handlers.LeastMemory)
+		return max(limit/3*2, handlers.MinMemory)
 	}
 }
 

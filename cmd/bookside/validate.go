@@ -33,7 +33,7 @@ func (c config) problems() []problem {
 	c.validateServer(&v)
 	c.validateLimits(&v)
 	c.validateMail(&v)
-	v.check(c.Webhooks.SecretKey == "" || len(c.Webhooks.SecretKey) >= webhooks.LeastSecretKey, keySecretKey, "write at least %d characters, such as the output of openssl rand -base64 32", webhooks.LeastSecretKey)
+	v.check(c.Webhooks.SecretKey == "" || len(c.Webhooks.SecretKey) >= webhooks.MinSecretKey, keySecretKey, "write at least %d characters, such as the output of openssl rand -base64 32", webhooks.MinSecretKey)
 	v.check(c.Compat.Timestamps == "stored" || c.Compat.Timestamps == "site", "compat.timestamps", "write stored or site")
 	for _, key := range c.Compat.BookingMetaKeys {
 		v.check(metaKey.MatchString(key), "compat.booking_meta_keys", "%q: write a key of at most 110 characters without spaces, such as zoom_join_url", key)
@@ -105,8 +105,8 @@ func (c config) validateServer(v *validation) {
 		v.check(validOrigin(origin), "server.cors_origins", "%q: write scheme and host, such as https://example.com, or * for every origin", origin)
 	}
 	v.check(c.Server.MaxConcurrent >= 0, "server.max_concurrent", "write a number such as 256, or 0 for no limit")
-	v.check(c.Server.MemoryMiB == 0 || c.Server.MemoryMiB >= handlers.LeastMemory/mebibyte && c.Server.MemoryMiB <= 1<<20,
-		"server.memory_mib", "write a number from %d, or 0 for a share of GOMEMLIMIT", handlers.LeastMemory/mebibyte)
+	v.check(c.Server.MemoryMiB == 0 || c.Server.MemoryMiB >= handlers.MinMemory/mebibyte && c.Server.MemoryMiB <= 1<<20,
+		"server.memory_mib", "write a number from %d, or 0 for a share of GOMEMLIMIT", handlers.MinMemory/mebibyte)
 	v.check(c.Server.HeaderTimeout >= 100*time.Millisecond, "server.header_timeout", "write a duration of at least 100ms, such as 10s")
 	v.check(c.Server.WriteTimeout >= 100*time.Millisecond, "server.write_timeout", "write a duration of at least 100ms, such as 10s")
 	v.check(c.Conflicts.Interval == 0 || c.Conflicts.Interval >= time.Second, "conflicts.interval", "write a duration of at least 1s, such as 5m, or 0s for never")

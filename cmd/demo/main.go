@@ -156,7 +156,7 @@ func (d *demo) api() http.Handler {
 		BasePaths:      []string{"/wp-json/latepoint-api/v1", "/v1"},
 		QueryParameter: "api_key",
 		RequestTimeout: requestTimeout,
-		Memory:         2 * handlers.LeastMemory,
+		Memory:         2 * handlers.MinMemory,
 		MCP:            true,
 		MemoryWait:     5 * time.Second,
 		Figures:        d.recorder,

@@ -95,7 +95,7 @@ func deleteWebhookView(hook webhooks.Hook, csrf string) g.Node {
 
 func filterView(f webhooks.Filter, labels slots.Labels) string {
 	text := ""
-	for _, part := range (keys.Key{Limits: limitsOf(f)}).Narrowed(labels.Text) {
+	for _, part := range (keys.Key{Limits: limitsOf(f)}).ScopeSummary(labels.Text) {
 		text += ", of bookings only those of " + part
 	}
 	return text

@@ -78,8 +78,8 @@ type freeDay struct {
 	Times   []clock `json:"times" jsonschema:"Starts, HH:MM"`
 }
 
-// mostTimes is the number of starts after which a list of days ends.
-const mostTimes = 200
+// maxTimes is the number of starts after which a list of days ends.
+const maxTimes = 200
 
 func (c *call) findFreeTimes(in freeTimesInput) (out freeTimesOutput, brief string, err error) {
 	if out.now, err = c.now(); err != nil {
@@ -119,7 +119,7 @@ func (c *call) freeTimes(from, to date, slot slotArguments) (free freeTimes, err
 		if len(times) == 0 {
 			continue
 		}
-		if listed > 0 && listed+len(times) > mostTimes {
+		if listed > 0 && listed+len(times) > maxTimes {
 			free.Continue = day
 			break
 		}

@@ -28,12 +28,12 @@ type pace struct {
 
 // When PHP counts as slow.
 const (
-	usualTimes   = 4                      // of a route, from which its usual time is taken
-	recentTimes  = 12                     // requests that are looked at
-	slowFactor   = 3                      // of the usual time
-	shortestTime = 100 * time.Millisecond // shorter ones count as this
-	slowPause    = 30 * time.Second
-	slowPauses   = 3 // after so many, it stops
+	usualTimes  = 4                      // of a route, from which its usual time is taken
+	recentTimes = 12                     // requests that are looked at
+	slowFactor  = 3                      // of the usual time
+	minTime     = 100 * time.Millisecond // shorter ones count as this
+	slowPause   = 30 * time.Second
+	slowPauses  = 3 // after so many, it stops
 )
 
 // wait waits until the next comparison may begin.
@@ -78,7 +78,7 @@ func (p *pace) watch(route string, answers ...answer) error {
 		p.usual = map[string][]time.Duration{}
 	}
 	for _, a := range answers {
-		took := max(a.took, shortestTime)
+		took := max(a.took, minTime)
 		if first := p.usual[route]; len(first) < usualTimes {
 			p.usual[route] = append(first, took)
 			continue

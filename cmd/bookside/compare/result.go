@@ -213,7 +213,7 @@ func (m mask) pair(d difference) (php, bookside, note string) {
 	return php, bookside, note
 }
 
-const longestExample = 600 // characters
+const maxExample = 600 // characters
 
 const masksDiffer = "the masked characters differ"
 
@@ -229,8 +229,8 @@ func (m mask) example(at location, v *value) string {
 
 func shorten(text string) string {
 	runes := []rune(text)
-	if len(runes) > longestExample {
-		return string(runes[:longestExample]) + "…"
+	if len(runes) > maxExample {
+		return string(runes[:maxExample]) + "…"
 	}
 	return text
 }

@@ -14,10 +14,10 @@ import (
 	"bookside/adapter/domain"
 )
 
-// The terms of a key, as people write them. The errors of the functions below
+// The attributes of a key, as people write them. The errors of the functions below
 // say what to write, without naming the field.
 
-// The words that remove a term of a key.
+// The words that remove an attribute of a key.
 const (
 	AnyNetwork   = "any"
 	AnyID        = "any"
@@ -29,9 +29,9 @@ const (
 	maxKeyName     = 190 // characters, as the column has
 	maxNetworks    = 50  // of a key, for which the column has room
 	maxIDs         = 100 // likewise
-	largestID      = 1<<23 - 1
+	maxID          = 1<<23 - 1
 	maxKeyRequests = 1_000_000_000
-	longestLife    = 36_500 // days: more than anybody needs, and less than a DATETIME holds
+	maxLife        = 36_500 // days: more than anybody needs, and less than a DATETIME holds
 )
 
 // A permission is a verb, for all resources, or a verb and a resource:
@@ -239,7 +239,7 @@ func ParseIDs(text string) (ids []int64, err error) {
 	}
 	for word := range strings.SplitSeq(text, ",") {
 		id, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64)
-		if err != nil || id < 1 || id > largestID {
+		if err != nil || id < 1 || id > maxID {
 			return nil, fmt.Errorf("write ids such as 3,4, or %s", AnyID)
 		}
 		if !slices.Contains(ids, id) {
@@ -259,7 +259,7 @@ func ParseChoices(text string) (string, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		word = strings.TrimSpace(word)
 		id, err := strconv.ParseInt(word, 10, 64)
-		if word == "" || err == nil && (id < 1 || id > largestID) {
+		if word == "" || err == nil && (id < 1 || id > maxID) {
 			return "", fmt.Errorf("write ids such as 3,4, or %s", AnyID)
 		}
 	}
@@ -278,7 +278,7 @@ func ParseChoice(text string) (string, error) {
 // ParseID parses one id of an agent or a location.
 func ParseID(text string) (int64, error) {
 	id, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-	if err != nil || id < 1 || id > largestID {
+	if err != nil || id < 1 || id > maxID {
 		return 0, errors.New("write an id such as 3")
 	}
 	return id, nil
@@ -295,9 +295,9 @@ func FormatIDs(ids []int64) string {
 // IDsOnly writes ids for Narrowed.
 func IDsOnly(_ domain.Resource, ids []int64) string { return storeIDs(ids) }
 
-// Narrowed says to what the key is limited, part by part; nothing for most keys. text writes the ids of a
+// ScopeSummary says to what the key is limited, part by part; nothing for most keys. text writes the ids of a
 // resource.
-func (k Key) Narrowed(text func(of domain.Resource, ids []int64) string) (parts []string) {
+func (k Key) ScopeSummary(text func(of domain.Resource, ids []int64) string) (parts []string) {
 	for _, of := range []struct {
 		resource domain.Resource
 		ids      []int64
@@ -321,8 +321,8 @@ func ParseExpiry(text string, now time.Time) (*time.Time, error) {
 	var end time.Time
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.Atoi(days)
-		if err != nil || n < 1 || n > longestLife {
-			return nil, fmt.Errorf("write a number of days from 1 to %d, such as 90d", longestLife)
+		if err != nil || n < 1 || n > maxLife {
+			return nil, fmt.Errorf("write a number of days from 1 to %d, such as 90d", maxLife)
 		}
 		end = now.UTC().AddDate(0, 0, n)
 	} else {
@@ -335,8 +335,8 @@ func ParseExpiry(text string, now time.Time) (*time.Time, error) {
 	switch {
 	case !end.After(now):
 		return nil, errors.New("this day is in the past")
-	case end.After(now.AddDate(0, 0, longestLife+1)):
-		return nil, fmt.Errorf("write a day within %d days", longestLife)
+	case end.After(now.AddDate(0, 0, maxLife+1)):
+		return nil, fmt.Errorf("write a day within %d days", maxLife)
 	}
 	return &end, nil
 }

@@ -18,8 +18,8 @@ type record struct {
 	id       int64
 }
 
-// message is a row of the inbox.
-type message struct {
+// pendingChange is a row of the inbox.
+type pendingChange struct {
 	id int64
 	record
 	kind   Kind
@@ -33,17 +33,17 @@ type message struct {
 }
 
 // batchSize limits how many rows of the inbox, and how many candidates, one transaction
-// settles.
+// gives numbers to.
 const batchSize = 500
 
-// settle gives numbers to the changes in the inbox, and to those of the candidates that
+// assignNumbers gives numbers to the changes in the inbox, and to those of the candidates that
 // nobody entered: rows that seem to differ from their snapshots. It is one transaction,
 // which holds the row of the journal, so that numbers become visible in their order.
 //
 // It returns the position of the journal, and whether the inbox may have more.
-func (j *Journal) settle(ctx context.Context, targets map[Resource]compared, shows bookingsOf, candidates []record) (p position, more bool, err error) {
+func (j *Journal) assignNumbers(ctx context.Context, targets map[Resource]compared, shows bookingsOf, candidates []record) (p position, more bool, err error) {
 	err = j.db.Transact(ctx, "number changes", func(tx *wpdb.DB) (err error) {
-		s := settlement{j: j, tx: tx, targets: targets, shows: shows, at: domain.Stamp(j.now())}
+		s := numbering{j: j, tx: tx, targets: targets, shows: shows, at: domain.Stamp(j.now())}
 		more, err = s.run(ctx, candidates)
 		p = s.position
 		return err
@@ -51,34 +51,34 @@ func (j *Journal) settle(ctx context.Context, targets map[Resource]compared, sho
 	return p, more, err
 }
 
-// settlement is one transaction of settle.
-type settlement struct {
+// numbering is one transaction of assignNumbers.
+type numbering struct {
 	j        *Journal
 	tx       *wpdb.DB
 	targets  map[Resource]compared
 	shows    bookingsOf
 	at       string
 	position position // of the journal, with what is added
-	messages []message
+	pending  []pendingChange
 	touched  map[Resource][]int64
 	now      map[Resource]snapshot // the present rows
 	spans    map[Resource]map[int64]snapshot
 	unknown  map[Resource][]int64 // spans that had no snapshots
 	later    map[record]bool      // records with further rows in the inbox
 	repeated map[record]bool      // records of which a found entry is younger than foundWindow
-	followed []message            // of bookings that show something of a changed order, see follow
+	followed []pendingChange      // of bookings that show something of a changed order, see follow
 	entries  []Entry
 	stamps   []string // the times of the entries
 }
 
-func (s *settlement) run(ctx context.Context, candidates []record) (more bool, err error) {
+func (s *numbering) run(ctx context.Context, candidates []record) (more bool, err error) {
 	if s.position, err = s.j.lockPresent(ctx, s.tx); err != nil {
 		return false, err
 	}
-	if s.messages, more, err = s.inbox(ctx); err != nil {
+	if s.pending, more, err = s.inbox(ctx); err != nil {
 		return false, err
 	}
-	if len(s.messages) == 0 && len(candidates) == 0 {
+	if len(s.pending) == 0 && len(candidates) == 0 {
 		return false, nil
 	}
 	s.touch(candidates)
@@ -103,10 +103,10 @@ func (s *settlement) run(ctx context.Context, candidates []record) (more bool, e
 // The ids of a record's rows are in the order of the commits, on a cluster too: a writer draws
 // them after it has changed a row that every rival changes, so the rival that commits later
 // runs on a node that has applied these rows, and such a node draws only higher ids.
-func (s *settlement) inbox(ctx context.Context) (messages []message, more bool, err error) {
+func (s *numbering) inbox(ctx context.Context) (messages []pendingChange, more bool, err error) {
 	stmt := sq.Select("id", "resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
 		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged").From(s.tx.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(batchSize + 1)
-	return wpdb.First(ctx, s.tx, "read inbox of changes", stmt, batchSize, func(row wpdb.Scanner) (m message, err error) {
+	return wpdb.First(ctx, s.tx, "read inbox of changes", stmt, batchSize, func(row wpdb.Scanner) (m pendingChange, err error) {
 		var from, to Assignment
 		var told string
 		columns := []any{&m.id, &m.resource, &m.record.id, &m.kind, &m.origin, wpdb.OrZero(&m.actor), wpdb.OrZero(&m.status), &m.at}
@@ -116,15 +116,15 @@ func (s *settlement) inbox(ctx context.Context) (messages []message, more bool, 
 	})
 }
 
-// touch collects the records that the settlement is about.
-func (s *settlement) touch(candidates []record) {
+// touch collects the records that the transaction is about.
+func (s *numbering) touch(candidates []record) {
 	s.touched = map[Resource][]int64{}
 	add := func(r record) {
 		if _, known := s.targets[r.resource]; known {
 			s.touched[r.resource] = append(s.touched[r.resource], r.id)
 		}
 	}
-	for _, m := range s.messages {
+	for _, m := range s.pending {
 		add(m.record)
 	}
 	for _, r := range candidates {
@@ -137,7 +137,7 @@ func (s *settlement) touch(candidates []record) {
 }
 
 // readRows reads the present rows of the touched records, and their snapshots.
-func (s *settlement) readRows(ctx context.Context) error {
+func (s *numbering) readRows(ctx context.Context) error {
 	s.now, s.spans, s.unknown = map[Resource]snapshot{}, map[Resource]map[int64]snapshot{}, map[Resource][]int64{}
 	for resource, ids := range s.touched {
 		if err := s.readRowsOf(ctx, resource, ids); err != nil {
@@ -148,7 +148,7 @@ func (s *settlement) readRows(ctx context.Context) error {
 }
 
 // readRowsOf reads rows of a resource by their ids, which are in ascending order.
-func (s *settlement) readRowsOf(ctx context.Context, r Resource, ids []int64) (err error) {
+func (s *numbering) readRowsOf(ctx context.Context, r Resource, ids []int64) (err error) {
 	target := s.targets[r]
 	if s.now[r], err = target.rows(ctx, s.tx, ids); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (s *settlement) readRowsOf(ctx context.Context, r Resource, ids []int64) (e
 // readLater finds the records that have further rows in the inbox, which arrived in the
 // meantime or exceed the batch. What the rows of such records are now may be explained by
 // them, so nothing is concluded from it yet. Uses the index record.
-func (s *settlement) readLater(ctx context.Context) error {
+func (s *numbering) readLater(ctx context.Context) error {
 	s.later = map[record]bool{}
 	for resource, ids := range s.touched {
 		if err := s.readLaterOf(ctx, resource, ids); err != nil {
@@ -175,9 +175,9 @@ func (s *settlement) readLater(ctx context.Context) error {
 }
 
 // readLaterOf is readLater for records of a resource.
-func (s *settlement) readLaterOf(ctx context.Context, r Resource, ids []int64) error {
-	seen := make([]int64, len(s.messages))
-	for i, m := range s.messages {
+func (s *numbering) readLaterOf(ctx context.Context, r Resource, ids []int64) error {
+	seen := make([]int64, len(s.pending))
+	for i, m := range s.pending {
 		seen[i] = m.id
 	}
 	for part := range slices.Chunk(ids, rowsPerStatement) {
@@ -202,10 +202,10 @@ const foundWindow = 5 * time.Minute
 
 // readRepeated finds the records that WordPress tells about although their rows are as in
 // the snapshot, and of which the journal has a young found entry. Uses the index record.
-func (s *settlement) readRepeated(ctx context.Context) error {
+func (s *numbering) readRepeated(ctx context.Context) error {
 	s.repeated = map[record]bool{}
 	asked := map[Resource][]int64{}
-	for _, m := range s.messages {
+	for _, m := range s.pending {
 		now, exists := s.now[m.resource][m.record.id]
 		before, existed := s.before(m.record)
 		if m.origin == FromSite && exists == existed && now == before {
@@ -232,13 +232,13 @@ func (s *settlement) readRepeated(ctx context.Context) error {
 }
 
 // before returns the record's row in the snapshot.
-func (s *settlement) before(r record) (rowState, bool) {
+func (s *numbering) before(r record) (rowState, bool) {
 	row, ok := s.spans[r.resource][spanOf(r.id)][r.id]
 	return row, ok
 }
 
 // compose makes the entries, and brings the snapshots up to date.
-func (s *settlement) compose(candidates []record) error {
+func (s *numbering) compose(candidates []record) error {
 	histories := map[record]*history{}
 	var order []record
 	historyOf := func(r record) (*history, error) {
@@ -251,7 +251,7 @@ func (s *settlement) compose(candidates []record) error {
 		histories[r], order = h, append(order, r)
 		return h, err
 	}
-	for _, m := range s.messages {
+	for _, m := range s.pending {
 		if _, known := s.targets[m.resource]; !known {
 			continue
 		}
@@ -296,7 +296,7 @@ func (s *settlement) compose(candidates []record) error {
 	return nil
 }
 
-func (s *settlement) add(e Entry, at string) {
+func (s *numbering) add(e Entry, at string) {
 	s.position.last++
 	e.Number = s.position.last
 	s.entries, s.stamps = append(s.entries, e), append(s.stamps, at)
@@ -304,7 +304,7 @@ func (s *settlement) add(e Entry, at string) {
 
 // remember puts the present row into the snapshot. If the inbox has further rows about the
 // record, it is remembered as the entries so far left it.
-func (s *settlement) remember(r record, h *history) {
+func (s *numbering) remember(r record, h *history) {
 	rows := s.spans[r.resource][spanOf(r.id)]
 	switch later := s.later[r]; {
 	case later && h.live:
@@ -317,7 +317,7 @@ func (s *settlement) remember(r record, h *history) {
 }
 
 // factsLeft returns the facts that the entries so far left of a record.
-func (s *settlement) factsLeft(r record, h *history) string {
+func (s *numbering) factsLeft(r record, h *history) string {
 	if r.resource == Bookings {
 		return h.facts.text()
 	}
@@ -328,7 +328,7 @@ func (s *settlement) factsLeft(r record, h *history) string {
 }
 
 // insertEntries writes the journal and its last number.
-func (s *settlement) insertEntries(ctx context.Context) error {
+func (s *numbering) insertEntries(ctx context.Context) error {
 	if len(s.entries) == 0 {
 		return nil
 	}
@@ -351,19 +351,19 @@ func (s *settlement) insertEntries(ctx context.Context) error {
 	return err
 }
 
-func (s *settlement) emptyInbox(ctx context.Context) error {
-	if len(s.messages) == 0 {
+func (s *numbering) emptyInbox(ctx context.Context) error {
+	if len(s.pending) == 0 {
 		return nil
 	}
-	ids := make([]int64, len(s.messages))
-	for i, m := range s.messages {
+	ids := make([]int64, len(s.pending))
+	for i, m := range s.pending {
 		ids[i] = m.id
 	}
 	_, err := wpdb.Exec(ctx, s.tx, "empty inbox of changes", sq.Delete(s.tx.Name(wpdb.ChangeInbox)).Where(sq.Eq{"id": ids}))
 	return err
 }
 
-func (s *settlement) storeSnapshots(ctx context.Context) error {
+func (s *numbering) storeSnapshots(ctx context.Context) error {
 	for resource, spans := range s.spans {
 		if err := storeSnapshots(ctx, s.tx, resource, spans); err != nil {
 			return err
