@@ -14,6 +14,7 @@ type Field[T any] struct {
 	required bool
 	instead  string // the id that may be sent in place of this field, if it is required
 	rare     bool   // left out of examples, see withoutExample
+	ours     bool   // unknown to the PHP extension, which ignores it
 	members  bool   // an object, whose members may be sent one by one
 	clears   bool   // null has a meaning of its own, see orNull
 	standard any    // the default, as it would be sent; nil for none
@@ -138,6 +139,12 @@ func (f Field[T]) withoutExample() Field[T] {
 	return f
 }
 
+// onlyOurs marks a field that the PHP extension does not know: it ignores it.
+func (f Field[T]) onlyOurs() Field[T] {
+	f.ours = true
+	return f
+}
+
 // or makes a required field optional where an id is sent.
 func (f Field[T]) or(id string) Field[T] {
 	f.instead = id
@@ -218,7 +225,7 @@ func (fields Fields[T]) or(id string, names ...string) Fields[T] {
 func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 	fields := make(Fields[T], len(part))
 	for i, f := range part {
-		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, instead: f.instead, rare: f.rare, members: f.members, clears: f.clears, standard: f.standard, kind: f.kind}
+		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, instead: f.instead, rare: f.rare, ours: f.ours, members: f.members, clears: f.clears, standard: f.standard, kind: f.kind}
 		fields[i].read = func(in source, into *T) { f.read(in, at(into)) }
 		if f.skip != nil {
 			fields[i].skip = func(in source, into *T) bool { return f.skip(in, at(into)) }
@@ -232,6 +239,7 @@ type FieldDescription struct {
 	Name     string
 	Required bool
 	Needed   bool // required, unless another field is sent in its place
+	Ours     bool // unknown to the PHP extension, which ignores it
 	Schema   *Schema
 	// Invalid and Rejected are examples of messages: about a malformed value, and
 	// about a well-formed one that is not allowed. "" where there is none.
@@ -253,7 +261,7 @@ func (fields Fields[T]) Describe() []FieldDescription {
 			schema.example = f.standard
 		}
 		// A field that may be ignored or replaced is not always required.
-		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.instead == "", Needed: f.required, Schema: schema, Invalid: f.kind.invalid, Rejected: f.kind.rejected}
+		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.instead == "", Needed: f.required, Ours: f.ours, Schema: schema, Invalid: f.kind.invalid, Rejected: f.kind.rejected}
 	}
 	return all
 }

@@ -27,6 +27,7 @@ func calendarOf(id string, of pathParameter) operation {
 		size:     size{"", calendarWork, one},
 		calendar: of.resource,
 		own:      true,
+		ours:     true,
 		serve: func(r *request) (response, error) {
 			text, err := bookings.LoadCalendar(r.ctx(), r.session, r.principal.Key)
 			return ok(file{calendarType, text}), err

@@ -11,6 +11,7 @@ import (
 
 var listChanges = operation{
 	id:      "listChanges",
+	ours:    true,
 	summary: "Follow changes of records",
 	about: "The changes after a cursor, whoever made them, in the order in which they were numbered, and the cursor for the next request. " +
 		"Without a cursor, the response is empty and has the cursor of the present end. With `wait`, a request without new changes is held until there is one. " +

@@ -34,6 +34,7 @@ var createHold = operation{
 
 var getHold = operation{
 	id:      "getHold",
+	ours:    true,
 	summary: "Read a hold",
 	about:   "A hold of this key that was not used and has not expired.",
 	own:     true,

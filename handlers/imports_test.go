@@ -15,7 +15,7 @@ import (
 // needs a row here, with as few imports as its purpose allows.
 var allowedImports = map[string][]string{
 	"cmd/bookside":         {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/records", "adapter/rowdiff", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/compare", "cmd/bookside/setup", "handlers", "handlers/console", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
-	"cmd/bookside/compare": {"adapter/rowdiff", "wpdb"},
+	"cmd/bookside/compare": {"adapter/rowdiff", "compat", "wpdb"},
 	"cmd/bookside/setup":   {"adapter/keys", "docker", "wpdb", "wpdb/wpconfig"},
 	"cmd/demo":             {"adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/session", "adapter/webhooks", "fixtures", "fixtures/embedded", "handlers", "handlers/console", "wpdb"},
 

@@ -25,6 +25,7 @@ type operation struct {
 	cost     cost            // of a request, in requests; nil for one
 	volatile bool            // an answer is outdated when it arrives, and has no tag
 	own      bool            // a read whose response depends on the key itself, not only on its permissions
+	ours     bool            // a read that the PHP extension does not have
 	calendar domain.Resource // whose calendar it serves, which its secret opens, and no API key; "" for none
 	forms    []*form         // in which a list is sent besides JSON
 	unnamed  bool            // a write without support for Idempotency-Key, because its response must not be stored

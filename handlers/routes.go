@@ -1,6 +1,10 @@
 package handlers
 
-import "net/http"
+import (
+	"net/http"
+
+	"bookside/compat"
+)
 
 // route says where an operation is served and which permission it takes.
 // Router, permission check, rate limit, method matrix and OpenAPI document are
@@ -84,4 +88,27 @@ var routes = []route{
 	{tag: "webhooks", method: http.MethodPost, path: "/webhooks/:id/test", permission: "write_webhooks", operation: testWebhook},
 	{tag: "webhooks", method: http.MethodPost, path: "/webhooks/:id/rotate", permission: "write_webhooks", operation: rotateWebhook},
 	{tag: "webhooks", method: http.MethodPost, path: "/webhooks/:id/replay", permission: "write_webhooks", operation: replayWebhook},
+}
+
+// Read is a GET of the API.
+type Read struct {
+	Path       string                    // below a base path, such as /bookings/{id}
+	Ours       bool                      // the PHP extension does not have it
+	Parameters []compat.FieldDescription // of the query, in the order of the document
+}
+
+// Reads returns every GET, in the order of the table.
+func Reads() []Read {
+	var reads []Read
+	for _, r := range routes {
+		if r.method != http.MethodGet {
+			continue
+		}
+		read := Read{Path: placeholders.ReplaceAllString(r.path, "{$1}"), Ours: r.operation.ours}
+		if r.operation.query != nil {
+			read.Parameters = r.operation.query.Describe()
+		}
+		reads = append(reads, read)
+	}
+	return reads
 }

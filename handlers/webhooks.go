@@ -106,6 +106,7 @@ func tooManyWebhooks(reason error) error {
 
 var listWebhooks = operation{
 	id:      "listWebhooks",
+	ours:    true,
 	summary: "List webhooks",
 	about:   "The webhooks that were made with this key. Others, such as those of the site's administrator, are not shown.",
 	own:     true,
@@ -122,6 +123,7 @@ var listWebhooks = operation{
 
 var getWebhook = operation{
 	id:      "getWebhook",
+	ours:    true,
 	summary: "Read a webhook",
 	about:   "A webhook that was made with this key, without its secret.",
 	own:     true,
@@ -241,6 +243,7 @@ var deleteWebhook = operation{
 
 var listWebhookDeliveries = operation{
 	id:      "listWebhookDeliveries",
+	ours:    true,
 	summary: "Read the log of a webhook",
 	about:   "What was sent to a webhook in the last 30 days, the newest first, with each try.",
 	own:     true,

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"bookside/cmd/bookside/compare"
+	"bookside/handlers"
 )
 
 const aboutCompare = `Asks the PHP extension and Bookside for the same things and tells where their answers differ, so
@@ -174,6 +175,9 @@ func (p *program) runComparison(ctx context.Context, c compareCommand) (*compare
 	progress := newProgressLine(p.stderr)
 	defer progress.clear()
 	o := compare.Options{PHP: php, Bookside: bookside, Rate: c.rate, Ignore: c.ignore, ShowPersonal: c.personal, Now: p.now, Progress: progress.show}
+	for _, read := range handlers.Reads() {
+		o.Routes = append(o.Routes, compare.Route(read))
+	}
 	traffic, err := c.traffic() // before anything is sent
 	if err != nil {
 		return nil, err

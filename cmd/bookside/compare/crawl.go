@@ -7,15 +7,17 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"bookside/compat"
 )
 
 // crawler makes requests for every route, filter, order, page and id, with values from the
 // lists that Bookside returns. PHP is not asked meanwhile.
 type crawler struct {
-	document Document
-	ask      func(context.Context, Request) (answer, error)
-	samples  int // values of each parameter, and records of each kind
-	today    time.Time
+	routes  routes // those that PHP may have too
+	ask     func(context.Context, Request) (answer, error)
+	samples int // values of each parameter, and records of each kind
+	today   time.Time
 
 	lists    map[string][]value // records by the path of their list
 	totals   map[string]value   // pagination by the same
@@ -26,14 +28,14 @@ type crawler struct {
 // crawl returns the requests.
 func (c *crawler) crawl(ctx context.Context) ([]Request, error) {
 	c.lists, c.totals, c.seen = map[string][]value{}, map[string]value{}, map[string]bool{}
-	for _, r := range c.routes() {
+	for _, r := range c.routes {
 		if len(r.placeholders()) == 0 && r.isList() {
-			if err := c.read(ctx, r, r.path); err != nil {
+			if err := c.read(ctx, r, r.Path); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for _, r := range c.routes() {
+	for _, r := range c.routes {
 		paths, err := c.paths(ctx, r)
 		if err != nil {
 			return nil, err
@@ -45,21 +47,16 @@ func (c *crawler) crawl(ctx context.Context) ([]Request, error) {
 	return c.requests, nil
 }
 
-// routes returns those that PHP may have too.
-func (c *crawler) routes() []route {
-	return slices.DeleteFunc(slices.Clone(c.document.routes), route.ours)
-}
-
-func (r route) isList() bool {
+func (r Route) isList() bool {
 	_, ok := r.parameter("per_page")
 	return ok
 }
 
 // read reads the first records of a list, with everything that can be included.
-func (c *crawler) read(ctx context.Context, r route, path string) error {
+func (c *crawler) read(ctx context.Context, r Route, path string) error {
 	request := newRequest(path, "per_page", "100")
 	if p, ok := r.parameter("include_meta"); ok {
-		request.query.Set(p.name, "true")
+		request.query.Set(p.Name, "true")
 	}
 	got, err := c.ask(ctx, request)
 	if err != nil {
@@ -76,12 +73,12 @@ func (c *crawler) read(ctx context.Context, r route, path string) error {
 
 // paths returns the paths of a route, with the ids or codes of some records and of one that
 // does not exist.
-func (c *crawler) paths(ctx context.Context, r route) ([]string, error) {
+func (c *crawler) paths(ctx context.Context, r Route) ([]string, error) {
 	names := r.placeholders()
 	if len(names) == 0 {
-		return []string{r.path}, nil
+		return []string{r.Path}, nil
 	}
-	before, after, _ := strings.Cut(r.path, "/{"+names[0]+"}")
+	before, after, _ := strings.Cut(r.Path, "/{"+names[0]+"}")
 	var paths []string
 	for _, id := range c.keys(before, names[0]) {
 		paths = append(paths, before+"/"+id+after)
@@ -100,7 +97,7 @@ func (c *crawler) nested(ctx context.Context, outer []string, name string) ([]st
 	var paths []string
 	for _, path := range outer {
 		list, _, _ := strings.Cut(path, "/{"+name+"}")
-		r, ok := c.document.match(list)
+		r, ok := c.routes.match(list)
 		if !ok {
 			continue
 		}
@@ -160,7 +157,7 @@ func (c *crawler) add(path string, parameters ...string) {
 
 // route adds the requests of a path; those for the second and later records of a route have
 // no parameters.
-func (c *crawler) route(r route, path string, first bool) {
+func (c *crawler) route(r Route, path string, first bool) {
 	bases := c.required(r)
 	for _, base := range bases {
 		c.add(path, base...)
@@ -171,18 +168,18 @@ func (c *crawler) route(r route, path string, first bool) {
 	if r.isList() {
 		c.pages(path)
 	}
-	for _, p := range r.parameters {
-		if p.required || slices.Contains(together[r.path], p.name) || p.name == "page" || p.name == "per_page" {
+	for _, p := range r.Parameters {
+		if p.Needed || p.Name == "page" || p.Name == "per_page" {
 			continue
 		}
 		for _, v := range c.values(r, p) {
-			c.parameter(r, path, bases[0], p.name, v)
+			c.parameter(r, path, bases[0], p.Name, v)
 		}
 	}
 }
 
 // parameter adds requests with one parameter, and with those that belong to it.
-func (c *crawler) parameter(r route, path string, base []string, name, v string) {
+func (c *crawler) parameter(r Route, path string, base []string, name, v string) {
 	with := append(slices.Clip(base), name, v)
 	if outer, ok := strings.CutSuffix(name, "_key"); ok && strings.Contains(v, "=") { // meta_key and meta_value
 		key, content, _ := strings.Cut(v, "=")
@@ -191,7 +188,7 @@ func (c *crawler) parameter(r route, path string, base []string, name, v string)
 	}
 	c.add(path, with...)
 	if order, ok := r.parameter("order"); ok && (name == "sort" || name == "order_by") {
-		for _, direction := range order.values {
+		for _, direction := range order.Schema.Enum {
 			c.add(path, append(slices.Clip(with), "order", direction)...)
 		}
 	}
@@ -222,22 +219,18 @@ func (c *crawler) pages(path string) {
 	c.add(path, "page", "1000000", "per_page", "100")
 }
 
-// together are parameters that a route needs, although its document requires none of them:
-// without, its answer is an error of another kind.
-var together = map[string][]string{"/availability": {"service_id", "agent_id"}}
-
-// required returns the required parameters of a route with values: one set without any, or
-// several for a route that needs them.
-func (c *crawler) required(r route) [][]string {
+// required returns the parameters without which a route answers an error, with values: one set
+// without any, or several for a route that needs them.
+func (c *crawler) required(r Route) [][]string {
 	sets := [][]string{nil}
-	for _, p := range r.parameters {
-		if !p.required && !slices.Contains(together[r.path], p.name) {
+	for _, p := range r.Parameters {
+		if !p.Needed {
 			continue
 		}
 		var next [][]string
 		for _, v := range c.values(r, p) {
 			for _, set := range sets {
-				next = append(next, append(slices.Clip(set), p.name, v))
+				next = append(next, append(slices.Clip(set), p.Name, v))
 			}
 		}
 		sets = next
@@ -246,43 +239,43 @@ func (c *crawler) required(r route) [][]string {
 }
 
 // values returns the values to send for a parameter.
-func (c *crawler) values(r route, p parameter) []string {
-	switch {
-	case len(p.values) > 0:
-		return p.values
-	case p.kind == "boolean":
+func (c *crawler) values(r Route, p compat.FieldDescription) []string {
+	if all := words(p); len(all) > 0 {
+		return all
+	}
+	if p.Schema.Type == "boolean" {
 		return []string{"true", "false"}
 	}
-	found := append(c.found(r, p), p.words...)
-	if len(found) == 0 && p.example != "" {
-		found = []string{p.example}
+	found := c.found(r, p)
+	if example := compat.NewSchemas().Example(p.Schema); len(found) == 0 && example != nil && example != "" {
+		return []string{fmt.Sprint(example)}
 	}
 	return found
 }
 
 // found returns values of a parameter from the records.
-func (c *crawler) found(r route, p parameter) []string {
-	if strings.HasSuffix(p.name, "_value") {
+func (c *crawler) found(r Route, p compat.FieldDescription) []string {
+	if strings.HasSuffix(p.Name, "_value") {
 		return nil // with its _key
 	}
-	records := c.lists[r.path]
+	records := c.lists[r.Path]
 	var texts []string
 	switch {
-	case p.name == "meta_key":
+	case p.Name == "meta_key":
 		texts = metaOf(records)
-	case p.format == "date" && len(records) == 0:
+	case p.Schema.Format == "date" && len(records) == 0:
 		texts = c.days()
 	default:
 		for _, record := range records {
-			for _, field := range fieldsFor(p.name) {
+			for _, field := range fieldsFor(p.Name) {
 				if v, ok := record.at(field...); ok && v.scalar() && v.kind != kindNull && v.text != "" {
-					texts = append(texts, p.shorten(v.text))
+					texts = append(texts, shortened(p, v.text))
 					break
 				}
 			}
 		}
 	}
-	if resource, ok := strings.CutSuffix(p.name, "_id"); ok && len(texts) == 0 {
+	if resource, ok := strings.CutSuffix(p.Name, "_id"); ok && len(texts) == 0 {
 		return c.keys(listOf(resource), "id")
 	}
 	return spread(texts, c.samples)
@@ -304,13 +297,13 @@ func listOf(resource string) string {
 	return "/" + resource + "s"
 }
 
-// shorten makes of a field what the parameter matches: a day of a timestamp, a part of a text.
-func (p parameter) shorten(text string) string {
+// shortened makes of a field what the parameter matches: a day of a timestamp, a part of a text.
+func shortened(p compat.FieldDescription, text string) string {
 	const part = 4
 	switch {
-	case p.format == "date" || strings.HasSuffix(p.name, "_at"):
+	case p.Schema.Format == "date" || strings.HasSuffix(p.Name, "_at"):
 		return text[:min(len(text), len(time.DateOnly))]
-	case p.name == "search" || p.name == "booking_code":
+	case p.Name == "search" || p.Name == "booking_code":
 		runes := []rune(text)
 		return strings.TrimSpace(string(runes[:min(len(runes), part)]))
 	default:

@@ -89,7 +89,7 @@ type judged struct {
 // comparison is a request with its three answers.
 type comparison struct {
 	request    Request
-	route      route // empty path for none
+	route      Route // empty for none
 	php, again answer
 	bookside   answer
 }

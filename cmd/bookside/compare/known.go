@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"bookside/compat"
 )
 
 // Known is a difference that is a decision of Bookside, not a fault.
@@ -21,7 +23,7 @@ var knownDifferences = []Known{
 	{
 		"route of Bookside", "Bookside has routes that the extension lacks; PHP answers 404 there, and no client of it can have used them.",
 		func(c comparison, _ difference) bool {
-			return c.route.path != "" && c.php.status == http.StatusNotFound && codeOf(c.php.json) == "rest_no_route" && c.bookside.status < 500
+			return c.route.Path != "" && c.php.status == http.StatusNotFound && codeOf(c.php.json) == "rest_no_route" && c.bookside.status < 500
 		},
 	},
 	{
@@ -59,7 +61,7 @@ var knownDifferences = []Known{
 	{
 		"both shapes of an error", "The documentation of the extension has the error of an unknown customer in another shape than the extension; the answer has both, so that either kind of client finds what it tests.",
 		func(c comparison, d difference) bool {
-			return c.route.path == "/customers/{id}" && c.bookside.status == http.StatusNotFound && d.kind == AdditionalKey &&
+			return c.route.Path == "/customers/{id}" && c.bookside.status == http.StatusNotFound && d.kind == AdditionalKey &&
 				slices.Contains([]string{"$.code", "$.message", "$.data", "$.status", "$.error"}, d.path())
 		},
 	},
@@ -86,7 +88,7 @@ var knownDifferences = []Known{
 		"permission of the other resource", "A record shows tokens, addresses and transactions of another resource only to a key that may read it; otherwise they are empty.",
 		func(c comparison, d difference) bool {
 			resource := readBy[d.at.last()]
-			return (d.kind == ValueDiffers || d.kind == TypeDiffers) && resource != "" && !strings.HasPrefix(c.route.path, resource) && d.bookside.empty()
+			return (d.kind == ValueDiffers || d.kind == TypeDiffers) && resource != "" && !strings.HasPrefix(c.route.Path, resource) && d.bookside.empty()
 		},
 	},
 	{
@@ -102,7 +104,7 @@ var knownDifferences = []Known{
 	{
 		"the time of the request", "It is another one a moment later.",
 		func(c comparison, d difference) bool {
-			return c.route.path == "/status" && d.kind == ValueDiffers && d.at.last() == "current_time" && closeTimes(d.php.text, d.bookside.text, clockTolerance)
+			return c.route.Path == "/status" && d.kind == ValueDiffers && d.at.last() == "current_time" && closeTimes(d.php.text, d.bookside.text, clockTolerance)
 		},
 	},
 }
@@ -124,18 +126,20 @@ func (r Request) has(names ...string) bool {
 
 // otherForm reports a request with a parameter of Bookside that gives the answer another form.
 func (c comparison) otherForm() bool {
-	return c.route.path == "/availability" && (c.request.has("date_to", "explain") || slices.Contains([]string{"any", "-1"}, c.request.last("agent_id")))
+	return c.route.Path == "/availability" && (c.request.has("date_to", "explain") || slices.Contains([]string{"any", "-1"}, c.request.last("agent_id")))
 }
 
 // otherFilter reports a request with a filter that only Bookside has.
-func (c comparison) otherFilter() bool { return c.request.has(oursOnly[c.route.path]...) }
+func (c comparison) otherFilter() bool {
+	return slices.ContainsFunc(c.route.Parameters, func(p compat.FieldDescription) bool { return p.Ours && c.request.has(p.Name) })
+}
 
 // narrowed reports what a filter can change: which elements a list has, and how many; but no
 // record.
 func (c comparison) narrowed(d difference) bool {
 	switch d.kind {
 	case StatusDiffers:
-		return c.route.path == "/availability" // the place or the booking does not exist
+		return c.route.Path == "/availability" // the place or the booking does not exist
 	case MissingElement, AdditionalElement, OrderDiffers:
 		return true
 	case HeaderDiffers:
@@ -183,7 +187,7 @@ func tieOrder(c comparison, d difference) bool {
 	}
 	by := c.request.last("sort") + c.request.last("order_by")
 	if by == "" {
-		by = defaultSort[c.route.path]
+		by = defaultSort[c.route.Path]
 	}
 	if by == "" || by == "id" {
 		return false
@@ -263,7 +267,7 @@ var clockTime = regexp.MustCompile(`^\d{2}:\d{2}(?::\d{2})?$`)
 
 // unbookable reports a start that only PHP offers, of a day that is over or after midnight.
 func unbookable(c comparison, d difference) bool {
-	if c.route.path != "/availability" || d.kind != MissingElement || d.php == nil || !d.php.scalar() {
+	if c.route.Path != "/availability" || d.kind != MissingElement || d.php == nil || !d.php.scalar() {
 		return false
 	}
 	if !clockTime.MatchString(d.php.text) {

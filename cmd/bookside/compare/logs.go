@@ -226,14 +226,14 @@ func ReadList(name string) (*Traffic, error) {
 	return t, err
 }
 
-// Pick returns at most most requests (0 for all), those of all routes and with all
+// pick returns at most most requests (0 for all), those of all routes and with all
 // combinations of parameters in turn, frequent ones first: if the run is interrupted, each of
 // them has been seen.
-func (t *Traffic) Pick(d Document, most int) []Request {
+func (t *Traffic) pick(all routes, most int) []Request {
 	groups := map[string][]Request{}
 	var names []string
 	for _, r := range t.Requests {
-		key := shape(d, r)
+		key := shape(all, r)
 		if groups[key] == nil {
 			names = append(names, key)
 		}
@@ -260,10 +260,10 @@ func (t *Traffic) Pick(d Document, most int) []Request {
 }
 
 // shape is a request without its values: the route and the names of its parameters.
-func shape(d Document, r Request) string {
+func shape(all routes, r Request) string {
 	name := r.path
-	if route, ok := d.match(r.path); ok {
-		name = route.path
+	if route, ok := all.match(r.path); ok {
+		name = route.Path
 	}
 	names := make([]string, 0, len(r.query))
 	for p := range r.query {

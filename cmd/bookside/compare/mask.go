@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"bookside/compat"
 )
 
 // mask hides what is personal: letters become x and digits 0, so that lengths, spaces and
@@ -123,11 +125,11 @@ func (m mask) hideText(text string, hidden bool, name string) string {
 
 // request returns a request as it is shown: texts that a client sent are hidden, and so are
 // parameters that the API does not have, because nobody knows what they hold.
-func (m mask) request(d Document, r Request) string {
+func (m mask) request(all routes, r Request) string {
 	if m.show {
 		return readable(r.path, r.query)
 	}
-	found, _ := d.match(r.path)
+	found, _ := all.match(r.path)
 	shown := url.Values{}
 	for name, values := range r.query {
 		p, documented := found.parameter(name)
@@ -135,7 +137,7 @@ func (m mask) request(d Document, r Request) string {
 			name = scramble(name)
 		}
 		for _, v := range values {
-			if !documented || !p.impersonal(v) {
+			if !documented || !impersonalValue(p, v) {
 				v = scramble(v)
 			}
 			shown.Add(name, v)
@@ -148,36 +150,36 @@ func (m mask) request(d Document, r Request) string {
 var (
 	fieldName  = regexp.MustCompile(`^[a-z][a-z0-9_]*(?:\[[a-z0-9_]*\])*$`)
 	word       = regexp.MustCompile(`^[a-z_-]+$`)
-	words      = regexp.MustCompile(`^[a-z0-9_, :-]*$`)
+	wordList   = regexp.MustCompile(`^[a-z0-9_, :-]*$`)
 	digits     = regexp.MustCompile(`^-?[0-9., ]{0,10}$`)
 	dateOrTime = regexp.MustCompile(`^[0-9TZ.:+ -]+$`)
 )
 
-// impersonal reports whether a value of a parameter can be shown.
-func (p parameter) impersonal(v string) bool {
+// impersonalValue reports whether a value of a parameter can be shown.
+func impersonalValue(p compat.FieldDescription, v string) bool {
 	switch {
-	case slices.Contains(p.values, v) || slices.Contains(p.words, v) || v == "true" || v == "false":
+	case slices.Contains(words(p), v) || v == "true" || v == "false":
 		return true
-	case slices.Contains(wordParameters, p.name) || p.kind == "array":
-		return words.MatchString(v)
-	case strings.HasPrefix(p.format, "date") || p.format == "time":
+	case slices.Contains(wordParameters, p.Name) || p.Schema.Items != nil:
+		return wordList.MatchString(v)
+	case p.Schema.Format == "date":
 		return dateOrTime.MatchString(v)
 	default:
-		return p.kind != "string" && digits.MatchString(v)
+		return p.Schema.Type != "string" && digits.MatchString(v)
 	}
 }
 
 // maskPath shows a path without what may be personal: fixed segments and ids remain.
-func maskPath(found route, path string) string {
-	segments := segmentsOf(path)
+func maskPath(found Route, path string) string {
+	segments, known := strings.Split(path[1:], "/"), strings.Split(found.Path, "/")
 	for i, s := range segments {
 		text, err := url.PathUnescape(s)
 		if err != nil {
 			text = s
 		}
-		known := i < len(found.segments) && (found.segments[i] == s || found.segments[i] == "{code}")
-		unknown := found.path == "" && word.MatchString(s)
-		if !known && !unknown && !digits.MatchString(text) {
+		fixed := i+1 < len(known) && (known[i+1] == s || known[i+1] == "{code}")
+		unknown := found.Path == "" && word.MatchString(s)
+		if !fixed && !unknown && !digits.MatchString(text) {
 			segments[i] = url.PathEscape(scramble(text))
 		}
 	}

@@ -100,12 +100,12 @@ type Finding struct {
 
 // collector makes a Result of comparisons, one after the other.
 type collector struct {
-	document Document
+	all      routes
 	mask     mask
 	noise    map[string]routeNoise
 	routes   map[string]*routeCollector
 	findings map[string]*Finding // by route, kind and path
-	used     map[string]bool     // routes, and parameters as route?name
+	used     map[string]bool     // paths of routes, and parameters as route?name
 	php      []time.Duration
 	bookside []time.Duration
 	failures map[string]int
@@ -121,9 +121,9 @@ type routeCollector struct {
 	php, bookside []time.Duration
 }
 
-func newCollector(d Document, m mask) *collector {
+func newCollector(all routes, m mask) *collector {
 	return &collector{
-		document: d, mask: m, noise: map[string]routeNoise{}, routes: map[string]*routeCollector{}, findings: map[string]*Finding{},
+		all: all, mask: m, noise: map[string]routeNoise{}, routes: map[string]*routeCollector{}, findings: map[string]*Finding{},
 		used: map[string]bool{}, failures: map[string]int{},
 	}
 }
@@ -131,16 +131,16 @@ func newCollector(d Document, m mask) *collector {
 // unknownRoute stands for requests to paths that the API does not have.
 const unknownRoute = "(other paths)"
 
-func (c *collector) use(r Request) (found route, name string) {
-	found, ok := c.document.match(r.path)
+func (c *collector) use(r Request) (found Route, name string) {
+	found, ok := c.all.match(r.path)
 	if !ok {
 		return found, unknownRoute
 	}
-	c.used[found.path] = true
+	c.used[found.Path] = true
 	for p := range r.query {
-		c.used[found.path+"?"+p] = true
+		c.used[found.Path+"?"+p] = true
 	}
-	return found, found.path
+	return found, found.Path
 }
 
 func (c *collector) add(x comparison, ignore []Pattern) {
@@ -193,7 +193,7 @@ func (c *collector) note(name string, x comparison, j judged) string {
 	if c.findings[key] != nil {
 		return key
 	}
-	f := &Finding{Route: name, Kind: j.kind, Path: j.path(), Name: j.known, Request: c.mask.request(c.document, x.request), Exact: j.exact()}
+	f := &Finding{Route: name, Kind: j.kind, Path: j.path(), Name: j.known, Request: c.mask.request(c.all, x.request), Exact: j.exact()}
 	f.PHP, f.Bookside, f.Note = c.mask.pair(j.difference)
 	for _, k := range knownDifferences {
 		if k.Name == j.known {
@@ -267,9 +267,9 @@ func (c *collector) settle() {
 func (c *collector) result() *Result {
 	c.settle()
 	r := &Result{Compared: c.compared, Failed: c.failed, Refused: c.refused, Times: timesOf(c.php, c.bookside)}
-	for _, route := range append(slices.Clone(c.document.routes), route{path: unknownRoute}) {
-		if collected := c.routes[route.path]; collected != nil {
-			r.Routes = append(r.Routes, collected.result(route.path))
+	for _, route := range append(slices.Clone(c.all), Route{Path: unknownRoute}) {
+		if collected := c.routes[route.Path]; collected != nil {
+			r.Routes = append(r.Routes, collected.result(route.Path))
 		}
 		c.unseen(r, route)
 	}
@@ -283,16 +283,16 @@ func (c *collector) result() *Result {
 	return r
 }
 
-func (c *collector) unseen(r *Result, route route) {
-	if route.ours() || route.path == unknownRoute {
+func (c *collector) unseen(r *Result, route Route) {
+	if route.Ours || route.Path == unknownRoute {
 		return
 	}
-	if !c.used[route.path] {
-		r.UnseenRoutes = append(r.UnseenRoutes, route.path)
+	if !c.used[route.Path] {
+		r.UnseenRoutes = append(r.UnseenRoutes, route.Path)
 		return
 	}
-	for _, p := range route.parameters {
-		if name := route.path + "?" + p.name; !c.used[name] {
+	for _, p := range route.Parameters {
+		if name := route.Path + "?" + p.Name; !c.used[name] {
 			r.UnseenParameters = append(r.UnseenParameters, name)
 		}
 	}

@@ -17,6 +17,7 @@ type Options struct {
 	Ignore        []Pattern
 	ShowPersonal  bool // do not mask examples
 	Now           func() time.Time
+	Routes        []Route
 	Progress      func(Progress) // nil for none
 }
 
@@ -29,12 +30,12 @@ type Progress struct {
 
 // Run compares requests.
 type Run struct {
-	options  Options
-	document Document
-	results  *collector
-	pace     *pace
-	started  time.Time
-	planned  int
+	options Options
+	routes  routes
+	results *collector
+	pace    *pace
+	started time.Time
+	planned int
 }
 
 // stoppedError ends a run early. Its text is part of the verdict.
@@ -42,8 +43,7 @@ type stoppedError struct{ reason string }
 
 func (e *stoppedError) Error() string { return e.reason }
 
-// Start checks that both servers accept their keys, and reads the API's document from
-// Bookside.
+// Start checks that both servers accept their keys.
 func Start(ctx context.Context, o Options) (*Run, error) {
 	for _, s := range []struct {
 		name string
@@ -53,15 +53,7 @@ func Start(ctx context.Context, o Options) (*Run, error) {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	got, err := o.Bookside.get(ctx, newRequest("/openapi.json"), nil)
-	if err != nil {
-		return nil, fmt.Errorf("read the API's document from Bookside: %w", err)
-	}
-	document, err := ReadDocument(got.body)
-	if err != nil {
-		return nil, err
-	}
-	r := &Run{options: o, document: document, results: newCollector(document, mask{show: o.ShowPersonal}), started: o.Now()}
+	r := &Run{options: o, routes: o.Routes, results: newCollector(o.Routes, mask{show: o.ShowPersonal}), started: o.Now()}
 	r.pace = &pace{sleep: o.PHP.sleep, now: time.Now}
 	if o.Rate > 0 {
 		r.pace.interval = time.Duration(requestsToPHP / o.Rate * float64(time.Second))
@@ -104,24 +96,24 @@ func placeOf(location string) string {
 	return location
 }
 
-// Crawl returns requests for everything that the API's document has.
+// Crawl returns requests for everything that the API has.
 func (r *Run) Crawl(ctx context.Context, samples int) ([]Request, error) {
-	c := crawler{document: r.document, samples: samples, today: r.started, ask: func(ctx context.Context, request Request) (answer, error) {
+	c := crawler{routes: slices.DeleteFunc(slices.Clone(r.routes), func(route Route) bool { return route.Ours }), samples: samples, today: r.started, ask: func(ctx context.Context, request Request) (answer, error) {
 		r.report("Bookside's lists")
 		return r.options.Bookside.get(ctx, request, r.waiting)
 	}}
 	return c.crawl(ctx)
 }
 
-// Pick returns requests of logs or of a list, see Traffic.Pick. Routes that only Bookside has
+// Pick returns requests of logs or of a list, see Traffic.pick. Routes that only Bookside has
 // are left out.
 func (r *Run) Pick(t *Traffic, most int) []Request {
 	kept := *t
 	kept.Requests = slices.DeleteFunc(slices.Clone(t.Requests), func(request Request) bool {
-		found, ok := r.document.match(request.path)
-		return ok && found.ours() || request.path == "/openapi.json" || request.path == "/docs"
+		found, ok := r.routes.match(request.path)
+		return ok && found.Ours || request.path == "/openapi.json" || request.path == "/docs"
 	})
-	return kept.Pick(r.document, most)
+	return kept.pick(r.routes, most)
 }
 
 // Compare compares requests until all are done or ctx ends, and returns what was found by
