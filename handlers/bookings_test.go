@@ -549,7 +549,6 @@ func TestUnknownBooking(t *testing.T) {
 	}
 }
 
-// TestBookingsOfTheEdgeSite compares the bookings field by field.
 // TestDurationsAreFoundAsShown: a booking without a duration is shown with that of its service, or 0,
 // and found by it.
 func TestDurationsAreFoundAsShown(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Created is a booking that CreateBooking created.
+// Created is a booking that Create created.
 type Created struct {
 	records.BookingDetail
 	// ConfirmationSent reports whether a message to the customer was handed over.

@@ -13,7 +13,7 @@ import (
 	"bookside/wpdb"
 )
 
-// draftBooking returns the booking that CreateBooking would create, and writes nothing: the
+// draftBooking returns the booking that Create would create, and writes nothing: the
 // ids of the plugin's tables are few, and a database does not take them back at a rollback.
 // Records that do not exist yet have the id 0 and no codes.
 func draftBooking(ctx context.Context, s *session.Session, w session.WriteSettings, plan bookingPlan) (records.BookingDetail, error) {

@@ -71,8 +71,8 @@ type NewHold struct {
 // MaxHolds is how many holds a key may have at a time.
 const MaxHolds = 100
 
-// CreateHold keeps a slot, under the conditions under which CreateBooking would book it. The
-// errors are those of CreateBooking, and a CodeTooManyHolds.
+// CreateHold keeps a slot, under the conditions under which Create would book it. The
+// errors are those of Create, and a CodeTooManyHolds.
 func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, error) {
 	p := n.Validation.Clone()
 	plan := bookingPlan{New: n.New}

@@ -15,7 +15,7 @@ import (
 )
 
 // Update changes a booking and keeps its order item in step. Columns that do not
-// change are not written. Errors are those of CreateBooking, and a CodeNotFound if the
+// change are not written. Errors are those of Create, and a CodeNotFound if the
 // booking does not exist, a CodeForbidden if the caller's key does not permit the change. A
 // rehearsal announces nothing.
 func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records.BookingDetail, error) {

@@ -22,7 +22,7 @@ const (
 // Rules are what the site demands of customers whenever one is saved
 // (OsCustomerModel::properties_to_validate, LatePoint 5.6.5).
 type Rules struct {
-	// contact is the column that tells customers apart, contactEmail or contactPhone. It is empty
+	// Contact is the column that tells customers apart, contactEmail or contactPhone. It is empty
 	// where the site takes nobody for a customer that it knows.
 	Contact string
 	columns []string // that may not be empty
@@ -30,7 +30,7 @@ type Rules struct {
 	fields map[string]bool
 }
 
-// Rules reads the rules for a customer who changes.
+// customerRules reads the rules for a customer who changes.
 func customerRules(ctx context.Context, s *session.Session) (Rules, error) {
 	settings, err := s.DB.SettingValues(ctx, session.CustomerRuleSettings...)
 	if err != nil {

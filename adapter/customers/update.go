@@ -15,7 +15,7 @@ import (
 
 // Update changes the fields of a customer that were sent, and name and e-mail of
 // the linked WordPress user. Columns that do not change are not written. Errors are those
-// of CreateCustomer, and a CodeNotFound if the customer does not exist.
+// of Create, and a CodeNotFound if the customer does not exist.
 func Update(ctx context.Context, tx *session.Tx, id int64, v Patch) (records.Customer, error) {
 	rules, err := customerRules(ctx, tx.Session)
 	if err != nil {

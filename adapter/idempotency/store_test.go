@@ -313,7 +313,7 @@ func TestRequestWithoutKeyStoresNothing(t *testing.T) {
 	end(t, request, errors.New("failed"))
 }
 
-// TestNoCodesWithoutRandomness: a request is not claimed without a name for its owner.
+// TestNoRandomness: a request is not claimed without a name for its owner.
 func TestNoRandomness(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -26,7 +26,7 @@ type List struct {
 	Size        *int64 // nil if it is not known
 	ManyMatches bool   // whether many records match, so that a scan in the order of the list soon finds a page
 	Key         string // see listKey; "" if it was not computed yet
-	// orderedScanIsCheap is whether a scan in the order of the list finds a page quickly; see WithLength.
+	// OrderedScanIsCheap is whether a scan in the order of the list finds a page quickly; see WithLength.
 	OrderedScanIsCheap bool
 	Counts             sq.Sqlizer // the SELECT that counts it; nil for COUNT(*)
 }

@@ -27,7 +27,7 @@ type Event struct {
 	Kind   eventKind
 	After  Snapshot  // before the deletion, of BookingDeleted
 	Before *Snapshot // of an update; nil otherwise
-	// newCustomer reports whether the customer was created together with the booking.
+	// NewCustomer reports whether the customer was created together with the booking.
 	NewCustomer bool
 	Payment     *records.Payment // the new payment, of TransactionCreated; nil otherwise
 }

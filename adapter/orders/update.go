@@ -17,7 +17,7 @@ import (
 
 // Update changes an order. If it goes to another customer, its bookings and payments go
 // with it; nothing else has an effect on bookings, invoices or payments, as in the plugin.
-// Errors are those of CreateOrder, and a CodeNotFound if the order does not exist.
+// Errors are those of Create, and a CodeNotFound if the order does not exist.
 func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.Order, error) {
 	before, locked, err := lockOrderToUpdate(ctx, tx, id, sent)
 	if err != nil {

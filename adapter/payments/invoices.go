@@ -48,7 +48,7 @@ func LoadInvoice(ctx context.Context, s *session.Session, orderID, id int64) (In
 	return invoiceOf(ctx, s, orderID, id)
 }
 
-// invoiceOf is OrderInvoice for an order that is known to exist.
+// invoiceOf is LoadInvoice for an order that is known to exist.
 func invoiceOf(ctx context.Context, s *session.Session, orderID, id int64) (Invoice, error) {
 	records, err := LoadInvoices(ctx, s, sq.Eq{"v.id": id, "v.order_id": orderID})
 	if err != nil {

@@ -232,8 +232,8 @@ func orDefault(sent *string, fallback string) string {
 }
 
 // Update changes a payment, with the same effects on its order and invoices as
-// CreatePayment. One that took money and becomes refunded, or a refund, stays, and is
-// refunded, see refund. Errors are those of CreatePayment, and a CodeNotFound if the
+// Create. One that took money and becomes refunded, or a refund, stays, and is
+// refunded, see refund. Errors are those of Create, and a CodeNotFound if the
 // payment does not exist.
 func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.Payment, error) {
 	before, order, err := lockPayment(ctx, tx, id)

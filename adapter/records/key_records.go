@@ -17,7 +17,7 @@ import (
 type KnownCustomer struct {
 	Seen bool
 	Own  bool
-	// shown is the customer as the caller sees them.
+	// Shown is the customer as the caller sees them.
 	Shown BookingCustomer
 }
 

@@ -246,7 +246,7 @@ func belongedInOrders(ctx context.Context, db *wpdb.DB, orders []int64) (map[int
 	return belonged, err
 }
 
-// orderItem is an item of an order with its JSON, and itemBookings one of its bookings.
+// orderItem is an item of an order with its JSON, and bookingOfItem one of its bookings.
 type (
 	orderItem struct {
 		id, order int64

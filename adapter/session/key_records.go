@@ -112,7 +112,7 @@ func (o ownership) ownCustomer(id string) sq.Sqlizer {
 	return sq.Case().When(sq.And{o.knownCustomer(id), NotExistsPerRow(hidden)}, sq.And{o.noHiddenOrder(id), o.noHiddenPayment(id)}).Else("FALSE")
 }
 
-// KnownCustomer returns the condition that the customer with an id has a booking within the limits
+// knownCustomer returns the condition that the customer with an id has a booking within the limits
 // that no key with limits made, or that one created the customer.
 func (o ownership) knownCustomer(id string) sq.Sqlizer {
 	if !o.Schema.Has(wpdb.KeyRecords) {

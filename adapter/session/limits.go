@@ -245,12 +245,12 @@ func bookingsInScope(l domain.Limits, alias string) sq.And {
 	return columnsWithin(l, func(column string) string { return alias + column })
 }
 
-// bookingsOutside returns the condition that bookingsWithin does not hold.
+// bookingsOutside returns the condition that bookingsInScope does not hold.
 func bookingsOutside(l domain.Limits, alias string) sq.Sqlizer {
 	return sq.Expr("(?) IS NOT TRUE", bookingsInScope(l, alias))
 }
 
-// columnsWithin is bookingsWithin on expressions of the columns.
+// columnsWithin is bookingsInScope on expressions of the columns.
 func columnsWithin(l domain.Limits, expression func(column string) string) sq.And {
 	var all sq.And
 	for _, of := range []struct {

@@ -13,7 +13,7 @@ type Shared struct {
 	equal        *equalReads
 	limitIndexes limitIndexes
 	views        builtViews
-	// widelyOffered are the ids of services whose connections are too many to be read as a whole.
+	// WidelyOffered are the ids of services whose connections are too many to be read as a whole.
 	WidelyOffered sync.Map
 	// others are what packages share of their own, by type; see SharedOf.
 	others sync.Map

@@ -19,7 +19,7 @@ type Tx struct {
 	// change it. Its error ends the transaction.
 	Precondition func(within *Session) error
 
-	// dry is set if the transaction is rolled back whatever happens, see Rehearse.
+	// Dry is set if the transaction is rolled back whatever happens, see Rehearse.
 	Dry      bool
 	Progress LockProgress
 	Changes  ChangeList                  // of records, for the journal

@@ -85,7 +85,7 @@ func Search(ctx context.Context, s *session.Session, q Query) (Grid, error) {
 // IsAny reports whether any location was asked for.
 func IsAny(location *int64) bool { return location != nil && *location == 0 }
 
-// newSlotSearch is a slot query with what was read for it.
+// slotSearch is a slot query with what was read for it.
 type slotSearch struct {
 	Query
 	service   Service

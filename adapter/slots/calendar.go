@@ -24,7 +24,7 @@ type CalendarQuery struct {
 	also     []string // blocking statuses in addition to the site's
 	// asOf is the time from which the booking window counts; the zero time for now.
 	asOf time.Time
-	// except is the id of a hold that blocks nothing, 0 for none.
+	// Except is the id of a hold that blocks nothing, 0 for none.
 	Except int64
 	// anyLocation is set if any location will do. Then an agent with a booking at one
 	// location is not free at another, even if the site allows it: otherwise a booking

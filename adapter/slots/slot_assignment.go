@@ -18,9 +18,9 @@ type SlotRequest struct {
 	availability.Request
 	At     availability.Moment
 	Window bool // the rules for customers apply: nothing in the past, and the booking window
-	// anyLocation is set if any location will do: see CalendarQuery.
+	// AnyLocation is set if any location will do: see CalendarQuery.
 	AnyLocation bool
-	// hold is the hold that the booking has used, whose slot it gets; nil for none. lost
+	// Hold is the hold that the booking has used, whose slot it gets; nil for none. lost
 	// reports that there was none to use: the booking then gets no slot.
 	Hold *Hold
 	Lost bool
