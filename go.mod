@@ -3,6 +3,7 @@ module bookside
 go 1.26.0
 
 require (
+	code.dny.dev/ssrf v0.3.0
 	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/DATA-DOG/go-sqlmock v1.5.2
 	github.com/Masterminds/squirrel v1.5.4

@@ -14,6 +14,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/webhooks/ssrf"
 )
 
 // Status says whether a webhook is served.
@@ -107,6 +108,8 @@ const (
 // ParseName trims a name of 1 to 190 characters.
 func ParseName(text string) (string, error) { return keys.ParseName(text) }
 
+var errPrivate = fmt.Errorf("%w; only a webhook added with --allow-private may use it", ssrf.ErrPrivate)
+
 // ParseURL checks the URL of a receiver. Unless private addresses are allowed, it may not
 // contain one. Names are checked when they are resolved, before each request.
 func ParseURL(text string, private bool) (string, error) {
@@ -122,7 +125,7 @@ func ParseURL(text string, private bool) (string, error) {
 		return "", errors.New("write a URL without #")
 	case !validPort(u.Port()):
 		return "", errors.New("write a port from 1 to 65535")
-	case !private && (failed == nil && !public(address) || strings.EqualFold(u.Hostname(), "localhost")):
+	case !private && (failed == nil && !ssrf.Public(address) || strings.EqualFold(u.Hostname(), "localhost")):
 		return "", errPrivate
 	}
 	if text = u.String(); len(text) > maxURL {

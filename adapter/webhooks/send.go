@@ -14,6 +14,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"bookside/adapter/webhooks/ssrf"
 )
 
 // Limits of a request to a receiver.
@@ -75,7 +77,7 @@ type client struct{ public, anywhere *http.Client }
 func newClient() *client {
 	anywhere := net.Dialer{Timeout: sendLimit, KeepAlive: -1}
 	public := anywhere
-	public.Control = refusePrivate
+	public.Control = ssrf.Control
 	return &client{public: newHTTPClient(&public), anywhere: newHTTPClient(&anywhere)}
 }
 
@@ -172,7 +174,7 @@ func explain(ctx context.Context, err error) error {
 	var name *net.DNSError
 	var network *net.OpError
 	switch {
-	case errors.Is(err, errPrivate):
+	case errors.Is(err, ssrf.ErrPrivate):
 		return errPrivate
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Errorf("no answer within %v", sendLimit)

@@ -1,4 +1,8 @@
-package webhooks
+// Package ssrf keeps requests to URLs that people chose on the public internet: server-side
+// request forgery would reach what only this machine and its network may.
+//
+// It imports no other package of Bookside.
+package ssrf
 
 import (
 	"errors"
@@ -7,11 +11,11 @@ import (
 	"syscall"
 )
 
-// errPrivate means that a URL leads to an address that is not on the public internet.
-var errPrivate = errors.New("the address is not public; only a webhook added with --allow-private may use it")
+// ErrPrivate means that an address is not on the public internet.
+var ErrPrivate = errors.New("the address is not public")
 
-// internal are the networks that webhooks must not reach unless they are allowed to:
-// everything that is not on the public internet, and what clouds serve to their machines.
+// internal are the networks that are not on the public internet, and those with what clouds
+// serve to their machines.
 var internal = prefixes(
 	"0.0.0.0/8",        // this network; 0.0.0.0 is the machine itself
 	"10.0.0.0/8",       // private
@@ -49,8 +53,8 @@ func prefixes(texts ...string) []netip.Prefix {
 	return all
 }
 
-// public reports whether an address is on the public internet.
-func public(address netip.Addr) bool {
+// Public reports whether an address is on the public internet.
+func Public(address netip.Addr) bool {
 	address = address.Unmap().WithZone("")
 	if nat64.Contains(address) {
 		bytes := address.As16()
@@ -67,15 +71,15 @@ func public(address netip.Addr) bool {
 	return true
 }
 
-// refusePrivate is a net.Dialer.Control. It sees the address that is about to be
+// Control is a net.Dialer.Control that returns an ErrPrivate. It sees the address that is about to be
 // connected to, after the name was resolved, so that no name can lead to another one.
-func refusePrivate(_, address string, _ syscall.RawConn) error {
+func Control(_, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("address to connect to: %w", err)
 	}
-	if !public(target.Addr()) {
-		return errPrivate
+	if !Public(target.Addr()) {
+		return ErrPrivate
 	}
 	return nil
 }
