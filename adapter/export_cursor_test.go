@@ -218,7 +218,7 @@ func TestExportWhileOthersWrite(t *testing.T) {
 func TestExportStays(t *testing.T) {
 	t.Parallel()
 	platform := session.NewPlatform(wpdbtest.Open(t, fixtures.Shared(t, fixtures.SiteA()), 2), fixtures.RecordedNow)
-	site, err := platform.SessionOf(t.Context(), &keys.Key{Limits: domain.Limits{Agents: []int64{1}}})
+	site, err := platform.SessionOf(t.Context(), &keys.Key{Scope: domain.Scope{Agents: []int64{1}}})
 	if err != nil {
 		t.Fatal(err)
 	}

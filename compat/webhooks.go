@@ -223,8 +223,8 @@ func ReadWebhookChange(b *Body, fields Fields[WebhookChange], private bool) (Web
 }
 
 // Named returns the agents, services and locations that the body names.
-func (c WebhookChange) Named() domain.Limits {
-	return domain.Limits{Agents: domain.ValueOr(c.Agents, nil), Services: domain.ValueOr(c.Services, nil), Locations: domain.ValueOr(c.Locations, nil)}
+func (c WebhookChange) Named() domain.Scope {
+	return domain.Scope{Agents: domain.ValueOr(c.Agents, nil), Services: domain.ValueOr(c.Services, nil), Locations: domain.ValueOr(c.Locations, nil)}
 }
 
 // New returns the webhook that the body describes.

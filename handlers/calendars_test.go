@@ -26,7 +26,7 @@ import (
 // calendar makes the secret address of a calendar and returns the request that reads it.
 func (s *server) calendar(details keys.Details, of domain.Resource, id int64) request {
 	s.t.Helper()
-	secret, key, err := s.keys.Create(s.t.Context(), keys.NewKey{Name: "calendar", Kind: keys.Calendar, Limits: keys.CalendarLimits(of, id), Details: details})
+	secret, key, err := s.keys.Create(s.t.Context(), keys.NewKey{Name: "calendar", Kind: keys.Calendar, Scope: keys.CalendarScope(of, id), Details: details})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -549,7 +549,7 @@ func TestCalendarsShowNoStrangers(t *testing.T) {
 	}
 	agent, location := s.calendar(keys.Full, domain.AgentResource, 5), s.calendar(keys.Full, domain.LocationResource, 1)
 	all := s.key
-	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}})
+	s.key = s.limitedKey(domain.Scope{Agents: []int64{5}})
 	for start, described := range map[string]string{
 		"10:00": `{"first_name":"Guess","last_name":"Who","email":"zora@example.test"}`, "13:00": `{"first_name":"Guess","last_name":"Who","email":"yara@example.test"}`, "15:00": newCustomer,
 	} {

@@ -388,7 +388,7 @@ func TestLimitedKeysFollowTheirChanges(t *testing.T) {
 	f := newFeed(t)
 	all, _ := f.key("read", "write", "read_changes")
 	limited, key, err := f.store.Create(t.Context(), keys.NewKey{
-		Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes", "write_webhooks"}, Limits: domain.Limits{Agents: []int64{5}},
+		Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes", "write_webhooks"}, Scope: domain.Scope{Agents: []int64{5}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -430,7 +430,7 @@ func TestBookingsThatLeave(t *testing.T) {
 	f := newFeed(t)
 	all, _ := f.key("read", "write", "read_changes")
 	of := func(agents ...int64) string {
-		secret, _, err := f.store.Create(t.Context(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes"}, Limits: domain.Limits{Agents: agents}})
+		secret, _, err := f.store.Create(t.Context(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes"}, Scope: domain.Scope{Agents: agents}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -531,10 +531,10 @@ func TestDeletionsAreToldToWhoeverSawTheRecord(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
 	all, _ := f.key("read", "write", "delete", "read_changes")
-	limits := map[string]domain.Limits{"five": {Agents: []int64{5}}, "one": {Agents: []int64{1}}, "both": {Agents: []int64{1, 5}}, "service": {Services: []int64{4}}, "two": {Agents: []int64{2}}}
+	scopes := map[string]domain.Scope{"five": {Agents: []int64{5}}, "one": {Agents: []int64{1}}, "both": {Agents: []int64{1, 5}}, "service": {Services: []int64{4}}, "two": {Agents: []int64{2}}}
 	secrets := map[string]string{}
-	for name, l := range limits {
-		secret, _, err := f.store.Create(t.Context(), keys.NewKey{Name: name, Kind: keys.Live, Permissions: []string{"read", "read_changes"}, Limits: l})
+	for name, scope := range scopes {
+		secret, _, err := f.store.Create(t.Context(), keys.NewKey{Name: name, Kind: keys.Live, Permissions: []string{"read", "read_changes"}, Scope: scope})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -705,7 +705,7 @@ func (f *feed) lastPayment() (id int64) {
 func TestWaitingForFewOfManyChanges(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
-	limited, _, err := f.store.Create(t.Context(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes"}, Limits: domain.Limits{Agents: []int64{5}}})
+	limited, _, err := f.store.Create(t.Context(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes"}, Scope: domain.Scope{Agents: []int64{5}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ var createCoupon = operation{
 	summary:  "Create a coupon",
 	about:    "Creates a coupon. Codes are stored in upper case.",
 	body:     compat.NewCouponFields,
-	refusals: []error{domain.OutsideLimits()},
+	refusals: []error{domain.OutsideScope()},
 	answers:  []response{created(compat.CouponCreated)},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()

@@ -68,7 +68,7 @@ var createCustomer = operation{
 	summary:  "Create a customer",
 	about:    "Creates a customer. The contact by which the site tells customers apart is unique: the e-mail address, or the phone number where the site's settings say so. What the site's form of customers requires is required here, too.",
 	body:     compat.NewCustomerFields,
-	refusals: []error{domain.OutsideLimits()},
+	refusals: []error{domain.OutsideScope()},
 	also:     []also{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
 	answers:  []response{created(compat.CustomerCreated)},
 	errors:   errorForm{failure: "Failed to create customer"},
@@ -95,7 +95,7 @@ var updateCustomer = operation{
 	path:     []pathParameter{customerID},
 	body:     compat.CustomerPatchFields,
 	answers:  []response{ok(compat.CustomerUpdated)},
-	refusals: []error{domain.OutsideLimits()},
+	refusals: []error{domain.OutsideScope()},
 	errors:   errorForm{failure: "Error updating customer", shape: compat.WordPressError, invalid: "customer_update_failed"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)
@@ -123,7 +123,7 @@ var deleteCustomer = operation{
 	about:    "Deletes a customer who has no bookings and no successful payments, and whose orders have none. Orders of others stay whole.",
 	path:     []pathParameter{customerID},
 	answers:  []response{ok(compat.CustomerDeleted)},
-	refusals: []error{domain.CustomerHasBookings(3), domain.CustomerHasPayments(2), domain.OutsideLimits()},
+	refusals: []error{domain.CustomerHasBookings(3), domain.CustomerHasPayments(2), domain.OutsideScope()},
 	errors:   errorForm{failure: "Error deleting customer", shape: compat.WordPressError, code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)

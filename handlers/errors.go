@@ -231,7 +231,7 @@ func statusOf(code domain.Code) int {
 	switch code {
 	case domain.CodeUnauthorized:
 		return http.StatusUnauthorized
-	case domain.CodeForbidden, domain.CodeOutsideLimits, domain.CodePersonalMasked:
+	case domain.CodeForbidden, domain.CodeOutsideScope, domain.CodePersonalMasked:
 		return http.StatusForbidden
 	case domain.CodeTooManyHolds:
 		return http.StatusTooManyRequests

@@ -265,7 +265,7 @@ func TestFormulasAreText(t *testing.T) {
 	}
 }
 
-// TestExportsOfLimitedKeys: a key gets in a table what it gets in JSON: records within its limits,
+// TestExportsOfLimitedKeys: a key gets in a table what it gets in JSON: records within its scope,
 // nothing that it lacks the permission for, and masked data masked. A calendar has nothing that
 // could be masked.
 func TestExportsOfLimitedKeys(t *testing.T) {
@@ -282,7 +282,7 @@ func TestExportsOfLimitedKeys(t *testing.T) {
 	}
 	all := []string{"read"}
 	for name, key := range map[string]string{
-		"limits":      create(keys.NewKey{Permissions: all, Limits: domain.Limits{Agents: []int64{1}}}),
+		"limits":      create(keys.NewKey{Permissions: all, Scope: domain.Scope{Agents: []int64{1}}}),
 		"mask":        create(keys.NewKey{Permissions: all, MaskPersonal: true}),
 		"permissions": create(keys.NewKey{Permissions: []string{"read_bookings", "read_services", "read_coupons", "read_customers"}}),
 	} {
@@ -538,7 +538,7 @@ func TestExportsEndWhenTheirKeyIsChanged(t *testing.T) {
 		whole bool
 	}{
 		"limited":           {keys.NewKey{Permissions: []string{"read"}}, keys.Patch{Agents: &one}, false},
-		"limits are lifted": {keys.NewKey{Permissions: []string{"read"}, Limits: domain.Limits{Locations: []int64{1}}}, keys.Patch{Locations: &none}, false},
+		"limits are lifted": {keys.NewKey{Permissions: []string{"read"}, Scope: domain.Scope{Locations: []int64{1}}}, keys.Patch{Locations: &none}, false},
 		"masked":            {keys.NewKey{Permissions: []string{"read"}}, keys.Patch{MaskPersonal: &mask}, false},
 		"fewer permissions": {keys.NewKey{Permissions: []string{"read"}}, keys.Patch{Permissions: []string{"read_bookings"}}, false},
 		"renamed":           {keys.NewKey{Permissions: []string{"read"}}, keys.Patch{Name: &name}, true},

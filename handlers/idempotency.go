@@ -123,7 +123,7 @@ func (r *request) transact(work func(tx *session.Tx) error) error {
 // request states.
 func (r *request) conditionally(work func(tx *session.Tx) error) func(tx *session.Tx) error {
 	return func(tx *session.Tx) error {
-		if r.read != nil && !r.principal.Limits.None() {
+		if r.read != nil && !r.principal.Scope.Unlimited() {
 			if _, err := r.readRecord(tx.AsCaller(), ""); err != nil {
 				return err
 			}
@@ -168,13 +168,13 @@ func (r *request) fingerprint() string {
 	return text
 }
 
-// terms returns a hash of the limits of the request's key, if there are any: a response to other limits
+// terms returns a hash of the scope of the request's key, if it is limited: a response in another scope
 // may show what the key no longer sees.
 func (r *request) terms() string {
-	if r.principal.Limits.None() {
+	if r.principal.Scope.Unlimited() {
 		return ""
 	}
-	return hashOf(fmt.Append(nil, r.principal.Limits))
+	return hashOf(fmt.Append(nil, r.principal.Scope))
 }
 
 // leaseMargin is how much longer than a request a claim lasts, because the clocks of

@@ -46,7 +46,7 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := strangersSite(t)
-	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}})
+	s.key = s.limitedKey(domain.Scope{Agents: []int64{5}})
 	for i, c := range []struct{ id, email, phone string }{{"7100", "zora@example.test", "777100"}, {"7101", "yara@example.test", "777101"}} {
 		described := fmt.Sprintf(`{"first_name":"Guess","last_name":"Who","email":%q,"phone":"+49 30 5550"}`, strings.ToUpper(c.email[:1])+c.email[1:])
 		body := friday("start_time", fmt.Sprintf(`"1%d:00"`, 3+2*i), "customer_id", "", "customer", described)
@@ -114,7 +114,7 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 	}
 	// What another key sent is nothing that this one knows.
 	first := s.key
-	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}})
+	s.key = s.limitedKey(domain.Scope{Agents: []int64{5}})
 	if a := s.get("/customers/7100").want(http.StatusOK); a.at("data", "email") != "" || a.at("data", "phone") != "" || a.at("data", "first_name") != "Zora" {
 		t.Errorf("%s", a.body)
 	}
@@ -137,13 +137,13 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 	}
 }
 
-// TestLimitedKeysHaveCustomersOfTheirOwn: those of whom everything lies within the limits, and those whom the key created.
+// TestLimitedKeysHaveCustomersOfTheirOwn: those of whom everything lies within the scope, and those whom the key created.
 // The users of the site are nobody's.
 func TestLimitedKeysHaveCustomersOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := strangersSite(t)
 	all := s.key
-	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}})
+	s.key = s.limitedKey(domain.Scope{Agents: []int64{5}})
 	if a := s.get("/customers/7102").want(http.StatusOK); a.at("data", "email") != "xaver@example.test" || a.at("data", "admin_notes") != "admin" || fmt.Sprint(a.at("data", "cms_user_id")) != "7102" {
 		t.Errorf("%s", a.body)
 	}
@@ -179,7 +179,7 @@ func TestLimitedKeysHaveCustomersOfTheirOwn(t *testing.T) {
 			s.database.Execute(t, statements[1])
 		}
 	}
-	s.key = s.limitedKey(domain.Limits{Agents: []int64{5, 1}}) // another one, to which nothing is hidden
+	s.key = s.limitedKey(domain.Scope{Agents: []int64{5, 1}}) // another one, to which nothing is hidden
 	if a := s.get("/customers/" + id).want(http.StatusOK); a.at("data", "notes") != "mine" {
 		t.Errorf("%s", a.body)
 	}
@@ -196,9 +196,9 @@ func TestNewKeysInheritNothing(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	admin := s.key
 	for range 3 { // the id of the key below is greater than those of new ones would be
-		s.limitedKey(domain.Limits{Agents: []int64{5}})
+		s.limitedKey(domain.Scope{Agents: []int64{5}})
 	}
-	old, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "old", Kind: keys.Live, Permissions: []string{"read", "write", "delete", "write_webhooks"}, Limits: domain.Limits{Agents: []int64{5}}})
+	old, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "old", Kind: keys.Live, Permissions: []string{"read", "write", "delete", "write_webhooks"}, Scope: domain.Scope{Agents: []int64{5}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -410,14 +410,14 @@ func TestToolsOfAKey(t *testing.T) {
 	})
 }
 
-// TestToolsWithinLimits: a limited key gets by tools what its requests to the routes get, and can
+// TestToolsInScope: a limited key gets by tools what its requests to the routes get, and can
 // neither name nor reach what is hidden; with personal data masked, so are the results.
-func TestToolsWithinLimits(t *testing.T) {
+func TestToolsInScope(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings(), withTools)
-	limits := domain.Limits{Agents: []int64{5}, Services: []int64{4}, Locations: []int64{1}}
-	hidden := s.ids(t, "SELECT id FROM wp_latepoint_bookings WHERE NOT "+withinSQL(limits))[0]
-	a := s.agent(t, s.limitedKey(limits))
+	scope := domain.Scope{Agents: []int64{5}, Services: []int64{4}, Locations: []int64{1}}
+	hidden := s.ids(t, "SELECT id FROM wp_latepoint_bookings WHERE NOT "+withinSQL(scope))[0]
+	a := s.agent(t, s.limitedKey(scope))
 	before := s.database.Snapshot(t)
 	const at = `'date':'2027-02-05','start_time':'10:00'`
 	for name, c := range map[string]struct{ tool, arguments, code string }{
@@ -437,7 +437,7 @@ func TestToolsWithinLimits(t *testing.T) {
 		}
 	}
 	agenda := a.call("agenda", `{'from':'2020-01-01','to':'2030-01-01','limit':100}`).done()
-	if want := len(s.ids(t, "SELECT id FROM wp_latepoint_bookings WHERE "+withinSQL(limits))); fmt.Sprint(agenda.at("total")) != fmt.Sprint(want) || want == 0 {
+	if want := len(s.ids(t, "SELECT id FROM wp_latepoint_bookings WHERE "+withinSQL(scope))); fmt.Sprint(agenda.at("total")) != fmt.Sprint(want) || want == 0 {
 		t.Errorf("%v of %d bookings", agenda.at("total"), want)
 	}
 	for tool, list := range map[string]string{"find_agents": "agents", "find_services": "services"} {
@@ -475,7 +475,7 @@ func TestToolsShowALimitedKeyNothingElse(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	fixtures.RequireServer(t)
-	for name, l := range map[string]domain.Limits{"an agent": {Agents: []int64{5}}, "services and a location": {Services: []int64{2, 4}, Locations: []int64{1}}} {
+	for name, scope := range map[string]domain.Scope{"an agent": {Agents: []int64{5}}, "services and a location": {Services: []int64{2, 4}, Locations: []int64{1}}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			site := fixtures.SiteA().WithCoupons().WithFewBookings()
@@ -483,13 +483,13 @@ func TestToolsShowALimitedKeyNothingElse(t *testing.T) {
 			for _, s := range []*server{whole, reduced} {
 				s.enterChanges(t)
 			}
-			for _, statement := range reduction(l) {
+			for _, statement := range reduction(scope) {
 				reduced.database.Execute(t, statement)
 			}
 			for resource, table := range changedTables {
 				reduced.database.Execute(t, "DELETE FROM wp_bookside_changes WHERE resource = '"+resource+"' AND resource_id NOT IN (SELECT id FROM wp_latepoint_"+table+")")
 			}
-			limited, other := whole.agent(t, whole.limitedKey(l)), reduced.agent(t, reduced.key)
+			limited, other := whole.agent(t, whole.limitedKey(scope)), reduced.agent(t, reduced.key)
 			for _, c := range [][2]string{
 				{"find_services", `{}`}, {"find_services", `{'agent_id':1}`}, {"find_agents", `{}`}, {"find_agents", `{'location_id':2}`}, {"find_agents", `{'service_id':4,'date':'2027-02-05','start_time':'10:00'}`},
 				{"find_free_times", `{'service_id':4,'from':'2027-02-01','to':'2027-02-12'}`}, {"why_not_free", `{'service_id':4,'date':'2027-02-05','start_time':'23:00'}`}, {"business_hours", `{'from':'2027-02-01'}`},

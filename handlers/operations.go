@@ -92,10 +92,10 @@ var exampleConflict = domain.SlotConflict{
 }
 
 // errExampleRefusal is a sample of the error about what a limited key may not name.
-var errExampleRefusal = domain.Limits{Agents: []int64{3}}.Refuse(5, 0, 0)
+var errExampleRefusal = domain.Scope{Agents: []int64{3}}.Refuse(5, 0, 0)
 
 // errExampleFilterRefusal is the same for the filters of a webhook.
-var errExampleFilterRefusal = domain.Limits{Agents: []int64{3}}.RefuseAny(domain.Limits{Agents: []int64{5}})
+var errExampleFilterRefusal = domain.Scope{Agents: []int64{3}}.RefuseAny(domain.Scope{Agents: []int64{5}})
 
 // exampleLoss is a sample of what else a customer could book who comes too late with a hold.
 var exampleLoss = domain.SlotConflict{Start: exampleConflict.Start, AgentID: 3, Free: exampleConflict.Free}

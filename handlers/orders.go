@@ -109,7 +109,7 @@ var createOrder = operation{
 	about:    "Creates an order without items. A coupon counts for it as in the plugin; one that it may not use is stored only with force.",
 	query:    compat.WriteOrderParameters,
 	body:     compat.NewOrderFields,
-	refusals: []error{domain.OutsideLimits()},
+	refusals: []error{domain.OutsideScope()},
 	answers:  []response{created(compat.WrittenOrder{})},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()

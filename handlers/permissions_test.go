@@ -289,9 +289,9 @@ func TestStoredResponsesObeyCurrentPermissions(t *testing.T) {
 	}
 }
 
-// TestStoredResponsesObeyCurrentLimits: a response that was stored before its key was limited is
+// TestStoredResponsesObeyTheCurrentScope: a response that was stored before its key was limited is
 // not sent again, and the request is not processed again either.
-func TestStoredResponsesObeyCurrentLimits(t *testing.T) {
+func TestStoredResponsesObeyTheCurrentScope(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	secret, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "shop", Kind: keys.Live, Permissions: []string{"read", "write"}})

@@ -322,7 +322,7 @@ func (p *provoker) provoke(d documentedError) (a answer, substitutes []string) {
 	case d.code() == "personal_data_masked":
 		return p.masked(d, r), nil
 	case d.code() == "outside_key_limits":
-		return p.outsideLimits(d, r)
+		return p.outsideScope(d, r)
 	case d.code() == "too_many_holds":
 		return p.tooManyHolds(r), nil
 	case d.status == http.StatusTooManyRequests:
@@ -456,26 +456,26 @@ func (p *provoker) masked(d documentedError, r request) answer {
 }
 
 // outsideLimits sends a request with a key that is limited to others than what it names.
-func (p *provoker) outsideLimits(d documentedError, r request) (a answer, substitutes []string) {
+func (p *provoker) outsideScope(d documentedError, r request) (a answer, substitutes []string) {
 	p.t.Helper()
 	limited := *p.server
-	limits := domain.Limits{Agents: []int64{1}}
+	scope := domain.Scope{Agents: []int64{1}}
 	switch d.operation.OperationID {
 	case "updateBooking":
-		if err := limited.database.SQL.QueryRowContext(p.t.Context(), "SELECT agent_id FROM wp_latepoint_bookings WHERE id = 7").Scan(&limits.Agents[0]); err != nil {
+		if err := limited.database.SQL.QueryRowContext(p.t.Context(), "SELECT agent_id FROM wp_latepoint_bookings WHERE id = 7").Scan(&scope.Agents[0]); err != nil {
 			p.t.Fatal(err)
 		}
 		r.body, substitutes = `{"agent_id":99}`, []string{"agent_id 99", "agent_id 5"}
 	case "createOrder":
 		var customer int64 // whom the key sees
-		if err := limited.database.SQL.QueryRowContext(p.t.Context(), "SELECT agent_id, customer_id FROM wp_latepoint_bookings ORDER BY id DESC LIMIT 1").Scan(&limits.Agents[0], &customer); err != nil {
+		if err := limited.database.SQL.QueryRowContext(p.t.Context(), "SELECT agent_id, customer_id FROM wp_latepoint_bookings ORDER BY id DESC LIMIT 1").Scan(&scope.Agents[0], &customer); err != nil {
 			p.t.Fatal(err)
 		}
 		r.body = fmt.Sprintf(`{"customer_id":%d,"subtotal":1,"total":1}`, customer)
-	case "updateCustomer", "deleteCustomer": // of somebody who also books with agents outside the limits
+	case "updateCustomer", "deleteCustomer": // of somebody who also books with agents outside the scope
 		var customer int64
 		row := limited.database.SQL.QueryRowContext(p.t.Context(), "SELECT MIN(agent_id), customer_id FROM wp_latepoint_bookings GROUP BY customer_id HAVING MIN(agent_id) < MAX(agent_id) LIMIT 1")
-		if err := row.Scan(&limits.Agents[0], &customer); err != nil {
+		if err := row.Scan(&scope.Agents[0], &customer); err != nil {
 			p.t.Fatal(err)
 		}
 		r.path, r.body = fmt.Sprint("/customers/", customer), `{"notes":"not written"}`
@@ -484,10 +484,10 @@ func (p *provoker) outsideLimits(d documentedError, r request) (a answer, substi
 	case "createWebhook", "updateWebhook":
 		r.body = `{"url":"https://example.com/","events":["*"],"agents":[1,5]}`
 	case "listFreeAgents":
-		limits = domain.Limits{Services: []int64{2}}
+		scope = domain.Scope{Services: []int64{2}}
 		r.query, substitutes = "service_id=4", []string{"service_id 4", "agent_id 5"}
 	}
-	limited.key = limited.limitedKey(limits)
+	limited.key = limited.limitedKey(scope)
 	return p.send(&limited, r), substitutes
 }
 

@@ -65,7 +65,7 @@ var createService = operation{
 	summary:  "Create a service",
 	about:    "Creates a service.",
 	body:     compat.NewServiceFields,
-	refusals: []error{domain.OutsideLimits()},
+	refusals: []error{domain.OutsideScope()},
 	answers:  []response{created(compat.ServiceCreated)},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
@@ -89,7 +89,7 @@ var updateService = operation{
 	about:    "Changes only the fields that are sent.",
 	path:     []pathParameter{serviceID},
 	body:     compat.ServiceFields,
-	refusals: []error{domain.OutsideLimits()},
+	refusals: []error{domain.OutsideScope()},
 	answers:  []response{ok(compat.ServiceUpdated)},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(serviceID)

@@ -25,9 +25,9 @@ type readKey struct {
 	path        string
 	query       string
 	permissions string
-	limits      string
+	scope       string
 	masked      bool
-	owner       int64 // the key, for responses that depend on it, and if it has limits: it sees its own customers
+	owner       int64 // the key, for responses that depend on it, and if it is limited: it sees its own customers
 }
 
 func newSharedReads() sharedReads {
@@ -52,7 +52,7 @@ func (s sharedReads) execute(r *request) (response encodedResponse, release func
 
 func (r *request) key() readKey {
 	var owner int64
-	if r.route.operation.own || !r.principal.Limits.None() {
+	if r.route.operation.own || !r.principal.Scope.Unlimited() {
 		owner = r.principal.ID
 	}
 	return readKey{
@@ -61,7 +61,7 @@ func (r *request) key() readKey {
 		path:        r.path.String(),
 		query:       withoutParameter(r.rawQuery, r.api.options.QueryParameter),
 		permissions: strings.Join(r.principal.Permissions, " "),
-		limits:      r.principal.Limits.String(),
+		scope:       r.principal.Scope.String(),
 		masked:      r.principal.MaskPersonal,
 	}
 }

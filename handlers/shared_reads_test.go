@@ -177,13 +177,13 @@ func TestReadsWithOtherPermissionsAreNotShared(t *testing.T) {
 	readers.Wait()
 }
 
-// TestReadsWithinOtherLimitsAreNotShared: of equal reads at the same time, each shows what its key
+// TestReadsInOtherScopesAreNotShared: of equal reads at the same time, each shows what its key
 // may see, and so does each of the pages that share statements.
-func TestReadsWithinOtherLimitsAreNotShared(t *testing.T) {
+func TestReadsInOtherScopesAreNotShared(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
 	allKeys := []string{
-		s.key, s.maskedKey(), s.limitedKey(domain.Limits{Agents: []int64{1}}), s.limitedKey(domain.Limits{Agents: []int64{5}}), s.limitedKey(domain.Limits{Locations: []int64{1}}),
+		s.key, s.maskedKey(), s.limitedKey(domain.Scope{Agents: []int64{1}}), s.limitedKey(domain.Scope{Agents: []int64{5}}), s.limitedKey(domain.Scope{Locations: []int64{1}}),
 	}
 	paths := []string{
 		"/bookings?per_page=5", "/bookings?per_page=5&page=2", "/orders?per_page=5", "/customers?per_page=5&include=stats", "/agents", "/payments?per_page=5",

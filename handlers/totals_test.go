@@ -138,26 +138,26 @@ func TestTotalsOfOtherFilters(t *testing.T) {
 	}
 }
 
-// TestTotalsWithinOtherLimits: a total that was counted for one key is shared with those that have
-// the same limits, and with no others.
-func TestTotalsWithinOtherLimits(t *testing.T) {
+// TestTotalsInOtherScopes: a total that was counted for one key is shared with those that have
+// the same scope, and with no others.
+func TestTotalsInOtherScopes(t *testing.T) {
 	t.Parallel()
 	s := newSlowCountServer(t, 5*time.Second)
-	limits := []domain.Limits{{}, {Agents: []int64{1}}, {Agents: []int64{5}}, {Agents: []int64{1, 5}}, {Locations: []int64{1}}, {Agents: []int64{1}, Locations: []int64{1}}}
+	scopes := []domain.Scope{{}, {Agents: []int64{1}}, {Agents: []int64{5}}, {Agents: []int64{1, 5}}, {Locations: []int64{1}}, {Agents: []int64{1}, Locations: []int64{1}}}
 	totals := map[string]int{}
 	for round := range 3 {
-		for _, l := range limits {
-			s.key = s.limitedKey(l) // another one with the same limits
+		for _, scope := range scopes {
+			s.key = s.limitedKey(scope) // another one with the same scope
 			a := s.get("/bookings?per_page=1").want(http.StatusOK)
-			want := scalar[int](t, s, "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE "+withinSQL(l))
+			want := scalar[int](t, s, "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE "+withinSQL(scope))
 			if got := fmt.Sprint(a.at("pagination", "total")); got != fmt.Sprint(want) {
-				t.Errorf("round %d, limits %v: total %s, want %d", round, l, got, want)
+				t.Errorf("round %d, limits %v: total %s, want %d", round, scope, got, want)
 			}
-			alone := !l.None() // no statement but the count
+			alone := !scope.Unlimited() // no statement but the count
 			if shared := a.header.Get("X-Total-Age") != ""; shared != (round == 2 || round == 1 && alone) {
-				t.Errorf("round %d, limits %v: shared %t", round, l, shared)
+				t.Errorf("round %d, limits %v: shared %t", round, scope, shared)
 			}
-			totals[l.String()] = want
+			totals[scope.String()] = want
 		}
 	}
 	if len(slices.Compact(slices.Sorted(maps.Values(totals)))) < 4 {

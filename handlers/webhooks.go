@@ -57,7 +57,7 @@ func nameRefused() error {
 	return domain.InvalidRequest(map[string]string{idempotencyKey: "Not supported for webhooks"})
 }
 
-// webhookChange returns the body of a write, with filters that exist and are within the limits of
+// webhookChange returns the body of a write, with filters that exist and are within the scope of
 // the key.
 func (r *request) webhookChange(fields compat.Fields[compat.WebhookChange]) (change compat.WebhookChange, err error) {
 	body, err := r.webhookBody()
@@ -67,7 +67,7 @@ func (r *request) webhookChange(fields compat.Fields[compat.WebhookChange]) (cha
 	if change, err = compat.ReadWebhookChange(body, fields, r.api.platform.Webhooks.AllowPrivate); err != nil {
 		return change, err
 	}
-	if err := r.principal.Limits.RefuseAny(change.Named()); err != nil {
+	if err := r.principal.Scope.RefuseAny(change.Named()); err != nil {
 		return change, err
 	}
 	return change, slots.RequireChoices(r.ctx(), r.session, change.Named())

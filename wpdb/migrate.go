@@ -186,7 +186,7 @@ var ownTables = map[Table]string{
 		UNIQUE KEY scope_item (scope, item),
 		KEY created_at (created_at)
 	)`,
-	// What keys with limits have written: the bookings, orders, payments and customers that they made
+	// What limited keys have written: the bookings, orders, payments and customers that they made
 	// or gave to a customer, and of customers the contact that they sent, see
 	// adapter/records/key_records.go. A customer who was there before is not made. The texts are ASCII, so that they
 	// compare with the site's in any collation.

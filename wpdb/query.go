@@ -75,7 +75,7 @@ func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, limit
 	if err := db.sendWaiting(ctx); err != nil {
 		return nil, false, err
 	}
-	text, args = db.limit(text, args)
+	text, args = db.addViews(text, args)
 	for repeated := false; ; repeated = true {
 		// The thread of a lost connection may go on for a while: the repetition takes a place of its own.
 		release, err := db.acquire(ctx)

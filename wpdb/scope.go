@@ -34,7 +34,7 @@ type tableExpression struct {
 }
 
 // BuildViews returns views as SQL. A view whose condition reads another table must come before the
-// view of that table; see limit.
+// view of that table; see addViews.
 func (db *DB) BuildViews(views []View) (Views, error) {
 	var all Views
 	for _, v := range views {
@@ -90,8 +90,8 @@ func (db *DB) FilterSetwise() *DB {
 	return &setwise
 }
 
-// Limited reports whether there are views.
-func (db *DB) Limited() bool { return len(db.views) > 0 }
+// HasViews reports whether there are views.
+func (db *DB) HasViews() bool { return len(db.views) > 0 }
 
 // Unfiltered returns the same database without views.
 func (db *DB) Unfiltered() *DB {
@@ -100,11 +100,11 @@ func (db *DB) Unfiltered() *DB {
 	return &unfiltered
 }
 
-// limit puts the views of the tables that a SELECT names before it, as common table
+// addViews puts the views of the tables that a SELECT names before it, as common table
 // expressions. Each has the name of its table and hides it. A view must not see another one
 // that comes before it, so those whose conditions name other tables come first; inside of an
 // expression its own name means the table.
-func (db *DB) limit(text string, args []any) (string, []any) {
+func (db *DB) addViews(text string, args []any) (string, []any) {
 	if len(db.views) == 0 || strings.HasSuffix(text, " FOR UPDATE") {
 		return text, args
 	}

@@ -229,7 +229,7 @@ func findBookings(ctx context.Context, s *session.Session, l lists.List, f Filte
 		return nil, nil
 	}
 	simple := l.Size == nil && f.PaymentStatus == nil && f.Search == nil
-	byName := f.Sort == ByCustomerName && simple && lists.KnownToBeLong(s, l) && (l.OrderedScanIsCheap || s.Limits().None())
+	byName := f.Sort == ByCustomerName && simple && lists.KnownToBeLong(s, l) && (l.OrderedScanIsCheap || s.Scope().Unlimited())
 	if l.OrderedScanIsCheap && simple && !byName && severalIndexes(s, f) {
 		if f.Status != nil && f.Sort == ByStatus { // all have the same
 			f.Sort = ByID
@@ -254,11 +254,11 @@ func findBookings(ctx context.Context, s *session.Session, l lists.List, f Filte
 	}
 }
 
-// severalIndexes reports whether several indexes serve the filters and the limits of the caller. An
+// severalIndexes reports whether several indexes serve the filters and the scope of the caller. An
 // index on customers finds few bookings, and is best used alone.
 func severalIndexes(s *session.Session, f Filter) bool {
-	l, n := s.Limits(), 0
-	for _, used := range []bool{f.AgentID != nil, f.ServiceID != nil, f.LocationID != nil, f.Status != nil, len(l.Agents) > 0, len(l.Services) > 0, len(l.Locations) > 0} {
+	scope, n := s.Scope(), 0
+	for _, used := range []bool{f.AgentID != nil, f.ServiceID != nil, f.LocationID != nil, f.Status != nil, len(scope.Agents) > 0, len(scope.Services) > 0, len(scope.Locations) > 0} {
 		if used {
 			n++
 		}

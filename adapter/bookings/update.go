@@ -71,14 +71,14 @@ func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records
 }
 
 // shownBooking returns a booking as the caller sees it, who may not see its order. A booking
-// that has left the limits of the caller is a CodeOutsideLimits.
+// that has left the scope of the caller is a CodeOutsideScope.
 func shownBooking(ctx context.Context, tx *session.Tx, s notify.Snapshot) (records.BookingDetail, error) {
-	if tx.Limits().None() {
+	if tx.Scope().Unlimited() {
 		return s.BookingDetail(), nil
 	}
 	detail, err := records.LoadBookingDetail(ctx, tx.AsCaller(), s.Booking.ID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		err = domain.OutsideLimits()
+		err = domain.OutsideScope()
 	}
 	return detail, err
 }

@@ -50,7 +50,7 @@ func Delete(ctx context.Context, tx *session.Tx, id int64) error {
 		return err
 	}
 	if bookings > 0 {
-		if !tx.Limits().None() {
+		if !tx.Scope().Unlimited() {
 			bookings, err = bookingsThrough(ctx, tx.AsCaller(), id) // the others are not its business
 		}
 		return cmp.Or(err, domain.CustomerHasBookings(bookings))

@@ -103,7 +103,7 @@ func CheckChange(ctx context.Context, s *session.Session, rules Rules, old, cust
 	if err != nil || !follows {
 		return nil, err
 	}
-	if !s.Limits().None() {
+	if !s.Scope().Unlimited() {
 		p.Reject(field, "This email belongs to a user of the site, whom a key with limits cannot change")
 		return user, nil
 	}
@@ -122,7 +122,7 @@ func CheckChange(ctx context.Context, s *session.Session, rules Rules, old, cust
 // UpdateRow changes a customer, and the linked WordPress user if that user is no
 // more than a customer (the plugin's save_connected_wordpress_user). Where customers are no
 // users any more, whoever was linked stays as it is: nobody logs in by it, so the plugin
-// never takes its address over. A caller with limits changes no user.
+// never takes its address over. A limited caller changes no user.
 func UpdateRow(ctx context.Context, tx *session.Tx, customer records.BookingCustomer, fields session.Row) error {
 	if err := tx.Update(ctx, wpdb.Customers, customer.ID, append(fields, tx.UpdateTimestamp())); err != nil {
 		return err
@@ -130,7 +130,7 @@ func UpdateRow(ctx context.Context, tx *session.Tx, customer records.BookingCust
 	if err := records.RememberContact(ctx, tx, customer.ID, sentContact(customer, fields), false); err != nil {
 		return err
 	}
-	if !tx.Limits().None() || !slices.ContainsFunc(fields, func(c session.Column) bool {
+	if !tx.Scope().Unlimited() || !slices.ContainsFunc(fields, func(c session.Column) bool {
 		return c.Name == "email" || c.Name == "first_name" || c.Name == "last_name"
 	}) {
 		return nil

@@ -18,7 +18,7 @@ type Code string
 const (
 	CodeUnauthorized        Code = "unauthorized"             // no valid key
 	CodeForbidden           Code = "insufficient_permissions" // the key lacks a permission
-	CodeOutsideLimits       Code = "outside_key_limits"       // the key is limited to other agents, services or locations
+	CodeOutsideScope        Code = "outside_key_limits"       // the key is limited to other agents, services or locations
 	CodePersonalMasked      Code = "personal_data_masked"     // the key may neither search nor write personal data
 	CodeInvalidParameters   Code = "invalid_parameters"       // parameters of a list
 	CodeInvalidRequest      Code = "invalid_request"          // malformed, or refers to something that does not exist

@@ -40,7 +40,7 @@ func (k Key) check(stored string) error {
 	case stored == k.stored():
 		return nil
 	case len(stored) > half && stored[:half] == k.Body[:half]:
-		return domain.LimitsChanged()
+		return domain.ScopeChanged()
 	default:
 		return domain.IdempotencyKeyReused()
 	}

@@ -301,7 +301,7 @@ func (k Key) ScopeSummary(text func(of domain.Resource, ids []int64) string) (pa
 	for _, of := range []struct {
 		resource domain.Resource
 		ids      []int64
-	}{{domain.AgentResource, k.Limits.Agents}, {domain.ServiceResource, k.Limits.Services}, {domain.LocationResource, k.Limits.Locations}} {
+	}{{domain.AgentResource, k.Scope.Agents}, {domain.ServiceResource, k.Scope.Services}, {domain.LocationResource, k.Scope.Locations}} {
 		if len(of.ids) > 0 {
 			parts = append(parts, string(of.resource)+"s "+text(of.resource, of.ids))
 		}

@@ -14,7 +14,7 @@ import (
 
 // Calendar is the kind of the secret addresses of calendars. They are stored like API keys, and
 // found, throttled and limited like them, but each opens the calendar of one agent or location
-// and nothing else: it has no permissions, and its limits name the agent or the location. What
+// and nothing else: it has no permissions, and its scope names the agent or the location. What
 // it shows never changes, because whoever has the address was promised no more, or no less.
 const Calendar Kind = "calendar"
 
@@ -38,20 +38,20 @@ func ParseDetails(text string) (Details, error) {
 	return "", errors.New("write busy, names or full")
 }
 
-// CalendarLimits returns the limits of the calendar of an agent or a location.
-func CalendarLimits(of domain.Resource, id int64) domain.Limits {
+// CalendarScope returns the scope of the calendar of an agent or a location.
+func CalendarScope(of domain.Resource, id int64) domain.Scope {
 	if of == domain.LocationResource {
-		return domain.Limits{Locations: []int64{id}}
+		return domain.Scope{Locations: []int64{id}}
 	}
-	return domain.Limits{Agents: []int64{id}}
+	return domain.Scope{Agents: []int64{id}}
 }
 
 // Subject returns whose calendar a key opens: an agent or a location.
 func (k Key) Subject() (of domain.Resource, id int64) {
-	if len(k.Limits.Locations) > 0 {
-		return domain.LocationResource, k.Limits.Locations[0]
+	if len(k.Scope.Locations) > 0 {
+		return domain.LocationResource, k.Scope.Locations[0]
 	}
-	return domain.AgentResource, firstOf(k.Limits.Agents)
+	return domain.AgentResource, firstOf(k.Scope.Agents)
 }
 
 // firstOf returns an id that nothing has if there is none.

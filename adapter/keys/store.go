@@ -53,10 +53,10 @@ type Key struct {
 	Networks    []netip.Prefix   // from which the key is accepted; none for anywhere
 	// PerMinute and PerHour override the configured request limits; nil keeps them.
 	PerMinute, PerHour *int64
-	Limits             domain.Limits // to agents, services and locations
-	MaskPersonal       bool          // personal data come masked, and cannot be filtered or written
-	Details            Details       // of a calendar
-	Requests           int64         // to a calendar
+	Scope              domain.Scope // to agents, services and locations
+	MaskPersonal       bool         // personal data come masked, and cannot be filtered or written
+	Details            Details      // of a calendar
+	Requests           int64        // to a calendar
 }
 
 // CheckNetwork returns nil if the key may be used from an address. Otherwise it returns
@@ -102,7 +102,7 @@ type NewKey struct {
 	Networks           []netip.Prefix // none for anywhere
 	ExpiresAt          *time.Time
 	PerMinute, PerHour *int64
-	Limits             domain.Limits
+	Scope              domain.Scope
 	MaskPersonal       bool
 	CreatedBy          string
 	Details            Details // of a calendar
@@ -167,7 +167,7 @@ func (s *Store) Roll(ctx context.Context, id int64, overlap time.Duration, by st
 		}
 		n := NewKey{
 			Name: old.Name, Kind: old.Kind, Permissions: old.Permissions, Networks: old.Networks, PerMinute: old.PerMinute, PerHour: old.PerHour,
-			Limits: old.Limits, MaskPersonal: old.MaskPersonal, CreatedBy: by,
+			Scope: old.Scope, MaskPersonal: old.MaskPersonal, CreatedBy: by,
 		}
 		end, expires := old.ExpiresAt.Time()
 		if expires {
@@ -276,7 +276,7 @@ func (s *Store) insert(ctx context.Context, secret string, n NewKey) (Key, error
 func (s *Store) newRow(id int64, secret string, n NewKey) (Key, sq.InsertBuilder) {
 	key := Key{
 		Name: n.Name, Kind: n.Kind, Permissions: n.Permissions, Networks: n.Networks, PerMinute: n.PerMinute, PerHour: n.PerHour,
-		Limits: n.Limits, MaskPersonal: n.MaskPersonal, Details: n.Details, CreatedAt: domain.Timestamp(domain.Stamp(s.now())), CreatedBy: n.CreatedBy,
+		Scope: n.Scope, MaskPersonal: n.MaskPersonal, Details: n.Details, CreatedAt: domain.Timestamp(domain.Stamp(s.now())), CreatedBy: n.CreatedBy,
 	}
 	key.Start, key.LastFour = visibleParts(secret)
 	var expires *string
@@ -288,7 +288,7 @@ func (s *Store) newRow(id int64, secret string, n NewKey) (Key, sq.InsertBuilder
 		"id": wpdb.NullIfZero(id), "key_hash": hashSecret(secret), "key_start": key.Start, "last_four": key.LastFour, "name": key.Name, "kind": string(key.Kind),
 		"permissions": strings.Join(key.Permissions, ","), "networks": storeNetworks(key.Networks), "status": "active", "expires_at": expires,
 		"requests_per_minute": key.PerMinute, "requests_per_hour": key.PerHour, "created_at": string(key.CreatedAt),
-		"agents": storeIDs(n.Limits.Agents), "services": storeIDs(n.Limits.Services), "locations": storeIDs(n.Limits.Locations), "mask_personal": n.MaskPersonal,
+		"agents": storeIDs(n.Scope.Agents), "services": storeIDs(n.Scope.Services), "locations": storeIDs(n.Scope.Locations), "mask_personal": n.MaskPersonal,
 		"created_by": n.CreatedBy, "details": string(n.Details),
 	})
 	return key, stmt
@@ -326,7 +326,7 @@ func scanKey(row wpdb.Scanner, behind ...any) (k storedKey, err error) {
 		k.Permissions = strings.Split(permissions, ",")
 	}
 	k.Networks = storedNetworks(networks)
-	k.Limits = domain.Limits{Agents: storedIDs(agents), Services: storedIDs(services), Locations: storedIDs(locations)}
+	k.Scope = domain.Scope{Agents: storedIDs(agents), Services: storedIDs(services), Locations: storedIDs(locations)}
 	return k, err
 }
 

@@ -27,7 +27,7 @@ type Total struct {
 // about the page. Only lists of small tables should do so.
 func countInStatement(l List) *Total { return &Total{Count: l.countQuery()} }
 
-// listKey identifies a list among those that are counted, for callers with the same limits; if it may filter by
+// listKey identifies a list among those that are counted, for callers with the same scope; if it may filter by
 // customers, for each of them, who see different customers as their own.
 func listKey(s *session.Session, l List) (string, error) {
 	if l.Key != "" {
@@ -38,10 +38,10 @@ func listKey(s *session.Session, l List) (string, error) {
 		return "", fmt.Errorf("%s: build statement: %w", l.Op, err)
 	}
 	var caller int64
-	if !s.Limits().None() && strings.Contains(text, s.DB.Name(wpdb.Customers)) {
+	if !s.Scope().Unlimited() && strings.Contains(text, s.DB.Name(wpdb.Customers)) {
 		caller = s.CallerID()
 	}
-	return fmt.Sprint(text, session.ArgsKey(args), s.Limits(), caller), nil
+	return fmt.Sprint(text, session.ArgsKey(args), s.Scope(), caller), nil
 }
 
 // KnownToBeLong reports whether the list was long, or took long to count, when that was last done.
@@ -51,10 +51,10 @@ func KnownToBeLong(s *session.Session, l List) bool {
 }
 
 // WithLength returns a list that knows whether to scan it in its order for a page, where that matters: for
-// keys with limits, and if several indexes serve the list. For a deep page, a scan is no quicker than
+// limited keys, and if several indexes serve the list. For a deep page, a scan is no quicker than
 // to sort.
 func WithLength(s *session.Session, l List, p session.Paging, several bool) List {
-	if s.Export != nil || !several && s.Limits().None() {
+	if s.Export != nil || !several && s.Scope().Unlimited() {
 		return l
 	}
 	if key, err := listKey(s, l); err == nil {
@@ -94,7 +94,7 @@ func newTotal(ctx context.Context, s *session.Session, l List, first uint64, fou
 		t.Size, t.age, err = s.Totals.Share(ctx, t.key, c, func() (int64, error) { return Count(ctx, s, l) })
 		return t, err
 	}
-	if ended || !s.Limits().None() { // no statement follows, or one that checks row by row, which is slow for counting
+	if ended || !s.Scope().Unlimited() { // no statement follows, or one that checks row by row, which is slow for counting
 		err = CountNow(ctx, s, l, t)
 	}
 	return t, err

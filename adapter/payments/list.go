@@ -58,7 +58,7 @@ func List(ctx context.Context, s *session.Session, f Filter) (lists.Page[records
 	q = lists.FilterInstant(q, s.Schema.Expr(wpdb.Transactions, "t", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
 	q = lists.FilterSearch(q, f.Search, s.Schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
 	l := lists.WithLength(s, lists.List{Op: "list payments", Filter: q}, f.Paging, false)
-	byAmount := f.Sort == ByAmount && s.Export == nil && (s.Limits().None() || l.OrderedScanIsCheap)
+	byAmount := f.Sort == ByAmount && s.Export == nil && (s.Scope().Unlimited() || l.OrderedScanIsCheap)
 	order := lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
 	find := func(ctx context.Context) ([]records.Payment, error) {
 		within := q

@@ -116,7 +116,7 @@ var storedCustomerColumns = []string{
 // CustomerColumns are what ScanCustomer reads of customers, c.
 func CustomerColumns(s *session.Session) []string {
 	own := "TRUE"
-	if s.DB.Limited() {
+	if s.DB.HasViews() {
 		own = "c." + session.IsOwn
 	}
 	return append(slices.Clone(storedCustomerColumns), own)

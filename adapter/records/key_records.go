@@ -21,9 +21,9 @@ type KnownCustomer struct {
 	Shown BookingCustomer
 }
 
-// KnowsCustomer returns what the caller may know of a customer. Without limits that is not looked up.
+// KnowsCustomer returns what the caller may know of a customer. Without a scope that is not looked up.
 func KnowsCustomer(ctx context.Context, s *session.Session, c BookingCustomer) (KnownCustomer, error) {
-	if s.Limits().None() {
+	if s.Scope().Unlimited() {
 		return KnownCustomer{true, true, c}, nil
 	}
 	within := s.AsCaller()
@@ -35,11 +35,11 @@ func KnowsCustomer(ctx context.Context, s *session.Session, c BookingCustomer) (
 	return known, err
 }
 
-// RequireOwn returns a CodeOutsideLimits if a customer whom the caller sees is not its own.
+// RequireOwn returns a CodeOutsideScope if a customer whom the caller sees is not its own.
 func RequireOwn(ctx context.Context, s *session.Session, id int64) error {
 	known, err := KnowsCustomer(ctx, s, BookingCustomer{ID: id})
 	if err == nil && !known.Own {
-		err = domain.OutsideLimits()
+		err = domain.OutsideScope()
 	}
 	return err
 }
@@ -47,7 +47,7 @@ func RequireOwn(ctx context.Context, s *session.Session, id int64) error {
 // errNotRemembered means that a table of ours does not exist.
 var errNotRemembered = errors.New("bookside_key_records does not exist")
 
-// Remember stores that the caller, if it has limits, made a record.
+// Remember stores that a limited caller made a record.
 func Remember(ctx context.Context, tx *session.Tx, resource journal.Resource, ids ...int64) error {
 	for _, id := range ids {
 		if err := rememberRow(ctx, tx, resource, id, true, BookingCustomer{}); err != nil {
@@ -57,14 +57,14 @@ func Remember(ctx context.Context, tx *session.Tx, resource journal.Resource, id
 	return nil
 }
 
-// RememberContact stores the contact of a customer that the caller, if it has limits, sent. made is
+// RememberContact stores the contact of a customer that a limited caller sent. made is
 // whether it created the customer.
 func RememberContact(ctx context.Context, tx *session.Tx, id int64, sent BookingCustomer, made bool) error {
 	return rememberRow(ctx, tx, journal.Customers, id, made, sent)
 }
 
 func rememberRow(ctx context.Context, tx *session.Tx, resource journal.Resource, id int64, made bool, sent BookingCustomer) error {
-	if tx.Limits().None() || tx.Dry {
+	if tx.Scope().Unlimited() || tx.Dry {
 		return nil
 	}
 	if !tx.Schema.Has(wpdb.KeyRecords) { // then everything would count
@@ -86,7 +86,7 @@ func ascii(text string) string {
 }
 
 // ForgottenRecords select what is known of records that were deleted since. What a key made stays
-// known when it is revoked: otherwise the next key with limits would take it for somebody else's.
+// known when it is revoked: otherwise the next limited key would take it for somebody else's.
 func ForgottenRecords(db *wpdb.DB) []sq.SelectBuilder {
 	rows := sq.Select("r.id").From(db.As(wpdb.KeyRecords, "r"))
 	var all []sq.SelectBuilder

@@ -10,15 +10,15 @@ import (
 	"bookside/wpdb"
 )
 
-// ownership defines which customers are the own ones of a key with limits: those of whom everything
-// lies within the limits. Anybody can be made the customer of a booking by their e-mail address, so
-// what a key with limits wrote does not count: it makes nobody its own, but for the customers whom
+// ownership defines which customers are the own ones of a limited key: those of whom everything
+// lies within the scope. Anybody can be made the customer of a booking by their e-mail address, so
+// what a limited key wrote does not count: it makes nobody its own, but for the customers whom
 // such a key created.
 type ownership struct {
 	*Session
-	limits  domain.Limits
+	scope   domain.Scope
 	key     int64
-	indexed limitIndexesFound
+	indexed scopeIndexesFound
 }
 
 // shownOfOthers are the columns of customers that a key sees of others than its own. A booking is
@@ -28,12 +28,12 @@ var shownOfOthers = []string{"id", "first_name", "last_name", "created_at", "upd
 // IsOwn is the column of the view of customers that tells the key's own from others.
 const IsOwn = "bookside_own"
 
-// viewOfCustomers is the view of the customers of bookings within the limits. What a key does not see
+// viewOfCustomers is the view of the customers of bookings in scope. What a key does not see
 // of others is NULL. The own ones are joined a second time, because servers can merge a join with
 // the statement around it, but no subqueries in a list of columns.
 func (o ownership) viewOfCustomers() wpdb.View {
 	table := o.DB.Name(wpdb.Customers)
-	v := viewOfBookedCustomers(o.Session, o.limits)
+	v := viewOfBookedCustomers(o.Session, o.scope)
 	v.Joins = []sq.Sqlizer{sq.ConcatExpr("LEFT JOIN "+o.DB.As(wpdb.Customers, "own")+" ON own.id = "+table+".id AND ", o.ownCustomer(table+".id"))}
 	sent := o.Schema.Has(wpdb.KeyRecords)
 	if sent {
@@ -61,7 +61,7 @@ func (o ownership) viewOfCustomers() wpdb.View {
 // who give more of themselves elsewhere, so that the contacts are only those of known customers.
 func (o ownership) viewOfCalendarCustomers() wpdb.View {
 	table := o.DB.Name(wpdb.Customers)
-	v := viewOfBookedCustomers(o.Session, o.limits)
+	v := viewOfBookedCustomers(o.Session, o.scope)
 	v.Joins = []sq.Sqlizer{sq.ConcatExpr("LEFT JOIN "+o.DB.As(wpdb.Customers, "known")+" ON known.id = "+table+".id AND ", o.customerOfCalendar(table+".id"))}
 	for _, name := range o.Schema.ColumnNames(wpdb.Customers) {
 		column := table + "." + name
@@ -73,10 +73,10 @@ func (o ownership) viewOfCalendarCustomers() wpdb.View {
 	return v
 }
 
-// customerOfCalendar is KnownCustomer without those whom a key with limits created and who have bookings
+// customerOfCalendar is KnownCustomer without those whom a limited key created and who have bookings
 // elsewhere.
 func (o ownership) customerOfCalendar(id string) sq.Sqlizer {
-	elsewhere := o.bookingsOf(id).Where(bookingsOutside(o.limits, "x."))
+	elsewhere := o.bookingsOf(id).Where(bookingsOutside(o.scope, "x."))
 	return sq.Or{o.bookedWithin(id), sq.And{o.knownCustomer(id), NotExistsPerRow(elsewhere)}}
 }
 
@@ -89,7 +89,7 @@ func (o ownership) viewOfCustomerMeta() wpdb.View {
 // whoever is billed if that is somebody else's customer.
 func (o ownership) viewOfInvoices() wpdb.View {
 	table := o.DB.Name(wpdb.OrderInvoices)
-	orders := viewOfOrders(o.Session, o.limits, wpdb.OrderInvoices, "order_id", o.indexed.orders)
+	orders := viewOfOrders(o.Session, o.scope, wpdb.OrderInvoices, "order_id", o.indexed.orders)
 	v := wpdb.View{Table: wpdb.OrderInvoices, Rows: orders.Rows, Each: orders.Each, Joins: []sq.Sqlizer{
 		sq.ConcatExpr("LEFT JOIN "+o.DB.As(wpdb.Orders, "billed")+" ON billed.id = "+table+".order_id AND ", o.ownCustomer("billed.customer_id")),
 	}}
@@ -107,13 +107,13 @@ func (o ownership) viewOfInvoices() wpdb.View {
 // or payment is hidden from the key, but for what it made itself, and there is a booking that no key
 // with limits made, or one created the customer.
 func (o ownership) ownCustomer(id string) sq.Sqlizer {
-	hidden := o.bookingsOf(id).Where(bookingsOutside(o.limits, "x.")).Where(o.notMade(journal.Bookings, "x.id"))
+	hidden := o.bookingsOf(id).Where(bookingsOutside(o.scope, "x.")).Where(o.notMade(journal.Bookings, "x.id"))
 	// CASE keeps servers from looking at all orders and payments for customers with hidden bookings.
 	return sq.Case().When(sq.And{o.knownCustomer(id), NotExistsPerRow(hidden)}, sq.And{o.noHiddenOrder(id), o.noHiddenPayment(id)}).Else("FALSE")
 }
 
-// knownCustomer returns the condition that the customer with an id has a booking within the limits
-// that no key with limits made, or that one created the customer.
+// knownCustomer returns the condition that the customer with an id has a booking in scope
+// that no limited key made, or that one created the customer.
 func (o ownership) knownCustomer(id string) sq.Sqlizer {
 	if !o.Schema.Has(wpdb.KeyRecords) {
 		return o.bookedWithin(id)
@@ -121,10 +121,10 @@ func (o ownership) knownCustomer(id string) sq.Sqlizer {
 	return sq.Or{o.bookedWithin(id), ExistsPerRow(o.made(journal.Customers, id))}
 }
 
-// bookedWithin returns the condition that the customer with an id has a booking within the limits that no
-// key with limits made.
+// bookedWithin returns the condition that the customer with an id has a booking in scope that no
+// limited key made.
 func (o ownership) bookedWithin(id string) sq.Sqlizer {
-	seen := o.bookingsOf(id).Where(bookingsInScope(o.limits, "x."))
+	seen := o.bookingsOf(id).Where(bookingsInScope(o.scope, "x."))
 	if o.Schema.Has(wpdb.KeyRecords) {
 		seen = seen.Where(NotExistsPerRow(o.made(journal.Bookings, "x.id")))
 	}
@@ -161,9 +161,9 @@ func (o ownership) noHiddenPayment(id string) sq.Sqlizer {
 // orderSeen returns the condition that the key sees the order with an id.
 func (o ownership) orderSeen(id string) sq.Sqlizer {
 	if o.indexed.orders {
-		return sq.And{ExistsPerRow(itemsOf(o.Session, id)), noneHidden(o.Session, o.limits, id)}
+		return sq.And{ExistsPerRow(itemsOf(o.Session, id)), noneHidden(o.Session, o.scope, id)}
 	}
-	return sq.And{ExistsPerRow(itemsOf(o.Session, id)), sq.Expr("(?) IS NOT TRUE", In(id, mixedOrders(o.Session, o.limits)))}
+	return sq.And{ExistsPerRow(itemsOf(o.Session, id)), sq.Expr("(?) IS NOT TRUE", In(id, mixedOrders(o.Session, o.scope)))}
 }
 
 // made selects the rows, r, about who made the record with an id.

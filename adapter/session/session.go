@@ -165,12 +165,12 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 	site, err := p.session(ctx, principal.Options)
 	if err == nil {
 		site.AuthenticatedAt, site.NoSharing = principal.Lookup, false
-		if err = site.limitTo(ctx, &principal.Key); err == nil {
+		if err = site.restrictTo(ctx, &principal.Key); err == nil {
 			err = work(site)
 		}
 	}
-	if !principal.Limits.None() && (errors.Is(err, wpdb.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)) {
-		p.shared.limitIndexes.forget()
+	if !principal.Scope.Unlimited() && (errors.Is(err, wpdb.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)) {
+		p.shared.scopeIndexes.forget()
 	}
 	if !schemaOutdated(err) {
 		return err
@@ -180,7 +180,7 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 	if err != nil {
 		return err
 	}
-	if err := site.limitTo(ctx, &principal.Key); err != nil {
+	if err := site.restrictTo(ctx, &principal.Key); err != nil {
 		return err
 	}
 	return work(site)
@@ -201,7 +201,7 @@ func (p *Platform) SessionOf(ctx context.Context, key *keys.Key) (*Session, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := site.limitTo(ctx, key); err != nil {
+	if err := site.restrictTo(ctx, key); err != nil {
 		return nil, err
 	}
 	return site, nil

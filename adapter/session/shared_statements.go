@@ -11,7 +11,7 @@ import (
 // Shared are those that requests share if they wait at the same time.
 type Shared struct {
 	equal        *equalReads
-	limitIndexes limitIndexes
+	scopeIndexes scopeIndexes
 	views        builtViews
 	// WidelyOffered are the ids of services whose connections are too many to be read as a whole.
 	WidelyOffered sync.Map

@@ -149,7 +149,7 @@ func (tx *Tx) run(ctx context.Context, op string, work func(tx *Tx) error) error
 	if tx.Precondition != nil && !tx.checked {
 		return fmt.Errorf("%s: %w", op, ErrNotChecked)
 	}
-	if err := checkLimits(ctx, tx); err != nil {
+	if err := checkScope(ctx, tx); err != nil {
 		return err
 	}
 	if !tx.Dry {

@@ -179,7 +179,7 @@ var extraBlockingStatuses = []string{"approved", "pending"}
 // CodeInvalidRequest if the service or location does not exist.
 func FreeAgents(ctx context.Context, s *session.Session, q AgentQuery) ([]int64, error) {
 	var problems domain.Validation
-	if err := s.Limits().Refuse(0, q.ServiceID, domain.ValueOr(q.LocationID, 0)); err != nil {
+	if err := s.Scope().Refuse(0, q.ServiceID, domain.ValueOr(q.LocationID, 0)); err != nil {
 		return nil, err
 	}
 	service, free, known, err := LoadBookable(ctx, s, q.ServiceID, 0, cmp.Or(q.LocationID, new(int64)))

@@ -85,7 +85,7 @@ func LoadBookable(ctx context.Context, s *session.Session, service, agent int64,
 			settings[row.name], first[row.name] = wpdb.PlainText(row.value), *row.setting
 		}
 	}
-	resources = session.LimitResources(s, resources)
+	resources = session.ResourcesInScope(s, resources)
 	v.settings = settings
 	v.Step = step(v.Step, settings[session.SettingStep])
 	if location == nil && len(resources) > 0 {
@@ -182,7 +182,7 @@ func anyService(settings map[string]string) Service {
 // what is missing. Unknown ids are reported, those of agent and location even if the
 // service is unknown. What the caller may not name is a CodeOutsideLimits.
 func LoadService(ctx context.Context, s *session.Session, p *domain.Validation, service, agent int64, location *int64) (v Service, resources []availability.Resource, missing Missing, err error) {
-	if err := s.Limits().Refuse(agent, service, domain.ValueOr(location, 0)); err != nil {
+	if err := s.Scope().Refuse(agent, service, domain.ValueOr(location, 0)); err != nil {
 		return v, nil, "", err
 	}
 	v, resources, known, err := LoadBookable(ctx, s, service, agent, location)

@@ -21,7 +21,7 @@ type HoursQuery struct {
 // BusinessHours returns the working hours of each day, whether or not anything is booked then.
 // It returns a CodeInvalidRequest if the agent, service or location does not exist.
 func BusinessHours(ctx context.Context, s *session.Session, q HoursQuery) ([]availability.DayHours, error) {
-	if err := s.Limits().Refuse(q.AgentID, q.ServiceID, q.LocationID); err != nil {
+	if err := s.Scope().Refuse(q.AgentID, q.ServiceID, q.LocationID); err != nil {
 		return nil, err
 	}
 	var problems domain.Validation

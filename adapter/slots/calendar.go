@@ -111,7 +111,7 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 	for _, r := range rows {
 		if b := r.booking(); (r.kind == bookingRow || r.kind == holdRow) && b.Start.Day <= last {
 			b.Hold = r.kind == holdRow
-			if !s.Limits().Cover(r.agent, r.service, r.location) {
+			if !s.Scope().Covers(r.agent, r.service, r.location) {
 				b.ID = 0
 			}
 			in.Bookings = append(in.Bookings, b)

@@ -50,7 +50,7 @@ func (e *ChoiceError) Error() string { return e.message }
 
 // RequireChoices returns a CodeValidationFailed that names the first of the agents, services and
 // locations that does not exist.
-func RequireChoices(ctx context.Context, s *session.Session, named domain.Limits) error {
+func RequireChoices(ctx context.Context, s *session.Session, named domain.Scope) error {
 	for _, part := range []struct {
 		of    domain.Resource
 		ids   []int64

@@ -206,7 +206,7 @@ func (w *Worker) fanOut(ctx context.Context, h activeHook, pages *pages) (added 
 		return 0, false, err
 	}
 	entries := page.Entries
-	if h.key != nil && !h.key.Limits.None() {
+	if h.key != nil && !h.key.Scope.Unlimited() {
 		if entries, err = w.options.Visible(ctx, h.key, entries); err != nil {
 			return 0, false, err
 		}

@@ -55,7 +55,7 @@ func jitter(delay time.Duration) time.Duration { return delay + rand.N(delay/10)
 type Options struct {
 	// Encode returns an entry as clients see it, a JSON object.
 	Encode func(journal.Entry) ([]byte, error)
-	// Visible returns those entries that a key sees, which may have limits.
+	// Visible returns those entries that a key sees, which may be limited.
 	Visible func(ctx context.Context, key *keys.Key, entries []journal.Entry) ([]journal.Entry, error)
 	// Record returns the present record of a resource as a key may see it, or as everybody
 	// who may see everything if keyID is 0. ok is false if there is none, or if it is a booking
@@ -388,7 +388,7 @@ func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, er
 // visible reports whether the webhook's key still sees the change of a delivery: the key may
 // have been limited since the delivery was added.
 func (w *Worker) visible(ctx context.Context, h activeHook, d Delivery) (visible bool, err error) {
-	if !h.allowed(d.Resource) || h.key == nil || h.key.Limits.None() {
+	if !h.allowed(d.Resource) || h.key == nil || h.key.Scope.Unlimited() {
 		return h.allowed(d.Resource), nil
 	}
 	err = w.reading(ctx, func(ctx context.Context) error {

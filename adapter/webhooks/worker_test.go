@@ -806,14 +806,14 @@ func TestKeyEndsItsWebhooks(t *testing.T) {
 	}
 }
 
-// TestLimitsHoldForWaitingDeliveries: a key that is limited while deliveries wait gets only
+// TestTheScopeHoldsForWaitingDeliveries: a key that is limited while deliveries wait gets only
 // those that it still sees, and no record of the others.
-func TestLimitsHoldForWaitingDeliveries(t *testing.T) {
+func TestTheScopeHoldsForWaitingDeliveries(t *testing.T) {
 	t.Parallel()
 	x, r := newExchange(t), newReceiver(t)
 	x.options.Visible = func(_ context.Context, key *keys.Key, entries []journal.Entry) (visible []journal.Entry, err error) {
 		for _, e := range entries {
-			if slices.Contains(key.Limits.Agents, e.Booking.AgentID) {
+			if slices.Contains(key.Scope.Agents, e.Booking.AgentID) {
 				visible = append(visible, e)
 			}
 		}

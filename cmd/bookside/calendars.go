@@ -90,7 +90,7 @@ func (p *program) createCalendar(flags *flag.FlagSet) action {
 			if err != nil {
 				return usageErrorf("--%s: %v", subject.name, err)
 			}
-			n.Limits = keys.CalendarLimits(subject.of, id)
+			n.Scope = keys.CalendarScope(subject.of, id)
 			name, err := calendarName(ctx, db, p.now, subject.of, id)
 			if err != nil {
 				return err

@@ -121,7 +121,7 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 	if !ok || needed != statements(r.Needed) || !strings.HasSuffix(optional, "\n"+statements(r.Optional)+again) || !cmp.Equal(r.Needed, r.Missing) {
 		t.Errorf("printed %s\nas JSON %+v", text, r)
 	}
-	// Refunds are added and deleted; what keys with limits made is ours.
+	// Refunds are added and deleted; what limited keys made is ours.
 	wantTexts(t, text, "GRANT SELECT, INSERT, DELETE ON `"+parts.database+"`.`wp_latepoint_transaction_refunds` TO ",
 		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON `"+parts.database+"`.`wp_bookside_key_records` TO ")
 	for _, statement := range r.Needed {

@@ -218,15 +218,15 @@ func (k keyFlags) choices() []choiceFlag {
 	return []choiceFlag{{"agents", domain.AgentResource, k.agents}, {"services", domain.ServiceResource, k.services}, {"locations", domain.LocationResource, k.locations}}
 }
 
-// limits returns what the flags limit the key to, which must exist.
-func (k keyFlags) limits(ctx context.Context, p *program, db *wpdb.DB) (limits domain.Limits, err error) {
+// scope returns what the flags limit the key to, which must exist.
+func (k keyFlags) scope(ctx context.Context, p *program, db *wpdb.DB) (scope domain.Scope, err error) {
 	if err := p.resolveChoices(ctx, db, k.choices()...); err != nil {
-		return limits, err
+		return scope, err
 	}
-	limits.Agents = parseFlag(&err, "agents", k.agents, keys.ParseIDs)
-	limits.Services = parseFlag(&err, "services", k.services, keys.ParseIDs)
-	limits.Locations = parseFlag(&err, "locations", k.locations, keys.ParseIDs)
-	return limits, err
+	scope.Agents = parseFlag(&err, "agents", k.agents, keys.ParseIDs)
+	scope.Services = parseFlag(&err, "services", k.services, keys.ParseIDs)
+	scope.Locations = parseFlag(&err, "locations", k.locations, keys.ParseIDs)
+	return scope, err
 }
 
 // patch returns the changes of the flags that are set, but for what the key is limited to.
@@ -266,7 +266,7 @@ func (p *program) createKey(flags *flag.FlagSet) action {
 			return err
 		}
 		return p.withNewKeys(ctx, common, func(store keyStore) error {
-			if n.Limits, err = options.limits(ctx, p, store.db); err != nil {
+			if n.Scope, err = options.scope(ctx, p, store.db); err != nil {
 				return err
 			}
 			n.Kind, n.CreatedBy = cmp.Or(n.Kind, keys.Live), p.creator()
@@ -298,7 +298,7 @@ func (p *program) importKey(flags *flag.FlagSet) action {
 			return err
 		}
 		return p.withNewKeys(ctx, common, func(store keyStore) error {
-			if n.Limits, err = options.limits(ctx, p, store.db); err != nil {
+			if n.Scope, err = options.scope(ctx, p, store.db); err != nil {
 				return err
 			}
 			n.CreatedBy = p.creator()
@@ -378,11 +378,11 @@ func (p *program) restrictKey(flags *flag.FlagSet) action {
 			return err
 		}
 		return p.withKeys(ctx, common, func(store keyStore) error {
-			limits, err := options.limits(ctx, p, store.db)
+			scope, err := options.scope(ctx, p, store.db)
 			if err != nil {
 				return err
 			}
-			patch.Agents, patch.Services, patch.Locations = ifSet(options.agents, &limits.Agents), ifSet(options.services, &limits.Services), ifSet(options.locations, &limits.Locations)
+			patch.Agents, patch.Services, patch.Locations = ifSet(options.agents, &scope.Agents), ifSet(options.services, &scope.Services), ifSet(options.locations, &scope.Locations)
 			key, found, err := store.Restrict(ctx, id, patch)
 			switch {
 			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no keys
@@ -482,7 +482,7 @@ func (p *program) listKeys(flags *flag.FlagSet) action {
 			if *asJSON {
 				return p.printJSON(keyRecords(list, p.now()))
 			}
-			labels, err := p.labels(ctx, store.db, slices.ContainsFunc(list, func(k keys.Key) bool { return !k.Limits.None() }))
+			labels, err := p.labels(ctx, store.db, slices.ContainsFunc(list, func(k keys.Key) bool { return !k.Scope.Unlimited() }))
 			if err != nil {
 				return err
 			}
@@ -533,7 +533,7 @@ func keyRecords(list []keys.Key, now time.Time) []keyRecord {
 		records[i] = keyRecord{
 			ID: k.ID, Name: k.Name, Kind: string(k.Kind), Start: k.Start, LastFour: k.LastFour, Status: string(k.Status(now)), Permissions: k.Permissions,
 			Networks: []string{}, CreatedAt: instant(k.CreatedAt), LastUsedAt: instant(k.LastUsedAt), ExpiresAt: instant(k.ExpiresAt), PerMinute: k.PerMinute, PerHour: k.PerHour,
-			Agents: append([]int64{}, k.Limits.Agents...), Services: append([]int64{}, k.Limits.Services...), Locations: append([]int64{}, k.Limits.Locations...), MaskPersonal: k.MaskPersonal,
+			Agents: append([]int64{}, k.Scope.Agents...), Services: append([]int64{}, k.Scope.Services...), Locations: append([]int64{}, k.Scope.Locations...), MaskPersonal: k.MaskPersonal,
 			CreatedBy: k.CreatedBy,
 		}
 		for _, network := range k.Networks {

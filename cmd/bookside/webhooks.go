@@ -202,8 +202,8 @@ const everyBooking = "all"
 
 // filterText describes which bookings a filter lets pass.
 func filterText(f webhooks.Filter, labels slots.Labels) string {
-	limits := domain.Limits{Agents: f.Agents, Services: f.Services, Locations: f.Locations}
-	return cmp.Or(strings.Join(keys.Key{Limits: limits}.ScopeSummary(labels.Text), "; "), everyBooking)
+	scope := domain.Scope{Agents: f.Agents, Services: f.Services, Locations: f.Locations}
+	return cmp.Or(strings.Join(keys.Key{Scope: scope}.ScopeSummary(labels.Text), "; "), everyBooking)
 }
 
 func yesNo(yes bool) string {

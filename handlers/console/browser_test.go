@@ -348,9 +348,9 @@ func busy(t *testing.T, s *consoleServer, database *fixtures.Database) {
 	ended, ends := now.AddDate(0, 0, -1), now.AddDate(1, 0, 0)
 	for _, n := range []keys.NewKey{
 		{Name: "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft", Kind: keys.Live, Permissions: []string{"read", "write_bookings"}, CreatedBy: "ada, command line", ExpiresAt: &ends,
-			Limits: domain.Limits{Agents: []int64{1, 2}, Locations: []int64{1}}, MaskPersonal: true, Networks: []netip.Prefix{netip.MustParsePrefix("192.168.100.128/25"), netip.MustParsePrefix("2001:db8:1234:5678:9abc:def0:1234:5678/128")}},
+			Scope: domain.Scope{Agents: []int64{1, 2}, Locations: []int64{1}}, MaskPersonal: true, Networks: []netip.Prefix{netip.MustParsePrefix("192.168.100.128/25"), netip.MustParsePrefix("2001:db8:1234:5678:9abc:def0:1234:5678/128")}},
 		{Name: "till", Kind: keys.Test, Permissions: []string{"read"}, ExpiresAt: &ended},
-		{Name: "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetzbesprechung", Kind: keys.Calendar, Details: keys.Names, Limits: keys.CalendarLimits(domain.AgentResource, 1), CreatedBy: "ada, console"},
+		{Name: "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetzbesprechung", Kind: keys.Calendar, Details: keys.Names, Scope: keys.CalendarScope(domain.AgentResource, 1), CreatedBy: "ada, console"},
 	} {
 		if _, _, err := s.keys.Create(t.Context(), n); err != nil {
 			t.Fatal(err)

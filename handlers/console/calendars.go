@@ -120,7 +120,7 @@ func (c *Console) parseCalendar(v *visit, f *calendarForm) (of domain.Resource, 
 	}
 	id = parseField(&f.keyForm, "subject", f.value("subject"), calendarSubject(c, v, of))
 	return of, id, keys.NewKey{
-		Kind: keys.Calendar, Limits: keys.CalendarLimits(of, id),
+		Kind: keys.Calendar, Scope: keys.CalendarScope(of, id),
 		Details:   parseField(&f.keyForm, "details", f.value("details"), keys.ParseDetails),
 		Name:      parseField(&f.keyForm, "name", f.value("name"), optional(keys.ParseName)),
 		ExpiresAt: parseField(&f.keyForm, "expires", f.value("expires"), optional(func(text string) (*time.Time, error) { return keys.ParseExpiry(text, now) })),

@@ -113,9 +113,9 @@ func storedForm(key keys.Key) *keyForm {
 		f.Networks = strings.ReplaceAll(keys.FormatNetworks(key.Networks), ",", "\n")
 	}
 	f.MaskPersonal = key.MaskPersonal
-	f.Agents, f.Services, f.Locations = idsText(key.Limits.Agents), idsText(key.Limits.Services), idsText(key.Limits.Locations)
+	f.Agents, f.Services, f.Locations = idsText(key.Scope.Agents), idsText(key.Scope.Services), idsText(key.Scope.Locations)
 	f.Preset = presetOf(key.Permissions)
-	terms := fmt.Sprintf("%q %q %q %q %q %q %s %t", key.Name, key.Permissions, f.Networks, key.ExpiresAt, f.PerMinute, f.PerHour, key.Limits, key.MaskPersonal)
+	terms := fmt.Sprintf("%q %q %q %q %q %q %s %t", key.Name, key.Permissions, f.Networks, key.ExpiresAt, f.PerMinute, f.PerHour, key.Scope, key.MaskPersonal)
 	sum := sha256.Sum256([]byte(terms))
 	f.Version = hex.EncodeToString(sum[:16])
 	return f
@@ -241,7 +241,7 @@ func (c *Console) newKey(v *visit, f *keyForm) keys.NewKey {
 		PerMinute:    parseField(f, "per_minute", f.PerMinute, optional(keys.ParseRequestLimit)),
 		PerHour:      parseField(f, "per_hour", f.PerHour, optional(keys.ParseRequestLimit)),
 		MaskPersonal: f.MaskPersonal,
-		Limits: domain.Limits{
+		Scope: domain.Scope{
 			Agents:    parseField(f, "agents", f.Agents, optional(choices(c, v, domain.AgentResource, keys.ParseIDs))),
 			Services:  parseField(f, "services", f.Services, optional(choices(c, v, domain.ServiceResource, keys.ParseIDs))),
 			Locations: parseField(f, "locations", f.Locations, optional(choices(c, v, domain.LocationResource, keys.ParseIDs))),

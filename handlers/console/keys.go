@@ -77,7 +77,7 @@ func (c *Console) labels(v *visit, needed bool) slots.Labels {
 	return labels
 }
 
-func limited(key keys.Key) bool { return !key.Limits.None() }
+func limited(key keys.Key) bool { return !key.Scope.Unlimited() }
 
 func (c *Console) addKeys(mux *http.ServeMux) {
 	mux.Handle("GET "+keysPath, c.withSession(c.list))

@@ -275,7 +275,7 @@ func TestLifeOfAKey(t *testing.T) {
 	stored, _, err := k.keys.Find(t.Context(), 2)
 	stored.Start, stored.LastFour = "", ""
 	key := keys.Key{
-		ID: 2, Name: "Kasse 2", Kind: keys.Test, Permissions: []string{"read"}, PerMinute: &five, Limits: domain.Limits{Services: []int64{4}, Locations: []int64{1}},
+		ID: 2, Name: "Kasse 2", Kind: keys.Test, Permissions: []string{"read"}, PerMinute: &five, Scope: domain.Scope{Services: []int64{4}, Locations: []int64{1}},
 		CreatedAt: domain.Timestamp(now.Format(time.DateTime)), CreatedBy: "ada, console", LastUsedAt: domain.Timestamp(now.Format(time.DateTime)),
 	}
 	if diff := cmp.Diff(key, stored); err != nil || diff != "" {

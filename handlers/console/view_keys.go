@@ -96,7 +96,7 @@ func (r keyRow) narrow() g.Node {
 	for _, of := range []struct {
 		resource domain.Resource
 		ids      []int64
-	}{{domain.AgentResource, r.Limits.Agents}, {domain.ServiceResource, r.Limits.Services}, {domain.LocationResource, r.Limits.Locations}} {
+	}{{domain.AgentResource, r.Scope.Agents}, {domain.ServiceResource, r.Scope.Services}, {domain.LocationResource, r.Scope.Locations}} {
 		noun := string(of.resource)
 		switch len(of.ids) {
 		case 0:

@@ -95,14 +95,14 @@ func deleteWebhookView(hook webhooks.Hook, csrf string) g.Node {
 
 func filterView(f webhooks.Filter, labels slots.Labels) string {
 	text := ""
-	for _, part := range (keys.Key{Limits: limitsOf(f)}).ScopeSummary(labels.Text) {
+	for _, part := range (keys.Key{Scope: scopeOf(f)}).ScopeSummary(labels.Text) {
 		text += ", of bookings only those of " + part
 	}
 	return text
 }
 
-func limitsOf(f webhooks.Filter) domain.Limits {
-	return domain.Limits{Agents: f.Agents, Services: f.Services, Locations: f.Locations}
+func scopeOf(f webhooks.Filter) domain.Scope {
+	return domain.Scope{Agents: f.Agents, Services: f.Services, Locations: f.Locations}
 }
 
 func deliveryRow(hook webhooks.Hook, d webhooks.Delivery, tries []webhooks.Try, csrf string) g.Node {

@@ -24,20 +24,20 @@ import (
 )
 
 // limitedKey makes a key with all permissions that is limited.
-func (s *server) limitedKey(l domain.Limits) string {
+func (s *server) limitedKey(scope domain.Scope) string {
 	s.t.Helper()
 	all := []string{"read", "write", "delete", "read_changes", "write_users", "write_webhooks"}
-	secret, _, err := s.keys.Create(context.Background(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: all, Limits: l})
+	secret, _, err := s.keys.Create(context.Background(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: all, Scope: scope})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return secret
 }
 
-// withinSQL returns the condition that a row has an agent, a service and a location within limits.
-func withinSQL(l domain.Limits) string {
+// withinSQL returns the condition that a row has an agent, a service and a location in scope.
+func withinSQL(scope domain.Scope) string {
 	conditions := []string{"TRUE"}
-	for column, ids := range map[string][]int64{"agent_id": l.Agents, "service_id": l.Services, "location_id": l.Locations} {
+	for column, ids := range map[string][]int64{"agent_id": scope.Agents, "service_id": scope.Services, "location_id": scope.Locations} {
 		if len(ids) > 0 {
 			conditions = append(conditions, "COALESCE("+column+", 0) IN ("+strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ","), "[]")+")")
 		}
@@ -45,10 +45,10 @@ func withinSQL(l domain.Limits) string {
 	return "(" + strings.Join(conditions, " AND ") + ")"
 }
 
-// notOwn selects the customers with a booking, an order or a payment outside of limits.
-func notOwn(l domain.Limits) string {
+// notOwn selects the customers with a booking, an order or a payment outside of a scope.
+func notOwn(scope domain.Scope) string {
 	const p = "wp_latepoint_"
-	within := withinSQL(l)
+	within := withinSQL(scope)
 	orders := "(SELECT * FROM (SELECT i.order_id FROM " + p + "order_items i LEFT JOIN " + p + "bookings b ON b.order_item_id = i.id GROUP BY i.order_id HAVING SUM(IF(b.id IS NULL, 1, NOT " + within + ")) = 0) pure)"
 	return "SELECT customer_id FROM " + p + "bookings WHERE NOT " + within +
 		" UNION SELECT customer_id FROM " + p + "orders WHERE customer_id IS NOT NULL AND id NOT IN " + orders +
@@ -57,16 +57,16 @@ func notOwn(l domain.Limits) string {
 
 // reduction returns the statements that delete what a limited key must not see, found in another
 // way than the program does: orders by counting their hidden bookings.
-func reduction(l domain.Limits) []string {
+func reduction(scope domain.Scope) []string {
 	const p = "wp_latepoint_"
-	within := withinSQL(l)
+	within := withinSQL(scope)
 	orders := "SELECT i.order_id FROM " + p + "order_items i LEFT JOIN " + p + "bookings b ON b.order_item_id = i.id GROUP BY i.order_id HAVING SUM(IF(b.id IS NULL, 1, NOT " + within + ")) = 0"
 	items := "SELECT order_item_id FROM " + p + "bookings GROUP BY order_item_id HAVING SUM(NOT " + within + ") = 0"
 	named := func(column string) string {
 		return "SELECT " + column + " FROM " + p + "agents_services UNION SELECT " + column + " FROM " + p + "bookings WHERE " + column + " IS NOT NULL"
 	}
 	stmts := []string{
-		"CREATE TABLE others AS " + notOwn(l),
+		"CREATE TABLE others AS " + notOwn(scope),
 		"UPDATE " + p + "order_invoices v JOIN " + p + "orders o ON o.id = v.order_id SET v.data = NULL WHERE o.customer_id IN (SELECT * FROM others)",
 		"UPDATE " + p + "customers SET email = NULL, phone = NULL, status = '', notes = NULL, admin_notes = NULL, is_guest = 0, wordpress_user_id = NULL, avatar_image_id = NULL WHERE id IN (SELECT * FROM others)",
 		"DELETE FROM " + p + "customer_meta WHERE object_id IN (SELECT * FROM others)",
@@ -84,9 +84,9 @@ func reduction(l domain.Limits) []string {
 		others int
 		column string
 	}{
-		"agents":    {l.Agents, len(l.Services) + len(l.Locations), "agent_id"},
-		"services":  {l.Services, len(l.Agents) + len(l.Locations), "service_id"},
-		"locations": {l.Locations, len(l.Agents) + len(l.Services), "location_id"},
+		"agents":    {scope.Agents, len(scope.Services) + len(scope.Locations), "agent_id"},
+		"services":  {scope.Services, len(scope.Agents) + len(scope.Locations), "service_id"},
+		"locations": {scope.Locations, len(scope.Agents) + len(scope.Services), "location_id"},
 	} {
 		if len(of.ids) > 0 {
 			stmts = append(stmts, "DELETE FROM "+p+table+" WHERE id NOT IN ("+strings.Trim(strings.ReplaceAll(fmt.Sprint(of.ids), " ", ","), "[]")+")")
@@ -152,22 +152,22 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for name, c := range map[string]struct {
-		limits domain.Limits
-		setup  []string // of the whole site
+		scope domain.Scope
+		setup []string // of the whole site
 	}{
-		"an agent":                       {domain.Limits{Agents: []int64{5}}, nil},
-		"an agent, indexed":              {domain.Limits{Agents: []int64{5}}, limitIndexes},
-		"agents and a location":          {domain.Limits{Agents: []int64{1, 5}, Locations: []int64{1}}, nil},
-		"agents and a location, indexed": {domain.Limits{Agents: []int64{1, 5}, Locations: []int64{1}}, limitIndexes},
-		"a service":                      {domain.Limits{Services: []int64{4}}, limitIndexes},
-		"a location":                     {domain.Limits{Locations: []int64{2}}, nil},
-		"nobody":                         {domain.Limits{Agents: []int64{999}}, limitIndexes},
-		"services and a location":        {domain.Limits{Services: []int64{2, 4}, Locations: []int64{1}}, nil},
+		"an agent":                       {domain.Scope{Agents: []int64{5}}, nil},
+		"an agent, indexed":              {domain.Scope{Agents: []int64{5}}, scopeIndexes},
+		"agents and a location":          {domain.Scope{Agents: []int64{1, 5}, Locations: []int64{1}}, nil},
+		"agents and a location, indexed": {domain.Scope{Agents: []int64{1, 5}, Locations: []int64{1}}, scopeIndexes},
+		"a service":                      {domain.Scope{Services: []int64{4}}, scopeIndexes},
+		"a location":                     {domain.Scope{Locations: []int64{2}}, nil},
+		"nobody":                         {domain.Scope{Agents: []int64{999}}, scopeIndexes},
+		"services and a location":        {domain.Scope{Services: []int64{2, 4}, Locations: []int64{1}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := c.limits
-			if l.Agents == nil || l.Locations == nil { // the others take long
+			scope := c.scope
+			if scope.Agents == nil || scope.Locations == nil { // the others take long
 				fixtures.RequireTime(t)
 			}
 			site := fixtures.SiteA().WithCoupons().WithFewBookings()
@@ -187,9 +187,9 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 				whole.database.Execute(t, c.setup...)
 				whole.platform.Totals.Long = 0 // each row is decided about from the second request of a list on
 			}
-			whole.key = whole.limitedKey(l)
-			others := whole.texts(notOwn(l))
-			for _, statement := range reduction(l) {
+			whole.key = whole.limitedKey(scope)
+			others := whole.texts(notOwn(scope))
+			for _, statement := range reduction(scope) {
 				reduced.database.Execute(t, statement)
 			}
 			different, records := 0, 0
@@ -241,8 +241,8 @@ func withoutStats(t *testing.T, of []string, body []byte) []byte {
 	})
 }
 
-// limitIndexes make indexes that `bookside indexes` offers.
-var limitIndexes = []string{
+// scopeIndexes make indexes that `bookside indexes` offers.
+var scopeIndexes = []string{
 	"CREATE INDEX bookside_order_item_id ON wp_latepoint_bookings (order_item_id)",
 	"CREATE INDEX bookside_order_id ON wp_latepoint_transactions (order_id)",
 }
@@ -253,7 +253,7 @@ func TestLimitedListsReadLittle(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA())
-	database.Execute(t, limitIndexes...)
+	database.Execute(t, scopeIndexes...)
 	database.Execute(t,
 		"CREATE INDEX bookside_created_at ON wp_latepoint_orders (created_at)",
 		"CREATE INDEX bookside_created_at ON wp_latepoint_transactions (created_at)",
@@ -278,7 +278,7 @@ func TestLimitedListsReadLittle(t *testing.T) {
 				}
 				return nil
 			})
-			s.key = s.limitedKey(domain.Limits{Agents: []int64{agent}})
+			s.key = s.limitedKey(domain.Scope{Agents: []int64{agent}})
 			s.platform.Totals.Long, s.platform.Totals.ExactTime, s.platform.Totals.MaxAge = 20, 0, time.Hour
 			const most = 4000 // to look at all bookings and their items takes more
 			for _, path := range []string{"/orders?per_page=1", "/payments?per_page=1", "/payments?per_page=1&sort=amount", "/customers?per_page=1", "/bookings?per_page=1"} {
@@ -309,17 +309,17 @@ func TestKeysLeaveConnectionsToOthers(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for name, test := range map[string]struct {
-		limits domain.Limits
-		locks  int // statements that wait
+		scope domain.Scope
+		locks int // statements that wait
 	}{
-		"full key":    {domain.Limits{}, 3},
-		"limited key": {domain.Limits{Agents: []int64{1}}, 2},
+		"full key":    {domain.Scope{}, 3},
+		"limited key": {domain.Scope{Agents: []int64{1}}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.Small(now))
 			s := newServerOver(t, database, 4, 10*time.Second)
-			greedy := s.limitedKey(test.limits)
+			greedy := s.limitedKey(test.scope)
 			s.get("/agents").want(http.StatusOK)
 			unlock := lockAgents(t, database)
 			answers := make(chan answer)
@@ -346,7 +346,7 @@ func TestLimitedKeysWithoutTheirIndex(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA())
-	database.Execute(t, limitIndexes...)
+	database.Execute(t, scopeIndexes...)
 	one := regexp.MustCompile(`k\.order_item_id = j\.id WHERE j\.order_id = `)
 	looks, gone := 0, false
 	s := tappedServer(t, database, func(shown statement) error {
@@ -357,7 +357,7 @@ func TestLimitedKeysWithoutTheirIndex(t *testing.T) {
 		}
 		return nil
 	})
-	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}})
+	s.key = s.limitedKey(domain.Scope{Agents: []int64{5}})
 	s.get("/orders").want(http.StatusOK)
 	if looks == 0 {
 		t.Fatal("no order is looked at by itself")
@@ -516,7 +516,7 @@ func limitedPaths(t *testing.T, s *server, route string) (paths []string) {
 }
 
 // TestLimitedKeysWriteNothingElse: a limited key gets 404 for records that it does not see, 403
-// for what it names outside of its limits or may not write, and nothing is written. Every route
+// for what it names outside of its scope or may not write, and nothing is written. Every route
 // that writes has a case. Inside, the key writes what any key would.
 func TestLimitedKeysWriteNothingElse(t *testing.T) {
 	t.Parallel()
@@ -537,7 +537,7 @@ func TestLimitedKeysWriteNothingElse(t *testing.T) {
 	hold := s.keepSlot(t, holdBody("start_time", `"15:00"`))
 	hidden := strings.NewReplacer("/webhooks/:id", "/webhooks/"+webhook, "/holds/:id", "/holds/"+hold, "/bookings/:id", fmt.Sprint("/bookings/", id), "/customers/:id", fmt.Sprint("/customers/", of), "/orders/:id", fmt.Sprint("/orders/", hiddenOrder),
 		"/payments/:id", fmt.Sprint("/payments/", payment), ":invoice_id", fmt.Sprint(invoice), ":code", "WELCOME10", "/services/:id", "/services/6", ":id", "1")
-	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}, Services: []int64{4}})
+	s.key = s.limitedKey(domain.Scope{Agents: []int64{5}, Services: []int64{4}})
 	s.get("/status").want(http.StatusOK)
 	before := s.database.Snapshot(t)
 	untested := map[string]bool{} // routes that write and name no record
@@ -631,7 +631,7 @@ func TestConflictsTellNothingOfHiddenBookings(t *testing.T) {
 	for i, booking := range []any{theirs, nil} {
 		limited := i == 1
 		if limited {
-			s.key = s.limitedKey(domain.Limits{Locations: []int64{1}})
+			s.key = s.limitedKey(domain.Scope{Locations: []int64{1}})
 		}
 		a := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusConflict)
 		if id := a.at("error", "details", "conflicting_booking_id"); fmt.Sprint(id) != fmt.Sprint(booking) {
@@ -657,7 +657,7 @@ func TestErrorsTellNothingOfHiddenCustomers(t *testing.T) {
 		"(7001, 'Zora', 'Quell', 'zora@example.test', '+49 30 7001', 'blocked', 'zznote', '2026-01-01', '2026-01-01'), (7002, 'Yara', 'Quell', 'yara@example.test', '+49 30 7002', 'active', 'zznote', '2026-01-01', '2026-01-01')")
 	mine := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
 	customer := fmt.Sprint(s.get("/bookings/"+mine).at("data", "customer", "id"))
-	s.key = s.limitedKey(domain.Limits{Agents: []int64{5}})
+	s.key = s.limitedKey(domain.Scope{Agents: []int64{5}})
 	s.get("/status").want(http.StatusOK)
 	before := s.database.Snapshot(t)
 	by := func(id, email string) []string {
@@ -698,7 +698,7 @@ func TestRefusedRecordsTellNothing(t *testing.T) {
 	all := s.key
 	fresh := `{"first_name":"A","last_name":"B","email":"new@example.test"}`
 	first := idNumber(t, s.write(http.MethodPost, "/customers", fresh).want(http.StatusCreated).at("data", "id"))
-	s.key = s.limitedKey(domain.Limits{Agents: []int64{999}})
+	s.key = s.limitedKey(domain.Scope{Agents: []int64{999}})
 	for path, bodies := range map[string][]string{
 		"/customers": {`{"first_name":"A","last_name":"B","email":"other@example.test"}`, `{"first_name":"A","last_name":"B","email":"known@example.test"}`, `{"first_name":"A","last_name":"B","cms_user_id":1}`, `{}`},
 		"/coupons":   {`{"code":"NEW","discount_type":"percent","discount_value":5}`, `{"code":"WELCOME10","discount_type":"percent","discount_value":5}`},

@@ -20,29 +20,29 @@ import (
 // is defined here, and every SELECT of its requests is restricted to that by wpdb, whatever
 // route it serves:
 //
-//   - bookings within the limits, and their customers: the key's own customers as any key sees them,
+//   - bookings in scope, and their customers: the key's own customers as any key sees them,
 //     of others no more than their names and the contact that the key itself sent, see ownCustomer;
-//   - orders all of whose bookings are within the limits, with their payments and invoices;
+//   - orders all of whose bookings are within the scope, with their payments and invoices;
 //     an order without bookings, or with a hidden one, is hidden, because its sums and its
 //     payments would tell of others; so is one with an item whose booking does not exist (any
 //     more), because nobody knows whose it was;
-//   - connections within the limits, and the agents, services and locations of these and of
+//   - connections in scope, and the agents, services and locations of these and of
 //     the bookings: a booking must not lose the name of its service when nobody offers it there
 //     any more;
 //   - no coupons, which concern everybody.
 //
 // Writes see everything, because what they write and announce must be what the plugin would;
-// see Tx. They begin with a look at the record as the key sees it, and end with checkLimits.
+// see Tx. They begin with a look at the record as the key sees it, and end with checkScope.
 // Slots are computed from all bookings too, or else they could be booked twice.
 
-// limitTo restricts what the site shows to what a key may see.
-func (s *Session) limitTo(ctx context.Context, key *keys.Key) error {
+// restrictTo restricts what the site shows to what a key may see.
+func (s *Session) restrictTo(ctx context.Context, key *keys.Key) error {
 	s.caller = key
-	if key.Limits.None() {
+	if key.Scope.Unlimited() {
 		return nil
 	}
 	s.NoSharing = true // statements of others see more, or less
-	indexed, err := s.Shared.limitIndexes.find(ctx, s)
+	indexed, err := s.Shared.scopeIndexes.find(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (s *Session) limitTo(ctx context.Context, key *keys.Key) error {
 	return err
 }
 
-// builtViews are the views of keys, which depend on their limits, and on what they made themselves.
+// builtViews are the views of keys, which depend on their scope, and on what they made themselves.
 type builtViews struct {
 	mu    sync.Mutex
 	built map[string]wpdb.Views
@@ -62,8 +62,8 @@ type builtViews struct {
 // maxBuiltViews limits the memory of builtViews.
 const maxBuiltViews = 100
 
-func (v *builtViews) get(s *Session, key *keys.Key, indexed limitIndexesFound) (wpdb.Views, error) {
-	of := fmt.Sprint(key.ID, key.Limits, indexed, s.Schema.Has(wpdb.KeyRecords), s.Schema.ColumnNames(wpdb.Customers), s.Schema.ColumnNames(wpdb.OrderInvoices))
+func (v *builtViews) get(s *Session, key *keys.Key, indexed scopeIndexesFound) (wpdb.Views, error) {
+	of := fmt.Sprint(key.ID, key.Scope, indexed, s.Schema.Has(wpdb.KeyRecords), s.Schema.ColumnNames(wpdb.Customers), s.Schema.ColumnNames(wpdb.OrderInvoices))
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if views, ok := v.built[of]; ok {
@@ -80,30 +80,30 @@ func (v *builtViews) get(s *Session, key *keys.Key, indexed limitIndexesFound) (
 	return views, nil
 }
 
-// limitIndexes remembers which indexes the site has with which it is quick to decide whether a key
+// scopeIndexes remembers which indexes the site has with which it is quick to decide whether a key
 // sees a record. `bookside indexes` makes them.
-type limitIndexes struct {
+type scopeIndexes struct {
 	mu    sync.Mutex
-	found limitIndexesFound
+	found scopeIndexesFound
 	at    time.Time // when that was looked up; zero if never
 }
 
 // limitIndexesFound are the indexes that exist.
-type limitIndexesFound struct {
+type scopeIndexesFound struct {
 	orders   bool // on the items of bookings and on the orders of transactions
 	payments bool // on the customers of transactions, too
 }
 
-// limitIndexesAge is how long limitIndexes remembers.
-const limitIndexesAge = time.Minute
+// scopeIndexesAge is how long scopeIndexes remembers.
+const scopeIndexesAge = time.Minute
 
-func (x *limitIndexes) last() (found limitIndexesFound, at time.Time) {
+func (x *scopeIndexes) last() (found scopeIndexesFound, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.found, x.at
 }
 
-func (x *limitIndexes) set(found limitIndexesFound, at time.Time) {
+func (x *scopeIndexes) set(found scopeIndexesFound, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.found, x.at = found, at
@@ -111,40 +111,40 @@ func (x *limitIndexes) set(found limitIndexesFound, at time.Time) {
 
 // forget makes the next request look again: if an index was dropped, statements that rely on it
 // take too long.
-func (x *limitIndexes) forget() { x.set(limitIndexesFound{}, time.Time{}) }
+func (x *scopeIndexes) forget() { x.set(scopeIndexesFound{}, time.Time{}) }
 
 // find returns which of them exist. Requests may look at the same time.
-func (x *limitIndexes) find(ctx context.Context, s *Session) (limitIndexesFound, error) {
-	if found, at := x.last(); !at.IsZero() && s.Now.Sub(at) < limitIndexesAge {
+func (x *scopeIndexes) find(ctx context.Context, s *Session) (scopeIndexesFound, error) {
+	if found, at := x.last(); !at.IsZero() && s.Now.Sub(at) < scopeIndexesAge {
 		return found, nil
 	}
 	indexes, err := s.DB.Indexes(ctx)
 	if err != nil {
-		return limitIndexesFound{}, err
+		return scopeIndexesFound{}, err
 	}
 	serves := func(t wpdb.Table, column string) bool {
 		return slices.ContainsFunc(indexes, func(i wpdb.Index) bool { return i.Serves(wpdb.OwnIndex(t, column)) })
 	}
-	var found limitIndexesFound
+	var found scopeIndexesFound
 	found.orders = serves(wpdb.Bookings, "order_item_id") && serves(wpdb.Transactions, "order_id")
 	found.payments = found.orders && serves(wpdb.Transactions, "customer_id")
 	x.set(found, s.Now)
 	return found, nil
 }
 
-// Limits returns the limits of the caller.
-func (s *Session) Limits() domain.Limits {
+// Scope returns the scope of the caller.
+func (s *Session) Scope() domain.Scope {
 	if s.caller == nil {
-		return domain.Limits{}
+		return domain.Scope{}
 	}
-	return s.caller.Limits
+	return s.caller.Scope
 }
 
 // views returns what a key sees of each table. Those whose conditions name other tables come
-// first, see wpdb.BuildViews. indexed are the limitIndexes that exist.
-func views(s *Session, key *keys.Key, indexed limitIndexesFound) []wpdb.View {
-	l := key.Limits
-	own := ownership{s, l, key.ID, indexed}
+// first, see wpdb.BuildViews. indexed are the scopeIndexes that exist.
+func views(s *Session, key *keys.Key, indexed scopeIndexesFound) []wpdb.View {
+	scope := key.Scope
+	own := ownership{s, scope, key.ID, indexed}
 	customers := own.viewOfCustomers()
 	if key.Details != "" { // a calendar shows what its owner chose, of others' customers too
 		customers = own.viewOfCalendarCustomers()
@@ -153,41 +153,41 @@ func views(s *Session, key *keys.Key, indexed limitIndexesFound) []wpdb.View {
 		customers,
 		own.viewOfCustomerMeta(),
 		own.viewOfInvoices(),
-		viewOfOrders(s, l, wpdb.Transactions, "order_id", indexed.orders),
-		viewOfOrders(s, l, wpdb.Orders, "id", indexed.orders),
-		viewOfItems(s, l, indexed.orders),
-		{Table: wpdb.Agents, Rows: visibleResources(s, l, l.Agents, len(l.Services)+len(l.Locations), "agent_id")},
-		{Table: wpdb.Services, Rows: visibleResources(s, l, l.Services, len(l.Agents)+len(l.Locations), "service_id")},
-		{Table: wpdb.Locations, Rows: visibleResources(s, l, l.Locations, len(l.Agents)+len(l.Services), "location_id")},
-		{Table: wpdb.AgentsServices, Rows: bookingsInScope(l, "")},
-		{Table: wpdb.Bookings, Rows: bookingsInScope(l, ""), Each: columnsWithin(l, HideFromIndex)},
+		viewOfOrders(s, scope, wpdb.Transactions, "order_id", indexed.orders),
+		viewOfOrders(s, scope, wpdb.Orders, "id", indexed.orders),
+		viewOfItems(s, scope, indexed.orders),
+		{Table: wpdb.Agents, Rows: visibleResources(s, scope, scope.Agents, len(scope.Services)+len(scope.Locations), "agent_id")},
+		{Table: wpdb.Services, Rows: visibleResources(s, scope, scope.Services, len(scope.Agents)+len(scope.Locations), "service_id")},
+		{Table: wpdb.Locations, Rows: visibleResources(s, scope, scope.Locations, len(scope.Agents)+len(scope.Services), "location_id")},
+		{Table: wpdb.AgentsServices, Rows: bookingsInScope(scope, "")},
+		{Table: wpdb.Bookings, Rows: bookingsInScope(scope, ""), Each: columnsWithin(scope, HideFromIndex)},
 		{Table: wpdb.Coupons, Rows: sq.Expr("FALSE")},
 	}
 }
 
-// viewOfBookedCustomers is the view of the customers of bookings within the limits.
-func viewOfBookedCustomers(s *Session, l domain.Limits) wpdb.View {
-	table, bookings := s.DB.Name(wpdb.Customers), bookingsSeen(s, l)
+// viewOfBookedCustomers is the view of the customers of bookings in scope.
+func viewOfBookedCustomers(s *Session, scope domain.Scope) wpdb.View {
+	table, bookings := s.DB.Name(wpdb.Customers), bookingsSeen(s, scope)
 	return wpdb.View{
 		Table: wpdb.Customers, Rows: In(table+".id", bookings.Column("b.customer_id")), Each: ExistsPerRow(bookings.Column("1").Where("b.customer_id = " + table + ".id")),
 	}
 }
 
-// bookingsSeen selects from the bookings, b, within the limits.
-func bookingsSeen(s *Session, l domain.Limits) sq.SelectBuilder {
-	return sq.Select().From(s.DB.As(wpdb.Bookings, "b")).Where(bookingsInScope(l, "b."))
+// bookingsSeen selects from the bookings, b, within the scope.
+func bookingsSeen(s *Session, scope domain.Scope) sq.SelectBuilder {
+	return sq.Select().From(s.DB.As(wpdb.Bookings, "b")).Where(bookingsInScope(scope, "b."))
 }
 
 // viewOfOrders is the view of a table with the id of an order in a column. With the indexes, each
-// order that has a booking within the limits is checked by itself. For all rows, that is part of the
+// order that has a booking in scope is checked by itself. For all rows, that is part of the
 // subquery, because servers would otherwise check every order.
-func viewOfOrders(s *Session, l domain.Limits, t wpdb.Table, column string, indexed bool) wpdb.View {
-	seen := bookingsSeen(s, l).Column("i.order_id").Join(s.DB.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")
+func viewOfOrders(s *Session, scope domain.Scope, t wpdb.Table, column string, indexed bool) wpdb.View {
+	seen := bookingsSeen(s, scope).Column("i.order_id").Join(s.DB.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")
 	if !indexed {
-		return wpdb.View{Table: t, Rows: sq.And{In(column, seen), sq.Expr("NOT ?", In(column, mixedOrders(s, l)))}}
+		return wpdb.View{Table: t, Rows: sq.And{In(column, seen), sq.Expr("NOT ?", In(column, mixedOrders(s, scope)))}}
 	}
 	order := s.DB.Name(t) + "." + column
-	return wpdb.View{Table: t, Rows: In(column, seen.Where(noneHidden(s, l, "i.order_id"))), Each: sq.And{ExistsPerRow(itemsOf(s, order)), noneHidden(s, l, order)}}
+	return wpdb.View{Table: t, Rows: In(column, seen.Where(noneHidden(s, scope, "i.order_id"))), Each: sq.And{ExistsPerRow(itemsOf(s, order)), noneHidden(s, scope, order)}}
 }
 
 // itemsOf selects the items, j, of the order with an id.
@@ -195,28 +195,28 @@ func itemsOf(s *Session, order string) sq.SelectBuilder {
 	return sq.Select("1").From(s.DB.As(wpdb.OrderItems, "j")).Where("j.order_id = " + order)
 }
 
-// noneHidden returns the condition that all items of the order with an id have bookings within the limits.
-func noneHidden(s *Session, l domain.Limits, order string) sq.Sqlizer {
-	return NotExistsPerRow(itemsOf(s, order).LeftJoin(s.DB.As(wpdb.Bookings, "k") + " ON k.order_item_id = j.id").Where(sq.Or{sq.Eq{"k.id": nil}, bookingsOutside(l, "k.")}))
+// noneHidden returns the condition that all items of the order with an id have bookings in scope.
+func noneHidden(s *Session, scope domain.Scope, order string) sq.Sqlizer {
+	return NotExistsPerRow(itemsOf(s, order).LeftJoin(s.DB.As(wpdb.Bookings, "k") + " ON k.order_item_id = j.id").Where(sq.Or{sq.Eq{"k.id": nil}, bookingsOutside(scope, "k.")}))
 }
 
-// viewOfItems is the view of the items of orders: those all of whose bookings are within the limits.
-func viewOfItems(s *Session, l domain.Limits, indexed bool) wpdb.View {
-	seen := In("id", bookingsSeen(s, l).Column("b.order_item_id"))
+// viewOfItems is the view of the items of orders: those all of whose bookings are within the scope.
+func viewOfItems(s *Session, scope domain.Scope, indexed bool) wpdb.View {
+	seen := In("id", bookingsSeen(s, scope).Column("b.order_item_id"))
 	if !indexed {
-		hidden := sq.Select("b.order_item_id").From(s.DB.As(wpdb.Bookings, "b")).Where(bookingsOutside(l, "b.")).Where(sq.NotEq{"b.order_item_id": nil})
+		hidden := sq.Select("b.order_item_id").From(s.DB.As(wpdb.Bookings, "b")).Where(bookingsOutside(scope, "b.")).Where(sq.NotEq{"b.order_item_id": nil})
 		return wpdb.View{Table: wpdb.OrderItems, Rows: sq.And{seen, sq.Expr("NOT ?", In("id", hidden))}}
 	}
 	bookings := sq.Select("1").From(s.DB.As(wpdb.Bookings, "k")).Where("k.order_item_id = " + s.DB.Name(wpdb.OrderItems) + ".id")
-	pure := NotExistsPerRow(bookings.Where(bookingsOutside(l, "k.")))
+	pure := NotExistsPerRow(bookings.Where(bookingsOutside(scope, "k.")))
 	return wpdb.View{Table: wpdb.OrderItems, Rows: sq.And{seen, pure}, Each: sq.And{ExistsPerRow(bookings), pure}}
 }
 
 // mixedOrders selects the orders with an item that has a hidden booking, or none. The bookings are
 // a table of their own, so that either server computes it once: without an index on order_item_id,
 // MySQL would look for those of each item by a scan.
-func mixedOrders(s *Session, l domain.Limits) sq.SelectBuilder {
-	items := sq.Select("b.order_item_id").Column(sq.Alias(sq.ConcatExpr("MAX(", bookingsOutside(l, "b."), ")"), "hidden")).From(s.DB.As(wpdb.Bookings, "b")).
+func mixedOrders(s *Session, scope domain.Scope) sq.SelectBuilder {
+	items := sq.Select("b.order_item_id").Column(sq.Alias(sq.ConcatExpr("MAX(", bookingsOutside(scope, "b."), ")"), "hidden")).From(s.DB.As(wpdb.Bookings, "b")).
 		Where(sq.NotEq{"b.order_item_id": nil}).GroupBy("b.order_item_id")
 	return sq.Select("i.order_id").From(s.DB.As(wpdb.OrderItems, "i")).JoinClause(sq.ConcatExpr("LEFT JOIN (", items, ") AS k ON k.order_item_id = i.id")).
 		Where("COALESCE(k.hidden, 1) = 1").Where(sq.NotEq{"i.order_id": nil})
@@ -240,23 +240,23 @@ func In(column string, values sq.SelectBuilder) sq.Sqlizer {
 }
 
 // bookingsInScope returns the condition that a row with an agent, a service and a location is
-// within the limits, of which there are some.
-func bookingsInScope(l domain.Limits, alias string) sq.And {
-	return columnsWithin(l, func(column string) string { return alias + column })
+// within the scope, which is not everything.
+func bookingsInScope(scope domain.Scope, alias string) sq.And {
+	return columnsWithin(scope, func(column string) string { return alias + column })
 }
 
 // bookingsOutside returns the condition that bookingsInScope does not hold.
-func bookingsOutside(l domain.Limits, alias string) sq.Sqlizer {
-	return sq.Expr("(?) IS NOT TRUE", bookingsInScope(l, alias))
+func bookingsOutside(scope domain.Scope, alias string) sq.Sqlizer {
+	return sq.Expr("(?) IS NOT TRUE", bookingsInScope(scope, alias))
 }
 
 // columnsWithin is bookingsInScope on expressions of the columns.
-func columnsWithin(l domain.Limits, expression func(column string) string) sq.And {
+func columnsWithin(scope domain.Scope, expression func(column string) string) sq.And {
 	var all sq.And
 	for _, of := range []struct {
 		column string
 		ids    []int64
-	}{{"agent_id", l.Agents}, {"service_id", l.Services}, {"location_id", l.Locations}} {
+	}{{"agent_id", scope.Agents}, {"service_id", scope.Services}, {"location_id", scope.Locations}} {
 		if len(of.ids) > 0 {
 			all = append(all, sq.Eq{expression(of.column): of.ids})
 		}
@@ -265,40 +265,40 @@ func columnsWithin(l domain.Limits, expression func(column string) string) sq.An
 }
 
 // visibleResources returns the condition that an agent, service or location is one of the ids, if
-// there are any, and that, if there are other limits, a connection or a booking within the
-// limits has it in a column.
-func visibleResources(s *Session, l domain.Limits, ids []int64, others int, column string) sq.Sqlizer {
+// there are any, and that, if the scope names others, a connection or a booking in scope
+// has it in a column.
+func visibleResources(s *Session, scope domain.Scope, ids []int64, others int, column string) sq.Sqlizer {
 	all := sq.And{}
 	if len(ids) > 0 {
 		all = append(all, sq.Eq{"id": ids})
 	}
 	if others > 0 {
 		having := func(table wpdb.Table) sq.Sqlizer {
-			return In("id", sq.Select("x."+column).From(s.DB.As(table, "x")).Where(bookingsInScope(l, "x.")))
+			return In("id", sq.Select("x."+column).From(s.DB.As(table, "x")).Where(bookingsInScope(scope, "x.")))
 		}
 		all = append(all, sq.Or{having(wpdb.AgentsServices), having(wpdb.Bookings)})
 	}
 	return all
 }
 
-// LimitResources returns the resources within the limits of the caller.
-func LimitResources(s *Session, resources []availability.Resource) []availability.Resource {
-	limits := s.Limits()
-	if limits.None() {
+// ResourcesInScope returns those resources that are in the scope of the caller.
+func ResourcesInScope(s *Session, resources []availability.Resource) []availability.Resource {
+	scope := s.Scope()
+	if scope.Unlimited() {
 		return resources
 	}
 	var within []availability.Resource
 	for _, r := range resources {
-		if limits.Cover(r.Agent, r.Service, r.Location) {
+		if scope.Covers(r.Agent, r.Service, r.Location) {
 			within = append(within, r)
 		}
 	}
 	return within
 }
 
-// Sees reports whether the caller sees a record. Without limits that is not looked up.
+// Sees reports whether the caller sees a record. Without a scope that is not looked up.
 func (s *Session) Sees(ctx context.Context, table wpdb.Table, id int64) (bool, error) {
-	if s.Limits().None() {
+	if s.Scope().Unlimited() {
 		return true, nil
 	}
 	_, found, err := wpdb.One(ctx, s.AsCaller().DB, "look for a record within limits", sq.Select("id").From(s.DB.Name(table)).Where(sq.Eq{"id": id}), wpdb.Value[int64])
@@ -313,21 +313,21 @@ func (s *Session) AsCaller() *Session {
 	return s.asCaller
 }
 
-// RefuseUnseen returns a CodeOutsideLimits to a caller with limits, for a new record that belongs
-// to no booking and would thus be hidden. checkLimits would refuse it too, but after an id of
+// RefuseUnseen returns a CodeOutsideScope to a limited caller, for a new record that belongs
+// to no booking and would thus be hidden. checkScope would refuse it too, but after an id of
 // the site's table was spent on it, and what else is wrong with it tells of hidden records.
 func (s *Session) RefuseUnseen() error {
-	if s.Limits().None() {
+	if s.Scope().Unlimited() {
 		return nil
 	}
-	return domain.OutsideLimits()
+	return domain.OutsideScope()
 }
 
-// checkLimits returns a CodeOutsideLimits if the transaction has written a record that is not
-// within the limits of the caller. Whatever a route forgets, nothing else is committed.
-func checkLimits(ctx context.Context, tx *Tx) error {
-	limits := tx.Limits()
-	if limits.None() {
+// checkScope returns a CodeOutsideScope if the transaction has written a record that is not
+// within the scope of the caller. Whatever a route forgets, nothing else is committed.
+func checkScope(ctx context.Context, tx *Tx) error {
+	scope := tx.Scope()
+	if scope.Unlimited() {
 		return nil
 	}
 	ids := map[journal.Resource][]int64{}
@@ -336,8 +336,8 @@ func checkLimits(ctx context.Context, tx *Tx) error {
 			ids[c.Resource] = append(ids[c.Resource], c.ID)
 		}
 	}
-	if len(ids[journal.Services]) > 0 && len(limits.Services) == 0 {
-		return domain.OutsideLimits() // services concern all agents and locations
+	if len(ids[journal.Services]) > 0 && len(scope.Services) == 0 {
+		return domain.OutsideScope() // services concern all agents and locations
 	}
 	seen, err := tx.AsCaller().Seen(ctx, ids)
 	if err != nil {
@@ -346,7 +346,7 @@ func checkLimits(ctx context.Context, tx *Tx) error {
 	for resource, ids := range ids {
 		for _, id := range ids {
 			if !seen[resource][id] {
-				return domain.OutsideLimits()
+				return domain.OutsideScope()
 			}
 		}
 	}
@@ -379,7 +379,7 @@ const minEntries = 100
 
 // Changes reads the journal as a key sees it; see journal.Journal.Read.
 func (p *Platform) Changes(ctx context.Context, key *keys.Key, cursor journal.Cursor, resources []journal.Resource, limit int) (journal.Page, error) {
-	if key.Limits.None() {
+	if key.Scope.Unlimited() {
 		return p.Journal.Read(ctx, cursor, resources, limit)
 	}
 	page, err := p.Journal.Read(ctx, cursor, resources, max(limit, minEntries))
@@ -397,10 +397,10 @@ func (p *Platform) Changes(ctx context.Context, key *keys.Key, cursor journal.Cu
 }
 
 // VisibleChanges returns those entries of the journal that a key sees: of bookings, those that
-// were within its limits before or after the change, see journal.Entry.Within; of other records,
+// were within its scope before or after the change, see journal.Entry.Within; of other records,
 // those that it sees now, or saw until they were deleted.
 func (p *Platform) VisibleChanges(ctx context.Context, key *keys.Key, entries []journal.Entry) ([]journal.Entry, error) {
-	if key.Limits.None() || len(entries) == 0 {
+	if key.Scope.Unlimited() || len(entries) == 0 {
 		return entries, nil
 	}
 	site, err := p.SessionOf(ctx, key)
@@ -419,23 +419,23 @@ func (p *Platform) VisibleChanges(ctx context.Context, key *keys.Key, entries []
 	}
 	visible := []journal.Entry{}
 	for _, e := range entries {
-		within, ok := e.Within(func(a journal.Assignment) bool { return key.Limits.Cover(a.AgentID, a.ServiceID, a.LocationID) })
-		if ok || seen[e.Resource][e.ID] || e.Kind == journal.Deleted && limitsName(key.Limits, e.Resource, e.ID) {
+		within, ok := e.Within(func(a journal.Assignment) bool { return key.Scope.Covers(a.AgentID, a.ServiceID, a.LocationID) })
+		if ok || seen[e.Resource][e.ID] || e.Kind == journal.Deleted && scopeNames(key.Scope, e.Resource, e.ID) {
 			visible = append(visible, within)
 		}
 	}
 	return visible, nil
 }
 
-// limitsName reports whether limits name an agent, a service or a location.
-func limitsName(l domain.Limits, r journal.Resource, id int64) bool {
+// scopeNames reports whether a scope names an agent, a service or a location.
+func scopeNames(scope domain.Scope, r journal.Resource, id int64) bool {
 	switch r {
 	case journal.Agents:
-		return slices.Contains(l.Agents, id)
+		return slices.Contains(scope.Agents, id)
 	case journal.Services:
-		return slices.Contains(l.Services, id)
+		return slices.Contains(scope.Services, id)
 	case journal.Locations:
-		return slices.Contains(l.Locations, id)
+		return slices.Contains(scope.Locations, id)
 	default:
 		return false
 	}
