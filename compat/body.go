@@ -184,8 +184,8 @@ func NoDryRun() error { return domain.InvalidField(dryRun, noDryRun) }
 
 const noDryRun = "Not supported here"
 
-// Rehearses reports whether one of the fields asks for a dry run.
-func Rehearses(fields []FieldDescription) bool {
+// AllowDryRun reports whether one of the fields asks for a dry run.
+func AllowDryRun(fields []FieldDescription) bool {
 	return slices.ContainsFunc(fields, func(f FieldDescription) bool { return f.Name == dryRun })
 }
 

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// What a rehearsal, or a write that changed nothing, answers to a key that may not read such records:
+// What a dry run, or a write that changed nothing, answers to a key that may not read such records:
 // what tells one record from another, when it is and what it costs, and whatever the key sent itself.
 // Everything else that is stored is empty. Otherwise the permission to write would be one to
 // read without a trace.

@@ -123,9 +123,9 @@ func (a *Admin) Mount(path string, page http.Handler) {
 	a.router.Any(path+"/*", echo.WrapHandler(page))
 }
 
-// Brings names the version of the companion for WordPress that this program brings, for
+// SetCompanionVersion names the version of the companion for WordPress that this program brings, for
 // /readyz. It has to be called before the first request.
-func (a *Admin) Brings(companion string) { a.companion = companion }
+func (a *Admin) SetCompanionVersion(companion string) { a.companion = companion }
 
 // Waits says what the start waits for. Anybody may read it.
 func (a *Admin) Waits(reason string) { a.waits.Store(reason) }

@@ -6,14 +6,14 @@ import (
 )
 
 var listAgents = operation{
-	id:      "listAgents",
-	summary: "List agents",
-	about:   "A page of the agents that match all parameters, with their services and locations.",
-	size:    recordsBy("per_page"),
-	forms:   tables,
-	query:   compat.AgentParameters,
-	answers: []response{ok(compat.ListOf[compat.Agent]())},
-	errors:  errorForm{list: true},
+	id:          "listAgents",
+	summary:     "List agents",
+	description: "A page of the agents that match all parameters, with their services and locations.",
+	size:        recordsBy("per_page"),
+	formats:     tables,
+	query:       compat.AgentParameters,
+	answers:     []response{ok(compat.ListOf[compat.Agent]())},
+	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.AgentFilter(r.query)
 		if err != nil {
@@ -28,11 +28,11 @@ var listAgents = operation{
 }
 
 var getAgent = operation{
-	id:      "getAgent",
-	summary: "Read an agent",
-	about:   "An agent with their services and locations.",
-	path:    []pathParameter{agentID},
-	answers: []response{ok(compat.BothSingleOf[compat.Agent]())},
+	id:          "getAgent",
+	summary:     "Read an agent",
+	description: "An agent with their services and locations.",
+	path:        []pathParameter{agentID},
+	answers:     []response{ok(compat.BothSingleOf[compat.Agent]())},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(agentID)
 		if err != nil {

@@ -45,19 +45,19 @@ type Options struct {
 
 // api serves the booking API of one site.
 type api struct {
-	platform *session.Platform
-	keys     *keys.Store
-	log      *slog.Logger
-	now      domain.Clock
-	options  Options
-	throttle *authThrottle
-	limiter  *ratelimit.Limiter
-	seats    seats
-	memory   memory
-	waiters  waiters
-	exports  waiters
-	reads    sharedReads
-	metrics  *Metrics
+	platform  *session.Platform
+	keys      *keys.Store
+	log       *slog.Logger
+	now       domain.Clock
+	options   Options
+	throttle  *authThrottle
+	limiter   *ratelimit.Limiter
+	inFlight  inFlight
+	memory    memory
+	longPolls longPolls
+	exports   longPolls
+	reads     sharedReads
+	metrics   *Metrics
 	// endpoints are the operations by id.
 	endpoints map[string]endpoint
 }
@@ -97,14 +97,14 @@ func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log 
 	metrics.shared.Store(options.RateLimit.Shared)
 	return &api{
 		platform: platform, keys: keys, log: log, now: now, options: options,
-		throttle: newAuthThrottle(now, options.FailedKeysPerMinute),
-		limiter:  ratelimit.New(options.RateLimit, now, keyOf),
-		seats:    newSeats(options.MaxConcurrent),
-		memory:   newMemory(options.Memory, options.MemoryWait),
-		waiters:  newWaiters(options.MaxWaiting),
-		exports:  newWaiters(options.MaxExports),
-		reads:    newSharedReads(),
-		metrics:  metrics,
+		throttle:  newAuthThrottle(now, options.FailedKeysPerMinute),
+		limiter:   ratelimit.New(options.RateLimit, now, keyOf),
+		inFlight:  newInFlight(options.MaxConcurrent),
+		memory:    newMemory(options.Memory, options.MemoryWait),
+		longPolls: newLongPolls(options.MaxWaiting),
+		exports:   newLongPolls(options.MaxExports),
+		reads:     newSharedReads(),
+		metrics:   metrics,
 
 		endpoints: map[string]endpoint{},
 	}
@@ -153,7 +153,7 @@ func (a *api) serve(p endpoint) echo.HandlerFunc {
 }
 
 func (a *api) endpoint(r *route) endpoint {
-	guard, includes, read, reading, rehearses := r.guard(), r.includes(), readOf(r), r.readPermission(), r.rehearses()
+	guard, includes, read, reading, allowsDryRun := r.guard(), r.includes(), readOf(r), r.readPermission(), r.allowsDryRun()
 	return endpoint{r, func(c echo.Context, query *compat.Query) error {
 		principal, _ := principalOf(c)
 		if err := requireIncludes(includes, query, principal.Key); err != nil {
@@ -166,7 +166,7 @@ func (a *api) endpoint(r *route) endpoint {
 		if r.method == http.MethodGet {
 			return a.read(c, request)
 		}
-		if !rehearses && query.AsksForDryRun() {
+		if !allowsDryRun && query.AsksForDryRun() {
 			return compat.NoDryRun()
 		}
 		if err := read.permit(c, principal.Key); err != nil {
@@ -177,7 +177,7 @@ func (a *api) endpoint(r *route) endpoint {
 			return err
 		}
 		defer release()
-		request.echo, request.rawBody, request.rehearses = c, body, rehearses
+		request.echo, request.rawBody, request.allowsDryRun = c, body, allowsDryRun
 		response, err := request.run()
 		if err != nil {
 			return err
@@ -189,15 +189,15 @@ func (a *api) endpoint(r *route) endpoint {
 
 // read sends the response of a read.
 func (a *api) read(c echo.Context, r *request) error {
-	if forms := r.route.operation.forms; forms != nil {
+	if formats := r.route.operation.formats; formats != nil {
 		c.Response().Header().Add(echo.HeaderVary, echo.HeaderAccept)
-		if f := formOf(c.Request().Header.Values(echo.HeaderAccept), forms); f != nil {
+		if f := formatOf(c.Request().Header.Values(echo.HeaderAccept), formats); f != nil {
 			return a.export(c, r, f)
 		}
 	}
 	deliver := func() error { return a.reads.deliver(c, r) }
-	if r.route.operation.around != nil {
-		return r.route.operation.around(c, r, deliver)
+	if r.route.operation.wrap != nil {
+		return r.route.operation.wrap(c, r, deliver)
 	}
 	return deliver()
 }

@@ -22,7 +22,7 @@ func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		secret := a.secret(c)
 		var principal keys.Principal
 		err := a.throttle.do(c.Request().Context(), c.RealIP(), tried(c, secret), func() error {
-			return a.seats.do(func() (err error) {
+			return a.inFlight.do(func() (err error) {
 				principal, err = a.findPrincipal(c, secret)
 				return err
 			})

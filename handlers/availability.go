@@ -7,15 +7,15 @@ import (
 )
 
 var getAvailability = operation{
-	id:       "getAvailability",
-	summary:  "Find the free start times of a day",
-	about:    "The times at which a booking can start on a day; with date_to, the times by day. Counts as one request per week or part of one.",
-	size:     days,
-	cost:     compat.AvailabilityCost,
-	query:    compat.AvailabilityParameters,
-	also:     []also{{"read_bookings", "to send booking_id"}},
-	refusals: []error{errExampleRefusal},
-	answers:  []response{ok(compat.BothSingleOf[compat.Availability]()), ok(compat.BothSingleOf[compat.AvailabilityDays]())},
+	id:               "getAvailability",
+	summary:          "Find the free start times of a day",
+	description:      "The times at which a booking can start on a day; with date_to, the times by day. Counts as one request per week or part of one.",
+	size:             days,
+	cost:             compat.AvailabilityCost,
+	query:            compat.AvailabilityParameters,
+	extraPermissions: []extraPermission{{"read_bookings", "to send booking_id"}},
+	exampleErrors:    []error{errExampleRefusal},
+	answers:          []response{ok(compat.BothSingleOf[compat.Availability]()), ok(compat.BothSingleOf[compat.AvailabilityDays]())},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AvailabilityRequest(r.query)
 		if err != nil {
@@ -30,13 +30,13 @@ var getAvailability = operation{
 }
 
 var listFreeAgents = operation{
-	id:       "listFreeAgents",
-	summary:  "Find the agents who are free",
-	about:    "Agents who offer the service and, if date and start_time are sent, are free at that time.",
-	size:     recordsBy("limit"),
-	query:    compat.FreeAgentParameters,
-	refusals: []error{errExampleRefusal},
-	answers:  []response{ok(compat.BothSingleOf[compat.FreeAgents]())},
+	id:            "listFreeAgents",
+	summary:       "Find the agents who are free",
+	description:   "Agents who offer the service and, if date and start_time are sent, are free at that time.",
+	size:          recordsBy("limit"),
+	query:         compat.FreeAgentParameters,
+	exampleErrors: []error{errExampleRefusal},
+	answers:       []response{ok(compat.BothSingleOf[compat.FreeAgents]())},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AgentSlotQuery(r.query)
 		if err != nil {

@@ -76,7 +76,7 @@ func (r *request) document() (compat.Document, error) {
 		return compat.Document{}, err
 	}
 	document, err = document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
-	if err == nil && !r.rehearses && document.AsksForDryRun() {
+	if err == nil && !r.allowsDryRun && document.AsksForDryRun() {
 		err = compat.NoDryRun()
 	}
 	if err != nil || !r.principal.MaskPersonal {

@@ -12,14 +12,14 @@ import (
 )
 
 var listBookings = operation{
-	id:      "listBookings",
-	summary: "List bookings",
-	about:   "A page of the bookings that match all parameters.",
-	size:    recordsBy("per_page"),
-	forms:   tablesAndCalendars,
-	query:   compat.BookingParameters,
-	answers: []response{ok(compat.ListOf[compat.Booking]())},
-	errors:  errorForm{list: true},
+	id:          "listBookings",
+	summary:     "List bookings",
+	description: "A page of the bookings that match all parameters.",
+	size:        recordsBy("per_page"),
+	formats:     tablesAndCalendars,
+	query:       compat.BookingParameters,
+	answers:     []response{ok(compat.ListOf[compat.Booking]())},
+	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.BookingFilter(r.ctx(), r.query, r.knowsBookingStatus)
 		if err != nil {
@@ -34,11 +34,11 @@ var listBookings = operation{
 }
 
 var getBooking = operation{
-	id:      "getBooking",
-	summary: "Read a booking",
-	about:   "A booking with its order and payments.",
-	path:    []pathParameter{bookingID},
-	answers: []response{ok(compat.SingleOf[compat.BookingDetail]())},
+	id:          "getBooking",
+	summary:     "Read a booking",
+	description: "A booking with its order and payments.",
+	path:        []pathParameter{bookingID},
+	answers:     []response{ok(compat.SingleOf[compat.BookingDetail]())},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(bookingID)
 		if err != nil {
@@ -53,13 +53,13 @@ var getBooking = operation{
 }
 
 var createBooking = operation{
-	id:       "createBooking",
-	summary:  "Create a booking",
-	about:    "Creates a booking if the agent is free, for a customer who is given by id or described. A described customer is found by the contact by which the site tells customers apart (the e-mail address, or the phone number where the site's settings say so), or created with what the site requires of customers. With hold_id, the booking gets the slot of that hold, and fields of the slot need not be sent. If the key has no such hold (any more), the answer is 409; it names the free starts of the day if the hold expired less than an hour ago, or if service_id, agent_id, start_date and start_time were sent again. With dry_run, nothing is written and nobody is notified: the answer, with status 200, has the booking, its agent and its price as they would be, with 0 for the ids that would be new.",
-	body:     compat.NewBookingFields,
-	answers:  []response{created(compat.BookingCreated), ok(compat.BookingPossible)},
-	refusals: []error{domain.SlotUnavailable(exampleConflict), domain.HoldLost(exampleLoss), errExampleRefusal},
-	errors:   errorForm{failure: "Failed to create booking"},
+	id:            "createBooking",
+	summary:       "Create a booking",
+	description:   "Creates a booking if the agent is free, for a customer who is given by id or described. A described customer is found by the contact by which the site tells customers apart (the e-mail address, or the phone number where the site's settings say so), or created with what the site requires of customers. With hold_id, the booking gets the slot of that hold, and fields of the slot need not be sent. If the key has no such hold (any more), the answer is 409; it names the free starts of the day if the hold expired less than an hour ago, or if service_id, agent_id, start_date and start_time were sent again. With dry_run, nothing is written and nobody is notified: the answer, with status 200, has the booking, its agent and its price as they would be, with 0 for the ids that would be new.",
+	body:          compat.NewBookingFields,
+	answers:       []response{created(compat.BookingCreated), ok(compat.BookingPossible)},
+	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.HoldLost(exampleLoss), errExampleRefusal},
+	errors:        errorForm{failure: "Failed to create booking"},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -68,7 +68,7 @@ var createBooking = operation{
 		booking := compat.ReadNewBooking(body)
 		booking.Address = r.echo.RealIP()
 		if booking.DryRun {
-			return r.rehearse(func(tx *session.Tx) (any, error) {
+			return r.dryRun(func(tx *session.Tx) (any, error) {
 				draft, err := bookings.Create(r.ctx(), tx, booking.New)
 				if err != nil {
 					return nil, err
@@ -87,18 +87,18 @@ var createBooking = operation{
 }
 
 var updateBooking = operation{
-	id:      "updateBooking",
-	summary: "Change a booking",
-	about:   "Changes only the fields that are sent. A new time is checked as for a new booking; where date and time stay, the agent's time must be open, whether customers are offered this start or not. With dry_run, nothing is written and nobody is notified: the answer has the booking as it would be.",
-	path:    []pathParameter{bookingID},
-	body:    compat.BookingPatchFields,
-	also: []also{
+	id:          "updateBooking",
+	summary:     "Change a booking",
+	description: "Changes only the fields that are sent. A new time is checked as for a new booking; where date and time stay, the agent's time must be open, whether customers are offered this start or not. With dry_run, nothing is written and nobody is notified: the answer has the booking as it would be.",
+	path:        []pathParameter{bookingID},
+	body:        compat.BookingPatchFields,
+	extraPermissions: []extraPermission{
 		{"write_customers", "to change a name, e-mail address or phone number that the customer already has"},
 		{"delete_bookings", "to cancel a completed booking"},
 	},
-	answers:  []response{ok(compat.StatusSingleOf[compat.BookingDetail]())},
-	refusals: []error{domain.SlotUnavailable(exampleConflict), errExampleRefusal},
-	errors:   errorForm{failure: "Failed to update booking"},
+	answers:       []response{ok(compat.StatusSingleOf[compat.BookingDetail]())},
+	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), errExampleRefusal},
+	errors:        errorForm{failure: "Failed to update booking"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(bookingID)
 		if err != nil {
@@ -117,21 +117,21 @@ var updateBooking = operation{
 			return r.view.BookingUpdated(booking, r.times(booking.Booking)), nil
 		}
 		if patch.DryRun {
-			return r.rehearse(update)
+			return r.dryRun(update)
 		}
 		return r.change(update)
 	},
 }
 
 var deleteBooking = operation{
-	id:       "deleteBooking",
-	summary:  "Delete a booking",
-	about:    "Deletes a booking permanently. Approved and completed bookings are deleted only with force.",
-	path:     []pathParameter{bookingID},
-	query:    compat.DeleteBookingParameters,
-	answers:  []response{ok(compat.BookingDeleted)},
-	refusals: []error{domain.ForceRequired()},
-	errors:   errorForm{failure: "Failed to delete booking", code: "delete_error"},
+	id:            "deleteBooking",
+	summary:       "Delete a booking",
+	description:   "Deletes a booking permanently. Approved and completed bookings are deleted only with force.",
+	path:          []pathParameter{bookingID},
+	query:         compat.DeleteBookingParameters,
+	answers:       []response{ok(compat.BookingDeleted)},
+	exampleErrors: []error{domain.ForceRequired()},
+	errors:        errorForm{failure: "Failed to delete booking", code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(bookingID)
 		if err != nil {

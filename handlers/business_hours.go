@@ -7,13 +7,13 @@ import (
 
 // getBusinessHours has no route of its own; a tool calls it, see mcp.go.
 var getBusinessHours = operation{
-	id:       "getBusinessHours",
-	summary:  "Read the working hours",
-	about:    "The working hours of each day, whether or not anything is booked then: the general ones of the site, or those of an agent, a service or a location.",
-	size:     days,
-	query:    compat.BusinessHoursParameters,
-	refusals: []error{errExampleRefusal},
-	answers:  []response{ok(compat.BothSingleOf[compat.BusinessHours]())},
+	id:            "getBusinessHours",
+	summary:       "Read the working hours",
+	description:   "The working hours of each day, whether or not anything is booked then: the general ones of the site, or those of an agent, a service or a location.",
+	size:          days,
+	query:         compat.BusinessHoursParameters,
+	exampleErrors: []error{errExampleRefusal},
+	answers:       []response{ok(compat.BothSingleOf[compat.BusinessHours]())},
 	serve: func(r *request) (response, error) {
 		query, err := r.view.HoursQuery(r.query)
 		if err != nil {

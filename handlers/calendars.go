@@ -20,13 +20,13 @@ func calendarOf(id string, of pathParameter) operation {
 	return operation{
 		id:      id,
 		summary: "Subscribe to the calendar of " + article(of.resource),
-		about: "Bookings from 90 days ago to 365 days ahead as a calendar (RFC 5545) for Google Calendar, Apple Calendar, Outlook and others, at most 2,000: the next ones first. " +
+		description: "Bookings from 90 days ago to 365 days ahead as a calendar (RFC 5545) for Google Calendar, Apple Calendar, Outlook and others, at most 2,000: the next ones first. " +
 			"Times are in UTC. The UID of a booking stays the same, SEQUENCE rises with its changes, and cancelled bookings have STATUS:CANCELLED.",
 		path:     []pathParameter{of},
 		answers:  []response{ok(file{typ: calendarType, text: []byte(exampleCalendar)})},
 		size:     size{"", calendarWork, one},
 		calendar: of.resource,
-		own:      true,
+		perKey:   true,
 		ours:     true,
 		serve: func(r *request) (response, error) {
 			text, err := bookings.LoadCalendar(r.ctx(), r.session, r.principal.Key)

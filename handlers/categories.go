@@ -6,14 +6,14 @@ import (
 )
 
 var listCategories = operation{
-	id:      "listCategories",
-	summary: "List service categories",
-	about:   "A page of the service categories, in their order.",
-	size:    recordsBy("per_page"),
-	forms:   tables,
-	query:   compat.PageParameters,
-	answers: []response{ok(compat.CategoryList{})},
-	errors:  errorForm{list: true},
+	id:          "listCategories",
+	summary:     "List service categories",
+	description: "A page of the service categories, in their order.",
+	size:        recordsBy("per_page"),
+	formats:     tables,
+	query:       compat.PageParameters,
+	answers:     []response{ok(compat.CategoryList{})},
+	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		paging, err := r.view.Paging(r.query)
 		if err != nil {

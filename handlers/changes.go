@@ -13,17 +13,17 @@ var listChanges = operation{
 	id:      "listChanges",
 	ours:    true,
 	summary: "Follow changes of records",
-	about: "The changes after a cursor, whoever made them, in the order in which they were numbered, and the cursor for the next request. " +
+	description: "The changes after a cursor, whoever made them, in the order in which they were numbered, and the cursor for the next request. " +
 		"Without a cursor, the response is empty and has the cursor of the present end. With `wait`, a request without new changes is held until there is one. " +
 		"With `Accept: text/event-stream`, changes are sent as server-sent events until the client leaves, and `Last-Event-ID` is the cursor. " +
 		"Changes are kept for a limited time. Without `resources`, all resources are followed that the key may read.",
-	size:     size{"limit", recordWork, func(q *compat.Query) int64 { return q.Records("limit") }},
-	query:    compat.ChangeParameters,
-	answers:  []response{ok(compat.ChangeListOf())},
-	errors:   errorForm{list: true},
-	refusals: []error{domain.CursorExpired()},
-	also:     changePermissions(),
-	around:   waitForChanges,
+	size:             size{"limit", recordWork, func(q *compat.Query) int64 { return q.Records("limit") }},
+	query:            compat.ChangeParameters,
+	answers:          []response{ok(compat.ChangeListOf())},
+	errors:           errorForm{list: true},
+	exampleErrors:    []error{domain.CursorExpired()},
+	extraPermissions: changePermissions(),
+	wrap:             waitForChanges,
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.ChangeFilter(r.query)
 		if err != nil {
@@ -133,11 +133,11 @@ func readable(asked []journal.Resource, key keys.Key) (resources []journal.Resou
 }
 
 // changePermissions describes the permissions that readable requires.
-func changePermissions() []also {
-	var all []also
+func changePermissions() []extraPermission {
+	var all []extraPermission
 	for _, r := range journal.Resources {
 		if r != journal.Invoices {
-			all = append(all, also{readPermission(r), "for changes of " + string(r)})
+			all = append(all, extraPermission{readPermission(r), "for changes of " + string(r)})
 		}
 	}
 	return all

@@ -25,7 +25,7 @@ const (
 )
 
 // tagged reports whether the responses of a route have a tag.
-func (r *route) tagged() bool { return r.method == http.MethodGet && !r.operation.volatile }
+func (r *route) tagged() bool { return r.method == http.MethodGet && !r.operation.noETag }
 
 // tagOf returns the strong tag of a response: a hash of its body, as the key sees it.
 func tagOf(body []byte) string {

@@ -9,14 +9,14 @@ import (
 )
 
 var listCoupons = operation{
-	id:      "listCoupons",
-	summary: "List coupons",
-	about:   "A page of the coupons that match all parameters. It is empty on sites without the coupon add-on.",
-	size:    recordsBy("per_page"),
-	forms:   tables,
-	query:   compat.CouponParameters,
-	answers: []response{ok(compat.ListOf[compat.Coupon]())},
-	errors:  errorForm{list: true},
+	id:          "listCoupons",
+	summary:     "List coupons",
+	description: "A page of the coupons that match all parameters. It is empty on sites without the coupon add-on.",
+	size:        recordsBy("per_page"),
+	formats:     tables,
+	query:       compat.CouponParameters,
+	answers:     []response{ok(compat.ListOf[compat.Coupon]())},
+	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.CouponFilter(r.query)
 		if err != nil {
@@ -35,11 +35,11 @@ var listCoupons = operation{
 }
 
 var getCoupon = operation{
-	id:      "getCoupon",
-	summary: "Read a coupon",
-	about:   "A coupon with the latest orders that use it.",
-	path:    []pathParameter{couponCode},
-	answers: []response{ok(compat.SingleOf[compat.Coupon]())},
+	id:          "getCoupon",
+	summary:     "Read a coupon",
+	description: "A coupon with the latest orders that use it.",
+	path:        []pathParameter{couponCode},
+	answers:     []response{ok(compat.SingleOf[compat.Coupon]())},
 	serve: func(r *request) (response, error) {
 		code, err := r.code(couponCode)
 		if err != nil {
@@ -62,12 +62,12 @@ var getCoupon = operation{
 }
 
 var createCoupon = operation{
-	id:       "createCoupon",
-	summary:  "Create a coupon",
-	about:    "Creates a coupon. Codes are stored in upper case.",
-	body:     compat.NewCouponFields,
-	refusals: []error{domain.OutsideScope()},
-	answers:  []response{created(compat.CouponCreated)},
+	id:            "createCoupon",
+	summary:       "Create a coupon",
+	description:   "Creates a coupon. Codes are stored in upper case.",
+	body:          compat.NewCouponFields,
+	exampleErrors: []error{domain.OutsideScope()},
+	answers:       []response{created(compat.CouponCreated)},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -85,12 +85,12 @@ var createCoupon = operation{
 }
 
 var updateCoupon = operation{
-	id:      "updateCoupon",
-	summary: "Change a coupon",
-	about:   "Changes only the fields that are sent.",
-	path:    []pathParameter{couponCode},
-	body:    compat.CouponFields,
-	answers: []response{ok(compat.CouponUpdated)},
+	id:          "updateCoupon",
+	summary:     "Change a coupon",
+	description: "Changes only the fields that are sent.",
+	path:        []pathParameter{couponCode},
+	body:        compat.CouponFields,
+	answers:     []response{ok(compat.CouponUpdated)},
 	serve: func(r *request) (response, error) {
 		code, err := r.code(couponCode)
 		if err != nil {
@@ -112,12 +112,12 @@ var updateCoupon = operation{
 }
 
 var deleteCoupon = operation{
-	id:      "deleteCoupon",
-	summary: "Delete a coupon",
-	about:   "Deletes a coupon.",
-	path:    []pathParameter{couponCode},
-	answers: []response{ok(compat.CouponDeleted)},
-	errors:  errorForm{failure: "Failed to delete coupon", code: "delete_error"},
+	id:          "deleteCoupon",
+	summary:     "Delete a coupon",
+	description: "Deletes a coupon.",
+	path:        []pathParameter{couponCode},
+	answers:     []response{ok(compat.CouponDeleted)},
+	errors:      errorForm{failure: "Failed to delete coupon", code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		code, err := r.code(couponCode)
 		if err != nil {

@@ -175,7 +175,7 @@ func TestFoundByPhone(t *testing.T) {
 		a := s.write(http.MethodPost, "/bookings?dry_run=true", friday("start_time", start, "customer_id", "",
 			"customer", fmt.Sprintf(`{"first_name":"Ann","last_name":"Other","email":"new@example.test","phone":%q}`, phone))).want(http.StatusOK)
 		if got := a.at("data", "customer", "email"); got != email {
-			t.Errorf("%s: rehearsal shows %v", phone, got)
+			t.Errorf("%s: dry run shows %v", phone, got)
 		}
 		a = s.write(http.MethodPost, "/bookings", friday("start_time", start, "customer_id", "",
 			"customer", fmt.Sprintf(`{"first_name":"Ann","last_name":"Other","email":"new@example.test","phone":%q}`, phone))).want(http.StatusCreated)
@@ -228,7 +228,7 @@ func TestWhatTheSiteRequiresOfCustomers(t *testing.T) {
 		unprocessable(missing...).check(t, body, a)
 	}
 	unprocessable("customer.phone", "customer.notes").check(t, "a booking", s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", `{"first_name":"A","last_name":"B","email":"x@example.test"}`)))
-	unprocessable("customer.phone", "customer.notes").check(t, "a rehearsal", s.write(http.MethodPost, "/bookings?dry_run=true", friday("customer_id", "", "customer", `{"first_name":"A","last_name":"B","email":"x@example.test"}`)))
+	unprocessable("customer.phone", "customer.notes").check(t, "a dry run", s.write(http.MethodPost, "/bookings?dry_run=true", friday("customer_id", "", "customer", `{"first_name":"A","last_name":"B","email":"x@example.test"}`)))
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("customer_id", "", "customer", `{"first_name":"A","last_name":"B","email":"x@example.test"}`)+`]`).want(http.StatusBadRequest)
 	if got := bulk.at("results", "errors", 0, "error"); got != "customer.notes: This site requires it; create the customer first" {
 		t.Errorf("bulk: %v", got)

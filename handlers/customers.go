@@ -12,14 +12,14 @@ import (
 )
 
 var listCustomers = operation{
-	id:      "listCustomers",
-	summary: "List customers",
-	about:   "A page of the customers that match all parameters, newest first.",
-	size:    recordsBy("per_page"),
-	forms:   tables,
-	query:   compat.CustomerParameters,
-	answers: []response{ok(compat.ListOf[compat.Customer]())},
-	errors:  errorForm{list: true},
+	id:          "listCustomers",
+	summary:     "List customers",
+	description: "A page of the customers that match all parameters, newest first.",
+	size:        recordsBy("per_page"),
+	formats:     tables,
+	query:       compat.CustomerParameters,
+	answers:     []response{ok(compat.ListOf[compat.Customer]())},
+	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.CustomerFilter(r.query)
 		if err != nil {
@@ -34,14 +34,14 @@ var listCustomers = operation{
 }
 
 var getCustomer = operation{
-	id:      "getCustomer",
-	summary: "Read a customer",
-	about:   "A customer, with bookings if include asks for them.",
-	path:    []pathParameter{customerID},
-	size:    recordsBy("bookings_limit"),
-	query:   compat.CustomerIncludeParameters,
-	answers: []response{ok(compat.StatusSingleOf[compat.CustomerDetail]())},
-	errors:  errorForm{unknown: compat.BothErrors},
+	id:          "getCustomer",
+	summary:     "Read a customer",
+	description: "A customer, with bookings if include asks for them.",
+	path:        []pathParameter{customerID},
+	size:        recordsBy("bookings_limit"),
+	query:       compat.CustomerIncludeParameters,
+	answers:     []response{ok(compat.StatusSingleOf[compat.CustomerDetail]())},
+	errors:      errorForm{unknown: compat.BothErrors},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)
 		if err != nil {
@@ -64,14 +64,14 @@ var getCustomer = operation{
 }
 
 var createCustomer = operation{
-	id:       "createCustomer",
-	summary:  "Create a customer",
-	about:    "Creates a customer. The contact by which the site tells customers apart is unique: the e-mail address, or the phone number where the site's settings say so. What the site's form of customers requires is required here, too.",
-	body:     compat.NewCustomerFields,
-	refusals: []error{domain.OutsideScope()},
-	also:     []also{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
-	answers:  []response{created(compat.CustomerCreated)},
-	errors:   errorForm{failure: "Failed to create customer"},
+	id:               "createCustomer",
+	summary:          "Create a customer",
+	description:      "Creates a customer. The contact by which the site tells customers apart is unique: the e-mail address, or the phone number where the site's settings say so. What the site's form of customers requires is required here, too.",
+	body:             compat.NewCustomerFields,
+	exampleErrors:    []error{domain.OutsideScope()},
+	extraPermissions: []extraPermission{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
+	answers:          []response{created(compat.CustomerCreated)},
+	errors:           errorForm{failure: "Failed to create customer"},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -89,14 +89,14 @@ var createCustomer = operation{
 }
 
 var updateCustomer = operation{
-	id:       "updateCustomer",
-	summary:  "Change a customer",
-	about:    "Changes only the fields that are sent.",
-	path:     []pathParameter{customerID},
-	body:     compat.CustomerPatchFields,
-	answers:  []response{ok(compat.CustomerUpdated)},
-	refusals: []error{domain.OutsideScope()},
-	errors:   errorForm{failure: "Error updating customer", shape: compat.WordPressError, invalid: "customer_update_failed"},
+	id:            "updateCustomer",
+	summary:       "Change a customer",
+	description:   "Changes only the fields that are sent.",
+	path:          []pathParameter{customerID},
+	body:          compat.CustomerPatchFields,
+	answers:       []response{ok(compat.CustomerUpdated)},
+	exampleErrors: []error{domain.OutsideScope()},
+	errors:        errorForm{failure: "Error updating customer", shape: compat.WordPressError, invalid: "customer_update_failed"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)
 		if err != nil {
@@ -118,13 +118,13 @@ var updateCustomer = operation{
 }
 
 var deleteCustomer = operation{
-	id:       "deleteCustomer",
-	summary:  "Delete a customer",
-	about:    "Deletes a customer who has no bookings and no successful payments, and whose orders have none. Orders of others stay whole.",
-	path:     []pathParameter{customerID},
-	answers:  []response{ok(compat.CustomerDeleted)},
-	refusals: []error{domain.CustomerHasBookings(3), domain.CustomerHasPayments(2), domain.OutsideScope()},
-	errors:   errorForm{failure: "Error deleting customer", shape: compat.WordPressError, code: "delete_error"},
+	id:            "deleteCustomer",
+	summary:       "Delete a customer",
+	description:   "Deletes a customer who has no bookings and no successful payments, and whose orders have none. Orders of others stay whole.",
+	path:          []pathParameter{customerID},
+	answers:       []response{ok(compat.CustomerDeleted)},
+	exampleErrors: []error{domain.CustomerHasBookings(3), domain.CustomerHasPayments(2), domain.OutsideScope()},
+	errors:        errorForm{failure: "Error deleting customer", shape: compat.WordPressError, code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)
 		if err != nil {

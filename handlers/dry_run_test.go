@@ -228,7 +228,7 @@ func TestNoDryRunIsCarriedOut(t *testing.T) {
 	s.write(http.MethodDelete, "/bookings/"+id+"?force=true&dry_run=0", "").want(http.StatusOK)
 }
 
-// TestWhatIsNotWrittenShowsNothing: with permissions to write alone, neither a rehearsal nor a write that changes nothing shows
+// TestWhatIsNotWrittenShowsNothing: with permissions to write alone, neither a dry run nor a write that changes nothing shows
 // what is stored of people. What the key sent itself is there, and so is everything of a write that changes something.
 func TestWhatIsNotWrittenShowsNothing(t *testing.T) {
 	t.Parallel()

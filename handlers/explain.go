@@ -45,7 +45,7 @@ func Explain(ctx context.Context, platform *session.Platform, now domain.Clock, 
 		}
 	}
 	for i := range routes {
-		if r := &routes[i]; r.method == http.MethodGet && r.operation.around == nil {
+		if r := &routes[i]; r.method == http.MethodGet && r.operation.wrap == nil {
 			e.GET(base+r.path, a.serve(a.endpoint(r)), r.set, admit, requirePermission(r.permission))
 		}
 	}

@@ -18,9 +18,9 @@ import (
 	"bookside/wpdb"
 )
 
-// An export is a long page of a list in a form for files, see form. It is read and sent chunk by
+// An export is a long page of a list in a format for files, see exportFormat. It is read and sent chunk by
 // chunk: while its client reads one, however slowly, it holds neither a connection to the
-// database nor a seat, and of its memory only the text of the chunk. The key is checked again
+// database nor a place among the requests in flight, and of its memory only the text of the chunk. The key is checked again
 // before each chunk, and the export ends if the key may see something else by then: nobody could
 // tell which part of the file is which. Time limits are those of a chunk. A client that gets less than everything
 // can tell: the connection is aborted.
@@ -53,26 +53,26 @@ type export struct {
 	api     *api
 	echo    echo.Context
 	request *request
-	form    *form
+	format  *exportFormat
 	ctx     context.Context // of the connection
-	writer  formWriter
+	writer  exportWriter
 	text    bytes.Buffer // of the present chunk
 	release func()       // of the memory of text
 }
 
-// export sends a list in a form.
-func (a *api) export(c echo.Context, r *request, f *form) error {
+// export sends a list in a format.
+func (a *api) export(c echo.Context, r *request, f *exportFormat) error {
 	if !a.exports.begin() {
 		return errTooManyExports
 	}
 	defer a.exports.end()
 	a.metrics.exports.Inc()
 	defer a.metrics.exports.Dec()
-	ctx, cancel := a.outlive(c)
+	ctx, cancel := a.detach(c)
 	defer cancel()
 	r.query.Export(compat.MaxExported)
 	r.cursor = &session.ExportCursor{Chunk: exportChunk}
-	x := &export{api: a, echo: c, request: r, form: f, ctx: ctx, release: func() {}}
+	x := &export{api: a, echo: c, request: r, format: f, ctx: ctx, release: func() {}}
 	defer func() { x.release() }()
 	x.writer = f.begin(r, &x.text)
 	if err := x.first(); err != nil || c.Request().Method == http.MethodHead {
@@ -121,8 +121,8 @@ func (x *export) first() error {
 // begin sets the headers of the response.
 func (x *export) begin() {
 	header, cursor := x.echo.Response().Header(), x.request.cursor
-	header.Set(echo.HeaderContentType, x.form.media+"; charset=utf-8")
-	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+x.request.route.name()+"."+x.form.extension+`"`)
+	header.Set(echo.HeaderContentType, x.format.media+"; charset=utf-8")
+	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+x.request.route.name()+"."+x.format.extension+`"`)
 	header.Set("X-Accel-Buffering", "no") // nginx would take the export to be read when it has it on disk
 	header.Set(totalHeader, strconv.FormatInt(cursor.Total(), 10))
 	if page := cursor.Page(); page.Page*page.PerPage < cursor.Total() {
@@ -140,7 +140,7 @@ func (r *request) nextPage(page int64) string {
 func (x *export) next() error {
 	return x.limited(func(ctx context.Context) error {
 		x.request.context = ctx
-		err := x.api.exports.inTurn(ctx, func() error {
+		err := x.api.exports.withTurn(ctx, func() error {
 			err := x.admit(ctx)
 			if err == nil {
 				err = x.request.nextChunk(x.writer)
@@ -160,7 +160,7 @@ func (x *export) next() error {
 // admit finds the key once more, as it is now.
 func (x *export) admit(ctx context.Context) error {
 	r := x.request
-	return x.api.seats.do(func() error {
+	return x.api.inFlight.do(func() error {
 		principal, err := x.api.keys.Authenticate(ctx, x.api.secret(x.echo))
 		if err == nil {
 			err = x.api.checkNetwork(x.echo, principal.Key)
@@ -187,7 +187,7 @@ func (x *export) keep(ctx context.Context, wait time.Duration) error {
 
 // nextChunk writes the next chunk of an export. If its records are unusually large, there are fewer
 // in a chunk from then on.
-func (r *request) nextChunk(to formWriter) error {
+func (r *request) nextChunk(to exportWriter) error {
 	for {
 		bytes := int64(exportWork)
 		if r.cursor.Chunk == 1 {
@@ -202,7 +202,7 @@ func (r *request) nextChunk(to formWriter) error {
 }
 
 // chunkWithin writes the next chunk with so many bytes of memory.
-func (r *request) chunkWithin(bytes int64, to formWriter) error {
+func (r *request) chunkWithin(bytes int64, to exportWriter) error {
 	memory := &r.api.memory
 	done, err := memory.work(bytes).acquire(r.ctx(), bytes, memory.wait)
 	if err != nil {

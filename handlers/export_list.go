@@ -23,7 +23,7 @@ import (
 // a key that may read everything. Its errors name the flags of the command.
 type Export struct {
 	List           string // one of ExportedLists
-	Form           string // one of its forms, such as csv
+	Format         string // one of its formats, such as csv
 	Filter         url.Values
 	From, To       string // first and last date; "" for none
 	SiteTimestamps bool
@@ -34,7 +34,7 @@ type Export struct {
 func ExportedLists() []string {
 	var names []string
 	for i := range routes {
-		if routes[i].operation.forms != nil {
+		if routes[i].operation.formats != nil {
 			names = append(names, routes[i].name())
 		}
 	}
@@ -94,21 +94,21 @@ func (e Export) Run(ctx context.Context, platform *session.Platform, to io.Write
 // maxExportedHere is more than any table has.
 const maxExportedHere = math.MaxInt32
 
-// find returns the route and the form of the export.
-func (e Export) find() (*route, *form, error) {
+// find returns the route and the format of the export.
+func (e Export) find() (*route, *exportFormat, error) {
 	for i := range routes {
 		r := &routes[i]
-		if r.operation.forms == nil || r.name() != e.List || r.method != http.MethodGet {
+		if r.operation.formats == nil || r.name() != e.List || r.method != http.MethodGet {
 			continue
 		}
-		forms, names := append(slices.Clone(r.operation.forms), linesForm), []string{}
-		for _, f := range forms {
-			if f.extension == e.Form {
+		formats, names := append(slices.Clone(r.operation.formats), linesFormat), []string{}
+		for _, f := range formats {
+			if f.extension == e.Format {
 				return r, f, nil
 			}
 			names = append(names, f.extension)
 		}
-		return nil, nil, fmt.Errorf("--format: the format of %s can be %s, not %q", e.List, strings.Join(names, ", "), e.Form)
+		return nil, nil, fmt.Errorf("--format: the format of %s can be %s, not %q", e.List, strings.Join(names, ", "), e.Format)
 	}
 	return nil, nil, fmt.Errorf("LIST: there is no list %q; write one of %s", e.List, strings.Join(ExportedLists(), ", "))
 }

@@ -17,7 +17,7 @@ func Routes() []RouteInfo {
 		for _, p := range r.operation.path {
 			infos[i].PathParameters = append(infos[i].PathParameters, p.name)
 		}
-		for _, a := range r.operation.also {
+		for _, a := range r.operation.extraPermissions {
 			infos[i].Also = append(infos[i].Also, a.permission)
 		}
 	}

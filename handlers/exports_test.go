@@ -667,10 +667,10 @@ func TestExportsWithoutAServer(t *testing.T) {
 			path = "/services/categories"
 		}
 		want := s.export(path+"?per_page=100000", "text/csv").want(http.StatusOK)
-		if got, err := run(handlers.Export{List: list, Form: "csv"}); err != nil || got != string(want.body) {
+		if got, err := run(handlers.Export{List: list, Format: "csv"}); err != nil || got != string(want.body) {
 			t.Errorf("%s as CSV: %v\n%s", list, err, cmp.Diff(string(want.body), got))
 		}
-		lines, err := run(handlers.Export{List: list, Form: "jsonl"})
+		lines, err := run(handlers.Export{List: list, Format: "jsonl"})
 		records := rawRecords(t, s.get(path+"?per_page=100"))
 		for i, line := range strings.Split(strings.TrimSpace(lines), "\n") {
 			if i < len(records) && !bytes.Equal([]byte(line), records[i]) {
@@ -682,29 +682,29 @@ func TestExportsWithoutAServer(t *testing.T) {
 		}
 	}
 	calendar := s.export("/bookings?per_page=100000&agent_id=1&date_from=2026-11-01&date_to=2026-12-31", "text/calendar").want(http.StatusOK)
-	got, err := run(handlers.Export{List: "bookings", Form: "ics", Filter: url.Values{"agent_id": {"1"}}, From: "2026-11-01", To: "2026-12-31"})
+	got, err := run(handlers.Export{List: "bookings", Format: "ics", Filter: url.Values{"agent_id": {"1"}}, From: "2026-11-01", To: "2026-12-31"})
 	if err != nil || got != string(calendar.body) {
 		t.Errorf("a calendar: %v\n%s", err, cmp.Diff(string(calendar.body), got))
 	}
 	created := s.export("/orders?per_page=100000&created_after=2026-11-15&created_before=2026-11-18", "text/csv").want(http.StatusOK)
-	if got, err = run(handlers.Export{List: "orders", Form: "csv", From: "2026-11-15", To: "2026-11-18"}); err != nil || got != string(created.body) {
+	if got, err = run(handlers.Export{List: "orders", Format: "csv", From: "2026-11-15", To: "2026-11-18"}); err != nil || got != string(created.body) {
 		t.Errorf("orders of some days: %v\n%s", err, cmp.Diff(string(created.body), got))
 	}
 	for name, e := range map[string]handlers.Export{
-		"a list":             {List: "status", Form: "csv"},
-		"a form":             {List: "customers", Form: "ics"},
-		"a filter":           {List: "bookings", Form: "csv", Filter: url.Values{"agent": {"1"}}},
-		"dates":              {List: "coupons", Form: "csv", From: "2026-01-01"},
-		"a page":             {List: "bookings", Form: "csv", Filter: url.Values{"page": {"2"}}},
-		"a filter twice":     {List: "bookings", Form: "csv", Filter: url.Values{"status": {"approved", "pending"}}},
-		"a date as a filter": {List: "bookings", Form: "csv", From: "2026-01-01", Filter: url.Values{"date_from": {"2026-02-01"}}},
+		"a list":             {List: "status", Format: "csv"},
+		"a form":             {List: "customers", Format: "ics"},
+		"a filter":           {List: "bookings", Format: "csv", Filter: url.Values{"agent": {"1"}}},
+		"dates":              {List: "coupons", Format: "csv", From: "2026-01-01"},
+		"a page":             {List: "bookings", Format: "csv", Filter: url.Values{"page": {"2"}}},
+		"a filter twice":     {List: "bookings", Format: "csv", Filter: url.Values{"status": {"approved", "pending"}}},
+		"a date as a filter": {List: "bookings", Format: "csv", From: "2026-01-01", Filter: url.Values{"date_from": {"2026-02-01"}}},
 	} {
 		if err := e.Validate(); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
 	var wrong *domain.Error
-	if _, err := run(handlers.Export{List: "bookings", Form: "csv", From: "tomorrow"}); !errors.As(err, &wrong) || wrong.Fields["date_from"] == "" {
+	if _, err := run(handlers.Export{List: "bookings", Format: "csv", From: "tomorrow"}); !errors.As(err, &wrong) || wrong.Fields["date_from"] == "" {
 		t.Errorf("a wrong date: %v", err)
 	}
 }

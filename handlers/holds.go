@@ -10,12 +10,12 @@ import (
 var createHold = operation{
 	id:      "createHold",
 	summary: "Keep a slot",
-	about: "Keeps a slot for a customer who has yet to book, for hold_minutes. Until then, nobody else is offered it, and nobody else can book it. " +
+	description: "Keeps a slot for a customer who has yet to book, for hold_minutes. Until then, nobody else is offered it, and nobody else can book it. " +
 		"POST /bookings with hold_id turns the hold into a booking. It belongs to this key, and ends by itself.",
-	body:     compat.NewHoldFields,
-	answers:  []response{created(compat.HoldCreated)},
-	refusals: []error{domain.SlotUnavailable(exampleConflict), domain.TooManyHolds(bookings.MaxHolds, 60), errExampleRefusal},
-	errors:   errorForm{failure: "Failed to keep the slot"},
+	body:          compat.NewHoldFields,
+	answers:       []response{created(compat.HoldCreated)},
+	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.TooManyHolds(bookings.MaxHolds, 60), errExampleRefusal},
+	errors:        errorForm{failure: "Failed to keep the slot"},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -33,13 +33,13 @@ var createHold = operation{
 }
 
 var getHold = operation{
-	id:      "getHold",
-	ours:    true,
-	summary: "Read a hold",
-	about:   "A hold of this key that was not used and has not expired.",
-	own:     true,
-	path:    []pathParameter{holdID},
-	answers: []response{ok(compat.BothSingleOf[compat.Hold]())},
+	id:          "getHold",
+	summary:     "Read a hold",
+	description: "A hold of this key that was not used and has not expired.",
+	ours:        true,
+	perKey:      true,
+	path:        []pathParameter{holdID},
+	answers:     []response{ok(compat.BothSingleOf[compat.Hold]())},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(holdID)
 		if err != nil {
@@ -54,11 +54,11 @@ var getHold = operation{
 }
 
 var deleteHold = operation{
-	id:      "deleteHold",
-	summary: "Give a slot back",
-	about:   "Ends a hold of this key before its time. A hold that was used or has expired does not exist any more.",
-	path:    []pathParameter{holdID},
-	answers: []response{ok(compat.HoldDeleted)},
+	id:          "deleteHold",
+	summary:     "Give a slot back",
+	description: "Ends a hold of this key before its time. A hold that was used or has expired does not exist any more.",
+	path:        []pathParameter{holdID},
+	answers:     []response{ok(compat.HoldDeleted)},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(holdID)
 		if err != nil {

@@ -66,12 +66,12 @@ func TestHoldKeepsItsSlot(t *testing.T) {
 		return s.get("/agents/availability?service_id=4&location_id=1&date=2027-02-05&start_time=10:00").want(http.StatusOK).at("data", "total")
 	}
 	writes := map[string]struct{ method, path, body string }{
-		"a hold":            {http.MethodPost, "/holds", holdBody("agent_id", `"any"`, "location_id", `"any"`)},
-		"a booking":         {http.MethodPost, "/bookings", friday()},
-		"any agent":         {http.MethodPost, "/bookings", friday("agent_id", `"any"`)},
-		"an overlap":        {http.MethodPost, "/bookings", friday("start_time", `"10:30"`)},
-		"a move":            {http.MethodPut, "/bookings/" + other, `{"start_time":"10:00"}`},
-		"a move, rehearsed": {http.MethodPut, "/bookings/" + other, `{"start_time":"10:00","dry_run":true}`},
+		"a hold":          {http.MethodPost, "/holds", holdBody("agent_id", `"any"`, "location_id", `"any"`)},
+		"a booking":       {http.MethodPost, "/bookings", friday()},
+		"any agent":       {http.MethodPost, "/bookings", friday("agent_id", `"any"`)},
+		"an overlap":      {http.MethodPost, "/bookings", friday("start_time", `"10:30"`)},
+		"a move":          {http.MethodPut, "/bookings/" + other, `{"start_time":"10:00"}`},
+		"a move, dry run": {http.MethodPut, "/bookings/" + other, `{"start_time":"10:00","dry_run":true}`},
 	}
 	s.clock = s.clock.Add(5*time.Minute - time.Second)
 	before := s.database.Snapshot(t)
@@ -199,7 +199,7 @@ func TestLostHolds(t *testing.T) {
 		"foreign":             {bare(foreign), nil, []any{}},
 		"foreign, with slot":  {friday("hold_id", foreign, "start_time", `"15:00"`), "2027-02-05 15:00", free},
 		"unknown":             {bare("99999"), nil, []any{}},
-		"unknown, rehearsed":  {friday("hold_id", "99999", "dry_run", "true"), "2027-02-05 10:00", free},
+		"unknown, dry run":    {friday("hold_id", "99999", "dry_run", "true"), "2027-02-05 10:00", free},
 		"unknown, free start": {friday("hold_id", "99999", "start_time", `"11:00"`), "2027-02-05 11:00", free},
 	} {
 		a := s.write(http.MethodPost, "/bookings", c.body).want(http.StatusConflict)

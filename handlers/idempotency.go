@@ -66,10 +66,10 @@ func (r *request) write(status int, work func(tx *session.Tx) (body any, err err
 	return answer, err
 }
 
-// rehearse runs work in a transaction that is rolled back, and responds 200 with what it
+// dryRun runs work in a transaction that is rolled back, and responds 200 with what it
 // returns. An Idempotency-Key has no effect.
-func (r *request) rehearse(work func(tx *session.Tx) (body any, err error)) (answer response, err error) {
-	err = r.session.Rehearse(r.ctx(), r.route.operation.id, r.conditionally(func(tx *session.Tx) error {
+func (r *request) dryRun(work func(tx *session.Tx) (body any, err error)) (answer response, err error) {
+	err = r.session.DryRun(r.ctx(), r.route.operation.id, r.conditionally(func(tx *session.Tx) error {
 		body, err := work(tx)
 		if err == nil {
 			body, err = r.unread(body)

@@ -7,14 +7,14 @@ import (
 )
 
 var listInvoices = operation{
-	id:      "listInvoices",
-	summary: "List the invoices of an order",
-	about:   "A page of the invoices of an order.",
-	path:    []pathParameter{orderID},
-	size:    recordsBy("per_page"),
-	query:   compat.PageParameters,
-	answers: []response{ok(compat.ListOf[compat.Invoice]())},
-	errors:  errorForm{list: true},
+	id:          "listInvoices",
+	summary:     "List the invoices of an order",
+	description: "A page of the invoices of an order.",
+	path:        []pathParameter{orderID},
+	size:        recordsBy("per_page"),
+	query:       compat.PageParameters,
+	answers:     []response{ok(compat.ListOf[compat.Invoice]())},
+	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		order, err := r.id(orderID)
 		if err != nil {
@@ -33,11 +33,11 @@ var listInvoices = operation{
 }
 
 var getInvoice = operation{
-	id:      "getInvoice",
-	summary: "Read an invoice of an order",
-	about:   "An invoice of an order.",
-	path:    []pathParameter{orderID, invoiceID},
-	answers: []response{ok(compat.BothSingleOf[compat.Invoice]())},
+	id:          "getInvoice",
+	summary:     "Read an invoice of an order",
+	description: "An invoice of an order.",
+	path:        []pathParameter{orderID, invoiceID},
+	answers:     []response{ok(compat.BothSingleOf[compat.Invoice]())},
 	serve: func(r *request) (response, error) {
 		order, err := r.id(orderID)
 		if err != nil {
@@ -56,13 +56,13 @@ var getInvoice = operation{
 }
 
 var updateInvoice = operation{
-	id:      "updateInvoice",
-	summary: "Change an invoice of an order",
-	about:   "Changes only the fields that are sent. An invoice that payments do not cover is set to paid only with force.",
-	path:    []pathParameter{orderID, invoiceID},
-	query:   compat.UpdateInvoiceParameters,
-	body:    compat.InvoiceFields,
-	answers: []response{ok(compat.InvoiceUpdated)},
+	id:          "updateInvoice",
+	summary:     "Change an invoice of an order",
+	description: "Changes only the fields that are sent. An invoice that payments do not cover is set to paid only with force.",
+	path:        []pathParameter{orderID, invoiceID},
+	query:       compat.UpdateInvoiceParameters,
+	body:        compat.InvoiceFields,
+	answers:     []response{ok(compat.InvoiceUpdated)},
 	serve: func(r *request) (response, error) {
 		order, err := r.id(orderID)
 		if err != nil {

@@ -686,7 +686,7 @@ func TestErrorsTellNothingOfHiddenCustomers(t *testing.T) {
 			}
 		}
 	}
-	wantNoWrites(t, "what was refused or rehearsed", before)
+	wantNoWrites(t, "what was refused or a dry run", before)
 }
 
 // TestRefusedRecordsTellNothing: a record that a limited key may not add is refused alike, whatever

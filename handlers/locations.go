@@ -6,14 +6,14 @@ import (
 )
 
 var listLocations = operation{
-	id:      "listLocations",
-	summary: "List locations",
-	about:   "A page of the locations that match all parameters.",
-	size:    recordsBy("per_page"),
-	forms:   tables,
-	query:   compat.LocationParameters,
-	answers: []response{ok(compat.ListOf[compat.Location]())},
-	errors:  errorForm{list: true},
+	id:          "listLocations",
+	summary:     "List locations",
+	description: "A page of the locations that match all parameters.",
+	size:        recordsBy("per_page"),
+	formats:     tables,
+	query:       compat.LocationParameters,
+	answers:     []response{ok(compat.ListOf[compat.Location]())},
+	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.LocationFilter(r.query)
 		if err != nil {

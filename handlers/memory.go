@@ -232,7 +232,7 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 
 // atSite calls work with the site as it is now, perhaps twice.
 func (r *request) atSite(work func() error) error {
-	return r.api.seats.do(func() error {
+	return r.api.inFlight.do(func() error {
 		return r.api.platform.Serve(r.ctx(), r.principal, func(site *session.Session) error {
 			r.session, r.view = site, compat.View{}
 			if r.api.options.SiteTimestamps {

@@ -266,7 +266,7 @@ func TestMemoryOfExports(t *testing.T) {
 		}
 	}
 	program := func(t *testing.T, records int) (grown int64, sent int) {
-		e := handlers.Export{List: "bookings", Form: "jsonl", Progress: func(int64, int64) {}}
+		e := handlers.Export{List: "bookings", Format: "jsonl", Progress: func(int64, int64) {}}
 		if records == short {
 			e.To = "2029-12-31"
 		}

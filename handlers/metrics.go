@@ -207,7 +207,7 @@ func (a *api) measure(next echo.HandlerFunc) echo.HandlerFunc {
 		path, method := otherRoute, c.Request().Method
 		waited := false
 		if r, known := routeOf(c); known {
-			path, waited = r.path, r.operation.around != nil
+			path, waited = r.path, r.operation.wrap != nil
 		} else {
 			method = knownMethod(method)
 		}

@@ -264,7 +264,7 @@ func (d *describer) operation(r route) members {
 	described := members{
 		{"operationId", r.operation.id},
 		{"summary", r.operation.summary},
-		{"description", r.operation.about + formText(r) + " " + permissionText(r)},
+		{"description", r.operation.description + formText(r) + " " + permissionText(r)},
 		{"tags", []string{r.tag}},
 	}
 	if r.operation.calendar != "" {
@@ -282,7 +282,7 @@ func (d *describer) operation(r route) members {
 // formText says in which other forms a list is sent.
 func formText(r route) string {
 	var text string
-	for _, f := range r.operation.forms {
+	for _, f := range r.operation.formats {
 		text += fmt.Sprintf(" With `Accept: %s`, %s.", f.media, f.about)
 	}
 	if text != "" {
@@ -301,7 +301,7 @@ func permissionText(r route) string {
 		return "Any valid key will do."
 	}
 	text := "Requires the permission `" + r.permission + "`."
-	for _, a := range r.operation.also {
+	for _, a := range r.operation.extraPermissions {
 		text += " Also requires `" + a.permission + "` " + a.purpose + "."
 	}
 	if read := readOf(&r); read != nil {
@@ -349,7 +349,7 @@ func enumerate(names []string, before string) string {
 // its requests are rejected.
 func alsoNeeded(r route) []string {
 	var permissions []string
-	for _, a := range r.operation.also {
+	for _, a := range r.operation.extraPermissions {
 		permissions = append(permissions, a.permission)
 	}
 	if read := readOf(&r); read != nil {
@@ -366,14 +366,14 @@ func (d *describer) parameters(r route) []members {
 	if r.operation.query != nil {
 		for _, p := range r.operation.query.Describe() {
 			p.Schema.Concerning(r.noun())
-			if p.Name == "per_page" && r.operation.forms != nil {
+			if p.Name == "per_page" && r.operation.formats != nil {
 				p.Schema.Description += fmt.Sprintf(", at most %s in JSON", *p.Schema.Maximum)
 				p.Schema.Maximum = new(json.Number(strconv.Itoa(compat.MaxExported)))
 			}
 			parameters = append(parameters, d.queryParameterOf(p))
 		}
 	}
-	if r.method == http.MethodPost && !r.operation.unnamed {
+	if r.method == http.MethodPost && !r.operation.noIdempotency {
 		parameters = append(parameters, idempotencyParameter("", &compat.Schema{Type: "string", Pattern: "^[ -~]{1,255}$"}))
 	}
 	if r.tagged() {
@@ -382,7 +382,7 @@ func (d *describer) parameters(r route) []members {
 	if readOf(&r) != nil {
 		parameters = append(parameters, ifMatchParameter)
 	}
-	if readOf(&r) != nil && !r.operation.unnamed {
+	if readOf(&r) != nil && !r.operation.noIdempotency {
 		parameters = append(parameters, idempotencyParameter(". Without If-Match it is ignored", &compat.Schema{Type: "string"}))
 	}
 	return parameters
@@ -562,7 +562,7 @@ func (d *describer) response(r route, status int, outcomes []outcome) members {
 	media := cmp.Or(outcomes[0].media, "application/json")
 	content := members{{media, members{{"schema", compat.AnyOf(forms...)}, {"examples", examples}}}}
 	if status == http.StatusOK {
-		for _, f := range r.operation.forms {
+		for _, f := range r.operation.formats {
 			content = append(content, member{f.media, members{{"schema", &compat.Schema{Type: "string"}}}})
 		}
 	}
@@ -616,7 +616,7 @@ func headersOf(r route, status int) members {
 	if r.operation.errors.list && status < http.StatusBadRequest {
 		names = append(names, totalAgeHeader)
 	}
-	if r.operation.forms != nil && status == http.StatusOK {
+	if r.operation.formats != nil && status == http.StatusOK {
 		names = append(names, totalHeader, linkHeader)
 	}
 	if r.tagged() && status < http.StatusBadRequest {
@@ -657,7 +657,7 @@ func errorsOf(r route) []error {
 			all = append(all, domain.ValidationFailed(rejected))
 		}
 	}
-	if r.operation.forms != nil {
+	if r.operation.formats != nil {
 		all = append(all, errUnfit)
 	}
 	if name, ok := r.personal(); ok {
@@ -666,10 +666,10 @@ func errorsOf(r route) []error {
 	if r.method != http.MethodGet {
 		all = append(all, wpdb.ErrOutcomeUnknown)
 	}
-	if r.method == http.MethodPost && r.operation.unnamed && r.operation.body == nil {
+	if r.method == http.MethodPost && r.operation.noIdempotency && r.operation.body == nil {
 		all = append(all, nameRefused())
 	}
-	if r.method != http.MethodGet && !r.operation.unnamed {
+	if r.method != http.MethodGet && !r.operation.noIdempotency {
 		all = append(all, domain.RequestInProgress(nil), domain.IdempotencyKeyReused())
 	}
 	for _, p := range r.operation.path {
@@ -678,7 +678,7 @@ func errorsOf(r route) []error {
 		}
 		all = append(all, domain.NotFound(p.resource, fmt.Sprint(p.example())))
 	}
-	return append(all, r.operation.refusals...)
+	return append(all, r.operation.exampleErrors...)
 }
 
 // personal returns a parameter or field with personal data that the route reads; ok is false if

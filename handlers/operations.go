@@ -11,28 +11,28 @@ import (
 // operation is one thing that the API does: what the OpenAPI document says about
 // it, and the function that does it. It stands in the file of its resource.
 type operation struct {
-	id       string // operationId, after which generated clients name their functions
-	summary  string
-	about    string            // description, to which the permissions are added
-	path     []pathParameter   // in the order of the path
-	query    compat.QueryInput // nil for no parameters
-	body     compat.Input      // nil for no body
-	answers  []response        // samples of the records it answers with
-	also     []also            // what may need more than the route's permission
-	refusals []error           // samples of errors that few operations know, see errorsOf
-	errors   errorForm
-	size     size            // what the memory of a request grows with
-	cost     cost            // of a request, in requests; nil for one
-	volatile bool            // an answer is outdated when it arrives, and has no tag
-	own      bool            // a read whose response depends on the key itself, not only on its permissions
-	ours     bool            // a read that the PHP extension does not have
-	calendar domain.Resource // whose calendar it serves, which its secret opens, and no API key; "" for none
-	forms    []*form         // in which a list is sent besides JSON
-	unnamed  bool            // a write without support for Idempotency-Key, because its response must not be stored
-	// around runs a read outside of the limits of others, and executes and sends it by
+	id               string // operationId, after which generated clients name their functions
+	summary          string
+	description      string            // description, to which the permissions are added
+	path             []pathParameter   // in the order of the path
+	query            compat.QueryInput // nil for no parameters
+	body             compat.Input      // nil for no body
+	answers          []response        // samples of the records it answers with
+	extraPermissions []extraPermission // what may need more than the route's permission
+	exampleErrors    []error           // samples of errors that few operations know, see errorsOf
+	errors           errorForm
+	size             size            // what the memory of a request grows with
+	cost             cost            // of a request, in requests; nil for one
+	ours             bool            // a read that the PHP extension does not have
+	noETag           bool            // an answer is outdated when it arrives, and has no tag
+	perKey           bool            // a read whose response depends on the key itself, not only on its permissions
+	calendar         domain.Resource // whose calendar it serves, which its secret opens, and no API key; "" for none
+	formats          []*exportFormat // in which a list is sent besides JSON
+	noIdempotency    bool            // a write without support for Idempotency-Key, because its response must not be stored
+	// wrap runs a read outside of the limits of others, and executes and sends it by
 	// deliver; nil for nothing.
-	around func(c echo.Context, r *request, deliver func() error) error
-	serve  func(*request) (response, error)
+	wrap  func(c echo.Context, r *request, deliver func() error) error
+	serve func(*request) (response, error)
 }
 
 // errorForm is how an operation fails. The zero value is that of most.
@@ -77,14 +77,14 @@ func (r *route) requests(query *compat.Query) int64 {
 	return r.operation.cost(query)
 }
 
-// rehearses reports whether a write of the route can be a dry run.
-func (r *route) rehearses() bool {
-	return r.operation.body != nil && compat.Rehearses(r.operation.body.Describe())
+// allowsDryRun reports whether a write of the route can be a dry run.
+func (r *route) allowsDryRun() bool {
+	return r.operation.body != nil && compat.AllowDryRun(r.operation.body.Describe())
 }
 
-// also is a permission that a request needs besides that of its route to do what
+// extraPermission is a permission that a request needs besides that of its route to do what
 // purpose says. The adapter checks it, because only the adapter knows.
-type also struct{ permission, purpose string }
+type extraPermission struct{ permission, purpose string }
 
 // exampleConflict is a sample of why a booking cannot have its time.
 var exampleConflict = domain.SlotConflict{

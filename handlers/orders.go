@@ -10,14 +10,14 @@ import (
 )
 
 var listOrders = operation{
-	id:      "listOrders",
-	summary: "List orders",
-	about:   "A page of the orders that match all parameters.",
-	size:    recordsBy("per_page"),
-	forms:   tables,
-	query:   compat.OrderParameters,
-	answers: []response{ok(compat.ListOf[compat.OrderRow]())},
-	errors:  errorForm{list: true},
+	id:          "listOrders",
+	summary:     "List orders",
+	description: "A page of the orders that match all parameters.",
+	size:        recordsBy("per_page"),
+	formats:     tables,
+	query:       compat.OrderParameters,
+	answers:     []response{ok(compat.ListOf[compat.OrderRow]())},
+	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.OrderFilter(r.query)
 		if err != nil {
@@ -32,11 +32,11 @@ var listOrders = operation{
 }
 
 var getOrder = operation{
-	id:      "getOrder",
-	summary: "Read an order",
-	about:   "An order with its items, without an envelope.",
-	path:    []pathParameter{orderID},
-	answers: []response{ok(compat.OrderDetail{})},
+	id:          "getOrder",
+	summary:     "Read an order",
+	description: "An order with its items, without an envelope.",
+	path:        []pathParameter{orderID},
+	answers:     []response{ok(compat.OrderDetail{})},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(orderID)
 		if err != nil {
@@ -55,14 +55,14 @@ var getOrder = operation{
 }
 
 var listTransactions = operation{
-	id:      "listTransactions",
-	summary: "List the transactions of an order",
-	about:   "A page of the payments of an order.",
-	path:    []pathParameter{orderID},
-	size:    recordsBy("per_page"),
-	query:   compat.PageParameters,
-	answers: []response{ok(compat.ListOf[compat.Payment]())},
-	errors:  errorForm{list: true},
+	id:          "listTransactions",
+	summary:     "List the transactions of an order",
+	description: "A page of the payments of an order.",
+	path:        []pathParameter{orderID},
+	size:        recordsBy("per_page"),
+	query:       compat.PageParameters,
+	answers:     []response{ok(compat.ListOf[compat.Payment]())},
+	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(orderID)
 		if err != nil {
@@ -81,11 +81,11 @@ var listTransactions = operation{
 }
 
 var getTransaction = operation{
-	id:      "getTransaction",
-	summary: "Read a transaction of an order",
-	about:   "A payment of an order.",
-	path:    []pathParameter{orderID, transactionID},
-	answers: []response{ok(compat.BothSingleOf[compat.Payment]())},
+	id:          "getTransaction",
+	summary:     "Read a transaction of an order",
+	description: "A payment of an order.",
+	path:        []pathParameter{orderID, transactionID},
+	answers:     []response{ok(compat.BothSingleOf[compat.Payment]())},
 	serve: func(r *request) (response, error) {
 		order, err := r.id(orderID)
 		if err != nil {
@@ -104,13 +104,13 @@ var getTransaction = operation{
 }
 
 var createOrder = operation{
-	id:       "createOrder",
-	summary:  "Create an order",
-	about:    "Creates an order without items. A coupon counts for it as in the plugin; one that it may not use is stored only with force.",
-	query:    compat.WriteOrderParameters,
-	body:     compat.NewOrderFields,
-	refusals: []error{domain.OutsideScope()},
-	answers:  []response{created(compat.WrittenOrder{})},
+	id:            "createOrder",
+	summary:       "Create an order",
+	description:   "Creates an order without items. A coupon counts for it as in the plugin; one that it may not use is stored only with force.",
+	query:         compat.WriteOrderParameters,
+	body:          compat.NewOrderFields,
+	exampleErrors: []error{domain.OutsideScope()},
+	answers:       []response{created(compat.WrittenOrder{})},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -134,13 +134,13 @@ var createOrder = operation{
 }
 
 var updateOrder = operation{
-	id:      "updateOrder",
-	summary: "Change an order",
-	about:   "Changes only the fields that are sent. A new customer also becomes that of the order's bookings.",
-	path:    []pathParameter{orderID},
-	query:   compat.WriteOrderParameters,
-	body:    compat.OrderFields,
-	answers: []response{ok(compat.WrittenOrder{})},
+	id:          "updateOrder",
+	summary:     "Change an order",
+	description: "Changes only the fields that are sent. A new customer also becomes that of the order's bookings.",
+	path:        []pathParameter{orderID},
+	query:       compat.WriteOrderParameters,
+	body:        compat.OrderFields,
+	answers:     []response{ok(compat.WrittenOrder{})},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(orderID)
 		if err != nil {

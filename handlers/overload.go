@@ -33,21 +33,21 @@ func limitURL(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// seats bound the number of requests that are processed at the same time; nil
-// does not. A request has a seat while it uses the database, not while its
+// inFlight bound the number of requests that are processed at the same time; nil
+// does not. A request has a place while it uses the database, not while its
 // client sends the body or reads the response: slow clients block nobody.
-type seats chan struct{}
+type inFlight chan struct{}
 
-func newSeats(n int) seats {
+func newInFlight(n int) inFlight {
 	if n == 0 {
 		return nil
 	}
-	return make(seats, n)
+	return make(inFlight, n)
 }
 
-// do calls work in a seat. If all are taken it returns errOverloaded at once:
+// do calls work in one of the places. If all are taken it returns errOverloaded at once:
 // to wait would only add load to a busy database.
-func (s seats) do(work func() error) error {
+func (s inFlight) do(work func() error) error {
 	if s == nil {
 		return work()
 	}

@@ -9,14 +9,14 @@ import (
 )
 
 var listPayments = operation{
-	id:      "listPayments",
-	summary: "List payments",
-	about:   "A page of the payments that match all parameters.",
-	size:    recordsBy("per_page"),
-	forms:   tables,
-	query:   compat.PaymentParameters,
-	answers: []response{ok(compat.ListOf[compat.Payment]())},
-	errors:  errorForm{failure: "Failed to retrieve payments", shape: compat.TextError, list: true},
+	id:          "listPayments",
+	summary:     "List payments",
+	description: "A page of the payments that match all parameters.",
+	size:        recordsBy("per_page"),
+	formats:     tables,
+	query:       compat.PaymentParameters,
+	answers:     []response{ok(compat.ListOf[compat.Payment]())},
+	errors:      errorForm{failure: "Failed to retrieve payments", shape: compat.TextError, list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.PaymentFilter(r.query)
 		if err != nil {
@@ -31,12 +31,12 @@ var listPayments = operation{
 }
 
 var getPayment = operation{
-	id:      "getPayment",
-	summary: "Read a payment",
-	about:   "A payment.",
-	path:    []pathParameter{paymentID},
-	answers: []response{ok(compat.SingleOf[compat.Payment]())},
-	errors:  errorForm{failure: "Failed to retrieve payment", shape: compat.TextError},
+	id:          "getPayment",
+	summary:     "Read a payment",
+	description: "A payment.",
+	path:        []pathParameter{paymentID},
+	answers:     []response{ok(compat.SingleOf[compat.Payment]())},
+	errors:      errorForm{failure: "Failed to retrieve payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(paymentID)
 		if err != nil {
@@ -51,14 +51,14 @@ var getPayment = operation{
 }
 
 var createPayment = operation{
-	id:       "createPayment",
-	summary:  "Record a payment",
-	about:    "Records a payment of an order, which is given by order_id or by one of its bookings, and updates the order's payment status.",
-	query:    compat.WritePaymentParameters,
-	body:     compat.NewPaymentFields,
-	answers:  []response{created(compat.PaymentCreated)},
-	refusals: []error{domain.RefundTooLarge(), domain.PaymentRefused("kind", "only a payment that takes money can be refunded")},
-	errors:   errorForm{failure: "Failed to create payment", shape: compat.TextError},
+	id:            "createPayment",
+	summary:       "Record a payment",
+	description:   "Records a payment of an order, which is given by order_id or by one of its bookings, and updates the order's payment status.",
+	query:         compat.WritePaymentParameters,
+	body:          compat.NewPaymentFields,
+	answers:       []response{created(compat.PaymentCreated)},
+	exampleErrors: []error{domain.RefundTooLarge(), domain.PaymentRefused("kind", "only a payment that takes money can be refunded")},
+	errors:        errorForm{failure: "Failed to create payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -81,15 +81,15 @@ var createPayment = operation{
 }
 
 var updatePayment = operation{
-	id:       "updatePayment",
-	summary:  "Change a payment",
-	about:    "Changes only the fields that are sent. A successful payment that becomes refunded, or of the kind refund, stays, and what was not given back yet is. No other payment becomes a refund, and no refund a payment.",
-	path:     []pathParameter{paymentID},
-	query:    compat.WritePaymentParameters,
-	body:     compat.PaymentFields,
-	answers:  []response{ok(compat.PaymentUpdated)},
-	refusals: []error{domain.RefundTooLarge(), domain.PaymentRefused("kind", "only a payment that takes money can be refunded")},
-	errors:   errorForm{failure: "Failed to update payment", shape: compat.TextError},
+	id:            "updatePayment",
+	summary:       "Change a payment",
+	description:   "Changes only the fields that are sent. A successful payment that becomes refunded, or of the kind refund, stays, and what was not given back yet is. No other payment becomes a refund, and no refund a payment.",
+	path:          []pathParameter{paymentID},
+	query:         compat.WritePaymentParameters,
+	body:          compat.PaymentFields,
+	answers:       []response{ok(compat.PaymentUpdated)},
+	exampleErrors: []error{domain.RefundTooLarge(), domain.PaymentRefused("kind", "only a payment that takes money can be refunded")},
+	errors:        errorForm{failure: "Failed to update payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(paymentID)
 		if err != nil {
@@ -116,13 +116,13 @@ var updatePayment = operation{
 }
 
 var deletePayment = operation{
-	id:       "deletePayment",
-	summary:  "Delete a payment that did not succeed",
-	about:    "Deletes a payment that did not succeed, or one that was refunded in full, with its refunds.",
-	path:     []pathParameter{paymentID},
-	answers:  []response{ok(compat.PaymentDeleted)},
-	refusals: []error{domain.PaymentCompleted()},
-	errors:   errorForm{failure: "Failed to delete payment", shape: compat.TextError},
+	id:            "deletePayment",
+	summary:       "Delete a payment that did not succeed",
+	description:   "Deletes a payment that did not succeed, or one that was refunded in full, with its refunds.",
+	path:          []pathParameter{paymentID},
+	answers:       []response{ok(compat.PaymentDeleted)},
+	exampleErrors: []error{domain.PaymentCompleted()},
+	errors:        errorForm{failure: "Failed to delete payment", shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(paymentID)
 		if err != nil {

@@ -33,13 +33,13 @@ type request struct {
 	// lockedWebhooks are those within the transaction of lockWebhook; nil outside.
 	lockedWebhooks *webhooks.Store
 	// principal is the holder of the key.
-	principal keys.Principal
-	view      compat.View
-	rehearses bool // whether the operation knows dry runs
-	query     *compat.Query
-	rawQuery  string // from which query was parsed
-	rawBody   []byte
-	cursor    *session.ExportCursor // of an export; nil for an answer as a whole
+	principal    keys.Principal
+	view         compat.View
+	allowsDryRun bool // whether the operation knows dry runs
+	query        *compat.Query
+	rawQuery     string // from which query was parsed
+	rawBody      []byte
+	cursor       *session.ExportCursor // of an export; nil for an answer as a whole
 	// mayRead is the number of bytes that the operation may read from the database,
 	// see wpdb.Allow.
 	mayRead int64

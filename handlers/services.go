@@ -8,14 +8,14 @@ import (
 )
 
 var listServices = operation{
-	id:      "listServices",
-	summary: "List services",
-	about:   "A page of the services that match all parameters.",
-	size:    recordsBy("per_page"),
-	forms:   tables,
-	query:   compat.ServiceParameters,
-	answers: []response{ok(compat.ServiceList{List: compat.ListOf[compat.Service]()})},
-	errors:  errorForm{list: true},
+	id:          "listServices",
+	summary:     "List services",
+	description: "A page of the services that match all parameters.",
+	size:        recordsBy("per_page"),
+	formats:     tables,
+	query:       compat.ServiceParameters,
+	answers:     []response{ok(compat.ServiceList{List: compat.ListOf[compat.Service]()})},
+	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, include, err := r.view.ServiceFilter(r.query)
 		if err != nil {
@@ -37,12 +37,12 @@ var listServices = operation{
 }
 
 var getService = operation{
-	id:      "getService",
-	summary: "Read a service",
-	about:   "A service. Its numbers are strings.",
-	path:    []pathParameter{serviceID},
-	query:   compat.ServiceIncludeParameters,
-	answers: []response{ok(compat.SingleOf[compat.ServiceDetail]())},
+	id:          "getService",
+	summary:     "Read a service",
+	description: "A service. Its numbers are strings.",
+	path:        []pathParameter{serviceID},
+	query:       compat.ServiceIncludeParameters,
+	answers:     []response{ok(compat.SingleOf[compat.ServiceDetail]())},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(serviceID)
 		if err != nil {
@@ -61,12 +61,12 @@ var getService = operation{
 }
 
 var createService = operation{
-	id:       "createService",
-	summary:  "Create a service",
-	about:    "Creates a service.",
-	body:     compat.NewServiceFields,
-	refusals: []error{domain.OutsideScope()},
-	answers:  []response{created(compat.ServiceCreated)},
+	id:            "createService",
+	summary:       "Create a service",
+	description:   "Creates a service.",
+	body:          compat.NewServiceFields,
+	exampleErrors: []error{domain.OutsideScope()},
+	answers:       []response{created(compat.ServiceCreated)},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -84,13 +84,13 @@ var createService = operation{
 }
 
 var updateService = operation{
-	id:       "updateService",
-	summary:  "Change a service",
-	about:    "Changes only the fields that are sent.",
-	path:     []pathParameter{serviceID},
-	body:     compat.ServiceFields,
-	refusals: []error{domain.OutsideScope()},
-	answers:  []response{ok(compat.ServiceUpdated)},
+	id:            "updateService",
+	summary:       "Change a service",
+	description:   "Changes only the fields that are sent.",
+	path:          []pathParameter{serviceID},
+	body:          compat.ServiceFields,
+	exampleErrors: []error{domain.OutsideScope()},
+	answers:       []response{ok(compat.ServiceUpdated)},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(serviceID)
 		if err != nil {

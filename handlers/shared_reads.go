@@ -52,7 +52,7 @@ func (s sharedReads) execute(r *request) (response encodedResponse, release func
 
 func (r *request) key() readKey {
 	var owner int64
-	if r.route.operation.own || !r.principal.Scope.Unlimited() {
+	if r.route.operation.perKey || !r.principal.Scope.Unlimited() {
 		owner = r.principal.ID
 	}
 	return readKey{

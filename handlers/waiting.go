@@ -18,7 +18,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Requests that wait for changes hold neither a seat nor a connection to the database
+// Requests that wait for changes hold neither a place among the requests in flight nor a connection to the database
 // meanwhile, and are outside of the time limits of other requests. Their number has a limit
 // of its own. Before anything is delivered, their key is checked again.
 
@@ -51,11 +51,11 @@ func waitForChanges(c echo.Context, r *request, deliver func() error) error {
 	if err := w.begin(filter, streams); err != nil {
 		return err
 	}
-	if !r.api.waiters.begin() {
+	if !r.api.longPolls.begin() {
 		return errTooManyWaiting
 	}
-	defer r.api.waiters.end()
-	ctx, cancel := r.api.outlive(c)
+	defer r.api.longPolls.end()
+	ctx, cancel := r.api.detach(c)
 	defer cancel()
 	w.ctx = ctx
 	if streams {
@@ -89,7 +89,7 @@ func (w *waiting) begin(f compat.ChangeFilter, streams bool) (err error) {
 		w.cursor = *f.Cursor
 		return w.checkCursor()
 	}
-	return w.api.seats.do(func() error {
+	return w.api.inFlight.do(func() error {
 		w.cursor, err = w.api.platform.Journal.End(w.request.ctx())
 		return err
 	})
@@ -102,13 +102,13 @@ func (w *waiting) checkCursor() error {
 }
 
 // maxReads is how many pages of hidden changes are skipped before the client is sent how far
-// they were read: a seat must not be held for all of a long journal.
+// they were read: a place must not be held for all of a long journal.
 const maxReads = 20
 
 // read reports whether there is something to deliver after the cursor, and moves the cursor to
 // before it: a change or, after many that the key does not see, a page that says to go on.
 func (w *waiting) read(ctx context.Context) (found bool, err error) {
-	err = w.api.seats.do(func() error {
+	err = w.api.inFlight.do(func() error {
 		for range maxReads {
 			page, err := w.api.platform.Changes(ctx, &w.request.principal.Key, w.cursor, w.resources, 1)
 			if err != nil {
@@ -136,7 +136,7 @@ func (w *waiting) next(limit time.Duration) (found bool, err error) {
 	for {
 		end, changed := w.api.platform.Journal.Changed()
 		if end != w.cursor { // of another epoch if the journal was replaced; lower if this server has not heard of it yet
-			err = w.inTurn(func(ctx context.Context) (err error) {
+			err = w.withTurn(func(ctx context.Context) (err error) {
 				found, err = w.read(ctx)
 				return err
 			})
@@ -187,7 +187,7 @@ func (w *waiting) wait(limit time.Duration) error {
 // any case.
 func (w *waiting) list(ctx context.Context) (response encodedResponse, release func(), err error) {
 	release = func() {}
-	err = w.api.waiters.inTurn(ctx, func() error {
+	err = w.api.longPolls.withTurn(ctx, func() error {
 		if err := w.checkKey(ctx); err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func (w *waiting) list(ctx context.Context) (response encodedResponse, release f
 
 // checkKey authenticates the key once more: it may have been revoked meanwhile.
 func (w *waiting) checkKey(ctx context.Context) error {
-	return w.api.seats.do(func() error {
+	return w.api.inFlight.do(func() error {
 		principal, err := w.api.keys.Authenticate(ctx, w.api.secret(w.echo))
 		if err == nil {
 			err = w.api.checkNetwork(w.echo, principal.Key)
@@ -247,7 +247,7 @@ func (w *waiting) stream() {
 			found, err = w.sendBatch()
 		}
 		if err == nil {
-			err = w.inTurn(w.checkKey)
+			err = w.withTurn(w.checkKey)
 		}
 		if err != nil {
 			w.logEnd(err)
@@ -263,10 +263,10 @@ func (w *waiting) limited(work func(context.Context) error) error {
 	return work(ctx)
 }
 
-// inTurn calls work, which uses the database, in turn and with the time limit of a request.
-func (w *waiting) inTurn(work func(context.Context) error) error {
+// withTurn calls work, which uses the database, in turn and with the time limit of a request.
+func (w *waiting) withTurn(work func(context.Context) error) error {
 	return w.limited(func(ctx context.Context) error {
-		return w.api.waiters.inTurn(ctx, func() error { return work(ctx) })
+		return w.api.longPolls.withTurn(ctx, func() error { return work(ctx) })
 	})
 }
 
@@ -335,9 +335,9 @@ func (w *waiting) logEnd(err error) {
 	w.api.log.WarnContext(w.ctx, "event stream ended", "request_id", requestID(w.echo), "error", err)
 }
 
-// outlive returns a context for a request that may take longer than others: it ends with
+// detach returns a context for a request that may take longer than others: it ends with
 // the connection. The time limits of the connection are lifted.
-func (a *api) outlive(c echo.Context) (context.Context, context.CancelFunc) {
+func (a *api) detach(c echo.Context) (context.Context, context.CancelFunc) {
 	controller := http.NewResponseController(c.Response())
 	// A writer without deadlines is not a connection.
 	_ = controller.SetWriteDeadline(time.Time{})
@@ -351,10 +351,10 @@ func (a *api) outlive(c echo.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// waiters bound the number of requests that wait for changes, or for their clients to read, and
+// longPolls bound the number of requests that wait for changes, or for their clients to read, and
 // of those that use the database when all of them wake up at once: unlike other requests, they
-// wait for a seat.
-type waiters struct {
+// wait for a place.
+type longPolls struct {
 	places chan struct{} // nil for no limit
 	turns  chan struct{}
 }
@@ -364,8 +364,8 @@ const (
 	slotPause   = 5 * time.Millisecond
 )
 
-func newWaiters(most int) waiters {
-	w := waiters{turns: make(chan struct{}, waiterTurns)}
+func newLongPolls(most int) longPolls {
+	w := longPolls{turns: make(chan struct{}, waiterTurns)}
 	if most > 0 {
 		w.places = make(chan struct{}, most)
 	}
@@ -373,7 +373,7 @@ func newWaiters(most int) waiters {
 }
 
 // begin reports whether one more may wait. If so, end must be called.
-func (w waiters) begin() bool {
+func (w longPolls) begin() bool {
 	if w.places == nil {
 		return true
 	}
@@ -385,15 +385,15 @@ func (w waiters) begin() bool {
 	}
 }
 
-func (w waiters) end() {
+func (w longPolls) end() {
 	if w.places != nil {
 		<-w.places
 	}
 }
 
-// inTurn calls work, which uses the database, and calls it again while the server is busy
+// withTurn calls work, which uses the database, and calls it again while the server is busy
 // with other requests.
-func (w waiters) inTurn(ctx context.Context, work func() error) error {
+func (w longPolls) withTurn(ctx context.Context, work func() error) error {
 	select {
 	case w.turns <- struct{}{}:
 		defer func() { <-w.turns }()

@@ -105,13 +105,13 @@ func tooManyWebhooks(reason error) error {
 }
 
 var listWebhooks = operation{
-	id:      "listWebhooks",
-	ours:    true,
-	summary: "List webhooks",
-	about:   "The webhooks that were made with this key. Others, such as those of the site's administrator, are not shown.",
-	own:     true,
-	answers: []response{ok(compat.WebhookListOf())},
-	errors:  errorForm{list: true},
+	id:          "listWebhooks",
+	summary:     "List webhooks",
+	description: "The webhooks that were made with this key. Others, such as those of the site's administrator, are not shown.",
+	ours:        true,
+	perKey:      true,
+	answers:     []response{ok(compat.WebhookListOf())},
+	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		hooks, err := r.webhooks().List(r.ctx())
 		if err != nil {
@@ -122,13 +122,13 @@ var listWebhooks = operation{
 }
 
 var getWebhook = operation{
-	id:      "getWebhook",
-	ours:    true,
-	summary: "Read a webhook",
-	about:   "A webhook that was made with this key, without its secret.",
-	own:     true,
-	path:    []pathParameter{webhookID},
-	answers: []response{ok(compat.SingleOf[compat.Webhook]())},
+	id:          "getWebhook",
+	summary:     "Read a webhook",
+	description: "A webhook that was made with this key, without its secret.",
+	ours:        true,
+	perKey:      true,
+	path:        []pathParameter{webhookID},
+	answers:     []response{ok(compat.SingleOf[compat.Webhook]())},
 	serve: func(r *request) (response, error) {
 		hook, err := r.requiredWebhook()
 		if err != nil {
@@ -141,12 +141,12 @@ var getWebhook = operation{
 var createWebhook = operation{
 	id:      "createWebhook",
 	summary: "Add a webhook",
-	about: "Sends changes from now on to a URL, whoever makes them, signed as Standard Webhooks. The response has the secret with which receivers check the signature; it is not shown again. " +
+	description: "Sends changes from now on to a URL, whoever makes them, signed as Standard Webhooks. The response has the secret with which receivers check the signature; it is not shown again. " +
 		"Events of bookings require the permission `read_bookings`, and so on; `*` stands for the events that the key may read. The webhook ends with the key. An Idempotency-Key is refused, because responses with secrets are not stored.",
-	unnamed:  true,
-	body:     compat.NewWebhookFields,
-	answers:  []response{created(compat.WebhookCreated)},
-	refusals: []error{errExampleFilterRefusal},
+	noIdempotency: true,
+	body:          compat.NewWebhookFields,
+	answers:       []response{created(compat.WebhookCreated)},
+	exampleErrors: []error{errExampleFilterRefusal},
 	serve: func(r *request) (response, error) {
 		private := r.api.platform.Webhooks.AllowPrivate
 		change, err := r.webhookChange(compat.NewWebhookFields)
@@ -174,14 +174,14 @@ var createWebhook = operation{
 }
 
 var updateWebhook = operation{
-	id:       "updateWebhook",
-	summary:  "Change a webhook",
-	about:    "Changes only the fields that are sent. Events need the same permissions as when a webhook is added. Empty lists of agents, services and locations remove a filter.",
-	unnamed:  true,
-	path:     []pathParameter{webhookID},
-	body:     compat.WebhookFields,
-	answers:  []response{ok(compat.WebhookUpdated)},
-	refusals: []error{errExampleFilterRefusal},
+	id:            "updateWebhook",
+	summary:       "Change a webhook",
+	description:   "Changes only the fields that are sent. Events need the same permissions as when a webhook is added. Empty lists of agents, services and locations remove a filter.",
+	noIdempotency: true,
+	path:          []pathParameter{webhookID},
+	body:          compat.WebhookFields,
+	answers:       []response{ok(compat.WebhookUpdated)},
+	exampleErrors: []error{errExampleFilterRefusal},
 	serve: func(r *request) (response, error) {
 		private := r.api.platform.Webhooks.AllowPrivate
 		change, err := r.webhookChange(compat.WebhookFields)
@@ -223,12 +223,12 @@ func enableWebhook(ctx context.Context, store *webhooks.Store, id int64, enabled
 }
 
 var deleteWebhook = operation{
-	id:      "deleteWebhook",
-	summary: "Delete a webhook",
-	about:   "Deletes a webhook with its secret and its log.",
-	unnamed: true,
-	path:    []pathParameter{webhookID},
-	answers: []response{ok(compat.WebhookDeleted)},
+	id:            "deleteWebhook",
+	summary:       "Delete a webhook",
+	description:   "Deletes a webhook with its secret and its log.",
+	noIdempotency: true,
+	path:          []pathParameter{webhookID},
+	answers:       []response{ok(compat.WebhookDeleted)},
 	serve: func(r *request) (response, error) {
 		err := r.lockWebhook(func(store *webhooks.Store, hook webhooks.Hook) error {
 			_, err := store.Delete(r.ctx(), hook.ID)
@@ -242,16 +242,16 @@ var deleteWebhook = operation{
 }
 
 var listWebhookDeliveries = operation{
-	id:      "listWebhookDeliveries",
-	ours:    true,
-	summary: "Read the log of a webhook",
-	about:   "What was sent to a webhook in the last 30 days, the newest first, with each try.",
-	own:     true,
-	size:    recordsBy("limit"),
-	path:    []pathParameter{webhookID},
-	query:   compat.WebhookDeliveryParameters,
-	answers: []response{ok(compat.WebhookDeliveriesOf(nil, nil, false))},
-	errors:  errorForm{list: true},
+	id:          "listWebhookDeliveries",
+	summary:     "Read the log of a webhook",
+	description: "What was sent to a webhook in the last 30 days, the newest first, with each try.",
+	ours:        true,
+	perKey:      true,
+	size:        recordsBy("limit"),
+	path:        []pathParameter{webhookID},
+	query:       compat.WebhookDeliveryParameters,
+	answers:     []response{ok(compat.WebhookDeliveriesOf(nil, nil, false))},
+	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.WebhookDeliveryFilter(r.query)
 		if err != nil {
@@ -274,12 +274,12 @@ var listWebhookDeliveries = operation{
 }
 
 var testWebhook = operation{
-	id:      "testWebhook",
-	summary: "Test a webhook",
-	about:   "Sends the event `" + webhooks.TestEvent + "` once. The log of the webhook shows what the receiver answered. A disabled webhook gets it when it is enabled.",
-	unnamed: true,
-	path:    []pathParameter{webhookID},
-	answers: []response{ok(compat.WebhookTested)},
+	id:            "testWebhook",
+	summary:       "Test a webhook",
+	description:   "Sends the event `" + webhooks.TestEvent + "` once. The log of the webhook shows what the receiver answered. A disabled webhook gets it when it is enabled.",
+	noIdempotency: true,
+	path:          []pathParameter{webhookID},
+	answers:       []response{ok(compat.WebhookTested)},
 	serve: func(r *request) (response, error) {
 		if err := r.refuseName(); err != nil {
 			return response{}, err
@@ -297,13 +297,13 @@ var testWebhook = operation{
 }
 
 var rotateWebhook = operation{
-	id:      "rotateWebhook",
-	summary: "Change the secret of a webhook",
-	about:   "Makes a new secret, which is shown only in this response. Until the overlap has passed, requests are signed with both secrets.",
-	unnamed: true,
-	path:    []pathParameter{webhookID},
-	body:    compat.WebhookRotationFields,
-	answers: []response{ok(compat.WebhookRotated)},
+	id:            "rotateWebhook",
+	summary:       "Change the secret of a webhook",
+	description:   "Makes a new secret, which is shown only in this response. Until the overlap has passed, requests are signed with both secrets.",
+	noIdempotency: true,
+	path:          []pathParameter{webhookID},
+	body:          compat.WebhookRotationFields,
+	answers:       []response{ok(compat.WebhookRotated)},
 	serve: func(r *request) (response, error) {
 		body, err := r.webhookBody()
 		if err != nil {
@@ -330,13 +330,13 @@ var rotateWebhook = operation{
 }
 
 var replayWebhook = operation{
-	id:      "replayWebhook",
-	summary: "Send events again",
-	about:   "Sends one delivery, or all changes since a time, again, with the same webhook-id as before.",
-	unnamed: true,
-	path:    []pathParameter{webhookID},
-	body:    compat.WebhookReplayFields,
-	answers: []response{ok(compat.WebhookReplays)},
+	id:            "replayWebhook",
+	summary:       "Send events again",
+	description:   "Sends one delivery, or all changes since a time, again, with the same webhook-id as before.",
+	noIdempotency: true,
+	path:          []pathParameter{webhookID},
+	body:          compat.WebhookReplayFields,
+	answers:       []response{ok(compat.WebhookReplays)},
 	serve: func(r *request) (response, error) {
 		body, err := r.webhookBody()
 		if err != nil {

@@ -32,7 +32,7 @@ type Created struct {
 //
 // If anything is wrong with the booking, it returns a CodeInvalidRequest or
 // CodeValidationFailed that names every field; if the time is not available, or
-// its hold is lost, a CodeSlotUnavailable. A rehearsal writes nothing: see draftBooking.
+// its hold is lost, a CodeSlotUnavailable. A dry run writes nothing: see draftBooking.
 func Create(ctx context.Context, tx *session.Tx, b New) (Created, error) {
 	w, err := tx.WriteSettings(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func Create(ctx context.Context, tx *session.Tx, b New) (Created, error) {
 		return Created{}, err
 	}
 	plan.resource = assigned.Resource
-	if tx.Dry {
+	if tx.DryRun {
 		draft, err := draftBooking(ctx, tx.Session, w, plan)
 		return Created{BookingDetail: draft}, err
 	}

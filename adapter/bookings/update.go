@@ -17,7 +17,7 @@ import (
 // Update changes a booking and keeps its order item in step. Columns that do not
 // change are not written. Errors are those of Create, and a CodeNotFound if the
 // booking does not exist, a CodeForbidden if the caller's key does not permit the change. A
-// rehearsal announces nothing.
+// dry run announces nothing.
 func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records.BookingDetail, error) {
 	if err := tx.Lock(ctx, session.LockOf(session.BookingLock, id)); err != nil {
 		return records.BookingDetail{}, err
@@ -48,7 +48,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records
 	if !changed.any() {
 		return shownBooking(ctx, tx, before)
 	}
-	if tx.Dry {
+	if tx.DryRun {
 		return records.LoadBookingDetail(ctx, tx.AsCaller(), id)
 	}
 	// The activity log shows the keys, and the plugin creates missing ones when it

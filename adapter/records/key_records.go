@@ -64,7 +64,7 @@ func RememberContact(ctx context.Context, tx *session.Tx, id int64, sent Booking
 }
 
 func rememberRow(ctx context.Context, tx *session.Tx, resource journal.Resource, id int64, made bool, sent BookingCustomer) error {
-	if tx.Scope().Unlimited() || tx.Dry {
+	if tx.Scope().Unlimited() || tx.DryRun {
 		return nil
 	}
 	if !tx.Schema.Has(wpdb.KeyRecords) { // then everything would count

@@ -19,8 +19,8 @@ type Tx struct {
 	// change it. Its error ends the transaction.
 	Precondition func(within *Session) error
 
-	// Dry is set if the transaction is rolled back whatever happens, see Rehearse.
-	Dry      bool
+	// DryRun is set if the transaction is rolled back whatever happens, see Session.DryRun.
+	DryRun   bool
 	Progress LockProgress
 	Changes  ChangeList                  // of records, for the journal
 	Confirm  func(context.Context) error // the last check before COMMIT; nil for none
@@ -56,11 +56,11 @@ func (s *Session) Transact(ctx context.Context, op string, work func(tx *Tx) err
 	return err
 }
 
-// Rehearse runs work like Transact, under the same locks and with the same checks, and rolls
+// DryRun runs work like Transact, under the same locks and with the same checks, and rolls
 // it back. What work writes must not take numbers from the site: ids that were given out are
 // not given back, and those of the plugin's tables run out.
-func (s *Session) Rehearse(ctx context.Context, op string, work func(tx *Tx) error) error {
-	return s.transact(ctx, op, s.rehearseOnce, work)
+func (s *Session) DryRun(ctx context.Context, op string, work func(tx *Tx) error) error {
+	return s.transact(ctx, op, s.dryRunOnce, work)
 }
 
 // transact runs work once, and again after it has created rows to lock.
@@ -114,19 +114,19 @@ func (s *Session) transactOn(ctx context.Context, on *wpdb.DB, op string, work f
 	return err
 }
 
-// errRehearsed ends a rehearsal that succeeded, so that it is rolled back.
-var errRehearsed = errors.New("rehearsed")
+// errDryRun ends a dry run that succeeded, so that it is rolled back.
+var errDryRun = errors.New("dry run")
 
-func (s *Session) rehearseOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
+func (s *Session) dryRunOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
 	err := s.DB.Transact(ctx, op, func(db *wpdb.DB) error {
 		tx := s.begin(db)
-		tx.Dry = true
+		tx.DryRun = true
 		if err := tx.run(ctx, op, work); err != nil {
 			return err
 		}
-		return errRehearsed
+		return errDryRun
 	})
-	if errors.Is(err, errRehearsed) {
+	if errors.Is(err, errDryRun) {
 		return nil
 	}
 	return err
@@ -152,7 +152,7 @@ func (tx *Tx) run(ctx context.Context, op string, work func(tx *Tx) error) error
 	if err := checkScope(ctx, tx); err != nil {
 		return err
 	}
-	if !tx.Dry {
+	if !tx.DryRun {
 		if err := enterChanges(ctx, tx); err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ func (p *program) export(flags *flag.FlagSet) action {
 	var common configFlags
 	common.define(flags)
 	e := handlers.Export{Filter: url.Values{}}
-	flags.StringVar(&e.Form, "format", "csv", "`FORMAT` of the file: csv, jsonl or, for bookings, ics")
+	flags.StringVar(&e.Format, "format", "csv", "`FORMAT` of the file: csv, jsonl or, for bookings, ics")
 	flags.StringVar(&e.From, "from", "", "first `DATE`")
 	flags.StringVar(&e.To, "to", "", "last `DATE`")
 	flags.Func("filter", "only records with this `NAME=VALUE`; can be repeated with other names", func(text string) error {

@@ -106,7 +106,7 @@ func newService(c config, p *program) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.probes.Brings(brings.version)
+	s.probes.SetCompanionVersion(brings.version)
 	s.probes.ServeMetrics(s.metrics)
 	if c.Admin.PProf {
 		s.probes.ServeProfiles()

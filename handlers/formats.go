@@ -13,38 +13,38 @@ import (
 	"bookside/compat"
 )
 
-// form is a media type, besides JSON, in which a list can be sent.
-type form struct {
+// exportFormat is a media type, besides JSON, in which a list can be sent.
+type exportFormat struct {
 	media, extension string
 	about            string
-	begin            func(r *request, to *bytes.Buffer) formWriter
+	begin            func(r *request, to *bytes.Buffer) exportWriter
 }
 
-// formWriter writes a list chunk by chunk, as it is read.
-type formWriter interface {
+// exportWriter writes a list chunk by chunk, as it is read.
+type exportWriter interface {
 	next(r *request) error // writes the present chunk of the request's export
 	end() error
 }
 
-// The forms of lists.
+// The formats of lists.
 var (
-	tableForm    = &form{"text/csv", "csv", "the same records are rows of a table", beginTable}
-	calendarForm = &form{"text/calendar", "ics", "the same bookings are events of a calendar", beginCalendar}
-	linesForm    = &form{"application/x-ndjson", "jsonl", "the same records are lines", beginLines}
+	csvFormat      = &exportFormat{"text/csv", "csv", "the same records are rows of a table", beginTable}
+	calendarFormat = &exportFormat{"text/calendar", "ics", "the same bookings are events of a calendar", beginCalendar}
+	linesFormat    = &exportFormat{"application/x-ndjson", "jsonl", "the same records are lines", beginLines}
 )
 
 var (
-	tables             = []*form{tableForm}
-	tablesAndCalendars = []*form{tableForm, calendarForm}
+	tables             = []*exportFormat{csvFormat}
+	tablesAndCalendars = []*exportFormat{csvFormat, calendarFormat}
 )
 
-// recordForm writes records as they are in JSON, which is what the key may see.
-type recordForm struct {
+// recordWriter writes records as they are in JSON, which is what the key may see.
+type recordWriter struct {
 	add   func([]json.RawMessage) error
 	close func() error
 }
 
-func (f recordForm) next(r *request) error {
+func (f recordWriter) next(r *request) error {
 	response, err := r.serve()
 	if err != nil {
 		return err
@@ -60,15 +60,15 @@ func (f recordForm) next(r *request) error {
 	return f.add(records)
 }
 
-func (f recordForm) end() error { return f.close() }
+func (f recordWriter) end() error { return f.close() }
 
-func beginTable(r *request, to *bytes.Buffer) formWriter {
+func beginTable(r *request, to *bytes.Buffer) exportWriter {
 	table := compat.NewCSV(to, r.route.operation.answers[0].body)
-	return recordForm{table.Add, table.Close}
+	return recordWriter{table.Add, table.Close}
 }
 
-func beginLines(_ *request, to *bytes.Buffer) formWriter {
-	return recordForm{
+func beginLines(_ *request, to *bytes.Buffer) exportWriter {
+	return recordWriter{
 		add: func(records []json.RawMessage) error {
 			for _, record := range records {
 				to.Write(record)
@@ -87,7 +87,7 @@ type bookingEvents struct {
 	calendar *bookings.Calendar // nil before the first chunk
 }
 
-func beginCalendar(_ *request, to *bytes.Buffer) formWriter { return &bookingEvents{to: to} }
+func beginCalendar(_ *request, to *bytes.Buffer) exportWriter { return &bookingEvents{to: to} }
 
 func (f *bookingEvents) next(r *request) error {
 	var listed []records.Booking
@@ -138,10 +138,10 @@ func acceptedBy(values []string) []accepted {
 	return all
 }
 
-// formOf returns the form in which a client wants a list; nil for JSON. A form must be named:
+// formatOf returns the format in which a client wants a list; nil for JSON. A format must be named:
 // */* and text/* stand for JSON, as before there were others. Of those with the same weight, a
 // name counts more than a wildcard, and the first name more than the others.
-func formOf(values []string, forms []*form) *form {
+func formatOf(values []string, formats []*exportFormat) *exportFormat {
 	all := acceptedBy(values)
 	place := func(media string) int {
 		return slices.IndexFunc(all, func(a accepted) bool { return a.media == media })
@@ -156,9 +156,9 @@ func formOf(values []string, forms []*form) *form {
 			break
 		}
 	}
-	var best *form
+	var best *exportFormat
 	bestPlace, bestWeight := jsonPlace, jsonWeight
-	for _, f := range forms {
+	for _, f := range formats {
 		at := place(f.media)
 		if at < 0 || all[at].weight <= 0 {
 			continue
