@@ -94,6 +94,7 @@ var modules = map[string][]string{
 	"github.com/Masterminds/squirrel":    {"adapter", "fixtures", "wpdb"},
 	"github.com/knadh/koanf/":            {"cmd"},
 	"github.com/arran4/golang-ical":      {"adapter/icalendar"},
+	"github.com/go-json-experiment/":     {"cmd/bookside/compare"},
 	"github.com/wneessen/go-mail":        {"cmd"},
 	"github.com/dolthub/go-mysql-server": {"fixtures/embedded"},
 	"database/sql":                       {"cmd/demo", "docker", "fixtures", "wpdb"},

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // answer is a response, read to its end.
@@ -152,10 +151,8 @@ func (s *Side) once(ctx context.Context, method, address string, header http.Hea
 	case len(content) > maxBody:
 		return answer{}, fmt.Errorf("%s: the answer has more than %d MiB", s.base.Host, maxBody>>20)
 	}
-	a := answer{status: response.StatusCode, header: response.Header, body: content, took: took}
-	a.json, err = parseJSON(content)
-	a.isJSON = err == nil && utf8.Valid(content) // the decoder replaces what is not
-	return a, nil
+	parsed, err := parseJSON(content)
+	return answer{response.StatusCode, response.Header, content, parsed, err == nil, took}, nil
 }
 
 // unreachable returns an error without the URL, which may have personal data.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"bookside/compat"
 )
 
@@ -19,15 +21,15 @@ type crawler struct {
 	samples int // values of each parameter, and records of each kind
 	today   time.Time
 
-	lists    map[string][]value // records by the path of their list
-	totals   map[string]value   // pagination by the same
+	lists    map[string]value // records by the path of their list
+	totals   map[string]value // pagination by the same
 	requests []Request
 	seen     map[string]bool
 }
 
 // crawl returns the requests.
 func (c *crawler) crawl(ctx context.Context) ([]Request, error) {
-	c.lists, c.totals, c.seen = map[string][]value{}, map[string]value{}, map[string]bool{}
+	c.lists, c.totals, c.seen = map[string]value{}, map[string]value{}, map[string]bool{}
 	for _, r := range c.routes {
 		if len(r.placeholders()) == 0 && r.isList() {
 			if err := c.read(ctx, r, r.Path); err != nil {
@@ -62,12 +64,10 @@ func (c *crawler) read(ctx context.Context, r Route, path string) error {
 	if err != nil {
 		return fmt.Errorf("read %s to crawl it: %w", path, err)
 	}
-	list := got.json
-	if data, ok := got.json.get("data"); ok {
-		list = data
+	c.lists[path], c.totals[path] = got.json.at("data"), got.json.at("pagination")
+	if got.json.kind == jsontext.KindBeginArray {
+		c.lists[path] = got.json
 	}
-	c.lists[path] = list.list
-	c.totals[path], _ = got.json.get("pagination")
 	return nil
 }
 
@@ -121,8 +121,8 @@ func (c *crawler) keys(list, name string) []string {
 		field = name
 	}
 	var keys []string
-	for _, record := range c.lists[list] {
-		if v, ok := record.get(field); ok && v.text != "" {
+	for _, record := range c.lists[list].members {
+		if v := record.value.at(field); v.text != "" {
 			keys = append(keys, url.PathEscape(v.text))
 		}
 	}
@@ -210,13 +210,10 @@ func (c *crawler) pages(path string) {
 	}
 	c.add(path, "page", "2")
 	c.add(path, "page", "2", "per_page", pageSize)
-	pagination := c.totals[path]
-	pages, ok := pagination.get("total_pages") // of 100 records
-	if !ok {
-		return
+	if pages := c.totals[path].at("total_pages"); pages.kind != 0 { // of 100 records
+		c.add(path, "page", pages.text, "per_page", "100")
+		c.add(path, "page", "1000000", "per_page", "100")
 	}
-	c.add(path, "page", pages.text, "per_page", "100")
-	c.add(path, "page", "1000000", "per_page", "100")
 }
 
 // required returns the parameters without which a route answers an error, with values: one set
@@ -258,7 +255,7 @@ func (c *crawler) found(r Route, p compat.FieldDescription) []string {
 	if strings.HasSuffix(p.Name, "_value") {
 		return nil // with its _key
 	}
-	records := c.lists[r.Path]
+	records := c.lists[r.Path].members
 	var texts []string
 	switch {
 	case p.Name == "meta_key":
@@ -268,7 +265,7 @@ func (c *crawler) found(r Route, p compat.FieldDescription) []string {
 	default:
 		for _, record := range records {
 			for _, field := range fieldsFor(p.Name) {
-				if v, ok := record.at(field...); ok && v.scalar() && v.kind != kindNull && v.text != "" {
+				if v := record.value.at(field...); v.kind != jsontext.KindNull && v.text != "" {
 					texts = append(texts, shortened(p, v.text))
 					break
 				}
@@ -312,12 +309,11 @@ func shortened(p compat.FieldDescription, text string) string {
 }
 
 // metaOf returns name=value of the meta data of records.
-func metaOf(records []value) []string {
+func metaOf(records []member) []string {
 	var found []string
 	for _, record := range records {
-		meta, _ := record.get("meta")
-		for _, m := range meta.members {
-			if m.value.scalar() && m.value.text != "" {
+		for _, m := range record.value.at("meta").members {
+			if m.value.text != "" {
 				found = append(found, m.name+"="+m.value.text)
 			}
 		}

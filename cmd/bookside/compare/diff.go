@@ -2,7 +2,8 @@ package compare
 
 import (
 	"slices"
-	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Kind is how two answers differ.
@@ -31,7 +32,7 @@ func (k Kind) remark() bool { return k == KeyOrder || k == NumberForm }
 type difference struct {
 	kind          Kind
 	at            location
-	php, bookside *value // nil for none
+	php, bookside value
 }
 
 // path names the place among all answers of a route.
@@ -54,7 +55,9 @@ func (d difference) exact() string {
 	return d.at.exact()
 }
 
-// differ compares two values of JSON by their structure.
+// differ compares two values of JSON by their structure. Libraries that make patches, such as
+// wI2L/jsondiff, compare lists by position, so that one record more changes all behind it, and lose
+// the order of keys and digits of numbers.
 type differ struct {
 	// same reports whether two scalars that are not equal mean the same; nil for never.
 	same  func(at location, php, bookside value) bool
@@ -68,130 +71,94 @@ func differencesOf(php, bookside value) []difference {
 	return d.found
 }
 
-func (d *differ) add(kind Kind, at location, php, bookside *value) {
+func (d *differ) add(kind Kind, at location, php, bookside value) {
 	d.found = append(d.found, difference{kind, at, php, bookside})
 }
 
 func (d *differ) compare(at location, php, bookside value) {
+	scalars := php.scalar() && bookside.scalar()
 	switch {
-	case php.scalar() && bookside.scalar() && php.kind == bookside.kind && php.equal(bookside):
+	case scalars && php.kind == bookside.kind && php.equal(bookside):
 		if php.integer() != bookside.integer() {
-			d.add(NumberForm, at, &php, &bookside)
+			d.add(NumberForm, at, php, bookside)
 		}
-	case php.scalar() && bookside.scalar() && d.same != nil && d.same(at, php, bookside):
+	case scalars && d.same != nil && d.same(at, php, bookside):
 	case php.kind != bookside.kind:
-		d.add(TypeDiffers, at, &php, &bookside)
-	case php.kind == kindList:
-		d.lists(at, php, bookside)
-	case php.kind == kindObject:
-		d.objects(at, php, bookside)
+		d.add(TypeDiffers, at, php, bookside)
+	case scalars:
+		d.add(ValueDiffers, at, php, bookside)
+	case php.kind == jsontext.KindBeginArray:
+		d.members(at, php, bookside, MissingElement, AdditionalElement, OrderDiffers)
 	default:
-		d.add(ValueDiffers, at, &php, &bookside)
+		d.members(at, php, bookside, MissingKey, AdditionalKey, KeyOrder)
 	}
 }
 
-func (d *differ) objects(at location, php, bookside value) {
-	var shared []string
-	for _, m := range php.members {
-		other, ok := bookside.get(m.name)
-		if !ok {
-			d.add(MissingKey, at.member(m.name), &m.value, nil)
-			continue
-		}
-		shared = append(shared, m.name)
-		d.compare(at.member(m.name), m.value, other)
-	}
-	var order []string
-	for _, m := range bookside.members {
-		if php.index(m.name) < 0 {
-			d.add(AdditionalKey, at.member(m.name), nil, &m.value)
-			continue
-		}
-		order = append(order, m.name)
-	}
-	if !slices.Equal(shared, order) {
-		d.add(KeyOrder, at, namesOf(shared), namesOf(order))
-	}
-}
-
-func namesOf(names []string) *value {
-	list := value{kind: kindList}
-	for _, name := range names {
-		list.list = append(list.list, textValue(name))
-	}
-	return &list
-}
-
-// lists compares lists of records by their ids, so that one record more is one difference,
-// and other lists by position.
-func (d *differ) lists(at location, php, bookside value) {
-	phpIDs, okPHP := identities(php.list)
-	booksideIDs, okBookside := identities(bookside.list)
+// members compares objects by the names of their members, lists of records by their ids, so that
+// one record more is one difference, and other lists by position.
+func (d *differ) members(at location, php, bookside value, missing, additional, order Kind) {
+	phpKeys, okPHP := identities(php)
+	booksideKeys, okBookside := identities(bookside)
 	if !okPHP || !okBookside {
-		d.byPosition(at, php, bookside)
-		return
+		phpKeys, booksideKeys = php.names(), bookside.names()
 	}
-	inBookside, inPHP := positions(booksideIDs), positions(phpIDs)
-	var shared []string
-	for i, id := range phpIDs {
-		j, ok := inBookside[id]
+	inPHP, inBookside := positions(phpKeys), positions(booksideKeys)
+	var shared, booksideOrder []string
+	for i, key := range phpKeys {
+		place := at.inside(php, i)
+		j, ok := inBookside[key]
 		if !ok {
-			d.add(MissingElement, at.element(i), &php.list[i], nil)
+			d.add(missing, place, php.members[i].value, value{})
 			continue
 		}
-		shared = append(shared, id)
-		d.compare(at.element(i), php.list[i], bookside.list[j])
+		shared = append(shared, key)
+		d.compare(place, php.members[i].value, bookside.members[j].value)
 	}
-	var order []string
-	for j, id := range booksideIDs {
-		if _, ok := inPHP[id]; !ok {
-			d.add(AdditionalElement, at.element(j), nil, &bookside.list[j])
+	for j, key := range booksideKeys {
+		if _, ok := inPHP[key]; !ok {
+			d.add(additional, at.inside(bookside, j), value{}, bookside.members[j].value)
 			continue
 		}
-		order = append(order, id)
+		booksideOrder = append(booksideOrder, key)
 	}
-	if !slices.Equal(shared, order) {
-		d.add(OrderDiffers, at, namesOf(shared), namesOf(order))
+	if !slices.Equal(shared, booksideOrder) {
+		d.add(order, at, listOfTexts(shared), listOfTexts(booksideOrder))
 	}
 }
 
-// identities returns what identifies each element: the id or the code of a record, or a
-// scalar itself. ok is false if there are others or two are the same.
-func identities(list []value) (all []string, ok bool) {
-	seen := map[string]bool{}
-	for _, v := range list {
-		id, ok := identity(v)
-		if !ok || seen[id] {
+// identities returns what identifies each element of a list: the id or the code of a record, or a
+// scalar itself. ok is false if there are others, if two are the same, and for objects.
+func identities(v value) (all []string, ok bool) {
+	for _, m := range v.members {
+		id, ok := identity(m.value)
+		if !ok || v.kind == jsontext.KindBeginObject {
 			return nil, false
 		}
-		seen[id] = true
 		all = append(all, id)
 	}
-	return all, true
+	return all, len(positions(all)) == len(all)
 }
 
 func identity(element value) (id string, ok bool) {
-	v := element
-	if v.kind == kindObject {
-		if v, ok = element.get("id"); !ok {
-			v, ok = element.get("code")
+	if element.kind == jsontext.KindBeginObject {
+		id := element.at("id")
+		if id.kind == 0 {
+			id = element.at("code")
 		}
-		if !ok {
-			return "", false
-		}
+		element = id
 	}
-	return v.text, v.scalar()
+	return element.text, element.scalar()
 }
 
 // element returns the identity of a missing or additional element.
 func (d difference) element() (id string, ok bool) {
 	if d.kind == MissingElement {
-		return identity(*d.php)
+		return identity(d.php)
 	}
-	return identity(*d.bookside)
+	return identity(d.bookside)
 }
 
-// positions returns where each of distinct texts stands.
+// positions returns where each of the texts stands.
 func positions(texts []string) map[string]int {
 	at := make(map[string]int, len(texts))
 	for i, text := range texts {
@@ -199,19 +166,3 @@ func positions(texts []string) map[string]int {
 	}
 	return at
 }
-
-func (d *differ) byPosition(at location, php, bookside value) {
-	for i := range max(len(php.list), len(bookside.list)) {
-		switch {
-		case i >= len(bookside.list):
-			d.add(MissingElement, at.element(i), &php.list[i], nil)
-		case i >= len(php.list):
-			d.add(AdditionalElement, at.element(i), nil, &bookside.list[i])
-		default:
-			d.compare(at.element(i), php.list[i], bookside.list[i])
-		}
-	}
-}
-
-// numberValue returns a number as a value.
-func numberValue(n int) *value { return &value{kind: kindNumber, text: strconv.Itoa(n)} }

@@ -2,159 +2,126 @@ package compare
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// kind is a type of JSON.
-type kind string
-
-const (
-	kindNull    kind = "null"
-	kindBoolean kind = "boolean"
-	kindNumber  kind = "number"
-	kindText    kind = "string"
-	kindList    kind = "array"
-	kindObject  kind = "object"
-)
-
-// value is a JSON value. It keeps the order of keys, which maps lose.
+// value is a JSON value. It keeps the order of keys and the text of numbers, which Go's own values
+// lose. The zero value stands for nothing.
 type value struct {
-	kind    kind
-	text    string // of a boolean, number or string
-	list    []value
+	kind    jsontext.Kind // KindTrue for both booleans
+	text    string        // of a boolean, number or string
 	members []member
 }
 
+// member is a member of an object, or an element of a list: its name is its position then.
 type member struct {
 	name  string
 	value value
 }
 
-// maxDepth limits how deep values are nested.
-const maxDepth = 100
+func textValue(text string) value { return value{kind: jsontext.KindString, text: text} }
 
-var errTooDeep = errors.New("nested too deep")
+func numberValue(n int) value { return value{kind: jsontext.KindNumber, text: strconv.Itoa(n)} }
 
-// parseJSON parses a JSON text; of equal names in an object, the last one counts.
+// parseJSON parses a JSON text in UTF-8; of equal names in an object, the last one counts.
 func parseJSON(text []byte) (value, error) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	v, err := readValue(decoder, 0)
+	decoder := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
+	v, err := readValue(decoder)
 	if err != nil {
 		return value{}, err
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
 		return value{}, errors.New("there is more after the value")
 	}
 	return v, nil
 }
 
-func readValue(decoder *json.Decoder, depth int) (value, error) {
-	token, err := decoder.Token()
+func readValue(decoder *jsontext.Decoder) (value, error) {
+	token, err := decoder.ReadToken()
 	if err != nil {
 		return value{}, err
 	}
-	switch t := token.(type) {
-	case nil:
-		return value{kind: kindNull, text: "null"}, nil
-	case bool:
-		if t {
-			return value{kind: kindBoolean, text: "true"}, nil
-		}
-		return value{kind: kindBoolean, text: "false"}, nil
-	case json.Number:
-		return value{kind: kindNumber, text: t.String()}, nil
-	case string:
-		return textValue(t), nil
-	case json.Delim:
-		if depth == maxDepth {
-			return value{}, errTooDeep
-		}
-		if t == '[' {
-			return readList(decoder, depth+1)
-		}
-		return readObject(decoder, depth+1)
-	default:
-		return value{}, errors.New("unknown token")
+	v := value{kind: token.Kind()}
+	if v.kind == jsontext.KindFalse {
+		v.kind = jsontext.KindTrue
 	}
-}
-
-func readList(decoder *json.Decoder, depth int) (value, error) {
-	v := value{kind: kindList}
-	for decoder.More() {
-		element, err := readValue(decoder, depth)
-		if err != nil {
-			return value{}, err
-		}
-		v.list = append(v.list, element)
+	if v.scalar() {
+		v.text = token.String()
+		return v, nil
 	}
-	_, err := decoder.Token() // the bracket
-	return v, err
-}
-
-func readObject(decoder *json.Decoder, depth int) (value, error) {
-	v := value{kind: kindObject}
-	for decoder.More() {
-		token, err := decoder.Token()
+	for next := decoder.PeekKind(); next != jsontext.KindEndObject && next != jsontext.KindEndArray; next = decoder.PeekKind() {
+		name := strconv.Itoa(len(v.members))
+		if v.kind == jsontext.KindBeginObject {
+			token, err := decoder.ReadToken()
+			if err != nil {
+				return value{}, err
+			}
+			name = token.String()
+		}
+		inner, err := readValue(decoder)
 		if err != nil {
 			return value{}, err
 		}
-		name, _ := token.(string)
-		content, err := readValue(decoder, depth)
-		if err != nil {
-			return value{}, err
-		}
-		if i := v.index(name); i >= 0 {
-			v.members[i].value = content
+		if i := slices.IndexFunc(v.members, func(m member) bool { return m.name == name }); v.kind == jsontext.KindBeginObject && i >= 0 {
+			v.members[i].value = inner
 			continue
 		}
-		v.members = append(v.members, member{name, content})
+		v.members = append(v.members, member{name, inner})
 	}
-	_, err := decoder.Token() // the brace
+	_, err = decoder.ReadToken() // the bracket
 	return v, err
 }
 
-func textValue(text string) value { return value{kind: kindText, text: text} }
-
-func (v value) index(name string) int {
-	return slices.IndexFunc(v.members, func(m member) bool { return m.name == name })
-}
-
-// get returns a member of an object.
-func (v value) get(name string) (value, bool) {
-	if i := v.index(name); i >= 0 {
-		return v.members[i].value, true
+// listOfTexts returns a list of strings.
+func listOfTexts(texts []string) value {
+	list := value{kind: jsontext.KindBeginArray}
+	for i, text := range texts {
+		list.members = append(list.members, member{strconv.Itoa(i), textValue(text)})
 	}
-	return value{}, false
+	return list
 }
 
-// at returns the value under names of nested objects; of an array on the way, the first
-// element.
-func (v value) at(names ...string) (value, bool) {
+// names returns the names of the members.
+func (v value) names() []string {
+	var names []string
+	for _, m := range v.members {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// at returns the value under names, or positions, of nested values; nothing if there is none. Of a
+// list, names mean the first element.
+func (v value) at(names ...string) value {
 	for _, name := range names {
-		if v.kind == kindList && len(v.list) > 0 {
-			v = v.list[0]
-		}
-		var ok bool
-		if v, ok = v.get(name); !ok {
-			return value{}, false
+		i := slices.IndexFunc(v.members, func(m member) bool { return m.name == name })
+		switch {
+		case i >= 0:
+			v = v.members[i].value
+		case v.kind == jsontext.KindBeginArray && len(v.members) > 0:
+			v = v.members[0].value.at(name)
+		default:
+			return value{}
 		}
 	}
-	return v, true
+	return v
 }
 
 // scalar reports whether the value has a text of its own.
-func (v value) scalar() bool { return v.kind != kindList && v.kind != kindObject }
+func (v value) scalar() bool {
+	return v.kind != 0 && v.kind != jsontext.KindBeginArray && v.kind != jsontext.KindBeginObject
+}
 
-// empty reports whether the value says nothing: null, false, "", [] or {}.
+// empty reports whether the value says nothing: null, false, "", [], {} or nothing at all.
 func (v value) empty() bool {
-	return v.kind == kindNull || v.kind == kindBoolean && v.text == "false" || v.kind == kindText && v.text == "" ||
-		v.kind == kindList && len(v.list) == 0 || v.kind == kindObject && len(v.members) == 0
+	return v.kind == jsontext.KindNull || v.kind == jsontext.KindTrue && v.text == "false" || v.text == "" && len(v.members) == 0
 }
 
 // equal reports whether two scalars of one kind are the same. Numbers are compared by value:
@@ -163,7 +130,7 @@ func (v value) equal(other value) bool {
 	if v.text == other.text {
 		return true
 	}
-	if v.kind != kindNumber || len(v.text) > maxNumber || len(other.text) > maxNumber {
+	if v.kind != jsontext.KindNumber || len(v.text) > maxNumber || len(other.text) > maxNumber {
 		return false
 	}
 	a, okA := new(big.Rat).SetString(v.text)
@@ -172,54 +139,31 @@ func (v value) equal(other value) bool {
 }
 
 // integer reports whether a value is no number with a point or an exponent.
-func (v value) integer() bool { return v.kind != kindNumber || !strings.ContainsAny(v.text, ".eE") }
+func (v value) integer() bool {
+	return v.kind != jsontext.KindNumber || !strings.ContainsAny(v.text, ".eE")
+}
 
-// maxNumber limits the length of numbers that are compared by value; an exponent can make
-// a short text an enormous number.
+// maxNumber limits the length of numbers that are compared by value.
 const maxNumber = 24
 
 // String returns the value as JSON.
 func (v value) String() string {
-	var b strings.Builder
-	v.write(&b)
-	return b.String()
-}
-
-func (v value) write(b *strings.Builder) {
+	parts := make([]string, len(v.members))
+	for i, m := range v.members {
+		parts[i] = m.value.String()
+		if v.kind == jsontext.KindBeginObject {
+			parts[i] = textValue(m.name).String() + ": " + parts[i]
+		}
+	}
 	switch v.kind {
-	case kindText:
-		b.WriteString(quoteJSON(v.text))
-	case kindList:
-		b.WriteByte('[')
-		for i, element := range v.list {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			element.write(b)
-		}
-		b.WriteByte(']')
-	case kindObject:
-		b.WriteByte('{')
-		for i, m := range v.members {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString(quoteJSON(m.name) + ": ")
-			m.value.write(b)
-		}
-		b.WriteByte('}')
+	case jsontext.KindString:
+		quoted, _ := jsontext.AppendQuote(nil, v.text) // fails where it replaces what is no UTF-8
+		return string(quoted)
+	case jsontext.KindBeginArray:
+		return "[" + strings.Join(parts, ", ") + "]"
+	case jsontext.KindBeginObject:
+		return "{" + strings.Join(parts, ", ") + "}"
 	default:
-		b.WriteString(v.text)
+		return v.text
 	}
-}
-
-// quoteJSON returns a text as a JSON string, with <, > and & as they are.
-func quoteJSON(text string) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(text) != nil { // a string always encodes
-		return `""`
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }

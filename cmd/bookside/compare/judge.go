@@ -51,22 +51,20 @@ func headerValue(header http.Header, name string) string {
 	return media + " " + strings.ToLower(parameters["charset"])
 }
 
-func headerText(header http.Header, name string) *value {
+func headerText(header http.Header, name string) value {
 	if len(header.Values(name)) == 0 {
-		return nil
+		return value{}
 	}
-	v := textValue(header.Get(name))
-	return &v
+	return textValue(header.Get(name))
 }
 
 // bodyText shows a body that is no JSON by its beginning.
-func bodyText(a answer) *value {
+func bodyText(a answer) value {
 	if a.isJSON {
-		return &a.json
+		return a.json
 	}
 	const most = 200
-	v := textValue(strings.ToValidUTF8(string(a.body[:min(len(a.body), most)]), "\uFFFD"))
-	return &v
+	return textValue(strings.ToValidUTF8(string(a.body[:min(len(a.body), most)]), "\uFFFD"))
 }
 
 // verdict is what became of a request. The worst of its differences counts.

@@ -1,11 +1,14 @@
 package compare
 
 import (
+	"cmp"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"bookside/compat"
 )
@@ -74,8 +77,7 @@ var knownDifferences = []Known{
 	{
 		"a payment has its order's customer", "A payment that names no customer gets that of its order, so that it is found with them; the extension stores none.",
 		func(c comparison, d difference) bool {
-			message, _ := c.php.json.get("message")
-			return d.kind == ValueDiffers && d.path() == "$.data.customer_id" && d.php.text == "0" && message.text == "Payment created successfully"
+			return d.kind == ValueDiffers && d.path() == "$.data.customer_id" && d.php.text == "0" && c.php.json.at("message").text == "Payment created successfully"
 		},
 	},
 	{
@@ -154,11 +156,7 @@ func (c comparison) narrowed(d difference) bool {
 
 // codeOf returns the code of an error in any of the shapes.
 func codeOf(body value) string {
-	if v, ok := body.get("code"); ok {
-		return v.text
-	}
-	v, _ := body.at("error", "code")
-	return v.text
+	return cmp.Or(body.at("code").text, body.at("error", "code").text)
 }
 
 // sortFields are what lists are sorted by, where the name of the parameter's value is another.
@@ -207,25 +205,23 @@ func tieOrder(c comparison, d difference) bool {
 // atBorder reports whether a record has the same sort values as the first or the last one of
 // its page, so that it could as well be on another page.
 func atBorder(d difference, values []string) bool {
-	own := values[d.at[1].index]
+	i, _ := strconv.Atoi(d.at[1].name)
+	own := values[i]
 	return own == values[0] || own == values[len(values)-1]
 }
 
 // hasMore reports whether a list has more records than those of the page.
 func hasMore(body value) bool {
-	data, _ := body.get("data")
-	total, ok := body.at("pagination", "total")
-	n, err := strconv.Atoi(total.text)
-	return ok && err == nil && n > len(data.list)
+	n, err := strconv.Atoi(body.at("pagination", "total").text)
+	return err == nil && n > len(body.at("data").members)
 }
 
 func sortValues(body value, fields [][]string) (all []string, ok bool) {
-	data, _ := body.get("data")
-	for _, record := range data.list {
+	for _, record := range body.at("data").members {
 		text := ""
 		for _, field := range fields {
-			v, ok := record.at(field...)
-			if !ok {
+			v := record.value.at(field...)
+			if v.kind == 0 {
 				return nil, false
 			}
 			text += strings.ToLower(v.text) + "\x00"
@@ -237,10 +233,7 @@ func sortValues(body value, fields [][]string) (all []string, ok bool) {
 
 // emptyRecord reports an object of which Bookside has only the id, and PHP nothing.
 func emptyRecord(d difference) bool {
-	if d.bookside == nil || d.bookside.kind != kindObject || d.kind != TypeDiffers && d.kind != AdditionalKey {
-		return false
-	}
-	if d.php != nil && !d.php.empty() {
+	if d.bookside.kind != jsontext.KindBeginObject || d.kind != TypeDiffers && d.kind != AdditionalKey || !d.php.empty() {
 		return false
 	}
 	for _, m := range d.bookside.members {
@@ -267,10 +260,7 @@ var clockTime = regexp.MustCompile(`^\d{2}:\d{2}(?::\d{2})?$`)
 
 // unbookable reports a start that only PHP offers, of a day that is over or after midnight.
 func unbookable(c comparison, d difference) bool {
-	if c.route.Path != "/availability" || d.kind != MissingElement || d.php == nil || !d.php.scalar() {
-		return false
-	}
-	if !clockTime.MatchString(d.php.text) {
+	if c.route.Path != "/availability" || d.kind != MissingElement || !clockTime.MatchString(d.php.text) {
 		return false
 	}
 	return d.php.text >= "24:00" || c.request.last("date") != "" && c.request.last("date") < dayOf(c.bookside)

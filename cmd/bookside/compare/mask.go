@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"bookside/compat"
 )
 
@@ -87,24 +89,22 @@ func personalName(name, outer string) bool {
 
 func (m mask) hide(v value, hidden bool, name string) value {
 	switch v.kind {
-	case kindText:
+	case jsontext.KindString:
 		v.text = m.hideText(v.text, hidden, name)
-	case kindNumber:
+	case jsontext.KindNumber:
 		if hidden {
-			v.kind, v.text = kindText, scramble(v.text)
+			v = textValue(scramble(v.text))
 		}
-	case kindList:
-		list := make([]value, len(v.list))
-		for i, element := range v.list {
-			list[i] = m.hide(element, hidden, name)
+	case jsontext.KindBeginArray:
+		v.members = slices.Clone(v.members)
+		for i, element := range v.members {
+			v.members[i].value = m.hide(element.value, hidden, name)
 		}
-		v.list = list
-	case kindObject:
-		members := make([]member, len(v.members))
+	case jsontext.KindBeginObject:
+		v.members = slices.Clone(v.members)
 		for i, inner := range v.members {
-			members[i] = member{inner.name, m.hide(inner.value, hidden || personalName(inner.name, name), inner.name)}
+			v.members[i].value = m.hide(inner.value, hidden || personalName(inner.name, name), inner.name)
 		}
-		v.members = members
 	}
 	return v
 }

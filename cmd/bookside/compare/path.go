@@ -7,58 +7,68 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// step leads from a JSON value to one inside it: to the member with a name, or to an element
-// of a list.
+// step leads from a JSON value to one inside it: to the member with a name, or to the element of
+// a list at a position.
 type step struct {
 	name    string
 	element bool
-	index   int // of an element
 }
 
 // location is where a value stands in a document.
 type location []step
 
-func (l location) member(name string) location { return append(slices.Clip(l), step{name: name}) }
-func (l location) element(i int) location {
-	return append(slices.Clip(l), step{element: true, index: i})
+func (l location) member(name string) location { return append(slices.Clip(l), step{name, false}) }
+
+func (l location) element(i int) location { return append(slices.Clip(l), step{strconv.Itoa(i), true}) }
+
+// inside returns the location of a member of the value that stands here.
+func (l location) inside(v value, i int) location {
+	return append(slices.Clip(l), step{v.members[i].name, v.kind == jsontext.KindBeginArray})
 }
 
 // path returns the location as a JSON path with * for all elements of lists: the differences
 // of all records at one place have one path.
 func (l location) path() string {
-	return l.format(func(step) string { return "[*]" })
+	starred := slices.Clone(l)
+	for i := range starred {
+		if starred[i].element {
+			starred[i].name = "*"
+		}
+	}
+	return starred.exact()
 }
+
+var (
+	plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	escape    = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+	unescape  = strings.NewReplacer(`\'`, `'`, `\"`, `"`, `\\`, `\`)
+)
 
 // exact returns the location as a JSON path.
 func (l location) exact() string {
-	return l.format(func(s step) string { return "[" + strconv.Itoa(s.index) + "]" })
-}
-
-var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-func (l location) format(element func(step) string) string {
-	var b strings.Builder
-	b.WriteByte('$')
+	path := "$"
 	for _, s := range l {
 		switch {
 		case s.element:
-			b.WriteString(element(s))
+			path += "[" + s.name + "]"
 		case plainName.MatchString(s.name):
-			b.WriteString("." + s.name)
+			path += "." + s.name
 		default:
-			b.WriteString("['" + strings.ReplaceAll(s.name, "'", `\'`) + "']")
+			path += "['" + escape.Replace(s.name) + "']"
 		}
 	}
-	return b.String()
+	return path
 }
 
 // last returns the name of the innermost member, also for an element of a list in it.
 func (l location) last() string {
-	for i := len(l) - 1; i >= 0; i-- {
-		if !l[i].element {
-			return l[i].name
+	for _, s := range slices.Backward(l) {
+		if !s.element {
+			return s.name
 		}
 	}
 	return ""
@@ -68,14 +78,7 @@ func (l location) last() string {
 // $['a b'].*. The leading $ may be left out. It matches a value and everything inside it.
 type Pattern struct {
 	text  string
-	steps []patternStep
-}
-
-type patternStep struct {
-	deep  bool // at any depth below
-	any   bool // whatever name or index
-	one   step
-	index bool // one is an element
+	paths *regexp.Regexp // of what it matches
 }
 
 // String returns the pattern as it was written.
@@ -84,64 +87,41 @@ func (p Pattern) String() string { return p.text }
 // patternPart is the next part of a path: .name, ..name, .*, [*], [3] or ['name'].
 var patternPart = regexp.MustCompile(`^(?:(\.{0,2})([^.\[\]'"*\s]+|\*)|(\.\.)?\[(?:(\*)|([0-9]+)|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\])`)
 
+// anyStep matches a step of an exact path.
+const anyStep = `(?:\.\w+|\[\d+\]|\['(?:[^'\\]|\\.)*'\])`
+
 var errPattern = errors.New("not a JSON path such as $.data[*].updated_at")
 
 // ParsePattern parses a JSON path.
 func ParsePattern(text string) (Pattern, error) {
-	p := Pattern{text: text}
-	rest := strings.TrimPrefix(strings.TrimSpace(text), "$")
-	for first := true; rest != ""; first = false {
+	rest, expression := strings.TrimPrefix(strings.TrimSpace(text), "$"), ""
+	for rest != "" {
 		m := patternPart.FindStringSubmatch(rest)
-		if m == nil || m[2] != "" && m[1] == "" && !first {
+		if m == nil || m[2] != "" && m[1] == "" && expression != "" {
 			return Pattern{}, fmt.Errorf("%q is %w", text, errPattern)
 		}
 		rest = rest[len(m[0]):]
-		s := patternStep{deep: m[1] == ".." || m[3] == ".."}
+		if m[1] == ".." || m[3] == ".." {
+			expression += anyStep + "*"
+		}
+		position, err := strconv.Atoi(m[5])
 		switch {
 		case m[2] == "*" || m[4] == "*":
-			s.any = true
-		case m[5] != "":
-			n, err := strconv.Atoi(m[5])
-			if err != nil {
-				return Pattern{}, fmt.Errorf("%q is %w", text, errPattern)
-			}
-			s.one, s.index = step{element: true, index: n}, true
+			expression += anyStep
+		case m[5] == "":
+			expression += regexp.QuoteMeta(location{{unescape.Replace(m[2] + m[6] + m[7]), false}}.exact()[1:])
+		case err != nil:
+			return Pattern{}, fmt.Errorf("%q is %w", text, errPattern)
 		default:
-			s.one.name = m[2] + unquote.Replace(m[6]+m[7])
+			expression += regexp.QuoteMeta(location{}.element(position).exact()[1:])
 		}
-		p.steps = append(p.steps, s)
 	}
-	if len(p.steps) == 0 {
+	paths, err := regexp.Compile(`(?s)^\$` + expression + `(?:[.\[]|$)`)
+	if err != nil || expression == "" {
 		return Pattern{}, fmt.Errorf("%q is %w", text, errPattern)
 	}
-	return p, nil
+	return Pattern{text, paths}, nil
 }
-
-var unquote = strings.NewReplacer(`\'`, `'`, `\"`, `"`, `\\`, `\`)
 
 // matches reports whether a location is what the pattern names, or is inside of it.
-func (p Pattern) matches(l location) bool { return matchSteps(p.steps, l) }
-
-func matchSteps(steps []patternStep, l location) bool {
-	if len(steps) == 0 {
-		return true
-	}
-	if len(l) == 0 {
-		return false
-	}
-	if steps[0].fits(l[0]) && matchSteps(steps[1:], l[1:]) {
-		return true
-	}
-	return steps[0].deep && matchSteps(steps, l[1:])
-}
-
-func (s patternStep) fits(at step) bool {
-	switch {
-	case s.any:
-		return true
-	case s.index:
-		return at.element && at.index == s.one.index
-	default:
-		return !at.element && at.name == s.one.name
-	}
-}
+func (p Pattern) matches(l location) bool { return p.paths.MatchString(l.exact()) }

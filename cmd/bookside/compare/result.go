@@ -207,7 +207,7 @@ func (c *collector) note(name string, x comparison, j judged) string {
 // pair returns both values of a difference as they are shown.
 func (m mask) pair(d difference) (php, bookside, note string) {
 	php, bookside = m.example(d.at, d.php), m.example(d.at, d.bookside)
-	if php == bookside && d.php != nil && d.bookside != nil {
+	if php == bookside && d.php.kind != 0 && d.bookside.kind != 0 {
 		note = masksDiffer
 	}
 	return php, bookside, note
@@ -220,11 +220,11 @@ const masksDiffer = "the masked characters differ"
 // absent is shown where one of the answers has nothing.
 const absent = "–"
 
-func (m mask) example(at location, v *value) string {
-	if v == nil {
+func (m mask) example(at location, v value) string {
+	if v.kind == 0 {
 		return absent
 	}
-	return shorten(m.value(at, *v).String())
+	return shorten(m.value(at, v).String())
 }
 
 func shorten(text string) string {

@@ -133,35 +133,11 @@ func fill(text string, answers map[string]value) (string, error) {
 	var missing error
 	filled := reference.ReplaceAllStringFunc(text, func(found string) string {
 		m := reference.FindStringSubmatch(found)
-		v, ok := walk(answers[m[1]], strings.Split(m[2][1:], "."))
-		if !ok {
+		v := answers[m[1]].at(strings.Split(m[2][1:], ".")...)
+		if !v.scalar() {
 			missing = fmt.Errorf("the answer to %s has no %s", m[1], m[2][1:])
 		}
 		return v.text
 	})
 	return filled, missing
-}
-
-// walk follows names and, in lists, positions.
-func walk(v value, names []string) (value, bool) {
-	for _, name := range names {
-		if v.kind == kindList {
-			found := false
-			for i, element := range v.list {
-				if numberValue(i).text == name {
-					v, found = element, true
-					break
-				}
-			}
-			if !found {
-				return value{}, false
-			}
-			continue
-		}
-		var ok bool
-		if v, ok = v.get(name); !ok {
-			return value{}, false
-		}
-	}
-	return v, v.scalar()
 }

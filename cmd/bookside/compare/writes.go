@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
@@ -184,10 +185,8 @@ func (s *Side) sees(ctx context.Context, code string) (bool, error) {
 	if a.status != http.StatusOK {
 		return false, fmt.Errorf("%s/services answers %d", s.base.Redacted(), a.status)
 	}
-	data, _ := a.json.get("data")
-	return slices.ContainsFunc(data.list, func(record value) bool {
-		name, _ := record.get("name")
-		return strings.HasSuffix(name.text, code)
+	return slices.ContainsFunc(a.json.at("data").members, func(record member) bool {
+		return strings.HasSuffix(record.value.at("name").text, code)
 	}), nil
 }
 
@@ -327,16 +326,16 @@ func (w *writer) findings(m mask, d rowdiff.Difference) []RowFinding {
 }
 
 // inColumn returns a value in a JSON text of a column as it is shown.
-func (m mask) inColumn(name string, v *value) string {
+func (m mask) inColumn(name string, v value) string {
 	switch {
-	case v == nil:
+	case v.kind == 0:
 		return absent
-	case v.kind == kindText:
+	case v.kind == jsontext.KindString:
 		return m.column(name, &v.text)
 	case v.scalar() || m.show:
 		return shorten(v.String())
 	default:
-		return shorten(m.hide(*v, true, name).String())
+		return shorten(m.hide(v, true, name).String())
 	}
 }
 
