@@ -16,7 +16,20 @@ var createHold = operation{
 	answers:       []response{created(compat.HoldCreated)},
 	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.TooManyHolds(bookings.MaxHolds, 60), errExampleRefusal},
 	errors:        errorForm{failure: "Failed to keep the slot"},
-	serve:         create(compat.NewHold, bookings.CreateHold, compat.View.HoldCreated),
+	serve: func(r *request) (response, error) {
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		hold := compat.NewHold(body)
+		return r.create(func(tx *session.Tx) (any, error) {
+			record, err := bookings.CreateHold(r.ctx(), tx, hold)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.HoldCreated(record), nil
+		})
+	},
 }
 
 var getHold = operation{
@@ -27,7 +40,17 @@ var getHold = operation{
 	perKey:      true,
 	path:        []pathParameter{holdID},
 	answers:     []response{ok(compat.BothSingleOf[compat.Hold]())},
-	serve:       get(bookings.LoadHold, compat.View.HoldDetail),
+	serve: func(r *request) (response, error) {
+		id, err := r.id(holdID)
+		if err != nil {
+			return response{}, err
+		}
+		hold, err := bookings.LoadHold(r.ctx(), r.session, id)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.HoldDetail(hold)), nil
+	},
 }
 
 var deleteHold = operation{

@@ -17,7 +17,17 @@ var listPayments = operation{
 	query:       compat.PaymentParameters,
 	answers:     []response{ok(compat.ListOf[compat.Payment]())},
 	errors:      errorForm{failure: "Failed to retrieve payments", shape: compat.TextError, list: true},
-	serve:       list(compat.View.PaymentFilter, payments.List, compat.View.PaymentList),
+	serve: func(r *request) (response, error) {
+		filter, err := r.view.PaymentFilter(r.query)
+		if err != nil {
+			return response{}, err
+		}
+		page, err := payments.List(r.ctx(), r.session, filter)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.PaymentList(page)), nil
+	},
 }
 
 var getPayment = operation{
@@ -27,7 +37,17 @@ var getPayment = operation{
 	path:        []pathParameter{paymentID},
 	answers:     []response{ok(compat.SingleOf[compat.Payment]())},
 	errors:      errorForm{failure: "Failed to retrieve payment", shape: compat.TextError},
-	serve:       get(records.LoadPayment, compat.View.PaymentDetail),
+	serve: func(r *request) (response, error) {
+		id, err := r.id(paymentID)
+		if err != nil {
+			return response{}, err
+		}
+		payment, err := records.LoadPayment(r.ctx(), r.session, id)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(r.view.PaymentDetail(payment)), nil
+	},
 }
 
 var createPayment = operation{

@@ -7,5 +7,5 @@
 // number than those that were visible before, and no reader misses one.
 //
 // The package knows tables and rows, but not what they mean, except for the status,
-// agent, service and location of bookings. It may import adapter/domain and wpdb.
+// agent, service and location of bookings. It may import adapter/domain, adapter/queue and wpdb.
 package journal

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/queue"
 	"bookside/wpdb"
 )
 
@@ -13,8 +14,8 @@ type Journal struct {
 	db  *wpdb.DB
 	now domain.Clock
 
-	woken     chan struct{} // see Wake
-	sweepTook atomic.Int64  // nanoseconds
+	queue.Waker              // of Run
+	sweepTook   atomic.Int64 // nanoseconds
 
 	gap atomic.Bool // a reader missed entries in the middle, see closeGaps
 
@@ -34,15 +35,7 @@ type restored struct {
 
 // New returns the journal in a database.
 func New(db *wpdb.DB, now domain.Clock) *Journal {
-	return &Journal{db: db, now: now, woken: make(chan struct{}, 1), changed: make(chan struct{}), maxNumbers: map[string]int64{}}
-}
-
-// Wake makes Run number new entries at once. It does not block.
-func (j *Journal) Wake() {
-	select {
-	case j.woken <- struct{}{}:
-	default: // Run has been woken already
-	}
+	return &Journal{db: db, now: now, Waker: queue.NewWaker(), changed: make(chan struct{}), maxNumbers: map[string]int64{}}
 }
 
 // Changed returns the end that this process knows of, and a channel that is closed when there

@@ -10,6 +10,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/queue"
 	"bookside/wpdb"
 )
 
@@ -51,10 +52,8 @@ const repaired = "the journal of changes was repaired; clients that missed chang
 func (j *Journal) Run(ctx context.Context, o Options, log *slog.Logger) {
 	w := &worker{Journal: j, Options: o, log: log}
 	defer func() { w.release(context.WithoutCancel(ctx)) }()
-	poll := time.NewTicker(pollInterval)
-	defer poll.Stop()
 	failing := false
-	for {
+	queue.Repeat(ctx, pollInterval, j.Waker, func() {
 		err := w.work(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -68,17 +67,10 @@ func (j *Journal) Run(ctx context.Context, o Options, log *slog.Logger) {
 			w.leased = time.Time{}
 			select {
 			case <-ctx.Done():
-				return
 			case <-time.After(failurePause):
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-j.woken:
-		case <-poll.C:
-		}
-	}
+	})
 }
 
 // worker is a running Run.

@@ -2,8 +2,6 @@ package outbox
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +11,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/queue"
 	"bookside/wpdb"
 )
 
@@ -72,42 +71,24 @@ type Relay struct {
 	now    domain.Clock
 	sender Sender
 	log    *slog.Logger
-	woken  chan struct{}
+	queue.Waker
 }
 
 // NewRelay returns a Relay that sends mails from db through sender. It logs the ids
 // of mails but nothing of their content.
 func NewRelay(db *wpdb.DB, now domain.Clock, sender Sender, log *slog.Logger) *Relay {
-	return &Relay{db: db, now: now, sender: sender, log: log, woken: make(chan struct{}, 1)}
-}
-
-// Wake makes Run look for mails at once. It does not block.
-func (r *Relay) Wake() {
-	select {
-	case r.woken <- struct{}{}:
-	default: // Run has been woken already
-	}
+	return &Relay{db: db, now: now, sender: sender, log: log, Waker: queue.NewWaker()}
 }
 
 // Run sends mails until ctx ends. An attempt that is running then may take as long
 // as grace; if it is canceled, it counts as failed and is retried later.
 func (r *Relay) Run(ctx context.Context, grace time.Duration) {
-	poll := time.NewTicker(pollInterval)
-	defer poll.Stop()
-	for {
-		r.logFailure(r.deliver(ctx, grace))
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.woken:
-		case <-poll.C:
-		}
-	}
+	queue.Repeat(ctx, pollInterval, r.Waker, func() { r.round(ctx, grace) })
 }
 
-// logFailure logs why a round of deliveries ended early. The next round retries.
-func (r *Relay) logFailure(err error) {
-	if err != nil && !errors.Is(err, context.Canceled) {
+// round delivers, and logs why that ended early. The next round retries.
+func (r *Relay) round(ctx context.Context, grace time.Duration) {
+	if err := r.deliver(ctx, grace); err != nil && !errors.Is(err, context.Canceled) {
 		r.log.Error("mail delivery interrupted", "error", err)
 	}
 }
@@ -165,10 +146,7 @@ func (r *Relay) next(ctx context.Context) (queuedMail, bool, error) {
 func (r *Relay) scan(row wpdb.Scanner) (q queuedMail, err error) {
 	err = row.Scan(&q.id, &q.To.Name, &q.To.Address, &q.Subject, &q.Content, &q.Calendar.Name, &q.Calendar.Content, &q.tries, (*string)(&q.created))
 	q.Queued, _ = q.created.Time()
-	// A hash, because plain ids would reveal how many mails the site sends, and
-	// the sites of a network may have equal ones.
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", r.db.Prefix(), q.id, q.created))
-	q.ID = hex.EncodeToString(sum[:16])
+	q.ID = queue.MessageID(r.db.Prefix(), q.id, q.created)
 	return q, err
 }
 
@@ -189,42 +167,30 @@ func (r *Relay) send(ctx context.Context, grace time.Duration, q queuedMail) err
 	if r.now().Sub(q.Queued) > expiry {
 		return fmt.Errorf("%w: it is older than %v", ErrMailRejected, expiry)
 	}
-	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendLimit)
+	outlived, release := queue.Outlive(ctx, grace)
+	defer release()
+	sending, cancel := context.WithTimeout(outlived, sendLimit)
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(grace):
-			cancel()
-		case <-sending.Done():
-		}
-	})
-	defer stop()
 	return r.sender.Send(sending, q.Message)
 }
 
-// outcome is the new state of a mail after an attempt.
-type outcome struct {
-	status  string
-	due     time.Time
-	failure error
-}
-
-func (r *Relay) outcomeOf(q queuedMail, failure error) outcome {
+// outcomeOf returns what becomes of a mail after an attempt.
+func (r *Relay) outcomeOf(q queuedMail, failure error) queue.Outcome {
 	now := r.now()
 	switch {
 	case failure == nil:
-		return outcome{sent, now.Add(retention), nil}
+		return queue.Outcome{State: sent, Due: now.Add(retention)}
 	case errors.Is(failure, ErrMailRejected), q.tries > len(retryDelays):
-		return outcome{failed, now.Add(retention), failure}
+		return queue.Outcome{State: failed, Due: now.Add(retention), Failure: failure.Error()}
 	default:
-		return outcome{waiting, now.Add(retryDelays[q.tries-1]), failure}
+		return queue.Outcome{State: waiting, Due: now.Add(retryDelays[q.tries-1]), Failure: failure.Error()}
 	}
 }
 
 // storeOutcome stores the outcome of an attempt. It tries for a while, because a
 // mail whose success is not stored is sent again. If ctx ends, it stops after the
 // current try.
-func (r *Relay) storeOutcome(ctx context.Context, q queuedMail, o outcome) error {
+func (r *Relay) storeOutcome(ctx context.Context, q queuedMail, o queue.Outcome) error {
 	for attempt := 0; ; attempt++ {
 		err := r.store(context.WithoutCancel(ctx), q, o)
 		if err == nil || attempt == len(storeDelays) {
@@ -238,32 +204,19 @@ func (r *Relay) storeOutcome(ctx context.Context, q queuedMail, o outcome) error
 	}
 }
 
-func (r *Relay) store(ctx context.Context, q queuedMail, o outcome) error {
-	stmt := sq.Update(r.db.Name(wpdb.Outbox)).Set("status", o.status).Set("due_at", domain.Stamp(o.due)).Set("failure", o.reason()).
-		Where(sq.Eq{"id": q.id, "tries": q.tries})
-	if o.status != waiting {
-		stmt = stmt.Set("finished_at", domain.Stamp(r.now()))
-	}
+func (r *Relay) store(ctx context.Context, q queuedMail, o queue.Outcome) error {
+	stmt := o.Update(r.db.Name(wpdb.Outbox), r.now()).Where(sq.Eq{"id": q.id, "tries": q.tries})
 	if _, err := wpdb.Exec(ctx, r.db, "store the outcome of a mail", stmt); err != nil {
 		return err
 	}
 	about := []any{"outbox_id", q.id, "tries", q.tries}
-	switch o.status {
+	switch o.State {
 	case sent:
 		r.log.Info("mail sent", about...)
 	case failed:
-		r.log.Error("mail failed", append(about, "error", o.failure)...)
+		r.log.Error("mail failed", append(about, "error", o.Failure)...)
 	default:
-		r.log.Warn("mail not sent yet", append(about, "error", o.failure, "next_try", domain.Stamp(o.due))...)
+		r.log.Warn("mail not sent yet", append(about, "error", o.Failure, "next_try", domain.Stamp(o.Due))...)
 	}
 	return nil
-}
-
-// reason returns the text of the failure, cut to the length of its column.
-func (o outcome) reason() string {
-	if o.failure == nil {
-		return ""
-	}
-	runes := []rune(o.failure.Error())
-	return string(runes[:min(len(runes), 190)])
 }

@@ -8,16 +8,17 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/queue"
 	"bookside/wpdb"
 )
 
 // The states of a mail in the outbox. The column due_at is the time of the next
 // attempt while the mail is waiting, and the time of its deletion after it was sent or failed.
 const (
-	waiting = "waiting"
+	waiting = queue.Waiting
 	held    = "held" // since a backup was restored: it may have been sent before
 	sent    = "sent"
-	failed  = "failed"
+	failed  = queue.Failed
 )
 
 // Add puts mails into the outbox, one for each recipient, as part of the transaction tx.
@@ -117,9 +118,8 @@ func Drop(ctx context.Context, db *wpdb.DB, now time.Time) (dropped int64, err e
 }
 
 func giveUp(ctx context.Context, tx *wpdb.DB, now time.Time, why string) (int64, error) {
-	stmt := sq.Update(tx.Name(wpdb.Outbox)).Set("status", failed).Set("failure", why).
-		Set("finished_at", domain.Stamp(now)).Set("due_at", domain.Stamp(now.Add(retention))).Where(sq.Eq{"status": held})
-	result, err := wpdb.Exec(ctx, tx, "give up held mails", stmt)
+	o := queue.Outcome{State: failed, Due: now.Add(retention), Failure: why}
+	result, err := wpdb.Exec(ctx, tx, "give up held mails", o.Update(tx.Name(wpdb.Outbox), now).Where(sq.Eq{"status": held}))
 	return result.Rows, err
 }
 

@@ -11,6 +11,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/queue"
 	"bookside/adapter/session"
 	"bookside/wpdb"
 )
@@ -176,18 +177,11 @@ func NewConflictWatch(platform *session.Platform, log *slog.Logger, report func(
 
 // Run searches at once and then at each interval, until ctx ends.
 func (w *ConflictWatch) Run(ctx context.Context, interval time.Duration) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
+	queue.Repeat(ctx, interval, nil, func() {
 		if err := w.search(ctx); err != nil && ctx.Err() == nil {
 			w.log.Warn("search for conflicting bookings failed", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
+	})
 }
 
 // search searches once.

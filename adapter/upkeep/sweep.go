@@ -14,6 +14,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/idempotency"
 	"bookside/adapter/outbox"
+	"bookside/adapter/queue"
 	"bookside/adapter/records"
 	"bookside/adapter/webhooks"
 	"bookside/wpdb"
@@ -42,9 +43,7 @@ const (
 
 // Run sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
+	queue.Repeat(ctx, sweepEvery, nil, func() {
 		deleted, err := s.Sweep(ctx)
 		forgotten, failed := s.Forget(ctx)
 		deleted, err = deleted+forgotten, errors.Join(err, failed)
@@ -54,12 +53,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 		case deleted > 0:
 			s.log.Debug("old rows of Bookside's tables were deleted", "rows", deleted)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+	})
 }
 
 // Sweep deletes all expired rows and returns their number. A table that fails keeps no

@@ -2,8 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,15 +11,16 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
+	"bookside/adapter/queue"
 	"bookside/wpdb"
 )
 
 // The states of a delivery.
 const (
-	waiting   = "waiting"
+	waiting   = queue.Waiting
 	sending   = "sending" // claimed by a server
 	delivered = "delivered"
-	failed    = "failed" // given up
+	failed    = queue.Failed
 )
 
 // DeliveryStates are the states of deliveries.
@@ -51,11 +50,9 @@ type Delivery struct {
 	owner  string // of the claim of a new delivery
 }
 
-// MessageID returns the webhook-id that is sent with each try: a hash, because plain ids
-// would tell how much the site sends, and the sites of a network may have equal ones.
+// MessageID returns the webhook-id that is sent with each try.
 func (d Delivery) MessageID() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d %s", d.prefix, d.WebhookID, d.ID, d.CreatedAt))
-	return "evt_" + hex.EncodeToString(sum[:16])
+	return "evt_" + queue.MessageID(d.prefix, d.WebhookID, d.ID, d.CreatedAt)
 }
 
 // Waits reports whether the delivery waits for its next try.

@@ -6,5 +6,5 @@
 // delivery whichever server dies. Deliveries are claimed, sent, and tried again for three
 // days. Those about one record are sent one after the other, in the order of the journal.
 //
-// It may import adapter/domain, adapter/journal, adapter/keys, its own ssrf and wpdb.
+// It may import adapter/domain, adapter/journal, adapter/keys, adapter/queue, its own ssrf and wpdb.
 package webhooks

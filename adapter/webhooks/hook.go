@@ -140,7 +140,7 @@ func hostOf(text string) string {
 	if err != nil {
 		return ""
 	}
-	return cut(u.Host, 190)
+	return domain.Cut(u.Host, 190)
 }
 
 func validPort(text string) bool {

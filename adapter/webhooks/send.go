@@ -15,6 +15,8 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"bookside/adapter/domain"
+	"bookside/adapter/queue"
 	"bookside/adapter/webhooks/ssrf"
 )
 
@@ -62,7 +64,7 @@ func (a answer) failure() string {
 	case a.ok():
 		return ""
 	case a.err != nil:
-		return cut(a.err.Error(), 190)
+		return domain.Cut(a.err.Error(), queue.FailureLength)
 	case a.status >= 300 && a.status < 400:
 		return fmt.Sprintf("answered %d: redirects are not followed", a.status)
 	default:

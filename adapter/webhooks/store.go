@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
+	"bookside/adapter/queue"
 	"bookside/wpdb"
 )
 
@@ -265,7 +265,7 @@ func (s *Store) Update(ctx context.Context, id int64, p Patch) (hook Hook, found
 
 // Disable stops a webhook at once, on every server. Changes wait until Enable.
 func (s *Store) Disable(ctx context.Context, id int64, reason string) (bool, error) {
-	return s.change(ctx, "disable webhook", id, map[string]any{"status": string(Disabled), "reason": cut(reason, 190)})
+	return s.change(ctx, "disable webhook", id, map[string]any{"status": string(Disabled), "reason": domain.Cut(reason, queue.FailureLength)})
 }
 
 // DisableAll disables those that are enabled, and returns their ids.
@@ -395,10 +395,4 @@ func (s *Store) Seal(ctx context.Context) (unreadable int, err error) {
 		}
 	}
 	return unreadable, nil
-}
-
-// cut shortens a text to a number of characters.
-func cut(text string, length int) string {
-	runes := []rune(strings.ToValidUTF8(text, "\uFFFD"))
-	return string(slices.Clip(runes[:min(len(runes), length)]))
 }

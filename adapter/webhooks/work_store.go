@@ -11,6 +11,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/queue"
 	"bookside/wpdb"
 )
 
@@ -305,24 +306,19 @@ func (s *Store) addTest(ctx context.Context, webhookID int64) (d Delivery, owner
 	return d, owner, err
 }
 
-// outcome is what becomes of a delivery after a try.
-type outcome struct {
-	state string
-	due   time.Time
-	tries int
-}
-
-func (w *Worker) outcomeOf(r result) outcome {
-	now, tries := w.store.now(), r.delivery.Tries
+// outcomeOf returns what becomes of a delivery after a try.
+func (w *Worker) outcomeOf(r result) queue.Outcome {
+	now := w.store.now()
 	switch {
 	case r.answer.ok():
-		return outcome{delivered, now, tries}
+		return queue.Outcome{State: delivered, Due: now}
 	case r.canceled:
-		return outcome{waiting, now, tries - 1}
-	case tries > len(retryDelays), r.answer.gone(), r.delivery.Event == TestEvent, errors.Is(r.answer.err, errForbidden):
-		return outcome{failed, now, tries}
+		return queue.Outcome{State: waiting, Due: now, Failure: r.delivery.Failure}
+	case r.delivery.Tries > len(retryDelays), r.answer.gone(), r.delivery.Event == TestEvent, errors.Is(r.answer.err, errForbidden):
+		return queue.Outcome{State: failed, Due: now, Failure: r.answer.failure()}
 	default:
-		return outcome{waiting, now.Add(max(jitter(retryDelays[tries-1]), r.answer.pause)), tries}
+		pause := max(jitter(retryDelays[r.delivery.Tries-1]), r.answer.pause)
+		return queue.Outcome{State: waiting, Due: now.Add(pause), Failure: r.answer.failure()}
 	}
 }
 
@@ -334,20 +330,16 @@ func (w *Worker) storeOutcomes(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), sendLimit)
 	defer stop()
-	outcomes := make([]outcome, len(w.finished))
-	for i, r := range w.finished {
-		outcomes[i] = w.outcomeOf(r)
-	}
 	var ended map[int64]string
 	err := w.store.db.Transact(ctx, "store outcomes of deliveries", func(tx *wpdb.DB) (err error) {
 		// Webhooks before deliveries, as in fanOut.
-		if ended, err = w.storeHealth(ctx, tx, outcomes); err != nil {
+		if ended, err = w.storeHealth(ctx, tx); err != nil {
 			return err
 		}
 		tries := sq.Insert(tx.Name(wpdb.WebhookTries)).Columns("webhook_id", "delivery_id", "at", "status", "took_ms", "failure", "answer")
 		logged := false
-		for i, r := range w.finished {
-			if err := w.storeOutcome(ctx, tx, r, outcomes[i]); err != nil {
+		for _, r := range w.finished {
+			if err := w.storeOutcome(ctx, tx, r); err != nil {
 				return err
 			}
 			if t := r.try(); !r.canceled {
@@ -367,21 +359,18 @@ func (w *Worker) storeOutcomes(ctx context.Context) error {
 	for id, reason := range ended {
 		w.ended(id, reason)
 	}
-	for i, r := range w.finished {
-		w.logTry(r, outcomes[i])
+	for _, r := range w.finished {
+		w.logTry(r)
 	}
 	w.finished = nil
 	return nil
 }
 
-func (w *Worker) storeOutcome(ctx context.Context, tx *wpdb.DB, r result, o outcome) error {
-	stmt := sq.Update(tx.Name(wpdb.WebhookDeliveries)).Set("status", o.state).Set("due_at", domain.Stamp(o.due)).Set("tries", o.tries).Set("owner", "").
+func (w *Worker) storeOutcome(ctx context.Context, tx *wpdb.DB, r result) error {
+	stmt := r.outcome.Update(tx.Name(wpdb.WebhookDeliveries), w.store.now()).Set("owner", "").
 		Where(sq.Eq{"id": r.delivery.ID, "owner": r.owner, "status": sending})
-	if !r.canceled {
-		stmt = stmt.Set("failure", r.answer.failure())
-	}
-	if o.state != waiting {
-		stmt = stmt.Set("finished_at", domain.Stamp(w.store.now()))
+	if r.canceled {
+		stmt = stmt.Set("tries", sq.Expr("tries - 1"))
 	}
 	_, err := wpdb.Exec(ctx, tx, "store outcome of a delivery", stmt)
 	return err
@@ -395,9 +384,9 @@ type health struct {
 }
 
 // healths returns what the finished tries say, by webhook.
-func (w *Worker) healths(outcomes []outcome) map[int64]*health {
+func (w *Worker) healths() map[int64]*health {
 	healths := map[int64]*health{}
-	for i, r := range w.finished {
+	for _, r := range w.finished {
 		if r.canceled || r.delivery.Event == TestEvent {
 			continue
 		}
@@ -406,7 +395,7 @@ func (w *Worker) healths(outcomes []outcome) map[int64]*health {
 			h = &health{hook: r.hook.Hook}
 			healths[r.hook.ID] = h
 		}
-		if outcomes[i].state == failed {
+		if r.outcome.State == failed {
 			h.givenUp = append(h.givenUp, r.delivery.ID)
 		}
 		if !r.ours {
@@ -418,10 +407,10 @@ func (w *Worker) healths(outcomes []outcome) map[int64]*health {
 
 // storeHealth notes since when webhooks fail, and disables those that have failed for too
 // long or are gone. It returns why, by webhook.
-func (w *Worker) storeHealth(ctx context.Context, tx *wpdb.DB, outcomes []outcome) (ended map[int64]string, err error) {
+func (w *Worker) storeHealth(ctx context.Context, tx *wpdb.DB) (ended map[int64]string, err error) {
 	now := w.store.now()
 	ended = map[int64]string{}
-	for id, h := range w.healths(outcomes) {
+	for id, h := range w.healths() {
 		since, failing := h.hook.FailingSince.Time()
 		stmt := sq.Update(tx.Name(wpdb.Webhooks)).Where(sq.Eq{"id": id})
 		reason := ""
@@ -469,18 +458,18 @@ func (w *Worker) fails(ctx context.Context, tx *wpdb.DB, id int64, givenUp []int
 }
 
 // logTry logs a try whose outcome is stored.
-func (w *Worker) logTry(r result, o outcome) {
+func (w *Worker) logTry(r result) {
 	about := []any{"webhook_id", r.hook.ID, "delivery_id", r.delivery.ID, "tries", r.delivery.Tries, "took_ms", r.took.Milliseconds()}
 	switch {
 	case r.canceled:
-	case o.state == delivered:
+	case r.outcome.State == delivered:
 		w.note(func(s *Stats) { s.Delivered++ })
 		w.log.Debug("webhook delivered", about...)
-	case o.state == failed:
+	case r.outcome.State == failed:
 		w.note(func(s *Stats) { s.Failed++ })
-		w.log.Error("webhook delivery given up", append(about, "error", r.answer.failure())...)
+		w.log.Error("webhook delivery given up", append(about, "error", r.outcome.Failure)...)
 	default:
 		w.note(func(s *Stats) { s.Failed++ })
-		w.log.Warn("webhook not delivered yet", append(about, "error", r.answer.failure(), "next_try", domain.Stamp(o.due))...)
+		w.log.Warn("webhook not delivered yet", append(about, "error", r.outcome.Failure, "next_try", domain.Stamp(r.outcome.Due))...)
 	}
 }

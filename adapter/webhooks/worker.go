@@ -17,6 +17,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/queue"
 )
 
 // Limits of the work. claimTime is much longer than a try, because the clocks of the
@@ -126,8 +127,8 @@ func (w *Worker) note(change func(*Stats)) {
 // Run works until ctx ends. Tries that are running then may take as long as grace; those
 // that are canceled do not count.
 func (w *Worker) Run(ctx context.Context, grace time.Duration) {
-	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
+	sending, release := queue.Outlive(ctx, min(grace, sendLimit))
+	defer release()
 	w.seal(ctx)
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
@@ -148,7 +149,7 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 		}
 		select {
 		case <-ctx.Done():
-			w.finish(grace, cancel)
+			w.finish()
 			return
 		case <-changed:
 		case <-poll.C:
@@ -169,10 +170,8 @@ func (w *Worker) seal(ctx context.Context) {
 	}
 }
 
-// finish waits for tries in progress, cancels them after grace, and stores the outcomes.
-func (w *Worker) finish(grace time.Duration, cancel func()) {
-	over := time.AfterFunc(min(grace, sendLimit), cancel)
-	defer over.Stop()
+// finish waits for tries in progress, and stores the outcomes.
+func (w *Worker) finish() {
 	for w.total > 0 {
 		w.collect(<-w.results)
 	}
@@ -297,6 +296,7 @@ type result struct {
 	// canceled is true if the try does not count: the server stops, or is too busy to read
 	// what is sent.
 	canceled bool
+	outcome  queue.Outcome
 }
 
 // errBusy means that there was no turn to read what is sent.
@@ -311,6 +311,7 @@ func (w *Worker) try(ctx context.Context, h activeHook, d Delivery, owner string
 	defer func() {
 		r.took = w.store.now().Sub(r.at)
 		r.canceled = ctx.Err() != nil && !r.answer.ok() || errors.Is(r.answer.err, errBusy)
+		r.outcome = w.outcomeOf(r)
 	}()
 	m := message{id: d.MessageID(), url: h.URL, private: h.Private}
 	var err error
@@ -481,5 +482,5 @@ func (w *Worker) TestNow(ctx context.Context, id int64) (try Try, found bool, er
 
 // try returns the result as the log has it.
 func (r result) try() Try {
-	return Try{DeliveryID: r.delivery.ID, At: domain.Timestamp(domain.Stamp(r.at)), Status: r.answer.status, Took: r.took, Failure: r.answer.failure(), Answer: cut(r.answer.text, answerLength)}
+	return Try{DeliveryID: r.delivery.ID, At: domain.Timestamp(domain.Stamp(r.at)), Status: r.answer.status, Took: r.took, Failure: r.answer.failure(), Answer: domain.Cut(r.answer.text, answerLength)}
 }

@@ -1,41 +1,38 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
+	"flag"
 	"fmt"
 	"net"
 	"slices"
-
-	"github.com/spf13/cobra"
 
 	"bookside/adapter/keys"
 	"bookside/wpdb"
 )
 
-func (p *program) adminToken() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "admin-token",
-		Short: "print a login token for the console",
-		Long: `Prints a login token for the console at admin.listen of the running server.
+const aboutAdminToken = `Prints a login token for the console at admin.listen of the running server.
 It works once, within ten minutes, on every server of this database; only a hash of it is stored.
 The login lasts an hour.
 
 If the server runs on another machine, forward its port first:
 
-  ssh -L 8081:127.0.0.1:8081 SERVER`,
-	}
-	flags := p.configFlags(command)
+  ssh -L 8081:127.0.0.1:8081 SERVER`
+
+func (p *program) adminToken(flags *flag.FlagSet) action {
+	var common configFlags
+	common.define(flags)
 	quiet := flags.Bool("quiet", false, "print the token and nothing else")
-	command.RunE = func(command *cobra.Command, _ []string) error {
-		ctx := command.Context()
-		c, err := p.config()
+	return func(ctx context.Context, _ []string) error {
+		c, err := readConfig(p.env, common)
 		switch {
 		case err != nil:
 			return err
 		case !c.Admin.KeysPage || c.Admin.Listen == "":
 			return failf(exitFailure, nil, "the console is disabled: admin.keys_page (%s) is false, or admin.listen is empty", envName("admin.keys_page"))
 		}
-		return p.withOwnTables(ctx, wpdb.AdminTokens, func(db *wpdb.DB) error {
+		return p.withOwnTables(ctx, common, wpdb.AdminTokens, func(db *wpdb.DB) error {
 			token, err := keys.NewAdminTokens(db, p.now, rand.Reader).Issue(ctx, p.person())
 			if err != nil {
 				return err
@@ -47,7 +44,6 @@ If the server runs on another machine, forward its port first:
 				token, dialable(c.Admin.Listen), keys.LoginTokenLife.Minutes()))
 		})
 	}
-	return command
 }
 
 // adminHosts returns the host names allowed in requests to the admin address.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
 	"bookside/wpdb/wpconfig"
 )
@@ -22,7 +22,7 @@ func configFrom(t *testing.T, yaml string, env []string, args ...string) (config
 		args = append([]string{"--config", writeFile(t, "bookside.yaml", yaml)}, args...)
 	}
 	var given configFlags
-	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	flags := flag.NewFlagSet("test", flag.ContinueOnError)
 	given.define(flags)
 	given.short(flags, "listen", keyListen, "")
 	if err := flags.Parse(args); err != nil {

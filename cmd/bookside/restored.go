@@ -1,10 +1,10 @@
 package main
 
 import (
+	"context"
+	"flag"
 	"fmt"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"bookside/adapter/session"
 	"bookside/adapter/upkeep"
@@ -12,11 +12,7 @@ import (
 	"bookside/wpdb"
 )
 
-func (p *program) restored() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "restored",
-		Short: "tell Bookside that a backup of the database was restored",
-		Long: `Tells Bookside that a backup of the database was restored. Run it before serve is started again:
+const aboutRestored = `Tells Bookside that a backup of the database was restored. Run it before serve is started again:
 
   - Cursors that clients of GET /changes hold expire, because numbers will be given again.
   - Mails that waited in the backup are held, because they may have been sent since.
@@ -26,16 +22,17 @@ func (p *program) restored() *cobra.Command {
 
 Keys that were revoked after the backup are valid again: read keys list.
 
-With --mails it only decides about the mails that are held: send sends them, drop gives them up.`,
-	}
-	flags := p.configFlags(command)
+With --mails it only decides about the mails that are held: send sends them, drop gives them up.`
+
+func (p *program) restored(flags *flag.FlagSet) action {
+	var common configFlags
+	common.define(flags)
 	mails := flags.String("mails", "", "`send` or drop the mails that are held")
-	command.RunE = func(command *cobra.Command, _ []string) error {
-		ctx := command.Context()
+	return func(ctx context.Context, _ []string) error {
 		if *mails != "" && *mails != "send" && *mails != "drop" {
 			return usageErrorf("--mails: write send or drop")
 		}
-		return p.withOwnTables(ctx, wpdb.Outbox, func(db *wpdb.DB) error {
+		return p.withOwnTables(ctx, common, wpdb.Outbox, func(db *wpdb.DB) error {
 			platform := session.NewPlatform(db, p.now)
 			switch *mails {
 			case "send":
@@ -59,7 +56,6 @@ With --mails it only decides about the mails that are held: send sends them, dro
 			return p.print(restoredText(done))
 		})
 	}
-	return command
 }
 
 func restoredText(r upkeep.Restored) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,8 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"bookside/adapter/daystats"
 	"bookside/adapter/diagnose"
@@ -29,19 +28,17 @@ import (
 	"bookside/wpdb"
 )
 
-func (p *program) serve() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "serve",
-		Short: "serve the API",
-		Long: `Serves the API, and /livez, /readyz, /metrics and the console at a separate address, until SIGTERM or
+const aboutServe = `Serves the API, and /livez, /readyz, /metrics and the console at a separate address, until SIGTERM or
 SIGINT; running requests may finish. When the API is ready, its address is printed to the standard
-output; the log is written to the standard error as lines of JSON.`,
-	}
-	flags := p.configFlags(command)
-	p.given.short(flags, "listen", keyListen, "`ADDRESS` of the API, such as 127.0.0.1:8080; port 0 for any free one")
+output; the log is written to the standard error as lines of JSON.`
+
+func (p *program) serve(flags *flag.FlagSet) action {
+	var common configFlags
+	common.define(flags)
+	common.short(flags, "listen", keyListen, "`ADDRESS` of the API, such as 127.0.0.1:8080; port 0 for any free one")
 	printOnly := flags.Bool("print-config", false, "print the configuration without its secrets and exit")
-	command.RunE = func(command *cobra.Command, _ []string) error {
-		c, err := p.config()
+	return func(ctx context.Context, _ []string) error {
+		c, err := readConfig(p.env, common)
 		if err == nil {
 			err = c.validate()
 		}
@@ -55,9 +52,8 @@ output; the log is written to the standard error as lines of JSON.`,
 		if err != nil {
 			return err
 		}
-		return s.run(command.Context())
+		return s.run(ctx)
 	}
-	return command
 }
 
 // printConfig prints the configuration, with what was read from wp-config.php.
@@ -284,7 +280,7 @@ func (s *service) migrate(ctx context.Context, db *wpdb.DB) error {
 func (s *service) startWork(ctx context.Context, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
-	work.Go(func() { forgetSchema(ctx, db) })
+	work.Go(func() { every(ctx, schemaAge, db.ForgetSchema) })
 	work.Go(func() { s.addLostColumns(ctx, db) })
 	work.Go(func() { s.watchWrites(ctx, db) })
 	work.Go(func() { upkeep.NewSweeper(db, s.now, s.log).Run(ctx) })
@@ -357,20 +353,6 @@ func (s *service) journalOptions() journal.Options {
 // schemaAge limits how long a change of the site's tables may go unnoticed if no
 // statement fails because of it, such as another storage engine.
 const schemaAge = time.Minute
-
-// forgetSchema regularly drops the cached schema of the site's tables.
-func forgetSchema(ctx context.Context, db *wpdb.DB) {
-	ticker := time.NewTicker(schemaAge)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			db.ForgetSchema()
-		case <-ctx.Done():
-			return
-		}
-	}
-}
 
 // serveAPI serves until ctx ends, and then lets running requests finish.
 func (s *service) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder) (err error) {

@@ -91,13 +91,8 @@ type Finding struct {
 	Name     string `json:"name,omitempty"` // of a known difference
 	Why      string `json:"why,omitempty"`
 	// An example; personal data are masked.
-	Request string `json:"request"`
-	Exact   string `json:"exact_path"`
-	Example
-}
-
-// Example is what both sides have at one place, as it is shown.
-type Example struct {
+	Request  string `json:"request"`
+	Exact    string `json:"exact_path"`
 	PHP      string `json:"php_value"`
 	Bookside string `json:"bookside_value"`
 	Note     string `json:"note,omitempty"` // if the mask hides what differs
@@ -107,9 +102,12 @@ type Example struct {
 type collector struct {
 	all      routes
 	mask     mask
+	noise    map[string]routeNoise
 	routes   map[string]*routeCollector
-	findings map[findingKey]*finding
-	used     map[string]bool // paths of routes, and parameters as route?name
+	findings map[string]*Finding // by route, kind and path
+	used     map[string]bool     // paths of routes, and parameters as route?name
+	php      []time.Duration
+	bookside []time.Duration
 	failures map[string]int
 	compared int
 	failed   int
@@ -118,26 +116,16 @@ type collector struct {
 }
 
 type routeCollector struct {
-	noise         routeNoise
-	requests      [][]*finding
+	requests      [][]string // the keys of the findings of each
 	quiet         []bool
 	php, bookside []time.Duration
 }
 
-// findingKey is what differences have in common of which one is an example.
-type findingKey struct {
-	verdict            verdict
-	known, route, path string
-	kind               Kind
-}
-
-type finding struct {
-	Finding
-	verdict verdict
-}
-
 func newCollector(all routes, m mask) *collector {
-	return &collector{all: all, mask: m, routes: map[string]*routeCollector{}, findings: map[findingKey]*finding{}, used: map[string]bool{}, failures: map[string]int{}}
+	return &collector{
+		all: all, mask: m, noise: map[string]routeNoise{}, routes: map[string]*routeCollector{}, findings: map[string]*Finding{},
+		used: map[string]bool{}, failures: map[string]int{},
+	}
 }
 
 // unknownRoute stands for requests to paths that the API does not have.
@@ -158,28 +146,31 @@ func (c *collector) use(r Request) (found Route, name string) {
 func (c *collector) add(x comparison, ignore []Pattern) {
 	var name string
 	x.route, name = c.use(x.request)
-	r := c.routes[name]
-	if r == nil {
-		r = &routeCollector{noise: routeNoise{}}
-		c.routes[name] = r
+	if c.noise[name] == nil {
+		c.noise[name], c.routes[name] = routeNoise{}, &routeCollector{}
 	}
-	found, quiet := x.judge(ignore, r.noise)
-	var noted []*finding
+	found, quiet := x.judge(ignore, c.noise[name])
+	var keys []string
 	for _, j := range found {
-		if f := c.note(name, x, j); !slices.Contains(noted, f) {
-			noted = append(noted, f)
-			f.Requests++
+		key := c.note(name, x, j)
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+			c.findings[key].Requests++
 		}
 	}
-	if slices.ContainsFunc(noted, func(f *finding) bool { return f.verdict == differs }) {
+	if slices.ContainsFunc(found, func(j judged) bool { return j.verdict == differs }) {
 		c.differ++
 	}
 	if refuses(x.php) && refuses(x.again) && refuses(x.bookside) {
 		c.refused++
 		c.failures[fmt.Sprintf("%s: both sides answer %d", name, x.bookside.status)]++
 	}
-	r.requests, r.quiet = append(r.requests, noted), append(r.quiet, quiet)
-	r.php, r.bookside = append(r.php, x.php.took, x.again.took), append(r.bookside, x.bookside.took)
+	r := c.routes[name]
+	r.requests, r.quiet = append(r.requests, keys), append(r.quiet, quiet)
+	r.php = append(r.php, x.php.took, x.again.took)
+	r.bookside = append(r.bookside, x.bookside.took)
+	c.php = append(c.php, x.php.took, x.again.took)
+	c.bookside = append(c.bookside, x.bookside.took)
 	c.compared++
 }
 
@@ -193,40 +184,48 @@ func (c *collector) fail(err error) {
 	c.failures[err.Error()]++
 }
 
-// note enters a difference.
-func (c *collector) note(name string, x comparison, j judged) *finding {
-	key := findingKey{j.verdict, j.known.Name, name, j.path(), j.kind}
-	if c.findings[key] == nil {
-		c.findings[key] = &finding{Finding{
-			Route: name, Kind: j.kind, Path: j.path(), Name: j.known.Name, Why: j.known.Why,
-			Request: c.mask.request(c.all, x.request), Exact: j.exact(), Example: c.mask.example(j.difference),
-		}, j.verdict}
-	}
-	return c.findings[key]
-}
+// The verdict of a finding is the beginning of its key.
+var verdictNames = map[verdict]string{equal: "remark", equalButNoise: "noise", knownOnly: "known", differs: "differs"}
 
-// example returns both values of a difference as they are shown.
-func (m mask) example(d difference) Example {
-	shown := func(v value) string {
-		if v.kind == 0 {
-			return absent
+// note enters a difference and returns its key.
+func (c *collector) note(name string, x comparison, j judged) string {
+	key := verdictNames[j.verdict] + "\x00" + j.known + "\x00" + name + "\x00" + noiseKey(j.path(), j.kind)
+	if c.findings[key] != nil {
+		return key
+	}
+	f := &Finding{Route: name, Kind: j.kind, Path: j.path(), Name: j.known, Request: c.mask.request(c.all, x.request), Exact: j.exact()}
+	f.PHP, f.Bookside, f.Note = c.mask.pair(j.difference)
+	for _, k := range knownDifferences {
+		if k.Name == j.known {
+			f.Why = k.Why
 		}
-		return shorten(m.value(d.at, v).String())
 	}
-	return newExample(shown(d.php), shown(d.bookside))
+	c.findings[key] = f
+	return key
 }
 
-func newExample(php, bookside string) Example {
-	if php == bookside {
-		return Example{php, bookside, "the masked characters differ"}
+// pair returns both values of a difference as they are shown.
+func (m mask) pair(d difference) (php, bookside, note string) {
+	php, bookside = m.example(d.at, d.php), m.example(d.at, d.bookside)
+	if php == bookside && d.php.kind != 0 && d.bookside.kind != 0 {
+		note = masksDiffer
 	}
-	return Example{PHP: php, Bookside: bookside}
+	return php, bookside, note
 }
 
 const maxExample = 600 // characters
 
+const masksDiffer = "the masked characters differ"
+
 // absent is shown where one of the answers has nothing.
 const absent = "–"
+
+func (m mask) example(at location, v value) string {
+	if v.kind == 0 {
+		return absent
+	}
+	return shorten(m.value(at, v).String())
+}
 
 func shorten(text string) string {
 	runes := []rune(text)
@@ -236,33 +235,48 @@ func shorten(text string) string {
 	return text
 }
 
-// result returns what was found so far.
-func (c *collector) result() *Result {
-	r := &Result{Compared: c.compared, Failed: c.failed, Refused: c.refused}
-	found := slices.SortedFunc(maps.Values(c.findings), func(a, b *finding) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Route, b.Route), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path), cmp.Compare(a.verdict, b.verdict))
-	})
-	lists := map[verdict]*[]Finding{equal: &r.Remarks, equalButNoise: &r.Noise, knownOnly: &r.Known, differs: &r.Differences}
-	for _, f := range found {
-		if f.verdict == differs && c.routes[f.Route].noise.covers(f.Path, f.Kind, f.Requests) { // it is noise elsewhere on the route
-			f.verdict = equalButNoise
-		}
-		list := lists[f.verdict]
-		if last := len(*list) - 1; last >= 0 && (*list)[last].Route == f.Route && (*list)[last].place() == f.place() && (*list)[last].Name == f.Name {
-			(*list)[last].Requests += f.Requests
+// settle turns differences that are noise elsewhere on their route into noise.
+func (c *collector) settle() {
+	renamed := map[string]string{}
+	for key, f := range c.findings {
+		noise := c.noise[f.Route]
+		if len(key) < 7 || key[:7] != verdictNames[differs] || !noise.covers(f.Path, f.Kind, f.Requests) {
 			continue
 		}
-		*list = append(*list, f.Finding)
+		to := verdictNames[equalButNoise] + key[7:]
+		renamed[key] = to
+		if other := c.findings[to]; other != nil {
+			other.Requests += f.Requests
+		} else {
+			c.findings[to] = f
+		}
 	}
-	var php, bookside []time.Duration
+	for from := range renamed {
+		delete(c.findings, from)
+	}
+	for _, r := range c.routes {
+		for _, keys := range r.requests {
+			for i, key := range keys {
+				keys[i] = cmp.Or(renamed[key], key)
+			}
+		}
+	}
+}
+
+// result returns what was found so far.
+func (c *collector) result() *Result {
+	c.settle()
+	r := &Result{Compared: c.compared, Failed: c.failed, Refused: c.refused, Times: timesOf(c.php, c.bookside)}
 	for _, route := range append(slices.Clone(c.all), Route{Path: unknownRoute}) {
 		if collected := c.routes[route.Path]; collected != nil {
 			r.Routes = append(r.Routes, collected.result(route.Path))
-			php, bookside = append(php, collected.php...), append(bookside, collected.bookside...)
 		}
 		c.unseen(r, route)
 	}
-	r.Times = timesOf(php, bookside)
+	for _, key := range slices.Sorted(maps.Keys(c.findings)) {
+		list := map[byte]*[]Finding{'r': &r.Remarks, 'n': &r.Noise, 'k': &r.Known, 'd': &r.Differences}[key[0]]
+		*list = append(*list, *c.findings[key])
+	}
 	for _, text := range slices.Sorted(maps.Keys(c.failures)) {
 		r.Failures = append(r.Failures, fmt.Sprintf("%s (%s)", text, count(c.failures[text], "request")))
 	}
@@ -285,19 +299,29 @@ func (c *collector) unseen(r *Result, route Route) {
 }
 
 func (r *routeCollector) result(name string) RouteResult {
-	requests := map[verdict]int{}
-	for i, found := range r.requests {
-		worst := equal
-		if !r.quiet[i] {
-			worst = equalButNoise
+	line := RouteResult{Route: name, Requests: len(r.requests), Times: timesOf(r.php, r.bookside)}
+	for i, keys := range r.requests {
+		worst := byte('r')
+		for _, key := range keys {
+			if rank(key[0]) > rank(worst) {
+				worst = key[0]
+			}
 		}
-		for _, f := range found {
-			worst = max(worst, f.verdict)
+		switch {
+		case worst == 'd':
+			line.Differ++
+		case worst == 'k':
+			line.Known++
+		case worst == 'n' || !r.quiet[i]:
+			line.Noise++
+		default:
+			line.Equal++
 		}
-		requests[worst]++
 	}
-	return RouteResult{name, len(r.requests), requests[equal], requests[equalButNoise], requests[knownOnly], requests[differs], timesOf(r.php, r.bookside)}
+	return line
 }
+
+func rank(verdict byte) int { return slices.Index([]byte("rnkd"), verdict) }
 
 func timesOf(php, bookside []time.Duration) Times {
 	t := Times{PHP50: quantile(php, 50), PHP99: quantile(php, 99), Bookside50: quantile(bookside, 50), Bookside99: quantile(bookside, 99)}
@@ -370,3 +394,6 @@ func count(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// differing returns how many requests differ so far.
+func (c *collector) differing() int { return c.differ }

@@ -1,0 +1,55 @@
+// Package queue has what the queues of mails and of deliveries to webhooks have in common,
+// and what wakes and stops those who work on them. The rows of a table wait until they are
+// due, one of several servers tries them, and they are tried again until they succeed or are
+// given up. How a server keeps a row from the others, in which order rows are tried and what
+// a try is belongs to each queue.
+//
+// It may import adapter/domain, and no other part of the domain.
+package queue
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+)
+
+// The states that each queue has besides its own.
+const (
+	Waiting = "waiting" // for the next try, at due_at
+	Failed  = "failed"  // given up
+)
+
+// FailureLength is the number of characters of the columns for failures.
+const FailureLength = 190
+
+// Outcome is what becomes of a row after a try.
+type Outcome struct {
+	State   string
+	Due     time.Time // of the next try while it waits, and otherwise as the queue wants it
+	Failure string    // of the try; "" for none
+}
+
+// Update returns the statement that stores the outcome in a table. The caller adds the
+// condition that the row still belongs to the try.
+func (o Outcome) Update(table string, now time.Time) sq.UpdateBuilder {
+	stmt := sq.Update(table).Set("status", o.State).Set("due_at", domain.Stamp(o.Due)).Set("failure", domain.Cut(o.Failure, FailureLength))
+	if o.State != Waiting {
+		stmt = stmt.Set("finished_at", domain.Stamp(now))
+	}
+	return stmt
+}
+
+// MessageID returns an id of what a row sends, the same for each try: a hash, because plain
+// ids would reveal how much the site sends, and the sites of a network, which differ by the
+// prefix of their tables, may have equal ones.
+func MessageID(prefix string, row ...any) string {
+	text := strings.TrimSuffix(fmt.Sprintln(row...), "\n")
+	sum := sha256.Sum256([]byte(prefix + " " + text))
+	return hex.EncodeToString(sum[:16])
+}
