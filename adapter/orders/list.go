@@ -59,13 +59,12 @@ type Filter struct {
 }
 
 // List returns one page of the orders that match the filter.
-func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[records.Order], err error) {
-	defer lists.EmptyIfUnmatchable(f.Paging, &page, &err)
+func List(ctx context.Context, s *session.Session, f Filter) (lists.Page[records.Order], error) {
 	q := sq.Select().From(s.DB.As(wpdb.Orders, "o"))
 	q = lists.FilterReference(q, "o.customer_id", f.CustomerID)
-	q, err = records.FilterPaymentStatus(ctx, s, q, f.PaymentStatus)
+	q, err := records.FilterPaymentStatus(ctx, s, q, f.PaymentStatus)
 	if err != nil {
-		return page, err
+		return lists.Page[records.Order]{}, err
 	}
 	q = lists.FilterEqual(q, "o.fulfillment_status", f.FulfillmentStatus)
 	q = lists.FilterText(q, "o.coupon_code", f.CouponCode)
@@ -75,15 +74,15 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 	q = lists.FilterSearch(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")
 	several := f.Status != nil && (f.PaymentStatus != nil || f.CouponCode != nil) && f.CustomerID == nil
 	l := lists.WithLength(s, lists.List{Op: "list orders", Filter: lists.FilterEqual(q, "o.status", f.Status)}, f.Paging, several)
+	page := l.Filter
 	if l.OrderedScanIsCheap && several && f.Sort != ByStatus {
-		l.Counts, l.Filter = l.Filter.Column("COUNT(*)"), lists.FilterEqual(q, session.HideFromIndex("o.status"), f.Status)
+		page = lists.FilterEqual(q, session.HideFromIndex("o.status"), f.Status)
 	}
 	order := lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
-	ids, err := lists.FindSorted(ctx, s, l, f.Paging, l.Filter.Column("o.id"), order, wpdb.Value[int64])
-	if err != nil {
-		return page, err
+	find := func(ctx context.Context) ([]int64, error) {
+		return lists.FindSorted(ctx, s, l, f.Paging, page.Column("o.id"), order, wpdb.Value[int64])
 	}
-	return lists.Read(ctx, s, l, f.Paging, ids, func(ids []int64, size *lists.Total) ([]records.Order, error) {
+	return lists.Read(ctx, s, l, f.Paging, find, func(ctx context.Context, ids []int64, size *lists.Total) ([]records.Order, error) {
 		return records.ListedOrders(ctx, s, ids, size)
 	})
 }

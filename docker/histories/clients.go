@@ -1,17 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
 
+	"bookside/docker/load"
 	"bookside/fixtures/history"
 )
 
@@ -97,7 +95,7 @@ func (c *chapter) begin(ctx context.Context) error {
 	if s == nil {
 		return errors.New("no server answers")
 	}
-	status, found := c.exchange(ctx, s, http.MethodGet, c.calendar(), nil)
+	status, found := c.exchange(ctx, s, load.Get(c.calendar()))
 	if status != http.StatusOK {
 		return errors.New("no answer")
 	}
@@ -118,49 +116,24 @@ func (c *chapter) begin(ctx context.Context) error {
 // exchange sends a request to a server, and returns the status, 0 if there was no answer. The server is then
 // left alone until it answers again: the more requests there are whose outcome is unknown, the longer the
 // checker takes.
-func (c *chapter) exchange(ctx context.Context, s *server, method, path string, body any) (status int, data found) {
-	var content []byte
-	if body != nil {
-		var err error
-		if content, err = json.Marshal(body); err != nil {
-			panic(err) // a map of texts and numbers
-		}
-	}
+func (c *chapter) exchange(ctx context.Context, s *server, r load.Request) (status int, data found) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, s.url+"/v1"+path, bytes.NewReader(content))
-	if err != nil {
-		panic(err) // the URL is ours
-	}
-	request.Header.Set("X-API-Key", c.keys[c.agent-1])
-	request.Header.Set("Content-Type", "application/json")
-	response, err := c.client.Do(request)
-	if err != nil {
+	client := load.Client{URL: s.URL, Key: c.keys[c.agent-1], HTTP: s.HTTP}
+	a, err := client.Send(ctx, r)
+	switch {
+	case err != nil || a.Status == http.StatusServiceUnavailable:
 		s.away.Store(true)
 		return 0, data
-	}
-	answer, err := io.ReadAll(response.Body)
-	if errors.Join(err, response.Body.Close()) != nil {
-		s.away.Store(true)
-		return 0, data
-	}
-	switch status = response.StatusCode; status {
-	case http.StatusServiceUnavailable:
-		s.away.Store(true)
-		return 0, data
-	case http.StatusConflict:
-	case http.StatusOK, http.StatusCreated:
-		var decoded struct{ Data found }
-		if err := json.Unmarshal(answer, &decoded); err != nil {
-			c.problem("%s %s through %s: %v: %s", method, path, s.name, err, answer)
-			return 0, data
+	case a.Status == http.StatusConflict:
+		return a.Status, data
+	case a.Status == http.StatusOK || a.Status == http.StatusCreated:
+		if err := a.Data(&data); err == nil {
+			return a.Status, data
 		}
-		data = decoded.Data
-	default:
-		c.problem("%s %s through %s: %d %s", method, path, s.name, status, answer)
-		return 0, data
 	}
-	return status, data
+	c.Problem("%s through %s: %s", r, s.Name, a)
+	return 0, data
 }
 
 // run sends requests.
@@ -175,24 +148,25 @@ func (c *chapter) run(ctx context.Context, client int) {
 
 // ask sends a request and reads the answer.
 func (c *chapter) ask(ctx context.Context, s *server, r history.Request) history.Answer {
-	method, path, body := http.MethodGet, fmt.Sprint("/bookings/", r.ID), any(nil)
+	booking := fmt.Sprint("/bookings/", r.ID)
 	slot := map[string]any{"service_id": 1, "agent_id": c.agent, "location_id": 1, "start_date": c.day, "start_time": c.slots[r.Slot]}
+	request := load.Get(booking)
 	switch r.Kind {
 	case history.Create:
 		slot["customer_id"] = customer
-		method, path, body = http.MethodPost, "/bookings", slot
+		request = load.Post("/bookings", slot)
 	case history.Hold:
-		method, path, body = http.MethodPost, "/holds", slot
+		request = load.Post("/holds", slot)
 	case history.BookHold:
-		method, path, body = http.MethodPost, "/bookings", map[string]any{"hold_id": r.ID, "customer_id": customer}
+		request = load.Post("/bookings", map[string]any{"hold_id": r.ID, "customer_id": customer})
 	case history.Move:
-		method, body = http.MethodPut, map[string]any{"start_time": c.slots[r.Slot]}
+		request = load.Put(booking, map[string]any{"start_time": c.slots[r.Slot]})
 	case history.Cancel:
-		method, body = http.MethodPut, map[string]any{"status": "cancelled"}
+		request = load.Put(booking, map[string]any{"status": "cancelled"})
 	case history.Availability:
-		path = c.calendar()
+		request = load.Get(c.calendar())
 	}
-	status, found := c.exchange(ctx, s, method, path, body)
+	status, found := c.exchange(ctx, s, request)
 	switch status {
 	case 0:
 		return history.Answer{Outcome: history.Unknown}

@@ -38,15 +38,15 @@ func (t *trial) serverFault(random *rand.Rand) fault {
 	s, d := t.servers[random.IntN(len(t.servers))], brief(random)
 	if random.IntN(2) == 0 {
 		return fault{"kill -9 of a server", func() error {
-			t.say("%s is killed for %v", s.name, d)
-			s.kill()
+			t.say("%s is killed for %v", s.Name, d)
+			s.Kill()
 			time.Sleep(d)
-			return s.launch()
+			return s.Launch()
 		}}
 	}
 	return fault{"STOP and CONT of a server", func() error {
-		t.say("%s is stopped for %v", s.name, d)
-		s.freeze(d)
+		t.say("%s is stopped for %v", s.Name, d)
+		s.Freeze(d)
 		return nil
 	}}
 }
@@ -61,16 +61,16 @@ func (t *trial) nodeFault(ctx context.Context, random *rand.Rand) fault {
 	switch random.IntN(kinds) {
 	case 0, 2:
 		return fault{"kill -9 of a node", func() error {
-			t.say("node %s is killed for %v", n.name, d)
+			t.say("node %s is killed for %v", n.Name, d)
 			t.kills = append(t.kills, time.Now())
-			n.kill()
+			n.Kill()
 			time.Sleep(d)
 			return n.again(ctx)
 		}}
 	case 1, 3:
 		return fault{"STOP and CONT of a node", func() error {
-			t.say("node %s is stopped for %v", n.name, d)
-			n.freeze(d)
+			t.say("node %s is stopped for %v", n.Name, d)
+			n.Freeze(d)
 			return nil
 		}}
 	case 4:
@@ -79,7 +79,7 @@ func (t *trial) nodeFault(ctx context.Context, random *rand.Rand) fault {
 			t.kills = append(t.kills, time.Now())
 			var all sync.WaitGroup
 			for _, n := range t.nodes {
-				all.Go(n.kill)
+				all.Go(n.Kill)
 			}
 			all.Wait()
 			time.Sleep(d)
@@ -87,7 +87,7 @@ func (t *trial) nodeFault(ctx context.Context, random *rand.Rand) fault {
 		}}
 	default:
 		return fault{"cut between nodes", func() error {
-			t.say("node %s is cut off for %v", n.name, d)
+			t.say("node %s is cut off for %v", n.Name, d)
 			return n.cut(ctx, d)
 		}}
 	}
@@ -137,9 +137,9 @@ func (t *trial) recover(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, s := range t.servers {
 		all.Go(func() {
-			took, err := s.wait(ctx)
+			took, err := s.Wait(ctx)
 			if err != nil || took > t.recovery() {
-				t.problem("%s answers %v after all nodes serve: %v", s.name, took.Round(10*time.Millisecond), err)
+				t.Problem("%s answers %v after all nodes serve: %v", s.Name, took.Round(10*time.Millisecond), err)
 			}
 			t.mu.Lock()
 			defer t.mu.Unlock()

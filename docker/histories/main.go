@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -20,6 +19,8 @@ import (
 	"syscall"
 	"time"
 
+	"bookside/docker/load"
+	"bookside/fixtures"
 	"bookside/fixtures/history"
 )
 
@@ -34,8 +35,8 @@ func main() {
 
 // trial is the nodes, the servers, and what has become of them.
 type trial struct {
+	load.Tally
 	program, folder, root, galera string
-	client                        *http.Client
 	nodes                         []*node
 	servers                       []*server
 	keys                          []string // of the agents
@@ -49,14 +50,10 @@ type trial struct {
 	chapters []*chapter
 	gaveUp   []string // nodes that ended by themselves
 	notes    []string // of what is the database's way
-	problems []string
 }
 
-// skews are how far the clocks of the servers are from the right one.
-var skews = []time.Duration{0, 90 * time.Second, 0, -90 * time.Second}
-
 func try(ctx context.Context) error {
-	t := &trial{faults: map[string]int{}, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	t := &trial{faults: map[string]int{}}
 	flag.StringVar(&t.program, "bookside", "", "the program, whose clock is SKEW ahead")
 	flag.StringVar(&t.folder, "folder", ".", "directory for data and logs")
 	flag.StringVar(&t.root, "root", "", "directory with the system that has MariaDB, which sees the folder too")
@@ -66,47 +63,37 @@ func try(ctx context.Context) error {
 	duration := flag.Duration("duration", 10*time.Minute, "how long faults happen")
 	seed := flag.Uint64("seed", rand.Uint64(), "draws the faults")
 	flag.Parse()
-	for i := range *nodes {
-		n := &node{trial: t, number: i}
-		n.process = process{name: nodeNames[i], log: filepath.Join(t.folder, "node-"+nodeNames[i]+".log"), ended: t.nodeEnded}
-		t.nodes = append(t.nodes, n)
-	}
-	for i := range *servers {
-		s := &server{trial: t, node: t.nodes[i%len(t.nodes)], skew: skews[i%len(skews)]}
-		s.process = process{name: fmt.Sprint("server ", i+1), log: filepath.Join(t.folder, fmt.Sprintf("server-%d.log", i+1)), ended: func(text string) { t.problem("%s", text) }}
-		t.servers = append(t.servers, s)
-	}
+	t.newNodes(*nodes)
 	defer t.stopNodes()
-	if err := t.prepare(ctx); err != nil {
+	if err := t.prepare(ctx, *servers); err != nil {
 		return err
 	}
 	defer func() {
 		for _, s := range t.servers {
-			s.kill()
+			s.Kill()
 		}
 	}()
 	fmt.Fprintf(os.Stderr, "%v of faults, -seed %d\n", *duration, *seed)
 	if err := t.run(ctx, *duration, rand.New(rand.NewPCG(*seed, 0))); err != nil { //nolint:gosec // an order of faults, no secret
-		return errors.Join(err, t.err())
+		return errors.Join(err, t.Err())
 	}
 	return t.judge(ctx, *duration)
 }
 
 // prepare starts the nodes with the sample site, and the servers.
-func (t *trial) prepare(ctx context.Context) error {
+func (t *trial) prepare(ctx context.Context, servers int) error {
 	if err := t.startNodes(ctx); err != nil {
 		return err
 	}
-	load := "mariadb --no-defaults --user=root --socket=" + t.nodes[0].socket()
-	for _, command := range []string{
-		load + " --execute='CREATE DATABASE site CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_ci; " + witnessSQL + "'",
-		load + " site <" + filepath.Join(t.folder, "site.sql"),
-	} {
-		if _, err := run(ctx, t.within("sh", "-c", command)...); err != nil {
+	for _, statement := range append(witnessSQL, "CREATE DATABASE site CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_ci") {
+		if _, err := t.nodes[0].witness.ExecContext(ctx, statement); err != nil {
 			return err
 		}
 	}
-	return t.startServers(ctx)
+	if err := fixtures.Load(ctx, t.nodes[0].site, fixtures.Small(time.Now())); err != nil {
+		return err
+	}
+	return t.startServers(ctx, servers)
 }
 
 // run records histories while faults happen, and goes on until everything serves again.
@@ -133,17 +120,11 @@ func (t *trial) run(ctx context.Context, duration time.Duration, random *rand.Ra
 	return err
 }
 
-func (t *trial) problem(format string, args ...any) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.problems = append(t.problems, time.Now().Format(time.TimeOnly)+" "+fmt.Sprintf(format, args...))
-}
-
 // nodeEnded notes that a node has given up, which those of a cluster may.
 func (t *trial) nodeEnded(text string) {
 	t.say("%s", text)
 	if len(t.nodes) == 1 {
-		t.problem("%s", text)
+		t.Problem("%s", text)
 		return
 	}
 	t.mu.Lock()
@@ -152,21 +133,11 @@ func (t *trial) nodeEnded(text string) {
 	t.gaveUp = append(t.gaveUp, time.Now().Format(time.TimeOnly)+" node "+first)
 }
 
-// err returns the problems.
-func (t *trial) err() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.problems) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%d problems, such as\n%s", len(t.problems), strings.Join(t.problems[:min(len(t.problems), 20)], "\n"))
-}
-
 // judge compares the rows of the nodes with what was confirmed, and reports. It tells apart what the database
 // does by itself, to the witness, too: to lose what it committed, and to show less than was committed before.
 func (t *trial) judge(ctx context.Context, duration time.Duration) error {
 	for _, s := range t.servers {
-		s.kill()
+		s.Kill()
 	}
 	var version string
 	if err := t.nodes[0].site.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
@@ -182,7 +153,7 @@ func (t *trial) judge(ctx context.Context, duration time.Duration) error {
 		for _, id := range slices.Concat(l.bookings, l.cancellations) {
 			lost[id] = true
 		}
-		rows = append(rows, fmt.Sprintf("node %s lacks %d bookings %v, %d cancellations %v, and %d rows of the client without Bookside %v", n.name,
+		rows = append(rows, fmt.Sprintf("node %s lacks %d bookings %v, %d cancellations %v, and %d rows of the client without Bookside %v", n.Name,
 			len(l.bookings), first(l.bookings), len(l.cancellations), first(l.cancellations), len(l.plain), first(l.plain)))
 		plain += len(l.plain)
 		sum, err := checksums(ctx, n)
@@ -193,15 +164,15 @@ func (t *trial) judge(ctx context.Context, duration time.Duration) error {
 	}
 	switch {
 	case plain > 0:
-		t.problem("the database loses what it has committed, without Bookside, too")
+		t.Problem("the database loses what it has committed, without Bookside, too")
 	case len(lost) > 0:
-		t.problem("bookings or cancellations are lost, and nothing of the client without Bookside: look for the cause in Bookside")
+		t.Problem("bookings or cancellations are lost, and nothing of the client without Bookside: look for the cause in Bookside")
 	}
 	if len(slices.Compact(slices.Clone(sums))) > 1 {
-		t.problem("the nodes have different rows:\n%s", strings.Join(sums, "\n"))
+		t.Problem("the nodes have different rows:\n%s", strings.Join(sums, "\n"))
 	}
 	if len(t.witness.stale) > 0 {
-		t.problem("the database shows stale rows, without Bookside, too: %s", strings.Join(t.witness.stale[:min(5, len(t.witness.stale))], "; "))
+		t.Problem("the database shows stale rows, without Bookside, too: %s", strings.Join(t.witness.stale[:min(5, len(t.witness.stale))], "; "))
 	}
 	verdicts, outcomes, made, cancelled := map[history.Verdict]int{}, map[string]int{}, 0, 0
 	for _, c := range t.chapters {
@@ -216,7 +187,7 @@ func (t *trial) judge(ctx context.Context, duration time.Duration) error {
 		}
 	}
 	if verdicts[history.Linearizable] == 0 {
-		t.problem("no history is linearizable")
+		t.Problem("no history is linearizable")
 	}
 	fmt.Printf("%v of faults, MariaDB %s, %d nodes, %d servers\n", duration, version, len(t.nodes), len(t.servers))
 	for _, name := range slices.Sorted(maps.Keys(t.faults)) {
@@ -233,7 +204,7 @@ func (t *trial) judge(ctx context.Context, duration time.Duration) error {
 	if len(t.notes) > 0 {
 		fmt.Println(strings.Join(t.notes, "\n"))
 	}
-	return t.err()
+	return t.Err()
 }
 
 // first returns the first of many.
@@ -243,7 +214,7 @@ func first(ids []int64) []int64 { return ids[:min(len(ids), 5)] }
 func (t *trial) accuse(c *chapter, lost map[int64]bool) {
 	file := filepath.Join(t.folder, fmt.Sprintf("history-%d-%s.txt", c.agent, c.day))
 	if err := os.WriteFile(file, []byte(c.String()), 0o600); err != nil {
-		t.problem("%v", err)
+		t.Problem("%v", err)
 	}
 	explained := func(some func(r history.Request, a history.Answer, sent, answered time.Time) bool) bool {
 		return c.Without(some).Check(decision) == history.Linearizable
@@ -263,7 +234,7 @@ func (t *trial) accuse(c *chapter, lost map[int64]bool) {
 	}):
 		who = "its writes are linearizable, so reads were stale"
 	}
-	t.problem("%s is %s; %s", file, c.verdict, who)
+	t.Problem("%s is %s; %s", file, c.verdict, who)
 }
 
 // beforeKill reports whether an answer only showed something, within a second of a kill of a node.

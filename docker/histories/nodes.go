@@ -5,22 +5,19 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
+	"bookside/docker/load"
 )
 
 // node is a MariaDB server: the only one, or one of a Galera cluster.
 type node struct {
-	process
+	load.MariaDB
 	*trial
 	number  int
 	site    *sql.DB // its connections see what other nodes have committed before
@@ -30,73 +27,34 @@ type node struct {
 // nodeNames are those of nodes, by their number.
 var nodeNames = []string{"a", "b", "c", "d", "e"}
 
-// Where the nodes of a cluster are, each in a network of its own.
-func (n *node) space() string        { return n.spaces() + n.name }
-func (n *node) address() string      { return fmt.Sprint("10.88.0.", n.number+1) }
-func (n *node) path(f string) string { return filepath.Join(n.folder, n.name, f) }
-func (n *node) socket() string       { return n.path("socket") }
+// space is the network of the node of a cluster, in which it has the address.
+func (n *node) space() string   { return n.spaces() + n.Name }
+func (n *node) address() string { return fmt.Sprint("10.88.0.", n.number+1) }
 
-// within returns a command that runs where the nodes are installed.
-func (t *trial) within(command ...string) []string {
-	if t.root != "" {
-		return append([]string{"chroot", t.root}, command...)
-	}
-	return command
-}
-
-// run runs a command to its end and returns what it prints.
-func run(ctx context.Context, command ...string) (string, error) {
-	output, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w: %s", strings.Join(command, " "), err, output)
-	}
-	return string(output), nil
-}
-
-// options returns the options of mariadbd.
-func (n *node) options() []string {
-	options := []string{
-		"--no-defaults", "--user=mysql", "--datadir=" + n.path("data"), "--socket=" + n.socket(), "--pid-file=" + n.path("pid"), "--tmpdir=" + n.path(""),
-		"--skip-networking", "--skip-log-bin", "--max-connections=300",
-		"--innodb-flush-log-at-trx-commit=1", // Galera loses what it has acknowledged otherwise
-	}
-	if len(n.nodes) == 1 {
-		return options
-	}
-	var all []string
-	for _, m := range n.nodes {
-		all = append(all, m.address())
-	}
-	return append(options, "--wsrep-on=ON", "--wsrep-provider="+n.galera, "--wsrep-cluster-name=histories", "--wsrep-cluster-address=gcomm://"+strings.Join(all, ","),
-		"--wsrep-node-name="+n.name, "--wsrep-node-address="+n.address(), "--wsrep-sst-method=rsync", "--wsrep-slave-threads=2",
-		fmt.Sprintf("--wsrep-provider-options=gmcast.listen_addr=tcp://%s:4567;ist.recv_addr=%s:4568;gcache.size=64M", n.address(), n.address()),
-		"--binlog-format=ROW", "--default-storage-engine=InnoDB", "--innodb-autoinc-lock-mode=2")
-}
-
-// install creates the data of the only or first node; others copy it.
-func (n *node) install(ctx context.Context) error {
-	if err := os.Mkdir(n.path(""), 0o755); err != nil { //nolint:gosec // the servers connect to the socket in it
-		return err
-	}
-	if n.number == 0 {
-		_, err := run(ctx, n.within("mariadb-install-db", "--no-defaults", "--datadir="+n.path("data"), "--skip-test-db", "--force", "--auth-root-authentication-method=normal")...)
-		if err != nil {
-			return err
+// newNodes returns nodes that startNodes starts.
+func (t *trial) newNodes(number int) {
+	var addresses []string
+	for i := range number {
+		n := &node{trial: t, number: i}
+		n.Name, n.Log, n.Ended = nodeNames[i], filepath.Join(t.folder, "node-"+nodeNames[i]+".log"), t.nodeEnded
+		n.Folder = filepath.Join(t.folder, n.Name)
+		n.Options = []string{"--innodb-flush-log-at-trx-commit=1"} // Galera loses what it has acknowledged otherwise
+		if t.root != "" {
+			n.Prefix = []string{"chroot", t.root}
 		}
-	} else if err := os.Mkdir(n.path("data"), 0o700); err != nil {
-		return err
+		addresses = append(addresses, n.address())
+		t.nodes = append(t.nodes, n)
 	}
-	_, err := run(ctx, n.within("chown", "-R", "mysql:", n.path(""))...)
-	return err
-}
-
-// launch starts mariadbd with more options.
-func (n *node) launch(more ...string) error {
-	command := n.within(append(append([]string{"mariadbd"}, n.options()...), more...)...)
-	if len(n.nodes) > 1 {
-		command = append([]string{"ip", "netns", "exec", n.space()}, command...)
+	if number == 1 {
+		return
 	}
-	return n.start(nil, command...)
+	for _, n := range t.nodes {
+		n.Namespace = []string{"ip", "netns", "exec", n.space()}
+		n.Options = append(n.Options, "--wsrep-on=ON", "--wsrep-provider="+t.galera, "--wsrep-cluster-name=histories", "--wsrep-cluster-address=gcomm://"+strings.Join(addresses, ","),
+			"--wsrep-node-name="+n.Name, "--wsrep-node-address="+n.address(), "--wsrep-sst-method=rsync", "--wsrep-slave-threads=2",
+			fmt.Sprintf("--wsrep-provider-options=gmcast.listen_addr=tcp://%s:4567;ist.recv_addr=%s:4568;gcache.size=64M", n.address(), n.address()),
+			"--binlog-format=ROW", "--default-storage-engine=InnoDB", "--innodb-autoinc-lock-mode=2")
+	}
 }
 
 var recoveredAt = regexp.MustCompile(`WSREP: Recovered position: (\S+:(-?\d+))`)
@@ -104,7 +62,7 @@ var recoveredAt = regexp.MustCompile(`WSREP: Recovered position: (\S+:(-?\d+))`)
 // recovered returns how far a node of a cluster had come when it was killed, as the service's galera_recovery
 // finds it out.
 func (n *node) recovered(ctx context.Context) (position string, number int, err error) {
-	output, err := run(ctx, n.within(append(append([]string{"mariadbd"}, n.options()...), "--wsrep-recover")...)...)
+	output, err := load.Run(ctx, n.Command("--wsrep-recover")...)
 	if err != nil {
 		return "", 0, err
 	}
@@ -119,16 +77,16 @@ func (n *node) recovered(ctx context.Context) (position string, number int, err 
 // again starts a node that was killed, and one of a cluster as its service does.
 func (n *node) again(ctx context.Context) error {
 	if len(n.nodes) == 1 {
-		return n.launch()
+		return n.Launch()
 	}
 	position, _, err := n.recovered(ctx)
 	if err != nil {
 		return err
 	}
 	if position == "" {
-		return n.launch()
+		return n.Launch()
 	}
-	return n.launch("--wsrep-start-position=" + position)
+	return n.Launch("--wsrep-start-position=" + position)
 }
 
 // allAgain starts a cluster of which all nodes were killed, with the one that had come farthest.
@@ -144,19 +102,19 @@ func (t *trial) allAgain(ctx context.Context) error {
 		}
 	}
 	n := t.nodes[first]
-	state, err := os.ReadFile(n.path("data/grastate.dat"))
+	state, err := os.ReadFile(n.Path("data/grastate.dat"))
 	if err != nil {
 		return err
 	}
 	state = []byte(strings.Replace(string(state), "safe_to_bootstrap: 0", "safe_to_bootstrap: 1", 1))
-	if err := os.WriteFile(n.path("data/grastate.dat"), state, 0o600); err != nil {
+	if err := os.WriteFile(n.Path("data/grastate.dat"), state, 0o600); err != nil {
 		return err
 	}
 	position, _, err := n.recovered(ctx)
 	if err != nil {
 		return err
 	}
-	if err := n.launch("--wsrep-new-cluster", "--wsrep-start-position="+position); err != nil {
+	if err := n.Launch("--wsrep-new-cluster", "--wsrep-start-position="+position); err != nil {
 		return err
 	}
 	if err := n.wait(ctx); err != nil {
@@ -194,8 +152,8 @@ func (n *node) wait(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case time.Now().After(end):
-			return fmt.Errorf("node %s does not serve:\n%s", n.name, n.tail())
-		case !n.alive():
+			return fmt.Errorf("node %s does not serve:\n%s", n.Name, n.Tail())
+		case !n.Alive():
 			if err := n.again(ctx); err != nil {
 				return err
 			}
@@ -205,32 +163,16 @@ func (n *node) wait(ctx context.Context) error {
 }
 
 // connect opens the pools of a node.
-func (n *node) connect() error {
-	open := func(database string, session map[string]string) (*sql.DB, error) {
-		config := mysql.NewConfig()
-		config.User, config.Net, config.Addr, config.DBName, config.InterpolateParams = "root", "unix", n.socket(), database, true
-		config.Timeout, config.ReadTimeout, config.Params = 5*time.Second, 20*time.Second, session
-		config.Logger = quiet{}
-		connector, err := mysql.NewConnector(config)
-		if err != nil {
-			return nil, err
-		}
-		return sql.OpenDB(connector), nil
-	}
+func (n *node) connect() (err error) {
 	var session map[string]string
 	if len(n.nodes) > 1 {
 		session = map[string]string{"wsrep_sync_wait": "7"}
 	}
-	var err, other error
-	n.site, err = open("site", session)
-	n.witness, other = open("", nil)
+	var other error
+	n.site, err = load.Open(n.DSN("site"), session)
+	n.witness, other = load.Open(n.DSN(""), nil)
 	return errors.Join(err, other)
 }
-
-// quiet keeps the driver from printing that connections broke.
-type quiet struct{}
-
-func (quiet) Print(...any) {}
 
 // spaces is how the names of the cluster's networks begin.
 func (t *trial) spaces() string { return fmt.Sprintf("bookside-%d-", os.Getpid()) }
@@ -243,14 +185,14 @@ func (t *trial) startNodes(ctx context.Context) error {
 		}
 	}
 	for i, n := range t.nodes {
-		if err := errors.Join(n.install(ctx), n.connect()); err != nil {
+		if err := errors.Join(n.Install(ctx, i > 0), n.connect()); err != nil {
 			return err
 		}
 		var more []string
 		if i == 0 && len(t.nodes) > 1 {
 			more = []string{"--wsrep-new-cluster"}
 		}
-		if err := n.launch(more...); err != nil {
+		if err := n.Launch(more...); err != nil {
 			return err
 		}
 		if err := n.wait(ctx); err != nil {
@@ -265,12 +207,12 @@ func (t *trial) startNetwork(ctx context.Context) error {
 	hub := t.spaces() + "switch"
 	commands := []string{"netns add " + hub, "-n " + hub + " link add hub type bridge", "-n " + hub + " link set hub up"}
 	for _, n := range t.nodes {
-		commands = append(commands, "netns add "+n.space(), fmt.Sprintf("-n %s link add name %s type veth peer name eth0 netns %s", hub, n.name, n.space()),
-			fmt.Sprintf("-n %s link set dev %s master hub up", hub, n.name), fmt.Sprintf("-n %s addr add %s/24 dev eth0", n.space(), n.address()),
+		commands = append(commands, "netns add "+n.space(), fmt.Sprintf("-n %s link add name %s type veth peer name eth0 netns %s", hub, n.Name, n.space()),
+			fmt.Sprintf("-n %s link set dev %s master hub up", hub, n.Name), fmt.Sprintf("-n %s addr add %s/24 dev eth0", n.space(), n.address()),
 			fmt.Sprintf("-n %s link set eth0 up", n.space()), fmt.Sprintf("-n %s link set lo up", n.space()))
 	}
 	for _, command := range commands {
-		if _, err := run(ctx, append([]string{"ip"}, strings.Fields(command)...)...); err != nil {
+		if _, err := load.Run(ctx, append([]string{"ip"}, strings.Fields(command)...)...); err != nil {
 			return err
 		}
 	}
@@ -279,34 +221,21 @@ func (t *trial) startNetwork(ctx context.Context) error {
 
 // cut takes a node off the switch for a while; what is sent meanwhile is lost.
 func (n *node) cut(ctx context.Context, d time.Duration) error {
-	_, err := run(ctx, "ip", "-n", n.spaces()+"switch", "link", "set", "dev", n.name, "nomaster")
+	_, err := load.Run(ctx, "ip", "-n", n.spaces()+"switch", "link", "set", "dev", n.Name, "nomaster")
 	time.Sleep(d)
-	_, other := run(ctx, "ip", "-n", n.spaces()+"switch", "link", "set", "dev", n.name, "master", "hub")
+	_, other := load.Run(ctx, "ip", "-n", n.spaces()+"switch", "link", "set", "dev", n.Name, "master", "hub")
 	return errors.Join(err, other)
 }
 
 // stopNodes kills the nodes and removes their networks.
 func (t *trial) stopNodes() {
 	for _, n := range t.nodes {
-		n.kill()
+		n.Kill()
 	}
 	if len(t.nodes) > 1 {
 		for _, n := range t.nodes {
-			_, _ = run(context.Background(), "ip", "netns", "del", n.space())
+			_, _ = load.Run(context.Background(), "ip", "netns", "del", n.space())
 		}
-		_, _ = run(context.Background(), "ip", "netns", "del", t.spaces()+"switch")
+		_, _ = load.Run(context.Background(), "ip", "netns", "del", t.spaces()+"switch")
 	}
-}
-
-// freePort finds a port that no outgoing connection takes.
-func freePort(ctx context.Context) (int, error) {
-	var config net.ListenConfig
-	for range 100 {
-		port := 20000 + rand.IntN(10000)
-		listener, err := config.Listen(ctx, "tcp", fmt.Sprint("127.0.0.1:", port))
-		if err == nil {
-			return port, listener.Close()
-		}
-	}
-	return 0, errors.New("no port is free")
 }

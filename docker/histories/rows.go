@@ -20,7 +20,10 @@ type witness struct {
 }
 
 // witnessSQL creates the witness's tables.
-const witnessSQL = "CREATE DATABASE witness; CREATE TABLE witness.confirmed (id bigint PRIMARY KEY); CREATE TABLE witness.contested (n bigint NOT NULL); INSERT INTO witness.contested VALUES (0)"
+var witnessSQL = []string{
+	"CREATE DATABASE witness", "CREATE TABLE witness.confirmed (id bigint PRIMARY KEY)",
+	"CREATE TABLE witness.contested (n bigint NOT NULL)", "INSERT INTO witness.contested VALUES (0)",
+}
 
 // testify inserts rows through a node, and reads them through any.
 func (t *trial) testify(ctx context.Context, n *node) {
@@ -44,7 +47,7 @@ func (t *trial) testify(ctx context.Context, n *node) {
 		w.mu.Lock()
 		w.reads++
 		if found == 0 {
-			w.stale = append(w.stale, fmt.Sprintf("%s row %d, inserted through %s, is not there for a read through %s", time.Now().Format(time.TimeOnly), id, n.name, other.name))
+			w.stale = append(w.stale, fmt.Sprintf("%s row %d, inserted through %s, is not there for a read through %s", time.Now().Format(time.TimeOnly), id, n.Name, other.Name))
 		}
 		w.mu.Unlock()
 	}

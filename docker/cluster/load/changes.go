@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,27 +13,19 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"bookside/docker/load"
 )
-
-// change is an entry of the journal, as the API and webhooks show it.
-type change struct {
-	Number    int64  `json:"number"`
-	ID        int    `json:"resource_id"`
-	Kind      string `json:"kind"`
-	Origin    string `json:"origin"`
-	OldStatus string `json:"old_status"`
-	NewStatus string `json:"new_status"`
-}
-
-// step is what an entry says about the state of its booking.
-func (c change) step() string { return c.Kind + " " + c.NewStatus }
 
 // life is a booking that one client changes, each time through another sidecar: the journal
 // must have its steps in their order.
 type life struct {
-	id    int
+	id    int64
 	steps []string
 }
+
+// step is what an entry says about the state of its booking.
+func step(c load.Change) string { return c.Kind + " " + c.NewStatus }
 
 // cycle is the statuses that a booking goes through, again and again.
 var cycle = []string{"approved", "completed", "cancelled", "pending"}
@@ -43,12 +34,12 @@ var cycle = []string{"approved", "completed", "cancelled", "pending"}
 // through all sidecars, while a reader at each of them follows GET /changes, and a receiver
 // gets the webhooks. Everybody must see every change once, receivers at least once, and those
 // of a booking in the order of the commits.
-func (l *load) changes(ctx context.Context, bookings int) error {
+func (l *trial) changes(ctx context.Context, bookings int) error {
 	receiver, err := l.startReceiver(ctx)
 	if err != nil {
 		return err
 	}
-	defer receiver.close()
+	defer receiver.Close() //nolint:errcheck // nothing is sent any more
 	readers, stopped, err := l.startReaders(ctx)
 	if err != nil {
 		return err
@@ -70,20 +61,16 @@ func (l *load) changes(ctx context.Context, bookings int) error {
 }
 
 // live creates bookings and changes them. Half of them have one client each, the others two.
-func (l *load) live(ctx context.Context, bookings int) (lives []*life, contested []int, err error) {
+func (l *trial) live(ctx context.Context, bookings int) (lives []*life, contested []int64, err error) {
 	var all sync.WaitGroup
 	for i := range bookings {
 		s, err := l.slots.take(anybody)
 		if err != nil {
 			return nil, nil, err
 		}
-		text, err := l.create(ctx, "/bookings", with(at(s.start, shortService, s.agents[0]), body{"status": "pending"}))
+		id, err := l.create(ctx, "/bookings", with(at(s.Start, shortService, s.agents[0]), body{"status": "pending"}))
 		if err != nil {
 			return nil, nil, err
-		}
-		id, err := strconv.Atoi(text)
-		if err != nil {
-			return nil, nil, fmt.Errorf("id of a booking: %w", err)
 		}
 		if i%2 == 0 {
 			one := &life{id, []string{"created pending"}}
@@ -104,55 +91,55 @@ func (l *load) live(ctx context.Context, bookings int) (lives []*life, contested
 const rounds = 12
 
 // lead takes a booking through its statuses and deletes it, through the sidecars in turn.
-func (l *load) lead(ctx context.Context, one *life, first int) {
+func (l *trial) lead(ctx context.Context, one *life, first int) {
 	path := fmt.Sprint("/bookings/", one.id)
 	for i := range rounds {
 		status := cycle[i%len(cycle)]
-		if l.put(ctx, first+i, request{method: http.MethodPut, path: path, body: body{"status": status}}) {
+		if l.put(ctx, first+i, load.Put(path, body{"status": status})) {
 			one.steps = append(one.steps, "updated "+status)
 		}
 	}
-	if l.put(ctx, first+rounds, request{method: http.MethodDelete, path: path + "?force=true"}) {
+	if l.put(ctx, first+rounds, load.Delete(path+"?force=true")) {
 		one.steps = append(one.steps, "deleted ")
 	}
 }
 
 // toggle cancels a booking and brings it back, in competition with another client.
-func (l *load) toggle(ctx context.Context, id, first int) {
+func (l *trial) toggle(ctx context.Context, id int64, first int) {
 	for i := range rounds {
-		l.put(ctx, first+i, request{method: http.MethodPut, path: fmt.Sprint("/bookings/", id), body: body{"status": []string{"cancelled", "pending"}[i%2]}})
+		l.put(ctx, first+i, load.Put(fmt.Sprint("/bookings/", id), body{"status": []string{"cancelled", "pending"}[i%2]}))
 	}
 }
 
 // put sends a request to one of the sidecars and reports whether it was served.
-func (l *load) put(ctx context.Context, to int, r request) bool {
+func (l *trial) put(ctx context.Context, to int, r load.Request) bool {
 	sidecar := l.sidecars[to%len(l.sidecars)]
 	a, err := l.ask(ctx, sidecar, r)
 	if err != nil {
 		return false // ask has noted it
 	}
-	if a.status != http.StatusOK {
+	if a.Status != http.StatusOK {
 		l.unexpected(sidecar, r, a)
 		return false
 	}
-	l.count(func(s *stage) { s.won++ })
+	l.now().Count("won")
 	return true
 }
 
 // reader follows the changes of bookings at one sidecar.
 type reader struct {
-	sidecar *sidecar
+	sidecar *load.Server
 	done    chan struct{}
 
 	mu     sync.Mutex
 	cursor string
-	seen   []change
+	seen   []load.Change
 	err    error // read after done
 }
 
 // startReaders starts a reader at each sidecar, all from the present end. They end once
 // stopped is closed.
-func (l *load) startReaders(ctx context.Context) (readers []*reader, stopped chan struct{}, err error) {
+func (l *trial) startReaders(ctx context.Context) (readers []*reader, stopped chan struct{}, err error) {
 	stopped = make(chan struct{})
 	page, err := l.page(ctx, l.sidecars[0], "")
 	if err != nil {
@@ -178,27 +165,27 @@ func (l *load) startReaders(ctx context.Context) (readers []*reader, stopped cha
 
 // page is an answer of GET /changes.
 type page struct {
-	Data   []change
+	Data   []load.Change
 	Cursor string
 }
 
-func (l *load) page(ctx context.Context, from *sidecar, cursor string) (p page, err error) {
+func (l *trial) page(ctx context.Context, from *load.Server, cursor string) (p page, err error) {
 	query := url.Values{"resources": {"bookings"}}
 	if cursor != "" {
 		query = url.Values{"resources": {"bookings"}, "cursor": {cursor}, "wait": {"1"}}
 	}
-	a, _, err := l.send(ctx, from, request{method: http.MethodGet, path: "/changes?" + query.Encode()})
-	if err == nil && a.status != http.StatusOK {
-		err = fmt.Errorf("GET /changes after %q through %s: %d %.300s", cursor, from.name, a.status, a.body)
+	a, err := from.Send(ctx, load.Get("/changes?"+query.Encode()))
+	if err == nil && a.Status != http.StatusOK {
+		err = fmt.Errorf("GET /changes after %q through %s: %s", cursor, from.Name, a)
 	}
 	if err != nil {
 		return p, err
 	}
-	return p, json.Unmarshal(a.body, &p)
+	return p, json.Unmarshal(a.Body, &p)
 }
 
 // follow reads the next changes.
-func (l *load) follow(ctx context.Context, r *reader) error {
+func (l *trial) follow(ctx context.Context, r *reader) error {
 	p, err := l.page(ctx, r.sidecar, r.cursor)
 	if err != nil {
 		return err
@@ -209,51 +196,37 @@ func (l *load) follow(ctx context.Context, r *reader) error {
 	return nil
 }
 
-// receiver gets the webhooks. It answers some of them with 500, but none twice: the third try
-// would come after settle has lost patience.
-type receiver struct {
-	server *http.Server
-
-	mu      sync.Mutex
-	seen    []change
-	refused map[string]bool // by id of the message
-}
-
-func (l *load) startReceiver(ctx context.Context) (*receiver, error) {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+// startReceiver receives the webhooks. It refuses some of them, but none twice: the third try would come after settle
+// has lost patience.
+func (l *trial) startReceiver(ctx context.Context) (*load.Receiver, error) {
+	refused := map[string]bool{}
+	r, err := load.NewReceiver(ctx, "127.0.0.1:0", &l.now().Tally, func(id string) bool {
+		refuse := rand.N(50) == 0 && !refused[id]
+		refused[id] = refused[id] || refuse
+		return refuse
+	})
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{refused: map[string]bool{}}
-	r.server = &http.Server{Handler: http.HandlerFunc(r.receive), ReadHeaderTimeout: time.Minute}
-	go func() { _ = r.server.Serve(listener) }() // until close
-	_, err = l.run(ctx, "webhooks", "add", "http://"+listener.Addr().String(), "--events", "booking.*", "--allow-private", "--quiet")
-	return r, err
-}
-
-func (r *receiver) close() { _ = r.server.Close() }
-
-func (r *receiver) receive(w http.ResponseWriter, request *http.Request) {
-	var event struct{ Data change }
-	err := json.NewDecoder(request.Body).Decode(&event)
-	id := request.Header.Get("Webhook-Id")
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err != nil || rand.N(50) == 0 && !r.refused[id] {
-		r.refused[id] = true
-		w.WriteHeader(http.StatusInternalServerError)
-		return
+	secret, err := l.sidecars[0].Run(ctx, "webhooks", "add", r.URL, "--events", "booking.*", "--allow-private", "--quiet")
+	if err == nil {
+		err = r.Verify(secret)
 	}
-	r.seen = append(r.seen, event.Data)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
 }
+
+// patience limits how long settle waits.
+const patience = time.Minute
 
 // settle waits until the journal has everything, every reader has read it, and every delivery
 // has arrived.
-func (l *load) settle(ctx context.Context, readers []*reader) error {
+func (l *trial) settle(ctx context.Context, readers []*reader) error {
 	const left = "SELECT (SELECT COUNT(*) FROM wp_bookside_change_inbox) + (SELECT COUNT(*) FROM wp_bookside_webhook_deliveries WHERE status <> 'delivered') + " +
 		"(SELECT COUNT(*) FROM wp_bookside_changes WHERE resource = 'bookings' AND number > (SELECT MAX(position) FROM wp_bookside_webhooks))"
-	for end := time.Now().Add(patience); ; pause() {
+	for end := time.Now().Add(patience); ; load.Pause() {
 		waiting, err := l.counts(ctx, left)
 		if err != nil {
 			return err
@@ -272,38 +245,38 @@ func (l *load) settle(ctx context.Context, readers []*reader) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			l.problem("after %v, the nodes still have %v entries or deliveries to work on, or readers are late: %t", patience, waiting, late)
+			l.now().Problem("after %v, the nodes still have %v entries or deliveries to work on, or readers are late: %t", patience, waiting, late)
 			return nil
 		}
 	}
 }
 
 // compareFeeds compares what was seen with what was done.
-func (l *load) compareFeeds(readers []*reader, receiver *receiver, lives []*life, contested []int) {
+func (l *trial) compareFeeds(readers []*reader, receiver *load.Receiver, lives []*life, contested []int64) {
 	first := readers[0].seen
 	for _, r := range readers[1:] {
 		if !slices.Equal(first, r.seen) {
-			l.problem("the readers at %s and %s have seen different changes: %d and %d", readers[0].sidecar.name, r.sidecar.name, len(first), len(r.seen))
+			l.now().Problem("the readers at %s and %s have seen different changes: %d and %d", readers[0].sidecar.Name, r.sidecar.Name, len(first), len(r.seen))
 		}
 	}
-	steps := map[int][]change{}
+	steps := map[int64][]load.Change{}
 	for i, c := range first {
 		if i > 0 && c.Number <= first[i-1].Number {
-			l.problem("change %d follows %d", c.Number, first[i-1].Number)
+			l.now().Problem("change %d follows %d", c.Number, first[i-1].Number)
 		}
 		if c.Origin != "api" {
-			l.problem("change %d of booking %d, which a request made, has the origin %s", c.Number, c.ID, c.Origin)
+			l.now().Problem("change %d of booking %d, which a request made, has the origin %s", c.Number, c.ID, c.Origin)
 		}
 		steps[c.ID] = append(steps[c.ID], c)
 	}
 	for _, one := range lives {
 		var got []string
 		for _, c := range steps[one.id] {
-			got = append(got, c.step())
+			got = append(got, step(c))
 		}
 		if !slices.Equal(got, one.steps) {
-			l.count(func(s *stage) { s.wrong++ })
-			l.problem("booking %d: the journal has %q, want %q", one.id, got, one.steps)
+			l.now().Count("wrong")
+			l.now().Problem("booking %d: the journal has %q, want %q", one.id, got, one.steps)
 		}
 	}
 	for _, id := range contested {
@@ -311,31 +284,17 @@ func (l *load) compareFeeds(readers []*reader, receiver *receiver, lives []*life
 		for _, c := range steps[id] {
 			// A status that did not change is an update; two equal ones in a row are out of order.
 			if c.OldStatus != status || c.Kind == "updated" && c.OldStatus != c.NewStatus && c.NewStatus == status {
-				l.count(func(s *stage) { s.wrong++ })
-				l.problem("booking %d: change %d is from %q to %q after %q", id, c.Number, c.OldStatus, c.NewStatus, status)
+				l.now().Count("wrong")
+				l.now().Problem("booking %d: change %d is from %q to %q after %q", id, c.Number, c.OldStatus, c.NewStatus, status)
 			}
 			status = c.NewStatus
 		}
 		if len(steps[id]) < 2 {
-			l.problem("booking %d has %d changes", id, len(steps[id]))
+			l.now().Problem("booking %d has %d changes", id, len(steps[id]))
 		}
 	}
-	l.compareReceived(receiver, first)
-}
-
-// compareReceived compares what was received with the journal.
-func (l *load) compareReceived(receiver *receiver, all []change) {
-	received, last := map[int64]int{}, map[int]int64{}
-	for _, c := range receiver.seen {
-		if received[c.Number]++; received[c.Number] == 1 && c.Number < last[c.ID] {
-			l.problem("booking %d: change %d was received after %d", c.ID, c.Number, last[c.ID])
-		}
-		last[c.ID] = max(last[c.ID], c.Number)
+	for _, c := range first {
+		receiver.Check(c)
 	}
-	for _, c := range all {
-		if received[c.Number] == 0 {
-			l.problem("change %d of booking %d was not received", c.Number, c.ID)
-		}
-	}
-	l.now().facts = fmt.Sprintf("%d changes of bookings, read by %d readers; %d deliveries, %d of them again", len(all), len(l.sidecars), len(receiver.seen), len(receiver.seen)-len(received))
+	l.now().facts = fmt.Sprintf("%d changes of bookings, read by %d readers; %d deliveries, %d of them again", len(first), len(l.sidecars), l.now().Counted("webhooks")+l.now().Counted("webhooks again"), l.now().Counted("webhooks again"))
 }

@@ -1,19 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 
-	"github.com/go-sql-driver/mysql"
+	"bookside/docker/load"
 )
 
 // cluster is the nodes of a database cluster and their sidecars.
@@ -22,48 +18,44 @@ type cluster struct {
 	galera   bool // otherwise MySQL Group Replication, if there are several nodes
 	nodes    []*node
 	proxy    *proxy
-	sidecars []*sidecar // one per node, then the one behind the proxy
-	key      string
-	program  string // under test
+	sidecars []*load.Server // one per node, then the one behind the proxy
 }
 
 // node is a database server, reached by its socket.
 type node struct {
-	name, socket string
-	db           *sql.DB
-}
-
-// sidecar is a running program under test.
-type sidecar struct {
-	name, url string
-	process   *exec.Cmd
+	name, dsn string
+	db        *sql.DB
 }
 
 func openCluster(ctx context.Context, sockets []string, database string) (*cluster, error) {
 	c := &cluster{database: database}
-	var version string
-	first := sql.OpenDB(connector(sockets[0], database, nil))
-	if err := errors.Join(first.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version), first.Close()); err != nil {
-		return nil, err
-	}
-	c.galera = strings.Contains(version, "MariaDB")
 	for _, socket := range sockets {
-		n := &node{name: strings.TrimSuffix(filepath.Base(socket), ".sock"), socket: socket}
-		// Reads wait until the node has applied all commits of the others.
-		switch {
-		case len(sockets) == 1:
-			n.db = sql.OpenDB(connector(socket, database, nil))
-		case c.galera:
-			n.db = sql.OpenDB(connector(socket, database, map[string]string{"wsrep_sync_wait": "7"}))
-		default:
-			n.db = sql.OpenDB(connector(socket, database, map[string]string{"group_replication_consistency": "'BEFORE'"}))
+		n := &node{name: strings.TrimSuffix(filepath.Base(socket), ".sock"), dsn: "root@unix(" + socket + ")/" + database}
+		first, err := load.Open(n.dsn, nil)
+		if err != nil {
+			return nil, err
 		}
+		var version string
 		var flush int
-		if err := n.db.QueryRowContext(ctx, "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit").Scan(&flush); err != nil {
+		err = first.QueryRowContext(ctx, "SELECT VERSION(), @@GLOBAL.innodb_flush_log_at_trx_commit").Scan(&version, &flush)
+		if err := errors.Join(err, first.Close()); err != nil {
 			return nil, fmt.Errorf("node %s: %w", n.name, err)
 		}
 		if flush != 1 && len(sockets) > 1 {
 			return nil, fmt.Errorf("node %s loses what it has acknowledged: innodb_flush_log_at_trx_commit is %d, not 1", n.name, flush)
+		}
+		c.galera = strings.Contains(version, "MariaDB")
+		// Reads wait until the node has applied all commits of the others.
+		var session map[string]string
+		switch {
+		case len(sockets) == 1:
+		case c.galera:
+			session = map[string]string{"wsrep_sync_wait": "7"}
+		default:
+			session = map[string]string{"group_replication_consistency": "'BEFORE'"}
+		}
+		if n.db, err = load.Open(n.dsn, session); err != nil {
+			return nil, err
 		}
 		c.nodes = append(c.nodes, n)
 	}
@@ -72,126 +64,71 @@ func openCluster(ctx context.Context, sockets []string, database string) (*clust
 	return c, err
 }
 
-// connector connects to a node as root, without a password.
-func connector(socket, database string, session map[string]string) driver.Connector {
-	config := mysql.NewConfig()
-	config.User, config.Net, config.Addr, config.DBName, config.InterpolateParams, config.Params = "root", "unix", socket, database, true, session
-	c, err := mysql.NewConnector(config)
-	if err != nil {
-		panic(err) // only the names come from outside
-	}
-	return c
-}
-
-// dsn returns the environment variable for a sidecar with the DSN of an address.
-func (c *cluster) dsn(network, address string) string {
-	return "BOOKSIDE_DB__DSN=root@" + network + "(" + address + ")/" + c.database
-}
-
 // startSidecars creates a key and starts the sidecars. A single node has only one.
 func (c *cluster) startSidecars(ctx context.Context, program, folder string) error {
-	c.program = program
-	key, err := c.run(ctx, "keys", "create", "--name", "cluster run", "--permissions", "read,write,delete,read_changes", "--expires", "1d", "--quiet")
-	if err != nil {
-		return err
+	nodes := c.nodes
+	if len(nodes) > 1 {
+		nodes = append(slices.Clone(nodes), &node{name: "proxy", dsn: "root@tcp(" + c.proxy.Addr().String() + ")/" + c.database})
 	}
-	c.key = key
-	for _, n := range c.nodes {
-		if err := c.startSidecar(ctx, program, folder, n.name, c.dsn("unix", n.socket)); err != nil {
+	key := ""
+	for _, n := range nodes {
+		s, err := load.NewServer(ctx, program, n.name, filepath.Join(folder, n.name+".sidecar.log"), "BOOKSIDE_DB__DSN="+n.dsn, "BOOKSIDE_LOG__LEVEL=warn")
+		if err != nil {
+			return err
+		}
+		if key == "" {
+			if key, err = s.NewKey(ctx, "cluster run", "read,write,delete,read_changes"); err != nil {
+				return err
+			}
+		}
+		s.Key = key
+		if err := s.Launch(); err != nil {
+			return err
+		}
+		c.sidecars = append(c.sidecars, s)
+		if _, err := s.Wait(ctx); err != nil {
 			return err
 		}
 	}
-	if len(c.nodes) == 1 {
-		return nil
-	}
-	return c.startSidecar(ctx, program, folder, "proxy", c.dsn("tcp", c.proxy.address()))
-}
-
-// run runs a command of the program on the first node and returns what it prints.
-func (c *cluster) run(ctx context.Context, args ...string) (output string, err error) {
-	command := exec.CommandContext(ctx, c.program, args...)
-	command.Env, command.Stderr = append(os.Environ(), c.dsn("unix", c.nodes[0].socket)), os.Stderr
-	text, err := command.Output()
-	if err != nil {
-		return "", fmt.Errorf("bookside %s: %w", strings.Join(args[:2], " "), err)
-	}
-	return strings.TrimSpace(string(text)), nil
-}
-
-func (c *cluster) startSidecar(ctx context.Context, program, folder, name, dsn string) (err error) {
-	log, err := os.Create(filepath.Join(folder, name+".sidecar.log")) //nolint:gosec // the folder is the caller's
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	command := exec.CommandContext(ctx, program, "serve")
-	command.Env, command.Stderr = append(os.Environ(), dsn), log
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	output, err := command.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := command.Start(); err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(output)
-	for lines.Scan() {
-		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
-			c.sidecars = append(c.sidecars, &sidecar{name: name, url: url, process: command})
-			return nil
-		}
-	}
-	return fmt.Errorf("the sidecar %s exited: %w; see %s", name, errors.Join(lines.Err(), command.Wait()), log.Name())
+	return nil
 }
 
 // stopSidecars kills the sidecars.
-func (c *cluster) stopSidecars() error {
-	var problems []error
+func (c *cluster) stopSidecars() {
 	for _, s := range c.sidecars {
-		problems = append(problems, s.process.Process.Kill())
-		_ = s.process.Wait() // it was killed
+		s.Kill()
 	}
-	c.sidecars = nil
-	return errors.Join(problems...)
 }
 
 // close stops everything that was started.
 func (c *cluster) close() error {
-	problems := []error{c.stopSidecars(), c.proxy.close()}
+	c.stopSidecars()
+	problems := []error{c.proxy.close()}
 	for _, n := range c.nodes {
 		problems = append(problems, n.db.Close())
 	}
 	return errors.Join(problems...)
 }
 
-// counters are the servers' counters of conflicts, summed over the nodes.
-type counters struct{ rejected, aborted, deadlocks int }
-
-func (a counters) minus(b counters) counters {
-	return counters{a.rejected - b.rejected, a.aborted - b.aborted, a.deadlocks - b.deadlocks}
-}
-
-func (c *cluster) counters(ctx context.Context) (sum counters, err error) {
-	query := groupCounts
+// conflicts sums the servers' counters of conflicts over the nodes, by the columns of the report.
+func (c *cluster) conflicts(ctx context.Context) (sums map[string]int, err error) {
+	query := "SELECT 'conflicts', COUNT_CONFLICTS_DETECTED FROM performance_schema.replication_group_member_stats WHERE MEMBER_ID = @@server_uuid"
 	if c.galera {
-		query = galeraCounts
+		query = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_local_cert_failures', 'wsrep_local_bf_aborts', 'Innodb_deadlocks')"
 	}
+	columns := map[string]string{"conflicts": "certification", "wsrep_local_cert_failures": "certification", "wsrep_local_bf_aborts": "aborts", "innodb_deadlocks": "deadlocks"}
+	sums = map[string]int{}
 	for _, n := range c.nodes {
-		if err := n.add(ctx, query, &sum); err != nil {
-			return sum, err
+		err := n.each(ctx, query, func(name string, value int) { sums[columns[strings.ToLower(name)]] += value })
+		if err != nil {
+			return nil, err
 		}
 	}
-	return sum, nil
+	return sums, nil
 }
 
-// Queries for the counters, as names and values.
-const (
-	galeraCounts = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_local_cert_failures', 'wsrep_local_bf_aborts', 'Innodb_deadlocks')"
-	groupCounts  = "SELECT 'conflicts', COUNT_CONFLICTS_DETECTED FROM performance_schema.replication_group_member_stats WHERE MEMBER_ID = @@server_uuid"
-)
-
-// add adds the node's counters to sum.
-func (n *node) add(ctx context.Context, query string, sum *counters) error {
+// each reads rows of a name and a number.
+func (n *node) each(ctx context.Context, query string, do func(name string, value int)) error {
 	rows, err := n.db.QueryContext(ctx, query)
 	if err != nil {
 		return err
@@ -203,14 +140,7 @@ func (n *node) add(ctx context.Context, query string, sum *counters) error {
 		if err := rows.Scan(&name, &value); err != nil {
 			return err
 		}
-		switch strings.ToLower(name) {
-		case "wsrep_local_bf_aborts":
-			sum.aborted += value
-		case "innodb_deadlocks":
-			sum.deadlocks += value
-		default:
-			sum.rejected += value
-		}
+		do(name, value)
 	}
 	return rows.Err()
 }

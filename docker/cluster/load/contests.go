@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"bookside/docker/load"
 )
 
 // body is a JSON object.
@@ -26,12 +28,12 @@ func with(b, more body) body {
 // anyAgent leaves the choice to the site.
 const anyAgent = "any"
 
-func at(s start, service int, agent any) body {
+func at(s load.Start, service int, agent any) body {
 	return body{"service_id": service, "agent_id": agent, "location_id": 1, "customer_id": 1, "start_date": s.Day, "start_time": s.Time, "send_confirmation": false}
 }
 
 // contests runs all contests.
-func (l *load) contests(ctx context.Context, pairs, storms, size int) error {
+func (l *trial) contests(ctx context.Context, pairs, storms, size int) error {
 	kinds := []struct {
 		name    string
 		of, n   int // contests, and requests in each
@@ -74,14 +76,14 @@ func (l *load) contests(ctx context.Context, pairs, storms, size int) error {
 }
 
 // slotIsGone reports whether a request lost the contest for a slot.
-func slotIsGone(a answer) bool {
-	return a.status == http.StatusConflict && a.code() == "time_slot_unavailable"
+func slotIsGone(a load.Answer) bool {
+	return a.Status == http.StatusConflict && a.Code() == "time_slot_unavailable"
 }
 
 // book is POST /bookings.
-func (l *load) book(b body) attempt {
-	return l.compete(request{method: http.MethodPost, path: "/bookings", body: b}, func(a answer) (int, bool) {
-		if a.status == http.StatusCreated {
+func (l *trial) book(b body) attempt {
+	return l.compete(load.Post("/bookings", b), func(a load.Answer) (int, bool) {
+		if a.Status == http.StatusCreated {
 			return 1, true
 		}
 		return 0, slotIsGone(a)
@@ -89,15 +91,15 @@ func (l *load) book(b body) attempt {
 }
 
 // bulk is POST /bookings/bulk.
-func (l *load) bulk(bookings ...body) attempt {
-	return l.compete(request{method: http.MethodPost, path: "/bookings/bulk", body: body{"bookings": bookings}}, func(a answer) (int, bool) {
+func (l *trial) bulk(bookings ...body) attempt {
+	return l.compete(load.Post("/bookings/bulk", body{"bookings": bookings}), func(a load.Answer) (int, bool) {
 		var answered struct {
 			Results struct {
 				Success []struct{}
 				Errors  []struct{ Error string }
 			}
 		}
-		if err := json.Unmarshal(a.body, &answered); err != nil {
+		if err := json.Unmarshal(a.Body, &answered); err != nil {
 			return 0, false
 		}
 		for _, e := range answered.Results.Errors {
@@ -110,13 +112,13 @@ func (l *load) bulk(bookings ...body) attempt {
 }
 
 // move is PUT /bookings/{id}, which approves a pending booking.
-func (l *load) move(ctx context.Context, to body) (attempt, error) {
+func (l *trial) move(ctx context.Context, to body) (attempt, error) {
 	id, err := l.create(ctx, "/bookings", with(to, body{"status": "pending"}))
 	if err != nil {
 		return nil, err
 	}
-	return l.compete(request{method: http.MethodPut, path: "/bookings/" + id, body: body{"status": "approved"}}, func(a answer) (int, bool) {
-		if a.status == http.StatusOK {
+	return l.compete(load.Put(fmt.Sprint("/bookings/", id), body{"status": "approved"}), func(a load.Answer) (int, bool) {
+		if a.Status == http.StatusOK {
 			return 1, true
 		}
 		return 0, slotIsGone(a)
@@ -124,43 +126,36 @@ func (l *load) move(ctx context.Context, to body) (attempt, error) {
 }
 
 // create creates a record before a contest and returns its id.
-func (l *load) create(ctx context.Context, path string, b body) (id string, err error) {
-	for deadline := time.Now().Add(patience); ; pause() {
-		a, retryAfter, err := l.send(ctx, l.sidecars[0], request{method: http.MethodPost, path: path, body: b})
-		if err != nil {
-			return "", err
-		}
-		if a.status == http.StatusServiceUnavailable && retryAfter != "" && time.Now().Before(deadline) {
-			continue
-		}
-		var created struct {
-			Data struct{ ID json.RawMessage }
-		}
-		if err := json.Unmarshal(a.body, &created); err != nil || a.status != http.StatusCreated {
-			return "", fmt.Errorf("POST %s: %d %.300s", path, a.status, a.body)
-		}
-		return strings.Trim(string(created.Data.ID), `"`), l.sync(ctx)
+func (l *trial) create(ctx context.Context, path string, b body) (id int64, err error) {
+	r := load.Post(path, b)
+	a, _, err := l.sidecars[0].Ask(ctx, r, func() {})
+	if err == nil {
+		id, err = a.ID()
 	}
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", r, err)
+	}
+	return id, l.sync(ctx)
 }
 
 // slotContest is a contest for a slot; each winner has an approved booking.
-func (l *load) slotContest(name string, s slot, service, capacity int) contest {
+func (l *trial) slotContest(name string, s slot, service, capacity int) contest {
 	return contest{
 		name: name, capacity: capacity,
 		rows: "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE id > ? AND status = 'approved' AND start_date = ? AND start_time = ? AND service_id = ?",
-		args: []any{l.lastOld, s.Day, s.minutes(), service},
+		args: []any{l.lastOld, s.Day, s.Minutes(), service},
 	}
 }
 
 // slotPair is two requests of which only one can succeed.
-func (l *load) slotPair(ctx context.Context, i, _ int) (contest, error) {
+func (l *trial) slotPair(ctx context.Context, i, _ int) (contest, error) {
 	if i%7 == 6 {
 		s, err := l.slots.takeCourse()
 		if err != nil {
 			return contest{}, err
 		}
 		c := l.slotContest("four of six places, twice", s, courseService, 1)
-		four := l.book(with(at(s.start, courseService, courseAgent), body{"total_attendees": 4}))
+		four := l.book(with(at(s.Start, courseService, courseAgent), body{"total_attendees": 4}))
 		c.attempts = []attempt{four, four}
 		return c, nil
 	}
@@ -168,7 +163,7 @@ func (l *load) slotPair(ctx context.Context, i, _ int) (contest, error) {
 	if err != nil {
 		return contest{}, err
 	}
-	oneAgent, anyone := at(s.start, shortService, s.agents[0]), at(s.start, shortService, anyAgent)
+	oneAgent, anyone := at(s.Start, shortService, s.agents[0]), at(s.Start, shortService, anyAgent)
 	c := l.slotContest("", s, shortService, 1)
 	switch i % 7 {
 	case 0:
@@ -202,7 +197,7 @@ func repeat(n int, kinds ...attempt) []attempt {
 }
 
 // slotStorm is many requests for one slot.
-func (l *load) slotStorm(ctx context.Context, i, n int) (c contest, err error) {
+func (l *trial) slotStorm(ctx context.Context, i, n int) (c contest, err error) {
 	switch i % 4 {
 	case 0:
 		return l.mixedStorm(ctx, n)
@@ -212,7 +207,7 @@ func (l *load) slotStorm(ctx context.Context, i, n int) (c contest, err error) {
 			return contest{}, err
 		}
 		c := l.slotContest("any of several agents", s, shortService, len(s.agents))
-		c.attempts = repeat(n, l.book(at(s.start, shortService, anyAgent)))
+		c.attempts = repeat(n, l.book(at(s.Start, shortService, anyAgent)))
 		return c, nil
 	default:
 		s, err := l.slots.takeCourse()
@@ -221,19 +216,19 @@ func (l *load) slotStorm(ctx context.Context, i, n int) (c contest, err error) {
 		}
 		each := i%4 - 1
 		c := l.slotContest(fmt.Sprintf("places of a course by %d", each), s, courseService, seats/each)
-		b := with(at(s.start, courseService, courseAgent), body{"total_attendees": each})
+		b := with(at(s.Start, courseService, courseAgent), body{"total_attendees": each})
 		c.attempts = repeat(n, l.book(b), l.book(b), l.bulk(b))
 		return c, nil
 	}
 }
 
 // mixedStorm is requests of every kind for one slot.
-func (l *load) mixedStorm(ctx context.Context, n int) (contest, error) {
+func (l *trial) mixedStorm(ctx context.Context, n int) (contest, error) {
 	s, err := l.slots.take(one)
 	if err != nil {
 		return contest{}, err
 	}
-	oneAgent, anyone := at(s.start, shortService, s.agents[0]), at(s.start, shortService, anyAgent)
+	oneAgent, anyone := at(s.Start, shortService, s.agents[0]), at(s.Start, shortService, anyAgent)
 	c := l.slotContest("requests of every kind", s, shortService, 1)
 	for i := range n {
 		next := l.book(oneAgent)
@@ -253,7 +248,7 @@ func (l *load) mixedStorm(ctx context.Context, n int) (contest, error) {
 }
 
 // under runs work while a setting of the site has another value.
-func (l *load) under(ctx context.Context, name, value string, work func() error) error {
+func (l *trial) under(ctx context.Context, name, value string, work func() error) error {
 	remove := "DELETE FROM wp_latepoint_settings WHERE name = '" + name + "'"
 	if err := l.execute(ctx, remove, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('"+name+"', '"+value+"')"); err != nil {
 		return err
@@ -265,7 +260,7 @@ func (l *load) under(ctx context.Context, name, value string, work func() error)
 const perDay = 5
 
 // settingStorms are those where settings make more than the agent scarce.
-func (l *load) settingStorms(ctx context.Context, n int) error {
+func (l *trial) settingStorms(ctx context.Context, n int) error {
 	const rounds = 4
 	err := l.under(ctx, "one_agent_at_location", "on", func() error {
 		for i := range rounds {
@@ -274,8 +269,8 @@ func (l *load) settingStorms(ctx context.Context, n int) error {
 				return err
 			}
 			c := l.slotContest("one agent at a location", s, shortService, 1)
-			c.attempts = repeat(n, l.book(at(s.start, shortService, anyAgent)), l.book(at(s.start, shortService, 1)),
-				l.book(at(s.start, shortService, 2)), l.book(at(s.start, shortService, 3)))
+			c.attempts = repeat(n, l.book(at(s.Start, shortService, anyAgent)), l.book(at(s.Start, shortService, 1)),
+				l.book(at(s.Start, shortService, 2)), l.book(at(s.Start, shortService, 3)))
 			if err := l.runContest(ctx, c, i); err != nil {
 				return err
 			}
@@ -292,7 +287,7 @@ func (l *load) settingStorms(ctx context.Context, n int) error {
 				return err
 			}
 			c := l.slotContest("one location at a time", s, shortService, 1)
-			here := at(s.start, shortService, 1)
+			here := at(s.Start, shortService, 1)
 			c.attempts = repeat(n, l.book(here), l.book(with(here, body{"location_id": 2})))
 			if err := l.runContest(ctx, c, i); err != nil {
 				return err
@@ -318,7 +313,7 @@ func (l *load) settingStorms(ctx context.Context, n int) error {
 			var kinds []attempt
 			for _, s := range day {
 				for _, agent := range s.agents {
-					kinds = append(kinds, l.book(at(s.start, limitedService, agent)))
+					kinds = append(kinds, l.book(at(s.Start, limitedService, agent)))
 				}
 			}
 			c.attempts = repeat(n, kinds...)
@@ -332,14 +327,14 @@ func (l *load) settingStorms(ctx context.Context, n int) error {
 
 // pendingBooking is a booking that blocks no slot, so that any number of them can be
 // created.
-func (l *load) pendingBooking(b body) body {
+func (l *trial) pendingBooking(b body) body {
 	s := l.slots.parking
-	return with(at(s.start, shortService, s.agents[0]), with(body{"status": "pending"}, b))
+	return with(at(s.Start, shortService, s.agents[0]), with(body{"status": "pending"}, b))
 }
 
 // emailContest is requests that create or change customers to the same e-mail
 // address. Only one customer may get it; bookings all succeed, for that customer.
-func (l *load) emailContest(ctx context.Context, i, n int) (contest, error) {
+func (l *trial) emailContest(ctx context.Context, i, n int) (contest, error) {
 	email := strings.ToLower(rand.Text()) + "@example.test"
 	person := body{"first_name": "Rita", "last_name": "Neu", "email": email}
 	upperCase := with(person, body{"email": strings.ToUpper(email)})
@@ -351,9 +346,9 @@ func (l *load) emailContest(ctx context.Context, i, n int) (contest, error) {
 	if err != nil {
 		return c, err
 	}
-	create, book := l.person(http.MethodPost, "/customers", person), l.bookFor(booking)
+	create, book := l.person(load.Post("/customers", person)), l.bookFor(booking)
 	switch kinds := [][]attempt{
-		{create, book}, {book, l.bookFor(upperCaseBooking)}, {create, l.person(http.MethodPost, "/customers", upperCase)}, {changed, book}, {changed, create},
+		{create, book}, {book, l.bookFor(upperCaseBooking)}, {create, l.person(load.Post("/customers", upperCase))}, {changed, book}, {changed, create},
 	}; n {
 	case 2:
 		c.name, c.attempts = "one e-mail, twice", kinds[i%len(kinds)]
@@ -364,41 +359,41 @@ func (l *load) emailContest(ctx context.Context, i, n int) (contest, error) {
 }
 
 // emailChange is PUT /customers/{id} of another customer.
-func (l *load) emailChange(ctx context.Context, person body) (attempt, error) {
+func (l *trial) emailChange(ctx context.Context, person body) (attempt, error) {
 	id, err := l.create(ctx, "/customers", with(person, body{"email": strings.ToLower(rand.Text()) + "@example.test"}))
-	return l.person(http.MethodPut, "/customers/"+id, body{"email": person["email"]}), err
+	return l.person(load.Put(fmt.Sprint("/customers/", id), body{"email": person["email"]})), err
 }
 
 // person is a request that sets a customer's e-mail address.
-func (l *load) person(method, path string, b body) attempt {
-	return l.compete(request{method: method, path: path, body: b}, func(a answer) (int, bool) {
-		if a.status == http.StatusCreated || a.status == http.StatusOK {
+func (l *trial) person(r load.Request) attempt {
+	return l.compete(r, func(a load.Answer) (int, bool) {
+		if a.Status == http.StatusCreated || a.Status == http.StatusOK {
 			return 1, true
 		}
-		clash := a.status == http.StatusBadRequest || a.status == http.StatusConflict || a.status == http.StatusUnprocessableEntity
-		return 0, clash && strings.Contains(string(a.body), "email")
+		clash := a.Status == http.StatusBadRequest || a.Status == http.StatusConflict || a.Status == http.StatusUnprocessableEntity
+		return 0, clash && strings.Contains(string(a.Body), "email")
 	})
 }
 
 // bookFor is POST /bookings with the customer's data.
-func (l *load) bookFor(b body) attempt {
-	return l.compete(request{method: http.MethodPost, path: "/bookings", body: b}, func(a answer) (int, bool) {
-		return 1, a.status == http.StatusCreated
+func (l *trial) bookFor(b body) attempt {
+	return l.compete(load.Post("/bookings", b), func(a load.Answer) (int, bool) {
+		return 1, a.Status == http.StatusCreated
 	})
 }
 
 // onceContest is one request with an Idempotency-Key, sent many times. Without the
 // key, each of them would succeed.
-func (l *load) onceContest(ctx context.Context, i, n int) (contest, error) {
+func (l *trial) onceContest(ctx context.Context, i, n int) (contest, error) {
 	note := rand.Text()
-	r := request{method: http.MethodPost, path: "/bookings", idempotency: note, body: l.pendingBooking(body{"notes": note})}
+	r := load.Request{Method: http.MethodPost, Path: "/bookings", IdempotencyKey: note, Body: l.pendingBooking(body{"notes": note})}
 	c := contest{name: "one Idempotency-Key", capacity: 1, rows: "SELECT COUNT(*) FROM wp_latepoint_orders WHERE customer_comment = ?", args: []any{note}}
 	switch i % 3 {
 	case 1:
-		r.path, r.body = "/payments", body{"order_id": 1, "amount": "1.00", "notes": note}
+		r.Path, r.Body = "/payments", body{"order_id": 1, "amount": "1.00", "notes": note}
 		c.rows = "SELECT COUNT(*) FROM wp_latepoint_transactions WHERE notes = ?"
 	case 2:
-		r.path, r.body = "/bookings/bulk", body{"bookings": []body{l.pendingBooking(body{"notes": note})}}
+		r.Path, r.Body = "/bookings/bulk", body{"bookings": []body{l.pendingBooking(body{"notes": note})}}
 	}
 	var mu sync.Mutex
 	var first []byte
@@ -410,14 +405,14 @@ func (l *load) onceContest(ctx context.Context, i, n int) (contest, error) {
 		}
 		return string(first) == string(content)
 	}
-	c.attempts = repeat(n, l.compete(r, func(a answer) (int, bool) {
+	c.attempts = repeat(n, l.compete(r, func(a load.Answer) (int, bool) {
 		switch {
-		case a.status == http.StatusCreated && a.replayed:
-			return 0, same(a.body)
-		case a.status == http.StatusCreated:
-			return 1, same(a.body)
+		case a.Status == http.StatusCreated && a.Replayed():
+			return 0, same(a.Body)
+		case a.Status == http.StatusCreated:
+			return 1, same(a.Body)
 		default:
-			return 0, a.status == http.StatusConflict && a.code() == inProgress
+			return 0, a.InProgress()
 		}
 	}))
 	return c, nil
@@ -428,7 +423,7 @@ const cutEvery = 200 * time.Millisecond
 
 // cutStorms runs contests while the proxy keeps cutting its connections. Each request
 // has an Idempotency-Key and is repeated until it gets a response.
-func (l *load) cutStorms(ctx context.Context, n int) error {
+func (l *trial) cutStorms(ctx context.Context, n int) error {
 	stop := make(chan struct{})
 	var cutting sync.WaitGroup
 	cutting.Go(func() {
@@ -449,9 +444,9 @@ func (l *load) cutStorms(ctx context.Context, n int) error {
 			return err
 		}
 		for range n {
-			r := request{method: http.MethodPost, path: "/bookings", idempotency: rand.Text(), careful: true, body: b}
-			c.attempts = append(c.attempts, l.compete(r, func(a answer) (int, bool) {
-				if a.status == http.StatusCreated {
+			r := load.Request{Method: http.MethodPost, Path: "/bookings", IdempotencyKey: rand.Text(), Body: b}
+			c.attempts = append(c.attempts, l.compete(r, func(a load.Answer) (int, bool) {
+				if a.Status == http.StatusCreated {
 					return 1, true
 				}
 				return 0, slotIsGone(a)
@@ -465,25 +460,25 @@ func (l *load) cutStorms(ctx context.Context, n int) error {
 }
 
 // cutStorm is a contest without its attempts, and the body of these.
-func (l *load) cutStorm(i int) (contest, body, error) {
+func (l *trial) cutStorm(i int) (contest, body, error) {
 	if i%2 == 1 {
 		s, err := l.slots.takeCourse()
 		if err != nil {
 			return contest{}, nil, err
 		}
-		return l.slotContest("places of a course", s, courseService, seats), at(s.start, courseService, courseAgent), nil
+		return l.slotContest("places of a course", s, courseService, seats), at(s.Start, courseService, courseAgent), nil
 	}
 	s, err := l.slots.take(one)
 	if err != nil {
 		return contest{}, nil, err
 	}
-	return l.slotContest("one agent", s, shortService, 1), at(s.start, shortService, anyAgent), nil
+	return l.slotContest("one agent", s, shortService, 1), at(s.Start, shortService, anyAgent), nil
 }
 
 // outOfService makes the last node reject every statement, like a node that has lost
 // the others. Its sidecar must answer 503 with Retry-After, and the other nodes'
 // sidecars must work.
-func (l *load) outOfService(ctx context.Context) (err error) {
+func (l *trial) outOfService(ctx context.Context) (err error) {
 	node, sidecar := l.nodes[len(l.nodes)-1], l.sidecars[len(l.nodes)-1]
 	reject := func(ctx context.Context, queries string) error {
 		_, err := node.db.ExecContext(ctx, "SET GLOBAL wsrep_reject_queries = ?", queries)
@@ -494,17 +489,13 @@ func (l *load) outOfService(ctx context.Context) (err error) {
 	}
 	// The cluster may not be ours: never leave it like this.
 	defer func() { err = errors.Join(err, reject(context.WithoutCancel(ctx), "NONE")) }()
-	for _, r := range []request{
-		{method: http.MethodGet, path: "/bookings"},
-		{method: http.MethodPost, path: "/bookings", body: l.pendingBooking(nil)},
-	} {
-		l.count(func(s *stage) { s.requests++ })
-		a, retryAfter, err := l.send(ctx, sidecar, r)
-		switch {
+	for _, r := range []load.Request{load.Get("/bookings"), load.Post("/bookings", l.pendingBooking(nil))} {
+		l.now().Count("requests")
+		switch a, err := sidecar.Send(ctx, r); {
 		case err != nil:
 			return err
-		case a.status == http.StatusServiceUnavailable && retryAfter != "":
-			l.count(func(s *stage) { s.later++ })
+		case a.Busy():
+			l.now().Count("503")
 		default:
 			l.unexpected(sidecar, r, a)
 		}
@@ -519,8 +510,8 @@ func (l *load) outOfService(ctx context.Context) (err error) {
 }
 
 // throughput measures how many bookings of different slots are created per second.
-func (l *load) throughput(ctx context.Context, n int) error {
-	over := map[string][]*sidecar{"creates on one node": l.sidecars[:1]}
+func (l *trial) throughput(ctx context.Context, n int) error {
+	over := map[string][]*load.Server{"creates on one node": l.sidecars[:1]}
 	names := []string{"creates on one node"}
 	if len(l.nodes) > 1 {
 		names = append(names, "creates on every node", "creates through the proxy")
@@ -534,7 +525,7 @@ func (l *load) throughput(ctx context.Context, n int) error {
 				return err
 			}
 			for _, agent := range s.agents {
-				attempts = append(attempts, l.book(at(s.start, shortService, agent)))
+				attempts = append(attempts, l.book(at(s.Start, shortService, agent)))
 			}
 		}
 		if err := l.measure(ctx, name, func() error { return l.all(ctx, attempts[:n], over[name]) }); err != nil {
@@ -549,22 +540,15 @@ func (l *load) throughput(ctx context.Context, n int) error {
 const clients = 8
 
 // all runs each attempt once. All of them must win.
-func (l *load) all(ctx context.Context, attempts []attempt, to []*sidecar) error {
-	next := make(chan int)
-	var all sync.WaitGroup
-	for range clients {
-		all.Go(func() {
-			for i := range next {
-				if attempts[i](ctx, to[i%len(to)]) == 0 {
-					l.problem("a booking of a free slot was rejected")
-				}
-			}
-		})
-	}
-	for i := range attempts {
-		next <- i
-	}
-	close(next)
-	all.Wait()
-	return l.sync(ctx)
+func (l *trial) all(ctx context.Context, attempts []attempt, to []*load.Server) error {
+	_, err := load.Measure(ctx, clients, time.Hour, func(ctx context.Context, i int) error {
+		if i >= len(attempts) {
+			return load.ErrNoMore
+		}
+		if attempts[i](ctx, to[i%len(to)]) == 0 {
+			l.now().Problem("a booking of a free slot was rejected")
+		}
+		return nil
+	})
+	return errors.Join(err, l.sync(ctx))
 }

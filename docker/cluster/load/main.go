@@ -50,7 +50,7 @@ func run(ctx context.Context) (err error) {
 	if err := c.startSidecars(ctx, *program, *folder); err != nil {
 		return err
 	}
-	l, err := newLoad(ctx, c)
+	l, err := newTrial(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -70,9 +70,5 @@ func run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	fmt.Print(l.report())
-	if l.problems > 0 {
-		return fmt.Errorf("%d problems", l.problems)
-	}
-	return nil
+	return l.report()
 }

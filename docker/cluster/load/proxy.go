@@ -11,18 +11,13 @@ import (
 // proxy forwards each new connection to the next of the sockets, like a load balancer
 // in front of a cluster.
 type proxy struct {
-	listener net.Listener
-	sockets  []string
+	net.Listener
+	sockets []string
 
-	mu    sync.Mutex
-	next  int
-	pairs map[*link]struct{}
+	mu   sync.Mutex
+	next int
+	open map[net.Conn]struct{}
 }
-
-// link is a client's connection and the server's.
-type link struct{ client, server net.Conn }
-
-func (l *link) close() { _, _ = l.client.Close(), l.server.Close() }
 
 func newProxy(ctx context.Context, sockets []string) (*proxy, error) {
 	var config net.ListenConfig
@@ -30,68 +25,56 @@ func newProxy(ctx context.Context, sockets []string) (*proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{listener: listener, sockets: sockets, pairs: map[*link]struct{}{}}
-	go p.serve(ctx)
+	p := &proxy{Listener: listener, sockets: sockets, open: map[net.Conn]struct{}{}}
+	go func() {
+		for {
+			client, err := p.Accept()
+			if err != nil {
+				return // closed
+			}
+			go p.forward(ctx, client)
+		}
+	}()
 	return p, nil
 }
 
-func (p *proxy) address() string { return p.listener.Addr().String() }
-
-func (p *proxy) serve(ctx context.Context) {
-	for {
-		client, err := p.listener.Accept()
-		if err != nil {
-			return // closed
-		}
-		go p.forward(ctx, client)
-	}
-}
-
+// forward connects a client. When either direction ends, both are closed.
 func (p *proxy) forward(ctx context.Context, client net.Conn) {
+	p.mu.Lock()
+	p.next++
+	socket := p.sockets[p.next%len(p.sockets)]
+	p.mu.Unlock()
 	var dialer net.Dialer
-	server, err := dialer.DialContext(ctx, "unix", p.nextSocket())
+	server, err := dialer.DialContext(ctx, "unix", socket)
 	if err != nil {
 		_ = client.Close()
 		return
 	}
-	l := &link{client, server}
 	p.mu.Lock()
-	p.pairs[l] = struct{}{}
+	p.open[client], p.open[server] = struct{}{}, struct{}{}
 	p.mu.Unlock()
-	defer func() {
-		l.close()
+	pipe := func(to, from net.Conn) {
+		_, _ = io.Copy(to, from)
+		_, _ = to.Close(), from.Close()
 		p.mu.Lock()
-		delete(p.pairs, l)
-		p.mu.Unlock()
-	}()
-	ended := make(chan struct{}, 2)
-	for _, direction := range [][2]net.Conn{{client, server}, {server, client}} {
-		go func() {
-			_, _ = io.Copy(direction[0], direction[1]) // when either direction ends, both are closed
-			ended <- struct{}{}
-		}()
+		defer p.mu.Unlock()
+		delete(p.open, from)
 	}
-	<-ended
-}
-
-func (p *proxy) nextSocket() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.next++
-	return p.sockets[p.next%len(p.sockets)]
+	go pipe(client, server)
+	pipe(server, client)
 }
 
 // cut closes all connections.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for l := range p.pairs {
-		l.close()
+	for conn := range p.open {
+		_ = conn.Close()
 	}
 }
 
 func (p *proxy) close() error {
-	err := p.listener.Close()
+	err := p.Close()
 	p.cut()
 	if errors.Is(err, net.ErrClosed) {
 		return nil

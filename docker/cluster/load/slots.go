@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+
+	"bookside/docker/load"
 )
 
 // Services and agents of the sample site fixtures.Small.
@@ -24,24 +21,9 @@ const (
 	agents         = 3
 )
 
-// start is the time at which a booking begins.
-type start struct {
-	Day  string `json:"start_date"`
-	Time string `json:"start_time"`
-}
-
-// minutes returns the minutes since midnight.
-func (s start) minutes() int {
-	at, err := time.Parse("15:04", s.Time)
-	if err != nil {
-		panic(err) // the API sent it
-	}
-	return at.Hour()*60 + at.Minute()
-}
-
 // slot is a start and the agents who are free at that time.
 type slot struct {
-	start
+	load.Start
 	agents []int
 }
 
@@ -54,7 +36,7 @@ type slots struct {
 }
 
 // learn reads the available slots. Each service uses different days.
-func (l *load) learn(ctx context.Context) (*slots, error) {
+func (l *trial) learn(ctx context.Context) (*slots, error) {
 	s := &slots{limited: map[string][]slot{}}
 	var err error
 	// The sample site has no bookings from the 46th day on.
@@ -82,31 +64,19 @@ func (l *load) learn(ctx context.Context) (*slots, error) {
 
 // offers returns the free starts of agents, in an order that looks random but is the
 // same each time.
-func (l *load) offers(ctx context.Context, service, first, last int, agents ...int) (found []slot, err error) {
-	by := map[start][]int{}
+func (l *trial) offers(ctx context.Context, service, first, last int, agents ...int) (found []slot, err error) {
+	by := map[load.Start][]int{}
 	for _, agent := range agents {
-		query := url.Values{
-			"service_id": {strconv.Itoa(service)}, "agent_id": {strconv.Itoa(agent)}, "location_id": {"1"},
-			"date":    {time.Now().AddDate(0, 0, first).Format(time.DateOnly)},
-			"date_to": {time.Now().AddDate(0, 0, last).Format(time.DateOnly)},
-		}
+		more := []string{"location_id", "1"}
 		if service == courseService {
-			query.Set("total_attendees", strconv.Itoa(seats))
+			more = append(more, "total_attendees", strconv.Itoa(seats))
 		}
-		a, _, err := l.send(ctx, l.sidecars[0], request{method: http.MethodGet, path: "/availability?" + query.Encode()})
+		starts, err := l.sidecars[0].FreeStarts(ctx, load.Availability(service, agent, first, last), more...)
 		if err != nil {
 			return nil, err
 		}
-		var body struct {
-			Data struct{ Days map[string][]string }
-		}
-		if err := json.Unmarshal(a.body, &body); err != nil || a.status != http.StatusOK {
-			return nil, fmt.Errorf("read free starts: %d %.300s", a.status, a.body)
-		}
-		for day, times := range body.Data.Days {
-			for _, at := range times {
-				by[start{day, at}] = append(by[start{day, at}], agent)
-			}
+		for _, at := range starts {
+			by[at] = append(by[at], agent)
 		}
 	}
 	for at, free := range by {

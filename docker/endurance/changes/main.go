@@ -10,144 +10,78 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	mathrand "math/rand/v2"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	_ "github.com/go-sql-driver/mysql"
-	webhook "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"bookside/docker/load"
 )
 
 func main() {
-	if err := run(); err != nil {
+	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "changes:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
+func run(ctx context.Context) error {
 	urls := flag.String("urls", "", "URLs of the servers, separated by commas")
 	dsn := flag.String("dsn", "", "data source name of the database")
 	listen := flag.String("listen", "127.0.0.1:9000", "address of the receiver")
 	duration := flag.Duration("duration", time.Minute, "duration of the load")
 	patience := flag.Duration("patience", 15*time.Minute, "how long to wait afterwards for everything to arrive")
 	flag.Parse()
-	verifier, err := webhook.NewWebhook(os.Getenv("SECRET"))
-	if err != nil {
-		return fmt.Errorf("SECRET: %w", err)
+	t := &trial{}
+	var err error
+	if t.db, err = load.Open(*dsn, nil); err != nil {
+		return err
 	}
-	db, err := sql.Open("mysql", *dsn)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", *dsn, err)
+	defer func() { _ = t.db.Close() }()
+	for _, url := range strings.Split(*urls, ",") {
+		t.servers = append(t.servers, load.NewClient(url+"/v1", os.Getenv("KEY"), 4))
 	}
-	defer func() { _ = db.Close() }()
-	t := &trial{urls: strings.Split(*urls, ","), key: os.Getenv("KEY"), db: db, verifier: verifier, received: map[entry]int{}, last: map[record]int64{},
-		client: &http.Client{Timeout: 20 * time.Second}}
-	receiver := &http.Server{Addr: *listen, Handler: http.HandlerFunc(t.receive), ReadHeaderTimeout: 10 * time.Second}
-	go func() { t.problem(receiver.ListenAndServe()) }()
-	defer func() { _ = receiver.Close() }()
+	t.receiver, err = load.NewReceiver(ctx, *listen, &t.Tally, func(string) bool { return !t.reliable.Load() && mathrand.N(2) == 0 })
+	if err != nil {
+		return err
+	}
+	defer func() { _ = t.receiver.Close() }()
+	if err := t.receiver.Verify(os.Getenv("SECRET")); err != nil {
+		return err
+	}
 
-	ctx, cancel := context.WithTimeout(context.Background(), *duration)
+	until, cancel := context.WithTimeout(ctx, *duration)
 	defer cancel()
 	var writers sync.WaitGroup
 	for range 4 {
-		writers.Go(func() { t.writeByAPI(ctx) })
-		writers.Go(func() { t.writeBySQL(ctx) })
+		writers.Go(func() { t.writeByAPI(until) })
+		writers.Go(func() { t.writeBySQL(until) })
 	}
 	writers.Wait()
-	t.mu.Lock()
-	t.reliable = true
-	t.mu.Unlock()
-	if err := t.settle(*patience); err != nil {
+	t.reliable.Store(true)
+	if err := t.settle(ctx, *patience); err != nil {
 		return err
 	}
-	return t.compare()
-}
-
-type record struct {
-	resource string
-	id       int64
-}
-
-type entry struct {
-	record
-	number int64
+	return t.compare(ctx)
 }
 
 // trial is shared by the writers and the receiver.
 type trial struct {
-	urls     []string
-	key      string
+	load.Tally
+	servers  []*load.Client
 	db       *sql.DB
-	verifier *webhook.Webhook
-	client   *http.Client
+	receiver *load.Receiver
+	reliable atomic.Bool // whether the receiver accepts everything
 
 	mu        sync.Mutex
-	reliable  bool // whether the receiver accepts everything
-	requests  int
-	refused   int
-	received  map[entry]int
-	last      map[record]int64 // the number received last
-	confirmed []record         // created, by the API and by SQL
-	updates   int
-	problems  []string
-}
-
-func (t *trial) problem(err error) {
-	if err == nil || errors.Is(err, http.ErrServerClosed) {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.problems = append(t.problems, err.Error())
-}
-
-// receive answers every second request with 500, and notes the others.
-func (t *trial) receive(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil {
-		return // the server was killed while it was sending
-	}
-	if err := t.verifier.Verify(body, r.Header); err != nil {
-		t.problem(fmt.Errorf("signature: %w", err))
-	}
-	var event struct {
-		Data struct {
-			Number   int64  `json:"number"`
-			Resource string `json:"resource"`
-			ID       int64  `json:"resource_id"`
-		} `json:"data"`
-	}
-	if err := json.Unmarshal(body, &event); err != nil {
-		t.problem(fmt.Errorf("body %q: %w", body, err))
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.requests++
-	if !t.reliable && mathrand.N(2) == 0 {
-		t.refused++
-		w.WriteHeader(http.StatusInternalServerError)
-		return
-	}
-	of := record{event.Data.Resource, event.Data.ID}
-	key := entry{of, event.Data.Number}
-	if t.received[key] == 0 && event.Data.Number < t.last[of] {
-		t.problems = append(t.problems, fmt.Sprintf("%s %d: %d was received first after %d", of.resource, of.id, event.Data.Number, t.last[of]))
-	}
-	t.received[key]++
-	t.last[of] = max(t.last[of], event.Data.Number)
-	w.WriteHeader(http.StatusNoContent)
+	confirmed []int64 // ids of customers that were created, by the API and by SQL
 }
 
 // pause lets the database recover after an error.
@@ -158,63 +92,42 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
+// created notes a customer.
+func (t *trial) created(id int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.confirmed = append(t.confirmed, id)
+}
+
 // writeByAPI creates customers and changes them.
 func (t *trial) writeByAPI(ctx context.Context) {
 	for n := 0; ctx.Err() == nil; n++ {
-		url := t.urls[n%len(t.urls)] + "/v1/customers"
-		id, err := t.send(http.MethodPost, url, fmt.Sprintf(`{"first_name":"A","last_name":"B","email":"%d.%d@example.test"}`, mathrand.Int64(), n))
+		server := t.servers[n%len(t.servers)]
+		id, err := send(server, load.Post("/customers", map[string]string{"first_name": "A", "last_name": "B", "email": fmt.Sprintf("%d.%d@example.test", mathrand.Int64(), n)}))
 		if err != nil {
 			pause(ctx, 200*time.Millisecond)
 			continue
 		}
-		t.note(record{"customers", id})
+		t.created(id)
 		for range 3 {
-			if _, err := t.send(http.MethodPut, fmt.Sprint(url, "/", id), fmt.Sprintf(`{"notes":"%d"}`, mathrand.Int64())); err == nil {
-				t.note(record{})
+			if _, err := send(server, load.Put(fmt.Sprint("/customers/", id), map[string]string{"notes": fmt.Sprint(mathrand.Int64())})); err == nil {
+				t.Count("changes")
 			}
 		}
 		pause(ctx, 200*time.Millisecond)
 	}
 }
 
-// note counts a confirmed change; that of a new record by its id.
-func (t *trial) note(created record) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if created == (record{}) {
-		t.updates++
-		return
-	}
-	t.confirmed = append(t.confirmed, created)
-}
-
-func (t *trial) send(method, url, body string) (id int64, err error) {
-	// Not the context of the load: a request that was sent is waited for.
-	request, err := http.NewRequestWithContext(context.Background(), method, url, strings.NewReader(body))
+// send sends a request, and returns the id of the record if it was confirmed.
+func send(server *load.Client, r load.Request) (id int64, err error) {
+	// Not until the end of the load: a request that was sent is waited for.
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	a, err := server.Send(ctx, r)
 	if err != nil {
 		return 0, err
 	}
-	request.Header.Set("X-API-Key", t.key)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := t.client.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode >= http.StatusBadRequest {
-		return 0, cmp.Or(err, fmt.Errorf("status %d", response.StatusCode))
-	}
-	var written struct {
-		Data struct {
-			ID json.Number `json:"id"`
-		} `json:"data"`
-	}
-	decoder := json.NewDecoder(strings.NewReader(string(text)))
-	if err := decoder.Decode(&written); err != nil {
-		return 0, err
-	}
-	return written.Data.ID.Int64()
+	return a.ID()
 }
 
 // writeBySQL creates customers, and changes them in a way that leaves no trace.
@@ -227,9 +140,9 @@ func (t *trial) writeBySQL(ctx context.Context) {
 			continue
 		}
 		if id, err := result.LastInsertId(); err == nil {
-			t.note(record{"customers", id})
+			t.created(id)
 			if _, err := t.db.ExecContext(context.Background(), "UPDATE wp_latepoint_customers SET notes = 'changed' WHERE id = ?", id); err == nil {
-				t.note(record{})
+				t.Count("changes")
 			}
 		}
 		pause(ctx, 250*time.Millisecond)
@@ -237,7 +150,7 @@ func (t *trial) writeBySQL(ctx context.Context) {
 }
 
 // settle waits until the journal has everything and every delivery has arrived.
-func (t *trial) settle(patience time.Duration) error {
+func (t *trial) settle(ctx context.Context, patience time.Duration) error {
 	end := time.Now().Add(patience)
 	for quiet := 0; quiet < 15; {
 		if time.Now().After(end) {
@@ -245,12 +158,12 @@ func (t *trial) settle(patience time.Duration) error {
 		}
 		time.Sleep(time.Second)
 		// Deliveries whose next try is in an hour are tried now.
-		if _, err := t.db.ExecContext(context.Background(), "UPDATE wp_bookside_webhook_deliveries SET due_at = UTC_TIMESTAMP() WHERE status = 'waiting'"); err != nil {
+		if _, err := t.db.ExecContext(ctx, "UPDATE wp_bookside_webhook_deliveries SET due_at = UTC_TIMESTAMP() WHERE status = 'waiting'"); err != nil {
 			continue
 		}
 		// Rows of plain SQL that were inserted while no server led are found when all rows are looked at again.
 		var waiting, inbox, behind, unknown int64
-		err := t.db.QueryRowContext(context.Background(), "SELECT (SELECT COUNT(*) FROM wp_bookside_webhook_deliveries WHERE status NOT IN ('delivered', 'failed')), (SELECT COUNT(*) FROM wp_bookside_change_inbox), "+
+		err := t.db.QueryRowContext(ctx, "SELECT (SELECT COUNT(*) FROM wp_bookside_webhook_deliveries WHERE status NOT IN ('delivered', 'failed')), (SELECT COUNT(*) FROM wp_bookside_change_inbox), "+
 			"(SELECT COUNT(*) FROM wp_bookside_changes WHERE number > (SELECT MIN(position) FROM wp_bookside_webhooks)), "+
 			"(SELECT COUNT(*) FROM wp_latepoint_customers AS c WHERE c.first_name IN ('A', 'S') AND NOT EXISTS (SELECT 1 FROM wp_bookside_changes AS h WHERE h.resource = 'customers' AND h.resource_id = c.id))").
 			Scan(&waiting, &inbox, &behind, &unknown)
@@ -263,56 +176,40 @@ func (t *trial) settle(patience time.Duration) error {
 
 // compare compares what was confirmed with the journal, and the journal with what was
 // received.
-func (t *trial) compare() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	rows, err := t.db.QueryContext(context.Background(), "SELECT number, resource, resource_id, kind, origin FROM wp_bookside_changes ORDER BY number")
+func (t *trial) compare(ctx context.Context) error {
+	rows, err := t.db.QueryContext(ctx, "SELECT number, resource, resource_id, kind, origin FROM wp_bookside_changes ORDER BY number")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
-	journal := map[entry]bool{}
-	created := map[record]int{}
-	origins := map[string]int{}
-	var previous int64
-	for rows.Next() {
-		var e entry
-		var kind, origin string
-		if err := rows.Scan(&e.number, &e.resource, &e.id, &kind, &origin); err != nil {
+	created, origins := map[int64]int{}, map[string]int{}
+	var c load.Change
+	for previous := int64(0); rows.Next(); previous = c.Number {
+		if err := rows.Scan(&c.Number, &c.Resource, &c.ID, &c.Kind, &c.Origin); err != nil {
 			return err
 		}
-		if e.number != previous+1 {
-			t.problems = append(t.problems, fmt.Sprintf("%d follows %d in the journal", e.number, previous))
+		if c.Number != previous+1 {
+			t.Problem("%d follows %d in the journal", c.Number, previous)
 		}
-		previous = e.number
-		journal[e] = true
-		origins[origin]++
-		if kind == "created" {
-			created[e.record]++
+		origins[c.Origin]++
+		if c.Resource != "customers" {
+			continue
+		}
+		t.receiver.Check(c)
+		if c.Kind == "created" {
+			created[c.ID]++
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	for _, r := range t.confirmed {
-		if created[r] != 1 {
-			t.problems = append(t.problems, fmt.Sprintf("%s %d was created, and has %d entries about that", r.resource, r.id, created[r]))
+	for _, id := range t.confirmed {
+		if created[id] != 1 {
+			t.Problem("customer %d was created, and has %d entries about that", id, created[id])
 		}
 	}
-	twice := 0
-	for e := range journal {
-		switch n := t.received[e]; {
-		case n == 0 && e.resource == "customers":
-			t.problems = append(t.problems, fmt.Sprintf("change %d of %s %d was not received", e.number, e.resource, e.id))
-		case n > 1:
-			twice += n - 1
-		}
-	}
-	fmt.Printf("confirmed: %d records created, %d changes of them\n", len(t.confirmed), t.updates)
-	fmt.Printf("journal: %d entries (%d api, %d found)\n", len(journal), origins["api"], origins["found"])
-	fmt.Printf("receiver: %d requests, %d answered with 500, %d changes received, %d once more\n", t.requests, t.refused, len(t.received), twice)
-	if len(t.problems) > 0 {
-		return fmt.Errorf("%d problems, such as\n%s", len(t.problems), strings.Join(t.problems[:min(len(t.problems), 20)], "\n"))
-	}
-	return nil
+	fmt.Printf("confirmed: %d records created, %d changes of them\n", len(t.confirmed), t.Counted("changes"))
+	fmt.Printf("journal: %d entries (%d api, %d found)\n", c.Number, origins["api"], origins["found"])
+	fmt.Printf("receiver: %d requests answered with 500, %d changes received, %d once more\n", t.Counted("webhooks refused"), t.Counted("webhooks"), t.Counted("webhooks again"))
+	return t.Err()
 }

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// process is a program that faults stop, kill and start again.
-type process struct {
-	name  string
-	log   string // file, to which each start adds
-	ended func(text string)
+// Process is a program that faults stop, kill and start again.
+type Process struct {
+	Name  string
+	Log   string            // file, to which each start adds
+	Ended func(text string) // called if it ends by itself
 
 	mu      sync.Mutex
 	running *exec.Cmd
@@ -22,18 +22,18 @@ type process struct {
 	over    chan struct{} // closed when it has ended
 }
 
-// start starts the program. If it ends before kill, ended is told how, and the end of its log.
-func (p *process) start(env []string, command ...string) error {
-	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // the database's account reads it too
+// Start starts the program. If it ends before Kill, Ended is told how, and the end of its log.
+func (p *Process) Start(env []string, command ...string) error {
+	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // the database's account reads it too
 	if err != nil {
 		return err
 	}
-	c := exec.Command(command[0], command[1:]...) //nolint:noctx // kill ends it
+	c := exec.Command(command[0], command[1:]...) //nolint:noctx // Kill ends it
 	c.Env, c.Stdout, c.Stderr = append(os.Environ(), env...), log, log
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := c.Start(); err != nil {
 		_ = log.Close() // nothing was written
-		return fmt.Errorf("start %s: %w", p.name, err)
+		return fmt.Errorf("start %s: %w", p.Name, err)
 	}
 	over := make(chan struct{})
 	p.mu.Lock()
@@ -46,16 +46,16 @@ func (p *process) start(env []string, command ...string) error {
 		killed := p.killed
 		p.mu.Unlock()
 		close(over)
-		if !killed {
-			p.ended(fmt.Sprintf("%s ended by itself: %v (%v):\n%s", p.name, c.ProcessState, err, p.tail()))
+		if !killed && p.Ended != nil {
+			p.Ended(fmt.Sprintf("%s ended by itself: %v (%v):\n%s", p.Name, c.ProcessState, err, p.Tail()))
 		}
 	}()
 	return nil
 }
 
-// tail returns the last lines of the log.
-func (p *process) tail() string {
-	content, err := os.ReadFile(p.log)
+// Tail returns the last lines of the log.
+func (p *Process) Tail() string {
+	content, err := os.ReadFile(p.Log)
 	if err != nil {
 		return err.Error()
 	}
@@ -63,8 +63,8 @@ func (p *process) tail() string {
 	return strings.Join(lines[max(0, len(lines)-40):], "\n")
 }
 
-// alive reports whether the program runs.
-func (p *process) alive() bool {
+// Alive reports whether the program runs.
+func (p *Process) Alive() bool {
 	p.mu.Lock()
 	over := p.over
 	p.mu.Unlock()
@@ -77,14 +77,14 @@ func (p *process) alive() bool {
 }
 
 // signal sends a signal to the program, unless it has ended: its number may be another's by now.
-func (p *process) signal(s syscall.Signal) {
-	if p.alive() {
+func (p *Process) signal(s syscall.Signal) {
+	if p.Alive() {
 		_ = p.running.Process.Signal(s) // Wait has its handle until then
 	}
 }
 
-// kill kills the program, and returns when it has ended.
-func (p *process) kill() {
+// Kill kills the program, and returns when it has ended.
+func (p *Process) Kill() {
 	p.mu.Lock()
 	p.killed = true
 	over := p.over
@@ -96,8 +96,8 @@ func (p *process) kill() {
 	<-over
 }
 
-// freeze stops the program for a while.
-func (p *process) freeze(d time.Duration) {
+// Freeze stops the program for a while.
+func (p *Process) Freeze(d time.Duration) {
 	p.signal(syscall.SIGSTOP)
 	time.Sleep(d)
 	p.signal(syscall.SIGCONT)

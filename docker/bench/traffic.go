@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	crand "crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"bookside/docker/load"
+)
+
+// target is a system that is asked, with what its clients know of the site.
+type target struct {
+	name string
+	*load.Client
+
+	services, agents            []int
+	bookings, customers, orders []int
+	days, emails                []string
+	pages                       int // of the list of bookings, 20 on each
+
+	series uint64          // of requests that are drawn, so that no measurement repeats those of another
+	texts  map[string]bool // that were searched for
+}
+
+// list reads a list.
+func list[T any](ctx context.Context, t *target, path string) (records []T, total int, err error) {
+	a, err := t.Send(ctx, load.Get(path))
+	if err != nil {
+		return nil, 0, err
+	}
+	var body struct {
+		Data       []T
+		Pagination struct{ Total int }
+	}
+	if err := json.Unmarshal(a.Body, &body); err != nil || a.Status != http.StatusOK || len(body.Data) == 0 {
+		return nil, 0, fmt.Errorf("%s: GET %s: %s: %w", t.name, path, a, err)
+	}
+	return body.Data, body.Pagination.Total, nil
+}
+
+// learn reads what the clients know of the site.
+func (t *target) learn(ctx context.Context) error {
+	type record struct {
+		ID        json.Number
+		Email     string
+		StartDate string `json:"start_date"`
+	}
+	for path, into := range map[string]*[]int{
+		"/services?per_page=100": &t.services, "/agents?per_page=100": &t.agents, "/orders?per_page=100": &t.orders,
+		"/bookings?per_page=100&page=%d": &t.bookings, "/customers?per_page=100&page=%d": &t.customers,
+	} {
+		for page, last := 1, 1; page <= last; page++ {
+			text := strings.Replace(path, "%d", fmt.Sprint(page), 1)
+			records, total, err := list[record](ctx, t, text)
+			if err != nil {
+				return err
+			}
+			if text != path {
+				last = min((total+99)/100, 20)
+			}
+			for _, r := range records {
+				id, err := r.ID.Int64()
+				if err != nil {
+					return fmt.Errorf("GET %s: %w", text, err)
+				}
+				*into = append(*into, int(id))
+				if r.Email != "" && into == &t.customers {
+					t.emails = append(t.emails, r.Email)
+				}
+				if r.StartDate != "" {
+					t.days, t.pages = append(t.days, r.StartDate), (total+19)/20
+				}
+			}
+		}
+	}
+	// Nobody asks for the free times of a service that nobody offers.
+	var offered []int
+	for _, service := range t.services {
+		starts, err := t.FreeStarts(ctx, load.Availability(service, "any", 1, 14))
+		if err != nil {
+			return err
+		}
+		if len(starts) > 0 {
+			offered = append(offered, service)
+		}
+	}
+	t.services, t.texts = offered, map[string]bool{}
+	if len(offered) == 0 {
+		return errors.New("no service has free times in the next fortnight")
+	}
+	return nil
+}
+
+// draw returns the n-th request of a measurement.
+type draw func(n int) (load.Request, error)
+
+// row is a kind of traffic.
+type row struct {
+	name  string
+	start func(t *target, ctx context.Context) (draw, error)
+	ours  bool // PHP has no such request
+}
+
+var rows = []row{
+	{name: "mixed traffic", start: drawn((*target).mixed)},
+	{name: "booking widget", start: drawn((*target).widget)},
+	{name: "first search", start: (*target).firstSearches},
+	{name: "deep page", start: drawn((*target).deepPage)},
+	{name: "create", start: (*target).creates},
+	{name: "sync", start: (*target).syncs, ours: true},
+	{name: "equal lists", start: drawn(func(*target, *rand.Rand) string { return "/bookings?per_page=20" })},
+}
+
+// drawn is the row of paths that are drawn independently of each other.
+func drawn(path func(t *target, random *rand.Rand) string) func(*target, context.Context) (draw, error) {
+	return func(t *target, _ context.Context) (draw, error) {
+		t.series++
+		return func(n int) (load.Request, error) {
+			return load.Get(path(t, rand.New(rand.NewPCG(t.series, uint64(n))))), nil //nolint:gosec // an order of requests, no secret
+		}, nil
+	}
+}
+
+// one draws one of several.
+func one[T any](random *rand.Rand, of []T) T { return of[random.IntN(len(of))] }
+
+// mixed is what the clients of a site ask for: 30 % free times, 20 % single records, 27 % filtered lists,
+// 8 % searches, 15 % catalogue.
+func (t *target) mixed(random *rand.Rand) string {
+	switch n := random.IntN(100); {
+	case n < 30:
+		agent := any("any")
+		if random.IntN(2) == 0 {
+			agent = one(random, t.agents)
+		}
+		return fmt.Sprintf("/availability?service_id=%d&agent_id=%v&date=%s", one(random, t.services), agent, time.Now().AddDate(0, 0, 1+random.IntN(30)).Format(time.DateOnly))
+	case n < 50:
+		return one(random, []string{
+			fmt.Sprint("/bookings/", one(random, t.bookings)), fmt.Sprint("/bookings/", one(random, t.bookings)),
+			fmt.Sprint("/customers/", one(random, t.customers)), fmt.Sprint("/orders/", one(random, t.orders)),
+		})
+	case n < 77:
+		day := one(random, t.days)
+		return one(random, []string{
+			"/bookings?date_from=" + day + "&date_to=" + day,
+			"/bookings?date_from=" + day + "&status=approved",
+			fmt.Sprintf("/bookings?agent_id=%d&date_from=%s", one(random, t.agents), day),
+			fmt.Sprint("/bookings?customer_id=", one(random, t.customers)),
+			fmt.Sprintf("/bookings?service_id=%d&status=%s", one(random, t.services), one(random, []string{"approved", "pending", "cancelled", "completed"})),
+			fmt.Sprint("/bookings?sort=created_at&page=", 1+random.IntN(3)),
+			"/customers?created_after=" + day,
+			fmt.Sprint("/payments?customer_id=", one(random, t.customers)),
+			fmt.Sprint("/orders?page=", 1+random.IntN(3)),
+		})
+	case n < 85:
+		name, _, _ := strings.Cut(one(random, t.emails), "@")
+		return "/bookings?search=" + url.QueryEscape(name[:min(len(name), 3+random.IntN(4))])
+	}
+	return one(random, []string{"/services?per_page=50", "/agents", "/locations", "/services/categories", fmt.Sprint("/services/", one(random, t.services))})
+}
+
+// widget is what a visitor sees first: the free times of a service in a fortnight.
+func (t *target) widget(random *rand.Rand) string {
+	first := 1 + random.IntN(28)
+	return load.Availability(one(random, t.services), "any", first, first+13)
+}
+
+// deepPage is a page of the last half of all bookings.
+func (t *target) deepPage(random *rand.Rand) string {
+	return fmt.Sprint("/bookings?per_page=20&page=", t.pages-random.IntN(max(1, t.pages/2)))
+}
+
+// firstSearches are parts of e-mail addresses, none of which anybody has searched for.
+func (t *target) firstSearches(context.Context) (draw, error) {
+	t.series++
+	random := rand.New(rand.NewPCG(t.series, 0)) //nolint:gosec // an order of requests, no secret
+	var mu sync.Mutex
+	return func(n int) (load.Request, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		for try := 0; ; try++ {
+			email := one(random, t.emails)
+			from := random.IntN(max(1, len(email)-4))
+			text := email[from : from+min(len(email)-from, 4+random.IntN(20))]
+			if try > 20 { // there are few customers
+				text = fmt.Sprint(text[:min(len(text), 4)], " ", t.series, " ", n)
+			}
+			if !t.texts[text] {
+				t.texts[text] = true
+				return load.Get("/bookings?search=" + url.QueryEscape(text)), nil
+			}
+		}
+	}, nil
+}
+
+// creates book slots that do not touch each other, each for a new customer.
+func (t *target) creates(ctx context.Context) (draw, error) {
+	const apart, window, windows = 3 * 60, 60, 6 // minutes, and days
+	var bodies []map[string]any
+	for _, agent := range t.agents {
+		for i := range windows {
+			starts, err := t.FreeStarts(ctx, load.Availability(t.services[0], agent, 1+i*window, (i+1)*window))
+			if err != nil {
+				return nil, err
+			}
+			last := load.Start{Time: "00:00"}
+			for _, at := range starts {
+				if at.Day == last.Day && at.Minutes() < last.Minutes()+apart {
+					continue
+				}
+				last = at
+				bodies = append(bodies, map[string]any{"service_id": t.services[0], "agent_id": agent, "start_date": at.Day, "start_time": at.Time})
+			}
+		}
+	}
+	t.series++
+	random := rand.New(rand.NewPCG(t.series, 0)) //nolint:gosec // an order of requests, no secret
+	random.Shuffle(len(bodies), func(i, j int) { bodies[i], bodies[j] = bodies[j], bodies[i] })
+	return func(n int) (load.Request, error) {
+		if n >= len(bodies) {
+			return load.Request{}, load.ErrNoMore
+		}
+		bodies[n]["customer"] = map[string]any{"first_name": "Rita", "last_name": "Neu", "email": strings.ToLower(crand.Text()) + "@example.test"}
+		return load.Post("/bookings", bodies[n]), nil
+	}, nil
+}
+
+// syncs follow changes that are made here: each page of them, and the bookings that it names.
+func (t *target) syncs(ctx context.Context) (draw, error) {
+	const changed, page = 200, 20
+	type answer struct {
+		Data []struct {
+			ID int `json:"resource_id"`
+		}
+		Cursor string
+	}
+	read := func(path string) (answered answer, err error) {
+		a, err := t.Send(ctx, load.Get(path))
+		if err != nil {
+			return answered, err
+		}
+		if err := json.Unmarshal(a.Body, &answered); err != nil || a.Status != http.StatusOK {
+			return answered, fmt.Errorf("GET %s: %s: %w", path, a, err)
+		}
+		return answered, nil
+	}
+	now, err := read("/changes")
+	if err != nil {
+		return nil, err
+	}
+	for i := range changed {
+		r := load.Put(fmt.Sprint("/bookings/", t.bookings[i%len(t.bookings)]), map[string]any{"notes": crand.Text()})
+		if a, err := t.Send(ctx, r); err != nil || a.Status != http.StatusOK {
+			return nil, fmt.Errorf("%s: %s: %w", r, a, err)
+		}
+	}
+	var requests []load.Request
+	for seen := 0; seen < changed; {
+		path := fmt.Sprintf("/changes?resources=bookings&limit=%d&wait=10&cursor=%s", page, now.Cursor)
+		if now, err = read(path); err != nil {
+			return nil, err
+		}
+		if len(now.Data) == 0 {
+			return nil, fmt.Errorf("of %d changes, %d have come", changed, seen)
+		}
+		seen += len(now.Data)
+		requests = append(requests, load.Get(path))
+		for _, c := range now.Data {
+			requests = append(requests, load.Get(fmt.Sprint("/bookings/", c.ID)))
+		}
+	}
+	return func(n int) (load.Request, error) { return requests[n%len(requests)], nil }, nil
+}
