@@ -20,7 +20,8 @@ var allowedImports = map[string][]string{
 	"cmd/demo":             {"adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/session", "adapter/webhooks", "fixtures", "fixtures/embedded", "handlers", "handlers/console", "wpdb"},
 
 	"handlers":           {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "compat", "handlers/mcp", "handlers/ratelimit", "wpdb"},
-	"handlers/console":   {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/ratelimit", "wpdb"},
+	"handlers/console":   {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/documents", "handlers/ratelimit", "wpdb"},
+	"handlers/documents": {},
 	"handlers/mcp":       {},
 	"handlers/ratelimit": {"adapter/domain", "adapter/keys"},
 
@@ -99,6 +100,7 @@ var modules = map[string][]string{
 	"database/sql":                       {"cmd/demo", "docker", "fixtures", "wpdb"},
 	"net/http":                           {"adapter/webhooks", "cmd", "compat", "docker", "fixtures", "handlers"},
 	"github.com/standard-webhooks/":      {"adapter/webhooks", "cmd/bookside", "docker"},
+	"github.com/yuin/goldmark":           {"handlers/documents"},
 	"maragu.dev/gomponents":              {"adapter/automation", "cmd/bookside/compare", "handlers/console"},
 	"html/template":                      {}, // executing a template makes the linker keep all methods
 	"text/template":                      {},

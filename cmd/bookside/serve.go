@@ -370,6 +370,10 @@ func (s *service) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, pla
 	api.starting.Open(handlers.New(platform, store, s.now, s.log, options))
 	s.probes.Started(platform)
 	if s.console != nil {
+		documents, err := library()
+		if err != nil {
+			return errors.Join(err, api.stop())
+		}
 		s.console.Open(console.Site{
 			Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.now, rand.Reader), Limits: options.RateLimit, Figures: recorder,
 			Examine: func(ctx context.Context) (diagnose.Report, error) {
@@ -377,7 +381,7 @@ func (s *service) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, pla
 			},
 			API:     "http://" + dialable(api.address) + strings.TrimSuffix(options.BasePaths[0], "/"),
 			Proxied: len(options.TrustedProxies) > 0,
-			Timeout: options.RequestTimeout,
+			Timeout: options.RequestTimeout, Documents: documents,
 		})
 	}
 	s.log.Info("serving", "address", api.address, "prefix", db.Prefix(), "database", db.Version())

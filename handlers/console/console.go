@@ -17,6 +17,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/adapter/session"
+	"bookside/handlers/documents"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
@@ -57,6 +58,8 @@ type Site struct {
 	API      string        // the address of the API with its base path, such as http://127.0.0.1:8080/v1
 	Proxied  bool          // whether the API is behind a web server
 	Timeout  time.Duration // bounds the time that a request may take in the database
+	// Documents are shown below DocumentsPath; nil for none.
+	Documents *documents.Library
 
 	overview *overview
 }
@@ -82,6 +85,8 @@ func New(now domain.Clock, log *slog.Logger) *Console {
 	c.addWebhooks(mux)
 	mux.Handle("GET "+outboxPath, c.withSession(c.listMails))
 	mux.Handle("GET "+journalPath, c.withSession(c.listChanges))
+	mux.Handle("GET "+DocumentsPath, c.withSession(c.listDocuments))
+	mux.Handle("GET "+DocumentsPath+"/{name}", c.withSession(c.showDocument))
 	c.routes = http.NewCrossOriginProtection().Handler(mux)
 	return c
 }

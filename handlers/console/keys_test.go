@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -27,6 +28,7 @@ import (
 	"bookside/fixtures"
 	"bookside/handlers"
 	"bookside/handlers/console"
+	"bookside/handlers/documents"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
@@ -62,6 +64,11 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 		},
 		Limits: ratelimit.Options{Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000}},
 	}
+	library, err := documents.New(console.DocumentsPath, os.DirFS(".."), os.DirFS("../../cmd/bookside"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	site.Documents = library
 	change(&site)
 	page.Open(site)
 	admin := handlers.NewAdmin(log, hosts)

@@ -1,0 +1,62 @@
+package console
+
+import (
+	"net/http"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"bookside/handlers/documents"
+)
+
+// DocumentsPath is below which the documents are shown.
+const DocumentsPath = Path + "/documents"
+
+// listDocuments shows all documents, or what a search finds in them.
+func (c *Console) listDocuments(v *visit) error {
+	query := v.r.URL.Query().Get("q")
+	content := documentList(v.Documents)
+	if query != "" {
+		content = matchList(v.Documents.Search(query))
+	}
+	c.show(v, http.StatusOK, layout{Title: "Documents"}, g.Group{documentSearch(query), content})
+	return nil
+}
+
+func (c *Console) showDocument(v *visit) error {
+	document, ok := v.Documents.Document(v.r.PathValue("name"))
+	if !ok {
+		return c.noPage(v)
+	}
+	c.show(v, http.StatusOK, layout{Title: document.Title}, g.Group{documentSearch(""), h.Article(g.Raw(string(document.HTML)))})
+	return nil
+}
+
+func documentSearch(query string) g.Node {
+	return h.Form(h.Role("search"), h.Action(DocumentsPath),
+		h.Div(h.Class("field"),
+			h.Label(h.For("q"), g.Text("Search in all documents")),
+			h.Input(h.Type("search"), h.ID("q"), h.Name("q"), h.Value(query)),
+		),
+		h.Button(h.Class("quiet"), g.Text("Search")),
+	)
+}
+
+func documentList(library *documents.Library) g.Node {
+	return h.Ul(g.Map(library.Documents(), func(d documents.Document) g.Node {
+		return h.Li(h.A(h.Href(DocumentsPath+"/"+d.Name), g.Text(d.Title)), h.Br(), g.Text(d.Summary()))
+	}))
+}
+
+func matchList(found []documents.Match) g.Node {
+	if len(found) == 0 {
+		return h.P(g.Text("No document has all of these words."))
+	}
+	return h.Ul(g.Map(found, func(m documents.Match) g.Node {
+		address, title := DocumentsPath+"/"+m.Document, m.Title
+		if m.Anchor != "" {
+			address, title = address+"#"+m.Anchor, m.Title+": "+m.Heading
+		}
+		return h.Li(h.A(h.Href(address), g.Text(title)), h.Br(), g.Text(m.Excerpt))
+	}))
+}
