@@ -14,17 +14,7 @@ var listAgents = operation{
 	query:       compat.AgentParameters,
 	answers:     []response{ok(compat.ListOf[compat.Agent]())},
 	errors:      errorForm{list: true},
-	serve: func(r *request) (response, error) {
-		filter, err := r.view.AgentFilter(r.query)
-		if err != nil {
-			return response{}, err
-		}
-		page, err := catalog.ListAgents(r.ctx(), r.session, filter)
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.AgentList(page)), nil
-	},
+	serve:       list(compat.View.AgentFilter, catalog.ListAgents, compat.View.AgentList),
 }
 
 var getAgent = operation{
@@ -33,15 +23,5 @@ var getAgent = operation{
 	description: "An agent with their services and locations.",
 	path:        []pathParameter{agentID},
 	answers:     []response{ok(compat.BothSingleOf[compat.Agent]())},
-	serve: func(r *request) (response, error) {
-		id, err := r.id(agentID)
-		if err != nil {
-			return response{}, err
-		}
-		agent, err := catalog.LoadAgent(r.ctx(), r.session, id)
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.AgentDetail(agent)), nil
-	},
+	serve:       get(catalog.LoadAgent, compat.View.AgentDetail),
 }

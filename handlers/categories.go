@@ -14,15 +14,5 @@ var listCategories = operation{
 	query:       compat.PageParameters,
 	answers:     []response{ok(compat.CategoryList{})},
 	errors:      errorForm{list: true},
-	serve: func(r *request) (response, error) {
-		paging, err := r.view.Paging(r.query)
-		if err != nil {
-			return response{}, err
-		}
-		page, err := catalog.ListServiceCategories(r.ctx(), r.session, paging)
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.CategoryList(page)), nil
-	},
+	serve:       list(compat.View.Paging, catalog.ListServiceCategories, compat.View.CategoryList),
 }

@@ -68,20 +68,7 @@ var createCoupon = operation{
 	body:          compat.NewCouponFields,
 	exampleErrors: []error{domain.OutsideScope()},
 	answers:       []response{created(compat.CouponCreated)},
-	serve: func(r *request) (response, error) {
-		body, err := r.body()
-		if err != nil {
-			return response{}, err
-		}
-		values := compat.NewCoupon(body)
-		return r.create(func(tx *session.Tx) (any, error) {
-			record, err := payments.CreateCoupon(r.ctx(), tx, values)
-			if err != nil {
-				return nil, err
-			}
-			return r.view.CouponCreated(record), nil
-		})
-	},
+	serve:         create(compat.NewCoupon, payments.CreateCoupon, compat.View.CouponCreated),
 }
 
 var updateCoupon = operation{

@@ -20,17 +20,7 @@ var listCustomers = operation{
 	query:       compat.CustomerParameters,
 	answers:     []response{ok(compat.ListOf[compat.Customer]())},
 	errors:      errorForm{list: true},
-	serve: func(r *request) (response, error) {
-		filter, err := r.view.CustomerFilter(r.query)
-		if err != nil {
-			return response{}, err
-		}
-		page, err := customers.List(r.ctx(), r.session, filter)
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.CustomerList(page)), nil
-	},
+	serve:       list(compat.View.CustomerFilter, customers.List, compat.View.CustomerList),
 }
 
 var getCustomer = operation{
@@ -72,20 +62,7 @@ var createCustomer = operation{
 	extraPermissions: []extraPermission{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
 	answers:          []response{created(compat.CustomerCreated)},
 	errors:           errorForm{failure: "Failed to create customer"},
-	serve: func(r *request) (response, error) {
-		body, err := r.body()
-		if err != nil {
-			return response{}, err
-		}
-		values := compat.NewCustomer(body)
-		return r.create(func(tx *session.Tx) (any, error) {
-			record, err := customers.Create(r.ctx(), tx, values)
-			if err != nil {
-				return nil, err
-			}
-			return r.view.CustomerCreated(record), nil
-		})
-	},
+	serve:            create(compat.NewCustomer, customers.Create, compat.View.CustomerCreated),
 }
 
 var updateCustomer = operation{
@@ -97,24 +74,7 @@ var updateCustomer = operation{
 	answers:       []response{ok(compat.CustomerUpdated)},
 	exampleErrors: []error{domain.OutsideScope()},
 	errors:        errorForm{failure: "Error updating customer", shape: compat.WordPressError, invalid: "customer_update_failed"},
-	serve: func(r *request) (response, error) {
-		id, err := r.id(customerID)
-		if err != nil {
-			return response{}, err
-		}
-		body, err := r.body()
-		if err != nil {
-			return response{}, err
-		}
-		patch := compat.CustomerPatch(body)
-		return r.change(func(tx *session.Tx) (any, error) {
-			customer, err := customers.Update(r.ctx(), tx, id, patch)
-			if err != nil {
-				return nil, err
-			}
-			return r.view.CustomerUpdated(customer), nil
-		})
-	},
+	serve:         update(compat.CustomerPatch, customers.Update, compat.View.CustomerUpdated),
 }
 
 var deleteCustomer = operation{

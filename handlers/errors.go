@@ -85,7 +85,7 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorS
 	return failure, shape
 }
 
-// keyChallenge tells how a key is sent. Browsers ask nobody for either scheme.
+// keyChallenge says how to send a key. Browsers prompt for neither scheme.
 const keyChallenge = `Bearer realm="bookside", ApiKey realm="bookside", header="X-API-Key"`
 
 // errPartlyWritten is the error of a request that failed after a part of it was
@@ -108,33 +108,65 @@ func writeOutcome(method string, status int, err error) compat.WriteOutcome {
 
 const (
 	noRouteCode      = "rest_no_route"
+	noRouteMessage   = "No route was found matching the URL and request method."
 	retryAfterHeader = "Retry-After"
 )
 
+// failures are the answers to errors that carry no details, in the shape of WordPress's own.
+var failures = []struct {
+	err           error
+	status        int
+	code, message string
+}{
+	{errNoRoute, http.StatusNotFound, noRouteCode, noRouteMessage},
+	{echo.ErrNotFound, http.StatusNotFound, noRouteCode, noRouteMessage},
+	{echo.ErrMethodNotAllowed, http.StatusNotFound, noRouteCode, noRouteMessage},
+	{errURLTooLong, http.StatusRequestURITooLong, "rest_uri_too_long", "The request address is longer than 8 KiB"},
+	{errBodyTooLarge, http.StatusRequestEntityTooLarge, "rest_content_too_large", "The request body is larger than 1 MiB"},
+	{errBodyTimeout, http.StatusRequestTimeout, "rest_request_timeout", "The request body did not arrive in time"},
+	{errMessageTooLarge, http.StatusRequestEntityTooLarge, "rest_content_too_large", "The message is larger than 32 KiB"},
+	{errManyMessages, http.StatusBadRequest, "rest_invalid_json", "Send one message per request"},
+	{errForeignOrigin, http.StatusForbidden, "origin_not_allowed", "Pages of this origin may not call the API; server.cors_origins lists those that may"},
+	{errUnfit, http.StatusHTTPVersionNotSupported, "rest_export_needs_http_1_1", fmt.Sprintf("More than %d records are sent in parts, and over HTTP/1.0 or through WordPress you could not tell a broken download from a whole one. Ask Bookside directly over HTTP/1.1, or for less", exportChunk)},
+}
+
+// domainFailures are the status and the shape of the domain's errors; those that are not listed
+// have status 400 and the shape of an object.
+var domainFailures = map[domain.Code]struct {
+	status int
+	shape  compat.ErrorShape
+}{
+	domain.CodeUnauthorized:        {status: http.StatusUnauthorized},
+	domain.CodeForbidden:           {status: http.StatusForbidden},
+	domain.CodeOutsideScope:        {status: http.StatusForbidden},
+	domain.CodePersonalMasked:      {status: http.StatusForbidden},
+	domain.CodeSlotUnavailable:     {status: http.StatusConflict},
+	domain.CodeInProgress:          {status: http.StatusConflict},
+	domain.CodeCursorExpired:       {status: http.StatusGone},
+	domain.CodePreconditionFailed:  {status: http.StatusPreconditionFailed},
+	domain.CodeValidationFailed:    {status: http.StatusUnprocessableEntity},
+	domain.CodeKeyReused:           {status: http.StatusUnprocessableEntity},
+	domain.CodeTooManyHolds:        {status: http.StatusTooManyRequests},
+	domain.CodeRefundTooLarge:      {http.StatusUnprocessableEntity, compat.TextError},
+	domain.CodePaymentRefused:      {http.StatusUnprocessableEntity, compat.TextError},
+	domain.CodeCustomerHasBookings: {http.StatusBadRequest, compat.WordPressError},
+	domain.CodeCustomerHasPayments: {http.StatusBadRequest, compat.WordPressError},
+	domain.CodeForceRequired:       {http.StatusBadRequest, compat.WordPressError},
+}
+
 // failureOf returns the content and the shape of the response to an error.
 func failureOf(form errorForm, requestID string, err error) (compat.Failure, compat.ErrorShape) {
+	for _, f := range failures {
+		if errors.Is(err, f.err) {
+			return compat.Failure{Status: f.status, Code: f.code, Message: f.message}, compat.WordPressError
+		}
+	}
 	var known *domain.Error
 	var limited *ratelimit.Error
 	var unreadable *compat.BodyError
 	switch {
-	case errors.Is(err, errNoRoute), errors.Is(err, echo.ErrNotFound), errors.Is(err, echo.ErrMethodNotAllowed):
-		return compat.Failure{Status: http.StatusNotFound, Code: noRouteCode, Message: "No route was found matching the URL and request method."}, compat.WordPressError
 	case errors.As(err, &limited):
 		return compat.Failure{Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", Message: limited.Message}, compat.ObjectError
-	case errors.Is(err, errBodyTooLarge):
-		return compat.Failure{Status: http.StatusRequestEntityTooLarge, Code: "rest_content_too_large", Message: "The request body is larger than 1 MiB"}, compat.WordPressError
-	case errors.Is(err, errMessageTooLarge):
-		return compat.Failure{Status: http.StatusRequestEntityTooLarge, Code: "rest_content_too_large", Message: "The message is larger than 32 KiB"}, compat.WordPressError
-	case errors.Is(err, errManyMessages):
-		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_invalid_json", Message: "Send one message per request"}, compat.WordPressError
-	case errors.Is(err, errForeignOrigin):
-		return compat.Failure{Status: http.StatusForbidden, Code: "origin_not_allowed", Message: "Pages of this origin may not call the API; server.cors_origins lists those that may"}, compat.WordPressError
-	case errors.Is(err, errUnfit):
-		return compat.Failure{Status: http.StatusHTTPVersionNotSupported, Code: "rest_export_needs_http_1_1", Message: fmt.Sprintf("More than %d records are sent in parts, and over HTTP/1.0 or through WordPress you could not tell a broken download from a whole one. Ask Bookside directly over HTTP/1.1, or for less", exportChunk)}, compat.WordPressError
-	case errors.Is(err, errURLTooLong):
-		return compat.Failure{Status: http.StatusRequestURITooLong, Code: "rest_uri_too_long", Message: "The request address is longer than 8 KiB"}, compat.WordPressError
-	case errors.Is(err, errBodyTimeout):
-		return compat.Failure{Status: http.StatusRequestTimeout, Code: "rest_request_timeout", Message: "The request body did not arrive in time"}, compat.WordPressError
 	case errors.As(err, &unreadable):
 		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_invalid_json", Message: unreadable.Message}, compat.WordPressError
 	case errors.As(err, &known) && known.Code != domain.CodeUnavailable:
@@ -174,7 +206,8 @@ func internalFailure(form errorForm, id string) (compat.Failure, compat.ErrorSha
 }
 
 func domainFailure(form errorForm, e *domain.Error) (compat.Failure, compat.ErrorShape) {
-	failure := compat.Failure{Status: statusOf(e.Code), Code: string(e.Code), Message: e.Message, Details: details(e)}
+	as := domainFailures[e.Code]
+	failure := compat.Failure{Status: cmp.Or(as.status, http.StatusBadRequest), Code: string(e.Code), Message: e.Message, Details: details(e)}
 	switch e.Code {
 	case domain.CodeUnauthorized:
 		if form.list {
@@ -182,22 +215,18 @@ func domainFailure(form errorForm, e *domain.Error) (compat.Failure, compat.Erro
 		}
 	case domain.CodeNotFound:
 		return notFound(form, e)
-	case domain.CodeRefundTooLarge:
-		return compat.Failure{Status: failure.Status, Message: e.Message}, compat.TextError
-	case domain.CodePaymentRefused:
-		return compat.Failure{Status: failure.Status, Message: compat.PaymentFault(e.Fields) + ": " + e.Message}, compat.TextError
 	case domain.CodeInvalidRequest, domain.CodeValidationFailed, domain.CodePaymentCompleted:
 		return invalidRequest(form, e, failure)
+	case domain.CodeRefundTooLarge:
+		failure = compat.Failure{Status: as.status, Message: e.Message}
+	case domain.CodePaymentRefused:
+		failure = compat.Failure{Status: as.status, Message: compat.PaymentFault(e.Fields) + ": " + e.Message}
 	case domain.CodeCustomerHasBookings:
 		failure.Bookings = e.Count
-		return failure, compat.WordPressError
 	case domain.CodeCustomerHasPayments:
 		failure.Payments = e.Count
-		return failure, compat.WordPressError
-	case domain.CodeForceRequired:
-		return failure, compat.WordPressError
 	}
-	return failure, compat.ObjectError
+	return failure, as.shape
 }
 
 // invalidRequest returns the response to an invalid request, in the form of its
@@ -224,28 +253,6 @@ func fieldMessages(fields map[string]string) string {
 		parts = append(parts, name+": "+fields[name])
 	}
 	return strings.Join(parts, "; ")
-}
-
-// statusOf returns the status for the code of an error.
-func statusOf(code domain.Code) int {
-	switch code {
-	case domain.CodeUnauthorized:
-		return http.StatusUnauthorized
-	case domain.CodeForbidden, domain.CodeOutsideScope, domain.CodePersonalMasked:
-		return http.StatusForbidden
-	case domain.CodeTooManyHolds:
-		return http.StatusTooManyRequests
-	case domain.CodeCursorExpired:
-		return http.StatusGone
-	case domain.CodeSlotUnavailable, domain.CodeInProgress:
-		return http.StatusConflict
-	case domain.CodePreconditionFailed:
-		return http.StatusPreconditionFailed
-	case domain.CodeValidationFailed, domain.CodeKeyReused, domain.CodeRefundTooLarge, domain.CodePaymentRefused:
-		return http.StatusUnprocessableEntity
-	default:
-		return http.StatusBadRequest
-	}
 }
 
 func details(e *domain.Error) any {

@@ -16,20 +16,7 @@ var createHold = operation{
 	answers:       []response{created(compat.HoldCreated)},
 	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.TooManyHolds(bookings.MaxHolds, 60), errExampleRefusal},
 	errors:        errorForm{failure: "Failed to keep the slot"},
-	serve: func(r *request) (response, error) {
-		body, err := r.body()
-		if err != nil {
-			return response{}, err
-		}
-		hold := compat.NewHold(body)
-		return r.create(func(tx *session.Tx) (any, error) {
-			record, err := bookings.CreateHold(r.ctx(), tx, hold)
-			if err != nil {
-				return nil, err
-			}
-			return r.view.HoldCreated(record), nil
-		})
-	},
+	serve:         create(compat.NewHold, bookings.CreateHold, compat.View.HoldCreated),
 }
 
 var getHold = operation{
@@ -40,17 +27,7 @@ var getHold = operation{
 	perKey:      true,
 	path:        []pathParameter{holdID},
 	answers:     []response{ok(compat.BothSingleOf[compat.Hold]())},
-	serve: func(r *request) (response, error) {
-		id, err := r.id(holdID)
-		if err != nil {
-			return response{}, err
-		}
-		hold, err := bookings.LoadHold(r.ctx(), r.session, id)
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.HoldDetail(hold)), nil
-	},
+	serve:       get(bookings.LoadHold, compat.View.HoldDetail),
 }
 
 var deleteHold = operation{

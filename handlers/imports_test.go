@@ -93,6 +93,7 @@ var modules = map[string][]string{
 	"github.com/go-sql-driver/mysql":     {"docker", "fixtures", "wpdb"},
 	"github.com/Masterminds/squirrel":    {"adapter", "fixtures", "wpdb"},
 	"github.com/knadh/koanf/":            {"cmd"},
+	"github.com/spf13/":                  {"cmd/bookside"}, // commands, flags and completion
 	"github.com/arran4/golang-ical":      {"adapter/icalendar"},
 	"github.com/go-json-experiment/":     {"cmd/bookside/compare"},
 	"github.com/wneessen/go-mail":        {"cmd"},

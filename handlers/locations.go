@@ -14,15 +14,5 @@ var listLocations = operation{
 	query:       compat.LocationParameters,
 	answers:     []response{ok(compat.ListOf[compat.Location]())},
 	errors:      errorForm{list: true},
-	serve: func(r *request) (response, error) {
-		filter, err := r.view.LocationFilter(r.query)
-		if err != nil {
-			return response{}, err
-		}
-		page, err := catalog.ListLocations(r.ctx(), r.session, filter)
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.LocationList(page)), nil
-	},
+	serve:       list(compat.View.LocationFilter, catalog.ListLocations, compat.View.LocationList),
 }

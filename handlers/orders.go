@@ -18,17 +18,7 @@ var listOrders = operation{
 	query:       compat.OrderParameters,
 	answers:     []response{ok(compat.ListOf[compat.OrderRow]())},
 	errors:      errorForm{list: true},
-	serve: func(r *request) (response, error) {
-		filter, err := r.view.OrderFilter(r.query)
-		if err != nil {
-			return response{}, err
-		}
-		page, err := orders.List(r.ctx(), r.session, filter)
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.OrderList(page)), nil
-	},
+	serve:       list(compat.View.OrderFilter, orders.List, compat.View.OrderList),
 }
 
 var getOrder = operation{

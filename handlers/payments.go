@@ -17,17 +17,7 @@ var listPayments = operation{
 	query:       compat.PaymentParameters,
 	answers:     []response{ok(compat.ListOf[compat.Payment]())},
 	errors:      errorForm{failure: "Failed to retrieve payments", shape: compat.TextError, list: true},
-	serve: func(r *request) (response, error) {
-		filter, err := r.view.PaymentFilter(r.query)
-		if err != nil {
-			return response{}, err
-		}
-		page, err := payments.List(r.ctx(), r.session, filter)
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.PaymentList(page)), nil
-	},
+	serve:       list(compat.View.PaymentFilter, payments.List, compat.View.PaymentList),
 }
 
 var getPayment = operation{
@@ -37,17 +27,7 @@ var getPayment = operation{
 	path:        []pathParameter{paymentID},
 	answers:     []response{ok(compat.SingleOf[compat.Payment]())},
 	errors:      errorForm{failure: "Failed to retrieve payment", shape: compat.TextError},
-	serve: func(r *request) (response, error) {
-		id, err := r.id(paymentID)
-		if err != nil {
-			return response{}, err
-		}
-		payment, err := records.LoadPayment(r.ctx(), r.session, id)
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.PaymentDetail(payment)), nil
-	},
+	serve:       get(records.LoadPayment, compat.View.PaymentDetail),
 }
 
 var createPayment = operation{

@@ -3,7 +3,6 @@ package handlers
 import (
 	"bookside/adapter/catalog"
 	"bookside/adapter/domain"
-	"bookside/adapter/session"
 	"bookside/compat"
 )
 
@@ -67,20 +66,7 @@ var createService = operation{
 	body:          compat.NewServiceFields,
 	exampleErrors: []error{domain.OutsideScope()},
 	answers:       []response{created(compat.ServiceCreated)},
-	serve: func(r *request) (response, error) {
-		body, err := r.body()
-		if err != nil {
-			return response{}, err
-		}
-		service := compat.NewService(body)
-		return r.create(func(tx *session.Tx) (any, error) {
-			record, err := catalog.CreateService(r.ctx(), tx, service)
-			if err != nil {
-				return nil, err
-			}
-			return r.view.ServiceCreated(record), nil
-		})
-	},
+	serve:         create(compat.NewService, catalog.CreateService, compat.View.ServiceCreated),
 }
 
 var updateService = operation{
@@ -91,22 +77,5 @@ var updateService = operation{
 	body:          compat.ServiceFields,
 	exampleErrors: []error{domain.OutsideScope()},
 	answers:       []response{ok(compat.ServiceUpdated)},
-	serve: func(r *request) (response, error) {
-		id, err := r.id(serviceID)
-		if err != nil {
-			return response{}, err
-		}
-		body, err := r.body()
-		if err != nil {
-			return response{}, err
-		}
-		patch := compat.ServicePatch(body)
-		return r.change(func(tx *session.Tx) (any, error) {
-			service, err := catalog.UpdateService(r.ctx(), tx, id, patch)
-			if err != nil {
-				return nil, err
-			}
-			return r.view.ServiceUpdated(service), nil
-		})
-	},
+	serve:         update(compat.ServicePatch, catalog.UpdateService, compat.View.ServiceUpdated),
 }

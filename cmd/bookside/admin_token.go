@@ -1,38 +1,41 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
-	"flag"
 	"fmt"
 	"net"
 	"slices"
+
+	"github.com/spf13/cobra"
 
 	"bookside/adapter/keys"
 	"bookside/wpdb"
 )
 
-const aboutAdminToken = `Prints a login token for the console at admin.listen of the running server.
+func (p *program) adminToken() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "admin-token",
+		Short: "print a login token for the console",
+		Long: `Prints a login token for the console at admin.listen of the running server.
 It works once, within ten minutes, on every server of this database; only a hash of it is stored.
 The login lasts an hour.
 
 If the server runs on another machine, forward its port first:
 
-  ssh -L 8081:127.0.0.1:8081 SERVER`
-
-func (p *program) adminToken(flags *flag.FlagSet) action {
-	var common configFlags
-	common.define(flags)
+  ssh -L 8081:127.0.0.1:8081 SERVER`,
+	}
+	flags := p.configFlags(command)
 	quiet := flags.Bool("quiet", false, "print the token and nothing else")
-	return func(ctx context.Context, _ []string) error {
-		c, err := readConfig(p.env, common)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		ctx := command.Context()
+		c, err := p.config()
 		switch {
 		case err != nil:
 			return err
 		case !c.Admin.KeysPage || c.Admin.Listen == "":
 			return failf(exitFailure, nil, "the console is disabled: admin.keys_page (%s) is false, or admin.listen is empty", envName("admin.keys_page"))
 		}
-		return p.withOwnTables(ctx, common, wpdb.AdminTokens, func(db *wpdb.DB) error {
+		return p.withOwnTables(ctx, wpdb.AdminTokens, func(db *wpdb.DB) error {
 			token, err := keys.NewAdminTokens(db, p.now, rand.Reader).Issue(ctx, p.person())
 			if err != nil {
 				return err
@@ -44,6 +47,7 @@ func (p *program) adminToken(flags *flag.FlagSet) action {
 				token, dialable(c.Admin.Listen), keys.LoginTokenLife.Minutes()))
 		})
 	}
+	return command
 }
 
 // adminHosts returns the host names allowed in requests to the admin address.

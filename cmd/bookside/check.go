@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
@@ -17,7 +18,11 @@ import (
 	"bookside/wpdb"
 )
 
-const aboutCheck = `Connects to the database and reports what it finds: the server's version, the plugin, the tables,
+func (p *program) check() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "check",
+		Short: "check the database and the site",
+		Long: `Connects to the database and reports what it finds: the server's version, the plugin, the tables,
 the privileges of the database user, the time zone, the API keys, and indexes that would make a
 large site faster. It changes nothing. It exits with 0 if the site can be served and
 nothing is marked as broken, and otherwise says what to do. If Redis is configured, it is tried too, and if
@@ -31,18 +36,17 @@ and exits with 7 if there are any. --json prints all of this for programs; its "
 exits with 0.
 
 With --live it asks the running server at admin.listen whether it is ready, as the health check of
-a container.`
-
-func (p *program) check(flags *flag.FlagSet) action {
-	var common configFlags
-	common.define(flags)
+a container.`,
+	}
+	flags := p.configFlags(command)
 	live := flags.Bool("live", false, "ask the running server whether it is ready")
 	var show checkOutput
 	flags.BoolVar(&show.json, "json", false, "print the findings as JSON")
 	flags.BoolVar(&show.grants, "grants", false, "print all GRANT statements that are needed")
 	flags.BoolVar(&show.conflicts, "conflicts", false, "list overlapping bookings")
-	return func(ctx context.Context, _ []string) error {
-		c, err := readConfig(p.env, common)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		ctx := command.Context()
+		c, err := p.config()
 		if err != nil {
 			return err
 		}
@@ -51,6 +55,7 @@ func (p *program) check(flags *flag.FlagSet) action {
 		}
 		return p.checkSite(ctx, c, show)
 	}
+	return command
 }
 
 // checkOutput is what check is asked to print.

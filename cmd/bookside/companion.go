@@ -2,9 +2,7 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,32 +12,15 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter/session"
+	"github.com/spf13/pflag"
+
 	"bookside/wpdb/wpconfig"
 )
-
-const aboutCompanionInstall = `Places the companion in a WordPress site: a must-use plugin, which makes WordPress take Bookside's
-locks and enter its changes into the journal, and an ordinary plugin with pages in wp-admin, which an
-administrator activates under Plugins. Installing again brings both up to date.
-
-The files get the owner and the permissions of the directory around them; run the command as root or
-as their owner. A file that somebody has changed stays as it is, and nothing is installed, unless
---force is given.`
-
-const aboutCompanionRemove = `Removes the files of the companion from a WordPress site. A file that somebody has changed stays as
-it is, and nothing is removed, unless --force is given.`
-
-const aboutCompanionStatus = `Says which version of the companion is in a WordPress site, which one this program brings, which
-files differ, and whether the server that answers at admin.listen serves this site.`
-
-const aboutCompanionZip = `Writes the companion as a ZIP file for sites whose files you cannot reach: upload it in wp-admin under
-Plugins, Add New, Upload Plugin. It does the same as the installed one, except that it cannot forward
-requests before WordPress has loaded its plugins.`
 
 // companionFlags name the site of a companion.
 type companionFlags struct{ wordpress, content string }
 
-func (c *companionFlags) define(flags *flag.FlagSet) {
+func (c *companionFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&c.wordpress, "wordpress", "", "`DIRECTORY` of WordPress, such as /var/www/html; required")
 	flags.StringVar(&c.content, "content", "", "`DIRECTORY` with the plugins if wp-config.php does not name it; default WP_CONTENT_DIR there, else wp-content in the directory of WordPress")
 }
@@ -141,122 +122,4 @@ func withUnchangedCompanion(options companionFlags, force bool, use func(site *c
 		}
 		return use(site, ours, there)
 	})
-}
-
-func (p *program) installCompanion(flags *flag.FlagSet) action {
-	var options companionFlags
-	options.define(flags)
-	force := flags.Bool("force", false, "overwrite files that somebody has changed")
-	return func(context.Context, []string) error {
-		return withUnchangedCompanion(options, *force, func(site *companionSite, ours companion, there comparison) error {
-			written, err := site.install(ours, there)
-			if err != nil {
-				return failPlacing("install", err)
-			}
-			if written == 0 {
-				return p.print(fmt.Sprintf("The companion %s is installed already.\n", ours.version))
-			}
-			return p.print(fmt.Sprintf("Installed the companion %s in %s.\nActivate the plugin Bookside in wp-admin, under Plugins, to see its pages.\n", ours.version, site.path))
-		})
-	}
-}
-
-func (p *program) removeCompanion(flags *flag.FlagSet) action {
-	var options companionFlags
-	options.define(flags)
-	force := flags.Bool("force", false, "remove files that somebody has changed, too")
-	return func(context.Context, []string) error {
-		return withUnchangedCompanion(options, *force, func(site *companionSite, _ companion, there comparison) error {
-			removed, err := site.remove(there)
-			if err != nil {
-				return failPlacing("remove", err)
-			}
-			if removed == 0 {
-				return p.print("There is no companion in " + site.path + ".\n")
-			}
-			return p.print("Removed the companion from " + site.path + ".\n")
-		})
-	}
-}
-
-func (p *program) companionStatus(flags *flag.FlagSet) action {
-	var options companionFlags
-	options.define(flags)
-	return func(ctx context.Context, _ []string) error {
-		return withCompanion(options, func(site *companionSite) error {
-			bring, how := companionToInstall, ""
-			if site.uploaded() {
-				bring, how = companionToUpload, ", as an uploaded plugin"
-			}
-			ours, err := bring()
-			if err != nil {
-				return err
-			}
-			there, err := site.compare(ours)
-			if err != nil {
-				return err
-			}
-			return p.print(describeCompanion(site, ours, there, how) + p.describeServer(ctx, options.wordpress))
-		})
-	}
-}
-
-// describeServer says whether the server that answers at admin.listen serves the WordPress in a
-// directory. Whatever keeps it from being known is no failure: the files are what was asked for.
-func (p *program) describeServer(ctx context.Context, wordpress string) string {
-	c, err := readConfig(p.env, configFlags{})
-	if err != nil {
-		return fmt.Sprintf("The server is not known: %v\n", err)
-	}
-	server := findServer(ctx, c.Admin.Listen, "")
-	if server == nil {
-		return "No server answers at " + c.Admin.Listen + " (admin.listen).\n"
-	}
-	c.WordPress.Config, c.DB.DSN, c.DB.Prefix = wpconfig.Locate(wordpress), "", ""
-	if server.own, err = p.fingerprint(ctx, c); err != nil {
-		return fmt.Sprintf("A server answers at %s; it is not known whether it serves this site: %v\n", server.address, err)
-	}
-	return "The server at " + server.address + " " + server.site() + ".\n"
-}
-
-// fingerprint returns that of the site in a configured database.
-func (p *program) fingerprint(ctx context.Context, c config) (fingerprint string, err error) {
-	_, db, err := openSite(ctx, c)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return session.NewPlatform(db, p.now).Fingerprint(ctx)
-}
-
-// describeCompanion says what is in a site; how says in which way it came there.
-func describeCompanion(site *companionSite, ours companion, there comparison, how string) string {
-	absent := len(there.in(fileMissing))
-	if absent == len(ours.files) && len(there.files) == absent {
-		return fmt.Sprintf("There is no companion in %s. This program brings version %s.\n", site.path, ours.version)
-	}
-	text := fmt.Sprintf("Installed: %s%s\nThis program brings: %s\n", cmp.Or(there.version, "unknown version"), how, ours.version)
-	rows := [][]string{}
-	for _, name := range there.names() {
-		if state := there.files[name]; state != fileCurrent {
-			rows = append(rows, []string{"  " + name, string(state)})
-		}
-	}
-	if len(rows) == 0 {
-		return text + "All files are as this program brings them.\n"
-	}
-	return text + "These files are not as this program brings them:\n" + columns(rows)
-}
-
-func (p *program) zipCompanion(flags *flag.FlagSet) action {
-	return func(_ context.Context, operands []string) error {
-		ours, err := companionToUpload()
-		if err != nil {
-			return err
-		}
-		if err := ours.writeZip(operands[0]); err != nil {
-			return fmt.Errorf("write the ZIP file: %w", err)
-		}
-		return p.print(fmt.Sprintf("Wrote the companion %s to %s.\n", ours.version, operands[0]))
-	}
 }

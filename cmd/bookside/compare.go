@@ -4,16 +4,21 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"bookside/cmd/bookside/compare"
 	"bookside/handlers"
 )
 
-const aboutCompare = `Asks the PHP extension and Bookside for the same things and tells where their answers differ, so
+func (p *program) compare() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "compare [FILE…]",
+		Short: "compare the answers of PHP and Bookside",
+		Long: `Asks the PHP extension and Bookside for the same things and tells where their answers differ, so
 that you see on your own traffic that clients will notice nothing but the speed. It changes nothing.
 
 The requests are the GETs of access logs (--log: nginx and Apache in the combined format, Caddy in
@@ -38,24 +43,9 @@ that they leave are compared. Mails must be off on both, and a row that is writt
 must be visible through its server, or nothing is sent. Never use it on a live site.
 
   bookside compare --php http://php.test --php-key-file key --bookside http://127.0.0.1:8080 \
-    --writes --scenario writes.http --on-copy @dsn-of-php @dsn-of-bookside`
-
-// compareCommand are the flags of compare.
-type compareCommand struct {
-	php, phpKeyFile, bookside, keyFile string
-	logs                               []string
-	crawl                              bool
-	requests                           string
-	rate                               float64
-	most, samples                      int
-	ignore                             []compare.Pattern
-	html                               string
-	json, personal                     bool
-	writes                             bool
-	scenario, copyA, copyB, prefix     string
-}
-
-func (p *program) compare(flags *flag.FlagSet) action {
+    --writes --scenario writes.http --on-copy @dsn-of-php @dsn-of-bookside`,
+	}
+	flags := command.Flags()
 	var c compareCommand
 	flags.StringVar(&c.php, "php", "", "`URL` of the site, such as https://example.com")
 	flags.StringVar(&c.phpKeyFile, "php-key-file", "", "`FILE` with a key of the PHP extension")
@@ -78,16 +68,32 @@ func (p *program) compare(flags *flag.FlagSet) action {
 	flags.StringVar(&c.scenario, "scenario", "", "with --writes, the `FILE` with the requests to send")
 	flags.StringVar(&c.copyA, "on-copy", "", "with --writes, the databases of PHP and of Bookside: two `DSN`s, or @FILE for a file with one")
 	flags.StringVar(&c.prefix, "prefix", defaultPrefix, "with --writes, the table `PREFIX` of the site")
-	return func(ctx context.Context, operands []string) error {
+	command.RunE = func(command *cobra.Command, operands []string) error {
 		if err := c.takeOperands(operands); err != nil {
 			return err
 		}
-		result, err := p.runComparison(ctx, c)
+		result, err := p.runComparison(command.Context(), c)
 		if err != nil {
 			return err
 		}
 		return p.reportComparison(c, result)
 	}
+	return command
+}
+
+// compareCommand are the flags of compare.
+type compareCommand struct {
+	php, phpKeyFile, bookside, keyFile string
+	logs                               []string
+	crawl                              bool
+	requests                           string
+	rate                               float64
+	most, samples                      int
+	ignore                             []compare.Pattern
+	html                               string
+	json, personal                     bool
+	writes                             bool
+	scenario, copyA, copyB, prefix     string
 }
 
 func (c *compareCommand) addIgnored(text string) error {

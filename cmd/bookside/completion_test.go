@@ -1,10 +1,15 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"bookside/fixtures"
 )
@@ -12,64 +17,70 @@ import (
 // offered returns what a shell offers for the last of the words, by the script of the program.
 type offered func(t *testing.T, shell, script string, words []string) []string
 
-// offeredByBash asks bash.
+// offeredByBash asks bash. The two functions before the script are those of bash-completion that it needs.
 func offeredByBash(t *testing.T, shell, script string, words []string) []string {
 	t.Helper()
 	const ask = `
 compopt() { :; } # works only in a real completion
+_get_comp_words_by_ref() { cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=("${COMP_WORDS[@]}") cword=$COMP_CWORD; }
+__ltrim_colon_completions() { :; }
 source /dev/stdin
-COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
-_bookside
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_TYPE=63
+__start_bookside
 printf '%s\n' "${COMPREPLY[@]}"`
-	return lines(t, script, shell, append([]string{"--norc", "-c", ask, "bash"}, words...)...)
+	return firstWords(lines(t, script, shell, append([]string{"--norc", "-c", ask, "bash"}, words...)...))
 }
 
-// offeredByZsh loads zsh's completion system and prints what its functions are given.
+// offeredByZsh loads no completion system: its function is given what is offered.
 func offeredByZsh(t *testing.T, shell, script string, words []string) []string {
 	t.Helper()
 	const ask = `
+compdef() { :; }
+_describe() { print -rl -- "${(@)completions%%:*}"; }
+_arguments() { :; }
 source /dev/stdin
 words=("$@") CURRENT=$#
-_describe() { print -rl -- "${(@)${(@P)2}%%:*}"; }
-_arguments() {
-	local spec last=${words[CURRENT]} before=${words[CURRENT-1]}
-	for spec; do
-		case $spec in
-		"*$before="*) [[ $spec == *settings ]] && print -rl -- ${^settings}=; return 0 ;;
-		esac
-	done
-	for spec; do
-		case $spec in
-		"*--"*) spec=${spec#\*}; spec=${spec%%\[*}; print -r -- ${spec%=} ;;
-		1:*) spec=${spec##*\(}; print -rl -- ${=spec%\)} ;;
-		esac
-	done
-}
 _bookside`
-	return lines(t, script, shell, append([]string{"-f", "-c", ask, "zsh"}, words...)...)
+	return firstWords(lines(t, script, shell, append([]string{"-f", "-c", ask, "zsh"}, words...)...))
 }
 
 // offeredByFish asks fish.
 func offeredByFish(t *testing.T, shell, script string, words []string) []string {
 	t.Helper()
-	found := lines(t, script, shell, "--no-config", "-c", "source -; complete -C $argv[1]", strings.Join(words, " "))
-	for i, line := range found {
-		found[i], _, _ = strings.Cut(line, "\t") // the description
+	return firstWords(lines(t, script, shell, "--no-config", "-c", "source -; complete -C $argv[1]", strings.Join(words, " ")))
+}
+
+// firstWords omits descriptions.
+func firstWords(lines []string) []string {
+	for i, line := range lines {
+		lines[i] = strings.FieldsFunc(line+" ", func(r rune) bool { return r == ' ' || r == '\t' })[0]
 	}
-	return found
+	return lines
 }
 
 func lines(t *testing.T, stdin, program string, args ...string) []string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
 	command.Stdin = strings.NewReader(stdin)
+	command.Env = append(os.Environ(), "PATH="+programInPath(t)+":"+os.Getenv("PATH"))
 	var failures strings.Builder
 	command.Stderr = &failures
 	output, err := command.Output()
 	if err != nil || failures.Len() > 0 {
 		t.Fatalf("%s: %v: %s", program, err, failures.String())
 	}
-	return strings.Fields(string(output))
+	return strings.FieldsFunc(string(output), func(r rune) bool { return r == '\n' })
+}
+
+// programInPath returns a directory with the program, which the scripts run.
+func programInPath(t *testing.T) string {
+	t.Helper()
+	directory := t.TempDir()
+	script := "#!/bin/sh\n" + beProgram + " exec '" + os.Args[0] + "' \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(directory, "bookside"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return directory
 }
 
 // TestCompletion: the shells accept the scripts, and offer what can follow.
@@ -114,32 +125,73 @@ func TestCompletion(t *testing.T) {
 			}
 		})
 	}
-	run(t, nil, "", "completion", "ksh").want(t, exitUsage, "completion: SHELL: write bash, fish, zsh; see bookside help completion")
+	run(t, nil, "", "completion", "ksh").want(t, exitUsage, "completion: SHELL: write bash, fish, powershell, zsh; see bookside help completion")
 }
 
-// TestCompletionKnowsEverything: each command, flag and setting is in each script.
+// offeredFor returns what the program offers for the last of the words.
+func offeredFor(t *testing.T, env []string, words ...string) []string {
+	t.Helper()
+	found := run(t, env, "", append([]string{"__complete"}, words...)...).want(t, exitOK).stdout
+	lines := strings.Split(strings.TrimSpace(found), "\n")
+	return lines[:len(lines)-1] // the last is for the script
+}
+
+// TestCompletionKnowsEverything: each command, flag and setting is offered.
 func TestCompletionKnowsEverything(t *testing.T) {
 	t.Parallel()
-	for shell, script := range completionScripts() {
-		text := script(completedCommands())
-		for _, c := range completedCommands() {
-			for _, f := range c.flags {
-				flag := "--" + f.name
-				if shell == "fish" {
-					flag = "-l " + f.name
-				}
-				if !strings.Contains(text, flag) {
-					t.Errorf("%s: no %s of %s", shell, flag, c.name)
-				}
-			}
-			if !strings.Contains(text, c.name) {
-				t.Errorf("%s: no %s", shell, c.name)
-			}
+	eachCommand(new(program).commands(), func(c *cobra.Command) {
+		words := strings.Fields(commandName(c))
+		last := len(words) - 1
+		if got := firstWords(offeredFor(t, nil, append(words[:last:last], "")...)); !slices.Contains(got, words[last]) {
+			t.Errorf("%s is not offered, but %q", commandName(c), got)
 		}
-		for _, key := range settingKeys() {
-			if !strings.Contains(text, key) {
-				t.Errorf("%s: no %s", shell, key)
+		flags := firstWords(offeredFor(t, nil, append(words, "--")...))
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !slices.Contains(flags, "--"+f.Name) {
+				t.Errorf("--%s of %s is not offered, but %q", f.Name, commandName(c), flags)
 			}
+		})
+	})
+	keys := firstWords(offeredFor(t, nil, "serve", "--set", ""))
+	for _, s := range settings {
+		if !slices.Contains(keys, s.key+"=") {
+			t.Errorf("%s is not offered", s.key)
+		}
+	}
+	wantTexts(t, run(t, nil, "", "completion", "powershell").want(t, exitOK).stdout, "Register-ArgumentCompleter -CommandName 'bookside'")
+}
+
+// TestCompletionOffersNamesOfTheSite: the program asks the database, if it may and can.
+func TestCompletionOffersNamesOfTheSite(t *testing.T) {
+	t.Parallel()
+	env := settingsFor(small(t))
+	newKey(t, env)
+	run(t, env, "", "calendars", "create", "--agent", "1", "--name", "van").want(t, exitOK)
+	run(t, env, "", "webhooks", "add", "https://example.com/", "--events", "*", "--name", "till").want(t, exitOK)
+	for _, test := range []struct {
+		words string
+		want  string
+	}{
+		{"keys revoke ", "1\ttest"},
+		{"explain /bookings --key ", "1\ttest"},
+		{"calendars revoke ", "2\tvan"},
+		{"webhooks delete ", "1\ttill"},
+		{"calendars create --agent ", "1\tMiriam Albers"},
+		{"keys create --agents 2,", "2,1\tMiriam Albers"},
+		{"webhooks add --services=", "1\tQuick check"},
+		{"keys create --locations ", "1\tPractice by the Park"},
+	} {
+		if got := offeredFor(t, env, strings.Split(test.words, " ")...); !slices.Contains(got, test.want) {
+			t.Errorf("%s: %q is not offered, but %q", test.words, test.want, got)
+		}
+	}
+	for name, env := range map[string][]string{
+		"nothing configured":      nil,
+		"an invalid setting":      {"BOOKSIDE_DB__MAX_OPEN=many"},
+		"a database that is down": {"BOOKSIDE_DB__DSN=u:p@tcp(127.0.0.1:1)/d"},
+	} {
+		if got := offeredFor(t, env, "keys", "revoke", ""); len(got) > 0 {
+			t.Errorf("%s: %q is offered", name, got)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
 	"bookside/wpdb/wpconfig"
 )
@@ -22,7 +22,7 @@ func configFrom(t *testing.T, yaml string, env []string, args ...string) (config
 		args = append([]string{"--config", writeFile(t, "bookside.yaml", yaml)}, args...)
 	}
 	var given configFlags
-	flags := flag.NewFlagSet("test", flag.ContinueOnError)
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	given.define(flags)
 	given.short(flags, "listen", keyListen, "")
 	if err := flags.Parse(args); err != nil {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 var update = flag.Bool("update", false, "rewrite CONFIGURATION.md and what else is made from the settings and commands")
@@ -121,25 +123,38 @@ func configurationDocument(t *testing.T) string {
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.key, strings.Join(s.variables(), "`, `"), strings.TrimSpace(value+cell(note)), cell(s.about))
 	}
 	b.WriteString("\n## Commands and flags\n\nCommands that read the configuration have these flags:\n\n")
-	flags := flag.NewFlagSet("", flag.ContinueOnError)
-	new(configFlags).define(flags)
-	writeFlags(&b, flagRows(flags))
-	for _, c := range commands() {
-		fmt.Fprintf(&b, "\n`bookside %s`: %s.\n", c.synopsis(), cell(c.summary))
-		rows := slices.DeleteFunc(c.flagRows(), func(row []string) bool {
-			name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(row[0]), "--"), " ")
-			return name == "help" || flags.Lookup(name) != nil
-		})
-		if len(rows) > 0 {
+	common := commonFlags()
+	writeFlags(&b, flagRows(common, nil))
+	eachCommand(new(program).commands(), func(c *cobra.Command) {
+		fmt.Fprintf(&b, "\n`bookside %s`: %s.\n", strings.TrimSpace(commandName(c)+" "+operandsOf(c)), cell(c.Short))
+		if rows := flagRows(c.Flags(), common); len(rows) > 0 {
 			b.WriteByte('\n')
 			writeFlags(&b, rows)
 		}
-	}
+	})
 	b.WriteString("\n## Exit codes\n\n| Code | Meaning |\n|---|---|\n")
 	for _, e := range exitCodes {
 		fmt.Fprintf(&b, "| %d | %s |\n", e.code, e.meaning)
 	}
 	return b.String()
+}
+
+// commonFlags are those of commands that read the configuration.
+func commonFlags() *pflag.FlagSet {
+	common := pflag.NewFlagSet("", pflag.ContinueOnError)
+	new(configFlags).define(common)
+	return common
+}
+
+// flagRows returns a row for each flag that is not in except, with its operand and what it means.
+func flagRows(flags, except *pflag.FlagSet) (rows [][]string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if except == nil || except.Lookup(f.Name) == nil {
+			operand, text := pflag.UnquoteUsage(f)
+			rows = append(rows, []string{"--" + strings.TrimSpace(f.Name+" "+operand), text})
+		}
+	})
+	return rows
 }
 
 func writeFlags(b *strings.Builder, rows [][]string) {

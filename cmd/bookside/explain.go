@@ -4,13 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"flag"
 	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"bookside/adapter/indexes"
 	"bookside/adapter/keys"
@@ -19,7 +20,11 @@ import (
 	"bookside/wpdb"
 )
 
-const aboutExplain = `Answers a GET request as the server would, and shows why it takes its time: each SELECT with its
+func (p *program) explain() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "explain REQUEST",
+		Short: "show why a request takes its time",
+		Long: `Answers a GET request as the server would, and shows why it takes its time: each SELECT with its
 duration, the rows that it returned, and the plan of the database: the tables in their order, the
 index by which rows are found, and how many rows that are. At the end it names the indexes that
 bookside indexes would make on these tables. It needs no server, and changes nothing.
@@ -28,21 +33,13 @@ bookside indexes would make on these tables. It needs no server, and changes not
   bookside explain '/availability?service_id=1&date=2026-12-01' --key 3
 
 Texts that are searched for, and what the answer says, are not shown; their lengths are. Without
---key the request may read everything; with it, what that key may.`
-
-// explainCommand are the flags of explain.
-type explainCommand struct {
-	common configFlags
-	key    int64
-	json   bool
-}
-
-func (p *program) explain(flags *flag.FlagSet) action {
-	var command explainCommand
-	command.common.define(flags)
-	flags.Int64Var(&command.key, "key", 0, "ask as the key with this `ID`")
-	flags.BoolVar(&command.json, "json", false, "print the statements as JSON")
-	return func(ctx context.Context, operands []string) error {
+--key the request may read everything; with it, what that key may.`,
+	}
+	flags := p.configFlags(command)
+	var options explainCommand
+	flags.Int64Var(&options.key, "key", 0, "ask as the key with this `ID`")
+	flags.BoolVar(&options.json, "json", false, "print the statements as JSON")
+	command.RunE = func(command *cobra.Command, operands []string) error {
 		method, path, two := strings.Cut(operands[0], " ")
 		if !two {
 			method, path = http.MethodGet, operands[0]
@@ -50,12 +47,19 @@ func (p *program) explain(flags *flag.FlagSet) action {
 		if !strings.HasPrefix(path, "/") || method != http.MethodGet {
 			return usageErrorf("explain: write a GET request, such as 'GET /bookings?search=anna'")
 		}
-		return p.explainRequest(ctx, command, path)
+		return p.explainRequest(command.Context(), options, path)
 	}
+	return command
+}
+
+// explainCommand are the flags of explain.
+type explainCommand struct {
+	key  int64
+	json bool
 }
 
 func (p *program) explainRequest(ctx context.Context, command explainCommand, path string) (err error) {
-	c, err := readConfig(p.env, command.common)
+	c, err := p.config()
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,13 +13,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"bookside/adapter/domain"
 	"bookside/adapter/session"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
 
-const aboutExport = `Writes all records of a list, as GET returns them to a key that may read everything: bookings,
+func (p *program) export() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "export LIST",
+		Short: "write the records of a list to a file",
+		Long: `Writes all records of a list, as GET returns them to a key that may read everything: bookings,
 customers, agents, services, categories, locations, payments, orders or coupons. It reads them from
 the database, needs no server, and changes nothing. Its memory does not grow with the list.
 
@@ -38,11 +43,9 @@ sort, each of them once.
   bookside export customers --format jsonl --filter has_bookings=true
 
 The file of --output appears when it is complete, and only its owner may read it. Without --output
-the records are printed; if the command fails, what it printed is not everything.`
-
-func (p *program) export(flags *flag.FlagSet) action {
-	var common configFlags
-	common.define(flags)
+the records are printed; if the command fails, what it printed is not everything.`,
+	}
+	flags := p.configFlags(command)
 	e := handlers.Export{Filter: url.Values{}}
 	flags.StringVar(&e.Format, "format", "csv", "`FORMAT` of the file: csv, jsonl or, for bookings, ics")
 	flags.StringVar(&e.From, "from", "", "first `DATE`")
@@ -56,17 +59,18 @@ func (p *program) export(flags *flag.FlagSet) action {
 		return nil
 	})
 	output := flags.String("output", "", "write to this `FILE`")
-	return func(ctx context.Context, operands []string) error {
+	command.RunE = func(command *cobra.Command, operands []string) error {
 		e.List = operands[0]
 		if err := e.Validate(); err != nil {
 			return usageErrorf("%v", err)
 		}
-		return p.exportSite(ctx, common, e, *output)
+		return p.exportSite(command.Context(), e, *output)
 	}
+	return command
 }
 
-func (p *program) exportSite(ctx context.Context, common configFlags, e handlers.Export, output string) (err error) {
-	c, err := readConfig(p.env, common)
+func (p *program) exportSite(ctx context.Context, e handlers.Export, output string) (err error) {
+	c, err := p.config()
 	if err != nil {
 		return err
 	}

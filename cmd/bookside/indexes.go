@@ -4,17 +4,22 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bookside/adapter/indexes"
 	"bookside/wpdb"
 )
 
-const aboutIndexes = `Lists the indexes of the plugin's tables that make requests faster on a large site: whether this
+func (p *program) indexes() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "indexes",
+		Short: "list indexes that help on a large site, make or drop them",
+		Long: `Lists the indexes of the plugin's tables that make requests faster on a large site: whether this
 site has them, which requests need them, how many rows the database examines for those with and
 without the index, and how large an index would be and how long it would take to make. Indexes with
 the same columns that somebody else made count as present. It changes nothing.
@@ -32,28 +37,27 @@ On a cluster in which all nodes accept writes, such as Galera, all writes stand 
 is being changed, so --apply and --drop also need --cluster there.
 
 The database user needs the privilege INDEX on these tables, which serve does not need; without it
-the GRANT statements are printed. Another user can be named with --set db.dsn=….`
+the GRANT statements are printed. Another user can be named with --set db.dsn=….`,
+	}
+	flags := p.configFlags(command)
+	var options indexesCommand
+	flags.BoolVar(&options.json, "json", false, "print the list as JSON")
+	flags.BoolVar(&options.apply, "apply", false, "make the missing indexes")
+	flags.BoolVar(&options.drop, "drop", false, "drop the indexes that --apply made")
+	flags.BoolVar(&options.all, "all", false, "with --apply, also make indexes that are not needed yet")
+	flags.BoolVar(&options.cluster, "cluster", false, "with --apply or --drop, go on although all nodes of the cluster stand still meanwhile")
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		if err := options.validate(); err != nil {
+			return err
+		}
+		return p.withIndexes(command.Context(), options)
+	}
+	return command
+}
 
 // indexesCommand are the flags of indexes.
 type indexesCommand struct {
-	common                          configFlags
 	json, apply, drop, all, cluster bool
-}
-
-func (p *program) indexes(flags *flag.FlagSet) action {
-	var command indexesCommand
-	command.common.define(flags)
-	flags.BoolVar(&command.json, "json", false, "print the list as JSON")
-	flags.BoolVar(&command.apply, "apply", false, "make the missing indexes")
-	flags.BoolVar(&command.drop, "drop", false, "drop the indexes that --apply made")
-	flags.BoolVar(&command.all, "all", false, "with --apply, also make indexes that are not needed yet")
-	flags.BoolVar(&command.cluster, "cluster", false, "with --apply or --drop, go on although all nodes of the cluster stand still meanwhile")
-	return func(ctx context.Context, _ []string) error {
-		if err := command.validate(); err != nil {
-			return err
-		}
-		return p.withIndexes(ctx, command)
-	}
 }
 
 func (c indexesCommand) validate() error {
@@ -72,7 +76,7 @@ func (c indexesCommand) validate() error {
 }
 
 func (p *program) withIndexes(ctx context.Context, command indexesCommand) (err error) {
-	c, err := readConfig(p.env, command.common)
+	c, err := p.config()
 	if err != nil {
 		return err
 	}

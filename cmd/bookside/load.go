@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,8 +20,11 @@ import (
 	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/providers/structs"
 	"github.com/knadh/koanf/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	yamlv3 "go.yaml.in/yaml/v3"
 
+	"bookside/adapter/domain"
 	"bookside/wpdb/wpconfig"
 )
 
@@ -46,7 +48,7 @@ type configFlags struct {
 
 type flagSetting struct{ flag, key, value string }
 
-func (f *configFlags) define(flags *flag.FlagSet) {
+func (f *configFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.file, "config", "", "read settings from this YAML `FILE` (BOOKSIDE_CONFIG); default "+systemConfig+" if it exists")
 	f.short(flags, "wp-config", keyWPConfig, "read the database and the table prefix from the site's wp-config.php at this `PATH`, or in this directory")
 	f.short(flags, "prefix", keyPrefix, "table `PREFIX` of the site")
@@ -63,12 +65,21 @@ func (f *configFlags) define(flags *flag.FlagSet) {
 }
 
 // short defines a flag for one setting.
-func (f *configFlags) short(flags *flag.FlagSet, name, key, usage string) {
+func (f *configFlags) short(flags *pflag.FlagSet, name, key, usage string) {
 	flags.Func(name, usage, func(value string) error {
 		f.settings = append(f.settings, flagSetting{"--" + name, key, value})
 		return nil
 	})
 }
+
+// configFlags gives a command the flags that name settings, and returns all of its flags.
+func (p *program) configFlags(command *cobra.Command) *pflag.FlagSet {
+	p.given.define(command.Flags())
+	return command.Flags()
+}
+
+// config reads the configuration, with the flags of the command.
+func (p *program) config() (config, error) { return readConfig(p.env, p.given) }
 
 // readConfig merges the layers and rejects unknown keys and values of the wrong
 // type, along with all values that are not allowed. If there are none of the former,
@@ -315,7 +326,8 @@ func (l *layers) accept(source, key string, value any) (any, bool) {
 		return nil, false
 	}
 	if !l.known(key) {
-		l.problem("%s: no such setting; did you mean %s?", source, suggest(key, slices.Collect(maps.Keys(l.defaults))))
+		closest, _ := domain.Closest(key, slices.Collect(maps.Keys(l.defaults)))
+		l.problem("%s: no such setting; did you mean %s?", source, closest)
 		return nil, false
 	}
 	decoded, expected := decodeValue(value, l.defaults[key])
@@ -345,7 +357,8 @@ func (l *layers) loadEnvironment(environ []string) error {
 		TransformFunc: func(name, value string) (string, any) {
 			key, known := l.names[name]
 			if !known {
-				l.problem("%s: no such setting; did you mean %s?", name, suggest(name, slices.Collect(maps.Keys(l.names))))
+				closest, _ := domain.Closest(name, slices.Collect(maps.Keys(l.names)))
+				l.problem("%s: no such setting; did you mean %s?", name, closest)
 				return "", nil
 			}
 			if other, ok := setBy[key]; ok && other != name {

@@ -10,9 +10,12 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 	_ "time/tzdata" // small images have no zone database
+
+	"github.com/spf13/cobra"
 )
 
 func main() {
@@ -20,4 +23,97 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	p := program{env: withSystemConfig(os.Environ(), systemConfig), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, now: time.Now}
 	os.Exit(report(os.Stderr, p.run(ctx, os.Args[1:])))
+}
+
+// commands returns the tree of commands: a file has each, with its flags.
+func (p *program) commands() *cobra.Command {
+	root := p.group("bookside", "REST API of the LatePoint booking plugin, from the site's own database")
+	add := func(id, title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: id, Title: title})
+		for _, c := range commands {
+			c.GroupID = id
+		}
+		root.AddCommand(commands...)
+	}
+	add("run", "Running it:",
+		p.setup(),
+		p.serve(),
+		p.check(),
+		p.migrate(),
+		p.restored())
+	add("look", "Looking at it:",
+		p.explain(),
+		p.indexes(),
+		p.compare(),
+		p.export())
+	add("manage", "Who may do what:",
+		p.group("keys", "create, list, restrict, roll, revoke and import API keys",
+			p.createKey(),
+			p.listKeys(),
+			p.restrictKey(),
+			p.rollKey(),
+			p.revokeKey(),
+			p.importKey()),
+		p.group("calendars", "create, list and revoke secret addresses of calendars",
+			p.createCalendar(),
+			p.listCalendars(),
+			p.revokeCalendar()),
+		p.group("webhooks", "add, list, test, log, replay, rotate, disable, enable, delete and listen to webhooks",
+			p.addWebhook(),
+			p.listWebhooks(),
+			p.testWebhook(),
+			p.logWebhook(),
+			p.replayWebhook(),
+			p.rotateWebhook(),
+			p.disableWebhook(),
+			p.enableWebhook(),
+			p.deleteWebhook(),
+			p.receiveWebhooks()),
+		p.group("companion", "install, remove, compare and pack the companion in WordPress",
+			p.installCompanion(),
+			p.removeCompanion(),
+			p.companionStatus(),
+			p.zipCompanion()),
+		p.adminToken())
+	add("other", "Other commands:",
+		p.completion(),
+		p.version())
+	p.finish(root)
+	return root
+}
+
+// synonyms are words for the same: each group of commands has one of them at most, and suggests it for the others.
+var synonyms = [][]string{
+	{"create", "add", "new", "make", "generate", "issue"},
+	{"revoke", "delete", "remove", "rm", "del"},
+	{"list", "ls", "show", "get"},
+	{"restrict", "edit", "update", "change", "set", "modify"},
+	{"roll", "rotate", "renew", "replace"},
+	{"log", "logs", "deliveries"},
+}
+
+// group returns a command that has others, and fails without one of them.
+func (p *program) group(name, summary string, commands ...*cobra.Command) *cobra.Command {
+	group := &cobra.Command{Use: name + " COMMAND", Short: summary, Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true}
+	group.RunE = func(group *cobra.Command, words []string) error {
+		switch {
+		case len(words) > 0 && words[0] == "help":
+			return p.help(group, words[1:])
+		case len(words) > 0:
+			return unknownCommand(group, words[0])
+		case group.HasParent():
+			return failf(exitUsage, nil, "%s: no command given; see bookside help %[1]s", group.Name())
+		default:
+			return failf(exitUsage, nil, "no command given; see bookside help")
+		}
+	}
+	group.AddCommand(commands...)
+	for _, c := range commands {
+		for _, words := range synonyms {
+			if slices.Contains(words, c.Name()) {
+				c.SuggestFor = words
+			}
+		}
+	}
+	return group
 }

@@ -3,13 +3,18 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"bookside/wpdb"
 )
 
-const aboutMigrate = `Creates the tables of Bookside that are missing, and adds the columns and indexes that this version
+func (p *program) migrate() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "migrate",
+		Short: "bring Bookside's own tables to this version",
+		Long: `Creates the tables of Bookside that are missing, and adds the columns and indexes that this version
 has and an earlier one did not make. It changes no table of WordPress or the plugin, and nothing that
 an earlier version needs, so a running one goes on.
 
@@ -18,19 +23,18 @@ and setup give it. Otherwise run this as another user before an upgrade restarts
 
   bookside migrate --set db.dsn='admin:PASSWORD@tcp(127.0.0.1:3306)/DATABASE'
 
-With --dry-run it prints the statements, and runs none.`
-
-func (p *program) migrate(flags *flag.FlagSet) action {
-	var common configFlags
-	common.define(flags)
+With --dry-run it prints the statements, and runs none.`,
+	}
+	flags := p.configFlags(command)
 	dryRun := flags.Bool("dry-run", false, "print the statements, and run none")
-	return func(ctx context.Context, _ []string) error {
-		c, err := readConfig(p.env, common)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		c, err := p.config()
 		if err != nil {
 			return err
 		}
-		return p.migrateSite(ctx, c, *dryRun)
+		return p.migrateSite(command.Context(), c, *dryRun)
 	}
+	return command
 }
 
 func (p *program) migrateSite(ctx context.Context, c config, dryRun bool) (err error) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	yamlv3 "go.yaml.in/yaml/v3"
 
 	"bookside/fixtures"
@@ -152,24 +152,16 @@ func manualPage(t *testing.T) string {
 	p.text("Bookside serves the booking API of a WordPress site with the LatePoint plugin from the site's own tables. " +
 		"It runs beside the site, usually as a service of systemd and behind the site's web server.")
 	p.section("COMMANDS")
-	common := flag.NewFlagSet("", flag.ContinueOnError)
-	new(configFlags).define(common)
+	common := commonFlags()
 	p.text("Commands that read the configuration have these flags:")
-	p.list(flagRows(common))
+	p.list(flagRows(common, nil))
 	p.line(".PP")
 	p.text("Every command has --help, which explains it.")
-	for _, c := range commands() {
-		p.subsection("bookside " + c.synopsis())
-		p.paragraphs(c.about)
-		var rows [][]string
-		for _, row := range c.flagRows() {
-			name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(row[0]), "--"), " ")
-			if name != "help" && common.Lookup(name) == nil {
-				rows = append(rows, row)
-			}
-		}
-		p.list(rows)
-	}
+	eachCommand(new(program).commands(), func(c *cobra.Command) {
+		p.subsection(strings.TrimSpace(c.CommandPath() + " " + operandsOf(c)))
+		p.paragraphs(c.Long)
+		p.list(flagRows(c.Flags(), common))
+	})
 	p.section("SETTINGS")
 	p.paragraphs(aboutSettings)
 	var rows [][]string

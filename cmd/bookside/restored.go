@@ -1,10 +1,10 @@
 package main
 
 import (
-	"context"
-	"flag"
 	"fmt"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"bookside/adapter/session"
 	"bookside/adapter/upkeep"
@@ -12,7 +12,11 @@ import (
 	"bookside/wpdb"
 )
 
-const aboutRestored = `Tells Bookside that a backup of the database was restored. Run it before serve is started again:
+func (p *program) restored() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "restored",
+		Short: "tell Bookside that a backup of the database was restored",
+		Long: `Tells Bookside that a backup of the database was restored. Run it before serve is started again:
 
   - Cursors that clients of GET /changes hold expire, because numbers will be given again.
   - Mails that waited in the backup are held, because they may have been sent since.
@@ -22,17 +26,16 @@ const aboutRestored = `Tells Bookside that a backup of the database was restored
 
 Keys that were revoked after the backup are valid again: read keys list.
 
-With --mails it only decides about the mails that are held: send sends them, drop gives them up.`
-
-func (p *program) restored(flags *flag.FlagSet) action {
-	var common configFlags
-	common.define(flags)
+With --mails it only decides about the mails that are held: send sends them, drop gives them up.`,
+	}
+	flags := p.configFlags(command)
 	mails := flags.String("mails", "", "`send` or drop the mails that are held")
-	return func(ctx context.Context, _ []string) error {
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		ctx := command.Context()
 		if *mails != "" && *mails != "send" && *mails != "drop" {
 			return usageErrorf("--mails: write send or drop")
 		}
-		return p.withOwnTables(ctx, common, wpdb.Outbox, func(db *wpdb.DB) error {
+		return p.withOwnTables(ctx, wpdb.Outbox, func(db *wpdb.DB) error {
 			platform := session.NewPlatform(db, p.now)
 			switch *mails {
 			case "send":
@@ -56,6 +59,7 @@ func (p *program) restored(flags *flag.FlagSet) action {
 			return p.print(restoredText(done))
 		})
 	}
+	return command
 }
 
 func restoredText(r upkeep.Restored) string {

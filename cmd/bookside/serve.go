@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"bookside/adapter/daystats"
 	"bookside/adapter/diagnose"
@@ -28,17 +29,19 @@ import (
 	"bookside/wpdb"
 )
 
-const aboutServe = `Serves the API, and /livez, /readyz, /metrics and the console at a separate address, until SIGTERM or
+func (p *program) serve() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "serve",
+		Short: "serve the API",
+		Long: `Serves the API, and /livez, /readyz, /metrics and the console at a separate address, until SIGTERM or
 SIGINT; running requests may finish. When the API is ready, its address is printed to the standard
-output; the log is written to the standard error as lines of JSON.`
-
-func (p *program) serve(flags *flag.FlagSet) action {
-	var common configFlags
-	common.define(flags)
-	common.short(flags, "listen", keyListen, "`ADDRESS` of the API, such as 127.0.0.1:8080; port 0 for any free one")
+output; the log is written to the standard error as lines of JSON.`,
+	}
+	flags := p.configFlags(command)
+	p.given.short(flags, "listen", keyListen, "`ADDRESS` of the API, such as 127.0.0.1:8080; port 0 for any free one")
 	printOnly := flags.Bool("print-config", false, "print the configuration without its secrets and exit")
-	return func(ctx context.Context, _ []string) error {
-		c, err := readConfig(p.env, common)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		c, err := p.config()
 		if err == nil {
 			err = c.validate()
 		}
@@ -52,8 +55,9 @@ func (p *program) serve(flags *flag.FlagSet) action {
 		if err != nil {
 			return err
 		}
-		return s.run(ctx)
+		return s.run(command.Context())
 	}
+	return command
 }
 
 // printConfig prints the configuration, with what was read from wp-config.php.

@@ -4,17 +4,22 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"io"
 	"net/netip"
 	"os"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"bookside/cmd/bookside/setup"
 	"bookside/wpdb"
 )
 
-const aboutSetup = `Connects Bookside with a WordPress site on this machine, as root:
+func (p *program) setup() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "setup",
+		Short: "connect Bookside with the site on this machine",
+		Long: `Connects Bookside with a WordPress site on this machine, as root:
 
   1. finds WordPress, reads its wp-config.php and runs check
   2. creates an account of the database for Bookside alone, with the rights it needs
@@ -29,9 +34,9 @@ was done is recorded in /var/lib/bookside/setup.json, and --undo takes it back a
 somebody else has changed since stays as it is then, and so do the tables of Bookside.
 
 Where systemd does not run, setup stops before the web server is changed, says how to start the
-service, and goes on from there when it is run again.`
-
-func (p *program) setup(flags *flag.FlagSet) action {
+service, and goes on from there when it is run again.`,
+	}
+	flags := command.Flags()
 	s := &setup.Setup{}
 	flags.StringVar(&s.WordPress, "wordpress", "", "`DIRECTORY` of WordPress; default the only one that is found")
 	flags.IntVar(&s.SiteID, "site-id", 0, "`NUMBER` of the site in a network of sites; default the first one")
@@ -43,7 +48,8 @@ func (p *program) setup(flags *flag.FlagSet) action {
 	flags.BoolVar(&s.Yes, "yes", false, "ask nothing")
 	flags.BoolVar(&s.DryRun, "dry-run", false, "show what would be done, and do nothing")
 	undo := flags.Bool("undo", false, "take back what setup has done")
-	return func(ctx context.Context, _ []string) error {
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		ctx := command.Context()
 		for name, address := range map[string]string{"listen": s.Listen, "admin-listen": s.AdminListen} {
 			// Not a name: systemd and the web servers get it too.
 			if parsed, err := netip.ParseAddrPort(address); err != nil || parsed.Port() == 0 || parsed.Addr().Zone() != "" {
@@ -66,6 +72,7 @@ func (p *program) setup(flags *flag.FlagSet) action {
 		}
 		return setupFailure(s.Run(ctx))
 	}
+	return command
 }
 
 // checkForSetup runs check for a database that no configuration names yet.

@@ -2,21 +2,25 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"flag"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 
+	"github.com/spf13/cobra"
+
 	"bookside/handlers"
 )
 
-const aboutVersion = `Prints the version, the commit it was built from if that is known, and the Go version.`
-
-func (p *program) version(*flag.FlagSet) action {
-	return func(context.Context, []string) error {
+func (p *program) version() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "version",
+		Short: "print the version",
+		Long:  `Prints the version, the commit it was built from if that is known, and the Go version.`,
+	}
+	command.RunE = func(_ *cobra.Command, _ []string) error {
 		return p.print(versionText())
 	}
+	return command
 }
 
 func versionText() string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,31 +12,28 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-const aboutWebhooksListen = `Receives events at an address of this machine, checks their signatures, and prints a line for each:
+func (p *program) receiveWebhooks() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "listen",
+		Short: "receive events, check their signatures and print them",
+		Long: `Receives events at an address of this machine, checks their signatures, and prints a line for each:
 the time of the change, the event, its webhook-id and its data. It is for trying out webhooks:
 
   bookside webhooks add http://127.0.0.1:9000/ --events '*' --allow-private --quiet > secret
   bookside webhooks listen --secret-file secret
 
 The secret is read from a file or from the environment variable WEBHOOK_SECRET, because all users of
-the machine can see the flags of a program. It ends with SIGINT or SIGTERM.`
-
-// webhookSecretEnv is not named BOOKSIDE_…, because those are settings.
-const webhookSecretEnv = "WEBHOOK_SECRET"
-
-// Limits of webhooks listen.
-const (
-	signatureAge = 5 * time.Minute // of a request, as Standard Webhooks recommends
-	maxEvent     = 4 << 20         // bytes
-)
-
-func (p *program) receiveWebhooks(flags *flag.FlagSet) action {
+the machine can see the flags of a program. It ends with SIGINT or SIGTERM.`,
+	}
+	flags := command.Flags()
 	address := flags.String("listen", "127.0.0.1:9000", "`ADDRESS` to receive at; port 0 for any free one")
 	file := flags.String("secret-file", "", "`FILE` with the secret")
-	return func(ctx context.Context, _ []string) error {
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		ctx := command.Context()
 		secret, err := p.webhookSecret(*file)
 		if err != nil {
 			return err
@@ -61,7 +57,17 @@ func (p *program) receiveWebhooks(flags *flag.FlagSet) action {
 		}
 		return nil
 	}
+	return command
 }
+
+// webhookSecretEnv is not named BOOKSIDE_…, because those are settings.
+const webhookSecretEnv = "WEBHOOK_SECRET"
+
+// Limits of webhooks listen.
+const (
+	signatureAge = 5 * time.Minute // of a request, as Standard Webhooks recommends
+	maxEvent     = 4 << 20         // bytes
+)
 
 // webhookSecret reads the secret from a file, or from the environment.
 func (p *program) webhookSecret(file string) (string, error) {

@@ -81,7 +81,7 @@ const (
 type judged struct {
 	difference
 	verdict verdict
-	known   string // name of the known difference
+	known   Known // none if it is not known
 }
 
 // comparison is a request with its three answers.
@@ -95,7 +95,13 @@ type comparison struct {
 // routeNoise is in how many comparisons of a route the answers of PHP differ from each other,
 // by path and kind. Two answers may also be equal by chance; so what PHP changes at least as
 // often as Bookside seems to differ is noise wherever it occurs on the route.
-type routeNoise map[string]int
+type routeNoise map[place]int
+
+// place is a path and how answers differ there.
+type place struct {
+	path string
+	kind Kind
+}
 
 // covers reports whether so many differences at one place are noise of the route. A status, a
 // body and elements of a list are not: one failure, or one new record, would hide all others.
@@ -104,11 +110,9 @@ func (n routeNoise) covers(path string, k Kind, requests int) bool {
 	case StatusDiffers, NotJSON, MissingElement, AdditionalElement:
 		return false
 	default:
-		return requests <= n[noiseKey(path, k)]
+		return requests <= n[place{path, k}]
 	}
 }
-
-func noiseKey(path string, kind Kind) string { return string(kind) + " " + path }
 
 // noisy reports a difference that the two answers of PHP have as well.
 func noisy(noise []difference, d difference) bool {
@@ -174,12 +178,14 @@ func (c comparison) judge(ignore []Pattern, noise routeNoise) (found []judged, q
 		php = again
 		c.php = again
 	}
-	counted := map[string]bool{}
+	changed := map[place]bool{}
 	for _, n := range own {
-		if key := noiseKey(n.path(), n.kind); !ignored(ignore, n) && !counted[key] {
-			counted[key] = true
-			noise[key]++
+		if !ignored(ignore, n) {
+			changed[place{n.path(), n.kind}] = true
 		}
+	}
+	for p := range changed {
+		noise[p]++
 	}
 	for _, d := range answerDifferences(php, c.bookside) {
 		if ignored(ignore, d) {
@@ -191,7 +197,7 @@ func (c comparison) judge(ignore []Pattern, noise routeNoise) (found []judged, q
 			j.verdict = equal
 		case php.isJSON == c.bookside.isJSON && noisy(own, d):
 			j.verdict = equalButNoise
-		case k != "":
+		case k.Name != "":
 			j.verdict, j.known = knownOnly, k
 		}
 		found = append(found, j)

@@ -111,14 +111,14 @@ var knownDifferences = []Known{
 	},
 }
 
-// known returns the name of the known difference, or "".
-func (c comparison) known(d difference) string {
+// known returns the known difference, or the zero value.
+func (c comparison) known(d difference) Known {
 	for _, k := range knownDifferences {
 		if k.matches(c, d) {
-			return k.Name
+			return k
 		}
 	}
-	return ""
+	return Known{}
 }
 
 // has reports whether the request has one of these parameters.

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
@@ -39,42 +40,31 @@ func (r *Result) WritePage(w io.Writer) error {
 }
 
 func (r *Result) body() g.Node {
+	body := g.Group{g.If(r.Writes == nil, g.Group{r.routesView(), r.barsView()})}
 	if r.Writes != nil {
-		return r.Writes.view()
+		body = append(body, r.Writes.view())
 	}
-	return g.Group{
-		r.routesView(),
-		r.barsView(),
-		findingsView("Differences", "", r.Differences),
-		findingsView("Known differences", "Each of them is a decision of Bookside.", r.Known),
-		findingsView("Noise", "PHP itself does not answer the same twice here.", r.Noise),
-		findingsView("Remarks", "Objects of JSON have no order of keys, and 5 and 5.0 are one number. Clients that read JSON as a text, or into an integer, may notice.", r.Remarks),
-		listView("Not compared", r.Failures),
-		listView("Ignored", r.Ignored),
-		listView("Routes that were not seen in the requests", r.UnseenRoutes),
-		listView("Parameters that were not seen in the requests", r.UnseenParameters),
+	for _, s := range r.sections() {
+		body = append(body, s.view())
 	}
+	return body
 }
 
 func (r *Result) routesView() g.Node {
-	var rows []g.Node
+	var heads, rows []g.Node
+	for _, name := range routeHeads {
+		heads = append(heads, h.Th(h.Scope("col"), g.Text(name)))
+	}
 	for _, line := range r.Routes {
-		cells := []g.Node{h.Th(h.Scope("row"), h.Code(g.Text(line.Route)))}
-		for i, n := range []int{line.Requests, line.Equal, line.Noise, line.Known, line.Differ} {
-			class := "number"
-			if i == 4 && n > 0 {
-				class += " some"
+		var cells []g.Node
+		for i, text := range line.cells() {
+			cell := h.Td(h.Class("number"), g.If(routeHeads[i] == "Differ" && line.Differ > 0, h.Class("some")), g.Text(text))
+			if i == 0 {
+				cell = h.Th(h.Scope("row"), h.Code(g.Text(text)))
 			}
-			cells = append(cells, h.Td(h.Class(class), g.Text(strconv.Itoa(n))))
-		}
-		for _, text := range line.Times.cells() {
-			cells = append(cells, h.Td(h.Class("number"), g.Text(text)))
+			cells = append(cells, cell)
 		}
 		rows = append(rows, h.Tr(cells...))
-	}
-	var heads []g.Node
-	for _, name := range []string{"Route", "Requests", "Equal", "Equal but for noise", "Known differences", "Differing", "PHP p50", "PHP p99", "Bookside p50", "Bookside p99", "Factor"} {
-		heads = append(heads, h.Th(h.Scope("col"), g.Text(name)))
 	}
 	return g.Group{
 		h.H2(g.Text("Routes")),
@@ -120,16 +110,16 @@ func bar(class, name string, median, late, longest Milliseconds) g.Node {
 	)
 }
 
-func findingsView(title, about string, findings []Finding) g.Node {
-	if len(findings) == 0 {
-		return nil
-	}
-	all := g.Group{h.H2(g.Textf("%s (%d)", title, len(findings)))}
-	if about != "" {
-		all = append(all, h.P(g.Text(about)))
+func (s section) view() g.Node {
+	all := g.Group{}
+	switch {
+	case len(s.findings) > 0:
+		all = append(all, h.H2(g.Textf("%s (%d)", s.title, len(s.findings))), g.If(s.about != "", h.P(g.Text(s.about))))
+	case len(s.list) > 0:
+		all = append(all, h.H2(g.Text(s.title)), h.Ul(g.Map(s.list, func(text string) g.Node { return h.Li(h.Code(g.Text(text))) })))
 	}
 	name := ""
-	for _, f := range findings {
+	for _, f := range s.findings {
 		if f.Name != name {
 			name = f.Name
 			all = append(all, h.H3(g.Text(name)), h.P(g.Text(f.Why)))
@@ -140,25 +130,42 @@ func findingsView(title, about string, findings []Finding) g.Node {
 }
 
 func (f Finding) view() g.Node {
-	row := func(name, text string) g.Node {
-		return h.Tr(h.Th(h.Scope("row"), g.Text(name)), h.Td(h.Code(g.Text(text))))
-	}
 	return h.Article(
 		h.P(h.Strong(g.Text(string(f.Kind))), g.If(f.Kind != StatusDiffers, g.Group{g.Text(" at "), h.Code(g.Text(f.Path))}), g.Textf(" of %s, in %s", f.Route, count(f.Requests, "request"))),
-		h.P(h.Class("soft"), g.Text("Example: "), h.Code(g.Text("GET "+f.Request)), g.Text(" at "), h.Code(g.Text(f.Exact)), g.If(f.Note != "", g.Textf(" (%s)", f.Note))),
-		h.Table(h.TBody(row("PHP", f.PHP), row("Bookside", f.Bookside))),
+		h.P(h.Class("soft"), g.Text("Example: "), h.Code(g.Text("GET "+f.Request)), g.Text(" at "), h.Code(g.Text(f.Exact))),
+		f.Example.view(),
 	)
 }
 
-func listView(title string, items []string) g.Node {
-	if len(items) == 0 {
-		return nil
+func (e Example) view() g.Node {
+	row := func(name, text string) g.Node {
+		return h.Tr(h.Th(h.Scope("row"), g.Text(name)), h.Td(h.Code(g.Text(text))))
 	}
-	var list []g.Node
-	for _, item := range items {
-		list = append(list, h.Li(h.Code(g.Text(item))))
+	return g.Group{h.Table(h.TBody(row("PHP", e.PHP), row("Bookside", e.Bookside))), soft(e.Note)}
+}
+
+// soft shows a remark, if there is one.
+func soft(text string) g.Node { return g.If(text != "", h.P(h.Class("soft"), g.Text(text))) }
+
+func (w *Writes) view() g.Node {
+	all := g.Group{h.H2(g.Text("Writes"))}
+	for _, r := range w.Requests {
+		article := g.Group{
+			h.P(h.Strong(h.Code(g.Text(r.Request))), g.Text(" — "+r.statuses()+": "), h.Span(g.If(r.Outcome != Equal, h.Class("some")), g.Text(string(r.Outcome)))),
+			h.Ul(g.Map(r.Tables, func(t TableResult) g.Node { return h.Li(h.Code(g.Text(t.Table)), g.Text(t.changes())) })),
+		}
+		difference := func(place, what, why string, e Example) {
+			article = append(article, h.P(h.Strong(g.Text(what)), g.Text(" at "), h.Code(g.Text(place))), e.view(), soft(why))
+		}
+		for _, f := range r.Answer {
+			difference("answer "+f.Exact, string(f.Kind), "", f.Example)
+		}
+		for _, f := range r.Rows {
+			difference(f.place(), cmp.Or(f.Name, f.Kind), f.Why, f.Example)
+		}
+		all = append(all, h.Article(article))
 	}
-	return g.Group{h.H2(g.Text(title)), h.Ul(list...)}
+	return all
 }
 
 // switchView ends the page, whatever the verdict: it is what the comparison is for.

@@ -91,8 +91,13 @@ type Finding struct {
 	Name     string `json:"name,omitempty"` // of a known difference
 	Why      string `json:"why,omitempty"`
 	// An example; personal data are masked.
-	Request  string `json:"request"`
-	Exact    string `json:"exact_path"`
+	Request string `json:"request"`
+	Exact   string `json:"exact_path"`
+	Example
+}
+
+// Example is what both sides have at one place, as it is shown.
+type Example struct {
 	PHP      string `json:"php_value"`
 	Bookside string `json:"bookside_value"`
 	Note     string `json:"note,omitempty"` // if the mask hides what differs
@@ -102,12 +107,9 @@ type Finding struct {
 type collector struct {
 	all      routes
 	mask     mask
-	noise    map[string]routeNoise
 	routes   map[string]*routeCollector
-	findings map[string]*Finding // by route, kind and path
-	used     map[string]bool     // paths of routes, and parameters as route?name
-	php      []time.Duration
-	bookside []time.Duration
+	findings map[findingKey]*finding
+	used     map[string]bool // paths of routes, and parameters as route?name
 	failures map[string]int
 	compared int
 	failed   int
@@ -116,16 +118,26 @@ type collector struct {
 }
 
 type routeCollector struct {
-	requests      [][]string // the keys of the findings of each
+	noise         routeNoise
+	requests      [][]*finding
 	quiet         []bool
 	php, bookside []time.Duration
 }
 
+// findingKey is what differences have in common of which one is an example.
+type findingKey struct {
+	verdict            verdict
+	known, route, path string
+	kind               Kind
+}
+
+type finding struct {
+	Finding
+	verdict verdict
+}
+
 func newCollector(all routes, m mask) *collector {
-	return &collector{
-		all: all, mask: m, noise: map[string]routeNoise{}, routes: map[string]*routeCollector{}, findings: map[string]*Finding{},
-		used: map[string]bool{}, failures: map[string]int{},
-	}
+	return &collector{all: all, mask: m, routes: map[string]*routeCollector{}, findings: map[findingKey]*finding{}, used: map[string]bool{}, failures: map[string]int{}}
 }
 
 // unknownRoute stands for requests to paths that the API does not have.
@@ -146,31 +158,28 @@ func (c *collector) use(r Request) (found Route, name string) {
 func (c *collector) add(x comparison, ignore []Pattern) {
 	var name string
 	x.route, name = c.use(x.request)
-	if c.noise[name] == nil {
-		c.noise[name], c.routes[name] = routeNoise{}, &routeCollector{}
+	r := c.routes[name]
+	if r == nil {
+		r = &routeCollector{noise: routeNoise{}}
+		c.routes[name] = r
 	}
-	found, quiet := x.judge(ignore, c.noise[name])
-	var keys []string
+	found, quiet := x.judge(ignore, r.noise)
+	var noted []*finding
 	for _, j := range found {
-		key := c.note(name, x, j)
-		if !slices.Contains(keys, key) {
-			keys = append(keys, key)
-			c.findings[key].Requests++
+		if f := c.note(name, x, j); !slices.Contains(noted, f) {
+			noted = append(noted, f)
+			f.Requests++
 		}
 	}
-	if slices.ContainsFunc(found, func(j judged) bool { return j.verdict == differs }) {
+	if slices.ContainsFunc(noted, func(f *finding) bool { return f.verdict == differs }) {
 		c.differ++
 	}
 	if refuses(x.php) && refuses(x.again) && refuses(x.bookside) {
 		c.refused++
 		c.failures[fmt.Sprintf("%s: both sides answer %d", name, x.bookside.status)]++
 	}
-	r := c.routes[name]
-	r.requests, r.quiet = append(r.requests, keys), append(r.quiet, quiet)
-	r.php = append(r.php, x.php.took, x.again.took)
-	r.bookside = append(r.bookside, x.bookside.took)
-	c.php = append(c.php, x.php.took, x.again.took)
-	c.bookside = append(c.bookside, x.bookside.took)
+	r.requests, r.quiet = append(r.requests, noted), append(r.quiet, quiet)
+	r.php, r.bookside = append(r.php, x.php.took, x.again.took), append(r.bookside, x.bookside.took)
 	c.compared++
 }
 
@@ -184,48 +193,40 @@ func (c *collector) fail(err error) {
 	c.failures[err.Error()]++
 }
 
-// The verdict of a finding is the beginning of its key.
-var verdictNames = map[verdict]string{equal: "remark", equalButNoise: "noise", knownOnly: "known", differs: "differs"}
-
-// note enters a difference and returns its key.
-func (c *collector) note(name string, x comparison, j judged) string {
-	key := verdictNames[j.verdict] + "\x00" + j.known + "\x00" + name + "\x00" + noiseKey(j.path(), j.kind)
-	if c.findings[key] != nil {
-		return key
+// note enters a difference.
+func (c *collector) note(name string, x comparison, j judged) *finding {
+	key := findingKey{j.verdict, j.known.Name, name, j.path(), j.kind}
+	if c.findings[key] == nil {
+		c.findings[key] = &finding{Finding{
+			Route: name, Kind: j.kind, Path: j.path(), Name: j.known.Name, Why: j.known.Why,
+			Request: c.mask.request(c.all, x.request), Exact: j.exact(), Example: c.mask.example(j.difference),
+		}, j.verdict}
 	}
-	f := &Finding{Route: name, Kind: j.kind, Path: j.path(), Name: j.known, Request: c.mask.request(c.all, x.request), Exact: j.exact()}
-	f.PHP, f.Bookside, f.Note = c.mask.pair(j.difference)
-	for _, k := range knownDifferences {
-		if k.Name == j.known {
-			f.Why = k.Why
-		}
-	}
-	c.findings[key] = f
-	return key
+	return c.findings[key]
 }
 
-// pair returns both values of a difference as they are shown.
-func (m mask) pair(d difference) (php, bookside, note string) {
-	php, bookside = m.example(d.at, d.php), m.example(d.at, d.bookside)
-	if php == bookside && d.php.kind != 0 && d.bookside.kind != 0 {
-		note = masksDiffer
+// example returns both values of a difference as they are shown.
+func (m mask) example(d difference) Example {
+	shown := func(v value) string {
+		if v.kind == 0 {
+			return absent
+		}
+		return shorten(m.value(d.at, v).String())
 	}
-	return php, bookside, note
+	return newExample(shown(d.php), shown(d.bookside))
+}
+
+func newExample(php, bookside string) Example {
+	if php == bookside {
+		return Example{php, bookside, "the masked characters differ"}
+	}
+	return Example{PHP: php, Bookside: bookside}
 }
 
 const maxExample = 600 // characters
 
-const masksDiffer = "the masked characters differ"
-
 // absent is shown where one of the answers has nothing.
 const absent = "–"
-
-func (m mask) example(at location, v value) string {
-	if v.kind == 0 {
-		return absent
-	}
-	return shorten(m.value(at, v).String())
-}
 
 func shorten(text string) string {
 	runes := []rune(text)
@@ -235,48 +236,33 @@ func shorten(text string) string {
 	return text
 }
 
-// settle turns differences that are noise elsewhere on their route into noise.
-func (c *collector) settle() {
-	renamed := map[string]string{}
-	for key, f := range c.findings {
-		noise := c.noise[f.Route]
-		if len(key) < 7 || key[:7] != verdictNames[differs] || !noise.covers(f.Path, f.Kind, f.Requests) {
-			continue
-		}
-		to := verdictNames[equalButNoise] + key[7:]
-		renamed[key] = to
-		if other := c.findings[to]; other != nil {
-			other.Requests += f.Requests
-		} else {
-			c.findings[to] = f
-		}
-	}
-	for from := range renamed {
-		delete(c.findings, from)
-	}
-	for _, r := range c.routes {
-		for _, keys := range r.requests {
-			for i, key := range keys {
-				keys[i] = cmp.Or(renamed[key], key)
-			}
-		}
-	}
-}
-
 // result returns what was found so far.
 func (c *collector) result() *Result {
-	c.settle()
-	r := &Result{Compared: c.compared, Failed: c.failed, Refused: c.refused, Times: timesOf(c.php, c.bookside)}
+	r := &Result{Compared: c.compared, Failed: c.failed, Refused: c.refused}
+	found := slices.SortedFunc(maps.Values(c.findings), func(a, b *finding) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Route, b.Route), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path), cmp.Compare(a.verdict, b.verdict))
+	})
+	lists := map[verdict]*[]Finding{equal: &r.Remarks, equalButNoise: &r.Noise, knownOnly: &r.Known, differs: &r.Differences}
+	for _, f := range found {
+		if f.verdict == differs && c.routes[f.Route].noise.covers(f.Path, f.Kind, f.Requests) { // it is noise elsewhere on the route
+			f.verdict = equalButNoise
+		}
+		list := lists[f.verdict]
+		if last := len(*list) - 1; last >= 0 && (*list)[last].Route == f.Route && (*list)[last].place() == f.place() && (*list)[last].Name == f.Name {
+			(*list)[last].Requests += f.Requests
+			continue
+		}
+		*list = append(*list, f.Finding)
+	}
+	var php, bookside []time.Duration
 	for _, route := range append(slices.Clone(c.all), Route{Path: unknownRoute}) {
 		if collected := c.routes[route.Path]; collected != nil {
 			r.Routes = append(r.Routes, collected.result(route.Path))
+			php, bookside = append(php, collected.php...), append(bookside, collected.bookside...)
 		}
 		c.unseen(r, route)
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.findings)) {
-		list := map[byte]*[]Finding{'r': &r.Remarks, 'n': &r.Noise, 'k': &r.Known, 'd': &r.Differences}[key[0]]
-		*list = append(*list, *c.findings[key])
-	}
+	r.Times = timesOf(php, bookside)
 	for _, text := range slices.Sorted(maps.Keys(c.failures)) {
 		r.Failures = append(r.Failures, fmt.Sprintf("%s (%s)", text, count(c.failures[text], "request")))
 	}
@@ -299,29 +285,19 @@ func (c *collector) unseen(r *Result, route Route) {
 }
 
 func (r *routeCollector) result(name string) RouteResult {
-	line := RouteResult{Route: name, Requests: len(r.requests), Times: timesOf(r.php, r.bookside)}
-	for i, keys := range r.requests {
-		worst := byte('r')
-		for _, key := range keys {
-			if rank(key[0]) > rank(worst) {
-				worst = key[0]
-			}
+	requests := map[verdict]int{}
+	for i, found := range r.requests {
+		worst := equal
+		if !r.quiet[i] {
+			worst = equalButNoise
 		}
-		switch {
-		case worst == 'd':
-			line.Differ++
-		case worst == 'k':
-			line.Known++
-		case worst == 'n' || !r.quiet[i]:
-			line.Noise++
-		default:
-			line.Equal++
+		for _, f := range found {
+			worst = max(worst, f.verdict)
 		}
+		requests[worst]++
 	}
-	return line
+	return RouteResult{name, len(r.requests), requests[equal], requests[equalButNoise], requests[knownOnly], requests[differs], timesOf(r.php, r.bookside)}
 }
-
-func rank(verdict byte) int { return slices.Index([]byte("rnkd"), verdict) }
 
 func timesOf(php, bookside []time.Duration) Times {
 	t := Times{PHP50: quantile(php, 50), PHP99: quantile(php, 99), Bookside50: quantile(bookside, 50), Bookside99: quantile(bookside, 99)}
@@ -394,6 +370,3 @@ func count(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
-
-// differing returns how many requests differ so far.
-func (c *collector) differing() int { return c.differ }

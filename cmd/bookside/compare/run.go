@@ -218,5 +218,5 @@ func (r *Run) report(waiting string) {
 		return
 	}
 	done := r.results.compared + r.results.failed
-	r.options.Progress(Progress{Done: done, Planned: r.planned, Differing: r.results.differing(), Left: r.pace.left(r.planned - done), Waiting: waiting})
+	r.options.Progress(Progress{Done: done, Planned: r.planned, Differing: r.results.differ, Left: r.pace.left(r.planned - done), Waiting: waiting})
 }

@@ -1,26 +1,45 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 )
 
+// section is a part of a result, as a terminal and a page show it.
+type section struct {
+	title, about string
+	findings     []Finding
+	list         []string
+}
+
+func (r *Result) sections() []section {
+	if r.Writes != nil {
+		return []section{{title: "Tables that were not compared", list: r.Writes.Skipped}}
+	}
+	return []section{
+		{title: "Differences", findings: r.Differences},
+		{title: "Known differences", about: "Each of them is a decision of Bookside.", findings: r.Known},
+		{title: "Noise", about: "PHP itself does not answer the same twice here.", findings: r.Noise},
+		{title: "Remarks", about: "Objects of JSON have no order of keys, and 5 and 5.0 are one number. Clients that read JSON as a text, or into an integer, may notice.", findings: r.Remarks},
+		{title: "Not compared", list: r.Failures},
+		{title: "Ignored", list: r.Ignored},
+		{title: "Routes that were not seen in the requests", list: r.UnseenRoutes},
+		{title: "Parameters that were not seen in the requests", list: r.UnseenParameters},
+	}
+}
+
 // Text returns the result for a terminal. The verdict is its last line but the switch.
 func (r *Result) Text() string {
 	var b strings.Builder
 	if r.Writes != nil {
-		r.writesText(&b)
+		r.Writes.text(&b)
 	} else {
 		r.routesText(&b)
-		findingsText(&b, "Differences", r.Differences)
-		findingsText(&b, "Known differences, each of them a decision", r.Known)
-		findingsText(&b, "Noise: PHP does not answer the same twice", r.Noise)
-		findingsText(&b, "Remarks: other orders of keys and forms of numbers", r.Remarks)
-		listText(&b, "Not compared", r.Failures)
-		listText(&b, "Ignored", r.Ignored)
-		listText(&b, "Routes that were not seen in the requests", r.UnseenRoutes)
-		listText(&b, "Parameters that were not seen in the requests", r.UnseenParameters)
+	}
+	for _, s := range r.sections() {
+		s.text(&b)
 	}
 	b.WriteString("\n" + r.Verdict + "\n")
 	if r.Outcome == Equal {
@@ -29,48 +48,51 @@ func (r *Result) Text() string {
 	return b.String()
 }
 
-func (r *Result) routesText(b *strings.Builder) {
-	rows := [][]string{{"ROUTE", "REQUESTS", "EQUAL", "BUT NOISE", "KNOWN", "DIFFER", "PHP P50", "P99", "BOOKSIDE P50", "P99", "FACTOR"}}
-	for _, line := range r.Routes {
-		rows = append(rows, append([]string{line.Route, fmt.Sprint(line.Requests), fmt.Sprint(line.Equal), fmt.Sprint(line.Noise), fmt.Sprint(line.Known), fmt.Sprint(line.Differ)},
-			line.Times.cells()...))
+// routeHeads are above the cells of routes.
+var routeHeads = []string{"Route", "Requests", "Equal", "Noise", "Known", "Differ", "PHP p50", "PHP p99", "Bookside p50", "Bookside p99", "Factor"}
+
+func (r RouteResult) cells() []string {
+	cells := []string{r.Route}
+	for _, n := range []int{r.Requests, r.Equal, r.Noise, r.Known, r.Differ} {
+		cells = append(cells, fmt.Sprint(n))
 	}
+	for _, m := range []Milliseconds{r.Times.PHP50, r.Times.PHP99, r.Times.Bookside50, r.Times.Bookside99} {
+		cells = append(cells, m.String())
+	}
+	if r.Times.Factor == 0 {
+		return append(cells, absent)
+	}
+	return append(cells, fmt.Sprintf("%.1f×", r.Times.Factor))
+}
+
+func (r *Result) routesText(b *strings.Builder) {
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		_, _ = fmt.Fprintln(table, strings.Join(row, "\t")) // a strings.Builder never fails
+	_, _ = fmt.Fprintln(table, strings.ToUpper(strings.Join(routeHeads, "\t"))) // a strings.Builder never fails
+	for _, line := range r.Routes {
+		_, _ = fmt.Fprintln(table, strings.Join(line.cells(), "\t"))
 	}
 	_ = table.Flush()
 }
 
-func (t Times) cells() []string {
-	return []string{t.PHP50.String(), t.PHP99.String(), t.Bookside50.String(), t.Bookside99.String(), t.factor()}
-}
-
-func (t Times) factor() string {
-	if t.Factor == 0 {
-		return absent
-	}
-	return fmt.Sprintf("%.1f×", t.Factor)
-}
-
-func findingsText(b *strings.Builder, title string, findings []Finding) {
-	if len(findings) == 0 {
+func (s section) text(b *strings.Builder) {
+	if len(s.findings)+len(s.list) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%s:\n", title)
+	b.WriteString(strings.TrimRight("\n"+s.title+": "+s.about, " ") + "\n")
 	name := ""
-	for _, f := range findings {
+	for _, f := range s.findings {
 		if f.Name != name {
 			name = f.Name
 			fmt.Fprintf(b, "  %s: %s\n", f.Name, f.Why)
 		}
 		fmt.Fprintf(b, "  %s  %s, %s\n", f.Route, f.place(), count(f.Requests, "request"))
 		if f.Name == "" || f.Kind == StatusDiffers { // somebody may depend on the status
-			fmt.Fprintf(b, "    GET %s\n    %s\n      PHP:      %s\n      Bookside: %s\n", f.Request, f.Exact, f.PHP, f.Bookside)
-			if f.Note != "" {
-				fmt.Fprintf(b, "      (%s)\n", f.Note)
-			}
+			fmt.Fprintf(b, "    GET %s\n    %s\n", f.Request, f.Exact)
+			f.text(b, "      ")
 		}
+	}
+	for _, text := range s.list {
+		b.WriteString("  " + text + "\n")
 	}
 }
 
@@ -82,10 +104,46 @@ func (f Finding) place() string {
 	return string(f.Kind) + " at " + f.Path
 }
 
-func listText(b *strings.Builder, title string, items []string) {
-	if len(items) > 0 {
-		fmt.Fprintf(b, "\n%s:\n  %s\n", title, strings.Join(items, "\n  "))
+func (e Example) text(b *strings.Builder, indent string) {
+	fmt.Fprintf(b, "%sPHP:      %s\n%sBookside: %s\n", indent, e.PHP, indent, e.Bookside)
+	if e.Note != "" {
+		fmt.Fprintf(b, "%s(%s)\n", indent, e.Note)
 	}
+}
+
+func (w *Writes) text(b *strings.Builder) {
+	for _, r := range w.Requests {
+		fmt.Fprintf(b, "%s  %s: %s\n", r.Request, r.statuses(), r.Outcome)
+		for _, t := range r.Tables {
+			fmt.Fprintf(b, "  %s%s\n", t.Table, t.changes())
+		}
+		for _, f := range r.Answer {
+			fmt.Fprintf(b, "  answer: %s at %s\n", f.Kind, f.Exact)
+			f.text(b, "    ")
+		}
+		for _, f := range r.Rows {
+			fmt.Fprintf(b, "  %s: %s\n", f.place(), cmp.Or(f.Name, f.Kind))
+			f.text(b, "    ")
+		}
+	}
+}
+
+// statuses names both statuses, with the code of an error of Bookside.
+func (r WriteResult) statuses() string {
+	return strings.TrimSpace(fmt.Sprintf("PHP %d, Bookside %d %s", r.PHP, r.Bookside, r.Error))
+}
+
+func (t TableResult) changes() string {
+	return fmt.Sprintf(": PHP changed %s, Bookside %d", count(t.PHP, "row"), t.Bookside)
+}
+
+// place names a row and a column.
+func (f RowFinding) place() string {
+	text := fmt.Sprintf("%s %d", f.Table, f.Row)
+	if f.Column != "" {
+		text += ", " + f.Column
+	}
+	return text
 }
 
 func switchText() string {

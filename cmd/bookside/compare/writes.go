@@ -10,13 +10,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	g "maragu.dev/gomponents"
-	h "maragu.dev/gomponents/html"
 
 	"bookside/adapter/rowdiff"
 	"bookside/wpdb"
@@ -51,15 +48,13 @@ type TableResult struct {
 // RowFinding is a row, or a value in it, that is not the same in both copies. Personal data
 // are masked.
 type RowFinding struct {
-	Kind     string `json:"kind"`
-	Table    string `json:"table"`
-	Row      int64  `json:"row"`
-	Column   string `json:"column,omitempty"`
-	PHP      string `json:"php_value,omitempty"`
-	Bookside string `json:"bookside_value,omitempty"`
-	Name     string `json:"name,omitempty"` // of a known difference
-	Why      string `json:"why,omitempty"`
-	Note     string `json:"note,omitempty"` // if the mask hides what differs
+	Kind   string `json:"kind"`
+	Table  string `json:"table"`
+	Row    int64  `json:"row"`
+	Column string `json:"column,omitempty"`
+	Name   string `json:"name,omitempty"` // of a known difference
+	Why    string `json:"why,omitempty"`
+	Example
 }
 
 // RefusedError says why nothing was sent to the copies.
@@ -257,9 +252,7 @@ func (w *writer) judge(request scenarioRequest, got [2]answer, differences []row
 	}
 	slices.SortStableFunc(result.Rows, func(a, b RowFinding) int { return cmp.Compare(a.Name, b.Name) })
 	for _, d := range w.answerDifferences(got) {
-		f := Finding{Kind: d.kind, Path: d.path(), Exact: d.exact()}
-		f.PHP, f.Bookside, f.Note = m.pair(d)
-		result.Answer = append(result.Answer, f)
+		result.Answer = append(result.Answer, Finding{Kind: d.kind, Path: d.path(), Exact: d.exact(), Example: m.example(d)})
 		result.Outcome = Different
 	}
 	return result
@@ -271,7 +264,7 @@ func (w *writer) answerDifferences(got [2]answer) []difference {
 	var kept []difference
 	x := comparison{php: got[0], again: got[0], bookside: got[1]}
 	for _, d := range answerDifferences(got[0], got[1]) {
-		if d.kind.remark() || ignored(w.run.options.Ignore, d) || x.known(d) != "" {
+		if d.kind.remark() || ignored(w.run.options.Ignore, d) || x.known(d).Name != "" {
 			continue
 		}
 		if d.kind == ValueDiffers && w.pair.Mapping().Same(d.at.last(), d.php.text, d.bookside.text) {
@@ -315,9 +308,10 @@ func (w *writer) findings(m mask, d rowdiff.Difference) []RowFinding {
 	inner.compare(location{}.member(d.Column), php, bookside)
 	var all []RowFinding
 	for _, i := range inner.found {
-		f := RowFinding{Kind: string(i.kind), Table: string(d.Table), Row: d.Key, Column: strings.TrimPrefix(i.exact(), "$.")}
-		f.PHP, f.Bookside = m.inColumn(i.at.last(), i.php), m.inColumn(i.at.last(), i.bookside)
-		all = append(all, f.noted())
+		all = append(all, RowFinding{
+			Kind: string(i.kind), Table: string(d.Table), Row: d.Key, Column: strings.TrimPrefix(i.exact(), "$."),
+			Example: newExample(m.inColumn(i.at.last(), i.php), m.inColumn(i.at.last(), i.bookside)),
+		})
 	}
 	if len(all) == 0 {
 		return []RowFinding{m.row(d)}
@@ -339,14 +333,6 @@ func (m mask) inColumn(name string, v value) string {
 	}
 }
 
-// noted adds a note if both values look the same.
-func (f RowFinding) noted() RowFinding {
-	if f.PHP == f.Bookside {
-		f.Note = masksDiffer
-	}
-	return f
-}
-
 func (w *writer) sameScalar(at location, php, bookside value) bool {
 	return php.kind == bookside.kind && w.pair.Mapping().Same(at.last(), php.text, bookside.text)
 }
@@ -355,12 +341,11 @@ func (m mask) row(d rowdiff.Difference) RowFinding {
 	f := RowFinding{Kind: string(d.Kind), Table: string(d.Table), Row: d.Key, Column: d.Column}
 	switch d.Kind {
 	case rowdiff.OtherValue:
-		f.PHP, f.Bookside = m.column(d.Column, d.PHP), m.column(d.Column, d.Bookside)
-		return f.noted()
+		f.Example = newExample(m.column(d.Column, d.PHP), m.column(d.Column, d.Bookside))
 	case rowdiff.MissingRow:
-		f.PHP, f.Bookside = m.wholeRow(d.Row), absent
+		f.Example = newExample(m.wholeRow(d.Row), absent)
 	default:
-		f.PHP, f.Bookside = absent, m.wholeRow(d.Row)
+		f.Example = newExample(absent, m.wholeRow(d.Row))
 	}
 	return f
 }
@@ -469,81 +454,4 @@ func (r *Result) concludeWrites() {
 		r.Outcome = Equal
 		r.Verdict = fmt.Sprintf("EQUAL: %s left the same rows in both copies (%s; both sides rejected %d).", count(r.Compared, "write"), count(known, "known difference"), rejected)
 	}
-}
-
-func (r *Result) writesText(b *strings.Builder) {
-	for _, w := range r.Writes.Requests {
-		fmt.Fprintf(b, "%s  PHP %d, Bookside %s: %s\n", w.Request, w.PHP, w.status(), w.Outcome)
-		for _, t := range w.Tables {
-			fmt.Fprintf(b, "  %s: PHP changed %s, Bookside %d\n", t.Table, count(t.PHP, "row"), t.Bookside)
-		}
-		for _, f := range w.Answer {
-			fmt.Fprintf(b, "  answer: %s at %s\n    PHP:      %s\n    Bookside: %s\n", f.Kind, f.Exact, f.PHP, f.Bookside)
-			noteText(b, f.Note)
-		}
-		for _, f := range w.Rows {
-			fmt.Fprintf(b, "  %s: %s\n    PHP:      %s\n    Bookside: %s\n", f.place(), cmp.Or(f.Name, f.Kind), f.PHP, f.Bookside)
-			noteText(b, f.Note)
-		}
-	}
-	listText(b, "Tables that were not compared", r.Writes.Skipped)
-}
-
-func noteText(b *strings.Builder, note string) {
-	if note != "" {
-		fmt.Fprintf(b, "    (%s)\n", note)
-	}
-}
-
-// status returns the status of Bookside, with the code of an error.
-func (r WriteResult) status() string {
-	if r.Error == "" {
-		return strconv.Itoa(r.Bookside)
-	}
-	return fmt.Sprintf("%d %s", r.Bookside, r.Error)
-}
-
-// place names a row and a column.
-func (f RowFinding) place() string {
-	text := fmt.Sprintf("%s %d", f.Table, f.Row)
-	if f.Column != "" {
-		text += ", " + f.Column
-	}
-	return text
-}
-
-func (w *Writes) view() g.Node {
-	all := g.Group{h.H2(g.Text("Writes"))}
-	for _, r := range w.Requests {
-		all = append(all, r.view())
-	}
-	return append(all, listView("Tables that were not compared", w.Skipped))
-}
-
-func (r WriteResult) view() g.Node {
-	var tables, rows []g.Node
-	for _, t := range r.Tables {
-		tables = append(tables, h.Li(h.Code(g.Text(t.Table)), g.Textf(": PHP changed %s, Bookside %d", count(t.PHP, "row"), t.Bookside)))
-	}
-	row := func(place, what, php, bookside string, about ...string) {
-		rows = append(rows, h.P(h.Strong(g.Text(what)), g.Text(" at "), h.Code(g.Text(place))), h.Table(h.TBody(
-			h.Tr(h.Th(h.Scope("row"), g.Text("PHP")), h.Td(h.Code(g.Text(php)))),
-			h.Tr(h.Th(h.Scope("row"), g.Text("Bookside")), h.Td(h.Code(g.Text(bookside)))),
-		)))
-		for _, text := range about {
-			if text != "" {
-				rows = append(rows, h.P(h.Class("soft"), g.Text(text)))
-			}
-		}
-	}
-	for _, f := range r.Answer {
-		row("answer "+f.Exact, string(f.Kind), f.PHP, f.Bookside, f.Note)
-	}
-	for _, f := range r.Rows {
-		row(f.place(), cmp.Or(f.Name, f.Kind), f.PHP, f.Bookside, f.Why, f.Note)
-	}
-	return h.Article(append([]g.Node{
-		h.P(h.Strong(h.Code(g.Text(r.Request))), g.Textf(" — PHP %d, Bookside %s: ", r.PHP, r.status()), h.Span(g.If(r.Outcome != Equal, h.Class("some")), g.Text(string(r.Outcome)))),
-		h.Ul(tables...),
-	}, rows...)...)
 }

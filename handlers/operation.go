@@ -1,10 +1,13 @@
 package handlers
 
 import (
+	"context"
+
 	"github.com/labstack/echo/v4"
 
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
+	"bookside/adapter/session"
 	"bookside/compat"
 )
 
@@ -101,3 +104,91 @@ var errExampleFilterRefusal = domain.Scope{Agents: []int64{3}}.RefuseAny(domain.
 var exampleLoss = domain.SlotConflict{Start: exampleConflict.Start, AgentID: 3, Free: exampleConflict.Free}
 
 var exampleDay, _ = availability.ParseDay("2026-12-01")
+
+// What most operations do: read what was asked, call the adapter, and show what it returns. An
+// operation that does more says so in the file of its resource.
+
+// list serves a page of the records that a filter matches.
+func list[Filter, Page, Body any](
+	filter func(compat.View, *compat.Query) (Filter, error),
+	find func(context.Context, *session.Session, Filter) (Page, error),
+	show func(compat.View, Page) Body,
+) func(*request) (response, error) {
+	return func(r *request) (response, error) {
+		wanted, err := filter(r.view, r.query)
+		if err != nil {
+			return response{}, err
+		}
+		page, err := find(r.ctx(), r.session, wanted)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(show(r.view, page)), nil
+	}
+}
+
+// get serves the record with the id in the path.
+func get[Record, Body any](
+	load func(context.Context, *session.Session, int64) (Record, error),
+	show func(compat.View, Record) Body,
+) func(*request) (response, error) {
+	return func(r *request) (response, error) {
+		id, err := r.id(r.route.operation.path[0])
+		if err != nil {
+			return response{}, err
+		}
+		record, err := load(r.ctx(), r.session, id)
+		if err != nil {
+			return response{}, err
+		}
+		return ok(show(r.view, record)), nil
+	}
+}
+
+// create makes a record of the body.
+func create[Values, Record, Body any](
+	read func(*compat.Body) Values,
+	insert func(context.Context, *session.Tx, Values) (Record, error),
+	show func(compat.View, Record) Body,
+) func(*request) (response, error) {
+	return func(r *request) (response, error) {
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		values := read(body)
+		return r.create(func(tx *session.Tx) (any, error) {
+			record, err := insert(r.ctx(), tx, values)
+			if err != nil {
+				return nil, err
+			}
+			return show(r.view, record), nil
+		})
+	}
+}
+
+// update changes the record with the id in the path.
+func update[Patch, Record, Body any](
+	read func(*compat.Body) Patch,
+	apply func(context.Context, *session.Tx, int64, Patch) (Record, error),
+	show func(compat.View, Record) Body,
+) func(*request) (response, error) {
+	return func(r *request) (response, error) {
+		id, err := r.id(r.route.operation.path[0])
+		if err != nil {
+			return response{}, err
+		}
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		patch := read(body)
+		return r.change(func(tx *session.Tx) (any, error) {
+			record, err := apply(r.ctx(), tx, id, patch)
+			if err != nil {
+				return nil, err
+			}
+			return show(r.view, record), nil
+		})
+	}
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"bookside/wpdb"
+)
+
+func (p *program) revokeCalendar() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "revoke ID",
+		Short: "revoke the secret address of a calendar",
+		Long: `Revokes the secret address of the calendar with this ID (see calendars list). It takes effect at once,
+on every server of this database.`,
+	}
+	p.configFlags(command)
+	command.RunE = func(command *cobra.Command, operands []string) error {
+		ctx := command.Context()
+		id, err := strconv.ParseInt(operands[0], 10, 64)
+		if err != nil || id < 1 {
+			return usageErrorf("ID: write the number that calendars list shows")
+		}
+		return p.withKeys(ctx, func(store keyStore) error {
+			found, err := store.RevokeCalendar(ctx, id)
+			switch {
+			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no calendars
+				return err
+			case !found:
+				return failf(exitFailure, nil, "there is no calendar with the ID %d; see calendars list", id)
+			default:
+				return p.print(fmt.Sprintf("Calendar %d is revoked.\n", id))
+			}
+		})
+	}
+	return command
+}

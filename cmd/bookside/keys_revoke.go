@@ -1,0 +1,38 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"bookside/wpdb"
+)
+
+func (p *program) revokeKey() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "revoke ID",
+		Short: "revoke an API key",
+		Long: `Revokes the API key with this ID (see keys list). It takes effect at once, on every server of this
+database.`,
+	}
+	p.configFlags(command)
+	command.RunE = func(command *cobra.Command, operands []string) error {
+		ctx := command.Context()
+		id, err := keyID(operands[0])
+		if err != nil {
+			return err
+		}
+		return p.withKeys(ctx, func(store keyStore) error {
+			found, err := store.Revoke(ctx, id)
+			if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without a table there are no keys
+				return err
+			}
+			if !found {
+				return noSuchKey(id)
+			}
+			return p.print(fmt.Sprintf("Key %d is revoked.\n", id))
+		})
+	}
+	return command
+}
