@@ -15,6 +15,7 @@ import (
 	"bookside/adapter/keys"
 	"bookside/adapter/session"
 	"bookside/compat"
+	"bookside/handlers/openapi"
 	"bookside/handlers/ratelimit"
 )
 
@@ -73,7 +74,14 @@ type endpoint struct {
 func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *slog.Logger, options Options) http.Handler {
 	a := newAPI(platform, keys, now, log, options)
 	e := a.router()
-	a.addDocs(e)
+	front := openapi.FrontPage()
+	e.Match([]string{http.MethodGet, http.MethodHead}, "/", func(c echo.Context) error {
+		if c.QueryParams().Has(routeParameter) {
+			return errNoRoute // see plainRoute
+		}
+		return front(c)
+	})
+	openapi.AddPages(e, options.BasePaths, now, a.described)
 	for i := range routes {
 		a.endpoints[routes[i].operation.id] = a.endpoint(&routes[i])
 	}
@@ -115,7 +123,7 @@ func (a *api) router() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = addressFrom(a.options.TrustedProxies)
-	e.Pre(overrideMethod, plainRoute(a.options.BasePaths), noteSlash, trimEscapedPath, middleware.RemoveTrailingSlash())
+	e.Pre(overrideMethod, plainRoute(a.options.BasePaths), openapi.NoteSlash, trimEscapedPath, middleware.RemoveTrailingSlash())
 	e.Use(a.abort, a.identify, a.deadline, discardBody, a.measure, a.logRequest, a.recover, a.headers, a.tellCompanion)
 	if len(a.options.AllowedOrigins) > 0 {
 		e.Use(middleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))

@@ -1,10 +1,11 @@
 // Package handlers serves the API over HTTP: the route table, the middleware, and
 // one small function per route that binds, checks, calls, shapes and sends. It
-// also serves the documentation of the API and the administration's endpoints.
+// also serves the administration's endpoints.
 //
 // It imports compat for the shapes of requests and responses, adapter for the
 // booking domain, wpdb for the errors and the use of the database,
-// handlers/ratelimit for request limits, and handlers/mcp for the tools of AI
-// agents. It contains no rules, no SQL and no JSON shapes. Errors of every layer
-// become responses in errors.go and nowhere else.
+// handlers/ratelimit for request limits, handlers/openapi for the documentation of
+// the API, and handlers/mcp for the tools of AI agents. It contains no rules, no SQL
+// and no JSON shapes. Errors of every layer become responses in errors.go and nowhere
+// else.
 package handlers

@@ -215,7 +215,7 @@ const excerptScript = `(async () => {
 func TestSwaggerUIMatchesItsChecksums(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
-	sums, err := os.Open("swaggerui/SHA256SUMS")
+	sums, err := os.Open("openapi/swaggerui/SHA256SUMS")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,8 +38,8 @@ func TestLicensesOfTheBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	wanted := []string{
-		"\nbookside/LICENSE\n", "\nGo/LICENSE\n", "\nbookside/handlers/swaggerui/LICENSE\n", "\nbookside/handlers/swaggerui/NOTICE\n",
-		"\nbookside/handlers/swaggerui/swagger-ui-bundle.js.LICENSE.txt\n",
+		"\nbookside/LICENSE\n", "\nGo/LICENSE\n", "\nbookside/handlers/openapi/swaggerui/LICENSE\n", "\nbookside/handlers/openapi/swaggerui/NOTICE\n",
+		"\nbookside/handlers/openapi/swaggerui/swagger-ui-bundle.js.LICENSE.txt\n",
 		"Apache License", "Mozilla Public License Version 2.0", "Redistribution and use in source and binary forms",
 	}
 	for _, dep := range info.Deps {

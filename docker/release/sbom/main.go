@@ -25,7 +25,7 @@ func main() {
 }
 
 // swaggerUI is the file with the version of the only embedded program of others.
-const swaggerUI = "handlers/swaggerui/VERSION"
+const swaggerUI = "handlers/openapi/swaggerui/VERSION"
 
 func run(args []string, stdout io.Writer) error {
 	if len(args) != 1 {

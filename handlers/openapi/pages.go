@@ -1,4 +1,4 @@
-package handlers
+package openapi
 
 import (
 	"bytes"
@@ -86,52 +86,53 @@ func (p page) serve(c echo.Context) error {
 	return c.Blob(http.StatusOK, p.typ, content)
 }
 
-// addDocs serves the OpenAPI document and Swagger UI, at the root and under every
-// base path, and a page at the root that leads there.
-func (a *api) addDocs(e *echo.Echo) {
-	front := lazily(func() (page, error) { return docsFile("docs.front.html") })
-	e.Match([]string{http.MethodGet, http.MethodHead}, "/", func(c echo.Context) error {
-		if c.QueryParams().Has(routeParameter) {
-			return errNoRoute // see plainRoute
-		}
-		return front(c)
-	})
+// reading are the methods of pages.
+var reading = []string{http.MethodGet, http.MethodHead}
+
+// AddPages serves the document and Swagger UI at the root and under every base path. describe is
+// called each time that the document is made, which changes what it returned.
+func AddPages(e *echo.Echo, bases []string, now func() time.Time, describe func() (API, error)) {
 	files := &docsFiles{built: map[string]page{}}
-	a.addDocsAt(e, files, "", a.options.BasePaths)
-	for _, base := range a.options.BasePaths {
-		a.addDocsAt(e, files, base, []string{base})
+	addPagesAt := func(base string, servers []string) {
+		described := &datedPage{build: func(day time.Time) (page, error) {
+			api, err := describe()
+			if err != nil {
+				return page{}, err
+			}
+			content, err := api.document(servers, day)
+			if err != nil {
+				return page{}, err
+			}
+			return newPage(content, "application/json; charset=UTF-8")
+		}}
+		e.Match(reading, base+"/openapi.json", func(c echo.Context) error {
+			p, err := described.on(dayOfExamples(now()))
+			if err != nil {
+				return err
+			}
+			return p.serve(c)
+		})
+		e.Match(reading, base+"/docs", lazily("docs.html"), withoutSlash)
+		e.Match(reading, base+"/docs/:file", func(c echo.Context) error {
+			p, err := files.named(c.Param("file"))
+			if err != nil {
+				return err
+			}
+			return p.serve(c)
+		})
+	}
+	addPagesAt("", bases)
+	for _, base := range bases {
+		addPagesAt(base, []string{base})
 	}
 }
 
-func (a *api) addDocsAt(e *echo.Echo, files *docsFiles, base string, servers []string) {
-	reading := []string{http.MethodGet, http.MethodHead}
-	described := &datedPage{build: func(day time.Time) (page, error) {
-		content, err := document(servers, a.options.QueryParameter, day)
-		if err != nil {
-			return page{}, err
-		}
-		return newPage(content, contentType)
-	}}
-	e.Match(reading, base+"/openapi.json", func(c echo.Context) error {
-		p, err := described.on(dayOfExamples(a.now()))
-		if err != nil {
-			return err
-		}
-		return p.serve(c)
-	})
-	e.Match(reading, base+"/docs", lazily(func() (page, error) { return docsFile("docs.html") }), withoutSlash)
-	e.Match(reading, base+"/docs/:file", func(c echo.Context) error {
-		p, err := files.named(c.Param("file"))
-		if err != nil {
-			return err
-		}
-		return p.serve(c)
-	})
-}
+// FrontPage serves the page that leads to the documentation.
+func FrontPage() echo.HandlerFunc { return lazily("docs.front.html") }
 
-// lazily builds a page once, on the first request.
-func lazily(build func() (page, error)) echo.HandlerFunc {
-	built := sync.OnceValues(build)
+// lazily serves a file that is built once, on the first request.
+func lazily(name string) echo.HandlerFunc {
+	built := sync.OnceValues(func() (page, error) { return docsFile(name) })
 	return func(c echo.Context) error {
 		p, err := built()
 		if err != nil {
@@ -166,8 +167,8 @@ func (d *datedPage) on(day time.Time) (page, error) {
 // slashEntry is set in a request's context if its path ended in a slash.
 const slashEntry = "bookside.slash"
 
-// noteSlash records the slash at the end of a path before it is removed.
-func noteSlash(next echo.HandlerFunc) echo.HandlerFunc {
+// NoteSlash is middleware that records the slash at the end of a path before it is removed.
+func NoteSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if strings.HasSuffix(c.Request().URL.Path, "/") {
 			c.Set(slashEntry, true)
@@ -198,7 +199,7 @@ type docsFiles struct {
 	built map[string]page
 }
 
-// named returns a file; errNoRoute for a name that none has.
+// named returns a file; echo.ErrNotFound for a name that none has.
 func (d *docsFiles) named(name string) (page, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -212,7 +213,7 @@ func (d *docsFiles) named(name string) (page, error) {
 	return p, err
 }
 
-// docsFile returns a file of Swagger UI; errNoRoute for any other.
+// docsFile returns a file of Swagger UI; echo.ErrNotFound for any other.
 func docsFile(name string) (page, error) {
 	typ, known := docsTypes[path.Ext(name)]
 	if !known {
@@ -223,7 +224,7 @@ func docsFile(name string) (page, error) {
 	}
 	content, err := fs.ReadFile(swaggerUI, "swaggerui/"+name)
 	if err != nil {
-		return page{}, errNoRoute
+		return page{}, echo.ErrNotFound
 	}
 	return newPage(content, typ)
 }

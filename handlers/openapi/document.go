@@ -1,0 +1,218 @@
+package openapi
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+	"bookside/compat"
+)
+
+// members and member write the objects of the document in their order.
+type (
+	members = compat.Members
+	member  = compat.Member
+)
+
+// indexOf returns the index of the member with a name, or -1.
+func indexOf(all members, name string) int {
+	return slices.IndexFunc(all, func(m member) bool { return m.Name() == name })
+}
+
+// API is what the document describes.
+type API struct {
+	QueryParameter string      // for keys; "" for none
+	Operations     []Operation // in the order of the document, those of a tag together
+	Headers        []Header    // of answers
+}
+
+// Operation is what the document says about a route.
+type Operation struct {
+	ID, Tag, Method      string
+	Path                 string // below a server, with its parameters in braces
+	Summary, Description string
+	Noun                 string          // what descriptions call a record
+	PathParameters       []PathParameter // in the order of the path
+	Query, Body          []compat.FieldDescription
+	Answers              []Answer
+	Failures             []Failure
+	Headers              func(status int) []string // of its answers, from API.Headers
+	Formats              []string                  // media types of a list besides JSON
+	Tagged               bool                      // a read whose answers have an ETag
+	Conditional          bool                      // a write that may have an If-Match
+	Idempotent           bool                      // a write that may have an Idempotency-Key
+	CalendarSecret       bool                      // opened by the secret of a calendar, and by no key
+}
+
+// PathParameter is an id, or the code of a coupon, in a path.
+type PathParameter struct {
+	Name     string
+	Resource domain.Resource
+}
+
+// Answer is a sample of an answer of an operation.
+type Answer struct {
+	Status int
+	Body   any
+	Media  string // of a Body that is a text; "" for JSON
+}
+
+// Failure is a sample of an error that an operation answers with.
+type Failure struct {
+	compat.Failure
+	Shape compat.ErrorShape
+}
+
+// Header describes a header of answers.
+type Header struct {
+	Name, Description, Type string
+	Example                 any
+}
+
+//go:embed introduction.md
+var introduction string
+
+// document returns the document of the API at some base paths, with examples of a day, see
+// dayOfExamples.
+func (a *API) document(servers []string, day time.Time) ([]byte, error) {
+	d := describer{API: a, schemas: compat.NewSchemas()}
+	paths := d.paths()
+	whole := members{
+		{"openapi", "3.1.1"},
+		{"info", members{
+			{"title", "Bookside"},
+			{"version", "v1"},
+			{"summary", "Bookings, customers, services, payments and orders of a WordPress site with LatePoint"},
+			{"description", strings.TrimSpace(introduction)},
+			{"contact", members{{"name", "The operator of this site"}}},
+			{"license", members{{"name", "Apache License 2.0"}, {"identifier", "Apache-2.0"}}},
+		}},
+		{"servers", serversOf(servers)},
+		{"security", d.security()},
+		{"tags", d.tags()},
+		{"paths", paths},
+		{"webhooks", d.webhooks()},
+		{"components", members{
+			{"securitySchemes", d.securitySchemes()},
+			{"headers", d.headers()},
+			{"responses", d.shared},
+			{"schemas", d.schemas.Named()},
+		}},
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(whole); err != nil {
+		return nil, fmt.Errorf("encode the document: %w", err)
+	}
+	dates := strings.NewReplacer(compat.ExampleDay, day.Format(time.DateOnly), compat.ExampleLastDay, day.AddDate(0, 0, 6).Format(time.DateOnly))
+	return []byte(strings.TrimSuffix(dates.Replace(text.String()), "\n")), nil
+}
+
+// dayOfExamples is the day of bookings in examples: a Tuesday after everything that is
+// booked in the demo, so that requests with the examples find free times there.
+func dayOfExamples(now time.Time) time.Time {
+	day := time.Date(now.Year(), now.Month(), now.Day()+7*7, 0, 0, 0, 0, time.UTC)
+	return day.AddDate(0, 0, (int(time.Tuesday-day.Weekday())+7)%7)
+}
+
+// describer makes the parts of the document.
+type describer struct {
+	*API
+	schemas *compat.Schemas
+	shared  members // responses that several operations refer to, by name
+}
+
+func serversOf(bases []string) []members {
+	servers := make([]members, len(bases))
+	for i, base := range bases {
+		servers[i] = members{{"url", cmp.Or(base, "/")}, {"description", "This site"}}
+	}
+	return servers
+}
+
+func (d *describer) tags() []members {
+	var all []members
+	for i, r := range d.Operations { // those with the same tag stand together
+		if i == 0 || r.Tag != d.Operations[i-1].Tag {
+			all = append(all, members{{"name", r.Tag}, {"description", tagTexts[r.Tag]}})
+		}
+	}
+	return all
+}
+
+// tagTexts say what the operations of a tag are about.
+var tagTexts = map[string]string{
+	"status":       "Whether the API answers, and the time of the site",
+	"bookings":     "Appointments of customers with agents: search, make, move and cancel them",
+	"holds":        "Slots that are kept while a customer is still typing",
+	"customers":    "The people who book",
+	"agents":       "The people who are booked, and who of them is free",
+	"services":     "What can be booked, and the categories of it",
+	"locations":    "Where agents work",
+	"calendars":    "Bookings for calendar programs, each at a secret address",
+	"availability": "The times at which a booking can begin",
+	"payments":     "What was paid for orders, and what was paid back",
+	"orders":       "What customers ordered: bookings with their prices, invoices and transactions",
+	"changes":      "What changed on the site, in order, whoever changed it",
+	"coupons":      "Codes that give a discount",
+	"webhooks":     "Addresses to which changes are sent",
+}
+
+const (
+	headerScheme = "apiKeyHeader"
+	bearerScheme = "bearer"
+	queryScheme  = "apiKeyQuery"
+	secretScheme = "calendarSecret"
+)
+
+func (d *describer) security() []members {
+	schemes := []members{{{headerScheme, []string{}}}, {{bearerScheme, []string{}}}}
+	if d.QueryParameter != "" {
+		schemes = append(schemes, members{{queryScheme, []string{}}})
+	}
+	return schemes
+}
+
+func (d *describer) securitySchemes() members {
+	schemes := members{
+		{headerScheme, members{{"type", "apiKey"}, {"in", "header"}, {"name", "X-API-Key"}, {"description", "The key of an API client"}}},
+		{bearerScheme, members{{"type", "http"}, {"scheme", "bearer"}, {"description", "The same key as a bearer token"}}},
+	}
+	if d.QueryParameter != "" {
+		about := "The same key in the URL, where it may end up in logs: prefer a header"
+		schemes = append(schemes, member{queryScheme, members{{"type", "apiKey"}, {"in", "query"}, {"name", d.QueryParameter}, {"description", about}}})
+	}
+	about := "The secret in the address of a calendar, which opens nothing else"
+	return append(schemes, member{secretScheme, members{{"type", "apiKey"}, {"in", "query"}, {"name", keys.SecretParameter}, {"description", about}}})
+}
+
+func (d *describer) headers() members {
+	var all members
+	for _, h := range d.Headers {
+		all = append(all, member{h.Name, members{{"description", h.Description}, {"schema", &compat.Schema{Type: h.Type}}, {"example", h.Example}}})
+	}
+	return all
+}
+
+// paths returns the operations by path, in their order.
+func (d *describer) paths() members {
+	var paths members
+	for i := range d.Operations {
+		o := &d.Operations[i]
+		at := indexOf(paths, o.Path)
+		if at < 0 {
+			at = len(paths)
+			paths = append(paths, member{o.Path, members{}})
+		}
+		paths[at][1] = append(paths[at].Value().(members), member{strings.ToLower(o.Method), d.operation(o)})
+	}
+	return paths
+}
