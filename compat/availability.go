@@ -101,8 +101,8 @@ var AvailabilityParameters = parameters(domain.InvalidRequest, Fields[availabili
 	flag("any_duration", func(a *availabilityQuery) *bool { return &a.AnyDuration }).about("Allows a duration that the service does not list, as a booking may have", "true").onlyOurs(),
 	optional("duration", integer(1, maxDuration), func(a *availabilityQuery) **int64 { return &a.Duration }).about("Duration of the booking in minutes; by default that of the service"),
 	value("booking_id", id(maxInt), func(a *availabilityQuery) *int64 { return &a.BookingID }).about("Id of a booking to move: it does not stand in its own way, may keep its start where that is open, and its service, agent, location, duration and attendees count unless others are sent").onlyOurs(),
-	value("service_id", id(maxMediumInt), func(a *availabilityQuery) *int64 { return &a.ServiceID }).or("booking_id"),
-	optional("agent_id", anyID(), func(a *availabilityQuery) **int64 { return &a.AgentID }).or("booking_id"),
+	value("service_id", id(maxMediumInt), func(a *availabilityQuery) *int64 { return &a.ServiceID }).alternativeTo("booking_id"),
+	optional("agent_id", anyID(), func(a *availabilityQuery) **int64 { return &a.AgentID }).alternativeTo("booking_id"),
 	oneLocation(func(a *availabilityQuery) **int64 { return &a.LocationID }).onlyOurs(),
 	optional("total_attendees", integer(1, maxMediumInt), func(a *availabilityQuery) **int64 { return &a.Attendees }).about("Seats needed: 1, or those of the booking to move, unless sent").onlyOurs(),
 	optional("date", day(), func(a *availabilityQuery) **availability.Day { return &a.date }),
@@ -123,9 +123,9 @@ func (v View) AvailabilityRequest(q *Query) (AvailabilityRequest, error) {
 	r.To = domain.ValueOr(a.dateTo, r.From)
 	switch {
 	case r.ManyDays && r.Explain:
-		q.note("explain", rejected("Explains one day: leave out date_to"))
+		q.addProblem("explain", rejected("Explains one day: leave out date_to"))
 	case a.date != nil && (r.To < r.From || r.To >= r.From+maxDays):
-		q.note("date_to", rejected(fmt.Sprintf("Must be a date from date on, at most %d days in all", maxDays)))
+		q.addProblem("date_to", rejected(fmt.Sprintf("Must be a date from date on, at most %d days in all", maxDays)))
 	}
 	return r, AvailabilityParameters.err(q)
 }

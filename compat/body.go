@@ -205,7 +205,7 @@ func newBody(path string, fields map[string]node, validation *domain.Validation)
 func (b *Body) location() *time.Location { return nil }
 
 // note names a field by its whole path.
-func (b *Body) note(name string, f fault) {
+func (b *Body) addProblem(name string, f problem) {
 	if f.rejected {
 		b.validation.Reject(b.path+name, f.message)
 		return
@@ -266,7 +266,7 @@ func (b *Body) scalar(name string) (text string, isText, ok bool) {
 	}
 	text, isText, single := value.scalar()
 	if !single {
-		b.note(name, invalid(notSingle))
+		b.addProblem(name, invalid(notSingle))
 	}
 	return text, isText, single
 }
@@ -275,7 +275,7 @@ func (b *Body) text(name string) (value string, ok bool) {
 	value, _, _ = b.scalar(name)
 	value = strings.TrimSpace(value)
 	if utf8.RuneCountInString(value) > maxText {
-		b.note(name, tooLong)
+		b.addProblem(name, tooLong)
 		return "", false
 	}
 	return value, value != ""
@@ -288,17 +288,17 @@ const maxLongText = 256 << 10
 
 // anyText is any text as it was sent, an empty one too. A number is taken for its
 // digits.
-func anyText() kind[string] {
-	return kind[string]{
+func anyText() valueType[string] {
+	return valueType[string]{
 		description: description{schema: func() *Schema { return &Schema{Type: typeString} }, blank: blankIsText, invalid: notSingle},
-		read: func(in source, name string) (value string, ok bool) {
+		read: func(in input, name string) (value string, ok bool) {
 			b := in.(*Body)
 			value, isText, ok := b.scalar(name)
 			switch {
 			case ok && !isText && (value == "true" || value == "false"):
-				b.note(name, invalid("Must be a text"))
+				b.addProblem(name, invalid("Must be a text"))
 			case ok && len(value) > maxLongText:
-				b.note(name, rejected("Too long"))
+				b.addProblem(name, rejected("Too long"))
 			default:
 				return value, ok
 			}
@@ -315,7 +315,7 @@ func (b *Body) object(name string) *Body {
 	if sent {
 		var ok bool
 		if fields, ok = decodeText(value).object(); !ok {
-			b.note(name, invalid(notAnObject))
+			b.addProblem(name, invalid(notAnObject))
 			return nil
 		}
 	}
@@ -337,7 +337,7 @@ func (b *Body) list(name string) (elements []node, ok bool) {
 		return nil, false
 	}
 	if elements, ok = decodeText(value).list(); !ok {
-		b.note(name, invalid(notAList))
+		b.addProblem(name, invalid(notAList))
 	}
 	return elements, ok
 }
@@ -357,15 +357,15 @@ func decodeText(value node) node {
 }
 
 // elements is a list of objects with members of their own.
-func elements[M any](least, most int, called string, members Fields[M]) kind[[]node] {
+func elements[M any](least, most int, called string, members Fields[M]) valueType[[]node] {
 	schema := func() *Schema {
 		return &Schema{Type: typeArray, Items: SchemaOf(members.Describe()), MinItems: least, MaxItems: most}
 	}
 	size := invalid(fmt.Sprintf("Must be a list of %d to %d %s", least, most, called))
-	return kind[[]node]{description: description{schema: schema, invalid: notAList}, read: func(in source, name string) ([]node, bool) {
+	return valueType[[]node]{description: description{schema: schema, invalid: notAList}, read: func(in input, name string) ([]node, bool) {
 		list, ok := in.(*Body).list(name)
 		if ok && (len(list) < least || len(list) > most) {
-			in.note(name, size)
+			in.addProblem(name, size)
 		}
 		return list, ok
 	}}

@@ -31,9 +31,9 @@ var bookingFields = Fields[bookings.New]{
 	value("agent_id", anyID(), func(b *bookings.New) *int64 { return &b.AgentID }),
 	value("start_date", day(), func(b *bookings.New) *availability.Day { return &b.Start.Day }),
 	value("start_time", timeOfDay(), func(b *bookings.New) *availability.Minutes { return &b.Start.Minutes }),
-	value("customer_id", id(maxMediumInt), func(b *bookings.New) *int64 { return &b.CustomerID }).withoutExample(),
+	value("customer_id", id(maxMediumInt), func(b *bookings.New) *int64 { return &b.CustomerID }).notInExample(),
 	object("customer", customerFields.requiring("first_name", "last_name", "email"), func(b *bookings.New) *records.CustomerFields { return &b.Customer }).
-		unless(func(in source, _ *bookings.New) bool { return sentID(in, "customer_id") }),
+		unless(func(in input, _ *bookings.New) bool { return sentID(in, "customer_id") }),
 	oneLocation(func(b *bookings.New) **int64 { return &b.LocationID }),
 	optional("duration", integer(1, maxDuration), func(b *bookings.New) **int64 { return &b.Duration }),
 	optional("status", statusText(), func(b *bookings.New) **string { return &b.Status }).about(bookingStatusText + "; by default that of the site's settings"),
@@ -49,8 +49,8 @@ type NewBooking struct {
 }
 
 // NewBookingFields are those of POST /bookings.
-var NewBookingFields = slices.Concat(within(bookingFields.or("hold_id", slotFields...), func(b *NewBooking) *bookings.New { return &b.New }), Fields[NewBooking]{
-	value("hold_id", id(maxPage), func(b *NewBooking) *int64 { return &b.HoldID }).about("Id of a hold that POST /holds made with this key: the booking gets its slot, and the fields of the slot need not be sent", "1").withoutExample(),
+var NewBookingFields = slices.Concat(within(bookingFields.alternativeTo("hold_id", slotFields...), func(b *NewBooking) *bookings.New { return &b.New }), Fields[NewBooking]{
+	value("hold_id", id(maxPage), func(b *NewBooking) *int64 { return &b.HoldID }).about("Id of a hold that POST /holds made with this key: the booking gets its slot, and the fields of the slot need not be sent", "1").notInExample(),
 	defaulted("send_confirmation", boolean(), true, func(b *NewBooking) *bool { return &b.Confirm }),
 	flag(dryRun, func(b *NewBooking) *bool { return &b.DryRun }),
 })
@@ -68,11 +68,11 @@ func ReadNewBooking(b *Body) NewBooking {
 }
 
 // statusText is a word that only the site can judge.
-func statusText() kind[string] {
+func statusText() valueType[string] {
 	k := anyText()
 	k.blank = blankIsNothing
 	read := k.read
-	k.read = func(in source, name string) (string, bool) {
+	k.read = func(in input, name string) (string, bool) {
 		text, _ := read(in, name)
 		status := strings.ToLower(strings.TrimSpace(text))
 		return status, status != ""
@@ -91,7 +91,7 @@ var BookingPatchFields = Fields[BookingPatch]{
 	optional("service_id", id(maxMediumInt), func(p *BookingPatch) **int64 { return &p.ServiceID }),
 	optional("agent_id", anyID(), func(p *BookingPatch) **int64 { return &p.AgentID }),
 	optional("location_id", anyID(), func(p *BookingPatch) **int64 { return &p.LocationID }).about("Id of the location; any (or -1) where any will do"),
-	optional("customer_id", id(maxMediumInt), func(p *BookingPatch) **int64 { return &p.CustomerID }).withoutExample(),
+	optional("customer_id", id(maxMediumInt), func(p *BookingPatch) **int64 { return &p.CustomerID }).notInExample(),
 	optional("start_time", timeOfDay(), func(p *BookingPatch) **availability.Minutes { return &p.StartTime }).about("", "14:00"),
 	optional("duration", integer(1, maxDuration), func(p *BookingPatch) **int64 { return &p.Duration }),
 	optional("total_attendees", integer(1, maxMediumInt), func(p *BookingPatch) **int64 { return &p.Attendees }),
@@ -101,7 +101,7 @@ var BookingPatchFields = Fields[BookingPatch]{
 	flag("send_notification", func(p *BookingPatch) *bool { return &p.Notify }),
 	optional("start_date", day(), func(p *BookingPatch) **availability.Day { return &p.StartDate }),
 	flag(dryRun, func(p *BookingPatch) *bool { return &p.DryRun }),
-	object("customer", customerFields.changing("first_name", "last_name", "email"), func(p *BookingPatch) *records.CustomerFields { return &p.Customer }).withoutExample(),
+	object("customer", customerFields.changing("first_name", "last_name", "email"), func(p *BookingPatch) *records.CustomerFields { return &p.Customer }).notInExample(),
 }.changing()
 
 // ReadBookingPatch reads the body of PUT /bookings/{id}. What is wrong with it is in
@@ -150,7 +150,7 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 		bookings[i].sent = element
 		bookingFields.read(one, &bookings[i].New)
 		if asksForDryRun(fields) {
-			one.note(dryRun, invalid(noDryRun))
+			one.addProblem(dryRun, invalid(noDryRun))
 		}
 		bookings[i].Confirm, bookings[i].Validation = sent.confirm, *one.validation
 	}

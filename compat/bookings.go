@@ -152,20 +152,20 @@ func (v View) BookingFilter(ctx context.Context, q *Query, known KnownStatus) (b
 		return bookings.Filter{}, err
 	}
 	if f.MetaKey == nil && f.MetaValue != nil {
-		q.note("meta_key", rejected("Required together with meta_value"))
+		q.addProblem("meta_key", rejected("Required together with meta_value"))
 	}
 	if f.MetaKey != nil && f.MetaValue == nil {
-		q.note("meta_value", rejected("Required together with meta_key"))
+		q.addProblem("meta_value", rejected("Required together with meta_key"))
 	}
 	return f, BookingParameters.err(q)
 }
 
 // bookingStatus is a word that only the site can judge; confirmed is another word
 // for approved.
-func bookingStatus() kind[string] {
+func bookingStatus() valueType[string] {
 	k := text()
 	read := k.read
-	k.read = func(in source, name string) (string, bool) {
+	k.read = func(in input, name string) (string, bool) {
 		text, ok := read(in, name)
 		status := strings.ToLower(text)
 		if status == "confirmed" {
@@ -183,7 +183,7 @@ func (q *Query) checkStatus(ctx context.Context, name string, status *string, kn
 	}
 	ok, err := known(ctx, *status)
 	if err == nil && !ok {
-		q.note(name, rejected("Unknown booking status"))
+		q.addProblem(name, rejected("Unknown booking status"))
 	}
 	return err
 }

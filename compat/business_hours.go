@@ -49,7 +49,7 @@ func (v View) HoursQuery(q *Query) (slots.HoursQuery, error) {
 	BusinessHoursParameters.read(v, q, &h)
 	h.To = domain.ValueOr(h.dateTo, h.From)
 	if h.To < h.From || h.To >= h.From+maxDays {
-		q.note("date_to", rejected(fmt.Sprintf("Must be a date from date on, at most %d days in all", maxDays)))
+		q.addProblem("date_to", rejected(fmt.Sprintf("Must be a date from date on, at most %d days in all", maxDays)))
 	}
 	return h.HoursQuery, BusinessHoursParameters.err(q)
 }

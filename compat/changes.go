@@ -72,10 +72,10 @@ var ChangeParameters = parameters(domain.InvalidParameters,
 
 // cursor is a place in the journal. Numbers are those of the first epoch, when cursors were
 // integers, and are read as such.
-func cursor() kind[journal.Cursor] {
+func cursor() valueType[journal.Cursor] {
 	notACursor := invalid("Must be a cursor of an earlier response")
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: journal.CursorPattern} }
-	return fromText(description{schema: schema, invalid: notACursor.message}, func(text string) (journal.Cursor, *fault) {
+	return fromText(description{schema: schema, invalid: notACursor.message}, func(text string) (journal.Cursor, *problem) {
 		if c, ok := journal.ParseCursor(text); ok {
 			return c, nil
 		}

@@ -34,15 +34,15 @@ const countries = " " +
 const notACountry = "Must be a country code of ISO 3166-1, two letters"
 
 // country is a code of ISO 3166-1, in any letter case.
-func country() kind[string] {
+func country() valueType[string] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: "^[A-Za-z]{2}$"} }
-	return fromText(description{schema: schema, invalid: notSingle, rejected: notACountry}, func(text string) (string, *fault) {
+	return fromText(description{schema: schema, invalid: notSingle, rejected: notACountry}, func(text string) (string, *problem) {
 		code := strings.ToUpper(text)
 		switch {
 		case code == "UK":
-			return "", &fault{notACountry + "; did you mean GB?", true}
+			return "", &problem{notACountry + "; did you mean GB?", true}
 		case !isCountry(code):
-			return "", &fault{notACountry, true}
+			return "", &problem{notACountry, true}
 		default:
 			return code, nil
 		}

@@ -84,12 +84,12 @@ func CouponPatch(b *Body) payments.CouponPatch {
 }
 
 // dateOrNone is a date, or none where an empty text or the zero date was sent.
-func dateOrNone() kind[session.Date] {
+func dateOrNone() valueType[session.Date] {
 	k := date()
 	k.blank = blankIsValue
 	k.schema = func() *Schema { return &Schema{Type: typeString, Pattern: optionalDateForm} }
 	read := k.read
-	k.read = func(in source, name string) (session.Date, bool) {
+	k.read = func(in input, name string) (session.Date, bool) {
 		if value, sent := in.(*Body).sent(name); sent {
 			if text, _, single := value.scalar(); single && (strings.TrimSpace(text) == "" || strings.TrimSpace(text) == domain.ZeroDate) {
 				return "", true

@@ -37,8 +37,8 @@ var customerValueFields = slices.Concat(
 // names, of which the first that is sent counts.
 var NewCustomerFields = slices.Concat(customerValueFields, Fields[customers.Patch]{
 	optional("status", word(newCustomerStatuses, customerStatusWords), func(c *customers.Patch) **string { return &c.Status }),
-	wordpressUser("cms_user_id").withoutExample(),
-	wordpressUser("wordpress_user_id").withoutExample().unless(func(_ source, c *customers.Patch) bool { return c.WordPressUserID != nil }),
+	wordpressUser("cms_user_id").notInExample(),
+	wordpressUser("wordpress_user_id").notInExample().unless(func(_ input, c *customers.Patch) bool { return c.WordPressUserID != nil }),
 }).requiring("first_name", "last_name")
 
 // NewCustomer reads the body of POST /customers. What is wrong with it is in the
@@ -67,7 +67,7 @@ func wordpressUser(name string) Field[customers.Patch] {
 
 // userID is the id of a WordPress user. One that does not exist is not malformed: the
 // site has other users than those that a customer can have.
-func userID() kind[int64] {
+func userID() valueType[int64] {
 	k := integer(1, maxInt)
 	k.id = true
 	return k
@@ -77,16 +77,16 @@ var genders = sameWords("male", "female", "other", "prefer_not_to_say")
 
 // profile is a field for which the platform has no column. null and an empty text
 // remove it.
-func profile(name string, k kind[string]) Field[customers.Patch] {
+func profile(name string, k valueType[string]) Field[customers.Patch] {
 	return custom(name, k, func(c *customers.Patch, text string) { c.Profile[name] = text }).
 		orNull(func(c *customers.Patch) { c.Profile[name] = "" })
 }
 
-// removable is a kind of which an empty text is a value too.
-func removable(k kind[string]) kind[string] {
+// removable is a type of which an empty text is a value too.
+func removable(k valueType[string]) valueType[string] {
 	k.blank = blankIsValue
 	read := k.read
-	k.read = func(in source, name string) (string, bool) {
+	k.read = func(in input, name string) (string, bool) {
 		if _, sent := in.(*Body).sent(name); sent && !in.present(name) {
 			return "", true
 		}
@@ -96,8 +96,8 @@ func removable(k kind[string]) kind[string] {
 }
 
 // dateText is a calendar day as a text.
-func dateText() kind[string] {
-	return fromText(dateDescription, func(text string) (string, *fault) {
+func dateText() valueType[string] {
+	return fromText(dateDescription, func(text string) (string, *problem) {
 		date, wrong := parseDate(text)
 		return string(date), wrong
 	})
@@ -105,12 +105,12 @@ func dateText() kind[string] {
 
 // customFields are values by name. As in PHP's texts, true is 1; unlike there,
 // false is 0, for only null and an empty text remove.
-func customFields() kind[map[string]string] {
+func customFields() valueType[map[string]string] {
 	schema := func() *Schema {
 		scalar := AnyOf(&Schema{Type: []string{typeString, typeNull}}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean})
 		return &Schema{Type: typeObject, AdditionalProperties: scalar}
 	}
-	return kind[map[string]string]{description: description{schema: schema, invalid: notAnObject}, read: func(in source, name string) (map[string]string, bool) {
+	return valueType[map[string]string]{description: description{schema: schema, invalid: notAnObject}, read: func(in input, name string) (map[string]string, bool) {
 		object := in.(*Body).object(name)
 		if object == nil {
 			return nil, false
@@ -128,10 +128,10 @@ func (b *Body) texts() map[string]string {
 		case value.null():
 			text = ""
 		case !single:
-			b.note(name, invalid(notSingle))
+			b.addProblem(name, invalid(notSingle))
 			continue
 		case len(text) > maxLongText:
-			b.note(name, rejected("Too long"))
+			b.addProblem(name, rejected("Too long"))
 			continue
 		case !isText && text == "true":
 			text = "1"

@@ -53,9 +53,9 @@ type CustomerDetail struct {
 	AvatarImageID    *int64    `json:"avatar_image_id"`
 	DateOfBirth      string    `json:"date_of_birth"`
 	Gender           string    `json:"gender"`
-	Bookings         []Booking `json:"bookings,omitzero" needs:"read_bookings,asked"`
-	UpcomingBookings []Booking `json:"upcoming_bookings,omitzero" needs:"read_bookings,asked"`
-	PastBookings     []Booking `json:"past_bookings,omitzero" needs:"read_bookings,asked"`
+	Bookings         []Booking `json:"bookings,omitzero" needs:"read_bookings,included"`
+	UpcomingBookings []Booking `json:"upcoming_bookings,omitzero" needs:"read_bookings,included"`
+	PastBookings     []Booking `json:"past_bookings,omitzero" needs:"read_bookings,included"`
 }
 
 var customerStatuses = sameWords("active", "inactive", "blocked", "pending_verification")
@@ -82,7 +82,7 @@ var CustomerParameters = parameters(domain.InvalidParameters,
 	optional("cms_user_id", id(maxInt), func(f *customers.Filter) **int64 { return &f.WordPressUserID }),
 	optional("search", text(), func(f *customers.Filter) **string { return &f.Search }).about("Text anywhere in names or e-mail addresses, in any letter case"),
 	optional("wordpress_user_id", id(maxInt), func(f *customers.Filter) **int64 { return &f.WordPressUserID }).
-		unless(func(_ source, f *customers.Filter) bool { return f.WordPressUserID != nil }),
+		unless(func(_ input, f *customers.Filter) bool { return f.WordPressUserID != nil }),
 )
 
 // CustomerFilter reads the parameters of the customer list.

@@ -436,7 +436,7 @@ func fieldDocOf(owner, name string) fieldDoc {
 		doc = fieldDocs[name]
 	}
 	if owner == "" {
-		doc.form = "" // what is sent has the form of its kind
+		doc.form = "" // what is sent has the form of its type
 	}
 	return doc
 }

@@ -9,40 +9,40 @@ import (
 // Field declares a parameter of a query or a field of a body, once: its value is
 // read into a T by it, and described by it in the OpenAPI document.
 type Field[T any] struct {
-	name     string
-	doc      fieldDoc // replaces the field docs, as far as it is not empty
-	required bool
-	instead  string // the id that may be sent in place of this field, if it is required
-	rare     bool   // left out of examples, see withoutExample
-	ours     bool   // unknown to the PHP extension, which ignores it
-	members  bool   // an object, whose members may be sent one by one
-	clears   bool   // null has a meaning of its own, see orNull
-	standard any    // the default, as it would be sent; nil for none
-	kind     description
-	skip     func(in source, into *T) bool // reports whether to ignore the field; may be nil
-	read     func(in source, into *T)      // sets a member of into if a value was sent
+	name            string
+	doc             fieldDoc // replaces the field docs, as far as it is not empty
+	required        bool
+	alternative     string // the id that may be sent in place of this field, if it is required
+	hideFromExample bool   // left out of examples, see notInExample
+	ours            bool   // unknown to the PHP extension, which ignores it
+	members         bool   // an object, whose members may be sent one by one
+	clears          bool   // null has a meaning of its own, see orNull
+	defaultValue    any    // the default, as it would be sent; nil for none
+	valueType       description
+	skip            func(in input, into *T) bool // reports whether to ignore the field; may be nil
+	read            func(in input, into *T)      // sets a member of into if a value was sent
 }
 
 // optional declares a field whose member stays nil unless it is sent.
-func optional[T, V any](name string, k kind[V], at func(*T) **V) Field[T] {
+func optional[T, V any](name string, k valueType[V], at func(*T) **V) Field[T] {
 	return custom(name, k, func(into *T, sent V) { *at(into) = &sent })
 }
 
 // value declares a field whose member keeps its value unless it is sent.
-func value[T, V any](name string, k kind[V], at func(*T) *V) Field[T] {
+func value[T, V any](name string, k valueType[V], at func(*T) *V) Field[T] {
 	return custom(name, k, func(into *T, sent V) { *at(into) = sent })
 }
 
 // defaulted declares a field with a default.
-func defaulted[T, V any](name string, k kind[V], standard V, at func(*T) *V) Field[T] {
-	f := Field[T]{name: name, kind: k.description, standard: standard}
+func defaulted[T, V any](name string, k valueType[V], defaultValue V, at func(*T) *V) Field[T] {
+	f := Field[T]{name: name, valueType: k.description, defaultValue: defaultValue}
 	if k.word != nil {
-		f.standard = k.word(standard)
+		f.defaultValue = k.word(defaultValue)
 	}
-	f.read = func(in source, into *T) {
+	f.read = func(in input, into *T) {
 		sent, ok := k.read(in, name)
 		if !ok {
-			sent = standard
+			sent = defaultValue
 		}
 		*at(into) = sent
 	}
@@ -50,8 +50,8 @@ func defaulted[T, V any](name string, k kind[V], standard V, at func(*T) *V) Fie
 }
 
 // custom declares a field for which set is called if it is sent.
-func custom[T, V any](name string, k kind[V], set func(into *T, sent V)) Field[T] {
-	return Field[T]{name: name, kind: k.description, read: func(in source, into *T) {
+func custom[T, V any](name string, k valueType[V], set func(into *T, sent V)) Field[T] {
+	return Field[T]{name: name, valueType: k.description, read: func(in input, into *T) {
 		if sent, ok := k.read(in, name); ok {
 			set(into, sent)
 		}
@@ -62,8 +62,8 @@ func custom[T, V any](name string, k kind[V], set func(into *T, sent V)) Field[T
 // one by one, under dotted names.
 func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
 	return Field[T]{
-		name: name, members: true, kind: description{schema: func() *Schema { return SchemaOf(members.Describe()).Concerning(name) }, invalid: notAnObject},
-		read: func(in source, into *T) {
+		name: name, members: true, valueType: description{schema: func() *Schema { return SchemaOf(members.Describe()).Concerning(name) }, invalid: notAnObject},
+		read: func(in input, into *T) {
 			if inner := in.(*Body).object(name); inner != nil {
 				members.read(inner, at(into))
 			}
@@ -74,11 +74,11 @@ func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
 // orNull makes null clear the field, in place of counting as not sent. So does an empty text, which is
 // all that a form can send, unless it is a value of the field.
 func (f Field[T]) orNull(clear func(into *T)) Field[T] {
-	name, read, kind := f.name, f.read, f.kind
+	name, read, typ := f.name, f.read, f.valueType
 	f.clears = true
-	f.kind.schema = func() *Schema { return nullable(kind.schema()) }
-	f.read = func(in source, into *T) {
-		if b := in.(*Body); b.null(name) || kind.blank == blankIsNothing && b.blank(name) {
+	f.valueType.schema = func() *Schema { return nullable(typ.schema()) }
+	f.read = func(in input, into *T) {
+		if b := in.(*Body); b.null(name) || typ.blank == blankIsNothing && b.blank(name) {
 			clear(into)
 			return
 		}
@@ -93,26 +93,26 @@ func (f Field[T]) orNull(clear func(into *T)) Field[T] {
 func (fields Fields[T]) changing(kept ...string) Fields[T] {
 	fields = slices.Clone(fields)
 	for i, f := range fields {
-		if !f.clears && f.standard == nil {
-			fields[i] = f.changing(f.kind.blank == blankIsText && !slices.Contains(kept, f.name))
+		if !f.clears && f.defaultValue == nil {
+			fields[i] = f.changing(f.valueType.blank == blankIsText && !slices.Contains(kept, f.name))
 		}
 	}
 	return fields
 }
 
 func (f Field[T]) changing(clears bool) Field[T] {
-	name, read, kind := f.name, f.read, f.kind
-	f.kind.id = false // so that 0 is read
+	name, read, typ := f.name, f.read, f.valueType
+	f.valueType.id = false // so that 0 is read
 	if clears {
-		f.kind.schema = func() *Schema { return nullable(kind.schema()) }
+		f.valueType.schema = func() *Schema { return nullable(typ.schema()) }
 	}
-	f.read = func(in source, into *T) {
+	f.read = func(in input, into *T) {
 		b := in.(*Body)
 		switch {
 		case b.null(name) && clears:
 			read(b.with(name, formText("")), into)
-		case b.null(name), kind.blank == blankIsNothing && b.blank(name), kind.id && zero(in, name):
-			b.note(name, rejected(mayNotBeEmpty))
+		case b.null(name), typ.blank == blankIsNothing && b.blank(name), typ.id && zero(in, name):
+			b.addProblem(name, rejected(mayNotBeEmpty))
 		default:
 			read(in, into)
 		}
@@ -127,15 +127,15 @@ func (f Field[T]) about(about string, example ...string) Field[T] {
 }
 
 // unless ignores the field, even if it is required, where the condition holds.
-func (f Field[T]) unless(condition func(in source, into *T) bool) Field[T] {
+func (f Field[T]) unless(condition func(in input, into *T) bool) Field[T] {
 	f.skip = condition
 	return f
 }
 
-// withoutExample leaves the field out of examples of bodies, because another field stands
+// notInExample leaves the field out of examples of bodies, because another field stands
 // for it or few requests have it.
-func (f Field[T]) withoutExample() Field[T] {
-	f.rare = true
+func (f Field[T]) notInExample() Field[T] {
+	f.hideFromExample = true
 	return f
 }
 
@@ -146,8 +146,8 @@ func (f Field[T]) onlyOurs() Field[T] {
 }
 
 // or makes a required field optional where an id is sent.
-func (f Field[T]) or(id string) Field[T] {
-	f.instead = id
+func (f Field[T]) alternativeTo(id string) Field[T] {
+	f.alternative = id
 	return f
 }
 
@@ -166,22 +166,22 @@ func (fields Fields[T]) position(name string) int {
 }
 
 // read sets the members of into, and notes in the source what is wrong.
-func (fields Fields[T]) read(in source, into *T) {
+func (fields Fields[T]) read(in input, into *T) {
 	for i := range fields {
 		f := &fields[i]
-		needed := f.required && (f.instead == "" || !sentID(in, f.instead))
-		if f.skip != nil && f.skip(in, into) || f.kind.id && !needed && zero(in, f.name) {
+		needed := f.required && (f.alternative == "" || !sentID(in, f.alternative))
+		if f.skip != nil && f.skip(in, into) || f.valueType.id && !needed && zero(in, f.name) {
 			continue
 		}
 		f.read(in, into)
 		if needed && !f.sent(in) {
-			in.note(f.name, invalid(required))
+			in.addProblem(f.name, invalid(required))
 		}
 	}
 }
 
 // sent reports whether the field, or one of its members, was sent and is not empty.
-func (f *Field[T]) sent(in source) bool {
+func (f *Field[T]) sent(in input) bool {
 	return in.present(f.name) || f.members && in.(*Body).dotted(f.name)
 }
 
@@ -211,11 +211,11 @@ func (fields Fields[T]) only(names ...string) Fields[T] {
 }
 
 // or returns the same fields, of which those named are optional where an id is sent.
-func (fields Fields[T]) or(id string, names ...string) Fields[T] {
+func (fields Fields[T]) alternativeTo(id string, names ...string) Fields[T] {
 	fields = slices.Clone(fields)
 	for i := range fields {
 		if slices.Contains(names, fields[i].name) {
-			fields[i].instead = id
+			fields[i].alternative = id
 		}
 	}
 	return fields
@@ -225,10 +225,10 @@ func (fields Fields[T]) or(id string, names ...string) Fields[T] {
 func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 	fields := make(Fields[T], len(part))
 	for i, f := range part {
-		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, instead: f.instead, rare: f.rare, ours: f.ours, members: f.members, clears: f.clears, standard: f.standard, kind: f.kind}
-		fields[i].read = func(in source, into *T) { f.read(in, at(into)) }
+		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, alternative: f.alternative, hideFromExample: f.hideFromExample, ours: f.ours, members: f.members, clears: f.clears, defaultValue: f.defaultValue, valueType: f.valueType}
+		fields[i].read = func(in input, into *T) { f.read(in, at(into)) }
 		if f.skip != nil {
-			fields[i].skip = func(in source, into *T) bool { return f.skip(in, at(into)) }
+			fields[i].skip = func(in input, into *T) bool { return f.skip(in, at(into)) }
 		}
 	}
 	return fields
@@ -250,18 +250,18 @@ type FieldDescription struct {
 func (fields Fields[T]) Describe() []FieldDescription {
 	all := make([]FieldDescription, len(fields))
 	for i, f := range fields {
-		schema := f.kind.schema()
-		if f.kind.id && (!f.required || f.instead != "") {
+		schema := f.valueType.schema()
+		if f.valueType.id && (!f.required || f.alternative != "") {
 			allowZero(schema)
 		}
 		doc := fieldDocOf("", f.name)
 		fieldDoc{about: cmp.Or(f.doc.about, doc.about), example: cmp.Or(f.doc.example, doc.example)}.explain(schema)
-		schema.Default, schema.unexampled = f.standard, f.rare
-		if f.standard != nil {
-			schema.example = f.standard
+		schema.Default, schema.unexampled = f.defaultValue, f.hideFromExample
+		if f.defaultValue != nil {
+			schema.example = f.defaultValue
 		}
 		// A field that may be ignored or replaced is not always required.
-		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.instead == "", Needed: f.required, Ours: f.ours, Schema: schema, Invalid: f.kind.invalid, Rejected: f.kind.rejected}
+		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.alternative == "", Needed: f.required, Ours: f.ours, Schema: schema, Invalid: f.valueType.invalid, Rejected: f.valueType.rejected}
 	}
 	return all
 }

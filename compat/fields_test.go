@@ -27,7 +27,7 @@ var parcelFields = Fields[parcel]{
 	flag("fast", func(p *parcel) *bool { return &p.Fast }),
 	defaulted("order", word(map[string]int{"first": 1, "last": 2}, "Must be first or last"), 2, func(p *parcel) *int { return &p.Order }),
 	object("to", Fields[address]{optional("city", anyText(), func(a *address) **string { return &a.City })}.requiring("city"), func(p *parcel) *address { return &p.To }).
-		unless(func(in source, _ *parcel) bool { return in.present("code") }),
+		unless(func(in input, _ *parcel) bool { return in.present("code") }),
 	value("code", anyText(), func(p *parcel) *string { return &p.Code }),
 }.requiring("weight", "to")
 

@@ -58,7 +58,7 @@ var paymentPatchFields = Fields[payments.Patch]{
 	optional("status", word(paymentStatuses, "Must be succeeded, processing or failed"), func(p *payments.Patch) **string { return &p.Status }).
 		about("succeeded, processing or failed; completed means succeeded, pending means processing. A new payment that is refunded is a successful one of kind refund; "+
 			"an existing one stays, and what was not given back yet is, or up to the amount that is sent with it", "succeeded"),
-	optional("transaction_id", anyText(), func(p *payments.Patch) **string { return &p.Token }).withoutExample().
+	optional("transaction_id", anyText(), func(p *payments.Patch) **string { return &p.Token }).notInExample().
 		orNull(func(p *payments.Patch) { p.Nulls = append(p.Nulls, "token") }).about("Another name for token, which counts if both are sent", "pi_1a2b3c"),
 	optional("token", anyText(), func(p *payments.Patch) **string { return &p.Token }).
 		orNull(func(p *payments.Patch) { p.Nulls = append(p.Nulls, "token") }),
@@ -70,8 +70,8 @@ var paymentPatchFields = Fields[payments.Patch]{
 // NewPaymentFields are those of POST /payments.
 var NewPaymentFields = slices.Concat(Fields[payments.New]{
 	optional("order_id", id(maxInt), func(p *payments.New) **int64 { return &p.OrderID }),
-	optional("booking_id", id(maxInt), func(p *payments.New) **int64 { return &p.BookingID }).withoutExample(),
-	value("customer_id", id(maxMediumInt), func(p *payments.New) *int64 { return &p.CustomerID }).withoutExample().
+	optional("booking_id", id(maxInt), func(p *payments.New) **int64 { return &p.BookingID }).notInExample(),
+	value("customer_id", id(maxMediumInt), func(p *payments.New) *int64 { return &p.CustomerID }).notInExample().
 		about("Id of the order's customer, which need not be sent", "10"),
 }, within(paymentPatchFields, func(p *payments.New) *payments.Patch { return &p.Patch })).requiring("amount")
 

@@ -122,7 +122,7 @@ func unescape(s string) string {
 }
 
 // note keeps what is wrong with a parameter; the first finding stays.
-func (q *Query) note(name string, f fault) {
+func (q *Query) addProblem(name string, f problem) {
 	if _, known := q.wrong[name]; known {
 		return
 	}
@@ -142,7 +142,7 @@ func (q *Query) present(name string) bool {
 // text is a parameter's trimmed text; ok is false where none was sent.
 func (q *Query) text(name string) (value string, ok bool) {
 	if q.lists[name] {
-		q.note(name, invalid(notSingle))
+		q.addProblem(name, invalid(notSingle))
 		return "", false
 	}
 	value = strings.TrimSpace(q.sent[name])
@@ -150,10 +150,10 @@ func (q *Query) text(name string) (value string, ok bool) {
 	case value == "":
 		return "", false
 	case !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		q.note(name, invalid("Must be valid UTF-8 without control characters"))
+		q.addProblem(name, invalid("Must be valid UTF-8 without control characters"))
 		return "", false
 	case utf8.RuneCountInString(value) > maxText:
-		q.note(name, tooLong)
+		q.addProblem(name, tooLong)
 		return "", false
 	}
 	return value, true

@@ -15,7 +15,7 @@ import (
 )
 
 // valueOf is a value of a kind, nil where none was sent or it is wrong.
-func valueOf[V any](s source, name string, k kind[V]) *V {
+func valueOf[V any](s input, name string, k valueType[V]) *V {
 	if value, ok := k.read(s, name); ok {
 		return &value
 	}
@@ -23,7 +23,7 @@ func valueOf[V any](s source, name string, k kind[V]) *V {
 }
 
 // fieldOf is what a field makes of a source.
-func fieldOf[T any](s source, f Field[T]) (into T) {
+func fieldOf[T any](s input, f Field[T]) (into T) {
 	f.read(s, &into)
 	return into
 }

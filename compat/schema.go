@@ -279,11 +279,11 @@ var fieldSamples = map[string][]any{
 
 // field is a field of a struct on the wire.
 type field struct {
-	name     string
-	value    reflect.Value
-	optional bool
-	needs    string // a permission, see Guard
-	asked    bool   // likewise
+	name           string
+	value          reflect.Value
+	optional       bool
+	needs          string // a permission, see Redactor
+	onlyIfIncluded bool   // likewise
 }
 
 // fieldsOf returns the fields that encoding/json writes: also those of an embedded
@@ -307,8 +307,8 @@ func fieldsOf(v reflect.Value) []field {
 			continue
 		}
 		name, options, _ := strings.Cut(t.Tag.Get("json"), ",")
-		needs, asked, _ := strings.Cut(t.Tag.Get("needs"), ",")
-		fields = append(fields, field{name, v.Field(i), options != "", needs, asked == "asked"})
+		needs, included, _ := strings.Cut(t.Tag.Get("needs"), ",")
+		fields = append(fields, field{name, v.Field(i), options != "", needs, included == "included"})
 	}
 	return fields
 }

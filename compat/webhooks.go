@@ -118,11 +118,11 @@ var webhookFields = Fields[WebhookChange]{
 }
 
 // filledText is anyText, but an empty one counts as not sent.
-func filledText() kind[string] {
+func filledText() valueType[string] {
 	k := anyText()
 	k.blank = blankIsNothing
 	read := k.read
-	k.read = func(in source, name string) (string, bool) {
+	k.read = func(in input, name string) (string, bool) {
 		text, ok := read(in, name)
 		return text, ok && strings.TrimSpace(text) != ""
 	}
@@ -146,7 +146,7 @@ func sentWords(b *Body, name string) (words []string, numbers, ok bool) {
 	for _, e := range elements {
 		text, isText, single := e.scalar()
 		if !single {
-			b.note(name, invalid(notAList))
+			b.addProblem(name, invalid(notAList))
 			return nil, false, false
 		}
 		numbers = numbers || !isText
@@ -156,44 +156,44 @@ func sentWords(b *Body, name string) (words []string, numbers, ok bool) {
 }
 
 // wordList is a list of events.
-func wordList() kind[[]string] {
+func wordList() valueType[[]string] {
 	schema := func() *Schema {
 		return &Schema{Type: typeArray, Items: &Schema{Type: typeString}, MinItems: 1}
 	}
 	unknown := rejected("Must be names of events, such as booking.created, booking.* or *")
-	return kind[[]string]{description: description{schema: schema, blank: blankIsNothing, invalid: notTexts, rejected: unknown.message}, read: func(in source, name string) ([]string, bool) {
+	return valueType[[]string]{description: description{schema: schema, blank: blankIsNothing, invalid: notTexts, rejected: unknown.message}, read: func(in input, name string) ([]string, bool) {
 		words, numbers, ok := sentWords(in.(*Body), name)
 		if numbers {
-			in.note(name, invalid(notTexts))
+			in.addProblem(name, invalid(notTexts))
 			return nil, false
 		}
 		if ok && len(words) == 0 {
-			in.note(name, rejected(mayNotBeEmpty))
+			in.addProblem(name, rejected(mayNotBeEmpty))
 		}
 		if !ok || len(words) == 0 {
 			return nil, false
 		}
 		events, err := webhooks.CheckEvents(words)
 		if err != nil {
-			in.note(name, unknown)
+			in.addProblem(name, unknown)
 		}
 		return events, err == nil
 	}}
 }
 
 // idList is a list of ids, which may be empty.
-func idList() kind[[]int64] {
+func idList() valueType[[]int64] {
 	schema := func() *Schema {
 		return &Schema{Type: typeArray, Items: &Schema{Type: typeInteger, Minimum: bound("1"), Maximum: bound("2147483648")}, MaxItems: webhooks.MaxIDs}
 	}
-	return kind[[]int64]{description: description{schema: schema, invalid: notAList}, read: func(in source, name string) ([]int64, bool) {
+	return valueType[[]int64]{description: description{schema: schema, invalid: notAList}, read: func(in input, name string) ([]int64, bool) {
 		words, _, ok := sentWords(in.(*Body), name)
 		if !ok || len(words) == 0 {
 			return []int64{}, ok
 		}
 		ids, err := webhooks.ParseIDs(strings.Join(words, ","))
 		if err != nil {
-			in.note(name, invalid(domain.Capitalize(err.Error())))
+			in.addProblem(name, invalid(domain.Capitalize(err.Error())))
 		}
 		return ids, err == nil
 	}}
@@ -208,14 +208,14 @@ func ReadWebhookChange(b *Body, fields Fields[WebhookChange], private bool) (Web
 	if c.URL != nil {
 		parsed, err := webhooks.ParseURL(*c.URL, private)
 		if err != nil {
-			b.note("url", rejected(domain.Capitalize(err.Error())))
+			b.addProblem("url", rejected(domain.Capitalize(err.Error())))
 		}
 		c.URL = &parsed
 	}
 	if c.Name != nil {
 		parsed, err := webhooks.ParseName(*c.Name)
 		if err != nil {
-			b.note("name", rejected(domain.Capitalize(err.Error())))
+			b.addProblem("name", rejected(domain.Capitalize(err.Error())))
 		}
 		c.Name = &parsed
 	}
@@ -255,18 +255,18 @@ type WebhookReplay struct {
 // WebhookReplayFields are those of POST /webhooks/{id}/replay.
 var WebhookReplayFields = Fields[WebhookReplay]{
 	optional("delivery_id", integer(1, maxPage), func(r *WebhookReplay) **int64 { return &r.DeliveryID }).about("Id of a delivery to send again", "1"),
-	optional("since", instant(), func(r *WebhookReplay) **time.Time { return &r.Since }).withoutExample().about("In place of delivery_id: send all changes since this time again", "2026-11-22T10:00:00Z"),
+	optional("since", instant(), func(r *WebhookReplay) **time.Time { return &r.Since }).notInExample().about("In place of delivery_id: send all changes since this time again", "2026-11-22T10:00:00Z"),
 }
 
 const notAnInstant = "Must be a time such as 2026-11-22T10:00:00Z"
 
 // instant is a time in RFC 3339.
-func instant() kind[time.Time] {
+func instant() valueType[time.Time] {
 	schema := func() *Schema { return &Schema{Type: typeString, Format: "date-time"} }
-	return fromText(description{schema: schema, invalid: notAnInstant}, func(text string) (time.Time, *fault) {
+	return fromText(description{schema: schema, invalid: notAnInstant}, func(text string) (time.Time, *problem) {
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil {
-			return at, &fault{message: notAnInstant}
+			return at, &problem{message: notAnInstant}
 		}
 		return at, nil
 	})
@@ -276,7 +276,7 @@ func instant() kind[time.Time] {
 func ReadWebhookReplay(b *Body) (r WebhookReplay, err error) {
 	WebhookReplayFields.read(b, &r)
 	if (r.DeliveryID == nil) == (r.Since == nil) {
-		b.note("delivery_id", invalid("Send either delivery_id or since"))
+		b.addProblem("delivery_id", invalid("Send either delivery_id or since"))
 	}
 	return r, b.Err()
 }

@@ -161,7 +161,7 @@ func (a *api) serve(p endpoint) echo.HandlerFunc {
 }
 
 func (a *api) endpoint(r *route) endpoint {
-	guard, includes, read, reading, allowsDryRun := r.guard(), r.includes(), readOf(r), r.readPermission(), r.allowsDryRun()
+	redactor, includes, read, reading, allowsDryRun := r.redactor(), r.includes(), readOf(r), r.readPermission(), r.allowsDryRun()
 	return endpoint{r, func(c echo.Context, query *compat.Query) error {
 		principal, _ := principalOf(c)
 		if err := requireIncludes(includes, query, principal.Key); err != nil {
@@ -170,7 +170,7 @@ func (a *api) endpoint(r *route) endpoint {
 		if err := r.refuseSearch(query, principal.Key); err != nil {
 			return err
 		}
-		request := &request{api: a, route: r, guard: guard, read: read, reading: reading, context: c.Request().Context(), path: pathValuesOf(c), principal: principal, query: query, rawQuery: c.Request().URL.RawQuery}
+		request := &request{api: a, route: r, redactor: redactor, read: read, reading: reading, context: c.Request().Context(), path: pathValuesOf(c), principal: principal, query: query, rawQuery: c.Request().URL.RawQuery}
 		if r.method == http.MethodGet {
 			return a.read(c, request)
 		}

@@ -85,29 +85,29 @@ func requirePermission(permission string) echo.MiddlewareFunc {
 	}
 }
 
-// guard returns what the route's responses contain of other resources.
-func (r route) guard() *compat.Guard {
+// redactor returns what the route's responses contain of other resources.
+func (r route) redactor() *compat.Redactor {
 	samples := make([]any, 0, len(r.operation.answers))
 	for _, answer := range r.operation.answers {
 		if _, is := answer.body.(file); !is {
 			samples = append(samples, answer.body)
 		}
 	}
-	return compat.NewGuard(samples...)
+	return compat.NewRedactor(samples...)
 }
 
 // includes returns what the parameter include can add to the route's responses and
 // needs another permission.
-func (r route) includes() []compat.Guarded {
+func (r route) includes() []compat.Redacted {
 	asks := func(p compat.FieldDescription) bool { return p.Name == compat.IncludeParameter }
 	if r.operation.query == nil || !slices.ContainsFunc(r.operation.query.Describe(), asks) {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(r.guard().Guarded()), func(g compat.Guarded) bool { return !g.Asked })
+	return slices.DeleteFunc(slices.Clone(r.redactor().Redacted()), func(g compat.Redacted) bool { return !g.OnlyIfIncluded })
 }
 
 // requireIncludes checks the permissions for what the parameter include asks for.
-func requireIncludes(includes []compat.Guarded, q *compat.Query, key keys.Key) error {
+func requireIncludes(includes []compat.Redacted, q *compat.Query, key keys.Key) error {
 	asked := q.Includes()
 	for _, g := range includes {
 		if slices.Contains(asked, g.Name()) {
@@ -121,19 +121,19 @@ func requireIncludes(includes []compat.Guarded, q *compat.Query, key keys.Key) e
 
 // visible returns the body of a response without what the key may not see, and with masks on
 // what it sees masked.
-func visible(guard *compat.Guard, body any, key keys.Key) (any, error) {
+func visible(redactor *compat.Redactor, body any, key keys.Key) (any, error) {
 	if _, is := body.(file); is {
 		return body, nil // made for the key
 	}
-	hidden := func(g compat.Guarded) bool { return !key.Holds(g.Permission) }
-	if !key.MaskPersonal && !slices.ContainsFunc(guard.Guarded(), hidden) {
+	hidden := func(g compat.Redacted) bool { return !key.Holds(g.Permission) }
+	if !key.MaskPersonal && !slices.ContainsFunc(redactor.Redacted(), hidden) {
 		return body, nil
 	}
 	text, err := encodeBody(body)
 	if err != nil {
 		return nil, err
 	}
-	if text, err = guard.Hide(text, key.Holds); err == nil && key.MaskPersonal {
+	if text, err = redactor.Hide(text, key.Holds); err == nil && key.MaskPersonal {
 		text, err = compat.Mask(text)
 	}
 	return json.RawMessage(text), err

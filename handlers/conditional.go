@@ -81,8 +81,8 @@ func (l tagList) include(tag string) bool {
 // path. Its tag is what an If-Match is compared with.
 type recordRead struct {
 	route    *route
-	guard    *compat.Guard
-	includes []compat.Guarded
+	redactor *compat.Redactor
+	includes []compat.Redacted
 }
 
 // readOf returns how the record of a route is read; nil for a route that changes none.
@@ -92,7 +92,7 @@ func readOf(r *route) *recordRead {
 	}
 	for i := range routes {
 		if get := &routes[i]; get.method == http.MethodGet && get.path == r.path {
-			return &recordRead{get, get.guard(), get.includes()}
+			return &recordRead{get, get.redactor(), get.includes()}
 		}
 	}
 	return nil
@@ -142,7 +142,7 @@ func (r *request) precondition() func(*session.Session) error {
 // readRecord reads the record that the request changes, as a GET with a query would.
 func (r *request) readRecord(within *session.Session, query string) (response, error) {
 	get := *r
-	get.route, get.guard, get.session, get.query = r.read.route, r.read.guard, within, compat.ParseQuery(query)
+	get.route, get.redactor, get.session, get.query = r.read.route, r.read.redactor, within, compat.ParseQuery(query)
 	return get.route.operation.serve(&get)
 }
 
@@ -152,7 +152,7 @@ func (r *request) present(within *session.Session) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := visible(r.read.guard, response.body, r.principal.Key)
+	body, err := visible(r.read.redactor, response.body, r.principal.Key)
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func permissionText(r *route) string {
 	for _, permission := range slices.Sorted(maps.Keys(asked)) {
 		text += " Also requires `" + permission + "` to include " + enumerate(asked[permission], "or") + "."
 	}
-	emptied := slices.DeleteFunc(slices.Clone(r.guard().Guarded()), func(g compat.Guarded) bool { return g.Asked || g.Permission == r.permission })
+	emptied := slices.DeleteFunc(slices.Clone(r.redactor().Redacted()), func(g compat.Redacted) bool { return g.OnlyIfIncluded || g.Permission == r.permission })
 	empty := namesByPermission(emptied)
 	for _, permission := range slices.Sorted(maps.Keys(empty)) {
 		verb := " is empty."
@@ -133,7 +133,7 @@ func permissionText(r *route) string {
 
 // namesByPermission returns the names of members, each once, by the permission they
 // need.
-func namesByPermission(guarded []compat.Guarded) map[string][]string {
+func namesByPermission(guarded []compat.Redacted) map[string][]string {
 	names := map[string][]string{}
 	for _, g := range guarded {
 		if !slices.Contains(names[g.Permission], g.Name()) {

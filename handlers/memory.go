@@ -256,7 +256,7 @@ func (r *request) serve() (response response, err error) {
 		return err
 	})
 	if err == nil {
-		response.body, err = visible(r.guard, response.body, r.principal.Key)
+		response.body, err = visible(r.redactor, response.body, r.principal.Key)
 	}
 	return response, err
 }

@@ -21,15 +21,15 @@ import (
 
 // request is a request to an operation.
 type request struct {
-	api     *api
-	route   *route
-	guard   *compat.Guard // of the route's responses
-	read    *recordRead   // of the record that a write changes; nil for none
-	reading string        // the permission to read what a write writes; "" for what nobody needs one for
-	context context.Context
-	echo    echo.Context // nil for a read: others may share it, see sharedReads
-	path    pathValues
-	session *session.Session
+	api      *api
+	route    *route
+	redactor *compat.Redactor // of the route's responses
+	read     *recordRead      // of the record that a write changes; nil for none
+	reading  string           // the permission to read what a write writes; "" for what nobody needs one for
+	context  context.Context
+	echo     echo.Context // nil for a read: others may share it, see sharedReads
+	path     pathValues
+	session  *session.Session
 	// lockedWebhooks are those within the transaction of lockWebhook; nil outside.
 	lockedWebhooks *webhooks.Store
 	// principal is the holder of the key.

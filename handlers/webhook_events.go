@@ -55,7 +55,7 @@ func WebhookOptions(platform *session.Platform, store *keys.Store, siteTimestamp
 			if err != nil || keyID == 0 {
 				return text, true, err
 			}
-			if text, err = compat.NewGuard(record).Hide(text, key.Holds); err == nil && key.MaskPersonal {
+			if text, err = compat.NewRedactor(record).Hide(text, key.Holds); err == nil && key.MaskPersonal {
 				text, err = compat.Mask(text)
 			}
 			return text, true, err

@@ -33,7 +33,7 @@ func (k Key) stored() string {
 	return k.Body[:half] + k.Terms[:half]
 }
 
-// check returns a CodeKeyReused if a hash was stored with another body, and a CodeOutsideLimits if it
+// check returns a CodeKeyReused if a hash was stored with another body, and a CodeOutsideScope if it
 // was stored under other terms.
 func (k Key) check(stored string) error {
 	switch {
@@ -89,7 +89,7 @@ type Store struct {
 // responses, and with them commit what they report.
 //
 // An attempt made while another one runs gets a CodeInProgress, one with another body
-// than before a CodeKeyReused, and one under other terms a CodeOutsideLimits. The caller
+// than before a CodeKeyReused, and one under other terms a CodeOutsideScope. The caller
 // must call End.
 func (s Store) Begin(ctx context.Context, key Key) (*Request, error) {
 	request, err := s.claim(ctx, key)

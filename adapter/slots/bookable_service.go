@@ -180,7 +180,7 @@ func anyService(settings map[string]string) Service {
 
 // LoadService reads a service and its bookable resources; if there are none, also
 // what is missing. Unknown ids are reported, those of agent and location even if the
-// service is unknown. What the caller may not name is a CodeOutsideLimits.
+// service is unknown. What the caller may not name is a CodeOutsideScope.
 func LoadService(ctx context.Context, s *session.Session, p *domain.Validation, service, agent int64, location *int64) (v Service, resources []availability.Resource, missing Missing, err error) {
 	if err := s.Scope().Refuse(agent, service, domain.ValueOr(location, 0)); err != nil {
 		return v, nil, "", err

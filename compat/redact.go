@@ -11,86 +11,86 @@ import (
 	"sync"
 )
 
-// Guard knows which members of an answer a key sees only with a permission
+// Redactor knows which members of an answer a key sees only with a permission
 // beyond that of the route. Records say it themselves, by the tag
 //
 //	needs:"read_payments"        empty without the permission
-//	needs:"read_bookings,asked"  there only where the parameter include asks
+//	needs:"read_bookings,included"  there only where the parameter include asks
 //	                             for it, which is refused without the permission
 //
-// Guards work on answers as they are sent, so that one that was stored for
-// a repeated request is guarded as well: the key may have lost a permission
-// since. A nil Guard guards nothing.
-type Guard struct {
-	permission string          // "" for none
-	asked      bool            // see above
-	empty      json.RawMessage // what is sent in place of the value
-	members    map[string]*Guard
-	elements   *Guard    // of a list
-	guarded    []Guarded // at the root: all of them
+// Redactors work on answers as they are sent, so that one that was stored for
+// a repeated request is redacted as well: the key may have lost a permission
+// since. A nil Redactor hides nothing.
+type Redactor struct {
+	permission     string          // "" for none
+	onlyIfIncluded bool            // see above
+	empty          json.RawMessage // what is sent in place of the value
+	members        map[string]*Redactor
+	elements       *Redactor  // of a list
+	redacted       []Redacted // at the root: all of them
 }
 
-// NewGuard finds the tags in everything that is built like one of the samples. It
+// NewRedactor finds the tags in everything that is built like one of the samples. It
 // panics where two of them contradict each other about the same member.
-func NewGuard(samples ...any) *Guard {
-	g := guardOfAny(samples)
+func NewRedactor(samples ...any) *Redactor {
+	g := redactorOfAny(samples)
 	if g == nil {
 		return nil
 	}
-	root := *g // the samples of another guard may share g
-	root.guarded = root.all()
+	root := *g // the samples of another redactor may share g
+	root.redacted = root.all()
 	return &root
 }
 
-func guardOfAny(samples []any) (g *Guard) {
+func redactorOfAny(samples []any) (g *Redactor) {
 	for _, sample := range samples {
-		g = g.merge(guardOf(reflect.ValueOf(sample)))
+		g = g.merge(redactorOf(reflect.ValueOf(sample)))
 	}
 	return g
 }
 
-func guardOf(v reflect.Value) *Guard {
+func redactorOf(v reflect.Value) *Redactor {
 	switch v.Kind() {
 	case reflect.Interface:
 		if v.IsNil() {
 			return nil
 		}
-		return guardOf(v.Elem())
+		return redactorOf(v.Elem())
 	case reflect.Pointer:
-		return guardOf(reflect.Zero(v.Type().Elem()))
+		return redactorOf(reflect.Zero(v.Type().Elem()))
 	case reflect.Slice:
-		if elements := guardOf(reflect.Zero(v.Type().Elem())); elements != nil {
-			return &Guard{elements: elements}
+		if elements := redactorOf(reflect.Zero(v.Type().Elem())); elements != nil {
+			return &Redactor{elements: elements}
 		}
 		return nil
 	case reflect.Struct:
 		if !v.IsZero() {
-			return guardOfRecord(v)
+			return redactorOfRecord(v)
 		}
 		known, ok := emptyRecords.Load(v.Type())
 		if !ok {
-			known, _ = emptyRecords.LoadOrStore(v.Type(), guardOfRecord(v))
+			known, _ = emptyRecords.LoadOrStore(v.Type(), redactorOfRecord(v))
 		}
-		return known.(*Guard)
+		return known.(*Redactor)
 	default:
 		return nil
 	}
 }
 
-// emptyRecords are the guards of records without values, by type: many answers hold the same
+// emptyRecords are the redactors of records without values, by type: many answers hold the same
 // records.
 var emptyRecords sync.Map
 
-func guardOfRecord(v reflect.Value) *Guard {
-	members := map[string]*Guard{}
+func redactorOfRecord(v reflect.Value) *Redactor {
+	members := map[string]*Redactor{}
 	for _, f := range fieldsOf(v) {
 		samples, ok := fieldSamples[schemaName(v.Type())+"."+f.name]
 		if !ok {
 			samples = []any{f.value.Interface()}
 		}
-		g := guardOfAny(samples)
+		g := redactorOfAny(samples)
 		if f.needs != "" {
-			g = g.merge(&Guard{permission: f.needs, asked: f.asked, empty: emptyForm(f.value.Kind())})
+			g = g.merge(&Redactor{permission: f.needs, onlyIfIncluded: f.onlyIfIncluded, empty: emptyForm(f.value.Kind())})
 		}
 		if g != nil {
 			members[f.name] = g
@@ -99,7 +99,7 @@ func guardOfRecord(v reflect.Value) *Guard {
 	if len(members) == 0 {
 		return nil
 	}
-	return &Guard{members: members}
+	return &Redactor{members: members}
 }
 
 // emptyForm is how a record writes that it has no value.
@@ -116,9 +116,9 @@ func emptyForm(kind reflect.Kind) json.RawMessage {
 	}
 }
 
-// merge guards what either of two guards does. It panics where they guard
+// merge hides what either of two redactors does. It panics where they hide
 // a member in two ways, since one of them would be lost.
-func (g *Guard) merge(other *Guard) *Guard {
+func (g *Redactor) merge(other *Redactor) *Redactor {
 	switch {
 	case g == nil:
 		return other
@@ -127,13 +127,13 @@ func (g *Guard) merge(other *Guard) *Guard {
 	}
 	merged := *g
 	if merged.permission == "" {
-		merged.permission, merged.asked, merged.empty = other.permission, other.asked, other.empty
+		merged.permission, merged.onlyIfIncluded, merged.empty = other.permission, other.onlyIfIncluded, other.empty
 	}
 	merged.elements = g.elements.merge(other.elements)
 	merged.members = maps.Clone(g.members)
 	for name, member := range other.members {
 		if merged.members == nil {
-			merged.members = map[string]*Guard{}
+			merged.members = map[string]*Redactor{}
 		}
 		if known := merged.members[name]; known.contradicts(member) {
 			panic(fmt.Sprintf("compat: two records differ in what %s needs: %s and %s", name, known.tag(), member.tag()))
@@ -143,47 +143,47 @@ func (g *Guard) merge(other *Guard) *Guard {
 	return &merged
 }
 
-// contradicts tells whether two guards of one member need different things for
+// contradicts tells whether two redactors of one member need different things for
 // the member itself.
-func (g *Guard) contradicts(other *Guard) bool {
+func (g *Redactor) contradicts(other *Redactor) bool {
 	return g != nil && g.permission != "" && other.permission != "" && g.tag() != other.tag()
 }
 
 // tag is what the record says about the member, and what is sent in its place.
-func (g *Guard) tag() string {
-	asked := ""
-	if g.asked {
-		asked = ",asked"
+func (g *Redactor) tag() string {
+	included := ""
+	if g.onlyIfIncluded {
+		included = ",included"
 	}
-	return fmt.Sprintf("%q, else %s", g.permission+asked, g.empty)
+	return fmt.Sprintf("%q, else %s", g.permission+included, g.empty)
 }
 
-// Guarded is a member that needs a permission.
-type Guarded struct {
-	Path       []string // the names on the way to it; the last is its own
-	Permission string
-	Asked      bool // refused, not emptied
+// Redacted is a member that needs a permission.
+type Redacted struct {
+	Path           []string // the names on the way to it; the last is its own
+	Permission     string
+	OnlyIfIncluded bool // refused, not emptied
 }
 
 // Name is the member's own name.
-func (g Guarded) Name() string { return g.Path[len(g.Path)-1] }
+func (g Redacted) Name() string { return g.Path[len(g.Path)-1] }
 
-// Guarded are the members that need a permission, in the order of their paths,
+// Redacted are the members that need a permission, in the order of their paths,
 // without those of a member that needs the same one.
-func (g *Guard) Guarded() []Guarded {
+func (g *Redactor) Redacted() []Redacted {
 	if g == nil {
 		return nil
 	}
-	return g.guarded
+	return g.redacted
 }
 
-func (g *Guard) all() (all []Guarded) {
+func (g *Redactor) all() (all []Redacted) {
 	if g == nil {
 		return nil
 	}
 	for name, member := range g.members {
 		if member.permission != "" {
-			all = append(all, Guarded{[]string{name}, member.permission, member.asked})
+			all = append(all, Redacted{[]string{name}, member.permission, member.onlyIfIncluded})
 		}
 		for _, inner := range member.all() {
 			if inner.Permission == member.permission {
@@ -194,12 +194,12 @@ func (g *Guard) all() (all []Guarded) {
 		}
 	}
 	all = append(all, g.elements.all()...)
-	slices.SortFunc(all, func(a, b Guarded) int { return slices.Compare(a.Path, b.Path) })
+	slices.SortFunc(all, func(a, b Redacted) int { return slices.Compare(a.Path, b.Path) })
 	return all
 }
 
 // Hide empties what the caller may not see in an answer as it is sent.
-func (g *Guard) Hide(answer []byte, may func(permission string) bool) ([]byte, error) {
+func (g *Redactor) Hide(answer []byte, may func(permission string) bool) ([]byte, error) {
 	switch {
 	case g == nil || len(answer) == 0:
 		return answer, nil
@@ -214,10 +214,10 @@ func (g *Guard) Hide(answer []byte, may func(permission string) bool) ([]byte, e
 	}
 }
 
-func (g *Guard) hideInList(list []byte, may func(string) bool) ([]byte, error) {
+func (g *Redactor) hideInList(list []byte, may func(string) bool) ([]byte, error) {
 	var elements []json.RawMessage
 	if err := json.Unmarshal(list, &elements); err != nil {
-		return nil, fmt.Errorf("guard list: %w", err)
+		return nil, fmt.Errorf("redact list: %w", err)
 	}
 	shown := make([][]byte, len(elements))
 	for i, element := range elements {
@@ -230,7 +230,7 @@ func (g *Guard) hideInList(list []byte, may func(string) bool) ([]byte, error) {
 }
 
 // hideInRecord keeps the order of the members.
-func (g *Guard) hideInRecord(record []byte, may func(string) bool) ([]byte, error) {
+func (g *Redactor) hideInRecord(record []byte, may func(string) bool) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(record))
 	_, err := decoder.Token() // the brace
 	var members [][]byte
@@ -254,7 +254,7 @@ func (g *Guard) hideInRecord(record []byte, may func(string) bool) ([]byte, erro
 		_, err = decoder.Token() // the other brace
 	}
 	if err != nil {
-		return nil, fmt.Errorf("guard record: %w", err)
+		return nil, fmt.Errorf("redact record: %w", err)
 	}
 	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
 }
@@ -277,7 +277,7 @@ func (f field) needsText() string {
 	switch {
 	case f.needs == "":
 		return ""
-	case f.asked:
+	case f.onlyIfIncluded:
 		return "; requires the permission " + f.needs
 	default:
 		return "; empty without the permission " + f.needs

@@ -7,26 +7,26 @@ import (
 	"testing"
 )
 
-type guardedPart struct {
+type redactedPart struct {
 	Name   string  `json:"name"`
 	Secret *string `json:"secret" needs:"read_payments"`
 }
 
-type guardedRecord struct {
-	guardedPart
+type redactedRecord struct {
+	redactedPart
 	Text  string            `json:"text" needs:"read_orders"`
-	Parts []guardedPart     `json:"parts"`
-	Lists []guardedPart     `json:"lists" needs:"read_orders"`
+	Parts []redactedPart    `json:"parts"`
+	Lists []redactedPart    `json:"lists" needs:"read_orders"`
 	Words map[string]string `json:"words" needs:"read_orders"`
-	More  []guardedPart     `json:"more,omitzero" needs:"read_bookings,asked"`
-	Inner *guardedPart      `json:"inner"`
+	More  []redactedPart    `json:"more,omitzero" needs:"read_bookings,included"`
+	Inner *redactedPart     `json:"inner"`
 }
 
-// TestGuardHides: what needs a permission is empty in its form, everything else
+// TestRedactorHides: what needs a permission is empty in its form, everything else
 // stays as it is, byte for byte and in its order.
-func TestGuardHides(t *testing.T) {
+func TestRedactorHides(t *testing.T) {
 	t.Parallel()
-	guard := NewGuard(single(guardedRecord{}), ListOf[guardedRecord]())
+	redactor := NewRedactor(single(redactedRecord{}), ListOf[redactedRecord]())
 	const full = `{"success":true,"data":{"name":"<a&b>","secret":"s","text":"t","parts":[{"name":"p","secret":"s"},{"name":"q","secret":null}],` +
 		`"lists":[{"name":"l","secret":"s"}],"words":{"z":"1","a":"2"},"more":[{"name":"m","secret":"s"}],"inner":{"name":"i","secret":"s"},"unknown":{"secret":1.50}}}`
 	for name, c := range map[string]struct {
@@ -45,30 +45,30 @@ func TestGuardHides(t *testing.T) {
 		"nothing in it":        {`{}`, `{}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := guard.Hide([]byte(c.answer), func(p string) bool { return slices.Contains(c.may, p) })
+			got, err := redactor.Hide([]byte(c.answer), func(p string) bool { return slices.Contains(c.may, p) })
 			if err != nil || string(got) != c.want {
 				t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, c.want)
 			}
 		})
 	}
 	for _, broken := range []string{`{"data":`, `{"data":{}`, `{"data":[{]}`, `{`} {
-		if got, err := guard.Hide([]byte(broken), func(string) bool { return false }); err == nil {
+		if got, err := redactor.Hide([]byte(broken), func(string) bool { return false }); err == nil {
 			t.Errorf("%s is passed on as %s", broken, got)
 		}
 	}
 }
 
-// TestGuardOfNothing: records without tags cost nothing and pass as they are.
-func TestGuardOfNothing(t *testing.T) {
+// TestRedactorOfNothing: records without tags cost nothing and pass as they are.
+func TestRedactorOfNothing(t *testing.T) {
 	t.Parallel()
-	guard := NewGuard(Done{}, single(Location{}), ListOf[Location](), json.RawMessage(`{}`))
-	got, err := guard.Hide([]byte(`not JSON`), func(string) bool { return false })
-	if guard != nil || err != nil || string(got) != `not JSON` || guard.Guarded() != nil {
-		t.Errorf("%v, %s, %v", guard, got, err)
+	redactor := NewRedactor(Done{}, single(Location{}), ListOf[Location](), json.RawMessage(`{}`))
+	got, err := redactor.Hide([]byte(`not JSON`), func(string) bool { return false })
+	if redactor != nil || err != nil || string(got) != `not JSON` || redactor.Redacted() != nil {
+		t.Errorf("%v, %s, %v", redactor, got, err)
 	}
 }
 
-// TestContradictingNeeds: records that guard one member in two ways end the
+// TestContradictingNeeds: records that redact one member in two ways end the
 // program when it starts, for one of the two would not be heeded.
 func TestContradictingNeeds(t *testing.T) {
 	t.Parallel()
@@ -87,7 +87,7 @@ func TestContradictingNeeds(t *testing.T) {
 			Secret string `json:"secret" needs:"read_orders"`
 		}
 		onRequest struct {
-			Secret string `json:"secret" needs:"read_payments,asked"`
+			Secret string `json:"secret" needs:"read_payments,included"`
 		}
 		list struct {
 			Secret []string `json:"secret" needs:"read_payments"`
@@ -100,7 +100,7 @@ func TestContradictingNeeds(t *testing.T) {
 		"the same":                {[]any{payments{}, samePayments{}}, ""},
 		"one without":             {[]any{payments{}, free{}}, ""},
 		"another permission":      {[]any{payments{}, orders{}}, `secret needs: "read_payments", else "" and "read_orders", else ""`},
-		"one only if asked for":   {[]any{payments{}, onRequest{}}, `"read_payments,asked"`},
+		"one only if asked for":   {[]any{payments{}, onRequest{}}, `"read_payments,included"`},
 		"another form":            {[]any{payments{}, list{}}, `else []`},
 		"within a list":           {[]any{ListOf[payments](), ListOf[orders]()}, "secret needs"},
 		"another order of these":  {[]any{orders{}, payments{}}, "secret needs"},
@@ -114,7 +114,7 @@ func TestContradictingNeeds(t *testing.T) {
 					t.Errorf("panic %q, want %q", message, c.want)
 				}
 			}()
-			NewGuard(c.samples...)
+			NewRedactor(c.samples...)
 		})
 	}
 }

@@ -18,37 +18,37 @@ import (
 )
 
 // source is where the values of a request come from: its query or its body.
-type source interface {
+type input interface {
 	// text returns a value's trimmed text; ok is false if none was sent, if it is
 	// empty, and if it is wrong, which is noted.
 	text(name string) (value string, ok bool)
 	// present reports whether a value was sent that is not empty.
 	present(name string) bool
-	note(name string, f fault) // the first finding about a name is kept
+	addProblem(name string, f problem) // the first finding about a name is kept
 	// location returns the zone of timestamps, see View.
 	location() *time.Location
 }
 
 // fault says what is wrong with a value.
-type fault struct {
+type problem struct {
 	message  string
 	rejected bool // the value is well-formed but not allowed
 }
 
-func invalid(message string) fault { return fault{message: message} }
+func invalid(message string) problem { return problem{message: message} }
 
-func rejected(message string) fault { return fault{message: message, rejected: true} }
+func rejected(message string) problem { return problem{message: message, rejected: true} }
 
-// kind is a kind of value: how it is read, with PHP's weak typing, and described.
-type kind[V any] struct {
+// valueType is a type of values: how it is read, with PHP's weak typing, and described.
+type valueType[V any] struct {
 	description
 	// read returns a value. ok is false if none was sent, if it is empty, and if it
 	// is wrong, which is noted.
-	read func(in source, name string) (value V, ok bool)
-	word func(V) string // returns the word for a value; nil for kinds that are no words
+	read func(in input, name string) (value V, ok bool)
+	word func(V) string // returns the word for a value; nil for types that are no words
 }
 
-// description is what the document says about a kind.
+// description is what the document says about a type of values.
 type description struct {
 	schema func() *Schema
 	// id reports whether 0 counts as not sent, unless the field is required: clients fill
@@ -65,7 +65,7 @@ type description struct {
 type blankText uint8
 
 const (
-	blankIsValue   blankText = iota // for the kind to judge
+	blankIsValue   blankText = iota // for the type of the value to judge
 	blankIsText                     // a text like any other
 	blankIsNothing                  // as if nothing was sent
 )
@@ -99,36 +99,36 @@ const (
 	negative      = "May not be negative"
 )
 
-// fromText makes a kind whose values are parsed from their text.
-func fromText[V any](d description, parse func(text string) (V, *fault)) kind[V] {
+// fromText makes a type whose values are parsed from their text.
+func fromText[V any](d description, parse func(text string) (V, *problem)) valueType[V] {
 	d.blank = blankIsNothing
-	return kind[V]{description: d, read: func(in source, name string) (value V, ok bool) {
+	return valueType[V]{description: d, read: func(in input, name string) (value V, ok bool) {
 		text, ok := in.text(name)
 		if !ok {
 			return value, false
 		}
 		value, wrong := parse(text)
 		if wrong != nil {
-			in.note(name, *wrong)
+			in.addProblem(name, *wrong)
 		}
 		return value, wrong == nil
 	}}
 }
 
 // text is any text of a query.
-func text() kind[string] {
-	return kind[string]{
+func text() valueType[string] {
+	return valueType[string]{
 		description: description{schema: func() *Schema { return &Schema{Type: typeString, MaxLength: maxText} }, invalid: notSingle},
-		read:        func(in source, name string) (string, bool) { return in.text(name) },
+		read:        func(in input, name string) (string, bool) { return in.text(name) },
 	}
 }
 
 // integer is a whole number within bounds. It may be written 12.0.
-func integer(least, most int64) kind[int64] { return integerOf(least, most, rejected) }
+func integer(least, most int64) valueType[int64] { return integerOf(least, most, rejected) }
 
 // id is an id of a column that holds at most most. A larger one is invalid, because
 // nothing can have it.
-func id(most int64) kind[int64] {
+func id(most int64) valueType[int64] {
 	k := integerOf(1, most, invalid)
 	k.id = true
 	k.rejected = ""
@@ -136,19 +136,19 @@ func id(most int64) kind[int64] {
 }
 
 // idOrNone is an id, or 0 for the records without one.
-func idOrNone() kind[int64] { return integer(0, maxInt) }
+func idOrNone() valueType[int64] { return integer(0, maxInt) }
 
-func integerOf(least, most int64, outside func(string) fault) kind[int64] {
+func integerOf(least, most int64, outside func(string) problem) valueType[int64] {
 	tooSmall, tooLarge := outside(fmt.Sprintf("Minimum allowed value is %d", least)), outside(fmt.Sprintf("Maximum allowed value is %d", most))
 	lowest, highest := decimal.NewFromInt(least), decimal.NewFromInt(most)
 	schema := func() *Schema {
 		return &Schema{Type: typeInteger, Minimum: bound(strconv.FormatInt(least, 10)), Maximum: bound(strconv.FormatInt(most, 10))}
 	}
-	return fromText(description{schema: schema, invalid: notAnInteger, rejected: tooSmall.message}, func(text string) (int64, *fault) {
+	return fromText(description{schema: schema, invalid: notAnInteger, rejected: tooSmall.message}, func(text string) (int64, *problem) {
 		n, ok := parseInteger(text)
 		switch {
 		case !ok:
-			return 0, &fault{message: notAnInteger}
+			return 0, &problem{message: notAnInteger}
 		case n.Cmp(lowest) < 0:
 			return 0, &tooSmall
 		case n.Cmp(highest) > 0:
@@ -160,12 +160,12 @@ func integerOf(least, most int64, outside func(string) fault) kind[int64] {
 }
 
 // anyID is an id, or 0 for the words any and -1.
-func anyID() kind[int64] {
+func anyID() valueType[int64] {
 	id := id(maxMediumInt)
 	schema := func() *Schema {
 		return &Schema{AnyOf: []*Schema{id.schema(), {Type: typeInteger, Const: -1}, {Type: typeString, Enum: []string{"any", "-1"}}}}
 	}
-	return kind[int64]{description: description{schema: schema, id: true, blank: blankIsNothing, invalid: notAnInteger}, read: func(in source, name string) (int64, bool) {
+	return valueType[int64]{description: description{schema: schema, id: true, blank: blankIsNothing, invalid: notAnInteger}, read: func(in input, name string) (int64, bool) {
 		text, ok := in.text(name)
 		if ok && (strings.EqualFold(text, "any") || text == "-1") {
 			return 0, true
@@ -175,14 +175,14 @@ func anyID() kind[int64] {
 }
 
 // zero reports whether a number that was sent is 0.
-func zero(in source, name string) bool {
+func zero(in input, name string) bool {
 	text, ok := in.text(name)
 	n, isNumber := parseNumber(text)
 	return ok && isNumber && n.IsZero()
 }
 
 // sentID reports whether an id was sent, right or wrong.
-func sentID(in source, name string) bool { return in.present(name) && !zero(in, name) }
+func sentID(in input, name string) bool { return in.present(name) && !zero(in, name) }
 
 // allowZero lets the schema of an id allow 0.
 func allowZero(schema *Schema) {
@@ -238,12 +238,12 @@ var (
 )
 
 // amount is a decimal number within the money columns.
-func amount() kind[decimal.Decimal] {
-	return fromText(description{schema: amountSchema("-" + domain.MaxAmount.String()), invalid: notANumber, rejected: amountOutside.message}, func(text string) (decimal.Decimal, *fault) {
+func amount() valueType[decimal.Decimal] {
+	return fromText(description{schema: amountSchema("-" + domain.MaxAmount.String()), invalid: notANumber, rejected: amountOutside.message}, func(text string) (decimal.Decimal, *problem) {
 		n, ok := parseExponential(text)
 		switch {
 		case !ok:
-			return n, &fault{message: notANumber}
+			return n, &problem{message: notANumber}
 		case n.Abs().Cmp(domain.MaxAmount) > 0:
 			return n, &amountOutside
 		default:
@@ -256,21 +256,21 @@ func amount() kind[decimal.Decimal] {
 var pricePattern = fmt.Sprintf(`^(0*\d{1,16}(\.\d{1,%d}0*)?|\d+(\.\d+)?[eE][+-]?\d+)$`, domain.AmountDecimals)
 
 // price is an amount that can be charged, as a number or as a text.
-func price() kind[decimal.Decimal] {
+func price() valueType[decimal.Decimal] {
 	schema := func() *Schema {
 		return &Schema{AnyOf: []*Schema{amountSchema("0")(), {Type: typeString, Pattern: pricePattern}}}
 	}
-	return fromText(description{schema: schema, invalid: notANumber, rejected: negative}, func(text string) (decimal.Decimal, *fault) {
+	return fromText(description{schema: schema, invalid: notANumber, rejected: negative}, func(text string) (decimal.Decimal, *problem) {
 		n, ok := parseExponential(text)
 		switch {
 		case !ok:
-			return n, &fault{message: notANumber}
+			return n, &problem{message: notANumber}
 		case n.IsNegative():
-			return n, &fault{negative, true}
+			return n, &problem{negative, true}
 		case n.Cmp(domain.MaxAmount) > 0:
 			return n, &priceOutside
 		case !n.Equal(n.Truncate(domain.AmountDecimals)):
-			return n, &fault{fmt.Sprintf("May have at most %d decimals", domain.AmountDecimals), true}
+			return n, &problem{fmt.Sprintf("May have at most %d decimals", domain.AmountDecimals), true}
 		default:
 			return n, nil
 		}
@@ -292,12 +292,12 @@ var booleans = map[string]bool{
 }
 
 // boolean is true or false, or one of the words for them.
-func boolean() kind[bool] {
+func boolean() valueType[bool] {
 	schema := func() *Schema { return &Schema{Type: typeBoolean} }
-	return fromText(description{schema: schema, invalid: notABoolean}, func(text string) (bool, *fault) {
+	return fromText(description{schema: schema, invalid: notABoolean}, func(text string) (bool, *problem) {
 		value, ok := booleans[strings.ToLower(text)]
 		if !ok {
-			return false, &fault{message: notABoolean}
+			return false, &problem{message: notABoolean}
 		}
 		return value, nil
 	})
@@ -311,40 +311,40 @@ func flag[T any](name string, at func(*T) *bool) Field[T] {
 var dateDescription = description{schema: func() *Schema { return &Schema{Type: typeString, Format: "date"} }, invalid: notADate}
 
 // date is a calendar day.
-func date() kind[session.Date] { return fromText(dateDescription, parseDate) }
+func date() valueType[session.Date] { return fromText(dateDescription, parseDate) }
 
-func parseDate(text string) (session.Date, *fault) {
+func parseDate(text string) (session.Date, *problem) {
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil || day.Year() < 1000 {
-		return "", &fault{message: notADate}
+		return "", &problem{message: notADate}
 	}
 	return session.Date(text), nil
 }
 
 // day is a date as a number of days.
-func day() kind[availability.Day] {
-	return fromText(dateDescription, func(text string) (availability.Day, *fault) {
+func day() valueType[availability.Day] {
+	return fromText(dateDescription, func(text string) (availability.Day, *problem) {
 		date, wrong := parseDate(text)
 		if wrong != nil {
 			return 0, wrong
 		}
 		day, ok := availability.ParseDay(string(date))
 		if !ok {
-			return 0, &fault{message: notADate}
+			return 0, &problem{message: notADate}
 		}
 		return day, nil
 	})
 }
 
 // beginning is the first instant of a date, in the zone of timestamps.
-func beginning() kind[time.Time] { return midnightAfter(0) }
+func beginning() valueType[time.Time] { return midnightAfter(0) }
 
 // end is the first instant after a date, so that the day itself is included.
-func end() kind[time.Time] { return midnightAfter(1) }
+func end() valueType[time.Time] { return midnightAfter(1) }
 
-func midnightAfter(days int) kind[time.Time] {
+func midnightAfter(days int) valueType[time.Time] {
 	date := date()
-	return kind[time.Time]{description: dateDescription, read: func(in source, name string) (instant time.Time, ok bool) {
+	return valueType[time.Time]{description: dateDescription, read: func(in input, name string) (instant time.Time, ok bool) {
 		date, ok := date.read(in, name)
 		if !ok {
 			return instant, false
@@ -355,9 +355,9 @@ func midnightAfter(days int) kind[time.Time] {
 }
 
 // span is the range of a date of any precision: 2026, 2026-11 or 2026-11-21.
-func span() kind[lists.Span] {
+func span() valueType[lists.Span] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: spanPattern} }
-	return kind[lists.Span]{description: description{schema: schema, invalid: notASpan}, read: func(in source, name string) (lists.Span, bool) {
+	return valueType[lists.Span]{description: description{schema: schema, invalid: notASpan}, read: func(in input, name string) (lists.Span, bool) {
 		text, ok := in.text(name)
 		if !ok {
 			return lists.Span{}, false
@@ -368,30 +368,30 @@ func span() kind[lists.Span] {
 				return lists.Span{From: View{in.location()}.midnight(day), Before: View{in.location()}.midnight(day.AddDate(step[0], step[1], step[2]))}, true
 			}
 		}
-		in.note(name, invalid(notASpan))
+		in.addProblem(name, invalid(notASpan))
 		return lists.Span{}, false
 	}}
 }
 
 // timeOfDay is HH:MM, from 00:00 to 23:59.
-func timeOfDay() kind[availability.Minutes] {
+func timeOfDay() valueType[availability.Minutes] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: clockPattern} }
-	return fromText(description{schema: schema, invalid: notAClock}, func(text string) (availability.Minutes, *fault) {
+	return fromText(description{schema: schema, invalid: notAClock}, func(text string) (availability.Minutes, *problem) {
 		minutes, ok := parseClock(text)
 		if !ok {
-			return 0, &fault{message: notAClock}
+			return 0, &problem{message: notAClock}
 		}
 		return minutes, nil
 	})
 }
 
 // timeOrMinutes is HH:MM, or minutes after midnight.
-func timeOrMinutes() kind[availability.Minutes] {
+func timeOrMinutes() valueType[availability.Minutes] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: timeOrMinutesPattern} }
-	return fromText(description{schema: schema, invalid: notATime}, func(text string) (availability.Minutes, *fault) {
+	return fromText(description{schema: schema, invalid: notATime}, func(text string) (availability.Minutes, *problem) {
 		minutes, ok := parseTimeOfDay(text)
 		if !ok {
-			return 0, &fault{message: notATime}
+			return 0, &problem{message: notATime}
 		}
 		return minutes, nil
 	})
@@ -423,10 +423,10 @@ func parseClock(text string) (minutes availability.Minutes, ok bool) {
 
 // word is one of the words of a map, in any letter case. The message is about
 // others.
-func word[V comparable](words map[string]V, message string) kind[V] {
+func word[V comparable](words map[string]V, message string) valueType[V] {
 	unknown := rejected(message)
 	schema := func() *Schema { return &Schema{Type: typeString, Enum: slices.Sorted(maps.Keys(words))} }
-	k := fromText(description{schema: schema, invalid: notSingle, rejected: message}, func(text string) (V, *fault) {
+	k := fromText(description{schema: schema, invalid: notSingle, rejected: message}, func(text string) (V, *problem) {
 		value, ok := words[strings.ToLower(text)]
 		if !ok {
 			return value, &unknown
@@ -461,15 +461,15 @@ const unknownSort = "Invalid sorting field"
 var directions = map[string]bool{"asc": false, "desc": true}
 
 // descending declares the direction of a sort.
-func descending[T any](standard bool, at func(*T) *bool) Field[T] {
-	return defaulted("order", word(directions, "Must be asc or desc"), standard, at)
+func descending[T any](defaultValue bool, at func(*T) *bool) Field[T] {
+	return defaulted("order", word(directions, "Must be asc or desc"), defaultValue, at)
 }
 
 // words is a comma-separated list of known words, in any letter case.
-func words(known ...string) kind[map[string]bool] {
+func words(known ...string) valueType[map[string]bool] {
 	unknown := invalid("Must be a list of: " + strings.Join(known, ", "))
 	schema := func() *Schema { return &Schema{Type: typeArray, Items: &Schema{Type: typeString, Enum: known}} }
-	return kind[map[string]bool]{description: description{schema: schema, invalid: unknown.message}, read: func(in source, name string) (map[string]bool, bool) {
+	return valueType[map[string]bool]{description: description{schema: schema, invalid: unknown.message}, read: func(in input, name string) (map[string]bool, bool) {
 		text, ok := in.text(name)
 		if !ok {
 			return nil, false
@@ -478,7 +478,7 @@ func words(known ...string) kind[map[string]bool] {
 		for word := range strings.SplitSeq(strings.ToLower(text), ",") {
 			word = strings.TrimSpace(word)
 			if word != "" && !slices.Contains(known, word) {
-				in.note(name, unknown)
+				in.addProblem(name, unknown)
 			}
 			found[word] = true
 		}
@@ -501,18 +501,18 @@ const (
 
 // page declares the number of a page, from 1.
 func page[T any](at func(*T) *int64) Field[T] {
-	return defaulted("page", unlessExported(integer(1, maxPage), func(*Query) kind[int64] { return integer(1, maxExportedPage) }), 1, at)
+	return defaulted("page", unlessExported(integer(1, maxPage), func(*Query) valueType[int64] { return integer(1, maxExportedPage) }), 1, at)
 }
 
 // perPage declares the number of records on a page.
-func perPage[T any](standard int64, at func(*T) *int64) Field[T] {
-	return defaulted("per_page", unlessExported(integer(1, maxPerPage), func(q *Query) kind[int64] { return integer(1, q.exported) }), standard, at)
+func perPage[T any](defaultValue int64, at func(*T) *int64) Field[T] {
+	return defaulted("per_page", unlessExported(integer(1, maxPerPage), func(q *Query) valueType[int64] { return integer(1, q.exported) }), defaultValue, at)
 }
 
-// unlessExported is a kind of number, with other bounds where the list is exported.
-func unlessExported(k kind[int64], exported func(*Query) kind[int64]) kind[int64] {
+// unlessExported is a type of number, with other bounds where the list is exported.
+func unlessExported(k valueType[int64], exported func(*Query) valueType[int64]) valueType[int64] {
 	read := k.read
-	k.read = func(in source, name string) (int64, bool) {
+	k.read = func(in input, name string) (int64, bool) {
 		if q, ok := in.(*Query); ok && q.exported > 0 {
 			return exported(q).read(in, name)
 		}
