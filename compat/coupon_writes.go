@@ -87,7 +87,7 @@ func CouponPatch(b *Body) payments.CouponPatch {
 func dateOrNone() valueType[session.Date] {
 	k := date()
 	k.blank = blankIsValue
-	k.schema = func() *Schema { return &Schema{Type: typeString, Pattern: optionalDateForm} }
+	k.schema = func() *Schema { return &Schema{Type: typeString, Pattern: optionalDatePattern} }
 	read := k.read
 	k.read = func(in input, name string) (session.Date, bool) {
 		if value, sent := in.(*Body).sent(name); sent {

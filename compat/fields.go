@@ -10,7 +10,7 @@ import (
 // read into a T by it, and described by it in the OpenAPI document.
 type Field[T any] struct {
 	name            string
-	doc             fieldDoc // replaces the field docs, as far as it is not empty
+	text            fieldText // replaces the text of its name, as far as it is not empty
 	required        bool
 	alternative     string // the id that may be sent in place of this field, if it is required
 	hideFromExample bool   // left out of examples, see notInExample
@@ -120,9 +120,9 @@ func (f Field[T]) changing(clears bool) Field[T] {
 	return f
 }
 
-// about replaces what the field docs say, and perhaps their example.
+// about replaces the text of the name, and perhaps its example.
 func (f Field[T]) about(about string, example ...string) Field[T] {
-	f.doc.about, f.doc.example = about, strings.Join(example, "")
+	f.text.About, f.text.Example = about, strings.Join(example, "")
 	return f
 }
 
@@ -199,7 +199,7 @@ func (fields Fields[T]) exampled(name, example string) Fields[T] {
 	fields = slices.Clone(fields)
 	for i := range fields {
 		if fields[i].name == name {
-			fields[i].doc.example = example
+			fields[i].text.Example = example
 		}
 	}
 	return fields
@@ -225,7 +225,7 @@ func (fields Fields[T]) alternativeTo(id string, names ...string) Fields[T] {
 func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 	fields := make(Fields[T], len(part))
 	for i, f := range part {
-		fields[i] = Field[T]{name: f.name, doc: f.doc, required: f.required, alternative: f.alternative, hideFromExample: f.hideFromExample, ours: f.ours, members: f.members, clears: f.clears, defaultValue: f.defaultValue, valueType: f.valueType}
+		fields[i] = Field[T]{name: f.name, text: f.text, required: f.required, alternative: f.alternative, hideFromExample: f.hideFromExample, ours: f.ours, members: f.members, clears: f.clears, defaultValue: f.defaultValue, valueType: f.valueType}
 		fields[i].read = func(in input, into *T) { f.read(in, at(into)) }
 		if f.skip != nil {
 			fields[i].skip = func(in input, into *T) bool { return f.skip(in, at(into)) }
@@ -254,8 +254,8 @@ func (fields Fields[T]) Describe() []FieldDescription {
 		if f.valueType.id && (!f.required || f.alternative != "") {
 			allowZero(schema)
 		}
-		doc := fieldDocOf("", f.name)
-		fieldDoc{about: cmp.Or(f.doc.about, doc.about), example: cmp.Or(f.doc.example, doc.example)}.explain(schema)
+		text := textOfSent(f.name)
+		fieldText{About: cmp.Or(f.text.About, text.About), Example: cmp.Or(f.text.Example, text.Example)}.explain(schema)
 		schema.Default, schema.unexampled = f.defaultValue, f.hideFromExample
 		if f.defaultValue != nil {
 			schema.example = f.defaultValue

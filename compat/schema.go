@@ -200,7 +200,7 @@ func (s *Schemas) ofStruct(v reflect.Value) *Schema {
 	if _, known := s.named[name]; !known {
 		s.named[name] = nil // of a type within itself
 		s.named[name] = s.object(name, fields, false)
-		s.named[name].Description = recordDocs[name].about
+		s.named[name].Description = texts().records[name].About
 	}
 	return &Schema{Ref: schemasRef + name}
 }
@@ -244,9 +244,9 @@ func (s *Schemas) object(name string, fields []field, envelope bool) *Schema {
 			schema.example = schema.Const
 			schema.Description = fmt.Sprintf("Always %v", schema.Const)
 		} else {
-			fieldDocOf(name, f.name).explain(schema)
+			textOf(name, f.name).explain(schema)
 			schema.Description += f.needsText()
-			schema.Concerning(recordDocs[name].noun)
+			schema.Concerning(texts().records[name].Noun)
 		}
 		object.Properties = append(object.Properties, Member{f.name, schema})
 		if !f.optional {
