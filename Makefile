@@ -1,6 +1,9 @@
 # The few commands people type. Everything else is plain `go`.
 
-.PHONY: build demo test test-all race golden lint packages ci
+# Packages whose rules need no database, and those with rules about money.
+MUTATED = availability sanitize automation icalendar coalesce language domain rowdiff records payments
+
+.PHONY: build demo test test-all race mutate golden lint packages ci
 
 build: ## the sidecar, static and without debug information
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bookside ./cmd/bookside
@@ -16,6 +19,9 @@ test-all: ## also those in a browser and in WordPress; a missing program is a fa
 
 race: ## the tests of the packages that run things in parallel, with the race detector
 	CGO_ENABLED=1 go test -race -timeout=15m ./adapter/... ./handlers/... ./wpdb/...
+
+mutate: ## whether tests notice a changed operator (.gremlins.yaml); an hour, or `make mutate MUTATED=sanitize`
+	for package in $(MUTATED); do go run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0 unleash ./adapter/$$package || exit 1; done
 
 golden: ## rewrites golden records, the API document and the generated documents
 	go test ./handlers ./cmd/bookside -update

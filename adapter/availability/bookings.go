@@ -77,7 +77,7 @@ func (c *Calendar) addSpans() {
 			continue
 		}
 		end := c.endOf(b)
-		if end.Day <= b.Start.Day || !c.Deviations.BlockAcrossMidnight {
+		if !c.Deviations.BlockAcrossMidnight {
 			c.addSpan(b.Start.Day, b, period{b.Start.Minutes, end.Minutes})
 			continue
 		}

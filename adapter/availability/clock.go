@@ -59,9 +59,6 @@ func (c Clock) End(start Moment, duration Minutes) Moment {
 // before.
 func (m Moment) asEnd(start Moment) Moment {
 	total := Minutes(m.Day-start.Day)*dayEnd + m.Minutes
-	if total <= dayEnd {
-		return Moment{start.Day, total}
-	}
 	days := (total - 1) / dayEnd
 	return Moment{start.Day + Day(days), total - days*dayEnd}
 }
@@ -117,13 +114,26 @@ func (c Clock) gap(day Day) (missing period) {
 		return period{}
 	}
 	exists := func(m Minutes) bool { return MomentOf(c.Instant(Moment{day, m})) == Moment{day, m} }
-	for missing.start < dayEnd && exists(missing.start) {
+	for exists(missing.start) {
 		missing.start++
 	}
 	for missing.end = missing.start; missing.end < dayEnd && !exists(missing.end); {
 		missing.end++
 	}
 	return missing
+}
+
+// gaps returns gap with a memory of the days that it was asked for.
+func (c Clock) gaps() func(day Day) period {
+	known := map[Day]period{}
+	return func(day Day) period {
+		gap, ok := known[day]
+		if !ok {
+			gap = c.gap(day)
+			known[day] = gap
+		}
+		return gap
+	}
 }
 
 // elapsed returns how many minutes have passed since midnight at a time of a day with a gap.

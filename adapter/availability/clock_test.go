@@ -18,6 +18,7 @@ func TestStoredEnd(t *testing.T) {
 		"an hour":                           {"UTC", "2026-12-15", 600, 0, 660, 60, "0 11:00", 60},
 		"changed without the duration":      {"UTC", "2026-12-15", 600, 0, 630, 60, "0 10:30", 30},
 		"takes no time":                     {"UTC", "2026-12-15", 600, 0, 600, 0, "0 10:00", 0},
+		"takes no time now":                 {"UTC", "2026-12-15", 600, 0, 600, 60, "0 10:00", 0},
 		"until midnight, as the plugin has": {"UTC", "2026-12-15", 1380, 1, 1440, 60, "0 24:00", 60},
 		"until midnight, on its date":       {"UTC", "2026-12-15", 1380, 0, 1440, 60, "0 24:00", 60},
 		"until midnight, as 00:00":          {"UTC", "2026-12-15", 1380, 1, 0, 60, "0 24:00", 60},
@@ -52,6 +53,34 @@ func TestStoredEnd(t *testing.T) {
 			}
 			if got := clock.Length(start, end); got != c.length {
 				t.Errorf("%s: %d minutes, want %d", name, got, c.length)
+			}
+		})
+	}
+}
+
+// TestStorable: databases know no date after 9999-12-31, by the clock or in UTC.
+func TestStorable(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		zone            string
+		day             Day
+		start, duration Minutes
+		want            bool
+	}{
+		"up to a minute before midnight":      {"UTC", LastDay, 1380, 59, true},
+		"up to midnight":                      {"Europe/Berlin", LastDay, 1380, 60, false}, // its end has the next date
+		"all day":                             {"Europe/Berlin", LastDay, 0, 1440, true},
+		"past midnight":                       {"Europe/Berlin", LastDay, 1380, 120, false},
+		"past midnight, the day before":       {"UTC", LastDay - 1, 1380, 120, true},
+		"after the last day in UTC":           {"America/New_York", LastDay, 1140, 60, false},
+		"up to the last minute in UTC":        {"America/New_York", LastDay, 1078, 60, true},
+		"for a day, to after the last in UTC": {"America/New_York", LastDay - 1, 1439, 1440, false},
+		"of a day long ago":                   {"America/New_York", monday, 1439, 1440, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := (Clock{zoneOf(t, c.zone)}).storable(Moment{c.day, c.start}, c.duration); got != c.want {
+				t.Errorf("storable: %t", got)
 			}
 		})
 	}

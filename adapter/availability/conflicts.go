@@ -2,7 +2,6 @@ package availability
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 )
 
@@ -32,28 +31,6 @@ func stayOf(b *Booking, from Day, clock Clock) (s stay, ok bool) {
 	return s, b.Start.Before(s.end) && Moment{from, 0}.Before(s.end)
 }
 
-// timeline counts minutes on and on, but for those that the clock skips.
-type timeline struct {
-	midnights map[Day]Minutes
-	gaps      map[Day]period
-}
-
-// newTimeline returns the timeline of some days.
-func (c Clock) newTimeline(days map[Day]bool) timeline {
-	t := timeline{map[Day]Minutes{}, map[Day]period{}}
-	skipped := Minutes(0)
-	for _, day := range slices.Sorted(maps.Keys(days)) {
-		gap := c.gap(day)
-		t.midnights[day], t.gaps[day] = Minutes(day)*dayEnd-skipped, gap
-		skipped += gap.end - gap.start
-	}
-	return t
-}
-
-func (t timeline) minute(at Moment) Minutes {
-	return t.midnights[at.Day] + t.gaps[at.Day].elapsed(at.Minutes)
-}
-
 // Conflicts returns at most limit pairs of bookings of one agent that the rules do not
 // allow at the same time, buffers included, ordered by the start of the second. The seats
 // of a service at a location are shared: there, a booking conflicts with those present
@@ -64,24 +41,21 @@ func (t timeline) minute(at Moment) Minutes {
 // Bookings that end before the day from are ignored. As in a calendar, which sees one day, buffers
 // alone do not extend past midnight.
 func Conflicts(bookings []Booking, from Day, clock Clock, rules Rules, capacity map[int64]int, limit int) []Conflict {
+	gap := clock.gaps()
+	// minute counts on and on, but for what the clock skips of a day. No booking can be in the minutes
+	// that are then left over at its end.
+	minute := func(at Moment) Minutes { return Minutes(at.Day)*dayEnd + gap(at.Day).elapsed(at.Minutes) }
 	var stays []stay
-	days := map[Day]bool{}
 	for i := range bookings {
-		if s, ok := stayOf(&bookings[i], from, clock); ok {
-			stays = append(stays, s)
-			days[s.booking.Start.Day], days[s.end.Day] = true, true
+		s, ok := stayOf(&bookings[i], from, clock)
+		if !ok {
+			continue
 		}
-	}
-	line := clock.newTimeline(days)
-	for i := range stays {
-		s := &stays[i]
-		s.time = period{line.minute(s.booking.Start), line.minute(s.end)}
+		s.time = period{minute(s.booking.Start), minute(s.end)}
 		s.guarded = s.withBuffers()
-		midnight := s.time.end // after the booking
-		if s.end.Minutes > 0 {
-			midnight = line.minute(Moment{s.end.Day, dayEnd})
-		}
-		s.guarded.start, s.guarded.end = max(s.guarded.start, line.minute(Moment{s.booking.Start.Day, 0})), min(s.guarded.end, midnight)
+		s.guarded.start = max(s.guarded.start, minute(Moment{s.booking.Start.Day, 0}))
+		s.guarded.end = min(s.guarded.end, minute(Moment{s.end.Day, dayEnd}))
+		stays = append(stays, s)
 	}
 	slices.SortFunc(stays, func(a, b stay) int {
 		return cmp.Or(cmp.Compare(a.guarded.start, b.guarded.start), cmp.Compare(a.booking.ID, b.booking.ID))

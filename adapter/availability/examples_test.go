@@ -192,6 +192,12 @@ func TestWorkedExamples(t *testing.T) {
 		{name: "21 to midnight", hours: late, duration: 120, bookings: []Booking{toMidnight}, want: "20:00"},
 		{name: "26 the booking's own buffers", hours: general("9-13"), duration: 30, bookings: []Booking{bookingAt(1, "10-11", of(agentA, otherService, 1), buffers(15, 30))}, want: "09:00 11:30 12:00 12:30"},
 		{name: "27 overlapping rows, each start once", hours: general("9-12", "10-13"), want: every("09:00", "12:00", 30)},
+		{name: "the service is off, between others", hours: append(general("8-17"), weekly(agentA, 0, 0, "9-12"), weekly(0, service, 0, "0-0"), weekly(0, 0, 1, "13-16")), want: ""},
+		{name: "off from midnight to midnight, alone", hours: general("0-0"), want: ""},
+		{name: "hours that only touch leave none", hours: []WorkPeriod{weekly(agentA, 0, 0, "9-12"), weekly(0, service, 0, "12-15"), weekly(0, 0, 1, "13-16")}, want: ""},
+		{name: "hours that only touch, the other way", hours: []WorkPeriod{weekly(agentA, 0, 0, "12-15"), weekly(0, service, 0, "9-12"), weekly(0, 0, 1, "13-16")}, want: ""},
+		{name: "no hours at all, on a Sunday", day: monday + 6, want: every("08:00", "16:00", 30)},
+		{name: "the same row twice", hours: general("9-10", "9-10"), want: "09:00"},
 		{name: "28 two seats of one", hours: general("9-12"), attendees: 2, want: ""},
 	} {
 		t.Run(e.name, func(t *testing.T) {

@@ -173,9 +173,8 @@ type Hours struct{ Start, End Minutes }
 
 // WorkingHours returns the hours that rows give a resource on each day of a range. Where an
 // id of the resource is 0, only rows count that apply to everything of that kind.
-func WorkingHours(rows []WorkPeriod, r Resource, from, to Day) []DayHours {
+func WorkingHours(rows []WorkPeriod, r Resource, from, to Day) (days []DayHours) {
 	schedule := newSchedule(rows)
-	days := make([]DayHours, 0, to-from+1)
 	for day := from; day <= to; day++ {
 		d := DayHours{Day: day}
 		for _, p := range schedule.hours(r, day) {

@@ -16,15 +16,9 @@ type DailyLimits struct {
 	Agents  map[int64]int
 }
 
-// none reports whether there are no limits.
-func (l DailyLimits) none() bool { return l.Service <= 0 && len(l.Agents) == 0 }
-
 // reached reports whether the bookings that start on a day reach the limit of the
 // resource's service or agent.
 func (l DailyLimits) reached(r Resource, day Day, bookings []daySpan, exclude []int64) bool {
-	if l.none() {
-		return false
-	}
 	var ofService, ofAgent int
 	for _, b := range bookings {
 		if b.booking.Start.Day != day || excluded(b.booking, exclude) {

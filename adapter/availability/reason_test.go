@@ -44,6 +44,34 @@ func TestSlotsSayWhyTheyAreNotFree(t *testing.T) {
 			in.Resources = append(in.Resources, Resource{agentB, service, 1})
 			in.Bookings, in.Limits = []Booking{bookingAt(7, "10-11")}, DailyLimits{Agents: map[int64]int{agentA: 1}}
 		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Capacity: 1}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
+		"the day is full for the agent": {func(in *Input, q *Request) {
+			in.Bookings, in.Limits = []Booking{bookingAt(7, "10-11", of(agentA, otherService, 2))}, DailyLimits{Agents: map[int64]int{agentA: 1}}
+		}, []Slot{{Start: 540, Reason: NoCapacity}, {Start: 600, Reason: NoCapacity}, {Start: 660, Reason: NoCapacity}, {Start: 720, Reason: NoCapacity}}},
+		"the day is full for others": {func(in *Input, q *Request) {
+			in.Bookings = []Booking{bookingAt(7, "10-11", of(agentB, otherService, 2))}
+			in.Limits = DailyLimits{Service: 1, Agents: map[int64]int{agentA: 1, agentB: 1}}
+		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Capacity: 1}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
+		"both agents are booked": {func(in *Input, q *Request) {
+			in.Resources = append(in.Resources, Resource{agentB, service, 1})
+			in.Bookings = []Booking{bookingAt(8, "10-11", of(agentB, service, 1)), bookingAt(7, "10-11")}
+		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Reason: Booked, Booking: 7}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
+		"past midnight, a group": {func(in *Input, q *Request) {
+			in.Service.CapacityMax, in.WorkPeriods, q.Duration = 3, []WorkPeriod{weekly(0, 0, 0, "22-26")}, 120
+			in.Bookings = []Booking{bookingAt(7, "23-24", func(b *Booking) { b.End = Moment{monday + 1, 60} })}
+		}, []Slot{{Start: 1320, Capacity: 2}, {Start: 1380, Capacity: 2}}},
+		"the booking that moves keeps its start": {func(in *Input, q *Request) {
+			in.Bookings, q.Exclude, q.Own = []Booking{bookingAt(7, "10:05-11:05")}, []int64{7}, &Moment{monday, 605}
+			in.Window = &Window{Now: Moment{monday, 570}, Opens: Moment{monday, 630}}
+		}, []Slot{{Start: 540, Reason: Past}, {Start: 600, Reason: OutsideWindow}, {Start: 605, Capacity: 1}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
+		"the booking that moves comes from another day": {func(in *Input, q *Request) {
+			q.Own = &Moment{monday + 1, 605}
+		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Capacity: 1}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
+		"a start after midnight is not kept": {func(in *Input, q *Request) {
+			in.WorkPeriods, q.Own = []WorkPeriod{weekly(0, 0, 0, "23-26")}, &Moment{monday, 1440}
+		}, []Slot{{Start: 1380, Capacity: 1}}},
+		"a buffer reaches into the past": {func(in *Input, q *Request) {
+			in.Window, q.BufferBefore = &Window{Now: Moment{monday, 570}, Opens: Moment{monday, 630}}, 45
+		}, []Slot{{Start: 540, Reason: Past}, {Start: 600, Reason: Past}, {Start: 660, Reason: OutsideWindow}, {Start: 720, Capacity: 1}}},
 		"the booking that moves does not fill the day": {func(in *Input, q *Request) {
 			in.Bookings, in.Limits, q.Exclude = []Booking{bookingAt(7, "10-11")}, DailyLimits{Service: 1}, []int64{7}
 		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Capacity: 1}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
@@ -111,8 +139,33 @@ func TestAssign(t *testing.T) {
 		// the bookings at ten leave nobody else
 		t.Errorf("open at 09:05: %v", open)
 	}
+	if open := c.Open(Moment{monday, 600}, q); len(open) != 1 || open[0] != (Resource{3, service, 2}) {
+		t.Errorf("open until the hours end: %v", open)
+	}
+	if open := c.Open(nine, q); len(open) != 4 {
+		t.Errorf("open as the hours begin: %v", open)
+	}
 	if open := c.Open(Moment{monday, 630}, q); len(open) != 0 {
 		t.Errorf("open beyond the hours: %v", open)
+	}
+}
+
+func TestAgentOrderKnown(t *testing.T) {
+	t.Parallel()
+	for order, want := range map[AgentOrder]bool{"": true, RandomAgent: true, IdlestAgent: true, "alphabetical": false} {
+		if order.Known() != want {
+			t.Errorf("%q is known: %t", order, !want)
+		}
+	}
+}
+
+// TestWorkingHours: a resource's hours on each day, without those that take no time, in order.
+func TestWorkingHours(t *testing.T) {
+	t.Parallel()
+	rows := []WorkPeriod{weekly(0, 0, 0, "13-17"), weekly(0, 0, 0, "9-12"), weekly(0, 0, 0, "12-12"), weekly(0, 0, 0, "9-11"), {Weekday: 3, Start: 600, End: 660}}
+	want := []DayHours{{Day: monday, Open: []Hours{{540, 660}, {540, 720}, {780, 1020}}}, {Day: monday + 1}, {Day: monday + 2, Open: []Hours{{600, 660}}}}
+	if diff := cmp.Diff(want, WorkingHours(rows, Resource{agentA, service, 1}, monday, monday+2)); diff != "" {
+		t.Errorf("hours (-want +got):\n%s", diff)
 	}
 }
 

@@ -72,7 +72,7 @@ func (c *relativeDate) readDate(groups []string) bool {
 
 func (c *relativeDate) readClock(groups []string) bool {
 	hours, minutes, seconds, half := number(groups[0]), number(groups[1]), number(groups[2]), groups[3]
-	if minutes > 59 || seconds > 59 || hours > 24 || half != "" && (hours < 1 || hours > 12) {
+	if minutes > 59 || seconds > 60 || hours > 24 || half != "" && (hours < 1 || hours > 12) {
 		return false
 	}
 	if half != "" {

@@ -75,7 +75,7 @@ type Calendar struct {
 	Input
 	schedule schedule
 	spans    map[Day][]daySpan // in minutes that have passed since midnight
-	gaps     map[Day]period    // that the clock skips, of the days looked at
+	gapOn    func(Day) period
 }
 
 // NewCalendar returns the calendar of a service.
@@ -83,7 +83,7 @@ func NewCalendar(in Input) *Calendar {
 	in.Resources = slices.Clone(in.Resources)
 	slices.SortFunc(in.Resources, byLocation)
 	in.Resources = slices.Compact(in.Resources)
-	c := &Calendar{Input: in, schedule: newSchedule(in.WorkPeriods), spans: map[Day][]daySpan{}, gaps: map[Day]period{}}
+	c := &Calendar{Input: in, schedule: newSchedule(in.WorkPeriods), spans: map[Day][]daySpan{}, gapOn: in.Clock.gaps()}
 	c.addSpans()
 	return c
 }
@@ -94,12 +94,7 @@ func (c *Calendar) gap(day Day) period {
 	if !c.Deviations.CompareInstants {
 		return period{}
 	}
-	gap, known := c.gaps[day]
-	if !known {
-		gap = c.Clock.gap(day)
-		c.gaps[day] = gap
-	}
-	return gap
+	return c.gapOn(day)
 }
 
 func byLocation(a, b Resource) int {
@@ -165,7 +160,7 @@ func (c *Calendar) Day(day Day, q Request) []Slot {
 			continue
 		}
 		if known == nil {
-			known = make(map[Minutes]int, len(grid)+len(own))
+			known = make(map[Minutes]int, len(grid))
 			for i, s := range grid {
 				known[s.Start] = i
 			}
@@ -176,7 +171,7 @@ func (c *Calendar) Day(day Day, q Request) []Slot {
 			case !found:
 				known[s.Start] = len(grid)
 				grid = append(grid, s)
-			case preferred(s, grid[i]) < 0:
+			case s.Capacity > grid[i].Capacity: // one that is offered has more than any that is not
 				grid[i] = s
 			}
 		}
@@ -195,17 +190,6 @@ func ascending(slots []Slot) bool {
 	return true
 }
 
-// preferred orders offered slots first, then slots with more seats.
-func preferred(a, b Slot) int {
-	if (a.Reason == Free) != (b.Reason == Free) {
-		if a.Reason == Free {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Compare(b.Capacity, a.Capacity)
-}
-
 // Offered returns the slots of a grid that can be booked.
 func Offered(grid []Slot) []Slot {
 	return slices.DeleteFunc(slices.Clone(grid), func(s Slot) bool { return s.Reason != Free })
@@ -221,7 +205,7 @@ func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Sl
 	occupied := c.occupancyOn(day, r, q)
 	var missing period
 	if c.Window != nil && c.Deviations.SkipMissingHour {
-		missing = c.Clock.gap(day)
+		missing = c.gapOn(day)
 	}
 	for _, h := range hours {
 		for start := h.start; start <= h.end-q.Duration; start += c.Service.Step {

@@ -1,6 +1,9 @@
 package availability
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Minutes is a time of day or a duration, in minutes. A time of day counts from
 // site-local midnight; the end of a day is 1440.
@@ -57,10 +60,7 @@ func MomentOf(t time.Time) Moment {
 
 // Before reports whether m is before another moment.
 func (m Moment) Before(other Moment) bool {
-	if m.Day != other.Day {
-		return m.Day < other.Day
-	}
-	return m.Minutes < other.Minutes
+	return cmp.Or(cmp.Compare(m.Day, other.Day), cmp.Compare(m.Minutes, other.Minutes)) < 0
 }
 
 // period is a half-open range of minutes of one day.
