@@ -49,6 +49,8 @@ func TestParseAutomation(t *testing.T) {
 		{"empty offset", `[{"type":"group","items":[` + mailAction + `],"time_offset":[]}]`, automationText{Actions: mail}},
 		{"offset before", `[{"items":[],"time_offset":{"value":"1","unit":"day","before_after":"before"}}]`, automationText{Offset: offset{-1, "day"}}},
 		{"offset of a number, after", `[{"time_offset":{"value":90,"unit":"Minutes","before_after":"after"}}]`, automationText{Offset: offset{90, "minute"}}},
+		{"offset as long as can be", `[{"time_offset":{"value":"1000000","unit":"minute","before_after":"after"}}]`, automationText{Offset: offset{1_000_000, "minute"}}},
+		{"offset as long as can be, of a minus", `[{"time_offset":{"value":"-1000000","unit":"minute","before_after":"after"}}]`, automationText{Offset: offset{-1_000_000, "minute"}}},
 		{"offset beyond sense", `[{"time_offset":{"value":"99999999","unit":"week","before_after":"after"}}]`, automationText{}},
 		{"offset of the second group", `[{},{"time_offset":{"value":1,"unit":"day"}}]`, automationText{}},
 		{"condition", `[` + guarded(`{"property":"booking__status"}`, branch(`{"operator":"equal","value":"approved"}`, plain)) + `]`,
@@ -93,7 +95,8 @@ func TestBrokenAutomationIsNotParsed(t *testing.T) {
 	for name, source := range map[string]string{
 		"nothing": "", "cut off": `[{"type":"group","items":[`, "cut off in an object": `[{"type":"group"`, "cut off before a value": `[{"type"`,
 		"text behind": `[] []`, "no JSON": "a:1:{}", "key without a value": `[{"a"}]`, "not UTF-8": "[\"\xff\"]", "brackets crossed": `[{]}`,
-		"too deep": nest(maxDepth + 1), "much too deep": strings.Repeat(`{"items":[`, 1<<16),
+		"too deep": nest(maxDepth + 1), "too deep, of objects": strings.Repeat(`{"a":`, maxDepth+1) + "1" + strings.Repeat("}", maxDepth+1),
+		"much too deep": strings.Repeat(`{"items":[`, 1<<16),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

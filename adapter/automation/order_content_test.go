@@ -42,6 +42,7 @@ func TestOrderSummaryAsText(t *testing.T) {
 		"nothing but sums":              {`{"before_subtotal":[]}`, sums},
 		"nothing stored":                {"", "Physio <b>: 85 €\nTen visits: 10 €\n" + sums},
 		"no JSON":                       {"{", "Physio <b>: 85 €\nTen visits: 10 €\n" + sums},
+		"an empty object":               {"{}", "Physio <b>: 85 €\nTen visits: 10 €\n" + sums},
 		"an empty list":                 {"[]", "Physio <b>: 85 €\nTen visits: 10 €\n" + sums},
 		"parts that are none":           {`{"before_subtotal":[1,"x",null],"after_subtotal":{"a":[]}}`, sums},
 	} {
@@ -79,6 +80,42 @@ func TestOrderItemsAndPayments(t *testing.T) {
 	if got := VariablesOf(order)["order_transactions_breakdown"]; got != "Deposit: 20 €\n5 €" {
 		t.Errorf("payments are %q", got)
 	}
+}
+
+// TestContentInMails: headings once, notes beside labels, a line under each item but the last.
+func TestContentInMails(t *testing.T) {
+	t.Parallel()
+	order := anOrder(`{"before_subtotal":[{"heading":"Services","items":[{"label":"A","value":"1","note":"60 min"}]},{"heading":"Services","items":[{"label":"B","value":"2","badge":"TEN"}]},` +
+		`{"heading":"Nothing","items":[]},{"heading":"","items":[{"label":"C","value":"3"}]},{"label":"D","value":"4","sub_items_heading":"Of D","sub_items":[{"label":"E","value":"5"}]},` +
+		`{"label":"F","value":"6","sub_items_heading":"Of F","sub_items":[]},{"label":"G","value":"7","sub_items":[{"label":"H","value":"8"}]}]}`)
+	order.Content.Items[0].Name = "Physio"
+	styles := strings.NewReplacer(labelStyle+totalStyle, "total", valueStyle+totalStyle, "total", labelStyle, "label", valueStyle, "value", headingStyle, "heading", ruleStyle, ";rule", asideStyle, "aside", tableStyle, "table")
+	row := func(label, value string) string {
+		return `<tr><td style="label">` + label + `</td><td style="value">` + value + `</td></tr>`
+	}
+	heading := func(text string) string { return `<tr><td colspan="2" style="heading">` + text + `</td></tr>` }
+	table := func(rows ...string) string {
+		return `<table role="presentation" style="table">` + strings.Join(rows, "") + `</table>`
+	}
+	check := func(want Variables) {
+		t.Helper()
+		html := HTMLOf(order)
+		for name, text := range want {
+			if diff := cmp.Diff(text, styles.Replace(html[name])); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		}
+	}
+	check(Variables{
+		"order_summary_breakdown": table(heading("Services"), row(`A <span style="aside">60 min</span>`, "1"), row(`B <span style="aside">TEN</span>`, "2"), row("C", "3"),
+			row("D", "4"), heading("Of D"), row("E", "5"), row("F", "6"), row("G", "7"), row("H", "8"), row("Total Price", "85 €"), row("Payments and Credits", "0 €"),
+			`<tr><td style="total">Balance Due</td><td style="total">85 €</td></tr>`),
+		"order_items": table(`<tr><td style="padding:10px 0;rule"><strong>Physio</strong><div>7 Nov, 2026, 09:05</div><div>Ann &amp; Lee</div></td></tr>`,
+			`<tr><td style="padding:10px 0"><strong>Ten visits</strong><div>Massage (2)</div></td></tr>`),
+		"order_transactions_breakdown": noPayments,
+	})
+	order.Content.Payments = []OrderPayment{{"deposit", "20 €"}}
+	check(Variables{"order_transactions_breakdown": table(row("Deposit", "20 €"))})
 }
 
 // TestContentIsEscapedInMails: a name cannot add markup.

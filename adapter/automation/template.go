@@ -57,10 +57,8 @@ const maxFileName = 100
 func calendarName(prefix string) string {
 	name := notInFiles.ReplaceAllString(variable.ReplaceAllString(prefix, ""), "-")
 	name = strings.Trim(calendarType.ReplaceAllString(name, ""), "-._")
-	if runes := []rune(name); len(runes) > maxFileName {
-		name = string(runes[:maxFileName])
-	}
-	return cmp.Or(name, "appointment") + ".ics"
+	runes := []rune(name)
+	return cmp.Or(string(runes[:min(len(runes), maxFileName)]), "appointment") + ".ics"
 }
 
 // replacer returns a replacer of variables, each in the form that shown returns. It

@@ -222,10 +222,10 @@ func formatMinutes(minutes int, clock24 bool) string {
 	if minutes >= 12*60 {
 		half = "pm"
 	}
-	if hours > 12 {
+	switch {
+	case hours > 12:
 		hours -= 12
-	}
-	if hours == 0 {
+	case hours == 0:
 		hours = 12
 	}
 	return fmt.Sprintf("%02d:%02d%s", hours, minutes%60, half)

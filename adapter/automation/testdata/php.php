@@ -19,6 +19,7 @@ $moments = [
 	['-03:00', 1767571629, 0],
 	['+00:00', 1767571629, 0],
 	['UTC', -1, 0],                             // before 1970
+	['UTC', 253402300799, 0],                   // the year 9999
 	['UTC', 253402300800, 0],                   // the year 10000
 	['UTC', -62135596801, 0],                   // the year 0
 	['UTC', -62198755201, 0],                   // the year -1
@@ -72,7 +73,7 @@ foreach ([['1', 'day'], ['7', 'day'], ['90', 'minute'], ['36', 'hour'], ['2', 'w
 }
 
 $encoded = [];
-foreach (['', 'plain', 'a/b', '<b class="x">&\'</b>', 'Ríta x O\'Neu & Söhne', '€ 5', '👩‍⚕️ 𝄞', "\0\x01\x08\x09\x0a\x0b\x0c\x0d\x1f\x7f", "\u{2028}\u{2029}\u{ffff}\u{fffd}",
+foreach (['', 'plain', 'a/b', '<b class="x">&\'</b>', 'Ríta x O\'Neu & Söhne', '€ 5', '👩‍⚕️ 𝄞', "\0\x01\x08\x09\x0a\x0b\x0c\x0d\x1f\x7f", "\u{80}\u{2028}\u{2029}\u{ffff}\u{fffd}",
 	'back\\slash "quote"', '日本'] as $text) {
 	$encoded[] = ['text' => $text, 'want' => json_encode(['k' => $text])];
 }
