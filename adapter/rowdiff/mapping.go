@@ -2,6 +2,7 @@ package rowdiff
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -103,7 +104,7 @@ func (m *Mapping) same(t wpdb.Table, name, php, bookside string) bool {
 	if _, plain := number(php); plain {
 		return php == bookside || m.codes[bookside] == php
 	}
-	if php == bookside || m.codes[bookside] == php && php != "" || m.sameTime(php, bookside) {
+	if php == bookside || m.codes[bookside] == php && php != "" || CloseTimes(php, bookside, m.tolerance) {
 		return true
 	}
 	var a, b any
@@ -145,14 +146,16 @@ func (m *Mapping) sameID(t wpdb.Table, name, php string, bookside int64) (same, 
 	}
 }
 
+// timeForms are those of columns and of the API.
 var timeForms = []string{time.DateTime, time.RFC3339}
 
-func (m *Mapping) sameTime(php, bookside string) bool {
+// CloseTimes reports whether two texts are moments in one form, no further apart than this.
+func CloseTimes(a, b string, tolerance time.Duration) bool {
 	for _, form := range timeForms {
-		a, errA := time.Parse(form, php)
-		b, errB := time.Parse(form, bookside)
-		if errA == nil && errB == nil {
-			return a.Sub(b).Abs() <= m.tolerance
+		first, errFirst := time.Parse(form, a)
+		second, errSecond := time.Parse(form, b)
+		if errFirst == nil && errSecond == nil {
+			return first.Sub(second).Abs() <= tolerance
 		}
 	}
 	return false
@@ -174,15 +177,7 @@ func (m *Mapping) sameJSON(name string, php, bookside any) bool {
 		return true
 	case []any:
 		b, ok := bookside.([]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for i, value := range a {
-			if !m.sameJSON(name, value, b[i]) {
-				return false
-			}
-		}
-		return true
+		return ok && slices.EqualFunc(a, b, func(php, bookside any) bool { return m.sameJSON(name, php, bookside) })
 	case string:
 		b, ok := bookside.(string)
 		return ok && m.same("", name, a, b)
@@ -199,7 +194,8 @@ var token = regexp.MustCompile(`\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}|[A-Za-z0-
 
 // sameText compares texts with codes, ids and times in them.
 func (m *Mapping) sameText(php, bookside string) bool {
-	for _, code := range m.longestCodes() {
+	longest := func(a, b string) int { return len(b) - len(a) } // first: no code begins with a later one
+	for _, code := range slices.SortedFunc(maps.Keys(m.codes), longest) {
 		bookside = strings.ReplaceAll(bookside, code, m.codes[code])
 	}
 	a, b := token.FindAllString(php, -1), token.FindAllString(bookside, -1)
@@ -207,7 +203,7 @@ func (m *Mapping) sameText(php, bookside string) bool {
 		return false
 	}
 	for i := range a {
-		if a[i] == b[i] || m.sameTime(a[i], b[i]) {
+		if a[i] == b[i] || CloseTimes(a[i], b[i], m.tolerance) {
 			continue
 		}
 		id, ok := number(b[i])
@@ -216,14 +212,4 @@ func (m *Mapping) sameText(php, bookside string) bool {
 		}
 	}
 	return true
-}
-
-// longestCodes returns the codes of Bookside, none of which begins with a later one.
-func (m *Mapping) longestCodes() []string {
-	codes := make([]string, 0, len(m.codes))
-	for code := range m.codes {
-		codes = append(codes, code)
-	}
-	slices.SortFunc(codes, func(a, b string) int { return len(b) - len(a) })
-	return codes
 }

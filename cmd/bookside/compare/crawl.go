@@ -21,18 +21,17 @@ type crawler struct {
 	samples int // values of each parameter, and records of each kind
 	today   time.Time
 
-	lists    map[string]value // records by the path of their list
-	totals   map[string]value // pagination by the same
+	lists    map[string]value // answers by the path of their list
 	requests []Request
 	seen     map[string]bool
 }
 
 // crawl returns the requests.
 func (c *crawler) crawl(ctx context.Context) ([]Request, error) {
-	c.lists, c.totals, c.seen = map[string]value{}, map[string]value{}, map[string]bool{}
+	c.lists, c.seen = map[string]value{}, map[string]bool{}
 	for _, r := range c.routes {
-		if len(r.placeholders()) == 0 && r.isList() {
-			if err := c.read(ctx, r, r.Path); err != nil {
+		if len(r.placeholders()) == 0 && r.has("per_page") {
+			if err := c.read(ctx, r.Path); err != nil {
 				return nil, err
 			}
 		}
@@ -49,81 +48,62 @@ func (c *crawler) crawl(ctx context.Context) ([]Request, error) {
 	return c.requests, nil
 }
 
-func (r Route) isList() bool {
-	_, ok := r.parameter("per_page")
-	return ok
-}
-
 // read reads the first records of a list, with everything that can be included.
-func (c *crawler) read(ctx context.Context, r Route, path string) error {
-	request := newRequest(path, "per_page", "100")
-	if p, ok := r.parameter("include_meta"); ok {
-		request.query.Set(p.Name, "true")
+func (c *crawler) read(ctx context.Context, list string) error {
+	request := newRequest(list, "per_page=100")
+	if r, _ := c.routes.match(list); r.has("include_meta") {
+		request.query.Set("include_meta", "true")
 	}
 	got, err := c.ask(ctx, request)
 	if err != nil {
-		return fmt.Errorf("read %s to crawl it: %w", path, err)
+		return fmt.Errorf("read %s to crawl it: %w", list, err)
 	}
-	c.lists[path], c.totals[path] = got.json.at("data"), got.json.at("pagination")
-	if got.json.kind == jsontext.KindBeginArray {
-		c.lists[path] = got.json
-	}
+	c.lists[list] = got.json
 	return nil
 }
 
-// paths returns the paths of a route, with the ids or codes of some records and of one that
-// does not exist.
-func (c *crawler) paths(ctx context.Context, r Route) ([]string, error) {
-	names := r.placeholders()
-	if len(names) == 0 {
-		return []string{r.Path}, nil
+func (c *crawler) records(list string) []member {
+	if body := c.lists[list]; body.kind == jsontext.KindBeginArray {
+		return body.members
 	}
-	before, after, _ := strings.Cut(r.Path, "/{"+names[0]+"}")
-	var paths []string
-	for _, id := range c.keys(before, names[0]) {
-		paths = append(paths, before+"/"+id+after)
-	}
-	if len(names) > 1 {
-		return c.nested(ctx, paths, names[1])
-	}
-	return append(paths, before+"/"+absentID+after), nil
+	return c.lists[list].at("data").members
 }
 
 // absentID is an id that no record has: the largest of a MEDIUMINT.
 const absentID = "8388607"
 
-// nested returns the paths of records in lists of records, such as the invoices of orders.
-func (c *crawler) nested(ctx context.Context, outer []string, name string) ([]string, error) {
-	var paths []string
-	for _, path := range outer {
-		list, _, _ := strings.Cut(path, "/{"+name+"}")
-		r, ok := c.routes.match(list)
-		if !ok {
-			continue
+// paths returns the paths of a route, with the ids or codes of some records and of one that
+// does not exist. It reads lists within records, such as the invoices of orders.
+func (c *crawler) paths(ctx context.Context, r Route) ([]string, error) {
+	paths, absent := []string{r.Path}, []string(nil)
+	for _, name := range r.placeholders() {
+		var next []string
+		for _, path := range paths {
+			list, after, _ := strings.Cut(path, "/{"+name+"}")
+			if name != r.placeholders()[0] {
+				if err := c.read(ctx, list); err != nil {
+					return nil, err
+				}
+			}
+			for _, key := range c.keys(list, name) {
+				next = append(next, list+"/"+key+after)
+			}
+			absent = []string{list + "/" + absentID + after}
 		}
-		if err := c.read(ctx, r, list); err != nil {
-			return nil, err
-		}
-		for _, id := range c.keys(list, name) {
-			paths = append(paths, list+"/"+id)
-		}
-		if len(paths) == 0 {
-			paths = append(paths, list+"/"+absentID)
-		}
+		paths = next
 	}
-	return paths, nil
+	return append(paths, absent...), nil
 }
 
 // keys returns the ids, or the codes, of some records of a list.
 func (c *crawler) keys(list, name string) []string {
-	field := "id"
-	if name == "code" {
-		field = name
+	if name != "code" {
+		name = "id"
 	}
 	var keys []string
-	for _, record := range c.lists[list].members {
-		if v := record.value.at(field); v.text != "" {
-			keys = append(keys, url.PathEscape(v.text))
+	for _, record := range c.records(list) {
+		if key := record.value.at(name).text; key != "" {
+			keys = append(keys, url.PathEscape(key))
 		}
 	}
 	return spread(keys, c.samples)
@@ -147,26 +127,46 @@ func spread(texts []string, n int) []string {
 	return picked
 }
 
-func (c *crawler) add(path string, parameters ...string) {
-	r := newRequest(path, parameters...)
+func (c *crawler) add(path, query string) {
+	r := newRequest(path, query)
 	if key := r.String(); !c.seen[key] {
 		c.seen[key] = true
 		c.requests = append(c.requests, r)
 	}
 }
 
+// with adds a parameter to a query.
+func with(query, name, v string) string { return query + "&" + name + "=" + url.QueryEscape(v) }
+
 // route adds the requests of a path; those for the second and later records of a route have
 // no parameters.
 func (c *crawler) route(r Route, path string, first bool) {
-	bases := c.required(r)
+	bases := []string{""} // what a route needs to answer no error
+	for _, p := range r.Parameters {
+		if p.Needed {
+			var next []string
+			for _, v := range c.values(r, p) {
+				for _, base := range bases {
+					next = append(next, with(base, p.Name, v))
+				}
+			}
+			bases = next
+		}
+	}
 	for _, base := range bases {
-		c.add(path, base...)
+		c.add(path, base)
 	}
 	if !first || len(bases) == 0 {
 		return
 	}
-	if r.isList() {
-		c.pages(path)
+	if r.has("per_page") {
+		for _, page := range []string{"per_page=1", "per_page=5", "per_page=100", "page=2", "page=2&per_page=5"} {
+			c.add(path, page)
+		}
+		if last := c.lists[path].at("pagination.total_pages"); last.kind != 0 { // of 100 records
+			c.add(path, "per_page=100&page="+last.text)
+			c.add(path, "per_page=100&page=1000000")
+		}
 	}
 	for _, p := range r.Parameters {
 		if p.Needed || p.Name == "page" || p.Name == "per_page" {
@@ -179,60 +179,23 @@ func (c *crawler) route(r Route, path string, first bool) {
 }
 
 // parameter adds requests with one parameter, and with those that belong to it.
-func (c *crawler) parameter(r Route, path string, base []string, name, v string) {
-	with := append(slices.Clip(base), name, v)
-	if outer, ok := strings.CutSuffix(name, "_key"); ok && strings.Contains(v, "=") { // meta_key and meta_value
-		key, content, _ := strings.Cut(v, "=")
-		c.add(path, append(slices.Clip(base), name, key, outer+"_value", content)...)
+func (c *crawler) parameter(r Route, path, base, name, v string) {
+	if key, content, ok := strings.Cut(v, "="); ok && name == "meta_key" {
+		c.add(path, with(with(base, name, key), "meta_value", content))
 		return
 	}
-	c.add(path, with...)
+	query := with(base, name, v)
+	c.add(path, query)
 	if order, ok := r.parameter("order"); ok && (name == "sort" || name == "order_by") {
 		for _, direction := range order.Schema.Enum {
-			c.add(path, append(slices.Clip(with), "order", direction)...)
+			c.add(path, with(query, "order", direction))
 		}
 	}
-	for _, bounds := range [][2]string{{"_min", "_max"}, {"_from", "_to"}, {"_after", "_before"}} {
-		if begin, ok := strings.CutSuffix(name, bounds[0]); ok {
-			if _, ok := r.parameter(begin + bounds[1]); ok {
-				c.add(path, append(slices.Clip(with), begin+bounds[1], v)...)
-			}
+	for lower, upper := range map[string]string{"_min": "_max", "_from": "_to", "_after": "_before"} {
+		if begin, ok := strings.CutSuffix(name, lower); ok && r.has(begin+upper) {
+			c.add(path, with(query, begin+upper, v))
 		}
 	}
-}
-
-const pageSize = "5"
-
-// pages adds the first pages of a list, the last one, the one after it, and sizes of pages.
-func (c *crawler) pages(path string) {
-	for _, size := range []string{"1", pageSize, "100"} {
-		c.add(path, "per_page", size)
-	}
-	c.add(path, "page", "2")
-	c.add(path, "page", "2", "per_page", pageSize)
-	if pages := c.totals[path].at("total_pages"); pages.kind != 0 { // of 100 records
-		c.add(path, "page", pages.text, "per_page", "100")
-		c.add(path, "page", "1000000", "per_page", "100")
-	}
-}
-
-// required returns the parameters without which a route answers an error, with values: one set
-// without any, or several for a route that needs them.
-func (c *crawler) required(r Route) [][]string {
-	sets := [][]string{nil}
-	for _, p := range r.Parameters {
-		if !p.Needed {
-			continue
-		}
-		var next [][]string
-		for _, v := range c.values(r, p) {
-			for _, set := range sets {
-				next = append(next, append(slices.Clip(set), p.Name, v))
-			}
-		}
-		sets = next
-	}
-	return sets
 }
 
 // values returns the values to send for a parameter.
@@ -250,48 +213,41 @@ func (c *crawler) values(r Route, p compat.FieldDescription) []string {
 	return found
 }
 
-// found returns values of a parameter from the records.
+// found returns values of a parameter from the records; those of meta_key with a value behind =.
 func (c *crawler) found(r Route, p compat.FieldDescription) []string {
-	if strings.HasSuffix(p.Name, "_value") {
-		return nil // with its _key
+	if p.Name == "meta_value" {
+		return nil // with its key
 	}
-	records := c.lists[r.Path].members
 	var texts []string
-	switch {
-	case p.Name == "meta_key":
-		texts = metaOf(records)
-	case p.Schema.Format == "date" && len(records) == 0:
-		texts = c.days()
-	default:
-		for _, record := range records {
-			for _, field := range fieldsFor(p.Name) {
-				if v := record.value.at(field...); v.kind != jsontext.KindNull && v.text != "" {
-					texts = append(texts, shortened(p, v.text))
-					break
+	records := c.records(r.Path)
+	for _, record := range records {
+		if p.Name == "meta_key" {
+			for _, m := range record.value.at("meta").members {
+				if m.value.text != "" {
+					texts = append(texts, m.name+"="+m.value.text)
 				}
+			}
+			continue
+		}
+		for _, field := range fieldsFor(p.Name) {
+			if v := record.value.at(field); v.kind != jsontext.KindNull && v.text != "" {
+				texts = append(texts, shortened(p, v.text))
+				break
 			}
 		}
 	}
-	if resource, ok := strings.CutSuffix(p.Name, "_id"); ok && len(texts) == 0 {
-		return c.keys(listOf(resource), "id")
+	resource, isID := strings.CutSuffix(p.Name, "_id")
+	switch {
+	case p.Schema.Format == "date" && len(records) == 0: // there may be free times
+		for _, n := range []int{1, 7, 30} {
+			texts = append(texts, c.today.AddDate(0, 0, n).Format(time.DateOnly))
+		}
+	case len(texts) == 0 && resource == "category":
+		return c.keys("/services/categories", "id")
+	case len(texts) == 0 && isID:
+		return c.keys("/"+resource+"s", "id")
 	}
 	return spread(texts, c.samples)
-}
-
-// days returns days on which there may be free times.
-func (c *crawler) days() []string {
-	var days []string
-	for _, n := range []int{1, 7, 30} {
-		days = append(days, c.today.AddDate(0, 0, n).Format(time.DateOnly))
-	}
-	return days
-}
-
-func listOf(resource string) string {
-	if resource == "category" {
-		return "/services/categories"
-	}
-	return "/" + resource + "s"
 }
 
 // shortened makes of a field what the parameter matches: a day of a timestamp, a part of a text.
@@ -308,45 +264,25 @@ func shortened(p compat.FieldDescription, text string) string {
 	}
 }
 
-// metaOf returns name=value of the meta data of records.
-func metaOf(records []member) []string {
-	var found []string
-	for _, record := range records {
-		for _, m := range record.value.at("meta").members {
-			if m.value.text != "" {
-				found = append(found, m.name+"="+m.value.text)
-			}
-		}
-	}
-	return found
+// otherFields are fields that parameters with other names are about, the likeliest first.
+var otherFields = map[string][]string{
+	"date":              {"start_date", "created_at"},
+	"created":           {"created_at"},
+	"created_date":      {"created_at"},
+	"updated":           {"updated_at"},
+	"price":             {"price", "charge_amount"},
+	"search":            {"customer.first_name", "first_name", "name", "code", "confirmation_code", "token"},
+	"wordpress_user_id": {"cms_user_id"},
 }
 
 // fieldsFor returns the fields of a record that a parameter may be about, the likeliest first.
-func fieldsFor(name string) [][]string {
-	begin := name
+func fieldsFor(name string) []string {
 	for _, suffix := range []string{"_min", "_max", "_from", "_to", "_after", "_before"} {
-		begin = strings.TrimSuffix(begin, suffix)
+		name = strings.TrimSuffix(name, suffix)
 	}
-	switch begin {
-	case "date":
-		return [][]string{{"start_date"}, {"created_at"}}
-	case "created", "created_date":
-		return [][]string{{"created_at"}}
-	case "updated":
-		return [][]string{{"updated_at"}}
-	case "price":
-		return [][]string{{"price"}, {"charge_amount"}}
-	case "search":
-		return [][]string{{"customer", "first_name"}, {"first_name"}, {"name"}, {"code"}, {"confirmation_code"}, {"token"}}
-	case "cms_user_id", "wordpress_user_id":
-		return [][]string{{"cms_user_id"}}
+	if fields := otherFields[name]; fields != nil {
+		return fields
 	}
-	fields := [][]string{{begin}}
-	for _, separator := range []string{"customer_", "location_", "service_", "agent_", "category_"} {
-		if inner, ok := strings.CutPrefix(begin, separator); ok {
-			outer := strings.TrimSuffix(separator, "_")
-			fields = append(fields, []string{outer, inner}, []string{outer + "s", inner})
-		}
-	}
-	return fields
+	outer, inner, _ := strings.Cut(name, "_") // such as customer_email
+	return []string{name, outer + "." + inner, outer + "s." + inner}
 }

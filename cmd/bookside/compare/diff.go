@@ -150,6 +150,9 @@ func identity(element value) (id string, ok bool) {
 	return element.text, element.scalar()
 }
 
+// isElement reports a missing or additional element of a list.
+func (d difference) isElement() bool { return d.kind == MissingElement || d.kind == AdditionalElement }
+
 // element returns the identity of a missing or additional element.
 func (d difference) element() (id string, ok bool) {
 	if d.kind == MissingElement {

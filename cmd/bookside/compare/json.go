@@ -97,10 +97,10 @@ func (v value) names() []string {
 	return names
 }
 
-// at returns the value under names, or positions, of nested values; nothing if there is none. Of a
-// list, names mean the first element.
-func (v value) at(names ...string) value {
-	for _, name := range names {
+// at returns the value at a path of names, or positions, with dots between them; nothing if there is
+// none. Of a list, names mean the first element.
+func (v value) at(path string) value {
+	for name := range strings.SplitSeq(path, ".") {
 		i := slices.IndexFunc(v.members, func(m member) bool { return m.name == name })
 		switch {
 		case i >= 0:

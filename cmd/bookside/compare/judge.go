@@ -3,6 +3,7 @@ package compare
 import (
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -80,8 +81,8 @@ const (
 // judged is a difference with what it is.
 type judged struct {
 	difference
-	verdict verdict
-	known   Known // none if it is not known
+	verdict   verdict
+	name, why string // of a known difference
 }
 
 // comparison is a request with its three answers.
@@ -116,47 +117,26 @@ func (n routeNoise) covers(path string, k Kind, requests int) bool {
 
 // noisy reports a difference that the two answers of PHP have as well.
 func noisy(noise []difference, d difference) bool {
-	for _, n := range noise {
+	return slices.ContainsFunc(noise, func(n difference) bool {
 		switch n.kind {
 		case KeyOrder, NumberForm:
+			return false
 		case OrderDiffers:
-			if d.kind == OrderDiffers && n.at.exact() == d.at.exact() {
-				return true
-			}
+			return d.kind == OrderDiffers && slices.Equal(n.at, d.at)
 		case MissingElement, AdditionalElement:
-			if listKind(d.kind) && listPath(n) == listPath(d) && sameElement(n, d) {
-				return true
-			}
+			return d.isElement() && slices.Equal(n.at[:len(n.at)-1], d.at[:len(d.at)-1]) && sameElement(n, d)
 		default:
-			if inside(d.exact(), n.exact()) {
-				return true
-			}
+			return inside(d.exact(), n.exact())
 		}
-	}
-	return false
+	})
 }
 
 // sameElement reports whether PHP itself once had the element and once not. Of elements
 // without an id, nobody can tell.
 func sameElement(n, d difference) bool {
-	if d.kind == OrderDiffers {
-		return false
-	}
 	one, okOne := n.element()
 	other, okOther := d.element()
 	return !okOne || !okOther || n.kind == d.kind && one == other
-}
-
-func listKind(k Kind) bool {
-	return k == OrderDiffers || k == MissingElement || k == AdditionalElement
-}
-
-// listPath returns the list that a difference of a list is about.
-func listPath(d difference) string {
-	if d.kind == OrderDiffers {
-		return d.at.exact()
-	}
-	return d.at[:len(d.at)-1].exact()
 }
 
 // inside reports whether a path is another one or leads to something inside of it.
@@ -192,13 +172,14 @@ func (c comparison) judge(ignore []Pattern, noise routeNoise) (found []judged, q
 			continue
 		}
 		j := judged{difference: d, verdict: differs}
-		switch k := c.known(d); {
+		name, why := knownOf(knownDifferences, c, d)
+		switch {
 		case d.kind.remark():
 			j.verdict = equal
 		case php.isJSON == c.bookside.isJSON && noisy(own, d):
 			j.verdict = equalButNoise
-		case k.Name != "":
-			j.verdict, j.known = knownOnly, k
+		case name != "":
+			j.verdict, j.name, j.why = knownOnly, name, why
 		}
 		found = append(found, j)
 	}
@@ -212,13 +193,5 @@ func alike(a, b answer) bool { return a.status == b.status && a.isJSON == b.isJS
 func (a answer) sound() bool { return a.status < http.StatusInternalServerError && a.isJSON }
 
 func ignored(ignore []Pattern, d difference) bool {
-	if d.kind == StatusDiffers || d.kind == HeaderDiffers {
-		return false
-	}
-	for _, p := range ignore {
-		if p.matches(d.at) {
-			return true
-		}
-	}
-	return false
+	return d.kind != StatusDiffers && d.kind != HeaderDiffers && slices.ContainsFunc(ignore, func(p Pattern) bool { return p.matches(d.at) })
 }

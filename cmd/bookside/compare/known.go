@@ -7,118 +7,74 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"bookside/adapter/rowdiff"
 	"bookside/compat"
 )
 
-// Known is a difference that is a decision of Bookside, not a fault.
-type Known struct {
-	Name string `json:"name"`
-	Why  string `json:"why"`
-
-	matches func(c comparison, d difference) bool
+// known is a kind of difference that is a decision of Bookside, not a fault. Of a list of them, the
+// first that matches counts.
+type known[Request, Difference any] struct {
+	Name, Why string
+	matches   func(Request, Difference) bool
 }
 
-// knownDifferences are all of them; the first that matches counts.
-var knownDifferences = []Known{
-	{
-		"route of Bookside", "Bookside has routes that the extension lacks; PHP answers 404 there, and no client of it can have used them.",
-		func(c comparison, _ difference) bool {
-			return c.route.Path != "" && c.php.status == http.StatusNotFound && codeOf(c.php.json) == "rest_no_route" && c.bookside.status < 500
-		},
-	},
-	{
-		"parameter of Bookside", "The extension ignores parameters that it does not know; Bookside has some more, such as updated_from, date_to and any agent.",
-		func(c comparison, d difference) bool {
-			return c.bookside.status < http.StatusInternalServerError && (c.otherForm() || c.otherFilter() && c.narrowed(d))
-		},
-	},
-	{
-		"wrong parameter is rejected", "A parameter that cannot be read gets a 400 that names it, where PHP silently takes the default: a filter that does nothing is worse than an error.",
-		func(c comparison, _ difference) bool {
-			return c.bookside.status == http.StatusBadRequest && codeOf(c.bookside.json) == "invalid_parameters" && c.php.status <= http.StatusBadRequest
-		},
-	},
-	{
-		"failure of PHP", "Some rows make the plugin fail with a 500; Bookside skips or answers them.",
-		func(c comparison, _ difference) bool {
-			return c.php.status == http.StatusInternalServerError && c.again.status == http.StatusInternalServerError && c.bookside.status < http.StatusInternalServerError
-		},
-	},
-	{
-		"total order", "Records that are equal in what the list is sorted by come in the order of their ids, so that pages neither repeat nor skip any; PHP leaves their order to the database.",
-		tieOrder,
-	},
-	{
-		"records never lack a key", "A customer, agent, location or order that no longer exists keeps its object, with the stored id and empty values, so that clients need no special case.",
-		func(_ comparison, d difference) bool { return emptyRecord(d) },
-	},
-	{
-		"both envelopes", "Where the documentation of the extension shows no envelope, the answer has both success and status, so that either kind of client finds what it tests.",
-		func(c comparison, d difference) bool {
-			return c.bookside.status < http.StatusBadRequest && d.kind == AdditionalKey && slices.Contains([]string{"$.success", "$.status", "$.message"}, d.path())
-		},
-	},
-	{
-		"both shapes of an error", "The documentation of the extension has the error of an unknown customer in another shape than the extension; the answer has both, so that either kind of client finds what it tests.",
-		func(c comparison, d difference) bool {
-			return c.route.Path == "/customers/{id}" && c.bookside.status == http.StatusNotFound && d.kind == AdditionalKey &&
-				slices.Contains([]string{"$.code", "$.message", "$.data", "$.status", "$.error"}, d.path())
-		},
-	},
-	{
-		"refunds are shown", "The payment status of an order says refunded or partially_refunded as soon as something was refunded; the plugin's own column never does.",
-		func(_ comparison, d difference) bool {
-			return d.kind == ValueDiffers && d.at.last() == "payment_status" && strings.HasSuffix(d.bookside.text, "refunded")
-		},
-	},
-	{
-		"a payment has its order's customer", "A payment that names no customer gets that of its order, so that it is found with them; the extension stores none.",
-		func(c comparison, d difference) bool {
-			return d.kind == ValueDiffers && d.path() == "$.data.customer_id" && d.php.text == "0" && c.php.json.at("message").text == "Payment created successfully"
-		},
-	},
-	{
-		"secrets stay out", "Keys and URLs with which anybody can manage a booking, passwords and login tokens are not shown.",
-		func(_ comparison, d difference) bool {
-			return d.kind == MissingKey && secretField(d.at.last())
-		},
-	},
-	{
-		"permission of the other resource", "A record shows tokens, addresses and transactions of another resource only to a key that may read it; otherwise they are empty.",
-		func(c comparison, d difference) bool {
-			resource := readBy[d.at.last()]
-			return (d.kind == ValueDiffers || d.kind == TypeDiffers) && resource != "" && !strings.HasPrefix(c.route.Path, resource) && d.bookside.empty()
-		},
-	},
-	{
-		"totals up to 5 seconds old", "On large sites, totals that take long to count are shared by requests for up to lists.count_max_age; X-Total-Age says how old one is.",
-		func(c comparison, d difference) bool {
-			return c.bookside.header.Get("X-Total-Age") != "" && d.kind == ValueDiffers && len(d.at) > 1 && d.at[0].name == "pagination"
-		},
-	},
-	{
-		"past days are not offered", "The calendar of the plugin also lists starts of past days and after midnight, none of which can be booked.",
-		unbookable,
-	},
-	{
-		"the time of the request", "It is another one a moment later.",
-		func(c comparison, d difference) bool {
-			return c.route.Path == "/status" && d.kind == ValueDiffers && d.at.last() == "current_time" && closeTimes(d.php.text, d.bookside.text, clockTolerance)
-		},
-	},
-}
-
-// known returns the known difference, or the zero value.
-func (c comparison) known(d difference) Known {
-	for _, k := range knownDifferences {
-		if k.matches(c, d) {
-			return k
+// knownOf returns the name of a known difference and why it is one; nothing of any other.
+func knownOf[Request, Difference any](all []known[Request, Difference], r Request, d Difference) (name, why string) {
+	for _, k := range all {
+		if k.matches(r, d) {
+			return k.Name, k.Why
 		}
 	}
-	return Known{}
+	return "", ""
+}
+
+// knownDifferences are those of answers.
+var knownDifferences = []known[comparison, difference]{
+	{"route of Bookside", "Bookside has routes that the extension lacks; PHP answers 404 there, and no client of it can have used them.", func(c comparison, _ difference) bool {
+		return c.route.Path != "" && c.php.status == http.StatusNotFound && codeOf(c.php.json) == "rest_no_route" && c.bookside.status < 500
+	}},
+	{"parameter of Bookside", "The extension ignores parameters that it does not know; Bookside has some more, such as updated_from, date_to and any agent.", func(c comparison, d difference) bool {
+		return c.bookside.status < http.StatusInternalServerError && (c.otherForm() || c.otherFilter() && c.narrowed(d))
+	}},
+	{"wrong parameter is rejected", "A parameter that cannot be read gets a 400 that names it, where PHP silently takes the default: a filter that does nothing is worse than an error.", func(c comparison, _ difference) bool {
+		return c.bookside.status == http.StatusBadRequest && codeOf(c.bookside.json) == "invalid_parameters" && c.php.status <= http.StatusBadRequest
+	}},
+	{"failure of PHP", "Some rows make the plugin fail with a 500; Bookside skips or answers them.", func(c comparison, _ difference) bool {
+		return c.php.status == http.StatusInternalServerError && c.again.status == http.StatusInternalServerError && c.bookside.status < http.StatusInternalServerError
+	}},
+	{"total order", "Records that are equal in what the list is sorted by come in the order of their ids, so that pages neither repeat nor skip any; PHP leaves their order to the database.", tieOrder},
+	{"records never lack a key", "A customer, agent, location or order that no longer exists keeps its object, with the stored id and empty values, so that clients need no special case.", emptyRecord},
+	{"both envelopes", "Where the documentation of the extension shows no envelope, the answer has both success and status, so that either kind of client finds what it tests.", func(c comparison, d difference) bool {
+		return c.bookside.status < http.StatusBadRequest && d.kind == AdditionalKey && slices.Contains([]string{"$.success", "$.status", "$.message"}, d.path())
+	}},
+	{"both shapes of an error", "The documentation of the extension has the error of an unknown customer in another shape than the extension; the answer has both, so that either kind of client finds what it tests.", func(c comparison, d difference) bool {
+		return c.route.Path == "/customers/{id}" && c.bookside.status == http.StatusNotFound && d.kind == AdditionalKey &&
+			slices.Contains([]string{"$.code", "$.message", "$.data", "$.status", "$.error"}, d.path())
+	}},
+	{"refunds are shown", "The payment status of an order says refunded or partially_refunded as soon as something was refunded; the plugin's own column never does.", func(_ comparison, d difference) bool {
+		return d.kind == ValueDiffers && d.at.last() == "payment_status" && strings.HasSuffix(d.bookside.text, "refunded")
+	}},
+	{"a payment has its order's customer", "A payment that names no customer gets that of its order, so that it is found with them; the extension stores none.", func(c comparison, d difference) bool {
+		return d.kind == ValueDiffers && d.path() == "$.data.customer_id" && d.php.text == "0" && c.php.json.at("message").text == "Payment created successfully"
+	}},
+	{"secrets stay out", "Keys and URLs with which anybody can manage a booking, passwords and login tokens are not shown.", func(_ comparison, d difference) bool {
+		return d.kind == MissingKey && secretField.MatchString(d.at.last())
+	}},
+	{"permission of the other resource", "A record shows tokens, addresses and transactions of another resource only to a key that may read it; otherwise they are empty.", func(c comparison, d difference) bool {
+		resource := readBy[d.at.last()]
+		return (d.kind == ValueDiffers || d.kind == TypeDiffers) && resource != "" && !strings.HasPrefix(c.route.Path, resource) && d.bookside.empty()
+	}},
+	{"totals up to 5 seconds old", "On large sites, totals that take long to count are shared by requests for up to lists.count_max_age; X-Total-Age says how old one is.", func(c comparison, d difference) bool {
+		return c.bookside.header.Get("X-Total-Age") != "" && d.kind == ValueDiffers && len(d.at) > 1 && d.at[0].name == "pagination"
+	}},
+	{"past days are not offered", "The calendar of the plugin also lists starts of past days and after midnight, none of which can be booked.", unbookable},
+	{"the time of the request", "It is another one a moment later.", func(c comparison, d difference) bool {
+		return c.route.Path == "/status" && d.kind == ValueDiffers && d.at.last() == "current_time" && rowdiff.CloseTimes(d.php.text, d.bookside.text, Tolerance)
+	}},
 }
 
 // has reports whether the request has one of these parameters.
@@ -156,16 +112,16 @@ func (c comparison) narrowed(d difference) bool {
 
 // codeOf returns the code of an error in any of the shapes.
 func codeOf(body value) string {
-	return cmp.Or(body.at("code").text, body.at("error", "code").text)
+	return cmp.Or(body.at("code").text, body.at("error.code").text)
 }
 
 // sortFields are what lists are sorted by, where the name of the parameter's value is another.
-var sortFields = map[string][][]string{
-	"start_date":    {{"start_date"}, {"start_time"}},
-	"customer_name": {{"customer", "first_name"}, {"customer", "last_name"}},
-	"price":         {{"charge_amount"}},
-	"created_date":  {{"created_at"}},
-	"updated_date":  {{"updated_at"}},
+var sortFields = map[string][]string{
+	"start_date":    {"start_date", "start_time"},
+	"customer_name": {"customer.first_name", "customer.last_name"},
+	"price":         {"charge_amount"},
+	"created_date":  {"created_at"},
+	"updated_date":  {"updated_at"},
 }
 
 // defaultSort is what lists are sorted by without a parameter.
@@ -177,83 +133,62 @@ var defaultSort = map[string]string{
 // tieOrder reports a difference of two pages that are equally sorted: both have the same
 // values, one after the other, in what they are sorted by.
 func tieOrder(c comparison, d difference) bool {
-	if len(d.at) == 0 || d.at[0].name != "data" {
+	records := d.kind == OrderDiffers && d.path() == "$.data" || d.isElement() && d.path() == "$.data[*]"
+	by := cmp.Or(c.request.last("sort"), c.request.last("order_by"), defaultSort[c.route.Path])
+	if !records || by == "" || by == "id" {
 		return false
 	}
-	if !listKind(d.kind) || d.kind != OrderDiffers && len(d.at) != 2 || d.kind == OrderDiffers && len(d.at) != 1 {
+	php, bookside := sortValues(c.php.json, by), sortValues(c.bookside.json, by)
+	if php == nil || !slices.Equal(php, bookside) {
 		return false
 	}
-	by := c.request.last("sort") + c.request.last("order_by")
-	if by == "" {
-		by = defaultSort[c.route.Path]
+	if d.kind == OrderDiffers {
+		return true
 	}
-	if by == "" || by == "id" {
-		return false
-	}
-	fields, ok := sortFields[by]
-	if !ok {
-		fields = [][]string{{by}}
-	}
-	php, okPHP := sortValues(c.php.json, fields)
-	bookside, okBookside := sortValues(c.bookside.json, fields)
-	if !okPHP || !okBookside || !slices.Equal(php, bookside) {
-		return false
-	}
-	return d.kind == OrderDiffers || atBorder(d, php) && hasMore(c.php.json) && hasMore(c.bookside.json)
-}
-
-// atBorder reports whether a record has the same sort values as the first or the last one of
-// its page, so that it could as well be on another page.
-func atBorder(d difference, values []string) bool {
+	// A record that is sorted as the first or the last one could as well be on another page.
 	i, _ := strconv.Atoi(d.at[1].name)
-	own := values[i]
-	return own == values[0] || own == values[len(values)-1]
+	return (php[i] == php[0] || php[i] == php[len(php)-1]) && hasMore(c.php.json) && hasMore(c.bookside.json)
 }
 
 // hasMore reports whether a list has more records than those of the page.
 func hasMore(body value) bool {
-	n, err := strconv.Atoi(body.at("pagination", "total").text)
+	n, err := strconv.Atoi(body.at("pagination.total").text)
 	return err == nil && n > len(body.at("data").members)
 }
 
-func sortValues(body value, fields [][]string) (all []string, ok bool) {
+// sortValues returns what the records of a list are sorted by; nothing if one of them lacks it.
+func sortValues(body value, by string) (all []string) {
+	fields := sortFields[by]
+	if fields == nil {
+		fields = []string{by}
+	}
 	for _, record := range body.at("data").members {
 		text := ""
 		for _, field := range fields {
-			v := record.value.at(field...)
+			v := record.value.at(field)
 			if v.kind == 0 {
-				return nil, false
+				return nil
 			}
 			text += strings.ToLower(v.text) + "\x00"
 		}
 		all = append(all, text)
 	}
-	return all, true
+	return all
 }
 
 // emptyRecord reports an object of which Bookside has only the id, and PHP nothing.
-func emptyRecord(d difference) bool {
-	if d.bookside.kind != jsontext.KindBeginObject || d.kind != TypeDiffers && d.kind != AdditionalKey || !d.php.empty() {
-		return false
-	}
-	for _, m := range d.bookside.members {
-		if m.name != "id" && !m.value.empty() {
-			return false
-		}
-	}
-	return len(d.bookside.members) > 0
+func emptyRecord(_ comparison, d difference) bool {
+	filled := slices.ContainsFunc(d.bookside.members, func(m member) bool { return m.name != "id" && !m.value.empty() })
+	object := d.bookside.kind == jsontext.KindBeginObject && len(d.bookside.members) > 0
+	return (d.kind == TypeDiffers || d.kind == AdditionalKey) && object && !filled && d.php.empty()
 }
 
 // readBy are the resources that a key must read to see a field; on their own routes it does.
 var readBy = map[string]string{"token": "/payments", "transactions": "/payments", "ip_address": "/orders"}
 
-// secretField reports the name of a field with which a booking could be managed or somebody
-// could log in.
-func secretField(name string) bool {
-	name = strings.ToLower(name)
-	return strings.HasPrefix(name, "key_to_manage") || strings.HasPrefix(name, "manage_") ||
-		slices.Contains([]string{"password", "activation_key", "account_nonse", "account_nonce"}, name)
-}
+// secretField matches the names of fields with which a booking could be managed or somebody could
+// log in.
+var secretField = regexp.MustCompile(`(?i)^(?:key_to_manage|manage_|(?:password|activation_key|account_non[sc]e)$)`)
 
 // clockTime is the form of a start.
 var clockTime = regexp.MustCompile(`^\d{2}:\d{2}(?::\d{2})?$`)
@@ -263,14 +198,7 @@ func unbookable(c comparison, d difference) bool {
 	if c.route.Path != "/availability" || d.kind != MissingElement || !clockTime.MatchString(d.php.text) {
 		return false
 	}
-	return d.php.text >= "24:00" || c.request.last("date") != "" && c.request.last("date") < dayOf(c.bookside)
-}
-
-// dayOf returns the day of an answer, by the server's clock.
-func dayOf(a answer) string {
-	date, err := http.ParseTime(a.header.Get("Date"))
-	if err != nil {
-		return ""
-	}
-	return date.AddDate(0, 0, -1).Format("2006-01-02") // a day earlier: the site may be in any zone
+	today, err := http.ParseTime(c.bookside.header.Get("Date"))
+	yesterday := today.AddDate(0, 0, -1).Format(time.DateOnly) // the site may be in any zone
+	return d.php.text >= "24:00" || err == nil && c.request.last("date") != "" && c.request.last("date") < yesterday
 }

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,16 +37,10 @@ func (t *Traffic) add(r Request) {
 	key := r.String()
 	if i, ok := t.seen[key]; ok {
 		t.Requests[i].times++
-		return
+	} else if len(t.Requests) < maxRequests {
+		t.seen[key] = len(t.Requests)
+		t.Requests = append(t.Requests, r)
 	}
-	if len(t.Requests) == maxRequests {
-		return
-	}
-	if t.seen == nil {
-		t.seen = map[string]int{}
-	}
-	t.seen[key] = len(t.Requests)
-	t.Requests = append(t.Requests, r)
 }
 
 // ReadLogs reads access logs of nginx and Apache (combined, common and others with the request
@@ -54,7 +50,7 @@ func ReadLogs(names []string) (*Traffic, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Traffic{Files: len(files)}
+	t := &Traffic{Files: len(files), seen: map[string]int{}}
 	for _, name := range files {
 		if err := t.readFile(name, t.readLine); err != nil {
 			return nil, err
@@ -150,15 +146,17 @@ func nextLine(r *bufio.Reader) (text []byte, tooLong bool, err error) {
 // is escaped.
 var quotedRequest = regexp.MustCompile(`"([A-Z]+) ((?:[^"\\ ]|\\.)+) HTTP/[0-9.]+"`)
 
+// readLine adds the request in a line of a log, if there is one.
 func (t *Traffic) readLine(line []byte) error {
-	method, uri, ok := parseLine(line)
-	if !ok {
-		return nil
+	var entry struct{ Request struct{ Method, URI string } }
+	if bytes.HasPrefix(line, []byte("{")) {
+		_ = json.Unmarshal(line, &entry) // one that is cut off has no URI
+	} else if m := quotedRequest.FindSubmatch(line); m != nil {
+		entry.Request.Method, entry.Request.URI = string(m[1]), unescapeLog(string(m[2]))
 	}
-	r, ok := parseURI(uri)
-	switch {
+	switch r, ok := parseURI(entry.Request.URI); {
 	case !ok:
-	case method == "GET":
+	case entry.Request.Method == http.MethodGet:
 		t.add(r)
 	default:
 		t.Others++
@@ -166,32 +164,10 @@ func (t *Traffic) readLine(line []byte) error {
 	return nil
 }
 
-// parseLine returns the request in a line of a log; ok is false for a line without one.
-func parseLine(line []byte) (method, uri string, ok bool) {
-	if len(line) > 0 && line[0] == '{' {
-		var entry struct {
-			Request struct {
-				Method string `json:"method"`
-				URI    string `json:"uri"`
-			} `json:"request"`
-		}
-		err := json.Unmarshal(line, &entry)
-		return entry.Request.Method, entry.Request.URI, err == nil && entry.Request.URI != ""
-	}
-	m := quotedRequest.FindSubmatch(line)
-	if m == nil {
-		return "", "", false
-	}
-	return string(m[1]), unescapeLog(string(m[2])), true
-}
-
 var logEscape = regexp.MustCompile(`\\x([0-9A-Fa-f]{2})|\\(.)`)
 
 // unescapeLog turns \x22 and \" of a log into what a URI has.
 func unescapeLog(uri string) string {
-	if !strings.Contains(uri, `\`) {
-		return uri
-	}
 	return logEscape.ReplaceAllStringFunc(uri, func(escape string) string {
 		if len(escape) == 4 {
 			return "%" + escape[2:]
@@ -203,22 +179,18 @@ func unescapeLog(uri string) string {
 // ReadList reads a list of requests: a path below the API, a path of the site or a URL in each
 // line, with GET in front of it or not. Lines that begin with # are comments.
 func ReadList(name string) (*Traffic, error) {
-	t := &Traffic{Files: 1}
+	t := &Traffic{Files: 1, seen: map[string]int{}}
 	err := t.readFile(name, func(line []byte) error {
 		text := strings.TrimSpace(strings.TrimPrefix(string(line), "GET "))
 		if text == "" || text[0] == '#' {
 			return nil
 		}
-		if r, ok := parseURI(text); ok {
-			t.add(r)
-			return nil
+		r, ok := parseURI(text)
+		if !ok && text[0] == '/' {
+			r, ok = parseURI(apiPath + text)
 		}
-		if text[0] != '/' {
-			return errors.New("it is neither a path nor a GET of the API")
-		}
-		r, ok := parseURI(apiPath + text)
 		if !ok {
-			return errors.New("it is no path of the API")
+			return errors.New("it is neither a path nor a GET of the API")
 		}
 		t.add(r)
 		return nil
@@ -265,10 +237,5 @@ func shape(all routes, r Request) string {
 	if route, ok := all.match(r.path); ok {
 		name = route.Path
 	}
-	names := make([]string, 0, len(r.query))
-	for p := range r.query {
-		names = append(names, p)
-	}
-	slices.Sort(names)
-	return name + "?" + strings.Join(names, "&")
+	return name + "?" + strings.Join(slices.Sorted(maps.Keys(r.query)), "&")
 }

@@ -145,7 +145,7 @@ func TestReadList(t *testing.T) {
 // TestPickTakesShapesInTurn: a limit leaves no combination of parameters out.
 func TestPickTakesShapesInTurn(t *testing.T) {
 	t.Parallel()
-	traffic := &Traffic{}
+	traffic := &Traffic{seen: map[string]int{}}
 	for _, path := range []string{"/bookings/1", "/bookings/2", "/bookings/2", "/bookings?page=1", "/bookings?page=2", "/customers?page=1"} {
 		r, _ := parseURI(apiPath + path)
 		traffic.add(r)

@@ -31,12 +31,10 @@ func (r Request) last(name string) string {
 	return values[len(values)-1]
 }
 
-func newRequest(path string, parameters ...string) Request {
-	r := Request{path: path, query: url.Values{}, times: 1}
-	for i := 0; i+1 < len(parameters); i += 2 {
-		r.query.Set(parameters[i], parameters[i+1])
-	}
-	return r
+// newRequest returns the request for a path with a query; what cannot be parsed is left out.
+func newRequest(path, query string) Request {
+	values, _ := url.ParseQuery(query)
+	return Request{path: path, query: values, times: 1}
 }
 
 // apiPath is where the API is below a site.

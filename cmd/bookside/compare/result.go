@@ -195,10 +195,10 @@ func (c *collector) fail(err error) {
 
 // note enters a difference.
 func (c *collector) note(name string, x comparison, j judged) *finding {
-	key := findingKey{j.verdict, j.known.Name, name, j.path(), j.kind}
+	key := findingKey{j.verdict, j.name, name, j.path(), j.kind}
 	if c.findings[key] == nil {
 		c.findings[key] = &finding{Finding{
-			Route: name, Kind: j.kind, Path: j.path(), Name: j.known.Name, Why: j.known.Why,
+			Route: name, Kind: j.kind, Path: j.path(), Name: j.name, Why: j.why,
 			Request: c.mask.request(c.all, x.request), Exact: j.exact(), Example: c.mask.example(j.difference),
 		}, j.verdict}
 	}

@@ -49,6 +49,11 @@ func (r Route) parameter(name string) (p compat.FieldDescription, ok bool) {
 	return r.Parameters[i], true
 }
 
+func (r Route) has(parameter string) bool {
+	_, ok := r.parameter(parameter)
+	return ok
+}
+
 // words returns all values that a parameter allows, and those of a list also together; none if there
 // are others.
 func words(p compat.FieldDescription) []string {

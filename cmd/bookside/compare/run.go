@@ -67,9 +67,9 @@ const requestsToPHP = 2
 // check asks for the status, which every valid key may read, and for a service where there
 // is no status, as clients of the extension do.
 func (s *Side) check(ctx context.Context) error {
-	a, err := s.get(ctx, newRequest("/status"), nil)
+	a, err := s.get(ctx, newRequest("/status", ""), nil)
 	if err == nil && (a.status == http.StatusNotFound || a.status >= http.StatusInternalServerError) {
-		a, err = s.get(ctx, newRequest("/services", "per_page", "1"), nil)
+		a, err = s.get(ctx, newRequest("/services", "per_page=1"), nil)
 	}
 	address := s.base.Redacted()
 	switch {

@@ -133,7 +133,7 @@ func fill(text string, answers map[string]value) (string, error) {
 	var missing error
 	filled := reference.ReplaceAllStringFunc(text, func(found string) string {
 		m := reference.FindStringSubmatch(found)
-		v := answers[m[1]].at(strings.Split(m[2][1:], ".")...)
+		v := answers[m[1]].at(m[2][1:])
 		if !v.scalar() {
 			missing = fmt.Errorf("the answer to %s has no %s", m[1], m[2][1:])
 		}

@@ -63,7 +63,7 @@ type RefusedError struct{ Reasons []string }
 // Error implements error.
 func (e *RefusedError) Error() string { return strings.Join(e.Reasons, "\n  ") }
 
-// Tolerance is how far apart times may be that both sides write.
+// Tolerance is how far apart times may be that both sides write, or read one after the other.
 const Tolerance = 10 * time.Second
 
 // Write sends the requests of a scenario to both sides and compares what they leave in the
@@ -78,7 +78,11 @@ func (r *Run) Write(ctx context.Context, scenario Scenario, php, bookside *rowdi
 		return nil, err
 	}
 	if len(differing) > 0 {
-		return nil, &RefusedError{unequal(differing)}
+		reasons := []string{"the copies are not equal; restore both from the same dump, and leave them alone meanwhile:"}
+		for _, t := range slices.Sorted(maps.Keys(differing)) {
+			reasons = append(reasons, fmt.Sprintf("%s: %s", t, count(differing[t], "row")))
+		}
+		return nil, &RefusedError{reasons}
 	}
 	w := &writer{run: r, pair: pair, answers: [2]map[string]value{{}, {}}, result: &Writes{Skipped: php.Skipped}}
 	result := &Result{Started: r.started, PHP: r.options.PHP.Address(), Bookside: r.options.Bookside.Address(), Planned: len(scenario), Writes: w.result}
@@ -96,28 +100,22 @@ func (r *Run) Write(ctx context.Context, scenario Scenario, php, bookside *rowdi
 	return result, nil
 }
 
-func unequal(differing map[wpdb.Table]int) []string {
-	reasons := []string{"the copies are not equal; restore both from the same dump, and leave them alone meanwhile:"}
-	for _, t := range slices.Sorted(maps.Keys(differing)) {
-		reasons = append(reasons, fmt.Sprintf("%s: %s", t, count(differing[t], "row")))
-	}
-	return reasons
-}
-
 // refuse checks that mails are off and that PHP works on the first copy and Bookside on the
 // second one.
 func (r *Run) refuse(ctx context.Context, php, bookside *rowdiff.Copy) error {
+	copies := []struct {
+		name, ordinal string
+		copy          *rowdiff.Copy
+		here, there   *Side
+	}{{"PHP", "first", php, r.options.PHP, r.options.Bookside}, {"Bookside", "second", bookside, r.options.Bookside, r.options.PHP}}
 	var reasons []string
-	for _, c := range []struct {
-		name string
-		copy *rowdiff.Copy
-	}{{"copy of PHP", php}, {"copy of Bookside", bookside}} {
+	for _, c := range copies {
 		unsafe, err := c.copy.Unsafe(ctx)
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
+			return fmt.Errorf("copy of %s: %w", c.name, err)
 		}
 		for _, reason := range unsafe {
-			reasons = append(reasons, c.name+": "+reason)
+			reasons = append(reasons, "copy of "+c.name+": "+reason)
 		}
 	}
 	for _, only := range rowdiff.SameTables(php, bookside) {
@@ -126,17 +124,13 @@ func (r *Run) refuse(ctx context.Context, php, bookside *rowdiff.Copy) error {
 	if len(reasons) > 0 {
 		return &RefusedError{reasons}
 	}
-	for _, c := range []struct {
-		name        string
-		copy        *rowdiff.Copy
-		here, there *Side
-	}{{"first", php, r.options.PHP, r.options.Bookside}, {"second", bookside, r.options.Bookside, r.options.PHP}} {
-		reason, err := r.recognise(ctx, c.copy, c.here, c.there)
+	for _, c := range copies {
+		reason, err := recognise(ctx, c.copy, c.here, c.there)
 		if err != nil {
 			return err
 		}
 		if reason != "" {
-			reasons = append(reasons, fmt.Sprintf("a row written into the %s copy %s", c.name, reason))
+			reasons = append(reasons, fmt.Sprintf("a row written into the %s copy %s", c.ordinal, reason))
 		}
 	}
 	if len(reasons) > 0 {
@@ -147,7 +141,7 @@ func (r *Run) refuse(ctx context.Context, php, bookside *rowdiff.Copy) error {
 
 // recognise writes a marker into a copy; it must be seen through one server and not through
 // the other one.
-func (r *Run) recognise(ctx context.Context, c *rowdiff.Copy, here, there *Side) (reason string, err error) {
+func recognise(ctx context.Context, c *rowdiff.Copy, here, there *Side) (reason string, err error) {
 	code := rand.Text()[:10]
 	marker, err := c.PutMarker(ctx, "Bookside compare "+code)
 	if err != nil {
@@ -173,7 +167,7 @@ func (r *Run) recognise(ctx context.Context, c *rowdiff.Copy, here, there *Side)
 
 // sees reports whether a side lists a marker.
 func (s *Side) sees(ctx context.Context, code string) (bool, error) {
-	a, err := s.get(ctx, newRequest("/services", "search", code, "status", "disabled", "per_page", "10"), nil)
+	a, err := s.get(ctx, newRequest("/services", "status=disabled&per_page=10&search="+code), nil)
 	if err != nil {
 		return false, err
 	}
@@ -196,12 +190,9 @@ type writer struct {
 func (w *writer) send(ctx context.Context, request scenarioRequest) error {
 	var got [2]answer
 	for i, side := range []*Side{w.run.options.PHP, w.run.options.Bookside} {
-		path, err := fill(request.path, w.answers[i])
-		if err != nil {
-			return err
-		}
+		path, missing := fill(request.path, w.answers[i])
 		body, err := fill(request.body, w.answers[i])
-		if err != nil {
+		if err := errors.Join(missing, err); err != nil {
 			return err
 		}
 		parsed, err := url.Parse(path)
@@ -228,7 +219,7 @@ func (w *writer) send(ctx context.Context, request scenarioRequest) error {
 }
 
 func (w *writer) judge(request scenarioRequest, got [2]answer, differences []rowdiff.Difference, counts []rowdiff.Counts) WriteResult {
-	m := mask{show: w.run.options.ShowPersonal}
+	m, ignore := mask{show: w.run.options.ShowPersonal}, w.run.options.Ignore
 	path, _, _ := strings.Cut(request.path, "?")
 	result := WriteResult{Request: request.method + " " + path, PHP: got[0].status, Bookside: got[1].status, Outcome: Equal}
 	if got[1].status >= http.StatusBadRequest {
@@ -238,83 +229,67 @@ func (w *writer) judge(request scenarioRequest, got [2]answer, differences []row
 		result.Tables = append(result.Tables, TableResult{string(c.Table), c.PHP, c.Bookside, c.Differing})
 	}
 	for _, d := range differences {
-		if w.run.ignoredRow(d) {
+		at := location{}.member(string(d.Table)).element(0)
+		if d.Column != "" {
+			at = at.member(d.Column)
+		}
+		if ignored(ignore, difference{kind: ValueDiffers, at: at}) {
 			continue
 		}
-		known := knownRowOf(request, d)
-		if known.Name == "" {
+		name, why := knownOf(knownRows, request, d)
+		if name == "" {
 			result.Outcome = Different
 		}
 		for _, f := range w.findings(m, d) {
-			f.Name, f.Why = known.Name, known.Why
+			f.Name, f.Why = name, why
 			result.Rows = append(result.Rows, f)
 		}
 	}
 	slices.SortStableFunc(result.Rows, func(a, b RowFinding) int { return cmp.Compare(a.Name, b.Name) })
-	for _, d := range w.answerDifferences(got) {
+	x := comparison{php: got[0], again: got[0], bookside: got[1]}
+	for _, d := range answerDifferences(got[0], got[1]) {
+		name, _ := knownOf(knownDifferences, x, d)
+		same := d.kind == ValueDiffers && w.same(d.at, d.php, d.bookside) // ids and codes of new records, as in the rows
+		if d.kind.remark() || name != "" || same || ignored(ignore, d) {
+			continue
+		}
 		result.Answer = append(result.Answer, Finding{Kind: d.kind, Path: d.path(), Exact: d.exact(), Example: m.example(d)})
 		result.Outcome = Different
 	}
 	return result
 }
 
-// answerDifferences compares the answers to a write; ids and codes of new records are the
-// same as in the rows.
-func (w *writer) answerDifferences(got [2]answer) []difference {
-	var kept []difference
-	x := comparison{php: got[0], again: got[0], bookside: got[1]}
-	for _, d := range answerDifferences(got[0], got[1]) {
-		if d.kind.remark() || ignored(w.run.options.Ignore, d) || x.known(d).Name != "" {
-			continue
-		}
-		if d.kind == ValueDiffers && w.pair.Mapping().Same(d.at.last(), d.php.text, d.bookside.text) {
-			continue
-		}
-		kept = append(kept, d)
-	}
-	return kept
-}
-
-// ignoredRow applies --ignore to rows: their place is $.TABLE[*].COLUMN.
-func (r *Run) ignoredRow(d rowdiff.Difference) bool {
-	at := location{}.member(string(d.Table)).element(0)
-	if d.Column != "" {
-		at = at.member(d.Column)
-	}
-	return ignored(r.options.Ignore, difference{kind: ValueDiffers, at: at})
-}
-
-func knownRowOf(request scenarioRequest, d rowdiff.Difference) knownRow {
-	for _, k := range knownRows {
-		if k.matches(request, d) {
-			return k
-		}
-	}
-	return knownRow{}
-}
-
 // findings returns a difference of rows as it is shown; one of values that are JSON texts by
 // what differs in them.
 func (w *writer) findings(m mask, d rowdiff.Difference) []RowFinding {
-	if d.Kind != rowdiff.OtherValue || d.PHP == nil || d.Bookside == nil {
-		return []RowFinding{m.row(d)}
+	found := RowFinding{Kind: string(d.Kind), Table: string(d.Table), Row: d.Key, Column: d.Column}
+	switch d.Kind {
+	case rowdiff.MissingRow:
+		found.Example = newExample(m.wholeRow(d.Row), absent)
+	case rowdiff.AdditionalRow:
+		found.Example = newExample(absent, m.wholeRow(d.Row))
+	default:
+		found.Example = newExample(m.column(d.Column, d.PHP), m.column(d.Column, d.Bookside))
+	}
+	if d.PHP == nil || d.Bookside == nil {
+		return []RowFinding{found}
 	}
 	php, errPHP := parseJSON([]byte(*d.PHP))
 	bookside, errBookside := parseJSON([]byte(*d.Bookside))
 	if errPHP != nil || errBookside != nil || php.scalar() || bookside.scalar() {
-		return []RowFinding{m.row(d)}
+		return []RowFinding{found}
 	}
-	inner := differ{same: w.sameScalar}
+	inner := differ{same: w.same}
 	inner.compare(location{}.member(d.Column), php, bookside)
 	var all []RowFinding
 	for _, i := range inner.found {
-		all = append(all, RowFinding{
-			Kind: string(i.kind), Table: string(d.Table), Row: d.Key, Column: strings.TrimPrefix(i.exact(), "$."),
-			Example: newExample(m.inColumn(i.at.last(), i.php), m.inColumn(i.at.last(), i.bookside)),
-		})
+		part := found
+		part.Kind, part.Column = string(i.kind), strings.TrimPrefix(i.exact(), "$.")
+		part.Example = newExample(m.inColumn(i.at.last(), i.php), m.inColumn(i.at.last(), i.bookside))
+		all = append(all, part)
 	}
 	if len(all) == 0 {
-		return []RowFinding{m.row(d)}
+		return []RowFinding{found}
 	}
 	return all
 }
@@ -326,28 +301,15 @@ func (m mask) inColumn(name string, v value) string {
 		return absent
 	case v.kind == jsontext.KindString:
 		return m.column(name, &v.text)
-	case v.scalar() || m.show:
-		return shorten(v.String())
-	default:
-		return shorten(m.hide(v, true, name).String())
+	case !v.scalar() && !m.show:
+		v = m.hide(v, true, name)
 	}
+	return shorten(v.String())
 }
 
-func (w *writer) sameScalar(at location, php, bookside value) bool {
+// same reports whether two scalars are the same thing in both copies.
+func (w *writer) same(at location, php, bookside value) bool {
 	return php.kind == bookside.kind && w.pair.Mapping().Same(at.last(), php.text, bookside.text)
-}
-
-func (m mask) row(d rowdiff.Difference) RowFinding {
-	f := RowFinding{Kind: string(d.Kind), Table: string(d.Table), Row: d.Key, Column: d.Column}
-	switch d.Kind {
-	case rowdiff.OtherValue:
-		f.Example = newExample(m.column(d.Column, d.PHP), m.column(d.Column, d.Bookside))
-	case rowdiff.MissingRow:
-		f.Example = newExample(m.wholeRow(d.Row), absent)
-	default:
-		f.Example = newExample(absent, m.wholeRow(d.Row))
-	}
-	return f
 }
 
 // column returns a value of a column as it is shown: numbers, times and words as they are.
@@ -377,17 +339,12 @@ func (m mask) wholeRow(row map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// knownRow is a difference of rows that is a decision of Bookside.
-type knownRow struct {
-	Name, Why string
-	matches   func(request scenarioRequest, d rowdiff.Difference) bool
-}
-
 func column(d rowdiff.Difference, t wpdb.Table, names ...string) bool {
 	return d.Kind == rowdiff.OtherValue && d.Table == t && slices.Contains(names, d.Column)
 }
 
-var knownRows = []knownRow{
+// knownRows are the known differences of rows.
+var knownRows = []known[scenarioRequest, rowdiff.Difference]{
 	{"payments bring the order in step", "The payment status of an order, and the invoice that a payment settles, follow its payments; in the plugin people do that by hand.", func(r scenarioRequest, d rowdiff.Difference) bool {
 		return strings.HasPrefix(r.path, "/payments") && (column(d, wpdb.Orders, "payment_status", "updated_at") || column(d, wpdb.OrderInvoices, "status", "updated_at"))
 	}},
