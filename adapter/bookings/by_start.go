@@ -9,17 +9,17 @@ import (
 	"bookside/adapter/session"
 )
 
-// findBookingsByStart walks the index on start_date, which does not sort by time and id: the server
+// rowsByStart walks the index on start_date, which does not sort by time and id: the server
 // would sort the table, which takes 36.5 ms instead of 2.0 ms at 200,000 bookings. It reads a few
 // bookings before the page and after it, and sorts only these. If they do not have all bookings of the
 // page's first and last date, a second statement sorts all between these two dates, which touches little
 // more than the page.
-func findBookingsByStart(ctx context.Context, s *session.Session, l lists.List, f Filter) ([]foundBooking, error) {
+func rowsByStart(ctx context.Context, s *session.Session, l lists.List, f Filter) ([]listedRow, error) {
 	const slack = 30
 	w := f.Window()
 	before := min(w.First, slack)
 	around := session.Window{First: w.First - before, Rows: before + w.Rows + slack}
-	rows, err := bookingsInWindow(ctx, s, l, f, around, lists.Direction("b.start_date", f.Descending))
+	rows, err := rowsInOrder(ctx, s, l, f, l.Filter.OrderBy(lists.Direction("b.start_date", f.Descending)).Limit(around.Rows).Offset(around.First))
 	if err != nil || uint64(len(rows)) <= before {
 		return nil, err
 	}
@@ -36,8 +36,8 @@ func findBookingsByStart(ctx context.Context, s *session.Session, l lists.List, 
 		}
 		w.First -= min(w.First, uint64(passed))
 	}
-	l.Filter = l.Filter.Where(dateRange(first, last, f.Descending))
-	return bookingsInWindow(ctx, s, l, f, w, lists.SortColumns(sortColumns[f.Sort], f.Descending)...)
+	dates := l.Filter.Where(dateRange(first, last, f.Descending))
+	return rowsInOrder(ctx, s, l, f, dates.OrderBy(f.order().Terms()...).Limit(w.Rows).Offset(w.First))
 }
 
 // dateRange returns the condition that a row lies between the first and the last date of

@@ -74,11 +74,7 @@ func ListAgents(ctx context.Context, s *session.Session, f AgentFilter) (lists.P
 	q = lists.FilterInstant(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = slots.WhereConnected(s, q, "agent_id", "a.id", slots.Connection{Column: "location_id", ID: f.LocationID}, slots.Connection{Column: "service_id", ID: f.ServiceID})
 	l := lists.List{Op: "list agents", Filter: q}
-	stmt, err := lists.PageOrChunk(ctx, s, l, q.Columns(agentColumns...), f.Paging, lists.SortOrder{Columns: agentOrder[f.Sort], Descending: f.Descending})
-	if err != nil {
-		return lists.EmptyIfUnmatchable(lists.Page[Agent]{Paging: f.Paging}, err)
-	}
-	page, err := lists.ReadSmall(ctx, s, l, f.Paging, stmt, scanAgent)
+	page, err := lists.ReadSmall(ctx, s, l, f.Paging, q.Columns(agentColumns...), lists.SortOrder{Columns: agentOrder[f.Sort], Descending: f.Descending}, scanAgent)
 	if err != nil {
 		return page, err
 	}

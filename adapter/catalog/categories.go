@@ -24,11 +24,7 @@ type ServiceCategory struct {
 // ListServiceCategories returns one page of the categories, by order number.
 func ListServiceCategories(ctx context.Context, s *session.Session, p session.Paging) (lists.Page[ServiceCategory], error) {
 	l := lists.List{Op: "list categories", Filter: sq.Select().From(s.DB.As(wpdb.ServiceCategories, "sc"))}
-	stmt, err := lists.PageOrChunk(ctx, s, l, categoryColumns(s), p, categoryOrder)
-	if err != nil {
-		return lists.EmptyIfUnmatchable(lists.Page[ServiceCategory]{Paging: p}, err)
-	}
-	return lists.ReadSmall(ctx, s, l, p, stmt, scanCategory)
+	return lists.ReadSmall(ctx, s, l, p, categoryColumns(s), categoryOrder, scanCategory)
 }
 
 // LoadServiceCategories returns all categories, by order number.

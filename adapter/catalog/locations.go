@@ -35,11 +35,7 @@ func ListLocations(ctx context.Context, s *session.Session, f LocationFilter) (l
 	q = lists.FilterSearch(q, f.Search, "l.name", "l.full_address")
 	q = lists.FilterActive(q, "l.status", f.Active)
 	l := lists.List{Op: "list locations", Filter: q}
-	stmt, err := lists.PageOrChunk(ctx, s, l, locationColumns(q), f.Paging, lists.SortOrder{Columns: []string{"l.id"}, Descending: true})
-	if err != nil {
-		return lists.EmptyIfUnmatchable(lists.Page[Location]{Paging: f.Paging}, err)
-	}
-	return lists.ReadSmall(ctx, s, l, f.Paging, stmt, scanLocation)
+	return lists.ReadSmall(ctx, s, l, f.Paging, locationColumns(q), lists.SortOrder{Columns: []string{"l.id"}, Descending: true}, scanLocation)
 }
 
 // LoadLocations returns locations by their ids.

@@ -102,11 +102,7 @@ func ListServices(ctx context.Context, s *session.Session, f ServiceFilter) (lis
 	}
 	q = slots.WhereConnected(s, q, "service_id", "s.id", slots.Connection{Column: "location_id", ID: f.LocationID}, slots.Connection{Column: "agent_id", ID: f.AgentID})
 	l := lists.List{Op: "list services", Filter: q}
-	stmt, err := lists.PageOrChunk(ctx, s, l, serviceColumns(s, q), f.Paging, lists.SortOrder{Columns: serviceOrder[f.Sort], Descending: f.Descending})
-	if err != nil {
-		return lists.EmptyIfUnmatchable(lists.Page[Service]{Paging: f.Paging}, err)
-	}
-	page, err := lists.ReadSmall(ctx, s, l, f.Paging, stmt, scanService)
+	page, err := lists.ReadSmall(ctx, s, l, f.Paging, serviceColumns(s, q), lists.SortOrder{Columns: serviceOrder[f.Sort], Descending: f.Descending}, scanService)
 	if err != nil {
 		return page, err
 	}

@@ -27,7 +27,8 @@ type Filter struct {
 }
 
 // List returns one page of the customers that match the filter, newest first.
-func List(ctx context.Context, s *session.Session, f Filter) (lists.Page[records.Customer], error) {
+func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[records.Customer], err error) {
+	defer lists.EmptyIfUnmatchable(f.Paging, &page, &err)
 	q := sq.Select().From(s.DB.As(wpdb.Customers, "c"))
 	q = lists.FilterEqual(q, "c.status", f.Status)
 	q = lists.FilterEqual(q, "c.wordpress_user_id", f.WordPressUserID)
@@ -53,10 +54,11 @@ func List(ctx context.Context, s *session.Session, f Filter) (lists.Page[records
 	}
 	l := lists.WithLength(s, lists.List{Op: "list customers", Filter: q}, f.Paging, false)
 	newest := lists.SortOrder{Columns: []string{"c.created_at", "c.id"}, Descending: true}
-	find := func(ctx context.Context) ([]records.Customer, error) {
-		return lists.FindSorted(ctx, s, l, f.Paging, q.Columns(records.CustomerColumns(s)...), newest, records.ScanCustomer)
+	found, err := lists.FindSorted(ctx, s, l, f.Paging, q.Columns(records.CustomerColumns(s)...), newest, records.ScanCustomer)
+	if err != nil {
+		return page, err
 	}
-	return lists.Read(ctx, s, l, f.Paging, find, func(ctx context.Context, found []records.Customer, size *lists.Total) ([]records.Customer, error) {
+	return lists.Read(ctx, s, l, f.Paging, found, func(found []records.Customer, size *lists.Total) ([]records.Customer, error) {
 		return records.WholeCustomers(ctx, s, found, size)
 	})
 }

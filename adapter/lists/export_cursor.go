@@ -22,10 +22,10 @@ func (o SortOrder) Terms() []string { return SortColumns(o.Columns, o.Descending
 
 func (o SortOrder) id() string { return o.Columns[len(o.Columns)-1] }
 
-// PageOrChunk limits a statement to the rows of one page and the next one, or to a chunk.
-func PageOrChunk(ctx context.Context, s *session.Session, l List, stmt sq.SelectBuilder, p session.Paging, o SortOrder) (sq.SelectBuilder, error) {
+// pageOrChunk limits a statement to the rows of one page and the next one, or to a chunk.
+func pageOrChunk(ctx context.Context, s *session.Session, l List, stmt sq.SelectBuilder, p session.Paging, o SortOrder) (sq.SelectBuilder, error) {
 	if s.Export == nil {
-		return Limited(stmt, p, o.Terms()...), nil
+		return stmt.OrderBy(o.Terms()...).Limit(p.Limit()).Offset(p.Offset()), nil
 	}
 	ids, err := Next(ctx, s.Export, s, l, p, o)
 	return stmt.Where(sq.Eq{o.id(): ids}).OrderBy(o.Terms()...), err

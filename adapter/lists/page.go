@@ -19,16 +19,15 @@ type Page[T any] struct {
 	More    bool // whether there is a next page
 }
 
-// List is a filtered table: FROM, JOIN and WHERE. op names it in errors.
+// List is a filtered table: FROM, JOIN and WHERE. Op names it in errors.
 type List struct {
-	Op          string
-	Filter      sq.SelectBuilder
-	Size        *int64 // nil if it is not known
-	ManyMatches bool   // whether many records match, so that a scan in the order of the list soon finds a page
-	Key         string // see listKey; "" if it was not computed yet
+	Op     string
+	Filter sq.SelectBuilder
+	Counts sq.Sqlizer // the SELECT that counts it; nil for COUNT(*) of Filter
+	Size   *int64     // nil if it is not known
+	Key    string     // see listKey; "" if it was not computed yet
 	// OrderedScanIsCheap is whether a scan in the order of the list finds a page quickly; see WithLength.
 	OrderedScanIsCheap bool
-	Counts             sq.Sqlizer // the SELECT that counts it; nil for COUNT(*)
 }
 
 // countQuery returns the SELECT that counts the list.
@@ -39,18 +38,9 @@ func (l List) countQuery() sq.Sqlizer {
 	return l.Filter.Column("COUNT(*)")
 }
 
-// Limited limits a statement to the rows of one page and the next one.
-func Limited(stmt sq.SelectBuilder, p session.Paging, order ...string) sq.SelectBuilder {
-	return stmt.OrderBy(order...).Limit(p.Limit()).Offset(p.Offset())
-}
-
-// Read reads a page of a list. find finds its rows and, if there is one, the first row of the
-// next page, K. read reads the records of the rows, and counts the list where size asks for it.
-func Read[K, T any](ctx context.Context, s *session.Session, l List, p session.Paging, find func(context.Context) ([]K, error), read func(ctx context.Context, found []K, size *Total) ([]T, error)) (Page[T], error) {
-	rows, err := find(ctx)
-	if err != nil {
-		return EmptyIfUnmatchable(Page[T]{Paging: p}, err)
-	}
+// Read returns the page whose rows were found, with the first row of the next page if there is one. read
+// reads the records of the rows, and counts the list where size asks for it.
+func Read[K, T any](ctx context.Context, s *session.Session, l List, p session.Paging, rows []K, read func(rows []K, size *Total) ([]T, error)) (page Page[T], err error) {
 	more := int64(len(rows)) > p.PerPage
 	if more {
 		rows = rows[:p.PerPage]
@@ -58,13 +48,13 @@ func Read[K, T any](ctx context.Context, s *session.Session, l List, p session.P
 	size := new(Total)
 	if s.Export == nil { // which knows
 		if size, err = newTotal(ctx, s, l, p.Offset(), len(rows), !more); err != nil {
-			return EmptyIfUnmatchable(Page[T]{Paging: p}, err)
+			return page, err
 		}
 	}
 	var records []T
 	if len(rows) > 0 {
-		if records, err = read(ctx, rows, size); err != nil {
-			return EmptyIfUnmatchable(Page[T]{Paging: p}, err)
+		if records, err = read(rows, size); err != nil {
+			return page, err
 		}
 	}
 	if size.age != nil {
@@ -76,7 +66,7 @@ func Read[K, T any](ctx context.Context, s *session.Session, l List, p session.P
 // FindSorted finds the rows of a page in the order of the list. It only looks whether the first row of
 // the next page exists, which may be large.
 func FindSorted[K any](ctx context.Context, s *session.Session, l List, p session.Paging, stmt sq.SelectBuilder, o SortOrder, scan func(wpdb.Scanner) (K, error)) ([]K, error) {
-	stmt, err := PageOrChunk(ctx, s, l, stmt, p, o)
+	stmt, err := pageOrChunk(ctx, s, l, stmt, p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -99,20 +89,24 @@ func pageWith[T any](p session.Paging, records []T, more bool, size *Total) Page
 	return page
 }
 
-// ReadSmall reads one page of a small table together with the size of the list: scan
-// reads the columns of the statement and then the given destination.
-func ReadSmall[T any](ctx context.Context, s *session.Session, l List, p session.Paging, stmt sq.SelectBuilder, scan func(row wpdb.Scanner, last any) (T, error)) (Page[T], error) {
+// ReadSmall reads one page of a small table, in the order of the list, together with the size of the list:
+// scan reads the columns of the statement and then the given destination.
+func ReadSmall[T any](ctx context.Context, s *session.Session, l List, p session.Paging, stmt sq.SelectBuilder, o SortOrder, scan func(row wpdb.Scanner, last any) (T, error)) (page Page[T], err error) {
+	defer EmptyIfUnmatchable(p, &page, &err)
+	if stmt, err = pageOrChunk(ctx, s, l, stmt, p, o); err != nil {
+		return page, err
+	}
 	size := countInStatement(l)
 	if s.Export != nil {
 		size = new(Total) // the export knows
 	}
-	page, err := session.ReadStatement(ctx, s, stmt.Column(size.Column()), func(ctx context.Context, stmt sq.Sqlizer) (Page[T], error) {
+	page, err = session.ReadStatement(ctx, s, stmt.Column(size.Column()), func(ctx context.Context, stmt sq.Sqlizer) (Page[T], error) {
 		size := *size
 		records, more, err := wpdb.First(ctx, s.DB, l.Op, stmt, p.PerPage, func(row wpdb.Scanner) (T, error) { return scan(row, size.Dest()) })
 		return pageWith(p, records, more, &size), err
 	})
 	if err != nil {
-		return EmptyIfUnmatchable(Page[T]{Paging: p}, err)
+		return page, err
 	}
 	if len(page.Records) == 0 && p.Page > 1 && s.Export == nil {
 		page.Total, err = Count(ctx, s, l)
@@ -121,13 +115,12 @@ func ReadSmall[T any](ctx context.Context, s *session.Session, l List, p session
 	return page, err
 }
 
-// EmptyIfUnmatchable returns an empty page for a filter that no record can match: by a text that the
-// columns cannot store, such as an emoji in tables of an older character set.
-func EmptyIfUnmatchable[T any](page Page[T], err error) (Page[T], error) {
-	if errors.Is(err, wpdb.ErrBadValue) {
-		return Page[T]{Paging: page.Paging}, nil
+// EmptyIfUnmatchable turns, deferred, the error of a filter that no record can match into an empty page: a
+// text that the columns cannot store, such as an emoji in tables of an older character set.
+func EmptyIfUnmatchable[T any](p session.Paging, page *Page[T], err *error) {
+	if errors.Is(*err, wpdb.ErrBadValue) {
+		*page, *err = Page[T]{Paging: p}, nil
 	}
-	return page, err
 }
 
 // IDsOf returns the ids of records.

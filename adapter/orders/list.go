@@ -59,12 +59,13 @@ type Filter struct {
 }
 
 // List returns one page of the orders that match the filter.
-func List(ctx context.Context, s *session.Session, f Filter) (lists.Page[records.Order], error) {
+func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[records.Order], err error) {
+	defer lists.EmptyIfUnmatchable(f.Paging, &page, &err)
 	q := sq.Select().From(s.DB.As(wpdb.Orders, "o"))
 	q = lists.FilterReference(q, "o.customer_id", f.CustomerID)
-	q, err := records.FilterPaymentStatus(ctx, s, q, f.PaymentStatus)
+	q, err = records.FilterPaymentStatus(ctx, s, q, f.PaymentStatus)
 	if err != nil {
-		return lists.Page[records.Order]{}, err
+		return page, err
 	}
 	q = lists.FilterEqual(q, "o.fulfillment_status", f.FulfillmentStatus)
 	q = lists.FilterText(q, "o.coupon_code", f.CouponCode)
@@ -74,15 +75,15 @@ func List(ctx context.Context, s *session.Session, f Filter) (lists.Page[records
 	q = lists.FilterSearch(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")
 	several := f.Status != nil && (f.PaymentStatus != nil || f.CouponCode != nil) && f.CustomerID == nil
 	l := lists.WithLength(s, lists.List{Op: "list orders", Filter: lists.FilterEqual(q, "o.status", f.Status)}, f.Paging, several)
-	page := l.Filter
 	if l.OrderedScanIsCheap && several && f.Sort != ByStatus {
-		page = lists.FilterEqual(q, session.HideFromIndex("o.status"), f.Status)
+		l.Counts, l.Filter = l.Filter.Column("COUNT(*)"), lists.FilterEqual(q, session.HideFromIndex("o.status"), f.Status)
 	}
 	order := lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
-	find := func(ctx context.Context) ([]int64, error) {
-		return lists.FindSorted(ctx, s, l, f.Paging, page.Column("o.id"), order, wpdb.Value[int64])
+	ids, err := lists.FindSorted(ctx, s, l, f.Paging, l.Filter.Column("o.id"), order, wpdb.Value[int64])
+	if err != nil {
+		return page, err
 	}
-	return lists.Read(ctx, s, l, f.Paging, find, func(ctx context.Context, ids []int64, size *lists.Total) ([]records.Order, error) {
+	return lists.Read(ctx, s, l, f.Paging, ids, func(ids []int64, size *lists.Total) ([]records.Order, error) {
 		return records.ListedOrders(ctx, s, ids, size)
 	})
 }

@@ -70,11 +70,7 @@ func ListCoupons(ctx context.Context, s *session.Session, f CouponFilter) (lists
 	q = lists.FilterActive(q, "k.status", f.Active)
 	q = lists.FilterSearch(q, f.Search, "k.code", "k.name")
 	l := lists.List{Op: "list coupons", Filter: q}
-	stmt, err := lists.PageOrChunk(ctx, s, l, couponColumns(s, q), f.Paging, lists.SortOrder{Columns: []string{"k.id"}, Descending: true})
-	if err != nil {
-		return lists.EmptyIfUnmatchable(page, err)
-	}
-	page, err = lists.ReadSmall(ctx, s, l, f.Paging, stmt, scanCoupon)
+	page, err = lists.ReadSmall(ctx, s, l, f.Paging, couponColumns(s, q), lists.SortOrder{Columns: []string{"k.id"}, Descending: true}, scanCoupon)
 	if err != nil {
 		return page, err
 	}

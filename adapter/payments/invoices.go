@@ -36,7 +36,7 @@ func ListInvoices(ctx context.Context, s *session.Session, orderID int64, p sess
 		return lists.Page[Invoice]{}, err
 	}
 	l := lists.List{Op: "list invoices", Filter: sq.Select().From(s.DB.As(wpdb.OrderInvoices, "v")).Where(sq.Eq{"v.order_id": orderID})}
-	return lists.ReadSmall(ctx, s, l, p, lists.Limited(l.Filter.Columns(columns...), p, "v.id"), scan)
+	return lists.ReadSmall(ctx, s, l, p, l.Filter.Columns(columns...), lists.SortOrder{Columns: []string{"v.id"}}, scan)
 }
 
 // LoadInvoice returns one invoice of an order; a CodeNotFound if the order has no such

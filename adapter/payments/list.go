@@ -46,7 +46,8 @@ type Filter struct {
 }
 
 // List returns one page of the payments that match the filter.
-func List(ctx context.Context, s *session.Session, f Filter) (lists.Page[records.Payment], error) {
+func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[records.Payment], err error) {
+	defer lists.EmptyIfUnmatchable(f.Paging, &page, &err)
 	q := sq.Select().From(s.DB.As(wpdb.Transactions, "t"))
 	q = lists.FilterReference(q, "t.customer_id", f.CustomerID)
 	q = lists.FilterReference(q, "t.order_id", f.OrderID)
@@ -59,15 +60,15 @@ func List(ctx context.Context, s *session.Session, f Filter) (lists.Page[records
 	q = lists.FilterSearch(q, f.Search, s.Schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
 	l := lists.WithLength(s, lists.List{Op: "list payments", Filter: q}, f.Paging, false)
 	byAmount := f.Sort == ByAmount && s.Export == nil && (s.Scope().Unlimited() || l.OrderedScanIsCheap)
-	order := lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
-	find := func(ctx context.Context) ([]records.Payment, error) {
-		within := q
-		if end := f.Offset() + f.Limit(); byAmount && end <= session.MaxIDList {
-			within = q.Where(records.FirstByAmount(q, f.Descending, end))
-		}
-		return lists.FindSorted(ctx, s, l, f.Paging, records.PaymentColumns(s, within), order, records.ScanPayment)
+	if end := f.Offset() + f.Limit(); byAmount && end <= session.MaxIDList {
+		l.Counts, l.Filter = q.Column("COUNT(*)"), q.Where(records.FirstByAmount(q, f.Descending, end))
 	}
-	return lists.Read(ctx, s, l, f.Paging, find, func(ctx context.Context, found []records.Payment, size *lists.Total) ([]records.Payment, error) {
+	order := lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
+	found, err := lists.FindSorted(ctx, s, l, f.Paging, records.PaymentColumns(s, l.Filter), order, records.ScanPayment)
+	if err != nil {
+		return page, err
+	}
+	return lists.Read(ctx, s, l, f.Paging, found, func(found []records.Payment, size *lists.Total) ([]records.Payment, error) {
 		if err := lists.CountNow(ctx, s, l, size); err != nil {
 			return nil, err
 		}

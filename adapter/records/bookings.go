@@ -97,32 +97,6 @@ func AgentFullName(first, last string) string {
 	return "Agent"
 }
 
-// ShownDuration returns the duration of bookings, b, as an expression, see Booking.SetTimes. The
-// service is read only where the booking has none; no index serves the column in any case.
-func ShownDuration(s *session.Session) string {
-	return "COALESCE(b.duration, (SELECT ds.duration FROM " + s.DB.As(wpdb.Services, "ds") + " WHERE ds.id = b.service_id), 0)"
-}
-
-// SearchedColumns are the expressions in which a search looks for customers.
-func SearchedColumns(alias string) []string {
-	return []string{alias + ".first_name", alias + ".last_name", lists.FullName(alias), alias + ".email"}
-}
-
-// SearchedCustomers selects the customers whom a search for bookings finds. As a join, servers
-// would read all bookings and the customer of each.
-func SearchedCustomers(s *session.Session, text string) sq.SelectBuilder {
-	return sq.Select("k.id").From(s.DB.As(wpdb.Customers, "k")).Where(lists.ContainsAny(text, SearchedColumns("k")...))
-}
-
-// CountSearched counts the bookings of a search: those of customers who match, and those of
-// others whose code matches. To ask both at once would take a look at the customer of each
-// booking.
-func CountSearched(s *session.Session, filter sq.SelectBuilder, text string) sq.Sqlizer {
-	byCustomer := filter.Where(session.In("b.customer_id", SearchedCustomers(s, text)))
-	byCode := lists.FilterContains(filter, text, "b.booking_code").Where(sq.Expr("(?) IS NOT TRUE", lists.ContainsAny(text, SearchedColumns("c")...)))
-	return sq.ConcatExpr("SELECT (", byCustomer.Column("COUNT(*)"), ") + (", byCode.Column("COUNT(*)"), ")")
-}
-
 // StartsAfterNow returns the condition that a booking begins after the present minute of
 // the site, or that it does not (OsCustomerModel::get_future_bookings, LatePoint 5.6.5).
 func StartsAfterNow(s *session.Session, alias string, after bool) sq.Sqlizer {

@@ -1,0 +1,105 @@
+package bookings
+
+import (
+	"context"
+	"slices"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/lists"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// searchByIDs adds the search and the payment status to a list. Neither has an index: the server would
+// scan the whole table in the order of the list, once for the page and once for the total. If only few
+// bookings match, they are found once, in whatever order is quickest, and the list is that of their ids,
+// which halves the time of a first search at 20,000 bookings. A search looks through the customers and
+// goes from there to their bookings, and then through the codes of the bookings.
+func searchByIDs(ctx context.Context, s *session.Session, l lists.List, f Filter) (lists.List, error) {
+	if f.PaymentStatus != nil {
+		l.Filter = l.Filter.Join(s.DB.As(wpdb.Orders, "o") + " ON o.id = i.order_id")
+	}
+	base, err := records.FilterPaymentStatus(ctx, s, l.Filter, f.PaymentStatus)
+	if err != nil {
+		return l, err
+	}
+	l.Filter = lists.FilterSearch(base, f.Search, append(searchedColumns("c"), "b.booking_code")...)
+	if s.Export != nil { // which looks for all of them
+		return l, nil
+	}
+	l.Counts = l.Filter.Column("COUNT(*)")
+	queries := []sq.SelectBuilder{base}
+	if f.Search != nil {
+		queries = []sq.SelectBuilder{base.Where(session.In("b.customer_id", searchedCustomers(s, *f.Search))), lists.FilterSearch(base, f.Search, "b.booking_code")}
+		l.Counts = countSearched(s, base, *f.Search)
+	}
+	l = lists.WithLength(s, l, f.Paging, false)
+	began := s.Totals.Now()
+	ids, more, err := matchingIDs(ctx, l.Op, lists.ListDB(s, l), queries, f.Search == nil || lists.KnownToBeLong(s, l))
+	if err != nil {
+		return l, err
+	}
+	lists.RememberOrderedScan(s, l, began)
+	if more { // a scan in the order of the list soon finds a page; another index might find all matches first
+		l.Filter = l.Filter.Options("STRAIGHT_JOIN")
+		return l, nil
+	}
+	if l.Key != "" {
+		s.Totals.RememberSize(l.Key, int64(len(ids)))
+	}
+	few := lists.List{Op: l.Op, Size: new(int64(len(ids))), Filter: sq.Select().From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})}
+	if f.Sort == ByCustomerName {
+		few.Filter = few.Filter.LeftJoin(s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
+	}
+	return few, nil
+}
+
+// matchingIDs returns the ids of the bookings that are found by any of some queries. more reports whether
+// these are more than a few. One statement runs all queries, or each query has a statement of its
+// own, which is quicker if the first one finds enough.
+func matchingIDs(ctx context.Context, op string, db *wpdb.DB, queries []sq.SelectBuilder, sequential bool) (ids []int64, more bool, err error) {
+	stmts := make([]sq.SelectBuilder, len(queries))
+	for i, query := range queries {
+		stmts[i] = query.Column("b.id").Limit(session.MaxIDList + 1)
+	}
+	if !sequential {
+		for i := range stmts {
+			stmts[i] = stmts[i].Prefix("(").Suffix(")")
+		}
+		stmts = []sq.SelectBuilder{lists.UnionAll(stmts[0], stmts[1:]...)}
+	}
+	for _, stmt := range stmts {
+		found, err := wpdb.All(ctx, db, op+": find ids", stmt, wpdb.Value[int64])
+		if err != nil {
+			return nil, false, err
+		}
+		ids = append(ids, found...)
+		slices.Sort(ids)
+		if ids = slices.Compact(ids); len(ids) > session.MaxIDList {
+			return nil, true, nil
+		}
+	}
+	return ids, false, nil
+}
+
+// searchedColumns are the expressions in which a search looks for customers.
+func searchedColumns(alias string) []string {
+	return []string{alias + ".first_name", alias + ".last_name", lists.FullName(alias), alias + ".email"}
+}
+
+// searchedCustomers selects the customers whom a search for bookings finds. As a join, servers
+// would read all bookings and the customer of each.
+func searchedCustomers(s *session.Session, text string) sq.SelectBuilder {
+	return sq.Select("k.id").From(s.DB.As(wpdb.Customers, "k")).Where(lists.ContainsAny(text, searchedColumns("k")...))
+}
+
+// countSearched counts the bookings of a search: those of customers who match, and those of
+// others whose code matches. To ask both at once would take a look at the customer of each
+// booking.
+func countSearched(s *session.Session, filter sq.SelectBuilder, text string) sq.Sqlizer {
+	byCustomer := filter.Where(session.In("b.customer_id", searchedCustomers(s, text)))
+	byCode := lists.FilterContains(filter, text, "b.booking_code").Where(sq.Expr("(?) IS NOT TRUE", lists.ContainsAny(text, searchedColumns("c")...)))
+	return sq.ConcatExpr("SELECT (", byCustomer.Column("COUNT(*)"), ") + (", byCode.Column("COUNT(*)"), ")")
+}
