@@ -21,7 +21,7 @@ func rowsByCustomerName(ctx context.Context, s *session.Session, l lists.List, f
 	w, bookings, customers := f.Window(), s.DB.Name(wpdb.Bookings), s.DB.As(wpdb.Customers, "c")
 	if !f.Descending {
 		from := "(SELECT DISTINCT customer_id FROM " + bookings + ") AS x LEFT JOIN " + customers + " ON c.id = x.customer_id STRAIGHT_JOIN " + bookings + " AS b ON b.customer_id <=> x.customer_id"
-		unnamed, err := sorted(filtered(s, f, sq.Select().From(from).Where("(c.first_name IS NULL OR c.first_name <= '')"), indexed), session.Window{Rows: session.MaxIDList + 1})
+		unnamed, err := sorted(filtered(s, f, from, indexed).Where("(c.first_name IS NULL OR c.first_name <= '')"), session.Window{Rows: session.MaxIDList + 1})
 		n := uint64(len(unnamed))
 		page = unnamed[min(w.First, n):min(w.First+w.Rows, n)]
 		if err != nil || uint64(len(page)) == w.Rows {
@@ -33,7 +33,7 @@ func rowsByCustomerName(ctx context.Context, s *session.Session, l lists.List, f
 		w = session.Window{First: w.First - min(w.First, n), Rows: w.Rows - uint64(len(page))}
 	}
 	// Customers are read first: the server takes them for more than they are.
-	named := filtered(s, f, sq.Select().From(customers+" STRAIGHT_JOIN "+bookings+" AS b ON b.customer_id = c.id").Where("c.first_name > ''"), indexed)
+	named := filtered(s, f, customers+" STRAIGHT_JOIN "+bookings+" AS b ON b.customer_id = c.id", indexed).Where("c.first_name > ''")
 	names, err := wpdb.All(ctx, s.DB, l.Op+": find names", named.Column("c.first_name").OrderBy(lists.Direction("c.first_name", f.Descending)).Limit(w.Rows).Offset(w.First), wpdb.Value[string])
 	switch {
 	case err != nil || len(names) == 0 && !f.Descending:

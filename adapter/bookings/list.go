@@ -1,6 +1,7 @@
 package bookings
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -47,22 +48,37 @@ type Filter struct {
 }
 
 // List returns one page of the bookings that match the filter. The default plan is one statement, see
-// rowsInOrder; search_by_ids.go, ordered_scan.go, by_start.go and by_customer_name.go have the others.
+// rowsInOrder; the others are quicker for searches, for many filters, by start, and by customer name.
 func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[records.Booking], err error) {
 	defer lists.EmptyIfUnmatchable(f.Paging, &page, &err)
 	if err := f.checkMetaKey(ctx, s); err != nil {
 		return page, err
 	}
-	l := lists.List{Op: "list bookings", Filter: filtered(s, f, fromBookings(s, f), indexed)}
-	if f.Search != nil || f.PaymentStatus != nil {
+	l := lists.List{Op: "list bookings", Filter: filtered(s, f, "", indexed)}
+	several := f.usesSeveralIndexes(s.Scope())
+	switch {
+	case f.Search != nil || f.PaymentStatus != nil:
 		l, err = searchByIDs(ctx, s, l, f)
-	} else {
-		l, f = scanInOrder(s, l, f)
+	case several || !s.Scope().Unlimited():
+		l, f = scanInOrder(s, l, f, several)
 	}
 	if err != nil {
 		return page, err
 	}
-	rows, err := find(ctx, s, l, f)
+	var rows []listedRow
+	began := s.Totals.Now()
+	switch {
+	case s.Export != nil:
+		rows, err = rowsOfChunk(ctx, s, l, f)
+	case l.Size != nil && f.Offset() >= uint64(*l.Size): // behind the last page of a search
+	case f.Sort == ByStart:
+		rows, err = rowsByStart(ctx, s, l, f)
+	case scansNames(s, l, f):
+		rows, err = rowsByCustomerName(ctx, s, l, f)
+	default:
+		rows, err = rowsInOrder(ctx, s, l, f, l.Filter.OrderBy(f.order().Terms()...).Limit(f.Limit()).Offset(f.Offset()))
+	}
+	lists.RememberOrderedScan(s, l, began)
 	if err != nil {
 		return page, err
 	}
@@ -71,29 +87,37 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 	})
 }
 
-// First returns the first bookings that match the filter, which is neither a search nor by payment
-// status, without counting the rest.
+// First returns the first bookings that match the filter, by start, without counting the rest. The filter is
+// no search.
 func First(ctx context.Context, s *session.Session, f Filter, limit int64) ([]records.Booking, error) {
-	f.Paging = session.Paging{Page: 1, PerPage: limit}
-	rows, err := find(ctx, s, lists.List{Op: "list bookings", Filter: filtered(s, f, fromBookings(s, f), indexed)}, f)
+	f.Paging, f.Sort = session.Paging{Page: 1, PerPage: limit}, ByStart
+	rows, err := rowsByStart(ctx, s, lists.List{Op: "list bookings", Filter: filtered(s, f, "", indexed)}, f)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	return load(ctx, s, rows[:min(len(rows), int(limit))], f.WithMeta, new(lists.Total))
 }
 
-// fromBookings selects from bookings, b, and customers, c, where the filter or the order needs them.
-func fromBookings(s *session.Session, f Filter) sq.SelectBuilder {
-	q := sq.Select().From(s.DB.As(wpdb.Bookings, "b"))
-	if f.CustomerEmail != nil || f.CustomerPhone != nil || f.Search != nil || f.Sort == ByCustomerName {
-		q = q.LeftJoin(s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
+// usesSeveralIndexes reports whether several indexes serve the filter and the scope of the caller. An index
+// on customers finds few bookings, and is best used alone.
+func (f Filter) usesSeveralIndexes(scope domain.Scope) bool {
+	n := 0
+	for _, used := range []bool{f.AgentID != nil, f.ServiceID != nil, f.LocationID != nil, f.Status != nil, len(scope.Agents) > 0, len(scope.Services) > 0, len(scope.Locations) > 0} {
+		if used {
+			n++
+		}
 	}
-	return q
+	return n > 1 && f.CustomerID == nil
 }
 
-// filtered adds the filter to a statement on bookings, b, and customers, c, but for the search and the
-// payment status: see searchByIDs. column is indexed, or hides columns from their indexes.
-func filtered(s *session.Session, f Filter, q sq.SelectBuilder, column func(string) string) sq.SelectBuilder {
+// filtered selects the bookings, b, that match the filter, but for the search and the payment status: see
+// searchByIDs. It joins customers, c, where the filter or the order needs them, unless another FROM than that of
+// the bookings has them. column is indexed, or hides columns from their indexes.
+func filtered(s *session.Session, f Filter, from string, column func(string) string) sq.SelectBuilder {
+	q := sq.Select().From(cmp.Or(from, s.DB.As(wpdb.Bookings, "b")))
+	if from == "" && (f.CustomerEmail != nil || f.CustomerPhone != nil || f.Search != nil || f.Sort == ByCustomerName) {
+		q = q.LeftJoin(s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
+	}
 	if f.PriceMin != nil || f.PriceMax != nil || f.PaymentStatus != nil {
 		q = q.Join(s.DB.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")
 	}
@@ -155,72 +179,4 @@ var sortColumns = map[Sort][]string{
 // order is the order of the list.
 func (f Filter) order() lists.SortOrder {
 	return lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
-}
-
-// listedRow is a booking of a page, before its record is read.
-type listedRow struct {
-	id    int64
-	date  string // on which it starts; "" for NULL
-	order int64  // 0 for none
-}
-
-// find finds the bookings of a page and, if there is one, the first booking of the next page.
-func find(ctx context.Context, s *session.Session, l lists.List, f Filter) ([]listedRow, error) {
-	began := s.Totals.Now()
-	defer func() { lists.RememberOrderedScan(s, l, began) }()
-	switch {
-	case s.Export != nil:
-		ids, err := lists.Next(ctx, s.Export, s, l, f.Paging, f.order())
-		if err != nil || len(ids) == 0 {
-			return nil, err
-		}
-		return rowsInOrder(ctx, s, l, f, sq.Select().From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids}))
-	case l.Size != nil && f.Offset() >= uint64(*l.Size):
-		return nil, nil
-	case f.Sort == ByStart:
-		return rowsByStart(ctx, s, l, f)
-	case scansNames(s, l, f):
-		return rowsByCustomerName(ctx, s, l, f)
-	default:
-		return rowsInOrder(ctx, s, l, f, l.Filter.OrderBy(f.order().Terms()...).Limit(f.Limit()).Offset(f.Offset()))
-	}
-}
-
-// rowsInOrder finds the bookings that a statement with a limit selects, in the order of the list: for the
-// latest bookings of agent 3,
-//
-//	SELECT b.id, b.start_date, i.order_id
-//	FROM (SELECT b.id FROM bookings b WHERE b.agent_id = 3 ORDER BY b.created_at DESC, b.id DESC LIMIT 21) page
-//	JOIN bookings b ON b.id = page.id LEFT JOIN order_items i ON i.id = b.order_item_id
-//	ORDER BY b.created_at DESC, b.id DESC
-//
-// The statement itself reads nothing but ids, and may thus need no more than an index.
-func rowsInOrder(ctx context.Context, s *session.Session, l lists.List, f Filter, page sq.SelectBuilder) ([]listedRow, error) {
-	stmt := sq.Select("b.id", "b.start_date", "i.order_id").FromSelect(page.Column("b.id"), "page").
-		Join(s.DB.As(wpdb.Bookings, "b") + " ON b.id = page.id").
-		LeftJoin(s.DB.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
-		OrderBy(f.order().Terms()...)
-	if f.Sort == ByCustomerName {
-		stmt = stmt.LeftJoin(s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
-	}
-	return wpdb.All(ctx, lists.ListDB(s, l), l.Op, stmt, func(row wpdb.Scanner) (b listedRow, err error) {
-		err = row.Scan(wpdb.OrZero(&b.id), wpdb.OrZero(&b.date), wpdb.OrZero(&b.order))
-		return b, err
-	})
-}
-
-// load reads the bookings of a page, with the payment status that the API shows. It counts the list
-// where size asks for it.
-func load(ctx context.Context, s *session.Session, rows []listedRow, withMeta bool, size *lists.Total) ([]records.Booking, error) {
-	ids, orders := make([]int64, len(rows)), make([]int64, 0, len(rows))
-	for i, b := range rows {
-		ids[i] = b.id
-		if b.order != 0 {
-			orders = append(orders, b.order)
-		}
-	}
-	shown := func(stmt sq.SelectBuilder) sq.SelectBuilder {
-		return records.JoinRefunds(s, stmt, orders).Column(records.DisplayPaymentStatus)
-	}
-	return records.ReadBookings(ctx, s, ids, shown, withMeta, size)
 }

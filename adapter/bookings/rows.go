@@ -1,0 +1,67 @@
+package bookings
+
+import (
+	"context"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/lists"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// listedRow is a booking of a page, before its record is read.
+type listedRow struct {
+	id    int64
+	date  string // on which it starts; "" for NULL
+	order int64  // 0 for none
+}
+
+// rowsInOrder finds the bookings that a statement with a limit selects, in the order of the list: for the
+// latest bookings of agent 3,
+//
+//	SELECT b.id, b.start_date, i.order_id
+//	FROM (SELECT b.id FROM bookings b WHERE b.agent_id = 3 ORDER BY b.created_at DESC, b.id DESC LIMIT 21) page
+//	JOIN bookings b ON b.id = page.id LEFT JOIN order_items i ON i.id = b.order_item_id
+//	ORDER BY b.created_at DESC, b.id DESC
+//
+// The statement itself reads nothing but ids, and may thus need no more than an index.
+func rowsInOrder(ctx context.Context, s *session.Session, l lists.List, f Filter, page sq.SelectBuilder) ([]listedRow, error) {
+	stmt := sq.Select("b.id", "b.start_date", "i.order_id").FromSelect(page.Column("b.id"), "page").
+		Join(s.DB.As(wpdb.Bookings, "b") + " ON b.id = page.id").
+		LeftJoin(s.DB.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
+		OrderBy(f.order().Terms()...)
+	if f.Sort == ByCustomerName {
+		stmt = stmt.LeftJoin(s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
+	}
+	return wpdb.All(ctx, lists.ListDB(s, l), l.Op, stmt, func(row wpdb.Scanner) (b listedRow, err error) {
+		err = row.Scan(wpdb.OrZero(&b.id), wpdb.OrZero(&b.date), wpdb.OrZero(&b.order))
+		return b, err
+	})
+}
+
+// rowsOfChunk finds the bookings of the present chunk of an export.
+func rowsOfChunk(ctx context.Context, s *session.Session, l lists.List, f Filter) ([]listedRow, error) {
+	ids, err := lists.Next(ctx, s.Export, s, l, f.Paging, f.order())
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return rowsInOrder(ctx, s, l, f, sq.Select().From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids}))
+}
+
+// load reads the bookings of a page, with the payment status that the API shows. It counts the list
+// where size asks for it.
+func load(ctx context.Context, s *session.Session, rows []listedRow, withMeta bool, size *lists.Total) ([]records.Booking, error) {
+	ids, orders := make([]int64, len(rows)), make([]int64, 0, len(rows))
+	for i, b := range rows {
+		ids[i] = b.id
+		if b.order != 0 {
+			orders = append(orders, b.order)
+		}
+	}
+	shown := func(stmt sq.SelectBuilder) sq.SelectBuilder {
+		return records.JoinRefunds(s, stmt, orders).Column(records.DisplayPaymentStatus)
+	}
+	return records.ReadBookings(ctx, s, ids, shown, withMeta, size)
+}
