@@ -194,7 +194,7 @@ var updateWebhook = operation{
 			if err := webhooks.RequireEvents(r.principal.Key, patch.Filter.Events); err != nil {
 				return err
 			}
-			if _, _, err := store.Update(r.ctx(), hook.ID, patch); err != nil {
+			if _, err := store.Update(r.ctx(), hook, patch); err != nil {
 				return err
 			}
 			if err := enableWebhook(r.ctx(), store, hook.ID, change.Enabled, change.Skip); err != nil {

@@ -47,7 +47,7 @@ type Delivery struct {
 
 	data   string // the entry as JSON
 	prefix string // of the site's tables
-	owner  string // of the claim of a new delivery
+	owner  string // of the claim
 }
 
 // MessageID returns the webhook-id that is sent with each try.
@@ -179,36 +179,17 @@ func (d Delivery) isDeleted() bool { return strings.HasSuffix(d.Event, "."+strin
 
 // Test adds a delivery of TestEvent, which the Worker sends once.
 func (s *Store) Test(ctx context.Context, webhookID int64) (Delivery, error) {
-	return s.addDelivery(ctx, s.newTest(webhookID, waiting, 0, ""))
+	return s.addTest(ctx, Delivery{WebhookID: webhookID, State: waiting}, 0)
 }
 
-// newTest returns a delivery of TestEvent in a state, whose next step is due after a time.
-func (s *Store) newTest(webhookID int64, state string, due time.Duration, owner string) Delivery {
+// addTest adds a delivery of TestEvent whose next step is due after a time.
+func (s *Store) addTest(ctx context.Context, d Delivery, due time.Duration) (Delivery, error) {
 	now := s.now()
-	at := domain.Timestamp(domain.Stamp(now))
-	d := Delivery{
-		WebhookID: webhookID, Event: TestEvent, At: at, State: state, DueAt: domain.Timestamp(domain.Stamp(now.Add(due))), CreatedAt: at,
-		data: fmt.Sprintf(`{"webhook_id":%d}`, webhookID), prefix: s.db.Prefix(), owner: owner,
-	}
-	if state == sending {
-		d.Tries = 1
-	}
-	return d
-}
-
-func (s *Store) addDelivery(ctx context.Context, d Delivery) (Delivery, error) {
-	result, err := s.db.Change(ctx, "add a delivery", sq.Insert(s.db.Name(wpdb.WebhookDeliveries)).SetMap(d.columns()))
+	d.Event, d.At, d.DueAt = TestEvent, domain.Timestamp(domain.Stamp(now)), domain.Timestamp(domain.Stamp(now.Add(due)))
+	d.CreatedAt, d.data, d.prefix = d.At, fmt.Sprintf(`{"webhook_id":%d}`, d.WebhookID), s.db.Prefix()
+	result, err := s.db.Change(ctx, "add a delivery", insert(s.db, []Delivery{d}))
 	d.ID = result.ID
 	return d, err
-}
-
-// columns returns the columns of a new delivery.
-func (d Delivery) columns() map[string]any {
-	return map[string]any{
-		"webhook_id": d.WebhookID, "number": wpdb.NullIfZero(d.Number), "event": d.Event, "resource": string(d.Resource), "resource_id": d.ResourceID,
-		"at": string(d.At), "data": d.data, "status": d.State, "tries": d.Tries, "due_at": string(d.DueAt), "owner": d.owner,
-		"created_at": string(d.CreatedAt),
-	}
 }
 
 // OldRows selects the ids of rows of a table that have served their purpose.

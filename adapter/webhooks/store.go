@@ -234,13 +234,8 @@ func (s *Store) change(ctx context.Context, op string, id int64, set map[string]
 	return found, err
 }
 
-// Update changes a webhook, for deliveries that are not sent yet. It returns it as it
-// then is.
-func (s *Store) Update(ctx context.Context, id int64, p Patch) (hook Hook, found bool, err error) {
-	hook, found, err = s.Find(ctx, id)
-	if err != nil || !found {
-		return Hook{}, false, err
-	}
+// Update changes a webhook, for deliveries that are not sent yet.
+func (s *Store) Update(ctx context.Context, hook Hook, p Patch) (found bool, err error) {
 	set := map[string]any{}
 	if p.Name != nil {
 		set["name"] = *p.Name
@@ -255,12 +250,10 @@ func (s *Store) Update(ctx context.Context, id int64, p Patch) (hook Hook, found
 	if p.Record != nil {
 		set["include_record"] = *p.Record
 	}
-	if len(set) > 0 {
-		if _, err := s.change(ctx, "change webhook", id, set); err != nil {
-			return Hook{}, false, err
-		}
+	if len(set) == 0 {
+		return true, nil
 	}
-	return s.Find(ctx, id)
+	return s.change(ctx, "change webhook", hook.ID, set)
 }
 
 // Disable stops a webhook at once, on every server. Changes wait until Enable.

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,7 +122,7 @@ func (w *Worker) recover(ctx context.Context) error {
 	}
 	abandoned := sq.And{sq.Eq{"status": sending}, sq.LtOrEq{"due_at": domain.Stamp(now)}}
 	db := w.store.db
-	ids, _, err := wpdb.First(ctx, db, "find abandoned deliveries", sq.Select("id").From(db.Name(wpdb.WebhookDeliveries)).Where(abandoned).Limit(1000), 1000, wpdb.Value[int64])
+	ids, err := wpdb.All(ctx, db, "find abandoned deliveries", sq.Select("id").From(db.Name(wpdb.WebhookDeliveries)).Where(abandoned).Limit(1000), wpdb.Value[int64])
 	if err == nil && len(ids) > 0 {
 		_, err = db.Change(ctx, "free abandoned deliveries", sq.Update(db.Name(wpdb.WebhookDeliveries)).Set("status", waiting).Set("owner", "").Where(sq.Eq{"id": ids}).Where(abandoned))
 	}
@@ -133,7 +134,7 @@ func (w *Worker) recover(ctx context.Context) error {
 
 // claim claims deliveries of a webhook that are due, so that no other server sends them.
 // One whose record has an earlier one that is not finished has to wait.
-func (w *Worker) claim(ctx context.Context, h activeHook, most int) (claimed []Delivery, owner string, err error) {
+func (w *Worker) claim(ctx context.Context, h activeHook, most int) ([]Delivery, error) {
 	db, now := w.store.db, w.store.now()
 	// Not by NOT EXISTS: the demo's engine finds an earlier one where a number is NULL.
 	earlier := sq.Select("1").From(db.As(wpdb.WebhookDeliveries, "e")).
@@ -144,34 +145,29 @@ func (w *Worker) claim(ctx context.Context, h activeHook, most int) (claimed []D
 		Where(sq.ConcatExpr("(", earlier.Limit(1), ") IS NULL")).OrderBy("d.due_at", "d.number").Limit(uint64(most))
 	found, err := wpdb.All(ctx, db, "find deliveries", stmt, w.store.scanDelivery)
 	if err != nil || len(found) == 0 {
-		return nil, "", err
+		return nil, err
 	}
-	if owner, err = domain.RandomHex(w.store.random, 16); err != nil {
-		return nil, "", err
+	owner, err := domain.RandomHex(w.store.random, 16)
+	if err != nil {
+		return nil, err
 	}
 	ids := make([]int64, len(found))
 	for i := range found {
 		ids[i] = found[i].ID
 		found[i].Tries++
+		found[i].owner = owner
 	}
 	take := sq.Update(db.Name(wpdb.WebhookDeliveries)).Set("status", sending).Set("owner", owner).Set("tries", sq.Expr("tries + 1")).
 		Set("due_at", domain.Stamp(now.Add(claimTime))).Where(sq.Eq{"id": ids, "status": waiting})
 	result, err := db.Change(ctx, "claim deliveries", take)
 	if err != nil {
-		return nil, "", err // another server may claim them, and send what comes after them
+		return nil, err // another server may claim them, and send what comes after them
 	}
 	if result.Rows == int64(len(ids)) {
-		return found, owner, nil
+		return found, nil
 	}
 	mine, err := wpdb.All(ctx, db, "find claimed deliveries", sq.Select("id").From(db.Name(wpdb.WebhookDeliveries)).Where(sq.Eq{"id": ids, "owner": owner}), wpdb.Value[int64])
-	for _, d := range found {
-		for _, id := range mine {
-			if d.ID == id {
-				claimed = append(claimed, d)
-			}
-		}
-	}
-	return claimed, owner, err
+	return slices.DeleteFunc(found, func(d Delivery) bool { return !slices.Contains(mine, d.ID) }), err
 }
 
 // pages are the parts of the journal that were read in a round: most webhooks have the
@@ -233,7 +229,7 @@ func (w *Worker) fanOut(ctx context.Context, h activeHook, pages *pages) (added 
 		if moved = result.Rows > 0; err != nil || !moved || len(deliveries) == 0 {
 			return err
 		}
-		_, err = wpdb.Exec(ctx, tx, "add deliveries", w.store.insert(tx, deliveries))
+		_, err = wpdb.Exec(ctx, tx, "add deliveries", insert(tx, deliveries))
 		return err
 	})
 	if err != nil || !moved {
@@ -265,11 +261,11 @@ func (w *Worker) deliveries(h activeHook, entries []journal.Entry) (deliveries [
 
 // insert returns the statement that adds deliveries. One that exists, because the webhook
 // went back in the journal, is sent again unless it is not finished.
-func (s *Store) insert(tx *wpdb.DB, deliveries []Delivery) sq.InsertBuilder {
+func insert(tx *wpdb.DB, deliveries []Delivery) sq.InsertBuilder {
 	stmt := sq.Insert(tx.Name(wpdb.WebhookDeliveries)).
-		Columns("webhook_id", "number", "event", "resource", "resource_id", "at", "data", "status", "tries", "due_at", "created_at")
+		Columns("webhook_id", "number", "event", "resource", "resource_id", "at", "data", "status", "tries", "due_at", "owner", "created_at")
 	for _, d := range deliveries {
-		stmt = stmt.Values(d.WebhookID, d.Number, d.Event, string(d.Resource), d.ResourceID, string(d.At), d.data, d.State, d.Tries, string(d.DueAt), string(d.CreatedAt))
+		stmt = stmt.Values(d.WebhookID, wpdb.NullIfZero(d.Number), d.Event, string(d.Resource), d.ResourceID, string(d.At), d.data, d.State, d.Tries, string(d.DueAt), d.owner, string(d.CreatedAt))
 	}
 	// The status is assigned last, because the other columns depend on the old one.
 	var set []string
@@ -295,15 +291,6 @@ func (w *Worker) skipLost(ctx context.Context, h activeHook) error {
 		w.log.Warn("a webhook missed changes that the journal no longer has; its receiver should read all lists again", "webhook_id", h.ID)
 	}
 	return err
-}
-
-// addTest adds a delivery of TestEvent that is claimed by the returned owner.
-func (s *Store) addTest(ctx context.Context, webhookID int64) (d Delivery, owner string, err error) {
-	if owner, err = domain.RandomHex(s.random, 16); err != nil {
-		return d, "", err
-	}
-	d, err = s.addDelivery(ctx, s.newTest(webhookID, sending, claimTime, owner))
-	return d, owner, err
 }
 
 // outcomeOf returns what becomes of a delivery after a try.
@@ -368,7 +355,7 @@ func (w *Worker) storeOutcomes(ctx context.Context) error {
 
 func (w *Worker) storeOutcome(ctx context.Context, tx *wpdb.DB, r result) error {
 	stmt := r.outcome.Update(tx.Name(wpdb.WebhookDeliveries), w.store.now()).Set("owner", "").
-		Where(sq.Eq{"id": r.delivery.ID, "owner": r.owner, "status": sending})
+		Where(sq.Eq{"id": r.delivery.ID, "owner": r.delivery.owner, "status": sending})
 	if r.canceled {
 		stmt = stmt.Set("tries", sq.Expr("tries - 1"))
 	}

@@ -273,11 +273,11 @@ func (w *Worker) serve(ctx, sending context.Context, h activeHook, pages *pages)
 
 // start claims deliveries and begins to send them.
 func (w *Worker) start(ctx, sending context.Context, h activeHook, most int) (claimed int, err error) {
-	deliveries, owner, err := w.claim(ctx, h, most)
+	deliveries, err := w.claim(ctx, h, most)
 	for _, d := range deliveries {
 		w.running[h.ID]++
 		w.total++
-		go func() { w.results <- w.try(sending, h, d, owner) }()
+		go func() { w.results <- w.try(sending, h, d) }()
 	}
 	return len(deliveries), err
 }
@@ -286,7 +286,6 @@ func (w *Worker) start(ctx, sending context.Context, h activeHook, most int) (cl
 type result struct {
 	hook     activeHook
 	delivery Delivery
-	owner    string
 	at       time.Time
 	took     time.Duration
 	answer   answer
@@ -306,8 +305,8 @@ var errBusy = errors.New("the server was too busy to read the record")
 var errForbidden = errors.New("the API key of the webhook may no longer see this resource")
 
 // try sends a claimed delivery.
-func (w *Worker) try(ctx context.Context, h activeHook, d Delivery, owner string) (r result) {
-	r = result{hook: h, delivery: d, owner: owner, at: w.store.now()}
+func (w *Worker) try(ctx context.Context, h activeHook, d Delivery) (r result) {
+	r = result{hook: h, delivery: d, at: w.store.now()}
 	defer func() {
 		r.took = w.store.now().Sub(r.at)
 		r.canceled = ctx.Err() != nil && !r.answer.ok() || errors.Is(r.answer.err, errBusy)
@@ -468,11 +467,15 @@ func (w *Worker) TestNow(ctx context.Context, id int64) (try Try, found bool, er
 	if err != nil || !found {
 		return Try{}, false, err
 	}
-	d, owner, err := w.store.addTest(ctx, id)
+	owner, err := domain.RandomHex(w.store.random, 16)
 	if err != nil {
 		return Try{}, true, err
 	}
-	r := w.try(ctx, activeHook{Hook: hook}, d, owner)
+	d, err := w.store.addTest(ctx, Delivery{WebhookID: id, State: sending, Tries: 1, owner: owner}, claimTime)
+	if err != nil {
+		return Try{}, true, err
+	}
+	r := w.try(ctx, activeHook{Hook: hook}, d)
 	w.finished = append(w.finished, r)
 	if err := w.storeOutcomes(context.WithoutCancel(ctx)); err != nil {
 		return Try{}, true, err

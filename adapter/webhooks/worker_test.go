@@ -533,8 +533,8 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	w := x.worker()
 	_, stored := x.addHook(x.store, NewHook{URL: slow.URL, Filter: Filter{Events: []string{"*"}}, Private: true, Record: true})
 	try := func(id int64) result {
-		d := Delivery{ID: id, Event: "booking.updated", At: "2026-11-21 09:30:00", Resource: journal.Bookings, ResourceID: id, data: `{"resource_id":1}`}
-		return w.try(t.Context(), activeHook{Hook: stored}, d, "")
+		d := Delivery{ID: id, Event: "booking.updated", At: "2026-11-21 09:30:00", Resource: journal.Bookings, ResourceID: id, Tries: 1, data: `{"resource_id":1}`}
+		return w.try(t.Context(), activeHook{Hook: stored}, d)
 	}
 	var sent sync.WaitGroup
 	send := func(id int64) {
@@ -869,10 +869,7 @@ func TestKeySeesOnlyItsWebhooks(t *testing.T) {
 		"enable":  func(id int64) (bool, error) { return owned.Enable(t.Context(), id, false) },
 		"rotate":  func(id int64) (bool, error) { _, found, err := owned.Rotate(t.Context(), id, 0); return found, err },
 		"replay":  func(id int64) (bool, error) { return owned.ReplaySince(t.Context(), id, x.Now()) },
-		"update": func(id int64) (bool, error) {
-			_, found, err := owned.Update(t.Context(), id, Patch{Name: new("x")})
-			return found, err
-		},
+		"update":  func(id int64) (bool, error) { return owned.Update(t.Context(), Hook{ID: id}, Patch{Name: new("x")}) },
 	} {
 		if found, err := act(operators.ID); err != nil || found {
 			t.Errorf("%s another's: found %v, error %v", name, found, err)

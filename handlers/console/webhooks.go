@@ -296,7 +296,7 @@ func (c *Console) updateWebhook(v *visit) error {
 		if n.Name != "" {
 			patch.Name = &n.Name
 		}
-		if _, _, err := v.Platform.Webhooks.Update(v.ctx(), hook.ID, patch); err != nil {
+		if _, err := v.Platform.Webhooks.Update(v.ctx(), hook, patch); err != nil {
 			problem, status := c.explain(v, err)
 			return c.redisplayEditWebhook(v, status, problem)
 		}
