@@ -200,12 +200,20 @@ func Value[T any](row Scanner) (T, error) {
 // Map runs a SELECT for a key and a value. If a key occurs twice, the first row
 // counts; NULL is the zero value.
 func Map[K comparable, V any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer) (map[K]V, error) {
+	return MapBy(ctx, db, op, stmt, func(row Scanner) (key K, value V, err error) {
+		err = row.Scan(&key, OrZero(&value))
+		return key, value, err
+	})
+}
+
+// MapBy is Map for rows that are scanned into a key and a value.
+func MapBy[K comparable, V any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan func(Scanner) (K, V, error)) (map[K]V, error) {
 	type pair struct {
 		key   K
 		value V
 	}
 	found, err := All(ctx, db, op, stmt, func(row Scanner) (p pair, err error) {
-		err = row.Scan(&p.key, OrZero(&p.value))
+		p.key, p.value, err = scan(row)
 		return p, err
 	})
 	if err != nil {

@@ -51,10 +51,10 @@ func (s *numbering) follow(ctx context.Context) error {
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	if err := s.readRowsOf(ctx, Bookings, ids); err != nil {
+	if err := s.readRows(ctx, Bookings, ids); err != nil {
 		return err
 	}
-	return s.readLaterOf(ctx, Bookings, ids)
+	return s.readLater(ctx, Bookings, ids)
 }
 
 // changedInBookings returns the orders and payments of which their bookings may show something

@@ -616,7 +616,7 @@ func TestNothingIsMissed(t *testing.T) {
 	last := &worker{Journal: journals[1]}
 	for waiting := true; waiting; {
 		var err error
-		if waiting, err = last.waiting(ctx); err != nil {
+		if _, waiting, err = oldestPending(ctx, last.db); err != nil {
 			t.Fatal(err)
 		}
 		journals[1].Wake()

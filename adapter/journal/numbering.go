@@ -82,7 +82,7 @@ func (s *numbering) run(ctx context.Context, candidates []record) (more bool, er
 		return false, nil
 	}
 	s.touch(candidates)
-	for _, step := range []func(context.Context) error{s.readRows, s.readLater, s.readRepeated, s.follow} {
+	for _, step := range []func(context.Context) error{s.readTouched, s.readRepeated, s.follow} {
 		if err := step(ctx); err != nil {
 			return false, err
 		}
@@ -136,50 +136,36 @@ func (s *numbering) touch(candidates []record) {
 	}
 }
 
-// readRows reads the present rows of the touched records, and their snapshots.
-func (s *numbering) readRows(ctx context.Context) error {
-	s.now, s.spans, s.unknown = map[Resource]snapshot{}, map[Resource]map[int64]snapshot{}, map[Resource][]int64{}
+// readTouched reads the touched records, see readRows and readLater.
+func (s *numbering) readTouched(ctx context.Context) error {
+	s.now, s.spans, s.unknown, s.later = map[Resource]snapshot{}, map[Resource]map[int64]snapshot{}, map[Resource][]int64{}, map[record]bool{}
 	for resource, ids := range s.touched {
-		if err := s.readRowsOf(ctx, resource, ids); err != nil {
+		if err := s.readRows(ctx, resource, ids); err != nil {
+			return err
+		}
+		if err := s.readLater(ctx, resource, ids); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readRowsOf reads rows of a resource by their ids, which are in ascending order.
-func (s *numbering) readRowsOf(ctx context.Context, r Resource, ids []int64) (err error) {
+// readRows reads the present rows of records of a resource, and their snapshots. Their ids
+// are in ascending order.
+func (s *numbering) readRows(ctx context.Context, r Resource, ids []int64) (err error) {
 	target := s.targets[r]
 	if s.now[r], err = target.rows(ctx, s.tx, ids); err != nil {
 		return err
 	}
-	var spans []int64
-	for _, id := range ids {
-		spans = append(spans, spanOf(id))
-	}
-	s.spans[r], s.unknown[r], err = target.snapshots(ctx, s.tx, slices.Compact(spans))
+	s.spans[r], s.unknown[r], err = target.snapshots(ctx, s.tx, spansOf(ids))
 	return err
 }
 
-// readLater finds the records that have further rows in the inbox, which arrived in the
-// meantime or exceed the batch. What the rows of such records are now may be explained by
-// them, so nothing is concluded from it yet. Uses the index record.
-func (s *numbering) readLater(ctx context.Context) error {
-	s.later = map[record]bool{}
-	for resource, ids := range s.touched {
-		if err := s.readLaterOf(ctx, resource, ids); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readLaterOf is readLater for records of a resource.
-func (s *numbering) readLaterOf(ctx context.Context, r Resource, ids []int64) error {
-	seen := make([]int64, len(s.pending))
-	for i, m := range s.pending {
-		seen[i] = m.id
-	}
+// readLater finds the records of a resource that have further rows in the inbox, which
+// arrived in the meantime or exceed the batch. What the rows of such records are now may be
+// explained by them, so nothing is concluded from it yet. Uses the index record.
+func (s *numbering) readLater(ctx context.Context, r Resource, ids []int64) error {
+	seen := s.pendingIDs()
 	for part := range slices.Chunk(ids, rowsPerStatement) {
 		which := sq.And{sq.Eq{"resource": string(r), "resource_id": part}}
 		if len(seen) > 0 {
@@ -195,6 +181,15 @@ func (s *numbering) readLaterOf(ctx context.Context, r Resource, ids []int64) er
 		}
 	}
 	return nil
+}
+
+// pendingIDs are the ids of the rows of the inbox that were read.
+func (s *numbering) pendingIDs() []int64 {
+	ids := make([]int64, len(s.pending))
+	for i, m := range s.pending {
+		ids[i] = m.id
+	}
+	return ids
 }
 
 // foundWindow is how late WordPress may tell about a change that was found already.
@@ -355,11 +350,7 @@ func (s *numbering) emptyInbox(ctx context.Context) error {
 	if len(s.pending) == 0 {
 		return nil
 	}
-	ids := make([]int64, len(s.pending))
-	for i, m := range s.pending {
-		ids[i] = m.id
-	}
-	_, err := wpdb.Exec(ctx, s.tx, "empty inbox of changes", sq.Delete(s.tx.Name(wpdb.ChangeInbox)).Where(sq.Eq{"id": ids}))
+	_, err := wpdb.Exec(ctx, s.tx, "empty inbox of changes", sq.Delete(s.tx.Name(wpdb.ChangeInbox)).Where(sq.Eq{"id": s.pendingIDs()}))
 	return err
 }
 

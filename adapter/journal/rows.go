@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -106,17 +107,12 @@ func idsOf(first, last int64) sq.And {
 }
 
 func (c compared) read(ctx context.Context, db *wpdb.DB, which sq.Sqlizer, into snapshot) error {
-	type identified struct {
-		id int64
-		rowState
-	}
 	stmt := sq.Select("id", c.hash, c.facts).From(c.from).Where(which)
-	found, err := wpdb.All(ctx, db, "read state of "+string(c.resource), stmt, func(row wpdb.Scanner) (r identified, err error) {
-		return r, row.Scan(&r.id, &r.hash, &r.facts)
+	found, err := wpdb.MapBy(ctx, db, "read state of "+string(c.resource), stmt, func(row wpdb.Scanner) (id int64, r rowState, err error) {
+		err = row.Scan(&id, &r.hash, &r.facts)
+		return id, r, err
 	})
-	for _, r := range found {
-		into[r.id] = r.rowState
-	}
+	maps.Copy(into, found)
 	return err
 }
 

@@ -203,7 +203,7 @@ func (w *worker) look(ctx context.Context) error {
 		return err
 	}
 	if w.search == nil || !w.search.fits(schema) {
-		if w.search, err = w.newSearch(ctx, schema, w.share(), w.BookingsOf); err != nil {
+		if w.search, err = w.newSearch(ctx, schema, cmp.Or(w.Share, searchShare), w.BookingsOf); err != nil {
 			return err
 		}
 	}
@@ -217,11 +217,9 @@ func (w *worker) look(ctx context.Context) error {
 	return err
 }
 
-func (w *worker) share() float64 { return cmp.Or(w.Share, searchShare) }
-
 // number numbers what is in the inbox.
 func (w *worker) number(ctx context.Context) error {
-	waiting, err := w.waiting(ctx)
+	_, waiting, err := oldestPending(ctx, w.db)
 	if err != nil || !waiting {
 		return err
 	}
@@ -233,14 +231,6 @@ func (w *worker) number(ctx context.Context) error {
 		w.announce(p)
 	}
 	return nil
-}
-
-// waiting reports whether there is anything in the inbox, without a lock. Uses the primary
-// key.
-func (w *worker) waiting(ctx context.Context) (bool, error) {
-	stmt := sq.Select("id").From(w.db.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(1)
-	_, ok, err := wpdb.One(ctx, w.db, "look into inbox of changes", stmt, wpdb.Value[int64])
-	return ok, err
 }
 
 // lease takes or renews the lease, by the clock of the database.
@@ -315,9 +305,6 @@ func (w *worker) pruneSome(ctx context.Context) (deleted int, err error) {
 	})
 	return deleted, err
 }
-
-// swept stores how long the last sweep took.
-func (j *Journal) swept(took time.Duration) { j.sweepTook.Store(int64(took)) }
 
 // Stats are figures for metrics.
 type Stats struct {

@@ -202,12 +202,9 @@ func (s *search) numberDifferent(ctx context.Context, r Resource, rows snapshot)
 	if len(rows) == 0 {
 		return nil
 	}
-	var spans []int64
-	for _, id := range slices.Sorted(maps.Keys(rows)) {
-		spans = append(spans, spanOf(id))
-	}
+	spans := spansOf(slices.Sorted(maps.Keys(rows)))
 	stored := map[int64]snapshot{}
-	err := s.timed(func() error { return s.targets[r].stored(ctx, s.j.db, sq.Eq{"span": slices.Compact(spans)}, stored) })
+	err := s.timed(func() error { return s.targets[r].stored(ctx, s.j.db, sq.Eq{"span": spans}, stored) })
 	if err != nil {
 		return err
 	}
@@ -271,19 +268,7 @@ func (s *search) compareSpans(ctx context.Context, r Resource, first, last int64
 	if len(now) > 0 {
 		s.states[r].maxID = max(s.states[r].maxID, (slices.Max(slices.Collect(maps.Keys(now)))+1)*spanSize-1)
 	}
-	different := map[int64]bool{}
-	for span, sum := range now {
-		different[span] = before[span] != sum
-	}
-	for span := range before {
-		if _, exists := now[span]; !exists {
-			different[span] = true
-		}
-	}
-	for _, span := range slices.Sorted(maps.Keys(different)) {
-		if !different[span] {
-			continue
-		}
+	for _, span := range different(now, before) {
 		if err := s.compareRows(ctx, r, span); err != nil {
 			return err
 		}
@@ -292,18 +277,27 @@ func (s *search) compareSpans(ctx context.Context, r Resource, first, last int64
 }
 
 func sums(ctx context.Context, db *wpdb.DB, stmt sq.SelectBuilder) (map[int64]sum, error) {
-	type spanSum struct {
-		span int64
-		sum
-	}
-	rows, err := wpdb.All(ctx, db, "compare spans", stmt, func(row wpdb.Scanner) (s spanSum, err error) {
-		return s, row.Scan(&s.span, &s.records, &s.checksum)
+	return wpdb.MapBy(ctx, db, "compare spans", stmt, func(row wpdb.Scanner) (span int64, s sum, err error) {
+		err = row.Scan(&span, &s.records, &s.checksum)
+		return span, s, err
 	})
-	found := make(map[int64]sum, len(rows))
-	for _, row := range rows {
-		found[row.span] = row.sum
+}
+
+// different returns the keys that only one of two maps has, or with another value, in
+// ascending order.
+func different[V comparable](now, before map[int64]V) (keys []int64) {
+	for key, value := range now {
+		if known, ok := before[key]; !ok || known != value {
+			keys = append(keys, key)
+		}
 	}
-	return found, err
+	for key := range before {
+		if _, ok := now[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // compareRows compares the rows of a span with its snapshot.
@@ -320,19 +314,7 @@ func (s *search) compareRows(ctx context.Context, r Resource, span int64) error 
 	if err != nil {
 		return err
 	}
-	before := stored[span]
-	var different []int64
-	for id, row := range now {
-		if before[id] != row {
-			different = append(different, id)
-		}
-	}
-	for id := range before {
-		if _, exists := now[id]; !exists {
-			different = append(different, id)
-		}
-	}
-	return s.assignNumbers(ctx, r, different)
+	return s.assignNumbers(ctx, r, different(now, stored[span]))
 }
 
 // sweep compares spans in turn until the share of the interval is used up or every
@@ -431,8 +413,9 @@ func (s *search) sweepSome(ctx context.Context) (finished bool, err error) {
 	s.span = 0
 	if s.sweeping++; s.sweeping == len(s.order) {
 		s.sweeping = 0
-		s.j.swept(s.j.now().Sub(s.sweepBegan))
-		s.sweepBegan = s.j.now()
+		now := s.j.now()
+		s.j.sweepTook.Store(int64(now.Sub(s.sweepBegan)))
+		s.sweepBegan = now
 	}
 	return true, nil
 }

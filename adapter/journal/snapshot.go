@@ -17,6 +17,15 @@ const spanSize = 256
 // spanOf returns the span of an id: span 2 has the ids 512 to 767.
 func spanOf(id int64) int64 { return id / spanSize }
 
+// spansOf returns the spans of ids in ascending order, each once.
+func spansOf(ids []int64) []int64 {
+	spans := make([]int64, len(ids))
+	for i, id := range ids {
+		spans[i] = spanOf(id)
+	}
+	return slices.Compact(spans)
+}
+
 // rowState is what a snapshot keeps of a row.
 type rowState struct {
 	hash  uint32 // CRC-32 of all columns

@@ -103,19 +103,13 @@ func (c compared) snapshots(ctx context.Context, tx *wpdb.DB, spans []int64) (fo
 
 // stored adds stored snapshots to a map. Uses the primary key.
 func (c compared) stored(ctx context.Context, db *wpdb.DB, which sq.Sqlizer, into map[int64]snapshot) error {
-	type content struct {
-		span  int64
-		bytes []byte
-	}
 	stmt := sq.Select("span", "content").From(db.Name(wpdb.ChangeSnapshots)).Where(sq.Eq{"resource": string(c.resource)}).Where(which)
-	rows, err := wpdb.All(ctx, db, "read snapshots", stmt, func(row wpdb.Scanner) (s content, err error) {
-		return s, row.Scan(&s.span, &s.bytes)
-	})
+	contents, err := wpdb.Map[int64, []byte](ctx, db, "read snapshots", stmt)
 	if err != nil {
 		return err
 	}
-	for _, row := range rows {
-		if into[row.span], err = decodeSnapshot(row.span, row.bytes); err != nil {
+	for span, content := range contents {
+		if into[span], err = decodeSnapshot(span, content); err != nil {
 			return err
 		}
 	}

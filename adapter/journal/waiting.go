@@ -16,8 +16,7 @@ const Late = time.Minute
 // Waiting returns how long the oldest change that has no number yet has been waiting for it; 0
 // if none waits. Uses the primary key.
 func Waiting(ctx context.Context, db *wpdb.DB, now time.Time) (time.Duration, error) {
-	stmt := sq.Select("at").From(db.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(1)
-	at, found, err := wpdb.One(ctx, db, "look for changes without a number", stmt, wpdb.Value[string])
+	at, found, err := oldestPending(ctx, db)
 	if err != nil || !found {
 		return 0, err
 	}
@@ -26,4 +25,10 @@ func Waiting(ctx context.Context, db *wpdb.DB, now time.Time) (time.Duration, er
 		return 0, nil
 	}
 	return max(now.Sub(since), 0), nil
+}
+
+// oldestPending returns the time of the oldest change that has no number yet, without a lock.
+func oldestPending(ctx context.Context, db *wpdb.DB) (at string, found bool, err error) {
+	stmt := sq.Select("at").From(db.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(1)
+	return wpdb.One(ctx, db, "look for changes without a number", stmt, wpdb.Value[string])
 }

@@ -155,19 +155,11 @@ func belongedThrough(ctx context.Context, tx *Tx, of map[int64]journal.Belonged,
 
 // assignments reads to what bookings belong.
 func assignments(ctx context.Context, tx *Tx, bookings ...int64) (map[int64]journal.Assignment, error) {
-	type assigned struct {
-		id int64
-		journal.Assignment
-	}
 	stmt := sq.Select("id").Columns(assignmentColumns...).From(tx.DB.Name(wpdb.Bookings)).Where(sq.Eq{"id": bookings})
-	found, err := wpdb.All(ctx, tx.DB, "read what bookings belong to", stmt, func(row wpdb.Scanner) (a assigned, err error) {
-		return a, row.Scan(&a.id, wpdb.OrZero(&a.AgentID), wpdb.OrZero(&a.ServiceID), wpdb.OrZero(&a.LocationID), wpdb.OrZero(&a.CustomerID))
+	return wpdb.MapBy(ctx, tx.DB, "read what bookings belong to", stmt, func(row wpdb.Scanner) (id int64, a journal.Assignment, err error) {
+		err = row.Scan(&id, wpdb.OrZero(&a.AgentID), wpdb.OrZero(&a.ServiceID), wpdb.OrZero(&a.LocationID), wpdb.OrZero(&a.CustomerID))
+		return id, a, err
 	})
-	by := make(map[int64]journal.Assignment, len(found))
-	for _, a := range found {
-		by[a.id] = a.Assignment
-	}
-	return by, err
 }
 
 func (c *ChangeList) find(r journal.Resource, id int64) *journal.Change {

@@ -53,15 +53,12 @@ func LoadAgenda(ctx context.Context, s *session.Session, days int) (Agenda, erro
 	stmt := sq.Select("b.start_date", "COUNT(*)").Column(made).From(s.DB.As(wpdb.Bookings, "b")).
 		Where(sq.GtOrEq{"b.start_date": string(date(-days))}).Where(sq.LtOrEq{"b.start_date": string(date(days))}).
 		Where(sq.NotEq{"b.status": records.StatusCancelled}).GroupBy("b.start_date")
-	counted, err := wpdb.All(ctx, s.DB, "count bookings of days", stmt, func(row wpdb.Scanner) (d BookingDay, err error) {
-		return d, row.Scan((*string)(&d.Day), &d.All, &d.Here)
+	found, err := wpdb.MapBy(ctx, s.DB, "count bookings of days", stmt, func(row wpdb.Scanner) (day session.Date, d BookingDay, err error) {
+		err = row.Scan((*string)(&day), &d.All, &d.Here)
+		return day, d, err
 	})
 	if err != nil {
 		return agenda, err
-	}
-	found := make(map[session.Date]BookingDay, len(counted))
-	for _, d := range counted {
-		found[d.Day] = d
 	}
 	for offset := -days; offset <= days; offset++ {
 		d := found[date(offset)]
