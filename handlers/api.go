@@ -4,17 +4,17 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/labstack/echo/v4/middleware"
+	echomiddleware "github.com/labstack/echo/v4/middleware"
 
 	"bookside/adapter/daystats"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/adapter/session"
 	"bookside/compat"
+	"bookside/handlers/middleware"
 	"bookside/handlers/openapi"
 	"bookside/handlers/ratelimit"
 )
@@ -51,9 +51,9 @@ type api struct {
 	log       *slog.Logger
 	now       domain.Clock
 	options   Options
-	throttle  *authThrottle
+	throttle  *middleware.Throttle
 	limiter   *ratelimit.Limiter
-	inFlight  inFlight
+	inFlight  middleware.InFlight
 	memory    memory
 	longPolls longPolls
 	exports   longPolls
@@ -105,9 +105,9 @@ func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log 
 	metrics.shared.Store(options.RateLimit.Shared)
 	return &api{
 		platform: platform, keys: keys, log: log, now: now, options: options,
-		throttle:  newAuthThrottle(now, options.FailedKeysPerMinute),
+		throttle:  middleware.NewThrottle(now, options.FailedKeysPerMinute),
 		limiter:   ratelimit.New(options.RateLimit, now, keyOf),
-		inFlight:  newInFlight(options.MaxConcurrent),
+		inFlight:  middleware.NewInFlight(options.MaxConcurrent),
 		memory:    newMemory(options.Memory, options.MemoryWait),
 		longPolls: newLongPolls(options.MaxWaiting),
 		exports:   newLongPolls(options.MaxExports),
@@ -122,13 +122,13 @@ func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log 
 func (a *api) router() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
-	e.IPExtractor = addressFrom(a.options.TrustedProxies)
-	e.Pre(overrideMethod, plainRoute(a.options.BasePaths), openapi.NoteSlash, trimEscapedPath, middleware.RemoveTrailingSlash())
-	e.Use(a.abort, a.identify, a.deadline, discardBody, a.measure, a.logRequest, a.recover, a.headers, a.tellCompanion)
+	e.IPExtractor = middleware.AddressFrom(a.options.TrustedProxies)
+	e.Pre(overrideMethod, plainRoute(a.options.BasePaths), openapi.NoteSlash, middleware.TrimEscapedPath, echomiddleware.RemoveTrailingSlash())
+	e.Use(middleware.Abort, middleware.Identify, middleware.Deadline(a.options.RequestTimeout), middleware.DiscardBody, a.measure, a.logRequest, middleware.Recover(a.log), middleware.Headers, a.tellCompanion)
 	if len(a.options.AllowedOrigins) > 0 {
-		e.Use(middleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
+		e.Use(echomiddleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
 	}
-	e.Use(rejectOptions, limitURL)
+	e.Use(middleware.RejectOptions, middleware.LimitURL)
 	return e
 }
 
@@ -227,46 +227,12 @@ func routeOf(c echo.Context) (*route, bool) {
 	return r, known
 }
 
-// addressFrom returns a function for the address of a client: that of the peer,
-// unless the peer is a trusted proxy.
-func addressFrom(proxies []*net.IPNet) echo.IPExtractor {
-	if len(proxies) == 0 {
-		return echo.ExtractIPDirect()
-	}
-	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
-	for _, network := range proxies {
-		trust = append(trust, echo.TrustIPRange(network))
-	}
-	return echo.ExtractIPFromXFFHeader(trust...)
-}
-
-// trimEscapedPath removes the slash at the end of an escaped path. echo routes by
-// that if the path contains an encoded slash, and its own middleware ignores it.
-func trimEscapedPath(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		url := c.Request().URL
-		url.RawPath = strings.TrimSuffix(url.RawPath, "/")
-		return next(c)
-	}
-}
-
-func corsConfig(origins []string) middleware.CORSConfig {
-	return middleware.CORSConfig{
+func corsConfig(origins []string) echomiddleware.CORSConfig {
+	return echomiddleware.CORSConfig{
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
-		AllowHeaders:  append([]string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", preferHeader, methodHeader, requestIDHeader}, protocolHeaders...),
-		ExposeHeaders: append([]string{requestIDHeader, "Retry-After", tagHeader, replayedHeader, totalAgeHeader, totalHeader, linkHeader, ignoredHeader, appliedHeader}, ratelimit.Headers...),
+		AllowHeaders:  append([]string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", preferHeader, methodHeader, middleware.RequestIDHeader}, protocolHeaders...),
+		ExposeHeaders: append([]string{middleware.RequestIDHeader, "Retry-After", tagHeader, replayedHeader, totalAgeHeader, totalHeader, linkHeader, ignoredHeader, appliedHeader}, ratelimit.Headers...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
-	}
-}
-
-// rejectOptions rejects OPTIONS, which the router would answer by itself. No route
-// has that method, and preflight requests are handled by the CORS middleware.
-func rejectOptions(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if c.Request().Method == http.MethodOptions {
-			return errNoRoute
-		}
-		return next(c)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/compat"
+	"bookside/handlers/middleware"
 	"bookside/wpdb"
 )
 
@@ -21,8 +22,8 @@ func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		secret := a.secret(c)
 		var principal keys.Principal
-		err := a.throttle.do(c.Request().Context(), c.RealIP(), tried(c, secret), func() error {
-			return a.inFlight.do(func() (err error) {
+		err := a.throttle.Do(c.Request().Context(), c.RealIP(), tried(c, secret), func() error {
+			return a.inFlight.Do(func() (err error) {
 				principal, err = a.findPrincipal(c, secret)
 				return err
 			})
@@ -163,7 +164,7 @@ func (a *api) checkNetwork(c echo.Context, key keys.Key) error {
 	err := key.CheckNetwork(address)
 	if err != nil {
 		a.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "key sent from outside its networks",
-			slog.String("request_id", requestID(c)), slog.Int64("key_id", key.ID))
+			slog.String("request_id", middleware.RequestID(c)), slog.Int64("key_id", key.ID))
 	}
 	return err
 }

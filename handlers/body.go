@@ -1,23 +1,14 @@
 package handlers
 
 import (
-	"context"
-	"errors"
-	"io"
 	"net/http"
-	"os"
 
 	"github.com/labstack/echo/v4"
 
 	"bookside/adapter/domain"
 	"bookside/compat"
+	"bookside/handlers/middleware"
 )
-
-// maxBody is the limit of the body of a request in bytes.
-const maxBody = 1 << 20
-
-// errBodyTooLarge is the error for a body larger than maxBody.
-var errBodyTooLarge = errors.New("body too large")
 
 // readBody returns the body of a POST or PUT. It is read once, because the operation
 // may run twice. Its memory is counted until release is called.
@@ -26,46 +17,23 @@ func (a *api) readBody(c echo.Context) (body []byte, release func(), err error) 
 	if request.Method != http.MethodPost && request.Method != http.MethodPut {
 		return nil, func() {}, nil
 	}
-	if request.ContentLength > maxBody {
-		return nil, nil, errBodyTooLarge
+	if request.ContentLength > middleware.MaxBody {
+		return nil, nil, middleware.ErrBodyTooLarge
 	}
 	length := request.ContentLength
 	if length < 0 {
-		length = maxBody // unknown
+		length = middleware.MaxBody // unknown
 	}
-	release, err = a.memory.bodies.acquire(request.Context(), countedBytes(length), a.memory.wait)
+	release, err = a.memory.bodies.Acquire(request.Context(), countedBytes(length), a.memory.wait)
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err = readAll(c, maxBody)
+	body, err = middleware.ReadAll(c, middleware.MaxBody)
 	if err != nil {
 		release()
 		return nil, nil, err
 	}
 	return body, release, nil
-}
-
-// readAll reads a body of at most some bytes.
-func readAll(c echo.Context, most int64) ([]byte, error) {
-	request := c.Request()
-	stop := stopReadingAfter(request.Context(), c.Response().Writer)
-	defer stop()
-	body := request.Body
-	request.Body = http.NoBody // the response must not wait for the rest
-	sent, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, body, most))
-	var large *http.MaxBytesError
-	switch {
-	case err == nil:
-		return sent, nil
-	case errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(request.Context().Err(), context.Canceled):
-		return nil, errBodyTimeout
-	case errors.As(err, &large):
-		return nil, errBodyTooLarge
-	case request.Context().Err() != nil:
-		return nil, request.Context().Err()
-	default:
-		return nil, &compat.BodyError{Message: "The request body broke off"}
-	}
 }
 
 // document parses the request's body, an object or a list, and adds the fields of the

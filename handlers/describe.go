@@ -14,6 +14,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/compat"
+	"bookside/handlers/middleware"
 	"bookside/handlers/openapi"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
@@ -168,7 +169,7 @@ func alsoNeeded(r *route) []string {
 
 // headersOfAnswers describe the headers of answers.
 var headersOfAnswers = []openapi.Header{
-	{Name: requestIDHeader, Description: "Id of the request: the client's own, if it sent a valid one", Type: "string", Example: "4YQZ6PXJ2M"},
+	{Name: middleware.RequestIDHeader, Description: "Id of the request: the client's own, if it sent a valid one", Type: "string", Example: "4YQZ6PXJ2M"},
 	{Name: "X-RateLimit-Limit", Description: "Limit of the window with the fewest requests left, if limits are on", Type: "integer", Example: 60},
 	{Name: "X-RateLimit-Remaining", Description: "Requests left in that window", Type: "integer", Example: 59},
 	{Name: "X-RateLimit-Reset", Description: "End of that window, in seconds since 1970", Type: "integer", Example: 1795255200},
@@ -193,7 +194,7 @@ var mayWait = []int{http.StatusMultiStatus, http.StatusConflict, http.StatusTooM
 // answerHeaders returns the headers of an answer. Rate limits are reported once the key
 // is known.
 func (r *route) answerHeaders(status int) []string {
-	names := []string{requestIDHeader}
+	names := []string{middleware.RequestIDHeader}
 	if status == http.StatusUnauthorized {
 		names = append(names, echo.HeaderWWWAuthenticate)
 	} else {
@@ -225,7 +226,7 @@ func errorsOf(r *route) []error {
 	all := []error{
 		domain.Unauthorized(),
 		&ratelimit.Error{Message: ratelimit.Message, RetryAfter: 30},
-		errOverloaded,
+		middleware.ErrOverloaded,
 		errInternal,
 	}
 	if r.permission != "" {
@@ -242,7 +243,7 @@ func errorsOf(r *route) []error {
 		all = append(all, compat.ErrTooManyParameters)
 	} else {
 		fields := r.operation.body.Describe()
-		all = append(all, compat.ErrNotJSON, errBodyTooLarge, domain.InvalidRequest(compat.InvalidExample(fields)))
+		all = append(all, compat.ErrNotJSON, middleware.ErrBodyTooLarge, domain.InvalidRequest(compat.InvalidExample(fields)))
 		if rejected := compat.RejectedExample(fields); rejected != nil {
 			all = append(all, domain.ValidationFailed(rejected))
 		}

@@ -17,6 +17,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/session"
 	"bookside/compat"
+	"bookside/handlers/middleware"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
@@ -28,10 +29,10 @@ const retryAfter = 5
 // fail responds to an error of any layer.
 func (a *api) fail(c echo.Context, err error) {
 	if c.Response().Committed {
-		a.log.WarnContext(c.Request().Context(), "response aborted", "request_id", requestID(c), "error", err)
+		a.log.WarnContext(c.Request().Context(), "response aborted", "request_id", middleware.RequestID(c), "error", err)
 		a.metrics.aborted.Inc()
 		c.Set(codeEntry, "aborted")
-		c.Set(abortedEntry, true)
+		middleware.MarkAborted(c)
 		return
 	}
 	c.Set(refusalEntry, a.metrics.countRejection(c, err))
@@ -39,7 +40,7 @@ func (a *api) fail(c echo.Context, err error) {
 	c.Set(codeEntry, failure.Code)
 	a.logFailure(c, failure, err)
 	if sendErr := send(c, response{failure.Status, failure.Body(shape)}); sendErr != nil {
-		a.log.ErrorContext(c.Request().Context(), "error response not sent", "request_id", requestID(c), "error", sendErr)
+		a.log.ErrorContext(c.Request().Context(), "error response not sent", "request_id", middleware.RequestID(c), "error", sendErr)
 	}
 }
 
@@ -54,7 +55,7 @@ func (a *api) logFailure(c echo.Context, failure compat.Failure, err error) {
 		level = slog.LevelWarn
 	}
 	a.log.LogAttrs(c.Request().Context(), level, "request failed",
-		slog.String("request_id", requestID(c)), slog.String("route", c.Path()), slog.Int("status", failure.Status), slog.Any("error", err))
+		slog.String("request_id", middleware.RequestID(c)), slog.String("route", c.Path()), slog.Int("status", failure.Status), slog.Any("error", err))
 }
 
 // describe returns the content and the shape of the response to an error, and sets
@@ -66,7 +67,7 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorS
 	}
 	var limited *ratelimit.Error
 	header := c.Response().Header()
-	failure, shape := failureOf(form, requestID(c), err)
+	failure, shape := failureOf(form, middleware.RequestID(c), err)
 	failure.Written = writeOutcome(c.Request().Method, failure.Status, err)
 	switch {
 	case failure.Status == http.StatusUnauthorized:
@@ -121,9 +122,9 @@ var failures = []struct {
 	{errNoRoute, http.StatusNotFound, noRouteCode, noRouteMessage},
 	{echo.ErrNotFound, http.StatusNotFound, noRouteCode, noRouteMessage},
 	{echo.ErrMethodNotAllowed, http.StatusNotFound, noRouteCode, noRouteMessage},
-	{errURLTooLong, http.StatusRequestURITooLong, "rest_uri_too_long", "The request address is longer than 8 KiB"},
-	{errBodyTooLarge, http.StatusRequestEntityTooLarge, "rest_content_too_large", "The request body is larger than 1 MiB"},
-	{errBodyTimeout, http.StatusRequestTimeout, "rest_request_timeout", "The request body did not arrive in time"},
+	{middleware.ErrURLTooLong, http.StatusRequestURITooLong, "rest_uri_too_long", "The request address is longer than 8 KiB"},
+	{middleware.ErrBodyTooLarge, http.StatusRequestEntityTooLarge, "rest_content_too_large", "The request body is larger than 1 MiB"},
+	{middleware.ErrBodyTimeout, http.StatusRequestTimeout, "rest_request_timeout", "The request body did not arrive in time"},
 	{errMessageTooLarge, http.StatusRequestEntityTooLarge, "rest_content_too_large", "The message is larger than 32 KiB"},
 	{errManyMessages, http.StatusBadRequest, "rest_invalid_json", "Send one message per request"},
 	{errForeignOrigin, http.StatusForbidden, "origin_not_allowed", "Pages of this origin may not call the API; server.cors_origins lists those that may"},
@@ -173,7 +174,7 @@ func failureOf(form errorForm, requestID string, err error) (compat.Failure, com
 		return domainFailure(form, known)
 	case exceedsMemory(err):
 		return compat.Failure{Status: http.StatusBadRequest, Code: "rest_record_too_large", Message: "The record, with what belongs to it, is too large for a request"}, compat.WordPressError
-	case errors.Is(err, errOverloaded), session.IsUnavailable(err):
+	case errors.Is(err, middleware.ErrOverloaded), session.IsUnavailable(err):
 		return compat.Failure{Status: http.StatusServiceUnavailable, Code: string(domain.CodeUnavailable), Message: unavailableMessage(known)}, compat.WordPressError
 	case errors.Is(err, context.Canceled):
 		return compat.Failure{Status: statusClientGone, Code: "client_closed_request", Message: "The client went away"}, compat.WordPressError

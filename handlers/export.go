@@ -15,6 +15,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/session"
 	"bookside/compat"
+	"bookside/handlers/middleware"
 	"bookside/wpdb"
 )
 
@@ -40,7 +41,7 @@ const (
 
 var (
 	// errTooManyExports is the error of an export beyond Options.MaxExports.
-	errTooManyExports = domain.Unavailable("Too many exports at the same time", errOverloaded)
+	errTooManyExports = domain.Unavailable("Too many exports at the same time", middleware.ErrOverloaded)
 	// errKeyChanged is the error of an export whose key may see something else than at its beginning.
 	errKeyChanged = errors.New("what the key may see was changed during the export")
 	// errUnfit is the error of an export of several parts over a connection by which a client
@@ -68,7 +69,7 @@ func (a *api) export(c echo.Context, r *request, f *exportFormat) error {
 	defer a.exports.end()
 	a.metrics.exports.Inc()
 	defer a.metrics.exports.Dec()
-	ctx, cancel := a.detach(c)
+	ctx, cancel := middleware.Detach(c)
 	defer cancel()
 	r.query.Export(compat.MaxExported)
 	r.cursor = &session.ExportCursor{Chunk: exportChunk}
@@ -146,7 +147,7 @@ func (x *export) next() error {
 				err = x.request.nextChunk(x.writer)
 			}
 			if errors.Is(err, wpdb.ErrBusy) {
-				err = fmt.Errorf("%w: %w", errOverloaded, err)
+				err = fmt.Errorf("%w: %w", middleware.ErrOverloaded, err)
 			}
 			return err
 		})
@@ -160,7 +161,7 @@ func (x *export) next() error {
 // admit finds the key once more, as it is now.
 func (x *export) admit(ctx context.Context) error {
 	r := x.request
-	return x.api.inFlight.do(func() error {
+	return x.api.inFlight.Do(func() error {
 		principal, err := x.api.keys.Authenticate(ctx, x.api.secret(x.echo))
 		if err == nil {
 			err = x.api.checkNetwork(x.echo, principal.Key)
@@ -178,7 +179,7 @@ func (x *export) admit(ctx context.Context) error {
 
 // keep acquires the memory of the text of a chunk until it is sent.
 func (x *export) keep(ctx context.Context, wait time.Duration) error {
-	release, err := x.api.memory.responses.acquire(ctx, countedBytes(int64(x.text.Len())), wait)
+	release, err := x.api.memory.responses.Acquire(ctx, countedBytes(int64(x.text.Len())), wait)
 	if err == nil {
 		x.release = release
 	}
@@ -204,7 +205,7 @@ func (r *request) nextChunk(to exportWriter) error {
 // chunkWithin writes the next chunk with so many bytes of memory.
 func (r *request) chunkWithin(bytes int64, to exportWriter) error {
 	memory := &r.api.memory
-	done, err := memory.work(bytes).acquire(r.ctx(), bytes, memory.wait)
+	done, err := memory.work(bytes).Acquire(r.ctx(), bytes, memory.wait)
 	if err != nil {
 		return err
 	}
@@ -234,7 +235,7 @@ func (x *export) send() error {
 }
 
 func (x *export) write(ctx context.Context, text []byte) error {
-	defer stopWritingAfter(ctx, x.echo)()
+	defer middleware.StopWritingAfter(ctx, x.echo)()
 	if _, err := x.echo.Response().Write(text); err != nil {
 		return fmt.Errorf("send a part of an export: %w", err)
 	}
@@ -250,24 +251,4 @@ func (x *export) limited(work func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(x.ctx, x.api.options.RequestTimeout)
 	defer cancel()
 	return work(ctx)
-}
-
-// stopWritingAfter makes writes to the client fail once the context is done.
-func stopWritingAfter(ctx context.Context, c echo.Context) (stop func() bool) {
-	controller := http.NewResponseController(c.Response())
-	return afterDone(ctx, func() { _ = controller.SetWriteDeadline(time.Unix(1, 0)) })
-}
-
-// abortedEntry is set in the context of a request whose response broke off.
-const abortedEntry = "bookside.aborted"
-
-// abort closes the connection of a response that broke off, so that the client can tell.
-func (a *api) abort(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		err := next(c)
-		if c.Get(abortedEntry) != nil {
-			panic(http.ErrAbortHandler)
-		}
-		return err
-	}
 }

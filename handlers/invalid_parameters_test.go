@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
-
 	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
 )
 
 // valid are values for the required parameters of a route.

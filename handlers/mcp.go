@@ -21,6 +21,7 @@ import (
 	"bookside/adapter/session"
 	"bookside/compat"
 	"bookside/handlers/mcp"
+	"bookside/handlers/middleware"
 )
 
 // Tools for AI agents at /mcp. A tool calls operations of the API within the process: with
@@ -83,8 +84,8 @@ func (a *api) serveMCP(c echo.Context, protocol http.Handler) error {
 	if c.Request().ContentLength > maxMessage {
 		return errMessageTooLarge
 	}
-	message, err := readAll(c, maxMessage)
-	if errors.Is(err, errBodyTooLarge) {
+	message, err := middleware.ReadAll(c, maxMessage)
+	if errors.Is(err, middleware.ErrBodyTooLarge) {
 		return errMessageTooLarge
 	}
 	if err != nil {
@@ -101,7 +102,7 @@ func (a *api) serveMCP(c echo.Context, protocol http.Handler) error {
 	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(message)), int64(len(message))
 	answer := bufferedAnswer{header: http.Header{}, status: http.StatusOK}
 	protocol.ServeHTTP(&answer, request)
-	release, err := a.memory.responses.acquire(c.Request().Context(), countedBytes(int64(answer.body.Len())), a.memory.wait)
+	release, err := a.memory.responses.Acquire(c.Request().Context(), countedBytes(int64(answer.body.Len())), a.memory.wait)
 	if err != nil && !caller.wrote {
 		return err
 	}
@@ -209,7 +210,7 @@ func (t *toolCaller) request(r *route, call mcp.Call, w http.ResponseWriter) (ec
 	}
 	c := t.echo.Echo().NewContext(request, w)
 	c.SetPath(mcpRoute.path)
-	c.Response().Header().Set(requestIDHeader, requestID(t.echo))
+	c.Response().Header().Set(middleware.RequestIDHeader, middleware.RequestID(t.echo))
 	c.Set(routeEntry, r)
 	c.Set(principalEntry, t.principal)
 	if call.ID != 0 {
@@ -253,7 +254,7 @@ func (t *toolCaller) Clock() (zone string, now time.Time, err error) {
 // Report implements mcp.Caller.
 func (t *toolCaller) Report(fault any) error {
 	t.api.log.LogAttrs(t.context(), slog.LevelError, "fault in a tool",
-		slog.String("request_id", requestID(t.echo)), slog.Any("fault", fault), slog.String("stack", string(debug.Stack())))
+		slog.String("request_id", middleware.RequestID(t.echo)), slog.Any("fault", fault), slog.String("stack", string(debug.Stack())))
 	return t.failure(t.echo, fmt.Errorf("fault in a tool: %v", fault))
 }
 

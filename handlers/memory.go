@@ -2,18 +2,16 @@ package handlers
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"golang.org/x/sync/semaphore"
 
 	"bookside/adapter/session"
 	"bookside/compat"
+	"bookside/handlers/middleware"
 	"bookside/wpdb"
 )
 
@@ -35,65 +33,29 @@ const (
 // MinMemory is the least memory that all requests need together, in bytes.
 const MinMemory = 2 * maxWork
 
-// errNoMemory is the error of a request for which no memory came free in time.
-var errNoMemory = fmt.Errorf("no memory for the request: %w", errOverloaded)
-
 // memory bounds what requests may use together. It is divided, so that ordinary
 // requests do not wait for heavy ones, and none waits for clients that send or read
 // slowly. A request acquires its parts in the order of the fields and never the
 // other way round, so that requests cannot block each other for ever.
 type memory struct {
-	bodies    budget // of requests being received or processed
-	ordinary  budget // for processing with up to maxOrdinary each
-	heavy     budget // for processing with more
-	responses budget // being read by their clients
+	bodies    middleware.Budget // of requests being received or processed
+	ordinary  middleware.Budget // for processing with up to maxOrdinary each
+	heavy     middleware.Budget // for processing with more
+	responses middleware.Budget // being read by their clients
 	wait      time.Duration
 }
 
 // newMemory divides a number of bytes; 0 for no limit.
 func newMemory(bytes int64, wait time.Duration) memory {
-	return memory{newBudget(bytes / 8), newBudget(bytes / 4), newBudget(bytes / 2), newBudget(bytes / 8), wait}
+	return memory{middleware.NewBudget(bytes / 8), middleware.NewBudget(bytes / 4), middleware.NewBudget(bytes / 2), middleware.NewBudget(bytes / 8), wait}
 }
 
 // work returns the budget for processing a request with so many bytes.
-func (m *memory) work(bytes int64) *budget {
+func (m *memory) work(bytes int64) *middleware.Budget {
 	if bytes > maxOrdinary {
 		return &m.heavy
 	}
 	return &m.ordinary
-}
-
-// budget is a number of bytes for which requests wait in the order of their arrival.
-type budget struct {
-	size  int64
-	bytes *semaphore.Weighted // nil for no limit
-}
-
-func newBudget(size int64) budget {
-	if size == 0 {
-		return budget{}
-	}
-	return budget{size, semaphore.NewWeighted(size)}
-}
-
-// acquire waits until so many bytes are free, and returns errNoMemory if that takes
-// too long.
-func (b *budget) acquire(ctx context.Context, bytes int64, wait time.Duration) (release func(), err error) {
-	if b.bytes == nil || bytes == 0 {
-		return func() {}, nil
-	}
-	bytes = min(bytes, b.size)
-	if !b.bytes.TryAcquire(bytes) {
-		waiting, cancel := context.WithTimeout(ctx, wait)
-		defer cancel()
-		if b.bytes.Acquire(waiting, bytes) != nil {
-			if errors.Is(ctx.Err(), context.Canceled) {
-				return nil, ctx.Err()
-			}
-			return nil, errNoMemory
-		}
-	}
-	return func() { b.bytes.Release(bytes) }, nil
 }
 
 // countedBytes returns how many bytes of a body or a response are counted.
@@ -193,7 +155,7 @@ func exceedsMemory(err error) bool {
 // returns, however slowly the client reads the response.
 func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 	memory := &r.api.memory
-	done, err := memory.work(bytes).acquire(r.ctx(), bytes, memory.wait)
+	done, err := memory.work(bytes).Acquire(r.ctx(), bytes, memory.wait)
 	if err != nil {
 		return encodedResponse{}, err
 	}
@@ -232,7 +194,7 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 
 // atSite calls work with the site as it is now, perhaps twice.
 func (r *request) atSite(work func() error) error {
-	return r.api.inFlight.do(func() error {
+	return r.api.inFlight.Do(func() error {
 		return r.api.platform.Serve(r.ctx(), r.principal, func(site *session.Session) error {
 			r.session, r.view = site, compat.View{}
 			if r.api.options.SiteTimestamps {
@@ -270,7 +232,7 @@ func (r *request) acquireResponse(bytes int64, heavy bool) (release func(), err 
 	if writes || !heavy {
 		wait = 0
 	}
-	release, err = r.api.memory.responses.acquire(r.ctx(), countedBytes(bytes), wait)
+	release, err = r.api.memory.responses.Acquire(r.ctx(), countedBytes(bytes), wait)
 	if err != nil && writes {
 		return func() {}, nil
 	}

@@ -22,6 +22,7 @@ import (
 	"bookside/adapter/slots"
 	"bookside/adapter/upkeep"
 	"bookside/adapter/webhooks"
+	"bookside/handlers/middleware"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
@@ -150,7 +151,7 @@ func (m *Metrics) countRejection(c echo.Context, err error) (refusal string) {
 	case domain.CodeOf(err) == domain.CodeSlotUnavailable:
 		m.conflicts.Inc()
 		return ""
-	case errors.Is(err, errOverloaded):
+	case errors.Is(err, middleware.ErrOverloaded):
 		refusal = rejectedByConcurrency
 	case errors.Is(err, wpdb.ErrBusy):
 		refusal = rejectedByPool

@@ -15,6 +15,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/compat"
+	"bookside/handlers/middleware"
 	"bookside/wpdb"
 )
 
@@ -23,14 +24,13 @@ import (
 // of its own. Before anything is delivered, their key is checked again.
 
 const (
-	streamCheck  = 15 * time.Second // between two checks of the key of an event stream, which also keep proxies from closing it
-	cursorName   = "cursor"
-	lastEventID  = "Last-Event-ID"
-	connectionOf = "bookside.connection" // entry with the context of the connection, without a time limit
+	streamCheck = 15 * time.Second // between two checks of the key of an event stream, which also keep proxies from closing it
+	cursorName  = "cursor"
+	lastEventID = "Last-Event-ID"
 )
 
 // errTooManyWaiting is the error of a request beyond Options.MaxWaiting.
-var errTooManyWaiting = domain.Unavailable("Too many requests wait for changes", errOverloaded)
+var errTooManyWaiting = domain.Unavailable("Too many requests wait for changes", middleware.ErrOverloaded)
 
 // waitForChanges waits until there is something to deliver, if the client asks for that, or
 // sends a stream of events.
@@ -55,7 +55,7 @@ func waitForChanges(c echo.Context, r *request, deliver func() error) error {
 		return errTooManyWaiting
 	}
 	defer r.api.longPolls.end()
-	ctx, cancel := r.api.detach(c)
+	ctx, cancel := middleware.Detach(c)
 	defer cancel()
 	w.ctx = ctx
 	if streams {
@@ -89,7 +89,7 @@ func (w *waiting) begin(f compat.ChangeFilter, streams bool) (err error) {
 		w.cursor = *f.Cursor
 		return w.checkCursor()
 	}
-	return w.api.inFlight.do(func() error {
+	return w.api.inFlight.Do(func() error {
 		w.cursor, err = w.api.platform.Journal.End(w.request.ctx())
 		return err
 	})
@@ -108,7 +108,7 @@ const maxReads = 20
 // read reports whether there is something to deliver after the cursor, and moves the cursor to
 // before it: a change or, after many that the key does not see, a page that says to go on.
 func (w *waiting) read(ctx context.Context) (found bool, err error) {
-	err = w.api.inFlight.do(func() error {
+	err = w.api.inFlight.Do(func() error {
 		for range maxReads {
 			page, err := w.api.platform.Changes(ctx, &w.request.principal.Key, w.cursor, w.resources, 1)
 			if err != nil {
@@ -179,7 +179,7 @@ func (w *waiting) wait(limit time.Duration) error {
 	if err != nil {
 		return err
 	}
-	defer stopWritingAfter(ctx, w.echo)()
+	defer middleware.StopWritingAfter(ctx, w.echo)()
 	return response.send(w.echo)
 }
 
@@ -201,7 +201,7 @@ func (w *waiting) list(ctx context.Context) (response encodedResponse, release f
 
 // checkKey authenticates the key once more: it may have been revoked meanwhile.
 func (w *waiting) checkKey(ctx context.Context) error {
-	return w.api.inFlight.do(func() error {
+	return w.api.inFlight.Do(func() error {
 		principal, err := w.api.keys.Authenticate(ctx, w.api.secret(w.echo))
 		if err == nil {
 			err = w.api.checkNetwork(w.echo, principal.Key)
@@ -318,7 +318,7 @@ func (w *waiting) sendBatch() (more bool, err error) {
 func (w *waiting) send(texts ...[]byte) error {
 	ctx, cancel := context.WithTimeout(w.ctx, w.api.options.RequestTimeout)
 	defer cancel()
-	defer stopWritingAfter(ctx, w.echo)()
+	defer middleware.StopWritingAfter(ctx, w.echo)()
 	for _, text := range texts {
 		if _, err := w.echo.Response().Write(text); err != nil {
 			return fmt.Errorf("write events: %w", err)
@@ -332,23 +332,7 @@ func (w *waiting) logEnd(err error) {
 	if errors.Is(err, errStopping) || w.ctx.Err() != nil {
 		return
 	}
-	w.api.log.WarnContext(w.ctx, "event stream ended", "request_id", requestID(w.echo), "error", err)
-}
-
-// detach returns a context for a request that may take longer than others: it ends with
-// the connection. The time limits of the connection are lifted.
-func (a *api) detach(c echo.Context) (context.Context, context.CancelFunc) {
-	controller := http.NewResponseController(c.Response())
-	// A writer without deadlines is not a connection.
-	_ = controller.SetWriteDeadline(time.Time{})
-	_ = controller.SetReadDeadline(time.Time{})
-	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Request().Context()))
-	connection, known := c.Get(connectionOf).(context.Context)
-	if !known {
-		return ctx, cancel
-	}
-	stop := context.AfterFunc(connection, cancel)
-	return ctx, func() { stop(); cancel() }
+	w.api.log.WarnContext(w.ctx, "event stream ended", "request_id", middleware.RequestID(w.echo), "error", err)
 }
 
 // longPolls bound the number of requests that wait for changes, or for their clients to read, and
@@ -403,7 +387,7 @@ func (w longPolls) withTurn(ctx context.Context, work func() error) error {
 	for {
 		wpdb.Allow(ctx, 0) // what an earlier attempt or batch read is freed
 		err := work()
-		if !errors.Is(err, errOverloaded) {
+		if !errors.Is(err, middleware.ErrOverloaded) {
 			return err
 		}
 		select {

@@ -1,41 +1,19 @@
 package handlers
 
 import (
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"regexp"
-	"runtime/debug"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"bookside/handlers/middleware"
 	"bookside/wpdb"
 )
 
-const requestIDHeader = "X-Request-Id"
-
-// validRequestID matches the ids that a client may choose: they go into logs.
-var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
-
 // validTraceparent matches a position in a trace (W3C Trace Context).
 var validTraceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
-
-// identify gives every request an id, that of the client if it is valid.
-func (a *api) identify(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		id := c.Request().Header.Get(requestIDHeader)
-		if !validRequestID.MatchString(id) {
-			id = rand.Text()
-		}
-		c.Response().Header().Set(requestIDHeader, id)
-		return next(c)
-	}
-}
-
-func requestID(c echo.Context) string { return c.Response().Header().Get(requestIDHeader) }
 
 // logRequest logs one line per request, without keys, URLs or personal data. It
 // turns errors into responses, so that the line has the status that was sent.
@@ -57,7 +35,7 @@ func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		principal, _ := principalOf(c)
 		attrs := []slog.Attr{
-			slog.String("request_id", requestID(c)), slog.String("method", c.Request().Method), slog.String("route", c.Path()),
+			slog.String("request_id", middleware.RequestID(c)), slog.String("method", c.Request().Method), slog.String("route", c.Path()),
 			slog.Int("status", c.Response().Status), slog.Int64("key_id", principal.ID), slog.Float64("duration_ms", milliseconds(a.now().Sub(start))),
 			slog.Int64("queries", usage.Queries()), slog.Int64("rows", usage.Rows()), slog.Int64("bytes", c.Response().Size),
 		}
@@ -83,31 +61,3 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // codeEntry is set in a request's context to the code of the error that answers it.
 const codeEntry = "bookside.code"
-
-// recover turns a panic into an internal error.
-func (a *api) recover(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) (err error) {
-		defer func() {
-			value := recover()
-			if value == nil {
-				return
-			}
-			if aborted, ok := value.(error); ok && errors.Is(aborted, http.ErrAbortHandler) {
-				panic(value)
-			}
-			a.log.ErrorContext(c.Request().Context(), "panic", "request_id", requestID(c), "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", value)
-		}()
-		return next(c)
-	}
-}
-
-// headers sets the headers of every response.
-func (a *api) headers(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		header := c.Response().Header()
-		header.Set("Cache-Control", "no-store")
-		header.Set("X-Content-Type-Options", "nosniff")
-		return next(c)
-	}
-}

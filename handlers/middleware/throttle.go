@@ -1,4 +1,4 @@
-package handlers
+package middleware
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 	"bookside/handlers/ratelimit"
 )
 
-// authThrottle limits the invalid keys that a client may send in a minute.
+// Throttle limits the invalid keys that a client may send in a minute.
 // Further requests of the client get 429 and their keys are not looked up, or a
 // short key could be guessed in seconds. Keys that were accepted recently are
 // looked up all the same: one bad client must not lock out others behind the
 // same address.
-type authThrottle struct {
+type Throttle struct {
 	now   domain.Clock
 	limit int // 0 for none
 
@@ -39,13 +39,14 @@ type attempts struct {
 // networks after those.
 const maxClients = 10_000
 
-func newAuthThrottle(now domain.Clock, limit int) *authThrottle {
-	return &authThrottle{now: now, limit: limit, clients: map[netip.Prefix]*attempts{}}
+// NewThrottle returns a throttle for so many invalid keys a minute; 0 for no limit.
+func NewThrottle(now domain.Clock, limit int) *Throttle {
+	return &Throttle{now: now, limit: limit, clients: map[netip.Prefix]*attempts{}}
 }
 
-// do calls lookUp for a key that came from an address, and records the outcome.
+// Do calls lookUp for a key that came from an address, and records the outcome.
 // If the address is over its limit it returns a ratelimit.Error instead.
-func (t *authThrottle) do(ctx context.Context, address, secret string, lookUp func() error) error {
+func (t *Throttle) Do(ctx context.Context, address, secret string, lookUp func() error) error {
 	if t.limit == 0 || secret == "" {
 		return lookUp()
 	}
@@ -70,7 +71,7 @@ func (t *authThrottle) do(ctx context.Context, address, secret string, lookUp fu
 // requests cannot exceed it together. While everything left is reserved it
 // waits, because the keys being looked up may be valid. A recently accepted key
 // needs no reservation and gets nil attempts.
-func (t *authThrottle) reserve(ctx context.Context, client netip.Prefix, key keyFingerprint) (*attempts, error) {
+func (t *Throttle) reserve(ctx context.Context, client netip.Prefix, key keyFingerprint) (*attempts, error) {
 	for {
 		a, done, err := t.tryReserve(client, key)
 		if done == nil {
@@ -86,7 +87,7 @@ func (t *authThrottle) reserve(ctx context.Context, client netip.Prefix, key key
 
 // tryReserve is reserve without waiting. If it returns a channel it has to be
 // called again once that is closed.
-func (t *authThrottle) tryReserve(client netip.Prefix, key keyFingerprint) (a *attempts, done <-chan struct{}, err error) {
+func (t *Throttle) tryReserve(client netip.Prefix, key keyFingerprint) (a *attempts, done <-chan struct{}, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.accepted.has(key, t.now()) {
@@ -105,7 +106,7 @@ func (t *authThrottle) tryReserve(client netip.Prefix, key keyFingerprint) (a *a
 }
 
 // release ends a reservation.
-func (t *authThrottle) release(a *attempts) {
+func (t *Throttle) release(a *attempts) {
 	if a == nil {
 		return
 	}
@@ -119,14 +120,14 @@ func (t *authThrottle) release(a *attempts) {
 	}
 }
 
-func (t *authThrottle) accept(key keyFingerprint) {
+func (t *Throttle) accept(key keyFingerprint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.accepted.add(key, t.now())
 }
 
 // fail counts an invalid key and returns the error for the response.
-func (t *authThrottle) fail(client netip.Prefix, key keyFingerprint, invalid error) error {
+func (t *Throttle) fail(client netip.Prefix, key keyFingerprint, invalid error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.accepted.remove(key) // it was revoked or has expired
@@ -138,12 +139,12 @@ func (t *authThrottle) fail(client netip.Prefix, key keyFingerprint, invalid err
 	return t.limitError()
 }
 
-func (t *authThrottle) limitError() error {
+func (t *Throttle) limitError() error {
 	return &ratelimit.Error{Message: "Too many requests with an invalid API key", RetryAfter: ratelimit.Minute.Remaining(t.now().Unix())}
 }
 
 // attemptsOf returns the attempts of a client in the current minute.
-func (t *authThrottle) attemptsOf(client netip.Prefix) *attempts {
+func (t *Throttle) attemptsOf(client netip.Prefix) *attempts {
 	if minute := ratelimit.Minute.Start(t.now().Unix()); minute != t.minute {
 		t.minute = minute
 		clear(t.clients)

@@ -1,0 +1,94 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// maxURL is the limit of a request's URL in bytes, far more than filters need.
+const maxURL = 8 << 10
+
+var (
+	// ErrURLTooLong is the error for a URL longer than maxURL.
+	ErrURLTooLong = errors.New("URL too long")
+	// ErrOverloaded is the error for a request beyond the limit of requests in flight.
+	ErrOverloaded = errors.New("too many concurrent requests")
+	// ErrBodyTimeout is the error for a body that did not arrive within the time
+	// limit of the request.
+	ErrBodyTimeout = errors.New("body did not arrive in time")
+)
+
+// LimitURL rejects URLs longer than maxURL.
+func LimitURL(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if len(c.Request().RequestURI) > maxURL {
+			return ErrURLTooLong
+		}
+		return next(c)
+	}
+}
+
+// InFlight bounds the number of requests that are processed at the same time; nil
+// does not. A request has a place while it uses the database, not while its
+// client sends the body or reads the response: slow clients block nobody.
+type InFlight chan struct{}
+
+// NewInFlight returns a limit of n; 0 for none.
+func NewInFlight(n int) InFlight {
+	if n == 0 {
+		return nil
+	}
+	return make(InFlight, n)
+}
+
+// Do calls work in one of the places. If all are taken it returns ErrOverloaded at once:
+// to wait would only add load to a busy database.
+func (f InFlight) Do(work func() error) error {
+	if f == nil {
+		return work()
+	}
+	select {
+	case f <- struct{}{}:
+		defer func() { <-f }()
+		return work()
+	default:
+		return ErrOverloaded
+	}
+}
+
+// connectionEntry is the entry of a request's context with the context of the connection,
+// without a time limit.
+const connectionEntry = "bookside.connection"
+
+// Deadline bounds the time of a request until its response is sent.
+func Deadline(limit time.Duration) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			c.Set(connectionEntry, c.Request().Context())
+			ctx, cancel := context.WithTimeout(c.Request().Context(), limit)
+			defer cancel()
+			c.SetRequest(c.Request().WithContext(ctx))
+			return next(c)
+		}
+	}
+}
+
+// Detach returns a context for a request that may take longer than others: it ends with
+// the connection. The time limits of the connection are lifted.
+func Detach(c echo.Context) (context.Context, context.CancelFunc) {
+	controller := http.NewResponseController(c.Response())
+	// A writer without deadlines is not a connection.
+	_ = controller.SetWriteDeadline(time.Time{})
+	_ = controller.SetReadDeadline(time.Time{})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Request().Context()))
+	connection, known := c.Get(connectionEntry).(context.Context)
+	if !known {
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(connection, cancel)
+	return ctx, func() { stop(); cancel() }
+}

@@ -1,0 +1,81 @@
+package middleware
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+
+	"github.com/labstack/echo/v4"
+)
+
+// RequestIDHeader has the id of a request.
+const RequestIDHeader = "X-Request-Id"
+
+// validRequestID matches the ids that a client may choose: they go into logs.
+var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+// Identify gives every request an id, that of the client if it is valid.
+func Identify(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id := c.Request().Header.Get(RequestIDHeader)
+		if !validRequestID.MatchString(id) {
+			id = rand.Text()
+		}
+		c.Response().Header().Set(RequestIDHeader, id)
+		return next(c)
+	}
+}
+
+// RequestID returns the id of a request.
+func RequestID(c echo.Context) string { return c.Response().Header().Get(RequestIDHeader) }
+
+// Recover turns a panic into an error.
+func Recover(log *slog.Logger) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) (err error) {
+			defer func() {
+				value := recover()
+				if value == nil {
+					return
+				}
+				if aborted, ok := value.(error); ok && errors.Is(aborted, http.ErrAbortHandler) {
+					panic(value)
+				}
+				log.ErrorContext(c.Request().Context(), "panic", "request_id", RequestID(c), "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+				err = fmt.Errorf("panic: %v", value)
+			}()
+			return next(c)
+		}
+	}
+}
+
+// Headers sets the headers of every response.
+func Headers(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		header := c.Response().Header()
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Content-Type-Options", "nosniff")
+		return next(c)
+	}
+}
+
+// abortedEntry is set in the context of a request whose response broke off.
+const abortedEntry = "bookside.aborted"
+
+// MarkAborted says that the response of a request broke off.
+func MarkAborted(c echo.Context) { c.Set(abortedEntry, true) }
+
+// Abort closes the connection of a response that broke off, so that the client can tell.
+func Abort(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		err := next(c)
+		if c.Get(abortedEntry) != nil {
+			panic(http.ErrAbortHandler)
+		}
+		return err
+	}
+}

@@ -1,0 +1,43 @@
+package middleware
+
+import (
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// AddressFrom returns a function for the address of a client: that of the peer,
+// unless the peer is a trusted proxy.
+func AddressFrom(proxies []*net.IPNet) echo.IPExtractor {
+	if len(proxies) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, network := range proxies {
+		trust = append(trust, echo.TrustIPRange(network))
+	}
+	return echo.ExtractIPFromXFFHeader(trust...)
+}
+
+// TrimEscapedPath removes the slash at the end of an escaped path. echo routes by
+// that if the path contains an encoded slash, and its own middleware ignores it.
+func TrimEscapedPath(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		url := c.Request().URL
+		url.RawPath = strings.TrimSuffix(url.RawPath, "/")
+		return next(c)
+	}
+}
+
+// RejectOptions rejects OPTIONS, which the router would answer by itself. No route
+// has that method, and preflight requests are handled by the CORS middleware.
+func RejectOptions(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().Method == http.MethodOptions {
+			return echo.ErrNotFound
+		}
+		return next(c)
+	}
+}
