@@ -4,14 +4,12 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -41,11 +39,12 @@ const (
 
 // bench is a run of the benchmark.
 type bench struct {
-	folder, program string
-	duration        time.Duration
-	rounds          int
-	clients         []int
-	rows            []row
+	folder   load.Folder
+	program  string
+	duration time.Duration
+	rounds   int
+	clients  []int
+	rows     []row
 
 	facts   []string // of the machine and the versions
 	results results
@@ -79,16 +78,12 @@ func run(ctx context.Context, args []string) (err error) {
 	if len(b.rows) == 0 {
 		return fmt.Errorf("no row has a name of %q", *only)
 	}
-	if b.folder, err = os.MkdirTemp("", "bench"); err != nil {
+	if b.folder, err = load.NewFolder(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(b.folder)) }()
-	if err := os.Chmod(b.folder, 0o755); err != nil { //nolint:gosec // the database's account enters it
-		return err
-	}
+	defer func() { err = b.folder.Remove(err) }()
 	if b.program == "" {
-		b.program = filepath.Join(b.folder, "bookside")
-		if _, err := load.Run(ctx, "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", b.program, "./cmd/bookside"); err != nil {
+		if b.program, err = b.folder.Build(ctx); err != nil {
 			return err
 		}
 	}
@@ -115,29 +110,21 @@ func numbers(text string) (found []int, err error) {
 
 // measureSites measures a site after the other: the one of BOOKSIDE_DB__DSN, or samples on the server of
 // BOOKSIDE_TEST_DSN or on a private one.
-func (b *bench) measureSites(ctx context.Context, sizes []int) (err error) {
+func (b *bench) measureSites(ctx context.Context, sizes []int) error {
 	if dsn := os.Getenv("BOOKSIDE_DB__DSN"); dsn != "" {
 		return b.measureSite(ctx, dsn, 0)
 	}
 	server := os.Getenv("BOOKSIDE_TEST_DSN")
 	if server == "" {
-		private := load.MariaDB{Process: load.Process{Name: "MariaDB", Log: filepath.Join(b.folder, "mariadb.log")}, Folder: filepath.Join(b.folder, "mariadb")}
-		if err := errors.Join(private.Install(ctx, false), private.Launch()); err != nil {
+		private, err := b.folder.Database(ctx)
+		if err != nil {
 			return err
 		}
 		defer private.Kill()
 		server = private.DSN("")
 	}
-	admin, err := load.Open(server, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, admin.Close()) }()
-	if err := load.AwaitPing(ctx, admin); err != nil {
-		return err
-	}
 	for _, size := range sizes {
-		if err := b.measureSample(ctx, admin, server, size); err != nil {
+		if err := b.measureSample(ctx, server, size); err != nil {
 			return err
 		}
 	}
@@ -145,22 +132,18 @@ func (b *bench) measureSites(ctx context.Context, sizes []int) (err error) {
 }
 
 // measureSample creates a sample site, measures it and drops it.
-func (b *bench) measureSample(ctx context.Context, admin *sql.DB, server string, size int) (err error) {
+func (b *bench) measureSample(ctx context.Context, server string, size int) (err error) {
 	name := fmt.Sprint("bookside_bench_", size)
-	dsn := strings.TrimSuffix(server, "/") + "/" + name
 	fmt.Fprintf(os.Stderr, "filling a site of %d bookings\n", size)
-	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_ci"); err != nil {
-		return err
-	}
-	defer func() {
-		_, dropErr := admin.ExecContext(context.WithoutCancel(ctx), "DROP DATABASE "+name)
-		err = errors.Join(err, dropErr)
-	}()
-	db, err := load.Open(dsn, nil)
+	dsn, db, err := load.CreateDatabase(ctx, server, name)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(fixtures.Grow(ctx, db, size, func(int) {}), db.Close()); err != nil {
+	defer func() {
+		_, dropErr := db.ExecContext(context.WithoutCancel(ctx), "DROP DATABASE "+name)
+		err = errors.Join(err, dropErr, db.Close())
+	}()
+	if err := fixtures.Grow(ctx, db, size, func(int) {}); err != nil {
 		return err
 	}
 	return b.measureSite(ctx, dsn, size)
@@ -192,28 +175,27 @@ func (b *bench) measureSite(ctx context.Context, dsn string, size int) error {
 			return err
 		}
 	}
-	targets := []*target{{name: bookside, Client: server.Client}}
+	ours := &target{Client: server.Client}
+	err = ours.learn(ctx)
+	var other *target
 	if url := os.Getenv("PHP_URL"); url != "" {
-		targets = append(targets, &target{name: php, Client: load.NewClient(strings.TrimSuffix(url, "/"), os.Getenv("PHP_KEY"), slices.Max(b.clients))})
+		other = &target{Client: load.NewClient(strings.TrimSuffix(url, "/"), os.Getenv("PHP_KEY"), slices.Max(b.clients))}
+		err = errors.Join(err, other.learn(ctx))
 	}
-	for _, t := range targets {
-		if err := t.learn(ctx); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	for round := range b.rounds {
 		for _, r := range b.rows {
 			for _, clients := range b.clients {
 				fmt.Fprintf(os.Stderr, "round %d of %d: %s, %d clients\n", round+1, b.rounds, r.name, clients)
-				for _, t := range targets {
-					if t.name != php || !r.ours {
-						if err := b.measure(ctx, r, t, clients, size); err != nil {
-							return fmt.Errorf("%s, %s, %d clients: %w", r.name, t.name, clients, err)
-						}
+				for system, t := range map[string]*target{bookside: ours, php: other, bareSQL: ours} {
+					if t == nil || system == php && r.ours {
+						continue
 					}
-				}
-				if err := b.measureBare(ctx, r, targets[0], dsn, clients, size); err != nil {
-					return fmt.Errorf("%s, %s, %d clients: %w", r.name, bareSQL, clients, err)
+					if err := b.measure(ctx, r, system, t, dsn, clients, size); err != nil {
+						return fmt.Errorf("%s, %s, %d clients: %w", r.name, system, clients, err)
+					}
 				}
 			}
 		}
@@ -255,13 +237,13 @@ func processor() string {
 }
 
 // measure measures a row with a system.
-func (b *bench) measure(ctx context.Context, r row, t *target, clients, size int) error {
+func (b *bench) measure(ctx context.Context, r row, system string, t *target, dsn string, clients, size int) error {
 	next, err := r.start(t, ctx)
 	if err != nil {
 		return err
 	}
 	var busy, taken atomic.Int64
-	rate, err := load.Measure(ctx, clients, b.duration, func(ctx context.Context, n int) error {
+	do := func(ctx context.Context, n int) error {
 		request, err := next(n)
 		if err != nil {
 			return err
@@ -275,12 +257,18 @@ func (b *bench) measure(ctx context.Context, r row, t *target, clients, size int
 			taken.Add(1)
 		}
 		return err
-	})
-	if err != nil {
-		return err
 	}
-	b.results.add(measured{r.name, size, clients, t.name}, rate, int(busy.Load()), int(taken.Load()))
-	return nil
+	end := func() error { return nil }
+	if system == bareSQL {
+		if do, end, err = bare(ctx, dsn, t.Key, next); err != nil {
+			return err
+		}
+	}
+	rate, err := load.Measure(ctx, clients, b.duration, do)
+	if err == nil {
+		b.results.add(measured{r.name, size, clients, system}, rate, int(busy.Load()), int(taken.Load()))
+	}
+	return errors.Join(err, end())
 }
 
 // judge reports whether a slot was taken, and returns an error if a request was not served otherwise.
@@ -292,22 +280,4 @@ func judge(r load.Request, a load.Answer) (taken bool, err error) {
 		return true, nil
 	}
 	return false, fmt.Errorf("%s: %s", r, a)
-}
-
-// measureBare measures the statements of a row.
-func (b *bench) measureBare(ctx context.Context, r row, t *target, dsn string, clients, size int) error {
-	next, err := r.start(t, ctx)
-	if err != nil {
-		return err
-	}
-	do, end, err := bare(ctx, dsn, t.Key, next)
-	if err != nil {
-		return err
-	}
-	rate, err := load.Measure(ctx, clients, b.duration, do)
-	if err := errors.Join(err, end()); err != nil {
-		return err
-	}
-	b.results.add(measured{r.name, size, clients, bareSQL}, rate, 0, 0)
-	return nil
 }

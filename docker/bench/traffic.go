@@ -18,7 +18,6 @@ import (
 
 // target is a system that is asked, with what its clients know of the site.
 type target struct {
-	name string
 	*load.Client
 
 	services, agents            []int
@@ -41,7 +40,7 @@ func list[T any](ctx context.Context, t *target, path string) (records []T, tota
 		Pagination struct{ Total int }
 	}
 	if err := json.Unmarshal(a.Body, &body); err != nil || a.Status != http.StatusOK || len(body.Data) == 0 {
-		return nil, 0, fmt.Errorf("%s: GET %s: %s: %w", t.name, path, a, err)
+		return nil, 0, fmt.Errorf("GET %s%s: %s: %w", t.URL, path, a, err)
 	}
 	return body.Data, body.Pagination.Total, nil
 }

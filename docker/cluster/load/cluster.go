@@ -72,7 +72,7 @@ func (c *cluster) startSidecars(ctx context.Context, program, folder string) err
 	}
 	key := ""
 	for _, n := range nodes {
-		s, err := load.NewServer(ctx, program, n.name, filepath.Join(folder, n.name+".sidecar.log"), "BOOKSIDE_DB__DSN="+n.dsn, "BOOKSIDE_LOG__LEVEL=warn")
+		s, err := load.NewServer(ctx, program, n.name, filepath.Join(folder, n.name+".sidecar.log"), "BOOKSIDE_DB__DSN="+n.dsn, "BOOKSIDE_LOG__LEVEL=warn", "BOOKSIDE_CHANGES__INTERVAL=1s")
 		if err != nil {
 			return err
 		}

@@ -262,67 +262,63 @@ const perDay = 5
 // settingStorms are those where settings make more than the agent scarce.
 func (l *trial) settingStorms(ctx context.Context, n int) error {
 	const rounds = 4
-	err := l.under(ctx, "one_agent_at_location", "on", func() error {
-		for i := range rounds {
-			s, err := l.slots.take(everybody)
-			if err != nil {
-				return err
-			}
-			c := l.slotContest("one agent at a location", s, shortService, 1)
-			c.attempts = repeat(n, l.book(at(s.Start, shortService, anyAgent)), l.book(at(s.Start, shortService, 1)),
-				l.book(at(s.Start, shortService, 2)), l.book(at(s.Start, shortService, 3)))
-			if err := l.runContest(ctx, c, i); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	err = l.under(ctx, "one_location_at_time", "on", func() error {
-		for i := range rounds {
-			s, err := l.slots.take(everybody)
-			if err != nil {
-				return err
-			}
-			c := l.slotContest("one location at a time", s, shortService, 1)
-			here := at(s.Start, shortService, 1)
-			c.attempts = repeat(n, l.book(here), l.book(with(here, body{"location_id": 2})))
-			if err := l.runContest(ctx, c, i); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
 	limit := fmt.Sprintf("INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (%d, 'max_bookings_per_day', '%d')", limitedService, perDay)
 	if err := l.execute(ctx, limit); err != nil {
 		return err
 	}
-	return l.under(ctx, "active_addons", `["latepoint-pro-features"]`, func() error {
-		for i := range rounds {
+	for _, kind := range []struct {
+		setting, value string
+		contest        func() (contest, []attempt, error)
+	}{
+		{"one_agent_at_location", "on", func() (contest, []attempt, error) {
+			s, err := l.slots.take(everybody)
+			if err != nil {
+				return contest{}, nil, err
+			}
+			return l.slotContest("one agent at a location", s, shortService, 1), []attempt{
+				l.book(at(s.Start, shortService, anyAgent)), l.book(at(s.Start, shortService, 1)), l.book(at(s.Start, shortService, 2)), l.book(at(s.Start, shortService, 3)),
+			}, nil
+		}},
+		{"one_location_at_time", "on", func() (contest, []attempt, error) {
+			s, err := l.slots.take(everybody)
+			if err != nil {
+				return contest{}, nil, err
+			}
+			here := at(s.Start, shortService, 1)
+			return l.slotContest("one location at a time", s, shortService, 1), []attempt{l.book(here), l.book(with(here, body{"location_id": 2}))}, nil
+		}},
+		{"active_addons", `["latepoint-pro-features"]`, func() (c contest, attempts []attempt, err error) {
 			day, err := l.slots.takeDay()
 			if err != nil {
-				return err
+				return c, nil, err
 			}
-			c := contest{name: "a service's bookings of a day", capacity: perDay, rows: "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE start_date = ? AND service_id = ?",
-				args: []any{day[0].Day, limitedService}}
-			var kinds []attempt
 			for _, s := range day {
 				for _, agent := range s.agents {
-					kinds = append(kinds, l.book(at(s.Start, limitedService, agent)))
+					attempts = append(attempts, l.book(at(s.Start, limitedService, agent)))
 				}
 			}
-			c.attempts = repeat(n, kinds...)
-			if err := l.runContest(ctx, c, i); err != nil {
-				return err
+			return contest{name: "a service's bookings of a day", capacity: perDay, rows: "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE start_date = ? AND service_id = ?",
+				args: []any{day[0].Day, limitedService}}, attempts, nil
+		}},
+	} {
+		err := l.under(ctx, kind.setting, kind.value, func() error {
+			for i := range rounds {
+				c, attempts, err := kind.contest()
+				if err != nil {
+					return err
+				}
+				c.attempts = repeat(n, attempts...)
+				if err := l.runContest(ctx, c, i); err != nil {
+					return err
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // pendingBooking is a booking that blocks no slot, so that any number of them can be

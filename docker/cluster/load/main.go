@@ -19,6 +19,9 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"time"
+
+	"bookside/docker/changes"
 )
 
 func main() {
@@ -38,7 +41,7 @@ func run(ctx context.Context) (err error) {
 	pairs := flag.Int("pairs", 200, "contests of two requests")
 	storms := flag.Int("storms", 20, "contests of many requests")
 	size := flag.Int("size", 60, "requests in each storm")
-	changed := flag.Int("changes", 40, "bookings whose changes are followed")
+	changing := flag.Duration("changes", 20*time.Second, "how long changes are made that are followed")
 	creates := flag.Int("creates", 300, "bookings to create for each measurement")
 	flag.Parse()
 
@@ -58,7 +61,7 @@ func run(ctx context.Context) (err error) {
 		if err := l.contests(ctx, *pairs, *storms, *size); err != nil {
 			return err
 		}
-		if err := l.measure(ctx, "changes and webhooks", func() error { return l.changes(ctx, *changed) }); err != nil {
+		if err := l.measure(ctx, "changes and webhooks", func() error { return l.changes(ctx, *changing) }); err != nil {
 			return err
 		}
 	}
@@ -71,4 +74,10 @@ func run(ctx context.Context) (err error) {
 		}
 	}
 	return l.report()
+}
+
+// changes makes changes that are followed at each sidecar.
+func (l *trial) changes(ctx context.Context, duration time.Duration) (err error) {
+	l.now().facts, err = changes.Run(ctx, l.sidecars, l.nodes[0].db, &l.now().Tally, duration, func(context.Context) error { return nil })
+	return err
 }
