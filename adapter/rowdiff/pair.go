@@ -35,9 +35,10 @@ type Difference struct {
 
 // Counts are how many rows of a table a request changed.
 type Counts struct {
-	Table         wpdb.Table
-	PHP, Bookside int
-	Differing     int
+	Table     wpdb.Table `json:"table"`
+	PHP       int        `json:"php_rows"`
+	Bookside  int        `json:"bookside_rows"`
+	Differing int        `json:"differences"`
 }
 
 // Pair is both copies.

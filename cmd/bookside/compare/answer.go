@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -67,10 +68,7 @@ func (s *Side) Address() string { return s.base.String() }
 
 func (s *Side) url(path string, query url.Values) string {
 	u := *s.base
-	values := url.Values{}
-	for name, all := range query {
-		values[name] = all
-	}
+	values := maps.Clone(query)
 	if route := s.base.Query().Get("rest_route"); route != "" {
 		unescaped, err := url.PathUnescape(path)
 		if err != nil {
@@ -131,9 +129,7 @@ func (s *Side) once(ctx context.Context, method, address string, header http.Hea
 	if err != nil {
 		return answer{}, errors.New("the request cannot be built") // the error quotes the URL
 	}
-	for name, values := range header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, header)
 	request.Header.Set("X-API-Key", s.key)
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", "bookside-compare")
@@ -165,10 +161,8 @@ func (s *Side) unreachable(err error) error {
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

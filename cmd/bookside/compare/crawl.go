@@ -16,10 +16,9 @@ import (
 // crawler makes requests for every route, filter, order, page and id, with values from the
 // lists that Bookside returns. PHP is not asked meanwhile.
 type crawler struct {
+	run     *Run
 	routes  routes // those that PHP may have too
-	ask     func(context.Context, Request) (answer, error)
-	samples int // values of each parameter, and records of each kind
-	today   time.Time
+	samples int    // values of each parameter, and records of each kind
 
 	lists    map[string]value // answers by the path of their list
 	requests []Request
@@ -28,7 +27,6 @@ type crawler struct {
 
 // crawl returns the requests.
 func (c *crawler) crawl(ctx context.Context) ([]Request, error) {
-	c.lists, c.seen = map[string]value{}, map[string]bool{}
 	for _, r := range c.routes {
 		if len(r.placeholders()) == 0 && r.has("per_page") {
 			if err := c.read(ctx, r.Path); err != nil {
@@ -54,7 +52,8 @@ func (c *crawler) read(ctx context.Context, list string) error {
 	if r, _ := c.routes.match(list); r.has("include_meta") {
 		request.query.Set("include_meta", "true")
 	}
-	got, err := c.ask(ctx, request)
+	c.run.report("Bookside's lists")
+	got, err := c.run.options.Bookside.get(ctx, request, c.run.waiting)
 	if err != nil {
 		return fmt.Errorf("read %s to crawl it: %w", list, err)
 	}
@@ -240,7 +239,7 @@ func (c *crawler) found(r Route, p compat.FieldDescription) []string {
 	switch {
 	case p.Schema.Format == "date" && len(records) == 0: // there may be free times
 		for _, n := range []int{1, 7, 30} {
-			texts = append(texts, c.today.AddDate(0, 0, n).Format(time.DateOnly))
+			texts = append(texts, c.run.started.AddDate(0, 0, n).Format(time.DateOnly))
 		}
 	case len(texts) == 0 && resource == "category":
 		return c.keys("/services/categories", "id")

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"slices"
@@ -18,6 +19,9 @@ type mask struct{ show bool }
 
 // personal matches the names of fields that hold personal data.
 var personal = regexp.MustCompile(`(?i)name|email|phone|mobile|address|street|(?:^|_)city$|^state$|zip|birth|gender|comment|notes?$|ip_address|token|password|avatar|custom_field|meta|^cf_|content|search|user|source_url|item_data|booking_data|^bio$`)
+
+// person matches the names of records of people.
+var person = regexp.MustCompile(`customer|agent|user`)
 
 // impersonal are fields that the pattern matches and that are not personal.
 var impersonal = []string{"service_name", "timezone_name", "meta_key", "include_meta", "cms_user_id", "wordpress_user_id"}
@@ -62,17 +66,11 @@ func (m mask) value(at location, v value) value {
 	if m.show {
 		return v
 	}
-	return m.hide(v, m.personal(at), at.last())
-}
-
-// personal reports whether anything on the way to a value names personal data.
-func (m mask) personal(at location) bool {
+	hidden := false // whether anything on the way names personal data
 	for i, s := range at {
-		if !s.element && personalName(s.name, at[:i].last()) {
-			return true
-		}
+		hidden = hidden || !s.element && personalName(s.name, at[:i].last())
 	}
-	return false
+	return m.hide(v, hidden, at.last())
 }
 
 // personalName reports whether a field holds personal data. A name is personal in a record of
@@ -81,10 +79,7 @@ func personalName(name, outer string) bool {
 	if slices.Contains(impersonal, name) || !personal.MatchString(name) {
 		return false
 	}
-	if name == "name" {
-		return outer == "" || slices.ContainsFunc([]string{"customer", "agent", "user"}, func(p string) bool { return strings.Contains(outer, p) })
-	}
-	return true
+	return name != "name" || outer == "" || person.MatchString(outer)
 }
 
 func (m mask) hide(v value, hidden bool, name string) value {
@@ -174,13 +169,10 @@ func maskPath(found Route, path string) string {
 	segments, known := strings.Split(path[1:], "/"), strings.Split(found.Path, "/")
 	for i, s := range segments {
 		text, err := url.PathUnescape(s)
-		if err != nil {
-			text = s
-		}
 		fixed := i+1 < len(known) && (known[i+1] == s || known[i+1] == "{code}")
 		unknown := found.Path == "" && word.MatchString(s)
-		if !fixed && !unknown && !digits.MatchString(text) {
-			segments[i] = url.PathEscape(scramble(text))
+		if !fixed && !unknown && (err != nil || !digits.MatchString(text)) {
+			segments[i] = url.PathEscape(scramble(cmp.Or(text, s)))
 		}
 	}
 	return "/" + strings.Join(segments, "/")

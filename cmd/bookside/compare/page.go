@@ -10,6 +10,8 @@ import (
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"bookside/adapter/rowdiff"
 )
 
 //go:embed page.css
@@ -152,7 +154,9 @@ func (w *Writes) view() g.Node {
 	for _, r := range w.Requests {
 		article := g.Group{
 			h.P(h.Strong(h.Code(g.Text(r.Request))), g.Text(" — "+r.statuses()+": "), h.Span(g.If(r.Outcome != Equal, h.Class("some")), g.Text(string(r.Outcome)))),
-			h.Ul(g.Map(r.Tables, func(t TableResult) g.Node { return h.Li(h.Code(g.Text(t.Table)), g.Text(t.changes())) })),
+			h.Ul(g.Map(r.Tables, func(t rowdiff.Counts) g.Node {
+				return h.Li(h.Code(g.Text(string(t.Table))), g.Text(changesText(t)))
+			})),
 		}
 		difference := func(place, what, why string, e Example) {
 			article = append(article, h.P(h.Strong(g.Text(what)), g.Text(" at "), h.Code(g.Text(place))), e.view(), soft(why))

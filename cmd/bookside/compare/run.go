@@ -31,7 +31,6 @@ type Progress struct {
 // Run compares requests.
 type Run struct {
 	options Options
-	routes  routes
 	results *collector
 	pace    *pace
 	started time.Time
@@ -53,7 +52,7 @@ func Start(ctx context.Context, o Options) (*Run, error) {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	r := &Run{options: o, routes: o.Routes, results: newCollector(o.Routes, mask{show: o.ShowPersonal}), started: o.Now()}
+	r := &Run{options: o, results: newCollector(o.Routes, mask{show: o.ShowPersonal}), started: o.Now()}
 	r.pace = &pace{sleep: o.PHP.sleep, now: time.Now}
 	if o.Rate > 0 {
 		r.pace.interval = time.Duration(requestsToPHP / o.Rate * float64(time.Second))
@@ -80,7 +79,8 @@ func (s *Side) check(ctx context.Context) error {
 	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
 		return fmt.Errorf("%s answers %d: the key is not accepted", address, a.status)
 	case a.status >= 300 && a.status < 400:
-		return fmt.Errorf("%s leads elsewhere, to %s: name the URL of that site", address, placeOf(a.header.Get("Location")))
+		place, _, _ := strings.Cut(strings.ReplaceAll(a.header.Get("Location"), "#", "?"), "?") // a query may have a key
+		return fmt.Errorf("%s leads elsewhere, to %s: name the URL of that site", address, place)
 	case a.status == http.StatusNotFound:
 		return fmt.Errorf("%s answers 404: there is no API", address)
 	default:
@@ -88,20 +88,10 @@ func (s *Side) check(ctx context.Context) error {
 	}
 }
 
-// placeOf returns scheme, host and path of a URL.
-func placeOf(location string) string {
-	if i := strings.IndexAny(location, "?#"); i >= 0 {
-		return location[:i]
-	}
-	return location
-}
-
 // Crawl returns requests for everything that the API has.
 func (r *Run) Crawl(ctx context.Context, samples int) ([]Request, error) {
-	c := crawler{routes: slices.DeleteFunc(slices.Clone(r.routes), func(route Route) bool { return route.Ours }), samples: samples, today: r.started, ask: func(ctx context.Context, request Request) (answer, error) {
-		r.report("Bookside's lists")
-		return r.options.Bookside.get(ctx, request, r.waiting)
-	}}
+	theirs := slices.DeleteFunc(slices.Clone(r.options.Routes), func(route Route) bool { return route.Ours })
+	c := crawler{run: r, routes: theirs, samples: samples, lists: map[string]value{}, seen: map[string]bool{}}
 	return c.crawl(ctx)
 }
 
@@ -110,10 +100,10 @@ func (r *Run) Crawl(ctx context.Context, samples int) ([]Request, error) {
 func (r *Run) Pick(t *Traffic, most int) []Request {
 	kept := *t
 	kept.Requests = slices.DeleteFunc(slices.Clone(t.Requests), func(request Request) bool {
-		found, ok := r.routes.match(request.path)
+		found, ok := routes(r.options.Routes).match(request.path)
 		return ok && found.Ours || request.path == "/openapi.json" || request.path == "/docs"
 	})
-	return kept.pick(r.routes, most)
+	return kept.pick(r.options.Routes, most)
 }
 
 // Compare compares requests until all are done or ctx ends, and returns what was found by

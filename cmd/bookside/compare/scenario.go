@@ -1,13 +1,12 @@
 package compare
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/textproto"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -37,37 +36,27 @@ type scenarioRequest struct {
 }
 
 // ReadScenario reads a scenario from a file.
-func ReadScenario(name string) (s Scenario, err error) {
-	file, err := os.Open(name)
+func ReadScenario(name string) (Scenario, error) {
+	content, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+	var s Scenario
 	var block []string
-	first, number := 1, 0
-	end := func() error {
-		r, ok, err := parseBlock(block, first)
+	for i, line := range append(strings.Split(strings.ReplaceAll(string(content), "\r\n", "\n"), "\n"), "###") {
+		if !strings.HasPrefix(line, "###") {
+			block = append(block, line)
+			continue
+		}
+		r, ok, err := parseBlock(block, i+1-len(block))
 		if err == nil && ok {
 			err = s.check(r)
 			s = append(s, r)
 		}
-		block, first = nil, number+1
-		return err
-	}
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
-		number++
-		if strings.HasPrefix(lines.Text(), "###") {
-			if err := end(); err != nil {
-				return nil, err
-			}
-			continue
+		if err != nil {
+			return nil, err
 		}
-		block = append(block, lines.Text())
-	}
-	if err := errors.Join(lines.Err(), end()); err != nil {
-		return nil, err
+		block = nil
 	}
 	if len(s) == 0 {
 		return nil, fmt.Errorf("%s has no request", name)
@@ -114,11 +103,7 @@ func parseBlock(lines []string, first int) (r scenarioRequest, ok bool, err erro
 // check reports references to requests that do not come before.
 func (s Scenario) check(r scenarioRequest) error {
 	for _, m := range reference.FindAllStringSubmatch(r.path+r.body, -1) {
-		known := false
-		for _, earlier := range s {
-			known = known || earlier.name == m[1]
-		}
-		if !known {
+		if !slices.ContainsFunc(s, func(earlier scenarioRequest) bool { return earlier.name == m[1] }) {
 			return fmt.Errorf("line %d: no request before it has the name %s", r.line, m[1])
 		}
 	}

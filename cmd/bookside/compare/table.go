@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+
+	"bookside/adapter/rowdiff"
 )
 
 // section is a part of a result, as a terminal and a page show it.
@@ -115,7 +117,7 @@ func (w *Writes) text(b *strings.Builder) {
 	for _, r := range w.Requests {
 		fmt.Fprintf(b, "%s  %s: %s\n", r.Request, r.statuses(), r.Outcome)
 		for _, t := range r.Tables {
-			fmt.Fprintf(b, "  %s%s\n", t.Table, t.changes())
+			fmt.Fprintf(b, "  %s%s\n", t.Table, changesText(t))
 		}
 		for _, f := range r.Answer {
 			fmt.Fprintf(b, "  answer: %s at %s\n", f.Kind, f.Exact)
@@ -133,7 +135,7 @@ func (r WriteResult) statuses() string {
 	return strings.TrimSpace(fmt.Sprintf("PHP %d, Bookside %d %s", r.PHP, r.Bookside, r.Error))
 }
 
-func (t TableResult) changes() string {
+func changesText(t rowdiff.Counts) string {
 	return fmt.Sprintf(": PHP changed %s, Bookside %d", count(t.PHP, "row"), t.Bookside)
 }
 

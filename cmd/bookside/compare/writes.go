@@ -27,22 +27,14 @@ type Writes struct {
 
 // WriteResult is a request of the scenario.
 type WriteResult struct {
-	Request  string        `json:"request"`
-	PHP      int           `json:"php_status"`
-	Bookside int           `json:"bookside_status"`
-	Error    string        `json:"error,omitempty"` // code of an error of Bookside
-	Tables   []TableResult `json:"tables"`
-	Answer   []Finding     `json:"answer"` // how the answers differ
-	Rows     []RowFinding  `json:"rows"`
-	Outcome  Outcome       `json:"outcome"`
-}
-
-// TableResult is how many rows of a table a request changed.
-type TableResult struct {
-	Table     string `json:"table"`
-	PHP       int    `json:"php_rows"`
-	Bookside  int    `json:"bookside_rows"`
-	Differing int    `json:"differences"`
+	Request  string           `json:"request"`
+	PHP      int              `json:"php_status"`
+	Bookside int              `json:"bookside_status"`
+	Error    string           `json:"error,omitempty"` // code of an error of Bookside
+	Tables   []rowdiff.Counts `json:"tables"`
+	Answer   []Finding        `json:"answer"` // how the answers differ
+	Rows     []RowFinding     `json:"rows"`
+	Outcome  Outcome          `json:"outcome"`
 }
 
 // RowFinding is a row, or a value in it, that is not the same in both copies. Personal data
@@ -221,12 +213,9 @@ func (w *writer) send(ctx context.Context, request scenarioRequest) error {
 func (w *writer) judge(request scenarioRequest, got [2]answer, differences []rowdiff.Difference, counts []rowdiff.Counts) WriteResult {
 	m, ignore := mask{show: w.run.options.ShowPersonal}, w.run.options.Ignore
 	path, _, _ := strings.Cut(request.path, "?")
-	result := WriteResult{Request: request.method + " " + path, PHP: got[0].status, Bookside: got[1].status, Outcome: Equal}
+	result := WriteResult{Request: request.method + " " + path, PHP: got[0].status, Bookside: got[1].status, Tables: counts, Outcome: Equal}
 	if got[1].status >= http.StatusBadRequest {
 		result.Error = codeOf(got[1].json)
-	}
-	for _, c := range counts {
-		result.Tables = append(result.Tables, TableResult{string(c.Table), c.PHP, c.Bookside, c.Differing})
 	}
 	for _, d := range differences {
 		at := location{}.member(string(d.Table)).element(0)
