@@ -204,7 +204,7 @@ func newBody(path string, fields map[string]node, validation *domain.Validation)
 
 func (b *Body) location() *time.Location { return nil }
 
-// note names a field by its whole path.
+// addProblem names a field by its whole path.
 func (b *Body) addProblem(name string, f problem) {
 	if f.rejected {
 		b.validation.Reject(b.path+name, f.message)

@@ -145,7 +145,7 @@ func (f Field[T]) onlyOurs() Field[T] {
 	return f
 }
 
-// or makes a required field optional where an id is sent.
+// alternativeTo makes a required field optional where an id is sent.
 func (f Field[T]) alternativeTo(id string) Field[T] {
 	f.alternative = id
 	return f
@@ -210,7 +210,7 @@ func (fields Fields[T]) only(names ...string) Fields[T] {
 	return slices.DeleteFunc(slices.Clone(fields), func(f Field[T]) bool { return !slices.Contains(names, f.name) })
 }
 
-// or returns the same fields, of which those named are optional where an id is sent.
+// alternativeTo returns the same fields, of which those named are optional where an id is sent.
 func (fields Fields[T]) alternativeTo(id string, names ...string) Fields[T] {
 	fields = slices.Clone(fields)
 	for i := range fields {

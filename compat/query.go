@@ -121,7 +121,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// note keeps what is wrong with a parameter; the first finding stays.
+// addProblem keeps what is wrong with a parameter; the first finding stays.
 func (q *Query) addProblem(name string, f problem) {
 	if _, known := q.wrong[name]; known {
 		return

@@ -17,7 +17,7 @@ import (
 	"bookside/adapter/session"
 )
 
-// source is where the values of a request come from: its query or its body.
+// input is where the values of a request come from: its query or its body.
 type input interface {
 	// text returns a value's trimmed text; ok is false if none was sent, if it is
 	// empty, and if it is wrong, which is noted.
@@ -29,7 +29,7 @@ type input interface {
 	location() *time.Location
 }
 
-// fault says what is wrong with a value.
+// problem says what is wrong with a value.
 type problem struct {
 	message  string
 	rejected bool // the value is well-formed but not allowed

@@ -292,7 +292,7 @@ func FormatIDs(ids []int64) string {
 	return storeIDs(ids)
 }
 
-// IDsOnly writes ids for Narrowed.
+// IDsOnly writes ids for ScopeSummary.
 func IDsOnly(_ domain.Resource, ids []int64) string { return storeIDs(ids) }
 
 // ScopeSummary says to what the key is limited, part by part; nothing for most keys. text writes the ids of a

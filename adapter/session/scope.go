@@ -88,7 +88,7 @@ type scopeIndexes struct {
 	at    time.Time // when that was looked up; zero if never
 }
 
-// limitIndexesFound are the indexes that exist.
+// scopeIndexesFound are the indexes that exist.
 type scopeIndexesFound struct {
 	orders   bool // on the items of bookings and on the orders of transactions
 	payments bool // on the customers of transactions, too
