@@ -17,6 +17,7 @@
 //	lists                            page, order, count, export
 //	session                          session, transaction, scope of a key, settings, locks, rows
 //
-// The others know no session: availability, process, sanitize and icalendar are pure; keys, journal,
-// webhooks, outbox, idempotency, figures, copies and indexes have tables of their own.
+// The others know no session: availability, automation, sanitize and icalendar are pure; keys, journal,
+// webhooks, outbox, idempotency, daystats, rowdiff and indexes have tables of their own; queue is what
+// outbox, webhooks and journal do alike.
 package adapter
