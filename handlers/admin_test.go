@@ -19,19 +19,19 @@ import (
 	"bookside/adapter/session"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
-	"bookside/handlers"
 	"bookside/handlers/console"
+	"bookside/handlers/monitor"
 	"bookside/wpdb"
 )
 
 // probe sends a request to the admin address.
-func probe(t testing.TB, admin *handlers.Admin, method, path string) *httptest.ResponseRecorder {
+func probe(t testing.TB, admin *monitor.Admin, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	return probeAs(t, admin, "127.0.0.1:8081", method, path)
 }
 
 // probeAs sends a request to the admin address under a host name.
-func probeAs(t testing.TB, admin *handlers.Admin, host, method, path string) *httptest.ResponseRecorder {
+func probeAs(t testing.TB, admin *monitor.Admin, host, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), method, path, nil)
 	request.Host = host
@@ -41,14 +41,14 @@ func probeAs(t testing.TB, admin *handlers.Admin, host, method, path string) *ht
 }
 
 // newAdmin returns an admin handler without configured host names.
-func newAdmin() *handlers.Admin { return handlers.NewAdmin(slog.New(slog.DiscardHandler), nil) }
+func newAdmin() *monitor.Admin { return monitor.NewAdmin(slog.New(slog.DiscardHandler), nil) }
 
 // wantReadiness fails the test unless /readyz reports want with the matching
 // status.
-func wantReadiness(t *testing.T, admin *handlers.Admin, want handlers.Readiness) {
+func wantReadiness(t *testing.T, admin *monitor.Admin, want monitor.Readiness) {
 	t.Helper()
 	recorder := probe(t, admin, http.MethodGet, "/readyz")
-	var got handlers.Readiness
+	var got monitor.Readiness
 	if err := json.Unmarshal(recorder.Body.Bytes(), &got); err != nil {
 		t.Fatalf("%v: %s", err, recorder.Body)
 	}
@@ -57,7 +57,7 @@ func wantReadiness(t *testing.T, admin *handlers.Admin, want handlers.Readiness)
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	status := http.StatusServiceUnavailable
-	if want.Status == handlers.StatusReady {
+	if want.Status == monitor.StatusReady {
 		status = http.StatusOK
 	}
 	if recorder.Code != status {
@@ -97,7 +97,7 @@ func TestAdminServesNoOtherPath(t *testing.T) {
 // too.
 func TestAdminLeadsToTheConsole(t *testing.T) {
 	t.Parallel()
-	admin := handlers.NewAdmin(slog.New(slog.DiscardHandler), nil)
+	admin := monitor.NewAdmin(slog.New(slog.DiscardHandler), nil)
 	admin.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler)))
 	for from, to := range map[string]string{"/": "/console", "/keys": "/console/keys"} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
@@ -114,8 +114,8 @@ func TestAdminLeadsToTheConsole(t *testing.T) {
 func TestAdminRejectsUnknownHosts(t *testing.T) {
 	t.Parallel()
 	log := &logBuffer{}
-	admin := handlers.NewAdmin(slog.New(slog.NewJSONHandler(log, nil)), []string{"Bookside.internal"})
-	admin.ServeMetrics(handlers.NewMetrics(handlers.Build{}))
+	admin := monitor.NewAdmin(slog.New(slog.NewJSONHandler(log, nil)), []string{"Bookside.internal"})
+	admin.ServeMetrics(monitor.NewMetrics(monitor.Build{}))
 	admin.ServeProfiles()
 	admin.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler)))
 	statuses := map[string]int{
@@ -157,27 +157,27 @@ func TestReadinessOfSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	admin := newAdmin()
-	wantReadiness(t, admin, handlers.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
+	wantReadiness(t, admin, monitor.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
 	admin.Started(session.NewPlatform(db, fixedClock))
-	wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: "Tables are missing: " + strings.Join(db.FullNames(wpdb.OwnTables()), ", ")})
+	wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: "Tables are missing: " + strings.Join(db.FullNames(wpdb.OwnTables()), ", ")})
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantReadiness(t, admin, handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
+	wantReadiness(t, admin, monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
 	changeSince(t, database, now.Add(-3*time.Minute))
-	wantReadiness(t, admin, handlers.Readiness{
+	wantReadiness(t, admin, monitor.Readiness{
 		Status: "ready", Database: "ok", Platform: "ok",
 		Changes: "the oldest has been waiting for its number for 3m0s: webhooks and whoever follows /changes do not get it; see that serve is running, and what its log says",
 	})
 	database.Execute(t, "DELETE FROM wp_bookside_change_inbox")
 	database.Execute(t, "UPDATE "+database.Prefix+"options SET option_value = '' WHERE option_name = 'active_plugins'")
-	wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint is not active on this site"})
+	wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint is not active on this site"})
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "failed", Platform: "unknown"})
+	wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "failed", Platform: "unknown"})
 	admin.Stopping()
-	wantReadiness(t, admin, handlers.Readiness{Status: "stopping", Database: "unknown", Platform: "unknown"})
+	wantReadiness(t, admin, monitor.Readiness{Status: "stopping", Database: "unknown", Platform: "unknown"})
 }
 
 // TestReadinessWithoutPrivileges: the site is not ready if a table cannot be
@@ -190,7 +190,7 @@ func TestReadinessWithoutPrivileges(t *testing.T) {
 	s := newServer(t, database)
 	admin := newAdmin()
 	admin.Started(s.platform)
-	ready := handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
+	ready := monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 	wantReadiness(t, admin, ready)
 	account := serverAccount(t, database)
 	for _, c := range []struct{ lose, back, trouble, rejected, served string }{
@@ -211,7 +211,7 @@ func TestReadinessWithoutPrivileges(t *testing.T) {
 			if c.served != "" {
 				s.get(c.served).want(http.StatusOK)
 			}
-			wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: c.trouble})
+			wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: c.trouble})
 			database.Execute(t, c.back)
 			wantReadiness(t, admin, ready)
 			if c.rejected != "" {
@@ -240,7 +240,7 @@ func TestReadinessWithoutOwnColumns(t *testing.T) {
 	s := newServer(t, database)
 	admin := newAdmin()
 	admin.Started(s.platform)
-	ready := handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
+	ready := monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 	wantReadiness(t, admin, ready)
 	for _, table := range wpdb.OwnTables() {
 		var column string
@@ -254,7 +254,7 @@ func TestReadinessWithoutOwnColumns(t *testing.T) {
 		}
 		database.Execute(t, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN %s TO elsewhere", table, column))
 		lacking := "Columns are missing, which bookside migrate adds: wp_" + string(table)
-		wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: lacking + "." + column})
+		wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: lacking + "." + column})
 		if table == wpdb.APIKeys {
 			if a := s.get("/bookings").want(http.StatusServiceUnavailable); a.at("message") != lacking {
 				t.Errorf("message %v, want %q", a.at("message"), lacking)
@@ -276,12 +276,12 @@ func TestReadinessWithoutColumns(t *testing.T) {
 	s := newServer(t, database)
 	admin := newAdmin()
 	admin.Started(s.platform)
-	ready := handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
+	ready := monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 	wantReadiness(t, admin, ready)
 	database.Execute(t, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility")
 	s.get("/services").want(http.StatusServiceUnavailable)
 	s.get("/agents").want(http.StatusOK)
-	wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint columns are missing: wp_latepoint_services.visibility"})
+	wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint columns are missing: wp_latepoint_services.visibility"})
 	database.Execute(t, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20) NOT NULL DEFAULT 'visible'")
 	wantReadiness(t, admin, ready)
 	s.get("/services").want(http.StatusOK)
@@ -316,7 +316,7 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 	database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', 'latepoint-pro-features')")
 	admin := newAdmin()
 	admin.Started(s.platform)
-	wantReadiness(t, admin, handlers.Readiness{
+	wantReadiness(t, admin, monitor.Readiness{
 		Status: "ready", Database: "ok", Platform: "ok",
 		Writes: "LatePoint tables cannot be written: wp_latepoint_transactions: it lacks token, notes", // reads do not use them
 	})
@@ -443,7 +443,7 @@ func TestReadinessOfDatabase(t *testing.T) {
 			mock.ExpectQuery("SELECT").WillReturnError(c.err) // a read is retried once if the connection was lost
 			admin := newAdmin()
 			admin.Started(session.NewPlatform(wpdb.New(pool, "wp_"), fixedClock))
-			wantReadiness(t, admin, handlers.Readiness{Status: "unavailable", Database: c.want, Platform: "unknown"})
+			wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: c.want, Platform: "unknown"})
 			if r := probe(t, admin, http.MethodGet, "/readyz"); strings.Contains(r.Body.String(), secret) {
 				t.Errorf("the response quotes the server: %s", r.Body)
 			}

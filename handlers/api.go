@@ -15,6 +15,7 @@ import (
 	"bookside/adapter/session"
 	"bookside/compat"
 	"bookside/handlers/middleware"
+	"bookside/handlers/monitor"
 	"bookside/handlers/openapi"
 	"bookside/handlers/ratelimit"
 )
@@ -37,7 +38,7 @@ type Options struct {
 	Version             string        // of the program, for clients of /mcp
 	FailedKeysPerMinute int           // invalid keys that an address may send; 0 for no limit
 	RateLimit           ratelimit.Options
-	Metrics             *Metrics           // nil for none
+	Metrics             *monitor.Metrics   // nil for none
 	Figures             *daystats.Recorder // nil for none
 	// Stopping is closed when the server is about to stop, so that requests that wait for
 	// changes end; nil for never.
@@ -58,7 +59,7 @@ type api struct {
 	longPolls longPolls
 	exports   longPolls
 	reads     sharedReads
-	metrics   *Metrics
+	metrics   *monitor.Metrics
 	// endpoints are the operations by id.
 	endpoints map[string]endpoint
 }
@@ -100,9 +101,9 @@ func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *sl
 func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log *slog.Logger, options Options) *api {
 	metrics := options.Metrics
 	if metrics == nil {
-		metrics = NewMetrics(Build{})
+		metrics = monitor.NewMetrics(monitor.Build{})
 	}
-	metrics.shared.Store(options.RateLimit.Shared)
+	metrics.Shared.Store(options.RateLimit.Shared)
 	return &api{
 		platform: platform, keys: keys, log: log, now: now, options: options,
 		throttle:  middleware.NewThrottle(now, options.FailedKeysPerMinute),

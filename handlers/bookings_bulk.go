@@ -88,7 +88,7 @@ func (b *bulk) run() error {
 	}
 	for _, r := range b.rejections {
 		b.api.logFailure(b.echo, r.failure, r.err)
-		b.api.metrics.countRejection(b.echo, r.err)
+		b.api.countRejection(b.echo, r.err)
 	}
 	if !b.anyCreated() {
 		return nil

@@ -30,12 +30,12 @@ const retryAfter = 5
 func (a *api) fail(c echo.Context, err error) {
 	if c.Response().Committed {
 		a.log.WarnContext(c.Request().Context(), "response aborted", "request_id", middleware.RequestID(c), "error", err)
-		a.metrics.aborted.Inc()
+		a.metrics.Aborted.Inc()
 		c.Set(codeEntry, "aborted")
 		middleware.MarkAborted(c)
 		return
 	}
-	c.Set(refusalEntry, a.metrics.countRejection(c, err))
+	c.Set(refusalEntry, a.countRejection(c, err))
 	failure, shape := a.describe(c, err)
 	c.Set(codeEntry, failure.Code)
 	a.logFailure(c, failure, err)

@@ -67,8 +67,8 @@ func (a *api) export(c echo.Context, r *request, f *exportFormat) error {
 		return errTooManyExports
 	}
 	defer a.exports.end()
-	a.metrics.exports.Inc()
-	defer a.metrics.exports.Dec()
+	a.metrics.Exports.Inc()
+	defer a.metrics.Exports.Dec()
 	ctx, cancel := middleware.Detach(c)
 	defer cancel()
 	r.query.Export(compat.MaxExported)

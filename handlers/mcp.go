@@ -223,7 +223,7 @@ func (t *toolCaller) request(r *route, call mcp.Call, w http.ResponseWriter) (ec
 // failure logs and counts the error of a call as that of a request, and returns what the tool
 // may know of it.
 func (t *toolCaller) failure(c echo.Context, err error) error {
-	t.api.metrics.countRejection(c, err)
+	t.api.countRejection(c, err)
 	described, _ := t.api.describe(c, err)
 	t.echo.Set(codeEntry, described.Code)
 	t.api.logFailure(c, described, err)
@@ -267,7 +267,7 @@ func (t *toolCaller) Called(tool string, failed bool) {
 		outcome = "error"
 	}
 	t.echo.Set(toolEntry, tool)
-	t.api.metrics.tools.WithLabelValues(tool, outcome).Inc()
+	t.api.metrics.Tools.WithLabelValues(tool, outcome).Inc()
 }
 
 // toolEntry is set in a request's context to the name of the tool that it called.

@@ -25,6 +25,7 @@ import (
 	"bookside/adapter/keys"
 	"bookside/fixtures"
 	"bookside/handlers"
+	"bookside/handlers/monitor"
 	"bookside/handlers/ratelimit"
 )
 
@@ -698,7 +699,7 @@ func TestToolsBehindTheSameDoor(t *testing.T) {
 // and counted with its tool.
 func TestToolsCostWhatTheirRequestsCost(t *testing.T) {
 	t.Parallel()
-	metrics := handlers.NewMetrics(handlers.Build{})
+	metrics := monitor.NewMetrics(monitor.Build{})
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()), withTools, func(o *handlers.Options) {
 		o.RateLimit = ratelimit.Options{Enabled: true, Live: ratelimit.Limits{PerMinute: 8, PerHour: 100}}
 		o.Metrics = metrics

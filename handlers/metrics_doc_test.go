@@ -16,6 +16,7 @@ import (
 	"bookside/adapter/webhooks"
 	"bookside/fixtures"
 	"bookside/handlers"
+	"bookside/handlers/monitor"
 )
 
 // metricsIntroduction is the text above the table of METRICS.md.
@@ -61,7 +62,7 @@ func labelsOf(family *dto.MetricFamily) string {
 // everything it can measure.
 func TestMetricsDocument(t *testing.T) {
 	t.Parallel()
-	metrics := handlers.NewMetrics(handlers.Build{})
+	metrics := monitor.NewMetrics(monitor.Build{})
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), withoutRedis(t), withTools, func(o *handlers.Options) { o.Metrics = metrics })
 	s.get("/agents").want(http.StatusOK)
 	s.post(hoursMessage).want(http.StatusOK)

@@ -22,17 +22,18 @@ import (
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 	"bookside/handlers"
+	"bookside/handlers/monitor"
 	"bookside/handlers/ratelimit"
 )
 
 // scrape reads /metrics as Prometheus does.
-func scrape(t *testing.T, m *handlers.Metrics) map[string]*dto.MetricFamily {
+func scrape(t *testing.T, m *monitor.Metrics) map[string]*dto.MetricFamily {
 	t.Helper()
 	return scrapeFrom(t, newAdmin(), m)
 }
 
 // scrapeFrom is scrape of a server with a certain administrative listener.
-func scrapeFrom(t *testing.T, admin *handlers.Admin, m *handlers.Metrics) map[string]*dto.MetricFamily {
+func scrapeFrom(t *testing.T, admin *monitor.Admin, m *monitor.Metrics) map[string]*dto.MetricFamily {
 	t.Helper()
 	admin.ServeMetrics(m)
 	recorder := probe(t, admin, http.MethodGet, "/metrics")
@@ -80,7 +81,7 @@ func wantSamples(t *testing.T, families map[string]*dto.MetricFamily, name strin
 // TestMetricsOfRequests scrapes the metrics after requests of many kinds.
 func TestMetricsOfRequests(t *testing.T) {
 	t.Parallel()
-	metrics := handlers.NewMetrics(handlers.Build{Version: "v1.2.3", Commit: "abc", Go: "go1.26"})
+	metrics := monitor.NewMetrics(monitor.Build{Version: "v1.2.3", Commit: "abc", Go: "go1.26"})
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) {
 		o.Metrics = metrics
 		o.FailedKeysPerMinute = 1
@@ -150,7 +151,7 @@ func TestMetricsOfRequests(t *testing.T) {
 // open and while it fails.
 func TestMetricsWithoutDatabase(t *testing.T) {
 	t.Parallel()
-	metrics := handlers.NewMetrics(handlers.Build{})
+	metrics := monitor.NewMetrics(monitor.Build{})
 	if got := scrape(t, metrics); got["bookside_db_up"] != nil || got["go_goroutines"] == nil {
 		t.Errorf("%d families before the start", len(got))
 	}
@@ -188,7 +189,7 @@ func TestMetricsOfReadiness(t *testing.T) {
 		if c.arrange != "" {
 			database.Execute(t, c.arrange)
 		}
-		metrics, admin := handlers.NewMetrics(handlers.Build{}), newAdmin()
+		metrics, admin := monitor.NewMetrics(monitor.Build{}), newAdmin()
 		if c.platform != nil {
 			admin.Started(c.platform)
 			metrics.Observe(c.platform)
@@ -204,7 +205,7 @@ func TestMetricsOfReadiness(t *testing.T) {
 func TestMetricsOfJobsAndMails(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	metrics := handlers.NewMetrics(handlers.Build{})
+	metrics := monitor.NewMetrics(monitor.Build{})
 	s := newServer(t, database)
 	metrics.Observe(s.platform)
 	database.Execute(t,
@@ -235,7 +236,7 @@ func changeSince(t *testing.T, database *fixtures.Database, at time.Time) {
 // in bulk requests too.
 func TestMetricsOfConflicts(t *testing.T) {
 	t.Parallel()
-	metrics := handlers.NewMetrics(handlers.Build{})
+	metrics := monitor.NewMetrics(monitor.Build{})
 	s := newWriter(t, fixtures.SiteA().WithFewBookings(), func(o *handlers.Options) { o.Metrics = metrics })
 	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
@@ -246,7 +247,7 @@ func TestMetricsOfConflicts(t *testing.T) {
 // TestMetricsOfFallbacks: requests that Redis did not count are counted.
 func TestMetricsOfFallbacks(t *testing.T) {
 	t.Parallel()
-	metrics := handlers.NewMetrics(handlers.Build{})
+	metrics := monitor.NewMetrics(monitor.Build{})
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), withoutRedis(t), func(o *handlers.Options) { o.Metrics = metrics })
 	s.get("/agents").want(http.StatusOK)
 	s.get("/agents").want(http.StatusOK)
@@ -271,7 +272,7 @@ func withoutRedis(t *testing.T) func(*handlers.Options) {
 // TestKeysBeyondALimitShareALabel: many keys do not make many series.
 func TestKeysBeyondALimitShareALabel(t *testing.T) {
 	t.Parallel()
-	metrics := handlers.NewMetrics(handlers.Build{})
+	metrics := monitor.NewMetrics(monitor.Build{})
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) { o.Metrics = metrics })
 	const keys = 203
 	for range keys {

@@ -17,6 +17,7 @@ import (
 
 	"bookside/fixtures"
 	"bookside/handlers"
+	"bookside/handlers/monitor"
 )
 
 // TestRequestsNeedOneConnection: no request needs two connections at the same
@@ -155,7 +156,7 @@ func (a callbackReader) Read(p []byte) (int, error) {
 func TestBulkWithoutConnection(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	metrics := handlers.NewMetrics(handlers.Build{})
+	metrics := monitor.NewMetrics(monitor.Build{})
 	database := fixtures.New(t, fixtures.SiteA())
 	s := newServerOver(t, database, 1, 10*time.Millisecond, func(o *handlers.Options) { o.Metrics = metrics })
 	s.get("/status").want(http.StatusOK)

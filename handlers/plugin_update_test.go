@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"bookside/fixtures"
-	"bookside/handlers"
+	"bookside/handlers/monitor"
 )
 
 // TestUnknownUpdateOfThePluginStopsItsWrites: an update of the plugin that we
@@ -84,7 +84,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 				}
 				update(slices.Concat([]string{test.update}, test.then)...)
 				before := s.database.Snapshot(t)
-				ready := handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
+				ready := monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 				a := s.write(http.MethodPost, "/bookings", friday())
 				if test.why == "" {
 					a.want(http.StatusCreated)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/fixtures"
-	"bookside/handlers"
+	"bookside/handlers/monitor"
 	"bookside/wpdb"
 )
 
@@ -76,18 +76,18 @@ func moments(t testing.TB, text string) string {
 }
 
 // rating is that of /readyz?verbose, by code, and how many statements it took.
-func rating(t *testing.T, s *server) (found map[string]handlers.Rated, statements int64, body string) {
+func rating(t *testing.T, s *server) (found map[string]monitor.Rated, statements int64, body string) {
 	t.Helper()
 	admin := newAdmin()
 	admin.Started(s.platform)
 	ctx, usage := wpdb.WithUsage(t.Context())
 	recorder := httptest.NewRecorder()
 	admin.ServeHTTP(recorder, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/readyz?verbose", nil))
-	var told handlers.VerboseReadiness
+	var told monitor.VerboseReadiness
 	if err := json.Unmarshal(recorder.Body.Bytes(), &told); err != nil {
 		t.Fatalf("%v: %s", err, recorder.Body)
 	}
-	found = map[string]handlers.Rated{}
+	found = map[string]monitor.Rated{}
 	for _, r := range told.Rating {
 		found[string(r.Code)] = r
 	}

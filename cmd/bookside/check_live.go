@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"bookside/adapter/diagnose"
-	"bookside/handlers"
+	"bookside/handlers/monitor"
 )
 
 // checkLive asks the running server for its readiness; it needs no database.
@@ -25,7 +25,7 @@ func (p *program) checkLive(ctx context.Context, address string) error {
 	if err != nil {
 		return failf(exitFailure, err, "the server does not answer probes at %s; check that it is running and that it has the same admin.listen (%s)", address, envName("admin.listen"))
 	}
-	if readiness.Status != handlers.StatusReady {
+	if readiness.Status != monitor.StatusReady {
 		return failf(exitFailure, nil, "the server is %s: database %s, platform %s", readiness.Status, readiness.Database, readiness.Platform)
 	}
 	text := "ready\n"
@@ -40,7 +40,7 @@ func (p *program) checkLive(ctx context.Context, address string) error {
 // runningServer is the server that answers at admin.listen.
 type runningServer struct {
 	address string
-	handlers.VerboseReadiness
+	monitor.VerboseReadiness
 	own string // the fingerprint of the site that it is compared with
 }
 
@@ -68,7 +68,7 @@ func (s *runningServer) foreign() bool { return s.known() && s.own != s.Fingerpr
 // restored reports whether the server knows that an older database came back under it, which only a
 // server does that ran meanwhile.
 func (s *runningServer) restored() bool {
-	return s != nil && slices.ContainsFunc(s.Rating, func(r handlers.Rated) bool { return r.Code == diagnose.RestoredUnder })
+	return s != nil && slices.ContainsFunc(s.Rating, func(r monitor.Rated) bool { return r.Code == diagnose.RestoredUnder })
 }
 
 // site says which site the server serves.
@@ -83,7 +83,7 @@ func (s *runningServer) site() string {
 	}
 }
 
-func fetchReadiness(ctx context.Context, url string) (r handlers.VerboseReadiness, err error) {
+func fetchReadiness(ctx context.Context, url string) (r monitor.VerboseReadiness, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return r, err

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"bookside/fixtures"
-	"bookside/handlers"
+	"bookside/handlers/monitor"
 )
 
 // What is personal of the customer 1 of the sample site.
@@ -320,7 +320,7 @@ func testWorkOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 	}
 	name := w.Run(t, `foreach (Bookside\list_keys() as $key) { if ((int) $key->id === 1) { echo $key->name; } }`)
 	wantTexts(t, words("keys_expiring", 101), "more than 100 keys expire within a week", ": 1 ("+name+"), 7777, …. Replace")
-	var rated handlers.VerboseReadiness
+	var rated monitor.VerboseReadiness
 	if _, body := get(t, "http://"+s.admin()+"/readyz?verbose", ""); json.Unmarshal([]byte(body), &rated) != nil || len(rated.Rating) < 5 {
 		t.Errorf("%+v", rated)
 	}

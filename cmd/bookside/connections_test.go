@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"bookside/handlers"
+	"bookside/handlers/monitor"
 )
 
 // bareService is a service with nothing but a handler.
 func bareService(c config) *service {
-	return &service{config: c, log: slog.New(slog.DiscardHandler), metrics: handlers.NewMetrics(handlers.Build{}), ended: make(chan error, 2), last: context.Background()}
+	return &service{config: c, log: slog.New(slog.DiscardHandler), metrics: monitor.NewMetrics(monitor.Build{}), ended: make(chan error, 2), last: context.Background()}
 }
 
 // bareServer serves a handler with a limit of memory for connections. Its counts of

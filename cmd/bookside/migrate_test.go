@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"bookside/fixtures"
-	"bookside/handlers"
+	"bookside/handlers/monitor"
 )
 
 // The table of keys as an earlier version would have made it: without a column and an index.
@@ -52,7 +52,7 @@ func TestServeWaitsForMigration(t *testing.T) {
 	s, stdout := launch(t, env)
 	go func() { _, _ = io.Copy(io.Discard, stdout) }()
 	s.eventually("a line in the log", func() bool { return strings.Contains(s.stderr.String(), "run bookside migrate") })
-	wantProbe(t, "http://"+s.admin(), handlers.Readiness{Status: handlers.StatusStarting, Database: needMigration, Platform: "unknown"})
+	wantProbe(t, "http://"+s.admin(), monitor.Readiness{Status: monitor.StatusStarting, Database: needMigration, Platform: "unknown"})
 	status, body := get(t, s.early()+"/v1/status", secret)
 	if want := `{"code":"platform_not_available","message":"The server is starting","data":{"status":503}}`; status != http.StatusServiceUnavailable || body != want {
 		t.Errorf("status %d: %s, want %s", status, body, want)
@@ -91,7 +91,7 @@ func TestLostColumns(t *testing.T) {
 			if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusServiceUnavailable || !strings.Contains(body, lacking) {
 				t.Errorf("status %d: %s, want %s", status, body, lacking)
 			}
-			wantProbe(t, "http://"+s.admin(), handlers.Readiness{Status: handlers.StatusUnavailable, Database: "ok",
+			wantProbe(t, "http://"+s.admin(), monitor.Readiness{Status: monitor.StatusUnavailable, Database: "ok",
 				Platform: lacking + ".details, wp_bookside_change_positions.n, wp_bookside_webhooks.allow_private"})
 			s.eventually("a line in the log", func() bool { return strings.Contains(s.stderr.String(), "run bookside migrate") })
 			run(t, owner, "", "migrate").want(t, exitOK)
@@ -100,7 +100,7 @@ func TestLostColumns(t *testing.T) {
 			status, _ := get(t, s.url+"/v1/status", secret)
 			return status == http.StatusOK
 		})
-		wantProbe(t, "http://"+s.admin(), handlers.Readiness{Status: handlers.StatusReady, Database: "ok", Platform: "ok"})
+		wantProbe(t, "http://"+s.admin(), monitor.Readiness{Status: monitor.StatusReady, Database: "ok", Platform: "ok"})
 		if may {
 			wantTexts(t, s.stderr.String(), "ADD COLUMN details", "ADD COLUMN n ", "ADD COLUMN allow_private")
 		}

@@ -25,6 +25,7 @@ import (
 	"bookside/adapter/webhooks"
 	"bookside/handlers"
 	"bookside/handlers/console"
+	"bookside/handlers/monitor"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
@@ -82,8 +83,8 @@ type service struct {
 	now     domain.Clock
 	stdout  io.Writer
 	log     *slog.Logger
-	probes  *handlers.Admin
-	metrics *handlers.Metrics
+	probes  *monitor.Admin
+	metrics *monitor.Metrics
 	console *console.Console // nil if disabled
 	ended   chan error       // errors of listeners that failed
 	// last ends when the program has to, once it was told to.
@@ -102,10 +103,10 @@ func newService(c config, p *program) (*service, error) {
 	s := &service{
 		config: c, target: t, env: p.env, now: p.now, stdout: p.stdout,
 		log:     newLog(p.stderr, level, c.Log.Format, p.env),
-		metrics: handlers.NewMetrics(build()),
+		metrics: monitor.NewMetrics(build()),
 		ended:   make(chan error, 2),
 	}
-	s.probes = handlers.NewAdmin(s.log, c.adminHosts())
+	s.probes = monitor.NewAdmin(s.log, c.adminHosts())
 	brings, err := companionToInstall()
 	if err != nil {
 		return nil, err

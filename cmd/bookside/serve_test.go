@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"bookside/fixtures"
-	"bookside/handlers"
+	"bookside/handlers/monitor"
 )
 
 func TestServe(t *testing.T) {
@@ -54,7 +54,7 @@ func TestProbes(t *testing.T) {
 	db := small(t)
 	s := serve(t, settingsFor(db))
 	admin := "http://" + s.admin()
-	wantProbe(t, admin, handlers.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
+	wantProbe(t, admin, monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
 	if status, body := get(t, admin+"/livez", ""); status != http.StatusOK || body != "ok" {
 		t.Errorf("/livez: %d %q", status, body)
 	}
@@ -62,7 +62,7 @@ func TestProbes(t *testing.T) {
 		t.Errorf("check --live: %+v", got)
 	}
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
-	wantProbe(t, admin, handlers.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint is not active on this site"})
+	wantProbe(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint is not active on this site"})
 	run(t, []string{"BOOKSIDE_ADMIN__LISTEN=" + s.admin()}, "", "check", "--live").
 		want(t, exitFailure, "the server is unavailable: database ok, platform LatePoint is not active on this site")
 }
@@ -120,16 +120,16 @@ func TestServeWithoutColumn(t *testing.T) {
 	s := serve(t, settingsFor(db))
 	const missing = "LatePoint columns are missing: wp_latepoint_services.visibility"
 	wantTexts(t, s.stderr.String(), missing)
-	wantProbe(t, "http://"+s.admin(), handlers.Readiness{Status: "unavailable", Database: "ok", Platform: missing})
+	wantProbe(t, "http://"+s.admin(), monitor.Readiness{Status: "unavailable", Database: "ok", Platform: missing})
 	if status, body := get(t, s.url+"/v1/agents", newKey(t, settingsFor(db))); status != http.StatusOK {
 		t.Errorf("status %d: %s", status, body)
 	}
 }
 
-func wantProbe(t *testing.T, admin string, want handlers.Readiness) {
+func wantProbe(t *testing.T, admin string, want monitor.Readiness) {
 	t.Helper()
 	status, body := get(t, admin+"/readyz", "")
-	var got handlers.Readiness
+	var got monitor.Readiness
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		t.Fatalf("/readyz: %v: %s", err, body)
 	}
@@ -139,7 +139,7 @@ func wantProbe(t *testing.T, admin string, want handlers.Readiness) {
 	}
 	want.Companion = brings.version
 	got.Fingerprint = "" // drawn a moment after the start
-	if got != want || (status == http.StatusOK) != (want.Status == handlers.StatusReady) {
+	if got != want || (status == http.StatusOK) != (want.Status == monitor.StatusReady) {
 		t.Errorf("/readyz: %d %+v, want %+v", status, got, want)
 	}
 }
@@ -175,7 +175,7 @@ func TestWaitingForDatabase(t *testing.T) {
 	if status, _ := get(t, admin+"/livez", ""); status != http.StatusOK {
 		t.Errorf("/livez: %d", status)
 	}
-	wantProbe(t, admin, handlers.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
+	wantProbe(t, admin, monitor.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
 	if status, body := get(t, s.early()+"/v1/bookings", ""); status != http.StatusServiceUnavailable || !strings.Contains(body, "The server is starting") {
 		t.Errorf("the API: %d %s", status, body)
 	}
@@ -421,7 +421,7 @@ func TestDrain(t *testing.T) {
 		}
 		return err != nil
 	})
-	wantProbe(t, admin, handlers.Readiness{Status: "stopping", Database: "unknown", Platform: "unknown"})
+	wantProbe(t, admin, monitor.Readiness{Status: "stopping", Database: "unknown", Platform: "unknown"})
 	select {
 	case a := <-answered:
 		t.Errorf("answered before the lock was gone: %+v", a)

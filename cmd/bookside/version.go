@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/handlers"
+	"bookside/handlers/monitor"
 )
 
 func (p *program) version() *cobra.Command {
@@ -33,8 +33,8 @@ func versionText() string {
 }
 
 // build returns what is known about the build of the program.
-func build() handlers.Build {
-	b := handlers.Build{Version: "unknown", Go: runtime.Version()}
+func build() monitor.Build {
+	b := monitor.Build{Version: "unknown", Go: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		b.Version = cmp.Or(info.Main.Version, b.Version)
 		b.Commit = commitOf(info.Settings)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"bookside/fixtures"
-	"bookside/handlers"
+	"bookside/handlers/monitor"
 	"bookside/wpdb"
 )
 
@@ -28,7 +28,7 @@ func post(t *testing.T, url, key, body string) (status int, answer string) {
 }
 
 // verboseReadiness is what /readyz?verbose says.
-func (s *testServer) verboseReadiness() (r handlers.VerboseReadiness) {
+func (s *testServer) verboseReadiness() (r monitor.VerboseReadiness) {
 	s.t.Helper()
 	_, body := get(s.t, "http://"+s.admin()+"/readyz?verbose", "")
 	if err := json.Unmarshal([]byte(body), &r); err != nil {
@@ -79,7 +79,7 @@ func TestRevokedUnderTheServer(t *testing.T) {
 	for _, rated := range r.Rating {
 		told = told || rated.Code == "writes_refused" && rated.Level == "minor" && rated.Text == lacking
 	}
-	if !told || r.Status != handlers.StatusReady {
+	if !told || r.Status != monitor.StatusReady {
 		t.Errorf("%+v", r)
 	}
 	got := run(t, env, "", "check").want(t, exitOK)

@@ -32,6 +32,7 @@ import (
 	"bookside/fixtures/embedded"
 	"bookside/handlers"
 	"bookside/handlers/console"
+	"bookside/handlers/monitor"
 	"bookside/wpdb"
 )
 
@@ -176,7 +177,7 @@ func (d *demo) admin(api net.Addr) http.Handler {
 			return diagnose.Examine(ctx, d.config, d.db, d.now)
 		},
 	})
-	admin := handlers.NewAdmin(d.log, nil)
+	admin := monitor.NewAdmin(d.log, nil)
 	admin.Mount(console.Path, page)
 	admin.Started(d.platform)
 	return admin

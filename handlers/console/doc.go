@@ -6,7 +6,7 @@
 // It is meant for a loopback address. That does not protect it from the pages
 // that a browser on the same machine opens, so:
 //
-//   - it is mounted on a handlers.Admin, which rejects requests whose Host is not
+//   - it is mounted on a monitor.Admin, which rejects requests whose Host is not
 //     one of its names;
 //   - requests that change something have to come from the page's own origin,
 //     as reported by the browser, and carry a token derived from the session.

@@ -26,9 +26,9 @@ import (
 	"bookside/adapter/keys"
 	"bookside/adapter/session"
 	"bookside/fixtures"
-	"bookside/handlers"
 	"bookside/handlers/console"
 	"bookside/handlers/documents"
+	"bookside/handlers/monitor"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
@@ -71,7 +71,7 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 	site.Documents = library
 	change(&site)
 	page.Open(site)
-	admin := handlers.NewAdmin(log, hosts)
+	admin := monitor.NewAdmin(log, hosts)
 	admin.Mount(console.Path, page)
 	k.admin = httptest.NewServer(admin)
 	t.Cleanup(k.admin.Close)

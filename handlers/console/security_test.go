@@ -12,8 +12,8 @@ import (
 
 	"bookside/adapter/keys"
 	"bookside/fixtures"
-	"bookside/handlers"
 	"bookside/handlers/console"
+	"bookside/handlers/monitor"
 )
 
 // TestLogin: a token can be used once until it expires, a session until it
@@ -359,7 +359,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 // be used, and keeps the input.
 func TestPageWithoutDatabase(t *testing.T) {
 	t.Parallel()
-	closed := handlers.NewAdmin(slog.New(slog.DiscardHandler), nil)
+	closed := monitor.NewAdmin(slog.New(slog.DiscardHandler), nil)
 	closed.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler)))
 	for path, status := range map[string]int{"/console/keys": 503, "/console/login": 503, "/console/keys/new": 503, "/console/style.css": 200} {
 		recorder := httptest.NewRecorder()

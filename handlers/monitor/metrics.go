@@ -1,4 +1,4 @@
-package handlers
+package monitor
 
 import (
 	"cmp"
@@ -10,40 +10,36 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"bookside/adapter/daystats"
 	"bookside/adapter/domain"
 	"bookside/adapter/session"
 	"bookside/adapter/slots"
 	"bookside/adapter/upkeep"
 	"bookside/adapter/webhooks"
-	"bookside/handlers/middleware"
 	"bookside/handlers/ratelimit"
-	"bookside/wpdb"
 )
 
 // Metrics are those of a running server, in a registry of their own. The values
 // of their labels are bounded: routes of the table, known methods, ids of keys.
 type Metrics struct {
 	registry  *prometheus.Registry
-	requests  *prometheus.CounterVec
-	durations *prometheus.HistogramVec
-	running   prometheus.Gauge
-	refusals  *prometheus.CounterVec
-	conflicts prometheus.Counter
+	Requests  *prometheus.CounterVec
+	Durations *prometheus.HistogramVec
+	Running   prometheus.Gauge
+	Refusals  *prometheus.CounterVec
+	Conflicts prometheus.Counter
 	dropped   prometheus.Counter
-	tools     *prometheus.CounterVec
-	aborted   prometheus.Counter
-	exports   prometheus.Gauge
+	Tools     *prometheus.CounterVec
+	Aborted   prometheus.Counter
+	Exports   prometheus.Gauge
 	overlaps  overlapMetrics
 	keys      keyLabels
 	platform  atomic.Pointer[session.Platform]
-	shared    atomic.Pointer[ratelimit.SharedCounter] // nil if requests are not counted in Redis
+	Shared    atomic.Pointer[ratelimit.SharedCounter] // nil if requests are not counted in Redis
 	webhooks  atomic.Pointer[webhooks.Worker]         // nil if this server sends none
 	readiness atomic.Pointer[func(context.Context) Readiness]
 }
@@ -65,29 +61,29 @@ var durationBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 
 
 // Why a request was rejected: values of the label reason.
 const (
-	rejectedByLimit       = "rate_limit"    // of a key
-	rejectedByThrottle    = "failed_keys"   // of an address
-	rejectedByConcurrency = "overload"      // too many concurrent requests, or no memory
-	rejectedByPool        = "no_connection" // no connection to the database came free in time
+	RejectedByLimit       = "rate_limit"    // of a key
+	RejectedByThrottle    = "failed_keys"   // of an address
+	RejectedByConcurrency = "overload"      // too many concurrent requests, or no memory
+	RejectedByPool        = "no_connection" // no connection to the database came free in time
 )
 
 // NewMetrics returns metrics without those of the database, which Observe adds.
 func NewMetrics(build Build) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), keys: keyLabels{known: map[int64]string{}}}
-	m.requests = m.counters("requests_total", "Responses, by route, method, status and id of the key; the id is empty if no key was accepted.", "route", "method", "status", "key_id")
-	m.durations = promauto.With(m.registry).NewHistogramVec(prometheus.HistogramOpts{
+	m.Requests = m.counters("requests_total", "Responses, by route, method, status and id of the key; the id is empty if no key was accepted.", "route", "method", "status", "key_id")
+	m.Durations = promauto.With(m.registry).NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "request_duration_seconds", Help: "Time to respond, by route and method.", Buckets: durationBuckets,
 	}, []string{"route", "method"})
-	m.running = m.gauge("requests_in_flight", "Requests being processed.")
-	m.refusals = m.counters("requests_refused_total", "Requests rejected by a limit: of the key, of invalid keys per address, of concurrent requests and their memory, or of connections to the database.", "reason")
-	for _, reason := range []string{rejectedByLimit, rejectedByThrottle, rejectedByConcurrency, rejectedByPool} {
-		m.refusals.WithLabelValues(reason) // exists from the start, at 0
+	m.Running = m.gauge("requests_in_flight", "Requests being processed.")
+	m.Refusals = m.counters("requests_refused_total", "Requests rejected by a limit: of the key, of invalid keys per address, of concurrent requests and their memory, or of connections to the database.", "reason")
+	for _, reason := range []string{RejectedByLimit, RejectedByThrottle, RejectedByConcurrency, RejectedByPool} {
+		m.Refusals.WithLabelValues(reason) // exists from the start, at 0
 	}
-	m.conflicts = m.counter("booking_conflicts_total", "Bookings rejected because their time was not available.")
+	m.Conflicts = m.counter("booking_conflicts_total", "Bookings rejected because their time was not available.")
 	m.dropped = m.counter("connections_dropped_total", "Connections without a request that were closed to free memory for others.")
-	m.tools = m.counters("mcp_calls_total", "Calls of tools by AI agents at /mcp, by tool and outcome: ok, or error.", "tool", "outcome")
-	m.aborted = m.counter("responses_aborted_total", "Responses that broke off after they had begun, because of an error or because the client did not read on.")
-	m.exports = m.gauge("exports_in_flight", "Exports being sent.")
+	m.Tools = m.counters("mcp_calls_total", "Calls of tools by AI agents at /mcp, by tool and outcome: ok, or error.", "tool", "outcome")
+	m.Aborted = m.counter("responses_aborted_total", "Responses that broke off after they had begun, because of an error or because the client did not read on.")
+	m.Exports = m.gauge("exports_in_flight", "Exports being sent.")
 	m.overlaps = overlapMetrics{
 		present:  m.gauge("overlaps", "Pairs of overlapping bookings of one agent, at the last check."),
 		compared: m.gauge("overlap_bookings", "Bookings compared by the last check for overlaps."),
@@ -143,94 +139,6 @@ func (m *Metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2, ErrorHandling: promhttp.ContinueOnError})
 }
 
-// countRejection counts requests and bookings rejected by a limit or a conflict. It returns
-// the reason if it is a limit, and else "".
-func (m *Metrics) countRejection(c echo.Context, err error) (refusal string) {
-	var limited *ratelimit.Error
-	switch {
-	case domain.CodeOf(err) == domain.CodeSlotUnavailable:
-		m.conflicts.Inc()
-		return ""
-	case errors.Is(err, middleware.ErrOverloaded):
-		refusal = rejectedByConcurrency
-	case errors.Is(err, wpdb.ErrBusy):
-		refusal = rejectedByPool
-	case errors.As(err, &limited):
-		refusal = rejectedByLimit
-		if _, known := principalOf(c); !known {
-			refusal = rejectedByThrottle
-		}
-	default:
-		return ""
-	}
-	m.refusals.WithLabelValues(refusal).Inc()
-	return refusal
-}
-
-// refusalEntry is the entry of a request's context that says why it was refused.
-const refusalEntry = "bookside.refusal"
-
-// refusals are the outcomes of refused requests.
-var refusals = map[string]daystats.Outcome{
-	rejectedByLimit: daystats.Limited, rejectedByThrottle: daystats.Throttled, rejectedByConcurrency: daystats.Overloaded, rejectedByPool: daystats.Disconnected,
-}
-
-// outcomeOf returns how a request ended.
-func outcomeOf(c echo.Context) daystats.Outcome {
-	reason, _ := c.Get(refusalEntry).(string)
-	outcome, refused := refusals[reason]
-	switch status := c.Response().Status; {
-	case refused:
-		return outcome
-	case status >= http.StatusInternalServerError:
-		return daystats.Failed
-	case status >= http.StatusBadRequest:
-		return daystats.Rejected
-	default:
-		return daystats.Succeeded
-	}
-}
-
-// Labels for requests that match no route of the table.
-const (
-	otherRoute  = "none"
-	otherMethod = "other"
-)
-
-// measure counts and times a request by the path of its route below the base path.
-// It wraps the middleware that turns errors into responses.
-func (a *api) measure(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		start := a.now()
-		a.metrics.running.Inc()
-		defer a.metrics.running.Dec()
-		err := next(c)
-		path, method := otherRoute, c.Request().Method
-		waited := false
-		if r, known := routeOf(c); known {
-			path, waited = r.path, r.operation.wrap != nil
-		} else {
-			method = knownMethod(method)
-		}
-		principal, _ := principalOf(c)
-		a.metrics.requests.WithLabelValues(path, method, strconv.Itoa(c.Response().Status), a.metrics.keys.label(principal.ID)).Inc()
-		took := a.now().Sub(start)
-		a.metrics.durations.WithLabelValues(path, method).Observe(took.Seconds())
-		a.options.Figures.Add(daystats.Request{Outcome: outcomeOf(c), Took: took, Waited: waited, KeyID: principal.ID})
-		return err
-	}
-}
-
-// knownMethod returns a standard method as it is, and one label for all others.
-func knownMethod(method string) string {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
-		return method
-	default:
-		return otherMethod
-	}
-}
-
 // keyLabels are the labels of keys in use.
 type keyLabels struct {
 	mu    sync.Mutex
@@ -244,8 +152,9 @@ const (
 	otherKey     = "other"
 )
 
-// label returns the id as text; "" for none.
-func (k *keyLabels) label(id int64) string {
+// KeyLabel returns the id of a key as a label; "" for none.
+func (m *Metrics) KeyLabel(id int64) string {
+	k := &m.keys
 	if id == 0 {
 		return ""
 	}
@@ -304,7 +213,7 @@ func (f platformMetrics) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
-	if shared := f.shared.Load(); shared != nil {
+	if shared := f.Shared.Load(); shared != nil {
 		to <- prometheus.MustNewConstMetric(fallbacks, prometheus.CounterValue, float64(shared.Fallbacks()))
 	}
 	if worker := f.webhooks.Load(); worker != nil {
