@@ -17,6 +17,8 @@ func TestClosest(t *testing.T) {
 		{"agentid", []string{"page", "agent_id", "status"}, "agent_id", true},
 		{"Status", []string{"page", "status"}, "status", true},
 		{"sort", []string{"order"}, "order", false},
+		{"page", []string{"page", "status"}, "page", true},
+		{"xyzpage", []string{"page"}, "page", false},
 		{"b", []string{"c", "a"}, "a", true},
 		{"", []string{"page"}, "page", false},
 		{"page", nil, "", false},

@@ -16,10 +16,13 @@ var errMalformed = errors.New("not a translation file (.mo) of gettext")
 // magic is the first number of a .mo file, in the byte order of all its numbers.
 const magic = 0x950412de
 
+// headerSize is the length of seven numbers.
+const headerSize = 28
+
 // parse reads the translations in a .mo file. Of a plural it takes the singular, as WordPress
 // does for a text without a number; texts with a context have it before them.
 func parse(file []byte) (Texts, error) {
-	if len(file) < 20 {
+	if len(file) < headerSize {
 		return nil, errMalformed
 	}
 	var order binary.ByteOrder = binary.LittleEndian

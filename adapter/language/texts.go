@@ -26,7 +26,7 @@ func (t Texts) Date(date string) string {
 	if len(t) == 0 {
 		return date
 	}
-	pairs := make([]string, 0, 2*len(months))
+	var pairs []string
 	for _, month := range months {
 		pairs = append(pairs, month, t.Of(month))
 	}

@@ -194,8 +194,7 @@ var token = regexp.MustCompile(`\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}|[A-Za-z0-
 
 // sameText compares texts with codes, ids and times in them.
 func (m *Mapping) sameText(php, bookside string) bool {
-	longest := func(a, b string) int { return len(b) - len(a) } // first: no code begins with a later one
-	for _, code := range slices.SortedFunc(maps.Keys(m.codes), longest) {
+	for _, code := range slices.Backward(slices.Sorted(maps.Keys(m.codes))) { // a code before one that it begins with
 		bookside = strings.ReplaceAll(bookside, code, m.codes[code])
 	}
 	a, b := token.FindAllString(php, -1), token.FindAllString(bookside, -1)

@@ -24,6 +24,9 @@ func TestMapping(t *testing.T) {
 	m.learn(table{name: wpdb.Customers, columns: []string{"id"}}, row(18), row(17))
 	m.learn(table{name: wpdb.BookingMeta, columns: []string{"meta_key", "meta_value"}},
 		row(1, "meta_key", "key_to_manage_for_agent", "meta_value", "aaaaaaaaaa"), row(1, "meta_key", "key_to_manage_for_agent", "meta_value", "bbbbbbbbbb"))
+	m.learn(bookings, row(19, "booking_code", "DEF123456"), row(5002, "booking_code", "XYZ987654"))
+	m.learn(bookings, row(20, "booking_code", "GHI123"), row(5003, "booking_code", "UVW987"))
+	m.learn(bookings, row(21, "booking_code", "JKL12"), row(5004, "booking_code", "RST98"))
 	tests := []struct {
 		name          string
 		table         wpdb.Table
@@ -43,12 +46,24 @@ func TestMapping(t *testing.T) {
 		{"code", wpdb.Bookings, "booking_code", "ABC1234", "XYZ9876", true},
 		{"unknown code", wpdb.Bookings, "booking_code", "ABC1234", "XYZ9877", false},
 		{"key", wpdb.BookingMeta, "meta_value", "aaaaaaaaaa", "bbbbbbbbbb", true},
+		{"a code of six characters", wpdb.Bookings, "booking_code", "GHI123", "UVW987", true},
+		{"a code of five, which may be a word", wpdb.Bookings, "booking_code", "JKL12", "RST98", false},
+		{"an id of a table that has no name here", wpdb.Bookings, "recurrence_id", "3", "3", true},
+		{"a mapped id of a table that has no name here", wpdb.Bookings, "recurrence_id", "17", "5001", true},
+		{"another id of a table that has no name here", wpdb.Bookings, "recurrence_id", "3", "4", false},
+		{"no id, written in two ways", wpdb.Bookings, "agent_id", "0", "00", false},
+		{"an amount, written in two ways", wpdb.Bookings, "price", "80.50", "80.5", false},
+		{"ten seconds", wpdb.Bookings, "created_at", "2026-11-22 10:00:00", "2026-11-22 10:00:10", true},
 		{"nine seconds", wpdb.Bookings, "created_at", "2026-11-22 10:00:00", "2026-11-22 10:00:09", true},
 		{"eleven seconds", wpdb.Bookings, "created_at", "2026-11-22 10:00:00", "2026-11-22 10:00:11", false},
 		{"JSON", wpdb.OrderItems, "item_data", `{"booking_id":17,"code":"ABC1234","at":"2026-11-22T10:00:00Z","price":5}`, `{"code":"XYZ9876","booking_id":5001,"at":"2026-11-22T10:00:01Z","price":5.0}`, true},
 		{"JSON with another value", wpdb.OrderItems, "item_data", `{"booking_id":17,"n":1}`, `{"booking_id":5001,"n":2}`, false},
 		{"JSON with another type", wpdb.OrderItems, "item_data", `{"n":1}`, `{"n":"1"}`, false},
 		{"JSON with one key more", wpdb.OrderItems, "item_data", `{"n":1}`, `{"n":1,"m":1}`, false},
+		{"a list in JSON", wpdb.OrderItems, "item_data", `[{"booking_id":17},true,null]`, `[ {"booking_id":5001}, true, null ]`, true},
+		{"a shorter list in JSON", wpdb.OrderItems, "item_data", `[1,2]`, `[1]`, false},
+		{"another list in JSON", wpdb.OrderItems, "item_data", `[true]`, `[ false ]`, false},
+		{"a code that begins with another", wpdb.Activities, "description", "Booking DEF123456", "Booking XYZ987654", true},
 		{"text", wpdb.Activities, "description", "Booking #17 (ABC1234) at 2026-11-22 10:00:00", "Booking #5001 (XYZ9876) at 2026-11-22 10:00:02", true},
 		{"text with another word", wpdb.Activities, "description", "Booking #17 moved", "Booking #5001 deleted", false},
 		{"empty and text", wpdb.Customers, "notes", "", "x", false},

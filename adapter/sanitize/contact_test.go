@@ -35,6 +35,7 @@ func TestTextField(t *testing.T) {
 		{"an address", "Ann <ann@example.com>", "Ann"},
 		{"entities stay what they are", "&lt;b&gt;", "&lt;b&gt;"},
 		{"percent-encoded characters", "50%ab %%4141 5%", "50 5%"},
+		{"the first and last digits of those", "a%00b%99c%aad%FFe%0gf", "abcde%0gf"},
 		{"no UTF-8", "a\xffb<\xfe", "a\ufffdb&lt;\ufffd"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,7 +72,7 @@ func TestPhone(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"0049 (170) 555x12": "0049170555", "+49 170/123-45": "+4917012345", " +1 2 ": "+12", "0170 / 12-34 567": "01701234567",
-		"++1": "+1", "1+2": "12", "555 X 3": "555", "x": "", "": "", "none": "", "٣٤": "",
+		"++1": "+1", "1+2": "12", "555 X 3": "555", "x": "", "x12": "", "": "", "none": "", "٣٤": "",
 	} {
 		t.Run(text, func(t *testing.T) {
 			if got := Phone(text); got != want {
@@ -100,6 +101,7 @@ func TestValidEmail(t *testing.T) {
 	for email, want := range map[string]bool{
 		"a@example.com": true, "a.b+c@example.co.uk": true, "a@xn--bcher-kva.example": true, "a@b.c1": true, "a@1b.com": true, "a@b.test": true,
 		"a!#$%&'*+-/=?^_`{|}~@c.com": true, strings.Repeat("a", 65) + "@b.com": true, "a@" + strings.Repeat("b", 64) + ".com": true,
+		"a@" + strings.Repeat("b", 248) + ".com": true, "a@" + strings.Repeat("b", 249) + ".com": false,
 		"a": false, "a@localhost": false, "Ann <a@b.com>": false, "a@b.com,c@d.com": false, "a@b.com\nBcc: c@d.com": false, "a\n@b.com": false,
 		"<b>a@b.com</b>": false, "a@\u212aelvin.com": false, "a@b.com\u00a0": false,
 		"a%41@b.com": false, // would be sanitized to a@b.com

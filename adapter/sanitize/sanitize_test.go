@@ -71,6 +71,8 @@ func TestUserName(t *testing.T) {
 		"a<b":                          "a&lt;b",
 		"1 < 2 > 0":                    "1  0",
 		"< b > and < /i > < script >x": "&lt; b &gt; and &lt; /i &gt; x",
+		"&#x20; &#x1F; &#xD7FF; &#xE000; &#xFFFD; &#xFFFE; &#x10000; &#x10FFFF;": "&#x20; &amp;#x1F; &#xD7FF; &#xE000; &#xFFFD; &amp;#xFFFE; &#x10000; &#x10FFFF;",
+		"&#9; &#10; &#13; &#11;":                           "&#009; &#010; &#013; &amp;#11;",
 		"&amp; &#39; &#x2E; &apos; &#xD800; &#1114112; &x": "&amp; &#039; &#x2E; &amp;apos; &amp;#xD800; &amp;#1114112; &amp;x",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -170,7 +170,7 @@ func (s *stripper) inDeclaration(c byte) {
 			s.state = inComment
 		}
 	case 'e', 'E':
-		if s.at > len("doctyp") && s.before("doctyp") {
+		if s.before("doctyp") {
 			s.state = inTag
 		}
 	}
