@@ -17,6 +17,9 @@ func Phone(text string) string {
 		}
 		return r
 	}, text)
+	if digits == "" || digits == "0" { // what PHP takes for empty
+		return ""
+	}
 	if strings.HasPrefix(text, "+") {
 		return "+" + digits
 	}
