@@ -14,10 +14,12 @@ import (
 // the program at the top down to the mechanics of the database. A new package
 // needs a row here, with as few imports as its purpose allows.
 var allowedImports = map[string][]string{
-	"cmd/bookside":         {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/records", "adapter/rowdiff", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/compare", "cmd/bookside/setup", "handlers", "handlers/console", "handlers/documents", "handlers/mcp", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
-	"cmd/bookside/compare": {"adapter/rowdiff", "compat", "wpdb"},
-	"cmd/bookside/setup":   {"adapter/keys", "docker", "wpdb", "wpdb/wpconfig"},
-	"cmd/demo":             {"adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/session", "adapter/webhooks", "fixtures", "fixtures/embedded", "handlers", "handlers/console", "handlers/monitor", "wpdb"},
+	"cmd/bookside":          {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/rowdiff", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/compare", "cmd/bookside/setup", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/documents", "handlers/mcp", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
+	"cmd/internal/exit":     {},
+	"cmd/internal/settings": {"adapter/domain", "adapter/records", "adapter/webhooks", "cmd/internal/exit", "handlers", "wpdb", "wpdb/wpconfig"},
+	"cmd/bookside/compare":  {"adapter/rowdiff", "compat", "wpdb"},
+	"cmd/bookside/setup":    {"adapter/keys", "docker", "wpdb", "wpdb/wpconfig"},
+	"cmd/demo":              {"adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/session", "adapter/webhooks", "fixtures", "fixtures/embedded", "handlers", "handlers/console", "handlers/monitor", "wpdb"},
 
 	"handlers":            {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "compat", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "wpdb"},
 	"handlers/console":    {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/documents", "handlers/ratelimit", "wpdb"},
@@ -93,11 +95,11 @@ var modules = map[string][]string{
 	"github.com/labstack/echo/":          {"cmd", "handlers"},
 	"github.com/modelcontextprotocol/":   {"handlers/mcp"},
 	"github.com/google/jsonschema-go/":   {"handlers/mcp"},
-	"github.com/redis/go-redis":          {"cmd/bookside", "handlers/ratelimit"},
+	"github.com/redis/go-redis":          {"cmd", "handlers/ratelimit"},
 	"github.com/go-sql-driver/mysql":     {"docker", "fixtures", "wpdb"},
 	"github.com/Masterminds/squirrel":    {"adapter", "fixtures", "wpdb"},
 	"github.com/knadh/koanf/":            {"cmd"},
-	"github.com/spf13/":                  {"cmd/bookside"}, // commands, flags and completion
+	"github.com/spf13/":                  {"cmd"}, // commands, flags and completion
 	"github.com/arran4/golang-ical":      {"adapter/icalendar"},
 	"github.com/go-json-experiment/":     {"cmd/bookside/compare"},
 	"github.com/wneessen/go-mail":        {"cmd"},

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"bookside/adapter/keys"
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
 )
 
@@ -33,7 +35,7 @@ If the server runs on another machine, forward its port first:
 		case err != nil:
 			return err
 		case !c.Admin.KeysPage || c.Admin.Listen == "":
-			return failf(exitFailure, nil, "the console is disabled: admin.keys_page (%s) is false, or admin.listen is empty", envName("admin.keys_page"))
+			return exit.Errorf(exit.Failure, nil, "the console is disabled: admin.keys_page (%s) is false, or admin.listen is empty", settings.EnvName("admin.keys_page"))
 		}
 		return p.withOwnTables(ctx, wpdb.AdminTokens, func(db *wpdb.DB) error {
 			token, err := keys.NewAdminTokens(db, p.now, rand.Reader).Issue(ctx, p.person())
@@ -51,7 +53,7 @@ If the server runs on another machine, forward its port first:
 }
 
 // adminHosts returns the host names allowed in requests to the admin address.
-func (c config) adminHosts() []string {
+func adminHosts(c settings.Config) []string {
 	hosts := c.Admin.Hosts
 	if host, _, err := net.SplitHostPort(c.Admin.Listen); err == nil && host != "" {
 		hosts = append(slices.Clip(hosts), host)

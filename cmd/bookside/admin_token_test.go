@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 )
 
@@ -42,13 +44,13 @@ func statusOf(t *testing.T, client *http.Client, request *http.Request) int {
 func TestAdminToken(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
-	quiet := run(t, env, "", "admin-token", "--quiet").want(t, exitOK).stdout
+	quiet := run(t, env, "", "admin-token", "--quiet").want(t, exit.OK).stdout
 	if !regexp.MustCompile(`^[A-Z2-7]{32}\n$`).MatchString(quiet) {
 		t.Errorf("a token of %d characters", len(quiet))
 	}
 	s := serve(t, env)
 	admin := s.admin()
-	output := run(t, env, "", "admin-token", "--set", "admin.listen="+admin).want(t, exitOK).stdout
+	output := run(t, env, "", "admin-token", "--set", "admin.listen="+admin).want(t, exit.OK).stdout
 	wantTexts(t, output, "Open http://"+admin+"/console and enter it within 10 minutes. It works once.\n")
 	client, status := logIn(t, admin, strings.TrimSpace(quiet))
 	if status != http.StatusOK {
@@ -84,9 +86,9 @@ func TestAdminTokenWithoutConsole(t *testing.T) {
 	if status, body := get(t, "http://"+s.admin()+"/console/login", ""); status != http.StatusNotFound || body != "" {
 		t.Errorf("status %d: %s", status, body)
 	}
-	run(t, env, "", "admin-token").want(t, exitFailure, "admin.keys_page (BOOKSIDE_ADMIN__KEYS_PAGE) is false")
-	run(t, nil, "", "admin-token", "--set", "admin.listen=").want(t, exitFailure, "admin.listen is empty")
-	run(t, nil, "", "admin-token").want(t, exitUsage, "db.dsn: ")
+	run(t, env, "", "admin-token").want(t, exit.Failure, "admin.keys_page (BOOKSIDE_ADMIN__KEYS_PAGE) is false")
+	run(t, nil, "", "admin-token", "--set", "admin.listen=").want(t, exit.Failure, "admin.listen is empty")
+	run(t, nil, "", "admin-token").want(t, exit.Usage, "db.dsn: ")
 }
 
 // TestAdminTokenWithoutCreatePrivilege: the command needs its table, as keys create
@@ -96,9 +98,9 @@ func TestAdminTokenWithoutCreatePrivilege(t *testing.T) {
 	fixtures.RequireServer(t)
 	db := small(t)
 	env := account(t, db, "SELECT, INSERT, UPDATE, DELETE ON *")
-	run(t, env, "", "admin-token").want(t, exitRefused, "may not create the table wp_bookside_admin_tokens; run this command as one that may")
+	run(t, env, "", "admin-token").want(t, exit.Refused, "may not create the table wp_bookside_admin_tokens; run this command as one that may")
 	newKey(t, settingsFor(db))
-	run(t, env, "", "admin-token").want(t, exitOK)
+	run(t, env, "", "admin-token").want(t, exit.OK)
 }
 
 func TestAdminHosts(t *testing.T) {
@@ -106,9 +108,9 @@ func TestAdminHosts(t *testing.T) {
 	for listen, want := range map[string]string{
 		"127.0.0.1:8081": "a.example 127.0.0.1", ":8081": "a.example", "keys.internal:8081": "a.example keys.internal", "": "a.example",
 	} {
-		c := defaultConfig()
+		c := settings.Default()
 		c.Admin.Listen, c.Admin.Hosts = listen, []string{"a.example"}
-		if got := strings.Join(c.adminHosts(), " "); got != want {
+		if got := strings.Join(adminHosts(c), " "); got != want {
 			t.Errorf("%q: %s, want %s", listen, got, want)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
@@ -134,7 +135,7 @@ var dependencies = map[string]struct {
 				defer mu.Unlock()
 				return slices.Clone(ids)
 			}
-			run(s.t, s.env, "", "webhooks", "add", "http://"+address, "--events", "booking.created", "--allow-private", "--quiet").want(s.t, exitOK)
+			run(s.t, s.env, "", "webhooks", "add", "http://"+address, "--events", "booking.created", "--allow-private", "--quiet").want(s.t, exit.OK)
 		},
 		again: func(s *faultySite, _ string) bool { return s.distinct() > 0 },
 	},
@@ -264,7 +265,7 @@ func newFaultySite(t *testing.T, dependency string, wordpress *fixtures.WordPres
 	s.env = settingsFor(s.db, "BOOKSIDE_SERVER__REQUEST_TIMEOUT="+faultLimit.String(), "BOOKSIDE_SERVER__SHUTDOWN_TIMEOUT="+shutdownLimit.String(), "BOOKSIDE_SERVER__DRAIN_DELAY="+drainDelay.String(),
 		"BOOKSIDE_CHANGES__INTERVAL=1s", "BOOKSIDE_RATE_LIMIT__LIVE_PER_MINUTE=100000", "BOOKSIDE_RATE_LIMIT__LIVE_PER_HOUR=100000")
 	s.key = newKey(t, s.env, "--permissions", "read,write,read_changes")
-	token := run(t, s.env, "", "admin-token", "--quiet").want(t, exitOK).stdout
+	token := run(t, s.env, "", "admin-token", "--quiet").want(t, exit.OK).stdout
 	s.addBookings()
 	d := dependencies[dependency]
 	if d.before != nil {
@@ -460,7 +461,7 @@ func TestAnswersInTime(t *testing.T) {
 	fixtures.RequireTime(t)
 	fixtures.RequireServer(t)
 	w := fixtures.NewWordPress(t, small(t))
-	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exitOK)
+	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exit.OK)
 	// Each program is forwarded to by requests that name it.
 	writeBelow(t, w.Content, map[string]string{"mu-plugins/a.php": `<?php define('BOOKSIDE_FORWARDED_AT_ONCE', 64);
 		add_filter('pre_option_bookside_companion', fn() => ['forward' => $_SERVER['HTTP_X_FORWARD_TO'] ?? '']);`})
@@ -655,7 +656,7 @@ func TestCommandsEndInTime(t *testing.T) {
 	fixtures.RequireServer(t)
 	const statementTimeout = time.Second
 	db := small(t)
-	run(t, settingsFor(db), "", "migrate").want(t, exitOK)
+	run(t, settingsFor(db), "", "migrate").want(t, exit.OK)
 	for name, c := range map[string]struct {
 		on   string // the statement that hangs first; "" for all
 		args []string
@@ -683,7 +684,7 @@ func TestCommandsEndInTime(t *testing.T) {
 			begun := time.Now()
 			got := run(t, env, "", c.args...)
 			took := time.Since(begun)
-			if got.code != exitUnreachable {
+			if got.code != exit.Unreachable {
 				t.Errorf("exit code %d", got.code)
 			}
 			wantTexts(t, got.stderr, "it accepts connections, but does not answer")

@@ -14,6 +14,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/adapter/session"
+	"bookside/cmd/internal/exit"
 	"bookside/wpdb"
 )
 
@@ -115,7 +116,7 @@ func calendarName(ctx context.Context, db *wpdb.DB, now domain.Clock, of domain.
 	}
 	name, err := bookings.CalendarName(ctx, site, of, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return "", failf(exitFailure, nil, "there is no %s with the ID %d", of, id)
+		return "", exit.Errorf(exit.Failure, nil, "there is no %s with the ID %d", of, id)
 	}
 	return keys.CutName(name, fmt.Sprintf("%s %d", of, id)), err
 }

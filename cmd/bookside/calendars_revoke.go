@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bookside/cmd/internal/exit"
 	"bookside/wpdb"
 )
 
@@ -30,7 +31,7 @@ on every server of this database.`,
 			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no calendars
 				return err
 			case !found:
-				return failf(exitFailure, nil, "there is no calendar with the ID %d; see calendars list", id)
+				return exit.Errorf(exit.Failure, nil, "there is no calendar with the ID %d; see calendars list", id)
 			default:
 				return p.print(fmt.Sprintf("Calendar %d is revoked.\n", id))
 			}

@@ -14,6 +14,8 @@ import (
 	"bookside/adapter/session"
 	"bookside/adapter/slots"
 	"bookside/adapter/upkeep"
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
@@ -80,7 +82,7 @@ type findings struct {
 	rating []diagnose.Rating
 }
 
-func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (err error) {
+func (p *program) checkSite(ctx context.Context, c settings.Config, show checkOutput) (err error) {
 	t, db, err := openSite(ctx, c)
 	if err != nil {
 		return p.checkFailed(ctx, t, show, err)
@@ -93,7 +95,7 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 	if err != nil {
 		return p.checkFailed(ctx, t, show, fmt.Errorf("examine the site: %w", err))
 	}
-	if err := c.tryRedis(ctx); err != nil {
+	if err := tryRedis(ctx, c); err != nil {
 		report.Warnings = append(report.Warnings, "Redis does not count requests, so each server counts its own; see rate_limit.redis: "+ratelimit.RedisError(err))
 	}
 	f := findings{Report: report, target: t, db: db, show: show}
@@ -115,7 +117,7 @@ func (p *program) checkSite(ctx context.Context, c config, show checkOutput) (er
 
 // examineWork looks for the server that answers at admin.listen, and at the work of the site. What
 // may not be read is among the unreadable tables.
-func (f *findings) examineWork(ctx context.Context, c config, now domain.Clock) error {
+func (f *findings) examineWork(ctx context.Context, c settings.Config, now domain.Clock) error {
 	platform := session.NewPlatform(f.db, now)
 	if !f.show.unfinished {
 		own, err := platform.Fingerprint(ctx)
@@ -207,13 +209,13 @@ func (f findings) failure() error {
 	problems := f.problems()
 	switch {
 	case len(f.Privileges.Unreadable) > 0:
-		return failf(exitRefused, nil, "the site cannot be served:\n  %s", strings.Join(problems, "\n  "))
+		return exit.Errorf(exit.Refused, nil, "the site cannot be served:\n  %s", strings.Join(problems, "\n  "))
 	case len(f.Problems) > 0:
-		return failf(exitFailure, nil, "the site cannot be served:\n  %s", strings.Join(problems, "\n  "))
+		return exit.Errorf(exit.Failure, nil, "the site cannot be served:\n  %s", strings.Join(problems, "\n  "))
 	case len(f.brokenWork()) > 0:
-		return failf(exitFailure, nil, "the site can be served, but not all is well:\n  %s", strings.Join(problems, "\n  "))
+		return exit.Errorf(exit.Failure, nil, "the site can be served, but not all is well:\n  %s", strings.Join(problems, "\n  "))
 	case len(problems) > 0:
-		return failf(exitConflicts, nil, "%s", problems[0])
+		return exit.Errorf(exit.Conflicts, nil, "%s", problems[0])
 	default:
 		return nil
 	}

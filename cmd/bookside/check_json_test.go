@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 	"bookside/wpdb"
 )
@@ -32,21 +34,21 @@ func TestCheckJSON(t *testing.T) {
 	t.Parallel()
 	db := small(t)
 	env := settingsFor(db)
-	good := checkJSON(t, env, exitOK)
+	good := checkJSON(t, env, exit.OK)
 	if !good.OK || len(good.Problems) > 0 || good.Prefix != "wp_" || good.Platform.State != "active" || good.Conflicts == nil || len(good.OwnTables.Missing) == 0 {
 		t.Errorf("%+v", good)
 	}
 	overlap(t, db)
-	found := checkJSON(t, env, exitOK).Conflicts
+	found := checkJSON(t, env, exit.OK).Conflicts
 	if diff := cmp.Diff([]conflictPair{{Agent: 1, Bookings: [2]int64{7001, 7002}}}, found.Pairs); diff != "" {
 		t.Errorf("conflicts (-want +got):\n%s", diff)
 	}
-	failed := checkJSON(t, env, exitConflicts, "--conflicts")
+	failed := checkJSON(t, env, exit.Conflicts, "--conflicts")
 	if diff := cmp.Diff([]string{"1 pair of bookings overlaps"}, failed.Problems); diff != "" || failed.OK {
 		t.Errorf("ok: %t, problems (-want +got):\n%s", failed.OK, diff)
 	}
 	execute(t, db.SQL, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
-	bad := checkJSON(t, env, exitFailure)
+	bad := checkJSON(t, env, exit.Failure)
 	if bad.OK || len(bad.Problems) != 1 || bad.Conflicts != nil || bad.Platform.JobCron != nil {
 		t.Errorf("%+v", bad)
 	}
@@ -57,7 +59,7 @@ func TestCheckJSONOfSiteThatCannotBeExamined(t *testing.T) {
 	t.Parallel()
 	db := small(t)
 	execute(t, db.SQL, "DROP TABLE wp_latepoint_bookings")
-	r := checkJSON(t, settingsFor(db), exitNoTables)
+	r := checkJSON(t, settingsFor(db), exit.NoTables)
 	if r.OK || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "wp_latepoint_bookings is missing") {
 		t.Errorf("%+v", r)
 	}
@@ -67,14 +69,14 @@ func TestCheckConflicts(t *testing.T) {
 	t.Parallel()
 	db := small(t)
 	env := settingsFor(db)
-	run(t, env, "", "check", "--conflicts").want(t, exitOK)
+	run(t, env, "", "check", "--conflicts").want(t, exit.OK)
 	overlap(t, db)
-	got := run(t, env, "", "check", "--conflicts").want(t, exitConflicts, "1 pair of bookings overlaps")
+	got := run(t, env, "", "check", "--conflicts").want(t, exit.Conflicts, "1 pair of bookings overlaps")
 	wantTexts(t, got.stdout, "overlaps       1 pair of bookings overlaps, of ", "\nMiriam Albers, 2027-06-01\n"+
 		"  09:00-10:00   booking 7001   Quick check   Lena Hoffmann   https://practice.example.org/wp-admin/admin.php?page=latepoint&route_name=bookings__index&filter%5Bid%5D=7001\n"+
 		"  09:30-10:30   booking 7002   ")
 	execute(t, db.SQL, "UPDATE wp_options SET option_value = '' WHERE option_name = 'siteurl'")
-	without := run(t, env, "", "check", "--conflicts").want(t, exitConflicts).stdout
+	without := run(t, env, "", "check", "--conflicts").want(t, exit.Conflicts).stdout
 	if strings.Contains(without, "wp-admin") {
 		t.Errorf("a link to a site whose address is not known:\n%s", without)
 	}
@@ -88,16 +90,16 @@ func TestCheckGrants(t *testing.T) {
 	db := small(t)
 	newKey(t, settingsFor(db))
 	env := account(t, db, "SELECT ON *")
-	first := checkJSON(t, env, exitOK)
+	first := checkJSON(t, env, exit.OK)
 	if len(first.Rights.Missing) == 0 || len(first.Rights.Missing) >= len(first.Rights.Needed) {
 		t.Fatalf("%d grants of %d are missing", len(first.Rights.Missing), len(first.Rights.Needed))
 	}
-	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "GRANT SELECT, INSERT, UPDATE, DELETE ON `"+first.Database.Name+"`.`wp_latepoint_bookings` TO "+first.Database.Account+";\n")
+	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "GRANT SELECT, INSERT, UPDATE, DELETE ON `"+first.Database.Name+"`.`wp_latepoint_bookings` TO "+first.Database.Account+";\n")
 	execute(t, db.SQL, fmt.Sprintf("REVOKE SELECT ON `%s`.* FROM %s", first.Database.Name, first.Database.Account))
 	for _, statement := range first.Rights.Needed {
 		execute(t, db.SQL, statement)
 	}
-	second := checkJSON(t, env, exitOK)
+	second := checkJSON(t, env, exit.OK)
 	if len(second.Rights.Missing) > 0 || len(second.Rights.Lacking) > 0 || second.Rights.Summary != "to read and to write" {
 		t.Errorf("after all grants: %+v", second.Rights)
 	}
@@ -113,17 +115,17 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 	fixtures.RequireServer(t)
 	db := small(t)
 	env := account(t, db)
-	r := checkJSON(t, env, exitRefused).Rights
-	parts, _ := parseDSN(db.DSN)
-	text := run(t, env, "", "check", "--grants").want(t, exitRefused, "the database user may not use the database").stdout
+	r := checkJSON(t, env, exit.Refused).Rights
+	parts, _ := settings.ParseDSN(db.DSN)
+	text := run(t, env, "", "check", "--grants").want(t, exit.Refused, "the database user may not use the database").stdout
 	needed, optional, ok := strings.Cut(text, "-- The site may lack these tables")
 	const again = "-- Run this again afterwards: what is needed depends on settings of LatePoint, which cannot be read yet.\n"
 	if !ok || needed != statements(r.Needed) || !strings.HasSuffix(optional, "\n"+statements(r.Optional)+again) || !cmp.Equal(r.Needed, r.Missing) {
 		t.Errorf("printed %s\nas JSON %+v", text, r)
 	}
 	// Refunds are added and deleted; what limited keys made is ours.
-	wantTexts(t, text, "GRANT SELECT, INSERT, DELETE ON `"+parts.database+"`.`wp_latepoint_transaction_refunds` TO ",
-		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON `"+parts.database+"`.`wp_bookside_key_records` TO ")
+	wantTexts(t, text, "GRANT SELECT, INSERT, DELETE ON `"+parts.Database+"`.`wp_latepoint_transaction_refunds` TO ",
+		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON `"+parts.Database+"`.`wp_bookside_key_records` TO ")
 	for _, statement := range r.Needed {
 		execute(t, db.SQL, statement)
 	}
@@ -134,16 +136,16 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 		}
 	}
 	_, name, _ := strings.Cut(r.Needed[0], " TO ")
-	want := wpdb.GrantStatements(parts.database, name, db.Prefix, false, func(table string) bool { return table != "wp_sitemeta" && !strings.HasPrefix(table, "wp_bookside_") })
+	want := wpdb.GrantStatements(parts.Database, name, db.Prefix, false, func(table string) bool { return table != "wp_sitemeta" && !strings.HasPrefix(table, "wp_bookside_") })
 	if diff := cmp.Diff(want, append(granted, r.Needed...), cmpopts.SortSlices(strings.Compare)); diff != "" {
 		t.Errorf("what is granted (-want +got):\n%s", diff)
 	}
-	got := checkJSON(t, env, exitOK)
+	got := checkJSON(t, env, exit.OK)
 	if len(got.Rights.Missing) > 0 || got.Rights.Summary != "to read and to write" || slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.Contains(w, "database user") }) {
 		t.Errorf("with all grants: %+v, warnings %q", got.Rights, got.Warnings)
 	}
 	newKey(t, env)
-	if got := checkJSON(t, env, exitOK); len(got.Rights.Missing) > 0 || len(got.OwnTables.Missing) > 0 {
+	if got := checkJSON(t, env, exit.OK); len(got.Rights.Missing) > 0 || len(got.OwnTables.Missing) > 0 {
 		t.Errorf("once the own tables are there: %+v, %+v", got.Rights, got.OwnTables)
 	}
 }
@@ -156,20 +158,20 @@ func TestCheckGrantsOfUsers(t *testing.T) {
 	db := small(t)
 	newKey(t, settingsFor(db))
 	env := account(t, db)
-	parts, _ := parseDSN(db.DSN)
-	for _, statement := range checkJSON(t, env, exitRefused).Rights.Needed {
+	parts, _ := settings.ParseDSN(db.DSN)
+	for _, statement := range checkJSON(t, env, exit.Refused).Rights.Needed {
 		execute(t, db.SQL, statement)
 	}
 	ofUsers := func(statements []string) (list []string) {
 		for _, s := range statements {
-			if rights, on, _ := strings.Cut(s, " ON `"+parts.database+"`."); strings.HasPrefix(on, "`wp_user") {
+			if rights, on, _ := strings.Cut(s, " ON `"+parts.Database+"`."); strings.HasPrefix(on, "`wp_user") {
 				table, _, _ := strings.Cut(on, " TO ")
 				list = append(list, rights+" "+table)
 			}
 		}
 		return list
 	}
-	got := checkJSON(t, env, exitOK)
+	got := checkJSON(t, env, exit.OK)
 	want := []string{
 		"GRANT SELECT (ID, user_login, user_nicename, user_email) `wp_users`",
 		"GRANT SELECT (user_id, meta_key, meta_value) `wp_usermeta`",
@@ -188,7 +190,7 @@ func TestCheckGrantsOfUsers(t *testing.T) {
 	}
 
 	db.MakeCustomersUsers(t)
-	got = checkJSON(t, env, exitOK)
+	got = checkJSON(t, env, exit.OK)
 	want = []string{
 		"GRANT SELECT (ID, user_login, user_nicename, user_email), INSERT (user_login, user_pass, user_nicename, user_email, user_url, user_registered, user_activation_key, user_status, display_name), UPDATE (user_email, user_activation_key) `wp_users`",
 		"GRANT SELECT (user_id, meta_key, meta_value), INSERT (user_id, meta_key, meta_value), UPDATE (meta_value) `wp_usermeta`",
@@ -199,12 +201,12 @@ func TestCheckGrantsOfUsers(t *testing.T) {
 	for _, statement := range got.Rights.Missing {
 		execute(t, db.SQL, statement)
 	}
-	if got := checkJSON(t, env, exitOK); len(got.Rights.Missing) > 0 || strings.Contains(strings.Join(got.Warnings, "\n"), "passwords") {
+	if got := checkJSON(t, env, exit.OK); len(got.Rights.Missing) > 0 || strings.Contains(strings.Join(got.Warnings, "\n"), "passwords") {
 		t.Errorf("missing %q, warnings %q", got.Rights.Missing, got.Warnings)
 	}
-	execute(t, db.SQL, "GRANT SELECT ON `"+parts.database+"`.`wp_users` TO "+got.Database.Account)
-	wantTexts(t, strings.Join(checkJSON(t, env, exitOK).Warnings, "\n"), "may read the hashes of passwords in wp_users, which Bookside never does: revoke its privileges on wp_users and wp_usermeta, then grant those of check --grants")
-	if got := checkJSON(t, settingsFor(db, "BOOKSIDE_DB__DSN="+db.AdminDSN), exitOK); strings.Contains(strings.Join(got.Warnings, "\n"), "passwords") {
+	execute(t, db.SQL, "GRANT SELECT ON `"+parts.Database+"`.`wp_users` TO "+got.Database.Account)
+	wantTexts(t, strings.Join(checkJSON(t, env, exit.OK).Warnings, "\n"), "may read the hashes of passwords in wp_users, which Bookside never does: revoke its privileges on wp_users and wp_usermeta, then grant those of check --grants")
+	if got := checkJSON(t, settingsFor(db, "BOOKSIDE_DB__DSN="+db.AdminDSN), exit.OK); strings.Contains(strings.Join(got.Warnings, "\n"), "passwords") {
 		t.Errorf("the site's own account is warned: %q", got.Warnings)
 	}
 }
@@ -216,16 +218,16 @@ func TestCheckGrantsOfHiddenSites(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := small(t)
-	parts, _ := parseDSN(db.DSN)
+	parts, _ := settings.ParseDSN(db.DSN)
 	nobody := lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+withUser(db.DSN, "no'body")))
-	wantTexts(t, run(t, nobody, "", "check", "--grants", "--prefix", "wp_7_").want(t, exitRefused).stdout,
-		"GRANT SELECT, INSERT, UPDATE, DELETE ON `"+parts.database+"`.`wp_7_latepoint_bookings` TO 'no''body'@'%';\n",
-		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON `"+parts.database+"`.`wp_7_bookside_api_keys` TO ", "`.`wp_users` TO ")
+	wantTexts(t, run(t, nobody, "", "check", "--grants", "--prefix", "wp_7_").want(t, exit.Refused).stdout,
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON `"+parts.Database+"`.`wp_7_latepoint_bookings` TO 'no''body'@'%';\n",
+		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON `"+parts.Database+"`.`wp_7_bookside_api_keys` TO ", "`.`wp_users` TO ")
 	for _, visible := range []string{"wp_options", "wp_latepoint_services"} {
-		got := run(t, account(t, db, "SELECT ON "+visible), "", "check", "--grants").want(t, exitNoTables)
+		got := run(t, account(t, db, "SELECT ON "+visible), "", "check", "--grants").want(t, exit.NoTables)
 		wantTexts(t, got.stdout, "`wp_latepoint_bookings` TO ", "`wp_latepoint_coupons` TO ")
 	}
-	if got := run(t, account(t, db, "SELECT ON *"), "", "check", "--grants", "--prefix", "wpx_").want(t, exitNoTables); got.stdout != "" {
+	if got := run(t, account(t, db, "SELECT ON *"), "", "check", "--grants", "--prefix", "wpx_").want(t, exit.NoTables); got.stdout != "" {
 		t.Errorf("for a site that is not there: %s", got.stdout)
 	}
 }
@@ -250,7 +252,7 @@ func TestCheckPrivilegesBeforeOwnTables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := small(t)
-			got := checkJSON(t, account(t, db, test.grants...), exitOK)
+			got := checkJSON(t, account(t, db, test.grants...), exit.OK)
 			want := map[string][]string{}
 			if test.wantMissing != "" {
 				want[test.wantMissing] = got.OwnTables.Missing
@@ -270,7 +272,7 @@ func TestCheckUnwritable(t *testing.T) {
 	db := small(t)
 	execute(t, db.SQL, "ALTER TABLE wp_latepoint_orders ENGINE=MyISAM")
 	execute(t, db.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh enum('a', 'b') NOT NULL")
-	got := run(t, settingsFor(db), "", "check").want(t, exitOK)
+	got := run(t, settingsFor(db), "", "check").want(t, exit.OK)
 	wantTexts(t, got.stdout, "warning: requests that write wp_latepoint_orders will be refused: its engine is MyISAM\n",
 		"warning: requests that write wp_latepoint_bookings will be refused: it requires a value for fresh (enum)\n")
 }

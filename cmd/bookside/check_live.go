@@ -11,22 +11,24 @@ import (
 	"time"
 
 	"bookside/adapter/diagnose"
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/handlers/monitor"
 )
 
 // checkLive asks the running server for its readiness; it needs no database.
 func (p *program) checkLive(ctx context.Context, address string) error {
 	if address == "" {
-		return failf(exitFailure, nil, "admin.listen (%s) is empty: the server answers no probes", envName("admin.listen"))
+		return exit.Errorf(exit.Failure, nil, "admin.listen (%s) is empty: the server answers no probes", settings.EnvName("admin.listen"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	readiness, err := fetchReadiness(ctx, "http://"+dialable(address)+"/readyz")
 	if err != nil {
-		return failf(exitFailure, err, "the server does not answer probes at %s; check that it is running and that it has the same admin.listen (%s)", address, envName("admin.listen"))
+		return exit.Errorf(exit.Failure, err, "the server does not answer probes at %s; check that it is running and that it has the same admin.listen (%s)", address, settings.EnvName("admin.listen"))
 	}
 	if readiness.Status != monitor.StatusReady {
-		return failf(exitFailure, nil, "the server is %s: database %s, platform %s", readiness.Status, readiness.Database, readiness.Platform)
+		return exit.Errorf(exit.Failure, nil, "the server is %s: database %s, platform %s", readiness.Status, readiness.Database, readiness.Platform)
 	}
 	text := "ready\n"
 	for _, problem := range []string{readiness.Writes, readiness.Changes} {

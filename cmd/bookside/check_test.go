@@ -9,13 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 )
 
 func TestCheckHealthySite(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
-	got := run(t, env, "", "check").want(t, exitOK)
+	got := run(t, env, "", "check").want(t, exit.OK)
 	wantTexts(t, got.stdout, "\n✓ table prefix   wp_\n", "\n! API keys ", "\nThe site can be served; ", "next: bookside keys create --name", "LatePoint      active\n", "its database   version 2.3.1\n", "its tables     complete\n", "privileges     to read",
 		"time zone      Europe/Berlin, now 2026-11-21 10:30:00\n", "own tables     none yet; serve and keys create create them\n", "API keys       0 valid of 0\n")
 
@@ -24,8 +26,8 @@ func TestCheckHealthySite(t *testing.T) {
 	if strings.Contains(got.stdout, "\x1b") {
 		t.Errorf("colors outside a terminal: %q", got.stdout)
 	}
-	run(t, env, "", "keys", "revoke", "1").want(t, exitOK)
-	got = run(t, env, "", "check").want(t, exitOK)
+	run(t, env, "", "keys", "revoke", "1").want(t, exit.OK)
+	got = run(t, env, "", "check").want(t, exit.OK)
 	wantTexts(t, got.stdout, "own tables     complete\n", "API keys       1 valid of 2\n")
 	if got.stderr != "" {
 		t.Errorf("stderr %q", got.stderr)
@@ -37,14 +39,14 @@ func TestCheckFindsChangesWithoutNumbers(t *testing.T) {
 	t.Parallel()
 	db := small(t)
 	env := settingsFor(db)
-	if got := run(t, env, "", "check").want(t, exitOK).stdout; strings.Contains(got, "changes") {
+	if got := run(t, env, "", "check").want(t, exit.OK).stdout; strings.Contains(got, "changes") {
 		t.Errorf("changes are rated without a table: %s", got)
 	}
 	newKey(t, env)
-	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "✓ changes        none waits for its number\n", "✓ mails          none in the outbox\n", "✓ webhooks       none fails\n", "✓ key expiry     none within a week\n")
+	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "✓ changes        none waits for its number\n", "✓ mails          none in the outbox\n", "✓ webhooks       none fails\n", "✓ key expiry     none within a week\n")
 	execute(t, db.SQL, "INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', 1, 'updated', 'api', '2026-11-21 09:27:00')")
-	wantTexts(t, run(t, env, "", "check").want(t, exitFailure, "the site can be served, but not all is well:\n  changes: the oldest has been").stdout, "✗ changes        the oldest has been waiting for its number for 3m0s: webhooks")
-	wantTexts(t, run(t, env, "", "check", "--json").want(t, exitFailure).stdout, `"ok": false`, `"changes_waiting_seconds": 180`, `"code": "changes_late"`)
+	wantTexts(t, run(t, env, "", "check").want(t, exit.Failure, "the site can be served, but not all is well:\n  changes: the oldest has been").stdout, "✗ changes        the oldest has been waiting for its number for 3m0s: webhooks")
+	wantTexts(t, run(t, env, "", "check", "--json").want(t, exit.Failure).stdout, `"ok": false`, `"changes_waiting_seconds": 180`, `"code": "changes_late"`)
 }
 
 // TestCheckNamesWhatStandsStill: check names what it counts, and knows whether this machine sends mails.
@@ -56,10 +58,10 @@ func TestCheckNamesWhatStandsStill(t *testing.T) {
 	execute(t, db.SQL, "UPDATE wp_bookside_api_keys SET expires_at = '2026-11-23'")
 	execute(t, db.SQL, "INSERT INTO wp_bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, reason, failing_since, position, created_at) "+
 		"VALUES (5, 'till', '', '', '', '', '', 0, 0, 0, '', 'enabled', '', '2026-11-20 10:00:00', 0, '2026-01-01'), (6, 'crm', '', '', '', '', '', 0, 0, 0, '', 'disabled', 'a backup was restored', NULL, 0, '2026-01-01')")
-	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout,
+	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout,
 		"! webhooks       1 failing since 2026-11-20 10:00:00; see bookside webhooks log: 5 (till)\n", "! webhooks       1 disabled, but by nobody; enable or delete them: 6 (crm, a backup was restored)\n",
 		"! key expiry     1 within a week, the first on 2026-11-23 00:00:00; see bookside keys roll: 1 (", "! jobs           not run by the site")
-	wantTexts(t, run(t, append(env, "BOOKSIDE_MAIL__ENABLED=true", "BOOKSIDE_MAIL__SMTP__HOST=localhost", "BOOKSIDE_MAIL__FROM=a@example.com"), "", "check").want(t, exitOK).stdout,
+	wantTexts(t, run(t, append(env, "BOOKSIDE_MAIL__ENABLED=true", "BOOKSIDE_MAIL__SMTP__HOST=localhost", "BOOKSIDE_MAIL__FROM=a@example.com"), "", "check").want(t, exit.OK).stdout,
 		"✓ jobs           not run by the site; Bookside sends the mails of bookings\n")
 }
 
@@ -73,13 +75,13 @@ func TestCheckFindsWrongEnds(t *testing.T) {
 		execute(t, db.SQL, fmt.Sprintf(`INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id)
 			VALUES (%d, 1, 1, 1, 'cancelled', '2026-12-01', 600, %s, 0, 0, 1)`, 7001+i, ends))
 	}
-	got := run(t, env, "", "check").want(t, exitOK)
+	got := run(t, env, "", "check").want(t, exit.OK)
 	wantTexts(t, got.stdout+got.stderr, "bookings end before they begin, or later than on the next day: 7004, 7005, 7006, 7007; ")
 	execute(t, db.SQL, "INSERT INTO wp_latepoint_bookings (agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id) "+
 		"SELECT 1, 1, 1, status, start_date, start_time, '9999-12-31', end_time, 0, 0, 1 FROM wp_latepoint_bookings")
-	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "7007, 7010, 7011, 7012, 7013, 7014, 7015, and more; ")
+	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "7007, 7010, 7011, 7012, 7013, 7014, 7015, and more; ")
 	execute(t, db.SQL, "DELETE FROM wp_latepoint_bookings WHERE DATEDIFF(end_date, start_date) NOT BETWEEN 0 AND 1 OR end_time < start_time AND end_date = start_date")
-	if got := run(t, env, "", "check").want(t, exitOK).stdout; strings.Contains(got, "before they begin") {
+	if got := run(t, env, "", "check").want(t, exit.OK).stdout; strings.Contains(got, "before they begin") {
 		t.Errorf("no booking ends wrongly: %s", got)
 	}
 }
@@ -92,7 +94,7 @@ func TestCheckLanguage(t *testing.T) {
 	const warning = "the site's language is de_DE, but texts that Bookside stores or mails are English. "
 	check := func(setting, want string) {
 		t.Helper()
-		out := run(t, settingsFor(db, "BOOKSIDE_WORDPRESS__CONTENT="+setting), "", "check").want(t, exitOK).stdout
+		out := run(t, settingsFor(db, "BOOKSIDE_WORDPRESS__CONTENT="+setting), "", "check").want(t, exit.OK).stdout
 		if want == "" && strings.Contains(out, "language") || !strings.Contains(out, want) {
 			t.Errorf("%s, want %q", out, want)
 		}
@@ -119,16 +121,16 @@ func TestCheckSitesThatCannotBeServed(t *testing.T) {
 		wantStdout string
 		wantStderr string
 	}{
-		{"plugin off", "UPDATE {prefix}options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'", exitFailure,
+		{"plugin off", "UPDATE {prefix}options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'", exit.Failure,
 			"LatePoint      LatePoint is not active on this site\n", todo + "LatePoint is not active on this site: activate LatePoint 5"},
-		{"table missing", "DROP TABLE {prefix}latepoint_order_meta", exitFailure,
+		{"table missing", "DROP TABLE {prefix}latepoint_order_meta", exit.Failure,
 			"its tables     missing wp_latepoint_order_meta\n", todo + "LatePoint tables are missing: wp_latepoint_order_meta: activate LatePoint 5"},
-		{"old plugin", "UPDATE {prefix}options SET option_value = '1.4.0' WHERE option_name = 'latepoint_db_version'", exitFailure,
+		{"old plugin", "UPDATE {prefix}options SET option_value = '1.4.0' WHERE option_name = 'latepoint_db_version'", exit.Failure,
 			"its database   version 1.4.0\n", todo + "LatePoint 5 is not installed on this site"},
-		{"no version", "DELETE FROM {prefix}options WHERE option_name = 'latepoint_db_version'", exitFailure, "its database   version unknown\n", todo},
-		{"no WordPress", "DROP TABLE {prefix}options", exitFailure, "time zone      not known", todo + "No WordPress tables under this prefix: correct the table prefix, db.prefix"},
-		{"no bookings", "DROP TABLE {prefix}latepoint_bookings", exitNoTables, "", "the LatePoint table wp_latepoint_bookings is missing"},
-		{"column missing", "ALTER TABLE {prefix}latepoint_services DROP COLUMN visibility, DROP COLUMN status", exitFailure,
+		{"no version", "DELETE FROM {prefix}options WHERE option_name = 'latepoint_db_version'", exit.Failure, "its database   version unknown\n", todo},
+		{"no WordPress", "DROP TABLE {prefix}options", exit.Failure, "time zone      not known", todo + "No WordPress tables under this prefix: correct the table prefix, db.prefix"},
+		{"no bookings", "DROP TABLE {prefix}latepoint_bookings", exit.NoTables, "", "the LatePoint table wp_latepoint_bookings is missing"},
+		{"column missing", "ALTER TABLE {prefix}latepoint_services DROP COLUMN visibility, DROP COLUMN status", exit.Failure,
 			"LatePoint      LatePoint columns are missing: wp_latepoint_services.status, wp_latepoint_services.visibility\n",
 			todo + "LatePoint columns are missing: wp_latepoint_services.status, wp_latepoint_services.visibility: deactivate LatePoint"},
 	}
@@ -162,14 +164,14 @@ func TestCheckLostTables(t *testing.T) {
 			newKey(t, env)
 			execute(t, db.SQL, "DROP TABLE "+test.lost)
 			want := "Bookside's own tables are missing: " + test.lost + "; a running server is not ready without them: restart serve, which creates them, empty"
-			got := run(t, env, "", "check").want(t, exitFailure, want)
+			got := run(t, env, "", "check").want(t, exit.Failure, want)
 			wantTexts(t, got.stdout, "own tables     missing "+test.lost+"; serve and keys create create them\n", "API keys       "+test.wantKeys+"\n")
-			report := checkJSON(t, env, exitFailure)
+			report := checkJSON(t, env, exit.Failure)
 			if diff := cmp.Diff([]string{want}, report.Problems); diff != "" || report.OK {
 				t.Errorf("ok: %t, problems (-want +got):\n%s", report.OK, diff)
 			}
 			newKey(t, env)
-			if report := checkJSON(t, env, exitOK); !report.OK || len(report.OwnTables.Missing) > 0 {
+			if report := checkJSON(t, env, exit.OK); !report.OK || len(report.OwnTables.Missing) > 0 {
 				t.Errorf("after they are created again: %+v", report)
 			}
 		})
@@ -224,26 +226,26 @@ func TestCheckPrivileges(t *testing.T) {
 		{name: "to write but one", grants: []string{"SELECT, INSERT, UPDATE ON *", "DELETE ON wp_latepoint_bookings"}, wantStdout: []string{
 			"warning: the database user lacks DELETE on wp_latepoint_booking_meta, wp_latepoint_coupons, ",
 		}},
-		{name: "no own table", hidden: []string{"wp_bookside_api_keys"}, code: exitRefused,
+		{name: "no own table", hidden: []string{"wp_bookside_api_keys"}, code: exit.Refused,
 			wantStdout: []string{"own tables     missing wp_bookside_api_keys; serve and keys create create them\n", "LatePoint      active\n"},
 			wantStderr: "the database user may not read wp_bookside_api_keys: grant it SELECT on them"},
-		{name: "own table not to read", hidden: []string{"wp_bookside_api_keys"}, more: "INSERT ON wp_bookside_api_keys", code: exitRefused,
+		{name: "own table not to read", hidden: []string{"wp_bookside_api_keys"}, more: "INSERT ON wp_bookside_api_keys", code: exit.Refused,
 			wantStdout: []string{"own tables     complete\n", "API keys       cannot be read\n"},
 			wantStderr: "the database user may not read wp_bookside_api_keys: grant it SELECT on them"},
-		{name: "optional table not to read", hidden: []string{"wp_latepoint_coupons"}, more: "INSERT ON wp_latepoint_coupons", code: exitRefused,
+		{name: "optional table not to read", hidden: []string{"wp_latepoint_coupons"}, more: "INSERT ON wp_latepoint_coupons", code: exit.Refused,
 			wantStdout: []string{"its tables     complete\n", "GRANT SELECT, INSERT, UPDATE, DELETE ON "}, wantStderr: "may not read wp_latepoint_coupons: grant it SELECT"},
-		{name: "jobs not to read", hidden: []string{"wp_latepoint_process_jobs"}, more: "INSERT ON wp_latepoint_process_jobs", code: exitRefused,
+		{name: "jobs not to read", hidden: []string{"wp_latepoint_process_jobs"}, more: "INSERT ON wp_latepoint_process_jobs", code: exit.Refused,
 			wantStderr: "may not read wp_latepoint_process_jobs: grant it SELECT"},
-		{name: "no users", hidden: []string{"wp_users", "wp_usermeta"}, code: exitRefused, wantStderr: "may not read wp_users, wp_usermeta: grant it SELECT"},
-		{name: "options only", grants: []string{"SELECT ON wp_options"}, code: exitNoTables,
+		{name: "no users", hidden: []string{"wp_users", "wp_usermeta"}, code: exit.Refused, wantStderr: "may not read wp_users, wp_usermeta: grant it SELECT"},
+		{name: "options only", grants: []string{"SELECT ON wp_options"}, code: exit.NoTables,
 			wantStderr: "no LatePoint tables are visible with the prefix wp_ or any other in the database"},
-		{name: "options only, reason", grants: []string{"SELECT ON wp_options"}, code: exitNoTables,
+		{name: "options only, reason", grants: []string{"SELECT ON wp_options"}, code: exit.NoTables,
 			wantStderr: "either they are missing, or the database user may not see them: grant it SELECT on wp_latepoint_bookings"},
-		{name: "no options", hidden: []string{"wp_options"}, code: exitRefused, wantStdout: []string{"privileges     not enough to read\n", "LatePoint      not known before"},
+		{name: "no options", hidden: []string{"wp_options"}, code: exit.Refused, wantStdout: []string{"privileges     not enough to read\n", "LatePoint      not known before"},
 			wantStderr: "the site cannot be served:\n  the database user may not read wp_options: grant it SELECT on them"},
-		{name: "no orders", hidden: []string{"wp_latepoint_orders", "wp_latepoint_settings"}, code: exitRefused, wantStdout: []string{"its tables     cannot be read\n"},
+		{name: "no orders", hidden: []string{"wp_latepoint_orders", "wp_latepoint_settings"}, code: exit.Refused, wantStdout: []string{"its tables     cannot be read\n"},
 			wantStderr: "the database user may not read wp_latepoint_orders, wp_latepoint_settings: grant it SELECT"},
-		{name: "orders not to read", hidden: []string{"wp_latepoint_orders"}, more: "INSERT ON wp_latepoint_orders", code: exitRefused,
+		{name: "orders not to read", hidden: []string{"wp_latepoint_orders"}, more: "INSERT ON wp_latepoint_orders", code: exit.Refused,
 			wantStderr: "the database user may not read wp_latepoint_orders: grant it SELECT"},
 	}
 	for _, test := range tests {
@@ -275,7 +277,7 @@ func TestCheckHiddenNetwork(t *testing.T) {
 	newKey(t, settingsFor(db))
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 	run(t, account(t, db, grantsExcept(t, db, "wpx_sitemeta")...), "", "check").
-		want(t, exitFailure, "LatePoint is not active on this site itself: activate it, or, if it is active for a whole network, grant the database user SELECT on wpx_sitemeta")
+		want(t, exit.Failure, "LatePoint is not active on this site itself: activate it, or, if it is active for a whole network, grant the database user SELECT on wpx_sitemeta")
 }
 
 func TestCheckUnreachable(t *testing.T) {
@@ -287,7 +289,7 @@ func TestCheckUnreachable(t *testing.T) {
 	} {
 		t.Run(dsn, func(t *testing.T) {
 			t.Parallel()
-			run(t, []string{"BOOKSIDE_DB__DSN=" + dsn}, "", "check").want(t, exitUnreachable, reason)
+			run(t, []string{"BOOKSIDE_DB__DSN=" + dsn}, "", "check").want(t, exit.Unreachable, reason)
 		})
 	}
 }
@@ -295,17 +297,17 @@ func TestCheckUnreachable(t *testing.T) {
 func TestCheckWrongPrefix(t *testing.T) {
 	t.Parallel()
 	db := fixtures.Shared(t, fixtures.Small(now))
-	run(t, adminSettings(db), "", "check", "--prefix", "wpx_").want(t, exitNoTables, "no LatePoint tables with the prefix wpx_; the database has these prefixes: wp_;")
+	run(t, adminSettings(db), "", "check", "--prefix", "wpx_").want(t, exit.NoTables, "no LatePoint tables with the prefix wpx_; the database has these prefixes: wp_;")
 }
 
 func TestCheckConfiguration(t *testing.T) {
 	t.Parallel()
-	run(t, nil, "", "check").want(t, exitUsage, "db.dsn: write user:password@tcp(host:3306)/database")
+	run(t, nil, "", "check").want(t, exit.Usage, "db.dsn: write user:password@tcp(host:3306)/database")
 }
 
 func TestCheckLiveWithoutServer(t *testing.T) {
 	t.Parallel()
-	free, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	free, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,8 +315,8 @@ func TestCheckLiveWithoutServer(t *testing.T) {
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
-	run(t, nil, "", "check", "--live", "--set", "admin.listen="+address).want(t, exitFailure, "the server does not answer probes at "+address)
-	run(t, nil, "", "check", "--live", "--set", "admin.listen=").want(t, exitFailure, "admin.listen (BOOKSIDE_ADMIN__LISTEN) is empty")
+	run(t, nil, "", "check", "--live", "--set", "admin.listen="+address).want(t, exit.Failure, "the server does not answer probes at "+address)
+	run(t, nil, "", "check", "--live", "--set", "admin.listen=").want(t, exit.Failure, "admin.listen (BOOKSIDE_ADMIN__LISTEN) is empty")
 }
 
 func TestDialable(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/session"
 	"bookside/adapter/slots"
+	"bookside/cmd/internal/exit"
 	"bookside/wpdb"
 )
 
@@ -46,7 +47,7 @@ func (p *program) resolveChoices(ctx context.Context, db *wpdb.DB, flags ...choi
 		}
 	}
 	if len(wrong) > 0 {
-		return failf(exitFailure, nil, "%s", strings.Join(wrong, "; "))
+		return exit.Errorf(exit.Failure, nil, "%s", strings.Join(wrong, "; "))
 	}
 	return nil
 }

@@ -15,6 +15,8 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/cmd/bookside/setup"
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 )
 
 // program is one run of the program, with everything it uses of its process.
@@ -23,8 +25,8 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	now            domain.Clock
-	host           *setup.Host // for setup; nil for this machine
-	given          configFlags // those of the command
+	host           *setup.Host    // for setup; nil for this machine
+	given          settings.Flags // those of the command
 }
 
 func init() { cobra.EnableCommandSorting = false } // the tree has an order
@@ -39,7 +41,7 @@ func (p *program) run(ctx context.Context, args []string) error {
 	command, err := root.ExecuteContextC(ctx)
 	var usage *usageError
 	if errors.As(err, &usage) {
-		return failf(exitUsage, nil, "%s: %s; see bookside help %[1]s", commandName(command), usage.reason)
+		return exit.Errorf(exit.Usage, nil, "%s: %s; see bookside help %[1]s", commandName(command), usage.reason)
 	}
 	return err
 }
@@ -67,7 +69,10 @@ func (p *program) finish(root *cobra.Command) {
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		print(c, args)
 		if c == root {
-			c.Print(exitCodeHelp())
+			c.Print("\nExit codes:\n")
+			for _, e := range exit.Codes {
+				c.Printf("  %d   %s\n", e.Code, e.Meaning)
+			}
 		}
 	})
 	eachCommand(root, func(c *cobra.Command) {
@@ -127,11 +132,7 @@ func (p *program) helpCommand() *cobra.Command {
 // help explains the command that words name within others.
 func (p *program) help(within *cobra.Command, words []string) error {
 	if len(words) > 0 && words[0] == "config" && !within.HasParent() {
-		text, err := settingsHelp()
-		if err != nil {
-			return err
-		}
-		return p.print(text)
+		return p.print(settings.Help())
 	}
 	for _, word := range words {
 		if !within.HasSubCommands() {
@@ -159,7 +160,7 @@ func unknownCommand(group *cobra.Command, word string) error {
 	if within != "" {
 		word, closest, see = within+" "+word, within+" "+closest, see+" "+within
 	}
-	return failf(exitUsage, nil, "there is no command %q; did you mean %s? See %s", word, closest, see)
+	return exit.Errorf(exit.Usage, nil, "there is no command %q; did you mean %s? See %s", word, closest, see)
 }
 
 // usageError is an invalid flag or operand, found by the action of a command.
@@ -237,3 +238,12 @@ func columns(rows [][]string) string {
 	_ = table.Flush()
 	return b.String()
 }
+
+// configFlags gives a command the flags that name settings, and returns all of its flags.
+func (p *program) configFlags(command *cobra.Command) *pflag.FlagSet {
+	p.given.Define(command.Flags())
+	return command.Flags()
+}
+
+// config reads the configuration, with the flags of the command.
+func (p *program) config() (settings.Config, error) { return settings.Read(p.env, p.given) }

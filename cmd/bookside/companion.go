@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"bookside/cmd/internal/exit"
 	"bookside/wpdb/wpconfig"
 )
 
@@ -37,17 +38,17 @@ func (c companionFlags) open() (*companionSite, error) {
 	if directory == "" {
 		named, err := wpconfig.ContentDir(c.wordpress)
 		if err != nil {
-			return nil, failf(exitFailure, err, "find the directory with the plugins in wp-config.php: %v; --content names it", err)
+			return nil, exit.Errorf(exit.Failure, err, "find the directory with the plugins in wp-config.php: %v; --content names it", err)
 		}
 		directory = cmp.Or(named, filepath.Join(c.wordpress, "wp-content"))
 	}
 	root, err := os.OpenRoot(directory)
 	if err != nil {
-		return nil, failf(exitFailure, err, "open the directory with the plugins: %v; --content names another", err)
+		return nil, exit.Errorf(exit.Failure, err, "open the directory with the plugins: %v; --content names another", err)
 	}
 	for _, name := range []string{mustUseFolder, path.Dir(pluginFolder)} {
 		if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			err = failf(exitFailure, err, "open %s: %v; if it is a link that leads elsewhere, upload the file that \"companion zip\" writes",
+			err = exit.Errorf(exit.Failure, err, "open %s: %v; if it is a link that leads elsewhere, upload the file that \"companion zip\" writes",
 				filepath.Join(directory, name), err)
 			return nil, errors.Join(err, root.Close())
 		}
@@ -67,16 +68,16 @@ func requireWordPress(directory string) error {
 	file := filepath.Join(directory, "wp-includes", "version.php")
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return failf(exitFailure, err, "there is no WordPress in %s: %v", directory, err)
+		return exit.Errorf(exit.Failure, err, "there is no WordPress in %s: %v", directory, err)
 	}
 	found := wpVersion.FindSubmatch(content)
 	if found == nil {
-		return failf(exitFailure, nil, "there is no version of WordPress in %s", file)
+		return exit.Errorf(exit.Failure, nil, "there is no version of WordPress in %s", file)
 	}
 	major, _ := strconv.Atoi(string(found[2])) // digits
 	minor, _ := strconv.Atoi(string(found[3]))
 	if major < minMajor || major == minMajor && minor < minMinor {
-		return failf(exitFailure, nil, "WordPress in %s is version %s; the companion needs %d.%d or later", directory, found[1], minMajor, minMinor)
+		return exit.Errorf(exit.Failure, nil, "WordPress in %s is version %s; the companion needs %d.%d or later", directory, found[1], minMajor, minMinor)
 	}
 	return nil
 }
@@ -93,14 +94,14 @@ func withCompanion(options companionFlags, use func(*companionSite) error) (err 
 
 // failChanged is the failure of a command that would lose changes of others.
 func failChanged(site *companionSite, changed []string) error {
-	return failf(exitFailure, nil, "files in %s are not as Bookside installed them:\n  %s\nNothing was done. Look at them, and repeat the command with --force to lose the changes.",
+	return exit.Errorf(exit.Failure, nil, "files in %s are not as Bookside installed them:\n  %s\nNothing was done. Look at them, and repeat the command with --force to lose the changes.",
 		site.path, strings.Join(changed, "\n  "))
 }
 
 // failPlacing is the failure of a command that cannot write or remove files.
 func failPlacing(verb string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return failf(exitFailure, err, "%s the companion: %v; run the command as root or as the owner of the files", verb, err)
+		return exit.Errorf(exit.Failure, err, "%s the companion: %v; run the command as root or as the owner of the files", verb, err)
 	}
 	return fmt.Errorf("%s the companion: %w", verb, err)
 }

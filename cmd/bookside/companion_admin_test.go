@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/keys"
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
@@ -31,7 +32,7 @@ add_action('admin_menu', function () {
 });
 add_filter('http_request_args', fn($sent) => ['timeout' => 60] + $sent);
 `})
-	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exitOK)
+	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exit.OK)
 	w.Activate(t, "latepoint/latepoint.php", "bookside/bookside.php")
 	return w
 }
@@ -106,7 +107,7 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 	}
 
 	var listed []keyRecord
-	if err := json.Unmarshal([]byte(run(t, environment, "", "keys", "list", "--json").want(t, exitOK).stdout), &listed); err != nil {
+	if err := json.Unmarshal([]byte(run(t, environment, "", "keys", "list", "--json").want(t, exit.OK).stdout), &listed); err != nil {
 		t.Fatal(err)
 	}
 	got := listed[len(listed)-1]
@@ -156,9 +157,9 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 	}
 	w.Run(t, `global $wpdb; $wpdb->delete(Bookside\own_table('webhooks'), ['name' => 'rolled']); $wpdb->delete(Bookside\own_table('holds'), ['start_date' => '2020-11-30']);`)
 	limited := strings.Fields(strings.TrimSpace(run(t, environment, "", "keys", "create", "--name", "one", "--permissions", "read", "--agents", "3", "--locations", "1", "--services", "2", "--mask-personal").
-		want(t, exitOK).stdout))
+		want(t, exit.OK).stdout))
 	rolled := decode(fmt.Sprintf(`return Bookside\roll_key(Bookside\find_key(%d), 0);`, third.ID+1))
-	if list := run(t, environment, "", "keys", "list", "--json").want(t, exitOK).stdout; rolled.ID != third.ID+2 || len(limited) == 0 ||
+	if list := run(t, environment, "", "keys", "list", "--json").want(t, exit.OK).stdout; rolled.ID != third.ID+2 || len(limited) == 0 ||
 		strings.Count(strings.Join(strings.Fields(list), ""), `"agents":[3],"services":[2],"locations":[1],"mask_personal":true`) != 2 {
 		t.Errorf("a new key in place of a limited one: %s", list)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
@@ -60,9 +61,9 @@ func eachBookingSite(t *testing.T, test func(*testing.T, *bookingSite)) {
 			}
 			b := &bookingSite{WordPress: install(t, db), t: t, db: db, driver: "require_once '" + driver + "';", bookday: "2031-03-03"}
 			b.Activate(t, "latepoint/latepoint.php")
-			run(t, nil, "", "companion", "install", "--wordpress", b.Dir).want(t, exitOK)
+			run(t, nil, "", "companion", "install", "--wordpress", b.Dir).want(t, exit.OK)
 			environment := settingsFor(db)
-			b.key = strings.TrimSpace(run(t, environment, "", "keys", "create", "--name", "rival", "--permissions", "read,write,delete", "--quiet").want(t, exitOK).stdout)
+			b.key = strings.TrimSpace(run(t, environment, "", "keys", "create", "--name", "rival", "--permissions", "read,write,delete", "--quiet").want(t, exit.OK).stdout)
 			b.s = serve(t, environment)
 			test(t, b)
 		})

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
@@ -211,7 +212,7 @@ func TestCompanionAsUploadedPlugin(t *testing.T) {
 	db := fixtures.New(t, fixtures.Small(now))
 	w := fixtures.NewWordPress(t, db)
 	file := filepath.Join(t.TempDir(), "bookside.zip")
-	run(t, nil, "", "companion", "zip", file).want(t, exitOK)
+	run(t, nil, "", "companion", "zip", file).want(t, exit.OK)
 	archive, err := zip.OpenReader(file)
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +235,7 @@ func TestCompanionAsUploadedPlugin(t *testing.T) {
 		t.Errorf("active: %s", got)
 	}
 	// Uploaded over an installed one, whose must-use plugin keeps running.
-	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exitOK)
+	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exit.OK)
 	if err := os.CopyFS(filepath.Join(w.Content, "plugins", "bookside", "mu-plugins"), os.DirFS(filepath.Join(w.Content, "mu-plugins"))); err != nil {
 		t.Fatal(err)
 	}

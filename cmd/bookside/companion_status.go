@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bookside/adapter/session"
+	"bookside/cmd/internal/settings"
 	"bookside/wpdb/wpconfig"
 )
 
@@ -61,7 +62,7 @@ func (p *program) describeServer(ctx context.Context, wordpress string) string {
 }
 
 // fingerprint returns that of the site in a configured database.
-func (p *program) fingerprint(ctx context.Context, c config) (fingerprint string, err error) {
+func (p *program) fingerprint(ctx context.Context, c settings.Config) (fingerprint string, err error) {
 	_, db, err := openSite(ctx, c)
 	if err != nil {
 		return "", err

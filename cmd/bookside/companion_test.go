@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"bookside/cmd/internal/exit"
 )
 
 // wordPressFolder returns a directory that looks like WordPress of a version, with plugins.
@@ -64,10 +66,10 @@ func TestCompanionIsInstalledAndRemoved(t *testing.T) {
 	companionCommand := func(args ...string) result {
 		return run(t, nil, "", append([]string{"companion"}, append(args, "--wordpress", folder)...)...)
 	}
-	wantTexts(t, companionCommand("status").want(t, exitOK).stdout, "There is no companion in", "This program brings version")
-	wantTexts(t, companionCommand("remove").want(t, exitOK).stdout, "There is no companion in")
+	wantTexts(t, companionCommand("status").want(t, exit.OK).stdout, "There is no companion in", "This program brings version")
+	wantTexts(t, companionCommand("remove").want(t, exit.OK).stdout, "There is no companion in")
 
-	wantTexts(t, companionCommand("install").want(t, exitOK).stdout, "Installed the companion ", "Activate the plugin Bookside")
+	wantTexts(t, companionCommand("install").want(t, exit.OK).stdout, "Installed the companion ", "Activate the plugin Bookside")
 	ours, err := companionToInstall()
 	if err != nil || ours.version == "" || len(ours.files) == 0 {
 		t.Fatalf("version %q, %d files, %v", ours.version, len(ours.files), err)
@@ -81,13 +83,13 @@ func TestCompanionIsInstalledAndRemoved(t *testing.T) {
 	if extra := len(installed) - len(ours.files); extra != 3 { // two of the site, and installed.json
 		t.Errorf("%d files besides ours", extra)
 	}
-	wantTexts(t, companionCommand("install").want(t, exitOK).stdout, "is installed already")
+	wantTexts(t, companionCommand("install").want(t, exit.OK).stdout, "is installed already")
 	if diff := cmp.Diff(installed, filesBelow(t, filepath.Join(folder, "wp-content"))); diff != "" {
 		t.Errorf("the second time changed files: %s", diff)
 	}
-	wantTexts(t, companionCommand("status").want(t, exitOK).stdout, "Installed: "+ours.version, "All files are as this program brings them")
+	wantTexts(t, companionCommand("status").want(t, exit.OK).stdout, "Installed: "+ours.version, "All files are as this program brings them")
 
-	wantTexts(t, companionCommand("remove").want(t, exitOK).stdout, "Removed the companion")
+	wantTexts(t, companionCommand("remove").want(t, exit.OK).stdout, "Removed the companion")
 	if diff := cmp.Diff(before, filesBelow(t, folder)); diff != "" {
 		t.Errorf("what is left (-before +after): %s", diff)
 	}
@@ -122,18 +124,18 @@ func TestCompanionKeepsChangesOfOthers(t *testing.T) {
 			t.Parallel()
 			folder := wordPressFolder(t, "7.0.4")
 			content := filepath.Join(folder, "wp-content")
-			run(t, nil, "", "companion", "install", "--wordpress", folder).want(t, exitOK)
+			run(t, nil, "", "companion", "install", "--wordpress", folder).want(t, exit.OK)
 			prepare(t, content)
 			before := filesBelow(t, folder)
 			for _, command := range []string{"install", "remove"} {
-				run(t, nil, "", "companion", command, "--wordpress", folder).want(t, exitFailure, pluginMain, "Nothing was done", "--force")
+				run(t, nil, "", "companion", command, "--wordpress", folder).want(t, exit.Failure, pluginMain, "Nothing was done", "--force")
 				if diff := cmp.Diff(before, filesBelow(t, folder)); diff != "" {
 					t.Errorf("%s changed files: %s", command, diff)
 				}
 			}
-			wantTexts(t, oneSpaced(run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout), pluginMain+" changed")
-			run(t, nil, "", "companion", "install", "--wordpress", folder, "--force").want(t, exitOK)
-			wantTexts(t, run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout, "All files are as this program brings them")
+			wantTexts(t, oneSpaced(run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exit.OK).stdout), pluginMain+" changed")
+			run(t, nil, "", "companion", "install", "--wordpress", folder, "--force").want(t, exit.OK)
+			wantTexts(t, run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exit.OK).stdout, "All files are as this program brings them")
 			if strings.Contains(filesBelow(t, folder)["wp-content/elsewhere.php"], "Plugin Name") {
 				t.Error("wrote through a link")
 			}
@@ -171,10 +173,10 @@ func TestCompanionReplacesAnEarlierVersion(t *testing.T) {
 	files["wp-content/"+manifestOfFile] = outside
 	writeBelow(t, folder, files)
 
-	wantTexts(t, oneSpaced(run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout),
+	wantTexts(t, oneSpaced(run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exit.OK).stdout),
 		"Installed: 0.0.1", pluginMain+" of another version", pluginFolder+"/old/page.php of another version, no longer needed")
-	run(t, nil, "", "companion", "install", "--wordpress", folder).want(t, exitOK)
-	wantTexts(t, run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout, "All files are as this program brings them")
+	run(t, nil, "", "companion", "install", "--wordpress", folder).want(t, exit.OK)
+	wantTexts(t, run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exit.OK).stdout, "All files are as this program brings them")
 	after := filesBelow(t, folder)
 	if _, there := after["wp-content/"+pluginFolder+"/old/page.php"]; there {
 		t.Error("a file of the earlier version is left")
@@ -205,7 +207,7 @@ func TestCompanionHasTheOwnerAndModeOfItsSurroundings(t *testing.T) {
 	if err := os.Chmod(filepath.Join(content, "plugins"), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	run(t, nil, "", "companion", "install", "--wordpress", folder).want(t, exitOK)
+	run(t, nil, "", "companion", "install", "--wordpress", folder).want(t, exit.OK)
 	for name, mode := range map[string]fs.FileMode{pluginFolder: 0o750, pluginMain: 0o640, manifestOfFile: 0o640} {
 		info, err := os.Stat(filepath.Join(content, name))
 		if err != nil {
@@ -225,12 +227,12 @@ func TestCompanionNeedsWordPress(t *testing.T) {
 		code int
 		text string
 	}{
-		"no directory":      {nil, exitUsage, "name the directory of WordPress"},
-		"no WordPress":      {[]string{"--wordpress", t.TempDir()}, exitFailure, "there is no WordPress in"},
-		"too old":           {[]string{"--wordpress", wordPressFolder(t, "6.0.11")}, exitFailure, "is version 6.0.11; the companion needs 6.1"},
-		"no wp-content":     {[]string{"--wordpress", wordPressFolder(t, "6.1"), "--content", "/nowhere/app"}, exitFailure, "--content names another"},
-		"another operand":   {[]string{"now"}, exitUsage, "it takes flags only"},
-		"without wordpress": {[]string{"--content", t.TempDir()}, exitUsage, "name the directory of WordPress"},
+		"no directory":      {nil, exit.Usage, "name the directory of WordPress"},
+		"no WordPress":      {[]string{"--wordpress", t.TempDir()}, exit.Failure, "there is no WordPress in"},
+		"too old":           {[]string{"--wordpress", wordPressFolder(t, "6.0.11")}, exit.Failure, "is version 6.0.11; the companion needs 6.1"},
+		"no wp-content":     {[]string{"--wordpress", wordPressFolder(t, "6.1"), "--content", "/nowhere/app"}, exit.Failure, "--content names another"},
+		"another operand":   {[]string{"now"}, exit.Usage, "it takes flags only"},
+		"without wordpress": {[]string{"--content", t.TempDir()}, exit.Usage, "name the directory of WordPress"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -250,7 +252,7 @@ func TestCompanionNeedsWordPress(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, command := range []string{"install", "remove", "status"} {
-			run(t, nil, "", "companion", command, "--wordpress", folder).want(t, exitFailure, plugins, "companion zip")
+			run(t, nil, "", "companion", command, "--wordpress", folder).want(t, exit.Failure, plugins, "companion zip")
 		}
 		_, err := os.Stat(filepath.Join(folder, "wp-content", mustUseFolder, "bookside.php"))
 		if files := filesBelow(t, elsewhere); len(files) > 0 || !os.IsNotExist(err) {
@@ -262,17 +264,17 @@ func TestCompanionNeedsWordPress(t *testing.T) {
 		folder, content := wordPressFolder(t, "6.1"), filepath.Join(wordPressFolder(t, "6.1"), "wp-content")
 		before := filesBelow(t, folder)
 		writeBelow(t, folder, map[string]string{"wp-config.php": "<?php\ndefine('DB_NAME', getenv('DB'));\ndefine('WP_CONTENT_DIR', '" + content + "');\n"})
-		run(t, nil, "", "companion", "install", "--wordpress", folder).want(t, exitOK)
+		run(t, nil, "", "companion", "install", "--wordpress", folder).want(t, exit.OK)
 		if _, err := os.Stat(filepath.Join(content, pluginMain)); err != nil {
 			t.Error(err)
 		}
-		wantTexts(t, run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout, "All files are as this program brings them")
-		run(t, nil, "", "companion", "remove", "--wordpress", folder).want(t, exitOK)
+		wantTexts(t, run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exit.OK).stdout, "All files are as this program brings them")
+		run(t, nil, "", "companion", "remove", "--wordpress", folder).want(t, exit.OK)
 		writeBelow(t, folder, map[string]string{"wp-config.php": "<?php\ndefine('WP_CONTENT_DIR', __DIR__ . '/app');\n"})
 		for _, command := range []string{"install", "remove", "status"} {
-			run(t, nil, "", "companion", command, "--wordpress", folder).want(t, exitFailure, "WP_CONTENT_DIR is computed", "--content names it")
+			run(t, nil, "", "companion", command, "--wordpress", folder).want(t, exit.Failure, "WP_CONTENT_DIR is computed", "--content names it")
 		}
-		run(t, nil, "", "companion", "install", "--wordpress", folder, "--content", content).want(t, exitOK)
+		run(t, nil, "", "companion", "install", "--wordpress", folder, "--content", content).want(t, exit.OK)
 		if err := os.Remove(filepath.Join(folder, "wp-config.php")); err != nil {
 			t.Fatal(err)
 		}
@@ -283,7 +285,7 @@ func TestCompanionNeedsWordPress(t *testing.T) {
 	t.Run("wp-content elsewhere", func(t *testing.T) {
 		t.Parallel()
 		content := filepath.Join(wordPressFolder(t, "6.1"), "wp-content")
-		run(t, nil, "", "companion", "install", "--wordpress", wordPressFolder(t, "6.1"), "--content", content).want(t, exitOK)
+		run(t, nil, "", "companion", "install", "--wordpress", wordPressFolder(t, "6.1"), "--content", content).want(t, exit.OK)
 		if _, err := os.Stat(filepath.Join(content, pluginMain)); err != nil {
 			t.Error(err)
 		}
@@ -295,12 +297,12 @@ func TestCompanionNeedsWordPress(t *testing.T) {
 func TestCompanionZip(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "bookside.zip")
-	wantTexts(t, run(t, nil, "", "companion", "zip", file).want(t, exitOK).stdout, "to "+file)
+	wantTexts(t, run(t, nil, "", "companion", "zip", file).want(t, exit.OK).stdout, "to "+file)
 	first, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, nil, "", "companion", "zip", file).want(t, exitOK)
+	run(t, nil, "", "companion", "zip", file).want(t, exit.OK)
 	if again, err := os.ReadFile(file); err != nil || string(again) != string(first) {
 		t.Errorf("the second ZIP file differs: %v", err)
 	}
@@ -341,15 +343,15 @@ func TestCompanionZip(t *testing.T) {
 	}
 	writeBelow(t, folder, unpacked)
 	status := func() string {
-		return oneSpaced(run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout)
+		return oneSpaced(run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exit.OK).stdout)
 	}
 	wantTexts(t, status(), "Installed: "+ours.version+", as an uploaded plugin", "All files are as this program brings them")
 	writeBelow(t, folder, map[string]string{"wp-content/" + pluginFolder + "/mu-plugins/bookside.php": "<?php // changed"})
 	wantTexts(t, status(), pluginFolder+"/mu-plugins/bookside.php changed")
 	writeBelow(t, folder, unpacked)
-	run(t, nil, "", "companion", "install", "--wordpress", folder).want(t, exitOK)
-	wantTexts(t, run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout, "All files are as this program brings them")
-	run(t, nil, "", "companion", "remove", "--wordpress", folder).want(t, exitOK)
+	run(t, nil, "", "companion", "install", "--wordpress", folder).want(t, exit.OK)
+	wantTexts(t, run(t, nil, "", "companion", "status", "--wordpress", folder).want(t, exit.OK).stdout, "All files are as this program brings them")
+	run(t, nil, "", "companion", "remove", "--wordpress", folder).want(t, exit.OK)
 	if _, err := os.Stat(filepath.Join(folder, "wp-content", pluginFolder)); !os.IsNotExist(err) {
 		t.Error("files are left")
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"bookside/cmd/bookside/compare"
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/handlers"
 )
 
@@ -67,7 +69,7 @@ must be visible through its server, or nothing is sent. Never use it on a live s
 	flags.BoolVar(&c.writes, "writes", false, "compare what requests write, on two copies of the site")
 	flags.StringVar(&c.scenario, "scenario", "", "with --writes, the `FILE` with the requests to send")
 	flags.StringVar(&c.copyA, "on-copy", "", "with --writes, the databases of PHP and of Bookside: two `DSN`s, or @FILE for a file with one")
-	flags.StringVar(&c.prefix, "prefix", defaultPrefix, "with --writes, the table `PREFIX` of the site")
+	flags.StringVar(&c.prefix, "prefix", settings.DefaultPrefix, "with --writes, the table `PREFIX` of the site")
 	command.RunE = func(command *cobra.Command, operands []string) error {
 		if err := c.takeOperands(operands); err != nil {
 			return err
@@ -193,7 +195,7 @@ func (p *program) runComparison(ctx context.Context, c compareCommand) (*compare
 	}
 	run, err := compare.Start(ctx, o)
 	if err != nil {
-		return nil, failf(exitFailure, err, "nothing was compared: %v", err)
+		return nil, exit.Errorf(exit.Failure, err, "nothing was compared: %v", err)
 	}
 	if c.writes {
 		return c.write(ctx, run, scenario)
@@ -220,10 +222,10 @@ func (c *compareCommand) traffic() (*compare.Traffic, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, failf(exitUsage, err, "%v", err)
+		return nil, exit.Errorf(exit.Usage, err, "%v", err)
 	}
 	if len(t.Requests) == 0 {
-		return nil, failf(exitUsage, nil, "there is no GET of the API, %s/wp-json/latepoint-api/v1/…, in %d lines of %s",
+		return nil, exit.Errorf(exit.Usage, nil, "there is no GET of the API, %s/wp-json/latepoint-api/v1/…, in %d lines of %s",
 			strings.TrimRight(c.php, "/"), t.Lines, cmp.Or(c.requests, strings.Join(c.logs, ", ")))
 	}
 	return t, nil
@@ -234,7 +236,7 @@ func (c *compareCommand) choose(ctx context.Context, run *compare.Run, t *compar
 	if t == nil {
 		requests, err := run.Crawl(ctx, c.samples)
 		if err != nil {
-			return nil, "", failf(exitFailure, err, "nothing was compared: %v", err)
+			return nil, "", exit.Errorf(exit.Failure, err, "nothing was compared: %v", err)
 		}
 		return requests, "a crawl of the API", nil
 	}
@@ -261,9 +263,9 @@ func (p *program) reportComparison(c compareCommand, result *compare.Result) err
 	case printing != nil:
 		return printing
 	case result.Outcome == compare.Different:
-		return failf(exitDifferent, nil, "the answers of PHP and Bookside differ")
+		return exit.Errorf(exit.Different, nil, "the answers of PHP and Bookside differ")
 	case result.Outcome == compare.Incomplete:
-		return failf(exitIncomplete, nil, "the comparison is not complete")
+		return exit.Errorf(exit.Incomplete, nil, "the comparison is not complete")
 	default:
 		return nil
 	}

@@ -14,13 +14,14 @@ import (
 	"testing"
 
 	"bookside/cmd/bookside/compare"
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
 // keyFile creates a key with all permissions to read and returns a file with it.
 func keyFile(t *testing.T, env []string) string {
 	t.Helper()
-	key := run(t, env, "", "keys", "create", "--name", "compare", "--permissions", "read,write,delete", "--quiet").want(t, exitOK).stdout
+	key := run(t, env, "", "keys", "create", "--name", "compare", "--permissions", "read,write,delete", "--quiet").want(t, exit.OK).stdout
 	return textFile(t, "key", key)
 }
 
@@ -51,7 +52,7 @@ func TestCompareCrawl(t *testing.T) {
 			key := keyFile(t, env)
 			page := filepath.Join(t.TempDir(), "compare.html")
 			got := run(t, nil, "", "compare", "--php", serve(t, env).url, "--php-key-file", key, "--bookside", serve(t, env).url,
-				"--crawl", "--samples", "1", "--rate", "0", "--json", "--html", page).want(t, exitOK)
+				"--crawl", "--samples", "1", "--rate", "0", "--json", "--html", page).want(t, exit.OK)
 			var result struct {
 				Outcome                                          string
 				Compared                                         int
@@ -120,22 +121,22 @@ func TestCompareCommand(t *testing.T) {
 	older := textFile(t, "access.log.1", strings.ReplaceAll(line, "%s", "/services?page=1"))
 	list := textFile(t, "list", "/bookings\nGET /agents/1\n")
 
-	got := compared(php, "--log", log).want(t, exitOK)
+	got := compared(php, "--log", log).want(t, exit.OK)
 	wantTexts(t, got.stdout, "EQUAL: none of 2 requests differs", "/bookings/{id}", "ROUTE", "include snippets/bookside-routes.conf;", "import bookside-routes.caddy", "Include bookside-routes.conf", "Remove that line")
 	if strings.Contains(got.stdout+got.stderr, "s3cret") {
 		t.Errorf("a key is printed: %s", got.stdout)
 	}
-	got = compared(php, "--log", log, older).want(t, exitDifferent, "the answers of PHP and Bookside differ")
+	got = compared(php, "--log", log, older).want(t, exit.Different, "the answers of PHP and Bookside differ")
 	wantTexts(t, got.stdout, "DIFFERENT: 1 of 3 requests differ, in 1 way", "/services  value at $.data[*].status", `PHP:      "on"`, `Bookside: "active"`)
-	compared(php, "--log", log, older, "--ignore", "$.data[*].status").want(t, exitOK)
-	compared(php, "--requests", list).want(t, exitOK)
-	wantTexts(t, compared(php, "--log", log, "--json").want(t, exitOK).stdout, `"outcome": "equal"`, `"source": "2 different requests of 2 GETs in 1 log files`)
+	compared(php, "--log", log, older, "--ignore", "$.data[*].status").want(t, exit.OK)
+	compared(php, "--requests", list).want(t, exit.OK)
+	wantTexts(t, compared(php, "--log", log, "--json").want(t, exit.OK).stdout, `"outcome": "equal"`, `"source": "2 different requests of 2 GETs in 1 log files`)
 
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	compared(gone.URL, "--requests", list).want(t, exitFailure, "nothing was compared: PHP: ", "does not answer")
-	compared(php, "--log", textFile(t, "empty.log", "\n")).want(t, exitUsage, "there is no GET of the API")
-	compared(php, "--log", filepath.Join(t.TempDir(), "missing")).want(t, exitUsage, "there is no log")
+	compared(gone.URL, "--requests", list).want(t, exit.Failure, "nothing was compared: PHP: ", "does not answer")
+	compared(php, "--log", textFile(t, "empty.log", "\n")).want(t, exit.Usage, "there is no GET of the API")
+	compared(php, "--log", filepath.Join(t.TempDir(), "missing")).want(t, exit.Usage, "there is no log")
 	for name, args := range map[string][]string{
 		"one of --log, --crawl":           {},
 		"write one of --log":              {"--log", log, "--crawl"},
@@ -149,7 +150,7 @@ func TestCompareCommand(t *testing.T) {
 		"--html: ":                        {"--crawl", "--html", filepath.Join(t.TempDir(), "missing", "page.html")},
 		"--key-file: ":                    {"--crawl", "--key-file", filepath.Join(t.TempDir(), "missing")},
 	} {
-		if got := compared(php, args...).want(t, exitUsage, name); strings.Contains(got.stderr, "password@") {
+		if got := compared(php, args...).want(t, exit.Usage, name); strings.Contains(got.stderr, "password@") {
 			t.Errorf("%s: a DSN is printed: %s", name, got.stderr)
 		}
 	}

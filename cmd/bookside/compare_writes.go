@@ -10,6 +10,8 @@ import (
 
 	"bookside/adapter/rowdiff"
 	"bookside/cmd/bookside/compare"
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
 )
 
@@ -20,7 +22,7 @@ func (c *compareCommand) readScenario() (compare.Scenario, error) {
 	}
 	scenario, err := compare.ReadScenario(c.scenario)
 	if err != nil {
-		return nil, failf(exitUsage, err, "--scenario: %v", err)
+		return nil, exit.Errorf(exit.Usage, err, "--scenario: %v", err)
 	}
 	return scenario, nil
 }
@@ -39,16 +41,16 @@ func (c *compareCommand) write(ctx context.Context, run *compare.Run, scenario c
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
 		if opened[i], err = rowdiff.Open(ctx, db); err != nil {
-			return nil, failf(exitNoTables, err, "--on-copy: %v", err)
+			return nil, exit.Errorf(exit.NoTables, err, "--on-copy: %v", err)
 		}
 	}
 	result, err = run.Write(ctx, scenario, opened[0], opened[1])
 	var refused *compare.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		return nil, failf(exitFailure, err, "nothing was sent:\n  %v", err)
+		return nil, exit.Errorf(exit.Failure, err, "nothing was sent:\n  %v", err)
 	case err != nil:
-		return nil, failf(exitFailure, err, "the comparison failed: %v", err)
+		return nil, exit.Errorf(exit.Failure, err, "the comparison failed: %v", err)
 	}
 	result.Source = fmt.Sprintf("%d requests of a scenario", len(scenario))
 	return result, nil
@@ -66,12 +68,12 @@ func (c *compareCommand) copyTarget(text string) (target, error) {
 		}
 		text = strings.TrimSpace(string(content))
 	}
-	parts, ok := parseDSN(text)
+	parts, ok := settings.ParseDSN(text)
 	if !ok {
 		return target{}, usageErrorf("--on-copy: not a DSN such as user:password@tcp(127.0.0.1:3306)/database")
 	}
 	return target{
 		config:  wpdb.Config{DSN: text, Prefix: c.prefix, MaxOpen: 2, StatementTimeout: copyTimeout},
-		address: parts.address, database: parts.database, source: "--on-copy", credentials: "the DSN of --on-copy",
+		address: parts.Address, database: parts.Database, source: "--on-copy", credentials: "the DSN of --on-copy",
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
@@ -88,7 +89,7 @@ func TestCompareWrites(t *testing.T) {
 	}
 	services := countRows(t, c.php, "wp_latepoint_services")
 	got := c.compare(c.phpURL, writingScenario)
-	if got.code != exitOK {
+	if got.code != exit.OK {
 		t.Fatalf("exit code %d\n%s\n%s", got.code, got.stdout, got.stderr)
 	}
 	wantTexts(t, got.stdout, "EQUAL: 6 writes left the same rows in both copies (0 known differences; both sides rejected 1)", "POST /bookings  PHP 201, Bookside 201: equal", "POST /bookings  PHP 400, Bookside 400 invalid_request: equal",
@@ -113,7 +114,7 @@ func countRows(t *testing.T, db *fixtures.Database, table string) (n int) {
 func TestCompareWritesThatAreAllRejected(t *testing.T) {
 	t.Parallel()
 	c := newTwoCopies(t)
-	got := c.compare(c.phpURL, "POST /bookings\n\n{\"service_id\": 999}\n").want(t, exitIncomplete)
+	got := c.compare(c.phpURL, "POST /bookings\n\n{\"service_id\": 999}\n").want(t, exit.Incomplete)
 	wantTexts(t, got.stdout, "INCOMPLETE: none of 1 write changed a row in either copy, and both sides rejected 1.")
 }
 
@@ -156,7 +157,7 @@ func TestCompareWritesFindsDifferences(t *testing.T) {
 			c.exec(c.php, "INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (77777, 'key_to_manage_for_agent', 'abcdef')")
 		}
 	})
-	got := c.compare(php, writingScenario).want(t, exitDifferent)
+	got := c.compare(php, writingScenario).want(t, exit.Different)
 	wantTexts(t, got.stdout, "DIFFERENT: 3 of 6 writes left other rows or got other answers",
 		", first_name: value\n    PHP:      'Xxx'\n    Bookside: 'Xxx'",
 		"status: value\n    PHP:      'pending'\n    Bookside: 'approved'",
@@ -180,7 +181,7 @@ func TestCompareWritesKnowsRefunds(t *testing.T) {
 		}
 	})
 	scenario := "# @name payment\nPOST /payments\n\n{\"order_id\": 1, \"amount\": \"5.00\"}\n\n###\nPUT /payments/{{payment.data.id}}\n\n{\"status\": \"refunded\"}\n"
-	got := c.compare(php, scenario).want(t, exitOK)
+	got := c.compare(php, scenario).want(t, exit.OK)
 	wantTexts(t, got.stdout, "EQUAL: 2 writes left the same rows in both copies (2 known differences;", ", status: refunds are rows of their own\n    PHP:      'refunded'\n    Bookside: 'succeeded'",
 		"latepoint_transaction_refunds")
 }
@@ -193,7 +194,7 @@ func TestCompareWritesRefuses(t *testing.T) {
 	before := countRows(t, c.bookside, "wp_latepoint_customers") + countRows(t, c.php, "wp_latepoint_customers")
 	refused := func(text string) {
 		t.Helper()
-		got := c.compare(c.phpURL, writingScenario).want(t, exitFailure, "nothing was sent:", text)
+		got := c.compare(c.phpURL, writingScenario).want(t, exit.Failure, "nothing was sent:", text)
 		if strings.Contains(got.stderr, c.php.AdminDSN) {
 			t.Error("a DSN is printed")
 		}
@@ -220,12 +221,12 @@ func TestCompareWritesRefuses(t *testing.T) {
 	// Both servers on one database, and servers on each other's.
 	one := *c
 	one.phpURL, one.phpKey = c.url, c.key
-	one.compare(one.phpURL, writingScenario).want(t, exitFailure, "a row written into the first copy is not visible through "+c.url)
+	one.compare(one.phpURL, writingScenario).want(t, exit.Failure, "a row written into the first copy is not visible through "+c.url)
 	one.php = c.bookside
-	one.compare(one.phpURL, writingScenario).want(t, exitFailure, "is also visible through "+c.url+"/wp-json/latepoint-api/v1: both servers use one database")
+	one.compare(one.phpURL, writingScenario).want(t, exit.Failure, "is also visible through "+c.url+"/wp-json/latepoint-api/v1: both servers use one database")
 	swapped := *c
 	swapped.php, swapped.bookside = c.bookside, c.php
-	swapped.compare(c.phpURL, writingScenario).want(t, exitFailure, "written into the first copy is not visible through", "written into the second copy is not visible through")
+	swapped.compare(c.phpURL, writingScenario).want(t, exit.Failure, "written into the first copy is not visible through", "written into the second copy is not visible through")
 
 	if after := countRows(t, c.bookside, "wp_latepoint_customers") + countRows(t, c.php, "wp_latepoint_customers"); after != before {
 		t.Errorf("%d customers, before %d: something was written", after, before)
@@ -233,6 +234,6 @@ func TestCompareWritesRefuses(t *testing.T) {
 	if n := countRows(t, c.php, "wp_latepoint_services WHERE name LIKE 'Bookside compare%'") + countRows(t, c.bookside, "wp_latepoint_services WHERE name LIKE 'Bookside compare%'"); n != 0 {
 		t.Errorf("%d markers were left behind", n)
 	}
-	c.compare(c.phpURL, "POST /bookings/{{booking.data.id}}").want(t, exitUsage, "no request before it has the name booking")
-	c.compare(c.phpURL, "# nothing").want(t, exitUsage, "has no request")
+	c.compare(c.phpURL, "POST /bookings/{{booking.data.id}}").want(t, exit.Usage, "no request before it has the name booking")
+	c.compare(c.phpURL, "# nothing").want(t, exit.Usage, "has no request")
 }

@@ -15,6 +15,7 @@ import (
 	"bookside/adapter/session"
 	"bookside/adapter/slots"
 	"bookside/adapter/webhooks"
+	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
 )
 
@@ -77,8 +78,8 @@ func (p *program) completed(of, operand string) cobra.CompletionFunc {
 		}
 	case "KEY=VALUE":
 		return func(*cobra.Command, []string, string) (offered []string, _ cobra.ShellCompDirective) {
-			for _, s := range settings {
-				offered = append(offered, cobra.CompletionWithDesc(s.key+"=", s.about))
+			for _, s := range settings.All {
+				offered = append(offered, cobra.CompletionWithDesc(s.Key+"=", s.About))
 			}
 			return offered, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		}

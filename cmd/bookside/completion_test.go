@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 )
 
@@ -106,7 +108,7 @@ func TestCompletion(t *testing.T) {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
 			path := fixtures.RequireTool(t, shell)
-			script := run(t, nil, "", "completion", shell).want(t, exitOK).stdout
+			script := run(t, nil, "", "completion", shell).want(t, exit.OK).stdout
 			for _, test := range tests {
 				t.Run(test.name, func(t *testing.T) {
 					t.Parallel()
@@ -125,13 +127,13 @@ func TestCompletion(t *testing.T) {
 			}
 		})
 	}
-	run(t, nil, "", "completion", "ksh").want(t, exitUsage, "completion: SHELL: write bash, fish, powershell, zsh; see bookside help completion")
+	run(t, nil, "", "completion", "ksh").want(t, exit.Usage, "completion: SHELL: write bash, fish, powershell, zsh; see bookside help completion")
 }
 
 // offeredFor returns what the program offers for the last of the words.
 func offeredFor(t *testing.T, env []string, words ...string) []string {
 	t.Helper()
-	found := run(t, env, "", append([]string{"__complete"}, words...)...).want(t, exitOK).stdout
+	found := run(t, env, "", append([]string{"__complete"}, words...)...).want(t, exit.OK).stdout
 	lines := strings.Split(strings.TrimSpace(found), "\n")
 	return lines[:len(lines)-1] // the last is for the script
 }
@@ -153,12 +155,12 @@ func TestCompletionKnowsEverything(t *testing.T) {
 		})
 	})
 	keys := firstWords(offeredFor(t, nil, "serve", "--set", ""))
-	for _, s := range settings {
-		if !slices.Contains(keys, s.key+"=") {
-			t.Errorf("%s is not offered", s.key)
+	for _, s := range settings.All {
+		if !slices.Contains(keys, s.Key+"=") {
+			t.Errorf("%s is not offered", s.Key)
 		}
 	}
-	wantTexts(t, run(t, nil, "", "completion", "powershell").want(t, exitOK).stdout, "Register-ArgumentCompleter -CommandName 'bookside'")
+	wantTexts(t, run(t, nil, "", "completion", "powershell").want(t, exit.OK).stdout, "Register-ArgumentCompleter -CommandName 'bookside'")
 }
 
 // TestCompletionOffersNamesOfTheSite: the program asks the database, if it may and can.
@@ -166,8 +168,8 @@ func TestCompletionOffersNamesOfTheSite(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
 	newKey(t, env)
-	run(t, env, "", "calendars", "create", "--agent", "1", "--name", "van").want(t, exitOK)
-	run(t, env, "", "webhooks", "add", "https://example.com/", "--events", "*", "--name", "till").want(t, exitOK)
+	run(t, env, "", "calendars", "create", "--agent", "1", "--name", "van").want(t, exit.OK)
+	run(t, env, "", "webhooks", "add", "https://example.com/", "--events", "*", "--name", "till").want(t, exit.OK)
 	for _, test := range []struct {
 		words string
 		want  string

@@ -15,11 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"bookside/cmd/internal/settings"
 	"bookside/handlers/monitor"
 )
 
 // bareService is a service with nothing but a handler.
-func bareService(c config) *service {
+func bareService(c settings.Config) *service {
 	return &service{config: c, log: slog.New(slog.DiscardHandler), metrics: monitor.NewMetrics(monitor.Build{}), ended: make(chan error, 2), last: context.Background()}
 }
 
@@ -27,12 +28,12 @@ func bareService(c config) *service {
 // connections are only for tests.
 func bareServer(t *testing.T, memory int64, handler http.Handler) (address string, all *connections) {
 	t.Helper()
-	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	all = newConnections(memory, func() {})
-	server := http.Server{Handler: limitFields(handler), MaxHeaderBytes: maxHeader, ConnState: all.note, ReadHeaderTimeout: defaultConfig().Server.HeaderTimeout}
+	server := http.Server{Handler: limitFields(handler), MaxHeaderBytes: maxHeader, ConnState: all.note, ReadHeaderTimeout: settings.Default().Server.HeaderTimeout}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(&boundedListener{listener, all}) }()
 	t.Cleanup(func() {
@@ -79,11 +80,11 @@ func TestStopDoesNotWaitForHeaders(t *testing.T) {
 	for name, sent := range map[string]string{"nothing": "", "half": "GET / HTTP/1.1\r\nHost:"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+			listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := defaultConfig()
+			c := settings.Default()
 			c.Server.HeaderTimeout, c.Server.ShutdownTimeout = time.Hour, time.Minute
 			stop := bareService(c).start(listener, http.NotFoundHandler(), adminMemory)
 			conn := dialRaw(t, listener.Addr().String())

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
 	"bookside/wpdb/wpconfig"
 )
@@ -30,13 +32,13 @@ type target struct {
 
 // target returns the configured database and prefix, reading wp-config.php if one
 // is configured.
-func (c config) target() (target, error) {
-	t := target{source: keyDSN + " (" + envName(keyDSN) + ")"}
+func newTarget(c settings.Config) (target, error) {
+	t := target{source: settings.DSN + " (" + settings.EnvName(settings.DSN) + ")"}
 	t.credentials = t.source
 	t.basePrefix = c.DB.Prefix
 	t.config.Home, t.config.SiteURL, t.config.Content = c.WordPress.Home, c.WordPress.SiteURL, c.WordPress.Content
 	if c.WordPress.Config != "" {
-		site, err := c.readWPConfig()
+		site, err := readWPConfig(c)
 		if err != nil {
 			return target{}, err
 		}
@@ -46,11 +48,11 @@ func (c config) target() (target, error) {
 		t.config.DSN, t.address, t.database = site.FormatDSN(), site.Address, site.Name
 		t.config.Home, t.config.SiteURL = cmp.Or(t.config.Home, site.Home), cmp.Or(t.config.SiteURL, site.SiteURL)
 		t.config.Content = cmp.Or(t.config.Content, site.Content, filepath.Join(filepath.Dir(c.WordPress.Config), "wp-content"))
-		t.source = keyWPConfig
+		t.source = settings.WPConfig
 		t.credentials = "DB_USER and DB_PASSWORD in " + c.WordPress.Config
 	} else {
-		parts, _ := parseDSN(c.DB.DSN)
-		t.config.DSN, t.address, t.database = c.DB.DSN, parts.address, parts.database
+		parts, _ := settings.ParseDSN(c.DB.DSN)
+		t.config.DSN, t.address, t.database = c.DB.DSN, parts.Address, parts.Database
 	}
 	if t.address == "" {
 		t.address = "the default address of MySQL on this machine"
@@ -60,7 +62,7 @@ func (c config) target() (target, error) {
 	t.config.MaxOpen = c.DB.MaxOpen
 	t.config.AcquireTimeout = c.DB.AcquireTimeout
 	t.config.StatementTimeout = c.DB.StatementTimeout
-	t.config.LockWait = c.lockWait()
+	t.config.LockWait = lockWait(c)
 	t.config.NoKill = !c.DB.KillAbandoned
 	t.config.TextOnly = !c.DB.Prepare
 	return t, nil
@@ -68,12 +70,12 @@ func (c config) target() (target, error) {
 
 // lockWait leaves a request enough time for all attempts of its transaction.
 // Servers accept only whole seconds.
-func (c config) lockWait() time.Duration {
+func lockWait(c settings.Config) time.Duration {
 	return max(time.Second, (c.Server.RequestTimeout / 4).Truncate(time.Second))
 }
 
 // readWPConfig ignores an unreadable table prefix if the configuration sets one.
-func (c config) readWPConfig() (wpconfig.Config, error) {
+func readWPConfig(c settings.Config) (wpconfig.Config, error) {
 	site, err := wpconfig.Read(c.WordPress.Config)
 	var unreadable *wpconfig.Error
 	var noSocket *wpconfig.NoSocketError
@@ -81,21 +83,21 @@ func (c config) readWPConfig() (wpconfig.Config, error) {
 	case err == nil:
 		return site, nil
 	case errors.As(err, &noSocket):
-		return wpconfig.Config{}, failf(exitUnreachable, err, "%s: %v; start the database server, or set %s instead, which names its socket or its address", keyWPConfig, err, insteadOf("DB_HOST"))
+		return wpconfig.Config{}, exit.Errorf(exit.Unreachable, err, "%s: %v; start the database server, or set %s instead, which names its socket or its address", settings.WPConfig, err, insteadOf("DB_HOST"))
 	case !errors.As(err, &unreadable):
-		return wpconfig.Config{}, failf(exitUsage, err, "%s: %v", keyWPConfig, err)
+		return wpconfig.Config{}, exit.Errorf(exit.Usage, err, "%s: %v", settings.WPConfig, err)
 	case unreadable.Name == wpconfig.TablePrefix && c.DB.Prefix != "":
 		return site, nil
 	default:
-		return wpconfig.Config{}, failf(exitUsage, err, "%s: %v; set %s instead", keyWPConfig, err, insteadOf(unreadable.Name))
+		return wpconfig.Config{}, exit.Errorf(exit.Usage, err, "%s: %v; set %s instead", settings.WPConfig, err, insteadOf(unreadable.Name))
 	}
 }
 
 // insteadOf names the settings that replace one in wp-config.php; name is empty
 // for a file that cannot be parsed.
 func insteadOf(name string) string {
-	dsn := keyDSN + " (" + envName(keyDSN) + ")"
-	prefix := keyPrefix + " (" + envName(keyPrefix) + ")"
+	dsn := settings.DSN + " (" + settings.EnvName(settings.DSN) + ")"
+	prefix := settings.Prefix + " (" + settings.EnvName(settings.Prefix) + ")"
 	switch name {
 	case wpconfig.TablePrefix:
 		return prefix
@@ -123,25 +125,25 @@ func (t target) explain(err error) error {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, wpdb.ErrTLSDemanded):
-		return failf(exitRefused, err, "the database server at %s accepts this user only over TLS; set %s to %s (%v)", t.address, keyTLS, wpdb.TLSRequired, err)
+		return exit.Errorf(exit.Refused, err, "the database server at %s accepts this user only over TLS; set %s to %s (%v)", t.address, settings.TLS, wpdb.TLSRequired, err)
 	case errors.Is(err, wpdb.ErrNoTLS):
-		return failf(exitRefused, err, "the database server at %s does not offer TLS, and without it passwords and customers' data would cross the network in plain text: give the server a certificate, or, if nobody can listen on the way, set %s to %s, or run setup with --db-tls %s (%v)", t.address, keyTLS, wpdb.TLSOff, wpdb.TLSOff, err)
+		return exit.Errorf(exit.Refused, err, "the database server at %s does not offer TLS, and without it passwords and customers' data would cross the network in plain text: give the server a certificate, or, if nobody can listen on the way, set %s to %s, or run setup with --db-tls %s (%v)", t.address, settings.TLS, wpdb.TLSOff, wpdb.TLSOff, err)
 	case errors.As(err, &certificate):
-		return failf(exitRefused, err, "the certificate of the database server at %s is refused: %v; correct the server's name or %s, or set %s to %s, which accepts any", t.address, certificate.Err, keyTLSCA, keyTLS, wpdb.TLSRequired)
+		return exit.Errorf(exit.Refused, err, "the certificate of the database server at %s is refused: %v; correct the server's name or %s, or set %s to %s, which accepts any", t.address, certificate.Err, settings.TLSCA, settings.TLS, wpdb.TLSRequired)
 	case errors.Is(err, wpdb.ErrTLS):
-		return failf(exitUsage, err, "%s: %v", keyTLS, err)
+		return exit.Errorf(exit.Usage, err, "%s: %v", settings.TLS, err)
 	case errors.Is(err, wpdb.ErrAccessDenied) && errors.As(err, &statement) && statement.Number == noDatabasePrivilege:
-		return failf(exitRefused, err, "the database user may not use the database %s at %s; check its name in %s, or run the statements of check --grants (%v)", t.database, t.address, t.source, err)
+		return exit.Errorf(exit.Refused, err, "the database user may not use the database %s at %s; check its name in %s, or run the statements of check --grants (%v)", t.database, t.address, t.source, err)
 	case errors.Is(err, wpdb.ErrAccessDenied):
-		return failf(exitRefused, err, "the database server at %s rejects the user or the password; correct %s (%v)", t.address, t.credentials, err)
+		return exit.Errorf(exit.Refused, err, "the database server at %s rejects the user or the password; correct %s (%v)", t.address, t.credentials, err)
 	case errors.Is(err, wpdb.ErrNoDatabase):
-		return failf(exitRefused, err, "there is no database %s on the server at %s; correct its name (%v)", t.database, t.address, err)
+		return exit.Errorf(exit.Refused, err, "there is no database %s on the server at %s; correct its name (%v)", t.database, t.address, err)
 	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost), errors.Is(err, wpdb.ErrTimeout):
-		return failf(exitUnreachable, err, "the database at %s cannot be reached: %s", t.address, unreachable(err))
+		return exit.Errorf(exit.Unreachable, err, "the database at %s cannot be reached: %s", t.address, unreachable(err))
 	case errors.Is(err, wpdb.ErrDSN):
-		return failf(exitUsage, err, "%s: %v", t.source, err)
+		return exit.Errorf(exit.Usage, err, "%s: %v", t.source, err)
 	case !errors.As(err, &statement):
-		return failf(exitUsage, err, "%v", err) // invalid settings, before any connection
+		return exit.Errorf(exit.Usage, err, "%v", err) // invalid settings, before any connection
 	default:
 		return err
 	}
@@ -175,7 +177,7 @@ func unreachable(err error) string {
 // explainPrivilege returns an error of a statement that the database user may not run with
 // its exit code, the table, the account and the statement that allows it.
 func (t target) explainPrivilege(ctx context.Context, err error) error {
-	var known *failure
+	var known *exit.Error
 	if errors.Is(err, wpdb.ErrSilent) && !errors.As(err, &known) {
 		return t.explain(err)
 	}
@@ -185,9 +187,9 @@ func (t target) explainPrivilege(ctx context.Context, err error) error {
 	privileges, table, ok := wpdb.Denied(err)
 	account, database, failed := t.config.Account(ctx)
 	if !ok || failed != nil {
-		return failf(exitRefused, err, "%v; see bookside check --grants", err)
+		return exit.Errorf(exit.Refused, err, "%v; see bookside check --grants", err)
 	}
-	return failf(exitRefused, err, "the database user %s lacks %s on the table %s; run as an administrator of the database:\n  %s;",
+	return exit.Errorf(exit.Refused, err, "the database user %s lacks %s on the table %s; run as an administrator of the database:\n  %s;",
 		account, privileges, table, wpdb.Grant(privileges, database, table, account))
 }
 
@@ -221,17 +223,17 @@ func (t target) requireTables(ctx context.Context, db *wpdb.DB) error {
 		return t.explain(err)
 	}
 	if schema.Has(wpdb.Services) {
-		return failf(exitNoTables, hidden, "the LatePoint table %s is missing, or the database user may not see it", db.FullName(wpdb.Bookings))
+		return exit.Errorf(exit.NoTables, hidden, "the LatePoint table %s is missing, or the database user may not see it", db.FullName(wpdb.Bookings))
 	}
 	found, err := t.otherPrefixes(ctx, db)
 	if err != nil {
 		return err
 	}
 	if hidden != nil {
-		return failf(exitNoTables, hidden, "no LatePoint tables are visible with the prefix %s%s; either they are missing, or the database user may not see them: grant it SELECT on %slatepoint_bookings and the others, see check --grants",
+		return exit.Errorf(exit.NoTables, hidden, "no LatePoint tables are visible with the prefix %s%s; either they are missing, or the database user may not see them: grant it SELECT on %slatepoint_bookings and the others, see check --grants",
 			t.config.Prefix, found, t.config.Prefix)
 	}
-	return failf(exitNoTables, nil, "no LatePoint tables with the prefix %s%s", t.config.Prefix, found)
+	return exit.Errorf(exit.NoTables, nil, "no LatePoint tables with the prefix %s%s", t.config.Prefix, found)
 }
 
 // otherPrefixes returns the prefixes with LatePoint tables, as the end of a
@@ -244,7 +246,7 @@ func (t target) otherPrefixes(ctx context.Context, db *wpdb.DB) (string, error) 
 	case len(prefixes) == 0:
 		return fmt.Sprintf(" or any other in the database %s; check that it is the site's database and that the plugin was activated once", t.database), nil
 	default:
-		return fmt.Sprintf("; the database has these prefixes: %s; set db.prefix (%s)", strings.Join(prefixes, ", "), envName(keyPrefix)), nil
+		return fmt.Sprintf("; the database has these prefixes: %s; set db.prefix (%s)", strings.Join(prefixes, ", "), settings.EnvName(settings.Prefix)), nil
 	}
 }
 
@@ -263,7 +265,7 @@ func ensureOwnTables(ctx context.Context, db *wpdb.DB) (missing []wpdb.Table, er
 func requireOwnColumns(ctx context.Context, db *wpdb.DB, table wpdb.Table) error {
 	statements, err := db.MigrationStatements(ctx, table)
 	if err == nil && len(statements) > 0 {
-		err = failf(exitFailure, nil, "tables of Bookside lack columns or indexes of this version; run bookside migrate, which adds them with\n  %s", strings.Join(statements, ";\n  "))
+		err = exit.Errorf(exit.Failure, nil, "tables of Bookside lack columns or indexes of this version; run bookside migrate, which adds them with\n  %s", strings.Join(statements, ";\n  "))
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
@@ -36,17 +37,17 @@ func TestCheckTLS(t *testing.T) {
 		code int
 		want string
 	}{
-		"a socket":              {db.DSN, nil, exitOK, "✓ connection     plain text, within this machine\n"},
-		"another machine":       {remote, nil, exitOK, "✓ connection     encrypted, TLS 1.3\n"},
-		"off":                   {remote, []string{tls + "off"}, exitOK, "! connection     plain text: whoever is between sees passwords and customers' data; see db.tls\n"},
-		"verified":              {local, []string{tls + "verify", ca + authority}, exitOK, "✓ connection     encrypted, TLS 1.3, the server's certificate is verified\n"},
-		"another name":          {remote, []string{tls + "verify", ca + authority}, exitRefused, "is refused: x509: certificate is valid for 127.0.0.1, not 0.0.0.0; correct the server's name or db.tls_ca"},
-		"an unknown authority":  {local, []string{tls + "verify"}, exitRefused, "is refused: x509: certificate signed by unknown authority"},
-		"a user who demands it": {withUser(db.DSN, "careful"), nil, exitRefused, "accepts this user only over TLS; set db.tls to required"},
-		"and gets it":           {withUser(db.DSN, "careful"), []string{tls + "required"}, exitOK, "✓ connection     encrypted, TLS 1.3\n"},
-		"no such mode":          {db.DSN, []string{tls + "on"}, exitUsage, "db.tls: write auto, off, required or verify"},
-		"authorities in vain":   {db.DSN, []string{tls + "off", ca + authority}, exitUsage, "db.tls_ca: is used only where db.tls is verify or auto"},
-		"mistyped":              {remote + "?tsl=true", nil, exitUsage, "there is no parameter tsl; did you mean tls?"},
+		"a socket":              {db.DSN, nil, exit.OK, "✓ connection     plain text, within this machine\n"},
+		"another machine":       {remote, nil, exit.OK, "✓ connection     encrypted, TLS 1.3\n"},
+		"off":                   {remote, []string{tls + "off"}, exit.OK, "! connection     plain text: whoever is between sees passwords and customers' data; see db.tls\n"},
+		"verified":              {local, []string{tls + "verify", ca + authority}, exit.OK, "✓ connection     encrypted, TLS 1.3, the server's certificate is verified\n"},
+		"another name":          {remote, []string{tls + "verify", ca + authority}, exit.Refused, "is refused: x509: certificate is valid for 127.0.0.1, not 0.0.0.0; correct the server's name or db.tls_ca"},
+		"an unknown authority":  {local, []string{tls + "verify"}, exit.Refused, "is refused: x509: certificate signed by unknown authority"},
+		"a user who demands it": {withUser(db.DSN, "careful"), nil, exit.Refused, "accepts this user only over TLS; set db.tls to required"},
+		"and gets it":           {withUser(db.DSN, "careful"), []string{tls + "required"}, exit.OK, "✓ connection     encrypted, TLS 1.3\n"},
+		"no such mode":          {db.DSN, []string{tls + "on"}, exit.Usage, "db.tls: write auto, off, required or verify"},
+		"authorities in vain":   {db.DSN, []string{tls + "off", ca + authority}, exit.Usage, "db.tls_ca: is used only where db.tls is verify or auto"},
+		"mistyped":              {remote + "?tsl=true", nil, exit.Usage, "there is no parameter tsl; did you mean tls?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +69,7 @@ func TestCheckTLS(t *testing.T) {
 					TLS json.RawMessage `json:"tls"`
 				} `json:"database"`
 			}
-			if err := json.Unmarshal([]byte(run(t, settingsFor(&settings), "", "check", "--json").want(t, exitOK).stdout), &found); err != nil {
+			if err := json.Unmarshal([]byte(run(t, settingsFor(&settings), "", "check", "--json").want(t, exit.OK).stdout), &found); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Join(strings.Fields(string(found.Database.TLS)), ""); got != strings.ReplaceAll(want, " ", "") {
@@ -88,8 +89,8 @@ func TestCheckTLS(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		wantTexts(t, run(t, []string{"BOOKSIDE_ADMIN__LISTEN="}, "", "check", "--wp-config", path).want(t, exitOK).stdout, "✓ connection     encrypted, TLS 1.3\n")
-		run(t, []string{tls + "off"}, "", "check", "--wp-config", path).want(t, exitRefused, "only over TLS; set db.tls to required")
+		wantTexts(t, run(t, []string{"BOOKSIDE_ADMIN__LISTEN="}, "", "check", "--wp-config", path).want(t, exit.OK).stdout, "✓ connection     encrypted, TLS 1.3\n")
+		run(t, []string{tls + "off"}, "", "check", "--wp-config", path).want(t, exit.Refused, "only over TLS; set db.tls to required")
 	})
 }
 
@@ -101,6 +102,6 @@ func TestServerWithoutTLS(t *testing.T) {
 	db := *fixtures.Shared(t, fixtures.Small(now))
 	fixtures.RequirePlainText(t, &db)
 	db.DSN = behindTCP(t, db.DSN, elsewhere)
-	run(t, settingsFor(&db), "", "check").want(t, exitRefused, "does not offer TLS", "set db.tls to off, or run setup with --db-tls off")
-	run(t, settingsFor(&db), "", "serve").want(t, exitRefused, "does not offer TLS")
+	run(t, settingsFor(&db), "", "check").want(t, exit.Refused, "does not offer TLS", "set db.tls to off, or run setup with --db-tls off")
+	run(t, settingsFor(&db), "", "serve").want(t, exit.Refused, "does not offer TLS")
 }

@@ -3,9 +3,9 @@ package main
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,50 +13,57 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 )
 
 var update = flag.Bool("update", false, "rewrite CONFIGURATION.md and what else is made from the settings and commands")
 
-// TestSettingsAreDocumented: settings has exactly the keys of the configuration.
+// TestSettingsAreDocumented: each field of the configuration has a setting, and each setting a text.
 func TestSettingsAreDocumented(t *testing.T) {
 	t.Parallel()
-	l, err := newLayers()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var got []string
-	for _, s := range settings {
-		got = append(got, s.key)
-		if s.about == "" {
-			t.Errorf("%s has no description", s.key)
+	for _, s := range settings.All {
+		got = append(got, s.Key)
+		if s.About == "" {
+			t.Errorf("%s has no description", s.Key)
 		}
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(l.defaults)), got); diff != "" {
-		t.Errorf("documented settings (-want +got):\n%s", diff)
+	if fields := leaves(reflect.TypeFor[settings.Config]()); len(slices.Compact(got)) != fields {
+		t.Errorf("%d settings for %d fields: %q", len(got), fields, got)
 	}
-	help := run(t, nil, "", "help", "config").want(t, exitOK).stdout
-	for _, s := range settings {
-		if !strings.Contains(help, "\n"+s.key+" ") {
-			t.Errorf("help config lacks %s", s.key)
+	help := run(t, nil, "", "help", "config").want(t, exit.OK).stdout
+	for _, s := range settings.All {
+		if !strings.Contains(help, "\n"+s.Key+" ") {
+			t.Errorf("help config lacks %s", s.Key)
 		}
 	}
 }
 
+// leaves returns the number of fields that are no sections.
+func leaves(section reflect.Type) (n int) {
+	for field := range section.Fields() {
+		if field.Type.Kind() == reflect.Struct {
+			n += leaves(field.Type)
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
 func TestSettingDefaults(t *testing.T) {
 	t.Parallel()
-	l, err := newLayers()
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := map[string]string{
 		"db.dsn": "", "db.prefix": "", "wordpress.site_id": "0", "db.max_open": "10", "db.kill_abandoned": "true", "db.prepare": "true",
 		"conflicts.interval": "5m", "server.drain_delay": "1s", "server.base_paths": "/wp-json/latepoint-api/v1,/v1", "mail.smtp.tls": "starttls",
 	}
-	for _, s := range settings {
-		got, _ := s.defaultText(l.defaults)
-		if value, ok := want[s.key]; ok && got != value {
-			t.Errorf("%s: default %q, want %q", s.key, got, value)
+	for _, s := range settings.All {
+		got, _ := s.DefaultText()
+		if value, ok := want[s.Key]; ok && got != value {
+			t.Errorf("%s: default %q, want %q", s.Key, got, value)
 		}
 	}
 }
@@ -108,19 +115,15 @@ secrets out of them. ` + "`bookside serve --print-config`" + ` prints the result
 
 func configurationDocument(t *testing.T) string {
 	t.Helper()
-	l, err := newLayers()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b strings.Builder
 	b.WriteString(documentIntroduction)
 	b.WriteString("\n## Settings\n\n| Key | Environment variable | Default | Meaning |\n|---|---|---|---|\n")
-	for _, s := range settings {
-		value, note := s.defaultText(l.defaults)
+	for _, s := range settings.All {
+		value, note := s.DefaultText()
 		if value != "" {
 			value = "`" + value + "` "
 		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.key, strings.Join(s.variables(), "`, `"), strings.TrimSpace(value+cell(note)), cell(s.about))
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.Key, strings.Join(s.Variables(), "`, `"), strings.TrimSpace(value+cell(note)), cell(s.About))
 	}
 	b.WriteString("\n## Commands and flags\n\nCommands that read the configuration have these flags:\n\n")
 	common := commonFlags()
@@ -133,8 +136,8 @@ func configurationDocument(t *testing.T) string {
 		}
 	})
 	b.WriteString("\n## Exit codes\n\n| Code | Meaning |\n|---|---|\n")
-	for _, e := range exitCodes {
-		fmt.Fprintf(&b, "| %d | %s |\n", e.code, e.meaning)
+	for _, e := range exit.Codes {
+		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
 	}
 	return b.String()
 }
@@ -142,7 +145,7 @@ func configurationDocument(t *testing.T) string {
 // commonFlags are those of commands that read the configuration.
 func commonFlags() *pflag.FlagSet {
 	common := pflag.NewFlagSet("", pflag.ContinueOnError)
-	new(configFlags).define(common)
+	new(settings.Flags).Define(common)
 	return common
 }
 

@@ -16,6 +16,7 @@ import (
 	"bookside/adapter/indexes"
 	"bookside/adapter/keys"
 	"bookside/adapter/session"
+	"bookside/cmd/internal/exit"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -74,7 +75,7 @@ func (p *program) explainRequest(ctx context.Context, command explainCommand, pa
 		if key, known, err = keys.NewStore(db, p.now, rand.Reader).Find(ctx, command.key); err != nil {
 			return t.explain(err)
 		} else if !known {
-			return failf(exitUsage, nil, "explain: there is no key %d; see bookside keys list", command.key)
+			return exit.Errorf(exit.Usage, nil, "explain: there is no key %d; see bookside keys list", command.key)
 		}
 	}
 	platform := session.NewPlatform(db, p.now)

@@ -17,6 +17,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/session"
+	"bookside/cmd/internal/exit"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -131,7 +132,7 @@ func (t target) explainExport(ctx context.Context, e handlers.Export, err error)
 		for _, name := range slices.Sorted(maps.Keys(known.Fields)) {
 			wrong = append(wrong, e.Flag(name)+": "+known.Fields[name])
 		}
-		return failf(exitUsage, err, "export: %s; see bookside help export", strings.Join(wrong, "; "))
+		return exit.Errorf(exit.Usage, err, "export: %s; see bookside help export", strings.Join(wrong, "; "))
 	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost):
 		return t.explain(err)
 	default:

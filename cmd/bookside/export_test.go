@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
@@ -22,7 +23,7 @@ func TestExport(t *testing.T) {
 	if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got := run(t, env, "", "export", "bookings", "--filter", "status=approved", "--filter", "sort=id", "--output", file).want(t, exitOK)
+	got := run(t, env, "", "export", "bookings", "--filter", "status=approved", "--filter", "sort=id", "--output", file).want(t, exit.OK)
 	if got.stdout+got.stderr != "" {
 		t.Errorf("it prints %q and %q", got.stdout, got.stderr)
 	}
@@ -42,12 +43,12 @@ func TestExport(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v: %v", info.Mode(), err)
 	}
-	printed := run(t, env, "", "export", "bookings", "--filter", "status=approved", "--filter", "sort=id").want(t, exitOK).stdout
+	printed := run(t, env, "", "export", "bookings", "--filter", "status=approved", "--filter", "sort=id").want(t, exit.OK).stdout
 	if printed != string(text) {
 		t.Error("other records are printed")
 	}
-	wantTexts(t, run(t, env, "", "export", "services", "--format", "jsonl").want(t, exitOK).stdout, `{"id":"1","name":`)
-	calendar := run(t, env, "", "export", "bookings", "--format", "ics", "--from", "2026-11-01", "--to", "2027-12-31").want(t, exitOK).stdout
+	wantTexts(t, run(t, env, "", "export", "services", "--format", "jsonl").want(t, exit.OK).stdout, `{"id":"1","name":`)
+	calendar := run(t, env, "", "export", "bookings", "--format", "ics", "--from", "2026-11-01", "--to", "2027-12-31").want(t, exit.OK).stdout
 	wantTexts(t, calendar, "BEGIN:VEVENT", "END:VCALENDAR\r\n")
 }
 
@@ -58,11 +59,11 @@ func TestExportToOtherThanFiles(t *testing.T) {
 	env := settingsFor(fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
 	directory := t.TempDir()
 	link, file, pipe := filepath.Join(directory, "link"), filepath.Join(directory, "file"), filepath.Join(directory, "pipe")
-	want := run(t, env, "", "export", "services").want(t, exitOK).stdout
+	want := run(t, env, "", "export", "services").want(t, exit.OK).stdout
 	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink("file", link), exec.CommandContext(t.Context(), "mkfifo", pipe).Run()); err != nil {
 		t.Fatal(err)
 	}
-	run(t, env, "", "export", "services", "--output", link).want(t, exitOK)
+	run(t, env, "", "export", "services", "--output", link).want(t, exit.OK)
 	info, err := os.Lstat(link)
 	if text, failed := os.ReadFile(file); err != nil || failed != nil || info.Mode().IsRegular() || string(text) != want {
 		t.Errorf("%v, %v: %s, %q", err, failed, info.Mode(), text)
@@ -77,7 +78,7 @@ func TestExportToOtherThanFiles(t *testing.T) {
 		n, _ := io.ReadFull(reader, text)
 		read <- string(text[:n])
 	}()
-	run(t, env, "", "export", "services", "--output", pipe).want(t, exitOK)
+	run(t, env, "", "export", "services", "--output", pipe).want(t, exit.OK)
 	if info, err := os.Lstat(pipe); err != nil || info.Mode().Type() != fs.ModeNamedPipe {
 		t.Errorf("%v: the pipe is %s", err, info.Mode())
 	} else if got := <-read; got != want {
@@ -86,7 +87,7 @@ func TestExportToOtherThanFiles(t *testing.T) {
 	if err := reader.Close(); err != nil {
 		t.Error(err)
 	}
-	run(t, env, "", "export", "services", "--output", directory).want(t, exitFailure, "is a directory")
+	run(t, env, "", "export", "services", "--output", directory).want(t, exit.Failure, "is a directory")
 }
 
 // TestExportRefusals: what is wrong is said in one line, and no file appears or changes.
@@ -113,9 +114,9 @@ func TestExportRefusals(t *testing.T) {
 		{[]string{"export", "customers", "--filter", "created_before=x"}, "--filter created_before: Must be a date"},
 		{[]string{"export", "bookings", "--filter", "agentid=3"}, `--filter: bookings have no filter "agentid"; did you mean agent_id?`},
 	} {
-		run(t, env, "", append(c.args, "--output", filepath.Join(directory, "file"))...).want(t, exitUsage, c.want)
+		run(t, env, "", append(c.args, "--output", filepath.Join(directory, "file"))...).want(t, exit.Usage, c.want)
 	}
-	run(t, env, "", "export", "bookings", "--output", filepath.Join(directory, "missing", "file")).want(t, exitFailure, "missing")
+	run(t, env, "", "export", "bookings", "--output", filepath.Join(directory, "missing", "file")).want(t, exit.Failure, "missing")
 	err := filepath.WalkDir(directory, func(name string, entry fs.DirEntry, err error) error {
 		if name != directory {
 			t.Errorf("%s is left", name)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
@@ -39,7 +40,7 @@ func TestServerOfAnotherSite(t *testing.T) {
 	} {
 		env := lastWins(settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+c.asked))
 		name := func(text string) string { return strings.ReplaceAll(text, "{}", c.asked) }
-		checked := run(t, env, "", "check").want(t, exitOK).stdout
+		checked := run(t, env, "", "check").want(t, exit.OK).stdout
 		wantTexts(t, oneSpaced(checked), name(c.check))
 		if foreign := strings.Contains(checked, "warning: the server that answers at "+c.asked+" serves another site"); foreign != (c.asked == another.admin()) {
 			t.Errorf("%s: %s", c.asked, checked)
@@ -47,11 +48,11 @@ func TestServerOfAnotherSite(t *testing.T) {
 		if c.check == "" && strings.Contains(checked, "running server") {
 			t.Errorf("%s does not answer: %s", c.asked, checked)
 		}
-		wantTexts(t, run(t, env, "", "check", "--json").want(t, exitOK).stdout, c.json)
-		wantTexts(t, run(t, env, "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout, name(c.files))
+		wantTexts(t, run(t, env, "", "check", "--json").want(t, exit.OK).stdout, c.json)
+		wantTexts(t, run(t, env, "", "companion", "status", "--wordpress", folder).want(t, exit.OK).stdout, name(c.files))
 	}
 	writeBelow(t, folder, map[string]string{"wp-config.php": "<?php\n"})
-	wantTexts(t, run(t, settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+s.admin()), "", "companion", "status", "--wordpress", folder).want(t, exitOK).stdout,
+	wantTexts(t, run(t, settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+s.admin()), "", "companion", "status", "--wordpress", folder).want(t, exit.OK).stdout,
 		"it is not known whether it serves this site: ")
 }
 
@@ -74,9 +75,9 @@ func TestCheckAsksWhoSawIt(t *testing.T) {
 			asked = r.URL.String()
 			_, _ = io.WriteString(w, body)
 		}))
-		code := exitOK
+		code := exit.OK
 		if strings.HasPrefix(want, "✗") {
-			code = exitFailure
+			code = exit.Failure
 		}
 		got := run(t, lastWins(settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+server.Listener.Addr().String())), "", "check").want(t, code).stdout
 		server.Close()

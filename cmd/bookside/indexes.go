@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bookside/adapter/indexes"
+	"bookside/cmd/internal/exit"
 	"bookside/wpdb"
 )
 
@@ -99,7 +100,7 @@ func (p *program) listIndexes(ctx context.Context, t target, db *wpdb.DB, asJSON
 	list, err := indexes.Examine(ctx, db)
 	switch {
 	case errors.Is(err, wpdb.ErrAccessDenied):
-		return failf(exitRefused, err, "the database user may not read all of the plugin's tables; see check (%v)", err)
+		return exit.Errorf(exit.Refused, err, "the database user may not read all of the plugin's tables; see check (%v)", err)
 	case err != nil:
 		return t.explain(err)
 	case asJSON:
@@ -156,11 +157,11 @@ func (p *program) changeIndexes(ctx context.Context, t target, db *wpdb.DB, comm
 	err = change(changer, ctx, list)
 	switch {
 	case errors.Is(err, indexes.ErrCluster):
-		return failf(exitUsage, err, "%v: choose a quiet time and add --cluster", err)
+		return exit.Errorf(exit.Usage, err, "%v: choose a quiet time and add --cluster", err)
 	case errors.Is(err, wpdb.ErrAccessDenied):
 		return p.indexesDenied(ctx, t, db, list, err)
 	case err != nil:
-		return failf(exitFailure, err, "not all indexes are done; run the command again for the rest:\n  %s", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+		return exit.Errorf(exit.Failure, err, "not all indexes are done; run the command again for the rest:\n  %s", strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	default:
 		return printing
 	}
@@ -182,7 +183,7 @@ func (p *program) indexesDenied(ctx context.Context, t target, db *wpdb.DB, list
 	for n, table := range tables {
 		grants[n] = db.IndexGrant(database, account, table)
 	}
-	return failf(exitRefused, cause, "the database user %s may not change the indexes of %s; run these statements as an administrator of the database, or this command as another user:\n%s",
+	return exit.Errorf(exit.Refused, cause, "the database user %s may not change the indexes of %s; run these statements as an administrator of the database, or this command as another user:\n%s",
 		account, strings.Join(db.FullNames(tables), ", "), strings.TrimSuffix(statements(grants), "\n"))
 }
 

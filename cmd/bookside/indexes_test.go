@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/indexes"
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
@@ -70,7 +71,7 @@ func ownIndexes(names []string) (own []string) {
 func listIndexes(t *testing.T, env []string) map[string]indexRecord {
 	t.Helper()
 	var records []indexRecord
-	decoder := json.NewDecoder(strings.NewReader(run(t, env, "", "indexes", "--json").want(t, exitOK).stdout))
+	decoder := json.NewDecoder(strings.NewReader(run(t, env, "", "indexes", "--json").want(t, exit.OK).stdout))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&records); err != nil {
 		t.Fatal(err)
@@ -93,12 +94,12 @@ func TestIndexes(t *testing.T) {
 	env := adminSettings(db)
 	before := indexNames(t, db.SQL)
 
-	report := checkJSON(t, env, exitOK)
+	report := checkJSON(t, env, exit.OK)
 	if len(report.MissingIndexes) == 0 || report.MissingIndexes[0] != "wp_latepoint_transactions (order_id)" {
 		t.Errorf("check --json recommends %v", report.MissingIndexes)
 	}
-	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "first of all wp_latepoint_transactions (order_id); see bookside indexes\n")
-	wantTexts(t, run(t, env, "", "indexes").want(t, exitOK).stdout,
+	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "first of all wp_latepoint_transactions (order_id); see bookside indexes\n")
+	wantTexts(t, run(t, env, "", "indexes").want(t, exit.OK).stdout,
 		"wp_latepoint_transactions (order_id): missing; about ", "WHERE order_id = ?\n", "wp_latepoint_bookings (created_at): not needed yet", "bookside indexes --apply makes them")
 	missing := listIndexes(t, env)[ofOrder]
 	if missing.State != indexes.Missing || missing.Bytes == nil || *missing.Bytes < 40_000*7 || *missing.Bytes > 40_000*30 || missing.Seconds == nil {
@@ -109,7 +110,7 @@ func TestIndexes(t *testing.T) {
 		t.Errorf("examined without the index %d rows, with it %d", u.Before, u.After)
 	}
 
-	wantTexts(t, run(t, env, "", "indexes", "--apply").want(t, exitOK).stdout, "making bookside_order_id on wp_latepoint_transactions (order_id)\n  done in ")
+	wantTexts(t, run(t, env, "", "indexes", "--apply").want(t, exit.OK).stdout, "making bookside_order_id on wp_latepoint_transactions (order_id)\n  done in ")
 	created := ownIndexes(indexNames(t, db.SQL))
 	if len(created) != len(report.MissingIndexes) || slices.ContainsFunc(created, func(name string) bool { return !strings.HasPrefix(name, "wp_latepoint_transactions.") }) {
 		t.Errorf("made %v", created)
@@ -121,16 +122,16 @@ func TestIndexes(t *testing.T) {
 	if u := present.Uses[0]; u.Before < 20_000 || u.After > 100 {
 		t.Errorf("explained without the index %d rows, with it %d", u.Before, u.After)
 	}
-	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout, "indexes        none missing\n")
-	if again := run(t, env, "", "indexes", "--apply").want(t, exitOK).stdout; again != "No index is missing.\n" {
+	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "indexes        none missing\n")
+	if again := run(t, env, "", "indexes", "--apply").want(t, exit.OK).stdout; again != "No index is missing.\n" {
 		t.Errorf("again: %s", again)
 	}
 
-	run(t, env, "", "indexes", "--drop").want(t, exitOK)
+	run(t, env, "", "indexes", "--drop").want(t, exit.OK)
 	if diff := gocmp.Diff(before, indexNames(t, db.SQL)); diff != "" {
 		t.Errorf("indexes after --drop (-before +after):\n%s", diff)
 	}
-	if again := run(t, env, "", "indexes", "--drop").want(t, exitOK).stdout; again != "There are no indexes of Bookside.\n" {
+	if again := run(t, env, "", "indexes", "--drop").want(t, exit.OK).stdout; again != "There are no indexes of Bookside.\n" {
 		t.Errorf("again: %s", again)
 	}
 }
@@ -151,12 +152,12 @@ func TestIndexesOfOthers(t *testing.T) {
 	if got := list["wp_latepoint_orders(coupon_code)"]; got.State != indexes.Unneeded || got.Name != "bookside_coupon_code" {
 		t.Errorf("with a part of the column: %+v", got)
 	}
-	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exit.OK)
 	names := indexNames(t, db.SQL)
 	if slices.Contains(names, "wp_latepoint_transactions.bookside_order_id") || !slices.Contains(names, "wp_latepoint_orders.bookside_coupon_code") {
 		t.Errorf("made beside those of others: %v", ownIndexes(names))
 	}
-	run(t, env, "", "indexes", "--drop").want(t, exitOK)
+	run(t, env, "", "indexes", "--drop").want(t, exit.OK)
 	names = indexNames(t, db.SQL)
 	if len(ownIndexes(names)) > 0 || !slices.Contains(names, "wp_latepoint_transactions.theirs") || !slices.Contains(names, "wp_latepoint_orders.beginning") {
 		t.Errorf("left by --drop: %v", names)
@@ -187,11 +188,11 @@ func TestIndexesThatAreImpossible(t *testing.T) {
 	execute(t, db.SQL, "ALTER TABLE wp_latepoint_transactions ENGINE = MyISAM")
 	execute(t, db.SQL, "DROP TABLE wp_latepoint_transaction_refunds")
 	execute(t, db.SQL, "ALTER TABLE wp_latepoint_orders DROP COLUMN coupon_code")
-	wantTexts(t, run(t, env, "", "indexes").want(t, exitOK).stdout,
+	wantTexts(t, run(t, env, "", "indexes").want(t, exit.OK).stdout,
 		"wp_latepoint_transactions (order_id): impossible, because the engine of the table is MyISAM, which copies the table for it\n",
 		"wp_latepoint_transaction_refunds (transaction_id): impossible, because there is no such table\n",
 		"wp_latepoint_orders (coupon_code): impossible, because there is no column coupon_code\n")
-	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exit.OK)
 	created := ownIndexes(indexNames(t, db.SQL))
 	if len(created) == 0 || slices.ContainsFunc(created, func(name string) bool { return strings.HasPrefix(name, "wp_latepoint_transactions.") }) {
 		t.Errorf("made %v", created)
@@ -204,7 +205,7 @@ func TestIndexesNeedPrivilege(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
 	env := settingsFor(db)
-	rejected := run(t, env, "", "indexes", "--apply", "--all").want(t, exitRefused, "may not change the indexes of wp_latepoint_transactions, ", "GRANT INDEX ON `")
+	rejected := run(t, env, "", "indexes", "--apply", "--all").want(t, exit.Refused, "may not change the indexes of wp_latepoint_transactions, ", "GRANT INDEX ON `")
 	if created := ownIndexes(indexNames(t, db.SQL)); len(created) > 0 {
 		t.Errorf("made without the privilege: %v", created)
 	}
@@ -215,11 +216,11 @@ func TestIndexesNeedPrivilege(t *testing.T) {
 			grants++
 		}
 	}
-	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exit.OK)
 	if created := ownIndexes(indexNames(t, db.SQL)); len(created) < grants {
 		t.Errorf("made with %d grants: %v", grants, created)
 	}
-	run(t, env, "", "indexes", "--drop").want(t, exitOK)
+	run(t, env, "", "indexes", "--drop").want(t, exit.OK)
 }
 
 // TestIndexesOnCluster: all nodes stand still while a table is changed, so the
@@ -229,20 +230,20 @@ func TestIndexesOnCluster(t *testing.T) {
 	db := fixtures.NewGalera(t, fixtures.SiteA())
 	env := adminSettings(db)
 	const refusal = "a change of a table stops all writes on all nodes of a cluster until it is done: choose a quiet time and add --cluster"
-	run(t, env, "", "indexes", "--apply", "--all").want(t, exitUsage, refusal)
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exit.Usage, refusal)
 	if created := ownIndexes(indexNames(t, db.SQL)); len(created) > 0 {
 		t.Errorf("made without consent: %v", created)
 	}
-	run(t, env, "", "indexes", "--apply", "--all", "--cluster").want(t, exitOK)
+	run(t, env, "", "indexes", "--apply", "--all", "--cluster").want(t, exit.OK)
 	created := ownIndexes(indexNames(t, db.SQL))
 	if len(created) == 0 {
 		t.Error("nothing made with --cluster")
 	}
-	run(t, env, "", "indexes", "--drop").want(t, exitUsage, refusal)
+	run(t, env, "", "indexes", "--drop").want(t, exit.Usage, refusal)
 	if diff := gocmp.Diff(created, ownIndexes(indexNames(t, db.SQL))); diff != "" {
 		t.Errorf("dropped without consent:\n%s", diff)
 	}
-	run(t, env, "", "indexes", "--drop", "--cluster").want(t, exitOK)
+	run(t, env, "", "indexes", "--drop", "--cluster").want(t, exit.OK)
 	if left := ownIndexes(indexNames(t, db.SQL)); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -332,7 +333,7 @@ func TestIndexesResumed(t *testing.T) {
 	db := largeSite(t)
 	env := adminSettings(db)
 	execute(t, db.SQL, "CREATE INDEX bookside_order_id ON wp_latepoint_transactions (order_id)")
-	rest := run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK).stdout
+	rest := run(t, env, "", "indexes", "--apply", "--all").want(t, exit.OK).stdout
 	if strings.Contains(rest, "bookside_order_id on") {
 		t.Errorf("made again: %s", rest)
 	}
@@ -356,17 +357,17 @@ func TestIndexesWhereTheNameIsTaken(t *testing.T) {
 			t.Errorf("%s has the reason %q", name, r.Reason)
 		}
 	}
-	if out := run(t, env, "", "indexes").want(t, exitOK).stdout; strings.Count(out, "\n    cannot be made: "+taken+"\n") != 1 {
+	if out := run(t, env, "", "indexes").want(t, exit.OK).stdout; strings.Count(out, "\n    cannot be made: "+taken+"\n") != 1 {
 		t.Errorf("listed as\n%s", out)
 	}
-	run(t, env, "", "indexes", "--apply", "--all").want(t, exitFailure, "bookside_status on wp_latepoint_orders: "+taken)
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exit.Failure, "bookside_status on wp_latepoint_orders: "+taken)
 	for name, r := range listIndexes(t, env) {
 		if present := r.State == indexes.Present; present == (name == "wp_latepoint_orders(status)") {
 			t.Errorf("%s is %s", name, r.State)
 		}
 	}
 	execute(t, db.SQL, "DROP INDEX bookside_status ON wp_latepoint_orders")
-	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exit.OK)
 }
 
 // TestIndexesLetOthersWrite: payments are entered while the indexes of their table are
@@ -481,7 +482,7 @@ func TestRequestsUseIndexes(t *testing.T) {
 			}
 		}
 	}
-	run(t, env, "", "indexes", "--apply", "--all").want(t, exitOK)
+	run(t, env, "", "indexes", "--apply", "--all").want(t, exit.OK)
 	for name, r := range listIndexes(t, env) {
 		execute(t, db.SQL, "ANALYZE TABLE "+r.Table)
 		const onSlowLists = "customers.first_name_last_name" // see TestBookingsByNameOnLargeSites
@@ -536,7 +537,7 @@ func TestIndexesFlags(t *testing.T) {
 	} {
 		t.Run(test.flags, func(t *testing.T) {
 			t.Parallel()
-			run(t, nil, "", append([]string{"indexes"}, strings.Fields(test.flags)...)...).want(t, exitUsage, "indexes: "+test.want)
+			run(t, nil, "", append([]string{"indexes"}, strings.Fields(test.flags)...)...).want(t, exit.Usage, "indexes: "+test.want)
 		})
 	}
 }

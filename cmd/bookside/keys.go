@@ -16,17 +16,19 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
 )
 
 // openSite opens the configured database, without waiting for it, and checks that
 // it contains a site with LatePoint. If the configuration is valid, it returns
 // the target along with any error.
-func openSite(ctx context.Context, c config) (target, *wpdb.DB, error) {
-	if err := c.validate(); err != nil {
+func openSite(ctx context.Context, c settings.Config) (target, *wpdb.DB, error) {
+	if err := c.Validate(); err != nil {
 		return target{}, nil, err
 	}
-	t, err := c.target()
+	t, err := newTarget(c)
 	if err != nil {
 		return target{}, nil, err
 	}
@@ -67,7 +69,7 @@ func (p *program) withOwnTables(ctx context.Context, needed wpdb.Table, use func
 		case err != nil:
 			return err
 		case slices.Contains(missing, needed):
-			return failf(exitRefused, nil, "the database user may not create the table %s; run this command as one that may", db.FullName(needed))
+			return exit.Errorf(exit.Refused, nil, "the database user may not create the table %s; run this command as one that may", db.FullName(needed))
 		default:
 			return use(db)
 		}
@@ -234,13 +236,13 @@ func keyID(text string) (int64, error) {
 }
 
 func noSuchKey(id int64) error {
-	return failf(exitFailure, nil, "there is no key with the ID %d; see keys list", id)
+	return exit.Errorf(exit.Failure, nil, "there is no key with the ID %d; see keys list", id)
 }
 
 // person returns the name of the operating system's user who runs the program, also
 // through sudo; "" if it is not known.
 func (p *program) person() string {
-	if name := lookup(p.env, "SUDO_USER"); name != "" {
+	if name := settings.Lookup(p.env, "SUDO_USER"); name != "" {
 		return name
 	}
 	u, err := user.Current()

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bookside/adapter/keys"
+	"bookside/cmd/internal/exit"
 	"bookside/wpdb"
 )
 
@@ -42,7 +43,7 @@ To end a key that somebody else may know, use --overlap 0.`,
 			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no keys
 				return err
 			case !found:
-				return failf(exitFailure, nil, "there is no valid key with the ID %d; see keys list", id)
+				return exit.Errorf(exit.Failure, nil, "there is no valid key with the ID %d; see keys list", id)
 			case *quiet:
 				return p.print(secret + "\n")
 			default:

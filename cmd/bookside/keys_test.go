@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 )
 
@@ -25,19 +27,19 @@ func TestKeyLifecycle(t *testing.T) {
 	if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusOK {
 		t.Errorf("status %d: %s", status, body)
 	}
-	got := run(t, env, "", "keys", "revoke", "1").want(t, exitOK)
+	got := run(t, env, "", "keys", "revoke", "1").want(t, exit.OK)
 	wantTexts(t, got.stdout, "Key 1 is revoked.")
 	if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusUnauthorized {
 		t.Errorf("revoked: status %d: %s", status, body)
 	}
-	run(t, env, "", "keys", "revoke", "1").want(t, exitOK)
-	run(t, env, "", "keys", "revoke", "2").want(t, exitFailure, "there is no key with the ID 2")
+	run(t, env, "", "keys", "revoke", "1").want(t, exit.OK)
+	run(t, env, "", "keys", "revoke", "2").want(t, exit.Failure, "there is no key with the ID 2")
 }
 
 func TestCreatePrintsKey(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
-	got := run(t, env, "", "keys", "create", "--name", "Kasse 1", "--permissions", "read,write_bookings", "--kind", "test", "--expires", "90d").want(t, exitOK)
+	got := run(t, env, "", "keys", "create", "--name", "Kasse 1", "--permissions", "read,write_bookings", "--kind", "test", "--expires", "90d").want(t, exit.OK)
 	wantTexts(t, got.stdout, "lp_test_", "shown only once", "ID 1, name Kasse 1, kind test, permissions read,write_bookings, networks any, expires 2027-02-19 09:30:00 UTC, requests per minute default, per hour default\n")
 	if strings.Contains(got.stderr, "lp_test_") {
 		t.Error("the key is on the standard error")
@@ -48,19 +50,19 @@ func TestListKeys(t *testing.T) {
 	t.Parallel()
 	db := small(t)
 	env := append(settingsFor(db), "SUDO_USER=ada")
-	wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, "There are no keys")
-	if got := run(t, env, "", "keys", "list", "--json").want(t, exitOK).stdout; got != "[]\n" {
+	wantTexts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "There are no keys")
+	if got := run(t, env, "", "keys", "list", "--json").want(t, exit.OK).stdout; got != "[]\n" {
 		t.Errorf("keys list --json: %s", got)
 	}
-	run(t, env, "", "keys", "revoke", "1").want(t, exitFailure, "there is no key with the ID 1")
+	run(t, env, "", "keys", "revoke", "1").want(t, exit.Failure, "there is no key with the ID 1")
 
 	first := newKey(t, env, "--per-minute", "5", "--per-hour", "6")
 	second := newKey(t, env, "--kind", "test", "--expires", "2026-12-31", "--name", "second")
-	run(t, env, "", "keys", "revoke", "1").want(t, exitOK)
+	run(t, env, "", "keys", "revoke", "1").want(t, exit.OK)
 	third := newKey(t, env)
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_api_keys SET expires_at = '2026-11-21 09:30:00' WHERE id = 3")
 
-	table := run(t, env, "", "keys", "list").want(t, exitOK).stdout
+	table := run(t, env, "", "keys", "list").want(t, exit.OK).stdout
 	lines := strings.Split(strings.TrimSpace(table), "\n")
 	if len(lines) != 4 {
 		t.Fatalf("table:\n%s", table)
@@ -69,7 +71,7 @@ func TestListKeys(t *testing.T) {
 	wantTexts(t, lines[2], "active", "second", "test", "2027-01-01 00:00:00")
 	wantTexts(t, lines[3], "expired")
 
-	list := run(t, env, "", "keys", "list", "--json").want(t, exitOK).stdout
+	list := run(t, env, "", "keys", "list", "--json").want(t, exit.OK).stdout
 	for _, secret := range []string{first, second, third} {
 		if strings.Contains(table+list, secret) || strings.Contains(table+list, secret[10:30]) {
 			t.Error("a key is shown")
@@ -113,23 +115,23 @@ func TestRollKey(t *testing.T) {
 	hold(1)
 
 	for text, message := range map[string]string{"soon": "write hours or days such as 12h or 7d", "366d": "365 days at most", "7": "write hours", "-1h": "write hours"} {
-		run(t, env, "", "keys", "roll", "1", "--overlap", text).want(t, exitUsage, "--overlap: ", message)
+		run(t, env, "", "keys", "roll", "1", "--overlap", text).want(t, exit.Usage, "--overlap: ", message)
 	}
-	run(t, env, "", "keys", "roll", "9").want(t, exitFailure, "there is no valid key with the ID 9")
-	output := run(t, env, "", "keys", "roll", "1", "--overlap", "7d").want(t, exitOK).stdout
+	run(t, env, "", "keys", "roll", "9").want(t, exit.Failure, "there is no valid key with the ID 9")
+	output := run(t, env, "", "keys", "roll", "1", "--overlap", "7d").want(t, exit.OK).stdout
 	wantTexts(t, output, "lp_live_", "The old key, 1, expires 2026-11-28 09:30:00 UTC.", "ID 3, name test, kind live, permissions read,write_webhooks, networks 192.0.2.0/24, expires never", "agents 3")
 	if strings.Contains(output, old) {
 		t.Error("the old key is shown")
 	}
-	if secret := run(t, env, "", "keys", "roll", "2", "--overlap", "30d", "--quiet").want(t, exitOK).stdout; len(secret) != 47 {
+	if secret := run(t, env, "", "keys", "roll", "2", "--overlap", "30d", "--quiet").want(t, exit.OK).stdout; len(secret) != 47 {
 		t.Errorf("%d bytes", len(secret))
 	}
 	hold(3)
-	run(t, env, "", "keys", "roll", "3", "--overlap", "0").want(t, exitOK)
-	run(t, env, "", "keys", "roll", "3").want(t, exitFailure, "there is no valid key with the ID 3")
+	run(t, env, "", "keys", "roll", "3", "--overlap", "0").want(t, exit.OK)
+	run(t, env, "", "keys", "roll", "3").want(t, exit.Failure, "there is no valid key with the ID 3")
 
 	var got []keyRecord
-	if err := json.Unmarshal([]byte(run(t, env, "", "keys", "list", "--json").want(t, exitOK).stdout), &got); err != nil {
+	if err := json.Unmarshal([]byte(run(t, env, "", "keys", "list", "--json").want(t, exit.OK).stdout), &got); err != nil {
 		t.Fatal(err)
 	}
 	statuses := ""
@@ -169,18 +171,18 @@ func TestKeysForOnePerson(t *testing.T) {
 	env := settingsFor(small(t))
 	says := func(texts string, args ...string) {
 		t.Helper()
-		wantTexts(t, run(t, env, "", append([]string{"keys"}, args...)...).want(t, exitOK).stdout, texts)
+		wantTexts(t, run(t, env, "", append([]string{"keys"}, args...)...).want(t, exit.OK).stdout, texts)
 	}
 	says(", agents 1,2, personal data masked\n", "create", "--name", "ada", "--permissions", "read", "--agents", "2, 1", "--mask-personal")
 	for _, wrong := range []string{"", "0", "1,", "-1"} {
-		run(t, env, "", "keys", "restrict", "1", "--locations", wrong).want(t, exitUsage, "--locations: write ids such as 3,4, or any")
+		run(t, env, "", "keys", "restrict", "1", "--locations", wrong).want(t, exit.Usage, "--locations: write ids such as 3,4, or any")
 	}
-	run(t, env, "", "keys", "restrict", "1", "--locations", "x", "--agents", "1,999").want(t, exitFailure,
+	run(t, env, "", "keys", "restrict", "1", "--locations", "x", "--agents", "1,999").want(t, exit.Failure,
 		"--agents: there is no agent with the ID 999; write ids or names of these: 1 Miriam ", "2 Jörg Thiessen", `; --locations: there is no location "x"; write`)
-	run(t, env, "", "keys", "create", "--name", "x", "--permissions", "read", "--services", "999").want(t, exitFailure, "--services: there is no service with the ID 999; write ids or names of these: 1 ")
-	run(t, env, strings.Repeat("aB3dE6gH9j", 4), "keys", "import", "--name", "x", "--permissions", "read", "--agents", "nobody").want(t, exitFailure, `--agents: there is no agent "nobody"`)
+	run(t, env, "", "keys", "create", "--name", "x", "--permissions", "read", "--services", "999").want(t, exit.Failure, "--services: there is no service with the ID 999; write ids or names of these: 1 ")
+	run(t, env, strings.Repeat("aB3dE6gH9j", 4), "keys", "import", "--name", "x", "--permissions", "read", "--agents", "nobody").want(t, exit.Failure, `--agents: there is no agent "nobody"`)
 	says(", agents 2,3, personal data masked\n", "restrict", "1", "--agents", "3,jörg thiessen")
-	wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, "  agents 2 Jörg Thiessen, 3 ", "; personal data masked  ")
+	wantTexts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "  agents 2 Jörg Thiessen, 3 ", "; personal data masked  ")
 	says(", agents 1,2, personal data masked\n", "restrict", "1", "--agents", "1,2")
 	says(", agents 1,2, locations 1\n", "restrict", "1", "--locations", "1", "--mask-personal=false")
 	says("per hour default\n", "restrict", "1", "--agents", "any", "--locations", "any")
@@ -192,23 +194,23 @@ func TestImportKey(t *testing.T) {
 	s := serve(t, env)
 	secret := "lp_" + strings.Repeat("aB3dE6gH9j", 4)
 	args := []string{"keys", "import", "--name", "old", "--permissions", "read"}
-	got := run(t, env, secret+"\n", args...).want(t, exitOK)
+	got := run(t, env, secret+"\n", args...).want(t, exit.OK)
 	if strings.Contains(got.stdout+got.stderr, secret) {
 		t.Error("the key is shown")
 	}
 	if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusOK {
 		t.Errorf("status %d: %s", status, body)
 	}
-	got = run(t, env, secret, args...).want(t, exitFailure, "it is stored already")
+	got = run(t, env, secret, args...).want(t, exit.Failure, "it is stored already")
 	if strings.Contains(got.stderr, secret) {
 		t.Error("the key is told")
 	}
-	wantTexts(t, run(t, env, "lp_test_"+strings.Repeat("aB3dE6gH9j", 4), args...).want(t, exitOK).stdout, "kind test")
-	wantTexts(t, run(t, env, "lp_test_"+strings.Repeat("bB3dE6gH9j", 4), append(args, "--kind", "live")...).want(t, exitOK).stdout, "kind live")
-	wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, "  live  ", "  test  ")
-	run(t, env, "two words of a sentence", args...).want(t, exitFailure, "spaces")
-	run(t, env, " \n", args...).want(t, exitUsage, "the standard input is empty")
-	run(t, env, "", append(args, secret)...).want(t, exitUsage, "keys import: it takes flags only, got 1")
+	wantTexts(t, run(t, env, "lp_test_"+strings.Repeat("aB3dE6gH9j", 4), args...).want(t, exit.OK).stdout, "kind test")
+	wantTexts(t, run(t, env, "lp_test_"+strings.Repeat("bB3dE6gH9j", 4), append(args, "--kind", "live")...).want(t, exit.OK).stdout, "kind live")
+	wantTexts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "  live  ", "  test  ")
+	run(t, env, "two words of a sentence", args...).want(t, exit.Failure, "spaces")
+	run(t, env, " \n", args...).want(t, exit.Usage, "the standard input is empty")
+	run(t, env, "", append(args, secret)...).want(t, exit.Usage, "keys import: it takes flags only, got 1")
 }
 
 // TestImportWeakKeys: keys that can be guessed are imported only with --weak. At most a
@@ -234,7 +236,7 @@ func TestImportWeakKeys(t *testing.T) {
 			weak := test.weakness != ""
 			args := []string{"keys", "import", "--name", test.secret[:1], "--permissions", "read"}
 			if weak {
-				rejected := run(t, env, test.secret+"\n", args...).want(t, exitFailure, test.weakness, "keys create", "--weak")
+				rejected := run(t, env, test.secret+"\n", args...).want(t, exit.Failure, test.weakness, "keys create", "--weak")
 				if strings.Contains(rejected.stdout+rejected.stderr, test.secret) && len(test.secret) > 1 {
 					t.Error("the key is told")
 				}
@@ -243,17 +245,17 @@ func TestImportWeakKeys(t *testing.T) {
 				}
 				args = append(args, "--weak")
 			}
-			got := run(t, env, test.secret+"\n", args...).want(t, exitOK)
+			got := run(t, env, test.secret+"\n", args...).want(t, exit.OK)
 			if warned := strings.Contains(got.stdout, "can be guessed"); warned != weak {
 				t.Errorf("%d characters: %s", len(test.secret), got.stdout)
 			}
 			if status, body := get(t, s.url+"/v1/status", test.secret); status != http.StatusOK {
 				t.Errorf("status %d: %s", status, body)
 			}
-			wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, test.shown)
+			wantTexts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, test.shown)
 		})
 	}
-	run(t, env, strings.Repeat("x", 256), "keys", "import", "--name", "long", "--permissions", "read").want(t, exitFailure, "longer than 255 characters")
+	run(t, env, strings.Repeat("x", 256), "keys", "import", "--name", "long", "--permissions", "read").want(t, exit.Failure, "longer than 255 characters")
 }
 
 // TestCheckWarnsOfWeakKeys: check warns of valid keys that can be guessed, including
@@ -265,16 +267,16 @@ func TestCheckWarnsOfWeakKeys(t *testing.T) {
 	newKey(t, env)
 	wantNoWarning := func() {
 		t.Helper()
-		if got := run(t, env, "", "check").want(t, exitOK).stdout; strings.Contains(got, "can be guessed") {
+		if got := run(t, env, "", "check").want(t, exit.OK).stdout; strings.Contains(got, "can be guessed") {
 			t.Errorf("check warns: %s", got)
 		}
-		if ids := checkJSON(t, env, exitOK).WeakKeys; ids == nil || len(ids) > 0 {
+		if ids := checkJSON(t, env, exit.OK).WeakKeys; ids == nil || len(ids) > 0 {
 			t.Errorf("weak keys %v", ids)
 		}
 	}
 	imported := func(secret string, flags ...string) {
 		t.Helper()
-		run(t, env, secret, append([]string{"keys", "import", "--name", "old " + secret[:2], "--permissions", "read"}, flags...)...).want(t, exitOK)
+		run(t, env, secret, append([]string{"keys", "import", "--name", "old " + secret[:2], "--permissions", "read"}, flags...)...).want(t, exit.OK)
 	}
 	imported("abcdefghijklmnop")
 	imported("bbcdefghijklmnopq")
@@ -285,16 +287,16 @@ func TestCheckWarnsOfWeakKeys(t *testing.T) {
 	imported("7ifteen-letters", "--weak")
 	imported("8711", "--weak")
 	imported("999999999999999999", "--weak")
-	run(t, env, "", "keys", "revoke", "8").want(t, exitOK)
+	run(t, env, "", "keys", "revoke", "8").want(t, exit.OK)
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_api_keys SET key_start = '6we', last_four = 'r' WHERE id = 6")
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_api_keys SET key_start = '7ift', last_four = 's' WHERE id = 7")
-	wantTexts(t, run(t, env, "", "check").want(t, exitOK).stdout,
+	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout,
 		"warning: the API key 4 (old 47) is too short or too simple and can be guessed: give its clients a new one from keys create, and revoke it\n",
 		"warning: the API key 5 (old 5i) is too short or too simple and can be guessed: ",
 		"warning: the API key 6 (old 6w) is too short or too simple and can be guessed: ",
 		"warning: the API key 9 (old 99) is too short or too simple and can be guessed: ",
 		"warning: the API key 7 (old 7i) was imported by an earlier version and has 15 to 17 characters; if it has 15, it can be guessed: ")
-	report := checkJSON(t, env, exitOK)
+	report := checkJSON(t, env, exit.OK)
 	if diff := cmp.Diff([]int64{4, 5, 6, 7, 9}, report.WeakKeys); diff != "" {
 		t.Error(diff)
 	}
@@ -302,7 +304,7 @@ func TestCheckWarnsOfWeakKeys(t *testing.T) {
 		t.Errorf("warnings:\n%s", told)
 	}
 	for _, id := range []string{"4", "5", "6", "7", "9"} {
-		run(t, env, "", "keys", "revoke", id).want(t, exitOK)
+		run(t, env, "", "keys", "revoke", id).want(t, exit.OK)
 	}
 	wantNoWarning()
 }
@@ -310,11 +312,11 @@ func TestCheckWarnsOfWeakKeys(t *testing.T) {
 // TestKindsInHelp: the help text explains how the kinds differ.
 func TestKindsInHelp(t *testing.T) {
 	t.Parallel()
-	c := defaultConfig().RateLimit
+	c := settings.Default().RateLimit
 	if c.TestPerMinute <= c.LivePerMinute || c.TestPerHour >= c.LivePerHour {
 		t.Fatalf("neither kind has both wider limits: %+v", c)
 	}
-	help := run(t, nil, "", "keys", "create", "--help").want(t, exitOK).stdout
+	help := run(t, nil, "", "keys", "create", "--help").want(t, exit.OK).stdout
 	wantTexts(t, help, "live or test, each with its own limits (rate_limit in help config)")
 }
 
@@ -352,7 +354,7 @@ func TestKeyFlags(t *testing.T) {
 			t.Run(test.name+", "+command, func(t *testing.T) {
 				t.Parallel()
 				got := run(t, nil, "lp_0123456789abcdef", append([]string{"keys", command}, test.args...)...)
-				got.want(t, exitUsage, "keys "+command+": "+test.want, "see bookside help keys "+command)
+				got.want(t, exit.Usage, "keys "+command+": "+test.want, "see bookside help keys "+command)
 			})
 		}
 	}
@@ -363,10 +365,10 @@ func TestKeyFlags(t *testing.T) {
 func TestRestrictKey(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
-	run(t, env, "", "keys", "restrict", "1", "--name", "x").want(t, exitFailure, "there is no key with the ID 1")
+	run(t, env, "", "keys", "restrict", "1", "--name", "x").want(t, exit.Failure, "there is no key with the ID 1")
 	s := serve(t, env)
 	secret := newKey(t, env, "--networks", "127.0.0.0/8, 2001:db8::7", "--expires", "90d")
-	run(t, env, "", "keys", "restrict", "2", "--name", "x").want(t, exitFailure, "there is no key with the ID 2")
+	run(t, env, "", "keys", "restrict", "2", "--name", "x").want(t, exit.Failure, "there is no key with the ID 2")
 	for _, step := range []struct {
 		args   []string
 		want   string
@@ -378,7 +380,7 @@ func TestRestrictKey(t *testing.T) {
 		{[]string{"--expires", "never", "--per-hour", "default", "--per-minute", "7"}, "expires never, requests per minute 7, per hour default\n", 200},
 		{[]string{"--permissions", "read_services"}, "name till, kind live, permissions read_services, networks any, expires never, requests per minute 7, per hour default\n", 200},
 	} {
-		got := run(t, env, "", append([]string{"keys", "restrict", "1"}, step.args...)...).want(t, exitOK)
+		got := run(t, env, "", append([]string{"keys", "restrict", "1"}, step.args...)...).want(t, exit.OK)
 		wantTexts(t, got.stdout, "Changed.\nID 1, ", step.want)
 		if status, body := get(t, s.url+"/v1/status", secret); status != step.status {
 			t.Errorf("%v: status %d: %s", step.args, status, body)
@@ -387,9 +389,9 @@ func TestRestrictKey(t *testing.T) {
 	if status, _ := get(t, s.url+"/v1/bookings", secret); status != http.StatusForbidden {
 		t.Errorf("a permission that was taken away: status %d", status)
 	}
-	run(t, env, "", "keys", "revoke", "1").want(t, exitOK)
-	run(t, env, "", "keys", "restrict", "1", "--name", "gone").want(t, exitOK)
-	wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, "gone", "revoked")
+	run(t, env, "", "keys", "revoke", "1").want(t, exit.OK)
+	run(t, env, "", "keys", "restrict", "1", "--name", "gone").want(t, exit.OK)
+	wantTexts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "gone", "revoked")
 }
 
 func TestRestrictRejectsInvalidFlags(t *testing.T) {
@@ -408,7 +410,7 @@ func TestRestrictRejectsInvalidFlags(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, nil, "", append([]string{"keys", "restrict"}, test.args...)...).want(t, exitUsage, "keys restrict: ", test.want)
+			run(t, nil, "", append([]string{"keys", "restrict"}, test.args...)...).want(t, exit.Usage, "keys restrict: ", test.want)
 		})
 	}
 }
@@ -417,8 +419,8 @@ func TestLongestName(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
 	name := strings.Repeat("ä", 190)
-	run(t, env, "", "keys", "create", "--name", name, "--permissions", "read").want(t, exitOK)
-	wantTexts(t, run(t, env, "", "keys", "list").want(t, exitOK).stdout, name)
+	run(t, env, "", "keys", "create", "--name", name, "--permissions", "read").want(t, exit.OK)
+	wantTexts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, name)
 }
 
 // TestKeysRequireSite: without a site, no key is created.
@@ -427,7 +429,7 @@ func TestKeysRequireSite(t *testing.T) {
 	db := fixtures.Shared(t, fixtures.Small(now))
 	for _, args := range [][]string{{"list"}, {"revoke", "1"}, {"create", "--name", "a", "--permissions", "read"}} {
 		run(t, adminSettings(db), "", append(append([]string{"keys"}, args...), "--prefix", "abc_")...).
-			want(t, exitNoTables, "no LatePoint tables with the prefix abc_; the database has these prefixes: wp_;")
+			want(t, exit.NoTables, "no LatePoint tables with the prefix abc_; the database has these prefixes: wp_;")
 	}
 }
 
@@ -439,11 +441,11 @@ func TestCommandsNameWhatTheyLack(t *testing.T) {
 	db := small(t)
 	newKey(t, settingsFor(db))
 	env := account(t, db, grantsExcept(t, db, db.Prefix+"bookside_api_keys")...)
-	message := run(t, env, "", "keys", "list").want(t, exitRefused, "lacks SELECT on the table "+db.Prefix+"bookside_api_keys; run as an administrator").stderr
+	message := run(t, env, "", "keys", "list").want(t, exit.Refused, "lacks SELECT on the table "+db.Prefix+"bookside_api_keys; run as an administrator").stderr
 	grant := regexp.MustCompile(`(?m)^  (GRANT SELECT ON .*);$`).FindStringSubmatch(message)
 	if grant == nil {
 		t.Fatalf("no statement in %q", message)
 	}
 	execute(t, db.SQL, grant[1])
-	run(t, env, "", "keys", "list").want(t, exitOK, "")
+	run(t, env, "", "keys", "list").want(t, exit.OK, "")
 }

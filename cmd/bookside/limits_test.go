@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 )
 
@@ -31,7 +32,7 @@ func TestConnectionBudget(t *testing.T) {
 	}
 	queueMails(t, db, mails...)
 	key := newKey(t, settingsFor(db), "--permissions", "read,write")
-	dsn := "BOOKSIDE_DB__DSN=" + lookup(account(t, db, "ALL ON *"), "BOOKSIDE_DB__DSN")
+	dsn := "BOOKSIDE_DB__DSN=" + settings.Lookup(account(t, db, "ALL ON *"), "BOOKSIDE_DB__DSN")
 	s := serve(t, lastWins(mailSettings(db, server, dsn, fmt.Sprintf("BOOKSIDE_DB__MAX_OPEN=%d", budget),
 		"BOOKSIDE_DB__ACQUIRE_TIMEOUT=1m", "BOOKSIDE_SERVER__REQUEST_TIMEOUT=1m", "BOOKSIDE_RATE_LIMIT__ENABLED=false")))
 	admin := "http://" + s.admin()
@@ -162,10 +163,10 @@ func TestRawClients(t *testing.T) {
 // disconnected.
 func TestSlowReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
-	c := defaultConfig()
+	c := settings.Default()
 	c.Server.RequestTimeout, c.Server.WriteTimeout = 10*time.Millisecond, 10*time.Millisecond
 	s := bareService(c)
-	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

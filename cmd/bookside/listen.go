@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 )
 
 // listenAPI returns the listener passed by systemd, or opens the configured port.
@@ -18,7 +21,7 @@ func (s *service) listenAPI(ctx context.Context) (net.Listener, error) {
 	if listener, err := inheritedListener(s.env); listener != nil || err != nil {
 		return listener, err
 	}
-	return listen(ctx, keyListen, s.config.Server.Listen)
+	return listen(ctx, settings.Listen, s.config.Server.Listen)
 }
 
 // listen opens a port; key is the setting that contains the address.
@@ -26,10 +29,10 @@ func listen(ctx context.Context, key, address string) (net.Listener, error) {
 	var network net.ListenConfig
 	listener, err := network.Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, failf(exitPortTaken, err, "another program is listening on %s; stop it, or set %s (%s) to another address", address, key, envName(key))
+		return nil, exit.Errorf(exit.PortTaken, err, "another program is listening on %s; stop it, or set %s (%s) to another address", address, key, settings.EnvName(key))
 	}
 	if err != nil {
-		return nil, failf(exitFailure, err, "%s: %v", key, err)
+		return nil, exit.Errorf(exit.Failure, err, "%s: %v", key, err)
 	}
 	return listener, nil
 }

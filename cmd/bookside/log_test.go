@@ -3,10 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"log/slog"
 	"os"
 	"strings"
 	"testing"
+
+	"bookside/cmd/internal/settings"
 )
 
 // TestDevices: a device other than a terminal is none.
@@ -24,11 +25,11 @@ func TestDevices(t *testing.T) {
 
 func TestLogFormats(t *testing.T) {
 	t.Parallel()
-	for format, text := range map[string]bool{formatAuto: false, formatJSON: false, formatText: true} { // a buffer is no terminal
+	for format, text := range map[string]bool{settings.FormatAuto: false, settings.FormatJSON: false, settings.FormatText: true} { // a buffer is no terminal
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			log := newLog(&out, slog.LevelWarn, format, nil)
+			log := newLog(&out, "warn", format, nil)
 			log.Info("too much")
 			log.Warn("bookings overlap", "agent_id", 7)
 			line := out.String()

@@ -17,14 +17,9 @@ import (
 
 	"bookside/adapter/outbox"
 	"bookside/adapter/session"
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
-)
-
-// Encryption of the connection to the mail server.
-const (
-	mailStartTLS = "starttls" // required after the greeting
-	mailTLS      = "tls"      // from the start
-	mailPlain    = "none"
 )
 
 // mailer sends messages through the configured mail server, each over a new
@@ -41,7 +36,7 @@ type mailer struct {
 
 // newMailer requires a valid configuration. roots are nil for those of the system; what the
 // configuration lacks of the sender comes from site.
-func (c config) newMailer(roots *x509.CertPool, site func(context.Context) (mail.Address, error)) *mailer {
+func newMailer(c settings.Config, roots *x509.CertPool, site func(context.Context) (mail.Address, error)) *mailer {
 	smtp := c.Mail.SMTP
 	m := &mailer{
 		host: smtp.Host, port: smtp.Port, tls: smtp.TLS,
@@ -57,7 +52,7 @@ func (c config) newMailer(roots *x509.CertPool, site func(context.Context) (mail
 			return from, fmt.Errorf("read the sender of the site's mails: %w", err)
 		}
 		from = mail.Address{Name: cmp.Or(from.Name, sites.Name), Address: cmp.Or(from.Address, sites.Address)}
-		if !plainAddress(from.Address) {
+		if !settings.PlainAddress(from.Address) {
 			return from, errors.New("the site's settings have no plain sender address; set mail.from")
 		}
 		return from, nil
@@ -96,8 +91,8 @@ func (m *mailer) Send(ctx context.Context, message outbox.Message) error {
 }
 
 func (m *mailer) options(ctx context.Context, domain string) []gomail.Option {
-	policy := gomail.NoTLS // also with mailTLS, where the dialer encrypts
-	if m.tls == mailStartTLS {
+	policy := gomail.NoTLS // also with settings.MailTLS, where the dialer encrypts
+	if m.tls == settings.MailStartTLS {
 		policy = gomail.TLSMandatory
 	}
 	return append([]gomail.Option{
@@ -116,7 +111,7 @@ func (m *mailer) dial(ctx, dialing context.Context) (net.Conn, error) {
 	var dialer interface {
 		DialContext(ctx context.Context, network, address string) (net.Conn, error)
 	} = &net.Dialer{}
-	if m.tls == mailTLS {
+	if m.tls == settings.MailTLS {
 		dialer = &tls.Dialer{Config: m.tlsConfig}
 	}
 	conn, err := dialer.DialContext(dialing, "tcp", net.JoinHostPort(m.host, strconv.Itoa(m.port)))
@@ -182,32 +177,14 @@ func (s *service) newOutbox(ctx context.Context, db *wpdb.DB) (*outbox.Relay, er
 		return nil, s.target.explain(err)
 	}
 	if !schema.Has(wpdb.Outbox) {
-		return nil, failf(exitRefused, nil, "mail.enabled: the database user may not create the table %s%s; run keys create once as one that may, or disable mail", db.Prefix(), wpdb.Outbox)
+		return nil, exit.Errorf(exit.Refused, nil, "mail.enabled: the database user may not create the table %s%s; run keys create once as one that may, or disable mail", db.Prefix(), wpdb.Outbox)
 	}
 	sender := func(ctx context.Context) (mail.Address, error) { return session.MailSender(ctx, db) }
-	return outbox.NewRelay(db, s.now, s.config.newMailer(nil, sender), s.log), nil
+	return outbox.NewRelay(db, s.now, newMailer(s.config, nil, sender), s.log), nil
 }
 
 // sendMails sends queued messages until ctx ends.
 func (s *service) sendMails(ctx context.Context, outbox *outbox.Relay) {
 	s.log.Info("sending mail", "server", net.JoinHostPort(s.config.Mail.SMTP.Host, strconv.Itoa(s.config.Mail.SMTP.Port)))
 	outbox.Run(ctx, s.config.Server.ShutdownTimeout)
-}
-
-func (c config) validateMail(v *validation) {
-	smtp := c.Mail.SMTP
-	v.check(!c.Mail.Enabled || smtp.Host != "", "mail.smtp.host", "write the name of the mail server, such as smtp.example.com; mail.enabled needs it")
-	v.check(!strings.ContainsAny(smtp.Host, " /@:") || net.ParseIP(smtp.Host) != nil, "mail.smtp.host", "write a name or an address without a port, such as smtp.example.com")
-	v.check(smtp.Port >= 1 && smtp.Port <= 65535, "mail.smtp.port", "write a number from 1 to 65535, such as 587")
-	v.check(smtp.TLS == mailStartTLS || smtp.TLS == mailTLS || smtp.TLS == mailPlain, "mail.smtp.tls", "write starttls, tls or none")
-	v.check(smtp.User != "" || smtp.Password == "", "mail.smtp.user", "write the user of mail.smtp.password")
-	v.check(smtp.User == "" || smtp.Password != "", keyMailPassword, "write the password of mail.smtp.user (%s or %s)", envName(keyMailPassword), envName(keyMailPassword)+fileSuffix)
-	v.check(smtp.User == "" || smtp.TLS != mailPlain, "mail.smtp.tls", "none would send the password unencrypted; write starttls or tls")
-	v.check(c.Mail.From == "" || plainAddress(c.Mail.From), "mail.from", "write one plain address, such as office@example.com; its name goes to mail.from_name")
-	v.check(!strings.ContainsFunc(c.Mail.FromName, func(r rune) bool { return r < ' ' }), "mail.from_name", "write one line")
-}
-
-func plainAddress(text string) bool {
-	address, err := mail.ParseAddress(text)
-	return err == nil && address.Address == text && !strings.ContainsFunc(text, func(r rune) bool { return r > '~' })
 }

@@ -22,21 +22,23 @@ import (
 
 	"bookside/adapter/outbox"
 	"bookside/adapter/session"
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 	"bookside/wpdb"
 )
 
 // mailConfig returns a configuration for a mail server of the test.
-func mailConfig(t *testing.T, s *smtpServer) config {
+func mailConfig(t *testing.T, s *smtpServer) settings.Config {
 	t.Helper()
-	c := defaultConfig()
+	c := settings.Default()
 	port, err := strconv.Atoi(s.port())
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Mail.Enabled = true
 	c.Mail.From, c.Mail.FromName = "office@practice.example", "Praxis Müller"
-	c.Mail.SMTP.Host, c.Mail.SMTP.Port, c.Mail.SMTP.TLS = "127.0.0.1", port, mailPlain
+	c.Mail.SMTP.Host, c.Mail.SMTP.Port, c.Mail.SMTP.TLS = "127.0.0.1", port, settings.MailPlain
 	return c
 }
 
@@ -93,19 +95,19 @@ func TestMailer(t *testing.T) {
 		name, tls, auth, user string
 		want                  string // user that logged in
 	}{
-		{"plain", mailPlain, "AUTH PLAIN", "", ""},
-		{"STARTTLS", mailStartTLS, "AUTH PLAIN", "", ""},
-		{"TLS", mailTLS, "AUTH PLAIN", "", ""},
-		{"STARTTLS and login", mailStartTLS, "AUTH CRAM-MD5 LOGIN PLAIN", "office", "office s3cret"},
-		{"TLS and login", mailTLS, "AUTH PLAIN", "office", "office s3cret"},
-		{"STARTTLS and the other way of login", mailStartTLS, "AUTH LOGIN XOAUTH2", "office", "office s3cret"},
-		{"TLS and the other way of login", mailTLS, "AUTH LOGIN", "office", "office s3cret"},
+		{"plain", settings.MailPlain, "AUTH PLAIN", "", ""},
+		{"STARTTLS", settings.MailStartTLS, "AUTH PLAIN", "", ""},
+		{"TLS", settings.MailTLS, "AUTH PLAIN", "", ""},
+		{"STARTTLS and login", settings.MailStartTLS, "AUTH CRAM-MD5 LOGIN PLAIN", "office", "office s3cret"},
+		{"TLS and login", settings.MailTLS, "AUTH PLAIN", "office", "office s3cret"},
+		{"STARTTLS and the other way of login", settings.MailStartTLS, "AUTH LOGIN XOAUTH2", "office", "office s3cret"},
+		{"TLS and the other way of login", settings.MailTLS, "AUTH LOGIN", "office", "office s3cret"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			server := newSMTPServer(t, func(s *smtpServer) {
-				s.encrypts = test.tls == mailTLS
+				s.encrypts = test.tls == settings.MailTLS
 				s.offers = []string{"8BITMIME", "SMTPUTF8", "STARTTLS", test.auth}
 			})
 			c := mailConfig(t, server)
@@ -113,7 +115,7 @@ func TestMailer(t *testing.T) {
 			if test.user != "" {
 				c.Mail.SMTP.Password = "s3cret"
 			}
-			if err := c.newMailer(server.roots, nil).Send(t.Context(), confirmation()); err != nil {
+			if err := newMailer(c, server.roots, nil).Send(t.Context(), confirmation()); err != nil {
 				t.Fatal(err)
 			}
 			got := server.received()
@@ -135,7 +137,7 @@ func TestMailerAttachesCalendar(t *testing.T) {
 	server := newSMTPServer(t)
 	message := confirmation()
 	message.Calendar = outbox.Attachment{Name: "Größe.ics", Content: "BEGIN:VCALENDAR\r\nSUMMARY:Zoë\r\nEND:VCALENDAR\r\n"}
-	if err := mailConfig(t, server).newMailer(server.roots, nil).Send(t.Context(), message); err != nil {
+	if err := newMailer(mailConfig(t, server), server.roots, nil).Send(t.Context(), message); err != nil {
 		t.Fatal(err)
 	}
 	parsed, err := mail.ReadMessage(strings.NewReader(server.received()[0].data))
@@ -192,7 +194,7 @@ func TestMailerInjection(t *testing.T) {
 			server := newSMTPServer(t)
 			m := confirmation()
 			test.change(&m)
-			if err := mailConfig(t, server).newMailer(nil, nil).Send(t.Context(), m); err != nil {
+			if err := newMailer(mailConfig(t, server), nil, nil).Send(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
 			for _, got := range server.received() {
@@ -245,8 +247,8 @@ func TestMailerReportsRejections(t *testing.T) {
 				}
 			})
 			c := mailConfig(t, server)
-			c.Mail.SMTP.TLS, c.Mail.SMTP.User, c.Mail.SMTP.Password = mailTLS, "office", "s3cret"
-			err := c.newMailer(server.roots, nil).Send(t.Context(), confirmation())
+			c.Mail.SMTP.TLS, c.Mail.SMTP.User, c.Mail.SMTP.Password = settings.MailTLS, "office", "s3cret"
+			err := newMailer(c, server.roots, nil).Send(t.Context(), confirmation())
 			if test.text == "" {
 				if err != nil {
 					t.Error(err)
@@ -282,11 +284,11 @@ func TestMailerRequiresEncryption(t *testing.T) {
 		trust  bool
 		want   string
 	}{
-		{"no STARTTLS", mailStartTLS, func(s *smtpServer) { s.offers = []string{"AUTH PLAIN LOGIN"} }, true, "does not support STARTTLS"},
-		{"certificate not trusted, STARTTLS", mailStartTLS, func(*smtpServer) {}, false, "certificate"},
-		{"certificate not trusted, TLS", mailTLS, func(s *smtpServer) { s.encrypts = true }, false, "certificate"},
-		{"no login", mailStartTLS, func(s *smtpServer) { s.offers = []string{"STARTTLS"} }, true, "does not support SMTP AUTH"},
-		{"no way of login that is known", mailStartTLS, func(s *smtpServer) { s.offers = []string{"STARTTLS", "AUTH XOAUTH2"} }, true, "mail server: dial failed: "},
+		{"no STARTTLS", settings.MailStartTLS, func(s *smtpServer) { s.offers = []string{"AUTH PLAIN LOGIN"} }, true, "does not support STARTTLS"},
+		{"certificate not trusted, STARTTLS", settings.MailStartTLS, func(*smtpServer) {}, false, "certificate"},
+		{"certificate not trusted, TLS", settings.MailTLS, func(s *smtpServer) { s.encrypts = true }, false, "certificate"},
+		{"no login", settings.MailStartTLS, func(s *smtpServer) { s.offers = []string{"STARTTLS"} }, true, "does not support SMTP AUTH"},
+		{"no way of login that is known", settings.MailStartTLS, func(s *smtpServer) { s.offers = []string{"STARTTLS", "AUTH XOAUTH2"} }, true, "mail server: dial failed: "},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -298,7 +300,7 @@ func TestMailerRequiresEncryption(t *testing.T) {
 			if !test.trust {
 				_, roots = newIdentity(t)
 			}
-			err := c.newMailer(roots, nil).Send(t.Context(), confirmation())
+			err := newMailer(c, roots, nil).Send(t.Context(), confirmation())
 			if err == nil {
 				t.Fatal("sent")
 			}
@@ -334,7 +336,7 @@ func TestMailerTimesOut(t *testing.T) {
 				<-reached
 				cancel()
 			}()
-			err := mailConfig(t, server).newMailer(nil, nil).Send(ctx, confirmation())
+			err := newMailer(mailConfig(t, server), nil, nil).Send(ctx, confirmation())
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("error %v, want %v", err, context.Canceled)
 			}
@@ -513,7 +515,7 @@ func TestSenderOfTheSite(t *testing.T) {
 		c := mailConfig(t, server)
 		c.Mail.From, c.Mail.FromName = step.from, step.fromName
 		before := len(server.received())
-		err := c.newMailer(nil, func(ctx context.Context) (mail.Address, error) { return session.MailSender(ctx, site) }).Send(t.Context(), confirmation())
+		err := newMailer(c, nil, func(ctx context.Context) (mail.Address, error) { return session.MailSender(ctx, site) }).Send(t.Context(), confirmation())
 		if step.want == "" {
 			if err == nil || !strings.Contains(err.Error(), "set mail.from") {
 				t.Errorf("%+v: error %v", step, err)
@@ -548,7 +550,7 @@ func TestMailServerDownAndUp(t *testing.T) {
 	var passed atomic.Int64
 	var log fixtures.Buffer
 	outbox := outbox.NewRelay(site, func() time.Time { return now.Add(time.Duration(passed.Load())) },
-		mailConfig(t, server).newMailer(nil, nil), slog.New(slog.NewJSONHandler(&log, nil)))
+		newMailer(mailConfig(t, server), nil, nil), slog.New(slog.NewJSONHandler(&log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() {
@@ -585,42 +587,44 @@ func TestMailWithoutTable(t *testing.T) {
 	newKey(t, settingsFor(db))
 	execute(t, db.SQL, "DROP TABLE "+db.Prefix+"bookside_outbox")
 	env := append(reader(t, db), slices.DeleteFunc(mailSettings(db, server), func(entry string) bool { return !strings.HasPrefix(entry, "BOOKSIDE_MAIL__") })...)
-	run(t, env, "", "serve").want(t, exitRefused, "mail.enabled: the database user may not create the table wp_bookside_outbox; run keys create once as one that may")
+	run(t, env, "", "serve").want(t, exit.Refused, "mail.enabled: the database user may not create the table wp_bookside_outbox; run keys create once as one that may")
 }
 
 func TestValidateMail(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		change func(*config)
+		change func(*settings.Config)
 		want   string // "" if valid
 	}{
-		{"valid", func(*config) {}, ""},
-		{"login", func(c *config) { c.Mail.SMTP.User, c.Mail.SMTP.Password = "u", "p" }, ""},
-		{"address", func(c *config) { c.Mail.SMTP.Host = "::1" }, ""},
-		{"off", func(c *config) { c.Mail.Enabled, c.Mail.From, c.Mail.SMTP.Host = false, "", "" }, ""},
-		{"no host", func(c *config) { c.Mail.SMTP.Host = "" }, "mail.smtp.host: write the name of the mail server"},
-		{"host with port", func(c *config) { c.Mail.SMTP.Host = "mail:25" }, "mail.smtp.host: write a name or an address without a port"},
-		{"host as URL", func(c *config) { c.Mail.SMTP.Host = "unix:///run/mail" }, "mail.smtp.host: write a name or an address without a port"},
-		{"port", func(c *config) { c.Mail.SMTP.Port = 0 }, "mail.smtp.port: write a number from 1 to 65535"},
-		{"port, large", func(c *config) { c.Mail.SMTP.Port = 65536 }, "mail.smtp.port: write a number from 1 to 65535"},
-		{"tls", func(c *config) { c.Mail.SMTP.TLS = "ssl" }, "mail.smtp.tls: write starttls, tls or none"},
-		{"user alone", func(c *config) { c.Mail.SMTP.User = "u" }, "mail.smtp.password: write the password of mail.smtp.user (BOOKSIDE_MAIL__SMTP__PASSWORD or BOOKSIDE_MAIL__SMTP__PASSWORD_FILE)"},
-		{"password alone", func(c *config) { c.Mail.SMTP.Password = "p" }, "mail.smtp.user: write the user of mail.smtp.password"},
-		{"password in the clear", func(c *config) { c.Mail.SMTP.User, c.Mail.SMTP.Password, c.Mail.SMTP.TLS = "u", "p", mailPlain }, "mail.smtp.tls: none would send the password"},
-		{"the site's sender", func(c *config) { c.Mail.From, c.Mail.FromName = "", "" }, ""},
-		{"sender with name", func(c *config) { c.Mail.From = "Office <office@example.com>" }, "mail.from: write one plain address"},
-		{"sender beyond ASCII", func(c *config) { c.Mail.From = "büro@example.com" }, "mail.from: write one plain address"},
-		{"name of two lines", func(c *config) { c.Mail.FromName = "a\nb" }, "mail.from_name: write one line"},
+		{"valid", func(*settings.Config) {}, ""},
+		{"login", func(c *settings.Config) { c.Mail.SMTP.User, c.Mail.SMTP.Password = "u", "p" }, ""},
+		{"address", func(c *settings.Config) { c.Mail.SMTP.Host = "::1" }, ""},
+		{"off", func(c *settings.Config) { c.Mail.Enabled, c.Mail.From, c.Mail.SMTP.Host = false, "", "" }, ""},
+		{"no host", func(c *settings.Config) { c.Mail.SMTP.Host = "" }, "mail.smtp.host: write the name of the mail server"},
+		{"host with port", func(c *settings.Config) { c.Mail.SMTP.Host = "mail:25" }, "mail.smtp.host: write a name or an address without a port"},
+		{"host as URL", func(c *settings.Config) { c.Mail.SMTP.Host = "unix:///run/mail" }, "mail.smtp.host: write a name or an address without a port"},
+		{"port", func(c *settings.Config) { c.Mail.SMTP.Port = 0 }, "mail.smtp.port: write a number from 1 to 65535"},
+		{"port, large", func(c *settings.Config) { c.Mail.SMTP.Port = 65536 }, "mail.smtp.port: write a number from 1 to 65535"},
+		{"tls", func(c *settings.Config) { c.Mail.SMTP.TLS = "ssl" }, "mail.smtp.tls: write starttls, tls or none"},
+		{"user alone", func(c *settings.Config) { c.Mail.SMTP.User = "u" }, "mail.smtp.password: write the password of mail.smtp.user (BOOKSIDE_MAIL__SMTP__PASSWORD or BOOKSIDE_MAIL__SMTP__PASSWORD_FILE)"},
+		{"password alone", func(c *settings.Config) { c.Mail.SMTP.Password = "p" }, "mail.smtp.user: write the user of mail.smtp.password"},
+		{"password in the clear", func(c *settings.Config) {
+			c.Mail.SMTP.User, c.Mail.SMTP.Password, c.Mail.SMTP.TLS = "u", "p", settings.MailPlain
+		}, "mail.smtp.tls: none would send the password"},
+		{"the site's sender", func(c *settings.Config) { c.Mail.From, c.Mail.FromName = "", "" }, ""},
+		{"sender with name", func(c *settings.Config) { c.Mail.From = "Office <office@example.com>" }, "mail.from: write one plain address"},
+		{"sender beyond ASCII", func(c *settings.Config) { c.Mail.From = "büro@example.com" }, "mail.from: write one plain address"},
+		{"name of two lines", func(c *settings.Config) { c.Mail.FromName = "a\nb" }, "mail.from_name: write one line"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c := defaultConfig()
+			c := settings.Default()
 			c.DB.DSN = "u:p@tcp(h)/d"
 			c.Mail.Enabled, c.Mail.From, c.Mail.SMTP.Host = true, "office@example.com", "smtp.example.com"
 			test.change(&c)
-			err := c.validate()
+			err := c.Validate()
 			switch {
 			case test.want == "" && err != nil:
 				t.Error(err)
@@ -643,7 +647,7 @@ func TestMailPasswordIsHidden(t *testing.T) {
 	if err != nil || c.Mail.SMTP.Password != "s3cret" {
 		t.Errorf("password %q, error %v", c.Mail.SMTP.Password, err)
 	}
-	got := run(t, env, "", "serve", "--print-config").want(t, exitOK)
+	got := run(t, env, "", "serve", "--print-config").want(t, exit.OK)
 	wantTexts(t, got.stdout, "password: '***'\n", "user: office\n")
 	if strings.Contains(got.stdout+got.stderr, "s3cret") {
 		t.Error("the password is printed")

@@ -16,13 +16,16 @@ import (
 	_ "time/tzdata" // small images have no zone database
 
 	"github.com/spf13/cobra"
+
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	p := program{env: withSystemConfig(os.Environ(), systemConfig), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, now: time.Now}
-	os.Exit(report(os.Stderr, p.run(ctx, os.Args[1:])))
+	p := program{env: settings.WithSystemFile(os.Environ(), settings.SystemFile), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, now: time.Now}
+	os.Exit(exit.Report(os.Stderr, p.run(ctx, os.Args[1:])))
 }
 
 // commands returns the tree of commands: a file has each, with its flags.
@@ -102,9 +105,9 @@ func (p *program) group(name, summary string, commands ...*cobra.Command) *cobra
 		case len(words) > 0:
 			return unknownCommand(group, words[0])
 		case group.HasParent():
-			return failf(exitUsage, nil, "%s: no command given; see bookside help %[1]s", group.Name())
+			return exit.Errorf(exit.Usage, nil, "%s: no command given; see bookside help %[1]s", group.Name())
 		default:
-			return failf(exitUsage, nil, "no command given; see bookside help")
+			return exit.Errorf(exit.Usage, nil, "no command given; see bookside help")
 		}
 	}
 	group.AddCommand(commands...)

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"bookside/adapter/domain"
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 	"bookside/wpdb"
 )
@@ -24,8 +26,8 @@ const beProgram = "BE_BOOKSIDE=1"
 
 func TestMain(m *testing.M) {
 	if os.Getenv("BE_BOOKSIDE") == "1" {
-		if _, named := os.LookupEnv(envFile); !named { // not that of a service on this machine
-			if err := os.Setenv(envFile, ""); err != nil {
+		if _, named := os.LookupEnv(settings.EnvFile); !named { // not that of a service on this machine
+			if err := os.Setenv(settings.EnvFile, ""); err != nil {
 				panic(err)
 			}
 		}
@@ -71,7 +73,7 @@ func run(t *testing.T, env []string, stdin string, args ...string) result {
 	t.Helper()
 	var stdout, stderr fixtures.Buffer
 	p := program{env: env, stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr, now: fixedClock}
-	code := report(&stderr, p.run(t.Context(), args))
+	code := exit.Report(&stderr, p.run(t.Context(), args))
 	return result{code, stdout.String(), stderr.String()}
 }
 
@@ -229,7 +231,7 @@ func sendOnce(request *http.Request) (status int, body string, err error) {
 func newKey(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	args = append([]string{"keys", "create", "--quiet", "--name", "test", "--permissions", "read"}, args...)
-	return strings.TrimSpace(run(t, env, "", args...).want(t, exitOK).stdout)
+	return strings.TrimSpace(run(t, env, "", args...).want(t, exit.OK).stdout)
 }
 
 // TestProcess runs a real process: signals, standard streams, exit code.
@@ -272,9 +274,9 @@ func TestProcessExitCode(t *testing.T) {
 	command := exec.CommandContext(t.Context(), os.Args[0], "serve")
 	command.Env = []string{beProgram}
 	text, err := command.CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitUsage {
-		t.Fatalf("ended with %v, want exit code %d\n%s", err, exitUsage, text)
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) || ended.ExitCode() != exit.Usage {
+		t.Fatalf("ended with %v, want exit code %d\n%s", err, exit.Usage, text)
 	}
 	wantTexts(t, string(text), "db.dsn: write user:password@tcp(host:3306)/database")
 }

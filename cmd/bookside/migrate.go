@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
 )
 
@@ -37,7 +38,7 @@ With --dry-run it prints the statements, and runs none.`,
 	return command
 }
 
-func (p *program) migrateSite(ctx context.Context, c config, dryRun bool) (err error) {
+func (p *program) migrateSite(ctx context.Context, c settings.Config, dryRun bool) (err error) {
 	t, db, err := openSite(ctx, c)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 	"bookside/handlers/monitor"
 )
@@ -30,7 +31,7 @@ func TestServeMigrates(t *testing.T) {
 	if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusOK {
 		t.Errorf("status %d: %s", status, body)
 	}
-	wantTexts(t, run(t, env, "", "migrate").want(t, exitOK).stdout, upToDate)
+	wantTexts(t, run(t, env, "", "migrate").want(t, exit.OK).stdout, upToDate)
 	wantTexts(t, s.stderr.String(), "ADD COLUMN networks", "ADD UNIQUE KEY key_hash")
 }
 
@@ -44,10 +45,10 @@ func TestServeWaitsForMigration(t *testing.T) {
 	secret := newKey(t, owner)
 	env := account(t, db, "SELECT, INSERT, UPDATE, DELETE, CREATE ON *")
 	execute(t, db.SQL, earlierKeys)
-	got := run(t, env, "", "check").want(t, exitFailure, "a table of Bookside lacks a column or an index of this version: run bookside migrate, or "+addColumn)
+	got := run(t, env, "", "check").want(t, exit.Failure, "a table of Bookside lacks a column or an index of this version: run bookside migrate, or "+addColumn)
 	wantTexts(t, got.stdout, "own tables     complete, but columns or indexes are missing\n", "API keys       cannot be read\n")
-	run(t, env, "", "keys", "list").want(t, exitFailure, "run bookside migrate, which adds them with\n  "+addColumn+";\n  "+addIndex+"\n")
-	run(t, env, "", "migrate").want(t, exitRefused, "lacks ALTER on the table wp_bookside_api_keys; run as an administrator of the database")
+	run(t, env, "", "keys", "list").want(t, exit.Failure, "run bookside migrate, which adds them with\n  "+addColumn+";\n  "+addIndex+"\n")
+	run(t, env, "", "migrate").want(t, exit.Refused, "lacks ALTER on the table wp_bookside_api_keys; run as an administrator of the database")
 
 	s, stdout := launch(t, env)
 	go func() { _, _ = io.Copy(io.Discard, stdout) }()
@@ -57,8 +58,8 @@ func TestServeWaitsForMigration(t *testing.T) {
 	if want := `{"code":"platform_not_available","message":"The server is starting","data":{"status":503}}`; status != http.StatusServiceUnavailable || body != want {
 		t.Errorf("status %d: %s, want %s", status, body, want)
 	}
-	wantTexts(t, run(t, owner, "", "migrate", "--dry-run").want(t, exitOK).stdout, addColumn+";\n"+addIndex+";\n")
-	wantTexts(t, run(t, owner, "", "migrate").want(t, exitOK).stdout, addColumn+";\n"+addIndex+";\n")
+	wantTexts(t, run(t, owner, "", "migrate", "--dry-run").want(t, exit.OK).stdout, addColumn+";\n"+addIndex+";\n")
+	wantTexts(t, run(t, owner, "", "migrate").want(t, exit.OK).stdout, addColumn+";\n"+addIndex+";\n")
 	s.eventually("a served request", func() bool {
 		status, _ := get(t, s.early()+"/v1/status", secret)
 		return status == http.StatusOK
@@ -80,7 +81,7 @@ func TestLostColumns(t *testing.T) {
 		env := owner
 		if !may {
 			env = account(t, db, "SELECT, INSERT, UPDATE, DELETE ON *")
-			run(t, owner, "", "migrate").want(t, exitOK)
+			run(t, owner, "", "migrate").want(t, exit.OK)
 		}
 		s := serve(t, env)
 		execute(t, db.SQL, "ALTER TABLE wp_bookside_api_keys DROP COLUMN details")
@@ -94,7 +95,7 @@ func TestLostColumns(t *testing.T) {
 			wantProbe(t, "http://"+s.admin(), monitor.Readiness{Status: monitor.StatusUnavailable, Database: "ok",
 				Platform: lacking + ".details, wp_bookside_change_positions.n, wp_bookside_webhooks.allow_private"})
 			s.eventually("a line in the log", func() bool { return strings.Contains(s.stderr.String(), "run bookside migrate") })
-			run(t, owner, "", "migrate").want(t, exitOK)
+			run(t, owner, "", "migrate").want(t, exit.OK)
 		}
 		s.eventually("a served request", func() bool {
 			status, _ := get(t, s.url+"/v1/status", secret)
@@ -115,8 +116,8 @@ func TestLostColumns(t *testing.T) {
 func TestMigrateCreatesTables(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
-	wantTexts(t, run(t, env, "", "migrate", "--dry-run").want(t, exitOK).stdout, "CREATE TABLE IF NOT EXISTS `wp_bookside_admin_tokens` (")
-	wantTexts(t, run(t, env, "", "migrate").want(t, exitOK).stdout, "created wp_bookside_admin_tokens, ")
-	wantTexts(t, run(t, env, "", "migrate", "--dry-run").want(t, exitOK).stdout, "")
-	wantTexts(t, run(t, env, "", "migrate").want(t, exitOK).stdout, upToDate)
+	wantTexts(t, run(t, env, "", "migrate", "--dry-run").want(t, exit.OK).stdout, "CREATE TABLE IF NOT EXISTS `wp_bookside_admin_tokens` (")
+	wantTexts(t, run(t, env, "", "migrate").want(t, exit.OK).stdout, "created wp_bookside_admin_tokens, ")
+	wantTexts(t, run(t, env, "", "migrate", "--dry-run").want(t, exit.OK).stdout, "")
+	wantTexts(t, run(t, env, "", "migrate").want(t, exit.OK).stdout, upToDate)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	yamlv3 "go.yaml.in/yaml/v3"
 
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 )
 
@@ -27,15 +29,11 @@ const fileIntroduction = `# Settings of Bookside. A line with a setting behind "
 // commented out.
 func configurationFile(t *testing.T) string {
 	t.Helper()
-	l, err := newLayers()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b strings.Builder
 	b.WriteString(fileIntroduction)
 	var open []string // the sections that the setting before is in
-	for _, s := range settings {
-		parts := strings.Split(s.key, ".")
+	for _, s := range settings.All {
+		parts := strings.Split(s.Key, ".")
 		sections, name := parts[:len(parts)-1], parts[len(parts)-1]
 		for i, section := range sections {
 			if i < len(open) && open[i] == section {
@@ -49,26 +47,27 @@ func configurationFile(t *testing.T) string {
 		}
 		open = sections
 		indent := strings.Repeat("  ", len(sections))
-		about := s.about // the line below shows the default, but not a note on it
-		if s.note != "" {
-			about = s.description(l.defaults)
+		about := s.About // the line below shows the default, but not a note on it
+		if s.Note != "" {
+			about = s.Description()
 		}
-		for _, line := range wrapWords(about, 96) {
+		for _, line := range settings.WrapWords(about, 96) {
 			fmt.Fprintf(&b, "%s# %s\n", indent, line)
 		}
-		fmt.Fprintf(&b, "%s#%s: %s\n", indent, name, yamlDefault(t, l.defaults[s.key]))
+		fmt.Fprintf(&b, "%s#%s: %s\n", indent, name, yamlDefault(t, s))
 	}
 	return b.String()
 }
 
-// yamlDefault returns a value as it is written behind the name of a setting.
-func yamlDefault(t *testing.T, value any) string {
+// yamlDefault returns the default as it is written behind the name of a setting.
+func yamlDefault(t *testing.T, s settings.Setting) string {
 	t.Helper()
-	if d, ok := value.(time.Duration); ok {
-		return shortDuration(d)
+	if _, ok := s.Default.(time.Duration); ok {
+		text, _ := s.DefaultText()
+		return text
 	}
 	node := &yamlv3.Node{}
-	if err := node.Encode(value); err != nil {
+	if err := node.Encode(s.Default); err != nil {
 		t.Fatal(err)
 	}
 	node.Style = yamlv3.FlowStyle
@@ -95,7 +94,7 @@ func TestConfigurationFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := defaultConfig()
+			want := settings.Default()
 			want.DB.Prefix = "wp_"
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
@@ -120,7 +119,7 @@ func TestSystemConfig(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c, err := readConfig(withSystemConfig(test.env, test.path), configFlags{})
+			c, err := settings.Read(settings.WithSystemFile(test.env, test.path), settings.Flags{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,10 +134,6 @@ func TestSystemConfig(t *testing.T) {
 // those of the release.
 func manualPage(t *testing.T) string {
 	t.Helper()
-	l, err := newLayers()
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := &page{}
 	p.line(`.\" Made by: go test ./cmd/bookside -run TestConfigurationDocument -update`)
 	p.line(`.TH BOOKSIDE 1 1970-01-01 "Bookside" "Bookside"`)
@@ -163,28 +158,28 @@ func manualPage(t *testing.T) string {
 		p.list(flagRows(c.Flags(), common))
 	})
 	p.section("SETTINGS")
-	p.paragraphs(aboutSettings)
+	p.paragraphs(settings.Sources)
 	var rows [][]string
-	for _, s := range settings {
-		rows = append(rows, []string{s.key, s.description(l.defaults)})
+	for _, s := range settings.All {
+		rows = append(rows, []string{s.Key, s.Description()})
 	}
 	p.list(rows)
 	p.section("EXIT STATUS")
 	rows = nil
-	for _, e := range exitCodes {
-		rows = append(rows, []string{fmt.Sprint(e.code), e.meaning})
+	for _, e := range exit.Codes {
+		rows = append(rows, []string{fmt.Sprint(e.Code), e.Meaning})
 	}
 	p.list(rows)
 	p.section("ENVIRONMENT")
 	p.list([][]string{
-		{envFile, "configuration file, in place of --config"},
-		{envPrefix + "…", "settings, as described above"},
+		{settings.EnvFile, "configuration file, in place of --config"},
+		{settings.EnvPrefix + "…", "settings, as described above"},
 		{"GOMEMLIMIT", "bound for the program's memory, such as 192MiB"},
 		{"NO_COLOR", "if it is set, nothing is printed in colour"},
 	})
 	p.section("FILES")
 	p.list([][]string{
-		{systemConfig, "configuration; it may contain passwords, so only root and the service can read it"},
+		{settings.SystemFile, "configuration; it may contain passwords, so only root and the service can read it"},
 		{"/etc/bookside/env", "environment variables of the service, if it exists"},
 	})
 	p.section("SEE ALSO")

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 )
 
@@ -471,7 +472,7 @@ func (p *proxy) run(t *testing.T, command *exec.Cmd) {
 // openPort returns a port that is open but does not accept connections yet.
 func openPort(t *testing.T) (address string, file *os.File) {
 	t.Helper()
-	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

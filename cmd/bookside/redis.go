@@ -6,13 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
 )
@@ -44,39 +45,22 @@ func parseRedis(text string) (*redis.Options, error) {
 	return options, nil
 }
 
-// maskRedis hides the password of a URL, or everything if the password cannot be
-// located.
-func maskRedis(text string) string {
-	if text == "" {
-		return ""
-	}
-	u, err := url.Parse(text)
-	if _, invalid := parseRedis(text); err != nil || invalid != nil {
-		return "***"
-	}
-	user := ""
-	if u.User != nil {
-		user = u.User.Username() + ":***@"
-	}
-	return u.Scheme + "://" + user + u.Host + u.Path
-}
-
 // openRedis returns nil if none is configured. It connects with the first command.
-func (c config) openRedis() (*redis.Client, error) {
+func openRedis(c settings.Config) (*redis.Client, error) {
 	if c.RateLimit.Redis == "" {
 		return nil, nil
 	}
 	options, err := parseRedis(c.RateLimit.Redis)
 	if err != nil {
-		return nil, failf(exitUsage, nil, "%s: cannot be read", keyRedis)
+		return nil, exit.Errorf(exit.Usage, nil, "%s: cannot be read", settings.Redis)
 	}
 	logging.Disable() // its lines are not JSON, and errors are returned anyway
 	return redis.NewClient(options), nil
 }
 
 // tryRedis runs a script, as the rate limiter does, if Redis is configured.
-func (c config) tryRedis(ctx context.Context) error {
-	client, err := c.openRedis()
+func tryRedis(ctx context.Context, c settings.Config) error {
+	client, err := openRedis(c)
 	if client == nil || err != nil {
 		return err
 	}
@@ -86,7 +70,7 @@ func (c config) tryRedis(ctx context.Context) error {
 
 // sharedCounts returns nil if no Redis is configured.
 func (s *service) sharedCounts(ctx context.Context, db *wpdb.DB) (shared *ratelimit.SharedCounter, stop func() error, err error) {
-	client, err := s.config.openRedis()
+	client, err := openRedis(s.config)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,34 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
-
-func TestMaskRedis(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"":                                    "",
-		"redis://h:6379/0":                    "redis://h:6379/0",
-		"redis://:s3cret@h":                   "redis://:***@h",
-		"redis://u:s3cret@h:1/2?protocol=2":   "redis://u:***@h:1/2",
-		"redis://u:s3%40cret@h":               "redis://u:***@h",
-		"rediss://u:s3cret@[::1]:1":           "rediss://u:***@[::1]:1",
-		"unix://u:s3cret@/run/socket?db=1":    "unix://u:***@/run/socket",
-		"redis://u:s3#cret@h":                 "***",
-		"redis://h/0?password=s3cret":         "***",
-		"u:s3cret@h":                          "***",
-		"redis://u:s3cret":                    "***",
-		"http://u:s3cret@h":                   "***",
-		"redis://u:s3cret@h/not-a-number":     "***",
-		"redis://u:s3cret@h:1/2?protocol=two": "***",
-	} {
-		t.Run(text, func(t *testing.T) {
-			if got := maskRedis(text); got != want {
-				t.Errorf("%q is shown as %q, want %q", text, got, want)
-			}
-		})
-	}
-}
 
 // TestRedisURL: the URL is a secret. It may come from a file, and it is printed and
 // rejected without its password.
@@ -44,9 +19,9 @@ func TestRedisURL(t *testing.T) {
 	t.Parallel()
 	path := writeFile(t, "redis", "redis://u:s3cret@h:1/2\n")
 	env := []string{"BOOKSIDE_DB__DSN=u:p@tcp(h)/d", "BOOKSIDE_RATE_LIMIT__REDIS_FILE=" + path}
-	got := run(t, env, "", "serve", "--print-config").want(t, exitOK)
+	got := run(t, env, "", "serve", "--print-config").want(t, exit.OK)
 	wantTexts(t, got.stdout, "redis: redis://u:***@h:1/2\n")
-	bad := run(t, append(env[:1:1], "BOOKSIDE_RATE_LIMIT__REDIS=redis://u:s3cret@h:1/x"), "", "serve").want(t, exitUsage, "rate_limit.redis: cannot be read")
+	bad := run(t, append(env[:1:1], "BOOKSIDE_RATE_LIMIT__REDIS=redis://u:s3cret@h:1/x"), "", "serve").want(t, exit.Usage, "rate_limit.redis: cannot be read")
 	if strings.Contains(got.stdout+got.stderr+bad.stderr, "s3cret") {
 		t.Errorf("the password is printed: %s %s", got.stdout, bad.stderr)
 	}
@@ -107,7 +82,7 @@ func TestCheckRedis(t *testing.T) {
 	server := fixtures.NewRedis(t)
 	db := small(t)
 	check := func(url string) []string {
-		r := checkJSON(t, settingsFor(db, "BOOKSIDE_RATE_LIMIT__REDIS="+url), exitOK)
+		r := checkJSON(t, settingsFor(db, "BOOKSIDE_RATE_LIMIT__REDIS="+url), exit.OK)
 		return slices.DeleteFunc(r.Warnings, func(w string) bool { return !strings.Contains(w, "Redis") })
 	}
 	if got := check(server.URL() + "?read_timeout=30s"); len(got) > 0 {

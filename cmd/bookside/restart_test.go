@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 )
 
@@ -35,7 +36,7 @@ type supervisor struct {
 func newSupervisor(t *testing.T, env []string) (s *supervisor, address string) {
 	t.Helper()
 	// A listening socket of Go accepts nothing until Accept is called.
-	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"testing"
+
+	"bookside/cmd/internal/exit"
 )
 
 // TestRestored: after a backup was restored, cursors of before have expired, and nothing that waited in
@@ -13,10 +15,10 @@ func TestRestored(t *testing.T) {
 	db := small(t)
 	env := settingsFor(db)
 	key := newKey(t, env, "--permissions", "read,read_changes")
-	run(t, env, "", "webhooks", "add", "https://example.com/hooks", "--events", "*").want(t, exitOK)
-	run(t, env, "", "webhooks", "add", "https://example.com/paused", "--events", "*").want(t, exitOK)
-	run(t, env, "", "webhooks", "disable", "2").want(t, exitOK)
-	run(t, env, "", "admin-token").want(t, exitOK)
+	run(t, env, "", "webhooks", "add", "https://example.com/hooks", "--events", "*").want(t, exit.OK)
+	run(t, env, "", "webhooks", "add", "https://example.com/paused", "--events", "*").want(t, exit.OK)
+	run(t, env, "", "webhooks", "disable", "2").want(t, exit.OK)
+	run(t, env, "", "admin-token").want(t, exit.OK)
 	cursorOf := func() string {
 		s := serve(t, env)
 		defer func() {
@@ -37,7 +39,7 @@ func TestRestored(t *testing.T) {
 	}
 	execute(t, db.SQL, "INSERT INTO wp_bookside_holds (key_id, agent_id, service_id, location_id, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after, total_attendees, expires_at, created_at) VALUES (1, 1, 1, 1, '2026-12-01', '2026-12-01', 600, 660, 60, 0, 0, 1, '2099-01-01', '2026-11-01')")
 
-	got := run(t, env, "", "restored").want(t, exitOK).stdout
+	got := run(t, env, "", "restored").want(t, exit.OK).stdout
 	wantTexts(t, got, "1 holds and 1 logins of the console have ended.\n", "2 mails are held: ", "Webhook 1 is disabled: bookside webhooks enable 1, ", "bookside keys list")
 	if again := cursorOf(); again[:8] == cursor[:8] {
 		t.Errorf("the cursor was %s and is %s", cursor, again)
@@ -46,8 +48,8 @@ func TestRestored(t *testing.T) {
 	if status, body := get(t, s.url+"/v1/changes?cursor="+cursor, key); status != http.StatusGone {
 		t.Errorf("cursor of before: %d %s", status, body)
 	}
-	wantTexts(t, run(t, env, "", "restored", "--mails", "send").want(t, exitOK).stdout, "1 mails will be sent, 1 were too old and are dropped.\n")
-	wantTexts(t, run(t, env, "", "restored", "--mails", "drop").want(t, exitOK).stdout, "0 mails were dropped.\n")
-	run(t, env, "", "restored", "--mails", "keep").want(t, exitUsage, "--mails: write send or drop")
-	run(t, env, "", "webhooks", "enable", "1", "--skip").want(t, exitOK)
+	wantTexts(t, run(t, env, "", "restored", "--mails", "send").want(t, exit.OK).stdout, "1 mails will be sent, 1 were too old and are dropped.\n")
+	wantTexts(t, run(t, env, "", "restored", "--mails", "drop").want(t, exit.OK).stdout, "0 mails were dropped.\n")
+	run(t, env, "", "restored", "--mails", "keep").want(t, exit.Usage, "--mails: write send or drop")
+	run(t, env, "", "webhooks", "enable", "1", "--skip").want(t, exit.OK)
 }

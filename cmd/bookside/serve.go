@@ -23,6 +23,7 @@ import (
 	"bookside/adapter/session"
 	"bookside/adapter/upkeep"
 	"bookside/adapter/webhooks"
+	"bookside/cmd/internal/settings"
 	"bookside/handlers"
 	"bookside/handlers/console"
 	"bookside/handlers/monitor"
@@ -39,12 +40,12 @@ SIGINT; running requests may finish. When the API is ready, its address is print
 output; the log is written to the standard error as lines of JSON.`,
 	}
 	flags := p.configFlags(command)
-	p.given.short(flags, "listen", keyListen, "`ADDRESS` of the API, such as 127.0.0.1:8080; port 0 for any free one")
+	p.given.Short(flags, "listen", settings.Listen, "`ADDRESS` of the API, such as 127.0.0.1:8080; port 0 for any free one")
 	printOnly := flags.Bool("print-config", false, "print the configuration without its secrets and exit")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		c, err := p.config()
 		if err == nil {
-			err = c.validate()
+			err = c.Validate()
 		}
 		switch {
 		case err != nil:
@@ -62,13 +63,13 @@ output; the log is written to the standard error as lines of JSON.`,
 }
 
 // printConfig prints the configuration, with what was read from wp-config.php.
-func (p *program) printConfig(c config) error {
-	t, err := c.target()
+func (p *program) printConfig(c settings.Config) error {
+	t, err := newTarget(c)
 	if err != nil {
 		return err
 	}
 	c.DB.Prefix, c.WordPress.Home, c.WordPress.SiteURL, c.WordPress.Content = t.basePrefix, t.config.Home, t.config.SiteURL, t.config.Content
-	text, err := c.masked()
+	text, err := c.Masked()
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (p *program) printConfig(c config) error {
 
 // service is a running server.
 type service struct {
-	config  config
+	config  settings.Config
 	target  target
 	env     []string
 	now     domain.Clock
@@ -91,22 +92,18 @@ type service struct {
 	last context.Context //nolint:containedctx // of all that is stopped, while the context of run has ended
 }
 
-func newService(c config, p *program) (*service, error) {
-	t, err := c.target()
-	if err != nil {
-		return nil, err
-	}
-	level, err := logLevel(c.Log.Level)
+func newService(c settings.Config, p *program) (*service, error) {
+	t, err := newTarget(c)
 	if err != nil {
 		return nil, err
 	}
 	s := &service{
 		config: c, target: t, env: p.env, now: p.now, stdout: p.stdout,
-		log:     newLog(p.stderr, level, c.Log.Format, p.env),
+		log:     newLog(p.stderr, c.Log.Level, c.Log.Format, p.env),
 		metrics: monitor.NewMetrics(build()),
 		ended:   make(chan error, 2),
 	}
-	s.probes = monitor.NewAdmin(s.log, c.adminHosts())
+	s.probes = monitor.NewAdmin(s.log, adminHosts(c))
 	brings, err := companionToInstall()
 	if err != nil {
 		return nil, err
@@ -137,7 +134,7 @@ type apiServer struct {
 
 // startAPI opens the API's port. Requests wait for the site, or get 503 if it takes long.
 func (s *service) startAPI(ctx context.Context) (*apiServer, error) {
-	options, err := s.config.handlerOptions()
+	options, err := handlerOptions(s.config)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +190,7 @@ func (s *service) run(ctx context.Context) (err error) {
 // collectLess makes the garbage collector run less often, unless GOGC is set: the
 // heap is small, and a few more megabytes save time in every request.
 func collectLess(env []string) {
-	if lookup(env, "GOGC") == "" {
+	if settings.Lookup(env, "GOGC") == "" {
 		debug.SetGCPercent(200)
 	}
 }
@@ -209,7 +206,7 @@ func (s *service) open(ctx context.Context) (*wpdb.DB, *session.Platform, error)
 	platform.Totals.MaxAge = s.config.Lists.CountMaxAge
 	platform.BookingMetaKeys = s.config.Compat.BookingMetaKeys
 	platform.Languages.Log = s.log
-	vault, err := s.config.newVault()
+	vault, err := newVault(s.config)
 	if err == nil {
 		platform.Webhooks = webhooks.NewStore(db, s.now, rand.Reader, vault, platform.Journal)
 		platform.Webhooks.AllowPrivate = s.config.Webhooks.AllowPrivate
@@ -414,7 +411,7 @@ const memoryWait = 5 * time.Second
 // the configured amount, else two thirds of the runtime's limit, which is
 // math.MaxInt64 if GOMEMLIMIT is not set. The rest is for connections and the
 // program itself.
-func (c config) requestMemory(limit int64) int64 {
+func requestMemory(c settings.Config, limit int64) int64 {
 	switch {
 	case c.Server.MemoryMiB > 0:
 		return int64(c.Server.MemoryMiB) * mebibyte
@@ -429,7 +426,7 @@ func (c config) requestMemory(limit int64) int64 {
 // use in addition to it: a quarter.
 const connectionShare = 4
 
-func (c config) handlerOptions() (handlers.Options, error) {
+func handlerOptions(c settings.Config) (handlers.Options, error) {
 	o := handlers.Options{
 		BasePaths:           c.Server.BasePaths,
 		QueryParameter:      c.Auth.QueryParameter,
@@ -438,7 +435,7 @@ func (c config) handlerOptions() (handlers.Options, error) {
 		MaxConcurrent:       c.Server.MaxConcurrent,
 		MaxWaiting:          c.Changes.Waiting,
 		MaxExports:          c.Lists.MaxExports,
-		Memory:              c.requestMemory(debug.SetMemoryLimit(-1)),
+		Memory:              requestMemory(c, debug.SetMemoryLimit(-1)),
 		MemoryWait:          memoryWait,
 		AllowedOrigins:      c.Server.CORSOrigins,
 		FailedKeysPerMinute: c.Auth.FailedKeysPerMinute,
@@ -452,7 +449,7 @@ func (c config) handlerOptions() (handlers.Options, error) {
 		},
 	}
 	for _, text := range c.Server.TrustedProxies {
-		network, err := parseNetwork(text)
+		network, err := settings.ParseNetwork(text)
 		if err != nil {
 			return handlers.Options{}, fmt.Errorf("server.trusted_proxies: %w", err)
 		}

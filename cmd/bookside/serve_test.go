@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 	"bookside/handlers/monitor"
 )
@@ -58,13 +60,13 @@ func TestProbes(t *testing.T) {
 	if status, body := get(t, admin+"/livez", ""); status != http.StatusOK || body != "ok" {
 		t.Errorf("/livez: %d %q", status, body)
 	}
-	if got := run(t, []string{"BOOKSIDE_ADMIN__LISTEN=" + s.admin()}, "", "check", "--live"); got.code != exitOK || got.stdout != "ready\n" {
+	if got := run(t, []string{"BOOKSIDE_ADMIN__LISTEN=" + s.admin()}, "", "check", "--live"); got.code != exit.OK || got.stdout != "ready\n" {
 		t.Errorf("check --live: %+v", got)
 	}
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 	wantProbe(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint is not active on this site"})
 	run(t, []string{"BOOKSIDE_ADMIN__LISTEN=" + s.admin()}, "", "check", "--live").
-		want(t, exitFailure, "the server is unavailable: database ok, platform LatePoint is not active on this site")
+		want(t, exit.Failure, "the server is unavailable: database ok, platform LatePoint is not active on this site")
 }
 
 // TestAdminNames: the configured host names of the admin address are accepted on every
@@ -108,7 +110,7 @@ func TestAdminNames(t *testing.T) {
 			t.Errorf("%q: %.100s, %v", sent, got, err)
 		}
 	}
-	run(t, []string{"BOOKSIDE_ADMIN__LISTEN=:" + port}, "", "check", "--live").want(t, exitOK)
+	run(t, []string{"BOOKSIDE_ADMIN__LISTEN=:" + port}, "", "check", "--live").want(t, exit.OK)
 }
 
 // TestServeWithoutColumn: a site that lacks a column is served as far as possible, but
@@ -213,7 +215,7 @@ func TestStoppedBeforeServing(t *testing.T) {
 
 func TestServeFails(t *testing.T) {
 	t.Parallel()
-	other, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	other, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,21 +228,21 @@ func TestServeFails(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"port taken", settingsFor(db, "BOOKSIDE_SERVER__LISTEN="+other.Addr().String()), exitPortTaken,
+		{"port taken", settingsFor(db, "BOOKSIDE_SERVER__LISTEN="+other.Addr().String()), exit.PortTaken,
 			[]string{"another program is listening on " + other.Addr().String(), "server.listen (BOOKSIDE_SERVER__LISTEN)"}},
-		{"port of the probes taken", settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+other.Addr().String()), exitPortTaken,
+		{"port of the probes taken", settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+other.Addr().String()), exit.PortTaken,
 			[]string{"another program is listening on " + other.Addr().String(), "admin.listen (BOOKSIDE_ADMIN__LISTEN)"}},
-		{"port taken and no database", []string{"BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_SERVER__LISTEN=" + other.Addr().String(), "BOOKSIDE_DB__CONNECT_WAIT=10m"}, exitPortTaken, nil},
-		{"address of another machine", settingsFor(db, "BOOKSIDE_SERVER__LISTEN=192.0.2.1:80"), exitFailure, []string{"server.listen: "}},
-		{"no server", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_DB__CONNECT_WAIT=1ms"), exitUnreachable,
+		{"port taken and no database", []string{"BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_SERVER__LISTEN=" + other.Addr().String(), "BOOKSIDE_DB__CONNECT_WAIT=10m"}, exit.PortTaken, nil},
+		{"address of another machine", settingsFor(db, "BOOKSIDE_SERVER__LISTEN=192.0.2.1:80"), exit.Failure, []string{"server.listen: "}},
+		{"no server", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_DB__CONNECT_WAIT=1ms"), exit.Unreachable,
 			[]string{"the database at 127.0.0.1:1 cannot be reached", "connection refused"}},
-		{"no such host", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(db.invalid:3306)/d", "BOOKSIDE_DB__CONNECT_WAIT=1ms"), exitUnreachable,
+		{"no such host", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(db.invalid:3306)/d", "BOOKSIDE_DB__CONNECT_WAIT=1ms"), exit.Unreachable,
 			[]string{"the database at db.invalid:3306 cannot be reached"}},
-		{"DSN the driver refuses", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(h)/d?timeout=s3cret"), exitUsage,
+		{"DSN the driver refuses", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(h)/d?timeout=s3cret"), exit.Usage,
 			[]string{"db.dsn (BOOKSIDE_DB__DSN): invalid data source name", "parameters after ?"}},
-		{"DSN with unknown TLS", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(h)/d?tls=s3cret"), exitUsage,
+		{"DSN with unknown TLS", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(h)/d?tls=s3cret"), exit.Usage,
 			[]string{"db.dsn (BOOKSIDE_DB__DSN): invalid data source name", "parameters after ?"}},
-		{"wrong prefix", append(adminSettings(network), "BOOKSIDE_DB__PREFIX=wp_"), exitNoTables,
+		{"wrong prefix", append(adminSettings(network), "BOOKSIDE_DB__PREFIX=wp_"), exit.NoTables,
 			[]string{"no LatePoint tables with the prefix wp_; the database has these prefixes: wpx_7_; set db.prefix (BOOKSIDE_DB__PREFIX)"}},
 	}
 	for _, test := range tests {
@@ -290,20 +292,20 @@ func TestDatabaseRejectsAccess(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := fixtures.Shared(t, fixtures.Small(now))
-	parts, ok := parseDSN(db.DSN)
+	parts, ok := settings.ParseDSN(db.DSN)
 	if !ok {
 		t.Fatal("the test's data source name cannot be read")
 	}
 	tests := []struct{ name, dsn, want string }{
 		{"wrong password", withUser(db.DSN, "bookside_nobody"), "rejects the user or the password"},
-		{"database of others", strings.Replace(db.DSN, "/"+parts.database, "/mysql", 1), "the database user may not use the database mysql at "},
-		{"unknown database", strings.Replace(db.AdminDSN, "/"+parts.database, "/bookside_test_none", 1), "there is no database bookside_test_none"},
+		{"database of others", strings.Replace(db.DSN, "/"+parts.Database, "/mysql", 1), "the database user may not use the database mysql at "},
+		{"unknown database", strings.Replace(db.AdminDSN, "/"+parts.Database, "/bookside_test_none", 1), "there is no database bookside_test_none"},
 	}
 	for _, test := range tests {
 		for _, command := range [][]string{{"serve"}, {"check"}, {"keys", "list"}} {
 			t.Run(test.name+", "+command[0], func(t *testing.T) {
 				t.Parallel()
-				got := run(t, lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+test.dsn)), "", command...).want(t, exitRefused, test.want)
+				got := run(t, lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+test.dsn)), "", command...).want(t, exit.Refused, test.want)
 				if strings.Contains(got.stderr, "s3cret") {
 					t.Errorf("the password is told: %s", got.stderr)
 				}
@@ -322,7 +324,7 @@ func reader(t *testing.T, db *fixtures.Database) (env []string) {
 // of the database.
 func account(t *testing.T, db *fixtures.Database, grants ...string) (env []string) {
 	t.Helper()
-	parts, _ := parseDSN(db.DSN)
+	parts, _ := settings.ParseDSN(db.DSN)
 	user := "r" + strings.ToLower(rand.Text()[:16])
 	execute(t, db.SQL, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 's3cret'")
 	t.Cleanup(func() {
@@ -332,7 +334,7 @@ func account(t *testing.T, db *fixtures.Database, grants ...string) (env []strin
 	})
 	for _, grant := range grants {
 		rights, table, _ := strings.Cut(grant, " ON ")
-		execute(t, db.SQL, "GRANT "+rights+" ON "+parts.database+"."+table+" TO '"+user+"'@'%'")
+		execute(t, db.SQL, "GRANT "+rights+" ON "+parts.Database+"."+table+" TO '"+user+"'@'%'")
 	}
 	return lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+withUser(db.DSN, user)))
 }
@@ -344,7 +346,7 @@ func TestReadOnlyUser(t *testing.T) {
 	env := reader(t, db)
 	s := serve(t, env)
 	wantTexts(t, s.stderr.String(), "may not create the tables of Bookside", "wp_bookside_api_keys, wp_bookside_change_inbox")
-	run(t, env, "", "keys", "create", "--name", "x", "--permissions", "read").want(t, exitRefused, "may not create the table wp_bookside_api_keys")
+	run(t, env, "", "keys", "create", "--name", "x", "--permissions", "read").want(t, exit.Refused, "may not create the table wp_bookside_api_keys")
 	if status, _ := get(t, s.url+"/v1/status", "lp_no_such_key_at_all"); status != http.StatusServiceUnavailable {
 		t.Errorf("before there is a table of keys: status %d", status)
 	}
@@ -452,10 +454,10 @@ func waitsForLock(t *testing.T, db *fixtures.Database) bool {
 // TestDrainCancelsRequests: a request that does not end is canceled.
 func TestDrainCancelsRequests(t *testing.T) {
 	t.Parallel()
-	c := defaultConfig()
+	c := settings.Default()
 	c.Server.ShutdownTimeout = time.Millisecond
 	s := bareService(c)
-	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -484,8 +486,8 @@ func TestDrainCancelsRequests(t *testing.T) {
 // TestServeEndsWithListener: a listener that fails ends the program.
 func TestServeEndsWithListener(t *testing.T) {
 	t.Parallel()
-	s := bareService(defaultConfig())
-	listener, err := listen(t.Context(), keyListen, "127.0.0.1:0")
+	s := bareService(settings.Default())
+	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -564,9 +566,9 @@ func TestServeLeaksNoGoroutines(t *testing.T) {
 
 func TestTrustedProxies(t *testing.T) {
 	t.Parallel()
-	c := defaultConfig()
+	c := settings.Default()
 	c.Server.TrustedProxies = []string{"10.0.0.0/8", "192.0.2.1", "::1"}
-	options, err := c.handlerOptions()
+	options, err := handlerOptions(c)
 	if err != nil {
 		t.Fatal(err)
 	}

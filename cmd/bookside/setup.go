@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"bookside/cmd/bookside/setup"
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
 )
 
@@ -77,7 +79,7 @@ service, and goes on from there when it is run again.`,
 
 // checkForSetup runs check for a database that no configuration names yet.
 func (p *program) checkForSetup(ctx context.Context, database setup.Database, quiet bool) error {
-	c := defaultConfig()
+	c := settings.Default()
 	c.DB.DSN, c.DB.Prefix, c.WordPress.SiteID = database.DSN, database.Prefix, database.SiteID
 	if quiet {
 		silent := *p
@@ -93,9 +95,9 @@ func setupFailure(err error) error {
 	if !errors.As(err, &known) {
 		return err
 	}
-	code := exitFailure
+	code := exit.Failure
 	if known.Usage {
-		code = exitUsage
+		code = exit.Usage
 	}
-	return failf(code, err, "%v", err)
+	return exit.Errorf(code, err, "%v", err)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/cmd/bookside/setup"
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
@@ -229,7 +230,7 @@ func (m *machine) setup(stdin string, args ...string) result {
 	m.t.Helper()
 	var stdout, stderr fixtures.Buffer
 	p := program{stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host}
-	code := report(&stderr, p.run(m.t.Context(), append([]string{"setup"}, args...)))
+	code := exit.Report(&stderr, p.run(m.t.Context(), append([]string{"setup"}, args...)))
 	return result{code, stdout.String(), stderr.String()}
 }
 
@@ -268,7 +269,7 @@ func TestSetup(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
-	got := m.setup("", "--yes").want(t, exitOK)
+	got := m.setup("", "--yes").want(t, exit.OK)
 	wantTexts(t, got.stdout, "WordPress: /var/www/html, nginx at /etc/nginx/sites-enabled/site:1\n", "The site can be served", "The address of the site: http://site.test\n",
 		"http://site.test/wp-json/latepoint-api/v1/services answers.", "  curl -H 'X-API-Key: lp_live_", " 'http://site.test/wp-json/latepoint-api/v1/services'\n", "bookside setup --undo")
 	files := filesBelow(t, m.root)
@@ -290,15 +291,15 @@ func TestSetup(t *testing.T) {
 	if account == "" || len(password) < 20 || strings.Contains(got.stdout+files["var/lib/bookside/setup.json"]+strings.Join(m.commands, "\n"), password) {
 		t.Errorf("account %q with the password %q", account, password)
 	}
-	again := m.setup("", "--yes").want(t, exitFailure, "Bookside is set up for /var/www/html since 2026-11-21; to take that back: bookside setup --undo")
+	again := m.setup("", "--yes").want(t, exit.Failure, "Bookside is set up for /var/www/html since 2026-11-21; to take that back: bookside setup --undo")
 	if again.stdout != "" {
 		t.Errorf("the second time: %s", again.stdout)
 	}
 
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitOK).stdout, "revoke the API key", "remove the lines of setup from /etc/nginx/sites-enabled/site", "Everything else is as it was.")
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.OK).stdout, "revoke the API key", "remove the lines of setup from /etc/nginx/sites-enabled/site", "Everything else is as it was.")
 	m.wantUntouched()
 	wantTexts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
-	m.setup("", "--undo", "--yes").want(t, exitFailure, "there is nothing to take back")
+	m.setup("", "--undo", "--yes").want(t, exit.Failure, "there is nothing to take back")
 }
 
 // TestSetupTakesEverythingBack: whatever fails, the machine is as it was.
@@ -311,7 +312,7 @@ func TestSetupTakesEverythingBack(t *testing.T) {
 		"useradd", "chgrp", "systemctl daemon-reload", "systemctl enable", "systemctl stop", "systemctl start", "systemctl try-reload-or-restart nginx.service",
 	} {
 		m.fails, m.commands = command, nil
-		got := m.setup("", "--yes").want(t, exitFailure, "it fails on purpose")
+		got := m.setup("", "--yes").want(t, exit.Failure, "it fails on purpose")
 		wantTexts(t, got.stdout, "That failed. Everything is taken back:")
 		m.wantUntouched()
 	}
@@ -321,11 +322,11 @@ func TestSetupTakesEverythingBack(t *testing.T) {
 			ready(w, r)
 		} // otherwise 200, but not as Bookside answers
 	})
-	m.setup("", "--yes").want(t, exitFailure, "http://site.test/wp-json/latepoint-api/v1/services answers with the status 200, and not as Bookside does")
+	m.setup("", "--yes").want(t, exit.Failure, "http://site.test/wp-json/latepoint-api/v1/services answers with the status 200, and not as Bookside does")
 	m.wantUntouched()
 	wantTexts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
 	m.stub, m.commands = http.NotFoundHandler(), nil
-	m.setup("", "--yes").want(t, exitFailure, "the service does not become ready: 127.0.0.1:8081/readyz answers 404")
+	m.setup("", "--yes").want(t, exit.Failure, "the service does not become ready: 127.0.0.1:8081/readyz answers 404")
 	m.wantUntouched()
 }
 
@@ -353,11 +354,11 @@ func TestSetupAfterACrash(t *testing.T) {
 		m.setup("", "--yes")
 	}
 	crash()
-	m.setup("y\n", "--undo").want(t, exitOK)
+	m.setup("y\n", "--undo").want(t, exit.OK)
 	m.wantUntouched()
 	crash()
-	wantTexts(t, m.setup("", "--yes").want(t, exitOK).stdout, "An earlier run was interrupted. What it did is taken back first:", "Bookside is set up.")
-	m.setup("", "--undo", "--yes").want(t, exitOK)
+	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "An earlier run was interrupted. What it did is taken back first:", "Bookside is set up.")
+	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 }
 
@@ -368,7 +369,7 @@ func TestSetupAsks(t *testing.T) {
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	// The account no, the configuration and the service yes, the web server no, the key yes.
-	got := m.setup("n\n\nyes\nno\ny\n").want(t, exitOK)
+	got := m.setup("n\n\nyes\nno\ny\n").want(t, exit.OK)
 	wantTexts(t, got.stdout, "Left out: Bookside uses the account of the site itself", "Left out: calls of the site's address do not reach Bookside", "http://127.0.0.1:8080/v1/services answers.")
 	if files := filesBelow(t, m.root); files["etc/nginx/sites-enabled/site"] != nginxSite {
 		t.Errorf("nginx: %s", files["etc/nginx/sites-enabled/site"])
@@ -376,12 +377,12 @@ func TestSetupAsks(t *testing.T) {
 	if account := m.account(); account != "" {
 		t.Errorf("account %s", account)
 	}
-	m.setup("n\n", "--undo").want(t, exitFailure, "nothing was done")
-	m.setup("y\n", "--undo").want(t, exitOK)
+	m.setup("n\n", "--undo").want(t, exit.Failure, "nothing was done")
+	m.setup("y\n", "--undo").want(t, exit.OK)
 	m.wantUntouched()
 	for _, answers := range []string{"", "y\n", "y\nn\n", "y\ny\nn\n"} {
 		m.commands = nil
-		if got := m.setup(answers); got.code == exitOK {
+		if got := m.setup(answers); got.code == exit.OK {
 			t.Errorf("%q: %s", answers, got.stdout)
 		}
 		m.wantUntouched()
@@ -412,8 +413,8 @@ func TestSetupIsInterrupted(t *testing.T) {
 		stdin:  io.MultiReader(strings.NewReader("y\ny\ny\n"), unanswered{cancel, t.Context().Done()}),
 		stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host,
 	}
-	code := report(&stderr, p.run(ctx, []string{"setup"}))
-	wantTexts(t, result{code, stdout.String(), stderr.String()}.want(t, exitFailure, "interrupted").stdout, "The web server, nginx\n", "Everything is taken back:")
+	code := exit.Report(&stderr, p.run(ctx, []string{"setup"}))
+	wantTexts(t, result{code, stdout.String(), stderr.String()}.want(t, exit.Failure, "interrupted").stdout, "The web server, nginx\n", "Everything is taken back:")
 	m.wantUntouched()
 }
 
@@ -434,7 +435,7 @@ func TestSetupWithAFullDisk(t *testing.T) {
 		}
 		return work(ctx, c)
 	}
-	m.setup("", "--yes").want(t, exitFailure, "it fails on purpose", "setup.json")
+	m.setup("", "--yes").want(t, exit.Failure, "it fails on purpose", "setup.json")
 	if err := os.RemoveAll(filepath.Join(m.root, "var/lib/bookside")); err != nil {
 		t.Fatal(err)
 	}
@@ -448,10 +449,10 @@ func TestSetupKeepsWhatTheWebServerNeeds(t *testing.T) {
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
-	m.setup("", "--yes").want(t, exitOK)
+	m.setup("", "--yes").want(t, exit.OK)
 	const other, routes = "etc/nginx/sites-enabled/other", "etc/nginx/snippets/bookside-routes.conf"
 	writeBelow(t, m.root, map[string]string{other: "server {\n    include /" + routes + ";\n}\n"})
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitFailure, "not everything could be taken back; when you have seen to it: bookside setup --undo").stdout,
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.Failure, "not everything could be taken back; when you have seen to it: bookside setup --undo").stdout,
 		"remove /"+routes+"\n    ✗ without it, the configuration is invalid; it stays for now: nginx -t -q: exit status 1\nopen() /"+routes+" failed")
 	if files := filesBelow(t, m.root); files[routes] == "" || files["etc/nginx/sites-enabled/site"] != nginxSite {
 		t.Errorf("files %q", slices.Collect(maps.Keys(files)))
@@ -459,7 +460,7 @@ func TestSetupKeepsWhatTheWebServerNeeds(t *testing.T) {
 	if err := os.Remove(filepath.Join(m.root, other)); err != nil {
 		t.Fatal(err)
 	}
-	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 }
 
@@ -469,10 +470,10 @@ func TestSetupWithoutSystemd(t *testing.T) {
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t))
 	m.systemd = false
-	m.setup("", "--yes").want(t, exitFailure, "systemd does not run here", "as the user bookside, and run setup again", " serve")
+	m.setup("", "--yes").want(t, exit.Failure, "systemd does not run here", "as the user bookside, and run setup again", " serve")
 	m.start()
-	wantTexts(t, m.setup("", "--yes").want(t, exitOK).stdout, "Continuing with /var/www/html.", "http://site.test/wp-json/latepoint-api/v1/services answers.")
-	m.setup("", "--undo", "--yes").want(t, exitOK)
+	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "Continuing with /var/www/html.", "http://site.test/wp-json/latepoint-api/v1/services answers.")
+	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 
 	// The options of the first run hold for the second one.
@@ -480,13 +481,13 @@ func TestSetupWithoutSystemd(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.server, m.stub, m.commands = nil, ready, nil
-	m.setup("", "--yes", "--url", "http://site.test/blog", "--listen", "127.0.0.1:9080", "--admin-listen", "127.0.0.1:9081").want(t, exitFailure, "systemd does not run here")
+	m.setup("", "--yes", "--url", "http://site.test/blog", "--listen", "127.0.0.1:9080", "--admin-listen", "127.0.0.1:9081").want(t, exit.Failure, "systemd does not run here")
 	m.commands = []string{"systemctl start"} // as if
-	wantTexts(t, m.setup("", "--yes").want(t, exitOK).stdout, "http://site.test/blog/wp-json/latepoint-api/v1/services answers.")
+	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "http://site.test/blog/wp-json/latepoint-api/v1/services answers.")
 	files := filesBelow(t, m.root)
 	wantTexts(t, files["etc/nginx/conf.d/00-bookside.conf"], "server 127.0.0.1:9080 ")
 	wantTexts(t, files["etc/nginx/snippets/bookside-routes.conf"], "location ^~ /blog/wp-json/latepoint-api/v1/ {")
-	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 }
 
@@ -497,13 +498,13 @@ func TestSetupOfNetworkSite(t *testing.T) {
 	fixtures.RequireServer(t)
 	m := newMachine(t, fixtures.New(t, fixtures.Prefixed())).boot()
 	m.stub = ready
-	m.setup("", "--yes", "--site-id", "7", "--url", "http://site.test/blog/", "--listen", "127.0.0.1:9080", "--admin-listen", "127.0.0.1:9081").want(t, exitOK)
+	m.setup("", "--yes", "--site-id", "7", "--url", "http://site.test/blog/", "--listen", "127.0.0.1:9080", "--admin-listen", "127.0.0.1:9081").want(t, exit.OK)
 	files := filesBelow(t, m.root)
 	wantTexts(t, files["etc/bookside/config.yaml"], "prefix: wpx_\n", "site_id: 7\n", "listen: 127.0.0.1:9080\n", "listen: 127.0.0.1:9081\n", "base_paths: [/blog/wp-json/latepoint-api/v1, /wp-json/latepoint-api/v1, /v1]")
 	wantTexts(t, files["etc/nginx/snippets/bookside-routes.conf"], "location ^~ /blog/wp-json/latepoint-api/v1/ {")
 	wantTexts(t, files["etc/nginx/conf.d/00-bookside.conf"], "server 127.0.0.1:9080 ")
 	wantTexts(t, files["etc/systemd/system/bookside.socket.d/setup.conf"], "ListenStream=127.0.0.1:9080\n")
-	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 }
 
@@ -514,13 +515,13 @@ func TestSetupKeepsChangesOfOthers(t *testing.T) {
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
-	m.setup("", "--yes").want(t, exitOK)
+	m.setup("", "--yes").want(t, exit.OK)
 	for _, name := range []string{"etc/bookside/config.yaml", "etc/nginx/sites-enabled/site"} {
 		if err := m.edit(name, func(text string) string { return text + "# mine\n" }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	undone := m.setup("", "--undo", "--yes").want(t, exitFailure, "setup is taken back, except for what is marked with ! above")
+	undone := m.setup("", "--undo", "--yes").want(t, exit.Failure, "setup is taken back, except for what is marked with ! above")
 	wantTexts(t, undone.stdout, "! /etc/bookside/config.yaml was changed since and stays as it is")
 	if strings.Contains(undone.stdout, "is as it was.") {
 		t.Errorf("%s", undone.stdout)
@@ -531,11 +532,11 @@ func TestSetupKeepsChangesOfOthers(t *testing.T) {
 	}
 	// The next run does not take what is left there for a configuration by hand.
 	m.commands = nil
-	m.setup("", "--yes").want(t, exitOK)
+	m.setup("", "--yes").want(t, exit.OK)
 	m.fails = "nginx -t"
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitFailure, "not everything could be taken back").stdout, "! nginx -t -q: exit status 1\nit fails on purpose")
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.Failure, "not everything could be taken back").stdout, "! nginx -t -q: exit status 1\nit fails on purpose")
 	m.fails = ""
-	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.setup("", "--undo", "--yes").want(t, exit.OK)
 }
 
 // TestSetupOfUsedUnits: units that were enabled and active before setup are so after an undo, with
@@ -554,9 +555,9 @@ func TestSetupOfUsedUnits(t *testing.T) {
 		{"is-enabled is-active", []string{"systemctl stop bookside.service bookside.socket", "systemctl stop bookside.service bookside.socket", "systemctl start bookside.socket bookside.service"}},
 	} {
 		m.was, m.commands = test.was, nil
-		m.setup("", "--yes").want(t, exitOK)
+		m.setup("", "--yes").want(t, exit.OK)
 		m.commands = nil
-		m.setup("", "--undo", "--yes").want(t, exitOK)
+		m.setup("", "--undo", "--yes").want(t, exit.OK)
 		m.wantUntouched()
 		units := slices.DeleteFunc(m.commands, func(c string) bool { return !strings.Contains(c, "bookside.service") })
 		if diff := cmp.Diff(test.want, units); diff != "" {
@@ -571,10 +572,10 @@ func TestSetupNamesWhatStays(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	m := newMachine(t, fixtures.New(t, fixtures.Small(now))).boot()
-	m.setup("", "--yes").want(t, exitOK)
+	m.setup("", "--yes").want(t, exit.OK)
 	stays := func() map[string]string {
 		t.Helper()
-		_, text, _ := strings.Cut(m.setup("", "--undo", "--dry-run").want(t, exitOK).stdout, "What stays, and what removes it:\n")
+		_, text, _ := strings.Cut(m.setup("", "--undo", "--dry-run").want(t, exit.OK).stdout, "What stays, and what removes it:\n")
 		text, _, _ = strings.Cut(text, "\n\n")
 		found := map[string]string{}
 		lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -606,7 +607,7 @@ func TestSetupNamesWhatStays(t *testing.T) {
 	}, got); diff != "" {
 		t.Errorf("with everything (-want +got):\n%s", diff)
 	}
-	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	for statement := range strings.SplitSeq(strings.TrimSuffix(drop, ";"), "; ") {
 		if !strings.HasPrefix(statement, "USE ") {
 			execute(t, m.db.SQL, statement)
@@ -628,16 +629,16 @@ func TestSetupAlone(t *testing.T) {
 		if c.Args[0] == "useradd" || c.Args[0] == "userdel" {
 			tried++
 			for _, args := range [][]string{{"--yes"}, {"--undo", "--yes"}} {
-				if got := m.setup("", args...).want(t, exitFailure, "another bookside setup is running on this machine"); got.stdout != "" {
+				if got := m.setup("", args...).want(t, exit.Failure, "another bookside setup is running on this machine"); got.stdout != "" {
 					t.Errorf("%s", got.stdout)
 				}
 			}
-			m.setup("", "--undo", "--dry-run").want(t, exitOK)
+			m.setup("", "--undo", "--dry-run").want(t, exit.OK)
 		}
 		return work(ctx, c)
 	}
-	m.setup("", "--yes").want(t, exitOK)
-	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.setup("", "--yes").want(t, exit.OK)
+	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 	if tried != 2 {
 		t.Errorf("tried %d times", tried)
@@ -660,16 +661,16 @@ func TestSetupWithSELinux(t *testing.T) {
 		m.before, m.commands = filesBelow(t, m.root), nil
 	}
 	set("1", "0 0")
-	wantTexts(t, m.setup("", "--yes").want(t, exitOK).stdout, "SELinux, which keeps web servers from connecting to other programs\n  - run "+allow+"\n")
+	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "SELinux, which keeps web servers from connecting to other programs\n  - run "+allow+"\n")
 	if got := filesBelow(t, m.root)[selinuxBoolean]; got != "1 1" {
 		t.Errorf("the boolean is %q", got)
 	}
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitOK).stdout, "  - run "+forbid+"\n")
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.OK).stdout, "  - run "+forbid+"\n")
 	m.wantUntouched()
 
 	set("1", "1 1")
-	m.setup("", "--yes").want(t, exitOK)
-	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.setup("", "--yes").want(t, exit.OK)
+	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 	if ran := strings.Join(m.commands, "\n"); strings.Contains(ran, "setsebool") {
 		t.Errorf("%s", ran)
@@ -678,13 +679,13 @@ func TestSetupWithSELinux(t *testing.T) {
 		{"permissive", "0", "0 0", "--yes"}, {"no web server", "1", "0 0", "--web-server=none"},
 	} {
 		set(test.enforced, test.boolean)
-		if got := m.setup("", "--dry-run", test.arg).want(t, exitOK); strings.Contains(got.stdout, "SELinux") {
+		if got := m.setup("", "--dry-run", test.arg).want(t, exit.OK); strings.Contains(got.stdout, "SELinux") {
 			t.Errorf("%s: %s", test.name, got.stdout)
 		}
 	}
 	set("1", "0 0")
 	m.fails = "setsebool"
-	m.setup("", "--yes").want(t, exitFailure, "it fails on purpose")
+	m.setup("", "--yes").want(t, exit.Failure, "it fails on purpose")
 	m.wantUntouched()
 }
 
@@ -717,7 +718,7 @@ func TestSetupOfConstantAddress(t *testing.T) {
 			if err := m.edit("var/www/html/wp-config.php", func(text string) string { return text + test.constant + "\n" }); err != nil {
 				t.Fatal(err)
 			}
-			got := m.setup("", append([]string{"--dry-run"}, test.args...)...).want(t, exitOK)
+			got := m.setup("", append([]string{"--dry-run"}, test.args...)...).want(t, exit.OK)
 			wantTexts(t, got.stdout, "The address of the site: "+test.want+"\n", "and ask for "+test.want+"/wp-json/latepoint-api/v1/services with it")
 		})
 	}
@@ -736,7 +737,7 @@ func TestSetupKeepsConstantAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.setup("", "--yes", "--url", "http://site.test").want(t, exitOK)
+	m.setup("", "--yes", "--url", "http://site.test").want(t, exit.OK)
 	wantTexts(t, filesBelow(t, m.root)["etc/bookside/config.yaml"], "home: http://constant.test\n", "site_url: http://constant.test/wp\n")
 	if text := filesBelow(t, m.root)["etc/bookside/config.yaml"]; strings.Contains(text, "\n  content:") {
 		t.Errorf("a wp-content that does not exist is named: %s", text)
@@ -750,7 +751,7 @@ func TestSetupNamesContent(t *testing.T) {
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	writeBelow(t, m.root, map[string]string{"var/www/html/wp-content/index.php": "<?php\n"})
-	m.setup("", "--yes", "--url", "http://site.test").want(t, exitOK)
+	m.setup("", "--yes", "--url", "http://site.test").want(t, exit.OK)
 	wantTexts(t, filesBelow(t, m.root)["etc/bookside/config.yaml"], "content: /var/www/html/wp-content\n")
 }
 
@@ -767,19 +768,19 @@ func TestSetupWithUnreadableWebServer(t *testing.T) {
 		code                int
 		want                string // in its output, or in its error
 	}{
-		{"none is changed", nginx, "server {\n    root /srv;\n", []string{"--web-server", "none"}, exitOK, "nginx cannot be read; it is left alone: /etc/nginx/sites-enabled/broken, line 3: ends within a directive\n"},
-		{"none is changed, and all is named", nginx, "server {\n", []string{"--web-server", "none", "--wordpress", "/var/www/html", "--url", "http://site.test"}, exitOK, "nginx cannot be read; it is left alone"},
-		{"another is changed", apache, "Include apache2.conf\n", []string{"--web-server", "nginx"}, exitOK, "Apache cannot be read; it is left alone: /etc/apache2/apache2.conf, line 1: apache2.conf includes itself\n"},
-		{"it is to be changed", nginx, "server {\n    root /srv;\n", []string{"--web-server", "nginx"}, exitFailure, "--web-server none"},
-		{"which one is open", nginx, "server {\n    root /srv;\n", nil, exitFailure,
+		{"none is changed", nginx, "server {\n    root /srv;\n", []string{"--web-server", "none"}, exit.OK, "nginx cannot be read; it is left alone: /etc/nginx/sites-enabled/broken, line 3: ends within a directive\n"},
+		{"none is changed, and all is named", nginx, "server {\n", []string{"--web-server", "none", "--wordpress", "/var/www/html", "--url", "http://site.test"}, exit.OK, "nginx cannot be read; it is left alone"},
+		{"another is changed", apache, "Include apache2.conf\n", []string{"--web-server", "nginx"}, exit.OK, "Apache cannot be read; it is left alone: /etc/apache2/apache2.conf, line 1: apache2.conf includes itself\n"},
+		{"it is to be changed", nginx, "server {\n    root /srv;\n", []string{"--web-server", "nginx"}, exit.Failure, "--web-server none"},
+		{"which one is open", nginx, "server {\n    root /srv;\n", nil, exit.Failure,
 			"the configuration of nginx cannot be read: /etc/nginx/sites-enabled/broken, line 3: ends within a directive.\nCorrect it first, or leave the web server alone: --web-server none"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t, db).boot()
 			writeBelow(t, m.root, map[string]string{test.file: test.content})
-			if test.code == exitOK {
-				wantTexts(t, m.setup("", append([]string{"--dry-run"}, test.args...)...).want(t, exitOK).stdout, test.want, "Nothing was done.")
+			if test.code == exit.OK {
+				wantTexts(t, m.setup("", append([]string{"--dry-run"}, test.args...)...).want(t, exit.OK).stdout, test.want, "Nothing was done.")
 				return
 			}
 			m.setup("", append([]string{"--dry-run"}, test.args...)...).want(t, test.code, test.want)
@@ -811,7 +812,7 @@ func TestSetupNamesTheProgram(t *testing.T) {
 			for _, name := range test.files {
 				writeBelow(t, m.root, map[string]string{name: "the program"})
 			}
-			got := m.setup("", "--dry-run").want(t, exitOK)
+			got := m.setup("", "--dry-run").want(t, exit.OK)
 			wantTexts(t, got.stdout, test.want)
 			if strings.Contains(got.stdout, warning) != test.warns {
 				t.Errorf("%s", got.stdout)
@@ -827,7 +828,7 @@ func TestSetupKeepsWhatRevokingNeeds(t *testing.T) {
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
-	m.setup("", "--yes").want(t, exitOK)
+	m.setup("", "--yes").want(t, exit.OK)
 	const name = "etc/bookside/dsn"
 	dsn := filesBelow(t, m.root)[name]
 	setDSN := func(text string) {
@@ -837,21 +838,21 @@ func TestSetupKeepsWhatRevokingNeeds(t *testing.T) {
 		}
 	}
 	setDSN("nobody@tcp(127.0.0.1:1)/none\n")
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitFailure, "not everything could be taken back").stdout, "✗ ")
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.Failure, "not everything could be taken back").stdout, "✗ ")
 	if files := filesBelow(t, m.root); files[name] == "" || files["etc/nginx/sites-enabled/site"] != nginxSite || m.account() == "" {
 		t.Errorf("files %q, account %q", slices.Collect(maps.Keys(files)), m.account())
 	}
 	setDSN(dsn)
-	m.setup("", "--undo", "--yes").want(t, exitOK)
+	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 	wantTexts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
 
 	m.commands = nil
-	m.setup("", "--yes").want(t, exitOK)
+	m.setup("", "--yes").want(t, exit.OK)
 	if err := os.Remove(filepath.Join(m.root, name)); err != nil {
 		t.Fatal(err)
 	}
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exitFailure, "setup is taken back, except").stdout, "! /etc/bookside/dsn is gone, so the key was not revoked; revoke it with bookside keys revoke")
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.Failure, "setup is taken back, except").stdout, "! /etc/bookside/dsn is gone, so the key was not revoked; revoke it with bookside keys revoke")
 	if account := m.account(); account != "" {
 		t.Errorf("the account %s is left", account)
 	}
@@ -869,39 +870,39 @@ func TestSetupIsRefused(t *testing.T) {
 		code    int
 		want    []string
 	}{
-		{"no root", func(m *machine) { m.host.Privileged = false }, nil, exitFailure, []string{"setup needs root", "On shared hosting without root", "bookside companion zip"}},
-		{"no site", func(m *machine) { m.fails = "nothing" }, []string{"--wordpress", "/srv/none"}, exitFailure, []string{"there is no WordPress in /srv/none"}},
+		{"no root", func(m *machine) { m.host.Privileged = false }, nil, exit.Failure, []string{"setup needs root", "On shared hosting without root", "bookside companion zip"}},
+		{"no site", func(m *machine) { m.fails = "nothing" }, []string{"--wordpress", "/srv/none"}, exit.Failure, []string{"there is no WordPress in /srv/none"}},
 		{"several sites", func(m *machine) {
 			writeBelow(m.t, m.root, map[string]string{"srv/b/wp-load.php": "", "srv/b/wp-config.php": ""})
-		}, nil, exitUsage, []string{"there are several sites; name the directory of one: --wordpress DIRECTORY"}},
+		}, nil, exit.Usage, []string{"there are several sites; name the directory of one: --wordpress DIRECTORY"}},
 		{"computed settings", func(m *machine) {
 			writeBelow(m.t, m.root, map[string]string{"srv/b/wp-load.php": "", "srv/b/wp-config.php": "<?php define('DB_NAME', getenv('X'));"})
-		}, []string{"--wordpress", "/srv/b"}, exitFailure, []string{"DB_NAME is computed", "with db.dsn, as INSTALL.md tells"}},
-		{"broken nginx", func(m *machine) { m.fails = "nginx -t" }, nil, exitFailure, []string{"the configuration of nginx is invalid already; correct it first"}},
-		{"port in use", func(m *machine) { m.stub, m.commands = ready, []string{"systemctl start"} }, nil, exitFailure, []string{"another program listens at 127.0.0.1:8080; name a free address: --listen"}},
-		{"other web server", func(*machine) {}, []string{"--web-server", "apache"}, exitUsage, []string{"--web-server: apache does not serve /var/www/html"}},
-		{"no network", func(*machine) {}, []string{"--site-id", "3"}, exitUsage, []string{"--site-id: the site is no network of several"}},
-		{"address", func(*machine) {}, []string{"--url", "example"}, exitUsage, []string{"write it like --url https://example.com"}},
+		}, []string{"--wordpress", "/srv/b"}, exit.Failure, []string{"DB_NAME is computed", "with db.dsn, as INSTALL.md tells"}},
+		{"broken nginx", func(m *machine) { m.fails = "nginx -t" }, nil, exit.Failure, []string{"the configuration of nginx is invalid already; correct it first"}},
+		{"port in use", func(m *machine) { m.stub, m.commands = ready, []string{"systemctl start"} }, nil, exit.Failure, []string{"another program listens at 127.0.0.1:8080; name a free address: --listen"}},
+		{"other web server", func(*machine) {}, []string{"--web-server", "apache"}, exit.Usage, []string{"--web-server: apache does not serve /var/www/html"}},
+		{"no network", func(*machine) {}, []string{"--site-id", "3"}, exit.Usage, []string{"--site-id: the site is no network of several"}},
+		{"address", func(*machine) {}, []string{"--url", "example"}, exit.Usage, []string{"write it like --url https://example.com"}},
 		{"configured by hand", func(m *machine) {
 			writeBelow(m.t, m.root, map[string]string{"etc/bookside/config.yaml": "db:\n  dsn: a@tcp(db:3306)/b\n"})
-		}, nil, exitFailure, []string{"/etc/bookside/config.yaml names a database already, with db.dsn"}},
+		}, nil, exit.Failure, []string{"/etc/bookside/config.yaml names a database already, with db.dsn"}},
 		{"configured by hand with a file", func(m *machine) {
 			writeBelow(m.t, m.root, map[string]string{"etc/bookside/config.yaml": "db:\n  dsn_file: /etc/bookside/dsn\n", "etc/bookside/dsn": "a@tcp(db:3306)/b\n"})
-		}, nil, exitFailure, []string{"names a database already, with db.dsn_file"}},
+		}, nil, exit.Failure, []string{"names a database already, with db.dsn_file"}},
 		{"configured by hand with WordPress", func(m *machine) {
 			writeBelow(m.t, m.root, map[string]string{"etc/bookside/config.yaml": "wordpress.config: /srv/wp-config.php\n"})
-		}, nil, exitFailure, []string{"names a database already, with wordpress.config"}},
-		{"address with a query", func(*machine) {}, []string{"--url", "https://example.com/?x=1"}, exitUsage, []string{"write it like --url https://example.com"}},
-		{"address with a user", func(*machine) {}, []string{"--url", "https://a@example.com"}, exitUsage, []string{"write it like --url https://example.com"}},
-		{"address with a fragment", func(*machine) {}, []string{"--url", "https://example.com/a#b"}, exitUsage, []string{"write it like --url https://example.com"}},
-		{"address with a directive", func(*machine) {}, []string{"--url", "https://example.com/a;{b"}, exitUsage, []string{"write it like --url https://example.com"}},
-		{"address with a quote", func(*machine) {}, []string{"--url", "https://exam'ple.com"}, exitUsage, []string{"write it like --url https://example.com"}},
-		{"encryption", func(*machine) {}, []string{"--db-tls", "on"}, exitUsage, []string{"--db-tls: write auto, off, required or verify"}},
-		{"encryption that the database lacks", func(*machine) {}, []string{"--db-tls", "required"}, exitRefused, []string{"does not offer TLS"}},
-		{"port", func(*machine) {}, []string{"--listen", "8080"}, exitUsage, []string{"--listen: write an IP address and a port"}},
-		{"port of every address", func(*machine) {}, []string{"--listen", ":8080"}, exitUsage, []string{"--listen: write an IP address and a port"}},
-		{"port of a name", func(*machine) {}, []string{"--admin-listen", "localhost:8081"}, exitUsage, []string{"--admin-listen: write an IP address and a port"}},
-		{"one port for both", func(*machine) {}, []string{"--listen", "127.0.0.1:9000", "--admin-listen", "127.0.0.1:9000"}, exitUsage, []string{"--admin-listen: is the same as --listen"}},
+		}, nil, exit.Failure, []string{"names a database already, with wordpress.config"}},
+		{"address with a query", func(*machine) {}, []string{"--url", "https://example.com/?x=1"}, exit.Usage, []string{"write it like --url https://example.com"}},
+		{"address with a user", func(*machine) {}, []string{"--url", "https://a@example.com"}, exit.Usage, []string{"write it like --url https://example.com"}},
+		{"address with a fragment", func(*machine) {}, []string{"--url", "https://example.com/a#b"}, exit.Usage, []string{"write it like --url https://example.com"}},
+		{"address with a directive", func(*machine) {}, []string{"--url", "https://example.com/a;{b"}, exit.Usage, []string{"write it like --url https://example.com"}},
+		{"address with a quote", func(*machine) {}, []string{"--url", "https://exam'ple.com"}, exit.Usage, []string{"write it like --url https://example.com"}},
+		{"encryption", func(*machine) {}, []string{"--db-tls", "on"}, exit.Usage, []string{"--db-tls: write auto, off, required or verify"}},
+		{"encryption that the database lacks", func(*machine) {}, []string{"--db-tls", "required"}, exit.Refused, []string{"does not offer TLS"}},
+		{"port", func(*machine) {}, []string{"--listen", "8080"}, exit.Usage, []string{"--listen: write an IP address and a port"}},
+		{"port of every address", func(*machine) {}, []string{"--listen", ":8080"}, exit.Usage, []string{"--listen: write an IP address and a port"}},
+		{"port of a name", func(*machine) {}, []string{"--admin-listen", "localhost:8081"}, exit.Usage, []string{"--admin-listen: write an IP address and a port"}},
+		{"one port for both", func(*machine) {}, []string{"--listen", "127.0.0.1:9000", "--admin-listen", "127.0.0.1:9000"}, exit.Usage, []string{"--admin-listen: is the same as --listen"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -922,13 +923,13 @@ func TestSetupIsRefused(t *testing.T) {
 		if err := errors.Join(os.Remove(name), os.Symlink("/proc/sys/vm/drop_caches", name)); err != nil { // which not even root may read
 			t.Fatal(err)
 		}
-		m.setup("", "--dry-run").want(t, exitFailure, "permission denied; only root may read it: run it with sudo")
+		m.setup("", "--dry-run").want(t, exit.Failure, "permission denied; only root may read it: run it with sudo")
 	})
 	t.Run("dry run", func(t *testing.T) {
 		t.Parallel()
 		m := newMachine(t, db).boot()
 		m.host.Privileged = false
-		wantTexts(t, m.setup("", "--dry-run").want(t, exitOK).stdout, "create the account 'bookside_", "write /etc/bookside/dsn, readable by root and the group bookside only", "Nothing was done.")
+		wantTexts(t, m.setup("", "--dry-run").want(t, exit.OK).stdout, "create the account 'bookside_", "write /etc/bookside/dsn, readable by root and the group bookside only", "Nothing was done.")
 		m.wantUntouched()
 	})
 }

@@ -7,6 +7,9 @@ import (
 	"net"
 	"os"
 	"strconv"
+
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 )
 
 // Under systemd, as in docker/bookside.service, the program uses two of its protocols: a socket that
@@ -18,19 +21,19 @@ const firstInheritedFile = 3
 
 // inheritedListener returns the listener that systemd passes to this process, or nil.
 func inheritedListener(env []string) (net.Listener, error) {
-	if lookup(env, "LISTEN_PID") != strconv.Itoa(os.Getpid()) {
+	if settings.Lookup(env, "LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil, nil
 	}
-	if count := lookup(env, "LISTEN_FDS"); count != "1" {
-		return nil, failf(exitFailure, nil, "systemd passes %s sockets; write one ListenStream= with a TCP port in the socket unit", count)
+	if count := settings.Lookup(env, "LISTEN_FDS"); count != "1" {
+		return nil, exit.Errorf(exit.Failure, nil, "systemd passes %s sockets; write one ListenStream= with a TCP port in the socket unit", count)
 	}
 	file := os.NewFile(firstInheritedFile, "systemd socket")
 	listener, err := net.FileListener(file)
 	if err = errors.Join(err, file.Close()); err != nil {
-		return nil, failf(exitFailure, err, "use the socket of systemd: %v", err)
+		return nil, exit.Errorf(exit.Failure, err, "use the socket of systemd: %v", err)
 	}
 	if _, ok := listener.(*net.TCPListener); !ok {
-		return nil, errors.Join(failf(exitFailure, nil, "the socket of systemd is not a TCP port; write one such as ListenStream=127.0.0.1:8080 in the socket unit"), listener.Close())
+		return nil, errors.Join(exit.Errorf(exit.Failure, nil, "the socket of systemd is not a TCP port; write one such as ListenStream=127.0.0.1:8080 in the socket unit"), listener.Close())
 	}
 	return listener, nil
 }
@@ -43,7 +46,7 @@ const (
 
 // notifySystemd sends a state to systemd, if it asked for notifications.
 func notifySystemd(ctx context.Context, env []string, state string) error {
-	address := lookup(env, "NOTIFY_SOCKET")
+	address := settings.Lookup(env, "NOTIFY_SOCKET")
 	if address == "" {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
@@ -52,8 +53,8 @@ func TestInvalidInheritedSockets(t *testing.T) {
 			t.Parallel()
 			command := withSocket(t, append(settingsFor(db), beProgram, "LISTEN_FDS="+test.count), test.file)
 			text, err := command.CombinedOutput()
-			if err == nil || command.ProcessState.ExitCode() != exitFailure {
-				t.Errorf("ended with %v, want exit code %d", err, exitFailure)
+			if err == nil || command.ProcessState.ExitCode() != exit.Failure {
+				t.Errorf("ended with %v, want exit code %d", err, exit.Failure)
 			}
 			wantTexts(t, string(text), test.want)
 		})

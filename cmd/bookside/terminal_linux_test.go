@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 )
 
@@ -64,14 +64,14 @@ func TestLogOnATerminal(t *testing.T) {
 		env          []string
 		want         string // regular expression
 	}{
-		{"auto", formatAuto, nil, `^\x1b\[2m\d\d:\d\d:\d\d\x1b\[0m .*WRN.* bookings overlap .*agent_id=.*7\n$`},
-		{"auto without color", formatAuto, []string{"NO_COLOR=1"}, `^\d\d:\d\d:\d\d WRN bookings overlap agent_id=7\n$`},
-		{"JSON", formatJSON, nil, `^\{"time":".*","level":"WARN","msg":"bookings overlap","agent_id":7\}\n$`},
+		{"auto", settings.FormatAuto, nil, `^\x1b\[2m\d\d:\d\d:\d\d\x1b\[0m .*WRN.* bookings overlap .*agent_id=.*7\n$`},
+		{"auto without color", settings.FormatAuto, []string{"NO_COLOR=1"}, `^\d\d:\d\d:\d\d WRN bookings overlap agent_id=7\n$`},
+		{"JSON", settings.FormatJSON, nil, `^\{"time":".*","level":"WARN","msg":"bookings overlap","agent_id":7\}\n$`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			tty, read := terminal(t)
-			newLog(tty, slog.LevelInfo, test.format, test.env).Warn("bookings overlap", "agent_id", 7)
+			newLog(tty, "info", test.format, test.env).Warn("bookings overlap", "agent_id", 7)
 			if got := read(); !regexp.MustCompile(test.want).MatchString(got) {
 				t.Errorf("%q does not match %s", got, test.want)
 			}

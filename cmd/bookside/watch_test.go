@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 	"bookside/handlers/monitor"
 	"bookside/wpdb"
@@ -44,7 +46,7 @@ func TestRevokedUnderTheServer(t *testing.T) {
 	fixtures.RequireServer(t)
 	db := small(t)
 	owner := settingsFor(db)
-	run(t, owner, "", "migrate").want(t, exitOK)
+	run(t, owner, "", "migrate").want(t, exit.OK)
 	open, err := wpdb.Open(t.Context(), wpdb.Config{DSN: db.DSN, Prefix: db.Prefix})
 	if err != nil {
 		t.Fatal(err)
@@ -61,14 +63,15 @@ func TestRevokedUnderTheServer(t *testing.T) {
 		}
 	}
 	env := account(t, db, grants...)
-	parts, _ := parseDSN(lookup(env, "BOOKSIDE_DB__DSN"))
-	name, _, _ := strings.Cut(parts.masked, ":")
+	dsn := settings.Lookup(env, "BOOKSIDE_DB__DSN")
+	parts, _ := settings.ParseDSN(dsn)
+	name, _, _ := strings.Cut(dsn, ":")
 	user := "'" + name + "'@'%'"
 	key := newKey(t, env, "--permissions", "read,write")
 	s := serve(t, env)
 	s.eventually("a first look", func() bool { return s.verboseReadiness().Writes == "" })
 
-	execute(t, db.SQL, "REVOKE INSERT ON "+parts.database+".wp_bookside_change_inbox FROM "+user)
+	execute(t, db.SQL, "REVOKE INSERT ON "+parts.Database+".wp_bookside_change_inbox FROM "+user)
 	if status, body := post(t, s.url+"/v1/customers", key, `{"first_name":"Ada","last_name":"L","email":"ada@example.org"}`); status != http.StatusServiceUnavailable {
 		t.Errorf("status %d: %s", status, body)
 	}
@@ -82,9 +85,9 @@ func TestRevokedUnderTheServer(t *testing.T) {
 	if !told || r.Status != monitor.StatusReady {
 		t.Errorf("%+v", r)
 	}
-	got := run(t, env, "", "check").want(t, exitOK)
-	wantTexts(t, got.stdout, "! writes", lacking, "GRANT SELECT, INSERT, UPDATE, DELETE, ALTER ON `"+parts.database+"`.`wp_bookside_change_inbox`")
-	execute(t, db.SQL, "GRANT INSERT ON "+parts.database+".wp_bookside_change_inbox TO "+user)
+	got := run(t, env, "", "check").want(t, exit.OK)
+	wantTexts(t, got.stdout, "! writes", lacking, "GRANT SELECT, INSERT, UPDATE, DELETE, ALTER ON `"+parts.Database+"`.`wp_bookside_change_inbox`")
+	execute(t, db.SQL, "GRANT INSERT ON "+parts.Database+".wp_bookside_change_inbox TO "+user)
 	s.eventually("that all is well", func() bool { return s.verboseReadiness().Writes == "" })
 	wantTexts(t, s.stderr.String(), "requests that write are refused", "the database user may write again")
 }

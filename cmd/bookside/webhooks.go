@@ -13,14 +13,16 @@ import (
 
 	"bookside/adapter/journal"
 	"bookside/adapter/webhooks"
+	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
 )
 
 // newVault requires a valid configuration.
-func (c config) newVault() (webhooks.Vault, error) {
+func newVault(c settings.Config) (webhooks.Vault, error) {
 	vault, err := webhooks.NewVault(c.Webhooks.SecretKey)
 	if err != nil {
-		return vault, fmt.Errorf("%s: %w", keySecretKey, err)
+		return vault, fmt.Errorf("%s: %w", settings.SecretKey, err)
 	}
 	return vault, nil
 }
@@ -35,12 +37,12 @@ type webhookStore struct {
 func (p *program) withWebhooks(ctx context.Context, use func(webhookStore) error) error {
 	c, err := p.config()
 	if err == nil {
-		err = c.validate()
+		err = c.Validate()
 	}
 	if err != nil {
 		return err
 	}
-	vault, err := c.newVault()
+	vault, err := newVault(c)
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,7 @@ func webhookID(text string) (int64, error) {
 }
 
 func noSuchWebhook(id int64) error {
-	return failf(exitFailure, nil, "there is no webhook with the ID %d; see webhooks list", id)
+	return exit.Errorf(exit.Failure, nil, "there is no webhook with the ID %d; see webhooks list", id)
 }
 
 // withWebhook returns the action of a command for one webhook: act does it, and reports

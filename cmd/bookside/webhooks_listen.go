@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"bookside/cmd/internal/settings"
 )
 
 func (p *program) receiveWebhooks() *cobra.Command {
@@ -72,7 +74,7 @@ const (
 // webhookSecret reads the secret from a file, or from the environment.
 func (p *program) webhookSecret(file string) (string, error) {
 	if file == "" {
-		secret := lookup(p.env, webhookSecretEnv)
+		secret := settings.Lookup(p.env, webhookSecretEnv)
 		if secret == "" {
 			return "", usageErrorf("write --secret-file, or set %s", webhookSecretEnv)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/webhooks"
+	"bookside/cmd/internal/exit"
 )
 
 func (p *program) replayWebhook() *cobra.Command {
@@ -49,9 +50,9 @@ lost. Changes since a time also include those that the webhook did not list then
 		found, err := store.Replay(ctx, id, number)
 		switch {
 		case errors.Is(err, webhooks.ErrSending):
-			return "", true, failf(exitFailure, nil, "%v; try again in a few seconds", err)
+			return "", true, exit.Errorf(exit.Failure, nil, "%v; try again in a few seconds", err)
 		case err == nil && !found:
-			return "", true, failf(exitFailure, nil, "webhook %d has no delivery with the ID %d; see webhooks log %d", id, number, id)
+			return "", true, exit.Errorf(exit.Failure, nil, "webhook %d has no delivery with the ID %d; see webhooks log %d", id, number, id)
 		}
 		return fmt.Sprintf("Delivery %d is sent again.\n", number), true, err
 	})

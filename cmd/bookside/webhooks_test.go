@@ -19,13 +19,14 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
 // printed fails unless the command succeeds and prints all of the texts.
 func printed(t *testing.T, r result, texts ...string) string {
 	t.Helper()
-	r.want(t, exitOK)
+	r.want(t, exit.OK)
 	wantTexts(t, r.stdout, texts...)
 	return r.stdout
 }
@@ -40,7 +41,7 @@ func TestWebhooksAreManaged(t *testing.T) {
 	defer receiver.Close()
 	bookside := func(args ...string) result { return run(t, env, "", append([]string{"webhooks"}, args...)...) }
 	printed(t, bookside("list"), "There are no webhooks")
-	secret := bookside("add", receiver.URL+"/?token=hush", "--events", "booking.created,customer.updated", "--allow-private", "--quiet").want(t, exitOK).stdout
+	secret := bookside("add", receiver.URL+"/?token=hush", "--events", "booking.created,customer.updated", "--allow-private", "--quiet").want(t, exit.OK).stdout
 	if !regexp.MustCompile(`^whsec_[A-Za-z0-9+/]{43}=\n$`).MatchString(secret) {
 		t.Errorf("secret %q", secret)
 	}
@@ -51,10 +52,10 @@ func TestWebhooksAreManaged(t *testing.T) {
 		t.Error("the query of the URL is listed")
 	}
 	var records []webhookRecord
-	if err := json.Unmarshal([]byte(bookside("list", "--json").want(t, exitOK).stdout), &records); err != nil || len(records) != 2 || !records[1].Record || fmt.Sprint(records[1].Agents) != "[2 3]" || !records[0].AllowPrivate {
+	if err := json.Unmarshal([]byte(bookside("list", "--json").want(t, exit.OK).stdout), &records); err != nil || len(records) != 2 || !records[1].Record || fmt.Sprint(records[1].Agents) != "[2 3]" || !records[0].AllowPrivate {
 		t.Errorf("%+v, error %v", records, err)
 	}
-	bookside("test", "1").want(t, exitFailure, "the test failed: answered 418: short and  [31mstout")
+	bookside("test", "1").want(t, exit.Failure, "the test failed: answered 418: short and  [31mstout")
 	log := printed(t, bookside("log", "1"), "bookside.test  failed  evt_", "answered 418: short and  [31mstout after 1ms")
 	if strings.Contains(log, "\x1b") {
 		t.Errorf("the log has control characters: %q", log)
@@ -66,15 +67,15 @@ func TestWebhooksAreManaged(t *testing.T) {
 	printed(t, bookside("disable", "1"), "Webhook 1 is disabled.")
 	printed(t, bookside("list"), "disabled: disabled by an administrator")
 	printed(t, bookside("enable", "1", "--skip"), "Webhook 1 is enabled.")
-	if fresh := bookside("rotate", "1", "--quiet").want(t, exitOK).stdout; fresh == secret || !strings.HasPrefix(fresh, "whsec_") {
+	if fresh := bookside("rotate", "1", "--quiet").want(t, exit.OK).stdout; fresh == secret || !strings.HasPrefix(fresh, "whsec_") {
 		t.Errorf("rotated to %q", fresh)
 	}
 	printed(t, bookside("rotate", "1", "--overlap", "0s"), "The old secret has ended.")
 	printed(t, bookside("delete", "2"), "Webhook 2 is deleted.")
 	for _, command := range [][]string{{"test", "2"}, {"log", "2"}, {"delete", "2"}, {"enable", "9"}, {"disable", "9"}, {"rotate", "9"}, {"replay", "9", "--since", "1h"}, {"replay", "9", "--delivery", "1"}} {
-		bookside(command...).want(t, exitFailure, "there is no webhook with the ID "+command[1])
+		bookside(command...).want(t, exit.Failure, "there is no webhook with the ID "+command[1])
 	}
-	bookside("replay", "1", "--delivery", "77").want(t, exitFailure, "webhook 1 has no delivery with the ID 77")
+	bookside("replay", "1", "--delivery", "77").want(t, exit.Failure, "webhook 1 has no delivery with the ID 77")
 }
 
 func TestWebhookFlagsAreChecked(t *testing.T) {
@@ -100,7 +101,7 @@ func TestWebhookFlagsAreChecked(t *testing.T) {
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			t.Parallel()
-			result := run(t, nil, "", append([]string{"webhooks"}, strings.Fields(test.args)...)...).want(t, exitUsage, test.want)
+			result := run(t, nil, "", append([]string{"webhooks"}, strings.Fields(test.args)...)...).want(t, exit.Usage, test.want)
 			if strings.Contains(result.stderr, "hush") {
 				t.Errorf("a password is printed: %s", result.stderr)
 			}
@@ -112,7 +113,7 @@ func TestWebhookSecretsAreEncryptedByTheProgram(t *testing.T) {
 	t.Parallel()
 	db := small(t)
 	env := settingsFor(db, "BOOKSIDE_WEBHOOKS__SECRET_KEY="+strings.Repeat("k", 32))
-	secret := strings.TrimSpace(run(t, env, "", "webhooks", "add", "https://example.com/", "--events", "*", "--quiet").want(t, exitOK).stdout)
+	secret := strings.TrimSpace(run(t, env, "", "webhooks", "add", "https://example.com/", "--events", "*", "--quiet").want(t, exit.OK).stdout)
 	var stored string
 	if err := db.SQL.QueryRowContext(t.Context(), "SELECT secret FROM "+db.Prefix+"bookside_webhooks").Scan(&stored); err != nil {
 		t.Fatal(err)
@@ -120,8 +121,8 @@ func TestWebhookSecretsAreEncryptedByTheProgram(t *testing.T) {
 	if secret == "" || strings.Contains(stored, secret[6:]) || !strings.HasPrefix(stored, "gcm_") {
 		t.Errorf("%s is stored as %s", secret, stored)
 	}
-	run(t, settingsFor(db, "BOOKSIDE_WEBHOOKS__SECRET_KEY=short"), "", "webhooks", "list").want(t, exitUsage, "webhooks.secret_key: write at least 32 characters")
-	masked := run(t, env, "", "serve", "--print-config").want(t, exitOK).stdout
+	run(t, settingsFor(db, "BOOKSIDE_WEBHOOKS__SECRET_KEY=short"), "", "webhooks", "list").want(t, exit.Usage, "webhooks.secret_key: write at least 32 characters")
+	masked := run(t, env, "", "serve", "--print-config").want(t, exit.OK).stdout
 	if strings.Contains(masked, "kkkk") || !strings.Contains(masked, `secret_key: '***'`) {
 		t.Errorf("%s", masked)
 	}
@@ -256,7 +257,7 @@ func TestChangesArriveWhoeverMadeThem(t *testing.T) {
 	}))
 	defer receiver.Close()
 	defer close(release)
-	run(t, env, "", "webhooks", "add", receiver.URL, "--events", "service.*,booking.*", "--allow-private", "--record", "--quiet").want(t, exitOK)
+	run(t, env, "", "webhooks", "add", receiver.URL, "--events", "service.*,booking.*", "--allow-private", "--record", "--quiet").want(t, exit.OK)
 	server := startProcess(t, env)
 	next := func() string {
 		t.Helper()

@@ -10,6 +10,7 @@ import (
 
 	"bookside/adapter/keys"
 	"bookside/adapter/webhooks"
+	"bookside/cmd/internal/exit"
 )
 
 func (p *program) testWebhook() *cobra.Command {
@@ -27,7 +28,7 @@ if the webhook is disabled, and prints the response.`,
 			return "", found, err
 		}
 		if try.Failure != "" {
-			return "", true, failf(exitFailure, nil, "the test failed: %s", printable(joinNonEmpty(": ", try.Failure, try.Answer)))
+			return "", true, exit.Errorf(exit.Failure, nil, "the test failed: %s", printable(joinNonEmpty(": ", try.Failure, try.Answer)))
 		}
 		return fmt.Sprintf("The receiver accepted the event: %s\n", tryText(try)), true, nil
 	})

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"strings"
@@ -39,8 +39,8 @@ func TestMaskDSN(t *testing.T) {
 
 func TestParseDSN(t *testing.T) {
 	t.Parallel()
-	got, ok := parseDSN("wp:secret@tcp(db.example:3307)/site?tls=true")
-	want := dsn{address: "db.example:3307", database: "site", masked: "wp:***@tcp(db.example:3307)/site?tls=true"}
+	got, ok := ParseDSN("wp:secret@tcp(db.example:3307)/site?tls=true")
+	want := Source{Address: "db.example:3307", Database: "site", masked: "wp:***@tcp(db.example:3307)/site?tls=true"}
 	if !ok || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, ok, want)
 	}
@@ -59,4 +59,30 @@ func FuzzMaskDSN(f *testing.F) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
+}
+
+func TestMaskRedis(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                    "",
+		"redis://h:6379/0":                    "redis://h:6379/0",
+		"redis://:s3cret@h":                   "redis://:***@h",
+		"redis://u:s3cret@h:1/2?protocol=2":   "redis://u:***@h:1/2",
+		"redis://u:s3%40cret@h":               "redis://u:***@h",
+		"rediss://u:s3cret@[::1]:1":           "rediss://u:***@[::1]:1",
+		"unix://u:s3cret@/run/socket?db=1":    "unix://u:***@/run/socket",
+		"redis://u:s3#cret@h":                 "***",
+		"redis://h/0?password=s3cret":         "***",
+		"u:s3cret@h":                          "***",
+		"redis://u:s3cret":                    "***",
+		"http://u:s3cret@h":                   "***",
+		"redis://u:s3cret@h/not-a-number":     "***",
+		"redis://u:s3cret@h:1/2?protocol=two": "***",
+	} {
+		t.Run(text, func(t *testing.T) {
+			if got := maskRedis(text); got != want {
+				t.Errorf("%q is shown as %q, want %q", text, got, want)
+			}
+		})
+	}
 }

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bytes"
@@ -11,47 +11,48 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
-	"github.com/go-viper/mapstructure/v2"
 	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/providers/env/v2"
 	"github.com/knadh/koanf/providers/file"
-	"github.com/knadh/koanf/providers/structs"
 	"github.com/knadh/koanf/v2"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	yamlv3 "go.yaml.in/yaml/v3"
 
 	"bookside/adapter/domain"
+	"bookside/cmd/internal/exit"
 	"bookside/wpdb/wpconfig"
 )
 
+// Names of environment variables.
 const (
-	envPrefix  = "BOOKSIDE_"
-	envFile    = "BOOKSIDE_CONFIG"
-	fileSuffix = "_FILE"
-
-	// systemConfig is the configuration file of the packages.
-	systemConfig = "/etc/bookside/config.yaml"
+	EnvPrefix = "BOOKSIDE_"       // of all settings
+	EnvFile   = "BOOKSIDE_CONFIG" // the configuration file
 )
 
-// secretKeys are the settings that can also be read from a file.
-var secretKeys = []string{keyDSN, keyMailPassword, keyRedis, keySecretKey}
+// fileSuffix ends the names of variables that name a file with a secret.
+const fileSuffix = "_FILE"
 
-// configFlags are the flags of all commands that read the configuration.
-type configFlags struct {
+// SystemFile is the configuration file of the packages.
+const SystemFile = "/etc/bookside/config.yaml"
+
+// Flags are the flags of all commands that read the configuration.
+type Flags struct {
 	file     string
 	settings []flagSetting // in command-line order; the last one wins
 }
 
 type flagSetting struct{ flag, key, value string }
 
-func (f *configFlags) define(flags *pflag.FlagSet) {
-	flags.StringVar(&f.file, "config", "", "read settings from this YAML `FILE` (BOOKSIDE_CONFIG); default "+systemConfig+" if it exists")
-	f.short(flags, "wp-config", keyWPConfig, "read the database and the table prefix from the site's wp-config.php at this `PATH`, or in this directory")
-	f.short(flags, "prefix", keyPrefix, "table `PREFIX` of the site")
+// Define adds the flags to those of a command.
+func (f *Flags) Define(flags *pflag.FlagSet) {
+	flags.StringVar(&f.file, "config", "", "read settings from this YAML `FILE` (BOOKSIDE_CONFIG); default "+SystemFile+" if it exists")
+	f.Short(flags, "wp-config", WPConfig, "read the database and the table prefix from the site's wp-config.php at this `PATH`, or in this directory")
+	f.Short(flags, "prefix", Prefix, "table `PREFIX` of the site")
 	// Invalid settings are reported later: the flag package would quote the value,
 	// which may be a secret.
 	flags.Func("set", "set any setting (see help config), `KEY=VALUE`; can be repeated", func(text string) error {
@@ -64,42 +65,30 @@ func (f *configFlags) define(flags *pflag.FlagSet) {
 	})
 }
 
-// short defines a flag for one setting.
-func (f *configFlags) short(flags *pflag.FlagSet, name, key, usage string) {
+// Short adds a flag for one setting.
+func (f *Flags) Short(flags *pflag.FlagSet, name, key, usage string) {
 	flags.Func(name, usage, func(value string) error {
 		f.settings = append(f.settings, flagSetting{"--" + name, key, value})
 		return nil
 	})
 }
 
-// configFlags gives a command the flags that name settings, and returns all of its flags.
-func (p *program) configFlags(command *cobra.Command) *pflag.FlagSet {
-	p.given.define(command.Flags())
-	return command.Flags()
-}
-
-// config reads the configuration, with the flags of the command.
-func (p *program) config() (config, error) { return readConfig(p.env, p.given) }
-
-// readConfig merges the layers and rejects unknown keys and values of the wrong
+// Read merges the layers and rejects unknown keys and values of the wrong
 // type, along with all values that are not allowed. If there are none of the former,
-// config.validate finds the latter.
-func readConfig(environ []string, flags configFlags) (config, error) {
+// Config.Validate finds the latter.
+func Read(environ []string, flags Flags) (Config, error) {
 	l, err := newLayers()
 	if err != nil {
-		return config{}, err
+		return Config{}, err
 	}
 	path := flags.file
 	if path == "" {
-		path = lookup(environ, envFile)
+		path = Lookup(environ, EnvFile)
 	}
 	if err := errors.Join(l.loadFile(path), l.loadEnvironment(environ), l.loadFlags(flags.settings)); err != nil {
-		return config{}, err
+		return Config{}, err
 	}
-	c, err := l.decode()
-	if err != nil {
-		return config{}, err
-	}
+	c := l.config()
 	c.WordPress.Config = wpconfig.Locate(c.WordPress.Config)
 	return c, configFailure(l.withInvalid(c))
 }
@@ -107,17 +96,34 @@ func readConfig(environ []string, flags configFlags) (config, error) {
 // withInvalid returns the problems so far, if there are any, and the values that are not
 // allowed. Settings that were rejected have their defaults, about which there is nothing to
 // say; and a database that seems to be missing may be behind a misspelt name.
-func (l *layers) withInvalid(c config) []string {
+func (l *layers) withInvalid(c Config) []string {
 	if len(l.problems) == 0 {
 		return nil
 	}
 	all := l.problems
-	for _, p := range c.problems() {
-		if !l.rejected[p.key] && (p.key != keyDSN || c.DB.DSN != "") {
-			all = append(all, p.String())
+	for _, s := range All {
+		if !l.rejected[s.Key] && (s.Key != DSN || c.DB.DSN != "") {
+			all = append(all, s.problems(&c)...)
 		}
 	}
 	return all
+}
+
+// Validate returns an error with all values that are not allowed.
+func (c Config) Validate() error {
+	var problems []string
+	for _, s := range All {
+		problems = append(problems, s.problems(&c)...)
+	}
+	return configFailure(problems)
+}
+
+func (s Setting) problems(c *Config) []string {
+	problems := s.check(c)
+	for i, text := range problems {
+		problems[i] = s.Key + ": " + text
+	}
+	return problems
 }
 
 // configFailure returns nil if there are no problems.
@@ -125,22 +131,23 @@ func configFailure(problems []string) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return failf(exitUsage, nil, "invalid configuration:\n  %s", strings.Join(problems, "\n  "))
+	return exit.Errorf(exit.Usage, nil, "invalid configuration:\n  %s", strings.Join(problems, "\n  "))
 }
 
-// withSystemConfig returns the environment with the file at path as configuration, if it exists and
+// WithSystemFile returns the environment with the file at path as configuration, if it exists and
 // the environment names no other.
-func withSystemConfig(environ []string, path string) []string {
-	if slices.ContainsFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, envFile+"=") }) {
+func WithSystemFile(environ []string, path string) []string {
+	if slices.ContainsFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, EnvFile+"=") }) {
 		return environ
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return environ
 	}
-	return append(environ, envFile+"="+path)
+	return append(environ, EnvFile+"="+path)
 }
 
-func lookup(environ []string, name string) string {
+// Lookup returns the value of a variable; "" if it is not set.
+func Lookup(environ []string, name string) string {
 	for _, entry := range environ {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value
@@ -159,22 +166,38 @@ type layers struct {
 }
 
 func newLayers() (*layers, error) {
-	l := &layers{merged: koanf.New("."), names: map[string]string{}, rejected: map[string]bool{}}
-	if err := l.merged.Load(structs.Provider(defaultConfig(), "koanf"), nil); err != nil {
-		return nil, fmt.Errorf("load default configuration: %w", err)
+	l := &layers{merged: koanf.New("."), defaults: map[string]any{}, names: map[string]string{}, rejected: map[string]bool{}}
+	for _, s := range All {
+		l.defaults[s.Key] = s.Default
+		for _, name := range s.Variables() {
+			l.names[name] = s.Key
+		}
 	}
-	l.defaults = l.merged.All()
-	for key := range l.defaults {
-		l.names[envName(key)] = key
-	}
-	for _, key := range secretKeys {
-		l.names[envName(key)+fileSuffix] = key
-	}
-	return l, nil
+	return l, l.overlay(l.defaults)
 }
 
-func envName(key string) string {
-	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
+// Default returns the configuration without any source.
+func Default() (c Config) {
+	for _, s := range All {
+		s.set(&c, s.Default)
+	}
+	return c
+}
+
+// config returns the merged settings.
+func (l *layers) config() (c Config) {
+	for _, s := range All {
+		s.set(&c, l.merged.Get(s.Key))
+	}
+	if c.DB.Prefix == "" && c.WordPress.Config == "" {
+		c.DB.Prefix = DefaultPrefix
+	}
+	return c
+}
+
+// EnvName returns the environment variable of a setting.
+func EnvName(key string) string {
+	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
 }
 
 func (l *layers) problem(format string, args ...any) {
@@ -215,7 +238,7 @@ func (l *layers) loadFile(path string) error {
 			continue // use the default
 		}
 		source := path + ": " + showKey(key)
-		if secret, ok := secretOfFile(key); ok {
+		if secret, ok := l.secretOfFile(key); ok {
 			if _, both := values[secret]; both {
 				l.problem("%s: %s and %s: set only one of them", path, secret, key)
 				continue
@@ -234,9 +257,9 @@ func (l *layers) loadFile(path string) error {
 }
 
 // secretOfFile returns the secret that is in the file which a key such as db.dsn_file names.
-func secretOfFile(key string) (secret string, ok bool) {
+func (l *layers) secretOfFile(key string) (secret string, ok bool) {
 	secret, ok = strings.CutSuffix(key, strings.ToLower(fileSuffix))
-	return secret, ok && slices.Contains(secretKeys, secret)
+	return secret, ok && l.names[EnvName(secret)+fileSuffix] == secret
 }
 
 // readSecret reads the value of a setting from a file that source names; place is where the
@@ -344,7 +367,7 @@ func (l *layers) accept(source, key string, value any) (any, bool) {
 var serviceLink = regexp.MustCompile(`^BOOKSIDE_([A-Z0-9_]*_)?(SERVICE_HOST=|SERVICE_PORT(_[A-Z0-9_]+)?=|PORT=(tcp|udp|sctp)://|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=)`)
 
 func foreign(entry string) bool {
-	return strings.HasPrefix(entry, envFile+"=") ||
+	return strings.HasPrefix(entry, EnvFile+"=") ||
 		strings.HasPrefix(entry, "BOOKSIDE_TEST_") || // the project's own tests
 		serviceLink.MatchString(entry)
 }
@@ -352,7 +375,7 @@ func foreign(entry string) bool {
 func (l *layers) loadEnvironment(environ []string) error {
 	setBy := map[string]string{}
 	provider := env.Provider(".", env.Opt{
-		Prefix:      envPrefix,
+		Prefix:      EnvPrefix,
 		EnvironFunc: func() []string { return slices.DeleteFunc(slices.Clone(environ), foreign) },
 		TransformFunc: func(name, value string) (string, any) {
 			key, known := l.names[name]
@@ -378,8 +401,8 @@ func (l *layers) loadEnvironment(environ []string) error {
 // variable returns the key and value of an environment variable; an empty key
 // skips it.
 func (l *layers) variable(name, key, value string) (string, any) {
-	if name == envName(key)+fileSuffix {
-		content, ok := l.readSecret(name, envName(key), key, value)
+	if name == EnvName(key)+fileSuffix {
+		content, ok := l.readSecret(name, EnvName(key), key, value)
 		if !ok {
 			return "", nil
 		}
@@ -410,18 +433,66 @@ func (l *layers) loadFlags(settings []flagSetting) error {
 	return l.overlay(accepted)
 }
 
-// decode decodes the merged settings; one without a field is an error.
-func (l *layers) decode() (config, error) {
-	var c config
-	err := l.merged.UnmarshalWithConf("", &c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
-		ErrorUnused: true,
-		DecodeHook:  mapstructure.StringToTimeDurationHookFunc(),
-	}})
-	if err != nil {
-		return config{}, fmt.Errorf("decode configuration: %w", err)
+// decodeValue converts a value to the type of example. A value of any type may
+// be written as text, because the environment and flags contain nothing else. If
+// the value is invalid, expected describes what to write.
+func decodeValue(value, example any) (decoded any, expected string) {
+	text, isText := value.(string)
+	text = strings.TrimSpace(text)
+	switch example.(type) {
+	case int:
+		if _, ok := value.(int); ok {
+			return value, ""
+		}
+		n, err := strconv.Atoi(text)
+		return n, otherwise(err == nil, "a whole number such as 10")
+	case bool:
+		if _, ok := value.(bool); ok {
+			return value, ""
+		}
+		b, err := strconv.ParseBool(text)
+		return b, otherwise(err == nil, "true or false")
+	case time.Duration:
+		d, err := time.ParseDuration(text)
+		return d, otherwise(err == nil, "a duration with its unit, such as 15s or 2m")
+	case []string:
+		if isText {
+			return splitList(text), ""
+		}
+		list, ok := textList(value)
+		return list, otherwise(ok, "a list of texts")
+	default:
+		return value, otherwise(isText, "a text, in quotes")
 	}
-	if c.DB.Prefix == "" && c.WordPress.Config == "" {
-		c.DB.Prefix = defaultPrefix
+}
+
+func otherwise(ok bool, expected string) string {
+	if ok {
+		return ""
 	}
-	return c, nil
+	return expected
+}
+
+func splitList(text string) []string {
+	list := []string{}
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+func textList(value any) ([]string, bool) {
+	elements, ok := value.([]any)
+	if !ok {
+		return nil, false
+	}
+	list := make([]string, len(elements))
+	for i, element := range elements {
+		if list[i], ok = element.(string); !ok {
+			return nil, false
+		}
+	}
+	return list, true
 }

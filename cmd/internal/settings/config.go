@@ -1,0 +1,101 @@
+package settings
+
+import "time"
+
+// Config is the value of every setting, by section.
+type Config struct {
+	DB struct {
+		DSN              string
+		Prefix           string // empty for the one in wp-config.php, else wp_
+		TLS              string
+		TLSCA            string
+		MaxOpen          int
+		AcquireTimeout   time.Duration
+		ConnectWait      time.Duration
+		StatementTimeout time.Duration
+		KillAbandoned    bool
+		Prepare          bool
+	}
+	WordPress struct {
+		Config string
+		SiteID int
+		// Empty for the constants in wp-config.php, else the site's options.
+		Home    string
+		SiteURL string
+		Content string // empty for that of wp-config.php
+	}
+	Server struct {
+		Listen          string
+		BasePaths       []string
+		TrustedProxies  []string
+		MaxConcurrent   int
+		MemoryMiB       int // 0 for a share of the runtime's memory limit
+		HeaderTimeout   time.Duration
+		RequestTimeout  time.Duration
+		WriteTimeout    time.Duration
+		DrainDelay      time.Duration
+		ShutdownTimeout time.Duration
+		CORSOrigins     []string
+	}
+	Admin struct {
+		Listen   string
+		KeysPage bool
+		Hosts    []string
+		PProf    bool
+	}
+	Conflicts struct {
+		Interval time.Duration
+	}
+	Changes struct {
+		Interval time.Duration
+		Sweep    time.Duration
+		Keep     time.Duration
+		Waiting  int
+	}
+	Auth struct {
+		QueryParameter      string
+		FailedKeysPerMinute int
+	}
+	RateLimit struct {
+		Enabled       bool
+		LivePerMinute int
+		LivePerHour   int
+		TestPerMinute int
+		TestPerHour   int
+		Redis         string
+	}
+	MCP struct {
+		Enabled bool
+	}
+	Lists struct {
+		ExactCountMS int
+		CountMaxAge  time.Duration
+		MaxExports   int
+	}
+	Mail struct {
+		Enabled  bool
+		From     string
+		FromName string
+		SMTP     struct {
+			Host     string
+			Port     int
+			TLS      string
+			User     string
+			Password string
+		}
+	}
+	Webhooks struct {
+		Enabled      bool
+		SecretKey    string
+		AllowPrivate bool
+	}
+	Compat struct {
+		Timestamps      string
+		BookingMetaKeys []string
+	}
+	Log struct {
+		Level   string
+		Format  string
+		Clients bool
+	}
+}

@@ -1,0 +1,308 @@
+// Package settings has the settings of the program: what each is called, what it means, which values
+// it takes, and how they are read from a file, the environment and flags.
+package settings
+
+import (
+	"fmt"
+	"net"
+	"net/mail"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"bookside/adapter/records"
+	"bookside/adapter/webhooks"
+	"bookside/handlers"
+	"bookside/wpdb"
+)
+
+// Setting is one setting. CONFIGURATION.md, help config and the configuration file of the packages
+// are made from it.
+type Setting struct {
+	Key   string // a section and a name, such as db.dsn
+	About string
+	// Note explains the default value, or stands for one that is empty.
+	Note string
+	// Default has the type of the setting: bool, int, string, time.Duration or []string.
+	Default any
+	// mask hides what is secret of the value; nil if nothing is. A secret can also be read from a file.
+	mask  func(string) string
+	get   func(*Config) any
+	set   func(*Config, any)
+	check func(*Config) []string
+}
+
+// Secret reports whether the value is secret.
+func (s Setting) Secret() bool { return s.mask != nil }
+
+// of returns a setting, with what its value has to fulfil.
+func of[T any](key string, field func(*Config) *T, standard T, about string, rules ...rule[T]) Setting {
+	return Setting{
+		Key: key, About: about, Default: standard,
+		get: func(c *Config) any { return *field(c) },
+		set: func(c *Config, value any) { *field(c) = value.(T) },
+		check: func(c *Config) (problems []string) {
+			for _, broken := range rules {
+				if text := broken(*field(c), c); text != "" {
+					problems = append(problems, text)
+				}
+			}
+			return problems
+		},
+	}
+}
+
+func (s Setting) noted(note string) Setting               { s.Note = note; return s }
+func (s Setting) secret(mask func(string) string) Setting { s.mask = mask; return s }
+
+// Keys that others name in messages or set.
+const (
+	DSN          = "db.dsn"
+	Prefix       = "db.prefix"
+	TLS          = "db.tls"
+	TLSCA        = "db.tls_ca"
+	WPConfig     = "wordpress.config"
+	Listen       = "server.listen"
+	AdminListen  = "admin.listen"
+	SecretKey    = "webhooks.secret_key"
+	Redis        = "rate_limit.redis"
+	mailPassword = "mail.smtp.password"
+)
+
+// DefaultPrefix is that of WordPress.
+const DefaultPrefix = "wp_"
+
+// Encryption of the connection to the mail server.
+const (
+	MailStartTLS = "starttls" // required after the greeting
+	MailTLS      = "tls"      // from the start
+	MailPlain    = "none"
+)
+
+// The values of log.format.
+const (
+	FormatAuto = "auto"
+	FormatText = "text"
+	FormatJSON = "json"
+)
+
+// All are all settings.
+var All = []Setting{
+	of(DSN, func(c *Config) *string { return &c.DB.DSN }, "",
+		"database, as user:password@tcp(host:3306)/database; in place of wordpress.config",
+		unless(func(dsn string, c *Config) bool { return dsn != "" || c.WordPress.Config != "" }, "write user:password@tcp(host:3306)/database (BOOKSIDE_DB__DSN), or name the site's wp-config.php in wordpress.config (--wp-config)"),
+		unless(func(dsn string, c *Config) bool { return dsn == "" || c.WordPress.Config == "" }, "conflicts with wordpress.config; remove one of them"),
+		must(emptyOr(func(dsn string) bool { _, ok := ParseDSN(dsn); return ok }), "cannot be read; write user:password@tcp(host:3306)/database or user:password@unix(/path/of/socket)/database")).
+		secret(maskDSN),
+	of(Prefix, func(c *Config) *string { return &c.DB.Prefix }, "",
+		"table prefix of the site; overrides the one in wp-config.php",
+		must(emptyOr(tablePrefix.MatchString), "write at most 40 letters, digits and _, such as wp_")).
+		noted("$table_prefix of the wp-config.php, else wp_"),
+	of(TLS, func(c *Config) *string { return &c.DB.TLS }, string(wpdb.TLSAuto),
+		"whether connections to the database are encrypted: off; required, with any certificate; verify, with one that is valid for the server's name; auto is required unless the server is on this machine, at a socket or a loopback address, and verify if db.tls_ca is set; the parameter tls of db.dsn (true, skip-verify, preferred, false) and MYSQL_CLIENT_FLAGS of wp-config.php decide in place of auto",
+		must(func(mode string) bool { return slices.Contains(wpdb.TLSModes(), wpdb.TLS(mode)) }, "write auto, off, required or verify")),
+	of(TLSCA, func(c *Config) *string { return &c.DB.TLSCA }, "",
+		"file with the certificates of the authorities, in PEM, by which verify checks the server's certificate",
+		unless(func(file string, c *Config) bool {
+			return file == "" || c.DB.TLS == string(wpdb.TLSAuto) || c.DB.TLS == string(wpdb.TLSVerify)
+		}, "is used only where db.tls is verify or auto; change db.tls, or remove it")).
+		noted("none: those of the system"),
+	of("db.max_open", func(c *Config) *int { return &c.DB.MaxOpen }, 10,
+		"maximum number of connections", between(1, 1000, "write a number from 1 to 1000")),
+	of("db.acquire_timeout", func(c *Config) *time.Duration { return &c.DB.AcquireTimeout }, 2*time.Second,
+		"how long a request waits while all connections are in use", atLeast(10*time.Millisecond, ", such as 2s")),
+	of("db.connect_wait", func(c *Config) *time.Duration { return &c.DB.ConnectWait }, 30*time.Second,
+		"how long serve waits for a database that is down", notNegative("write a duration such as 30s, or 0s to not wait")),
+	of("db.statement_timeout", func(c *Config) *time.Duration { return &c.DB.StatementTimeout }, 10*time.Second,
+		"time limit of a statement, enforced by the server", atLeast(100*time.Millisecond, ", such as 10s")),
+	of("db.kill_abandoned", func(c *Config) *bool { return &c.DB.KillAbandoned }, true,
+		"kill the statements of abandoned requests on the server; set it to false behind a proxy that multiplexes connections without showing it"),
+	of("db.prepare", func(c *Config) *bool { return &c.DB.Prepare }, true,
+		"prepare frequent statements on the server, and send several statements of a transaction together; set it to false behind a proxy that shares connections without keeping track of prepared statements, or that refuses several statements at once"),
+
+	of(WPConfig, func(c *Config) *string { return &c.WordPress.Config }, "",
+		"path of the site's wp-config.php, or of the directory that it is in, from which the database, the table prefix and the site's addresses are read; in place of db.dsn"),
+	of("wordpress.site_id", func(c *Config) *int { return &c.WordPress.SiteID }, 0,
+		"number of the site in a network, from 2 on; its tables have the prefix wp_2_ and so on", atLeastNumber(0, "write the number of the site in its network, or 0")).
+		noted("for no network or its first site"),
+	of("wordpress.home", func(c *Config) *string { return &c.WordPress.Home }, "",
+		"address of the site's pages, if the constant WP_HOME sets it; overrides the one in wp-config.php",
+		must(emptyOr(isWebAddress), "write an address such as https://example.com")).
+		noted("WP_HOME of the wp-config.php, else the option home"),
+	of("wordpress.site_url", func(c *Config) *string { return &c.WordPress.SiteURL }, "",
+		"address of WordPress, which links in notifications begin with, if the constant WP_SITEURL sets it; overrides the one in wp-config.php",
+		must(emptyOr(isWebAddress), "write an address such as https://example.com/wordpress")).
+		noted("WP_SITEURL of the wp-config.php, else the option siteurl"),
+	of("wordpress.content", func(c *Config) *string { return &c.WordPress.Content }, "",
+		"path of the site's wp-content, in which the plugin's translations are: texts that Bookside stores or mails are then in the site's language, and otherwise English").
+		noted("WP_CONTENT_DIR of the wp-config.php, else wp-content beside it; none without wordpress.config"),
+
+	of(Listen, func(c *Config) *string { return &c.Server.Listen }, "127.0.0.1:8080",
+		"address of the API", must(isListenAddress, "write an address and a port, such as 127.0.0.1:8080")),
+	of("server.base_paths", func(c *Config) *[]string { return &c.Server.BasePaths }, []string{"/wp-json/latepoint-api/v1", "/v1"},
+		"paths under which the API is served",
+		must(func(paths []string) bool { return len(paths) > 0 }, "write at least one path, such as /v1"),
+		each(basePath.MatchString, "%q: write a path that begins but does not end with /, such as /v1"),
+		unique),
+	of("server.trusted_proxies", func(c *Config) *[]string { return &c.Server.TrustedProxies }, []string{},
+		"addresses and networks of proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8",
+		each(func(text string) bool { _, err := ParseNetwork(text); return err == nil }, "%q: write an address or a network, such as 10.0.0.1 or 10.0.0.0/8")).
+		noted("none"),
+	of("server.max_concurrent", func(c *Config) *int { return &c.Server.MaxConcurrent }, 256,
+		"maximum number of requests processed at a time, 0 for no limit; others get 503 at once", atLeastNumber(0, "write a number such as 256, or 0 for no limit")),
+	of("server.memory_mib", func(c *Config) *int { return &c.Server.MemoryMiB }, 0,
+		"memory that all requests together may use, in MiB, from 64; others wait up to 5s",
+		must(func(n int) bool { return n == 0 || n >= minMemory && n <= 1<<20 }, fmt.Sprintf("write a number from %d, or 0 for a share of GOMEMLIMIT", minMemory))).
+		noted("for two thirds of GOMEMLIMIT, or 128 if that is not set"),
+	of("server.header_timeout", func(c *Config) *time.Duration { return &c.Server.HeaderTimeout }, 10*time.Second,
+		"time limit for receiving the header of a request", atLeast(100*time.Millisecond, ", such as 10s")),
+	of("server.request_timeout", func(c *Config) *time.Duration { return &c.Server.RequestTimeout }, 15*time.Second,
+		"time limit of a request, from its header to its response", atLeast(time.Second, ", such as 15s")),
+	of("server.write_timeout", func(c *Config) *time.Duration { return &c.Server.WriteTimeout }, 10*time.Second,
+		"additional time for the client to read the response", atLeast(100*time.Millisecond, ", such as 10s")),
+	of("server.drain_delay", func(c *Config) *time.Duration { return &c.Server.DrainDelay }, time.Second,
+		"how long new requests are still accepted after SIGTERM, while /readyz reports stopping", notNegative("write a duration such as 1s, or 0s for none")),
+	of("server.shutdown_timeout", func(c *Config) *time.Duration { return &c.Server.ShutdownTimeout }, 15*time.Second,
+		"time limit for running requests to finish after that", must(func(d time.Duration) bool { return d > 0 }, "write a duration such as 15s")),
+	of("server.cors_origins", func(c *Config) *[]string { return &c.Server.CORSOrigins }, []string{},
+		"origins whose pages may call the API, such as https://example.com; * for all",
+		each(isOrigin, "%q: write scheme and host, such as https://example.com, or * for every origin")).
+		noted("none, which disables CORS"),
+
+	of(AdminListen, func(c *Config) *string { return &c.Admin.Listen }, "127.0.0.1:8081",
+		"address of /livez, /readyz, /metrics and the console; empty to disable them",
+		must(emptyOr(isListenAddress), "write an address and a port, such as 127.0.0.1:8081, or leave it empty to disable it"),
+		unless(func(address string, c *Config) bool {
+			return address != c.Server.Listen || strings.HasSuffix(address, ":0")
+		}, "is the same as server.listen; write another port")),
+	of("admin.keys_page", func(c *Config) *bool { return &c.Admin.KeysPage }, true,
+		"serve the console, /console, which needs a login (see help admin-token)"),
+	of("admin.hosts", func(c *Config) *[]string { return &c.Admin.Hosts }, []string{},
+		"host names allowed in requests to admin.listen, besides localhost and IP addresses, such as the name that a scraper uses",
+		each(hostName.MatchString, "%q: write a host name without scheme and port, such as keys.example.com")).
+		noted("none"),
+	of("admin.pprof", func(c *Config) *bool { return &c.Admin.PProf }, false,
+		"serve profiles of the program at /debug/pprof/ of admin.listen"),
+
+	of("conflicts.interval", func(c *Config) *time.Duration { return &c.Conflicts.Interval }, 5*time.Minute,
+		"how often to look for overlapping bookings; 0s for never", zeroOrAtLeast(time.Second, ", such as 5m, or 0s for never")),
+
+	of("changes.interval", func(c *Config) *time.Duration { return &c.Changes.Interval }, 5*time.Second,
+		"how often to look for changes of records that others made; 0s for never", zeroOrAtLeast(100*time.Millisecond, ", such as 5s, or 0s for never")),
+	of("changes.sweep", func(c *Config) *time.Duration { return &c.Changes.Sweep }, 10*time.Minute,
+		"within which time to compare all records, to find deleted ones and changes by plain SQL; longer if it would take more than 2 % of a core of the database", atLeast(time.Second, ", such as 10m")),
+	of("changes.keep", func(c *Config) *time.Duration { return &c.Changes.Keep }, 30*24*time.Hour,
+		"how long to keep the journal of changes", must(func(d time.Duration) bool { return d >= time.Hour }, "write a duration of at least 1h, such as 720h")),
+	of("changes.max_waiting", func(c *Config) *int { return &c.Changes.Waiting }, 1000,
+		"requests to /changes that may wait at the same time; others get 503", atLeastNumber(1, "write a number of at least 1, such as 1000")),
+
+	of("auth.query_parameter", func(c *Config) *string { return &c.Auth.QueryParameter }, "api_key",
+		"query parameter that may contain the API key; empty to disable it",
+		must(emptyOr(queryParameter.MatchString), "write only letters, digits, _ and -, such as api_key, or leave it empty to disable it")),
+	of("auth.failed_keys_per_minute", func(c *Config) *int { return &c.Auth.FailedKeysPerMinute }, 100,
+		"invalid keys that an address may send per minute before it gets 429; 0 for no limit", atLeastNumber(0, "write a number such as 100, or 0 for no limit")),
+
+	of("rate_limit.enabled", func(c *Config) *bool { return &c.RateLimit.Enabled }, true,
+		"limit the number of requests of API keys"),
+	of("rate_limit.live_per_minute", func(c *Config) *int { return &c.RateLimit.LivePerMinute }, 60,
+		"requests of a live key per minute", requestLimit),
+	of("rate_limit.live_per_hour", func(c *Config) *int { return &c.RateLimit.LivePerHour }, 3600,
+		"requests of a live key per hour", requestLimit),
+	of("rate_limit.test_per_minute", func(c *Config) *int { return &c.RateLimit.TestPerMinute }, 100,
+		"requests of a test key per minute", requestLimit),
+	of("rate_limit.test_per_hour", func(c *Config) *int { return &c.RateLimit.TestPerHour }, 1000,
+		"requests of a test key per hour", requestLimit),
+	of(Redis, func(c *Config) *string { return &c.RateLimit.Redis }, "",
+		"Redis in which all servers of a site count together, such as redis://user:password@host:6379/0",
+		must(emptyOr(func(address string) bool { _, err := redis.ParseURL(address); return err == nil }), "cannot be read; write redis://user:password@host:6379/0, rediss:// for TLS, or unix:///path/of/socket")).
+		noted("none: each server counts by itself").secret(maskRedis),
+
+	of("mcp.enabled", func(c *Config) *bool { return &c.MCP.Enabled }, true,
+		"serve tools for AI agents at /mcp, by the Model Context Protocol; pages in browsers may call it from server.cors_origins only"),
+
+	of("lists.exact_count_ms", func(c *Config) *int { return &c.Lists.ExactCountMS }, 20,
+		"milliseconds that counting a list may take for its total to be exact; one that takes longer is counted once for all requests within lists.count_max_age", atLeastNumber(0, "write a number of milliseconds such as 20")),
+	of("lists.count_max_age", func(c *Config) *time.Duration { return &c.Lists.CountMaxAge }, 5*time.Second,
+		"how long such a total is shared after it was counted; the header X-Total-Age shows its age; 0s to count for every request",
+		must(func(d time.Duration) bool { return d >= 0 && d <= time.Hour }, "write a duration up to 1h, such as 5s, or 0s for exact totals")),
+	of("lists.max_exports", func(c *Config) *int { return &c.Lists.MaxExports }, 4,
+		"lists that may be sent as CSV or iCalendar at the same time; others get 503", atLeastNumber(1, "write a number of at least 1, such as 4")),
+
+	of("mail.enabled", func(c *Config) *bool { return &c.Mail.Enabled }, false,
+		"send notifications from here if the site itself does not"),
+	of("mail.from", func(c *Config) *string { return &c.Mail.From }, "",
+		"sender address of notifications, such as office@example.com",
+		must(emptyOr(PlainAddress), "write one plain address, such as office@example.com; its name goes to mail.from_name")).
+		noted("that of the site's own notifications"),
+	of("mail.from_name", func(c *Config) *string { return &c.Mail.FromName }, "",
+		"sender name of notifications, such as the name of the business",
+		must(func(name string) bool { return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) }, "write one line")).
+		noted("that of the site's own notifications"),
+	of("mail.smtp.host", func(c *Config) *string { return &c.Mail.SMTP.Host }, "",
+		"mail server, such as smtp.example.com",
+		unless(func(host string, c *Config) bool { return host != "" || !c.Mail.Enabled }, "write the name of the mail server, such as smtp.example.com; mail.enabled needs it"),
+		must(func(host string) bool { return !strings.ContainsAny(host, " /@:") || net.ParseIP(host) != nil }, "write a name or an address without a port, such as smtp.example.com")).
+		noted("none"),
+	of("mail.smtp.port", func(c *Config) *int { return &c.Mail.SMTP.Port }, 587,
+		"port of the mail server; usually 465 with tls", between(1, 65535, "write a number from 1 to 65535, such as 587")),
+	of("mail.smtp.tls", func(c *Config) *string { return &c.Mail.SMTP.TLS }, MailStartTLS,
+		"starttls, tls (from the start of the connection) or none",
+		oneOf("write starttls, tls or none", MailStartTLS, MailTLS, MailPlain),
+		unless(func(mode string, c *Config) bool { return mode != MailPlain || c.Mail.SMTP.User == "" }, "none would send the password unencrypted; write starttls or tls")),
+	of("mail.smtp.user", func(c *Config) *string { return &c.Mail.SMTP.User }, "",
+		"user name, if the mail server requires a login",
+		unless(func(user string, c *Config) bool { return user != "" || c.Mail.SMTP.Password == "" }, "write the user of mail.smtp.password")).
+		noted("none"),
+	of(mailPassword, func(c *Config) *string { return &c.Mail.SMTP.Password }, "",
+		"password of that user",
+		unless(func(password string, c *Config) bool { return password != "" || c.Mail.SMTP.User == "" }, fmt.Sprintf("write the password of mail.smtp.user (%s or %s)", EnvName(mailPassword), EnvName(mailPassword)+fileSuffix))).
+		noted("none").secret(maskAll),
+
+	of("webhooks.enabled", func(c *Config) *bool { return &c.Webhooks.Enabled }, true,
+		"send webhooks from this server; set it to false where a copy of the site must not reach its receivers"),
+	of(SecretKey, func(c *Config) *string { return &c.Webhooks.SecretKey }, "",
+		"key of at least 32 characters with which the secrets of webhooks are encrypted, such as the output of openssl rand -base64 32; the same on all servers",
+		must(emptyOr(func(key string) bool { return len(key) >= webhooks.MinSecretKey }), fmt.Sprintf("write at least %d characters, such as the output of openssl rand -base64 32", webhooks.MinSecretKey))).
+		noted("none: secrets are stored readable").secret(maskAll),
+	of("webhooks.allow_private", func(c *Config) *bool { return &c.Webhooks.AllowPrivate }, false,
+		"webhooks that are added through the API or the console may lead to private addresses; bookside webhooks add has the flag --allow-private for that"),
+
+	of("compat.timestamps", func(c *Config) *string { return &c.Compat.Timestamps }, "stored",
+		"stored returns timestamps as they are stored, in UTC, like the PHP extension; site returns them in the site's time zone",
+		oneOf("write stored or site", "stored", "site")),
+	of("compat.booking_meta_keys", func(c *Config) *[]string { return &c.Compat.BookingMetaKeys }, []string{},
+		"keys of booking metadata to show in addition to custom fields, such as zoom_join_url",
+		each(metaKey.MatchString, "%q: write a key of at most 110 characters without spaces, such as zoom_join_url"),
+		each(func(key string) bool { return !records.SecretMeta(key) }, "%q: this value lets anyone manage the booking, so it is never shown")).
+		noted("none"),
+
+	of("log.level", func(c *Config) *string { return &c.Log.Level }, "info",
+		"debug, info, warn or error", oneOf("write debug, info, warn or error", "debug", "info", "warn", "error")),
+	of("log.format", func(c *Config) *string { return &c.Log.Format }, FormatAuto,
+		"text is for people, json for programs; auto is text in a terminal and json elsewhere",
+		oneOf("write auto, text, json", FormatAuto, FormatText, FormatJSON)),
+	of("log.clients", func(c *Config) *bool { return &c.Log.Clients }, false,
+		"log the address of each client too, for fail2ban and the like; addresses are personal data"),
+}
+
+const minMemory = handlers.MinMemory >> 20 // MiB
+
+var (
+	// tablePrefix matches prefixes that wpdb accepts, with room for the number of a site.
+	tablePrefix    = regexp.MustCompile(`^[A-Za-z0-9_]{1,40}$`)
+	basePath       = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
+	hostName       = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+	queryParameter = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	metaKey        = regexp.MustCompile(`^[!-~]{1,110}$`) // fits the plugin's column
+)
+
+var requestLimit = atLeastNumber(1, "write a number from 1; to disable all limits, set rate_limit.enabled to false")
+
+// PlainAddress reports whether a text is an e-mail address without a name, in ASCII.
+func PlainAddress(text string) bool {
+	address, err := mail.ParseAddress(text)
+	return err == nil && address.Address == text && !strings.ContainsFunc(text, func(r rune) bool { return r > '~' })
+}

@@ -1,0 +1,427 @@
+package settings
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"bookside/cmd/internal/exit"
+)
+
+// configFrom reads a configuration from the three sources; yaml may be empty.
+func configFrom(t *testing.T, yaml string, env []string, args ...string) (Config, error) {
+	t.Helper()
+	if yaml != "" {
+		args = append([]string{"--config", writeFile(t, "bookside.yaml", yaml)}, args...)
+	}
+	var given Flags
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	given.Define(flags)
+	given.Short(flags, "listen", Listen, "")
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return Read(env, given)
+}
+
+// wantTexts fails the test unless all texts are in got.
+func wantTexts(t *testing.T, got string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(got, text) {
+			t.Errorf("no %q in: %s", text, got)
+		}
+	}
+}
+
+func writeFile(t *testing.T, name, content string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	got, err := configFrom(t, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.DB.Prefix = "wp_"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	const yaml = "server:\n  listen: 127.0.0.1:1\ndb:\n  max_open: 1\n  connect_wait: 1m30s\n"
+	env := []string{"BOOKSIDE_SERVER__LISTEN=127.0.0.1:2", "BOOKSIDE_DB__MAX_OPEN=2"}
+	tests := []struct {
+		name       string
+		yaml       string
+		env        []string
+		args       []string
+		wantListen string
+		wantOpen   int
+		wantWait   time.Duration
+	}{
+		{"defaults", "", nil, nil, "127.0.0.1:8080", 10, 30 * time.Second},
+		{"file", yaml, nil, nil, "127.0.0.1:1", 1, 90 * time.Second},
+		{"environment over defaults", "", env, nil, "127.0.0.1:2", 2, 30 * time.Second},
+		{"environment over file", yaml, env, nil, "127.0.0.1:2", 2, 90 * time.Second},
+		{"flag over environment", yaml, env, []string{"--listen", "127.0.0.1:3"}, "127.0.0.1:3", 2, 90 * time.Second},
+		{"--set over environment", yaml, env, []string{"--set", "db.max_open=3"}, "127.0.0.1:2", 3, 90 * time.Second},
+		{"last flag", yaml, env, []string{"--set", "server.listen=127.0.0.1:4", "--listen=127.0.0.1:5"}, "127.0.0.1:5", 2, 90 * time.Second},
+		{"last --set", yaml, env, []string{"--listen=127.0.0.1:5", "--set", "server.listen=127.0.0.1:4"}, "127.0.0.1:4", 2, 90 * time.Second},
+		{"empty sections", "server:\ndb: {}\nlog:\n  level:\n", nil, nil, "127.0.0.1:8080", 10, 30 * time.Second},
+		{"empty file", "# nothing yet\n", nil, nil, "127.0.0.1:8080", 10, 30 * time.Second},
+		{"one document", "# settings\n---\ndb:\n  max_open: 7\n...\n", nil, nil, "127.0.0.1:8080", 7, 30 * time.Second},
+		{"keys with dots", "db.max_open: 7\n", nil, nil, "127.0.0.1:8080", 7, 30 * time.Second},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c, err := configFrom(t, test.yaml, test.env, test.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Server.Listen != test.wantListen || c.DB.MaxOpen != test.wantOpen || c.DB.ConnectWait != test.wantWait {
+				t.Errorf("listen %s, max_open %d, connect_wait %s; want %s, %d, %s",
+					c.Server.Listen, c.DB.MaxOpen, c.DB.ConnectWait, test.wantListen, test.wantOpen, test.wantWait)
+			}
+			if c.Log.Level != "info" {
+				t.Errorf("log.level %q", c.Log.Level)
+			}
+		})
+	}
+}
+
+// TestEverySetting sets each key by file, environment and flag.
+func TestEverySetting(t *testing.T) {
+	t.Parallel()
+	var want Config
+	want.DB.DSN, want.DB.Prefix, want.DB.MaxOpen = "u:p=q,r@tcp(h)/d", "abc_", 3
+	want.DB.AcquireTimeout, want.DB.ConnectWait, want.DB.StatementTimeout = 3*time.Second, time.Second, 2*time.Second
+	want.DB.TLS, want.DB.TLSCA = "verify", "/ca.pem"
+	want.WordPress.Config, want.WordPress.SiteID = "/wp-config.php", 4
+	want.WordPress.Home, want.WordPress.SiteURL, want.WordPress.Content = "https://a.example", "https://a.example/wp", "/wp-content"
+	want.Server.Listen, want.Server.BasePaths = ":1", []string{"/a", "/b"}
+	want.Server.TrustedProxies, want.Server.CORSOrigins = []string{"10.0.0.0/8"}, []string{}
+	want.Server.MaxConcurrent, want.Server.HeaderTimeout, want.Server.WriteTimeout = 7, 5*time.Second, 6*time.Second
+	want.Server.MemoryMiB = 100
+	want.Server.RequestTimeout, want.Server.ShutdownTimeout, want.Server.DrainDelay = 3*time.Second, 4*time.Second, 5*time.Second
+	want.Admin.PProf, want.Conflicts.Interval = true, time.Hour
+	want.Admin.Listen, want.Admin.Hosts = "", []string{"keys.example.com", "b"}
+	want.Auth.QueryParameter, want.Auth.FailedKeysPerMinute = "", 0
+	want.RateLimit.LivePerMinute, want.RateLimit.LivePerHour = 1, 2
+	want.RateLimit.TestPerMinute, want.RateLimit.TestPerHour = 3, 4
+	want.RateLimit.Redis = "redis://u:p=q,r@h:1/2"
+	want.Mail.Enabled, want.Mail.From, want.Mail.FromName = true, "a@example.com", "A, B"
+	want.Mail.SMTP.Host, want.Mail.SMTP.Port, want.Mail.SMTP.TLS = "h", 25, "none"
+	want.Mail.SMTP.User, want.Mail.SMTP.Password = "u", "p=q,r"
+	want.Compat.Timestamps, want.Compat.BookingMetaKeys, want.Log.Level = "site", []string{"zoom_join_url", "x-y"}, "debug"
+	want.Log.Format, want.Log.Clients = "json", true
+	want.Changes.Interval, want.Changes.Sweep, want.Changes.Keep, want.Changes.Waiting = 2*time.Second, time.Minute, 48*time.Hour, 9
+	want.Webhooks.Enabled, want.Webhooks.SecretKey, want.Webhooks.AllowPrivate = false, strings.Repeat("k", 43)+"=", true
+	want.Lists.ExactCountMS, want.Lists.CountMaxAge, want.Lists.MaxExports = 7, 3*time.Second, 2
+	samples := []struct{ key, value, yaml string }{
+		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
+		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""}, {"db.kill_abandoned", "false", ""}, {"db.prepare", "false", ""},
+		{"db.tls", "verify", ""}, {"db.tls_ca", "/ca.pem", ""},
+		{"wordpress.config", "/wp-config.php", ""}, {"wordpress.site_id", "4", ""},
+		{"wordpress.home", "https://a.example", ""}, {"wordpress.site_url", "https://a.example/wp", ""}, {"wordpress.content", "/wp-content", ""},
+		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
+		{"server.max_concurrent", "7", ""}, {"server.memory_mib", "100", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
+		{"server.request_timeout", "3s", ""}, {"server.shutdown_timeout", "4s", ""}, {"server.drain_delay", "5s", ""}, {"server.cors_origins", "", "[]"},
+		{"admin.listen", "", `""`}, {"admin.keys_page", "false", ""}, {"admin.pprof", "true", ""}, {"conflicts.interval", "1h", ""}, {"admin.hosts", "keys.example.com, b", "[keys.example.com, b]"},
+		{"auth.query_parameter", "", `""`}, {"auth.failed_keys_per_minute", "0", ""},
+		{"rate_limit.enabled", "false", ""}, {"rate_limit.live_per_minute", "1", ""}, {"rate_limit.live_per_hour", "2", ""},
+		{"rate_limit.test_per_minute", "3", ""}, {"rate_limit.test_per_hour", "4", ""},
+		{"rate_limit.redis", "redis://u:p=q,r@h:1/2", ""},
+		{"mail.enabled", "true", ""}, {"mail.from", "a@example.com", ""}, {"mail.from_name", "A, B", ""},
+		{"mail.smtp.host", "h", ""}, {"mail.smtp.port", "25", ""}, {"mail.smtp.tls", "none", ""},
+		{"mail.smtp.user", "u", ""}, {"mail.smtp.password", "p=q,r", ""},
+		{"compat.timestamps", "site", ""}, {"compat.booking_meta_keys", "zoom_join_url, x-y", "[zoom_join_url, x-y]"}, {"log.level", "debug", ""}, {"log.format", "json", ""}, {"log.clients", "true", ""},
+		{"changes.interval", "2s", ""}, {"changes.sweep", "1m", ""}, {"changes.keep", "48h", ""}, {"changes.max_waiting", "9", ""},
+		{"webhooks.enabled", "false", ""}, {"webhooks.secret_key", strings.Repeat("k", 43) + "=", ""}, {"webhooks.allow_private", "true", ""},
+		{"mcp.enabled", "false", ""}, {"lists.exact_count_ms", "7", ""}, {"lists.count_max_age", "3s", ""}, {"lists.max_exports", "2", ""},
+	}
+	l, err := newLayers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(samples) != len(l.defaults) {
+		t.Fatalf("%d settings are tested of %d", len(samples), len(l.defaults))
+	}
+	var yaml strings.Builder
+	var env, args []string
+	for _, s := range samples {
+		env = append(env, EnvName(s.key)+"="+s.value)
+		args = append(args, "--set", s.key+"="+s.value)
+		if s.yaml == "" {
+			s.yaml = s.value
+		}
+		yaml.WriteString(s.key + ": " + s.yaml + "\n")
+	}
+	for _, way := range []struct {
+		name string
+		yaml string
+		env  []string
+		args []string
+	}{{"file", yaml.String(), nil, nil}, {"environment", "", env, nil}, {"flags", "", nil, args}} {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := configFrom(t, way.yaml, way.env, way.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestConfigFileByEnvironment(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, "a.yaml", "db:\n  max_open: 4\n")
+	c, err := configFrom(t, "", []string{"BOOKSIDE_CONFIG=" + path})
+	if err != nil || c.DB.MaxOpen != 4 {
+		t.Errorf("max_open %d, %v", c.DB.MaxOpen, err)
+	}
+	c, err = configFrom(t, "db:\n  max_open: 5\n", []string{"BOOKSIDE_CONFIG=" + path})
+	if err != nil || c.DB.MaxOpen != 5 {
+		t.Errorf("with --config: max_open %d, %v", c.DB.MaxOpen, err)
+	}
+}
+
+func TestSecretFile(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, "dsn", "u:p@tcp(h)/d\n")
+	c, err := configFrom(t, "", []string{"BOOKSIDE_DB__DSN_FILE=" + path})
+	if err != nil || c.DB.DSN != "u:p@tcp(h)/d" {
+		t.Errorf("dsn %q, %v", c.DB.DSN, err)
+	}
+	c, err = configFrom(t, "db:\n  dsn_file: "+path+"\n", nil)
+	if err != nil || c.DB.DSN != "u:p@tcp(h)/d" {
+		t.Errorf("dsn %q of the YAML file, %v", c.DB.DSN, err)
+	}
+}
+
+func TestOtherProgramsVariablesAreIgnored(t *testing.T) {
+	t.Parallel()
+	_, err := configFrom(t, "", []string{
+		"PATH=/bin", "BOOKSIDE=1", "BOOKSIDE_CONFIG=", "BOOKSIDE_TEST_DSN=x",
+		// variables that Kubernetes and Docker set for services
+		"BOOKSIDE_SERVICE_HOST=10.0.0.1", "BOOKSIDE_SERVICE_PORT=80", "BOOKSIDE_SERVICE_PORT_HTTP=80", "BOOKSIDE_PORT=tcp://10.0.0.1:80",
+		"BOOKSIDE_PORT_80_TCP=tcp://10.0.0.1:80", "BOOKSIDE_PORT_80_TCP_ADDR=10.0.0.1", "BOOKSIDE_MYSQL_SERVICE_HOST=10.0.0.2",
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInvalidSources(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cret"
+	tests := []struct {
+		name string
+		yaml string
+		env  []string
+		args []string
+		want string
+	}{
+		{"unknown key in the file", "db:\n  dns: x\n", nil, nil, "bookside.yaml: db.dns: no such setting; did you mean db.dsn?"},
+		{"unknown section in the file", "serve:\n  listen: x\n", nil, nil, "serve.listen: no such setting; did you mean server.listen?"},
+		{"section with a value", "log: debug\n", nil, nil, "log: is a section; write its settings below it"},
+		{"setting with a section", "db:\n  dsn:\n    a: b\n", nil, nil, "db.dsn.a: no such setting; did you mean db.dsn?"},
+		{"unknown variable", "", []string{"BOOKSIDE_DB_DSN=" + secret}, nil, "BOOKSIDE_DB_DSN: no such setting; did you mean BOOKSIDE_DB__DSN?"},
+		{"port without a service", "", []string{"BOOKSIDE_PORT=8080"}, nil, "BOOKSIDE_PORT: no such setting"},
+		{"lower case variable", "", []string{"BOOKSIDE_db__dsn=" + secret}, nil, "BOOKSIDE_db__dsn: no such setting; did you mean BOOKSIDE_DB__DSN?"},
+		{"_FILE of no secret", "", []string{"BOOKSIDE_DB__PREFIX_FILE=x"}, nil, "BOOKSIDE_DB__PREFIX_FILE: no such setting"},
+		{"unknown key in a flag", "", nil, []string{"--set", "db.dns=x"}, "--set db.dns: no such setting; did you mean db.dsn?"},
+		{"--set without a value", "", nil, []string{"--set", "db.dsn"}, "--set: write KEY=VALUE"},
+		{"number in the file", "db:\n  max_open: many\n", nil, nil, "db.max_open: write a whole number"},
+		{"fraction", "db:\n  max_open: 1.5\n", nil, nil, "db.max_open: write a whole number"},
+		{"number in the environment", "", []string{"BOOKSIDE_DB__MAX_OPEN="}, nil, "BOOKSIDE_DB__MAX_OPEN: write a whole number"},
+		{"boolean", "rate_limit:\n  enabled: maybe\n", nil, nil, "rate_limit.enabled: write true or false"},
+		{"boolean as a number", "rate_limit:\n  enabled: 1\n", nil, nil, "rate_limit.enabled: write true or false"},
+		{"time without unit in the file", "db:\n  connect_wait: 30\n", nil, nil, "db.connect_wait: write a duration with its unit, such as 15s"},
+		{"time without unit in a flag", "", nil, []string{"--set", "db.connect_wait=30"}, "--set db.connect_wait: write a duration with its unit"},
+		{"text that is a number", "db:\n  prefix: 7\n", nil, nil, "db.prefix: write a text, in quotes"},
+		{"list of numbers", "server:\n  base_paths: [1]\n", nil, nil, "server.base_paths: write a list of texts"},
+		{"no mapping", secret + "\n", nil, nil, "bookside.yaml line 1: not YAML of the form"},
+		{"bad YAML", "db:\n  dsn: *" + secret + "\n", nil, nil, "bookside.yaml: not YAML of the form"},
+		{"bad YAML with its line", "db:\n  dsn: a\n   b: c\n", nil, nil, "line 3"},
+		{"key that may be a secret", "wp:" + secret + "@tcp(h)/d: 1\n", nil, nil, "not a valid key"},
+		{"second document", "db:\n  max_open: 4\n---\ndb:\n  dsn: " + secret + "\n", nil, nil, "bookside.yaml: contains a second YAML document, after a line ---"},
+		{"second document, empty", "db:\n  max_open: 4\n---\n", nil, nil, "a second YAML document"},
+		{"second document, bad", "db:\n  max_open: 4\n---\n*" + secret + "\n", nil, nil, "bookside.yaml: not YAML of the form"},
+		{"missing file", "", nil, []string{"--config", "/nowhere/b.yaml"}, "configuration file: open /nowhere/b.yaml: no such file"},
+		{"file of somebody else", "", nil, []string{"--config", "/proc/sys/vm/drop_caches"}, // not even root may read it
+			"configuration file: open /proc/sys/vm/drop_caches: permission denied; run this as somebody who may read it, such as with sudo"},
+		{"missing secret file", "", []string{"BOOKSIDE_DB__DSN_FILE=/nowhere/dsn"}, nil, "BOOKSIDE_DB__DSN_FILE: open /nowhere/dsn: no such file"},
+		{"secret in place of its file", "", []string{"BOOKSIDE_DB__DSN_FILE=u:" + secret + "@tcp(h)/d"}, nil,
+			"BOOKSIDE_DB__DSN_FILE: the file cannot be read: no such file or directory; a value itself belongs in BOOKSIDE_DB__DSN"},
+		{"missing secret file of the file", "db:\n  dsn_file: /nowhere/dsn\n", nil, nil, "db.dsn_file: open /nowhere/dsn: no such file"},
+		{"secret in place of its file in the file", "db:\n  dsn_file: u:" + secret + "@tcp(h)/d\n", nil, nil, "db.dsn_file: the file cannot be read: no such file or directory; a value itself belongs in "},
+		{"secret twice in the file", "db:\n  dsn: " + secret + "\n  dsn_file: /nowhere/dsn\n", nil, nil, "db.dsn and db.dsn_file: set only one of them"},
+		{"_FILE of no secret in the file", "db:\n  prefix_file: x\n", nil, nil, "db.prefix_file: no such setting"},
+		{"secret twice", "", []string{"BOOKSIDE_DB__DSN=" + secret, "BOOKSIDE_DB__DSN_FILE=/nowhere/dsn"}, nil, "BOOKSIDE_DB__DSN and BOOKSIDE_DB__DSN_FILE: set only one of them"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := configFrom(t, test.yaml, test.env, test.args...)
+			var rejected *exit.Error
+			if !errors.As(err, &rejected) || rejected.Code != exit.Usage {
+				t.Fatalf("error %v, want exit code %d", err, exit.Usage)
+			}
+			wantTexts(t, err.Error(), test.want)
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("the secret is told: %v", err)
+			}
+		})
+	}
+}
+
+func TestAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := configFrom(t, "db:\n  dns: x\n  max_open: a\n", []string{"BOOKSIDE_X=1"}, "--set", "log.levl=a")
+	if err == nil {
+		t.Fatal("no error")
+	}
+	wantTexts(t, err.Error(), "db.dns", "db.max_open", "BOOKSIDE_X", "log.levl")
+}
+
+// TestInvalidValuesAreReportedWithWrongTypes: what has the wrong type, is unknown or is not
+// allowed is reported together, and each setting once.
+func TestInvalidValuesAreReportedWithWrongTypes(t *testing.T) {
+	t.Parallel()
+	_, err := configFrom(t, "db:\n  max_open: a\n  acquire_timeout: 1ms\nlog:\n  level: loud\n  colour: red\n", nil)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	wantTexts(t, err.Error(), "db.max_open: write a whole number", "db.acquire_timeout: write a duration of at least 10ms", "log.level: write debug", "log.colour: no such setting")
+	if n := strings.Count(err.Error(), "\n"); n != 4 {
+		t.Errorf("%d problems, want 4:\n%v", n, err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(*Config)
+		want   string // "" if valid
+	}{
+		{"valid", func(*Config) {}, ""},
+		{"wp-config", func(c *Config) { c.DB.DSN, c.WordPress.Config = "", "/wp-config.php" }, ""},
+		{"no database", func(c *Config) { c.DB.DSN = "" }, "db.dsn: write user:password@tcp(host:3306)/database (BOOKSIDE_DB__DSN), or name the site's wp-config.php"},
+		{"two databases", func(c *Config) { c.WordPress.Config = "/wp-config.php" }, "db.dsn: conflicts with wordpress.config"},
+		{"DSN", func(c *Config) { c.DB.DSN = "mysql://h/d" }, "db.dsn: cannot be read; write user:password@tcp(host:3306)/database"},
+		{"DSN without database", func(c *Config) { c.DB.DSN = "u:p@tcp(h)/" }, "db.dsn: cannot be read"},
+		{"prefix", func(c *Config) { c.DB.Prefix = "wp-" }, "db.prefix: write at most 40 letters, digits and _"},
+		{"max_open", func(c *Config) { c.DB.MaxOpen = 0 }, "db.max_open: write a number from 1 to 1000"},
+		{"max_open, large", func(c *Config) { c.DB.MaxOpen = 1001 }, "db.max_open: write a number from 1 to 1000"},
+		{"acquire_timeout", func(c *Config) { c.DB.AcquireTimeout = time.Millisecond }, "db.acquire_timeout: write a duration of at least 10ms"},
+		{"connect_wait", func(c *Config) { c.DB.ConnectWait = -1 }, "db.connect_wait: write a duration such as 30s"},
+		{"no connect_wait", func(c *Config) { c.DB.ConnectWait = 0 }, ""},
+		{"exact_count_ms", func(c *Config) { c.Lists.ExactCountMS = -1 }, "lists.exact_count_ms: write a number of milliseconds such as 20"},
+		{"count_max_age", func(c *Config) { c.Lists.CountMaxAge = 2 * time.Hour }, "lists.count_max_age: write a duration up to 1h, such as 5s, or 0s for exact totals"},
+		{"statement_timeout", func(c *Config) { c.DB.StatementTimeout = 0 }, "db.statement_timeout: write a duration of at least 100ms"},
+		{"site_id", func(c *Config) { c.WordPress.SiteID = -1 }, "wordpress.site_id: write the number of the site"},
+		{"home", func(c *Config) { c.WordPress.Home = "example.com" }, "wordpress.home: write an address such as https://example.com"},
+		{"site_url", func(c *Config) { c.WordPress.SiteURL = "https:///wp" }, "wordpress.site_url: write an address such as https://example.com/wordpress"},
+		{"listen", func(c *Config) { c.Server.Listen = "8080" }, "server.listen: write an address and a port"},
+		{"listen, port", func(c *Config) { c.Server.Listen = ":99999" }, "server.listen: write an address and a port"},
+		{"listen, IPv6", func(c *Config) { c.Server.Listen = "[::1]:80" }, ""},
+		{"admin.listen", func(c *Config) { c.Admin.Listen = "x" }, "admin.listen: write an address and a port"},
+		{"admin.hosts", func(c *Config) { c.Admin.Hosts = []string{"a.example", "http://b"} }, `admin.hosts: "http://b": write a host name`},
+		{"admin.hosts with a port", func(c *Config) { c.Admin.Hosts = []string{"a.example:80"} }, `admin.hosts: "a.example:80": write a host name`},
+		{"admin.listen off", func(c *Config) { c.Admin.Listen = "" }, ""},
+		{"one address", func(c *Config) { c.Admin.Listen = c.Server.Listen }, "admin.listen: is the same as server.listen"},
+		{"one free port", func(c *Config) { c.Admin.Listen, c.Server.Listen = "127.0.0.1:0", "127.0.0.1:0" }, ""},
+		{"no base path", func(c *Config) { c.Server.BasePaths = nil }, "server.base_paths: write at least one path"},
+		{"base path", func(c *Config) { c.Server.BasePaths = []string{"v1"} }, `server.base_paths: "v1": write a path that begins but does not end with /`},
+		{"base path with slash", func(c *Config) { c.Server.BasePaths = []string{"/v1/"} }, `server.base_paths: "/v1/": write a path`},
+		{"base path with parameter", func(c *Config) { c.Server.BasePaths = []string{"/:x"} }, `server.base_paths: "/:x": write a path`},
+		{"base path twice", func(c *Config) { c.Server.BasePaths = []string{"/v1", "/v1"} }, `server.base_paths: "/v1" is listed twice`},
+		{"trusted proxy", func(c *Config) { c.Server.TrustedProxies = []string{"proxy"} }, `server.trusted_proxies: "proxy": write an address or a network`},
+		{"trusted proxies", func(c *Config) { c.Server.TrustedProxies = []string{"10.0.0.0/8", "127.0.0.1", "::1"} }, ""},
+		{"origin", func(c *Config) { c.Server.CORSOrigins = []string{"example.com"} }, `server.cors_origins: "example.com": write scheme and host`},
+		{"origin with path", func(c *Config) { c.Server.CORSOrigins = []string{"https://example.com/"} }, "server.cors_origins:"},
+		{"origins", func(c *Config) { c.Server.CORSOrigins = []string{"https://example.com", "http://localhost:3000"} }, ""},
+		{"every origin", func(c *Config) { c.Server.CORSOrigins = []string{"*"} }, ""},
+		{"request_timeout", func(c *Config) { c.Server.RequestTimeout = time.Millisecond }, "server.request_timeout: write a duration of at least 1s"},
+		{"max_concurrent", func(c *Config) { c.Server.MaxConcurrent = -1 }, "server.max_concurrent: write a number"},
+		{"no max_concurrent", func(c *Config) { c.Server.MaxConcurrent = 0 }, ""},
+		{"memory_mib", func(c *Config) { c.Server.MemoryMiB = 63 }, "server.memory_mib: write a number from 64"},
+		{"negative memory_mib", func(c *Config) { c.Server.MemoryMiB = -1 }, "server.memory_mib: write a number from 64"},
+		{"least memory_mib", func(c *Config) { c.Server.MemoryMiB = 64 }, ""},
+		{"header_timeout", func(c *Config) { c.Server.HeaderTimeout = 0 }, "server.header_timeout: write a duration of at least 100ms"},
+		{"write_timeout", func(c *Config) { c.Server.WriteTimeout = 0 }, "server.write_timeout: write a duration of at least 100ms"},
+		{"drain_delay", func(c *Config) { c.Server.DrainDelay = -1 }, "server.drain_delay: write a duration"},
+		{"shutdown_timeout", func(c *Config) { c.Server.ShutdownTimeout = 0 }, "server.shutdown_timeout: write a duration"},
+		{"query_parameter", func(c *Config) { c.Auth.QueryParameter = "a b" }, "auth.query_parameter: write only letters, digits"},
+		{"no query_parameter", func(c *Config) { c.Auth.QueryParameter = "" }, ""},
+		{"failed keys", func(c *Config) { c.Auth.FailedKeysPerMinute = -1 }, "auth.failed_keys_per_minute: write a number"},
+		{"live a minute", func(c *Config) { c.RateLimit.LivePerMinute = 0 }, "rate_limit.live_per_minute: write a number from 1"},
+		{"live an hour", func(c *Config) { c.RateLimit.LivePerHour = 0 }, "rate_limit.live_per_hour: write a number from 1"},
+		{"test a minute", func(c *Config) { c.RateLimit.TestPerMinute = 0 }, "rate_limit.test_per_minute: write a number from 1"},
+		{"test an hour", func(c *Config) { c.RateLimit.TestPerHour = 0 }, "rate_limit.test_per_hour: write a number from 1"},
+		{"Redis", func(c *Config) { c.RateLimit.Redis = "redis://:p@h:6379/0" }, ""},
+		{"Redis with TLS", func(c *Config) { c.RateLimit.Redis = "rediss://u:p@h/0" }, ""},
+		{"Redis by socket", func(c *Config) { c.RateLimit.Redis = "unix:///run/redis.sock" }, ""},
+		{"Redis without scheme", func(c *Config) { c.RateLimit.Redis = "h:6379" }, "rate_limit.redis: cannot be read; write redis://user:password@host:6379/0"},
+		{"Redis, database", func(c *Config) { c.RateLimit.Redis = "redis://h/x" }, "rate_limit.redis: cannot be read"},
+		{"timestamps", func(c *Config) { c.Compat.Timestamps = "utc" }, "compat.timestamps: write stored or site"},
+		{"meta keys", func(c *Config) {
+			c.Compat.BookingMetaKeys = []string{"zoom_join_url", "Zoom-ID", strings.Repeat("k", 110)}
+		}, ""},
+		{"a long meta key", func(c *Config) { c.Compat.BookingMetaKeys = []string{strings.Repeat("k", 111)} }, "compat.booking_meta_keys: \"kkk"},
+		{"an empty meta key", func(c *Config) { c.Compat.BookingMetaKeys = []string{""} }, "compat.booking_meta_keys: \"\": write a key"},
+		{"a meta key with a space", func(c *Config) { c.Compat.BookingMetaKeys = []string{"zoom url"} }, "compat.booking_meta_keys: \"zoom url\": write a key"},
+		{"a secret meta key", func(c *Config) { c.Compat.BookingMetaKeys = []string{"Key_To_Manage_for_agent"} }, "compat.booking_meta_keys: \"Key_To_Manage_for_agent\": this value lets anyone manage the booking"},
+		{"level", func(c *Config) { c.Log.Level = "INFO+2" }, "log.level: write debug, info, warn or error"},
+		{"format", func(c *Config) { c.Log.Format = "xml" }, "log.format: write auto, text, json"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := Default()
+			c.DB.DSN = "u:p@tcp(h)/d"
+			test.change(&c)
+			err := c.Validate()
+			switch {
+			case test.want == "" && err != nil:
+				t.Error(err)
+			case test.want != "" && err == nil:
+				t.Error("no error")
+			case test.want != "":
+				wantTexts(t, err.Error(), "\n  "+test.want)
+			}
+		})
+	}
+}
+
+func TestValidateReportsAllProblems(t *testing.T) {
+	t.Parallel()
+	err := Config{}.Validate()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if got := strings.Count(err.Error(), "\n"); got < 10 {
+		t.Errorf("%d problems: %v", got, err)
+	}
+}
