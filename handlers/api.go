@@ -56,8 +56,8 @@ type api struct {
 	limiter   *ratelimit.Limiter
 	inFlight  middleware.InFlight
 	memory    memory
-	longPolls longPolls
-	exports   longPolls
+	longPolls middleware.LongPolls
+	exports   middleware.LongPolls
 	reads     sharedReads
 	metrics   *monitor.Metrics
 	// endpoints are the operations by id.
@@ -110,8 +110,8 @@ func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log 
 		limiter:   ratelimit.New(options.RateLimit, now, keyOf),
 		inFlight:  middleware.NewInFlight(options.MaxConcurrent),
 		memory:    newMemory(options.Memory, options.MemoryWait),
-		longPolls: newLongPolls(options.MaxWaiting),
-		exports:   newLongPolls(options.MaxExports),
+		longPolls: middleware.NewLongPolls(options.MaxWaiting),
+		exports:   middleware.NewLongPolls(options.MaxExports),
 		reads:     newSharedReads(),
 		metrics:   metrics,
 
@@ -124,7 +124,7 @@ func (a *api) router() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = middleware.AddressFrom(a.options.TrustedProxies)
-	e.Pre(overrideMethod, plainRoute(a.options.BasePaths), openapi.NoteSlash, middleware.TrimEscapedPath, echomiddleware.RemoveTrailingSlash())
+	e.Pre(middleware.OverrideMethod, plainRoute(a.options.BasePaths), openapi.NoteSlash, middleware.TrimEscapedPath, echomiddleware.RemoveTrailingSlash())
 	e.Use(middleware.Abort, middleware.Identify, middleware.Deadline(a.options.RequestTimeout), middleware.DiscardBody, a.measure, a.logRequest, middleware.Recover(a.log), middleware.Headers, a.tellCompanion)
 	if len(a.options.AllowedOrigins) > 0 {
 		e.Use(echomiddleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
@@ -232,7 +232,7 @@ func corsConfig(origins []string) echomiddleware.CORSConfig {
 	return echomiddleware.CORSConfig{
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
-		AllowHeaders:  append([]string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", preferHeader, methodHeader, middleware.RequestIDHeader}, protocolHeaders...),
+		AllowHeaders:  append([]string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", preferHeader, middleware.MethodHeader, middleware.RequestIDHeader}, protocolHeaders...),
 		ExposeHeaders: append([]string{middleware.RequestIDHeader, "Retry-After", tagHeader, replayedHeader, totalAgeHeader, totalHeader, linkHeader, ignoredHeader, appliedHeader}, ratelimit.Headers...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}

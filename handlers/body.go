@@ -58,7 +58,7 @@ func (r *request) document() (compat.Document, error) {
 
 // reservedParameters returns the parameters of a query that are not fields of a body.
 func (a *api) reservedParameters() []string {
-	return []string{a.options.QueryParameter, routeParameter, methodParameter}
+	return []string{a.options.QueryParameter, routeParameter, middleware.MethodParameter}
 }
 
 // body parses the request's body, which must be an object.

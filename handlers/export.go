@@ -63,10 +63,10 @@ type export struct {
 
 // export sends a list in a format.
 func (a *api) export(c echo.Context, r *request, f *exportFormat) error {
-	if !a.exports.begin() {
+	if !a.exports.Begin() {
 		return errTooManyExports
 	}
-	defer a.exports.end()
+	defer a.exports.End()
 	a.metrics.Exports.Inc()
 	defer a.metrics.Exports.Dec()
 	ctx, cancel := middleware.Detach(c)
@@ -141,7 +141,7 @@ func (r *request) nextPage(page int64) string {
 func (x *export) next() error {
 	return x.limited(func(ctx context.Context) error {
 		x.request.context = ctx
-		err := x.api.exports.withTurn(ctx, func() error {
+		err := x.api.exports.WithTurn(ctx, func() error {
 			err := x.admit(ctx)
 			if err == nil {
 				err = x.request.nextChunk(x.writer)

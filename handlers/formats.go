@@ -3,14 +3,12 @@ package handlers
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"bookside/adapter/bookings"
 	"bookside/adapter/records"
 	"bookside/compat"
+	"bookside/handlers/middleware"
 )
 
 // exportFormat is a media type, besides JSON, in which a list can be sent.
@@ -111,45 +109,18 @@ func (f *bookingEvents) next(r *request) error {
 
 func (f *bookingEvents) end() error { return f.calendar.Close() }
 
-// accepted is one of the media types of an Accept header.
-type accepted struct {
-	media  string
-	weight float64
-}
-
-// acceptedBy reads the values of an Accept header. What cannot be read accepts nothing.
-func acceptedBy(values []string) []accepted {
-	var all []accepted
-	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
-		media, parameters, _ := strings.Cut(part, ";")
-		a := accepted{strings.ToLower(strings.TrimSpace(media)), 1}
-		for parameter := range strings.SplitSeq(parameters, ";") {
-			name, value, _ := strings.Cut(parameter, "=")
-			if strings.EqualFold(strings.TrimSpace(name), "q") {
-				weight, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-				if err != nil || math.IsNaN(weight) {
-					weight = 0
-				}
-				a.weight = weight
-			}
-		}
-		all = append(all, a)
-	}
-	return all
-}
-
 // formatOf returns the format in which a client wants a list; nil for JSON. A format must be named:
 // */* and text/* stand for JSON, as before there were others. Of those with the same weight, a
 // name counts more than a wildcard, and the first name more than the others.
 func formatOf(values []string, formats []*exportFormat) *exportFormat {
-	all := acceptedBy(values)
+	all := middleware.Accepted(values)
 	place := func(media string) int {
-		return slices.IndexFunc(all, func(a accepted) bool { return a.media == media })
+		return slices.IndexFunc(all, func(a middleware.MediaType) bool { return a.Name == media })
 	}
 	jsonPlace, jsonWeight := len(all), 0.0
 	for _, media := range []string{"application/json", "application/*", "*/*"} {
 		if at := place(media); at >= 0 {
-			jsonWeight = all[at].weight
+			jsonWeight = all[at].Weight
 			if media == "application/json" {
 				jsonPlace = at
 			}
@@ -160,11 +131,11 @@ func formatOf(values []string, formats []*exportFormat) *exportFormat {
 	bestPlace, bestWeight := jsonPlace, jsonWeight
 	for _, f := range formats {
 		at := place(f.media)
-		if at < 0 || all[at].weight <= 0 {
+		if at < 0 || all[at].Weight <= 0 {
 			continue
 		}
-		if all[at].weight > bestWeight || all[at].weight == bestWeight && at < bestPlace {
-			best, bestPlace, bestWeight = f, at, all[at].weight
+		if all[at].Weight > bestWeight || all[at].Weight == bestWeight && at < bestPlace {
+			best, bestPlace, bestWeight = f, at, all[at].Weight
 		}
 	}
 	return best

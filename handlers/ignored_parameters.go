@@ -3,7 +3,6 @@ package handlers
 import (
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/compat"
+	"bookside/handlers/middleware"
 )
 
 // PHP ignores parameters that nothing reads, and so a mistyped filter returns everything. So do we,
@@ -24,17 +24,9 @@ const (
 	appliedHeader = "Preference-Applied"
 )
 
-// handling is how mistakes in a request are handled; "" where nobody asked.
-type handling string
-
-const (
-	strict  handling = "strict"
-	lenient handling = "lenient"
-)
-
 // readAnywhere are parameters that may come with any request and ask for nothing that an answer could
 // lack: those of WordPress around its routes, what its scripts and those of jQuery add, and the key.
-var readAnywhere = []string{routeParameter, methodParameter, "_locale", "_wpnonce", "_embed", "_", keys.SecretParameter}
+var readAnywhere = []string{routeParameter, middleware.MethodParameter, "_locale", "_wpnonce", "_embed", "_", keys.SecretParameter}
 
 // parameterNames are the names of the parameters that a route reads.
 type parameterNames struct {
@@ -93,66 +85,19 @@ func (p parameterNames) mistakes(ignored []string) map[string]string {
 // if they are handled strictly.
 func (p parameterNames) refuseIgnored(c echo.Context, query *compat.Query) error {
 	header, conditional := c.Response().Header(), len(c.Request().Header.Values(ifMatchHeader)) > 0
-	ignored := legible(query.Others(func(name string) bool { return p.include(name, conditional) }))
+	ignored := middleware.Legible(query.Others(func(name string) bool { return p.include(name, conditional) }))
 	if len(ignored) > 0 {
 		header.Set(ignoredHeader, strings.Join(ignored, ", "))
 	}
-	asked := handlingOf(c.Request().Header.Values(preferHeader))
+	asked := middleware.PreferredHandling(c.Request().Header.Values(preferHeader))
 	if key, _ := keyOf(c); asked == "" && key.Kind == keys.Test {
-		asked = strict
+		asked = middleware.Strict
 	}
 	if asked != "" {
 		header.Set(appliedHeader, "handling="+string(asked))
 	}
-	if asked != strict || len(ignored) == 0 {
+	if asked != middleware.Strict || len(ignored) == 0 {
 		return nil
 	}
 	return domain.InvalidParameters(p.mistakes(ignored))
-}
-
-// handlingOf returns the first preference of a request about handling.
-func handlingOf(preferences []string) handling {
-	for preference := range strings.SplitSeq(strings.Join(preferences, ","), ",") {
-		preference, _, _ = strings.Cut(preference, ";")
-		name, value, _ := strings.Cut(preference, "=")
-		if !strings.EqualFold(strings.TrimSpace(name), "handling") {
-			continue
-		}
-		value = strings.TrimSpace(value)
-		if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
-			value = value[1 : len(value)-1]
-		}
-		for _, known := range []handling{strict, lenient} {
-			if strings.EqualFold(value, string(known)) {
-				return known
-			}
-		}
-		return ""
-	}
-	return ""
-}
-
-const (
-	maxIgnored   = 16 // names are listed; three dots stand for more
-	ignoredBytes = 64 // of a name are shown, and three dots for the rest
-)
-
-// legible returns names as a header may show them: few, short, and escaped unless they are words.
-func legible(names []string) []string {
-	var shown []string
-	for i, name := range names {
-		if i == maxIgnored {
-			return append(shown, "...")
-		}
-		escaped := url.QueryEscape(name)
-		if len(escaped) > ignoredBytes {
-			escaped = escaped[:ignoredBytes]
-			if cut := strings.LastIndexByte(escaped, '%'); cut > ignoredBytes-3 {
-				escaped = escaped[:cut]
-			}
-			escaped += "..."
-		}
-		shown = append(shown, escaped)
-	}
-	return shown
 }

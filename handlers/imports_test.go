@@ -25,7 +25,7 @@ var allowedImports = map[string][]string{
 	"handlers/console":    {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/documents", "handlers/ratelimit", "wpdb"},
 	"handlers/documents":  {},
 	"handlers/mcp":        {},
-	"handlers/middleware": {"adapter/domain", "adapter/keys", "compat", "handlers/ratelimit"},
+	"handlers/middleware": {"adapter/domain", "adapter/keys", "compat", "handlers/ratelimit", "wpdb"},
 	"handlers/monitor":    {"adapter/diagnose", "adapter/domain", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/ratelimit", "wpdb"},
 	"handlers/openapi":    {"adapter/domain", "adapter/keys", "adapter/webhooks", "compat"},
 	"handlers/ratelimit":  {"adapter/domain", "adapter/keys"},

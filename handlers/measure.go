@@ -64,10 +64,7 @@ func outcomeOf(c echo.Context) daystats.Outcome {
 }
 
 // Labels for requests that match no route of the table.
-const (
-	otherRoute  = "none"
-	otherMethod = "other"
-)
+const otherRoute = "none"
 
 // measure counts and times a request by the path of its route below the base path.
 // It wraps the middleware that turns errors into responses.
@@ -82,7 +79,7 @@ func (a *api) measure(next echo.HandlerFunc) echo.HandlerFunc {
 		if r, known := routeOf(c); known {
 			path, waited = r.path, r.operation.wrap != nil
 		} else {
-			method = knownMethod(method)
+			method = middleware.KnownMethod(method)
 		}
 		principal, _ := principalOf(c)
 		a.metrics.Requests.WithLabelValues(path, method, strconv.Itoa(c.Response().Status), a.metrics.KeyLabel(principal.ID)).Inc()
@@ -90,15 +87,5 @@ func (a *api) measure(next echo.HandlerFunc) echo.HandlerFunc {
 		a.metrics.Durations.WithLabelValues(path, method).Observe(took.Seconds())
 		a.options.Figures.Add(daystats.Request{Outcome: outcomeOf(c), Took: took, Waited: waited, KeyID: principal.ID})
 		return err
-	}
-}
-
-// knownMethod returns a standard method as it is, and one label for all others.
-func knownMethod(method string) string {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
-		return method
-	default:
-		return otherMethod
 	}
 }

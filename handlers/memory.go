@@ -121,7 +121,7 @@ func (e encodedResponse) send(c echo.Context) error {
 	}
 	if e.tag != "" {
 		mayKeep(c, e.tag)
-		if tagsOf(c.Request().Header.Values(ifNoneMatchHeader)).include(e.tag) {
+		if middleware.ParseETags(c.Request().Header.Values(ifNoneMatchHeader)).Include(e.tag) {
 			return c.NoContent(http.StatusNotModified)
 		}
 	}
@@ -130,7 +130,7 @@ func (e encodedResponse) send(c echo.Context) error {
 
 func (e encodedResponse) discard() {
 	e.release()
-	buffers.put(e.body)
+	middleware.Buffers.Put(e.body)
 }
 
 // run processes a request with its estimated memory, and if the database returns more
@@ -169,11 +169,11 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 	if err != nil {
 		return encodedResponse{}, err
 	}
-	body := buffers.get()
+	body := middleware.Buffers.Get()
 	complete := false
 	defer func() {
 		if !complete { // after a panic too
-			buffers.put(body)
+			middleware.Buffers.Put(body)
 		}
 	}()
 	typ, err := encodeAny(body, response.body)
@@ -187,7 +187,7 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 	complete = true
 	var tag string
 	if r.route.tagged() {
-		tag = tagOf(body.Bytes())
+		tag = middleware.ETag(body.Bytes())
 	}
 	return encodedResponse{response.status, typ, body, release, r.session.TotalAge, tag}, nil
 }

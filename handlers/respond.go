@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"sync"
 
 	"github.com/labstack/echo/v4"
+
+	"bookside/handlers/middleware"
 )
 
 const contentType = "application/json; charset=UTF-8"
@@ -18,33 +19,11 @@ func ok(body any) response { return response{status: http.StatusOK, body: body} 
 // created returns a response with status 201.
 func created(body any) response { return response{status: http.StatusCreated, body: body} }
 
-// bufferPool reuses the buffers of responses; large ones are left to the garbage
-// collector.
-type bufferPool struct{ pool sync.Pool }
-
-var buffers bufferPool
-
-const maxPooledBuffer = 256 << 10
-
-func (p *bufferPool) get() *bytes.Buffer {
-	if buffer, ok := p.pool.Get().(*bytes.Buffer); ok {
-		return buffer
-	}
-	return new(bytes.Buffer)
-}
-
-func (p *bufferPool) put(buffer *bytes.Buffer) {
-	if buffer.Cap() <= maxPooledBuffer {
-		buffer.Reset()
-		p.pool.Put(buffer)
-	}
-}
-
 // send encodes the body before it writes the status, so that an encoding error can
 // still become an error response.
 func send(c echo.Context, r response) error {
-	buffer := buffers.get()
-	defer buffers.put(buffer)
+	buffer := middleware.Buffers.Get()
+	defer middleware.Buffers.Put(buffer)
 	if err := encode(buffer, r.body); err != nil {
 		return err
 	}

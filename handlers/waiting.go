@@ -16,7 +16,6 @@ import (
 	"bookside/adapter/journal"
 	"bookside/compat"
 	"bookside/handlers/middleware"
-	"bookside/wpdb"
 )
 
 // Requests that wait for changes hold neither a place among the requests in flight nor a connection to the database
@@ -51,10 +50,10 @@ func waitForChanges(c echo.Context, r *request, deliver func() error) error {
 	if err := w.begin(filter, streams); err != nil {
 		return err
 	}
-	if !r.api.longPolls.begin() {
+	if !r.api.longPolls.Begin() {
 		return errTooManyWaiting
 	}
-	defer r.api.longPolls.end()
+	defer r.api.longPolls.End()
 	ctx, cancel := middleware.Detach(c)
 	defer cancel()
 	w.ctx = ctx
@@ -187,7 +186,7 @@ func (w *waiting) wait(limit time.Duration) error {
 // any case.
 func (w *waiting) list(ctx context.Context) (response encodedResponse, release func(), err error) {
 	release = func() {}
-	err = w.api.longPolls.withTurn(ctx, func() error {
+	err = w.api.longPolls.WithTurn(ctx, func() error {
 		if err := w.checkKey(ctx); err != nil {
 			return err
 		}
@@ -266,7 +265,7 @@ func (w *waiting) limited(work func(context.Context) error) error {
 // withTurn calls work, which uses the database, in turn and with the time limit of a request.
 func (w *waiting) withTurn(work func(context.Context) error) error {
 	return w.limited(func(ctx context.Context) error {
-		return w.api.longPolls.withTurn(ctx, func() error { return work(ctx) })
+		return w.api.longPolls.WithTurn(ctx, func() error { return work(ctx) })
 	})
 }
 
@@ -333,67 +332,4 @@ func (w *waiting) logEnd(err error) {
 		return
 	}
 	w.api.log.WarnContext(w.ctx, "event stream ended", "request_id", middleware.RequestID(w.echo), "error", err)
-}
-
-// longPolls bound the number of requests that wait for changes, or for their clients to read, and
-// of those that use the database when all of them wake up at once: unlike other requests, they
-// wait for a place.
-type longPolls struct {
-	places chan struct{} // nil for no limit
-	turns  chan struct{}
-}
-
-const (
-	waiterTurns = 8
-	slotPause   = 5 * time.Millisecond
-)
-
-func newLongPolls(most int) longPolls {
-	w := longPolls{turns: make(chan struct{}, waiterTurns)}
-	if most > 0 {
-		w.places = make(chan struct{}, most)
-	}
-	return w
-}
-
-// begin reports whether one more may wait. If so, end must be called.
-func (w longPolls) begin() bool {
-	if w.places == nil {
-		return true
-	}
-	select {
-	case w.places <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func (w longPolls) end() {
-	if w.places != nil {
-		<-w.places
-	}
-}
-
-// withTurn calls work, which uses the database, and calls it again while the server is busy
-// with other requests.
-func (w longPolls) withTurn(ctx context.Context, work func() error) error {
-	select {
-	case w.turns <- struct{}{}:
-		defer func() { <-w.turns }()
-	case <-ctx.Done():
-		return fmt.Errorf("wait for a turn: %w", ctx.Err())
-	}
-	for {
-		wpdb.Allow(ctx, 0) // what an earlier attempt or batch read is freed
-		err := work()
-		if !errors.Is(err, middleware.ErrOverloaded) {
-			return err
-		}
-		select {
-		case <-time.After(slotPause):
-		case <-ctx.Done():
-			return err
-		}
-	}
 }

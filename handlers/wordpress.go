@@ -20,45 +20,7 @@ import (
 // What WordPress's REST server does around its routes, for clients that rely on it:
 // methods in a header or a parameter, paths in a parameter, and an index of the routes.
 
-const (
-	methodHeader    = "X-HTTP-Method-Override"
-	methodParameter = "_method"
-	routeParameter  = "rest_route"
-)
-
-// overrideMethod lets a POST stand for another method, for clients that can send nothing
-// else: by the parameter _method or else by a header, as
-// WP_REST_Server::serve_request reads them, WordPress 7.0. WordPress does the same for
-// GET, which would let a link delete something.
-func overrideMethod(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		if r.Method != http.MethodPost {
-			return next(c)
-		}
-		method := compat.ParseQuery(r.URL.RawQuery).Last(methodParameter)
-		if method == "" {
-			method = r.Header.Get(methodHeader)
-		}
-		if method != "" {
-			r.Method = effectiveMethod(method)
-		}
-		return next(c)
-	}
-}
-
-// effectiveMethod keeps methods that no route has out of logs, and OPTIONS from CORS, which
-// would answer it. HEAD becomes GET: whoever sent a POST waits for the body.
-func effectiveMethod(method string) string {
-	switch method = strings.ToUpper(strings.TrimSpace(method)); method {
-	case http.MethodOptions:
-		return otherMethod
-	case http.MethodHead:
-		return http.MethodGet
-	default:
-		return knownMethod(method)
-	}
-}
+const routeParameter = "rest_route"
 
 // plainRoute serves requests in the form of sites without permalinks, such as
 // /?rest_route=/latepoint-api/v1/bookings, under the base path that WordPress would have

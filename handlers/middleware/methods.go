@@ -1,0 +1,63 @@
+package middleware
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/compat"
+)
+
+// Headers and parameters by which a POST stands for another method.
+const (
+	MethodHeader    = "X-HTTP-Method-Override"
+	MethodParameter = "_method"
+)
+
+// OtherMethod stands for every method that is not a standard one.
+const OtherMethod = "other"
+
+// OverrideMethod lets a POST stand for another method, for clients that can send nothing
+// else: by the parameter _method or else by a header, as
+// WP_REST_Server::serve_request reads them, WordPress 7.0. WordPress does the same for
+// GET, which would let a link delete something.
+func OverrideMethod(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.Method != http.MethodPost {
+			return next(c)
+		}
+		method := compat.ParseQuery(r.URL.RawQuery).Last(MethodParameter)
+		if method == "" {
+			method = r.Header.Get(MethodHeader)
+		}
+		if method != "" {
+			r.Method = effectiveMethod(method)
+		}
+		return next(c)
+	}
+}
+
+// effectiveMethod keeps methods that no route has out of logs, and OPTIONS from CORS, which
+// would answer it. HEAD becomes GET: whoever sent a POST waits for the body.
+func effectiveMethod(method string) string {
+	switch method = strings.ToUpper(strings.TrimSpace(method)); method {
+	case http.MethodOptions:
+		return OtherMethod
+	case http.MethodHead:
+		return http.MethodGet
+	default:
+		return KnownMethod(method)
+	}
+}
+
+// KnownMethod returns a standard method as it is, and one label for all others.
+func KnownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	default:
+		return OtherMethod
+	}
+}

@@ -1,0 +1,62 @@
+package middleware
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Handling is how mistakes in a request are handled; "" where nobody asked.
+type Handling string
+
+// The ways of handling mistakes.
+const (
+	Strict  Handling = "strict"
+	Lenient Handling = "lenient"
+)
+
+// PreferredHandling returns the first preference of a request about handling.
+func PreferredHandling(preferences []string) Handling {
+	for preference := range strings.SplitSeq(strings.Join(preferences, ","), ",") {
+		preference, _, _ = strings.Cut(preference, ";")
+		name, value, _ := strings.Cut(preference, "=")
+		if !strings.EqualFold(strings.TrimSpace(name), "handling") {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
+			value = value[1 : len(value)-1]
+		}
+		for _, known := range []Handling{Strict, Lenient} {
+			if strings.EqualFold(value, string(known)) {
+				return known
+			}
+		}
+		return ""
+	}
+	return ""
+}
+
+const (
+	maxIgnored   = 16 // names are listed; three dots stand for more
+	ignoredBytes = 64 // of a name are shown, and three dots for the rest
+)
+
+// Legible returns names as a header may show them: few, short, and escaped unless they are words.
+func Legible(names []string) []string {
+	var shown []string
+	for i, name := range names {
+		if i == maxIgnored {
+			return append(shown, "...")
+		}
+		escaped := url.QueryEscape(name)
+		if len(escaped) > ignoredBytes {
+			escaped = escaped[:ignoredBytes]
+			if cut := strings.LastIndexByte(escaped, '%'); cut > ignoredBytes-3 {
+				escaped = escaped[:cut]
+			}
+			escaped += "..."
+		}
+		shown = append(shown, escaped)
+	}
+	return shown
+}
