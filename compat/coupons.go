@@ -3,6 +3,8 @@ package compat
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -93,3 +95,130 @@ func (v View) coupon(c payments.Coupon, currency session.Currency) Coupon {
 
 // jsonNumber prints an amount as a JSON number without trailing zeros.
 func jsonNumber(amount decimal.Decimal) json.Number { return json.Number(amount.String()) }
+
+// writtenCoupon is a coupon as writes return it: after a create its id is a
+// number, after an update a string.
+type writtenCoupon[ID string | int64] struct {
+	ID                ID           `json:"id"`
+	Code              string       `json:"code"`
+	Name              string       `json:"name"`
+	Description       string       `json:"description"`
+	DiscountType      string       `json:"discount_type"`
+	DiscountValue     json.Number  `json:"discount_value"`
+	Status            string       `json:"status"`
+	ActiveFrom        string       `json:"active_from"`
+	ActiveTo          string       `json:"active_to"`
+	UsageLimit        int64        `json:"usage_limit"`
+	MinOrderAmount    json.Number  `json:"min_order_amount"`
+	MaxDiscountAmount *json.Number `json:"max_discount_amount"`
+	CreatedAt         string       `json:"created_at"`
+	UpdatedAt         string       `json:"updated_at"`
+}
+
+// The words for types and statuses of coupons, as the platform stores them.
+var (
+	discountTypes  = map[string]string{"percent": "percent", "fixed_amount": "fixed", "fixed": "fixed"}
+	couponStatuses = map[string]string{"active": "active", "inactive": "disabled", "disabled": "disabled"}
+)
+
+// CouponFields are those of PUT /coupons/{code}.
+var CouponFields = couponFields.changing()
+
+var couponFields = Fields[payments.CouponPatch]{
+	optional("name", anyText(), func(c *payments.CouponPatch) **string { return &c.Name }),
+	optional("description", anyText(), func(c *payments.CouponPatch) **string { return &c.Description }),
+	optional("discount_type", word(discountTypes, oneOf("percent", "fixed_amount")), func(c *payments.CouponPatch) **string { return &c.DiscountType }),
+	optional("discount_value", price(), func(c *payments.CouponPatch) **decimal.Decimal { return &c.DiscountValue }),
+	optional("status", word(couponStatuses, oneOf("active", "inactive")), func(c *payments.CouponPatch) **string { return &c.Status }),
+	optional("active_from", dateOrNone(), func(c *payments.CouponPatch) **session.Date { return &c.ActiveFrom }).
+		orNull(func(c *payments.CouponPatch) { c.ActiveFrom = new(session.Date) }),
+	optional("active_to", dateOrNone(), func(c *payments.CouponPatch) **session.Date { return &c.ActiveTo }).
+		orNull(func(c *payments.CouponPatch) { c.ActiveTo = new(session.Date) }),
+	optional("usage_limit", integer(0, maxInt), func(c *payments.CouponPatch) **int64 { return &c.UsageLimit }).
+		orNull(func(c *payments.CouponPatch) { c.UsageLimit = new(int64) }),
+	optional("min_order_amount", price(), func(c *payments.CouponPatch) **decimal.Decimal { return &c.MinOrderAmount }).
+		orNull(func(c *payments.CouponPatch) { c.MinOrderAmount = new(decimal.Decimal) }),
+	optional("max_discount_amount", price(), func(c *payments.CouponPatch) **decimal.Decimal { return &c.MaxDiscountAmount }).
+		orNull(func(c *payments.CouponPatch) { c.NoMaxDiscount = true }),
+}
+
+// NewCouponFields are those of POST /coupons.
+var NewCouponFields = slices.Concat(
+	Fields[payments.NewCoupon]{value("code", anyText(), func(c *payments.NewCoupon) *string { return &c.Code }).about("", "SPRING15")},
+	within(couponFields, func(c *payments.NewCoupon) *payments.CouponPatch { return &c.CouponPatch }),
+).requiring("code", "discount_type", "discount_value")
+
+// NewCoupon reads the body of POST /coupons. What is wrong with it is in the
+// coupon's Validation.
+func NewCoupon(b *Body) payments.NewCoupon {
+	var coupon payments.NewCoupon
+	NewCouponFields.read(b, &coupon)
+	coupon.Validation = *b.validation
+	return coupon
+}
+
+// CouponPatch reads the body of PUT /coupons/{code}. What is wrong with it is in
+// the patch's Validation.
+func CouponPatch(b *Body) payments.CouponPatch {
+	var patch payments.CouponPatch
+	CouponFields.read(b, &patch)
+	patch.Validation = *b.validation
+	return patch
+}
+
+// dateOrNone is a date, or none where an empty text or the zero date was sent.
+func dateOrNone() valueType[session.Date] {
+	k := date()
+	k.blank = blankIsValue
+	k.schema = func() *Schema { return &Schema{Type: typeString, Pattern: optionalDatePattern} }
+	read := k.read
+	k.read = func(in input, name string) (session.Date, bool) {
+		if value, sent := in.(*Body).sent(name); sent {
+			if text, _, single := value.scalar(); single && (strings.TrimSpace(text) == "" || strings.TrimSpace(text) == domain.ZeroDate) {
+				return "", true
+			}
+		}
+		return read(in, name)
+	}
+	return k
+}
+
+// CouponCreated is the answer to POST /coupons, without its record.
+var CouponCreated = successMessage[writtenCoupon[int64]]("Coupon created successfully")
+
+// CouponCreated is the answer to POST /coupons: unset dates are empty, and so is
+// an unset cap.
+func (v View) CouponCreated(c payments.Coupon) SuccessMessage[writtenCoupon[int64]] {
+	record := writtenCouponOf(v, c, itself)
+	for _, date := range []*string{&record.ActiveFrom, &record.ActiveTo} {
+		if *date == domain.ZeroDate {
+			*date = ""
+		}
+	}
+	if record.MaxDiscountAmount == nil {
+		record.MaxDiscountAmount = new(json.Number("0"))
+	}
+	return CouponCreated.about(record)
+}
+
+// CouponUpdated is the answer to PUT /coupons/{code}, without its record.
+var CouponUpdated = successMessage[writtenCoupon[string]]("Coupon updated successfully")
+
+// CouponUpdated is the answer to PUT /coupons/{code}.
+func (v View) CouponUpdated(c payments.Coupon) SuccessMessage[writtenCoupon[string]] {
+	return CouponUpdated.about(writtenCouponOf(v, c, domain.IDText))
+}
+
+// CouponDeleted is the answer to DELETE /coupons/{code}.
+var CouponDeleted = done("Coupon deleted successfully")
+
+func writtenCouponOf[ID string | int64](v View, c payments.Coupon, id func(int64) ID) writtenCoupon[ID] {
+	shown := v.coupon(c, session.Currency{})
+	return writtenCoupon[ID]{
+		ID: id(c.ID), Code: shown.Code, Name: shown.Name, Description: shown.Description,
+		DiscountType: shown.DiscountType, DiscountValue: shown.DiscountValue, Status: shown.Status,
+		ActiveFrom: shown.ActiveFrom, ActiveTo: shown.ActiveTo, UsageLimit: shown.UsageLimit,
+		MinOrderAmount: shown.MinOrderAmount, MaxDiscountAmount: shown.MaxDiscountAmount,
+		CreatedAt: shown.CreatedAt, UpdatedAt: shown.UpdatedAt,
+	}
+}

@@ -2,6 +2,7 @@ package compat
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"bookside/adapter/customers"
@@ -182,4 +183,188 @@ func (v View) customerDetail(c records.Customer) CustomerDetail {
 		Zipcode: c.Profile["zipcode"], Country: c.Profile["country"],
 		AvatarImageID: c.AvatarImageID, DateOfBirth: c.Profile["date_of_birth"], Gender: c.Profile["gender"],
 	}
+}
+
+// newCustomerStatuses knows one more word than changes do.
+var newCustomerStatuses = map[string]string{
+	"active": "active", "inactive": "inactive", "blocked": "blocked", "pending_verification": "pending_verification", "pending": "pending_verification",
+}
+
+// customerValueFields are those of a customer, new or known.
+var customerValueFields = slices.Concat(
+	within(customerFields.exampled("first_name", "Grace").exampled("last_name", "Hopper").exampled("email", "grace@example.com"), func(c *customers.Patch) *records.CustomerFields { return &c.CustomerFields }),
+	Fields[customers.Patch]{
+		optional("notes", anyText(), func(c *customers.Patch) **string { return &c.Notes }),
+		optional("admin_notes", anyText(), func(c *customers.Patch) **string { return &c.AdminNotes }),
+		optional("is_guest", boolean(), func(c *customers.Patch) **bool { return &c.IsGuest }),
+		optional("avatar_image_id", idOrNone(), func(c *customers.Patch) **int64 { return &c.AvatarImageID }).
+			orNull(func(c *customers.Patch) { c.AvatarImageID = new(int64) }),
+		profile("address", anyText()),
+		profile("city", anyText()),
+		profile("state", anyText()),
+		profile("zipcode", anyText()),
+		profile("country", removable(country())),
+		profile("date_of_birth", removable(dateText())),
+		profile("gender", removable(word(genders, "Must be male, female, other or prefer_not_to_say"))),
+		value("custom_fields", customFields(), func(c *customers.Patch) *map[string]string { return &c.CustomFields }),
+	})
+
+// NewCustomerFields are those of POST /customers. A WordPress user goes by two
+// names, of which the first that is sent counts.
+var NewCustomerFields = slices.Concat(customerValueFields, Fields[customers.Patch]{
+	optional("status", word(newCustomerStatuses, customerStatusWords), func(c *customers.Patch) **string { return &c.Status }),
+	wordpressUser("cms_user_id").notInExample(),
+	wordpressUser("wordpress_user_id").notInExample().unless(func(_ input, c *customers.Patch) bool { return c.WordPressUserID != nil }),
+}).requiring("first_name", "last_name")
+
+// NewCustomer reads the body of POST /customers. What is wrong with it is in the
+// values' Validation.
+func NewCustomer(b *Body) customers.Patch { return customerValues(b, NewCustomerFields) }
+
+// CustomerPatchFields are those of PUT /customers/{id}.
+var CustomerPatchFields = slices.Concat(customerValueFields.exampled("email", "g.hopper@example.com"), Fields[customers.Patch]{
+	optional("status", word(customerStatuses, customerStatusWords), func(c *customers.Patch) **string { return &c.Status }),
+}).changing("first_name", "last_name", "email")
+
+// CustomerPatch reads the body of PUT /customers/{id}. What is wrong with it is
+// in the values' Validation.
+func CustomerPatch(b *Body) customers.Patch { return customerValues(b, CustomerPatchFields) }
+
+func customerValues(b *Body, fields Fields[customers.Patch]) customers.Patch {
+	v := customers.Patch{Profile: map[string]string{}}
+	fields.read(b, &v)
+	v.Validation = *b.validation
+	return v
+}
+
+func wordpressUser(name string) Field[customers.Patch] {
+	return custom(name, userID(), func(c *customers.Patch, id int64) { c.WordPressUserID, c.UserField = &id, name })
+}
+
+// userID is the id of a WordPress user. One that does not exist is not malformed: the
+// site has other users than those that a customer can have.
+func userID() valueType[int64] {
+	k := integer(1, maxInt)
+	k.id = true
+	return k
+}
+
+var genders = sameWords("male", "female", "other", "prefer_not_to_say")
+
+// profile is a field for which the platform has no column. null and an empty text
+// remove it.
+func profile(name string, k valueType[string]) Field[customers.Patch] {
+	return custom(name, k, func(c *customers.Patch, text string) { c.Profile[name] = text }).
+		orNull(func(c *customers.Patch) { c.Profile[name] = "" })
+}
+
+// removable is a type of which an empty text is a value too.
+func removable(k valueType[string]) valueType[string] {
+	k.blank = blankIsValue
+	read := k.read
+	k.read = func(in input, name string) (string, bool) {
+		if _, sent := in.(*Body).sent(name); sent && !in.present(name) {
+			return "", true
+		}
+		return read(in, name)
+	}
+	return k
+}
+
+// dateText is a calendar day as a text.
+func dateText() valueType[string] {
+	return fromText(dateDescription, func(text string) (string, *problem) {
+		date, wrong := parseDate(text)
+		return string(date), wrong
+	})
+}
+
+// customFields are values by name. As in PHP's texts, true is 1; unlike there,
+// false is 0, for only null and an empty text remove.
+func customFields() valueType[map[string]string] {
+	schema := func() *Schema {
+		scalar := AnyOf(&Schema{Type: []string{typeString, typeNull}}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean})
+		return &Schema{Type: typeObject, AdditionalProperties: scalar}
+	}
+	return valueType[map[string]string]{description: description{schema: schema, invalid: notAnObject}, read: func(in input, name string) (map[string]string, bool) {
+		object := in.(*Body).object(name)
+		if object == nil {
+			return nil, false
+		}
+		return object.texts(), true
+	}}
+}
+
+// texts are the values of an object.
+func (b *Body) texts() map[string]string {
+	texts := make(map[string]string, len(b.fields))
+	for name, value := range b.fields {
+		text, isText, single := value.scalar()
+		switch {
+		case value.null():
+			text = ""
+		case !single:
+			b.addProblem(name, invalid(notSingle))
+			continue
+		case len(text) > maxLongText:
+			b.addProblem(name, rejected("Too long"))
+			continue
+		case !isText && text == "true":
+			text = "1"
+		case !isText && text == "false":
+			text = "0"
+		}
+		texts[name] = text
+	}
+	return texts
+}
+
+// createdCustomer is the record of a single read with a number for its id.
+type createdCustomer struct {
+	ID int64 `json:"id"`
+	CustomerDetail
+}
+
+// CustomerCreated is the answer to POST /customers, without its record.
+var CustomerCreated = bothMessage[createdCustomer]("Customer created successfully")
+
+// CustomerCreated is the answer to POST /customers.
+func (v View) CustomerCreated(c records.Customer) BothMessage[createdCustomer] {
+	return CustomerCreated.about(createdCustomer{ID: c.ID, CustomerDetail: v.customerDetail(c)})
+}
+
+// UpdatedCustomer is a customer as the answer to a change shows it.
+type UpdatedCustomer struct {
+	ID        int64  `json:"id"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+	Email     string `json:"email"`
+	Phone     string `json:"phone"`
+	Status    string `json:"status"`
+	UpdatedAt string `json:"updated_at"`
+}
+
+// CustomerUpdated is the answer to PUT /customers/{id}, without its record.
+var CustomerUpdated = successMessage[UpdatedCustomer]("Customer updated successfully")
+
+// CustomerUpdated is the answer to PUT /customers/{id}.
+func (v View) CustomerUpdated(c records.Customer) SuccessMessage[UpdatedCustomer] {
+	return CustomerUpdated.about(UpdatedCustomer{
+		ID: c.ID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone, Status: c.Status, UpdatedAt: v.timestamp(c.UpdatedAt),
+	})
+}
+
+// DeletedCustomer is what is told of a customer who is no more.
+type DeletedCustomer struct {
+	ID        int64  `json:"deleted_customer_id"`
+	DeletedAt string `json:"deleted_at"`
+}
+
+// CustomerDeleted is the answer to DELETE /customers/{id}, without its record.
+var CustomerDeleted = successMessage[DeletedCustomer]("Customer deleted successfully")
+
+// CustomerDeleted is the answer to DELETE /customers/{id}.
+func (v View) CustomerDeleted(id int64, at time.Time) SuccessMessage[DeletedCustomer] {
+	stored := domain.Timestamp(domain.Stamp(at))
+	return CustomerDeleted.about(DeletedCustomer{ID: id, DeletedAt: v.timestamp(stored)})
 }

@@ -1,6 +1,9 @@
 package compat
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -90,4 +93,141 @@ func (v View) payment(p records.Payment) Payment {
 		Amount: domain.AmountText(p.DisplayAmount()), Status: p.Status, Notes: p.Notes, ReceiptNumber: domain.ValueOr(p.ReceiptNumber, ""),
 		CreatedAt: v.timestamp(p.CreatedAt), UpdatedAt: v.timestamp(p.UpdatedAt),
 	}
+}
+
+// WrittenPayment is a payment as writes return it, its amount without trailing
+// zeros.
+type WrittenPayment struct {
+	ID             string  `json:"id"`
+	BookingID      *string `json:"booking_id"`
+	CustomerID     string  `json:"customer_id"`
+	Processor      string  `json:"processor"`
+	PaymentMethod  string  `json:"payment_method"`
+	PaymentPortion string  `json:"payment_portion"`
+	Kind           string  `json:"kind"`
+	Amount         string  `json:"amount"`
+	Status         string  `json:"status"`
+	Token          *string `json:"token" needs:"read_payments"`
+	Notes          *string `json:"notes"`
+	OrderID        string  `json:"order_id"`
+	InvoiceID      *string `json:"invoice_id"`
+	ReceiptNumber  string  `json:"receipt_number"`
+	CreatedAt      string  `json:"created_at"`
+	UpdatedAt      string  `json:"updated_at"`
+}
+
+// paymentStatuses are the statuses of payments, with the words of older versions of the
+// API and of clients made for them.
+var paymentStatuses = map[string]string{
+	"succeeded": "succeeded", "completed": "succeeded",
+	"processing": "processing", "pending": "processing",
+	"failed": "failed", "refunded": "refunded",
+}
+
+// forcedRefund says what force does to a payment.
+const forcedRefund = "Records refunds that exceed the payments"
+
+// PaymentFields are those of PUT /payments/{id}.
+var PaymentFields = paymentPatchFields.changing("processor", "payment_method", "payment_portion", "kind", "receipt_number")
+
+var paymentPatchFields = Fields[payments.Patch]{
+	flag("force", func(p *payments.Patch) *bool { return &p.Force }).about(forcedRefund),
+	optional("amount", price(), func(p *payments.Patch) **decimal.Decimal { return &p.Amount }),
+	optional("processor", anyText(), func(p *payments.Patch) **string { return &p.Processor }),
+	optional("payment_method", anyText(), func(p *payments.Patch) **string { return &p.PaymentMethod }),
+	optional("payment_portion", anyText(), func(p *payments.Patch) **string { return &p.PaymentPortion }),
+	optional("kind", anyText(), func(p *payments.Patch) **string { return &p.Kind }),
+	optional("status", word(paymentStatuses, "Must be succeeded, processing or failed"), func(p *payments.Patch) **string { return &p.Status }).
+		about("succeeded, processing or failed; completed means succeeded, pending means processing. A new payment that is refunded is a successful one of kind refund; "+
+			"an existing one stays, and what was not given back yet is, or up to the amount that is sent with it", "succeeded"),
+	optional("transaction_id", anyText(), func(p *payments.Patch) **string { return &p.Token }).notInExample().
+		orNull(func(p *payments.Patch) { p.Nulls = append(p.Nulls, "token") }).about("Another name for token, which counts if both are sent", "pi_1a2b3c"),
+	optional("token", anyText(), func(p *payments.Patch) **string { return &p.Token }).
+		orNull(func(p *payments.Patch) { p.Nulls = append(p.Nulls, "token") }),
+	optional("notes", anyText(), func(p *payments.Patch) **string { return &p.Notes }).
+		orNull(func(p *payments.Patch) { p.Nulls = append(p.Nulls, "notes") }),
+	optional("receipt_number", anyText(), func(p *payments.Patch) **string { return &p.ReceiptNumber }),
+}
+
+// NewPaymentFields are those of POST /payments.
+var NewPaymentFields = slices.Concat(Fields[payments.New]{
+	optional("order_id", id(maxInt), func(p *payments.New) **int64 { return &p.OrderID }),
+	optional("booking_id", id(maxInt), func(p *payments.New) **int64 { return &p.BookingID }).notInExample(),
+	value("customer_id", id(maxMediumInt), func(p *payments.New) *int64 { return &p.CustomerID }).notInExample().
+		about("Id of the order's customer, which need not be sent", "10"),
+}, within(paymentPatchFields, func(p *payments.New) *payments.Patch { return &p.Patch })).requiring("amount")
+
+// NewPayment reads the body of POST /payments. What is wrong with it is in the
+// payment's Validation.
+func NewPayment(b *Body) payments.New {
+	var payment payments.New
+	NewPaymentFields.read(b, &payment)
+	payment.Validation = *b.validation
+	return payment
+}
+
+// PaymentPatch reads the body of PUT /payments/{id}. What is wrong with it is in
+// the patch's Validation.
+func PaymentPatch(b *Body) payments.Patch {
+	var patch payments.Patch
+	PaymentFields.read(b, &patch)
+	patch.Validation = *b.validation
+	return patch
+}
+
+// PaymentCreated is the answer to POST /payments, without its record.
+var PaymentCreated = successMessage[WrittenPayment]("Payment created successfully")
+
+// PaymentCreated is the answer to POST /payments.
+func (v View) PaymentCreated(p records.Payment) SuccessMessage[WrittenPayment] {
+	return PaymentCreated.about(v.writtenPayment(p))
+}
+
+// PaymentUpdated is the answer to PUT /payments/{id}, without its record.
+var PaymentUpdated = successMessage[WrittenPayment]("Payment updated successfully")
+
+// PaymentUpdated is the answer to PUT /payments/{id}.
+func (v View) PaymentUpdated(p records.Payment) SuccessMessage[WrittenPayment] {
+	return PaymentUpdated.about(v.writtenPayment(p))
+}
+
+// PaymentDeleted is the answer to DELETE /payments/{id}.
+var PaymentDeleted = done("Payment deleted successfully")
+
+func (v View) writtenPayment(p records.Payment) WrittenPayment {
+	return WrittenPayment{
+		ID: domain.IDText(p.ID), BookingID: domain.OptionalIDText(p.BookingID), CustomerID: domain.IDText(p.CustomerID),
+		Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: p.PaymentPortion, Kind: p.Kind,
+		Amount: p.DisplayAmount().String(), Status: p.Status, Token: p.Token, Notes: p.Notes,
+		OrderID: domain.ValueOr(domain.OptionalIDText(p.OrderID), ""), InvoiceID: domain.OptionalIDText(p.InvoiceID), ReceiptNumber: domain.ValueOr(p.ReceiptNumber, ""),
+		CreatedAt: v.timestamp(p.CreatedAt), UpdatedAt: v.timestamp(p.UpdatedAt),
+	}
+}
+
+// paymentFields are the fields of a payment, in the order in which the first
+// wrong one is told of, with the words for those that have their own.
+var paymentFields = []struct{ name, words string }{
+	{"order_id", "order ID"}, {"booking_id", "booking ID"}, {"amount", "amount"}, {"customer_id", "customer ID"}, {"status", "payment status"},
+	{"processor", "processor"}, {"payment_method", "payment method"}, {"payment_portion", "payment portion"}, {"kind", "kind"},
+	{"token", "token"}, {"transaction_id", "transaction ID"}, {"notes", "notes"}, {"force", "force"}, {"receipt_number", "receipt number"},
+}
+
+// PaymentFault is what is wrong with a payment, in one sentence: all the fields
+// that are missing, else the first that is wrong.
+func PaymentFault(fields map[string]string) string {
+	var missing, wrong []string
+	for _, f := range paymentFields {
+		switch fields[f.name] {
+		case "":
+		case required:
+			missing = append(missing, f.name)
+		default:
+			wrong = append(wrong, f.words)
+		}
+	}
+	if len(missing) > 0 {
+		return "Missing required fields: " + strings.Join(missing, ", ")
+	}
+	wrong = append(wrong, slices.Sorted(maps.Keys(fields))...) // no field of the body
+	return "Invalid " + wrong[0] + " provided"
 }
