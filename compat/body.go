@@ -51,7 +51,7 @@ func ParseBody(contentType string, sent []byte) (Document, error) {
 	text := bytes.TrimSpace(sent)
 	switch {
 	case len(text) == 0:
-		return Document{root: jsonValue("{}")}, nil
+		return Document{root: node("{}")}, nil
 	case media == "multipart/form-data":
 		return parseMultipart(parameters["boundary"], sent)
 	case (media == "" || media == "application/x-www-form-urlencoded") && text[0] != '{' && text[0] != '[':
@@ -77,7 +77,7 @@ func parseJSON(text []byte) (Document, error) {
 	if !json.Valid(text) {
 		return Document{}, ErrNotJSON
 	}
-	root := jsonValue(text)
+	root := node(text)
 	levels, values := root.extent()
 	switch {
 	case levels > maxDepth:

@@ -110,7 +110,7 @@ func (f Field[T]) changing(clears bool) Field[T] {
 		b := in.(*Body)
 		switch {
 		case b.null(name) && clears:
-			read(b.with(name, formText("")), into)
+			read(b.with(name, node(`""`)), into)
 		case b.null(name), typ.blank == blankIsNothing && b.blank(name), typ.id && zero(in, name):
 			b.addProblem(name, rejected(mayNotBeEmpty))
 		default:

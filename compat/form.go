@@ -2,7 +2,6 @@ package compat
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +33,7 @@ var (
 // keys, and most arrays of a hostile form have one: a map would cost more.
 type array struct {
 	keys   []string // in the order of their first appearance
-	values []node   // formText or *array
+	values []any    // a text or an *array
 	next   int64    // key of an element that names none
 	named  bool     // some key is no index
 }
@@ -116,14 +115,16 @@ func (f *form) add(name, value string) error {
 	if err != nil {
 		return err
 	}
-	f.set(path, formText(value))
+	f.set(path, value)
 	return nil
 }
 
 // document is the form as an object, whatever its names are.
 func (f *form) document() Document {
 	f.named = true
-	return Document{root: &f.array}
+	var w jsonWriter
+	w.add(&f.array)
+	return Document{root: w.Bytes()}
 }
 
 // splitName takes a[b][c] apart. A name that is no such path is one key, and
@@ -151,7 +152,7 @@ func splitName(name string) ([]string, error) {
 
 // set stores a value under a path. As in PHP, the last value of a name counts,
 // and an empty key is the next index.
-func (a *array) set(path []string, value node) {
+func (a *array) set(path []string, value any) {
 	if path[0] == "" && len(path) == 1 {
 		return
 	}
@@ -175,14 +176,14 @@ func (a *array) keyOf(key string) string {
 }
 
 // at is the value of a key, or nil.
-func (a *array) at(key string) node {
+func (a *array) at(key string) any {
 	if i := slices.Index(a.keys, key); i >= 0 {
 		return a.values[i]
 	}
 	return nil
 }
 
-func (a *array) put(key string, value node) {
+func (a *array) put(key string, value any) {
 	if i := slices.Index(a.keys, key); i >= 0 {
 		a.values[i] = value
 		return
@@ -196,19 +197,63 @@ func (a *array) put(key string, value node) {
 	a.next = max(a.next, index+1)
 }
 
-func (a *array) null() bool { return false }
+// jsonWriter writes variables of forms as JSON: an array with a key that is no index is an object,
+// any other a list.
+type jsonWriter struct{ bytes.Buffer }
 
-func (a *array) scalar() (text string, isText, single bool) { return "", false, false }
-
-// object is what has a key that is no index; what has none is a list.
-func (a *array) object() (members map[string]node, ok bool) {
-	members = make(map[string]node, len(a.keys))
-	for i, key := range a.keys {
-		members[key] = a.values[i]
+func (w *jsonWriter) add(value any) {
+	array, ok := value.(*array)
+	if !ok {
+		w.text(value.(string))
+		return
 	}
-	return members, a.named || len(a.keys) == 0
+	opening, closing := byte('['), byte(']')
+	if array.named {
+		opening, closing = '{', '}'
+	}
+	w.WriteByte(opening)
+	for i, key := range array.keys {
+		if i > 0 {
+			w.WriteByte(',')
+		}
+		if array.named {
+			w.text(key)
+			w.WriteByte(':')
+		}
+		w.add(array.values[i])
+	}
+	w.WriteByte(closing)
 }
 
-func (a *array) list() (elements []node, ok bool) { return a.values, !a.named }
+// text writes valid UTF-8 in quotes.
+func (w *jsonWriter) text(text string) {
+	const hex = "0123456789abcdef"
+	w.Grow(len(text) + len(`""`))
+	w.WriteByte('"')
+	for _, c := range []byte(text) {
+		switch {
+		case c == '"' || c == '\\':
+			w.Write([]byte{'\\', c})
+		case c == '\n':
+			w.WriteString(`\n`)
+		case c == '\r':
+			w.WriteString(`\r`)
+		case c < ' ':
+			w.Write([]byte{'\\', 'u', '0', '0', hex[c>>4], hex[c&15]})
+		default:
+			w.WriteByte(c)
+		}
+	}
+	w.WriteByte('"')
+}
 
-func (a *array) json() json.RawMessage { return asJSON(a) }
+// jsonLength is how long a text is in JSON, or a little less than that.
+func jsonLength(text string) int {
+	length := len(text)
+	for i := range len(text) {
+		if text[i] < ' ' && text[i] != '\n' && text[i] != '\r' {
+			length += len(`\u0001`) - 1
+		}
+	}
+	return length
+}
