@@ -67,13 +67,6 @@ var AgentParameters = parameters(domain.InvalidParameters,
 	descending(false, func(f *catalog.AgentFilter) *bool { return &f.Descending }),
 )
 
-// AgentFilter reads the parameters of the agent list.
-func (v View) AgentFilter(q *Query) (catalog.AgentFilter, error) {
-	var f catalog.AgentFilter
-	AgentParameters.read(v, q, &f)
-	return f, AgentParameters.err(q)
-}
-
 // AgentList is a page of agents.
 func (v View) AgentList(page lists.Page[catalog.Agent]) List[Agent] { return list(page, v.agent) }
 

@@ -494,7 +494,7 @@ func FuzzParseBody(f *testing.F) {
 		}
 		booking := ReadNewBooking(b)
 		_ = booking.Validation.Err()
-		patch := ReadBookingPatch(b)
+		patch := BookingPatchFields.Read(b)
 		_ = patch.Validation.Err()
 	})
 }

@@ -104,15 +104,6 @@ var BookingPatchFields = Fields[BookingPatch]{
 	object("customer", customerFields.changing("first_name", "last_name", "email"), func(p *BookingPatch) *records.CustomerFields { return &p.Customer }).notInExample(),
 }.changing()
 
-// ReadBookingPatch reads the body of PUT /bookings/{id}. What is wrong with it is in
-// the patch's Validation.
-func ReadBookingPatch(b *Body) BookingPatch {
-	var patch BookingPatch
-	BookingPatchFields.read(b, &patch)
-	patch.Validation = *b.validation
-	return patch
-}
-
 // maxBulk is how many bookings one request may ask for.
 const maxBulk = 50
 

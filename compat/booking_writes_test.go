@@ -123,12 +123,12 @@ func TestBookingPatch(t *testing.T) {
 			Status: new("no_show"), CustomerID: new(int64(3)), Customer: records.CustomerFields{Email: new("x")}, Price: new(decimal.Zero), Notify: true,
 		},
 	} {
-		got := ReadBookingPatch(bodyOf(t, body)).Patch
+		got := BookingPatchFields.Read(bodyOf(t, body)).Patch
 		if diff := cmp.Diff(want, got, bookingsEqual); diff != "" || got.Validation.Err() != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", body, got.Validation.Err(), diff)
 		}
 	}
-	empty := ReadBookingPatch(bodyOf(t, `{"service_id":"","agent_id":null,"start_date":"","start_time":null,"duration":"","status":" ","price":null,"customer":{"email":null}}`))
+	empty := BookingPatchFields.Read(bodyOf(t, `{"service_id":"","agent_id":null,"start_date":"","start_time":null,"duration":"","status":" ","price":null,"customer":{"email":null}}`))
 	_, fields := errorFields(t, empty.Validation.Err())
 	want := []string{"agent_id", "customer.email", "duration", "price", "service_id", "start_date", "start_time", "status"}
 	if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(want, got) {

@@ -95,13 +95,6 @@ func resourceWords() []string {
 	return words
 }
 
-// ChangeFilter reads the parameters of the journal.
-func (v View) ChangeFilter(q *Query) (ChangeFilter, error) {
-	var f ChangeFilter
-	ChangeParameters.read(v, q, &f)
-	return f, ChangeParameters.err(q)
-}
-
 // ChangeList is a part of the journal, with the present records that are given.
 func (v View) ChangeList(page journal.Page, records map[ChangedRecord]any) ChangeList {
 	list := ChangeList{Success: true, Data: make([]Change, len(page.Entries)), Cursor: page.Cursor.String(), HasMore: page.More}

@@ -48,13 +48,6 @@ var CouponParameters = parameters(domain.InvalidParameters,
 	optional("search", text(), func(f *payments.CouponFilter) **string { return &f.Search }).about("Text anywhere in codes or names, in any letter case", "welcome"),
 )
 
-// CouponFilter reads the parameters of the coupon list.
-func (v View) CouponFilter(q *Query) (payments.CouponFilter, error) {
-	var f payments.CouponFilter
-	CouponParameters.read(v, q, &f)
-	return f, CouponParameters.err(q)
-}
-
 // CouponList is a page of coupons; fixed amounts are read in the site's
 // currency.
 func (v View) CouponList(page lists.Page[payments.Coupon], currency session.Currency) List[Coupon] {
@@ -147,24 +140,6 @@ var NewCouponFields = slices.Concat(
 	Fields[payments.NewCoupon]{value("code", anyText(), func(c *payments.NewCoupon) *string { return &c.Code }).about("", "SPRING15")},
 	within(couponFields, func(c *payments.NewCoupon) *payments.CouponPatch { return &c.CouponPatch }),
 ).requiring("code", "discount_type", "discount_value")
-
-// NewCoupon reads the body of POST /coupons. What is wrong with it is in the
-// coupon's Validation.
-func NewCoupon(b *Body) payments.NewCoupon {
-	var coupon payments.NewCoupon
-	NewCouponFields.read(b, &coupon)
-	coupon.Validation = *b.validation
-	return coupon
-}
-
-// CouponPatch reads the body of PUT /coupons/{code}. What is wrong with it is in
-// the patch's Validation.
-func CouponPatch(b *Body) payments.CouponPatch {
-	var patch payments.CouponPatch
-	CouponFields.read(b, &patch)
-	patch.Validation = *b.validation
-	return patch
-}
 
 // dateOrNone is a date, or none where an empty text or the zero date was sent.
 func dateOrNone() valueType[session.Date] {

@@ -86,13 +86,6 @@ var CustomerParameters = parameters(domain.InvalidParameters,
 		unless(func(_ input, f *customers.Filter) bool { return f.WordPressUserID != nil }),
 )
 
-// CustomerFilter reads the parameters of the customer list.
-func (v View) CustomerFilter(q *Query) (customers.Filter, error) {
-	var f customers.Filter
-	CustomerParameters.read(v, q, &f)
-	return f, CustomerParameters.err(q)
-}
-
 // CustomerList is a page of customers.
 func (v View) CustomerList(page lists.Page[records.Customer]) List[Customer] {
 	return list(page, v.customer)
@@ -217,25 +210,10 @@ var NewCustomerFields = slices.Concat(customerValueFields, Fields[customers.Patc
 	wordpressUser("wordpress_user_id").notInExample().unless(func(_ input, c *customers.Patch) bool { return c.WordPressUserID != nil }),
 }).requiring("first_name", "last_name")
 
-// NewCustomer reads the body of POST /customers. What is wrong with it is in the
-// values' Validation.
-func NewCustomer(b *Body) customers.Patch { return customerValues(b, NewCustomerFields) }
-
 // CustomerPatchFields are those of PUT /customers/{id}.
 var CustomerPatchFields = slices.Concat(customerValueFields.exampled("email", "g.hopper@example.com"), Fields[customers.Patch]{
 	optional("status", word(customerStatuses, customerStatusWords), func(c *customers.Patch) **string { return &c.Status }),
 }).changing("first_name", "last_name", "email")
-
-// CustomerPatch reads the body of PUT /customers/{id}. What is wrong with it is
-// in the values' Validation.
-func CustomerPatch(b *Body) customers.Patch { return customerValues(b, CustomerPatchFields) }
-
-func customerValues(b *Body, fields Fields[customers.Patch]) customers.Patch {
-	v := customers.Patch{Profile: map[string]string{}}
-	fields.read(b, &v)
-	v.Validation = *b.validation
-	return v
-}
 
 func wordpressUser(name string) Field[customers.Patch] {
 	return custom(name, userID(), func(c *customers.Patch, id int64) { c.WordPressUserID, c.UserField = &id, name })
@@ -254,8 +232,13 @@ var genders = sameWords("male", "female", "other", "prefer_not_to_say")
 // profile is a field for which the platform has no column. null and an empty text
 // remove it.
 func profile(name string, k valueType[string]) Field[customers.Patch] {
-	return custom(name, k, func(c *customers.Patch, text string) { c.Profile[name] = text }).
-		orNull(func(c *customers.Patch) { c.Profile[name] = "" })
+	set := func(c *customers.Patch, text string) {
+		if c.Profile == nil {
+			c.Profile = map[string]string{}
+		}
+		c.Profile[name] = text
+	}
+	return custom(name, k, set).orNull(func(c *customers.Patch) { set(c, "") })
 }
 
 // removable is a type of which an empty text is a value too.

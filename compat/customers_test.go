@@ -20,7 +20,7 @@ func TestCustomerBodies(t *testing.T) {
 		user  *int64            // of a new customer
 		as    string
 	}{
-		"nothing": {body: `{}`, want: customers.Patch{Profile: map[string]string{}}},
+		"nothing": {body: `{}`, want: customers.Patch{}},
 		"nulls": {
 			body:  `{"first_name":null,"status":null,"is_guest":null,"avatar_image_id":null,"city":null,"country":null,"custom_fields":null,"cms_user_id":null}`,
 			want:  customers.Patch{AvatarImageID: new(int64(0)), Profile: map[string]string{"city": "", "country": ""}},
@@ -30,11 +30,11 @@ func TestCustomerBodies(t *testing.T) {
 			body: `{"first_name":" A ","last_name":5,"email":"","phone":" ","notes":"a\n","admin_notes":"","cms_user_id":0,"wordpress_user_id":"7"}`,
 			want: customers.Patch{
 				CustomerFields: records.CustomerFields{FirstName: new(" A "), LastName: new("5"), Email: new(""), Phone: new(" ")},
-				Notes:          new("a\n"), AdminNotes: new(""), Profile: map[string]string{},
+				Notes:          new("a\n"), AdminNotes: new(""),
 			},
 			user: new(int64(7)), as: "wordpress_user_id",
 		},
-		"the platform's name first": {body: `{"cms_user_id":7,"wordpress_user_id":8}`, want: customers.Patch{Profile: map[string]string{}}, user: new(int64(7)), as: "cms_user_id"},
+		"the platform's name first": {body: `{"cms_user_id":7,"wordpress_user_id":8}`, want: customers.Patch{}, user: new(int64(7)), as: "cms_user_id"},
 		"a profile": {
 			body: `{"address":"A","city":"","state":1,"zipcode":"0","country":" de ","date_of_birth":"2000-02-29","gender":"FEMALE","status":"Blocked","is_guest":"off","avatar_image_id":0}`,
 			want: customers.Patch{
@@ -49,19 +49,19 @@ func TestCustomerBodies(t *testing.T) {
 		"custom fields": {
 			body: `{"custom_fields":{"a":"x","b":1.50,"c":true,"d":false,"e":null,"f":"","g":0},"custom_fields.h":" y "}`,
 			want: customers.Patch{
-				Profile: map[string]string{}, CustomFields: map[string]string{"a": "x", "b": "1.50", "c": "1", "d": "0", "e": "", "f": "", "g": "0", "h": " y "},
+				CustomFields: map[string]string{"a": "x", "b": "1.50", "c": "1", "d": "0", "e": "", "f": "", "g": "0", "h": " y "},
 			},
 		},
-		"an empty list of PHP": {body: `{"custom_fields":[]}`, want: customers.Patch{Profile: map[string]string{}, CustomFields: map[string]string{}}},
+		"an empty list of PHP": {body: `{"custom_fields":[]}`, want: customers.Patch{CustomFields: map[string]string{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ignore := cmpopts.IgnoreFields(customers.Patch{}, "Validation")
-			patch := CustomerPatch(bodyOf(t, c.body))
+			patch := CustomerPatchFields.Read(bodyOf(t, c.body))
 			if diff := cmp.Diff(c.want, patch, ignore); diff != "" {
 				t.Errorf("%s, change (-want +got):\n%s", name, diff)
 			}
 			c.want.WordPressUserID, c.want.UserField = c.user, c.as
-			created := NewCustomer(bodyOf(t, c.body))
+			created := NewCustomerFields.Read(bodyOf(t, c.body))
 			if diff := cmp.Diff(c.want, created, ignore); diff != "" {
 				t.Errorf("%s, new (-want +got):\n%s", name, diff)
 			}
@@ -84,11 +84,11 @@ func TestCustomerBodies(t *testing.T) {
 // pending is a word of new customers alone.
 func TestPendingCustomer(t *testing.T) {
 	t.Parallel()
-	created := NewCustomer(bodyOf(t, `{"first_name":"A","last_name":"B","status":" Pending "}`))
+	created := NewCustomerFields.Read(bodyOf(t, `{"first_name":"A","last_name":"B","status":" Pending "}`))
 	if err := created.Validation.Err(); err != nil || created.Status == nil || *created.Status != "pending_verification" {
 		t.Errorf("new: %v, %v", created.Status, err)
 	}
-	patch := CustomerPatch(bodyOf(t, `{"status":"pending"}`))
+	patch := CustomerPatchFields.Read(bodyOf(t, `{"status":"pending"}`))
 	if _, fields := errorFields(t, patch.Validation.Err()); fields["status"] != customerStatusWords || patch.Status != nil {
 		t.Errorf("change: %v, %v", patch.Status, fields)
 	}

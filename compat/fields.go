@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"bookside/adapter/domain"
 )
 
 // Field declares a parameter of a query or a field of a body, once: its value is
@@ -180,6 +182,14 @@ func (fields Fields[T]) read(in input, into *T) {
 	}
 }
 
+// Read reads a body. What is wrong with it is in the Validation of the value, which must embed one.
+func (fields Fields[T]) Read(b *Body) T {
+	var value T
+	fields.read(b, &value)
+	any(&value).(interface{ Adopt(found domain.Validation) }).Adopt(*b.validation)
+	return value
+}
+
 // sent reports whether the field, or one of its members, was sent and is not empty.
 func (f *Field[T]) sent(in input) bool {
 	return in.present(f.name) || f.members && in.(*Body).dotted(f.name)
@@ -322,6 +332,13 @@ func parameters[T any](report func(map[string]string) error, fields ...Field[T])
 func (p Parameters[T]) read(v View, q *Query, into *T) {
 	q.zone = v.Location
 	p.Fields.read(q, into)
+}
+
+// Read reads a query. The error is about all parameters that are wrong.
+func (p Parameters[T]) Read(v View, q *Query) (T, error) {
+	var value T
+	p.read(v, q, &value)
+	return value, p.err(q)
 }
 
 // err returns the error that names every wrong parameter, or nil.

@@ -38,14 +38,6 @@ var NewHoldFields = slices.Concat(within(bookingFields.only(slotFields...).examp
 	defaulted("hold_minutes", integer(1, maxHoldMinutes), holdMinutes, func(h *bookings.NewHold) *int64 { return &h.Minutes }),
 })
 
-// NewHold reads the body of POST /holds. What is wrong with it is in the hold's Validation.
-func NewHold(b *Body) bookings.NewHold {
-	var hold bookings.NewHold
-	NewHoldFields.read(b, &hold)
-	hold.Validation = *b.validation
-	return hold
-}
-
 // HoldCreated is a sample of the answer to POST /holds.
 var HoldCreated = bothMessage[Hold]("Slot kept")
 

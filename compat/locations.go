@@ -43,13 +43,6 @@ var LocationParameters = parameters(domain.InvalidParameters,
 	optional("status", word(activeWords, activeMessage), func(f *catalog.LocationFilter) **bool { return &f.Active }),
 )
 
-// LocationFilter reads the parameters of the location list.
-func (v View) LocationFilter(q *Query) (catalog.LocationFilter, error) {
-	var f catalog.LocationFilter
-	LocationParameters.read(v, q, &f)
-	return f, LocationParameters.err(q)
-}
-
 // LocationList is a page of locations.
 func (v View) LocationList(page lists.Page[catalog.Location]) List[Location] {
 	return list(page, v.location)

@@ -90,13 +90,6 @@ var OrderParameters = parameters(domain.InvalidParameters,
 	descending(true, func(f *orders.Filter) *bool { return &f.Descending }),
 )
 
-// OrderFilter reads the parameters of the order list.
-func (v View) OrderFilter(q *Query) (orders.Filter, error) {
-	var f orders.Filter
-	OrderParameters.read(v, q, &f)
-	return f, OrderParameters.err(q)
-}
-
 // OrderList is a page of orders.
 func (v View) OrderList(page lists.Page[records.Order]) List[OrderRow] {
 	return list(page, v.orderRow)
@@ -164,24 +157,6 @@ var orderFields = Fields[orders.Patch]{
 
 // NewOrderFields are those of POST /orders.
 var NewOrderFields = within(orderFields, func(o *orders.New) *orders.Patch { return &o.Patch }).requiring("customer_id", "subtotal", "total")
-
-// NewOrder reads the body of POST /orders. What is wrong with it is in the order's
-// Validation.
-func NewOrder(b *Body) orders.New {
-	var order orders.New
-	NewOrderFields.read(b, &order)
-	order.Validation = *b.validation
-	return order
-}
-
-// OrderPatch reads the body of PUT /orders/{id}. What is wrong with it is in the
-// patch's Validation.
-func OrderPatch(b *Body) orders.Patch {
-	var patch orders.Patch
-	OrderFields.read(b, &patch)
-	patch.Validation = *b.validation
-	return patch
-}
 
 // OrderWritten is the answer to POST /orders and PUT /orders/{id}.
 func (v View) OrderWritten(o records.Order) WrittenOrder {

@@ -63,13 +63,6 @@ var PaymentParameters = parameters(domain.InvalidParameters,
 	descending(true, func(f *payments.Filter) *bool { return &f.Descending }),
 )
 
-// PaymentFilter reads the parameters of the payment list.
-func (v View) PaymentFilter(q *Query) (payments.Filter, error) {
-	var f payments.Filter
-	PaymentParameters.read(v, q, &f)
-	return f, PaymentParameters.err(q)
-}
-
 // PaymentList is a page of payments.
 func (v View) PaymentList(page lists.Page[records.Payment]) List[Payment] {
 	return list(page, v.payment)
@@ -156,24 +149,6 @@ var NewPaymentFields = slices.Concat(Fields[payments.New]{
 	value("customer_id", id(maxMediumInt), func(p *payments.New) *int64 { return &p.CustomerID }).notInExample().
 		about("Id of the order's customer, which need not be sent", "10"),
 }, within(paymentPatchFields, func(p *payments.New) *payments.Patch { return &p.Patch })).requiring("amount")
-
-// NewPayment reads the body of POST /payments. What is wrong with it is in the
-// payment's Validation.
-func NewPayment(b *Body) payments.New {
-	var payment payments.New
-	NewPaymentFields.read(b, &payment)
-	payment.Validation = *b.validation
-	return payment
-}
-
-// PaymentPatch reads the body of PUT /payments/{id}. What is wrong with it is in
-// the patch's Validation.
-func PaymentPatch(b *Body) payments.Patch {
-	var patch payments.Patch
-	PaymentFields.read(b, &patch)
-	patch.Validation = *b.validation
-	return patch
-}
 
 // PaymentCreated is the answer to POST /payments, without its record.
 var PaymentCreated = successMessage[WrittenPayment]("Payment created successfully")

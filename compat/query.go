@@ -173,13 +173,6 @@ func (q *Query) Records(name string) int64 {
 var PageParameters = parameters(domain.InvalidParameters,
 	page(func(p *session.Paging) *int64 { return &p.Page }), perPage(10, func(p *session.Paging) *int64 { return &p.PerPage }))
 
-// Paging reads the parameters of such a list.
-func (v View) Paging(q *Query) (session.Paging, error) {
-	var p session.Paging
-	PageParameters.read(v, q, &p)
-	return p, PageParameters.err(q)
-}
-
 // Parameters of requests that may be forced.
 var (
 	DeleteBookingParameters = parameters(domain.InvalidRequest, force("Deletes an approved or completed booking too"))
@@ -190,10 +183,4 @@ var (
 
 func force(about string) Field[bool] {
 	return flag("force", func(force *bool) *bool { return force }).about(about)
-}
-
-// Force reads whether to do what is otherwise rejected.
-func (v View) Force(q *Query) (force bool, err error) {
-	DeleteBookingParameters.read(v, q, &force)
-	return force, DeleteBookingParameters.err(q)
 }

@@ -151,13 +151,6 @@ func (v View) ServiceFilter(q *Query) (catalog.ServiceFilter, ServiceIncludes, e
 var ServiceIncludeParameters = parameters(domain.InvalidParameters,
 	serviceIncludes(func(s *ServiceIncludes) *ServiceIncludes { return s }, "category", "agents", "locations"))
 
-// ServiceIncludes reads the parameters of a single service.
-func (v View) ServiceIncludes(q *Query) (ServiceIncludes, error) {
-	var include ServiceIncludes
-	ServiceIncludeParameters.read(v, q, &include)
-	return include, ServiceIncludeParameters.err(q)
-}
-
 func serviceIncludes[T any](at func(*T) *ServiceIncludes, known ...string) Field[T] {
 	return custom(IncludeParameter, words(known...), func(into *T, words map[string]bool) {
 		*at(into) = ServiceIncludes{
@@ -287,24 +280,6 @@ var serviceFields = Fields[catalog.ServicePatch]{
 
 // NewServiceFields are those of POST /services.
 var NewServiceFields = within(serviceFields, func(s *catalog.NewService) *catalog.ServicePatch { return &s.ServicePatch }).requiring("name")
-
-// NewService reads the body of POST /services. What is wrong with it is in the
-// service's Validation.
-func NewService(b *Body) catalog.NewService {
-	var service catalog.NewService
-	NewServiceFields.read(b, &service)
-	service.Validation = *b.validation
-	return service
-}
-
-// ServicePatch reads the body of PUT /services/{id}. What is wrong with it is in
-// the patch's Validation.
-func ServicePatch(b *Body) catalog.ServicePatch {
-	var patch catalog.ServicePatch
-	ServiceFields.read(b, &patch)
-	patch.Validation = *b.validation
-	return patch
-}
 
 // maxCapacity is beyond any number of seats, and within every column of seats.
 const maxCapacity = 9999

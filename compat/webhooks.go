@@ -77,13 +77,6 @@ var WebhookDeliveryParameters = parameters(domain.InvalidParameters,
 	value("state", word(sameWords(webhooks.DeliveryStates...), oneOf(webhooks.DeliveryStates...)), func(f *webhooks.DeliveryFilter) *string { return &f.State }).about("Only deliveries in this state", "failed"),
 )
 
-// WebhookDeliveryFilter reads the parameters of the log of a webhook.
-func (v View) WebhookDeliveryFilter(q *Query) (webhooks.DeliveryFilter, error) {
-	var f webhooks.DeliveryFilter
-	WebhookDeliveryParameters.read(v, q, &f)
-	return f, WebhookDeliveryParameters.err(q)
-}
-
 // WebhookChange is what a body says about a webhook. A nil field was not sent.
 type WebhookChange struct {
 	Name, URL                   *string

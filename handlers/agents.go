@@ -14,7 +14,7 @@ var listAgents = operation{
 	query:       compat.AgentParameters,
 	answers:     []response{ok(compat.ListOf[compat.Agent]())},
 	errors:      errorForm{list: true},
-	serve:       list(compat.View.AgentFilter, catalog.ListAgents, compat.View.AgentList),
+	serve:       list(compat.AgentParameters.Read, catalog.ListAgents, compat.View.AgentList),
 }
 
 var getAgent = operation{

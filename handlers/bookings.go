@@ -108,7 +108,7 @@ var updateBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		patch := compat.ReadBookingPatch(body)
+		patch := compat.BookingPatchFields.Read(body)
 		update := func(tx *session.Tx) (any, error) {
 			booking, err := bookings.Update(r.ctx(), tx, id, patch.Patch)
 			if err != nil {
@@ -137,7 +137,7 @@ var deleteBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		force, err := r.view.Force(r.query)
+		force, err := compat.DeleteBookingParameters.Read(r.view, r.query)
 		if err != nil {
 			return response{}, err
 		}

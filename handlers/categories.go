@@ -14,5 +14,5 @@ var listCategories = operation{
 	query:       compat.PageParameters,
 	answers:     []response{ok(compat.CategoryList{})},
 	errors:      errorForm{list: true},
-	serve:       list(compat.View.Paging, catalog.ListServiceCategories, compat.View.CategoryList),
+	serve:       list(compat.PageParameters.Read, catalog.ListServiceCategories, compat.View.CategoryList),
 }

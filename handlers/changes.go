@@ -25,7 +25,7 @@ var listChanges = operation{
 	extraPermissions: changePermissions(),
 	wrap:             waitForChanges,
 	serve: func(r *request) (response, error) {
-		filter, err := r.view.ChangeFilter(r.query)
+		filter, err := compat.ChangeParameters.Read(r.view, r.query)
 		if err != nil {
 			return response{}, err
 		}

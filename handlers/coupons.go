@@ -18,7 +18,7 @@ var listCoupons = operation{
 	answers:     []response{ok(compat.ListOf[compat.Coupon]())},
 	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
-		filter, err := r.view.CouponFilter(r.query)
+		filter, err := compat.CouponParameters.Read(r.view, r.query)
 		if err != nil {
 			return response{}, err
 		}
@@ -68,7 +68,7 @@ var createCoupon = operation{
 	body:          compat.NewCouponFields,
 	exampleErrors: []error{domain.OutsideScope()},
 	answers:       []response{created(compat.CouponCreated)},
-	serve:         create(compat.NewCoupon, payments.CreateCoupon, compat.View.CouponCreated),
+	serve:         create(compat.NewCouponFields.Read, payments.CreateCoupon, compat.View.CouponCreated),
 }
 
 var updateCoupon = operation{
@@ -87,7 +87,7 @@ var updateCoupon = operation{
 		if err != nil {
 			return response{}, err
 		}
-		patch := compat.CouponPatch(body)
+		patch := compat.CouponFields.Read(body)
 		return r.change(func(tx *session.Tx) (any, error) {
 			coupon, err := payments.UpdateCoupon(r.ctx(), tx, code, patch)
 			if err != nil {

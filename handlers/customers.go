@@ -20,7 +20,7 @@ var listCustomers = operation{
 	query:       compat.CustomerParameters,
 	answers:     []response{ok(compat.ListOf[compat.Customer]())},
 	errors:      errorForm{list: true},
-	serve:       list(compat.View.CustomerFilter, customers.List, compat.View.CustomerList),
+	serve:       list(compat.CustomerParameters.Read, customers.List, compat.View.CustomerList),
 }
 
 var getCustomer = operation{
@@ -62,7 +62,7 @@ var createCustomer = operation{
 	extraPermissions: []extraPermission{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
 	answers:          []response{created(compat.CustomerCreated)},
 	errors:           errorForm{failure: "Failed to create customer"},
-	serve:            create(compat.NewCustomer, customers.Create, compat.View.CustomerCreated),
+	serve:            create(compat.NewCustomerFields.Read, customers.Create, compat.View.CustomerCreated),
 }
 
 var updateCustomer = operation{
@@ -74,7 +74,7 @@ var updateCustomer = operation{
 	answers:       []response{ok(compat.CustomerUpdated)},
 	exampleErrors: []error{domain.OutsideScope()},
 	errors:        errorForm{failure: "Error updating customer", shape: compat.WordPressError, invalid: "customer_update_failed"},
-	serve:         update(compat.CustomerPatch, customers.Update, compat.View.CustomerUpdated),
+	serve:         update(compat.CustomerPatchFields.Read, customers.Update, compat.View.CustomerUpdated),
 }
 
 var deleteCustomer = operation{

@@ -20,7 +20,7 @@ var listInvoices = operation{
 		if err != nil {
 			return response{}, err
 		}
-		paging, err := r.view.Paging(r.query)
+		paging, err := compat.PageParameters.Read(r.view, r.query)
 		if err != nil {
 			return response{}, err
 		}
@@ -76,7 +76,7 @@ var updateInvoice = operation{
 		if err != nil {
 			return response{}, err
 		}
-		forced, err := r.view.Force(r.query)
+		forced, err := compat.UpdateInvoiceParameters.Read(r.view, r.query)
 		if err != nil {
 			return response{}, err
 		}

@@ -14,5 +14,5 @@ var listLocations = operation{
 	query:       compat.LocationParameters,
 	answers:     []response{ok(compat.ListOf[compat.Location]())},
 	errors:      errorForm{list: true},
-	serve:       list(compat.View.LocationFilter, catalog.ListLocations, compat.View.LocationList),
+	serve:       list(compat.LocationParameters.Read, catalog.ListLocations, compat.View.LocationList),
 }

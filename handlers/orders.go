@@ -18,7 +18,7 @@ var listOrders = operation{
 	query:       compat.OrderParameters,
 	answers:     []response{ok(compat.ListOf[compat.OrderRow]())},
 	errors:      errorForm{list: true},
-	serve:       list(compat.View.OrderFilter, orders.List, compat.View.OrderList),
+	serve:       list(compat.OrderParameters.Read, orders.List, compat.View.OrderList),
 }
 
 var getOrder = operation{
@@ -58,7 +58,7 @@ var listTransactions = operation{
 		if err != nil {
 			return response{}, err
 		}
-		paging, err := r.view.Paging(r.query)
+		paging, err := compat.PageParameters.Read(r.view, r.query)
 		if err != nil {
 			return response{}, err
 		}
@@ -106,11 +106,11 @@ var createOrder = operation{
 		if err != nil {
 			return response{}, err
 		}
-		forced, err := r.view.Force(r.query)
+		forced, err := compat.WriteOrderParameters.Read(r.view, r.query)
 		if err != nil {
 			return response{}, err
 		}
-		order := compat.NewOrder(body)
+		order := compat.NewOrderFields.Read(body)
 		order.Force = order.Force || forced
 		order.Address = r.echo.RealIP()
 		return r.create(func(tx *session.Tx) (any, error) {
@@ -140,11 +140,11 @@ var updateOrder = operation{
 		if err != nil {
 			return response{}, err
 		}
-		forced, err := r.view.Force(r.query)
+		forced, err := compat.WriteOrderParameters.Read(r.view, r.query)
 		if err != nil {
 			return response{}, err
 		}
-		patch := compat.OrderPatch(body)
+		patch := compat.OrderFields.Read(body)
 		patch.Force = patch.Force || forced
 		return r.change(func(tx *session.Tx) (any, error) {
 			order, err := orders.Update(r.ctx(), tx, id, patch)

@@ -17,7 +17,7 @@ var listPayments = operation{
 	query:       compat.PaymentParameters,
 	answers:     []response{ok(compat.ListOf[compat.Payment]())},
 	errors:      errorForm{failure: "Failed to retrieve payments", shape: compat.TextError, list: true},
-	serve:       list(compat.View.PaymentFilter, payments.List, compat.View.PaymentList),
+	serve:       list(compat.PaymentParameters.Read, payments.List, compat.View.PaymentList),
 }
 
 var getPayment = operation{
@@ -44,11 +44,11 @@ var createPayment = operation{
 		if err != nil {
 			return response{}, err
 		}
-		forced, err := r.view.Force(r.query)
+		forced, err := compat.WritePaymentParameters.Read(r.view, r.query)
 		if err != nil {
 			return response{}, err
 		}
-		values := compat.NewPayment(body)
+		values := compat.NewPaymentFields.Read(body)
 		values.Force = values.Force || forced
 		return r.create(func(tx *session.Tx) (any, error) {
 			record, err := payments.Create(r.ctx(), tx, values)
@@ -79,11 +79,11 @@ var updatePayment = operation{
 		if err != nil {
 			return response{}, err
 		}
-		forced, err := r.view.Force(r.query)
+		forced, err := compat.WritePaymentParameters.Read(r.view, r.query)
 		if err != nil {
 			return response{}, err
 		}
-		patch := compat.PaymentPatch(body)
+		patch := compat.PaymentFields.Read(body)
 		patch.Force = patch.Force || forced
 		return r.change(func(tx *session.Tx) (any, error) {
 			payment, err := payments.Update(r.ctx(), tx, id, patch)

@@ -47,7 +47,7 @@ var getService = operation{
 		if err != nil {
 			return response{}, err
 		}
-		include, err := r.view.ServiceIncludes(r.query)
+		include, err := compat.ServiceIncludeParameters.Read(r.view, r.query)
 		if err != nil {
 			return response{}, err
 		}
@@ -66,7 +66,7 @@ var createService = operation{
 	body:          compat.NewServiceFields,
 	exampleErrors: []error{domain.OutsideScope()},
 	answers:       []response{created(compat.ServiceCreated)},
-	serve:         create(compat.NewService, catalog.CreateService, compat.View.ServiceCreated),
+	serve:         create(compat.NewServiceFields.Read, catalog.CreateService, compat.View.ServiceCreated),
 }
 
 var updateService = operation{
@@ -77,5 +77,5 @@ var updateService = operation{
 	body:          compat.ServiceFields,
 	exampleErrors: []error{domain.OutsideScope()},
 	answers:       []response{ok(compat.ServiceUpdated)},
-	serve:         update(compat.ServicePatch, catalog.UpdateService, compat.View.ServiceUpdated),
+	serve:         update(compat.ServiceFields.Read, catalog.UpdateService, compat.View.ServiceUpdated),
 }

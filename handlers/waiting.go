@@ -34,7 +34,7 @@ var errTooManyWaiting = domain.Unavailable("Too many requests wait for changes",
 // waitForChanges waits until there is something to deliver, if the client asks for that, or
 // sends a stream of events.
 func waitForChanges(c echo.Context, r *request, deliver func() error) error {
-	filter, err := r.view.ChangeFilter(r.query)
+	filter, err := compat.ChangeParameters.Read(r.view, r.query)
 	if err != nil {
 		return err
 	}

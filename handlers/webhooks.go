@@ -253,7 +253,7 @@ var listWebhookDeliveries = operation{
 	answers:     []response{ok(compat.WebhookDeliveriesOf(nil, nil, false))},
 	errors:      errorForm{list: true},
 	serve: func(r *request) (response, error) {
-		filter, err := r.view.WebhookDeliveryFilter(r.query)
+		filter, err := compat.WebhookDeliveryParameters.Read(r.view, r.query)
 		if err != nil {
 			return response{}, err
 		}

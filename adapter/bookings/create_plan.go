@@ -35,7 +35,7 @@ type New struct {
 	Sent       []string // with HoldID, the names of the fields of the slot that were sent
 	Confirm    bool     // send the messages of the site's automations; reminders are always sent
 	Address    string   // the client's IP address, stored if the site logs it
-	Validation domain.Validation
+	domain.Validation
 }
 
 // bookingPlan is a valid booking before it has its slot.

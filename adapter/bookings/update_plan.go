@@ -38,7 +38,7 @@ type Patch struct {
 	Price                 *decimal.Decimal
 	Notes                 *string
 	Notify                bool // send the messages of the site's automations; reminders are always sent
-	Validation            domain.Validation
+	domain.Validation
 }
 
 // updatePlan is a change to a booking, before it has its slot.

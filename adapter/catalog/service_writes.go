@@ -31,7 +31,7 @@ type ServicePatch struct {
 	Visibility                                      *string // visible or hidden
 	CategoryID                                      *int64  // 0 for none
 	CustomerLimit                                   *string // "" for none
-	Validation                                      domain.Validation
+	domain.Validation
 }
 
 // NewService is a service to create. The name is required; any other nil field gets the

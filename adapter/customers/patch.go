@@ -161,7 +161,7 @@ type Patch struct {
 	Profile map[string]string
 	// CustomFields are merged with the stored ones; "" removes a field.
 	CustomFields map[string]string
-	Validation   domain.Validation
+	domain.Validation
 }
 
 // Prefix precedes the names of a customer's fields in a booking.

@@ -22,6 +22,9 @@ func (v *Validation) Require(field string, sent bool) {
 	}
 }
 
+// Adopt replaces what was found by what a reader of the request found.
+func (v *Validation) Adopt(found Validation) { *v = found }
+
 // Reject records a field that is well-formed but not allowed. The first finding
 // about a field is kept.
 func (v *Validation) Reject(field, message string) { v.add(&v.rejected, field, message) }

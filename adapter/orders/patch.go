@@ -23,7 +23,7 @@ type Patch struct {
 	ConfirmationCode, IPAddress, SourceID, SourceURL *string
 	Nulls                                            []string // columns of an existing order to clear
 	Force                                            bool     // store a coupon that may not be used
-	Validation                                       domain.Validation
+	domain.Validation
 }
 
 // sanitizeOrder validates a patch by itself and sanitizes its texts.

@@ -30,7 +30,7 @@ type CouponPatch struct {
 	UsageLimit                        *int64        // 0 is unlimited
 	MinOrderAmount, MaxDiscountAmount *decimal.Decimal
 	NoMaxDiscount                     bool // clears MaxDiscountAmount
-	Validation                        domain.Validation
+	domain.Validation
 }
 
 // NewCoupon is a coupon to create. Code, discount type and discount value are required.

@@ -16,7 +16,7 @@ import (
 type InvoicePatch struct {
 	Status       *string // open, paid, partially_paid, draft, void or uncollectible
 	ChargeAmount *decimal.Decimal
-	Validation   domain.Validation
+	domain.Validation
 }
 
 // UpdateInvoice changes an invoice of an order, and nothing else

@@ -27,7 +27,7 @@ type Patch struct {
 	Token, Notes, ReceiptNumber                    *string
 	Nulls                                          []string // columns of an existing payment to clear
 	Force                                          bool     // give back more than was taken
-	Validation                                     domain.Validation
+	domain.Validation
 }
 
 // New is a payment to create, of an order or of a booking's order. The amount is
