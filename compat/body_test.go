@@ -482,7 +482,7 @@ func FuzzParseBody(f *testing.F) {
 		}
 		if bookings, err := BulkBookings(document); err == nil {
 			for i, b := range bookings {
-				_ = b.Validation.Err()
+				_ = b.Err()
 				if _, err := json.Marshal(BulkRejected(i, b.Submitted(), &domain.Error{}, WriteUnknown)); err != nil {
 					t.Fatal(err)
 				}
@@ -493,9 +493,9 @@ func FuzzParseBody(f *testing.F) {
 			return
 		}
 		booking := ReadNewBooking(b)
-		_ = booking.Validation.Err()
+		_ = booking.Err()
 		patch := BookingPatchFields.Read(b)
-		_ = patch.Validation.Err()
+		_ = patch.Err()
 	})
 }
 

@@ -12,59 +12,53 @@ import (
 	"bookside/adapter/slots"
 )
 
+// service is a service. Lists, single reads and writes differ in the types of its values.
+type service[ID, Number, Price, Text, Category any] struct {
+	ID               ID       `json:"id"`
+	Name             string   `json:"name"`
+	ShortDescription string   `json:"short_description"`
+	Description      Text     `json:"description"`
+	Duration         Number   `json:"duration"`
+	PriceMin         Price    `json:"price_min"`
+	PriceMax         Price    `json:"price_max"`
+	ChargeAmount     Price    `json:"charge_amount"`
+	DepositAmount    Price    `json:"deposit_amount"`
+	CapacityMin      Number   `json:"capacity_min"`
+	CapacityMax      Number   `json:"capacity_max"`
+	OrderNumber      Number   `json:"order_number"`
+	SelectionImageID Number   `json:"selection_image_id"`
+	Status           string   `json:"status"`
+	Visibility       string   `json:"visibility"`
+	CategoryID       Category `json:"category_id"`
+	CustomerLimit    string   `json:"customer_limit"`
+	CreatedAt        string   `json:"created_at"`
+	UpdatedAt        string   `json:"updated_at"`
+}
+
+// serviceParts are what a service is read with, where it was asked for.
+type serviceParts[ID string | int64] struct {
+	Category  **ServiceCategoryName[ID] `json:"category,omitempty"`
+	Agents    []AgentName[ID]           `json:"agents,omitzero"`
+	Locations []LocationName            `json:"locations,omitzero"`
+}
+
 // Service is a service as lists return it: its id, prices and customer limit
 // as strings, its other numbers as numbers.
 type Service struct {
-	ID               string                        `json:"id"`
-	Name             string                        `json:"name"`
-	ShortDescription string                        `json:"short_description"`
-	Description      *string                       `json:"description"`
-	Duration         int64                         `json:"duration"`
-	PriceMin         string                        `json:"price_min"`
-	PriceMax         string                        `json:"price_max"`
-	ChargeAmount     string                        `json:"charge_amount"`
-	DepositAmount    string                        `json:"deposit_amount"`
-	CapacityMin      int64                         `json:"capacity_min"`
-	CapacityMax      int64                         `json:"capacity_max"`
-	OrderNumber      int64                         `json:"order_number"`
-	SelectionImageID int64                         `json:"selection_image_id"`
-	Status           string                        `json:"status"`
-	Visibility       string                        `json:"visibility"`
-	CategoryID       *int64                        `json:"category_id"`
-	CustomerLimit    string                        `json:"customer_limit"`
-	CreatedAt        string                        `json:"created_at"`
-	UpdatedAt        string                        `json:"updated_at"`
-	Category         **ServiceCategoryName[string] `json:"category,omitempty"`
-	Agents           []AgentName[string]           `json:"agents,omitzero"`
-	Locations        []LocationName                `json:"locations,omitzero"`
+	service[string, int64, string, *string, *int64]
+	serviceParts[string]
 }
 
 // ServiceDetail is a service as a single read returns it: every scalar a
 // string, but the ids of its category and agents numbers.
 type ServiceDetail struct {
-	ID               string                       `json:"id"`
-	Name             string                       `json:"name"`
-	ShortDescription string                       `json:"short_description"`
-	Description      *string                      `json:"description"`
-	Duration         string                       `json:"duration"`
-	PriceMin         string                       `json:"price_min"`
-	PriceMax         string                       `json:"price_max"`
-	ChargeAmount     string                       `json:"charge_amount"`
-	DepositAmount    string                       `json:"deposit_amount"`
-	CapacityMin      string                       `json:"capacity_min"`
-	CapacityMax      string                       `json:"capacity_max"`
-	OrderNumber      string                       `json:"order_number"`
-	SelectionImageID string                       `json:"selection_image_id"`
-	Status           string                       `json:"status"`
-	Visibility       string                       `json:"visibility"`
-	CategoryID       *string                      `json:"category_id"`
-	CustomerLimit    string                       `json:"customer_limit"`
-	CreatedAt        string                       `json:"created_at"`
-	UpdatedAt        string                       `json:"updated_at"`
-	Category         **ServiceCategoryName[int64] `json:"category,omitempty"`
-	Agents           []AgentName[int64]           `json:"agents,omitzero"`
-	Locations        []LocationName               `json:"locations,omitzero"`
+	service[string, string, string, *string, *string]
+	serviceParts[int64]
 }
+
+// WrittenService is a service as writes return it: numbers as numbers, and null
+// where it has no category.
+type WrittenService service[int64, int64, json.Number, string, *int64]
 
 // ServiceCategoryName is the category of a service, its id a string in lists
 // and a number in single reads.
@@ -171,44 +165,40 @@ func (v View) ServiceList(page lists.Page[catalog.Service], include ServiceInclu
 }
 
 func (v View) service(s catalog.Service, include ServiceIncludes) Service {
-	record := Service{
-		ID: domain.IDText(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Description: s.Description, Duration: s.Duration,
-		PriceMin: domain.AmountText(s.PriceMin), PriceMax: domain.AmountText(s.PriceMax), ChargeAmount: domain.AmountText(s.ChargeAmount), DepositAmount: domain.AmountText(s.DepositAmount),
-		CapacityMin: s.CapacityMin, CapacityMax: s.CapacityMax, OrderNumber: s.OrderNumber, SelectionImageID: s.SelectionImageID,
-		Status: s.Status, Visibility: s.Visibility, CategoryID: s.CategoryID, CustomerLimit: s.CustomerLimit,
-		CreatedAt: v.timestamp(s.CreatedAt), UpdatedAt: v.timestamp(s.UpdatedAt),
-	}
-	if include.Category {
-		record.Category = categoryName(s.Category, domain.IDText)
-	}
-	if include.Agents {
-		record.Agents = agentNames(s.Agents, domain.IDText)
-	}
-	if include.Locations {
-		record.Locations = each(s.Locations, locationName)
-	}
-	return record
+	values := serviceWith[string, int64, string, *string, *int64](v, s, domain.IDText, itself, domain.AmountText)
+	values.Description, values.CategoryID = s.Description, s.CategoryID
+	return Service{values, partsOf(s, include, domain.IDText)}
 }
 
 // ServiceDetail is one service.
 func (v View) ServiceDetail(s catalog.Service, include ServiceIncludes) Single[ServiceDetail] {
-	record := ServiceDetail{
-		ID: domain.IDText(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Description: s.Description, Duration: domain.IDText(s.Duration),
-		PriceMin: domain.AmountText(s.PriceMin), PriceMax: domain.AmountText(s.PriceMax), ChargeAmount: domain.AmountText(s.ChargeAmount), DepositAmount: domain.AmountText(s.DepositAmount),
-		CapacityMin: domain.IDText(s.CapacityMin), CapacityMax: domain.IDText(s.CapacityMax), OrderNumber: domain.IDText(s.OrderNumber), SelectionImageID: domain.IDText(s.SelectionImageID),
-		Status: s.Status, Visibility: s.Visibility, CategoryID: domain.OptionalIDText(s.CategoryID), CustomerLimit: s.CustomerLimit,
+	values := serviceWith[string, string, string, *string, *string](v, s, domain.IDText, domain.IDText, domain.AmountText)
+	values.Description, values.CategoryID = s.Description, domain.OptionalIDText(s.CategoryID)
+	return single(ServiceDetail{values, partsOf(s, include, itself)})
+}
+
+// serviceWith returns a service without its description and category.
+func serviceWith[ID, Number, Price, Text, Category any](v View, s catalog.Service, id func(int64) ID, number func(int64) Number, price func(decimal.Decimal) Price) service[ID, Number, Price, Text, Category] {
+	return service[ID, Number, Price, Text, Category]{
+		ID: id(s.ID), Name: s.Name, ShortDescription: s.ShortDescription, Duration: number(s.Duration),
+		PriceMin: price(s.PriceMin), PriceMax: price(s.PriceMax), ChargeAmount: price(s.ChargeAmount), DepositAmount: price(s.DepositAmount),
+		CapacityMin: number(s.CapacityMin), CapacityMax: number(s.CapacityMax), OrderNumber: number(s.OrderNumber), SelectionImageID: number(s.SelectionImageID),
+		Status: s.Status, Visibility: s.Visibility, CustomerLimit: s.CustomerLimit,
 		CreatedAt: v.timestamp(s.CreatedAt), UpdatedAt: v.timestamp(s.UpdatedAt),
 	}
+}
+
+func partsOf[ID string | int64](s catalog.Service, include ServiceIncludes, id func(int64) ID) (parts serviceParts[ID]) {
 	if include.Category {
-		record.Category = categoryName(s.Category, itself)
+		parts.Category = categoryName(s.Category, id)
 	}
 	if include.Agents {
-		record.Agents = agentNames(s.Agents, itself)
+		parts.Agents = agentNames(s.Agents, id)
 	}
 	if include.Locations {
-		record.Locations = each(s.Locations, locationName)
+		parts.Locations = each(s.Locations, locationName)
 	}
-	return single(record)
+	return parts
 }
 
 func itself(id int64) int64 { return id }
@@ -227,30 +217,6 @@ func agentNames[ID string | int64](agents []slots.AgentName, id func(int64) ID) 
 	return each(agents, func(a slots.AgentName) AgentName[ID] {
 		return AgentName[ID]{ID: id(a.ID), FirstName: a.FirstName, LastName: a.LastName, DisplayName: a.DisplayName}
 	})
-}
-
-// WrittenService is a service as writes return it: numbers as numbers, and null
-// where it has no category.
-type WrittenService struct {
-	ID               int64       `json:"id"`
-	Name             string      `json:"name"`
-	ShortDescription string      `json:"short_description"`
-	Description      string      `json:"description"`
-	Duration         int64       `json:"duration"`
-	PriceMin         json.Number `json:"price_min"`
-	PriceMax         json.Number `json:"price_max"`
-	ChargeAmount     json.Number `json:"charge_amount"`
-	DepositAmount    json.Number `json:"deposit_amount"`
-	CapacityMin      int64       `json:"capacity_min"`
-	CapacityMax      int64       `json:"capacity_max"`
-	OrderNumber      int64       `json:"order_number"`
-	SelectionImageID int64       `json:"selection_image_id"`
-	Status           string      `json:"status"`
-	Visibility       string      `json:"visibility"`
-	CategoryID       *int64      `json:"category_id"`
-	CustomerLimit    string      `json:"customer_limit"`
-	CreatedAt        string      `json:"created_at"`
-	UpdatedAt        string      `json:"updated_at"`
 }
 
 // ServiceFields are those of PUT /services/{id}.
@@ -301,15 +267,10 @@ func (v View) ServiceUpdated(s catalog.Service) SuccessMessage[WrittenService] {
 }
 
 func (v View) writtenService(s catalog.Service) WrittenService {
-	record := WrittenService{
-		ID: s.ID, Name: s.Name, ShortDescription: s.ShortDescription, Description: domain.ValueOr(s.Description, ""), Duration: s.Duration,
-		PriceMin: jsonNumber(s.PriceMin), PriceMax: jsonNumber(s.PriceMax), ChargeAmount: jsonNumber(s.ChargeAmount), DepositAmount: jsonNumber(s.DepositAmount),
-		CapacityMin: s.CapacityMin, CapacityMax: s.CapacityMax, OrderNumber: s.OrderNumber, SelectionImageID: s.SelectionImageID,
-		Status: s.Status, Visibility: s.Visibility, CustomerLimit: s.CustomerLimit,
-		CreatedAt: v.timestamp(s.CreatedAt), UpdatedAt: v.timestamp(s.UpdatedAt),
-	}
+	values := serviceWith[int64, int64, json.Number, string, *int64](v, s, itself, itself, jsonNumber)
+	values.Description = domain.ValueOr(s.Description, "")
 	if s.CategoryID != nil && *s.CategoryID != 0 {
-		record.CategoryID = s.CategoryID
+		values.CategoryID = s.CategoryID
 	}
-	return record
+	return WrittenService(values)
 }
