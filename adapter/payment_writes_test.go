@@ -115,8 +115,8 @@ func TestInvalidPaymentNamesEveryField(t *testing.T) {
 	s := newShop(t, fixtures.SiteA().WithFewBookings(), "UPDATE wp_latepoint_bookings SET order_item_id = NULL WHERE id = 5")
 	one, order := payments.Patch{Amount: euros("1")}, new(int64(1403))
 	known := payments.Patch{Amount: euros("1")}
-	known.Validation.Invalid("order_id", "Must be an id")
-	known.Validation.Invalid("customer_id", "Must be an id")
+	known.Invalid("order_id", "Must be an id")
+	known.Invalid("customer_id", "Must be an id")
 	long := strings.Repeat("x", 101)
 	for name, c := range map[string]struct {
 		payment payments.New

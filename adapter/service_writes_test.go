@@ -132,7 +132,7 @@ func TestInvalidServiceNamesEveryField(t *testing.T) {
 		CapacityMin: new(int64(-1)), CapacityMax: new(int64(-1)), OrderNumber: new(int64(-1)), SelectionImageID: new(int64(-1)),
 		Status: new("Active"), Visibility: new(""), CustomerLimit: new("1"),
 	}
-	wrong.Validation.Reject("customer_limit", "Seen before")
+	wrong.Reject("customer_limit", "Seen before")
 	want := map[string]string{
 		"name": "May not be empty", "short_description": "Too long", "description": "Too long", "duration": "Must be at least 1 minute",
 		"price_min": session.NotNegative, "price_max": "Too large", "charge_amount": "May have at most 4 decimals", "deposit_amount": session.NotNegative,

@@ -70,7 +70,7 @@ func TestNewBooking(t *testing.T) {
 			if diff := cmp.Diff(want, got, bookingsEqual); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
-			if err := got.Validation.Err(); err != nil {
+			if err := got.Err(); err != nil {
 				_, fields := errorFields(t, err)
 				t.Errorf("%s: %v", name, fields)
 			}
@@ -103,7 +103,7 @@ func TestNewBookingProblems(t *testing.T) {
 	} {
 		t.Run(body, func(t *testing.T) {
 			booking := ReadNewBooking(bodyOf(t, body))
-			_, fields := errorFields(t, booking.Validation.Err())
+			_, fields := errorFields(t, booking.Err())
 			if diff := cmp.Diff(want, fields); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", body, diff)
 			}
@@ -124,12 +124,12 @@ func TestBookingPatch(t *testing.T) {
 		},
 	} {
 		got := BookingPatchFields.Read(bodyOf(t, body)).Patch
-		if diff := cmp.Diff(want, got, bookingsEqual); diff != "" || got.Validation.Err() != nil {
-			t.Errorf("%s: %v (-want +got):\n%s", body, got.Validation.Err(), diff)
+		if diff := cmp.Diff(want, got, bookingsEqual); diff != "" || got.Err() != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", body, got.Err(), diff)
 		}
 	}
 	empty := BookingPatchFields.Read(bodyOf(t, `{"service_id":"","agent_id":null,"start_date":"","start_time":null,"duration":"","status":" ","price":null,"customer":{"email":null}}`))
-	_, fields := errorFields(t, empty.Validation.Err())
+	_, fields := errorFields(t, empty.Err())
 	want := []string{"agent_id", "customer.email", "duration", "price", "service_id", "start_date", "start_time", "status"}
 	if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(want, got) {
 		t.Errorf("may not be empty: %v, want %v", got, want)
@@ -169,7 +169,7 @@ func TestBulkBookings(t *testing.T) {
 				t.Errorf("%.60s: %d bookings, %s (-want +got):\n%s", body, len(bookings), code, diff)
 			}
 			for _, b := range bookings {
-				if b.Confirm != want.confirm || b.Validation.Has("send_confirmation") {
+				if b.Confirm != want.confirm || b.Has("send_confirmation") {
 					t.Errorf("%.60s: confirm %t", body, b.Confirm)
 				}
 			}
@@ -236,7 +236,7 @@ func TestDottedCustomerOfANewBooking(t *testing.T) {
 	t.Parallel()
 	booking := ReadNewBooking(bodyOf(t, `{"service_id":1,"agent_id":"any","start_date":"2027-02-05","start_time":"10:00",`+
 		`"customer.first_name":"A","customer.last_name":"B","customer.email":"a@example.test"}`))
-	if err := booking.Validation.Err(); err != nil || booking.Customer.Email == nil || *booking.Customer.Email != "a@example.test" {
+	if err := booking.Err(); err != nil || booking.Customer.Email == nil || *booking.Customer.Email != "a@example.test" {
 		t.Errorf("%v, customer %v", err, booking.Customer)
 	}
 }

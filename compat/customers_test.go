@@ -65,7 +65,7 @@ func TestCustomerBodies(t *testing.T) {
 			if diff := cmp.Diff(c.want, created, ignore); diff != "" {
 				t.Errorf("%s, new (-want +got):\n%s", name, diff)
 			}
-			if _, fields := errorFields(t, patch.Validation.Err()); !maps.Equal(c.wrong, fields) {
+			if _, fields := errorFields(t, patch.Err()); !maps.Equal(c.wrong, fields) {
 				t.Errorf("%s, change: wrong are %v", name, fields)
 			}
 			missing := map[string]string{}
@@ -74,7 +74,7 @@ func TestCustomerBodies(t *testing.T) {
 					missing[field] = "Required"
 				}
 			}
-			if _, fields := errorFields(t, created.Validation.Err()); len(missing)+len(fields) > 0 && !maps.Equal(missing, fields) {
+			if _, fields := errorFields(t, created.Err()); len(missing)+len(fields) > 0 && !maps.Equal(missing, fields) {
 				t.Errorf("%s, new: wrong are %v", name, fields)
 			}
 		})
@@ -85,11 +85,11 @@ func TestCustomerBodies(t *testing.T) {
 func TestPendingCustomer(t *testing.T) {
 	t.Parallel()
 	created := NewCustomerFields.Read(bodyOf(t, `{"first_name":"A","last_name":"B","status":" Pending "}`))
-	if err := created.Validation.Err(); err != nil || created.Status == nil || *created.Status != "pending_verification" {
+	if err := created.Err(); err != nil || created.Status == nil || *created.Status != "pending_verification" {
 		t.Errorf("new: %v, %v", created.Status, err)
 	}
 	patch := CustomerPatchFields.Read(bodyOf(t, `{"status":"pending"}`))
-	if _, fields := errorFields(t, patch.Validation.Err()); fields["status"] != customerStatusWords || patch.Status != nil {
+	if _, fields := errorFields(t, patch.Err()); fields["status"] != customerStatusWords || patch.Status != nil {
 		t.Errorf("change: %v, %v", patch.Status, fields)
 	}
 }

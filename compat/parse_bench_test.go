@@ -38,7 +38,7 @@ func BenchmarkReadNewBooking(b *testing.B) {
 			b.Fatal(err)
 		}
 		booking := ReadNewBooking(body)
-		if err := booking.Validation.Err(); err != nil {
+		if err := booking.Err(); err != nil {
 			b.Fatal(err)
 		}
 	}

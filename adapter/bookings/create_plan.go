@@ -61,7 +61,7 @@ type bookingPlan struct {
 // planBooking validates a booking, reporting all problems at once, reads what it needs
 // and takes its locks.
 func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b New) (bookingPlan, error) {
-	p := b.Validation.Clone()
+	p := b.Problems()
 	rules, err := customers.LoadRules(ctx, tx.Session, w.Settings)
 	if err != nil {
 		return bookingPlan{}, err

@@ -74,7 +74,7 @@ const MaxHolds = 100
 // CreateHold keeps a slot, under the conditions under which Create would book it. The
 // errors are those of Create, and a CodeTooManyHolds.
 func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, error) {
-	p := n.Validation.Clone()
+	p := n.Problems()
 	plan := bookingPlan{New: n.New}
 	if err := planTime(ctx, tx.Session, &plan, &p); err != nil {
 		return slots.Hold{}, err

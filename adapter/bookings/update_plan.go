@@ -66,7 +66,7 @@ type orderSums struct{ subtotal, total decimal.Decimal }
 
 // planUpdate validates a change, reporting all problems at once, and takes its locks.
 func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, before notify.Snapshot, patch Patch) (updatePlan, error) {
-	p := patch.Validation.Clone()
+	p := patch.Problems()
 	plan := updatePlan{Patch: patch, before: before, status: before.Booking.Status, customer: before.Customer}
 	var err error
 	if plan.rules, err = customers.LoadRules(ctx, tx.Session, w.Settings); err != nil {

@@ -49,7 +49,7 @@ func CreateService(ctx context.Context, tx *session.Tx, n NewService) (Service, 
 		return Service{}, err
 	}
 	sent := n.ServicePatch
-	p := sent.Validation.Clone()
+	p := sent.Problems()
 	p.Require("name", sent.Name != nil)
 	patch, err := sanitizeService(ctx, tx.Session, sent, Service{}, &p)
 	if err != nil {
@@ -105,7 +105,7 @@ func UpdateService(ctx context.Context, tx *session.Tx, id int64, sent ServicePa
 	if err := tx.CheckPrecondition(); err != nil {
 		return Service{}, err
 	}
-	p := sent.Validation.Clone()
+	p := sent.Problems()
 	patch, err := sanitizeService(ctx, tx.Session, sent, before, &p)
 	if err != nil {
 		return Service{}, err

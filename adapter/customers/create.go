@@ -58,7 +58,7 @@ func Create(ctx context.Context, tx *session.Tx, v Patch) (records.Customer, err
 // validateNewCustomer validates a customer, reporting all problems at once, takes the
 // locks for it and returns it as it is to be stored.
 func validateNewCustomer(ctx context.Context, tx *session.Tx, w session.WriteSettings, v Patch) (records.BookingCustomer, error) {
-	p := v.Validation.Clone()
+	p := v.Problems()
 	p.Require("first_name", strings.TrimSpace(domain.ValueOr(v.FirstName, "")) != "")
 	p.Require("last_name", strings.TrimSpace(domain.ValueOr(v.LastName, "")) != "")
 	rules, err := LoadRules(ctx, tx.Session, w.Settings)

@@ -38,7 +38,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, v Patch) (records.Cus
 		return records.Customer{}, err
 	}
 	v = v.sanitize()
-	p := v.Validation.Clone()
+	p := v.Problems()
 	old := bookingCustomer(before)
 	after, columns := PatchFields(tx.Session, rules, old, v.CustomerFields, "", &p)
 	rules.keepRequired(v, &p)

@@ -87,7 +87,7 @@ func (v *Validation) Absorb(err error) error {
 	return nil
 }
 
-// Clone returns a copy that can be added to independently.
-func (v Validation) Clone() Validation {
+// Problems returns what was found so far, to be added to independently.
+func (v Validation) Problems() Validation {
 	return Validation{invalid: maps.Clone(v.invalid), rejected: maps.Clone(v.rejected)}
 }

@@ -93,7 +93,7 @@ func TestValidationClone(t *testing.T) {
 	p.Invalid("a", "no")
 	p.Reject("b", "no")
 	for _, original := range []Validation{empty, p} {
-		clone := original.Clone()
+		clone := original.Problems()
 		clone.Invalid("c", "no")
 		clone.Reject("d", "no")
 		if original.Has("c") || original.Has("d") || !clone.Has("c") || !clone.Has("d") || clone.Has("a") != original.Has("a") {

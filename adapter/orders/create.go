@@ -31,7 +31,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Order, error) {
 	if err := tx.RefuseUnseen(); err != nil {
 		return records.Order{}, err
 	}
-	p := n.Validation.Clone()
+	p := n.Problems()
 	p.Require("customer_id", n.CustomerID != nil)
 	p.Require("subtotal", n.Subtotal != nil)
 	p.Require("total", n.Total != nil)

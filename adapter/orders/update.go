@@ -26,7 +26,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.
 	if err := tx.CheckPrecondition(); err != nil {
 		return records.Order{}, err
 	}
-	p := sent.Validation.Clone()
+	p := sent.Problems()
 	patch := sanitizeOrder(tx.Session, sent, before, &p)
 	moves := patch.CustomerID != nil && *patch.CustomerID != before.CustomerID
 	if moves {

@@ -56,7 +56,7 @@ func CreateCoupon(ctx context.Context, tx *session.Tx, n NewCoupon) (Coupon, err
 	if !exists {
 		return Coupon{}, domain.Unavailable("The coupon add-on of LatePoint is not installed on this site", nil)
 	}
-	p := n.Validation.Clone()
+	p := n.Problems()
 	n.Code = CouponCode(sanitize.TextField(n.Code))
 	p.Require("code", n.Code != "")
 	p.Require("discount_type", n.DiscountType != nil)
@@ -135,7 +135,7 @@ func UpdateCoupon(ctx context.Context, tx *session.Tx, code string, sent CouponP
 	if err := tx.CheckPrecondition(); err != nil {
 		return Coupon{}, err
 	}
-	p := sent.Validation.Clone()
+	p := sent.Problems()
 	patch := sanitizeCoupon(tx.Session, sent, before, &p)
 	if err := p.Err(); err != nil {
 		return Coupon{}, err

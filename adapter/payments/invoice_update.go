@@ -41,7 +41,7 @@ func UpdateInvoice(ctx context.Context, tx *session.Tx, orderID, id int64, patch
 	if err := tx.CheckPrecondition(); err != nil {
 		return Invoice{}, err
 	}
-	p := patch.Validation.Clone()
+	p := patch.Problems()
 	checkInvoice(tx.Session, patch, before, &p)
 	var columns session.Changeset
 	columns.Text("status", patch.Status, before.Status)

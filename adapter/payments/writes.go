@@ -47,7 +47,7 @@ type New struct {
 // is another customer's, a CodePaymentRefused; if more would be given back than was taken, a
 // CodeRefundTooLarge.
 func Create(ctx context.Context, tx *session.Tx, n New) (records.Payment, error) {
-	p := n.Validation.Clone()
+	p := n.Problems()
 	order, err := lockOrderToPay(ctx, tx, n, &p)
 	if err != nil {
 		return records.Payment{}, err
@@ -243,7 +243,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.
 	if err := tx.CheckPrecondition(); err != nil {
 		return records.Payment{}, err
 	}
-	p := sent.Validation.Clone()
+	p := sent.Problems()
 	patch := sanitizePayment(tx.Session, sent, before, &p)
 	if patch.ReceiptNumber != nil && *patch.ReceiptNumber == "" && before.ReceiptNumber != nil {
 		p.Reject("receipt_number", "May not be empty")
