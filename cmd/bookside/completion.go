@@ -151,11 +151,7 @@ const askTimeout = time.Second
 func (p *program) ask(ctx context.Context, names func(context.Context, *program, *wpdb.DB) ([]string, error)) (offered []string) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	c, err := p.config()
-	if err != nil {
-		return nil
-	}
-	_, db, err := openSite(ctx, c)
+	_, _, db, err := p.open(ctx)
 	if err != nil {
 		return nil
 	}

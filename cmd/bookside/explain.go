@@ -15,7 +15,6 @@ import (
 
 	"bookside/adapter/indexes"
 	"bookside/adapter/keys"
-	"bookside/adapter/session"
 	"bookside/cmd/internal/exit"
 	"bookside/handlers"
 	"bookside/wpdb"
@@ -60,11 +59,7 @@ type explainCommand struct {
 }
 
 func (p *program) explainRequest(ctx context.Context, command explainCommand, path string) (err error) {
-	c, err := p.config()
-	if err != nil {
-		return err
-	}
-	t, db, err := openSite(ctx, c)
+	c, t, db, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,8 +73,7 @@ func (p *program) explainRequest(ctx context.Context, command explainCommand, pa
 			return exit.Errorf(exit.Usage, nil, "explain: there is no key %d; see bookside keys list", command.key)
 		}
 	}
-	platform := session.NewPlatform(db, p.now)
-	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
+	platform := newPlatform(c, db, p.now)
 	options := handlers.Options{BasePaths: c.Server.BasePaths, SiteTimestamps: c.Compat.Timestamps == "site", RequestTimeout: c.Server.RequestTimeout}
 	explained, err := handlers.Explain(ctx, platform, p.now, options, key, path)
 	if err != nil {

@@ -19,7 +19,7 @@ func TestExplain(t *testing.T) {
 	execute(t, db.SQL, "UPDATE wp_latepoint_customers SET last_name = 'Geheimrat' WHERE id = 5")
 
 	shown := run(t, env, "", "explain", "GET /bookings?search=geheimrat").want(t, exit.OK).stdout
-	wantTexts(t, shown, "200, ", "list bookings: find few: ", "   with a text of ", "   table", "Missing indexes on these tables: wp_latepoint_transactions (order_id)", "see bookside indexes.\n")
+	wantTexts(t, shown, "200, ", "list bookings: find ids: ", "   with a text of ", "   table", "Missing indexes on these tables: wp_latepoint_transactions (order_id)", "see bookside indexes.\n")
 	if lower := strings.ToLower(shown); strings.Contains(lower, "geheimrat") {
 		t.Errorf("shows what was searched for, or found:\n%s", shown)
 	}

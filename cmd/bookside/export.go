@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"bookside/adapter/domain"
-	"bookside/adapter/session"
 	"bookside/cmd/internal/exit"
 	"bookside/handlers"
 	"bookside/wpdb"
@@ -71,17 +70,12 @@ the records are printed; if the command fails, what it printed is not everything
 }
 
 func (p *program) exportSite(ctx context.Context, e handlers.Export, output string) (err error) {
-	c, err := p.config()
-	if err != nil {
-		return err
-	}
-	t, db, err := openSite(ctx, c)
+	c, t, db, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	platform := session.NewPlatform(db, p.now)
-	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
+	platform := newPlatform(c, db, p.now)
 	e.SiteTimestamps = c.Compat.Timestamps == "site"
 	line := newProgressLine(p.stderr)
 	if output == "" && isTerminal(p.stdout) {

@@ -77,11 +77,7 @@ func (c indexesCommand) validate() error {
 }
 
 func (p *program) withIndexes(ctx context.Context, command indexesCommand) (err error) {
-	c, err := p.config()
-	if err != nil {
-		return err
-	}
-	t, db, err := openSite(ctx, c)
+	_, t, db, err := p.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/adapter/session"
 	"bookside/cmd/internal/exit"
 	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
@@ -42,14 +43,27 @@ func openSite(ctx context.Context, c settings.Config) (target, *wpdb.DB, error) 
 	return t, db, nil
 }
 
+// open opens the configured site.
+func (p *program) open(ctx context.Context) (settings.Config, target, *wpdb.DB, error) {
+	c, err := p.config()
+	if err != nil {
+		return c, target{}, nil, err
+	}
+	t, db, err := openSite(ctx, c)
+	return c, t, db, err
+}
+
+// newPlatform returns where the sessions of a configured site come from.
+func newPlatform(c settings.Config, db *wpdb.DB, now domain.Clock) *session.Platform {
+	platform := session.NewPlatform(db, now)
+	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
+	return platform
+}
+
 // withSite calls use with the open site, in which the tables of Bookside that are needed are those of
 // this version: others may wait for a migration.
 func (p *program) withSite(ctx context.Context, needed wpdb.Table, use func(*wpdb.DB) error) (err error) {
-	c, err := p.config()
-	if err != nil {
-		return err
-	}
-	t, db, err := openSite(ctx, c)
+	_, t, db, err := p.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -201,10 +201,9 @@ func (s *service) open(ctx context.Context) (*wpdb.DB, *session.Platform, error)
 	if err != nil {
 		return nil, nil, s.target.explain(err)
 	}
-	platform := session.NewPlatform(db, s.now)
+	platform := newPlatform(s.config, db, s.now)
 	platform.Totals.ExactTime = time.Duration(s.config.Lists.ExactCountMS) * time.Millisecond
 	platform.Totals.MaxAge = s.config.Lists.CountMaxAge
-	platform.BookingMetaKeys = s.config.Compat.BookingMetaKeys
 	platform.Languages.Log = s.log
 	vault, err := newVault(s.config)
 	if err == nil {
