@@ -50,6 +50,7 @@ func TestCouponRules(t *testing.T) {
 		{"blanks around", " {\"limit_total\":\"5\"}\n", limits{Total: 5, Least: "0"}},
 		{"an exponent", `{"limit_total":"1e9","min_order_amount":1E400,"max_discount_amount":"1e999999999"}`, none},
 		{"more uses than can be counted", `{"limit_total":"99999999999999999999"}`, none},
+		{"as many digits as can be", `{"min_order_amount":"100000000000000000000000"}`, limits{Least: "100000000000000000000000"}},
 		{"more digits than any amount", `{"min_order_amount":"1000000000000000000000000000000"}`, none},
 	}
 	for _, test := range tests {
