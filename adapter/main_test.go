@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"flag"
 	"os"
 	"testing"
 	_ "time/tzdata"
@@ -9,4 +10,12 @@ import (
 	"bookside/wpdb"
 )
 
-func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
+func TestMain(m *testing.M) {
+	if !fixtures.Thorough() {
+		// A third of rapid's own number of runs against a database; -rapid.checks goes before it.
+		if err := flag.Set("rapid.checks", "33"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements))
+}
