@@ -3,6 +3,7 @@ package compat
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 )
 
 // node is a value of a request's body: one value of a valid JSON document, without blanks around
@@ -61,6 +62,52 @@ func (v node) list() (elements []node, ok bool) {
 		elements = append(elements, element)
 	}
 	return elements, true
+}
+
+// parseAnswer is an answer as it is sent.
+func parseAnswer(answer []byte) (node, error) {
+	if !json.Valid(answer) {
+		return nil, errors.New("an answer is no JSON")
+	}
+	return bytes.TrimSpace(answer), nil
+}
+
+// quoted is a text as a value, in which HTML stays as it is.
+func quoted(text string) node {
+	var to bytes.Buffer
+	encoder := json.NewEncoder(&to)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(text) // a text, to memory
+	return bytes.TrimSuffix(to.Bytes(), []byte("\n"))
+}
+
+// each is the list or the object with other values, in the same order: nil leaves one out. Elements have
+// no name. A single value is itself.
+func (v node) each(replace func(name string, inner node) node) node {
+	if v[0] != '{' && v[0] != '[' {
+		return v
+	}
+	to := append(make(node, 0, len(v)), v[0])
+	for rest := v.inside(); len(rest) > 0; {
+		var name, value node
+		var key string
+		if v[0] == '{' {
+			name, rest = rest.cut()
+			key, _, _ = name.scalar()
+		}
+		value, rest = rest.cut()
+		if value = replace(key, value); value == nil {
+			continue
+		}
+		if len(to) > 1 {
+			to = append(to, ',')
+		}
+		if v[0] == '{' {
+			to = append(append(to, name...), ':')
+		}
+		to = append(to, value...)
+	}
+	return append(to, v[len(v)-1])
 }
 
 // separators are what stands between values of a valid document.

@@ -1,8 +1,7 @@
 package compat
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -119,45 +118,22 @@ func (d Document) Personal() string {
 		if isPersonal(name) {
 			return name
 		}
-		if found := personalIn(decodeJSON(value.json())); found != "" {
+		if found := value.personal(); found != "" {
 			return found
 		}
 	}
-	return personalIn(decodeJSON(d.root.json()))
+	return d.root.personal()
 }
 
-// decodeJSON returns the value of a text that is JSON; nil for any other, which no operation
-// reads.
-func decodeJSON(text []byte) (value any) {
-	if json.Unmarshal(text, &value) != nil {
+func (v node) personal() (found string) {
+	decodeText(v).each(func(name string, inner node) node {
+		if found == "" && isPersonal(name) {
+			found = name
+		}
+		found = cmp.Or(found, inner.personal())
 		return nil
-	}
-	return value
-}
-
-func personalIn(value any) string {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, inner := range value {
-			if isPersonal(name) {
-				return name
-			}
-			if found := personalIn(inner); found != "" {
-				return found
-			}
-		}
-	case []any:
-		for _, element := range value {
-			if found := personalIn(element); found != "" {
-				return found
-			}
-		}
-	case string: // which may hold a list or an object, see decodeText
-		if text := strings.TrimSpace(value); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
-			return personalIn(decodeJSON([]byte(text)))
-		}
-	}
-	return ""
+	})
+	return found
 }
 
 // isPersonal reports whether a name, perhaps a dotted one such as customer.email or
@@ -170,72 +146,33 @@ func isPersonal(name string) bool {
 
 // Mask masks the personal data in an answer as it is sent.
 func Mask(answer []byte) ([]byte, error) {
-	decoder := json.NewDecoder(bytes.NewReader(answer))
-	decoder.UseNumber()
-	var masked bytes.Buffer
-	if err := copyMasked(decoder, &masked, masking{}); err != nil {
+	root, err := parseAnswer(answer)
+	if err != nil {
 		return nil, fmt.Errorf("mask personal data: %w", err)
 	}
-	return masked.Bytes(), nil
+	return masking{}.of(root), nil
 }
 
-// copyMasked copies the next value, whose texts are masked.
-func copyMasked(from *json.Decoder, to *bytes.Buffer, by masking) error {
-	token, err := from.Token()
-	if err != nil {
-		return err
+// of is a value whose texts are masked.
+func (m masking) of(value node) node {
+	text, isText, single := value.scalar()
+	switch {
+	case isText && m.text != nil:
+		return quoted(m.text(text))
+	case !single && !m.deep:
+		m = masking{}
 	}
-	open, ok := token.(json.Delim)
-	if !ok {
-		if text, ok := token.(string); ok && by.text != nil {
-			token = by.text(text)
-		}
-		return copyToken(to, token)
-	}
-	if !by.deep {
-		by = masking{}
-	}
-	to.WriteRune(rune(open))
 	addressed := false
-	for i := 0; from.More(); i++ {
-		if i > 0 {
-			to.WriteByte(',')
+	return value.each(func(name string, inner node) node {
+		by := m
+		if known, ok := personal[name]; ok {
+			by = known
+		} else if addressed && slices.Contains(addressParts, name) {
+			by = personal["address"]
 		}
-		inner := by
-		if open == '{' {
-			name, err := from.Token()
-			if err != nil {
-				return err
-			}
-			if err := copyToken(to, name); err != nil {
-				return err
-			}
-			to.WriteByte(':')
-			if known, ok := personal[name.(string)]; ok {
-				inner = known
-			} else if addressed && slices.Contains(addressParts, name.(string)) {
-				inner = personal["address"]
-			}
-			addressed = addressed || name == "address"
-		}
-		if err := copyMasked(from, to, inner); err != nil {
-			return err
-		}
-	}
-	closing, err := from.Token()
-	if err != nil {
-		return err
-	}
-	to.WriteRune(rune(closing.(json.Delim)))
-	return nil
-}
-
-func copyToken(to *bytes.Buffer, token json.Token) error {
-	encoder := json.NewEncoder(to)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(token)
-	to.Truncate(to.Len() - 1) // the encoder appends a newline
-	return err
+		addressed = addressed || name == "address"
+		return by.of(inner)
+	})
 }
 
 // maskEmail keeps the first character and the end of the domain: a***@***.com.

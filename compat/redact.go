@@ -1,7 +1,6 @@
 package compat
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -200,63 +199,29 @@ func (g *Redactor) all() (all []Redacted) {
 
 // Hide empties what the caller may not see in an answer as it is sent.
 func (g *Redactor) Hide(answer []byte, may func(permission string) bool) ([]byte, error) {
-	switch {
-	case g == nil || len(answer) == 0:
-		return answer, nil
-	case g.permission != "" && !may(g.permission):
-		return g.empty, nil
-	case answer[0] == '[' && g.elements != nil:
-		return g.hideInList(answer, may)
-	case answer[0] == '{' && g.members != nil:
-		return g.hideInRecord(answer, may)
-	default:
+	if g == nil || len(answer) == 0 {
 		return answer, nil
 	}
-}
-
-func (g *Redactor) hideInList(list []byte, may func(string) bool) ([]byte, error) {
-	var elements []json.RawMessage
-	if err := json.Unmarshal(list, &elements); err != nil {
-		return nil, fmt.Errorf("redact list: %w", err)
-	}
-	shown := make([][]byte, len(elements))
-	for i, element := range elements {
-		var err error
-		if shown[i], err = g.elements.Hide(element, may); err != nil {
-			return nil, err
-		}
-	}
-	return slices.Concat([]byte("["), bytes.Join(shown, []byte(",")), []byte("]")), nil
-}
-
-// hideInRecord keeps the order of the members.
-func (g *Redactor) hideInRecord(record []byte, may func(string) bool) ([]byte, error) {
-	decoder := json.NewDecoder(bytes.NewReader(record))
-	_, err := decoder.Token() // the brace
-	var members [][]byte
-	for err == nil && decoder.More() {
-		var name json.Token
-		var value json.RawMessage
-		if name, err = decoder.Token(); err != nil {
-			break
-		}
-		if err = decoder.Decode(&value); err != nil {
-			break
-		}
-		member := fmt.Sprint(name)
-		if value, err = g.members[member].Hide(value, may); err != nil {
-			break
-		}
-		quoted, _ := json.Marshal(member) // a text
-		members = append(members, slices.Concat(quoted, []byte(":"), value))
-	}
-	if err == nil {
-		_, err = decoder.Token() // the other brace
-	}
+	root, err := parseAnswer(answer)
 	if err != nil {
-		return nil, fmt.Errorf("redact record: %w", err)
+		return nil, fmt.Errorf("redact: %w", err)
 	}
-	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
+	return g.hide(root, may), nil
+}
+
+func (g *Redactor) hide(value node, may func(string) bool) node {
+	switch {
+	case g == nil:
+		return value
+	case g.permission != "" && !may(g.permission):
+		return node(g.empty)
+	}
+	return value.each(func(name string, inner node) node {
+		if value[0] == '[' {
+			return g.elements.hide(inner, may)
+		}
+		return g.members[name].hide(inner, may)
+	})
 }
 
 // IncludeParameter names the parameter that asks for more of a record.

@@ -2,7 +2,6 @@ package compat
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,9 +39,11 @@ func (d Document) Sent(fields []FieldDescription) Sent {
 	}
 	query, body := Sent{}, Sent{}
 	for name, value := range d.query {
-		query.take(members, nested(name, decodeJSON(value.json())))
+		object, _ := nested(name, value).object()
+		query.take(members, object)
 	}
-	body.take(members, decodeJSON(d.root.json()))
+	object, _ := d.root.object()
+	body.take(members, object)
 	sent := query
 	for name, texts := range body {
 		sent[name] = append(sent[name], texts...)
@@ -59,30 +60,25 @@ func (d Document) Sent(fields []FieldDescription) Sent {
 }
 
 // nested returns the object in which a value has a name with several parts, such as customer[email].
-func nested(name string, value any) any {
+func nested(name string, value node) node {
 	parts := strings.FieldsFunc(name, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
 	for _, part := range slices.Backward(parts) {
-		value = map[string]any{part: value}
+		value = slices.Concat(node("{"), quoted(part), node(":"), value, node("}"))
 	}
 	return value
 }
 
 // take enters the texts of an object whose members are these.
-func (s Sent) take(members map[string]*Schema, value any) {
-	object, _ := value.(map[string]any)
+func (s Sent) take(members map[string]*Schema, object map[string]node) {
 	for name, value := range object {
 		schema, known := members[name]
 		if !known {
 			continue
 		}
-		if text, ok := value.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "{") { // see decodeText
-			if object := decodeJSON([]byte(text)); object != nil {
-				value = object
-			}
-		}
-		inner, isObject := value.(map[string]any)
+		value = decodeText(value)
+		inner, isObject := value.object()
 		switch {
-		case value == nil:
+		case value.null():
 		case !isObject:
 			s.enter(name, value)
 		case slices.Contains(freeMembers, name):
@@ -104,7 +100,13 @@ func membersOf(schema *Schema) map[string]*Schema {
 	return members
 }
 
-func (s Sent) enter(name string, value any) { s[name] = []string{bare(fmt.Sprint(value))} }
+func (s Sent) enter(name string, value node) {
+	text, _, single := value.scalar()
+	if !single {
+		text = string(value)
+	}
+	s[name] = []string{bare(text)}
+}
 
 // has reports whether a text was sent under a name.
 func (s Sent) has(name, text string) bool { return slices.Contains(s[name], bare(text)) }
@@ -122,14 +124,11 @@ func bare(text string) string {
 // Unread returns an answer, as it is sent, of which a key without the right to read such records
 // gets what it may know. The texts around the record are kept.
 func Unread(answer []byte, sent Sent) ([]byte, error) {
-	decoder := json.NewDecoder(bytes.NewReader(answer))
-	decoder.UseNumber()
-	var shown bytes.Buffer
-	root := bytes.Contains(answer, []byte(`"data":{`))
-	if err := copyUnread(decoder, &shown, unread{sent: sent, around: root}); err != nil {
+	root, err := parseAnswer(answer)
+	if err != nil {
 		return nil, fmt.Errorf("empty what is stored: %w", err)
 	}
-	return shown.Bytes(), nil
+	return unread{sent: sent, around: bytes.Contains(answer, []byte(`"data":{`))}.of(root), nil
 }
 
 // unread is how values are copied.
@@ -141,57 +140,21 @@ type unread struct {
 	stats  bool   // within statistics
 }
 
-func copyUnread(from *json.Decoder, to *bytes.Buffer, by unread) error {
-	token, err := from.Token()
-	if err != nil {
-		return err
+// of is what is shown of a value.
+func (u unread) of(value node) node {
+	if value[0] == '[' {
+		return value.each(func(_ string, element node) node { return u.of(element) })
 	}
-	open, ok := token.(json.Delim)
-	if !ok {
-		return copyToken(to, by.value(token))
+	if value[0] != '{' {
+		return u.single(value)
 	}
-	to.WriteRune(rune(open))
-	for first := true; from.More(); {
-		inner := by
-		if open == '[' {
-			if !first {
-				to.WriteByte(',')
-			}
-			first = false
-			if err := copyUnread(from, to, inner); err != nil {
-				return err
-			}
-			continue
+	return value.each(func(name string, inner node) node {
+		shown := u.member(name).of(inner)
+		if u.free != "" && string(shown) == `""` {
+			return nil // the names are stored, too
 		}
-		token, err := from.Token()
-		if err != nil {
-			return err
-		}
-		name := token.(string)
-		inner = by.member(name)
-		var value bytes.Buffer
-		if err := copyUnread(from, &value, inner); err != nil {
-			return err
-		}
-		if by.free != "" && value.String() == `""` {
-			continue // the names are stored, too
-		}
-		if !first {
-			to.WriteByte(',')
-		}
-		first = false
-		if err := copyToken(to, name); err != nil {
-			return err
-		}
-		to.WriteByte(':')
-		to.Write(value.Bytes())
-	}
-	closing, err := from.Token()
-	if err != nil {
-		return err
-	}
-	to.WriteRune(rune(closing.(json.Delim)))
-	return nil
+		return shown
+	})
 }
 
 // member returns how the value of a member is copied.
@@ -206,26 +169,22 @@ func (u unread) member(name string) unread {
 	return inner
 }
 
-// value returns what is shown of a text, a number or a boolean.
-func (u unread) value(value json.Token) json.Token {
+// single is what is shown of a text, a number or a boolean.
+func (u unread) single(value node) node {
+	text, isText, _ := value.scalar()
 	switch {
-	case u.around || value == nil:
+	case u.around || value.null():
 		return value
 	case u.stats:
-		return u.statistic(value)
-	}
-	text, isText := value.(string)
-	switch {
-	case !isText:
-		return value // an id, a time, an amount or a state
+		return u.statistic(text, isText)
+	case !isText: // an id, a time, an amount or a state
+		return value
 	case u.free != "" && u.sent.has(u.free+"."+u.name, text):
 		return value
-	case u.free != "":
-		return ""
-	case isID(u.name, text) || slices.Contains(alwaysShown, u.name) || u.sent.has(u.name, text):
+	case u.free == "" && (isID(u.name, text) || slices.Contains(alwaysShown, u.name) || u.sent.has(u.name, text)):
 		return value
 	default:
-		return ""
+		return node(`""`)
 	}
 }
 
@@ -239,17 +198,16 @@ func isID(name, text string) bool {
 	return err == nil
 }
 
-// statistic returns what a statistic shows if there is nothing to count.
-func (u unread) statistic(value json.Token) json.Token {
-	text, isText := value.(string)
+// statistic is what a statistic shows if there is nothing to count.
+func (u unread) statistic(text string, isText bool) node {
 	switch {
 	case strings.HasSuffix(u.name, "_date"):
-		return nil
+		return node("null")
 	case isText && strings.Contains(text, "."):
-		return "0.00"
+		return node(`"0.00"`)
 	case isText:
-		return "0"
+		return node(`"0"`)
 	default:
-		return json.Number("0")
+		return node("0")
 	}
 }
