@@ -122,9 +122,9 @@ func (f *form) add(name, value string) error {
 // document is the form as an object, whatever its names are.
 func (f *form) document() Document {
 	f.named = true
-	var w jsonWriter
-	w.add(&f.array)
-	return Document{root: w.Bytes()}
+	var text bytes.Buffer
+	writeJSON(&text, &f.array)
+	return Document{root: text.Bytes()}
 }
 
 // splitName takes a[b][c] apart. A name that is no such path is one key, and
@@ -197,54 +197,30 @@ func (a *array) put(key string, value any) {
 	a.next = max(a.next, index+1)
 }
 
-// jsonWriter writes variables of forms as JSON: an array with a key that is no index is an object,
-// any other a list.
-type jsonWriter struct{ bytes.Buffer }
-
-func (w *jsonWriter) add(value any) {
+// writeJSON writes a variable of a form: an array with a key that is no index is an object, any other
+// a list.
+func writeJSON(to *bytes.Buffer, value any) {
 	array, ok := value.(*array)
 	if !ok {
-		w.text(value.(string))
+		to.Write(quoted(value.(string)))
 		return
 	}
-	opening, closing := byte('['), byte(']')
+	brackets := "[]"
 	if array.named {
-		opening, closing = '{', '}'
+		brackets = "{}"
 	}
-	w.WriteByte(opening)
+	to.WriteByte(brackets[0])
 	for i, key := range array.keys {
 		if i > 0 {
-			w.WriteByte(',')
+			to.WriteByte(',')
 		}
 		if array.named {
-			w.text(key)
-			w.WriteByte(':')
+			to.Write(quoted(key))
+			to.WriteByte(':')
 		}
-		w.add(array.values[i])
+		writeJSON(to, array.values[i])
 	}
-	w.WriteByte(closing)
-}
-
-// text writes valid UTF-8 in quotes.
-func (w *jsonWriter) text(text string) {
-	const hex = "0123456789abcdef"
-	w.Grow(len(text) + len(`""`))
-	w.WriteByte('"')
-	for _, c := range []byte(text) {
-		switch {
-		case c == '"' || c == '\\':
-			w.Write([]byte{'\\', c})
-		case c == '\n':
-			w.WriteString(`\n`)
-		case c == '\r':
-			w.WriteString(`\r`)
-		case c < ' ':
-			w.Write([]byte{'\\', 'u', '0', '0', hex[c>>4], hex[c&15]})
-		default:
-			w.WriteByte(c)
-		}
-	}
-	w.WriteByte('"')
+	to.WriteByte(brackets[1])
 }
 
 // jsonLength is how long a text is in JSON, or a little less than that.
