@@ -3,6 +3,7 @@ package compat
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"bookside/adapter/customers"
@@ -10,6 +11,7 @@ import (
 	"bookside/adapter/lists"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
+	"bookside/compat/iso3166"
 )
 
 // Customer is a customer as lists return it.
@@ -228,6 +230,24 @@ func userID() valueType[int64] {
 }
 
 var genders = sameWords("male", "female", "other", "prefer_not_to_say")
+
+const notACountry = "Must be a country code of ISO 3166-1, two letters"
+
+// country is a code of ISO 3166-1, in any letter case.
+func country() valueType[string] {
+	schema := func() *Schema { return &Schema{Type: typeString, Pattern: "^[A-Za-z]{2}$"} }
+	return fromText(description{schema: schema, invalid: notSingle, rejected: notACountry}, func(text string) (string, *problem) {
+		code := strings.ToUpper(text)
+		switch {
+		case code == "UK":
+			return "", &problem{notACountry + "; did you mean GB?", true}
+		case !iso3166.Assigned(code):
+			return "", &problem{notACountry, true}
+		default:
+			return code, nil
+		}
+	})
+}
 
 // profile is a field for which the platform has no column. null and an empty text
 // remove it.

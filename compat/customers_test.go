@@ -93,3 +93,23 @@ func TestPendingCustomer(t *testing.T) {
 		t.Errorf("change: %v, %v", patch.Status, fields)
 	}
 }
+
+func TestCountry(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]string{
+		"gb": "GB", "DE": "DE", "Fr": "FR",
+		"UK": "!" + notACountry + "; did you mean GB?", "uk": "!" + notACountry + "; did you mean GB?",
+		"ZZ": "!" + notACountry, "XX": "!" + notACountry, "EU": "!" + notACountry, "USA": "!" + notACountry, "F%20R": "!" + notACountry,
+	} {
+		t.Run(sent, func(t *testing.T) {
+			q := ParseQuery("country=" + sent)
+			code, _ := country().read(q, "country")
+			if message := q.wrong["country"]; message != "" {
+				code += "!" + message
+			}
+			if code != want {
+				t.Errorf("%q, want %q", code, want)
+			}
+		})
+	}
+}

@@ -3,8 +3,11 @@ package compat
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 
 	"bookside/adapter/lists"
+	"bookside/compat/table"
 )
 
 // envelope is what stands around a record. In the document it has no name of its
@@ -24,6 +27,45 @@ func RecordIn(sample any, response []byte) (json.RawMessage, error) {
 		return nil, fmt.Errorf("find the record in a response: %w", err)
 	}
 	return around.Data, nil
+}
+
+// RecordsIn returns the records in a list as it is sent.
+func RecordsIn(list []byte) ([]json.RawMessage, error) {
+	var around struct {
+		Data []json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(list, &around); err != nil {
+		return nil, fmt.Errorf("find the records in a list: %w", err)
+	}
+	return around.Data, nil
+}
+
+// Columns are those of a table of the records of a list. sample is one of such a list.
+func Columns(sample any) []table.Column {
+	for _, f := range fieldsOf(reflect.ValueOf(sample)) {
+		if f.name == "data" {
+			return columnsOf(f.value.Type().Elem(), table.Column{})
+		}
+	}
+	return nil
+}
+
+// columnsOf returns the columns of a type at a place.
+func columnsOf(t reflect.Type, at table.Column) (columns []table.Column) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return []table.Column{at}
+	}
+	for _, f := range fieldsOf(reflect.Zero(t)) {
+		inner := table.Column{Path: append(slices.Clone(at.Path), f.name), Optional: at.Optional}
+		if f.optional && inner.Optional == 0 {
+			inner.Optional = len(inner.Path)
+		}
+		columns = append(columns, columnsOf(f.value.Type(), inner)...)
+	}
+	return columns
 }
 
 // List is the envelope of lists.

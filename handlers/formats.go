@@ -8,6 +8,7 @@ import (
 	"bookside/adapter/bookings"
 	"bookside/adapter/records"
 	"bookside/compat"
+	"bookside/compat/table"
 	"bookside/handlers/middleware"
 )
 
@@ -61,8 +62,8 @@ func (f recordWriter) next(r *request) error {
 func (f recordWriter) end() error { return f.close() }
 
 func beginTable(r *request, to *bytes.Buffer) exportWriter {
-	table := compat.NewCSV(to, r.route.operation.answers[0].body)
-	return recordWriter{table.Add, table.Close}
+	rows := table.NewCSV(to, compat.Columns(r.route.operation.answers[0].body))
+	return recordWriter{rows.Add, rows.Close}
 }
 
 func beginLines(_ *request, to *bytes.Buffer) exportWriter {

@@ -21,7 +21,7 @@ var allowedImports = map[string][]string{
 	"cmd/bookside/setup":    {"adapter/keys", "docker", "wpdb", "wpdb/wpconfig"},
 	"cmd/demo":              {"adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/session", "adapter/webhooks", "fixtures", "fixtures/embedded", "handlers", "handlers/console", "handlers/documents", "handlers/mcp", "handlers/monitor", "wpdb"},
 
-	"handlers":            {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "compat", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "wpdb"},
+	"handlers":            {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "compat", "compat/table", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "wpdb"},
 	"handlers/console":    {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/documents", "handlers/ratelimit", "wpdb"},
 	"handlers/documents":  {},
 	"handlers/mcp":        {},
@@ -30,7 +30,9 @@ var allowedImports = map[string][]string{
 	"handlers/openapi":    {"adapter/domain", "adapter/keys", "adapter/webhooks", "compat"},
 	"handlers/ratelimit":  {"adapter/domain", "adapter/keys"},
 
-	"compat": {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/webhooks"},
+	"compat":         {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/webhooks", "compat/iso3166", "compat/table"},
+	"compat/iso3166": {},
+	"compat/table":   {},
 
 	"adapter":              {},
 	"adapter/bookings":     {"adapter/automation", "adapter/availability", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/icalendar", "adapter/journal", "adapter/keys", "adapter/lists", "adapter/notify", "adapter/orders", "adapter/payments", "adapter/records", "adapter/sanitize", "adapter/session", "adapter/slots", "wpdb"},

@@ -1,4 +1,5 @@
-package compat
+// Package iso3166 knows the codes of countries.
+package iso3166
 
 import "strings"
 
@@ -31,24 +32,7 @@ const countries = " " +
 	"YE YT " +
 	"ZA ZM ZW "
 
-const notACountry = "Must be a country code of ISO 3166-1, two letters"
-
-// country is a code of ISO 3166-1, in any letter case.
-func country() valueType[string] {
-	schema := func() *Schema { return &Schema{Type: typeString, Pattern: "^[A-Za-z]{2}$"} }
-	return fromText(description{schema: schema, invalid: notSingle, rejected: notACountry}, func(text string) (string, *problem) {
-		code := strings.ToUpper(text)
-		switch {
-		case code == "UK":
-			return "", &problem{notACountry + "; did you mean GB?", true}
-		case !isCountry(code):
-			return "", &problem{notACountry, true}
-		default:
-			return code, nil
-		}
-	})
-}
-
-func isCountry(code string) bool {
+// Assigned reports whether a code, in capitals, is one of them.
+func Assigned(code string) bool {
 	return len(code) == 2 && strings.Contains(countries, " "+code+" ")
 }

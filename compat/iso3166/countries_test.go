@@ -1,4 +1,4 @@
-package compat
+package iso3166
 
 import (
 	"slices"
@@ -20,10 +20,10 @@ func TestCountries(t *testing.T) {
 			code := string(first) + string(second)
 			region, err := language.ParseRegion(code)
 			want := err == nil && region.IsCountry() && region.String() == code && region.Canonicalize() == region && !slices.Contains(unassigned, code)
-			if isCountry(code) != want {
+			if Assigned(code) != want {
 				t.Errorf("%s is a country: %v, want %v", code, !want, want)
 			}
-			if isCountry(code) {
+			if Assigned(code) {
 				accepted++
 			}
 		}
@@ -32,28 +32,8 @@ func TestCountries(t *testing.T) {
 		t.Errorf("%d countries, want 249", accepted)
 	}
 	for _, code := range []string{"", "D", " D", "D ", "D E", "D D", "DEU", "de", "D1", "Ä"} {
-		if isCountry(code) {
+		if Assigned(code) {
 			t.Errorf("%q is a country", code)
 		}
-	}
-}
-
-func TestCountry(t *testing.T) {
-	t.Parallel()
-	for sent, want := range map[string]string{
-		"gb": "GB", "DE": "DE", "Fr": "FR",
-		"UK": "!" + notACountry + "; did you mean GB?", "uk": "!" + notACountry + "; did you mean GB?",
-		"ZZ": "!" + notACountry, "XX": "!" + notACountry, "EU": "!" + notACountry, "USA": "!" + notACountry, "F%20R": "!" + notACountry,
-	} {
-		t.Run(sent, func(t *testing.T) {
-			q := ParseQuery("country=" + sent)
-			code, _ := country().read(q, "country")
-			if message := q.wrong["country"]; message != "" {
-				code += "!" + message
-			}
-			if code != want {
-				t.Errorf("%q, want %q", code, want)
-			}
-		})
 	}
 }

@@ -1,4 +1,5 @@
-package compat
+// Package table writes records, as they are sent in JSON, as rows of a table.
+package table
 
 import (
 	"bytes"
@@ -6,22 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 )
-
-// RecordsIn returns the records in a list as it is sent.
-func RecordsIn(list []byte) ([]json.RawMessage, error) {
-	var around struct {
-		Data []json.RawMessage `json:"data"`
-	}
-	if err := json.Unmarshal(list, &around); err != nil {
-		return nil, fmt.Errorf("find the records in a list: %w", err)
-	}
-	return around.Data, nil
-}
 
 // CSV writes records of a list, as they are sent, as rows of a table (RFC 4180, in UTF-8). Its
 // first row has the names of the fields:
@@ -33,51 +22,24 @@ func RecordsIn(list []byte) ([]json.RawMessage, error) {
 //
 // What is empty, null or an empty list is an empty cell.
 type CSV struct {
-	columns []column
+	columns []Column
 	rows    *csv.Writer
 	begun   bool
 }
 
-// column is a field of the records of a list, at any depth.
-type column struct {
-	path []string
-	// optional is how many names of the path belong to a field that records may lack; 0 if
+// Column is a field of the records of a list, at any depth.
+type Column struct {
+	Path []string
+	// Optional is how many names of the path belong to a field that records may lack; 0 if
 	// they have the field. If the first record lacks it, there is no column.
-	optional int
+	Optional int
 }
 
-// NewCSV returns a table of the records of a list. sample is one of such a list.
-func NewCSV(to io.Writer, sample any) *CSV {
+// NewCSV returns a table with these columns.
+func NewCSV(to io.Writer, columns []Column) *CSV {
 	rows := csv.NewWriter(to)
 	rows.UseCRLF = true
-	return &CSV{columns: columnsOfList(sample), rows: rows}
-}
-
-func columnsOfList(sample any) []column {
-	for _, f := range fieldsOf(reflect.ValueOf(sample)) {
-		if f.name == "data" {
-			return columnsOf(f.value.Type().Elem(), column{})
-		}
-	}
-	return nil
-}
-
-// columnsOf returns the columns of a type at a place.
-func columnsOf(t reflect.Type, at column) (columns []column) {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return []column{at}
-	}
-	for _, f := range fieldsOf(reflect.Zero(t)) {
-		inner := column{append(slices.Clone(at.path), f.name), at.optional}
-		if f.optional && inner.optional == 0 {
-			inner.optional = len(inner.path)
-		}
-		columns = append(columns, columnsOf(f.value.Type(), inner)...)
-	}
-	return columns
+	return &CSV{columns: columns, rows: rows}
 }
 
 // Add writes records.
@@ -92,7 +54,7 @@ func (c *CSV) Add(records []json.RawMessage) error {
 		}
 		cells := make([]string, len(c.columns))
 		for i, column := range c.columns {
-			cell, err := cellOf(record, column.path)
+			cell, err := cellOf(record, column.Path)
 			if err != nil {
 				return err
 			}
@@ -127,10 +89,10 @@ func (c *CSV) begin(record any) error {
 		return nil
 	}
 	c.begun = true
-	c.columns = slices.DeleteFunc(c.columns, func(column column) bool { return column.optional > 0 && !has(record, column.path[:column.optional]) })
+	c.columns = slices.DeleteFunc(c.columns, func(column Column) bool { return column.Optional > 0 && !has(record, column.Path[:column.Optional]) })
 	names := make([]string, len(c.columns))
 	for i, column := range c.columns {
-		names[i] = strings.Join(column.path, ".")
+		names[i] = strings.Join(column.Path, ".")
 	}
 	if err := c.rows.Write(names); err != nil {
 		return fmt.Errorf("write the names of columns: %w", err)
