@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,17 +19,9 @@ var (
 // TestLinksOfDocuments: a link in a document leads to a file that exists, and to a heading in it.
 func TestLinksOfDocuments(t *testing.T) {
 	t.Parallel()
-	texts := map[string]string{} // by path
-	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(path) != ".md" || strings.Contains(path, "node_modules/") {
-			return err
-		}
-		text, err := os.ReadFile(filepath.Join("../..", path))
-		texts[path] = codeBlock.ReplaceAllString(string(text), "")
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	texts := texts(t)
+	for path, text := range texts {
+		texts[path] = codeBlock.ReplaceAllString(text, "")
 	}
 	links := 0
 	for path, text := range texts {

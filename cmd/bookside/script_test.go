@@ -1,0 +1,345 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/pflag"
+
+	"bookside/cmd/internal/settings"
+	"bookside/fixtures"
+)
+
+// TestScripts runs the scripts of testdata/script, each with a sample site of its own in the directory
+// site, the program as bookside, and these commands beside those of testscript:
+//
+//	blocks FILE TEXT…    run the blocks of a document that contain the texts, in one shell
+//	await FILE REGEXP    wait until a file has a match
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t) // the program is a process of its own
+	for _, tool := range []string{"curl", "jq", "mariadb"} {
+		fixtures.RequireTool(t, tool)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:   "testdata/script",
+		Setup: setUpMachine,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"blocks": runBlocks,
+			"await":  awaitText,
+		},
+	})
+}
+
+// setUpMachine makes what the commands of documents expect on a machine.
+func setUpMachine(env *testscript.Env) error {
+	t := env.T().(testing.TB)
+	db := fixtures.New(t, fixtures.Small(now))
+	account, err := mysql.ParseDSN(db.AdminDSN)
+	if err != nil {
+		return err
+	}
+	host, client := account.Addr, "socket="+account.Addr
+	if account.Net == "unix" {
+		host = "localhost:" + host
+	} else if name, port, err := net.SplitHostPort(account.Addr); err == nil {
+		client = "host=" + name + "\nport=" + port
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	const pass = "#!/bin/sh\nexec \"$@\"\n"
+	const nothing = "#!/bin/sh\n"
+	for name, text := range map[string]string{
+		"site/wp-config.php": fmt.Sprintf("<?php\ndefine('DB_NAME', '%s');\ndefine('DB_USER', '%s');\ndefine('DB_PASSWORD', '%s');\ndefine('DB_HOST', '%s');\n$table_prefix = '%s';\n",
+			account.DBName, account.User, account.Passwd, host, db.Prefix),
+		"home/.my.cnf":         fmt.Sprintf("[client]\nuser=%s\npassword=%s\n%s\n", account.User, account.Passwd, client),
+		"home/.curlrc":         "silent\nfail\nretry = 30\nretry-delay = 1\nretry-connrefused\n",
+		"bin/sudo":             pass,
+		"bin/systemctl":        nothing,
+		"bin/systemd-sysusers": nothing,
+		"bin/a2enmod":          nothing,
+		"bin/a2enconf":         nothing,
+	} {
+		path := filepath.Join(env.WorkDir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil { //nolint:gosec // programs
+			return err
+		}
+	}
+	for _, name := range []string{"bin/bookside", "bookside"} {
+		if err := os.Symlink(program, filepath.Join(env.WorkDir, name)); err != nil {
+			return err
+		}
+	}
+	api, receiver := freeAddress(t), freeAddress(t)
+	repository, err := filepath.Abs("../..")
+	if err != nil {
+		return err
+	}
+	env.Values["document"] = strings.NewReplacer(
+		"127.0.0.1:8080", api, "127.0.0.1:9000", receiver, "webhooks listen ", "webhooks listen --listen "+receiver+" ",
+		"/var/www/html", filepath.Join(env.WorkDir, "site"), " /etc/", " "+env.WorkDir+"/etc/", " /usr/", " "+env.WorkDir+"/usr/",
+		" docker/", " "+repository+"/docker/", " -g bookside docker/", " "+repository+"/docker/", "mariadb wordpress ", "mariadb "+account.DBName+" ",
+		"wait=30", "wait=1",
+	)
+	for name, value := range map[string]string{
+		"PATH": filepath.Join(env.WorkDir, "bin") + ":" + os.Getenv("PATH"), "HOME": filepath.Join(env.WorkDir, "home"),
+		"BE_BOOKSIDE": "1", "BOOKSIDE_WORDPRESS__CONFIG": filepath.Join(env.WorkDir, "site"), "BOOKSIDE_SERVER__LISTEN": api, "BOOKSIDE_ADMIN__LISTEN": "127.0.0.1:0",
+		"BOOKSIDE_SERVER__DRAIN_DELAY": "0s", "BOOKSIDE_CHANGES__INTERVAL": "1s",
+	} {
+		env.Setenv(name, value)
+	}
+	env.Values["environment"] = env.Vars
+	return nil
+}
+
+// freeAddress returns an address on this machine outside of the ports that the system gives to others.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000)) //nolint:gosec // no secret
+		if listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address); err == nil {
+			if err := listener.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return address
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+// runBlocks runs blocks as they are printed, but for addresses and paths of the machine. What they print is
+// in the file printed, to which programs in the background add until the script ends.
+func runBlocks(ts *testscript.TestScript, _ bool, args []string) {
+	text, err := os.ReadFile(filepath.Join("../..", args[0]))
+	ts.Check(err)
+	blocks, script := shellBlocks(string(text)), ""
+	for _, part := range args[1:] {
+		i := slices.IndexFunc(blocks, func(block string) bool { return strings.Contains(block, part) })
+		if i < 0 {
+			ts.Fatalf("%s has no block with %q", args[0], part)
+		}
+		script += blocks[i]
+	}
+	printed, err := os.Create(ts.MkAbs("printed"))
+	ts.Check(err)
+	shell := exec.Command("sh", "-e", "-c", ts.Value("document").(*strings.Replacer).Replace(script)) //nolint:noctx // the script's end kills it
+	shell.Dir, shell.Stdout, shell.Stderr = ts.MkAbs("."), printed, printed
+	shell.Env = ts.Value("environment").([]string)
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ts.Check(shell.Start())
+	ts.Defer(func() { _ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }) // nothing may be left of it
+	err = errors.Join(shell.Wait(), printed.Close())
+	output := ts.ReadFile("printed")
+	if err != nil {
+		ts.Fatalf("%v: %s", err, output)
+	}
+	_, err = ts.Stdout().Write([]byte(output)) // which a failure shows
+	ts.Check(err)
+}
+
+func awaitText(ts *testscript.TestScript, _ bool, args []string) {
+	wanted := regexp.MustCompile(args[1])
+	for range 600 {
+		if wanted.MatchString(ts.ReadFile(args[0])) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("no %s in: %s", args[1], ts.ReadFile(args[0]))
+}
+
+// shellBlock is a block of commands in a document, with its indent and text.
+var shellBlock = regexp.MustCompile("(?ms)^( *)```sh\n(.*?)^ *```")
+
+// shellBlocks returns the blocks of commands in a document, without their indents.
+func shellBlocks(text string) (blocks []string) {
+	for _, found := range shellBlock.FindAllStringSubmatch(text, -1) {
+		blocks = append(blocks, strings.ReplaceAll("\n"+found[2], "\n"+found[1], "\n"))
+	}
+	return blocks
+}
+
+// texts returns the texts of the repository's documents by their paths.
+func texts(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".md" || strings.Contains(path, "node_modules/") {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join("../..", path))
+		found[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// notRun has the first words of commands that no script runs, with the reason.
+var notRun = map[string]string{
+	"go test ./...":          "it is this test",
+	"go run ./cmd/demo":      "it serves until it is stopped; its own tests run it",
+	"go run ./fixtures/dump": "a build of the samples, and a database beside those of the tests; docker/site.Dockerfile runs it",
+	"go run ./docker/bench":  "minutes",
+	"BOOKSIDE_TEST_DSN='root@tcp(127.0.0.1:3307)/' go run ./docker/bench": "minutes",
+	"CGO_ENABLED=0 go build":  "a build from nothing takes minutes; TestLinkerDropsUnusedMethods makes one",
+	"docker":                  "it needs Docker",
+	"docker/release/run":      "minutes, and the key of releases",
+	"sudo docker/release/try": "root, and minutes",
+	"sudo apt install":        "root; docker/release/try installs the packages",
+	"sudo bookside setup":     "root and systemd; TestSetup… run it on machines in a directory",
+	"sudo ./bookside setup":   "as above",
+	"sudo systemctl enable":   "root and systemd",
+	"systemctl enable":        "root and systemd",
+	"sudo caddy":              "root and a public name",
+	"ssh":                     "another machine",
+	"git":                     "it changes the repository",
+	"minisign":                "the key of releases",
+	"sha256sum":               "a release",
+	"claude":                  "a subscription",
+	"npx":                     "the network",
+	"curl -sN":                "it ends with Ctrl-C",
+	"bookside compare":        "the PHP extension; TestCompare… run it with a server in its place",
+	"./bookside compare":      "as above",
+	"mariadb-dump":            "it makes databases beside those of the tests",
+	"for copy in":             "as above",
+	"./bookside check --grants --wp-config /var/www/html/wp-config.php | grep": "it changes an account of the server; TestCommandsNameWhatTheyLack executes the statements",
+	"./bookside serve": "it serves until it is stopped; TestProcess runs it",
+}
+
+var (
+	scriptBlocks = regexp.MustCompile(`(?m)^blocks (\S+) (.*)$`)
+	quotedWords  = regexp.MustCompile(`'([^']*)'|(\S+)`)
+	continued    = regexp.MustCompile(`(?s)(\\|\|)\n\s*|\bfor .*?\bdone`)
+)
+
+// TestCommandsOfDocuments: each command in a document is run by a script, or notRun says why not.
+func TestCommandsOfDocuments(t *testing.T) {
+	t.Parallel()
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := map[string][]string{} // texts in blocks by document
+	for _, path := range scripts {
+		script, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range scriptBlocks.FindAllStringSubmatch(string(script), -1) {
+			for _, word := range quotedWords.FindAllStringSubmatch(found[2], -1) {
+				run[found[1]] = append(run[found[1]], word[1]+word[2])
+			}
+		}
+	}
+	unused := map[string]bool{}
+	for words := range notRun {
+		unused[words] = true
+	}
+	for path, text := range texts(t) {
+		blocks := shellBlocks(text)
+		for i, block := range blocks {
+			if slices.ContainsFunc(run[path], func(part string) bool {
+				return slices.IndexFunc(blocks, func(block string) bool { return strings.Contains(block, part) }) == i
+			}) {
+				continue
+			}
+			whole := continued.ReplaceAllStringFunc(block, func(s string) string { return strings.ReplaceAll(s, "\n", " ") })
+			for line := range strings.Lines(whole) {
+				line = strings.TrimSpace(line)
+				known := line == "" || line[0] == '#' || setsVariable(line)
+				for words := range notRun {
+					if strings.HasPrefix(line+" ", words+" ") {
+						known, unused[words] = true, false
+					}
+				}
+				if !known {
+					t.Errorf("%s: neither does a script in testdata/script run this, nor does notRun say why: %s", path, line)
+				}
+			}
+		}
+	}
+	for words, is := range unused {
+		if is {
+			t.Errorf("no document has a command %q any more that no script runs", words)
+		}
+	}
+}
+
+// setsVariable reports whether a line exports a variable of a setting.
+func setsVariable(line string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+	return strings.HasPrefix(line, "export ") && slices.ContainsFunc(settings.All, func(s settings.Setting) bool {
+		return slices.Contains(s.Variables(), strings.TrimSuffix(name, "_FILE"))
+	})
+}
+
+var (
+	codeSpan        = regexp.MustCompile("`([^`\n]+)`")
+	bookside        = regexp.MustCompile(`(?:^|\$\(|sudo |[|;&] )(?:\./)?bookside ([a-z-][^|<>&)#]*)`)
+	wordsOfCommands = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
+)
+
+// TestCommandLinesOfDocuments: the program has each command, with its flags, that a document names in a
+// block or a sentence.
+func TestCommandLinesOfDocuments(t *testing.T) {
+	t.Parallel()
+	found := 0
+	check := func(path, line string, operands bool) {
+		for _, match := range bookside.FindAllStringSubmatch(line, -1) {
+			found++
+			words := wordsOfCommands.FindAllString(match[1], -1)
+			for i := range words {
+				words[i] = strings.Trim(words[i], `'"`)
+			}
+			command, rest, err := new(program).commands().Find(words)
+			if err == nil && command.HasSubCommands() && (len(rest) > 0 || operands) {
+				err = errors.New("there is no such command")
+			}
+			if err == nil {
+				err = command.ParseFlags(rest)
+			}
+			if err == nil && operands {
+				err = command.Args(command, command.Flags().Args())
+			}
+			if err != nil && !errors.Is(err, pflag.ErrHelp) {
+				t.Errorf("%s: %s: %v", path, strings.TrimSpace(match[0]), err)
+			}
+		}
+	}
+	for path, text := range texts(t) {
+		if path == "CHANGELOG.md" { // it tells of earlier versions
+			continue
+		}
+		for _, block := range shellBlocks(text) {
+			for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
+				check(path, line, true)
+			}
+		}
+		for _, span := range codeSpan.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
+			check(path, span[1], false)
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d command lines were found", found)
+	}
+}
