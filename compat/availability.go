@@ -188,10 +188,7 @@ func availabilityDays(grid slots.Grid, timezone string) AvailabilityDays {
 func startTime(s availability.Slot) string { return clock(&s.Start) }
 
 func explanation(missing slots.Missing, grid []availability.Slot) *Explanation {
-	e := &Explanation{Unavailable: []Unavailable{}}
-	if missing != "" {
-		e.Missing = (*string)(&missing)
-	}
+	e := &Explanation{Missing: textOrNil(missing), Unavailable: []Unavailable{}}
 	for _, s := range grid {
 		if s.Reason == availability.Free {
 			continue

@@ -6,8 +6,11 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/bookings"
+	"bookside/adapter/catalog"
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
+	"bookside/adapter/payments"
+	"bookside/adapter/records"
 )
 
 // Change is an entry of the journal. It is not part of the contract, so ids are numbers and
@@ -37,9 +40,6 @@ type ChangeList struct {
 }
 
 func (ChangeList) envelope() {}
-
-// ChangeListOf is a sample of a part of the journal.
-func ChangeListOf() ChangeList { return ChangeList{Success: true} }
 
 // ChangeFilter says what to read of the journal.
 type ChangeFilter struct {
@@ -73,17 +73,13 @@ var ChangeParameters = parameters(domain.InvalidParameters,
 // cursor is a place in the journal. Numbers are those of the first epoch, when cursors were
 // integers, and are read as such.
 func cursor() valueType[journal.Cursor] {
-	notACursor := invalid("Must be a cursor of an earlier response")
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: journal.CursorPattern} }
-	return fromText(description{schema: schema, invalid: notACursor.message}, func(text string) (journal.Cursor, *problem) {
+	return parsed(description{schema: schema, invalid: "Must be a cursor of an earlier response"}, func(text string) (journal.Cursor, bool) {
 		if c, ok := journal.ParseCursor(text); ok {
-			return c, nil
+			return c, true
 		}
 		n, ok := parseInteger(text)
-		if !ok || n.Sign() < 0 || n.Cmp(decimal.NewFromInt(maxPage)) > 0 {
-			return journal.Cursor{}, &notACursor
-		}
-		return journal.Cursor{Number: n.IntPart()}, nil
+		return journal.Cursor{Number: n.IntPart()}, ok && n.Sign() >= 0 && n.Cmp(decimal.NewFromInt(maxPage)) <= 0
 	})
 }
 
@@ -119,16 +115,9 @@ func ChangeOf(e journal.Entry) Change {
 		c.UserID = &e.ActorID
 	}
 	if e.Booking != nil {
-		c.OldStatus, c.NewStatus = wordOrNil(e.Booking.OldStatus), wordOrNil(e.Booking.NewStatus)
+		c.OldStatus, c.NewStatus = textOrNil(e.Booking.OldStatus), textOrNil(e.Booking.NewStatus)
 	}
 	return c
-}
-
-func wordOrNil(word string) *string {
-	if word == "" {
-		return nil
-	}
-	return &word
 }
 
 // ChangedRecord identifies a record of the journal.
@@ -140,34 +129,24 @@ type ChangedRecord struct {
 // ChangedRecords are records as their lists show them.
 func (v View) ChangedRecords(r bookings.Records) map[ChangedRecord]any {
 	shaped := map[ChangedRecord]any{}
-	for _, b := range r.Bookings {
-		shaped[ChangedRecord{journal.Bookings, b.ID}] = v.booking(b)
-	}
-	for _, c := range r.Customers {
-		shaped[ChangedRecord{journal.Customers, c.ID}] = v.customer(c)
-	}
-	for _, o := range r.Orders {
-		shaped[ChangedRecord{journal.Orders, o.ID}] = v.orderRow(o)
-	}
-	for _, p := range r.Payments {
-		shaped[ChangedRecord{journal.Payments, p.ID}] = v.payment(p)
-	}
-	for _, i := range r.Invoices {
-		shaped[ChangedRecord{journal.Invoices, i.ID}] = v.invoice(i)
-	}
-	for _, s := range r.Services {
-		shaped[ChangedRecord{journal.Services, s.ID}] = v.service(s, ServiceIncludes{})
-	}
-	for _, a := range r.Agents {
-		shaped[ChangedRecord{journal.Agents, a.ID}] = v.agent(a)
-	}
-	for _, l := range r.Locations {
-		shaped[ChangedRecord{journal.Locations, l.ID}] = v.location(l)
-	}
-	for _, c := range r.Coupons {
-		shaped[ChangedRecord{journal.Coupons, c.ID}] = v.coupon(c, r.Currency)
-	}
+	shape(shaped, journal.Bookings, r.Bookings, func(b records.Booking) (int64, any) { return b.ID, v.booking(b) })
+	shape(shaped, journal.Customers, r.Customers, func(c records.Customer) (int64, any) { return c.ID, v.customer(c) })
+	shape(shaped, journal.Orders, r.Orders, func(o records.Order) (int64, any) { return o.ID, v.orderRow(o) })
+	shape(shaped, journal.Payments, r.Payments, func(p records.Payment) (int64, any) { return p.ID, v.payment(p) })
+	shape(shaped, journal.Invoices, r.Invoices, func(i payments.Invoice) (int64, any) { return i.ID, v.invoice(i) })
+	shape(shaped, journal.Services, r.Services, func(s catalog.Service) (int64, any) { return s.ID, v.service(s, ServiceIncludes{}) })
+	shape(shaped, journal.Agents, r.Agents, func(a catalog.Agent) (int64, any) { return a.ID, v.agent(a) })
+	shape(shaped, journal.Locations, r.Locations, func(l catalog.Location) (int64, any) { return l.ID, v.location(l) })
+	shape(shaped, journal.Coupons, r.Coupons, func(c payments.Coupon) (int64, any) { return c.ID, v.coupon(c, r.Currency) })
 	return shaped
+}
+
+// shape enters the records of a resource, each under its id.
+func shape[T any](into map[ChangedRecord]any, resource journal.Resource, records []T, one func(T) (id int64, shown any)) {
+	for _, record := range records {
+		id, shown := one(record)
+		into[ChangedRecord{resource, id}] = shown
+	}
 }
 
 // changedRecordSamples are samples of the record of a change, of every resource.

@@ -71,7 +71,7 @@ func (v View) coupon(c payments.Coupon, currency session.Currency) Coupon {
 		DiscountType: "fixed_amount", DiscountValue: jsonNumber(c.DiscountValue), ReadableDiscount: currency.Format(c.DiscountValue),
 		Status: shownStatus(c.Status), ActiveFrom: cmp.Or(string(c.ActiveFrom), domain.ZeroDate), ActiveTo: cmp.Or(string(c.ActiveTo), domain.ZeroDate),
 		UsageLimit: c.Rules.LimitTotal, MinOrderAmount: jsonNumber(c.Rules.MinOrderAmount),
-		UsageCount: c.Usage.Count, TotalDiscount: jsonNumber(c.Usage.Discount), LastUsageDate: "n/a",
+		UsageCount: c.Usage.Count, TotalDiscount: jsonNumber(c.Usage.Discount), LastUsageDate: cmp.Or(v.timestamp(c.Usage.LastUsed), "n/a"),
 		CreatedAt: v.timestamp(c.CreatedAt), UpdatedAt: v.timestamp(c.UpdatedAt),
 	}
 	if c.IsPercent() {
@@ -79,9 +79,6 @@ func (v View) coupon(c payments.Coupon, currency session.Currency) Coupon {
 	}
 	if c.Rules.MaxDiscountAmount != nil {
 		record.MaxDiscountAmount = new(jsonNumber(*c.Rules.MaxDiscountAmount))
-	}
-	if c.Usage.LastUsed != "" {
-		record.LastUsageDate = v.timestamp(c.Usage.LastUsed)
 	}
 	return record
 }
@@ -123,14 +120,10 @@ var couponFields = Fields[payments.CouponPatch]{
 	optional("discount_type", word(discountTypes, oneOf("percent", "fixed_amount")), func(c *payments.CouponPatch) **string { return &c.DiscountType }),
 	optional("discount_value", price(), func(c *payments.CouponPatch) **decimal.Decimal { return &c.DiscountValue }),
 	optional("status", word(couponStatuses, oneOf("active", "inactive")), func(c *payments.CouponPatch) **string { return &c.Status }),
-	optional("active_from", dateOrNone(), func(c *payments.CouponPatch) **session.Date { return &c.ActiveFrom }).
-		orNull(func(c *payments.CouponPatch) { c.ActiveFrom = new(session.Date) }),
-	optional("active_to", dateOrNone(), func(c *payments.CouponPatch) **session.Date { return &c.ActiveTo }).
-		orNull(func(c *payments.CouponPatch) { c.ActiveTo = new(session.Date) }),
-	optional("usage_limit", integer(0, maxInt), func(c *payments.CouponPatch) **int64 { return &c.UsageLimit }).
-		orNull(func(c *payments.CouponPatch) { c.UsageLimit = new(int64) }),
-	optional("min_order_amount", price(), func(c *payments.CouponPatch) **decimal.Decimal { return &c.MinOrderAmount }).
-		orNull(func(c *payments.CouponPatch) { c.MinOrderAmount = new(decimal.Decimal) }),
+	clearable("active_from", dateOrNone(), func(c *payments.CouponPatch) **session.Date { return &c.ActiveFrom }),
+	clearable("active_to", dateOrNone(), func(c *payments.CouponPatch) **session.Date { return &c.ActiveTo }),
+	clearable("usage_limit", integer(0, maxInt), func(c *payments.CouponPatch) **int64 { return &c.UsageLimit }),
+	clearable("min_order_amount", price(), func(c *payments.CouponPatch) **decimal.Decimal { return &c.MinOrderAmount }),
 	optional("max_discount_amount", price(), func(c *payments.CouponPatch) **decimal.Decimal { return &c.MaxDiscountAmount }).
 		orNull(func(c *payments.CouponPatch) { c.NoMaxDiscount = true }),
 }

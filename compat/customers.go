@@ -10,7 +10,6 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/lists"
 	"bookside/adapter/records"
-	"bookside/adapter/session"
 	"bookside/compat/iso3166"
 )
 
@@ -101,7 +100,7 @@ func (v View) customer(c records.Customer) Customer {
 		Stats: CustomerStats{
 			TotalBookings: domain.IDText(c.Stats.Total), CompletedBookings: c.Stats.Completed, CancelledBookings: c.Stats.Cancelled,
 			FutureBookings: domain.IDText(c.Stats.Future), TotalSpent: c.Stats.Spent.StringFixed(2),
-			LastBookingDate: optionalDate(c.Stats.Last), NextBookingDate: optionalDate(c.Stats.Next),
+			LastBookingDate: textOrNil(c.Stats.Last), NextBookingDate: textOrNil(c.Stats.Next),
 		},
 		CustomFields: c.CustomFields,
 	}
@@ -113,13 +112,6 @@ func digit(b bool) string {
 		return "1"
 	}
 	return "0"
-}
-
-func optionalDate(d session.Date) *string {
-	if d == "" {
-		return nil
-	}
-	return new(string(d))
 }
 
 // CustomerIncludes are the bookings that a single customer is read with.
@@ -192,8 +184,7 @@ var customerValueFields = slices.Concat(
 		optional("notes", anyText(), func(c *customers.Patch) **string { return &c.Notes }),
 		optional("admin_notes", anyText(), func(c *customers.Patch) **string { return &c.AdminNotes }),
 		optional("is_guest", boolean(), func(c *customers.Patch) **bool { return &c.IsGuest }),
-		optional("avatar_image_id", idOrNone(), func(c *customers.Patch) **int64 { return &c.AvatarImageID }).
-			orNull(func(c *customers.Patch) { c.AvatarImageID = new(int64) }),
+		clearable("avatar_image_id", idOrNone(), func(c *customers.Patch) **int64 { return &c.AvatarImageID }),
 		profile("address", anyText()),
 		profile("city", anyText()),
 		profile("state", anyText()),
@@ -276,9 +267,9 @@ func removable(k valueType[string]) valueType[string] {
 
 // dateText is a calendar day as a text.
 func dateText() valueType[string] {
-	return fromText(dateDescription, func(text string) (string, *problem) {
-		date, wrong := parseDate(text)
-		return string(date), wrong
+	return parsed(dateDescription, func(text string) (string, bool) {
+		date, ok := parseDate(text)
+		return string(date), ok
 	})
 }
 

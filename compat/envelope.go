@@ -20,22 +20,18 @@ func RecordIn(sample any, response []byte) (json.RawMessage, error) {
 	if _, enveloped := sample.(envelope); !enveloped {
 		return response, nil
 	}
-	var around struct {
-		Data json.RawMessage `json:"data"`
-	}
-	if err := json.Unmarshal(response, &around); err != nil {
-		return nil, fmt.Errorf("find the record in a response: %w", err)
-	}
-	return around.Data, nil
+	return dataIn[json.RawMessage](response)
 }
 
 // RecordsIn returns the records in a list as it is sent.
-func RecordsIn(list []byte) ([]json.RawMessage, error) {
+func RecordsIn(list []byte) ([]json.RawMessage, error) { return dataIn[[]json.RawMessage](list) }
+
+func dataIn[T any](response []byte) (T, error) {
 	var around struct {
-		Data []json.RawMessage `json:"data"`
+		Data T `json:"data"`
 	}
-	if err := json.Unmarshal(list, &around); err != nil {
-		return nil, fmt.Errorf("find the records in a list: %w", err)
+	if err := json.Unmarshal(response, &around); err != nil {
+		return around.Data, fmt.Errorf("find the data in a response: %w", err)
 	}
 	return around.Data, nil
 }

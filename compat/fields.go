@@ -30,6 +30,11 @@ func optional[T, V any](name string, k valueType[V], at func(*T) **V) Field[T] {
 	return custom(name, k, func(into *T, sent V) { *at(into) = &sent })
 }
 
+// clearable declares an optional field that null sets to nothing: to 0, an empty text or an empty list.
+func clearable[T, V any](name string, k valueType[V], at func(*T) **V) Field[T] {
+	return optional(name, k, at).orNull(func(into *T) { *at(into) = new(V) })
+}
+
 // value declares a field whose member keeps its value unless it is sent.
 func value[T, V any](name string, k valueType[V], at func(*T) *V) Field[T] {
 	return custom(name, k, func(into *T, sent V) { *at(into) = sent })
@@ -197,22 +202,12 @@ func (f *Field[T]) sent(in input) bool {
 
 // requiring returns the same fields, of which those named must be sent.
 func (fields Fields[T]) requiring(names ...string) Fields[T] {
-	fields = slices.Clone(fields)
-	for i := range fields {
-		fields[i].required = fields[i].required || slices.Contains(names, fields[i].name)
-	}
-	return fields
+	return fields.with(func(f *Field[T]) { f.required = true }, names...)
 }
 
 // exampled returns the same fields, one of them with another example.
 func (fields Fields[T]) exampled(name, example string) Fields[T] {
-	fields = slices.Clone(fields)
-	for i := range fields {
-		if fields[i].name == name {
-			fields[i].text.Example = example
-		}
-	}
-	return fields
+	return fields.with(func(f *Field[T]) { f.text.Example = example }, name)
 }
 
 // only returns those of the fields that are named.
@@ -222,10 +217,15 @@ func (fields Fields[T]) only(names ...string) Fields[T] {
 
 // alternativeTo returns the same fields, of which those named are optional where an id is sent.
 func (fields Fields[T]) alternativeTo(id string, names ...string) Fields[T] {
+	return fields.with(func(f *Field[T]) { f.alternative = id }, names...)
+}
+
+// with returns the same fields, of which those named are changed.
+func (fields Fields[T]) with(change func(*Field[T]), names ...string) Fields[T] {
 	fields = slices.Clone(fields)
 	for i := range fields {
 		if slices.Contains(names, fields[i].name) {
-			fields[i].alternative = id
+			change(&fields[i])
 		}
 	}
 	return fields

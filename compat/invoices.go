@@ -29,13 +29,9 @@ func (v View) InvoiceList(page lists.Page[payments.Invoice]) List[Invoice] {
 func (v View) InvoiceDetail(i payments.Invoice) BothSingle[Invoice] { return bothSingle(v.invoice(i)) }
 
 func (v View) invoice(i payments.Invoice) Invoice {
-	record := Invoice{
+	return Invoice{
 		ID: domain.IDText(i.ID), OrderID: domain.IDText(i.OrderID), InvoiceNumber: i.Number, Status: i.Status,
-		ChargeAmount: domain.AmountText(i.ChargeAmount), PaymentPortion: i.PaymentPortion, Data: i.Data,
+		ChargeAmount: domain.AmountText(i.ChargeAmount), PaymentPortion: i.PaymentPortion, Data: i.Data, DueAt: textOrNil(v.timestamp(i.DueAt)),
 		CreatedAt: v.timestamp(i.CreatedAt), UpdatedAt: v.timestamp(i.UpdatedAt),
 	}
-	if i.DueAt != "" {
-		record.DueAt = new(v.timestamp(i.DueAt))
-	}
-	return record
 }

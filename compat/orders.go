@@ -165,32 +165,22 @@ func (v View) OrderWritten(o records.Order) WrittenOrder {
 
 var invoiceStatuses = sameWords("open", "paid", "partially_paid", "draft", "void", "uncollectible")
 
-// invoiceChange is the body of PUT /orders/{id}/invoices/{invoice_id}.
-type invoiceChange struct {
+// InvoiceChange is the body of PUT /orders/{id}/invoices/{invoice_id}.
+type InvoiceChange struct {
 	payments.InvoicePatch
-	force bool
+	Force bool // makes an invoice paid that is not covered
 }
 
 // forcedInvoice says what force does to an invoice.
 const forcedInvoice = "Sets an invoice to paid that payments do not cover"
 
 // InvoiceFields are those of PUT /orders/{id}/invoices/{invoice_id}.
-var InvoiceFields = Fields[invoiceChange]{
-	flag("force", func(i *invoiceChange) *bool { return &i.force }).about(forcedInvoice),
+var InvoiceFields = Fields[InvoiceChange]{
+	flag("force", func(i *InvoiceChange) *bool { return &i.Force }).about(forcedInvoice),
 	optional("status", word(invoiceStatuses, oneOf("open", "paid", "partially_paid", "draft", "void", "uncollectible")),
-		func(i *invoiceChange) **string { return &i.Status }),
-	optional("charge_amount", price(), func(i *invoiceChange) **decimal.Decimal { return &i.ChargeAmount }),
+		func(i *InvoiceChange) **string { return &i.Status }),
+	optional("charge_amount", price(), func(i *InvoiceChange) **decimal.Decimal { return &i.ChargeAmount }),
 }.changing()
-
-// InvoicePatch reads the body of PUT /orders/{id}/invoices/{invoice_id}; force
-// makes an invoice paid that is not covered. What is wrong with it is in the
-// patch's Validation.
-func InvoicePatch(b *Body) (patch payments.InvoicePatch, force bool) {
-	var change invoiceChange
-	InvoiceFields.read(b, &change)
-	change.Validation = *b.validation
-	return change.InvoicePatch, change.force
-}
 
 // InvoiceUpdated is the answer to PUT /orders/{id}/invoices/{invoice_id}, without its record.
 var InvoiceUpdated = bothMessage[Invoice]("Invoice updated successfully")

@@ -83,29 +83,21 @@ var writtenPersonal = append(slices.Sorted(maps.Keys(personal)), addressParts...
 // WritesPersonal returns a field of a body with personal data, at any depth; ok is false if it
 // has none.
 func WritesPersonal(fields []FieldDescription) (name string, ok bool) {
-	for _, f := range fields {
-		if slices.Contains(writtenPersonal, f.Name) {
-			return f.Name, true
-		}
-	}
-	for _, f := range fields {
-		if name, ok := personalInSchema(f.Schema); ok {
-			return name, true
-		}
-	}
-	return "", false
+	return SchemaOf(fields).personal()
 }
 
-func personalInSchema(s *Schema) (name string, ok bool) {
-	for s != nil && s.Items != nil {
-		s = s.Items
-	}
-	if s == nil {
-		return "", false
+func (s *Schema) personal() (name string, ok bool) {
+	if s.Items != nil {
+		return s.Items.personal()
 	}
 	for _, m := range s.Properties {
 		if slices.Contains(writtenPersonal, m.Name()) {
 			return m.Name(), true
+		}
+	}
+	for _, m := range s.Properties {
+		if name, ok := m.Value().(*Schema).personal(); ok {
+			return name, true
 		}
 	}
 	return "", false

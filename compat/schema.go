@@ -57,15 +57,11 @@ func (m Members) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := json.Marshal(member.Name())
-		if err != nil {
-			return nil, fmt.Errorf("name of a member: %w", err)
-		}
 		value, err := json.Marshal(member.Value())
 		if err != nil {
 			return nil, fmt.Errorf("member %s: %w", member.Name(), err)
 		}
-		b.Write(name)
+		b.Write(quoted(member.Name()))
 		b.WriteByte(':')
 		b.Write(value)
 	}

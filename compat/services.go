@@ -225,8 +225,7 @@ var ServiceFields = serviceFields.changing("name")
 var serviceFields = Fields[catalog.ServicePatch]{
 	optional("name", anyText(), func(s *catalog.ServicePatch) **string { return &s.Name }),
 	optional("short_description", anyText(), func(s *catalog.ServicePatch) **string { return &s.ShortDescription }),
-	optional("description", anyText(), func(s *catalog.ServicePatch) **string { return &s.Description }).
-		orNull(func(s *catalog.ServicePatch) { s.Description = new(string) }),
+	clearable("description", anyText(), func(s *catalog.ServicePatch) **string { return &s.Description }),
 	optional("duration", integer(1, maxInt), func(s *catalog.ServicePatch) **int64 { return &s.Duration }),
 	optional("price_min", price(), func(s *catalog.ServicePatch) **decimal.Decimal { return &s.PriceMin }),
 	optional("price_max", price(), func(s *catalog.ServicePatch) **decimal.Decimal { return &s.PriceMax }),
@@ -235,12 +234,10 @@ var serviceFields = Fields[catalog.ServicePatch]{
 	optional("capacity_min", integer(0, maxCapacity), func(s *catalog.ServicePatch) **int64 { return &s.CapacityMin }),
 	optional("capacity_max", integer(1, maxCapacity), func(s *catalog.ServicePatch) **int64 { return &s.CapacityMax }),
 	optional("order_number", integer(0, maxInt), func(s *catalog.ServicePatch) **int64 { return &s.OrderNumber }),
-	optional("selection_image_id", idOrNone(), func(s *catalog.ServicePatch) **int64 { return &s.SelectionImageID }).
-		orNull(func(s *catalog.ServicePatch) { s.SelectionImageID = new(int64) }),
+	clearable("selection_image_id", idOrNone(), func(s *catalog.ServicePatch) **int64 { return &s.SelectionImageID }),
 	optional("status", word(enabledStatuses, enabledMessage), func(s *catalog.ServicePatch) **string { return &s.Status }),
 	optional("visibility", word(visibilities, visibilityMessage), func(s *catalog.ServicePatch) **string { return &s.Visibility }),
-	optional("category_id", idOrNone(), func(s *catalog.ServicePatch) **int64 { return &s.CategoryID }).
-		orNull(func(s *catalog.ServicePatch) { s.CategoryID = new(int64) }),
+	clearable("category_id", idOrNone(), func(s *catalog.ServicePatch) **int64 { return &s.CategoryID }),
 	optional("customer_limit", anyText(), func(s *catalog.ServicePatch) **string { return &s.CustomerLimit }),
 }
 

@@ -115,6 +115,17 @@ func fromText[V any](d description, parse func(text string) (V, *problem)) value
 	}}
 }
 
+// parsed makes a type whose texts have a value or are malformed.
+func parsed[V any](d description, parse func(text string) (V, bool)) valueType[V] {
+	return fromText(d, func(text string) (V, *problem) {
+		value, ok := parse(text)
+		if !ok {
+			return value, &problem{message: d.invalid}
+		}
+		return value, nil
+	})
+}
+
 // text is any text of a query.
 func text() valueType[string] {
 	return valueType[string]{
@@ -294,12 +305,9 @@ var booleans = map[string]bool{
 // boolean is true or false, or one of the words for them.
 func boolean() valueType[bool] {
 	schema := func() *Schema { return &Schema{Type: typeBoolean} }
-	return fromText(description{schema: schema, invalid: notABoolean}, func(text string) (bool, *problem) {
-		value, ok := booleans[strings.ToLower(text)]
-		if !ok {
-			return false, &problem{message: notABoolean}
-		}
-		return value, nil
+	return parsed(description{schema: schema, invalid: notABoolean}, func(text string) (value, ok bool) {
+		value, ok = booleans[strings.ToLower(text)]
+		return value, ok
 	})
 }
 
@@ -311,28 +319,19 @@ func flag[T any](name string, at func(*T) *bool) Field[T] {
 var dateDescription = description{schema: func() *Schema { return &Schema{Type: typeString, Format: "date"} }, invalid: notADate}
 
 // date is a calendar day.
-func date() valueType[session.Date] { return fromText(dateDescription, parseDate) }
+func date() valueType[session.Date] { return parsed(dateDescription, parseDate) }
 
-func parseDate(text string) (session.Date, *problem) {
+func parseDate(text string) (date session.Date, ok bool) {
 	day, err := time.Parse(time.DateOnly, text)
-	if err != nil || day.Year() < 1000 {
-		return "", &problem{message: notADate}
-	}
-	return session.Date(text), nil
+	return session.Date(text), err == nil && day.Year() >= 1000
 }
 
 // day is a date as a number of days.
 func day() valueType[availability.Day] {
-	return fromText(dateDescription, func(text string) (availability.Day, *problem) {
-		date, wrong := parseDate(text)
-		if wrong != nil {
-			return 0, wrong
-		}
-		day, ok := availability.ParseDay(string(date))
-		if !ok {
-			return 0, &problem{message: notADate}
-		}
-		return day, nil
+	return parsed(dateDescription, func(text string) (availability.Day, bool) {
+		_, dated := parseDate(text)
+		day, ok := availability.ParseDay(text)
+		return day, dated && ok
 	})
 }
 
@@ -376,25 +375,13 @@ func span() valueType[lists.Span] {
 // timeOfDay is HH:MM, from 00:00 to 23:59.
 func timeOfDay() valueType[availability.Minutes] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: clockPattern} }
-	return fromText(description{schema: schema, invalid: notAClock}, func(text string) (availability.Minutes, *problem) {
-		minutes, ok := parseClock(text)
-		if !ok {
-			return 0, &problem{message: notAClock}
-		}
-		return minutes, nil
-	})
+	return parsed(description{schema: schema, invalid: notAClock}, parseClock)
 }
 
 // timeOrMinutes is HH:MM, or minutes after midnight.
 func timeOrMinutes() valueType[availability.Minutes] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: timeOrMinutesPattern} }
-	return fromText(description{schema: schema, invalid: notATime}, func(text string) (availability.Minutes, *problem) {
-		minutes, ok := parseTimeOfDay(text)
-		if !ok {
-			return 0, &problem{message: notATime}
-		}
-		return minutes, nil
-	})
+	return parsed(description{schema: schema, invalid: notATime}, parseTimeOfDay)
 }
 
 func parseTimeOfDay(text string) (minutes availability.Minutes, ok bool) {

@@ -53,6 +53,14 @@ func clock(m *session.Minutes) string {
 	return fmt.Sprintf("%02d:%02d", *m/60, *m%60)
 }
 
+// textOrNil is nil for an empty text.
+func textOrNil[T ~string](text T) *string {
+	if text == "" {
+		return nil
+	}
+	return new(string(text))
+}
+
 // each turns records into their form on the wire; none are [], never null.
 func each[T, R any](records []T, shape func(T) R) []R {
 	shaped := make([]R, len(records))

@@ -101,12 +101,9 @@ var webhookFields = Fields[WebhookChange]{
 	optional("url", filledText(), func(c *WebhookChange) **string { return &c.URL }).about("Where events are sent, with http or https, at a public address", "https://example.com/hooks"),
 	optional("events", wordList(), func(c *WebhookChange) **[]string { return &c.Events }).about("Names of events, all events of a resource such as booking.*, or *", "booking.created"),
 	optional("name", filledText(), func(c *WebhookChange) **string { return &c.Name }).about("Name for people; the host of the URL if it is not sent", "shop"),
-	optional("agents", idList(), func(c *WebhookChange) **[]int64 { return &c.Agents }).
-		orNull(func(c *WebhookChange) { c.Agents = &[]int64{} }).about("Only bookings with one of these agents; empty for all", "1"),
-	optional("services", idList(), func(c *WebhookChange) **[]int64 { return &c.Services }).
-		orNull(func(c *WebhookChange) { c.Services = &[]int64{} }).about("Only bookings with one of these services; empty for all", "2"),
-	optional("locations", idList(), func(c *WebhookChange) **[]int64 { return &c.Locations }).
-		orNull(func(c *WebhookChange) { c.Locations = &[]int64{} }).about("Only bookings at one of these locations; empty for all", "1"),
+	clearable("agents", idList(), func(c *WebhookChange) **[]int64 { return &c.Agents }).about("Only bookings with one of these agents; empty for all", "1"),
+	clearable("services", idList(), func(c *WebhookChange) **[]int64 { return &c.Services }).about("Only bookings with one of these services; empty for all", "2"),
+	clearable("locations", idList(), func(c *WebhookChange) **[]int64 { return &c.Locations }).about("Only bookings at one of these locations; empty for all", "1"),
 	optional("include_record", boolean(), func(c *WebhookChange) **bool { return &c.Record }).about("Whether the present record is sent too, as far as the key may see it"),
 }
 
@@ -256,12 +253,9 @@ const notAnInstant = "Must be a time such as 2026-11-22T10:00:00Z"
 // instant is a time in RFC 3339.
 func instant() valueType[time.Time] {
 	schema := func() *Schema { return &Schema{Type: typeString, Format: "date-time"} }
-	return fromText(description{schema: schema, invalid: notAnInstant}, func(text string) (time.Time, *problem) {
+	return parsed(description{schema: schema, invalid: notAnInstant}, func(text string) (time.Time, bool) {
 		at, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return at, &problem{message: notAnInstant}
-		}
-		return at, nil
+		return at, err == nil
 	})
 }
 
@@ -308,11 +302,7 @@ func instantText(t domain.Timestamp) *string {
 
 // WebhookListOf is a list of webhooks.
 func WebhookListOf(hooks ...webhooks.Hook) WebhookList {
-	list := WebhookList{Success: true, Data: make([]Webhook, len(hooks))}
-	for i, h := range hooks {
-		list.Data[i] = WebhookOf(h)
-	}
-	return list
+	return WebhookList{Success: true, Data: each(hooks, WebhookOf)}
 }
 
 // WebhookDetail is one webhook.
@@ -328,16 +318,11 @@ var (
 	WebhookReplays = done("The events are sent again")
 )
 
-// WebhookSecret is an answer with a webhook and its new secret.
-func WebhookSecret(answer SuccessMessage[Webhook], h webhooks.Hook, secret string) SuccessMessage[Webhook] {
+// WebhookAnswer is an answer with a webhook, and its secret if that is new.
+func WebhookAnswer(answer SuccessMessage[Webhook], h webhooks.Hook, secret string) SuccessMessage[Webhook] {
 	record := WebhookOf(h)
 	record.Secret = secret
 	return answer.about(record)
-}
-
-// WebhookChanged is the answer to PUT /webhooks/{id}.
-func WebhookChanged(h webhooks.Hook) SuccessMessage[Webhook] {
-	return WebhookUpdated.about(WebhookOf(h))
 }
 
 // WebhookTestQueued is the answer to POST /webhooks/{id}/test.
@@ -347,11 +332,8 @@ func WebhookTestQueued(d webhooks.Delivery) SuccessMessage[WebhookDelivery] {
 
 // WebhookDeliveriesOf is a part of the log of a webhook.
 func WebhookDeliveriesOf(deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try, more bool) WebhookDeliveryList {
-	list := WebhookDeliveryList{Success: true, Data: make([]WebhookDelivery, len(deliveries)), HasMore: more}
-	for i, d := range deliveries {
-		list.Data[i] = webhookDelivery(d, tries[d.ID])
-	}
-	return list
+	shape := func(d webhooks.Delivery) WebhookDelivery { return webhookDelivery(d, tries[d.ID]) }
+	return WebhookDeliveryList{Success: true, Data: each(deliveries, shape), HasMore: more}
 }
 
 func webhookDelivery(d webhooks.Delivery, tries []webhooks.Try) WebhookDelivery {

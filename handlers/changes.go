@@ -19,7 +19,7 @@ var listChanges = operation{
 		"Changes are kept for a limited time. Without `resources`, all resources are followed that the key may read.",
 	size:             size{"limit", recordWork, func(q *compat.Query) int64 { return q.Records("limit") }},
 	query:            compat.ChangeParameters,
-	answers:          []response{ok(compat.ChangeListOf())},
+	answers:          []response{ok(compat.ChangeList{Success: true})},
 	errors:           errorForm{list: true},
 	exampleErrors:    []error{domain.CursorExpired()},
 	extraPermissions: changePermissions(),

@@ -80,9 +80,9 @@ var updateInvoice = operation{
 		if err != nil {
 			return response{}, err
 		}
-		patch, forcedInBody := compat.InvoicePatch(body)
+		change := compat.InvoiceFields.Read(body)
 		return r.change(func(tx *session.Tx) (any, error) {
-			invoice, err := payments.UpdateInvoice(r.ctx(), tx, order, id, patch, forced || forcedInBody)
+			invoice, err := payments.UpdateInvoice(r.ctx(), tx, order, id, change.InvoicePatch, forced || change.Force)
 			if err != nil {
 				return nil, err
 			}

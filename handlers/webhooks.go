@@ -169,7 +169,7 @@ var createWebhook = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return created(compat.WebhookSecret(compat.WebhookCreated, hook, secret)), nil
+		return created(compat.WebhookAnswer(compat.WebhookCreated, hook, secret)), nil
 	},
 }
 
@@ -206,7 +206,7 @@ var updateWebhook = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return ok(compat.WebhookChanged(changed)), nil
+		return ok(compat.WebhookAnswer(compat.WebhookUpdated, changed, "")), nil
 	},
 }
 
@@ -325,7 +325,7 @@ var rotateWebhook = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return ok(compat.WebhookSecret(compat.WebhookRotated, hook, secret)), nil
+		return ok(compat.WebhookAnswer(compat.WebhookRotated, hook, secret)), nil
 	},
 }
 
