@@ -1,0 +1,45 @@
+package table
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestCSV: a value within a record has a column of its own, those of a list share a cell, and what
+// the first record lacks has no column.
+func TestCSV(t *testing.T) {
+	t.Parallel()
+	columns := []Column{{Path: []string{"id"}}, {Path: []string{"customer", "email"}}, {Path: []string{"service", "name"}}, {Path: []string{"meta"}, Optional: 1}, {Path: []string{"custom_fields"}}}
+	const header = "id,customer.email,service.name,custom_fields\r\n"
+	for name, c := range map[string]struct {
+		records string
+		want    string
+	}{
+		"no records":   {`[]`, header},
+		"records":      {`[{"id":1,"customer":{"email":"a@x"},"service":[{"name":"Cut"},{"name":"Shave"}],"custom_fields":{"size":"<b>"}}]`, header + "1,a@x,Cut; Shave,\"{\"\"size\"\":\"\"<b>\"\"}\"\r\n"},
+		"nothing":      {`[{"id":1,"customer":{"email":null},"service":[],"custom_fields":{}}]`, header + "1,,,\r\n"},
+		"no column":    {`[{"id":true},{"id":12345678901234567890,"meta":{"a":1}}]`, header + "true,,,\r\n12345678901234567890,,,\r\n"},
+		"its column":   {`[{"id":1,"meta":{"a":"1"}}]`, "id,customer.email,service.name,meta,custom_fields\r\n1,,,\"{\"\"a\"\":\"\"1\"\"}\",\r\n"},
+		"a formula":    {`[{"id":"=1+1"},{"id":"-1"},{"id":"-1+1"},{"id":"a;=1"}]`, header + "'=1+1,,,\r\n-1,,,\r\n'-1+1,,,\r\na;'=1,,,\r\n"},
+		"a wrong type": {`[{"id":[1,2]}]`, header + "\"[1,2]\",,,\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var records []json.RawMessage
+			if err := json.Unmarshal([]byte(c.records), &records); err != nil {
+				t.Fatal(err)
+			}
+			var to strings.Builder
+			rows := NewCSV(&to, append([]Column{}, columns...))
+			if err := rows.Add(records); err != nil {
+				t.Fatal(err)
+			}
+			if err := rows.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if to.String() != c.want {
+				t.Errorf("rows %q, want %q", to.String(), c.want)
+			}
+		})
+	}
+}
