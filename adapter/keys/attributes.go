@@ -253,28 +253,6 @@ func ParseIDs(text string) (ids []int64, err error) {
 	return ids, nil
 }
 
-// ParseChoices checks ids or names of agents, services or locations, separated by commas, or AnyID, as far
-// as that can be told without the site. Names are for it to find, and ids for ParseIDs to parse then.
-func ParseChoices(text string) (string, error) {
-	for word := range strings.SplitSeq(text, ",") {
-		word = strings.TrimSpace(word)
-		id, err := strconv.ParseInt(word, 10, 64)
-		if word == "" || err == nil && (id < 1 || id > maxID) {
-			return "", fmt.Errorf("write ids such as 3,4, or %s", AnyID)
-		}
-	}
-	return text, nil
-}
-
-// ParseChoice is ParseChoices for one id or name.
-func ParseChoice(text string) (string, error) {
-	if _, err := ParseIDs(text); strings.TrimSpace(text) == "" || err == nil && text != AnyID {
-		_, err = ParseID(text)
-		return text, err
-	}
-	return text, nil
-}
-
 // ParseID parses one id of an agent or a location.
 func ParseID(text string) (int64, error) {
 	id, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
@@ -289,11 +267,11 @@ func FormatIDs(ids []int64) string {
 	if len(ids) == 0 {
 		return AnyID
 	}
-	return storeIDs(ids)
+	return JoinIDs(ids)
 }
 
 // IDsOnly writes ids for ScopeSummary.
-func IDsOnly(_ domain.Resource, ids []int64) string { return storeIDs(ids) }
+func IDsOnly(_ domain.Resource, ids []int64) string { return JoinIDs(ids) }
 
 // ScopeSummary says to what the key is limited, part by part; nothing for most keys. text writes the ids of a
 // resource.

@@ -288,7 +288,7 @@ func (s *Store) newRow(id int64, secret string, n NewKey) (Key, sq.InsertBuilder
 		"id": wpdb.NullIfZero(id), "key_hash": hashSecret(secret), "key_start": key.Start, "last_four": key.LastFour, "name": key.Name, "kind": string(key.Kind),
 		"permissions": strings.Join(key.Permissions, ","), "networks": storeNetworks(key.Networks), "status": "active", "expires_at": expires,
 		"requests_per_minute": key.PerMinute, "requests_per_hour": key.PerHour, "created_at": string(key.CreatedAt),
-		"agents": storeIDs(n.Scope.Agents), "services": storeIDs(n.Scope.Services), "locations": storeIDs(n.Scope.Locations), "mask_personal": n.MaskPersonal,
+		"agents": JoinIDs(n.Scope.Agents), "services": JoinIDs(n.Scope.Services), "locations": JoinIDs(n.Scope.Locations), "mask_personal": n.MaskPersonal,
 		"created_by": n.CreatedBy, "details": string(n.Details),
 	})
 	return key, stmt
@@ -330,8 +330,8 @@ func scanKey(row wpdb.Scanner, behind ...any) (k storedKey, err error) {
 	return k, err
 }
 
-// storeIDs writes a column of ids.
-func storeIDs(ids []int64) string { return join(ids, domain.IDText) }
+// JoinIDs writes a column of ids.
+func JoinIDs(ids []int64) string { return join(ids, domain.IDText) }
 
 // storedIDs parses a column of ids. A word that cannot be parsed becomes an id that nothing
 // has: it must not widen the key.
@@ -439,7 +439,7 @@ func (p Patch) changes() map[string]any {
 	}
 	for column, ids := range map[string]*[]int64{"agents": p.Agents, "services": p.Services, "locations": p.Locations} {
 		if ids != nil {
-			set[column] = storeIDs(*ids)
+			set[column] = JoinIDs(*ids)
 		}
 	}
 	if p.MaskPersonal != nil {

@@ -163,30 +163,21 @@ func MaskURL(text string) string {
 	return u.Redacted()
 }
 
-// ParseIDs parses a comma-separated list of ids. An empty text is an error: a variable
+// ParseIDs parses a comma-separated list of ids, and removes those that occur twice. An empty text is an error: a variable
 // that happens to be unset must not widen a filter.
 func ParseIDs(text string) ([]int64, error) {
 	var ids []int64
 	for word := range strings.SplitSeq(text, ",") {
 		id, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64)
-		if err != nil {
+		if err != nil || id < 1 || id > 1<<31 {
 			return nil, errors.New("write ids such as 3 or 3,5")
 		}
 		ids = append(ids, id)
 	}
-	return CheckIDs(ids)
-}
-
-// CheckIDs checks the ids of a filter, and removes those that occur twice.
-func CheckIDs(ids []int64) ([]int64, error) {
-	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	switch {
-	case len(ids) > MaxIDs:
+	if len(ids) > MaxIDs {
 		return nil, fmt.Errorf("write at most %d ids", MaxIDs)
-	case len(ids) > 0 && (ids[0] < 1 || ids[len(ids)-1] > 1<<31):
-		return nil, errors.New("write ids such as 3 or 3,5")
 	}
 	return ids, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
+	"bookside/adapter/keys"
 	"bookside/adapter/queue"
 	"bookside/wpdb"
 )
@@ -87,7 +87,7 @@ func (s *Store) Add(ctx context.Context, n NewHook) (secret string, hook Hook, e
 		}
 		result, err := wpdb.Exec(ctx, tx, "add webhook", sq.Insert(tx.Name(wpdb.Webhooks)).SetMap(map[string]any{
 			"id": wpdb.NullIfZero(first), "name": hook.Name, "url": hook.URL, "events": strings.Join(hook.Filter.Events, ","),
-			"agents": joinIDs(hook.Filter.Agents), "services": joinIDs(hook.Filter.Services), "locations": joinIDs(hook.Filter.Locations),
+			"agents": keys.JoinIDs(hook.Filter.Agents), "services": keys.JoinIDs(hook.Filter.Services), "locations": keys.JoinIDs(hook.Filter.Locations),
 			"include_record": hook.Record, "allow_private": hook.Private, "key_id": hook.KeyID, "secret": sealed,
 			"status": string(hook.Status), "position": position, "created_at": string(hook.CreatedAt),
 		}))
@@ -165,14 +165,6 @@ func scanHook(row wpdb.Scanner, behind ...any) (h Hook, err error) {
 
 func scanHookAlone(row wpdb.Scanner) (Hook, error) { return scanHook(row) }
 
-func joinIDs(ids []int64) string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = strconv.FormatInt(id, 10)
-	}
-	return strings.Join(texts, ",")
-}
-
 func splitIDs(text string) (ids []int64, err error) {
 	if text == "" {
 		return nil, nil
@@ -244,8 +236,8 @@ func (s *Store) Update(ctx context.Context, hook Hook, p Patch) (found bool, err
 		set["url"], set["allow_private"] = *p.URL, p.Private
 	}
 	if f := p.Filter; f != nil {
-		set["events"], set["agents"] = strings.Join(f.Events, ","), joinIDs(f.Agents)
-		set["services"], set["locations"] = joinIDs(f.Services), joinIDs(f.Locations)
+		set["events"], set["agents"] = strings.Join(f.Events, ","), keys.JoinIDs(f.Agents)
+		set["services"], set["locations"] = keys.JoinIDs(f.Services), keys.JoinIDs(f.Locations)
 	}
 	if p.Record != nil {
 		set["include_record"] = *p.Record

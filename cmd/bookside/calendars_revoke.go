@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -21,9 +20,9 @@ on every server of this database.`,
 	p.configFlags(command)
 	command.RunE = func(command *cobra.Command, operands []string) error {
 		ctx := command.Context()
-		id, err := strconv.ParseInt(operands[0], 10, 64)
-		if err != nil || id < 1 {
-			return usageErrorf("ID: write the number that calendars list shows")
+		id, err := listedID(operands[0], "calendars")
+		if err != nil {
+			return err
 		}
 		return p.withKeys(ctx, func(store keyStore) error {
 			found, err := store.RevokeCalendar(ctx, id)

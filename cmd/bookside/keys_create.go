@@ -28,17 +28,16 @@ orders, and can write nothing else. All that are named must hold. With --mask-pe
 addresses, phone numbers, addresses and notes masked, and can neither search nor write them.`,
 	}
 	flags := p.configFlags(command)
-	var options keyFlags
-	options.defineNew(flags)
+	options := defineAttributes(flags, keys.NewTerms)
 	quiet := flags.Bool("quiet", false, "print the key and nothing else")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		ctx := command.Context()
-		n, err := options.newKey(p.now())
+		n, err := parseNewKey(options, p.now())
 		if err != nil {
 			return err
 		}
 		return p.withNewKeys(ctx, func(store keyStore) error {
-			if n.Scope, err = options.scope(ctx, p, store.db); err != nil {
+			if err := options.choose(ctx, p, store.db, &n); err != nil {
 				return err
 			}
 			n.Kind, n.CreatedBy = cmp.Or(n.Kind, keys.Live), p.creator()

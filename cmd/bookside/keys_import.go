@@ -25,12 +25,11 @@ different characters or repeats a shorter text can be guessed. Such a key is acc
 --weak: give its clients a new one from keys create soon, and revoke it.`,
 	}
 	flags := p.configFlags(command)
-	var options keyFlags
-	options.defineNew(flags)
+	options := defineAttributes(flags, keys.NewTerms)
 	weak := flags.Bool("weak", false, "import the key even if it can be guessed")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		ctx := command.Context()
-		n, err := options.newKey(p.now())
+		n, err := parseNewKey(options, p.now())
 		if err != nil {
 			return err
 		}
@@ -39,7 +38,7 @@ different characters or repeats a shorter text can be guessed. Such a key is acc
 			return err
 		}
 		return p.withNewKeys(ctx, func(store keyStore) error {
-			if n.Scope, err = options.scope(ctx, p, store.db); err != nil {
+			if err := options.choose(ctx, p, store.db, &n); err != nil {
 				return err
 			}
 			n.CreatedBy = p.creator()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bookside/adapter/keys"
 	"bookside/wpdb"
 )
 
@@ -20,25 +21,25 @@ revoked one stays revoked.
   bookside keys restrict 3 --networks any --expires never --per-minute default`,
 	}
 	flags := p.configFlags(command)
-	var options keyFlags
-	options.define(flags)
+	options := defineAttributes(flags, keys.Terms)
 	command.RunE = func(command *cobra.Command, operands []string) error {
 		ctx := command.Context()
-		id, err := keyID(operands[0])
+		id, err := listedID(operands[0], "keys")
 		if err != nil {
 			return err
 		}
-		patch, err := options.patch(p.now())
-		if err != nil {
+		if len(options.texts) == 0 {
+			return usageErrorf("name what to change, such as --networks 192.0.2.0/24")
+		}
+		var n keys.NewKey
+		if err := options.parse(nil, p.now(), &n); err != nil {
 			return err
 		}
 		return p.withKeys(ctx, func(store keyStore) error {
-			scope, err := options.scope(ctx, p, store.db)
-			if err != nil {
+			if err := options.choose(ctx, p, store.db, &n); err != nil {
 				return err
 			}
-			patch.Agents, patch.Services, patch.Locations = ifSet(options.agents, &scope.Agents), ifSet(options.services, &scope.Services), ifSet(options.locations, &scope.Locations)
-			key, found, err := store.Restrict(ctx, id, patch)
+			key, found, err := store.Restrict(ctx, id, n.Patch(options.names()...))
 			switch {
 			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no keys
 				return err

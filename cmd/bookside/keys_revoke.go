@@ -19,7 +19,7 @@ database.`,
 	p.configFlags(command)
 	command.RunE = func(command *cobra.Command, operands []string) error {
 		ctx := command.Context()
-		id, err := keyID(operands[0])
+		id, err := listedID(operands[0], "keys")
 		if err != nil {
 			return err
 		}

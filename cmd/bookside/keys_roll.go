@@ -29,7 +29,7 @@ To end a key that somebody else may know, use --overlap 0.`,
 	quiet := flags.Bool("quiet", false, "print the key and nothing else")
 	command.RunE = func(command *cobra.Command, operands []string) error {
 		ctx := command.Context()
-		id, err := keyID(operands[0])
+		id, err := listedID(operands[0], "keys")
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -51,15 +50,6 @@ func (p *program) withWebhooks(ctx context.Context, use func(webhookStore) error
 	})
 }
 
-// webhookID parses the operand ID.
-func webhookID(text string) (int64, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 {
-		return 0, usageErrorf("ID: write the number that webhooks list shows")
-	}
-	return id, nil
-}
-
 func noSuchWebhook(id int64) error {
 	return exit.Errorf(exit.Failure, nil, "there is no webhook with the ID %d; see webhooks list", id)
 }
@@ -68,7 +58,7 @@ func noSuchWebhook(id int64) error {
 // what to print and whether the webhook exists.
 func (p *program) withWebhook(act func(ctx context.Context, store webhookStore, id int64) (done string, found bool, err error)) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, operands []string) error {
-		id, err := webhookID(operands[0])
+		id, err := listedID(operands[0], "webhooks")
 		if err != nil {
 			return err
 		}

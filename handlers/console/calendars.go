@@ -2,14 +2,11 @@ package console
 
 import (
 	"cmp"
-	"crypto/rand"
 	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
@@ -90,61 +87,43 @@ func (c *Console) revokeCalendar(v *visit) error {
 const newCalendarTitle = "New calendar"
 
 // calendarForm is the form of a new calendar as typed.
-type calendarForm struct {
-	keyForm // its errors
-	Values  url.Values
+type calendarForm struct{ form }
+
+// terms returns the attributes that the form has.
+func (f *calendarForm) terms() []keys.Attribute[keys.Key, keys.NewKey] {
+	subject := keys.CalendarSubjects[0]
+	for _, a := range keys.CalendarSubjects {
+		if f.value("of") == string(a.Of) {
+			subject = a
+		}
+	}
+	subject.Name = "subject"
+	return append([]keys.Attribute[keys.Key, keys.NewKey]{subject}, keys.CalendarTerms...)
 }
 
-func (f *calendarForm) value(name string) string { return strings.TrimSpace(f.Values.Get(name)) }
-
 func (c *Console) showNewCalendar(v *visit) error {
-	return c.showCalendarForm(v, http.StatusOK, &calendarForm{Values: url.Values{"of": {string(domain.AgentResource)}, "details": {string(keys.Busy)}}})
+	return c.showCalendarForm(v, http.StatusOK, &calendarForm{newForm(url.Values{"of": {string(domain.AgentResource)}, "details": {string(keys.Busy)}})})
 }
 
 func (c *Console) redisplayNewCalendar(v *visit, status int, problem string) error {
-	return c.showCalendarForm(v, status, &calendarForm{keyForm{Problem: problem}, v.r.PostForm})
+	return c.showCalendarForm(v, status, &calendarForm{submittedValues(v.r, problem)})
 }
 
 func (c *Console) showCalendarForm(v *visit, status int, f *calendarForm) error {
-	f.Nonce = rand.Text()
 	c.show(v, status, layout{Title: newCalendarTitle, Invalid: f.invalid()}, f.view(csrfToken(v.session)))
 	return nil
 }
 
-// parseCalendar parses the form and fills f.Errors.
-func (c *Console) parseCalendar(v *visit, f *calendarForm) (of domain.Resource, id int64, n keys.NewKey) {
-	now := c.now()
-	of = domain.AgentResource
-	if f.value("of") == string(domain.LocationResource) {
-		of = domain.LocationResource
-	}
-	id = parseField(&f.keyForm, "subject", f.value("subject"), calendarSubject(c, v, of))
-	return of, id, keys.NewKey{
-		Kind: keys.Calendar, Scope: keys.CalendarScope(of, id),
-		Details:   parseField(&f.keyForm, "details", f.value("details"), keys.ParseDetails),
-		Name:      parseField(&f.keyForm, "name", f.value("name"), optional(keys.ParseName)),
-		ExpiresAt: parseField(&f.keyForm, "expires", f.value("expires"), optional(func(text string) (*time.Time, error) { return keys.ParseExpiry(text, now) })),
-	}
-}
-
-// calendarSubject parses one id or name of an agent or a location.
-func calendarSubject(c *Console, v *visit, of domain.Resource) func(string) (int64, error) {
-	return func(text string) (int64, error) {
-		if _, err := keys.ParseChoice(text); err != nil {
-			return 0, err
-		}
-		return choices(c, v, of, keys.ParseID)(text)
-	}
-}
-
 func (c *Console) createCalendar(v *visit) error {
-	f := &calendarForm{Values: v.r.PostForm}
-	of, id, n := c.parseCalendar(v, f)
+	f := &calendarForm{submittedValues(v.r, "")}
+	n := keys.NewKey{Kind: keys.Calendar}
+	parseForm(c, v, &f.form, nil, f.terms(), &n)
 	if len(f.Errors) == 0 {
+		of, id := keys.Key{Scope: n.Scope}.Subject()
 		name, err := c.calendarName(v, of, id)
 		switch {
 		case domain.CodeOf(err) == domain.CodeNotFound:
-			f.Errors = append(f.Errors, fieldError{"subject", "There is no " + string(of) + " with this id."})
+			f.addError("subject", "there is no "+string(of)+" with this id")
 		case err != nil:
 			problem, status := c.explain(v, err)
 			return c.redisplayNewCalendar(v, status, problem)

@@ -46,6 +46,16 @@ func (f *calendarForm) view(csrf string) g.Node {
 	choice := func(name, value, text string) g.Node {
 		return h.Label(h.Input(h.Type("radio"), h.Name(name), h.Value(value), g.If(f.value(name) == value, h.Checked())), g.Text(" "+text))
 	}
+	special := func(a keys.Attribute[keys.Key, keys.NewKey]) g.Node {
+		if a.Name != "details" {
+			return nil
+		}
+		return h.FieldSet(h.ID(a.Name), h.Legend(g.Text(a.Label)), errorView(a.Name, f.errorFor(a.Name)), h.Div(h.Class("choices"),
+			choice(a.Name, string(keys.Busy), "when somebody is booked"),
+			choice(a.Name, string(keys.Names), "also the service, the customer's name and the address"),
+			choice(a.Name, string(keys.Full), "also how to reach the customer, and what they wrote"),
+		), h.P(h.Class("hint"), g.Text(a.Hint)))
+	}
 	return g.Group{
 		f.errorSummary(),
 		h.Form(h.Method("post"), h.Action(calendarsPath+"/new"), h.AutoComplete("off"), g.Attr("novalidate"),
@@ -54,14 +64,7 @@ func (f *calendarForm) view(csrf string) g.Node {
 				choice("of", string(domain.AgentResource), "an agent"),
 				choice("of", string(domain.LocationResource), "a location"),
 			)),
-			f.field("subject", "Id or name", "Of the agent or the location.", f.input("subject", f.value("subject"), h.Required(), g.If(!f.invalid(), h.AutoFocus()))),
-			h.FieldSet(h.ID("details"), h.Legend(g.Text("Shows")), errorView("details", f.errorFor("details")), h.Div(h.Class("choices"),
-				choice("details", string(keys.Busy), "when somebody is booked"),
-				choice("details", string(keys.Names), "also the service, the customer's name and the address"),
-				choice("details", string(keys.Full), "also how to reach the customer, and what they wrote"),
-			), h.P(h.Class("hint"), g.Text("This cannot be changed later."))),
-			f.field("name", "Name", "In the list of calendars. Leave empty for that of the agent or location.", f.input("name", f.value("name"), h.MaxLength("190"))),
-			f.field("expires", "Last day", "The address ends with this day (UTC). Leave empty for never.", f.input("expires", f.value("expires"), h.Type("date"))),
+			fields(&f.form, f.terms(), special),
 			h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text("Make the calendar")), button(calendarsPath, g.Text("Cancel"))),
 		),
 	}

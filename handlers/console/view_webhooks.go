@@ -134,8 +134,11 @@ func tryView(t webhooks.Try) g.Node {
 
 // view shows the form of a webhook below its errors.
 func (f *webhookForm) view(csrf string) g.Node {
-	text := func(name, label, hint string, attributes ...g.Node) g.Node {
-		return f.field(name, label, hint, f.input(name, f.value(name), attributes...))
+	special := func(a keys.Attribute[webhooks.Hook, webhooks.NewHook]) g.Node {
+		if a.Box {
+			return h.P(f.box(a.Name, a.Hint))
+		}
+		return nil
 	}
 	action, back, press := webhooksPath+"/new", webhooksPath, "Add the webhook"
 	if f.ID != 0 {
@@ -146,14 +149,7 @@ func (f *webhookForm) view(csrf string) g.Node {
 		f.errorSummary(),
 		h.Form(h.Method("post"), h.Action(action), h.AutoComplete("off"), g.Attr("novalidate"),
 			hidden("csrf", csrf), f.hiddenFields(),
-			text("url", "URL", "Where events are sent, with http or https, at a public address.", h.Required(), g.If(!f.invalid(), h.AutoFocus())),
-			text("events", "Events", "Such as booking.created, customer.* or * for all, separated by commas.", h.Required()),
-			text("name", "Name", "Leave empty for the host of the URL.", h.MaxLength("190")),
-			text("agents", "Agents", "Only bookings with these agents: ids or names, separated by commas. Leave empty for all."),
-			text("services", "Services", "Only bookings with these services: ids or names, separated by commas. Leave empty for all."),
-			text("locations", "Locations", "Only bookings at these locations: ids or names, separated by commas. Leave empty for all."),
-			h.P(h.Label(h.Input(h.Type("checkbox"), h.Name("record"), h.Value("1"), g.If(f.value("record") != "", h.Checked())),
-				g.Text(" Also send the present record, with personal data"))),
+			fields(&f.form, webhooks.Terms, special),
 			h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text(press)), button(back, g.Text("Cancel"))),
 		),
 	}

@@ -2,16 +2,12 @@ package console
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
-	"bookside/adapter/domain"
 	"bookside/adapter/webhooks"
 	"bookside/wpdb"
 )
@@ -169,12 +165,7 @@ func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64)
 const newWebhookTitle = "New webhook"
 
 // webhookForm is the form of a webhook as typed.
-type webhookForm struct {
-	keyForm // its id, version and errors
-	Values  url.Values
-}
-
-func (f *webhookForm) value(name string) string { return strings.TrimSpace(f.Values.Get(name)) }
+type webhookForm struct{ form }
 
 func (f *webhookForm) title() string {
 	if f.ID == 0 {
@@ -185,23 +176,22 @@ func (f *webhookForm) title() string {
 
 // storedWebhookForm returns the form filled with a webhook as stored.
 func storedWebhookForm(hook webhooks.Hook) *webhookForm {
-	values := url.Values{"url": {hook.URL}, "name": {hook.Name}, "events": {strings.Join(hook.Filter.Events, ", ")}}
-	for name, ids := range map[string][]int64{"agents": hook.Filter.Agents, "services": hook.Filter.Services, "locations": hook.Filter.Locations} {
-		values.Set(name, idsText(ids))
-	}
-	if hook.Record {
-		values.Set("record", "1")
-	}
-	sum := sha256.Sum256([]byte(values.Encode()))
-	return &webhookForm{keyForm{ID: hook.ID, Version: hex.EncodeToString(sum[:16])}, values}
+	return &webhookForm{storedValues(hook.ID, webhooks.Terms, hook)}
+}
+
+// submittedWebhookForm returns the form of a webhook as submitted, and of the version that is stored.
+func submittedWebhookForm(r *http.Request, hook webhooks.Hook, problem string) *webhookForm {
+	f := &webhookForm{submittedValues(r, problem)}
+	f.ID, f.Version = hook.ID, storedWebhookForm(hook).Version
+	return f
 }
 
 func (c *Console) showNewWebhook(v *visit) error {
-	return c.showWebhookForm(v, http.StatusOK, &webhookForm{Values: url.Values{"events": {"*"}}})
+	return c.showWebhookForm(v, http.StatusOK, &webhookForm{newForm(url.Values{"events": {"*"}})})
 }
 
 func (c *Console) redisplayNewWebhook(v *visit, status int, problem string) error {
-	return c.showWebhookForm(v, status, &webhookForm{keyForm{Problem: problem}, v.r.PostForm})
+	return c.showWebhookForm(v, status, &webhookForm{submittedValues(v.r, problem)})
 }
 
 func (c *Console) showEditWebhook(v *visit) error {
@@ -210,7 +200,7 @@ func (c *Console) showEditWebhook(v *visit) error {
 
 func (c *Console) redisplayEditWebhook(v *visit, status int, problem string) error {
 	return c.withWebhook(v, func(hook webhooks.Hook) error {
-		return c.showWebhookForm(v, status, &webhookForm{keyForm{ID: hook.ID, Version: storedWebhookForm(hook).Version, Problem: problem}, v.r.PostForm})
+		return c.showWebhookForm(v, status, submittedWebhookForm(v.r, hook, problem))
 	})
 }
 
@@ -223,38 +213,14 @@ func (c *Console) withWebhook(v *visit, serve func(webhooks.Hook) error) error {
 }
 
 func (c *Console) showWebhookForm(v *visit, status int, f *webhookForm) error {
-	f.Nonce = rand.Text()
 	c.show(v, status, layout{Title: f.title(), Invalid: f.invalid()}, f.view(csrfToken(v.session)))
 	return nil
 }
 
-// parseWebhook parses the form and fills f.Errors. What the stored form has is not looked for: it may be
-// deleted by now.
-func (c *Console) parseWebhook(v *visit, f, stored *webhookForm, private bool) webhooks.NewHook {
-	ids := func(of domain.Resource) []int64 {
-		name, parse := string(of)+"s", webhooks.ParseIDs
-		if stored == nil || f.value(name) != stored.value(name) {
-			parse = choices(c, v, of, webhooks.ParseIDs)
-		}
-		return parseField(&f.keyForm, name, f.value(name), optional(parse))
-	}
-	return webhooks.NewHook{
-		URL:     parseField(&f.keyForm, "url", f.value("url"), func(text string) (string, error) { return webhooks.ParseURL(text, private) }),
-		Name:    parseField(&f.keyForm, "name", f.value("name"), optional(webhooks.ParseName)),
-		Record:  f.value("record") != "",
-		Private: private,
-		Filter: webhooks.Filter{
-			Events:    parseField(&f.keyForm, "events", f.value("events"), webhooks.ParseEvents),
-			Agents:    ids(domain.AgentResource),
-			Services:  ids(domain.ServiceResource),
-			Locations: ids(domain.LocationResource),
-		},
-	}
-}
-
 func (c *Console) createWebhook(v *visit) error {
-	f := &webhookForm{Values: v.r.PostForm}
-	n := c.parseWebhook(v, f, nil, v.Platform.Webhooks.AllowPrivate)
+	f := &webhookForm{submittedValues(v.r, "")}
+	n := webhooks.NewHook{Private: v.Platform.Webhooks.AllowPrivate}
+	parseForm(c, v, &f.form, nil, webhooks.Terms, &n)
 	if len(f.Errors) > 0 {
 		return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 	}
@@ -281,14 +247,14 @@ func (c *Console) createWebhook(v *visit) error {
 // command line allowed it.
 func (c *Console) updateWebhook(v *visit) error {
 	return c.withWebhook(v, func(hook webhooks.Hook) error {
-		stored := storedWebhookForm(hook)
-		f := &webhookForm{keyForm{ID: hook.ID, Version: stored.Version}, v.r.PostForm}
-		if f.value("version") != stored.Version {
+		f := submittedWebhookForm(v.r, hook, "")
+		if f.value("version") != f.Version {
 			f.Problem = "Somebody else has changed this webhook in the meantime. Compare with its page before you send the form again."
 			return c.showWebhookForm(v, http.StatusConflict, f)
 		}
 		private := v.Platform.Webhooks.AllowPrivate || hook.Private && f.value("url") == hook.URL
-		n := c.parseWebhook(v, f, stored, private)
+		n := webhooks.NewHook{URL: hook.URL, Name: hook.Name, Filter: hook.Filter, Record: hook.Record, Private: private}
+		parseForm(c, v, &f.form, &storedWebhookForm(hook).form, webhooks.Terms, &n)
 		if len(f.Errors) > 0 {
 			return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 		}

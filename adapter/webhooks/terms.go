@@ -1,0 +1,49 @@
+package webhooks
+
+import (
+	"strings"
+	"time"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+)
+
+type term = keys.Attribute[Hook, NewHook]
+
+// Terms are the attributes of a webhook. The URL may lead to a private address if NewHook.Private says so.
+var Terms = []keys.Attribute[Hook, NewHook]{
+	{
+		Name: "url", Label: "URL", Hint: "Where events are sent, with http or https, at a public address.", Format: func(h Hook) string { return h.URL },
+		Parse: func(text string, _ time.Time, n *NewHook) (err error) {
+			n.URL, err = ParseURL(text, n.Private)
+			return err
+		},
+	},
+	keys.Declare(term{
+		Name: "events", Label: "Events", Hint: "Such as booking.created, customer.* or * for all, separated by commas.",
+		Usage:  "comma-separated `LIST` of events, such as booking.created,customer.updated or *; required",
+		Format: func(h Hook) string { return strings.Join(h.Filter.Events, ", ") },
+	}, func(n *NewHook) *[]string { return &n.Filter.Events }, ParseEvents),
+	keys.Declare(term{
+		Name: "name", Label: "Name", Max: 190, Hint: "Leave empty for the host of the URL.", Optional: true,
+		Usage: "`NAME` of the webhook; default the host of the URL", Format: func(h Hook) string { return h.Name },
+	}, func(n *NewHook) *string { return &n.Name }, ParseName),
+	limitTerm(domain.AgentResource, "with", func(f *Filter) *[]int64 { return &f.Agents }),
+	limitTerm(domain.ServiceResource, "with", func(f *Filter) *[]int64 { return &f.Services }),
+	limitTerm(domain.LocationResource, "at", func(f *Filter) *[]int64 { return &f.Locations }),
+	keys.Declare(term{
+		Name: "record", Box: true, Optional: true, Hint: "Also send the present record, with personal data",
+		Usage: "also send the present record, with personal data", Format: func(h Hook) string { return keys.FormatBox(h.Record) },
+	}, func(n *NewHook) *bool { return &n.Record }, keys.ParseBox),
+}
+
+// limitTerm limits the bookings to those with, or at, some of a resource.
+func limitTerm(of domain.Resource, with string, field func(*Filter) *[]int64) keys.Attribute[Hook, NewHook] {
+	name := string(of) + "s"
+	return keys.Declare(term{
+		Name: name, Label: domain.Capitalize(name), Of: of, Optional: true,
+		Hint:   "Only bookings " + with + " these " + name + ": ids or names, separated by commas. Leave empty for all.",
+		Usage:  "only bookings " + with + " one of these " + name + ", comma-separated `IDS` or names",
+		Format: func(h Hook) string { return keys.JoinIDs(*field(&h.Filter)) },
+	}, func(n *NewHook) *[]int64 { return field(&n.Filter) }, ParseIDs)
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"bookside/adapter/keys"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/cmd/internal/exit"
+	"bookside/wpdb"
+)
+
+// attributeFlags are attributes of a new N as written on the command line. Flags that are not set have no text. An
+// empty text is not the same: a shell variable that happens to be unset must not change anything.
+type attributeFlags[S, N any] struct {
+	attributes []keys.Attribute[S, N]
+	texts      map[string]string // by name
+}
+
+// defineAttributes defines the flags of attributes.
+func defineAttributes[S, N any](flags *pflag.FlagSet, attributes []keys.Attribute[S, N]) attributeFlags[S, N] {
+	f := attributeFlags[S, N]{attributes, map[string]string{}}
+	for _, a := range attributes {
+		define := flags.Func
+		switch {
+		case a.Usage == "":
+			continue
+		case a.Box:
+			define = flags.BoolFunc
+		}
+		define(flagOf(a), a.Usage, func(text string) (err error) {
+			f.texts[a.Name] = text
+			if a.Box {
+				_, err = keys.ParseBox(text)
+			}
+			return err
+		})
+	}
+	return f
+}
+
+func flagOf[S, N any](a keys.Attribute[S, N]) string { return strings.ReplaceAll(a.Name, "_", "-") }
+
+// setOr sets the text of an attribute whose flag is not set.
+func (f attributeFlags[S, N]) setOr(name, text string) {
+	if _, set := f.texts[name]; !set {
+		f.texts[name] = text
+	}
+}
+
+// names returns the names of the attributes that are set.
+func (f attributeFlags[S, N]) names() []string { return slices.Sorted(maps.Keys(f.texts)) }
+
+// parse puts the attributes that are set into n, and adds what is wrong with them to failed. Agents, services and
+// locations are only checked: choose parses them.
+func (f attributeFlags[S, N]) parse(failed error, now time.Time, n *N) error {
+	for _, a := range f.attributes {
+		text, set := f.texts[a.Name]
+		if !set {
+			continue
+		}
+		var err error
+		if a.Of != "" {
+			err = a.CheckChoices(text)
+		} else {
+			err = a.Parse(text, now, n)
+		}
+		if err != nil {
+			failed = alsoWrong(failed, "--%s: %v", flagOf(a), err)
+		}
+	}
+	return failed
+}
+
+// choose puts the agents, services and locations into n that the flags name, by ids or names. They must exist.
+func (f attributeFlags[S, N]) choose(ctx context.Context, p *program, db *wpdb.DB, n *N) (failed error) {
+	var site *session.Session
+	var unknown []string
+	for _, a := range f.attributes {
+		text, set := f.texts[a.Name]
+		if a.Of == "" || !set {
+			continue
+		}
+		if site == nil {
+			var err error
+			if site, err = session.NewPlatform(db, p.now).Session(ctx); err != nil {
+				return err
+			}
+		}
+		numbers, err := slots.Numbers(ctx, site, a.Of, text)
+		if _, ok := errors.AsType[*slots.ChoiceError](err); ok {
+			unknown = append(unknown, fmt.Sprintf("--%s: %v", flagOf(a), err))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.Parse(numbers, p.now(), n); err != nil {
+			failed = alsoWrong(failed, "--%s: %v", flagOf(a), err)
+		}
+	}
+	if len(unknown) > 0 {
+		return exit.Errorf(exit.Failure, nil, "%s", strings.Join(unknown, "; "))
+	}
+	return failed
+}
+
+// optional defines a flag whose value stays nil if it is not set.
+func optional(flags *pflag.FlagSet, into **string, name, usage string) {
+	flags.Func(name, usage, func(text string) error {
+		*into = &text
+		return nil
+	})
+}
+
+// labels returns the names of agents, services and locations, if any are needed.
+func (p *program) labels(ctx context.Context, db *wpdb.DB, needed bool) (slots.Labels, error) {
+	if !needed {
+		return nil, nil
+	}
+	site, err := session.NewPlatform(db, p.now).Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slots.LoadLabels(ctx, site)
+}

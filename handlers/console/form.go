@@ -1,0 +1,114 @@
+package console
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+	"bookside/adapter/slots"
+)
+
+// form is a form for the attributes of something, with what was typed and the errors in it.
+type form struct {
+	ID      int64 // 0 for a new one
+	Values  url.Values
+	Nonce   string // identifies the form, which can be submitted once
+	Version string // hash of the values that the form was filled from
+	Problem string // of the form as a whole
+	Errors  []fieldError
+}
+
+// fieldError describes what is wrong with a field.
+type fieldError struct{ Field, Error string }
+
+func newForm(values url.Values) form { return form{Values: values, Nonce: rand.Text()} }
+
+// submittedValues returns a form as submitted, and what is wrong with it as a whole; "" for nothing.
+func submittedValues(r *http.Request, problem string) form {
+	f := newForm(maps.Clone(r.PostForm))
+	f.Problem = problem
+	return f
+}
+
+// storedValues returns a form filled with what is stored.
+func storedValues[S, N any](id int64, attributes []keys.Attribute[S, N], is S) form {
+	values := url.Values{}
+	for _, a := range attributes {
+		values.Set(a.Name, a.Format(is))
+	}
+	sum := sha256.Sum256([]byte(values.Encode()))
+	return form{ID: id, Values: values, Version: hex.EncodeToString(sum[:16])}
+}
+
+// value returns the text of a field.
+func (f *form) value(name string) string {
+	return strings.ReplaceAll(strings.TrimSpace(f.Values.Get(name)), "\r\n", "\n")
+}
+
+// addError adds what is wrong with a field.
+func (f *form) addError(name, problem string) {
+	f.Errors = append(f.Errors, fieldError{name, domain.Capitalize(problem) + "."})
+}
+
+// errorFor returns the error of a field, or "".
+func (f *form) errorFor(field string) string {
+	for _, e := range f.Errors {
+		if e.Field == field {
+			return e.Error
+		}
+	}
+	return ""
+}
+
+// invalid reports whether the form has any error.
+func (f *form) invalid() bool { return f.Problem != "" || len(f.Errors) > 0 }
+
+// parseForm puts the fields that differ from those of stored, or all if that is nil, into n, and returns the names of
+// their attributes. It fills f.Errors. Unchanged fields are not checked: the last day of a key may be in the past,
+// an agent deleted.
+func parseForm[S, N any](c *Console, v *visit, f, stored *form, attributes []keys.Attribute[S, N], n *N) (changed []string) {
+	for _, a := range attributes {
+		text := f.value(a.Name)
+		if stored != nil && text == stored.value(a.Name) {
+			continue
+		}
+		changed = append(changed, a.Name)
+		var err error
+		switch {
+		case text == "" && a.Optional:
+			a.Clear(n)
+			continue
+		case text == "" && a.Missing != "":
+			err = errors.New(a.Missing)
+		case a.Of != "" && a.CheckChoices(text) == nil: // otherwise Parse says what to write
+			text, err = c.numbers(v, a.Of, text)
+		}
+		if err == nil {
+			err = a.Parse(text, c.now(), n)
+		}
+		if err != nil {
+			f.addError(a.Name, err.Error())
+		}
+	}
+	return changed
+}
+
+// numbers returns the ids of agents, services or locations for a list of ids or names.
+func (c *Console) numbers(v *visit, of domain.Resource, text string) (string, error) {
+	site, err := v.Platform.Session(v.ctx())
+	if err == nil {
+		text, err = slots.Numbers(v.ctx(), site, of, text)
+	}
+	if _, unknown := errors.AsType[*slots.ChoiceError](err); err != nil && !unknown {
+		problem, _ := c.explain(v, err)
+		return "", errors.New(strings.TrimSuffix(problem, "."))
+	}
+	return text, err
+}
