@@ -51,6 +51,11 @@ func TestSlotsSayWhyTheyAreNotFree(t *testing.T) {
 			in.Bookings = []Booking{bookingAt(7, "10-11", of(agentB, otherService, 2))}
 			in.Limits = DailyLimits{Service: 1, Agents: map[int64]int{agentA: 1, agentB: 1}}
 		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Capacity: 1}, {Start: 660, Capacity: 1}, {Start: 720, Capacity: 1}}},
+		"a free agent goes before one who is off, even without seats": {func(in *Input, q *Request) {
+			in.Resources = append(in.Resources, Resource{agentB, service, 1})
+			in.OffPeriods = []OffPeriod{{Scope: Scope{Agent: agentA}, Day: monday, Start: 600, End: 660}, {Scope: Scope{Agent: agentB}, Day: monday, Start: 540, End: 600}}
+			in.Service.CapacityMax, q.Attendees = 0, 0
+		}, []Slot{{Start: 540}, {Start: 600}, {Start: 660}, {Start: 720}}},
 		"both agents are booked": {func(in *Input, q *Request) {
 			in.Resources = append(in.Resources, Resource{agentB, service, 1})
 			in.Bookings = []Booking{bookingAt(8, "10-11", of(agentB, service, 1)), bookingAt(7, "10-11")}

@@ -171,7 +171,7 @@ func (c *Calendar) Day(day Day, q Request) []Slot {
 			case !found:
 				known[s.Start] = len(grid)
 				grid = append(grid, s)
-			case s.Capacity > grid[i].Capacity: // one that is offered has more than any that is not
+			case preferred(s, grid[i]) < 0:
 				grid[i] = s
 			}
 		}
@@ -188,6 +188,18 @@ func ascending(slots []Slot) bool {
 		}
 	}
 	return true
+}
+
+// preferred orders offered slots first, then slots with more seats: a service may have no seats, and one
+// that is not offered has its seats, too.
+func preferred(a, b Slot) int {
+	if (a.Reason == Free) != (b.Reason == Free) {
+		if a.Reason == Free {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(b.Capacity, a.Capacity)
 }
 
 // Offered returns the slots of a grid that can be booked.
