@@ -123,6 +123,7 @@ func (f *form) add(name, value string) error {
 func (f *form) document() Document {
 	f.named = true
 	var text bytes.Buffer
+	text.Grow(f.length)
 	writeJSON(&text, &f.array)
 	return Document{root: text.Bytes()}
 }
@@ -202,7 +203,7 @@ func (a *array) put(key string, value any) {
 func writeJSON(to *bytes.Buffer, value any) {
 	array, ok := value.(*array)
 	if !ok {
-		to.Write(quoted(value.(string)))
+		writeText(to, value.(string))
 		return
 	}
 	brackets := "[]"
@@ -215,7 +216,7 @@ func writeJSON(to *bytes.Buffer, value any) {
 			to.WriteByte(',')
 		}
 		if array.named {
-			to.Write(quoted(key))
+			writeText(to, key)
 			to.WriteByte(':')
 		}
 		writeJSON(to, array.values[i])

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
+	"unicode/utf8"
 )
 
 // node is a value of a request's body: one value of a valid JSON document, without blanks around
@@ -75,10 +77,23 @@ func parseAnswer(answer []byte) (node, error) {
 // quoted is a text as a value, in which HTML stays as it is.
 func quoted(text string) node {
 	var to bytes.Buffer
-	encoder := json.NewEncoder(&to)
+	writeText(&to, text)
+	return to.Bytes()
+}
+
+// writeText writes a text like quoted. Most texts need no escapes, and an encoder for each of them would
+// cost more than a hostile form itself.
+func writeText(to *bytes.Buffer, text string) {
+	if strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= utf8.RuneSelf }) < 0 {
+		to.WriteByte('"')
+		to.WriteString(text)
+		to.WriteByte('"')
+		return
+	}
+	encoder := json.NewEncoder(to)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // a text, to memory
-	return bytes.TrimSuffix(to.Bytes(), []byte("\n"))
+	_ = encoder.Encode(text)  // a text, to memory
+	to.Truncate(to.Len() - 1) // the line feed
 }
 
 // each is the list or the object with other values, in the same order: nil leaves one out. Elements have
