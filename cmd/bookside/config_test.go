@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"bookside/cmd/internal/exit"
 	"bookside/cmd/internal/settings"
+	"bookside/fixtures"
 	"bookside/wpdb/wpconfig"
 )
 
@@ -21,7 +21,7 @@ import (
 func configFrom(t *testing.T, yaml string, env []string, args ...string) (settings.Config, error) {
 	t.Helper()
 	if yaml != "" {
-		args = append([]string{"--config", writeFile(t, "bookside.yaml", yaml)}, args...)
+		args = append([]string{"--config", fixtures.WriteFile(t, "bookside.yaml", yaml)}, args...)
 	}
 	var given settings.Flags
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
@@ -30,15 +30,6 @@ func configFrom(t *testing.T, yaml string, env []string, args ...string) (settin
 		t.Fatal(err)
 	}
 	return settings.Read(env, given)
-}
-
-func writeFile(t *testing.T, name, content string) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func TestPrintConfig(t *testing.T) {
@@ -68,7 +59,7 @@ func TestPrintConfig(t *testing.T) {
 // one is set; a network site's number is printed separately.
 func TestPrintConfigPrefix(t *testing.T) {
 	t.Parallel()
-	path := writeFile(t, "wp-config.php", "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', 's3cret');\ndefine('DB_HOST', 'db');\n"+
+	path := fixtures.WriteFile(t, "wp-config.php", "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', 's3cret');\ndefine('DB_HOST', 'db');\n"+
 		"define('WP_SITEURL', 'https://a.example/wp');\n$table_prefix = 'wpx_';\n")
 	for _, test := range []struct {
 		args []string
@@ -100,7 +91,7 @@ func configOfSite(t *testing.T, wpConfig string, args ...string) settings.Config
 	t.Helper()
 	database := []string{"--set", "db.dsn=u:p@tcp(h)/d"}
 	if wpConfig != "" {
-		database = []string{"--wp-config", writeFile(t, "wp-config.php", wpConfig)}
+		database = []string{"--wp-config", fixtures.WriteFile(t, "wp-config.php", wpConfig)}
 	}
 	c, err := configFrom(t, "", nil, append(database, args...)...)
 	if err != nil {
@@ -237,9 +228,9 @@ func TestLocalhostWithoutASocket(t *testing.T) {
 	t.Parallel()
 	var none *wpconfig.NoSocketError
 	if _, _, err := wpconfig.ParseDBHost("localhost"); !errors.As(err, &none) {
-		t.Skip("a database listens on a socket of this machine; the test needs one without")
+		fixtures.LacksServer(t, "a database listens on a usual socket of this machine, and this test needs one without")
 	}
-	path := writeFile(t, "wp-config.php", "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', 's3cret');\ndefine('DB_HOST', 'localhost');\n")
+	path := fixtures.WriteFile(t, "wp-config.php", "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', 's3cret');\ndefine('DB_HOST', 'localhost');\n")
 	for _, command := range [][]string{{"check"}, {"serve"}, {"migrate"}, {"keys", "list"}, {"indexes"}, {"webhooks", "list"}} {
 		result := run(t, nil, "", append(command, "--wp-config", path)...)
 		result.want(t, exit.Unreachable, "wordpress.config: ", "line 5: DB_HOST is localhost", "/run/mysqld/mysqld.sock, ", "/tmp/mysql.sock", "set db.dsn (BOOKSIDE_DB__DSN)")

@@ -590,56 +590,9 @@ func TestMailWithoutTable(t *testing.T) {
 	run(t, env, "", "serve").want(t, exit.Refused, "mail.enabled: the database user may not create the table wp_bookside_outbox; run keys create once as one that may")
 }
 
-func TestValidateMail(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name   string
-		change func(*settings.Config)
-		want   string // "" if valid
-	}{
-		{"valid", func(*settings.Config) {}, ""},
-		{"login", func(c *settings.Config) { c.Mail.SMTP.User, c.Mail.SMTP.Password = "u", "p" }, ""},
-		{"address", func(c *settings.Config) { c.Mail.SMTP.Host = "::1" }, ""},
-		{"off", func(c *settings.Config) { c.Mail.Enabled, c.Mail.From, c.Mail.SMTP.Host = false, "", "" }, ""},
-		{"no host", func(c *settings.Config) { c.Mail.SMTP.Host = "" }, "mail.smtp.host: write the name of the mail server"},
-		{"host with port", func(c *settings.Config) { c.Mail.SMTP.Host = "mail:25" }, "mail.smtp.host: write a name or an address without a port"},
-		{"host as URL", func(c *settings.Config) { c.Mail.SMTP.Host = "unix:///run/mail" }, "mail.smtp.host: write a name or an address without a port"},
-		{"port", func(c *settings.Config) { c.Mail.SMTP.Port = 0 }, "mail.smtp.port: write a number from 1 to 65535"},
-		{"port, large", func(c *settings.Config) { c.Mail.SMTP.Port = 65536 }, "mail.smtp.port: write a number from 1 to 65535"},
-		{"tls", func(c *settings.Config) { c.Mail.SMTP.TLS = "ssl" }, "mail.smtp.tls: write starttls, tls or none"},
-		{"user alone", func(c *settings.Config) { c.Mail.SMTP.User = "u" }, "mail.smtp.password: write the password of mail.smtp.user (BOOKSIDE_MAIL__SMTP__PASSWORD or BOOKSIDE_MAIL__SMTP__PASSWORD_FILE)"},
-		{"password alone", func(c *settings.Config) { c.Mail.SMTP.Password = "p" }, "mail.smtp.user: write the user of mail.smtp.password"},
-		{"password in the clear", func(c *settings.Config) {
-			c.Mail.SMTP.User, c.Mail.SMTP.Password, c.Mail.SMTP.TLS = "u", "p", settings.MailPlain
-		}, "mail.smtp.tls: none would send the password"},
-		{"the site's sender", func(c *settings.Config) { c.Mail.From, c.Mail.FromName = "", "" }, ""},
-		{"sender with name", func(c *settings.Config) { c.Mail.From = "Office <office@example.com>" }, "mail.from: write one plain address"},
-		{"sender beyond ASCII", func(c *settings.Config) { c.Mail.From = "büro@example.com" }, "mail.from: write one plain address"},
-		{"name of two lines", func(c *settings.Config) { c.Mail.FromName = "a\nb" }, "mail.from_name: write one line"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			c := settings.Default()
-			c.DB.DSN = "u:p@tcp(h)/d"
-			c.Mail.Enabled, c.Mail.From, c.Mail.SMTP.Host = true, "office@example.com", "smtp.example.com"
-			test.change(&c)
-			err := c.Validate()
-			switch {
-			case test.want == "" && err != nil:
-				t.Error(err)
-			case test.want != "" && err == nil:
-				t.Error("no error")
-			case test.want != "":
-				wantTexts(t, err.Error(), "\n  "+test.want)
-			}
-		})
-	}
-}
-
 func TestMailPasswordIsHidden(t *testing.T) {
 	t.Parallel()
-	path := writeFile(t, "password", "s3cret\n")
+	path := fixtures.WriteFile(t, "password", "s3cret\n")
 	env := []string{
 		"BOOKSIDE_DB__DSN=u:p@tcp(h)/d", "BOOKSIDE_MAIL__SMTP__USER=office", "BOOKSIDE_MAIL__SMTP__PASSWORD_FILE=" + path,
 	}

@@ -106,7 +106,7 @@ func TestConfigurationFile(t *testing.T) {
 // TestSystemConfig: the file of the packages is read unless another is named, and it need not exist.
 func TestSystemConfig(t *testing.T) {
 	t.Parallel()
-	path := writeFile(t, "config.yaml", "db:\n  max_open: 7\n")
+	path := fixtures.WriteFile(t, "config.yaml", "db:\n  max_open: 7\n")
 	for _, test := range []struct {
 		name, path string
 		env        []string
@@ -114,7 +114,7 @@ func TestSystemConfig(t *testing.T) {
 	}{
 		{"file", path, nil, 7},
 		{"no file", filepath.Join(t.TempDir(), "none.yaml"), nil, 10},
-		{"other file", path, []string{"BOOKSIDE_CONFIG=" + writeFile(t, "other.yaml", "db:\n  max_open: 8\n")}, 8},
+		{"other file", path, []string{"BOOKSIDE_CONFIG=" + fixtures.WriteFile(t, "other.yaml", "db:\n  max_open: 8\n")}, 8},
 		{"none wanted", path, []string{"BOOKSIDE_CONFIG="}, 10},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // rejected without its password.
 func TestRedisURL(t *testing.T) {
 	t.Parallel()
-	path := writeFile(t, "redis", "redis://u:s3cret@h:1/2\n")
+	path := fixtures.WriteFile(t, "redis", "redis://u:s3cret@h:1/2\n")
 	env := []string{"BOOKSIDE_DB__DSN=u:p@tcp(h)/d", "BOOKSIDE_RATE_LIMIT__REDIS_FILE=" + path}
 	got := run(t, env, "", "serve", "--print-config").want(t, exit.OK)
 	wantTexts(t, got.stdout, "redis: redis://u:***@h:1/2\n")

@@ -2,8 +2,6 @@ package settings
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,13 +10,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"bookside/cmd/internal/exit"
+	"bookside/fixtures"
 )
 
 // configFrom reads a configuration from the three sources; yaml may be empty.
 func configFrom(t *testing.T, yaml string, env []string, args ...string) (Config, error) {
 	t.Helper()
 	if yaml != "" {
-		args = append([]string{"--config", writeFile(t, "bookside.yaml", yaml)}, args...)
+		args = append([]string{"--config", fixtures.WriteFile(t, "bookside.yaml", yaml)}, args...)
 	}
 	var given Flags
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
@@ -38,15 +37,6 @@ func wantTexts(t *testing.T, got string, texts ...string) {
 			t.Errorf("no %q in: %s", text, got)
 		}
 	}
-}
-
-func writeFile(t *testing.T, name, content string) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func TestDefaults(t *testing.T) {
@@ -194,7 +184,7 @@ func TestEverySetting(t *testing.T) {
 
 func TestConfigFileByEnvironment(t *testing.T) {
 	t.Parallel()
-	path := writeFile(t, "a.yaml", "db:\n  max_open: 4\n")
+	path := fixtures.WriteFile(t, "a.yaml", "db:\n  max_open: 4\n")
 	c, err := configFrom(t, "", []string{"BOOKSIDE_CONFIG=" + path})
 	if err != nil || c.DB.MaxOpen != 4 {
 		t.Errorf("max_open %d, %v", c.DB.MaxOpen, err)
@@ -207,7 +197,7 @@ func TestConfigFileByEnvironment(t *testing.T) {
 
 func TestSecretFile(t *testing.T) {
 	t.Parallel()
-	path := writeFile(t, "dsn", "u:p@tcp(h)/d\n")
+	path := fixtures.WriteFile(t, "dsn", "u:p@tcp(h)/d\n")
 	c, err := configFrom(t, "", []string{"BOOKSIDE_DB__DSN_FILE=" + path})
 	if err != nil || c.DB.DSN != "u:p@tcp(h)/d" {
 		t.Errorf("dsn %q, %v", c.DB.DSN, err)
@@ -318,13 +308,44 @@ func TestInvalidValuesAreReportedWithWrongTypes(t *testing.T) {
 	}
 }
 
+// validation is a change to a valid configuration, and the problem that it makes.
+type validation struct {
+	name   string
+	change func(*Config)
+	want   string // "" if valid
+}
+
+// validate makes each change to a copy of a valid configuration.
+func validate(t *testing.T, base Config, tests []validation) {
+	t.Helper()
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := base
+			test.change(&c)
+			err := c.Validate()
+			switch {
+			case test.want == "" && err != nil:
+				t.Error(err)
+			case test.want != "" && err == nil:
+				t.Error("no error")
+			case test.want != "":
+				wantTexts(t, err.Error(), "\n  "+test.want)
+			}
+		})
+	}
+}
+
+// valid is a valid configuration.
+func valid() Config {
+	c := Default()
+	c.DB.DSN = "u:p@tcp(h)/d"
+	return c
+}
+
 func TestValidate(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name   string
-		change func(*Config)
-		want   string // "" if valid
-	}{
+	validate(t, valid(), []validation{
 		{"valid", func(*Config) {}, ""},
 		{"wp-config", func(c *Config) { c.DB.DSN, c.WordPress.Config = "", "/wp-config.php" }, ""},
 		{"no database", func(c *Config) { c.DB.DSN = "" }, "db.dsn: write user:password@tcp(host:3306)/database (BOOKSIDE_DB__DSN), or name the site's wp-config.php"},
@@ -395,24 +416,34 @@ func TestValidate(t *testing.T) {
 		{"a secret meta key", func(c *Config) { c.Compat.BookingMetaKeys = []string{"Key_To_Manage_for_agent"} }, "compat.booking_meta_keys: \"Key_To_Manage_for_agent\": this value lets anyone manage the booking"},
 		{"level", func(c *Config) { c.Log.Level = "INFO+2" }, "log.level: write debug, info, warn or error"},
 		{"format", func(c *Config) { c.Log.Format = "xml" }, "log.format: write auto, text, json"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			c := Default()
-			c.DB.DSN = "u:p@tcp(h)/d"
-			test.change(&c)
-			err := c.Validate()
-			switch {
-			case test.want == "" && err != nil:
-				t.Error(err)
-			case test.want != "" && err == nil:
-				t.Error("no error")
-			case test.want != "":
-				wantTexts(t, err.Error(), "\n  "+test.want)
-			}
-		})
-	}
+	})
+}
+
+func TestValidateMail(t *testing.T) {
+	t.Parallel()
+	c := valid()
+	c.Mail.Enabled, c.Mail.From, c.Mail.SMTP.Host = true, "office@example.com", "smtp.example.com"
+	validate(t, c, []validation{
+		{"valid", func(*Config) {}, ""},
+		{"login", func(c *Config) { c.Mail.SMTP.User, c.Mail.SMTP.Password = "u", "p" }, ""},
+		{"address", func(c *Config) { c.Mail.SMTP.Host = "::1" }, ""},
+		{"off", func(c *Config) { c.Mail.Enabled, c.Mail.From, c.Mail.SMTP.Host = false, "", "" }, ""},
+		{"no host", func(c *Config) { c.Mail.SMTP.Host = "" }, "mail.smtp.host: write the name of the mail server"},
+		{"host with port", func(c *Config) { c.Mail.SMTP.Host = "mail:25" }, "mail.smtp.host: write a name or an address without a port"},
+		{"host as URL", func(c *Config) { c.Mail.SMTP.Host = "unix:///run/mail" }, "mail.smtp.host: write a name or an address without a port"},
+		{"port", func(c *Config) { c.Mail.SMTP.Port = 0 }, "mail.smtp.port: write a number from 1 to 65535"},
+		{"port, large", func(c *Config) { c.Mail.SMTP.Port = 65536 }, "mail.smtp.port: write a number from 1 to 65535"},
+		{"tls", func(c *Config) { c.Mail.SMTP.TLS = "ssl" }, "mail.smtp.tls: write starttls, tls or none"},
+		{"user alone", func(c *Config) { c.Mail.SMTP.User = "u" }, "mail.smtp.password: write the password of mail.smtp.user (BOOKSIDE_MAIL__SMTP__PASSWORD or BOOKSIDE_MAIL__SMTP__PASSWORD_FILE)"},
+		{"password alone", func(c *Config) { c.Mail.SMTP.Password = "p" }, "mail.smtp.user: write the user of mail.smtp.password"},
+		{"password in the clear", func(c *Config) {
+			c.Mail.SMTP.User, c.Mail.SMTP.Password, c.Mail.SMTP.TLS = "u", "p", MailPlain
+		}, "mail.smtp.tls: none would send the password"},
+		{"the site's sender", func(c *Config) { c.Mail.From, c.Mail.FromName = "", "" }, ""},
+		{"sender with name", func(c *Config) { c.Mail.From = "Office <office@example.com>" }, "mail.from: write one plain address"},
+		{"sender beyond ASCII", func(c *Config) { c.Mail.From = "büro@example.com" }, "mail.from: write one plain address"},
+		{"name of two lines", func(c *Config) { c.Mail.FromName = "a\nb" }, "mail.from_name: write one line"},
+	})
 }
 
 func TestValidateReportsAllProblems(t *testing.T) {
