@@ -152,8 +152,8 @@ func unknownCommand(group *cobra.Command, word string) error {
 	for _, c := range group.Commands() {
 		names = append(names, c.Name())
 	}
-	closest, likely := domain.Closest(word, names)
-	if suggested := group.SuggestionsFor(word); len(suggested) > 0 && !likely {
+	closest, _ := domain.Closest(word, names)
+	if suggested := group.SuggestionsFor(word); len(suggested) > 0 {
 		closest = suggested[0]
 	}
 	within, see := commandName(group), "bookside help"

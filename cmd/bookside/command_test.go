@@ -37,6 +37,7 @@ func TestCommandLine(t *testing.T) {
 		{"keys delete", []string{"keys", "delete", "3"}, exit.Usage, "", "did you mean keys revoke?"},
 		{"webhooks create", []string{"webhooks", "create"}, exit.Usage, "", "did you mean webhooks add?"},
 		{"webhooks roll", []string{"webhooks", "roll"}, exit.Usage, "", "did you mean webhooks rotate?"},
+		{"webhooks replace", []string{"webhooks", "replace"}, exit.Usage, "", "did you mean webhooks rotate?"},
 		{"webhooks show", []string{"webhooks", "show"}, exit.Usage, "", "did you mean webhooks list?"},
 		{"companion delete", []string{"companion", "delete"}, exit.Usage, "", "did you mean companion remove?"},
 		{"keys create without flags", []string{"keys", "create"}, exit.Usage, "", "keys create: --name: write 1 to 190 characters without line breaks; --permissions: write a list such as read or read,write_bookings; see bookside help keys create\n"},
