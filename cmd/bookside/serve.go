@@ -371,10 +371,6 @@ func (s *service) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, pla
 	api.starting.Open(handlers.New(platform, store, s.now, s.log, options))
 	s.probes.Started(platform)
 	if s.console != nil {
-		documents, err := library()
-		if err != nil {
-			return errors.Join(err, api.stop())
-		}
 		s.console.Open(console.Site{
 			Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.now, rand.Reader), Limits: options.RateLimit, Figures: recorder,
 			Examine: func(ctx context.Context) (diagnose.Report, error) {
@@ -382,7 +378,7 @@ func (s *service) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, pla
 			},
 			API:     "http://" + dialable(api.address) + strings.TrimSuffix(options.BasePaths[0], "/"),
 			Proxied: len(options.TrustedProxies) > 0,
-			Timeout: options.RequestTimeout, Documents: documents,
+			Timeout: options.RequestTimeout, Documents: sync.OnceValues(library),
 		})
 	}
 	s.log.Info("serving", "address", api.address, "prefix", db.Prefix(), "database", db.Version())

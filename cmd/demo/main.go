@@ -123,10 +123,6 @@ func (d *demo) serve(ctx context.Context, address, console string, stdout io.Wri
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	admin, err := d.admin(listener.Addr())
-	if err != nil {
-		return errors.Join(err, listener.Close(), consoleListener.Close())
-	}
 	d.platform.Webhooks = webhooks.NewStore(d.db, d.now, rand.Reader, webhooks.Vault{}, d.platform.Journal)
 	d.platform.Webhooks.AllowPrivate = true // receivers on this machine
 	ctx, cancel := context.WithCancel(ctx)
@@ -140,7 +136,7 @@ func (d *demo) serve(ctx context.Context, address, console string, stdout io.Wri
 	work.Go(func() {
 		webhooks.NewWorker(d.platform.Webhooks, d.store, d.log, handlers.WebhookOptions(d.platform, d.store, false)).Run(ctx, time.Second)
 	})
-	servers := []*http.Server{{Handler: d.api(), ReadHeaderTimeout: 10 * time.Second}, {Handler: admin, ReadHeaderTimeout: 10 * time.Second}}
+	servers := []*http.Server{{Handler: d.api(), ReadHeaderTimeout: 10 * time.Second}, {Handler: d.admin(listener.Addr()), ReadHeaderTimeout: 10 * time.Second}}
 	stopped := make(chan error, len(servers))
 	go func() { stopped <- servers[0].Serve(listener) }()
 	go func() { stopped <- servers[1].Serve(consoleListener) }()
@@ -174,15 +170,11 @@ func (d *demo) api() http.Handler {
 const requestTimeout = time.Minute
 
 // admin returns the console, and the probes beside it.
-func (d *demo) admin(api net.Addr) (http.Handler, error) {
-	library, err := documents.New(console.DocumentsPath, handlers.Documents, mcp.Documents, keys.Documents, webhooks.Documents)
-	if err != nil {
-		return nil, err
-	}
+func (d *demo) admin(api net.Addr) http.Handler {
 	page := console.New(d.now, d.log)
 	page.Open(console.Site{
 		Platform: d.platform, Keys: d.store, Tokens: d.tokens, Figures: d.recorder, API: fmt.Sprintf("http://%s/v1", api),
-		Timeout: requestTimeout, Documents: library,
+		Timeout: requestTimeout, Documents: sync.OnceValues(library),
 		Examine: func(ctx context.Context) (diagnose.Report, error) {
 			return diagnose.Examine(ctx, d.config, d.db, d.now)
 		},
@@ -190,7 +182,12 @@ func (d *demo) admin(api net.Addr) (http.Handler, error) {
 	admin := monitor.NewAdmin(d.log, nil)
 	admin.Mount(console.Path, page)
 	admin.Started(d.platform)
-	return admin, nil
+	return admin
+}
+
+// library returns the documents that the console shows.
+func library() (*documents.Library, error) {
+	return documents.New(console.DocumentsPath, handlers.Documents, mcp.Documents, keys.Documents, webhooks.Documents)
 }
 
 // listen takes a free port where the address is in use.

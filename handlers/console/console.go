@@ -58,8 +58,8 @@ type Site struct {
 	API      string        // the address of the API with its base path, such as http://127.0.0.1:8080/v1
 	Proxied  bool          // whether the API is behind a web server
 	Timeout  time.Duration // bounds the time that a request may take in the database
-	// Documents are shown below DocumentsPath; nil for none.
-	Documents *documents.Library
+	// Documents are shown below DocumentsPath.
+	Documents func() (*documents.Library, error)
 
 	overview *overview
 }

@@ -14,17 +14,25 @@ const DocumentsPath = Path + "/documents"
 
 // listDocuments shows all documents, or what a search finds in them.
 func (c *Console) listDocuments(v *visit) error {
+	library, err := v.Documents()
+	if err != nil {
+		return err
+	}
 	query := v.r.URL.Query().Get("q")
-	content := documentList(v.Documents)
+	content := documentList(library)
 	if query != "" {
-		content = matchList(v.Documents.Search(query))
+		content = matchList(library.Search(query))
 	}
 	c.show(v, http.StatusOK, layout{Title: "Documents"}, g.Group{documentSearch(query), content})
 	return nil
 }
 
 func (c *Console) showDocument(v *visit) error {
-	document, ok := v.Documents.Document(v.r.PathValue("name"))
+	library, err := v.Documents()
+	if err != nil {
+		return err
+	}
+	document, ok := library.Document(v.r.PathValue("name"))
 	if !ok {
 		return c.noPage(v)
 	}

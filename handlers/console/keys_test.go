@@ -64,11 +64,9 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 		},
 		Limits: ratelimit.Options{Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000}},
 	}
-	library, err := documents.New(console.DocumentsPath, os.DirFS(".."), os.DirFS("../../cmd/bookside"))
-	if err != nil {
-		t.Fatal(err)
+	site.Documents = func() (*documents.Library, error) {
+		return documents.New(console.DocumentsPath, os.DirFS(".."), os.DirFS("../../cmd/bookside"))
 	}
-	site.Documents = library
 	change(&site)
 	page.Open(site)
 	admin := monitor.NewAdmin(log, hosts)
