@@ -184,11 +184,6 @@ func NoDryRun() error { return domain.InvalidField(dryRun, noDryRun) }
 
 const noDryRun = "Not supported here"
 
-// AllowDryRun reports whether one of the fields asks for a dry run.
-func AllowDryRun(fields []FieldDescription) bool {
-	return slices.ContainsFunc(fields, func(f FieldDescription) bool { return f.Name == dryRun })
-}
-
 // Body is the document as an object.
 func (d Document) Body() (*Body, error) {
 	fields, ok := d.fields()

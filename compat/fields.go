@@ -276,6 +276,15 @@ func (fields Fields[T]) Describe() []FieldDescription {
 	return all
 }
 
+// Names returns the names of the fields.
+func (fields Fields[T]) Names() []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	return names
+}
+
 // InvalidExample returns a message about one of the fields, as it is sent: about a
 // missing one if any is required, else about the first malformed one that has a
 // message of its own.
@@ -353,7 +362,10 @@ func (p Parameters[T]) err(q *Query) error {
 func (p Parameters[T]) Invalid(messages map[string]string) error { return p.report(messages) }
 
 // Input describes what an operation reads from a body.
-type Input interface{ Describe() []FieldDescription }
+type Input interface {
+	Names() []string
+	Describe() []FieldDescription // with the texts of the document: for names alone, Names costs less
+}
 
 // QueryInput describes what an operation reads from a query.
 type QueryInput interface {

@@ -67,10 +67,10 @@ func (q *Query) PersonalParameter(resource string) string {
 }
 
 // SearchesPersonal reports whether a query of a resource can search personal data.
-func SearchesPersonal(resource string, parameters []FieldDescription) (name string, ok bool) {
-	for _, p := range parameters {
-		if slices.Contains(personalParameters, p.Name) || p.Name == "search" && slices.Contains(searchesPersonal, resource) {
-			return p.Name, true
+func SearchesPersonal(resource string, parameters []string) (name string, ok bool) {
+	for _, name := range parameters {
+		if slices.Contains(personalParameters, name) || name == "search" && slices.Contains(searchesPersonal, resource) {
+			return name, true
 		}
 	}
 	return "", false

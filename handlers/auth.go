@@ -100,8 +100,7 @@ func (r route) redactor() *compat.Redactor {
 // includes returns what the parameter include can add to the route's responses and
 // needs another permission.
 func (r route) includes() []compat.Redacted {
-	asks := func(p compat.FieldDescription) bool { return p.Name == compat.IncludeParameter }
-	if r.operation.query == nil || !slices.ContainsFunc(r.operation.query.Describe(), asks) {
+	if r.operation.query == nil || !slices.Contains(r.operation.query.Names(), compat.IncludeParameter) {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(r.redactor().Redacted()), func(g compat.Redacted) bool { return !g.OnlyIfIncluded })

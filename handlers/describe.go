@@ -276,7 +276,7 @@ func errorsOf(r *route) []error {
 // there is none.
 func (r *route) personal() (name string, ok bool) {
 	if r.operation.query != nil {
-		name, ok = compat.SearchesPersonal(r.resource(), r.operation.query.Describe())
+		name, ok = compat.SearchesPersonal(r.resource(), r.operation.query.Names())
 	}
 	if !ok && r.operation.body != nil {
 		name, ok = compat.WritesPersonal(r.operation.body.Describe())

@@ -115,12 +115,7 @@ func (e Export) find() (*route, *exportFormat, error) {
 
 // query returns the query of the request.
 func (e Export) query(r *route) (url.Values, error) {
-	var known []string
-	for _, p := range r.operation.query.Describe() {
-		if p.Name != "page" && p.Name != "per_page" {
-			known = append(known, p.Name)
-		}
-	}
+	known := slices.DeleteFunc(r.operation.query.Names(), func(name string) bool { return name == "page" || name == "per_page" })
 	query := url.Values{}
 	for name, values := range e.Filter {
 		if !slices.Contains(known, name) {

@@ -58,8 +58,8 @@ func addNames(to map[string]bool, input compat.Input) {
 	if input == nil {
 		return
 	}
-	for _, f := range input.Describe() {
-		to[f.Name] = true
+	for _, name := range input.Names() {
+		to[name] = true
 	}
 }
 

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -82,7 +83,7 @@ func (r *route) requests(query *compat.Query) int64 {
 
 // allowsDryRun reports whether a write of the route can be a dry run.
 func (r *route) allowsDryRun() bool {
-	return r.operation.body != nil && compat.AllowDryRun(r.operation.body.Describe())
+	return r.operation.body != nil && slices.Contains(r.operation.body.Names(), compat.DryRun)
 }
 
 // extraPermission is a permission that a request needs besides that of its route to do what
