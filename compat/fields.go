@@ -172,7 +172,7 @@ func (fields Fields[T]) position(name string) int {
 	return at
 }
 
-// read sets the members of into, and notes in the source what is wrong.
+// read sets the members of into, and notes in the input what is wrong.
 func (fields Fields[T]) read(in input, into *T) {
 	for i := range fields {
 		f := &fields[i]

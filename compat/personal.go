@@ -131,9 +131,13 @@ func (v node) personal() (found string) {
 // isPersonal reports whether a name, perhaps a dotted one such as customer.email or
 // customer[email], is that of a member with personal data.
 func isPersonal(name string) bool {
-	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return c == '.' || c == '[' || c == ']' }), func(part string) bool {
-		return slices.Contains(writtenPersonal, part)
-	})
+	return slices.ContainsFunc(partsOfName(strings.ToLower(name)), func(part string) bool { return slices.Contains(writtenPersonal, part) })
+}
+
+// partsOfName returns the names of the members on the way to a field, such as customer and email for
+// customer.email or customer[email].
+func partsOfName(name string) []string {
+	return strings.FieldsFunc(name, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
 }
 
 // Mask masks the personal data in an answer as it is sent.

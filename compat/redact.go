@@ -32,20 +32,20 @@ type Redactor struct {
 // NewRedactor finds the tags in everything that is built like one of the samples. It
 // panics where two of them contradict each other about the same member.
 func NewRedactor(samples ...any) *Redactor {
-	g := redactorOfAny(samples)
-	if g == nil {
+	r := redactorOfAny(samples)
+	if r == nil {
 		return nil
 	}
-	root := *g // the samples of another redactor may share g
+	root := *r // the samples of another redactor may share r
 	root.redacted = root.all()
 	return &root
 }
 
-func redactorOfAny(samples []any) (g *Redactor) {
+func redactorOfAny(samples []any) (r *Redactor) {
 	for _, sample := range samples {
-		g = g.merge(redactorOf(reflect.ValueOf(sample)))
+		r = r.merge(redactorOf(reflect.ValueOf(sample)))
 	}
-	return g
+	return r
 }
 
 func redactorOf(v reflect.Value) *Redactor {
@@ -87,12 +87,12 @@ func redactorOfRecord(v reflect.Value) *Redactor {
 		if !ok {
 			samples = []any{f.value.Interface()}
 		}
-		g := redactorOfAny(samples)
+		r := redactorOfAny(samples)
 		if f.needs != "" {
-			g = g.merge(&Redactor{permission: f.needs, onlyIfIncluded: f.onlyIfIncluded, empty: emptyForm(f.value.Kind())})
+			r = r.merge(&Redactor{permission: f.needs, onlyIfIncluded: f.onlyIfIncluded, empty: emptyForm(f.value.Kind())})
 		}
-		if g != nil {
-			members[f.name] = g
+		if r != nil {
+			members[f.name] = r
 		}
 	}
 	if len(members) == 0 {
@@ -117,19 +117,19 @@ func emptyForm(kind reflect.Kind) json.RawMessage {
 
 // merge hides what either of two redactors does. It panics where they hide
 // a member in two ways, since one of them would be lost.
-func (g *Redactor) merge(other *Redactor) *Redactor {
+func (r *Redactor) merge(other *Redactor) *Redactor {
 	switch {
-	case g == nil:
+	case r == nil:
 		return other
 	case other == nil:
-		return g
+		return r
 	}
-	merged := *g
+	merged := *r
 	if merged.permission == "" {
 		merged.permission, merged.onlyIfIncluded, merged.empty = other.permission, other.onlyIfIncluded, other.empty
 	}
-	merged.elements = g.elements.merge(other.elements)
-	merged.members = maps.Clone(g.members)
+	merged.elements = r.elements.merge(other.elements)
+	merged.members = maps.Clone(r.members)
 	for name, member := range other.members {
 		if merged.members == nil {
 			merged.members = map[string]*Redactor{}
@@ -144,17 +144,17 @@ func (g *Redactor) merge(other *Redactor) *Redactor {
 
 // contradicts tells whether two redactors of one member need different things for
 // the member itself.
-func (g *Redactor) contradicts(other *Redactor) bool {
-	return g != nil && g.permission != "" && other.permission != "" && g.tag() != other.tag()
+func (r *Redactor) contradicts(other *Redactor) bool {
+	return r != nil && r.permission != "" && other.permission != "" && r.tag() != other.tag()
 }
 
 // tag is what the record says about the member, and what is sent in its place.
-func (g *Redactor) tag() string {
+func (r *Redactor) tag() string {
 	included := ""
-	if g.onlyIfIncluded {
+	if r.onlyIfIncluded {
 		included = ",included"
 	}
-	return fmt.Sprintf("%q, else %s", g.permission+included, g.empty)
+	return fmt.Sprintf("%q, else %s", r.permission+included, r.empty)
 }
 
 // Redacted is a member that needs a permission.
@@ -165,22 +165,22 @@ type Redacted struct {
 }
 
 // Name is the member's own name.
-func (g Redacted) Name() string { return g.Path[len(g.Path)-1] }
+func (r Redacted) Name() string { return r.Path[len(r.Path)-1] }
 
 // Redacted are the members that need a permission, in the order of their paths,
 // without those of a member that needs the same one.
-func (g *Redactor) Redacted() []Redacted {
-	if g == nil {
+func (r *Redactor) Redacted() []Redacted {
+	if r == nil {
 		return nil
 	}
-	return g.redacted
+	return r.redacted
 }
 
-func (g *Redactor) all() (all []Redacted) {
-	if g == nil {
+func (r *Redactor) all() (all []Redacted) {
+	if r == nil {
 		return nil
 	}
-	for name, member := range g.members {
+	for name, member := range r.members {
 		if member.permission != "" {
 			all = append(all, Redacted{[]string{name}, member.permission, member.onlyIfIncluded})
 		}
@@ -192,35 +192,35 @@ func (g *Redactor) all() (all []Redacted) {
 			all = append(all, inner)
 		}
 	}
-	all = append(all, g.elements.all()...)
+	all = append(all, r.elements.all()...)
 	slices.SortFunc(all, func(a, b Redacted) int { return slices.Compare(a.Path, b.Path) })
 	return all
 }
 
 // Hide empties what the caller may not see in an answer as it is sent.
-func (g *Redactor) Hide(answer []byte, may func(permission string) bool) ([]byte, error) {
-	if g == nil || len(answer) == 0 {
+func (r *Redactor) Hide(answer []byte, may func(permission string) bool) ([]byte, error) {
+	if r == nil || len(answer) == 0 {
 		return answer, nil
 	}
 	root, err := parseAnswer(answer)
 	if err != nil {
 		return nil, fmt.Errorf("redact: %w", err)
 	}
-	return g.hide(root, may), nil
+	return r.hide(root, may), nil
 }
 
-func (g *Redactor) hide(value node, may func(string) bool) node {
+func (r *Redactor) hide(value node, may func(string) bool) node {
 	switch {
-	case g == nil:
+	case r == nil:
 		return value
-	case g.permission != "" && !may(g.permission):
-		return node(g.empty)
+	case r.permission != "" && !may(r.permission):
+		return node(r.empty)
 	}
 	return value.each(func(name string, inner node) node {
 		if value[0] == '[' {
-			return g.elements.hide(inner, may)
+			return r.elements.hide(inner, may)
 		}
-		return g.members[name].hide(inner, may)
+		return r.members[name].hide(inner, may)
 	})
 }
 

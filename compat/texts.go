@@ -96,14 +96,12 @@ func textOf(record, name string) fieldText {
 	return texts().fields[name]
 }
 
-// textOfSent is what is said of a parameter or a field of a body, whose form is that of its type.
+// textOfSent is what is said of a parameter or a field of a body. Its form is that of its type.
 func textOfSent(name string) fieldText {
-	t, ok := texts().sent[name]
-	if !ok {
-		t = texts().fields[name]
+	if own, ok := texts().sent[name]; ok {
+		return own
 	}
-	t.Form = ""
-	return t
+	return texts().fields[name]
 }
 
 // explain writes what is said of a field into its schema.

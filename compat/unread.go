@@ -61,8 +61,7 @@ func (d Document) Sent(fields []FieldDescription) Sent {
 
 // nested returns the object in which a value has a name with several parts, such as customer[email].
 func nested(name string, value node) node {
-	parts := strings.FieldsFunc(name, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
-	for _, part := range slices.Backward(parts) {
+	for _, part := range slices.Backward(partsOfName(name)) {
 		value = slices.Concat(node("{"), quoted(part), node(":"), value, node("}"))
 	}
 	return value

@@ -134,11 +134,11 @@ func permissionText(r *route) string {
 
 // namesByPermission returns the names of members, each once, by the permission they
 // need.
-func namesByPermission(guarded []compat.Redacted) map[string][]string {
+func namesByPermission(redacted []compat.Redacted) map[string][]string {
 	names := map[string][]string{}
-	for _, g := range guarded {
-		if !slices.Contains(names[g.Permission], g.Name()) {
-			names[g.Permission] = append(names[g.Permission], g.Name())
+	for _, r := range redacted {
+		if !slices.Contains(names[r.Permission], r.Name()) {
+			names[r.Permission] = append(names[r.Permission], r.Name())
 		}
 	}
 	return names
