@@ -75,12 +75,11 @@ type endpoint struct {
 func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *slog.Logger, options Options) http.Handler {
 	a := newAPI(platform, keys, now, log, options)
 	e := a.router()
-	front := openapi.FrontPage()
 	e.Match([]string{http.MethodGet, http.MethodHead}, "/", func(c echo.Context) error {
 		if c.QueryParams().Has(routeParameter) {
 			return errNoRoute // see plainRoute
 		}
-		return front(c)
+		return openapi.FrontPage(c)
 	})
 	openapi.AddPages(e, options.BasePaths, now, a.described)
 	for i := range routes {

@@ -92,7 +92,6 @@ var reading = []string{http.MethodGet, http.MethodHead}
 // AddPages serves the document and Swagger UI at the root and under every base path. describe is
 // called each time that the document is made, which changes what it returned.
 func AddPages(e *echo.Echo, bases []string, now func() time.Time, describe func() (API, error)) {
-	files := &docsFiles{built: map[string]page{}}
 	addPagesAt := func(base string, servers []string) {
 		described := &datedPage{build: func(day time.Time) (page, error) {
 			api, err := describe()
@@ -112,14 +111,8 @@ func AddPages(e *echo.Echo, bases []string, now func() time.Time, describe func(
 			}
 			return p.serve(c)
 		})
-		e.Match(reading, base+"/docs", lazily("docs.html"), withoutSlash)
-		e.Match(reading, base+"/docs/:file", func(c echo.Context) error {
-			p, err := files.named(c.Param("file"))
-			if err != nil {
-				return err
-			}
-			return p.serve(c)
-		})
+		e.Match(reading, base+"/docs", func(c echo.Context) error { return files.serve(c, "docs.html") }, withoutSlash)
+		e.Match(reading, base+"/docs/:file", func(c echo.Context) error { return files.serve(c, c.Param("file")) })
 	}
 	addPagesAt("", bases)
 	for _, base := range bases {
@@ -128,19 +121,7 @@ func AddPages(e *echo.Echo, bases []string, now func() time.Time, describe func(
 }
 
 // FrontPage serves the page that leads to the documentation.
-func FrontPage() echo.HandlerFunc { return lazily("docs.front.html") }
-
-// lazily serves a file that is built once, on the first request.
-func lazily(name string) echo.HandlerFunc {
-	built := sync.OnceValues(func() (page, error) { return docsFile(name) })
-	return func(c echo.Context) error {
-		p, err := built()
-		if err != nil {
-			return err
-		}
-		return p.serve(c)
-	}
-}
+func FrontPage(c echo.Context) error { return files.serve(c, "docs.front.html") }
 
 // datedPage is a page with examples of a day, built again when the day changes.
 type datedPage struct {
@@ -197,6 +178,17 @@ var docsTypes = map[string]string{
 type docsFiles struct {
 	mu    sync.Mutex
 	built map[string]page
+}
+
+// files are those of the program, which are the same for everybody.
+var files = docsFiles{built: map[string]page{}}
+
+func (d *docsFiles) serve(c echo.Context, name string) error {
+	p, err := d.named(name)
+	if err != nil {
+		return err
+	}
+	return p.serve(c)
 }
 
 // named returns a file; echo.ErrNotFound for a name that none has.
