@@ -39,7 +39,7 @@ func (a *api) fail(c echo.Context, err error) {
 	failure, shape := a.describe(c, err)
 	c.Set(codeEntry, failure.Code)
 	a.logFailure(c, failure, err)
-	if sendErr := send(c, response{failure.Status, failure.Body(shape)}); sendErr != nil {
+	if sendErr := middleware.SendJSON(c, failure.Status, failure.Body(shape)); sendErr != nil {
 		a.log.ErrorContext(c.Request().Context(), "error response not sent", "request_id", middleware.RequestID(c), "error", sendErr)
 	}
 }

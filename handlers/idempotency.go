@@ -14,6 +14,7 @@ import (
 	"bookside/adapter/idempotency"
 	"bookside/adapter/session"
 	"bookside/compat"
+	"bookside/handlers/middleware"
 )
 
 const (
@@ -203,6 +204,6 @@ func (r *request) markReplayed() { r.echo.Response().Header().Set(replayedHeader
 // encodeBody returns a body as JSON.
 func encodeBody(body any) ([]byte, error) {
 	var b bytes.Buffer
-	err := encode(&b, body)
+	err := middleware.EncodeJSON(&b, body)
 	return b.Bytes(), err
 }

@@ -26,7 +26,7 @@ var allowedImports = map[string][]string{
 	"handlers/documents":  {},
 	"handlers/mcp":        {},
 	"handlers/middleware": {"adapter/domain", "adapter/keys", "compat", "handlers/ratelimit", "wpdb"},
-	"handlers/monitor":    {"adapter/diagnose", "adapter/domain", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/ratelimit", "wpdb"},
+	"handlers/monitor":    {"adapter/diagnose", "adapter/domain", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/middleware", "handlers/ratelimit", "wpdb"},
 	"handlers/openapi":    {"adapter/domain", "adapter/keys", "adapter/webhooks", "compat"},
 	"handlers/ratelimit":  {"adapter/domain", "adapter/keys"},
 

@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"bookside/compat"
+	"bookside/handlers/middleware"
 )
 
 // What WordPress's REST server does around its routes, for clients that rely on it:
@@ -136,7 +137,7 @@ func (a *api) addIndex(e *echo.Echo, base string) {
 		}
 		content = bytes.ReplaceAll(content, []byte(originInIndex), bytes.Trim(origin, `"`))
 		content = bytes.Replace(content, []byte(fingerprintInIndex), []byte(a.fingerprint(c.Request().Context())), 1)
-		return c.Blob(http.StatusOK, contentType, content)
+		return c.Blob(http.StatusOK, middleware.JSON, content)
 	})
 }
 

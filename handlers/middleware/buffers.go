@@ -2,8 +2,37 @@ package middleware
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"sync"
+
+	"github.com/labstack/echo/v4"
 )
+
+// JSON is the content type of answers.
+const JSON = "application/json; charset=UTF-8"
+
+// SendJSON encodes a body before it writes the status, so that an encoding error can
+// still become an error response.
+func SendJSON(c echo.Context, status int, body any) error {
+	buffer := Buffers.Get()
+	defer Buffers.Put(buffer)
+	if err := EncodeJSON(buffer, body); err != nil {
+		return err
+	}
+	return c.Blob(status, JSON, buffer.Bytes())
+}
+
+// EncodeJSON writes a body as it is sent.
+func EncodeJSON(to *bytes.Buffer, body any) error {
+	encoder := json.NewEncoder(to)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body); err != nil {
+		return fmt.Errorf("encode response: %w", err)
+	}
+	to.Truncate(to.Len() - 1) // the encoder appends a newline
+	return nil
+}
 
 // bufferPool reuses the buffers of responses; large ones are left to the garbage
 // collector.

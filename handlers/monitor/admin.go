@@ -1,12 +1,9 @@
 package monitor
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
@@ -19,6 +16,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/session"
 	"bookside/adapter/upkeep"
+	"bookside/handlers/middleware"
 	"bookside/wpdb"
 )
 
@@ -180,9 +178,9 @@ func (a *Admin) ready(c echo.Context) error {
 		}
 	}
 	if readiness.Status != StatusReady {
-		return send(c, http.StatusServiceUnavailable, readiness)
+		return middleware.SendJSON(c, http.StatusServiceUnavailable, readiness)
 	}
-	return send(c, http.StatusOK, readiness)
+	return middleware.SendJSON(c, http.StatusOK, readiness)
 }
 
 func (a *Admin) readiness(ctx context.Context) Readiness {
@@ -269,14 +267,4 @@ func failProbe(err error, c echo.Context) {
 		status = http.StatusNotFound
 	}
 	_ = c.NoContent(status) // fails only if the client is gone
-}
-
-func send(c echo.Context, status int, body any) error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(body); err != nil {
-		return fmt.Errorf("encode the readiness: %w", err)
-	}
-	return c.Blob(status, "application/json; charset=UTF-8", bytes.TrimSuffix(text.Bytes(), []byte("\n")))
 }
