@@ -11,6 +11,13 @@ import (
 // Field declares a parameter of a query or a field of a body, once: its value is
 // read into a T by it, and described by it in the OpenAPI document.
 type Field[T any] struct {
+	declaration
+	skip func(in input, into *T) bool // reports whether to ignore the field; may be nil
+	read func(in input, into *T)      // sets a member of into if a value was sent
+}
+
+// declaration is what a field is, whatever it is read into.
+type declaration struct {
 	name            string
 	text            fieldText // replaces the text of its name, as far as it is not empty
 	required        bool
@@ -21,8 +28,6 @@ type Field[T any] struct {
 	clears          bool   // null has a meaning of its own, see orNull
 	defaultValue    any    // the default, as it would be sent; nil for none
 	valueType       description
-	skip            func(in input, into *T) bool // reports whether to ignore the field; may be nil
-	read            func(in input, into *T)      // sets a member of into if a value was sent
 }
 
 // optional declares a field whose member stays nil unless it is sent.
@@ -42,7 +47,7 @@ func value[T, V any](name string, k valueType[V], at func(*T) *V) Field[T] {
 
 // defaulted declares a field with a default.
 func defaulted[T, V any](name string, k valueType[V], defaultValue V, at func(*T) *V) Field[T] {
-	f := Field[T]{name: name, valueType: k.description, defaultValue: defaultValue}
+	f := Field[T]{declaration: declaration{name: name, valueType: k.description, defaultValue: defaultValue}}
 	if k.word != nil {
 		f.defaultValue = k.word(defaultValue)
 	}
@@ -58,7 +63,7 @@ func defaulted[T, V any](name string, k valueType[V], defaultValue V, at func(*T
 
 // custom declares a field for which set is called if it is sent.
 func custom[T, V any](name string, k valueType[V], set func(into *T, sent V)) Field[T] {
-	return Field[T]{name: name, valueType: k.description, read: func(in input, into *T) {
+	return Field[T]{declaration: declaration{name: name, valueType: k.description}, read: func(in input, into *T) {
 		if sent, ok := k.read(in, name); ok {
 			set(into, sent)
 		}
@@ -69,7 +74,7 @@ func custom[T, V any](name string, k valueType[V], set func(into *T, sent V)) Fi
 // one by one, under dotted names.
 func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
 	return Field[T]{
-		name: name, members: true, valueType: description{schema: func() *Schema { return SchemaOf(members.Describe()).Concerning(name) }, invalid: notAnObject},
+		declaration: declaration{name: name, members: true, valueType: description{schema: func() *Schema { return SchemaOf(members.Describe()).Concerning(name) }, invalid: notAnObject}},
 		read: func(in input, into *T) {
 			if inner := in.(*Body).object(name); inner != nil {
 				members.read(inner, at(into))
@@ -235,8 +240,7 @@ func (fields Fields[T]) with(change func(*Field[T]), names ...string) Fields[T] 
 func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 	fields := make(Fields[T], len(part))
 	for i, f := range part {
-		fields[i] = Field[T]{name: f.name, text: f.text, required: f.required, alternative: f.alternative, hideFromExample: f.hideFromExample, ours: f.ours, members: f.members, clears: f.clears, defaultValue: f.defaultValue, valueType: f.valueType}
-		fields[i].read = func(in input, into *T) { f.read(in, at(into)) }
+		fields[i] = Field[T]{declaration: f.declaration, read: func(in input, into *T) { f.read(in, at(into)) }}
 		if f.skip != nil {
 			fields[i].skip = func(in input, into *T) bool { return f.skip(in, at(into)) }
 		}
