@@ -57,23 +57,24 @@ func readValue(decoder *jsontext.Decoder) (value, error) {
 		return v, nil
 	}
 	for next := decoder.PeekKind(); next != jsontext.KindEndObject && next != jsontext.KindEndArray; next = decoder.PeekKind() {
-		name := strconv.Itoa(len(v.members))
+		name, earlier := strconv.Itoa(len(v.members)), -1
 		if v.kind == jsontext.KindBeginObject {
 			token, err := decoder.ReadToken()
 			if err != nil {
 				return value{}, err
 			}
 			name = token.String()
+			earlier = slices.IndexFunc(v.members, func(m member) bool { return m.name == name })
 		}
 		inner, err := readValue(decoder)
-		if err != nil {
+		switch {
+		case err != nil:
 			return value{}, err
+		case earlier >= 0:
+			v.members[earlier].value = inner
+		default:
+			v.members = append(v.members, member{name, inner})
 		}
-		if i := slices.IndexFunc(v.members, func(m member) bool { return m.name == name }); v.kind == jsontext.KindBeginObject && i >= 0 {
-			v.members[i].value = inner
-			continue
-		}
-		v.members = append(v.members, member{name, inner})
 	}
 	_, err = decoder.ReadToken() // the bracket
 	return v, err
