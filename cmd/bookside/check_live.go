@@ -19,13 +19,13 @@ import (
 // checkLive asks the running server for its readiness; it needs no database.
 func (p *program) checkLive(ctx context.Context, address string) error {
 	if address == "" {
-		return exit.Errorf(exit.Failure, nil, "admin.listen (%s) is empty: the server answers no probes", settings.EnvName("admin.listen"))
+		return exit.Errorf(exit.Failure, nil, "admin.listen (%s) is empty: the server answers no probes", settings.EnvName(settings.AdminListen))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	readiness, err := fetchReadiness(ctx, "http://"+dialable(address)+"/readyz")
 	if err != nil {
-		return exit.Errorf(exit.Failure, err, "the server does not answer probes at %s; check that it is running and that it has the same admin.listen (%s)", address, settings.EnvName("admin.listen"))
+		return exit.Errorf(exit.Failure, err, "the server does not answer probes at %s; check that it is running and that it has the same admin.listen (%s)", address, settings.EnvName(settings.AdminListen))
 	}
 	if readiness.Status != monitor.StatusReady {
 		return exit.Errorf(exit.Failure, nil, "the server is %s: database %s, platform %s", readiness.Status, readiness.Database, readiness.Platform)

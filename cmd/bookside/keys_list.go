@@ -86,7 +86,7 @@ func keyRecords(list []keys.Key, now time.Time) []keyRecord {
 		records[i] = keyRecord{
 			ID: k.ID, Name: k.Name, Kind: string(k.Kind), Start: k.Start, LastFour: k.LastFour, Status: string(k.Status(now)), Permissions: k.Permissions,
 			Networks: []string{}, CreatedAt: instant(k.CreatedAt), LastUsedAt: instant(k.LastUsedAt), ExpiresAt: instant(k.ExpiresAt), PerMinute: k.PerMinute, PerHour: k.PerHour,
-			Agents: append([]int64{}, k.Scope.Agents...), Services: append([]int64{}, k.Scope.Services...), Locations: append([]int64{}, k.Scope.Locations...), MaskPersonal: k.MaskPersonal,
+			Agents: notNil(k.Scope.Agents), Services: notNil(k.Scope.Services), Locations: notNil(k.Scope.Locations), MaskPersonal: k.MaskPersonal,
 			CreatedBy: k.CreatedBy,
 		}
 		for _, network := range k.Networks {

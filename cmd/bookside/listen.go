@@ -45,7 +45,7 @@ func (s *service) serveProbes(ctx context.Context) (stop func() error, err error
 	if s.config.Admin.Listen == "" {
 		return func() error { return nil }, nil
 	}
-	listener, err := listen(ctx, "admin.listen", s.config.Admin.Listen)
+	listener, err := listen(ctx, settings.AdminListen, s.config.Admin.Listen)
 	if err != nil {
 		return nil, err
 	}

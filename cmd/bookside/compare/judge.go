@@ -146,7 +146,7 @@ func inside(path, outer string) bool {
 }
 
 // judge returns the differences of a comparison, and adds the noise to that of the route.
-// What is noise on the route only is found by settle, when all requests are known.
+// What is noise on the route only is found by collector.result, when all requests are known.
 func (c comparison) judge(ignore []Pattern, noise routeNoise) (found []judged, quiet bool) {
 	php, again := c.php, c.again
 	var own []difference
