@@ -57,10 +57,15 @@ type Filter struct {
 	Agents, Services, Locations []int64
 }
 
+// Scope returns what the filter limits the bookings to.
+func (f Filter) Scope() domain.Scope {
+	return domain.Scope{Agents: f.Agents, Services: f.Services, Locations: f.Locations}
+}
+
 // event returns an entry as it is sent, and the event as which that is done; ok is false if it
 // is not sent. A booking that moved out of what the filter is about is deleted for it.
 func (f Filter) event(e journal.Entry) (sent journal.Entry, event string, ok bool) {
-	if e.Resource == journal.Bookings && len(f.Agents)+len(f.Services)+len(f.Locations) > 0 {
+	if e.Resource == journal.Bookings && !f.Scope().Unlimited() {
 		if e, ok = e.Within(f.Covers); !ok {
 			return e, "", false
 		}
@@ -72,10 +77,8 @@ func (f Filter) event(e journal.Entry) (sent journal.Entry, event string, ok boo
 // Covers reports whether the filter is about the bookings that belong to an agent, a service and
 // a location.
 func (f Filter) Covers(a journal.Assignment) bool {
-	return passes(f.Agents, a.AgentID) && passes(f.Services, a.ServiceID) && passes(f.Locations, a.LocationID)
+	return f.Scope().Covers(a.AgentID, a.ServiceID, a.LocationID)
 }
-
-func passes(wanted []int64, id int64) bool { return len(wanted) == 0 || slices.Contains(wanted, id) }
 
 // NewHook is a webhook to add.
 type NewHook struct {

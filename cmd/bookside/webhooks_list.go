@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/adapter/slots"
 	"bookside/adapter/webhooks"
@@ -36,7 +35,7 @@ are not shown, because they may be secret.`,
 			case len(list) == 0:
 				return p.print("There are no webhooks; webhooks add adds one.\n")
 			}
-			limited := func(h webhooks.Hook) bool { return filterText(h.Filter, nil) != everyBooking }
+			limited := func(h webhooks.Hook) bool { return !h.Filter.Scope().Unlimited() }
 			labels, err := p.labels(ctx, store.db, slices.ContainsFunc(list, limited))
 			if err != nil {
 				return err
@@ -68,13 +67,9 @@ func webhookTable(list []webhooks.Hook, labels slots.Labels) string {
 	return columns(rows)
 }
 
-// everyBooking is the text of a filter that lets all bookings pass.
-const everyBooking = "all"
-
 // filterText describes which bookings a filter lets pass.
 func filterText(f webhooks.Filter, labels slots.Labels) string {
-	scope := domain.Scope{Agents: f.Agents, Services: f.Services, Locations: f.Locations}
-	return cmp.Or(strings.Join(keys.Key{Scope: scope}.ScopeSummary(labels.Text), "; "), everyBooking)
+	return cmp.Or(strings.Join(keys.Key{Scope: f.Scope()}.ScopeSummary(labels.Text), "; "), "all")
 }
 
 func yesNo(yes bool) string {

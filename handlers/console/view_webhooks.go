@@ -8,7 +8,6 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/adapter/slots"
 	"bookside/adapter/webhooks"
@@ -95,14 +94,10 @@ func deleteWebhookView(hook webhooks.Hook, csrf string) g.Node {
 
 func filterView(f webhooks.Filter, labels slots.Labels) string {
 	text := ""
-	for _, part := range (keys.Key{Scope: scopeOf(f)}).ScopeSummary(labels.Text) {
+	for _, part := range (keys.Key{Scope: f.Scope()}).ScopeSummary(labels.Text) {
 		text += ", of bookings only those of " + part
 	}
 	return text
-}
-
-func scopeOf(f webhooks.Filter) domain.Scope {
-	return domain.Scope{Agents: f.Agents, Services: f.Services, Locations: f.Locations}
 }
 
 func deliveryRow(hook webhooks.Hook, d webhooks.Delivery, tries []webhooks.Try, csrf string) g.Node {

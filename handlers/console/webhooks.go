@@ -121,7 +121,7 @@ func (c *Console) showWebhook(v *visit, status int, problem string) error {
 	if err != nil {
 		return err
 	}
-	c.show(v, status, layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, c.labels(v, !scopeOf(hook.Filter).Unlimited()), deliveries, tries, csrfToken(v.session), rand.Text(), problem))
+	c.show(v, status, layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, c.labels(v, !hook.Filter.Scope().Unlimited()), deliveries, tries, csrfToken(v.session), rand.Text(), problem))
 	return nil
 }
 
