@@ -214,15 +214,20 @@ func (c *Console) update(v *visit) error {
 // errSubmitted is the error for a form that was submitted before.
 var errSubmitted = errors.New("form already submitted")
 
+// spend returns errSubmitted if the form with this nonce was submitted before.
+func (v *visit) spend(nonce string) error {
+	first, err := v.Tokens.Spend(v.ctx(), nonce)
+	if err == nil && !first {
+		return errSubmitted
+	}
+	return err
+}
+
 // createOnce creates a key or a calendar, or returns errSubmitted if the form with this nonce
 // has created one.
 func createOnce(v *visit, nonce string, n keys.NewKey) (secret string, key keys.Key, err error) {
-	first, err := v.Tokens.Spend(v.ctx(), nonce)
-	if err != nil {
+	if err := v.spend(nonce); err != nil {
 		return "", keys.Key{}, err
-	}
-	if !first {
-		return "", keys.Key{}, errSubmitted
 	}
 	return v.Keys.Create(v.ctx(), n)
 }

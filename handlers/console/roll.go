@@ -2,6 +2,7 @@ package console
 
 import (
 	"crypto/rand"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -42,18 +43,16 @@ func (c *Console) roll(v *visit) error {
 		if err != nil || !slices.ContainsFunc(overlapChoices, func(o overlapChoice) bool { return o.value == text }) {
 			return c.redisplayRoll(v, http.StatusUnprocessableEntity, "Choose how long the old key stays valid.")
 		}
-		first, err := v.Tokens.Spend(v.ctx(), v.r.PostForm.Get("nonce"))
-		if err == nil && !first {
-			c.showMessage(v, http.StatusConflict, "This form was already submitted", "Its key was created and shown then. If you did not copy it, revoke it and create another one.")
-			return nil
-		}
 		var secret string
 		var made, old keys.Key
-		found := true
-		if err == nil {
+		var found bool
+		if err = v.spend(v.r.PostForm.Get("nonce")); err == nil {
 			secret, made, old, found, err = v.Keys.Roll(v.ctx(), key.ID, overlap, v.creator())
 		}
 		switch {
+		case errors.Is(err, errSubmitted):
+			c.showMessage(v, http.StatusConflict, "This form was already submitted", "Its key was created and shown then. If you did not copy it, revoke it and create another one.")
+			return nil
 		case err != nil:
 			problem, status := c.explain(v, err)
 			return c.redisplayRoll(v, status, problem)

@@ -44,12 +44,8 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 		return "", found, err
 	},
 	"rotate": func(v *visit, id int64) (string, bool, error) {
-		first, err := v.Tokens.Spend(v.ctx(), v.r.PostForm.Get("nonce"))
-		switch {
-		case err != nil:
+		if err := v.spend(v.r.PostForm.Get("nonce")); err != nil { // a page that is reloaded must not replace the secret that was copied from it
 			return "", false, err
-		case !first: // a page that is reloaded must not replace the secret that was copied from it
-			return "", false, errSubmitted
 		}
 		return v.Platform.Webhooks.Rotate(v.ctx(), id, secretOverlap)
 	},
@@ -224,17 +220,17 @@ func (c *Console) createWebhook(v *visit) error {
 	if len(f.Errors) > 0 {
 		return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 	}
-	first, err := v.Tokens.Spend(v.ctx(), f.value("nonce"))
-	if err == nil && !first {
-		c.showMessage(v, http.StatusConflict, "This form was already submitted", "Its webhook was added and its secret shown then. If you did not copy it, change the secret of the webhook.")
-		return nil
-	}
 	var secret string
 	var hook webhooks.Hook
+	err := v.spend(f.value("nonce"))
 	if err == nil {
 		secret, hook, err = v.Platform.Webhooks.Add(v.ctx(), n)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errSubmitted):
+		c.showMessage(v, http.StatusConflict, "This form was already submitted", "Its webhook was added and its secret shown then. If you did not copy it, change the secret of the webhook.")
+		return nil
+	case err != nil:
 		problem, status := c.explain(v, err)
 		return c.redisplayNewWebhook(v, status, problem)
 	}
