@@ -65,7 +65,7 @@ func All[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan fu
 	return found, err
 }
 
-// First is All for a SELECT of which no more than most rows are scanned. more
+// First is All for a SELECT of which no more than limit rows are scanned. more
 // reports whether there are others.
 func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, limit int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
 	ctx, text, args, err := toSQL(ctx, stmt)

@@ -20,7 +20,7 @@ type SlotRequest struct {
 	Window bool // the rules for customers apply: nothing in the past, and the booking window
 	// AnyLocation is set if any location will do: see CalendarQuery.
 	AnyLocation bool
-	// Hold is the hold that the booking has used, whose slot it gets; nil for none. lost
+	// Hold is the hold that the booking has used, whose slot it gets; nil for none. Lost
 	// reports that there was none to use: the booking then gets no slot.
 	Hold *Hold
 	Lost bool
