@@ -146,11 +146,11 @@ func Mask(answer []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mask personal data: %w", err)
 	}
-	return masking{}.of(root), nil
+	return masking{}.mask(root), nil
 }
 
-// of is a value whose texts are masked.
-func (m masking) of(value node) node {
+// mask returns a value with its texts masked.
+func (m masking) mask(value node) node {
 	text, isText, single := value.scalar()
 	switch {
 	case isText && m.text != nil:
@@ -167,7 +167,7 @@ func (m masking) of(value node) node {
 			by = personal["address"]
 		}
 		addressed = addressed || name == "address"
-		return by.of(inner)
+		return by.mask(inner)
 	})
 }
 

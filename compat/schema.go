@@ -119,7 +119,7 @@ func (s *Schemas) Name(name string, schema *Schema) *Schema {
 
 // Of returns the schema of everything that is built like a sample. Records become
 // named schemas. Envelopes are written out, with the texts of the sample.
-func (s *Schemas) Of(sample any) *Schema { return s.of(reflect.ValueOf(sample)) }
+func (s *Schemas) Of(sample any) *Schema { return s.schemaOf(reflect.ValueOf(sample)) }
 
 // AnyOf returns the schema of a value that has one of several forms.
 func AnyOf(forms ...*Schema) *Schema {
@@ -129,7 +129,7 @@ func AnyOf(forms ...*Schema) *Schema {
 	return &Schema{AnyOf: forms}
 }
 
-func (s *Schemas) of(v reflect.Value) *Schema {
+func (s *Schemas) schemaOf(v reflect.Value) *Schema {
 	if known, ok := v.Interface().(schemaProvider); ok {
 		return known.schema()
 	}
@@ -141,9 +141,9 @@ func (s *Schemas) of(v reflect.Value) *Schema {
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		return nullable(s.of(reflect.Zero(v.Type().Elem())))
+		return nullable(s.schemaOf(reflect.Zero(v.Type().Elem())))
 	case reflect.Slice:
-		return &Schema{Type: typeArray, Items: s.of(reflect.Zero(v.Type().Elem()))}
+		return &Schema{Type: typeArray, Items: s.schemaOf(reflect.Zero(v.Type().Elem()))}
 	case reflect.Map:
 		return s.ofMap(v)
 	case reflect.Struct:
@@ -165,7 +165,7 @@ func wordFor(kind reflect.Kind) string {
 }
 
 func (s *Schemas) ofMap(v reflect.Value) *Schema {
-	element := s.of(reflect.Zero(v.Type().Elem()))
+	element := s.schemaOf(reflect.Zero(v.Type().Elem()))
 	return &Schema{Type: typeObject, AdditionalProperties: element, example: Members{}}
 }
 

@@ -127,7 +127,7 @@ func Unread(answer []byte, sent Sent) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("empty what is stored: %w", err)
 	}
-	return unread{sent: sent, around: bytes.Contains(answer, []byte(`"data":{`))}.of(root), nil
+	return unread{sent: sent, around: bytes.Contains(answer, []byte(`"data":{`))}.redact(root), nil
 }
 
 // unread is how values are copied.
@@ -139,16 +139,16 @@ type unread struct {
 	stats  bool   // within statistics
 }
 
-// of is what is shown of a value.
-func (u unread) of(value node) node {
+// redact returns what is shown of a value.
+func (u unread) redact(value node) node {
 	if value[0] == '[' {
-		return value.each(func(_ string, element node) node { return u.of(element) })
+		return value.each(func(_ string, element node) node { return u.redact(element) })
 	}
 	if value[0] != '{' {
 		return u.single(value)
 	}
 	return value.each(func(name string, inner node) node {
-		shown := u.member(name).of(inner)
+		shown := u.member(name).redact(inner)
 		if u.free != "" && string(shown) == `""` {
 			return nil // the names are stored, too
 		}

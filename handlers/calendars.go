@@ -16,16 +16,16 @@ var (
 )
 
 // calendarOf returns the operation that serves the calendars of agents or of locations.
-func calendarOf(id string, of pathParameter) operation {
+func calendarOf(id string, parameter pathParameter) operation {
 	return operation{
 		id:      id,
-		summary: "Subscribe to the calendar of " + article(of.resource),
+		summary: "Subscribe to the calendar of " + article(parameter.resource),
 		description: "Bookings from 90 days ago to 365 days ahead as a calendar (RFC 5545) for Google Calendar, Apple Calendar, Outlook and others, at most 2,000: the next ones first. " +
 			"Times are in UTC. The UID of a booking stays the same, SEQUENCE rises with its changes, and cancelled bookings have STATUS:CANCELLED.",
-		path:     []pathParameter{of},
+		path:     []pathParameter{parameter},
 		answers:  []response{ok(file{typ: calendarType, text: []byte(exampleCalendar)})},
 		size:     size{"", calendarWork, one},
-		calendar: of.resource,
+		calendar: parameter.resource,
 		perKey:   true,
 		ours:     true,
 		serve: func(r *request) (response, error) {
@@ -35,8 +35,8 @@ func calendarOf(id string, of pathParameter) operation {
 	}
 }
 
-func article(of domain.Resource) string {
-	if of == domain.AgentResource {
+func article(resource domain.Resource) string {
+	if resource == domain.AgentResource {
 		return "an agent"
 	}
 	return "a location"
@@ -53,10 +53,10 @@ const exampleCalendar = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Bookside//B
 
 // findCalendar finds the secret of a calendar by the path that it opens. In another path it is
 // an invalid one.
-func (a *api) findCalendar(c echo.Context, of domain.Resource, secret string) (keys.Principal, error) {
+func (a *api) findCalendar(c echo.Context, resource domain.Resource, secret string) (keys.Principal, error) {
 	id, err := strconv.ParseInt(c.Param("id"), 10, 64)
 	if err != nil {
 		return keys.Principal{}, domain.Unauthorized()
 	}
-	return a.keys.AuthenticateCalendar(c.Request().Context(), secret, of, id)
+	return a.keys.AuthenticateCalendar(c.Request().Context(), secret, resource, id)
 }

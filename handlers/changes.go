@@ -67,8 +67,8 @@ func (r *request) changedRecords(page journal.Page) (journal.Page, map[compat.Ch
 func (r *request) recordsOf(entries []journal.Entry) (map[compat.ChangedRecord]any, error) {
 	ids, changes := map[journal.Resource][]int64{}, map[compat.ChangedRecord]int64{}
 	for _, e := range entries {
-		of := compat.ChangedRecord{Resource: e.Resource, ID: e.ID}
-		if changes[of]++; changes[of] == 1 {
+		changed := compat.ChangedRecord{Resource: e.Resource, ID: e.ID}
+		if changes[changed]++; changes[changed] == 1 {
 			ids[e.Resource] = append(ids[e.Resource], e.ID)
 		}
 	}
@@ -77,8 +77,8 @@ func (r *request) recordsOf(entries []journal.Entry) (map[compat.ChangedRecord]a
 		return nil, err
 	}
 	records := r.view.ChangedRecords(read)
-	for of, times := range changes {
-		record, found := records[of]
+	for changed, times := range changes {
+		record, found := records[changed]
 		if !found || times == 1 {
 			continue
 		}

@@ -24,7 +24,7 @@ func WebhookOptions(platform *session.Platform, store *keys.Store, siteTimestamp
 	return webhooks.Options{
 		Encode:  func(e journal.Entry) ([]byte, error) { return encodeBody(compat.ChangeOf(e)) },
 		Visible: platform.VisibleChanges,
-		Record: func(ctx context.Context, keyID int64, of webhooks.Filter, resource journal.Resource, id int64) (json.RawMessage, bool, error) {
+		Record: func(ctx context.Context, keyID int64, filter webhooks.Filter, resource journal.Resource, id int64) (json.RawMessage, bool, error) {
 			ctx, _ = wpdb.WithUsage(ctx)
 			wpdb.Allow(ctx, recordMemory/readFactor)
 			key, known, err := store.Find(ctx, keyID)
@@ -42,7 +42,7 @@ func WebhookOptions(platform *session.Platform, store *keys.Store, siteTimestamp
 			if err != nil {
 				return nil, false, err
 			}
-			read.Bookings = slices.DeleteFunc(read.Bookings, func(b records.Booking) bool { return !of.Covers(b.Assignment()) })
+			read.Bookings = slices.DeleteFunc(read.Bookings, func(b records.Booking) bool { return !filter.Covers(b.Assignment()) })
 			view := compat.View{}
 			if siteTimestamps {
 				view.Location = site.Zone.Location

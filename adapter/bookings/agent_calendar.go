@@ -31,21 +31,21 @@ const (
 
 // CalendarName returns the name of an agent or a location whose calendar is meant; a
 // CodeNotFound if there is none.
-func CalendarName(ctx context.Context, s *session.Session, of domain.Resource, id int64) (string, error) {
+func CalendarName(ctx context.Context, s *session.Session, resource domain.Resource, id int64) (string, error) {
 	stmt := sq.Select("first_name", "last_name").From(s.DB.Name(wpdb.Agents))
-	if of == domain.LocationResource {
+	if resource == domain.LocationResource {
 		stmt = sq.Select("name", "NULL").From(s.DB.Name(wpdb.Locations))
 	}
 	name, found, err := wpdb.One(ctx, s.DB, "read the name of a calendar", stmt.Where(sq.Eq{"id": id}), func(row wpdb.Scanner) (string, error) {
 		var first, last string
 		err := row.Scan(wpdb.OrZero(&first), wpdb.OrZero(&last))
-		if of == domain.LocationResource {
+		if resource == domain.LocationResource {
 			return first, err
 		}
 		return records.AgentFullName(first, last), err
 	})
 	if err == nil && !found {
-		err = domain.NotFound(of, id)
+		err = domain.NotFound(resource, id)
 	}
 	return name, err
 }
@@ -53,8 +53,8 @@ func CalendarName(ctx context.Context, s *session.Session, of domain.Resource, i
 // LoadCalendar returns the calendar that a secret address opens, as a file: bookings of an agent or
 // a location, with the details that it was made for. It is the same as long as its bookings are.
 func LoadCalendar(ctx context.Context, s *session.Session, key keys.Key) ([]byte, error) {
-	of, id := key.Subject()
-	name, err := CalendarName(ctx, s, of, id)
+	resource, id := key.Subject()
+	name, err := CalendarName(ctx, s, resource, id)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func LoadCalendar(ctx context.Context, s *session.Session, key keys.Key) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	bookings, err := calendarBookings(ctx, s, of, id)
+	bookings, err := calendarBookings(ctx, s, resource, id)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func LoadCalendar(ctx context.Context, s *session.Session, key keys.Key) ([]byte
 	host := notify.HostOf(wpdb.PlainText(options["siteurl"]))
 	for _, b := range bookings {
 		if event, ok := notify.CalendarEvent(s, b, host); ok {
-			completeEvent(&event, b, of, key.Details, host)
+			completeEvent(&event, b, resource, key.Details, host)
 			if err := writer.Add(event); err != nil {
 				return nil, err
 			}
@@ -90,7 +90,7 @@ func LoadCalendar(ctx context.Context, s *session.Session, key keys.Key) ([]byte
 
 // completeEvent adds to an event what a calendar shows of its booking. Where only busy times are
 // shown, not even the code is, by which customers name their bookings.
-func completeEvent(e *icalendar.Event, b records.Booking, of domain.Resource, details keys.Details, host string) {
+func completeEvent(e *icalendar.Event, b records.Booking, resource domain.Resource, details keys.Details, host string) {
 	if details == keys.Busy {
 		e.UID = notify.CodeOfNone(b) + "@" + host
 	}
@@ -106,7 +106,7 @@ func completeEvent(e *icalendar.Event, b records.Booking, of domain.Resource, de
 	if customer != "" {
 		e.Summary += ": " + customer
 	}
-	if of == domain.LocationResource {
+	if resource == domain.LocationResource {
 		e.Summary += " (" + b.Agent.FullName + ")"
 	}
 	if details == keys.Full {
@@ -136,10 +136,10 @@ func fullDetails(b records.Booking, customer string) (lines []string) {
 }
 
 // calendarBookings returns the bookings of a calendar, in the order of their days and ids.
-func calendarBookings(ctx context.Context, s *session.Session, of domain.Resource, id int64) ([]records.Booking, error) {
+func calendarBookings(ctx context.Context, s *session.Session, resource domain.Resource, id int64) ([]records.Booking, error) {
 	days := map[bool][2]session.Date{false: {day(s, -calendarDaysBack), day(s, -1)}, true: {s.Today(), day(s, calendarDaysAhead)}}
 	column := "b.agent_id"
-	if of == domain.LocationResource {
+	if resource == domain.LocationResource {
 		column = "b.location_id"
 	}
 	var ids []int64

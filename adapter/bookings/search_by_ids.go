@@ -49,11 +49,11 @@ func searchByIDs(ctx context.Context, s *session.Session, l lists.List, f Filter
 	if l.Key != "" {
 		s.Totals.RememberSize(l.Key, int64(len(ids)))
 	}
-	few := lists.List{Op: l.Op, Size: new(int64(len(ids))), Filter: sq.Select().From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})}
+	narrowed := lists.List{Op: l.Op, Size: new(int64(len(ids))), Filter: sq.Select().From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})}
 	if f.Sort == ByCustomerName {
-		few.Filter = few.Filter.LeftJoin(s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
+		narrowed.Filter = narrowed.Filter.LeftJoin(s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
 	}
-	return few, nil
+	return narrowed, nil
 }
 
 // matchingIDs returns the ids of the bookings that are found by any of some queries. more reports whether

@@ -142,11 +142,11 @@ func deleteOrders(ctx context.Context, tx *session.Tx, ids []int64) error {
 	if err := tx.Delete(ctx, wpdb.Orders, ids...); err != nil {
 		return err
 	}
-	for _, of := range []struct {
+	for _, child := range []struct {
 		table  wpdb.Table
 		column string
 	}{{wpdb.Transactions, "order_id"}, {wpdb.OrderItems, "order_id"}, {wpdb.OrderMeta, "object_id"}} {
-		if err := tx.DeleteWhere(ctx, of.table, sq.Eq{of.column: ids}); err != nil {
+		if err := tx.DeleteWhere(ctx, child.table, sq.Eq{child.column: ids}); err != nil {
 			return err
 		}
 	}

@@ -34,13 +34,13 @@ func (s Scope) Refuse(agent, service, location int64) error {
 
 // RefuseAny is Refuse for the lists agents, services and locations.
 func (s Scope) RefuseAny(named Scope) error {
-	for _, of := range []struct {
+	for _, part := range []struct {
 		ids, named []int64
 		field      string
 	}{{s.Agents, named.Agents, "agents"}, {s.Services, named.Services, "services"}, {s.Locations, named.Locations, "locations"}} {
-		for _, id := range of.named {
-			if !within(of.ids, id) {
-				return refused(of.field, id)
+		for _, id := range part.named {
+			if !within(part.ids, id) {
+				return refused(part.field, id)
 			}
 		}
 	}

@@ -175,7 +175,7 @@ func (w *worker) leadership(ctx context.Context) (held bool, err error) {
 func (w *worker) lead(ctx context.Context) error {
 	var err error
 	if w.search == nil || !w.now().Before(w.searchDue) {
-		err = w.look(ctx)
+		err = w.pass(ctx)
 	}
 	if w.search != nil { // also if a table cannot be searched
 		err = errors.Join(err, w.number(ctx))
@@ -196,8 +196,8 @@ func (w *worker) lead(ctx context.Context) error {
 	return nil
 }
 
-// look searches once. The pause until the next look depends on what this one took.
-func (w *worker) look(ctx context.Context) error {
+// pass searches once. The pause until the next pass depends on what this one took.
+func (w *worker) pass(ctx context.Context) error {
 	schema, err := w.Schema(ctx)
 	if err != nil {
 		return err

@@ -38,7 +38,9 @@ const (
 )
 
 // part returns a part of a time.
-func part(of time.Duration, share float64) time.Duration { return time.Duration(float64(of) * share) }
+func part(interval time.Duration, share float64) time.Duration {
+	return time.Duration(float64(interval) * share)
+}
 
 // Limits of one statement of the search.
 const (

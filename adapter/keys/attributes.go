@@ -275,13 +275,13 @@ func IDsOnly(_ domain.Resource, ids []int64) string { return JoinIDs(ids) }
 
 // ScopeSummary says to what the key is limited, part by part; nothing for most keys. text writes the ids of a
 // resource.
-func (k Key) ScopeSummary(text func(of domain.Resource, ids []int64) string) (parts []string) {
-	for _, of := range []struct {
+func (k Key) ScopeSummary(text func(resource domain.Resource, ids []int64) string) (parts []string) {
+	for _, part := range []struct {
 		resource domain.Resource
 		ids      []int64
 	}{{domain.AgentResource, k.Scope.Agents}, {domain.ServiceResource, k.Scope.Services}, {domain.LocationResource, k.Scope.Locations}} {
-		if len(of.ids) > 0 {
-			parts = append(parts, string(of.resource)+"s "+text(of.resource, of.ids))
+		if len(part.ids) > 0 {
+			parts = append(parts, string(part.resource)+"s "+text(part.resource, part.ids))
 		}
 	}
 	if k.MaskPersonal {

@@ -39,15 +39,15 @@ func ParseDetails(text string) (Details, error) {
 }
 
 // CalendarScope returns the scope of the calendar of an agent or a location.
-func CalendarScope(of domain.Resource, id int64) domain.Scope {
-	if of == domain.LocationResource {
+func CalendarScope(resource domain.Resource, id int64) domain.Scope {
+	if resource == domain.LocationResource {
 		return domain.Scope{Locations: []int64{id}}
 	}
 	return domain.Scope{Agents: []int64{id}}
 }
 
 // Subject returns whose calendar a key opens: an agent or a location.
-func (k Key) Subject() (of domain.Resource, id int64) {
+func (k Key) Subject() (resource domain.Resource, id int64) {
 	if len(k.Scope.Locations) > 0 {
 		return domain.LocationResource, k.Scope.Locations[0]
 	}
@@ -69,8 +69,8 @@ const SecretParameter = "api_key"
 
 // Address returns the address of a calendar below a base path of the API.
 func (k Key) Address(base, secret string) string {
-	of, id := k.Subject()
-	return fmt.Sprintf("%s/%ss/%d/calendar.ics?%s=%s", base, of, id, SecretParameter, secret)
+	resource, id := k.Subject()
+	return fmt.Sprintf("%s/%ss/%d/calendar.ics?%s=%s", base, resource, id, SecretParameter, secret)
 }
 
 // Calendars returns the secret addresses of calendars, oldest first, including revoked ones.
@@ -86,7 +86,7 @@ func (s *Store) RevokeCalendar(ctx context.Context, id int64) (bool, error) {
 
 // AuthenticateCalendar finds the valid secret of the calendar of an agent or a location; a
 // CodeUnauthorized if there is none, so that a secret tells nothing at any other address.
-func (s *Store) AuthenticateCalendar(ctx context.Context, secret string, of domain.Resource, id int64) (Principal, error) {
+func (s *Store) AuthenticateCalendar(ctx context.Context, secret string, resource domain.Resource, id int64) (Principal, error) {
 	if !strings.HasPrefix(secret, Calendar.prefix()) {
 		return Principal{}, domain.Unauthorized()
 	}
@@ -94,7 +94,7 @@ func (s *Store) AuthenticateCalendar(ctx context.Context, secret string, of doma
 	if err != nil {
 		return Principal{}, err
 	}
-	if theirs, its := principal.Subject(); principal.Kind != Calendar || theirs != of || its != id {
+	if theirs, its := principal.Subject(); principal.Kind != Calendar || theirs != resource || its != id {
 		return Principal{}, domain.Unauthorized()
 	}
 	return principal, nil

@@ -128,10 +128,10 @@ var NewTerms = []Attribute[Key, NewKey]{
 	}, func(n *NewKey) **int64 { return &n.PerHour }, ParseRequestLimit),
 }
 
-func scopeTerm(of domain.Resource, hint string, field func(*domain.Scope) *[]int64) Attribute[Key, NewKey] {
-	name := string(of) + "s"
+func scopeTerm(resource domain.Resource, hint string, field func(*domain.Scope) *[]int64) Attribute[Key, NewKey] {
+	name := string(resource) + "s"
 	return Declare(term{
-		Name: name, Label: domain.Capitalize(name), Of: of, Optional: true, Hint: hint,
+		Name: name, Label: domain.Capitalize(name), Of: resource, Optional: true, Hint: hint,
 		Usage:  "comma-separated `IDS` or names of the " + name + " that the key is limited to, or any; default for a new key any",
 		Format: func(k Key) string { return JoinIDs(*field(&k.Scope)) },
 	}, func(n *NewKey) *[]int64 { return field(&n.Scope) }, ParseIDs)
@@ -161,12 +161,12 @@ var CalendarSubjects = []Attribute[Key, NewKey]{
 	calendarSubject(domain.LocationResource, "`ID` or name of the location whose bookings it shows"),
 }
 
-func calendarSubject(of domain.Resource, usage string) Attribute[Key, NewKey] {
-	return Declare(term{Name: string(of), Label: "Id or name", Hint: "Of the agent or the location.", Of: of, One: true, Usage: usage},
+func calendarSubject(resource domain.Resource, usage string) Attribute[Key, NewKey] {
+	return Declare(term{Name: string(resource), Label: "Id or name", Hint: "Of the agent or the location.", Of: resource, One: true, Usage: usage},
 		func(n *NewKey) *domain.Scope { return &n.Scope },
 		func(text string) (domain.Scope, error) {
 			id, err := ParseID(text)
-			return CalendarScope(of, id), err
+			return CalendarScope(resource, id), err
 		})
 }
 

@@ -16,52 +16,58 @@ import (
 // column, so the others that a stored condition may name are here, too.
 var (
 	bookingAttributes = map[string]func(*session.Session, Snapshot) string{
-		"service_id": func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Booking.ServiceID()) }, // offered
-		"agent_id":   func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Booking.Agent.ID) },    // offered
-		"status":     func(_ *session.Session, of Snapshot) string { return of.Booking.Status },                     // offered
+		"service_id": func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Booking.ServiceID()) }, // offered
+		"agent_id":   func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Booking.Agent.ID) },    // offered
+		"status":     func(_ *session.Session, snapshot Snapshot) string { return snapshot.Booking.Status },                     // offered
 		// Offered for the old booking, whether it has changed. Computed, because the plugin
 		// leaves the column NULL for a start at midnight.
-		"start_datetime_utc": func(s *session.Session, of Snapshot) string {
-			start, known := records.Start(s, of.Booking.Booking)
+		"start_datetime_utc": func(s *session.Session, snapshot Snapshot) string {
+			start, known := records.Start(s, snapshot.Booking.Booking)
 			if !known {
 				return ""
 			}
 			return domain.Stamp(start)
 		},
-		automation.OrderItemCounts: func(_ *session.Session, of Snapshot) string { return itemCount(of.Order) }, // offered; the items of its order
+		automation.OrderItemCounts: func(_ *session.Session, snapshot Snapshot) string { return itemCount(snapshot.Order) }, // offered; the items of its order
 
-		"id":              func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Booking.ID) },
-		"booking_code":    func(_ *session.Session, of Snapshot) string { return of.Booking.Code },
-		"start_date":      func(_ *session.Session, of Snapshot) string { return string(of.Booking.StartDate) },
-		"end_date":        func(_ *session.Session, of Snapshot) string { return string(of.Booking.EndDate) },
-		"start_time":      func(_ *session.Session, of Snapshot) string { return minutesText(of.Booking.StartTime) },
-		"end_time":        func(_ *session.Session, of Snapshot) string { return minutesText(of.Booking.EndTime) },
-		"duration":        func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Booking.Duration) },
-		"buffer_before":   func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Booking.BufferBefore) },
-		"buffer_after":    func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Booking.BufferAfter) },
-		"location_id":     func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Booking.LocationID()) },
-		"customer_id":     func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Booking.Customer.ID) },
-		"total_attendees": func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Booking.Attendees) },
-		"payment_status": func(_ *session.Session, of Snapshot) string { // of its order
-			if of.Order == nil {
+		"id":           func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Booking.ID) },
+		"booking_code": func(_ *session.Session, snapshot Snapshot) string { return snapshot.Booking.Code },
+		"start_date":   func(_ *session.Session, snapshot Snapshot) string { return string(snapshot.Booking.StartDate) },
+		"end_date":     func(_ *session.Session, snapshot Snapshot) string { return string(snapshot.Booking.EndDate) },
+		"start_time":   func(_ *session.Session, snapshot Snapshot) string { return minutesText(snapshot.Booking.StartTime) },
+		"end_time":     func(_ *session.Session, snapshot Snapshot) string { return minutesText(snapshot.Booking.EndTime) },
+		"duration":     func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Booking.Duration) },
+		"buffer_before": func(_ *session.Session, snapshot Snapshot) string {
+			return domain.IDText(snapshot.Booking.BufferBefore)
+		},
+		"buffer_after": func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Booking.BufferAfter) },
+		"location_id": func(_ *session.Session, snapshot Snapshot) string {
+			return domain.IDText(snapshot.Booking.LocationID())
+		},
+		"customer_id":     func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Booking.Customer.ID) },
+		"total_attendees": func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Booking.Attendees) },
+		"payment_status": func(_ *session.Session, snapshot Snapshot) string { // of its order
+			if snapshot.Order == nil {
 				return ""
 			}
-			return of.Order.PaymentStatus
+			return snapshot.Order.PaymentStatus
 		},
 	}
 
 	orderAttributes = map[string]func(*session.Session, Snapshot) string{
-		"status":                   func(_ *session.Session, of Snapshot) string { return of.Order.Status },            // offered
-		"fulfillment_status":       func(_ *session.Session, of Snapshot) string { return of.Order.FulfillmentStatus }, // offered
-		"payment_status":           func(_ *session.Session, of Snapshot) string { return of.Order.PaymentStatus },     // offered
-		automation.OrderItemCounts: func(_ *session.Session, of Snapshot) string { return itemCount(of.Order) },        // offered
+		"status":                   func(_ *session.Session, snapshot Snapshot) string { return snapshot.Order.Status },            // offered
+		"fulfillment_status":       func(_ *session.Session, snapshot Snapshot) string { return snapshot.Order.FulfillmentStatus }, // offered
+		"payment_status":           func(_ *session.Session, snapshot Snapshot) string { return snapshot.Order.PaymentStatus },     // offered
+		automation.OrderItemCounts: func(_ *session.Session, snapshot Snapshot) string { return itemCount(snapshot.Order) },        // offered
 
-		"id":                func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Order.ID) },
-		"customer_id":       func(_ *session.Session, of Snapshot) string { return domain.IDText(of.Order.CustomerID) },
-		"total":             func(_ *session.Session, of Snapshot) string { return domain.AmountText(of.Order.Total) },
-		"subtotal":          func(_ *session.Session, of Snapshot) string { return domain.AmountText(of.Order.Subtotal) },
-		"confirmation_code": func(_ *session.Session, of Snapshot) string { return of.Order.ConfirmationCode },
-		"coupon_code":       func(_ *session.Session, of Snapshot) string { return domain.ValueOr(of.Order.CouponCode, "") },
+		"id":                func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Order.ID) },
+		"customer_id":       func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Order.CustomerID) },
+		"total":             func(_ *session.Session, snapshot Snapshot) string { return domain.AmountText(snapshot.Order.Total) },
+		"subtotal":          func(_ *session.Session, snapshot Snapshot) string { return domain.AmountText(snapshot.Order.Subtotal) },
+		"confirmation_code": func(_ *session.Session, snapshot Snapshot) string { return snapshot.Order.ConfirmationCode },
+		"coupon_code": func(_ *session.Session, snapshot Snapshot) string {
+			return domain.ValueOr(snapshot.Order.CouponCode, "")
+		},
 	}
 
 	customerAttributes = map[string]func(*session.Session, records.BookingCustomer) string{

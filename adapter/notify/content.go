@@ -35,24 +35,24 @@ func needsOf(processes []automation.Process) (needs templateNeeds) {
 }
 
 // orderContent reads what the order of a snapshot consists of.
-func orderContent(ctx context.Context, s *session.Session, w session.WriteSettings, of Snapshot) (*automation.OrderContent, error) {
-	content := &automation.OrderContent{FormatAmount: func(text string) string { return formatAmount(w, text) }, Paid: records.LedgerOf(of.Order.Payments).Net().IsPositive()}
+func orderContent(ctx context.Context, s *session.Session, w session.WriteSettings, snapshot Snapshot) (*automation.OrderContent, error) {
+	content := &automation.OrderContent{FormatAmount: func(text string) string { return formatAmount(w, text) }, Paid: records.LedgerOf(snapshot.Order.Payments).Net().IsPositive()}
 	var err error
-	if content.Breakdown, err = records.LoadPriceBreakdown(ctx, s, of.Order.ID); err != nil {
+	if content.Breakdown, err = records.LoadPriceBreakdown(ctx, s, snapshot.Order.ID); err != nil {
 		return nil, err
 	}
-	for _, p := range of.Order.Payments {
+	for _, p := range snapshot.Order.Payments {
 		content.Payments = append(content.Payments, automation.OrderPayment{Portion: p.PaymentPortion, Amount: w.Currency.Format(p.Amount)})
 	}
-	bookings, err := bookingsOfItems(ctx, s, of)
+	bookings, err := bookingsOfItems(ctx, s, snapshot)
 	if err != nil {
 		return nil, err
 	}
-	bundles, err := bundles(ctx, s, of.Order.Items)
+	bundles, err := bundles(ctx, s, snapshot.Order.Items)
 	if err != nil {
 		return nil, err
 	}
-	for _, item := range of.Order.Items {
+	for _, item := range snapshot.Order.Items {
 		shown := automation.OrderItem{Price: w.Currency.Format(item.Total)}
 		if b, ok := bookings[item.ID]; ok && item.Variant != records.BundleItem {
 			variables := bookingVariables(w, &BookingSnapshot{Booking: b}, "")
@@ -84,13 +84,13 @@ func formatAmount(w session.WriteSettings, text string) string {
 
 // bookingsOfItems returns the bookings of a snapshot's order, by their order item. Nothing
 // is read where the snapshot's booking is the only one.
-func bookingsOfItems(ctx context.Context, s *session.Session, of Snapshot) (map[int64]records.Booking, error) {
+func bookingsOfItems(ctx context.Context, s *session.Session, snapshot Snapshot) (map[int64]records.Booking, error) {
 	found := map[int64]records.Booking{}
-	if of.Booking != nil && len(of.Order.Items) == 1 {
-		found[of.Booking.OrderItemID] = of.Booking.Booking
+	if snapshot.Booking != nil && len(snapshot.Order.Items) == 1 {
+		found[snapshot.Booking.OrderItemID] = snapshot.Booking.Booking
 		return found, nil
 	}
-	ids, err := OrderBookings(ctx, s, of.Order.CustomerID, of.Order.Items)
+	ids, err := OrderBookings(ctx, s, snapshot.Order.CustomerID, snapshot.Order.Items)
 	if err != nil {
 		return nil, err
 	}

@@ -42,39 +42,39 @@ func newMessageContexts(ctx context.Context, tx *session.Tx, w session.WriteSett
 }
 
 // load returns the context of a snapshot.
-func (c messageContexts) load(ctx context.Context, tx *session.Tx, of Snapshot) (messageContext, error) {
-	if found, ok := c.known[of]; ok {
+func (c messageContexts) load(ctx context.Context, tx *session.Tx, snapshot Snapshot) (messageContext, error) {
+	if found, ok := c.known[snapshot]; ok {
 		return found, nil
 	}
 	read := messageContext{logoURL: c.logoURL}
 	var err error
-	if read.staff, read.customerNotes, err = staffAndNotes(ctx, tx.Session, of); err != nil {
+	if read.staff, read.customerNotes, err = staffAndNotes(ctx, tx.Session, snapshot); err != nil {
 		return read, err
 	}
-	if of.Order != nil {
-		if read.orderKeys, err = ensureOrderKeys(ctx, tx, of.Order); err != nil {
+	if snapshot.Order != nil {
+		if read.orderKeys, err = ensureOrderKeys(ctx, tx, snapshot.Order); err != nil {
 			return read, err
 		}
 	}
-	if of.Order != nil && c.needs.order {
-		if read.order, err = orderContent(ctx, tx.Session, c.w, of); err != nil {
+	if snapshot.Order != nil && c.needs.order {
+		if read.order, err = orderContent(ctx, tx.Session, c.w, snapshot); err != nil {
 			return read, err
 		}
 	}
-	c.known[of] = read
+	c.known[snapshot] = read
 	return read, nil
 }
 
 // staffAndNotes returns the agents of a snapshot and the notes of its customer.
-func staffAndNotes(ctx context.Context, s *session.Session, of Snapshot) (staff []staffMember, notes string, err error) {
-	if of.Booking != nil && of.Booking.Shown != nil {
-		return []staffMember{of.Booking.Shown.staff}, of.Booking.Shown.customerNotes, nil
+func staffAndNotes(ctx context.Context, s *session.Session, snapshot Snapshot) (staff []staffMember, notes string, err error) {
+	if snapshot.Booking != nil && snapshot.Booking.Shown != nil {
+		return []staffMember{snapshot.Booking.Shown.staff}, snapshot.Booking.Shown.customerNotes, nil
 	}
-	stmt := sq.Select("COALESCE(notes, '')").From(s.DB.Name(wpdb.Customers)).Where(sq.Eq{"id": of.Customer.ID})
+	stmt := sq.Select("COALESCE(notes, '')").From(s.DB.Name(wpdb.Customers)).Where(sq.Eq{"id": snapshot.Customer.ID})
 	if notes, _, err = wpdb.One(ctx, s.DB, "read notes of customer", stmt, wpdb.Value[string]); err != nil {
 		return nil, "", err
 	}
-	staff, err = loadStaff(ctx, s, of)
+	staff, err = loadStaff(ctx, s, snapshot)
 	return staff, notes, err
 }
 
@@ -133,14 +133,14 @@ func (m *staffMember) complete() {
 
 // loadStaff reads the agent of the booking, or else the agents of the order's bookings. A
 // booking always has one.
-func loadStaff(ctx context.Context, s *session.Session, of Snapshot) ([]staffMember, error) {
+func loadStaff(ctx context.Context, s *session.Session, snapshot Snapshot) ([]staffMember, error) {
 	var bookings []int64
 	switch {
-	case of.Booking != nil:
-		bookings = []int64{of.Booking.ID}
-	case of.Order != nil:
+	case snapshot.Booking != nil:
+		bookings = []int64{snapshot.Booking.ID}
+	case snapshot.Order != nil:
 		var err error
-		if bookings, err = OrderBookings(ctx, s, of.Order.CustomerID, of.Order.Items); err != nil {
+		if bookings, err = OrderBookings(ctx, s, snapshot.Order.CustomerID, snapshot.Order.Items); err != nil {
 			return nil, err
 		}
 	}
@@ -158,7 +158,7 @@ func loadStaff(ctx context.Context, s *session.Session, of Snapshot) ([]staffMem
 		m.complete()
 		return m, err
 	})
-	if err == nil && of.Booking != nil && len(staff) == 0 {
+	if err == nil && snapshot.Booking != nil && len(staff) == 0 {
 		staff = []staffMember{{}} // the booking was just deleted
 	}
 	return staff, err

@@ -103,20 +103,20 @@ func assign(a *journal.Assignment, columns Row) {
 // belonged returns to what records that are about to be deleted belong: bookings themselves, and
 // of customers, orders, payments and invoices the bookings.
 func belonged(ctx context.Context, tx *Tx, table wpdb.Table, ids []int64) (map[int64]journal.Belonged, error) {
-	of := map[int64]journal.Belonged{}
+	byRecord := map[int64]journal.Belonged{}
 	switch table {
 	case wpdb.Bookings:
 		found, err := assignments(ctx, tx, ids...)
 		for id, a := range found {
-			of[id] = journal.Belonged{a}
+			byRecord[id] = journal.Belonged{a}
 		}
-		return of, err
+		return byRecord, err
 	case wpdb.Orders:
 		return belongedInOrders(ctx, tx.DB, ids)
 	case wpdb.Transactions, wpdb.OrderInvoices:
-		return of, belongedThrough(ctx, tx, of, sq.Select("id", "order_id").From(tx.DB.Name(table)).Where(sq.Eq{"id": ids}))
+		return byRecord, belongedThrough(ctx, tx, byRecord, sq.Select("id", "order_id").From(tx.DB.Name(table)).Where(sq.Eq{"id": ids}))
 	case wpdb.Customers:
-		if err := belongedThrough(ctx, tx, of, sq.Select("customer_id", "id").From(tx.DB.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": ids})); err != nil {
+		if err := belongedThrough(ctx, tx, byRecord, sq.Select("customer_id", "id").From(tx.DB.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": ids})); err != nil {
 			return nil, err
 		}
 		bookings := sq.Select("DISTINCT customer_id", "agent_id", "service_id", "location_id").From(tx.DB.Name(wpdb.Bookings)).Where(sq.Eq{"customer_id": ids})
@@ -124,9 +124,9 @@ func belonged(ctx context.Context, tx *Tx, table wpdb.Table, ids []int64) (map[i
 			return a, row.Scan(&a.CustomerID, wpdb.OrZero(&a.AgentID), wpdb.OrZero(&a.ServiceID), wpdb.OrZero(&a.LocationID))
 		})
 		for _, a := range found {
-			of[a.CustomerID] = append(of[a.CustomerID], a)
+			byRecord[a.CustomerID] = append(byRecord[a.CustomerID], a)
 		}
-		return of, err
+		return byRecord, err
 	default:
 		return nil, nil
 	}
@@ -134,7 +134,7 @@ func belonged(ctx context.Context, tx *Tx, table wpdb.Table, ids []int64) (map[i
 
 // belongedThrough adds to what the bookings of orders belong. The SELECT has ids of records and of
 // their orders.
-func belongedThrough(ctx context.Context, tx *Tx, of map[int64]journal.Belonged, orders sq.SelectBuilder) error {
+func belongedThrough(ctx context.Context, tx *Tx, byRecord map[int64]journal.Belonged, orders sq.SelectBuilder) error {
 	type pair struct{ record, order int64 }
 	pairs, err := wpdb.All(ctx, tx.DB, "find orders of records", orders, func(row wpdb.Scanner) (p pair, err error) {
 		return p, row.Scan(&p.record, wpdb.OrZero(&p.order))
@@ -148,7 +148,7 @@ func belongedThrough(ctx context.Context, tx *Tx, of map[int64]journal.Belonged,
 	}
 	in, err := belongedInOrders(ctx, tx.DB, ids)
 	for _, p := range pairs {
-		of[p.record] = append(of[p.record], in[p.order]...)
+		byRecord[p.record] = append(byRecord[p.record], in[p.order]...)
 	}
 	return err
 }

@@ -63,10 +63,10 @@ type builtViews struct {
 const maxBuiltViews = 100
 
 func (v *builtViews) get(s *Session, key *keys.Key, indexed scopeIndexesFound) (wpdb.Views, error) {
-	of := fmt.Sprint(key.ID, key.Scope, indexed, s.Schema.Has(wpdb.KeyRecords), s.Schema.ColumnNames(wpdb.Customers), s.Schema.ColumnNames(wpdb.OrderInvoices))
+	cacheKey := fmt.Sprint(key.ID, key.Scope, indexed, s.Schema.Has(wpdb.KeyRecords), s.Schema.ColumnNames(wpdb.Customers), s.Schema.ColumnNames(wpdb.OrderInvoices))
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if views, ok := v.built[of]; ok {
+	if views, ok := v.built[cacheKey]; ok {
 		return views, nil
 	}
 	views, err := s.DB.BuildViews(views(s, key, indexed))
@@ -76,7 +76,7 @@ func (v *builtViews) get(s *Session, key *keys.Key, indexed scopeIndexesFound) (
 	if v.built == nil || len(v.built) >= maxBuiltViews {
 		v.built = map[string]wpdb.Views{}
 	}
-	v.built[of] = views
+	v.built[cacheKey] = views
 	return views, nil
 }
 
@@ -253,12 +253,12 @@ func bookingsOutside(scope domain.Scope, alias string) sq.Sqlizer {
 // columnsWithin is bookingsInScope on expressions of the columns.
 func columnsWithin(scope domain.Scope, expression func(column string) string) sq.And {
 	var all sq.And
-	for _, of := range []struct {
+	for _, part := range []struct {
 		column string
 		ids    []int64
 	}{{"agent_id", scope.Agents}, {"service_id", scope.Services}, {"location_id", scope.Locations}} {
-		if len(of.ids) > 0 {
-			all = append(all, sq.Eq{expression(of.column): of.ids})
+		if len(part.ids) > 0 {
+			all = append(all, sq.Eq{expression(part.column): part.ids})
 		}
 	}
 	return all

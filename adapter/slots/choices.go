@@ -24,9 +24,9 @@ type Choice struct {
 func (c Choice) String() string { return strings.TrimSpace(strconv.FormatInt(c.ID, 10) + " " + c.Name) }
 
 // Choices returns all agents, services or locations, by id.
-func Choices(ctx context.Context, s *session.Session, of domain.Resource) ([]Choice, error) {
+func Choices(ctx context.Context, s *session.Session, resource domain.Resource) ([]Choice, error) {
 	stmt := sq.Select("id", "name", "NULL")
-	switch of {
+	switch resource {
 	case domain.AgentResource:
 		stmt = sq.Select("id", "first_name", "last_name").From(s.DB.Name(wpdb.Agents))
 	case domain.ServiceResource:
@@ -52,20 +52,20 @@ func (e *ChoiceError) Error() string { return e.message }
 // locations that does not exist.
 func RequireChoices(ctx context.Context, s *session.Session, named domain.Scope) error {
 	for _, part := range []struct {
-		of    domain.Resource
-		ids   []int64
-		field string
+		resource domain.Resource
+		ids      []int64
+		field    string
 	}{{domain.AgentResource, named.Agents, "agents"}, {domain.ServiceResource, named.Services, "services"}, {domain.LocationResource, named.Locations, "locations"}} {
 		if len(part.ids) == 0 {
 			continue
 		}
-		all, err := Choices(ctx, s, part.of)
+		all, err := Choices(ctx, s, part.resource)
 		if err != nil {
 			return err
 		}
 		for _, id := range part.ids {
 			if !slices.ContainsFunc(all, func(c Choice) bool { return c.ID == id }) {
-				return domain.ValidationFailed(map[string]string{part.field: fmt.Sprintf("There is no %s %d", part.of, id)})
+				return domain.ValidationFailed(map[string]string{part.field: fmt.Sprintf("There is no %s %d", part.resource, id)})
 			}
 		}
 	}
@@ -75,19 +75,19 @@ func RequireChoices(ctx context.Context, s *session.Session, named domain.Scope)
 // Numbers returns a list of ids or names as one of ids, for which the words of keys.AnyID and no text are
 // returned as they are. What does not exist, and a name that several have, is a *ChoiceError that lists
 // what there is.
-func Numbers(ctx context.Context, s *session.Session, of domain.Resource, text string) (string, error) {
+func Numbers(ctx context.Context, s *session.Session, resource domain.Resource, text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || text == keys.AnyID {
 		return text, nil
 	}
-	all, err := Choices(ctx, s, of)
+	all, err := Choices(ctx, s, resource)
 	if err != nil {
 		return "", err
 	}
-	return choose(of, all, text)
+	return choose(resource, all, text)
 }
 
-func choose(of domain.Resource, all []Choice, text string) (string, error) {
+func choose(resource domain.Resource, all []Choice, text string) (string, error) {
 	words := strings.Split(text, ",")
 	if slices.ContainsFunc(all, func(c Choice) bool { return strings.EqualFold(c.Name, text) }) {
 		words = []string{text} // a name with a comma
@@ -100,15 +100,15 @@ func choose(of domain.Resource, all []Choice, text string) (string, error) {
 		case len(found) == 1:
 			ids[i] = strconv.FormatInt(found[0].ID, 10)
 		case len(found) > 1:
-			return "", &ChoiceError{fmt.Sprintf("several %ss have the name %q; write the id of one: %s", of, word, listChoices(found))}
+			return "", &ChoiceError{fmt.Sprintf("several %ss have the name %q; write the id of one: %s", resource, word, listChoices(found))}
 		case len(all) == 0:
-			return "", &ChoiceError{fmt.Sprintf("there is no %s %q, nor any other", of, word)}
+			return "", &ChoiceError{fmt.Sprintf("there is no %s %q, nor any other", resource, word)}
 		default:
 			missing := fmt.Sprintf("%q", word)
 			if _, err := strconv.Atoi(word); err == nil {
 				missing = "with the ID " + word
 			}
-			return "", &ChoiceError{fmt.Sprintf("there is no %s %s; write ids or names of these: %s", of, missing, listChoices(all))}
+			return "", &ChoiceError{fmt.Sprintf("there is no %s %s; write ids or names of these: %s", resource, missing, listChoices(all))}
 		}
 	}
 	return strings.Join(ids, ","), nil
@@ -146,25 +146,25 @@ type Labels map[domain.Resource]map[int64]Choice
 // LoadLabels returns the names of all agents, services and locations.
 func LoadLabels(ctx context.Context, s *session.Session) (Labels, error) {
 	labels := Labels{}
-	for _, of := range []domain.Resource{domain.AgentResource, domain.ServiceResource, domain.LocationResource} {
-		all, err := Choices(ctx, s, of)
+	for _, resource := range []domain.Resource{domain.AgentResource, domain.ServiceResource, domain.LocationResource} {
+		all, err := Choices(ctx, s, resource)
 		if err != nil {
 			return nil, err
 		}
-		labels[of] = map[int64]Choice{}
+		labels[resource] = map[int64]Choice{}
 		for _, c := range all {
-			labels[of][c.ID] = c
+			labels[resource][c.ID] = c
 		}
 	}
 	return labels, nil
 }
 
 // Text returns ids with their names; without a name those of which there is none.
-func (l Labels) Text(of domain.Resource, ids []int64) string {
+func (l Labels) Text(resource domain.Resource, ids []int64) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
 		texts[i] = strconv.FormatInt(id, 10)
-		if c, known := l[of][id]; known {
+		if c, known := l[resource][id]; known {
 			texts[i] = c.String()
 		}
 	}

@@ -70,7 +70,7 @@ const (
 func LoadWork(ctx context.Context, p *session.Platform) (Work, error) {
 	now := p.Now()
 	w := Work{Now: now, Restored: p.Journal.RestoredUnder()}
-	for _, look := range []func() error{
+	for _, measure := range []func() error{
 		func() error {
 			waiting, err := journal.Waiting(ctx, p.DB, now)
 			w.ChangesWaiting = known(waiting, err)
@@ -106,7 +106,7 @@ func LoadWork(ctx context.Context, p *session.Platform) (Work, error) {
 			return err
 		},
 	} {
-		err := look()
+		err := measure()
 		if unknowable := errors.Is(err, wpdb.ErrSchema) || errors.Is(err, wpdb.ErrAccessDenied) || domain.CodeOf(err) == domain.CodeUnavailable; err != nil && !unknowable {
 			return w, err
 		}

@@ -38,10 +38,10 @@ var Terms = []keys.Attribute[Hook, NewHook]{
 }
 
 // limitTerm limits the bookings to those with, or at, some of a resource.
-func limitTerm(of domain.Resource, with string, field func(*Filter) *[]int64) keys.Attribute[Hook, NewHook] {
-	name := string(of) + "s"
+func limitTerm(resource domain.Resource, with string, field func(*Filter) *[]int64) keys.Attribute[Hook, NewHook] {
+	name := string(resource) + "s"
 	return keys.Declare(term{
-		Name: name, Label: domain.Capitalize(name), Of: of, Optional: true,
+		Name: name, Label: domain.Capitalize(name), Of: resource, Optional: true,
 		Hint:   "Only bookings " + with + " these " + name + ": ids or names, separated by commas. Leave empty for all.",
 		Usage:  "only bookings " + with + " one of these " + name + ", comma-separated `IDS` or names",
 		Format: func(h Hook) string { return keys.JoinIDs(*field(&h.Filter)) },

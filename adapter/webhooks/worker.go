@@ -61,7 +61,7 @@ type Options struct {
 	// Record returns the present record of a resource as a key may see it, or as everybody
 	// who may see everything if keyID is 0. ok is false if there is none, or if it is a booking
 	// that the filter is not about. A record that takes too much memory is an ErrTooLarge.
-	Record func(ctx context.Context, keyID int64, of Filter, resource journal.Resource, id int64) (record json.RawMessage, ok bool, err error)
+	Record func(ctx context.Context, keyID int64, filter Filter, resource journal.Resource, id int64) (record json.RawMessage, ok bool, err error)
 }
 
 // Worker turns entries of the journal into deliveries and sends them. Any number of

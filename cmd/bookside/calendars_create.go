@@ -56,8 +56,8 @@ Whoever has the address can read the calendar, and nothing else.`,
 			if err := options.choose(ctx, p, db, &n); err != nil {
 				return err
 			}
-			of, id := keys.Key{Scope: n.Scope}.Subject()
-			name, err := calendarName(ctx, db, p.now, of, id)
+			resource, id := keys.Key{Scope: n.Scope}.Subject()
+			name, err := calendarName(ctx, db, p.now, resource, id)
 			if err != nil {
 				return err
 			}
@@ -78,16 +78,16 @@ Whoever has the address can read the calendar, and nothing else.`,
 
 // calendarName returns the name of the agent or location, cut to what the list of calendars
 // holds.
-func calendarName(ctx context.Context, db *wpdb.DB, now domain.Clock, of domain.Resource, id int64) (string, error) {
+func calendarName(ctx context.Context, db *wpdb.DB, now domain.Clock, resource domain.Resource, id int64) (string, error) {
 	site, err := session.NewPlatform(db, now).Session(ctx)
 	if err != nil {
 		return "", err
 	}
-	name, err := bookings.CalendarName(ctx, site, of, id)
+	name, err := bookings.CalendarName(ctx, site, resource, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return "", exit.Errorf(exit.Failure, nil, "there is no %s with the ID %d", of, id)
+		return "", exit.Errorf(exit.Failure, nil, "there is no %s with the ID %d", resource, id)
 	}
-	return keys.CutName(name, fmt.Sprintf("%s %d", of, id)), err
+	return keys.CutName(name, fmt.Sprintf("%s %d", resource, id)), err
 }
 
 // describeCalendar returns a line with all that is not secret about a calendar.

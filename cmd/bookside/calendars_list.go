@@ -78,8 +78,8 @@ func calendarRecords(list []keys.Key, now time.Time) []calendarRecord {
 			ID: k.ID, Name: k.Name, Details: string(k.Details), LastFour: k.LastFour, Status: string(k.Status(now)), Requests: k.Requests,
 			CreatedAt: instant(k.CreatedAt), LastUsedAt: instant(k.LastUsedAt), ExpiresAt: instant(k.ExpiresAt),
 		}
-		of, id := k.Subject()
-		if of == domain.AgentResource {
+		resource, id := k.Subject()
+		if resource == domain.AgentResource {
 			records[i].AgentID = &id
 		} else {
 			records[i].LocationID = &id
@@ -89,6 +89,6 @@ func calendarRecords(list []keys.Key, now time.Time) []calendarRecord {
 }
 
 func subjectText(k keys.Key, labels slots.Labels) string {
-	of, id := k.Subject()
-	return string(of) + " " + labels.Text(of, []int64{id})
+	resource, id := k.Subject()
+	return string(resource) + " " + labels.Text(resource, []int64{id})
 }

@@ -66,7 +66,7 @@ func (p *program) complete(c *cobra.Command) {
 
 // completed returns what offers the values of a flag, or those of the operand of a command in a
 // group; operand is its word in the help.
-func (p *program) completed(of, operand string) cobra.CompletionFunc {
+func (p *program) completed(name, operand string) cobra.CompletionFunc {
 	switch strings.Trim(operand, "[…]") {
 	case "FILE", "FILES", "PATH":
 		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -85,11 +85,11 @@ func (p *program) completed(of, operand string) cobra.CompletionFunc {
 		}
 	}
 	return func(c *cobra.Command, operands []string, typed string) (offered []string, _ cobra.ShellCompDirective) {
-		isFlag := c.Flags().Lookup(of) != nil
-		if names := siteNames[of]; names != nil && (isFlag || len(operands) == 0) {
+		isFlag := c.Flags().Lookup(name) != nil
+		if names := siteNames[name]; names != nil && (isFlag || len(operands) == 0) {
 			before := typed[:strings.LastIndexByte(typed, ',')+1] // of a list
-			for _, name := range p.ask(c.Context(), names) {
-				offered = append(offered, before+name)
+			for _, known := range p.ask(c.Context(), names) {
+				offered = append(offered, before+known)
 			}
 		}
 		return offered, cobra.ShellCompDirectiveNoFileComp
@@ -122,13 +122,13 @@ func offer(id int64, name string) string {
 	return cobra.CompletionWithDesc(strconv.FormatInt(id, 10), name)
 }
 
-func choices(of domain.Resource) func(context.Context, *program, *wpdb.DB) ([]string, error) {
+func choices(resource domain.Resource) func(context.Context, *program, *wpdb.DB) ([]string, error) {
 	return func(ctx context.Context, p *program, db *wpdb.DB) (offered []string, err error) {
 		site, err := session.NewPlatform(db, p.now).Session(ctx)
 		if err != nil {
 			return nil, err
 		}
-		list, err := slots.Choices(ctx, site, of)
+		list, err := slots.Choices(ctx, site, resource)
 		for _, c := range list {
 			offered = append(offered, offer(c.ID, c.Name))
 		}

@@ -129,7 +129,7 @@ func drawn(path func(t *target, random *rand.Rand) string) func(*target, context
 }
 
 // one draws one of several.
-func one[T any](random *rand.Rand, of []T) T { return of[random.IntN(len(of))] }
+func one[T any](random *rand.Rand, values []T) T { return values[random.IntN(len(values))] }
 
 // mixed is what the clients of a site ask for: 30 % free times, 20 % single records, 27 % filtered lists,
 // 8 % searches, 15 % catalogue.

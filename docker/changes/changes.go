@@ -362,7 +362,7 @@ func (t *trial) compare(ctx context.Context, previous int64) (string, error) {
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err tells
 	var journal []load.Change
-	of, created, origins := map[load.Record][]load.Change{}, map[load.Record]int{}, map[string]int{}
+	byRecord, created, origins := map[load.Record][]load.Change{}, map[load.Record]int{}, map[string]int{}
 	for rows.Next() {
 		var c load.Change
 		if err := rows.Scan(&c.Number, &c.Resource, &c.ID, &c.Kind, &c.Origin, &c.OldStatus, &c.NewStatus); err != nil {
@@ -381,7 +381,7 @@ func (t *trial) compare(ctx context.Context, previous int64) (string, error) {
 		if c.Kind == "created" {
 			created[c.Record()]++
 		}
-		journal, of[c.Record()] = append(journal, c), append(of[c.Record()], c)
+		journal, byRecord[c.Record()] = append(journal, c), append(byRecord[c.Record()], c)
 		origins[c.Origin]++
 		t.receiver.Check(c)
 	}
@@ -398,7 +398,7 @@ func (t *trial) compare(ctx context.Context, previous int64) (string, error) {
 			t.Problem("%s %d was created, and has %d entries about that", r.Resource, r.ID, created[r])
 		}
 	}
-	t.checkBookings(of)
+	t.checkBookings(byRecord)
 	if len(t.lives) == 0 || len(t.contested) == 0 {
 		t.Problem("%d bookings were changed by one client in all steps, and %d by two", len(t.lives), len(t.contested))
 	}
@@ -408,10 +408,10 @@ func (t *trial) compare(ctx context.Context, previous int64) (string, error) {
 }
 
 // checkBookings compares the order of the changes of bookings with what was confirmed.
-func (t *trial) checkBookings(of map[load.Record][]load.Change) {
+func (t *trial) checkBookings(byRecord map[load.Record][]load.Change) {
 	for _, one := range t.lives {
 		var got []string
-		for _, c := range of[load.Record{Resource: "bookings", ID: one.id}] {
+		for _, c := range byRecord[load.Record{Resource: "bookings", ID: one.id}] {
 			got = append(got, step(c))
 		}
 		if !slices.Equal(got, one.steps) {
@@ -420,7 +420,7 @@ func (t *trial) checkBookings(of map[load.Record][]load.Change) {
 	}
 	for _, id := range t.contested {
 		status := ""
-		for _, c := range of[load.Record{Resource: "bookings", ID: id}] {
+		for _, c := range byRecord[load.Record{Resource: "bookings", ID: id}] {
 			// A status that did not change is an update; two equal ones in a row are out of order.
 			if c.OldStatus != status || c.Kind == "updated" && c.OldStatus != c.NewStatus && c.NewStatus == status {
 				t.Problem("booking %d: change %d is from %q to %q after %q", id, c.Number, c.OldStatus, c.NewStatus, status)

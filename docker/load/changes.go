@@ -101,18 +101,18 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	of, number := event.Data.Record(), event.Data.Number
-	switch d := (delivery{of, number}); {
+	record, number := event.Data.Record(), event.Data.Number
+	switch d := (delivery{record, number}); {
 	case r.received[d]:
 		r.Count("webhooks again")
-	case number < r.last[of]:
-		r.Problem("%s %d: %d was received first after %d", of.Resource, of.ID, number, r.last[of])
+	case number < r.last[record]:
+		r.Problem("%s %d: %d was received first after %d", record.Resource, record.ID, number, r.last[record])
 		fallthrough
 	default:
 		r.received[d] = true
 		r.Count("webhooks")
 	}
-	r.last[of] = max(r.last[of], number)
+	r.last[record] = max(r.last[record], number)
 	w.WriteHeader(http.StatusNoContent)
 }
 

@@ -119,11 +119,11 @@ func (c *Console) createCalendar(v *visit) error {
 	n := keys.NewKey{Kind: keys.Calendar}
 	parseForm(c, v, &f.form, nil, f.terms(), &n)
 	if len(f.Errors) == 0 {
-		of, id := keys.Key{Scope: n.Scope}.Subject()
-		name, err := c.calendarName(v, of, id)
+		resource, id := keys.Key{Scope: n.Scope}.Subject()
+		name, err := c.calendarName(v, resource, id)
 		switch {
 		case domain.CodeOf(err) == domain.CodeNotFound:
-			f.addError("subject", "there is no "+string(of)+" with this id")
+			f.addError("subject", "there is no "+string(resource)+" with this id")
 		case err != nil:
 			problem, status := c.explain(v, err)
 			return c.redisplayNewCalendar(v, status, problem)
@@ -148,11 +148,11 @@ func (c *Console) createCalendar(v *visit) error {
 }
 
 // calendarName returns the name of an agent or a location, as it can be that of a calendar.
-func (c *Console) calendarName(v *visit, of domain.Resource, id int64) (string, error) {
+func (c *Console) calendarName(v *visit, resource domain.Resource, id int64) (string, error) {
 	site, err := v.Platform.Session(v.ctx())
 	if err != nil {
 		return "", err
 	}
-	name, err := bookings.CalendarName(v.ctx(), site, of, id)
-	return keys.CutName(name, string(of)+" "+strconv.FormatInt(id, 10)), err
+	name, err := bookings.CalendarName(v.ctx(), site, resource, id)
+	return keys.CutName(name, string(resource)+" "+strconv.FormatInt(id, 10)), err
 }

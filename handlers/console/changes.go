@@ -93,11 +93,11 @@ func changeDetails(b *journal.BookingFacts) string {
 		return text
 	}
 	for _, moved := range []struct {
-		of       string
+		noun     string
 		old, now int64
 	}{{"agent", b.Before.AgentID, b.AgentID}, {"service", b.Before.ServiceID, b.ServiceID}, {"location", b.Before.LocationID, b.LocationID}, {"customer", b.Before.CustomerID, b.CustomerID}} {
 		if moved.old != moved.now {
-			text += fmt.Sprintf(", from %s %d", moved.of, moved.old)
+			text += fmt.Sprintf(", from %s %d", moved.noun, moved.old)
 		}
 	}
 	return text

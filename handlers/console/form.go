@@ -101,10 +101,10 @@ func parseForm[S, N any](c *Console, v *visit, f, stored *form, attributes []key
 }
 
 // numbers returns the ids of agents, services or locations for a list of ids or names.
-func (c *Console) numbers(v *visit, of domain.Resource, text string) (string, error) {
+func (c *Console) numbers(v *visit, resource domain.Resource, text string) (string, error) {
 	site, err := v.Platform.Session(v.ctx())
 	if err == nil {
-		text, err = slots.Numbers(v.ctx(), site, of, text)
+		text, err = slots.Numbers(v.ctx(), site, resource, text)
 	}
 	if _, unknown := errors.AsType[*slots.ChoiceError](err); err != nil && !unknown {
 		problem, _ := c.explain(v, err)

@@ -27,10 +27,10 @@ func calendarsView(rows []keyRow) g.Node {
 }
 
 func (r keyRow) calendarView() g.Node {
-	of, id := r.Subject()
+	resource, id := r.Subject()
 	return h.Tr(h.Role("row"),
 		r.nameCell(),
-		cell("Bookings of", g.Text(string(of)+" "+r.Labels.Text(of, []int64{id}))),
+		cell("Bookings of", g.Text(string(resource)+" "+r.Labels.Text(resource, []int64{id}))),
 		cell("Shows", g.Text(string(r.Details))),
 		cell("Requests", g.Text(strconv.FormatInt(r.Requests, 10))),
 		cell("Made", r.Created.view("never"), g.If(r.CreatedBy != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(r.CreatedBy))})),

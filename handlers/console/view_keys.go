@@ -93,19 +93,19 @@ func (r keyRow) nameCell() g.Node {
 // narrow says what the key is limited to; nothing for most keys.
 func (r keyRow) narrow() g.Node {
 	var lines g.Group
-	for _, of := range []struct {
+	for _, part := range []struct {
 		resource domain.Resource
 		ids      []int64
 	}{{domain.AgentResource, r.Scope.Agents}, {domain.ServiceResource, r.Scope.Services}, {domain.LocationResource, r.Scope.Locations}} {
-		noun := string(of.resource)
-		switch len(of.ids) {
+		noun := string(part.resource)
+		switch len(part.ids) {
 		case 0:
 			continue
 		case 1:
 		default:
 			noun += "s"
 		}
-		lines = append(lines, h.Br(), h.Span(h.Class("hint"), g.Text("only "+noun+" "+r.Labels.Text(of.resource, of.ids))))
+		lines = append(lines, h.Br(), h.Span(h.Class("hint"), g.Text("only "+noun+" "+r.Labels.Text(part.resource, part.ids))))
 	}
 	if r.MaskPersonal {
 		lines = append(lines, h.Br(), h.Span(h.Class("hint"), g.Text("personal data masked")))

@@ -52,15 +52,15 @@ func healthView(found health, age time.Duration) g.Node {
 	for _, r := range found.rating {
 		findings = append(findings, r.Finding)
 	}
-	var look []string
+	var flagged []string
 	for _, f := range findings {
-		if f.Level != diagnose.Good && !slices.Contains(look, f.Name) {
-			look = append(look, f.Name)
+		if f.Level != diagnose.Good && !slices.Contains(flagged, f.Name) {
+			flagged = append(flagged, f.Name)
 		}
 	}
 	summary := h.P(h.Class("done"), g.Text("The site can be served."))
-	if len(look) > 0 {
-		summary = h.P(h.Class("done"), g.Text("The site can be served; "+count(len(look), "thing is", "things are")+" worth a look: "+strings.Join(look, ", ")+"."))
+	if len(flagged) > 0 {
+		summary = h.P(h.Class("done"), g.Text("The site can be served; "+count(len(flagged), "thing is", "things are")+" worth a look: "+strings.Join(flagged, ", ")+"."))
 	}
 	if len(found.Problems) > 0 {
 		summary = h.Div(h.Class("problem"), h.P(g.Text("The site cannot be served:")), textList(found.Problems))
@@ -128,10 +128,10 @@ func ratingView(r diagnose.Rating) g.Node {
 func dayView(day daystats.Day) g.Node {
 	all := day.Total()
 	total := func(which ...daystats.Outcome) string { return strconv.FormatInt(all.Of(which...), 10) }
-	values := func(of func(*daystats.Minute) float64) []float64 {
+	values := func(valueOf func(*daystats.Minute) float64) []float64 {
 		list := make([]float64, len(day.Slots))
 		for i := range day.Slots {
-			list[i] = of(&day.Slots[i])
+			list[i] = valueOf(&day.Slots[i])
 		}
 		return list
 	}
@@ -139,11 +139,11 @@ func dayView(day daystats.Day) g.Node {
 		return series{name, class, values(func(m *daystats.Minute) float64 { return float64(m.Of(which...)) }), total(which...)}
 	}
 	percentile := func(name, class string, share float64) series {
-		of := func(m *daystats.Minute) float64 {
+		valueOf := func(m *daystats.Minute) float64 {
 			took, _ := m.Durations.Percentile(share)
 			return float64(took) / float64(time.Millisecond)
 		}
-		return series{name, class, values(of), milliseconds(of(&all))}
+		return series{name, class, values(valueOf), milliseconds(valueOf(&all))}
 	}
 	labels, axis := slotLabels(day)
 	picture := func(id, title string, format func(float64) string, all ...series) chart {

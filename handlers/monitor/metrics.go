@@ -222,8 +222,8 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	if look := f.readiness.Load(); look != nil {
-		found := lookInTime(*look)
+	if readiness := f.readiness.Load(); readiness != nil {
+		found := examineInTime(*readiness)
 		gauge(ready, oneIf(found.Status == StatusReady))
 		if found.siteKnown {
 			gauge(siteUp, oneIf(found.down == ""), string(cmp.Or(found.down, "none")))
@@ -261,11 +261,11 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// lookInTime is what /readyz says.
-func lookInTime(look func(context.Context) Readiness) Readiness {
+// examineInTime returns what /readyz says.
+func examineInTime(examine func(context.Context) Readiness) Readiness {
 	ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
 	defer cancel()
-	return look(ctx)
+	return examine(ctx)
 }
 
 func oneIf(holds bool) float64 {

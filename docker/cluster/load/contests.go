@@ -35,9 +35,9 @@ func at(s load.Start, service int, agent any) body {
 // contests runs all contests.
 func (l *trial) contests(ctx context.Context, pairs, storms, size int) error {
 	kinds := []struct {
-		name    string
-		of, n   int // contests, and requests in each
-		contest func(ctx context.Context, i, n int) (contest, error)
+		name        string
+		contests, n int // contests, and requests in each
+		contest     func(ctx context.Context, i, n int) (contest, error)
 	}{
 		{"slots, pairs", pairs, 2, l.slotPair},
 		{"slots, storms", storms, size, l.slotStorm},
@@ -48,7 +48,7 @@ func (l *trial) contests(ctx context.Context, pairs, storms, size int) error {
 	}
 	for _, kind := range kinds {
 		err := l.measure(ctx, kind.name, func() error {
-			for i := range kind.of {
+			for i := range kind.contests {
 				c, err := kind.contest(ctx, i, kind.n)
 				if err != nil {
 					return err

@@ -126,7 +126,7 @@ func (s *slots) takeDay() ([]slot, error) {
 		return nil, errNoSlot
 	}
 	day := slices.Min(days)
-	of := s.limited[day]
+	taken := s.limited[day]
 	delete(s.limited, day)
-	return of, nil
+	return taken, nil
 }
