@@ -101,12 +101,12 @@ var dependencies = map[string]struct {
 	},
 	"mail server": {
 		before: func(s *faultySite) {
-			server := newSMTPServer(s.t)
-			address, proxy := fixtures.NewProxyTo(s.t, "tcp", server.address)
-			s.proxy, s.env = proxy, append(s.env, mailSettings(s.db, &smtpServer{address: address})[len(settingsFor(s.db)):]...)
+			server := fixtures.NewSMTPServer(s.t)
+			address, proxy := fixtures.NewProxyTo(s.t, "tcp", server.Address)
+			s.proxy, s.env = proxy, append(s.env, mailSettings(s.db, &fixtures.SMTPServer{Address: address})[len(settingsFor(s.db)):]...)
 			s.arrived = func() (ids []string) {
-				for _, m := range server.received() {
-					_, id, _ := strings.Cut(m.data, "Message-ID: ")
+				for _, m := range server.Received() {
+					_, id, _ := strings.Cut(m.Data, "Message-ID: ")
 					id, _, _ = strings.Cut(id, "\r\n")
 					ids = append(ids, id)
 				}

@@ -24,7 +24,7 @@ func TestConnectionBudget(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := small(t)
-	server := newSMTPServer(t)
+	server := fixtures.NewSMTPServer(t)
 	const budget = 3
 	var mails, sent []string
 	for i := range 20 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -29,10 +30,10 @@ import (
 )
 
 // mailConfig returns a configuration for a mail server of the test.
-func mailConfig(t *testing.T, s *smtpServer) settings.Config {
+func mailConfig(t *testing.T, s *fixtures.SMTPServer) settings.Config {
 	t.Helper()
 	c := settings.Default()
-	port, err := strconv.Atoi(s.port())
+	port, err := strconv.Atoi(s.Port())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,11 +51,11 @@ func confirmation() outbox.Message {
 }
 
 // wantMail compares a received message with the one that was sent.
-func wantMail(t *testing.T, got smtpMessage, want outbox.Message) {
+func wantMail(t *testing.T, got fixtures.SentMail, want outbox.Message) {
 	t.Helper()
-	parsed, err := mail.ReadMessage(strings.NewReader(got.data))
+	parsed, err := mail.ReadMessage(strings.NewReader(got.Data))
 	if err != nil {
-		t.Fatalf("%v in:\n%s", err, got.data)
+		t.Fatalf("%v in:\n%s", err, got.Data)
 	}
 	subject, err := new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject"))
 	if err != nil {
@@ -82,10 +83,10 @@ func wantMail(t *testing.T, got smtpMessage, want outbox.Message) {
 		"Auto-Submitted": "auto-generated", "Content-Type": "text/html; charset=UTF-8", "Bcc": "", "Cc": "", "User-Agent": "", "X-Mailer": "",
 	}
 	if diff := cmp.Diff(wantHead, head); diff != "" {
-		t.Errorf("%s\n%s", diff, got.data)
+		t.Errorf("%s\n%s", diff, got.Data)
 	}
-	if got.hello != "practice.example" || got.from != "FROM:<office@practice.example> BODY=8BITMIME" || !slices.Equal(got.to, []string{"TO:<" + want.To.Address + ">"}) {
-		t.Errorf("hello %s, from %s, to %v", got.hello, got.from, got.to)
+	if got.Hello != "practice.example" || got.From != "FROM:<office@practice.example> BODY=8BITMIME" || !slices.Equal(got.To, []string{"TO:<" + want.To.Address + ">"}) {
+		t.Errorf("hello %s, from %s, to %v", got.Hello, got.From, got.To)
 	}
 }
 
@@ -106,25 +107,25 @@ func TestMailer(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			server := newSMTPServer(t, func(s *smtpServer) {
-				s.encrypts = test.tls == settings.MailTLS
-				s.offers = []string{"8BITMIME", "SMTPUTF8", "STARTTLS", test.auth}
+			server := fixtures.NewSMTPServer(t, func(s *fixtures.SMTPServer) {
+				s.Encrypts = test.tls == settings.MailTLS
+				s.Offers = []string{"8BITMIME", "SMTPUTF8", "STARTTLS", test.auth}
 			})
 			c := mailConfig(t, server)
 			c.Mail.SMTP.TLS, c.Mail.SMTP.User = test.tls, test.user
 			if test.user != "" {
 				c.Mail.SMTP.Password = "s3cret"
 			}
-			if err := newMailer(c, server.roots, nil).Send(t.Context(), confirmation()); err != nil {
+			if err := newMailer(c, server.Roots, nil).Send(t.Context(), confirmation()); err != nil {
 				t.Fatal(err)
 			}
-			got := server.received()
+			got := server.Received()
 			if len(got) != 1 {
 				t.Fatalf("%d messages", len(got))
 			}
 			wantMail(t, got[0], confirmation())
-			if got[0].user != test.want {
-				t.Errorf("logged in: %q, want %q", got[0].user, test.want)
+			if got[0].User != test.want {
+				t.Errorf("logged in: %q, want %q", got[0].User, test.want)
 			}
 		})
 	}
@@ -134,13 +135,13 @@ func TestMailer(t *testing.T) {
 // expect.
 func TestMailerAttachesCalendar(t *testing.T) {
 	t.Parallel()
-	server := newSMTPServer(t)
+	server := fixtures.NewSMTPServer(t)
 	message := confirmation()
 	message.Calendar = outbox.Attachment{Name: "Größe.ics", Content: "BEGIN:VCALENDAR\r\nSUMMARY:Zoë\r\nEND:VCALENDAR\r\n"}
-	if err := newMailer(mailConfig(t, server), server.roots, nil).Send(t.Context(), message); err != nil {
+	if err := newMailer(mailConfig(t, server), server.Roots, nil).Send(t.Context(), message); err != nil {
 		t.Fatal(err)
 	}
-	parsed, err := mail.ReadMessage(strings.NewReader(server.received()[0].data))
+	parsed, err := mail.ReadMessage(strings.NewReader(server.Received()[0].Data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,22 +192,22 @@ func TestMailerInjection(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			server := newSMTPServer(t)
+			server := fixtures.NewSMTPServer(t)
 			m := confirmation()
 			test.change(&m)
 			if err := newMailer(mailConfig(t, server), nil, nil).Send(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
-			for _, got := range server.received() {
-				parsed, err := mail.ReadMessage(strings.NewReader(got.data))
+			for _, got := range server.Received() {
+				parsed, err := mail.ReadMessage(strings.NewReader(got.Data))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if parsed.Header.Get("Bcc") != "" || len(got.to) != 1 {
-					t.Errorf("recipients %v in:\n%s", got.to, got.data)
+				if parsed.Header.Get("Bcc") != "" || len(got.To) != 1 {
+					t.Errorf("recipients %v in:\n%s", got.To, got.Data)
 				}
 			}
-			if _, lines := server.conversation(); strings.Contains(lines, "all@example.com") {
+			if _, lines := server.Conversation(); strings.Contains(lines, "all@example.com") {
 				t.Errorf("commands:\n%s", lines)
 			}
 		})
@@ -230,16 +231,16 @@ func TestMailerReportsRejections(t *testing.T) {
 		{"data", "DATA", "554 5.7.1 no", outbox.ErrMailRejected, "mail rejected: mail server: sending SMTP DATA command: 554 5.7.1"},
 		{"content", ".", "552 5.3.4 too big for zoe@example.com", outbox.ErrMailRejected, "mail rejected: mail server: closing SMTP DATA writer: 552 5.3.4"},
 		{"content for now", ".", "451 4.3.0 come back", outbox.ErrMailDeferred, "mail deferred: mail server: closing SMTP DATA writer: 451 4.3.0"},
-		{"lost before the answer", ".", hangUp, nil, "mail server: closing SMTP DATA writer: no response"},
-		{"lost at the recipient", "RCPT", hangUp, nil, "mail server: sending SMTP RCPT TO command: no response"},
-		{"lost after the answer", "QUIT", hangUp, nil, ""},
+		{"lost before the answer", ".", fixtures.HangUp, nil, "mail server: closing SMTP DATA writer: no response"},
+		{"lost at the recipient", "RCPT", fixtures.HangUp, nil, "mail server: sending SMTP RCPT TO command: no response"},
+		{"lost after the answer", "QUIT", fixtures.HangUp, nil, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			server := newSMTPServer(t, func(s *smtpServer) {
-				s.encrypts = true
-				s.answer = func(line string) string {
+			server := fixtures.NewSMTPServer(t, func(s *fixtures.SMTPServer) {
+				s.Encrypts = true
+				s.Answer = func(line string) string {
 					if verb, _, _ := strings.Cut(line, " "); verb == test.line {
 						return test.answer
 					}
@@ -248,7 +249,7 @@ func TestMailerReportsRejections(t *testing.T) {
 			})
 			c := mailConfig(t, server)
 			c.Mail.SMTP.TLS, c.Mail.SMTP.User, c.Mail.SMTP.Password = settings.MailTLS, "office", "s3cret"
-			err := newMailer(c, server.roots, nil).Send(t.Context(), confirmation())
+			err := newMailer(c, server.Roots, nil).Send(t.Context(), confirmation())
 			if test.text == "" {
 				if err != nil {
 					t.Error(err)
@@ -267,7 +268,7 @@ func TestMailerReportsRejections(t *testing.T) {
 			if test.line != "" && strings.Contains(err.Error(), "zoe") || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("told: %v", err)
 			}
-			if len(server.received()) > 0 {
+			if len(server.Received()) > 0 {
 				t.Error("a message was taken")
 			}
 		})
@@ -280,32 +281,32 @@ func TestMailerRequiresEncryption(t *testing.T) {
 	tests := []struct {
 		name   string
 		tls    string
-		server func(*smtpServer)
+		server func(*fixtures.SMTPServer)
 		trust  bool
 		want   string
 	}{
-		{"no STARTTLS", settings.MailStartTLS, func(s *smtpServer) { s.offers = []string{"AUTH PLAIN LOGIN"} }, true, "does not support STARTTLS"},
-		{"certificate not trusted, STARTTLS", settings.MailStartTLS, func(*smtpServer) {}, false, "certificate"},
-		{"certificate not trusted, TLS", settings.MailTLS, func(s *smtpServer) { s.encrypts = true }, false, "certificate"},
-		{"no login", settings.MailStartTLS, func(s *smtpServer) { s.offers = []string{"STARTTLS"} }, true, "does not support SMTP AUTH"},
-		{"no way of login that is known", settings.MailStartTLS, func(s *smtpServer) { s.offers = []string{"STARTTLS", "AUTH XOAUTH2"} }, true, "mail server: dial failed: "},
+		{"no STARTTLS", settings.MailStartTLS, func(s *fixtures.SMTPServer) { s.Offers = []string{"AUTH PLAIN LOGIN"} }, true, "does not support STARTTLS"},
+		{"certificate not trusted, STARTTLS", settings.MailStartTLS, func(*fixtures.SMTPServer) {}, false, "certificate"},
+		{"certificate not trusted, TLS", settings.MailTLS, func(s *fixtures.SMTPServer) { s.Encrypts = true }, false, "certificate"},
+		{"no login", settings.MailStartTLS, func(s *fixtures.SMTPServer) { s.Offers = []string{"STARTTLS"} }, true, "does not support SMTP AUTH"},
+		{"no way of login that is known", settings.MailStartTLS, func(s *fixtures.SMTPServer) { s.Offers = []string{"STARTTLS", "AUTH XOAUTH2"} }, true, "mail server: dial failed: "},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			server := newSMTPServer(t, test.server)
+			server := fixtures.NewSMTPServer(t, test.server)
 			c := mailConfig(t, server)
 			c.Mail.SMTP.TLS, c.Mail.SMTP.User, c.Mail.SMTP.Password = test.tls, "office", "s3cret"
-			roots := server.roots
+			roots := server.Roots
 			if !test.trust {
-				_, roots = newIdentity(t)
+				roots = x509.NewCertPool()
 			}
 			err := newMailer(c, roots, nil).Send(t.Context(), confirmation())
 			if err == nil {
 				t.Fatal("sent")
 			}
 			wantTexts(t, err.Error(), test.want)
-			if _, lines := server.conversation(); strings.Contains(lines, "AUTH") || strings.Contains(lines, "MAIL") {
+			if _, lines := server.Conversation(); strings.Contains(lines, "AUTH") || strings.Contains(lines, "MAIL") {
 				t.Errorf("commands:\n%s", lines)
 			}
 		})
@@ -320,14 +321,14 @@ func TestMailerTimesOut(t *testing.T) {
 		t.Run("at "+strconv.Quote(silentAt), func(t *testing.T) {
 			t.Parallel()
 			reached, end := make(chan struct{}), make(chan struct{})
-			server := newSMTPServer(t, func(s *smtpServer) {
-				s.answer = func(line string) string {
+			server := fixtures.NewSMTPServer(t, func(s *fixtures.SMTPServer) {
+				s.Answer = func(line string) string {
 					if verb, _, _ := strings.Cut(line, " "); verb != silentAt {
 						return ""
 					}
 					close(reached)
 					<-end
-					return hangUp
+					return fixtures.HangUp
 				}
 			})
 			defer close(end)
@@ -345,10 +346,10 @@ func TestMailerTimesOut(t *testing.T) {
 }
 
 // mailSettings returns the settings of a program that sends through the server.
-func mailSettings(db *fixtures.Database, s *smtpServer, more ...string) []string {
+func mailSettings(db *fixtures.Database, s *fixtures.SMTPServer, more ...string) []string {
 	return settingsFor(db, append([]string{
 		"BOOKSIDE_MAIL__ENABLED=true", "BOOKSIDE_MAIL__FROM=office@practice.example", "BOOKSIDE_MAIL__FROM_NAME=Praxis Müller",
-		"BOOKSIDE_MAIL__SMTP__HOST=127.0.0.1", "BOOKSIDE_MAIL__SMTP__PORT=" + s.port(), "BOOKSIDE_MAIL__SMTP__TLS=none",
+		"BOOKSIDE_MAIL__SMTP__HOST=127.0.0.1", "BOOKSIDE_MAIL__SMTP__PORT=" + s.Port(), "BOOKSIDE_MAIL__SMTP__TLS=none",
 	}, more...)...)
 }
 
@@ -388,11 +389,11 @@ func outboxStates(t *testing.T, db *fixtures.Database) []string {
 	return states
 }
 
-func subjectsOf(t *testing.T, messages []smtpMessage) []string {
+func subjectsOf(t *testing.T, messages []fixtures.SentMail) []string {
 	t.Helper()
 	var subjects []string
 	for _, m := range messages {
-		parsed, err := mail.ReadMessage(strings.NewReader(m.data))
+		parsed, err := mail.ReadMessage(strings.NewReader(m.Data))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -407,7 +408,7 @@ func TestServeSendsMails(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := small(t)
-	server := newSMTPServer(t)
+	server := fixtures.NewSMTPServer(t)
 	var want, sent []string
 	for i := range 20 {
 		want = append(want, fmt.Sprintf("mail %02d", i))
@@ -420,12 +421,12 @@ func TestServeSendsMails(t *testing.T) {
 		if err := p.stop(); err != nil {
 			t.Error(err)
 		}
-		wantTexts(t, p.stderr.String(), `"msg":"sending mail","server":"127.0.0.1:`+server.port()+`"`)
+		wantTexts(t, p.stderr.String(), `"msg":"sending mail","server":"127.0.0.1:`+server.Port()+`"`)
 		if strings.Contains(p.stderr.String(), "zoe") {
 			t.Errorf("log: %s", p.stderr)
 		}
 	}
-	if diff := cmp.Diff(want, subjectsOf(t, server.received())); diff != "" {
+	if diff := cmp.Diff(want, subjectsOf(t, server.Received())); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -433,7 +434,7 @@ func TestServeSendsMails(t *testing.T) {
 func TestServeWithoutMail(t *testing.T) {
 	t.Parallel()
 	db := small(t)
-	server := newSMTPServer(t)
+	server := fixtures.NewSMTPServer(t)
 	queueMails(t, db, "a")
 	s := serve(t, lastWins(mailSettings(db, server, "BOOKSIDE_MAIL__ENABLED=false")))
 	if err := s.stop(); err != nil {
@@ -442,7 +443,7 @@ func TestServeWithoutMail(t *testing.T) {
 	if diff := cmp.Diff([]string{"waiting, 0"}, outboxStates(t, db)); diff != "" {
 		t.Error(diff)
 	}
-	if dialed, _ := server.conversation(); dialed != 0 {
+	if dialed, _ := server.Conversation(); dialed != 0 {
 		t.Errorf("%d connections", dialed)
 	}
 }
@@ -455,14 +456,14 @@ func TestServeResumesMails(t *testing.T) {
 	var silent atomic.Bool
 	silent.Store(true)
 	reached, end := make(chan string, 1), make(chan struct{})
-	server := newSMTPServer(t, func(s *smtpServer) {
-		s.answer = func(line string) string {
+	server := fixtures.NewSMTPServer(t, func(s *fixtures.SMTPServer) {
+		s.Answer = func(line string) string {
 			if line != "." || !silent.Load() {
 				return ""
 			}
 			reached <- line
 			<-end
-			return hangUp
+			return fixtures.HangUp
 		}
 	})
 	defer close(end)
@@ -479,7 +480,7 @@ func TestServeResumesMails(t *testing.T) {
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_outbox SET due_at = created_at")
 	second := serve(t, mailSettings(db, server))
 	second.eventually("both mails", func() bool { return slices.Equal(outboxStates(t, db), []string{"sent, 2", "sent, 1"}) })
-	if diff := cmp.Diff([]string{"a", "b"}, subjectsOf(t, server.received())); diff != "" {
+	if diff := cmp.Diff([]string{"a", "b"}, subjectsOf(t, server.Received())); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -488,7 +489,7 @@ func TestServeResumesMails(t *testing.T) {
 func TestSenderOfTheSite(t *testing.T) {
 	t.Parallel()
 	db := small(t)
-	server := newSMTPServer(t)
+	server := fixtures.NewSMTPServer(t)
 	site, err := wpdb.Open(t.Context(), wpdb.Config{DSN: db.DSN, Prefix: db.Prefix})
 	if err != nil {
 		t.Fatal(err)
@@ -514,7 +515,7 @@ func TestSenderOfTheSite(t *testing.T) {
 		}
 		c := mailConfig(t, server)
 		c.Mail.From, c.Mail.FromName = step.from, step.fromName
-		before := len(server.received())
+		before := len(server.Received())
 		err := newMailer(c, nil, func(ctx context.Context) (mail.Address, error) { return session.MailSender(ctx, site) }).Send(t.Context(), confirmation())
 		if step.want == "" {
 			if err == nil || !strings.Contains(err.Error(), "set mail.from") {
@@ -525,7 +526,7 @@ func TestSenderOfTheSite(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%+v: %v", step, err)
 		}
-		parsed, err := mail.ReadMessage(strings.NewReader(server.received()[before].data))
+		parsed, err := mail.ReadMessage(strings.NewReader(server.Received()[before].Data))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -540,8 +541,8 @@ func TestSenderOfTheSite(t *testing.T) {
 func TestMailServerDownAndUp(t *testing.T) {
 	t.Parallel()
 	db := small(t)
-	server := newSMTPServer(t)
-	server.stop()
+	server := fixtures.NewSMTPServer(t)
+	server.Stop()
 	queueMails(t, db, "a", "b")
 	site, err := wpdb.Open(t.Context(), wpdb.Config{DSN: db.DSN, Prefix: db.Prefix})
 	if err != nil {
@@ -562,7 +563,7 @@ func TestMailServerDownAndUp(t *testing.T) {
 	s.eventually("a try", func() bool {
 		return slices.Equal(outboxStates(t, db), []string{"waiting, 1", "waiting, 0"}) && strings.Contains(log.String(), `"msg":"mail not sent yet"`)
 	})
-	server.start(server.address)
+	server.Start(server.Address)
 	passed.Store(int64(time.Minute))
 	s.eventually("both mails", func() bool {
 		outbox.Wake()
@@ -572,7 +573,7 @@ func TestMailServerDownAndUp(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]string{"a", "b"}, subjectsOf(t, server.received())); diff != "" {
+	if diff := cmp.Diff([]string{"a", "b"}, subjectsOf(t, server.Received())); diff != "" {
 		t.Error(diff)
 	}
 	wantTexts(t, log.String(), `"msg":"mail not sent yet"`, "connection refused")
@@ -583,7 +584,7 @@ func TestMailWithoutTable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := small(t)
-	server := newSMTPServer(t)
+	server := fixtures.NewSMTPServer(t)
 	newKey(t, settingsFor(db))
 	execute(t, db.SQL, "DROP TABLE "+db.Prefix+"bookside_outbox")
 	env := append(reader(t, db), slices.DeleteFunc(mailSettings(db, server), func(entry string) bool { return !strings.HasPrefix(entry, "BOOKSIDE_MAIL__") })...)
