@@ -313,7 +313,7 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 	s := newServer(t, database)
 	dropUnneededColumns(t, database)
 	// With the add-on, time off and limits of agents are read too.
-	database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', 'latepoint-pro-features')")
+	database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '[\"latepoint-pro-features\"]')")
 	admin := newAdmin()
 	admin.Started(s.platform)
 	wantReadiness(t, admin, monitor.Readiness{

@@ -932,6 +932,7 @@ func TestOffPeriodsAndDailyLimitsNeedTheAddOn(t *testing.T) {
 		"in another folder":         {[]string{activate("latepoint-pro/latepoint-pro-features.php", pluginFile)}, true},
 		"in the plugin's own list":  {[]string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-pro-features"]')`}, true},
 		"another one of the maker":  {[]string{activate(pluginFile, "latepoint-payments-stripe/latepoint-payments-stripe.php")}, false},
+		"with a longer name":        {[]string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-pro-features-of-others"]')`}, false},
 		"an empty list of add-ons":  {[]string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '[]')`}, false},
 		"its name inside of others": {[]string{activate(pluginFile, "not-latepoint-pro-features.php/other.php")}, false},
 	} {

@@ -9,6 +9,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 )
@@ -47,7 +48,7 @@ func LoadRules(ctx context.Context, s *session.Session, settings map[string]stri
 	if len(required) == 0 {
 		return rules, nil
 	}
-	active, err := session.AddOnActive(ctx, s, settings[session.SettingAddOns])
+	active, err := s.Extension(ctx, extensions.ProFeatures, settings)
 	if active {
 		rules.fields = required
 	}

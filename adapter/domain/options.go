@@ -5,4 +5,12 @@ package domain
 type Options map[string]string
 
 // OptionNames are the names in Options.
-var OptionNames = []string{"active_plugins", "latepoint_db_version", "timezone_string", "gmt_offset"}
+var OptionNames = []string{OptionActivePlugins, "latepoint_db_version", "timezone_string", "gmt_offset", OptionGoogleCalendar}
+
+const (
+	// OptionActivePlugins is the site's list of active plugins, serialised.
+	OptionActivePlugins = "active_plugins"
+	// OptionGoogleCalendar is the version of the tables of the Google Calendar add-on, whose rules
+	// differ by version.
+	OptionGoogleCalendar = "latepoint-google-calendar_addon_db_version"
+)

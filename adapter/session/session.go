@@ -70,9 +70,8 @@ type Session struct {
 	Schema *wpdb.Schema
 	Zone   Zone
 	// Now is the same instant throughout a request.
-	Now time.Time
-	// activePlugins is the option of that name, as stored.
-	activePlugins   string
+	Now             time.Time
+	options         domain.Options // as stored
 	Random          io.Reader
 	Pick            func(n int) int
 	Outbox          *outbox.Relay
@@ -131,7 +130,7 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 	if options == nil {
 		return nil, domain.SiteDown(domain.NoWordPress, "No WordPress tables under this prefix", nil)
 	}
-	active, err := p.DB.PluginActive(ctx, options["active_plugins"], pluginFile)
+	active, err := p.DB.PluginActive(ctx, options[domain.OptionActivePlugins], pluginFile)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +151,7 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Session{
 		DB: p.DB, Schema: schema, Zone: zone, Now: p.Now(),
-		activePlugins: options["active_plugins"], Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, journal: p.Journal, MetaKeys: p.BookingMetaKeys,
+		options: options, Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, journal: p.Journal, MetaKeys: p.BookingMetaKeys,
 		Totals: &p.Totals, languages: p.Languages, Shared: p.shared, NoSharing: true,
 	}, nil
 }

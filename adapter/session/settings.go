@@ -165,19 +165,6 @@ func BlockingStatuses(ctx context.Context, s *Session) ([]string, error) {
 	return availability.BlockingStatuses(settings[SettingBlockingStatuses]), err
 }
 
-// AddOnActive looks for the add-on in the plugin's own list and in the site's list of
-// active plugins, and in the network's list if the plugin itself is active there.
-func AddOnActive(ctx context.Context, s *Session, setting string) (bool, error) {
-	switch {
-	case strings.Contains(setting, addOn):
-		return true, nil
-	case wpdb.ListsPlugin(s.activePlugins, pluginFile):
-		return wpdb.ListsPlugin(s.activePlugins, addOnFile), nil
-	default:
-		return s.DB.PluginActive(ctx, s.activePlugins, addOnFile)
-	}
-}
-
 // DefinedFields returns the custom fields that a setting defines, by key.
 func DefinedFields(ctx context.Context, s *Session, setting string) (map[string]json.RawMessage, error) {
 	settings, err := s.DB.SettingValues(ctx, setting)
@@ -205,13 +192,6 @@ func LeadingInt(text string) int {
 	}
 	return n
 }
-
-// addOn is the add-on that makes off periods and daily limits count, by its
-// folder and by its file.
-const (
-	addOn     = "latepoint-pro-features"
-	addOnFile = addOn + ".php"
-)
 
 // Currency reads how the site formats prices, with the plugin's defaults.
 func (s *Session) Currency(ctx context.Context) (Currency, error) {

@@ -11,6 +11,7 @@ import (
 
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
 	"bookside/adapter/lists"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
@@ -46,7 +47,7 @@ func Calendar(ctx context.Context, s *session.Session, service Service, resource
 	if q.Customer {
 		in.Window = BookingWindow(s, service, in.Deviations, q.asOf)
 	}
-	limited, err := session.AddOnActive(ctx, s, service.settings[session.SettingAddOns])
+	limited, err := s.Extension(ctx, extensions.ProFeatures, service.settings)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
 	"bookside/adapter/lists"
 	"bookside/adapter/session"
 	"bookside/wpdb"
@@ -132,7 +133,7 @@ func dailyLimitCounts(ctx context.Context, s *session.Session, service Service) 
 	if service.bookingsPerDay == 0 {
 		return false, nil
 	}
-	return session.AddOnActive(ctx, s, service.settings[session.SettingAddOns])
+	return s.Extension(ctx, extensions.ProFeatures, service.settings)
 }
 
 // bookingsOfDay counts the bookings of agents on a day, whatever their status
