@@ -58,6 +58,7 @@ var allowedImports = map[string][]string{
 	"adapter/webhooks":     {"adapter/domain", "adapter/journal", "adapter/keys", "adapter/queue", "adapter/webhooks/ssrf", "wpdb"},
 	"adapter/domain":       {"adapter/availability"},
 	"adapter/extensions":   {},
+	"adapter/pricing":      {"adapter/domain"},
 	"adapter/availability": {},
 	"adapter/coalesce":     {},
 	"adapter/language":     {},

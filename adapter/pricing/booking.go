@@ -1,0 +1,67 @@
+package pricing
+
+import (
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/domain"
+)
+
+// Booking is a booking to be priced.
+type Booking struct {
+	Service   decimal.Decimal // of the service, or of its duration, for one attendee
+	Attendees int64
+	Flat      bool            // the service costs the same for any number of attendees
+	BaseFee   decimal.Decimal // once for a booking; none unless it is more than 0
+	Extras    []Extra
+}
+
+// Extra is an extra of a booking.
+type Extra struct {
+	ID          int64
+	Name        string
+	Amount      decimal.Decimal // of one
+	Duration    int64           // of one, in minutes
+	Quantity    int64
+	PerAttendee bool
+}
+
+// Multiplied reports whether each attendee pays the price of the service.
+func (b Booking) Multiplied() bool { return b.Attendees > 1 && !b.Flat }
+
+// ServiceAmount returns the amount of the service, with attendees and base fee
+// (OsBookingHelper::calculate_full_amount_for_service).
+func (b Booking) ServiceAmount() decimal.Decimal {
+	amount := b.Service
+	if b.Multiplied() {
+		amount = amount.Mul(decimal.NewFromInt(b.Attendees))
+	}
+	if b.BaseFee.IsPositive() {
+		amount = amount.Add(b.BaseFee)
+	}
+	return amount
+}
+
+// ExtraAmount returns the amount of an extra of the booking.
+func (b Booking) ExtraAmount(e Extra) decimal.Decimal {
+	amount := e.Amount.Mul(decimal.NewFromInt(e.Quantity))
+	if e.PerAttendee && b.Attendees > 1 {
+		amount = amount.Mul(decimal.NewFromInt(b.Attendees))
+	}
+	return amount
+}
+
+// Amount returns the amount of the booking before coupon and taxes
+// (OsBookingHelper::calculate_full_amount_for_booking).
+func (b Booking) Amount() decimal.Decimal {
+	amount := b.ServiceAmount()
+	for _, e := range b.Extras {
+		amount = amount.Add(b.ExtraAmount(e))
+	}
+	return amount.Round(domain.AmountDecimals)
+}
+
+// Deposit returns the deposit for a booking: for each attendee, unless it is flat. Neither base fee nor extras,
+// coupon or taxes are a part of it (OsBookingHelper::calculate_deposit_amount_to_charge).
+func Deposit(service decimal.Decimal, attendees int64, flat bool) decimal.Decimal {
+	return Booking{Service: service, Attendees: attendees, Flat: flat}.Amount()
+}

@@ -1,0 +1,157 @@
+package pricing
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/domain"
+)
+
+// Item is an item of an order.
+type Item struct{ Subtotal, Discount decimal.Decimal }
+
+// Total returns what the item costs after its discount, before taxes.
+func (i Item) Total() decimal.Decimal { return i.Subtotal.Sub(i.Discount) }
+
+// Coupon is a coupon as far as it makes items cheaper.
+type Coupon struct {
+	Percent  bool
+	Value    decimal.Decimal  // a percentage, or an amount
+	Most     *decimal.Decimal // nil for any; the add-on knows no such limit
+	PerOrder int64            // number of items of an order; 0 for all
+}
+
+// Apply gives items the discount of a coupon that is valid for them: each its own, which a fixed amount is, too
+// (OsFeatureCouponsHelper::apply_coupons_to_cart_calculations).
+func (c Coupon) Apply(items []Item) {
+	applied := int64(0)
+	for i := range items {
+		if c.PerOrder > 0 && applied >= c.PerOrder {
+			return
+		}
+		discount := c.Value
+		if c.Percent {
+			discount = items[i].Subtotal.Mul(c.Value).Shift(-2).Round(domain.AmountDecimals)
+		}
+		if c.Most != nil {
+			discount = decimal.Min(discount, *c.Most)
+		}
+		if discount = decimal.Min(discount, items[i].Subtotal); discount.IsPositive() {
+			items[i].Discount = discount
+			applied++
+		}
+	}
+}
+
+// Tax is a tax of the site.
+type Tax struct {
+	ID, Name string
+	Fixed    bool
+	Value    decimal.Decimal // an amount once for an order, or a percentage of what it costs
+}
+
+// amount returns the tax on an amount. It is not rounded before it is stored.
+func (t Tax) amount(on decimal.Decimal) decimal.Decimal {
+	switch {
+	case !t.Value.IsPositive():
+		return decimal.Zero
+	case t.Fixed:
+		return t.Value
+	default:
+		return on.Mul(t.Value).Shift(-2)
+	}
+}
+
+// Label returns the text with which a price is broken down. PHP adds 0 to the percentage after it gave it the
+// separator of the site, and so keeps nothing behind a comma.
+func (t Tax) Label(decimalSeparator string) string {
+	if t.Fixed {
+		return t.Name
+	}
+	percent := t.Value.Round(3)
+	if decimalSeparator != "." {
+		percent = percent.Truncate(0)
+	}
+	return t.Name + " (" + percent.String() + "%)"
+}
+
+// ParseTaxes reads the setting with the taxes of a site: a JSON object of them by id, in its order. A later one
+// takes the place of an earlier one with the same id. What is no such object has none.
+func ParseTaxes(setting string) []Tax {
+	decoder := json.NewDecoder(strings.NewReader(setting))
+	opening, err := decoder.Token()
+	if err != nil || opening != json.Delim('{') && opening != json.Delim('[') {
+		return nil
+	}
+	var taxes []Tax
+	for decoder.More() {
+		if opening == json.Delim('{') {
+			if _, err := decoder.Token(); err != nil {
+				return nil
+			}
+		}
+		var stored struct {
+			ID, Name, Type string
+			Value          any
+		}
+		if err := decoder.Decode(&stored); err != nil {
+			return nil
+		}
+		tax := Tax{ID: stored.ID, Name: stored.Name, Fixed: stored.Type == "fixed", Value: Stored(stored.Value)}
+		if stored.Type != "fixed" && stored.Type != "percentage" {
+			tax.Value = decimal.Zero
+		}
+		if at := slices.IndexFunc(taxes, func(t Tax) bool { return t.ID == tax.ID }); at >= 0 {
+			taxes[at] = tax
+		} else {
+			taxes = append(taxes, tax)
+		}
+	}
+	return taxes
+}
+
+// Stored returns an amount of a setting or of meta, a text or a number; 0 for anything else.
+func Stored(value any) decimal.Decimal {
+	switch v := value.(type) {
+	case float64:
+		return decimal.NewFromFloat(v)
+	case string:
+		if amount, err := decimal.NewFromString(strings.TrimSpace(v)); err == nil && len(v) <= 24 {
+			return amount
+		}
+	}
+	return decimal.Zero
+}
+
+// TaxAmount is a tax of an order, with its amount.
+type TaxAmount struct {
+	Tax
+	Amount decimal.Decimal
+}
+
+// Totals are the sums of an order.
+type Totals struct {
+	Subtotal, Discount, Tax, Total decimal.Decimal
+	Taxes                          []TaxAmount
+}
+
+// Total adds up an order: its items less their discounts, and the taxes on that, none of which counts towards
+// another (OsCartModel::calculate_prices with OsTaxesHelper::calculate_taxes_for_cart).
+func Total(items []Item, taxes []Tax) Totals {
+	var t Totals
+	for _, item := range items {
+		t.Subtotal, t.Discount = t.Subtotal.Add(item.Subtotal), t.Discount.Add(item.Discount)
+	}
+	net := t.Subtotal.Sub(t.Discount)
+	for _, tax := range taxes {
+		amount := tax.amount(net)
+		t.Taxes = append(t.Taxes, TaxAmount{tax, amount.Round(domain.AmountDecimals)})
+		t.Tax = t.Tax.Add(amount)
+	}
+	t.Total = net.Add(t.Tax).Round(domain.AmountDecimals)
+	t.Tax = t.Tax.Round(domain.AmountDecimals)
+	return t
+}
