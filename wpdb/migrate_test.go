@@ -135,8 +135,8 @@ func TestSelectSufficesForReads(t *testing.T) {
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, user(t, database, "SELECT"))
-	if active, err := db.PluginActive(t.Context(), phpList(), "latepoint.php"); active || err != nil {
-		t.Errorf("active: %t, error %v", active, err)
+	if plugins, err := db.Plugins(t.Context(), phpList(), "latepoint.php"); plugins != nil || err != nil {
+		t.Errorf("active: %q, error %v", plugins, err)
 	}
 	if _, err := db.SettingValues(t.Context(), "x"); err != nil {
 		t.Error(err)

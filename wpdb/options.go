@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"path"
+	"slices"
+	"strings"
 
 	sq "github.com/Masterminds/squirrel"
 )
@@ -75,18 +77,31 @@ func (db *DB) SettingsAndOptions(ctx context.Context, settings, options []string
 	return ofPlugin, ofWordPress, nil
 }
 
-// PluginActive reports whether a plugin file, such as latepoint.php, is active.
-// activePlugins is the option active_plugins; if the plugin is not in it, the
-// network's list is consulted. The plugin's directory may have any name.
-func (db *DB) PluginActive(ctx context.Context, activePlugins, file string) (bool, error) {
-	if ListsPlugin(activePlugins, file) {
-		return true, nil
+// Plugins are the lists of active plugins of a site: its own and, where that lacks a plugin that
+// matters, its network's, as they are stored.
+type Plugins []string
+
+// Plugins returns the lists by which a plugin file, such as latepoint.php, is active: activePlugins,
+// which is the site's option active_plugins, and the network's if the file is not in it. Without the
+// plugin there are none.
+func (db *DB) Plugins(ctx context.Context, activePlugins, file string) (Plugins, error) {
+	plugins := Plugins{activePlugins}
+	if plugins.Active(file) {
+		return plugins, nil
 	}
-	value, err := db.networkOption(ctx, "active_sitewide_plugins")
+	network, err := db.networkOption(ctx, "active_sitewide_plugins")
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return ListsPlugin(value, file), nil
+	if plugins = append(plugins, network); !plugins.Active(file) {
+		return nil, nil
+	}
+	return plugins, nil
+}
+
+// Active reports whether a plugin file is active. The plugin's directory may have any name.
+func (p Plugins) Active(file string) bool {
+	return slices.ContainsFunc(p, func(list string) bool { return listsPlugin(list, file) })
 }
 
 // SuperAdmins returns the logins of a network's administrators; none on a site
@@ -145,10 +160,13 @@ func (db *DB) inNetwork(ctx context.Context) (bool, error) {
 	return network, err
 }
 
-// ListsPlugin reports whether a plugin file is among the values (a site's list)
+// listsPlugin reports whether a plugin file is among the values (a site's list)
 // or keys (a network's list) of a serialised array. An unreadable value lists
 // nothing.
-func ListsPlugin(serialised, file string) bool {
+func listsPlugin(serialised, file string) bool {
+	if !strings.Contains(serialised, file) { // saves most sites the parsing
+		return false
+	}
 	value, err := MaybeUnserialize(serialised)
 	list, ok := value.(*PHPArray)
 	if err != nil || !ok {

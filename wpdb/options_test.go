@@ -151,9 +151,9 @@ func TestPluginActive(t *testing.T) {
 		"serialised two times": {`s:47:"` + phpList("latepoint/latepoint.php") + `";`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := db.PluginActive(t.Context(), c.plugins, "latepoint.php")
-			if err != nil || got != c.want {
-				t.Errorf("%s: %t, error %v, want %t", name, got, err, c.want)
+			got, err := db.Plugins(t.Context(), c.plugins, "latepoint.php")
+			if err != nil || got.Active("latepoint.php") != c.want {
+				t.Errorf("%s: %q, error %v, want %t", name, got, err, c.want)
 			}
 		})
 	}
@@ -171,9 +171,9 @@ func TestPluginActiveOnNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := db.PluginActive(t.Context(), options["active_plugins"], "latepoint.php")
-		if err != nil || got != want {
-			t.Errorf("%s: %t, error %v, want %t", name, got, err, want)
+		got, err := db.Plugins(t.Context(), options["active_plugins"], "latepoint.php")
+		if err != nil || got.Active("latepoint.php") != want {
+			t.Errorf("%s: %q, error %v, want %t", name, got, err, want)
 		}
 	}
 	active("on the network", true)
@@ -212,9 +212,9 @@ func TestPluginActiveAsksTheNetwork(t *testing.T) {
 	db, mock := wpdbtest.MockExact(t, 1)
 	const text = "SELECT meta_value FROM `wp_sitemeta` WHERE meta_key = ? ORDER BY meta_id LIMIT 1"
 	mock.ExpectQuery(text).WithArgs("active_sitewide_plugins").WillReturnError(errLockWait)
-	_, err := db.PluginActive(t.Context(), phpList(), "latepoint.php")
+	_, err := db.Plugins(t.Context(), phpList(), "latepoint.php")
 	wantKind(t, err, wpdb.ErrConflict)
-	if active, err := db.PluginActive(t.Context(), phpList("latepoint/latepoint.php"), "latepoint.php"); !active || err != nil {
-		t.Errorf("%t, error %v without a question", active, err)
+	if plugins, err := db.Plugins(t.Context(), phpList("latepoint/latepoint.php"), "latepoint.php"); !plugins.Active("latepoint.php") || err != nil {
+		t.Errorf("%q, error %v without a question", plugins, err)
 	}
 }

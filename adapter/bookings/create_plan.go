@@ -62,10 +62,7 @@ type bookingPlan struct {
 // and takes its locks.
 func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b New) (bookingPlan, error) {
 	p := b.Problems()
-	rules, err := customers.LoadRules(ctx, tx.Session, w.Settings)
-	if err != nil {
-		return bookingPlan{}, err
-	}
+	rules := customers.RulesOf(tx.Session, w.Settings)
 	plan := bookingPlan{New: b, status: records.StatusApproved, notes: sanitize.TextareaField(b.Notes)}
 	tx.CheckText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
 	if b.Status != nil {
@@ -211,10 +208,7 @@ func fillEmpty(found records.BookableCustomer, wanted records.BookingCustomer) (
 // lockNewBooking takes the locks of a new booking: those of its slot, and those of the contacts by
 // which its customer is found or created.
 func lockNewBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, rules customers.Rules, plan bookingPlan) error {
-	locks, err := slots.Locks(ctx, tx.Session, plan.service, plan.resources)
-	if err != nil {
-		return err
-	}
+	locks := slots.Locks(tx.Session, plan.service, plan.resources)
 	if plan.CustomerID == 0 {
 		customer, err := customers.LocksOfNewCustomer(ctx, tx.Session, w, rules, plan.Customer)
 		if err != nil {

@@ -82,10 +82,7 @@ func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, err
 	if err := p.Err(); err != nil {
 		return slots.Hold{}, err
 	}
-	locks, err := slots.Locks(ctx, tx.Session, plan.service, plan.resources)
-	if err != nil {
-		return slots.Hold{}, err
-	}
+	locks := slots.Locks(tx.Session, plan.service, plan.resources)
 	if err := tx.Lock(ctx, append(locks, session.LockOf(session.KeyLock, tx.CallerID()))...); err != nil {
 		return slots.Hold{}, err
 	}

@@ -68,10 +68,7 @@ type orderSums struct{ subtotal, total decimal.Decimal }
 func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, before notify.Snapshot, patch Patch) (updatePlan, error) {
 	p := patch.Problems()
 	plan := updatePlan{Patch: patch, before: before, status: before.Booking.Status, customer: before.Customer}
-	var err error
-	if plan.rules, err = customers.LoadRules(ctx, tx.Session, w.Settings); err != nil {
-		return plan, err
-	}
+	plan.rules = customers.RulesOf(tx.Session, w.Settings)
 	if patch.Status != nil {
 		plan.status = *patch.Status
 		checkTransition(&p, before.Booking.Status, plan.status)
@@ -320,11 +317,7 @@ func lockUpdate(ctx context.Context, tx *session.Tx, plan *updatePlan) error {
 	before := plan.before.Booking.Booking
 	locks := customers.LocksOfContacts(plan.rules, plan.Customer)
 	if plan.slot != nil && len(plan.resources) > 0 {
-		slot, err := slots.Locks(ctx, tx.Session, plan.service, append(slices.Clone(plan.resources), plan.present))
-		if err != nil {
-			return err
-		}
-		locks = append(locks, slot...)
+		locks = append(locks, slots.Locks(tx.Session, plan.service, append(slices.Clone(plan.resources), plan.present))...)
 	}
 	if plan.CustomerID != nil || plan.Customer != (records.CustomerFields{}) {
 		locks = append(locks, session.LockOf(session.CustomerLock, domain.ValueOr(plan.CustomerID, before.Customer.ID)))

@@ -61,10 +61,7 @@ func validateNewCustomer(ctx context.Context, tx *session.Tx, w session.WriteSet
 	p := v.Problems()
 	p.Require("first_name", strings.TrimSpace(domain.ValueOr(v.FirstName, "")) != "")
 	p.Require("last_name", strings.TrimSpace(domain.ValueOr(v.LastName, "")) != "")
-	rules, err := LoadRules(ctx, tx.Session, w.Settings)
-	if err != nil {
-		return records.BookingCustomer{}, err
-	}
+	rules := RulesOf(tx.Session, w.Settings)
 	c := Sanitize(tx.Session, v.CustomerFields, "", &p)
 	if err := checkValues(ctx, tx.Session, v, nil, &p); err != nil {
 		return c, err

@@ -37,22 +37,18 @@ func customerRules(ctx context.Context, s *session.Session) (Rules, error) {
 	if err != nil {
 		return Rules{}, err
 	}
-	return LoadRules(ctx, s, settings)
+	return RulesOf(s, settings), nil
 }
 
-// LoadRules returns the rules that are among the settings. Custom fields are required by
+// RulesOf returns the rules that are among the settings. Custom fields are required by
 // the add-on that shows them.
-func LoadRules(ctx context.Context, s *session.Session, settings map[string]string) (Rules, error) {
+func RulesOf(s *session.Session, settings map[string]string) Rules {
 	rules := Rules{Contact: identifyingContact(settings), columns: requiredColumns(settings[session.SettingDefaultFields])}
 	required := requiredFields(settings[session.SettingCustomerFields])
-	if len(required) == 0 {
-		return rules, nil
-	}
-	active, err := s.Extension(ctx, extensions.ProFeatures, settings)
-	if active {
+	if len(required) > 0 && s.Extension(extensions.ProFeatures, settings) {
 		rules.fields = required
 	}
-	return rules, err
+	return rules
 }
 
 // identifyingContact returns the column by which the site tells customers apart: that of their

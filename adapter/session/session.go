@@ -72,6 +72,7 @@ type Session struct {
 	// Now is the same instant throughout a request.
 	Now             time.Time
 	options         domain.Options // as stored
+	plugins         wpdb.Plugins
 	Random          io.Reader
 	Pick            func(n int) int
 	Outbox          *outbox.Relay
@@ -130,11 +131,11 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 	if options == nil {
 		return nil, domain.SiteDown(domain.NoWordPress, "No WordPress tables under this prefix", nil)
 	}
-	active, err := p.DB.PluginActive(ctx, options[domain.OptionActivePlugins], pluginFile)
+	plugins, err := p.DB.Plugins(ctx, options[domain.OptionActivePlugins], pluginFile)
 	if err != nil {
 		return nil, err
 	}
-	if !active {
+	if plugins == nil {
 		return nil, domain.SiteDown(domain.PluginInactive, "LatePoint is not active on this site", nil)
 	}
 	version := wpdb.PlainText(options["latepoint_db_version"])
@@ -151,7 +152,7 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Session{
 		DB: p.DB, Schema: schema, Zone: zone, Now: p.Now(),
-		options: options, Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, journal: p.Journal, MetaKeys: p.BookingMetaKeys,
+		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, journal: p.Journal, MetaKeys: p.BookingMetaKeys,
 		Totals: &p.Totals, languages: p.Languages, Shared: p.shared, NoSharing: true,
 	}, nil
 }

@@ -47,10 +47,7 @@ func Calendar(ctx context.Context, s *session.Session, service Service, resource
 	if q.Customer {
 		in.Window = BookingWindow(s, service, in.Deviations, q.asOf)
 	}
-	limited, err := s.Extension(ctx, extensions.ProFeatures, service.settings)
-	if err != nil {
-		return nil, err
-	}
+	limited := s.Extension(extensions.ProFeatures, service.settings)
 	if limited {
 		in.Limits = availability.DailyLimits{Service: service.bookingsPerDay, Agents: map[int64]int{}}
 	}

@@ -112,28 +112,16 @@ func confirmSlot(ctx context.Context, tx *session.Tx, a AssignedSlot) error {
 // Locks returns the locks of everything over which bookings can collide: their
 // agents, their locations if a location is used by one agent at a time, and their service
 // if its bookings per day are limited.
-func Locks(ctx context.Context, s *session.Session, service Service, resources []availability.Resource) ([]session.Lock, error) {
-	limited, err := dailyLimitCounts(ctx, s, service)
-	if err != nil {
-		return nil, err
-	}
+func Locks(s *session.Session, service Service, resources []availability.Resource) []session.Lock {
 	scope := scopeOf(resources)
 	locks := session.LocksOf(session.AgentLock, scope.agents...)
 	if service.settings[session.SettingOneAgent] == session.On {
 		locks = append(locks, session.LocksOf(session.LocationLock, scope.locations...)...)
 	}
-	if limited {
+	if service.bookingsPerDay > 0 && s.Extension(extensions.ProFeatures, service.settings) {
 		locks = append(locks, session.LocksOf(session.ServiceLock, scope.services...)...)
 	}
-	return locks, nil
-}
-
-// dailyLimitCounts reports whether the bookings per day of a service are limited.
-func dailyLimitCounts(ctx context.Context, s *session.Session, service Service) (bool, error) {
-	if service.bookingsPerDay == 0 {
-		return false, nil
-	}
-	return s.Extension(ctx, extensions.ProFeatures, service.settings)
+	return locks
 }
 
 // bookingsOfDay counts the bookings of agents on a day, whatever their status
