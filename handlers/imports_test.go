@@ -14,7 +14,8 @@ import (
 // the program at the top down to the mechanics of the database. A new package
 // needs a row here, with as few imports as its purpose allows.
 var allowedImports = map[string][]string{
-	"cmd/bookside":          {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/rowdiff", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/compare", "cmd/bookside/setup", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/documents", "handlers/mcp", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
+	"cmd/bookside":          {"adapter/bookings", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/rowdiff", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/compare", "cmd/bookside/setup", "cmd/internal/exit", "cmd/internal/server", "cmd/internal/settings", "handlers", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
+	"cmd/internal/server":   {"adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/documents", "handlers/mcp", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
 	"cmd/internal/exit":     {},
 	"cmd/internal/settings": {"adapter/domain", "adapter/records", "adapter/webhooks", "cmd/internal/exit", "handlers", "wpdb", "wpdb/wpconfig"},
 	"cmd/bookside/compare":  {"adapter/rowdiff", "compat", "wpdb"},
@@ -99,14 +100,14 @@ var modules = map[string][]string{
 	"github.com/labstack/echo/":          {"cmd", "handlers"},
 	"github.com/modelcontextprotocol/":   {"handlers/mcp"},
 	"github.com/google/jsonschema-go/":   {"handlers/mcp"},
-	"github.com/redis/go-redis":          {"cmd", "handlers/ratelimit"},
+	"github.com/redis/go-redis":          {"cmd/internal", "handlers/ratelimit"},
 	"github.com/go-sql-driver/mysql":     {"docker", "fixtures", "wpdb"},
 	"github.com/Masterminds/squirrel":    {"adapter", "fixtures", "wpdb"},
-	"github.com/knadh/koanf/":            {"cmd"},
+	"github.com/knadh/koanf/":            {"cmd/internal/settings"},
 	"github.com/spf13/":                  {"cmd"}, // commands, flags and completion
 	"github.com/arran4/golang-ical":      {"adapter/icalendar"},
 	"github.com/go-json-experiment/":     {"cmd/bookside/compare"},
-	"github.com/wneessen/go-mail":        {"cmd"},
+	"github.com/wneessen/go-mail":        {"cmd/internal/server"},
 	"github.com/dolthub/go-mysql-server": {"fixtures/embedded"},
 	"database/sql":                       {"cmd/demo", "docker", "fixtures", "wpdb"},
 	"net/http":                           {"adapter/webhooks", "cmd", "compat", "docker", "fixtures", "handlers"},

@@ -3,13 +3,12 @@ package main
 import (
 	"crypto/rand"
 	"fmt"
-	"net"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"bookside/adapter/keys"
 	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/server"
 	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
 )
@@ -35,7 +34,7 @@ If the server runs on another machine, forward its port first:
 		case err != nil:
 			return err
 		case !c.Admin.KeysPage || c.Admin.Listen == "":
-			return exit.Errorf(exit.Failure, nil, "the console is disabled: admin.keys_page (%s) is false, or admin.listen is empty", settings.EnvName("admin.keys_page"))
+			return exit.Errorf(exit.Failure, nil, "the console is disabled: %s is false, or admin.listen is empty", settings.Named("admin.keys_page"))
 		}
 		return p.withOwnTables(ctx, wpdb.AdminTokens, func(db *wpdb.DB) error {
 			token, err := keys.NewAdminTokens(db, p.now, rand.Reader).Issue(ctx, p.person())
@@ -46,17 +45,8 @@ If the server runs on another machine, forward its port first:
 				return p.print(token + "\n")
 			}
 			return p.print(fmt.Sprintf("%s\n\nOpen http://%s/console and enter it within %.0f minutes. It works once.\n",
-				token, dialable(c.Admin.Listen), keys.LoginTokenLife.Minutes()))
+				token, server.Dialable(c.Admin.Listen), keys.LoginTokenLife.Minutes()))
 		})
 	}
 	return command
-}
-
-// adminHosts returns the host names allowed in requests to the admin address.
-func adminHosts(c settings.Config) []string {
-	hosts := c.Admin.Hosts
-	if host, _, err := net.SplitHostPort(c.Admin.Listen); err == nil && host != "" {
-		hosts = append(slices.Clip(hosts), host)
-	}
-	return hosts
 }

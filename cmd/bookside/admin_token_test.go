@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 )
 
@@ -101,17 +100,4 @@ func TestAdminTokenWithoutCreatePrivilege(t *testing.T) {
 	run(t, env, "", "admin-token").want(t, exit.Refused, "may not create the table wp_bookside_admin_tokens; run this command as one that may")
 	newKey(t, settingsFor(db))
 	run(t, env, "", "admin-token").want(t, exit.OK)
-}
-
-func TestAdminHosts(t *testing.T) {
-	t.Parallel()
-	for listen, want := range map[string]string{
-		"127.0.0.1:8081": "a.example 127.0.0.1", ":8081": "a.example", "keys.internal:8081": "a.example keys.internal", "": "a.example",
-	} {
-		c := settings.Default()
-		c.Admin.Listen, c.Admin.Hosts = listen, []string{"a.example"}
-		if got := strings.Join(adminHosts(c), " "); got != want {
-			t.Errorf("%q: %s, want %s", listen, got, want)
-		}
-	}
 }

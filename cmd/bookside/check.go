@@ -15,6 +15,7 @@ import (
 	"bookside/adapter/slots"
 	"bookside/adapter/upkeep"
 	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/server"
 	"bookside/cmd/internal/settings"
 	"bookside/handlers/ratelimit"
 	"bookside/wpdb"
@@ -69,7 +70,7 @@ type checkOutput struct {
 // findings are a site's diagnosis and what check adds to it for printing.
 type findings struct {
 	diagnose.Report
-	target target
+	target server.Target
 	db     *wpdb.DB
 	show   checkOutput
 	// overlaps describes the overlapping bookings, if they are to be listed.
@@ -88,23 +89,23 @@ func (p *program) checkSite(ctx context.Context, c settings.Config, show checkOu
 		return p.checkFailed(ctx, t, show, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	report, err := diagnose.Examine(ctx, t.config, db, p.now)
+	report, err := diagnose.Examine(ctx, t.Config, db, p.now)
 	if errors.Is(err, wpdb.ErrUnavailable) || errors.Is(err, wpdb.ErrSilent) { // such as a cluster's node that accepts connections but no queries
-		return p.checkFailed(ctx, t, show, t.explain(err))
+		return p.checkFailed(ctx, t, show, t.Explain(err))
 	}
 	if err != nil {
 		return p.checkFailed(ctx, t, show, fmt.Errorf("examine the site: %w", err))
 	}
-	if err := tryRedis(ctx, c); err != nil {
+	if err := server.TryRedis(ctx, c); err != nil {
 		report.Warnings = append(report.Warnings, "Redis does not count requests, so each server counts its own; see rate_limit.redis: "+ratelimit.RedisError(err))
 	}
 	f := findings{Report: report, target: t, db: db, show: show}
 	if err := f.examineWork(ctx, c, p.now); err != nil {
-		return p.checkFailed(ctx, t, show, fmt.Errorf("examine the site: %w", t.explain(err)))
+		return p.checkFailed(ctx, t, show, fmt.Errorf("examine the site: %w", t.Explain(err)))
 	}
 	if show.conflicts && !show.json && f.Overlapping() {
 		if err := f.describeOverlaps(ctx, p.now); err != nil {
-			return t.explainPrivilege(ctx, err)
+			return t.ExplainPrivilege(ctx, err)
 		}
 	}
 	if show.json {
@@ -147,11 +148,11 @@ func (f *findings) examineWork(ctx context.Context, c settings.Config, now domai
 
 // checkFailed prints what is known of a site that could not be examined, and
 // returns the reason.
-func (p *program) checkFailed(ctx context.Context, t target, show checkOutput, reason error) error {
+func (p *program) checkFailed(ctx context.Context, t server.Target, show checkOutput, reason error) error {
 	var grants diagnose.Grants
 	if errors.Is(reason, wpdb.ErrAccessDenied) {
 		var err error
-		grants, err = diagnose.GrantsWithoutAccess(ctx, t.config)
+		grants, err = diagnose.GrantsWithoutAccess(ctx, t.Config)
 		reason = errors.Join(reason, err)
 	}
 	switch {

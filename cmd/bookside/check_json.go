@@ -104,7 +104,7 @@ func newGrantsJSON(g diagnose.Grants) grantsJSON {
 
 func (f findings) json() (r checkReport) {
 	r.OK, r.Problems, r.Warnings = f.failure() == nil, notNull(f.problems()), notNull(f.Warnings)
-	r.Database.Version, r.Database.Name, r.Database.Address, r.Database.Account = f.db.Version(), f.target.database, f.target.address, f.Account
+	r.Database.Version, r.Database.Name, r.Database.Address, r.Database.Account = f.db.Version(), f.target.Database, f.target.Address, f.Account
 	if e := f.Encryption; e != nil && e.Version != "" {
 		r.Database.TLS = &tlsJSON{e.Version, e.Verified}
 	}

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"time"
 
 	"bookside/adapter/diagnose"
 	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/server"
 	"bookside/cmd/internal/settings"
 	"bookside/handlers/monitor"
 )
@@ -19,13 +19,13 @@ import (
 // checkLive asks the running server for its readiness; it needs no database.
 func (p *program) checkLive(ctx context.Context, address string) error {
 	if address == "" {
-		return exit.Errorf(exit.Failure, nil, "admin.listen (%s) is empty: the server answers no probes", settings.EnvName(settings.AdminListen))
+		return exit.Errorf(exit.Failure, nil, "%s is empty: the server answers no probes", settings.Named(settings.AdminListen))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	readiness, err := fetchReadiness(ctx, "http://"+dialable(address)+"/readyz")
+	readiness, err := fetchReadiness(ctx, "http://"+server.Dialable(address)+"/readyz")
 	if err != nil {
-		return exit.Errorf(exit.Failure, err, "the server does not answer probes at %s; check that it is running and that it has the same admin.listen (%s)", address, settings.EnvName(settings.AdminListen))
+		return exit.Errorf(exit.Failure, err, "the server does not answer probes at %s; check that it is running and that it has the same %s", address, settings.Named(settings.AdminListen))
 	}
 	if readiness.Status != monitor.StatusReady {
 		return exit.Errorf(exit.Failure, nil, "the server is %s: database %s, platform %s", readiness.Status, readiness.Database, readiness.Platform)
@@ -54,7 +54,7 @@ func findServer(ctx context.Context, address, own string) *runningServer {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // the server itself takes two at most
 	defer cancel()
-	readiness, err := fetchReadiness(ctx, "http://"+dialable(address)+"/readyz?verbose")
+	readiness, err := fetchReadiness(ctx, "http://"+server.Dialable(address)+"/readyz?verbose")
 	if err != nil || readiness.Status == "" {
 		return nil
 	}
@@ -97,14 +97,4 @@ func fetchReadiness(ctx context.Context, url string) (r monitor.VerboseReadiness
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
 	return r, json.NewDecoder(io.LimitReader(response.Body, 64<<10)).Decode(&r)
-}
-
-// dialable returns the address at which a listener can be reached from its own
-// machine.
-func dialable(address string) string {
-	host, port, err := net.SplitHostPort(address)
-	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
-		return net.JoinHostPort("localhost", port)
-	}
-	return address
 }

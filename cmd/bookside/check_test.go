@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 )
 
@@ -307,7 +307,7 @@ func TestCheckConfiguration(t *testing.T) {
 
 func TestCheckLiveWithoutServer(t *testing.T) {
 	t.Parallel()
-	free, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
+	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,22 +317,4 @@ func TestCheckLiveWithoutServer(t *testing.T) {
 	}
 	run(t, nil, "", "check", "--live", "--set", "admin.listen="+address).want(t, exit.Failure, "the server does not answer probes at "+address)
 	run(t, nil, "", "check", "--live", "--set", "admin.listen=").want(t, exit.Failure, "admin.listen (BOOKSIDE_ADMIN__LISTEN) is empty")
-}
-
-func TestDialable(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]string{
-		"127.0.0.1:8081": "127.0.0.1:8081",
-		":8081":          "localhost:8081",
-		"0.0.0.0:8081":   "localhost:8081",
-		"[::]:8081":      "localhost:8081",
-		"[::1]:8081":     "[::1]:8081",
-		"bookside:8081":  "bookside:8081",
-	} {
-		t.Run(address, func(t *testing.T) {
-			if got := dialable(address); got != want {
-				t.Errorf("dialable(%q) = %q, want %q", address, got, want)
-			}
-		})
-	}
 }

@@ -30,7 +30,7 @@ func (m mark) colored() string {
 // lines are the findings, with the address of the database in the first.
 func (f findings) lines() []diagnose.Finding {
 	lines := f.Findings()
-	lines[0].Text += " at " + f.target.address
+	lines[0].Text += " at " + f.target.Address
 	for _, r := range f.rating {
 		lines = append(lines, diagnose.Finding{Level: r.Level, Name: r.Name, Text: r.Line()})
 	}

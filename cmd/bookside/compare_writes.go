@@ -11,6 +11,7 @@ import (
 	"bookside/adapter/rowdiff"
 	"bookside/cmd/bookside/compare"
 	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/server"
 	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
 )
@@ -35,7 +36,7 @@ func (c *compareCommand) write(ctx context.Context, run *compare.Run, scenario c
 		if err != nil {
 			return nil, err
 		}
-		db, err := t.open(ctx)
+		db, err := t.Open(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -60,20 +61,20 @@ func (c *compareCommand) write(ctx context.Context, run *compare.Run, scenario c
 const copyTimeout = 2 * time.Minute
 
 // copyTarget returns a database of --on-copy: a DSN, or @ and a file with one.
-func (c *compareCommand) copyTarget(text string) (target, error) {
+func (c *compareCommand) copyTarget(text string) (server.Target, error) {
 	if file, ok := strings.CutPrefix(text, "@"); ok {
 		content, err := os.ReadFile(file)
 		if err != nil {
-			return target{}, usageErrorf("--on-copy: %v", err)
+			return server.Target{}, usageErrorf("--on-copy: %v", err)
 		}
 		text = strings.TrimSpace(string(content))
 	}
 	parts, ok := settings.ParseDSN(text)
 	if !ok {
-		return target{}, usageErrorf("--on-copy: not a DSN such as user:password@tcp(127.0.0.1:3306)/database")
+		return server.Target{}, usageErrorf("--on-copy: not a DSN such as user:password@tcp(127.0.0.1:3306)/database")
 	}
-	return target{
-		config:  wpdb.Config{DSN: text, Prefix: c.prefix, MaxOpen: 2, StatementTimeout: copyTimeout},
-		address: parts.Address, database: parts.Database, source: "--on-copy", credentials: "the DSN of --on-copy",
+	return server.Target{
+		Config:  wpdb.Config{DSN: text, Prefix: c.prefix, MaxOpen: 2, StatementTimeout: copyTimeout},
+		Address: parts.Address, Database: parts.Database, Source: "--on-copy", Credentials: "the DSN of --on-copy",
 	}, nil
 }

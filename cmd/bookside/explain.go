@@ -16,6 +16,7 @@ import (
 	"bookside/adapter/indexes"
 	"bookside/adapter/keys"
 	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/server"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -68,23 +69,23 @@ func (p *program) explainRequest(ctx context.Context, command explainCommand, pa
 	if command.key != 0 {
 		var known bool
 		if key, known, err = keys.NewStore(db, p.now, rand.Reader).Find(ctx, command.key); err != nil {
-			return t.explain(err)
+			return t.Explain(err)
 		} else if !known {
 			return exit.Errorf(exit.Usage, nil, "explain: there is no key %d; see bookside keys list", command.key)
 		}
 	}
-	platform := newPlatform(c, db, p.now)
+	platform := server.NewPlatform(c, db, p.now)
 	options := handlers.Options{BasePaths: c.Server.BasePaths, SiteTimestamps: c.Compat.Timestamps == "site", RequestTimeout: c.Server.RequestTimeout}
 	explained, err := handlers.Explain(ctx, platform, p.now, options, key, path)
 	if err != nil {
-		return t.explain(err)
+		return t.Explain(err)
 	}
 	report := explanation{Status: explained.Status, Bytes: len(explained.Body), Milliseconds: milliseconds(explained.Took)}
 	if explained.Status >= http.StatusBadRequest {
 		report.Problem = strings.TrimSpace(string(explained.Body)) + "\n"
 	}
 	if err := report.add(ctx, db, explained.Statements); err != nil {
-		return t.explain(err)
+		return t.Explain(err)
 	}
 	if command.json {
 		return p.printJSON(report)

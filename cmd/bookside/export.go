@@ -17,6 +17,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/server"
 	"bookside/handlers"
 	"bookside/wpdb"
 )
@@ -75,7 +76,7 @@ func (p *program) exportSite(ctx context.Context, e handlers.Export, output stri
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	platform := newPlatform(c, db, p.now)
+	platform := server.NewPlatform(c, db, p.now)
 	e.SiteTimestamps = c.Compat.Timestamps == "site"
 	line := newProgressLine(p.stderr)
 	if output == "" && isTerminal(p.stdout) {
@@ -89,7 +90,7 @@ func (p *program) exportSite(ctx context.Context, e handlers.Export, output stri
 		err = replaceFileAt(output, 0o600, write)
 	}
 	line.clear()
-	return t.explainExport(ctx, e, err)
+	return explainExport(ctx, t, e, err)
 }
 
 // replaceFileAt writes a file that appears, or replaces another one, when it is complete. A link
@@ -118,7 +119,7 @@ func writeInto(name string, write func(io.Writer) error) error {
 }
 
 // explainExport returns an error of an export with its exit code and advice.
-func (t target) explainExport(ctx context.Context, e handlers.Export, err error) error {
+func explainExport(ctx context.Context, t server.Target, e handlers.Export, err error) error {
 	var known *domain.Error
 	switch {
 	case errors.As(err, &known) && len(known.Fields) > 0:
@@ -128,8 +129,8 @@ func (t target) explainExport(ctx context.Context, e handlers.Export, err error)
 		}
 		return exit.Errorf(exit.Usage, err, "export: %s; see bookside help export", strings.Join(wrong, "; "))
 	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost):
-		return t.explain(err)
+		return t.Explain(err)
 	default:
-		return t.explainPrivilege(ctx, err)
+		return t.ExplainPrivilege(ctx, err)
 	}
 }

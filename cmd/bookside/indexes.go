@@ -13,6 +13,7 @@ import (
 
 	"bookside/adapter/indexes"
 	"bookside/cmd/internal/exit"
+	"bookside/cmd/internal/server"
 	"bookside/wpdb"
 )
 
@@ -92,13 +93,13 @@ func (p *program) withIndexes(ctx context.Context, command indexesCommand) (err 
 	}
 }
 
-func (p *program) listIndexes(ctx context.Context, t target, db *wpdb.DB, asJSON bool) error {
+func (p *program) listIndexes(ctx context.Context, t server.Target, db *wpdb.DB, asJSON bool) error {
 	list, err := indexes.Examine(ctx, db)
 	switch {
 	case errors.Is(err, wpdb.ErrAccessDenied):
 		return exit.Errorf(exit.Refused, err, "the database user may not read all of the plugin's tables; see check (%v)", err)
 	case err != nil:
-		return t.explain(err)
+		return t.Explain(err)
 	case asJSON:
 		return p.printJSON(indexRecords(db, list))
 	default:
@@ -106,10 +107,10 @@ func (p *program) listIndexes(ctx context.Context, t target, db *wpdb.DB, asJSON
 	}
 }
 
-func (p *program) addIndexes(ctx context.Context, t target, db *wpdb.DB, command indexesCommand) error {
+func (p *program) addIndexes(ctx context.Context, t server.Target, db *wpdb.DB, command indexesCommand) error {
 	list, err := indexes.Survey(ctx, db)
 	if err != nil {
-		return t.explain(err)
+		return t.Explain(err)
 	}
 	var missing []wpdb.Index
 	for _, i := range list {
@@ -123,10 +124,10 @@ func (p *program) addIndexes(ctx context.Context, t target, db *wpdb.DB, command
 	return p.changeIndexes(ctx, t, db, command, missing, indexes.Changer.Add)
 }
 
-func (p *program) dropIndexes(ctx context.Context, t target, db *wpdb.DB, command indexesCommand) error {
+func (p *program) dropIndexes(ctx context.Context, t server.Target, db *wpdb.DB, command indexesCommand) error {
 	own, err := indexes.Own(ctx, db)
 	if err != nil {
-		return t.explain(err)
+		return t.Explain(err)
 	}
 	if len(own) == 0 {
 		return p.print("There are no indexes of Bookside.\n")
@@ -137,12 +138,12 @@ func (p *program) dropIndexes(ctx context.Context, t target, db *wpdb.DB, comman
 // progressInterval is that of lines about an index that is being made.
 const progressInterval = 5 * time.Second
 
-func (p *program) changeIndexes(ctx context.Context, t target, db *wpdb.DB, command indexesCommand, list []wpdb.Index,
+func (p *program) changeIndexes(ctx context.Context, t server.Target, db *wpdb.DB, command indexesCommand, list []wpdb.Index,
 	change func(indexes.Changer, context.Context, []wpdb.Index) error,
 ) (err error) {
-	unhurried, err := wpdb.Open(ctx, t.config.WithoutTimeouts())
+	unhurried, err := wpdb.Open(ctx, t.Config.WithoutTimeouts())
 	if err != nil {
-		return t.explain(err)
+		return t.Explain(err)
 	}
 	defer func() { err = errors.Join(err, unhurried.Close()) }()
 	var printing error
@@ -164,8 +165,8 @@ func (p *program) changeIndexes(ctx context.Context, t target, db *wpdb.DB, comm
 }
 
 // indexesDenied tells how to get the privilege that is needed.
-func (p *program) indexesDenied(ctx context.Context, t target, db *wpdb.DB, list []wpdb.Index, cause error) error {
-	account, database, err := t.config.Account(ctx)
+func (p *program) indexesDenied(ctx context.Context, t server.Target, db *wpdb.DB, list []wpdb.Index, cause error) error {
+	account, database, err := t.Config.Account(ctx)
 	if err != nil {
 		return errors.Join(cause, err)
 	}

@@ -4,89 +4,18 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"os/user"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
-	"bookside/adapter/session"
 	"bookside/cmd/internal/exit"
 	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
 )
-
-// openSite opens the configured database, without waiting for it, and checks that
-// it contains a site with LatePoint. If the configuration is valid, it returns
-// the target along with any error.
-func openSite(ctx context.Context, c settings.Config) (target, *wpdb.DB, error) {
-	if err := c.Validate(); err != nil {
-		return target{}, nil, err
-	}
-	t, err := newTarget(c)
-	if err != nil {
-		return target{}, nil, err
-	}
-	db, err := t.open(ctx)
-	if err != nil {
-		return t, nil, err
-	}
-	if err := t.requireTables(ctx, db); err != nil {
-		return t, nil, errors.Join(err, db.Close())
-	}
-	return t, db, nil
-}
-
-// open opens the configured site.
-func (p *program) open(ctx context.Context) (settings.Config, target, *wpdb.DB, error) {
-	c, err := p.config()
-	if err != nil {
-		return c, target{}, nil, err
-	}
-	t, db, err := openSite(ctx, c)
-	return c, t, db, err
-}
-
-// newPlatform returns where the sessions of a configured site come from.
-func newPlatform(c settings.Config, db *wpdb.DB, now domain.Clock) *session.Platform {
-	platform := session.NewPlatform(db, now)
-	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
-	return platform
-}
-
-// withSite calls use with the open site, in which the tables of Bookside that are needed are those of
-// this version: others may wait for a migration.
-func (p *program) withSite(ctx context.Context, needed wpdb.Table, use func(*wpdb.DB) error) (err error) {
-	_, t, db, err := p.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := requireOwnColumns(ctx, db, needed); err != nil {
-		return t.explainPrivilege(ctx, err)
-	}
-	return t.explainPrivilege(ctx, use(db))
-}
-
-// withOwnTables is withSite after creating our own tables; it fails without the
-// needed one.
-func (p *program) withOwnTables(ctx context.Context, needed wpdb.Table, use func(*wpdb.DB) error) error {
-	return p.withSite(ctx, needed, func(db *wpdb.DB) error {
-		missing, err := ensureOwnTables(ctx, db)
-		switch {
-		case err != nil:
-			return err
-		case slices.Contains(missing, needed):
-			return exit.Errorf(exit.Refused, nil, "the database user may not create the table %s; run this command as one that may", db.FullName(needed))
-		default:
-			return use(db)
-		}
-	})
-}
 
 // keyStore is the keys of a site, and the database that they are in.
 type keyStore struct {

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
@@ -156,33 +155,5 @@ func TestRawClients(t *testing.T) {
 				t.Logf("cut with %v", err)
 			}
 		})
-	}
-}
-
-// TestSlowReaderIsDisconnected: a client that does not read its response is
-// disconnected.
-func TestSlowReaderIsDisconnected(t *testing.T) {
-	t.Parallel()
-	c := settings.Default()
-	c.Server.RequestTimeout, c.Server.WriteTimeout = 10*time.Millisecond, 10*time.Millisecond
-	s := bareService(c)
-	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	written := make(chan error, 1)
-	stop := s.start(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, err := w.Write(make([]byte, 8<<20)) // more than the buffers of both sides
-		written <- err
-	}), adminMemory)
-	conn := dialRaw(t, listener.Addr().String())
-	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-written; err == nil {
-		t.Error("all was written though nothing was read")
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
 	}
 }

@@ -1,9 +1,8 @@
 // Command bookside serves the booking API of a WordPress site with the
 // LatePoint plugin, from the site's own database.
 //
-// It has the command line, the configuration, the listeners and the mail client,
-// and wires the other packages together; rules, formats and SQL are theirs. It
-// may import every package but cmd/demo and fixtures.
+// It has the command line; cmd/internal/server serves, and rules, formats and SQL are those of other
+// packages. It may import every package but cmd/demo and fixtures.
 package main
 
 import (

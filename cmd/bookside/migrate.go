@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bookside/cmd/internal/server"
 	"bookside/cmd/internal/settings"
 	"bookside/wpdb"
 )
@@ -47,18 +48,18 @@ func (p *program) migrateSite(ctx context.Context, c settings.Config, dryRun boo
 	if dryRun {
 		return p.printMigration(ctx, t, db)
 	}
-	unhurried, err := wpdb.Open(ctx, t.config.WithoutTimeouts()) // an index of a large table takes long
+	unhurried, err := wpdb.Open(ctx, t.Config.WithoutTimeouts()) // an index of a large table takes long
 	if err != nil {
-		return t.explain(err)
+		return t.Explain(err)
 	}
 	defer func() { err = errors.Join(err, unhurried.Close()) }()
 	missing, err := db.MissingOwnTables(ctx)
 	if err != nil {
-		return t.explain(err)
+		return t.Explain(err)
 	}
 	if len(missing) > 0 {
 		if err := unhurried.CreateOwnTables(ctx); err != nil {
-			return t.explainPrivilege(ctx, err)
+			return t.ExplainPrivilege(ctx, err)
 		}
 		if err := p.print("created " + strings.Join(db.FullNames(missing), ", ") + "\n"); err != nil {
 			return err
@@ -70,7 +71,7 @@ func (p *program) migrateSite(ctx context.Context, c settings.Config, dryRun boo
 	}
 	switch {
 	case failed != nil:
-		return t.explainPrivilege(ctx, failed)
+		return t.ExplainPrivilege(ctx, failed)
 	case len(missing)+len(done) == 0:
 		return p.print("The tables of Bookside are those of this version.\n")
 	default:
@@ -79,14 +80,14 @@ func (p *program) migrateSite(ctx context.Context, c settings.Config, dryRun boo
 }
 
 // printMigration prints the statements that would be run.
-func (p *program) printMigration(ctx context.Context, t target, db *wpdb.DB) error {
+func (p *program) printMigration(ctx context.Context, t server.Target, db *wpdb.DB) error {
 	creating, err := db.CreateStatements(ctx)
 	if err != nil {
-		return t.explain(err)
+		return t.Explain(err)
 	}
 	altering, err := db.MigrationStatements(ctx)
 	if err != nil {
-		return t.explain(err)
+		return t.Explain(err)
 	}
 	return p.print(statements(append(creating, altering...)))
 }

@@ -22,7 +22,6 @@ import (
 	"testing"
 	"time"
 
-	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 )
 
@@ -472,7 +471,7 @@ func (p *proxy) run(t *testing.T, command *exec.Cmd) {
 // openPort returns a port that is open but does not accept connections yet.
 func openPort(t *testing.T) (address string, file *os.File) {
 	t.Helper()
-	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 )
 
@@ -36,7 +35,7 @@ type supervisor struct {
 func newSupervisor(t *testing.T, env []string) (s *supervisor, address string) {
 	t.Helper()
 	// A listening socket of Go accepts nothing until Accept is called.
-	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +61,7 @@ func (s *supervisor) start() {
 	if err := s.child.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.hear(stateReady)
+	s.hear("READY=1")
 }
 
 // stop returns when the program has exited.
@@ -71,7 +70,7 @@ func (s *supervisor) stop() {
 	if err := s.child.Process.Signal(syscall.SIGTERM); err != nil {
 		s.t.Fatal(err)
 	}
-	s.hear(stateStopping)
+	s.hear("STOPPING=1")
 	if err := s.child.Wait(); err != nil {
 		s.t.Fatalf("the program ended with %v\n%s", err, s.log)
 	}

@@ -11,9 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"bookside/cmd/internal/exit"
@@ -215,7 +213,7 @@ func TestStoppedBeforeServing(t *testing.T) {
 
 func TestServeFails(t *testing.T) {
 	t.Parallel()
-	other, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
+	other, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -451,58 +449,6 @@ func waitsForLock(t *testing.T, db *fixtures.Database) bool {
 	return len(waiting) > 0
 }
 
-// TestDrainCancelsRequests: a request that does not end is canceled.
-func TestDrainCancelsRequests(t *testing.T) {
-	t.Parallel()
-	c := settings.Default()
-	c.Server.ShutdownTimeout = time.Millisecond
-	s := bareService(c)
-	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	arrived, release := make(chan struct{}), make(chan struct{})
-	stop := s.start(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		close(arrived)
-		<-release
-	}), adminMemory)
-	answered := make(chan error, 1)
-	go func() {
-		_, _, err := tryGet(t.Context(), "http://"+listener.Addr().String(), "")
-		answered <- err
-	}()
-	<-arrived
-	err = stop()
-	if err == nil {
-		t.Fatal("no error")
-	}
-	wantTexts(t, err.Error(), "requests still running after server.shutdown_timeout were canceled")
-	if err := <-answered; err == nil {
-		t.Error("the client got an answer")
-	}
-	close(release)
-}
-
-// TestServeEndsWithListener: a listener that fails ends the program.
-func TestServeEndsWithListener(t *testing.T) {
-	t.Parallel()
-	s := bareService(settings.Default())
-	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := s.start(listener, http.NotFoundHandler(), adminMemory)
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-s.ended; err == nil {
-		t.Error("no error")
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestLogLevel(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t), "BOOKSIDE_LOG__LEVEL=error")
@@ -562,21 +508,4 @@ func TestServeLeaksNoGoroutines(t *testing.T) {
 		t.Error(err)
 	}
 	goleak.VerifyNone(t, before)
-}
-
-func TestTrustedProxies(t *testing.T) {
-	t.Parallel()
-	c := settings.Default()
-	c.Server.TrustedProxies = []string{"10.0.0.0/8", "192.0.2.1", "::1"}
-	options, err := handlerOptions(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, network := range options.TrustedProxies {
-		got = append(got, network.String())
-	}
-	if diff := cmp.Diff([]string{"10.0.0.0/8", "192.0.2.1/32", "::1/128"}, got); diff != "" {
-		t.Error(diff)
-	}
 }

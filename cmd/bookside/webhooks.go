@@ -13,18 +13,9 @@ import (
 	"bookside/adapter/journal"
 	"bookside/adapter/webhooks"
 	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
+	"bookside/cmd/internal/server"
 	"bookside/wpdb"
 )
-
-// newVault requires a valid configuration.
-func newVault(c settings.Config) (webhooks.Vault, error) {
-	vault, err := webhooks.NewVault(c.Webhooks.SecretKey)
-	if err != nil {
-		return vault, fmt.Errorf("%s: %w", settings.SecretKey, err)
-	}
-	return vault, nil
-}
 
 // webhookStore is the webhooks of a site, and the database that they are in.
 type webhookStore struct {
@@ -41,7 +32,7 @@ func (p *program) withWebhooks(ctx context.Context, use func(webhookStore) error
 	if err != nil {
 		return err
 	}
-	vault, err := newVault(c)
+	vault, err := server.NewVault(c)
 	if err != nil {
 		return err
 	}

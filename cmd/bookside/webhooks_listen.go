@@ -6,15 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"bookside/cmd/internal/exit"
 	"bookside/cmd/internal/settings"
 )
 
@@ -44,9 +47,12 @@ the machine can see the flags of a program. It ends with SIGINT or SIGTERM.`,
 		if err != nil || !strings.HasPrefix(secret, "whsec_") {
 			return usageErrorf("this is not the secret of a webhook, which begins with whsec_")
 		}
-		listener, err := listen(ctx, "--listen", *address)
-		if err != nil {
-			return err
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", *address)
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
+			return exit.Errorf(exit.PortTaken, err, "another program is listening on %s; stop it, or set --listen to another address", *address)
+		case err != nil:
+			return exit.Errorf(exit.Failure, err, "--listen: %v", err)
 		}
 		server := &http.Server{Handler: &eventPrinter{p, verifier}, ReadTimeout: signatureAge, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: maxHeader}
 		stop := context.AfterFunc(ctx, func() { _ = server.Close() })
@@ -68,6 +74,7 @@ const webhookSecretEnv = "WEBHOOK_SECRET"
 // Limits of webhooks listen.
 const (
 	signatureAge = 5 * time.Minute // of a request, as Standard Webhooks recommends
+	maxHeader    = 16 << 10        // bytes
 	maxEvent     = 4 << 20         // bytes
 )
 

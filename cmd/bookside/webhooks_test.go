@@ -211,6 +211,8 @@ func TestListenChecksSignatures(t *testing.T) {
 	if status := post(body, body, 600); status != http.StatusBadRequest {
 		t.Errorf("another time: %d", status)
 	}
+	run(t, []string{"WEBHOOK_SECRET=" + secret}, "", "webhooks", "listen", "--listen", strings.TrimPrefix(l.url, "http://")).
+		want(t, exit.PortTaken, "another program is listening on "+strings.TrimPrefix(l.url, "http://"), "set --listen to another address")
 }
 
 // process is the program as a process of its own, with the real time.

@@ -200,6 +200,9 @@ func EnvName(key string) string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
 }
 
+// Named returns a setting with its environment variable, as messages name it.
+func Named(key string) string { return key + " (" + EnvName(key) + ")" }
+
 func (l *layers) problem(format string, args ...any) {
 	l.problems = append(l.problems, fmt.Sprintf(format, args...))
 }

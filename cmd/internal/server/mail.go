@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"cmp"
@@ -168,23 +168,23 @@ func explainSending(ctx context.Context, err error) error {
 }
 
 // newOutbox returns nil if mail is disabled.
-func (s *service) newOutbox(ctx context.Context, db *wpdb.DB) (*outbox.Relay, error) {
-	if !s.config.Mail.Enabled {
+func (s *Server) newOutbox(ctx context.Context, db *wpdb.DB) (*outbox.Relay, error) {
+	if !s.Config.Mail.Enabled {
 		return nil, nil
 	}
 	schema, err := db.Schema(ctx, "")
 	if err != nil {
-		return nil, s.target.explain(err)
+		return nil, s.target.Explain(err)
 	}
 	if !schema.Has(wpdb.Outbox) {
 		return nil, exit.Errorf(exit.Refused, nil, "mail.enabled: the database user may not create the table %s%s; run keys create once as one that may, or disable mail", db.Prefix(), wpdb.Outbox)
 	}
 	sender := func(ctx context.Context) (mail.Address, error) { return session.MailSender(ctx, db) }
-	return outbox.NewRelay(db, s.now, newMailer(s.config, nil, sender), s.log), nil
+	return outbox.NewRelay(db, s.Now, newMailer(s.Config, nil, sender), s.Log), nil
 }
 
 // sendMails sends queued messages until ctx ends.
-func (s *service) sendMails(ctx context.Context, outbox *outbox.Relay) {
-	s.log.Info("sending mail", "server", net.JoinHostPort(s.config.Mail.SMTP.Host, strconv.Itoa(s.config.Mail.SMTP.Port)))
-	outbox.Run(ctx, s.config.Server.ShutdownTimeout)
+func (s *Server) sendMails(ctx context.Context, outbox *outbox.Relay) {
+	s.Log.Info("sending mail", "server", net.JoinHostPort(s.Config.Mail.SMTP.Host, strconv.Itoa(s.Config.Mail.SMTP.Port)))
+	outbox.Run(ctx, s.Config.Server.ShutdownTimeout)
 }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func every(ctx context.Context, interval time.Duration, look func()) {
 // an earlier version was loaded, until ctx ends. It waits for two looks, so that a table is not changed
 // between its definition and its rows in a dump that is being loaded. Lost tables are another matter:
 // an empty table of keys would hide the loss.
-func (s *service) addLostColumns(ctx context.Context, db *wpdb.DB) {
+func (s *Server) addLostColumns(ctx context.Context, db *wpdb.DB) {
 	lacked, told := false, ""
 	every(ctx, watchInterval, func() {
 		u, err := db.Unreadable(ctx, wpdb.OwnTables())
@@ -47,23 +47,23 @@ func (s *service) addLostColumns(ctx context.Context, db *wpdb.DB) {
 			s.logMigration(done)
 			if text := fmt.Sprint(err); err != nil && ctx.Err() == nil && text != told {
 				told = text
-				s.log.Error("tables of Bookside lack columns, and requests get 503: run bookside migrate as a user of the database who may add them", "error", err)
+				s.Log.Error("tables of Bookside lack columns, and requests get 503: run bookside migrate as a user of the database who may add them", "error", err)
 			}
 		}
 		lacked = lacking
 	})
 }
 
-func (s *service) logMigration(done []string) {
+func (s *Server) logMigration(done []string) {
 	for _, statement := range done {
-		s.log.Info("a table of Bookside was brought to this version", "statement", statement)
+		s.Log.Info("a table of Bookside was brought to this version", "statement", statement)
 	}
 }
 
 // watchWrites looks for privileges to write that the database user lost, until ctx ends: every minute,
 // and every few seconds from a statement that was refused until none would be. /readyz tells what it
 // finds.
-func (s *service) watchWrites(ctx context.Context, db *wpdb.DB) {
+func (s *Server) watchWrites(ctx context.Context, db *wpdb.DB) {
 	told, since := "", schemaAge
 	every(ctx, watchInterval, func() {
 		if since += watchInterval; since < schemaAge && !db.WriteRefused() {
@@ -80,9 +80,9 @@ func (s *service) watchWrites(ctx context.Context, db *wpdb.DB) {
 		switch text {
 		case told:
 		case "":
-			s.log.Info("the database user may write again")
+			s.Log.Info("the database user may write again")
 		default:
-			s.log.Warn("requests that write are refused: the database user lacks privileges; see bookside check", "lacking", text)
+			s.Log.Warn("requests that write are refused: the database user lacks privileges; see bookside check", "lacking", text)
 		}
 		told = text
 	})

@@ -1,12 +1,10 @@
-package main
+package server
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"runtime"
@@ -16,13 +14,7 @@ import (
 	"time"
 
 	"bookside/cmd/internal/settings"
-	"bookside/handlers/monitor"
 )
-
-// bareService is a service with nothing but a handler.
-func bareService(c settings.Config) *service {
-	return &service{config: c, log: slog.New(slog.DiscardHandler), metrics: monitor.NewMetrics(monitor.Build{}), ended: make(chan error, 2), last: context.Background()}
-}
 
 // bareServer serves a handler with a limit of memory for connections. Its counts of
 // connections are only for tests.
@@ -86,14 +78,12 @@ func TestStopDoesNotWaitForHeaders(t *testing.T) {
 			}
 			c := settings.Default()
 			c.Server.HeaderTimeout, c.Server.ShutdownTimeout = time.Hour, time.Minute
-			stop := bareService(c).start(listener, http.NotFoundHandler(), adminMemory)
-			conn := dialRaw(t, listener.Addr().String())
+			stop := bare(c).start(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), adminMemory)
+			conn := dial(t, listener.Addr().String())
 			if _, err := io.WriteString(conn, sent); err != nil {
 				t.Fatal(err)
 			}
-			if status, _ := get(t, "http://"+listener.Addr().String(), ""); status != http.StatusNotFound { // the one before is accepted
-				t.Errorf("status %d", status)
-			}
+			ask(t, dial(t, listener.Addr().String())) // the one before is accepted
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
@@ -119,23 +109,23 @@ func TestUnfinishedHeadersAreBounded(t *testing.T) {
 			address, all := bareServer(t, memory, ok)
 			var idle, slow []net.Conn
 			for range kept {
-				conn := dialRaw(t, address)
+				conn := dial(t, address)
 				ask(t, conn)
 				idle = append(idle, conn)
 			}
 			for i := range attackers {
-				conn := dialRaw(t, address)
+				conn := dial(t, address)
 				_, _ = io.WriteString(conn, sent) // it may be closed by now
 				slow = append(slow, conn)
 				if i%10 == 0 {
-					ask(t, dialRaw(t, address))
+					ask(t, dial(t, address))
 				}
 			}
 			for _, conn := range idle {
 				ask(t, conn)
 			}
 			// A new one is answered only if there was room for it.
-			ask(t, dialRaw(t, address))
+			ask(t, dial(t, address))
 			all.mu.Lock()
 			unfinished, dropped := all.unfinished.used, attackers-all.unfinished.Len()
 			all.mu.Unlock()
@@ -161,12 +151,12 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const room = 20
 	address, all := bareServer(t, room*2*connectionCost, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	first := dialRaw(t, address)
+	first := dial(t, address)
 	ask(t, first)
-	used := dialRaw(t, address)
+	used := dial(t, address)
 	for range 4 * room {
 		ask(t, used)
-		ask(t, dialRaw(t, address))
+		ask(t, dial(t, address))
 	}
 	if n, err := first.Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Error("the first one is still open")
@@ -202,7 +192,7 @@ func TestConnectionsWaitForRequests(t *testing.T) {
 	come := func(clients int) {
 		conns := make([]net.Conn, clients)
 		for i := range conns {
-			conns[i] = dialRaw(t, address)
+			conns[i] = dial(t, address)
 			answered.Go(func() { ask(t, conns[i]) })
 		}
 	}
@@ -244,7 +234,7 @@ func TestConnectionsCost(t *testing.T) {
 			before := heap()
 			conns := make([]net.Conn, clients)
 			for i := range conns {
-				conns[i] = dialRaw(t, address)
+				conns[i] = dial(t, address)
 				if _, err := io.WriteString(conns[i], sent); err != nil {
 					t.Fatal(err)
 				}

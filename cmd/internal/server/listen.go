@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -17,11 +18,11 @@ import (
 )
 
 // listenAPI returns the listener passed by systemd, or opens the configured port.
-func (s *service) listenAPI(ctx context.Context) (net.Listener, error) {
-	if listener, err := inheritedListener(s.env); listener != nil || err != nil {
+func (s *Server) listenAPI(ctx context.Context) (net.Listener, error) {
+	if listener, err := inheritedListener(s.Env); listener != nil || err != nil {
 		return listener, err
 	}
-	return listen(ctx, settings.Listen, s.config.Server.Listen)
+	return listen(ctx, settings.Listen, s.Config.Server.Listen)
 }
 
 // listen opens a port; key is the setting that contains the address.
@@ -29,7 +30,7 @@ func listen(ctx context.Context, key, address string) (net.Listener, error) {
 	var network net.ListenConfig
 	listener, err := network.Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, exit.Errorf(exit.PortTaken, err, "another program is listening on %s; stop it, or set %s (%s) to another address", address, key, settings.EnvName(key))
+		return nil, exit.Errorf(exit.PortTaken, err, "another program is listening on %s; stop it, or set %s to another address", address, settings.Named(key))
 	}
 	if err != nil {
 		return nil, exit.Errorf(exit.Failure, err, "%s: %v", key, err)
@@ -41,15 +42,15 @@ func listen(ctx context.Context, key, address string) (net.Listener, error) {
 const adminMemory = 4 << 20
 
 // serveProbes serves the admin address, if there is one.
-func (s *service) serveProbes(ctx context.Context) (stop func() error, err error) {
-	if s.config.Admin.Listen == "" {
+func (s *Server) serveProbes(ctx context.Context) (stop func() error, err error) {
+	if s.Config.Admin.Listen == "" {
 		return func() error { return nil }, nil
 	}
-	listener, err := listen(ctx, settings.AdminListen, s.config.Admin.Listen)
+	listener, err := listen(ctx, settings.AdminListen, s.Config.Admin.Listen)
 	if err != nil {
 		return nil, err
 	}
-	s.log.Info("serving probes", "address", listener.Addr().String())
+	s.Log.Info("serving probes", "address", listener.Addr().String())
 	return s.start(listener, s.probes, adminMemory), nil
 }
 
@@ -86,8 +87,8 @@ func limitFields(next http.Handler) http.Handler {
 // start serves in the background, with a limit in bytes for the memory of its
 // connections. stop waits for running requests to finish and cancels them after
 // the configured time; once is enough.
-func (s *service) start(listener net.Listener, handler http.Handler, memory int64) (stop func() error) {
-	c := s.config.Server
+func (s *Server) start(listener net.Listener, handler http.Handler, memory int64) (stop func() error) {
+	c := s.Config.Server
 	connections := newConnections(memory, s.metrics.ConnectionDropped)
 	listener = &boundedListener{listener, connections}
 	server := &http.Server{
@@ -100,7 +101,7 @@ func (s *service) start(listener net.Listener, handler http.Handler, memory int6
 		MaxHeaderBytes: maxHeader,
 		// The handler also gets "OPTIONS *", because it may reject the Host.
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 		ConnState:                    connections.note,
 	}
 	var stopping atomic.Bool
@@ -112,7 +113,7 @@ func (s *service) start(listener net.Listener, handler http.Handler, memory int6
 		}
 	}()
 	return sync.OnceValue(func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), s.config.Server.ShutdownTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), s.Config.Server.ShutdownTimeout)
 		defer cancel()
 		defer context.AfterFunc(s.last, func() { time.AfterFunc(lastWait, cancel) })()
 		// Shutdown drops requests on connections that were just accepted, so the
@@ -127,4 +128,23 @@ func (s *service) start(listener net.Listener, handler http.Handler, memory int6
 		}
 		return err
 	})
+}
+
+// adminHosts returns the host names allowed in requests to the admin address.
+func adminHosts(c settings.Config) []string {
+	hosts := c.Admin.Hosts
+	if host, _, err := net.SplitHostPort(c.Admin.Listen); err == nil && host != "" {
+		hosts = append(slices.Clip(hosts), host)
+	}
+	return hosts
+}
+
+// Dialable returns the address at which a listener can be reached from its own
+// machine.
+func Dialable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return net.JoinHostPort("localhost", port)
+	}
+	return address
 }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -58,8 +58,8 @@ func openRedis(c settings.Config) (*redis.Client, error) {
 	return redis.NewClient(options), nil
 }
 
-// tryRedis runs a script, as the rate limiter does, if Redis is configured.
-func tryRedis(ctx context.Context, c settings.Config) error {
+// TryRedis runs a script, as the rate limiter does, if Redis is configured.
+func TryRedis(ctx context.Context, c settings.Config) error {
 	client, err := openRedis(c)
 	if client == nil || err != nil {
 		return err
@@ -69,8 +69,8 @@ func tryRedis(ctx context.Context, c settings.Config) error {
 }
 
 // sharedCounts returns nil if no Redis is configured.
-func (s *service) sharedCounts(ctx context.Context, db *wpdb.DB) (shared *ratelimit.SharedCounter, stop func() error, err error) {
-	client, err := openRedis(s.config)
+func (s *Server) sharedCounts(ctx context.Context, db *wpdb.DB) (shared *ratelimit.SharedCounter, stop func() error, err error) {
+	client, err := openRedis(s.Config)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,17 +82,17 @@ func (s *service) sharedCounts(ctx context.Context, db *wpdb.DB) (shared *rateli
 		return nil, nil, errors.Join(err, client.Close())
 	}
 	options := client.Options()
-	s.log.Info("requests are counted in Redis", "address", options.Addr)
-	return ratelimit.NewSharedCounter(client, site, options.ReadTimeout, s.now, s.log), client.Close, nil
+	s.Log.Info("requests are counted in Redis", "address", options.Addr)
+	return ratelimit.NewSharedCounter(client, site, options.ReadTimeout, s.Now, s.Log), client.Close, nil
 }
 
 // siteName returns a name that all servers of a site share, whatever address they
 // use for its database, and that differs between sites.
-func (s *service) siteName(ctx context.Context, db *wpdb.DB) (string, error) {
+func (s *Server) siteName(ctx context.Context, db *wpdb.DB) (string, error) {
 	options, err := db.OptionValues(ctx, "siteurl")
 	if err != nil {
 		return "", fmt.Errorf("name the site in Redis: %w", err)
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", options["siteurl"], s.target.database, db.Prefix()))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", options["siteurl"], s.target.Database, db.Prefix()))
 	return hex.EncodeToString(sum[:8]), nil
 }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"cmp"
@@ -19,52 +19,52 @@ import (
 	"bookside/wpdb/wpconfig"
 )
 
-// target is the configured database, and how messages refer to it without its
+// Target is the configured database, and how messages refer to it without its
 // secrets.
-type target struct {
-	config      wpdb.Config
-	basePrefix  string // without the number of a site in a network
-	address     string
-	database    string
-	source      string // the setting that names the database
-	credentials string // where user and password are configured
+type Target struct {
+	Config      wpdb.Config
+	BasePrefix  string // without the number of a site in a network
+	Address     string
+	Database    string
+	Source      string // the setting that names the database
+	Credentials string // where user and password are configured
 }
 
-// target returns the configured database and prefix, reading wp-config.php if one
+// NewTarget returns the configured database and prefix, reading wp-config.php if one
 // is configured.
-func newTarget(c settings.Config) (target, error) {
-	t := target{source: settings.DSN + " (" + settings.EnvName(settings.DSN) + ")"}
-	t.credentials = t.source
-	t.basePrefix = c.DB.Prefix
-	t.config.Home, t.config.SiteURL, t.config.Content = c.WordPress.Home, c.WordPress.SiteURL, c.WordPress.Content
+func NewTarget(c settings.Config) (Target, error) {
+	t := Target{Source: settings.Named(settings.DSN)}
+	t.Credentials = t.Source
+	t.BasePrefix = c.DB.Prefix
+	t.Config.Home, t.Config.SiteURL, t.Config.Content = c.WordPress.Home, c.WordPress.SiteURL, c.WordPress.Content
 	if c.WordPress.Config != "" {
 		site, err := readWPConfig(c)
 		if err != nil {
-			return target{}, err
+			return Target{}, err
 		}
-		if t.basePrefix == "" {
-			t.basePrefix = site.TablePrefix
+		if t.BasePrefix == "" {
+			t.BasePrefix = site.TablePrefix
 		}
-		t.config.DSN, t.address, t.database = site.FormatDSN(), site.Address, site.Name
-		t.config.Home, t.config.SiteURL = cmp.Or(t.config.Home, site.Home), cmp.Or(t.config.SiteURL, site.SiteURL)
-		t.config.Content = cmp.Or(t.config.Content, site.Content, filepath.Join(filepath.Dir(c.WordPress.Config), "wp-content"))
-		t.source = settings.WPConfig
-		t.credentials = "DB_USER and DB_PASSWORD in " + c.WordPress.Config
+		t.Config.DSN, t.Address, t.Database = site.FormatDSN(), site.Address, site.Name
+		t.Config.Home, t.Config.SiteURL = cmp.Or(t.Config.Home, site.Home), cmp.Or(t.Config.SiteURL, site.SiteURL)
+		t.Config.Content = cmp.Or(t.Config.Content, site.Content, filepath.Join(filepath.Dir(c.WordPress.Config), "wp-content"))
+		t.Source = settings.WPConfig
+		t.Credentials = "DB_USER and DB_PASSWORD in " + c.WordPress.Config
 	} else {
 		parts, _ := settings.ParseDSN(c.DB.DSN)
-		t.config.DSN, t.address, t.database = c.DB.DSN, parts.Address, parts.Database
+		t.Config.DSN, t.Address, t.Database = c.DB.DSN, parts.Address, parts.Database
 	}
-	if t.address == "" {
-		t.address = "the default address of MySQL on this machine"
+	if t.Address == "" {
+		t.Address = "the default address of MySQL on this machine"
 	}
-	t.config.Prefix = wpdb.SitePrefix(t.basePrefix, c.WordPress.SiteID)
-	t.config.TLS, t.config.TLSCA = wpdb.TLS(c.DB.TLS), c.DB.TLSCA
-	t.config.MaxOpen = c.DB.MaxOpen
-	t.config.AcquireTimeout = c.DB.AcquireTimeout
-	t.config.StatementTimeout = c.DB.StatementTimeout
-	t.config.LockWait = lockWait(c)
-	t.config.NoKill = !c.DB.KillAbandoned
-	t.config.TextOnly = !c.DB.Prepare
+	t.Config.Prefix = wpdb.SitePrefix(t.BasePrefix, c.WordPress.SiteID)
+	t.Config.TLS, t.Config.TLSCA = wpdb.TLS(c.DB.TLS), c.DB.TLSCA
+	t.Config.MaxOpen = c.DB.MaxOpen
+	t.Config.AcquireTimeout = c.DB.AcquireTimeout
+	t.Config.StatementTimeout = c.DB.StatementTimeout
+	t.Config.LockWait = lockWait(c)
+	t.Config.NoKill = !c.DB.KillAbandoned
+	t.Config.TextOnly = !c.DB.Prepare
 	return t, nil
 }
 
@@ -96,8 +96,8 @@ func readWPConfig(c settings.Config) (wpconfig.Config, error) {
 // insteadOf names the settings that replace one in wp-config.php; name is empty
 // for a file that cannot be parsed.
 func insteadOf(name string) string {
-	dsn := settings.DSN + " (" + settings.EnvName(settings.DSN) + ")"
-	prefix := settings.Prefix + " (" + settings.EnvName(settings.Prefix) + ")"
+	dsn := settings.Named(settings.DSN)
+	prefix := settings.Named(settings.Prefix)
 	switch name {
 	case wpconfig.TablePrefix:
 		return prefix
@@ -108,40 +108,40 @@ func insteadOf(name string) string {
 	}
 }
 
-// open connects without waiting for the server.
-func (t target) open(ctx context.Context) (*wpdb.DB, error) {
-	config := t.config
+// Open connects without waiting for the server.
+func (t Target) Open(ctx context.Context) (*wpdb.DB, error) {
+	config := t.Config
 	config.GiveUp = true // somebody waits
 	db, err := wpdb.Open(ctx, config)
 	if err != nil {
-		return nil, t.explain(err)
+		return nil, t.Explain(err)
 	}
 	return db, nil
 }
 
-// explain returns an error of opening the database with an exit code and advice.
-func (t target) explain(err error) error {
+// Explain returns an error of opening the database with an exit code and advice.
+func (t Target) Explain(err error) error {
 	var statement *wpdb.Error
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, wpdb.ErrTLSDemanded):
-		return exit.Errorf(exit.Refused, err, "the database server at %s accepts this user only over TLS; set %s to %s (%v)", t.address, settings.TLS, wpdb.TLSRequired, err)
+		return exit.Errorf(exit.Refused, err, "the database server at %s accepts this user only over TLS; set %s to %s (%v)", t.Address, settings.TLS, wpdb.TLSRequired, err)
 	case errors.Is(err, wpdb.ErrNoTLS):
-		return exit.Errorf(exit.Refused, err, "the database server at %s does not offer TLS, and without it passwords and customers' data would cross the network in plain text: give the server a certificate, or, if nobody can listen on the way, set %s to %s, or run setup with --db-tls %s (%v)", t.address, settings.TLS, wpdb.TLSOff, wpdb.TLSOff, err)
+		return exit.Errorf(exit.Refused, err, "the database server at %s does not offer TLS, and without it passwords and customers' data would cross the network in plain text: give the server a certificate, or, if nobody can listen on the way, set %s to %s, or run setup with --db-tls %s (%v)", t.Address, settings.TLS, wpdb.TLSOff, wpdb.TLSOff, err)
 	case errors.As(err, &certificate):
-		return exit.Errorf(exit.Refused, err, "the certificate of the database server at %s is refused: %v; correct the server's name or %s, or set %s to %s, which accepts any", t.address, certificate.Err, settings.TLSCA, settings.TLS, wpdb.TLSRequired)
+		return exit.Errorf(exit.Refused, err, "the certificate of the database server at %s is refused: %v; correct the server's name or %s, or set %s to %s, which accepts any", t.Address, certificate.Err, settings.TLSCA, settings.TLS, wpdb.TLSRequired)
 	case errors.Is(err, wpdb.ErrTLS):
 		return exit.Errorf(exit.Usage, err, "%s: %v", settings.TLS, err)
 	case errors.Is(err, wpdb.ErrAccessDenied) && errors.As(err, &statement) && statement.Number == noDatabasePrivilege:
-		return exit.Errorf(exit.Refused, err, "the database user may not use the database %s at %s; check its name in %s, or run the statements of check --grants (%v)", t.database, t.address, t.source, err)
+		return exit.Errorf(exit.Refused, err, "the database user may not use the database %s at %s; check its name in %s, or run the statements of check --grants (%v)", t.Database, t.Address, t.Source, err)
 	case errors.Is(err, wpdb.ErrAccessDenied):
-		return exit.Errorf(exit.Refused, err, "the database server at %s rejects the user or the password; correct %s (%v)", t.address, t.credentials, err)
+		return exit.Errorf(exit.Refused, err, "the database server at %s rejects the user or the password; correct %s (%v)", t.Address, t.Credentials, err)
 	case errors.Is(err, wpdb.ErrNoDatabase):
-		return exit.Errorf(exit.Refused, err, "there is no database %s on the server at %s; correct its name (%v)", t.database, t.address, err)
+		return exit.Errorf(exit.Refused, err, "there is no database %s on the server at %s; correct its name (%v)", t.Database, t.Address, err)
 	case errors.Is(err, wpdb.ErrUnavailable), errors.Is(err, wpdb.ErrLinkLost), errors.Is(err, wpdb.ErrTimeout):
-		return exit.Errorf(exit.Unreachable, err, "the database at %s cannot be reached: %s", t.address, unreachable(err))
+		return exit.Errorf(exit.Unreachable, err, "the database at %s cannot be reached: %s", t.Address, unreachable(err))
 	case errors.Is(err, wpdb.ErrDSN):
-		return exit.Errorf(exit.Usage, err, "%s: %v", t.source, err)
+		return exit.Errorf(exit.Usage, err, "%s: %v", t.Source, err)
 	case !errors.As(err, &statement):
 		return exit.Errorf(exit.Usage, err, "%v", err) // invalid settings, before any connection
 	default:
@@ -174,18 +174,18 @@ func unreachable(err error) string {
 	}
 }
 
-// explainPrivilege returns an error of a statement that the database user may not run with
+// ExplainPrivilege returns an error of a statement that the database user may not run with
 // its exit code, the table, the account and the statement that allows it.
-func (t target) explainPrivilege(ctx context.Context, err error) error {
+func (t Target) ExplainPrivilege(ctx context.Context, err error) error {
 	var known *exit.Error
 	if errors.Is(err, wpdb.ErrSilent) && !errors.As(err, &known) {
-		return t.explain(err)
+		return t.Explain(err)
 	}
 	if !errors.Is(err, wpdb.ErrAccessDenied) || errors.As(err, &known) {
 		return err
 	}
 	privileges, table, ok := wpdb.Denied(err)
-	account, database, failed := t.config.Account(ctx)
+	account, database, failed := t.Config.Account(ctx)
 	if !ok || failed != nil {
 		return exit.Errorf(exit.Refused, err, "%v; see bookside check --grants", err)
 	}
@@ -203,12 +203,12 @@ func reason(err error) error {
 	return err
 }
 
-// requireTables returns an error unless there is a site with LatePoint under the
+// RequireTables returns an error unless there is a site with LatePoint under the
 // prefix.
-func (t target) requireTables(ctx context.Context, db *wpdb.DB) error {
+func (t Target) RequireTables(ctx context.Context, db *wpdb.DB) error {
 	schema, err := db.Schema(ctx, "")
 	if err != nil {
-		return t.explain(err)
+		return t.Explain(err)
 	}
 	if schema.Has(wpdb.Bookings) {
 		return nil
@@ -220,7 +220,7 @@ func (t target) requireTables(ctx context.Context, db *wpdb.DB) error {
 	case err == nil && !readable:
 		hidden = wpdb.ErrAccessDenied
 	case err != nil && !errors.Is(err, wpdb.ErrSchema):
-		return t.explain(err)
+		return t.Explain(err)
 	}
 	if schema.Has(wpdb.Services) {
 		return exit.Errorf(exit.NoTables, hidden, "the LatePoint table %s is missing, or the database user may not see it", db.FullName(wpdb.Bookings))
@@ -231,41 +231,31 @@ func (t target) requireTables(ctx context.Context, db *wpdb.DB) error {
 	}
 	if hidden != nil {
 		return exit.Errorf(exit.NoTables, hidden, "no LatePoint tables are visible with the prefix %s%s; either they are missing, or the database user may not see them: grant it SELECT on %slatepoint_bookings and the others, see check --grants",
-			t.config.Prefix, found, t.config.Prefix)
+			t.Config.Prefix, found, t.Config.Prefix)
 	}
-	return exit.Errorf(exit.NoTables, nil, "no LatePoint tables with the prefix %s%s", t.config.Prefix, found)
+	return exit.Errorf(exit.NoTables, nil, "no LatePoint tables with the prefix %s%s", t.Config.Prefix, found)
 }
 
 // otherPrefixes returns the prefixes with LatePoint tables, as the end of a
 // sentence.
-func (t target) otherPrefixes(ctx context.Context, db *wpdb.DB) (string, error) {
+func (t Target) otherPrefixes(ctx context.Context, db *wpdb.DB) (string, error) {
 	prefixes, err := db.SitePrefixes(ctx)
 	switch {
 	case err != nil:
-		return "", t.explain(err)
+		return "", t.Explain(err)
 	case len(prefixes) == 0:
-		return fmt.Sprintf(" or any other in the database %s; check that it is the site's database and that the plugin was activated once", t.database), nil
+		return fmt.Sprintf(" or any other in the database %s; check that it is the site's database and that the plugin was activated once", t.Database), nil
 	default:
-		return fmt.Sprintf("; the database has these prefixes: %s; set db.prefix (%s)", strings.Join(prefixes, ", "), settings.EnvName(settings.Prefix)), nil
+		return fmt.Sprintf("; the database has these prefixes: %s; set %s", strings.Join(prefixes, ", "), settings.Named(settings.Prefix)), nil
 	}
 }
 
-// ensureOwnTables creates our own tables. If that is not allowed, it returns those
+// EnsureOwnTables creates our own tables. If that is not allowed, it returns those
 // that are missing.
-func ensureOwnTables(ctx context.Context, db *wpdb.DB) (missing []wpdb.Table, err error) {
+func EnsureOwnTables(ctx context.Context, db *wpdb.DB) (missing []wpdb.Table, err error) {
 	err = db.CreateOwnTables(ctx)
 	if errors.Is(err, wpdb.ErrAccessDenied) || errors.Is(err, wpdb.ErrReadOnly) {
 		return db.MissingOwnTables(ctx) // another user may have created them
 	}
 	return nil, err
-}
-
-// requireOwnColumns returns an error if a table of ours was created by an earlier version and lacks
-// something of this one.
-func requireOwnColumns(ctx context.Context, db *wpdb.DB, table wpdb.Table) error {
-	statements, err := db.MigrationStatements(ctx, table)
-	if err == nil && len(statements) > 0 {
-		err = exit.Errorf(exit.Failure, nil, "tables of Bookside lack columns or indexes of this version; run bookside migrate, which adds them with\n  %s", strings.Join(statements, ";\n  "))
-	}
-	return err
 }

@@ -1,0 +1,142 @@
+package server
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"bookside/cmd/internal/settings"
+	"bookside/handlers/monitor"
+)
+
+// bare returns a server that opens no site.
+func bare(c settings.Config) *Server {
+	return &Server{Config: c, Log: slog.New(slog.DiscardHandler), metrics: monitor.NewMetrics(monitor.Build{}), ended: make(chan error, 2), last: context.Background()}
+}
+
+// dial connects to an address until the test ends.
+func dial(t *testing.T, address string) net.Conn {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// TestSlowReaderIsDisconnected: a client that does not read its response is
+// disconnected.
+func TestSlowReaderIsDisconnected(t *testing.T) {
+	t.Parallel()
+	c := settings.Default()
+	c.Server.RequestTimeout, c.Server.WriteTimeout = 10*time.Millisecond, 10*time.Millisecond
+	s := bare(c)
+	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	stop := s.start(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, err := w.Write(make([]byte, 8<<20)) // more than the buffers of both sides
+		written <- err
+	}), adminMemory)
+	conn := dial(t, listener.Addr().String())
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-written; err == nil {
+		t.Error("all was written though nothing was read")
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDrainCancelsRequests: a request that does not end is canceled.
+func TestDrainCancelsRequests(t *testing.T) {
+	t.Parallel()
+	c := settings.Default()
+	c.Server.ShutdownTimeout = time.Millisecond
+	s := bare(c)
+	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrived, release := make(chan struct{}), make(chan struct{})
+	stop := s.start(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(arrived)
+		<-release
+	}), adminMemory)
+	answered := make(chan error, 1)
+	go func() {
+		_, err := http.Get("http://" + listener.Addr().String()) //nolint:bodyclose,noctx // there is none
+		answered <- err
+	}()
+	<-arrived
+	err = stop()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	wantTexts(t, err.Error(), "requests still running after server.shutdown_timeout were canceled")
+	if err := <-answered; err == nil {
+		t.Error("the client got an answer")
+	}
+	close(release)
+}
+
+// TestServeEndsWithListener: a listener that fails ends the program.
+func TestServeEndsWithListener(t *testing.T) {
+	t.Parallel()
+	s := bare(settings.Default())
+	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := s.start(listener, http.NotFoundHandler(), adminMemory)
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-s.ended; err == nil {
+		t.Error("no error")
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDialable(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"127.0.0.1:8081": "127.0.0.1:8081",
+		":8081":          "localhost:8081",
+		"0.0.0.0:8081":   "localhost:8081",
+		"[::]:8081":      "localhost:8081",
+		"[::1]:8081":     "[::1]:8081",
+		"bookside:8081":  "bookside:8081",
+	} {
+		t.Run(address, func(t *testing.T) {
+			if got := Dialable(address); got != want {
+				t.Errorf("Dialable(%q) = %q, want %q", address, got, want)
+			}
+		})
+	}
+}
+
+func TestAdminHosts(t *testing.T) {
+	t.Parallel()
+	for listen, want := range map[string]string{
+		"127.0.0.1:8081": "a.example 127.0.0.1", ":8081": "a.example", "keys.internal:8081": "a.example keys.internal", "": "a.example",
+	} {
+		c := settings.Default()
+		c.Admin.Listen, c.Admin.Hosts = listen, []string{"a.example"}
+		if got := strings.Join(adminHosts(c), " "); got != want {
+			t.Errorf("%q: %s, want %s", listen, got, want)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/cmd/internal/settings"
+)
+
+// TestRequestMemory: the memory for requests follows the runtime's limit, unless it is
+// configured.
+func TestRequestMemory(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		configured    int
+		limit, wanted int64
+	}{
+		"no limit":             {0, math.MaxInt64, 128 << 20},
+		"the unit's limit":     {0, 192 << 20, 128 << 20},
+		"a higher limit":       {0, 3 << 30, 2 << 30},
+		"a limit too low":      {0, 32 << 20, 64 << 20},
+		"configured":           {100, 192 << 20, 100 << 20},
+		"configured, no limit": {100, math.MaxInt64, 100 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c settings.Config
+			c.Server.MemoryMiB = test.configured
+			if got := requestMemory(c, test.limit); got != test.wanted {
+				t.Errorf("%s: %d bytes, want %d", name, got, test.wanted)
+			}
+		})
+	}
+}
+
+func TestTrustedProxies(t *testing.T) {
+	t.Parallel()
+	c := settings.Default()
+	c.Server.TrustedProxies = []string{"10.0.0.0/8", "192.0.2.1", "::1"}
+	options, err := handlerOptions(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, network := range options.TrustedProxies {
+		got = append(got, network.String())
+	}
+	if diff := cmp.Diff([]string{"10.0.0.0/8", "192.0.2.1/32", "::1/128"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

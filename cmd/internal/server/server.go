@@ -1,0 +1,195 @@
+// Package server serves a site: it opens the database that the settings name, and both ports, works in
+// the background, and stops without losing a request. [Server] is what cmd/bookside serves with, and
+// cmd/demo with a database inside the process.
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"bookside/adapter/daystats"
+	"bookside/adapter/diagnose"
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+	"bookside/adapter/session"
+	"bookside/adapter/webhooks"
+	"bookside/cmd/internal/settings"
+	"bookside/handlers"
+	"bookside/handlers/console"
+	"bookside/handlers/documents"
+	"bookside/handlers/mcp"
+	"bookside/handlers/monitor"
+	"bookside/wpdb"
+)
+
+// Server serves one site. Its exported fields are set before Run.
+type Server struct {
+	Config settings.Config // valid
+	Env    []string        // NAME=value, for systemd and the Go runtime
+	Now    domain.Clock
+	Stdout io.Writer // gets a line with the address when the API is ready
+	Log    *slog.Logger
+	// CompanionVersion is that of the companion that the program brings along; "" for none.
+	CompanionVersion string
+	// Documents have the program's own documents, which the console shows with those of the packages.
+	Documents []fs.FS
+
+	target  Target
+	probes  *monitor.Admin
+	metrics *monitor.Metrics
+	console *console.Console // nil if disabled
+	ended   chan error       // errors of listeners that failed
+	// last ends when the program has to, once it was told to.
+	last context.Context //nolint:containedctx // of all that is stopped, while the context of Run has ended
+}
+
+// Run serves until ctx ends. It opens both ports first, so that a port in use is reported at once. From
+// then on probes are answered.
+func (s *Server) Run(ctx context.Context) (err error) {
+	if s.target, err = NewTarget(s.Config); err != nil {
+		return err
+	}
+	s.ended = make(chan error, 2)
+	s.metrics = monitor.NewMetrics(Build())
+	s.makeProbes()
+	collectLess(s.Env)
+	defer s.limitStopping(ctx)()
+	api, err := s.startAPI(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, api.stop()) }() // after serving it has stopped
+	stopProbes, err := s.serveProbes(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopProbes()) }()
+
+	db, platform, err := s.open(ctx)
+	if err != nil && ctx.Err() != nil {
+		s.Log.Info("stopped before the site could be served")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		var closed error
+		if s.beforeLast("the database", func() { closed = db.Close() }) {
+			err = errors.Join(err, closed)
+		}
+	}()
+	s.metrics.Observe(platform)
+	s.metrics.OverlapInterval(s.Config.Conflicts.Interval)
+	recorder := daystats.NewRecorder(db, s.Now, s.Log)
+	defer s.startWork(ctx, db, platform, recorder)()
+	return s.serveAPI(ctx, api, db, platform, recorder)
+}
+
+// collectLess makes the garbage collector run less often, unless GOGC is set: the
+// heap is small, and a few more megabytes save time in every request.
+func collectLess(env []string) {
+	if settings.Lookup(env, "GOGC") == "" {
+		debug.SetGCPercent(200)
+	}
+}
+
+// makeProbes makes what is served at the admin address.
+func (s *Server) makeProbes() {
+	s.probes = monitor.NewAdmin(s.Log, adminHosts(s.Config))
+	s.probes.SetCompanionVersion(s.CompanionVersion)
+	s.probes.ServeMetrics(s.metrics)
+	if s.Config.Admin.PProf {
+		s.probes.ServeProfiles()
+	}
+	if s.Config.Admin.KeysPage {
+		s.console = console.New(s.Now, s.Log)
+		s.probes.Mount(console.Path, s.console)
+	}
+}
+
+// startWait is how long requests wait for the site to be opened: a restart takes less.
+const startWait = 3 * time.Second
+
+// apiServer is the API's port, and what serves it.
+type apiServer struct {
+	address  string
+	options  handlers.Options
+	starting *handlers.Starting
+	closing  *closingHandler
+	stop     func() error
+}
+
+// startAPI opens the API's port. Requests wait for the site, or get 503 if it takes long.
+func (s *Server) startAPI(ctx context.Context) (*apiServer, error) {
+	options, err := handlerOptions(s.Config)
+	if err != nil {
+		return nil, err
+	}
+	options.Metrics = s.metrics
+	listener, err := s.listenAPI(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.Log.Info("listening; requests wait for the site", "address", listener.Addr().String())
+	starting := handlers.NewStarting(s.Now, s.Log, options, startWait)
+	closing := &closingHandler{next: starting}
+	stop := s.start(listener, closing, options.Memory/connectionShare)
+	return &apiServer{listener.Addr().String(), options, starting, closing, stop}, nil
+}
+
+// serveAPI serves until ctx ends, and then lets running requests finish.
+func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder) (err error) {
+	options := api.options
+	shared, closeShared, err := s.sharedCounts(ctx, db)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeShared()) }()
+	options.RateLimit.Shared = shared
+	options.Figures = recorder
+	store := keys.NewStore(db, s.Now, rand.Reader)
+	stopping := make(chan struct{})
+	options.Stopping = stopping
+	api.starting.Open(handlers.New(platform, store, s.Now, s.Log, options))
+	s.probes.Started(platform)
+	if s.console != nil {
+		s.console.Open(console.Site{
+			Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.Now, rand.Reader), Limits: options.RateLimit, Figures: recorder,
+			Examine: func(ctx context.Context) (diagnose.Report, error) {
+				return diagnose.Examine(ctx, s.target.Config, db, s.Now)
+			},
+			API:     "http://" + Dialable(api.address) + strings.TrimSuffix(options.BasePaths[0], "/"),
+			Proxied: len(options.TrustedProxies) > 0,
+			Timeout: options.RequestTimeout, Documents: sync.OnceValues(s.library),
+		})
+	}
+	s.Log.Info("serving", "address", api.address, "prefix", db.Prefix(), "database", db.Version())
+	if _, err := fmt.Fprintf(s.Stdout, "listening on http://%s\n", api.address); err != nil {
+		return errors.Join(fmt.Errorf("write to the standard output: %w", err), api.stop())
+	}
+	s.notifySystemd(ctx, stateReady)
+	select {
+	case err = <-s.ended:
+	case <-ctx.Done():
+		close(stopping)
+		err = s.drain(ctx, api.closing)
+	}
+	s.probes.Stopping()
+	return errors.Join(err, api.stop())
+}
+
+// library returns the documents that the console shows.
+func (s *Server) library() (*documents.Library, error) {
+	return documents.New(console.DocumentsPath, append(slices.Clip(s.Documents), handlers.Documents, mcp.Documents, keys.Documents, webhooks.Documents)...)
+}

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"database/sql"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"bookside/fixtures"
+	"bookside/wpdb"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
+
+// now is the date of the sample site.
+var now = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
+
+func wantTexts(t *testing.T, got string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(got, text) {
+			t.Errorf("no %q in: %s", text, got)
+		}
+	}
+}
+
+func execute(t *testing.T, db *sql.DB, statement string, args ...any) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLibrary: the console of a server has the documents of all packages that have some.
+func TestLibrary(t *testing.T) {
+	t.Parallel()
+	l, err := new(Server{Documents: []fs.FS{os.DirFS("../../bookside")}}).library()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"install", "api", "agents", "permissions", "webhooks"} {
+		if _, ok := l.Document(name); !ok {
+			t.Errorf("there is no document %s", name)
+		}
+	}
+}

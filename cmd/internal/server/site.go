@@ -1,0 +1,114 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/session"
+	"bookside/adapter/upkeep"
+	"bookside/adapter/webhooks"
+	"bookside/cmd/internal/settings"
+	"bookside/wpdb"
+)
+
+// open opens the site, waiting for its database.
+func (s *Server) open(ctx context.Context) (*wpdb.DB, *session.Platform, error) {
+	db, err := wpdb.OpenWhenUp(ctx, s.target.Config, s.Config.DB.ConnectWait, s.logWait)
+	if err != nil {
+		return nil, nil, s.target.Explain(err)
+	}
+	platform := NewPlatform(s.Config, db, s.Now)
+	platform.Totals.ExactTime = time.Duration(s.Config.Lists.ExactCountMS) * time.Millisecond
+	platform.Totals.MaxAge = s.Config.Lists.CountMaxAge
+	platform.Languages.Log = s.Log
+	vault, err := NewVault(s.Config)
+	if err == nil {
+		platform.Webhooks = webhooks.NewStore(db, s.Now, rand.Reader, vault, platform.Journal)
+		platform.Webhooks.AllowPrivate = s.Config.Webhooks.AllowPrivate
+		err = s.prepare(ctx, db, platform)
+	}
+	if err == nil {
+		platform.Outbox, err = s.newOutbox(ctx, db)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return db, platform, nil
+}
+
+func (s *Server) logWait(err error) {
+	s.Log.Warn("waiting for the database", "address", s.target.Address, "error", reason(err))
+}
+
+// prepare checks the site and creates our own tables. A wrong table prefix is an
+// error; an inactive plugin, or a database that can only be read, is not.
+func (s *Server) prepare(ctx context.Context, db *wpdb.DB, platform *session.Platform) error {
+	if err := s.target.RequireTables(ctx, db); err != nil {
+		return err
+	}
+	site, err := platform.Session(ctx)
+	if err == nil {
+		err = upkeep.CheckColumns(site)
+	}
+	switch {
+	case domain.CodeOf(err) == domain.CodeUnavailable:
+		s.Log.Warn("the site cannot be served yet; requests get 503 until it can", "error", err)
+	case err != nil:
+		return fmt.Errorf("examine the site: %w", err)
+	}
+	missing, err := EnsureOwnTables(ctx, db)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		s.Log.Warn("the database user may not create the tables of Bookside; run keys create as one that may", "missing", strings.Join(db.FullNames(missing), ", "))
+	}
+	return s.migrate(ctx, db)
+}
+
+// migrateInterval is that of the looks whether somebody else has brought our own tables up to date.
+const migrateInterval = 2 * time.Second
+
+// migrate brings our own tables to this version. Where that is not possible now, requests get 503
+// until it is, or somebody else has done it: a process that ends would only be started again.
+func (s *Server) migrate(ctx context.Context, db *wpdb.DB) error {
+	for told := false; ; told = true {
+		done, err := db.MigrateOwnTables(ctx)
+		s.logMigration(done)
+		if !errors.Is(err, wpdb.ErrAccessDenied) && !errors.Is(err, wpdb.ErrReadOnly) && !errors.Is(err, wpdb.ErrConflict) && !errors.Is(err, wpdb.ErrTimeout) {
+			return err
+		}
+		if !told {
+			s.Log.Error("requests get 503 until tables of Bookside have the columns and indexes of this version: run bookside migrate as a user of the database who may add them", "error", err)
+			s.probes.Waits("tables of Bookside wait for bookside migrate")
+			s.notifySystemd(ctx, stateReady) // or it would end the process, and with it the answers
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(migrateInterval):
+			db.ForgetSchema()
+		}
+	}
+}
+
+// NewPlatform returns where the sessions of a configured site come from.
+func NewPlatform(c settings.Config, db *wpdb.DB, now domain.Clock) *session.Platform {
+	platform := session.NewPlatform(db, now)
+	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
+	return platform
+}
+
+// NewVault requires a valid configuration.
+func NewVault(c settings.Config) (webhooks.Vault, error) {
+	vault, err := webhooks.NewVault(c.Webhooks.SecretKey)
+	if err != nil {
+		return vault, fmt.Errorf("%s: %w", settings.SecretKey, err)
+	}
+	return vault, nil
+}

@@ -1,0 +1,81 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// limitStopping makes last end when server.drain_delay and server.shutdown_timeout have passed after ctx.
+func (s *Server) limitStopping(ctx context.Context) (release func()) {
+	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.last = last
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(s.Config.Server.DrainDelay+s.Config.Server.ShutdownTimeout, cancel)
+	})
+	return func() { stop(); cancel() }
+}
+
+// lastWait is for what is done at once when all that could wait was given up.
+const lastWait = 100 * time.Millisecond
+
+// beforeLast waits for the end of something, and reports whether it was there in time. Otherwise the
+// program ends without it, as if it had been killed, for which everything is prepared: a dependency that
+// hangs must not keep it from ending.
+func (s *Server) beforeLast(what string, end func()) bool {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		end()
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-s.last.Done():
+	}
+	select {
+	case <-ended:
+		return true
+	case <-time.After(lastWait):
+		s.Log.Warn("the program ends without waiting any longer", "for", what)
+		return false
+	}
+}
+
+// closingHandler asks clients, while the program is stopping, to send their next request over
+// another connection. Closing an idle connection instead could lose a request that is already on its
+// way.
+type closingHandler struct {
+	next    http.Handler
+	closing atomic.Bool
+}
+
+func (h *closingHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.closing.Load() {
+		w.Header().Set("Connection", "close")
+	}
+	h.next.ServeHTTP(w, r)
+}
+
+// drain keeps serving for server.drain_delay: time for load balancers to see in /readyz that the
+// program is stopping, and for proxies to close their connections.
+func (s *Server) drain(ctx context.Context, api *closingHandler) error {
+	s.probes.Stopping()
+	api.closing.Store(true)
+	s.Log.Info("stopping: new requests are accepted for a while, running ones may finish",
+		"for", s.Config.Server.DrainDelay.String(), "within", s.Config.Server.ShutdownTimeout.String())
+	s.notifySystemd(context.WithoutCancel(ctx), stateStopping)
+	select {
+	case err := <-s.ended:
+		return err
+	case <-time.After(s.Config.Server.DrainDelay):
+		return nil
+	}
+}
+
+func (s *Server) notifySystemd(ctx context.Context, state string) {
+	if err := notifySystemd(ctx, s.Env, state); err != nil {
+		s.Log.Warn("systemd could not be notified", "error", err)
+	}
+}

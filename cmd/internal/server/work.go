@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"bookside/adapter/daystats"
+	"bookside/adapter/journal"
+	"bookside/adapter/keys"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/adapter/upkeep"
+	"bookside/adapter/webhooks"
+	"bookside/handlers"
+	"bookside/wpdb"
+)
+
+// startWork starts the background work. It runs until ctx ends or stop is called;
+// stop waits for work in progress.
+func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { every(ctx, schemaAge, db.ForgetSchema) })
+	work.Go(func() { s.addLostColumns(ctx, db) })
+	work.Go(func() { s.watchWrites(ctx, db) })
+	work.Go(func() { upkeep.NewSweeper(db, s.Now, s.Log).Run(ctx) })
+	work.Go(func() { recorder.Run(ctx) })
+	work.Go(func() { platform.RunJournal(ctx, s.journalOptions(), s.Log) })
+	if platform.Outbox != nil {
+		work.Go(func() { s.sendMails(ctx, platform.Outbox) })
+	}
+	if s.Config.Webhooks.Enabled {
+		work.Go(func() { s.sendWebhooks(ctx, db, platform) })
+	}
+	if s.Config.Conflicts.Interval > 0 {
+		work.Go(func() { s.watchConflicts(ctx, platform) })
+	}
+	return func() {
+		cancel()
+		s.beforeLast("work in the background", work.Wait)
+	}
+}
+
+// sendWebhooks sends what happens to webhooks until ctx ends.
+func (s *Server) sendWebhooks(ctx context.Context, db *wpdb.DB, platform *session.Platform) {
+	store := keys.NewStore(db, s.Now, rand.Reader)
+	worker := webhooks.NewWorker(platform.Webhooks, store, s.Log, handlers.WebhookOptions(platform, store, s.Config.Compat.Timestamps == "site"))
+	s.metrics.ObserveWebhooks(worker)
+	worker.Run(ctx, s.Config.Server.ShutdownTimeout)
+}
+
+func (s *Server) journalOptions() journal.Options {
+	c := s.Config.Changes
+	return journal.Options{Interval: c.Interval, Sweep: c.Sweep, Keep: c.Keep, Owner: rand.Text()}
+}
+
+// schemaAge limits how long a change of the site's tables may go unnoticed if no
+// statement fails because of it, such as another storage engine.
+const schemaAge = time.Minute
+
+// watchConflicts regularly looks for overlapping bookings, until ctx ends.
+func (s *Server) watchConflicts(ctx context.Context, platform *session.Platform) {
+	watch := slots.NewConflictWatch(platform, s.Log, func(found slots.ConflictReport, fresh int) {
+		s.metrics.Overlaps(found, fresh, s.Now())
+	})
+	watch.Run(ctx, s.Config.Conflicts.Interval)
+}
