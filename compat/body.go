@@ -13,17 +13,18 @@ import (
 	"unicode/utf8"
 
 	"bookside/adapter/domain"
+	"bookside/compat/jsontext"
 )
 
 // Document is a request's body, whatever form it was sent in: an object or a
 // list.
 type Document struct {
-	root  node
-	query map[string]node // fields of the query, see WithQuery
+	root  jsontext.Value
+	query map[string]jsontext.Value // fields of the query, see WithQuery
 }
 
 // JSON is the document as JSON.
-func (d Document) JSON() json.RawMessage { return d.root.json() }
+func (d Document) JSON() json.RawMessage { return d.root.JSON() }
 
 // BodyError is a body that is not what its content type says, or not what the
 // endpoint reads. Its text is for the client.
@@ -51,7 +52,7 @@ func ParseBody(contentType string, sent []byte) (Document, error) {
 	text := bytes.TrimSpace(sent)
 	switch {
 	case len(text) == 0:
-		return Document{root: node("{}")}, nil
+		return Document{root: jsontext.Value("{}")}, nil
 	case media == "multipart/form-data":
 		return parseMultipart(parameters["boundary"], sent)
 	case (media == "" || media == "application/x-www-form-urlencoded") && text[0] != '{' && text[0] != '[':
@@ -77,8 +78,8 @@ func parseJSON(text []byte) (Document, error) {
 	if !json.Valid(text) {
 		return Document{}, ErrNotJSON
 	}
-	root := node(text)
-	levels, values := root.extent()
+	root := jsontext.Value(text)
+	levels, values := root.Extent()
 	switch {
 	case levels > maxDepth:
 		return Document{}, ErrNotJSON
@@ -92,14 +93,14 @@ func parseJSON(text []byte) (Document, error) {
 
 // isList tells a list from an object.
 func (d Document) isList() bool {
-	_, list := d.root.list()
+	_, list := d.root.List()
 	return list
 }
 
 // Body reads the fields of an object and collects what is wrong with them.
 type Body struct {
 	path       string // in front of names in messages: "" or "customer."
-	fields     map[string]node
+	fields     map[string]jsontext.Value
 	validation *domain.Validation // shared with the objects within
 }
 
@@ -117,7 +118,7 @@ func (d Document) WithQuery(raw string, reserved ...string) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	d.query, _ = form.root.object()
+	d.query, _ = form.root.Object()
 	return d, nil
 }
 
@@ -133,8 +134,8 @@ func FieldsOfQuery(raw string, reserved ...string) string {
 
 // fields returns the members of the document as an object. An empty list is one too: PHP
 // writes an empty array so.
-func (d Document) fields() (fields map[string]node, ok bool) {
-	if fields, ok = d.root.object(); ok {
+func (d Document) fields() (fields map[string]jsontext.Value, ok bool) {
+	if fields, ok = d.root.Object(); ok {
 		d.complete(fields)
 	}
 	return fields, ok
@@ -142,9 +143,9 @@ func (d Document) fields() (fields map[string]node, ok bool) {
 
 // complete adds those of the query that an object lacks. Whichever of the two asks for a dry
 // run gets one.
-func (d Document) complete(fields map[string]node) {
+func (d Document) complete(fields map[string]jsontext.Value) {
 	for name, value := range d.query {
-		if sent, found := fields[name]; !found || sent.null() || name == dryRun && !asksForDryRun(fields) {
+		if sent, found := fields[name]; !found || sent.Null() || name == dryRun && !asksForDryRun(fields) {
 			fields[name] = value
 		}
 	}
@@ -158,16 +159,16 @@ const dryRun = "dry_run"
 
 // AsksForDryRun reports whether the document asks for a dry run.
 func (d Document) AsksForDryRun() bool {
-	fields, _ := d.root.object()
+	fields, _ := d.root.Object()
 	return asksForDryRun(fields)
 }
 
-func asksForDryRun(fields map[string]node) bool {
+func asksForDryRun(fields map[string]jsontext.Value) bool {
 	value, sent := fields[dryRun]
-	if !sent || value.null() {
+	if !sent || value.Null() {
 		return false
 	}
-	text, _, single := value.scalar()
+	text, _, single := value.Scalar()
 	return !single || wantsDryRun(text)
 }
 
@@ -193,7 +194,7 @@ func (d Document) Body() (*Body, error) {
 	return newBody("", fields, new(domain.Validation)), nil
 }
 
-func newBody(path string, fields map[string]node, validation *domain.Validation) *Body {
+func newBody(path string, fields map[string]jsontext.Value, validation *domain.Validation) *Body {
 	return &Body{path: path, fields: fields, validation: validation}
 }
 
@@ -209,15 +210,15 @@ func (b *Body) addProblem(name string, f problem) {
 }
 
 // sent is what was sent under a name; null is nothing.
-func (b *Body) sent(name string) (value node, ok bool) {
+func (b *Body) sent(name string) (value jsontext.Value, ok bool) {
 	value, ok = b.fields[name]
-	return value, ok && !value.null()
+	return value, ok && !value.Null()
 }
 
 // null reports whether null was sent under a name.
 func (b *Body) null(name string) bool {
 	value, ok := b.fields[name]
-	return ok && value.null()
+	return ok && value.Null()
 }
 
 // blank reports whether an empty text was sent under a name.
@@ -227,7 +228,7 @@ func (b *Body) blank(name string) bool {
 }
 
 // with returns the body with another value under a name.
-func (b *Body) with(name string, value node) *Body {
+func (b *Body) with(name string, value jsontext.Value) *Body {
 	fields := maps.Clone(b.fields)
 	fields[name] = value
 	return newBody(b.path, fields, b.validation)
@@ -239,7 +240,7 @@ func (b *Body) present(name string) bool {
 	if !ok {
 		return false
 	}
-	text, isText, single := value.scalar()
+	text, isText, single := value.Scalar()
 	return !single || !isText || strings.TrimSpace(text) != ""
 }
 
@@ -259,7 +260,7 @@ func (b *Body) scalar(name string) (text string, isText, ok bool) {
 	if !ok {
 		return "", false, false
 	}
-	text, isText, single := value.scalar()
+	text, isText, single := value.Scalar()
 	if !single {
 		b.addProblem(name, invalid(notSingle))
 	}
@@ -305,11 +306,11 @@ func anyText() valueType[string] {
 // object is an object within, whose members may also come one by one, under
 // names with a dot. It is nil where nothing of it was sent or it is no object.
 func (b *Body) object(name string) *Body {
-	fields := map[string]node{}
+	fields := map[string]jsontext.Value{}
 	value, sent := b.sent(name)
 	if sent {
 		var ok bool
-		if fields, ok = decodeText(value).object(); !ok {
+		if fields, ok = decodeText(value).Object(); !ok {
 			b.addProblem(name, invalid(notAnObject))
 			return nil
 		}
@@ -326,12 +327,12 @@ func (b *Body) object(name string) *Body {
 }
 
 // list is the elements of a list. ok is false where none was sent, or no list.
-func (b *Body) list(name string) (elements []node, ok bool) {
+func (b *Body) list(name string) (elements []jsontext.Value, ok bool) {
 	value, sent := b.sent(name)
 	if !sent {
 		return nil, false
 	}
-	if elements, ok = decodeText(value).list(); !ok {
+	if elements, ok = decodeText(value).List(); !ok {
 		b.addProblem(name, invalid(notAList))
 	}
 	return elements, ok
@@ -339,8 +340,8 @@ func (b *Body) list(name string) (elements []node, ok bool) {
 
 // decodeText returns the list or object that a text holds as JSON, which is how clients send
 // them in forms. Every other value is returned as it is.
-func decodeText(value node) node {
-	text, isText, single := value.scalar()
+func decodeText(value jsontext.Value) jsontext.Value {
+	text, isText, single := value.Scalar()
 	if text = strings.TrimSpace(text); !single || !isText || text == "" || text[0] != '{' && text[0] != '[' {
 		return value
 	}
@@ -352,12 +353,12 @@ func decodeText(value node) node {
 }
 
 // elements is a list of objects with members of their own.
-func elements[M any](least, most int, called string, members Fields[M]) valueType[[]node] {
+func elements[M any](least, most int, called string, members Fields[M]) valueType[[]jsontext.Value] {
 	schema := func() *Schema {
 		return &Schema{Type: typeArray, Items: SchemaOf(members.Describe()), MinItems: least, MaxItems: most}
 	}
 	size := invalid(fmt.Sprintf("Must be a list of %d to %d %s", least, most, called))
-	return valueType[[]node]{description: description{schema: schema, invalid: notAList}, read: func(in input, name string) ([]node, bool) {
+	return valueType[[]jsontext.Value]{description: description{schema: schema, invalid: notAList}, read: func(in input, name string) ([]jsontext.Value, bool) {
 		list, ok := in.(*Body).list(name)
 		if ok && (len(list) < least || len(list) > most) {
 			in.addProblem(name, size)

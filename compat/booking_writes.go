@@ -14,6 +14,7 @@ import (
 	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
 	"bookside/adapter/records"
+	"bookside/compat/jsontext"
 )
 
 // customerFields are those of a customer in a booking.
@@ -110,11 +111,11 @@ const maxBulk = 50
 // BulkBooking is one of the bookings of a bulk request.
 type BulkBooking struct {
 	bookings.New
-	sent node
+	sent jsontext.Value
 }
 
 // Submitted is the booking as it came, as JSON.
-func (b BulkBooking) Submitted() json.RawMessage { return b.sent.json() }
+func (b BulkBooking) Submitted() json.RawMessage { return b.sent.JSON() }
 
 // BulkBookings reads the body of POST /bookings/bulk: an object with the list
 // bookings, or the bare list. What is wrong with one booking is in its
@@ -122,7 +123,7 @@ func (b BulkBooking) Submitted() json.RawMessage { return b.sent.json() }
 func BulkBookings(d Document) ([]BulkBooking, error) {
 	fields, ok := d.fields()
 	if d.isList() {
-		fields, ok = map[string]node{"bookings": d.root}, true
+		fields, ok = map[string]jsontext.Value{"bookings": d.root}, true
 		d.complete(fields)
 	}
 	if !ok {
@@ -136,7 +137,7 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 	}
 	bookings := make([]BulkBooking, len(sent.elements))
 	for i, element := range sent.elements {
-		fields, _ := decodeText(element).object() // what is no object has none of the fields
+		fields, _ := decodeText(element).Object() // what is no object has none of the fields
 		one := newBody("", fields, new(domain.Validation))
 		bookings[i].sent = element
 		bookingFields.read(one, &bookings[i].New)
@@ -150,13 +151,13 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 
 // bulkBookings is the body of a bulk request.
 type bulkBookings struct {
-	elements []node
+	elements []jsontext.Value
 	confirm  bool
 }
 
 // BulkBookingFields are those of POST /bookings/bulk.
 var BulkBookingFields = Fields[bulkBookings]{
-	value("bookings", elements(1, maxBulk, "bookings", bookingFields.exampled("start_time", "12:00")), func(b *bulkBookings) *[]node { return &b.elements }),
+	value("bookings", elements(1, maxBulk, "bookings", bookingFields.exampled("start_time", "12:00")), func(b *bulkBookings) *[]jsontext.Value { return &b.elements }),
 	flag("send_confirmation", func(b *bulkBookings) *bool { return &b.confirm }),
 }.requiring("bookings")
 

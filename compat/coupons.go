@@ -142,7 +142,7 @@ func dateOrNone() valueType[session.Date] {
 	read := k.read
 	k.read = func(in input, name string) (session.Date, bool) {
 		if value, sent := in.(*Body).sent(name); sent {
-			if text, _, single := value.scalar(); single && (strings.TrimSpace(text) == "" || strings.TrimSpace(text) == domain.ZeroDate) {
+			if text, _, single := value.Scalar(); single && (strings.TrimSpace(text) == "" || strings.TrimSpace(text) == domain.ZeroDate) {
 				return "", true
 			}
 		}

@@ -293,9 +293,9 @@ func customFields() valueType[map[string]string] {
 func (b *Body) texts() map[string]string {
 	texts := make(map[string]string, len(b.fields))
 	for name, value := range b.fields {
-		text, isText, single := value.scalar()
+		text, isText, single := value.Scalar()
 		switch {
-		case value.null():
+		case value.Null():
 			text = ""
 		case !single:
 			b.addProblem(name, invalid(notSingle))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bookside/adapter/domain"
+	"bookside/compat/jsontext"
 )
 
 // Field declares a parameter of a query or a field of a body, once: its value is
@@ -122,7 +123,7 @@ func (f Field[T]) changing(clears bool) Field[T] {
 		b := in.(*Body)
 		switch {
 		case b.null(name) && clears:
-			read(b.with(name, node(`""`)), into)
+			read(b.with(name, jsontext.Value(`""`)), into)
 		case b.null(name), typ.blank == blankIsNothing && b.blank(name), typ.id && zero(in, name):
 			b.addProblem(name, rejected(mayNotBeEmpty))
 		default:

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"bookside/compat/jsontext"
 )
 
 // The most that a form or a query may hold, as PHP's max_input_vars and
@@ -203,7 +205,7 @@ func (a *array) put(key string, value any) {
 func writeJSON(to *bytes.Buffer, value any) {
 	array, ok := value.(*array)
 	if !ok {
-		writeText(to, value.(string))
+		jsontext.WriteText(to, value.(string))
 		return
 	}
 	brackets := "[]"
@@ -216,7 +218,7 @@ func writeJSON(to *bytes.Buffer, value any) {
 			to.WriteByte(',')
 		}
 		if array.named {
-			writeText(to, key)
+			jsontext.WriteText(to, key)
 			to.WriteByte(':')
 		}
 		writeJSON(to, array.values[i])

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"bookside/compat/jsontext"
 )
 
 // Personal data of customers, agents and orders, by the names of members: keys that mask it
@@ -110,19 +112,19 @@ func (d Document) Personal() string {
 		if isPersonal(name) {
 			return name
 		}
-		if found := value.personal(); found != "" {
+		if found := personalIn(value); found != "" {
 			return found
 		}
 	}
-	return d.root.personal()
+	return personalIn(d.root)
 }
 
-func (v node) personal() (found string) {
-	decodeText(v).each(func(name string, inner node) node {
+func personalIn(v jsontext.Value) (found string) {
+	decodeText(v).Each(func(name string, inner jsontext.Value) jsontext.Value {
 		if found == "" && isPersonal(name) {
 			found = name
 		}
-		found = cmp.Or(found, inner.personal())
+		found = cmp.Or(found, personalIn(inner))
 		return nil
 	})
 	return found
@@ -142,7 +144,7 @@ func partsOfName(name string) []string {
 
 // Mask masks the personal data in an answer as it is sent.
 func Mask(answer []byte) ([]byte, error) {
-	root, err := parseAnswer(answer)
+	root, err := jsontext.Parse(answer)
 	if err != nil {
 		return nil, fmt.Errorf("mask personal data: %w", err)
 	}
@@ -150,16 +152,16 @@ func Mask(answer []byte) ([]byte, error) {
 }
 
 // mask returns a value with its texts masked.
-func (m masking) mask(value node) node {
-	text, isText, single := value.scalar()
+func (m masking) mask(value jsontext.Value) jsontext.Value {
+	text, isText, single := value.Scalar()
 	switch {
 	case isText && m.text != nil:
-		return quoted(m.text(text))
+		return jsontext.Quote(m.text(text))
 	case !single && !m.deep:
 		m = masking{}
 	}
 	addressed := false
-	return value.each(func(name string, inner node) node {
+	return value.Each(func(name string, inner jsontext.Value) jsontext.Value {
 		by := m
 		if known, ok := personal[name]; ok {
 			by = known

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"bookside/compat/jsontext"
 )
 
 // Redactor knows which members of an answer a key sees only with a permission
@@ -202,21 +204,21 @@ func (r *Redactor) Hide(answer []byte, may func(permission string) bool) ([]byte
 	if r == nil || len(answer) == 0 {
 		return answer, nil
 	}
-	root, err := parseAnswer(answer)
+	root, err := jsontext.Parse(answer)
 	if err != nil {
 		return nil, fmt.Errorf("redact: %w", err)
 	}
 	return r.hide(root, may), nil
 }
 
-func (r *Redactor) hide(value node, may func(string) bool) node {
+func (r *Redactor) hide(value jsontext.Value, may func(string) bool) jsontext.Value {
 	switch {
 	case r == nil:
 		return value
 	case r.permission != "" && !may(r.permission):
-		return node(r.empty)
+		return jsontext.Value(r.empty)
 	}
-	return value.each(func(name string, inner node) node {
+	return value.Each(func(name string, inner jsontext.Value) jsontext.Value {
 		if value[0] == '[' {
 			return r.elements.hide(inner, may)
 		}

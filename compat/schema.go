@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"bookside/compat/jsontext"
 )
 
 // Schema is a schema of JSON Schema 2020-12, as OpenAPI 3.1 holds them.
@@ -61,7 +63,7 @@ func (m Members) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("member %s: %w", member.Name(), err)
 		}
-		b.Write(quoted(member.Name()))
+		b.Write(jsontext.Quote(member.Name()))
 		b.WriteByte(':')
 		b.Write(value)
 	}

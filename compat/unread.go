@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"bookside/compat/jsontext"
 )
 
 // What a dry run, or a write that changed nothing, answers to a key that may not read such records:
@@ -39,10 +41,10 @@ func (d Document) Sent(fields []FieldDescription) Sent {
 	}
 	query, body := Sent{}, Sent{}
 	for name, value := range d.query {
-		object, _ := nested(name, value).object()
+		object, _ := nested(name, value).Object()
 		query.take(members, object)
 	}
-	object, _ := d.root.object()
+	object, _ := d.root.Object()
 	body.take(members, object)
 	sent := query
 	for name, texts := range body {
@@ -60,24 +62,24 @@ func (d Document) Sent(fields []FieldDescription) Sent {
 }
 
 // nested returns the object in which a value has a name with several parts, such as customer[email].
-func nested(name string, value node) node {
+func nested(name string, value jsontext.Value) jsontext.Value {
 	for _, part := range slices.Backward(partsOfName(name)) {
-		value = slices.Concat(node("{"), quoted(part), node(":"), value, node("}"))
+		value = slices.Concat(jsontext.Value("{"), jsontext.Quote(part), jsontext.Value(":"), value, jsontext.Value("}"))
 	}
 	return value
 }
 
 // take enters the texts of an object whose members are these.
-func (s Sent) take(members map[string]*Schema, object map[string]node) {
+func (s Sent) take(members map[string]*Schema, object map[string]jsontext.Value) {
 	for name, value := range object {
 		schema, known := members[name]
 		if !known {
 			continue
 		}
 		value = decodeText(value)
-		inner, isObject := value.object()
+		inner, isObject := value.Object()
 		switch {
-		case value.null():
+		case value.Null():
 		case !isObject:
 			s.enter(name, value)
 		case slices.Contains(freeMembers, name):
@@ -99,8 +101,8 @@ func membersOf(schema *Schema) map[string]*Schema {
 	return members
 }
 
-func (s Sent) enter(name string, value node) {
-	text, _, single := value.scalar()
+func (s Sent) enter(name string, value jsontext.Value) {
+	text, _, single := value.Scalar()
 	if !single {
 		text = string(value)
 	}
@@ -123,7 +125,7 @@ func bare(text string) string {
 // Unread returns an answer, as it is sent, of which a key without the right to read such records
 // gets what it may know. The texts around the record are kept.
 func Unread(answer []byte, sent Sent) ([]byte, error) {
-	root, err := parseAnswer(answer)
+	root, err := jsontext.Parse(answer)
 	if err != nil {
 		return nil, fmt.Errorf("empty what is stored: %w", err)
 	}
@@ -140,14 +142,14 @@ type unread struct {
 }
 
 // redact returns what is shown of a value.
-func (u unread) redact(value node) node {
+func (u unread) redact(value jsontext.Value) jsontext.Value {
 	if value[0] == '[' {
-		return value.each(func(_ string, element node) node { return u.redact(element) })
+		return value.Each(func(_ string, element jsontext.Value) jsontext.Value { return u.redact(element) })
 	}
 	if value[0] != '{' {
 		return u.single(value)
 	}
-	return value.each(func(name string, inner node) node {
+	return value.Each(func(name string, inner jsontext.Value) jsontext.Value {
 		shown := u.member(name).redact(inner)
 		if u.free != "" && string(shown) == `""` {
 			return nil // the names are stored, too
@@ -169,10 +171,10 @@ func (u unread) member(name string) unread {
 }
 
 // single is what is shown of a text, a number or a boolean.
-func (u unread) single(value node) node {
-	text, isText, _ := value.scalar()
+func (u unread) single(value jsontext.Value) jsontext.Value {
+	text, isText, _ := value.Scalar()
 	switch {
-	case u.around || value.null():
+	case u.around || value.Null():
 		return value
 	case u.stats:
 		return u.statistic(text, isText)
@@ -183,7 +185,7 @@ func (u unread) single(value node) node {
 	case u.free == "" && (isID(u.name, text) || slices.Contains(alwaysShown, u.name) || u.sent.has(u.name, text)):
 		return value
 	default:
-		return node(`""`)
+		return jsontext.Value(`""`)
 	}
 }
 
@@ -198,15 +200,15 @@ func isID(name, text string) bool {
 }
 
 // statistic is what a statistic shows if there is nothing to count.
-func (u unread) statistic(text string, isText bool) node {
+func (u unread) statistic(text string, isText bool) jsontext.Value {
 	switch {
 	case strings.HasSuffix(u.name, "_date"):
-		return node("null")
+		return jsontext.Value("null")
 	case isText && strings.Contains(text, "."):
-		return node(`"0.00"`)
+		return jsontext.Value(`"0.00"`)
 	case isText:
-		return node(`"0"`)
+		return jsontext.Value(`"0"`)
 	default:
-		return node("0")
+		return jsontext.Value("0")
 	}
 }

@@ -129,12 +129,12 @@ func sentWords(b *Body, name string) (words []string, numbers, ok bool) {
 	if !sent {
 		return nil, false, false
 	}
-	if text, isText, single := value.scalar(); single && !strings.HasPrefix(strings.TrimSpace(text), "[") {
+	if text, isText, single := value.Scalar(); single && !strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), !isText, true
 	}
 	elements, ok := b.list(name)
 	for _, e := range elements {
-		text, isText, single := e.scalar()
+		text, isText, single := e.Scalar()
 		if !single {
 			b.addProblem(name, invalid(notAList))
 			return nil, false, false

@@ -1,4 +1,5 @@
-package compat
+// Package jsontext has the values of JSON documents as their text, which is copied no more than it has to be.
+package jsontext
 
 import (
 	"bytes"
@@ -8,19 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// node is a value of a request's body: one value of a valid JSON document, without blanks around
-// it. Forms are made JSON. Nothing of it is copied before it is asked for.
-type node json.RawMessage
+// Value is one value of a valid JSON document, without blanks around it. Nothing of it is copied before it is
+// asked for.
+type Value json.RawMessage
 
-// json is the value as JSON.
-func (v node) json() json.RawMessage { return json.RawMessage(v) }
+// JSON returns the value as JSON.
+func (v Value) JSON() json.RawMessage { return json.RawMessage(v) }
 
-// null tells a value that stands for none.
-func (v node) null() bool { return v[0] == 'n' }
+// Null reports whether the value stands for none.
+func (v Value) Null() bool { return v[0] == 'n' }
 
-// scalar is a single value's text; isText is false for numbers and booleans.
+// Scalar returns a single value's text; isText is false for numbers and booleans.
 // single is false for lists and objects.
-func (v node) scalar() (text string, isText, single bool) {
+func (v Value) Scalar() (text string, isText, single bool) {
 	switch {
 	case v[0] == '{', v[0] == '[':
 		return "", false, false
@@ -34,56 +35,57 @@ func (v node) scalar() (text string, isText, single bool) {
 	}
 }
 
-// object is the members of an object, of repeated names the last. An empty
+// Object returns the members of an object, of repeated names the last. An empty
 // list is one too: PHP writes an empty array so.
-func (v node) object() (members map[string]node, ok bool) {
+func (v Value) Object() (members map[string]Value, ok bool) {
 	if v[0] == '[' {
-		return map[string]node{}, len(v.inside()) == 0
+		return map[string]Value{}, len(v.inside()) == 0
 	}
 	if v[0] != '{' {
 		return nil, false
 	}
-	members = map[string]node{}
+	members = map[string]Value{}
 	for rest := v.inside(); len(rest) > 0; {
-		var name node
+		var name Value
 		name, rest = rest.cut()
-		key, _, _ := name.scalar()
+		key, _, _ := name.Scalar()
 		members[key], rest = rest.cut()
 	}
 	return members, true
 }
 
-func (v node) list() (elements []node, ok bool) {
+// List returns the elements of a list.
+func (v Value) List() (elements []Value, ok bool) {
 	if v[0] != '[' {
 		return nil, false
 	}
-	elements = []node{}
+	elements = []Value{}
 	for rest := v.inside(); len(rest) > 0; {
-		var element node
+		var element Value
 		element, rest = rest.cut()
 		elements = append(elements, element)
 	}
 	return elements, true
 }
 
-// parseAnswer is an answer as it is sent.
-func parseAnswer(answer []byte) (node, error) {
-	if !json.Valid(answer) {
-		return nil, errors.New("an answer is no JSON")
+// Parse returns a whole document, without blanks around it.
+func Parse(document []byte) (Value, error) {
+	if !json.Valid(document) {
+		return nil, errors.New("no JSON")
 	}
-	return bytes.TrimSpace(answer), nil
+	return bytes.TrimSpace(document), nil
 }
 
-// quoted is a text as a value, in which HTML stays as it is.
-func quoted(text string) node {
+// Quote returns a text as a value, in which HTML stays as it is.
+func Quote(text string) Value {
 	var to bytes.Buffer
-	writeText(&to, text)
+	WriteText(&to, text)
 	return to.Bytes()
 }
 
-// writeText writes a text like quoted. Most texts need no escapes, and an encoder for each of them would
+// WriteText writes a text like Quote. Most texts need no escapes, and an encoder for each of them would
 // cost more than a hostile form itself.
-func writeText(to *bytes.Buffer, text string) {
+func WriteText(to *bytes.Buffer, text string) {
 	if strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= utf8.RuneSelf }) < 0 {
 		to.WriteByte('"')
 		to.WriteString(text)
@@ -96,19 +98,19 @@ func writeText(to *bytes.Buffer, text string) {
 	to.Truncate(to.Len() - 1) // the line feed
 }
 
-// each is the list or the object with other values, in the same order: nil leaves one out. Elements have
+// Each returns the list or the object with other values, in the same order: nil leaves one out. Elements have
 // no name. A single value is itself.
-func (v node) each(replace func(name string, inner node) node) node {
+func (v Value) Each(replace func(name string, inner Value) Value) Value {
 	if v[0] != '{' && v[0] != '[' {
 		return v
 	}
-	to := append(make(node, 0, len(v)), v[0])
+	to := append(make(Value, 0, len(v)), v[0])
 	for rest := v.inside(); len(rest) > 0; {
-		var name, value node
+		var name, value Value
 		var key string
 		if v[0] == '{' {
 			name, rest = rest.cut()
-			key, _, _ = name.scalar()
+			key, _, _ = name.Scalar()
 		}
 		value, rest = rest.cut()
 		if value = replace(key, value); value == nil {
@@ -129,16 +131,16 @@ func (v node) each(replace func(name string, inner node) node) node {
 const separators = " \t\r\n:,"
 
 // inside is what stands between the brackets of a list or an object.
-func (v node) inside() node { return bytes.Trim(v[1:len(v)-1], separators) }
+func (v Value) inside() Value { return bytes.Trim(v[1:len(v)-1], separators) }
 
 // cut takes the first value from a row of values.
-func (v node) cut() (first, rest node) {
+func (v Value) cut() (first, rest Value) {
 	end := v.end()
 	return v[:end], bytes.TrimLeft(v[end:], separators)
 }
 
 // end is where the value ends with which the text begins.
-func (v node) end() int {
+func (v Value) end() int {
 	switch v[0] {
 	case '"':
 		return v.endOfText(0)
@@ -165,7 +167,7 @@ func (v node) end() int {
 }
 
 // endOfText is where the text ends whose quote stands at i.
-func (v node) endOfText(i int) int {
+func (v Value) endOfText(i int) int {
 	for i++; v[i] != '"'; i++ {
 		if v[i] == '\\' {
 			i++
@@ -174,8 +176,8 @@ func (v node) endOfText(i int) int {
 	return i + 1
 }
 
-// extent is how deep a valid document nests and how many values it has.
-func (v node) extent() (levels, values int) {
+// Extent returns how deep a valid document nests and how many values it has.
+func (v Value) Extent() (levels, values int) {
 	values = 1
 	for i, level := 0, 0; i < len(v); i++ {
 		switch v[i] {
