@@ -127,8 +127,8 @@ var BookingParameters = parameters(domain.InvalidParameters,
 	optional("created_date_to", end(), func(f *bookings.Filter) **time.Time { return &f.CreatedBefore }),
 	optional("updated_from", beginning(), func(f *bookings.Filter) **time.Time { return &f.UpdatedFrom }).onlyOurs(),
 	optional("updated_to", end(), func(f *bookings.Filter) **time.Time { return &f.UpdatedBefore }).onlyOurs(),
-	optional("booking_code", text(), func(f *bookings.Filter) **string { return &f.Code }),
-	optional("payment_status", text(), func(f *bookings.Filter) **string { return &f.PaymentStatus }),
+	optional("booking_code", text(), func(f *bookings.Filter) **string { return &f.Code }).impersonal(),
+	optional("payment_status", text(), func(f *bookings.Filter) **string { return &f.PaymentStatus }).impersonal(),
 	optional("duration_min", integer(0, maxMediumInt), func(f *bookings.Filter) **int64 { return &f.DurationMin }),
 	optional("duration_max", integer(0, maxMediumInt), func(f *bookings.Filter) **int64 { return &f.DurationMax }),
 	optional("price_min", amount(), func(f *bookings.Filter) **decimal.Decimal { return &f.PriceMin }).about("Lowest amount", "50"),
@@ -164,6 +164,7 @@ func (v View) BookingFilter(ctx context.Context, q *Query, known KnownStatus) (b
 // for approved.
 func bookingStatus() valueType[string] {
 	k := text()
+	k.anyText = false
 	read := k.read
 	k.read = func(in input, name string) (string, bool) {
 		text, ok := read(in, name)

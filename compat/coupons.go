@@ -45,7 +45,7 @@ var CouponParameters = parameters(domain.InvalidParameters,
 	page(func(f *payments.CouponFilter) *int64 { return &f.Page }),
 	perPage(10, func(f *payments.CouponFilter) *int64 { return &f.PerPage }),
 	optional("status", word(activeWords, activeMessage), func(f *payments.CouponFilter) **bool { return &f.Active }),
-	optional("search", text(), func(f *payments.CouponFilter) **string { return &f.Search }).about("Text anywhere in codes or names, in any letter case", "welcome"),
+	optional("search", text(), func(f *payments.CouponFilter) **string { return &f.Search }).about("Text anywhere in codes or names, in any letter case", "welcome").impersonal(),
 )
 
 // CouponList is a page of coupons; fixed amounts are read in the site's

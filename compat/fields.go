@@ -25,6 +25,7 @@ type declaration struct {
 	alternative     string // the id that may be sent in place of this field, if it is required
 	hideFromExample bool   // left out of examples, see notInExample
 	ours            bool   // unknown to the PHP extension, which ignores it
+	impersonal      bool   // what it searches for is no personal data
 	members         bool   // an object, whose members may be sent one by one
 	clears          bool   // null has a meaning of its own, see orNull
 	defaultValue    any    // the default, as it would be sent; nil for none
@@ -155,6 +156,13 @@ func (f Field[T]) notInExample() Field[T] {
 // onlyOurs marks a field that the PHP extension does not know: it ignores it.
 func (f Field[T]) onlyOurs() Field[T] {
 	f.ours = true
+	return f
+}
+
+// impersonal marks a parameter whose text is searched for where there is no personal data. Keys that mask such
+// data may send it, but no other text that is searched for.
+func (f Field[T]) impersonal() Field[T] {
+	f.declaration.impersonal = true
 	return f
 }
 
@@ -375,5 +383,6 @@ type Input interface {
 // QueryInput describes what an operation reads from a query.
 type QueryInput interface {
 	Input
+	Personal() []string // the names of those that search personal data
 	Invalid(messages map[string]string) error
 }

@@ -46,17 +46,21 @@ var personal = map[string]masking{
 // address. Elsewhere a state, for one, is something else.
 var addressParts = []string{"city", "state", "zipcode", "country"}
 
-// personalParameters are the parameters of a query that search personal data.
-var personalParameters = []string{"email", "phone", "customer_email", "customer_phone", "meta_key", "meta_value"}
-
-// searchesPersonal are the resources whose parameter search looks at personal data.
-var searchesPersonal = []string{"agents", "bookings", "customers", "orders", "payments"}
+// Personal returns the names of parameters that search personal data.
+func (p Parameters[T]) Personal() (names []string) {
+	for _, f := range p.Fields {
+		if f.valueType.anyText && !f.declaration.impersonal {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
 
 // PersonalParameter returns a parameter that was sent and searches, or sorts by, personal data;
-// "" for none. resource is the first part of the route's path.
-func (q *Query) PersonalParameter(resource string) string {
-	for _, name := range append(slices.Clone(personalParameters), "search") {
-		if q.sent[name] != "" && (name != "search" || slices.Contains(searchesPersonal, resource)) {
+// "" for none.
+func (q *Query) PersonalParameter(parameters QueryInput) string {
+	for _, name := range parameters.Personal() {
+		if q.sent[name] != "" {
 			return name
 		}
 	}
@@ -66,16 +70,6 @@ func (q *Query) PersonalParameter(resource string) string {
 		}
 	}
 	return ""
-}
-
-// SearchesPersonal reports whether a query of a resource can search personal data.
-func SearchesPersonal(resource string, parameters []string) (name string, ok bool) {
-	for _, name := range parameters {
-		if slices.Contains(personalParameters, name) || name == "search" && slices.Contains(searchesPersonal, resource) {
-			return name, true
-		}
-	}
-	return "", false
 }
 
 // writtenPersonal are the members of bodies with personal data: whoever sees them masked may not

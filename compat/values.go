@@ -56,6 +56,8 @@ type description struct {
 	id bool
 	// blank is what an empty text is.
 	blank blankText
+	// anyText reports whether the value is a text that nothing limits, as one that is searched for.
+	anyText bool
 	// invalid and rejected are examples of messages: about a malformed value, and
 	// about a well-formed one that is not allowed. "" where there is none.
 	invalid, rejected string
@@ -129,7 +131,7 @@ func parsed[V any](d description, parse func(text string) (V, bool)) valueType[V
 // text is any text of a query.
 func text() valueType[string] {
 	return valueType[string]{
-		description: description{schema: func() *Schema { return &Schema{Type: typeString, MaxLength: maxText} }, invalid: notSingle},
+		description: description{schema: func() *Schema { return &Schema{Type: typeString, MaxLength: maxText} }, invalid: notSingle, anyText: true},
 		read:        func(in input, name string) (string, bool) { return in.text(name) },
 	}
 }

@@ -141,19 +141,13 @@ func visible(redactor *compat.Redactor, body any, key keys.Key) (any, error) {
 
 // refuseSearch rejects a search of personal data with a key that masks it.
 func (r *route) refuseSearch(query *compat.Query, key keys.Key) error {
-	if !key.MaskPersonal {
+	if !key.MaskPersonal || r.operation.query == nil {
 		return nil
 	}
-	if name := query.PersonalParameter(r.resource()); name != "" {
+	if name := query.PersonalParameter(r.operation.query); name != "" {
 		return domain.PersonalMasked(name)
 	}
 	return nil
-}
-
-// resource returns the first part of the route's path.
-func (r *route) resource() string {
-	first, _, _ := strings.Cut(strings.TrimPrefix(r.path, "/"), "/")
-	return first
 }
 
 // checkNetwork rejects a key from outside its networks. To the client, and to the

@@ -276,12 +276,14 @@ func errorsOf(r *route) []error {
 // there is none.
 func (r *route) personal() (name string, ok bool) {
 	if r.operation.query != nil {
-		name, ok = compat.SearchesPersonal(r.resource(), r.operation.query.Names())
+		if names := r.operation.query.Personal(); len(names) > 0 {
+			return names[0], true
+		}
 	}
-	if !ok && r.operation.body != nil {
-		name, ok = compat.WritesPersonal(r.operation.body.Describe())
+	if r.operation.body != nil {
+		return compat.WritesPersonal(r.operation.body.Describe())
 	}
-	return name, ok
+	return "", false
 }
 
 // preconditionFailed returns the error about the record of a read that has changed, with an
