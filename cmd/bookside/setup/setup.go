@@ -271,7 +271,7 @@ func (s *Setup) choose(ctx context.Context) (Site, error) {
 		return Site{}, errorf("there is no WordPress in %s, or it has no wp-config.php yet", s.WordPress)
 	case len(sites) == 0:
 		return Site{}, errorf("no WordPress was found in the usual places and in the directories of nginx, Apache and Caddy; name its directory: --wordpress DIRECTORY.\n" +
-			"If it runs in a container or on another machine, run Bookside there, or configure it with db.dsn, as INSTALL.md tells")
+			"If it runs in a container or on another machine, run Bookside there, or configure it with db.dsn (INSTALL.md); on shared hosting, see WITHOUT-ROOT.md")
 	}
 	s.say("There are several sites:\n")
 	for i, site := range sites {
