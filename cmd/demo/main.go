@@ -13,29 +13,18 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
-	"sync"
 	"syscall"
 	"time"
 	_ "time/tzdata"
 
-	"bookside/adapter/daystats"
-	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
-	"bookside/adapter/journal"
 	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/adapter/webhooks"
+	"bookside/cmd/internal/server"
+	"bookside/cmd/internal/settings"
 	"bookside/fixtures"
 	"bookside/fixtures/embedded"
-	"bookside/handlers"
-	"bookside/handlers/console"
-	"bookside/handlers/documents"
-	"bookside/handlers/mcp"
-	"bookside/handlers/monitor"
-	"bookside/wpdb"
 )
 
 func main() {
@@ -49,10 +38,11 @@ func main() {
 
 // run serves until the context ends.
 func run(ctx context.Context, args []string, now domain.Clock, stdout, stderr io.Writer) error {
+	c := settings.Default()
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	address := flags.String("listen", "127.0.0.1:8080", "address to listen on; another port is taken where this one is in use")
-	console := flags.String("console", "127.0.0.1:8081", "address of the console; another port is taken where this one is in use")
+	flags.StringVar(&c.Server.Listen, "listen", c.Server.Listen, "address to listen on; another port is taken where this one is in use")
+	flags.StringVar(&c.Admin.Listen, "console", c.Admin.Listen, "address of the console; another port is taken where this one is in use")
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -68,126 +58,68 @@ func run(ctx context.Context, args []string, now domain.Clock, stdout, stderr io
 		return fmt.Errorf("start database engine: %w", err)
 	}
 	site := fixtures.Small(now())
-	db, err := open(ctx, engine.DSN, site)
-	if err != nil {
-		return errors.Join(err, engine.Close())
+	c.DB.DSN, c.DB.Prefix = engine.DSN, site.Prefix
+	c.Server.RequestTimeout = time.Minute // the embedded database is slow
+	c.Server.DrainDelay = 0               // there is no proxy
+	c.Changes.Interval = time.Second
+	c.RateLimit.Enabled = false
+	c.Webhooks.AllowPrivate = true // receivers on this machine
+	err = load(ctx, engine.DSN, site)
+	if err == nil {
+		log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		err = serve(ctx, server.Server{Config: c, Now: now, Stdout: stdout, Log: log})
 	}
-	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	d := &demo{db: db, now: now, log: log, store: keys.NewStore(db, now, rand.Reader), tokens: keys.NewAdminTokens(db, now, rand.Reader), platform: session.NewPlatform(db, now), config: wpdb.Config{DSN: engine.DSN, Prefix: site.Prefix}, recorder: daystats.NewRecorder(db, now, log)}
-	err = d.serve(ctx, *address, *console, stdout)
-	return errors.Join(err, db.Close(), engine.Close())
+	return errors.Join(err, engine.Close())
 }
 
-// open loads the site and opens it as the server does.
-func open(ctx context.Context, dsn string, site fixtures.Site) (*wpdb.DB, error) {
-	loader, err := sql.Open("mysql", dsn)
+// load loads the site into the database.
+func load(ctx context.Context, dsn string, site fixtures.Site) error {
+	db, err := sql.Open("mysql", dsn)
 	if err != nil {
-		return nil, fmt.Errorf("connect to load the site: %w", err)
+		return fmt.Errorf("connect to load the site: %w", err)
 	}
-	err = errors.Join(fixtures.Load(ctx, loader, site), loader.Close())
-	if err != nil {
-		return nil, fmt.Errorf("load the site: %w", err)
+	if err := errors.Join(fixtures.Load(ctx, db, site), db.Close()); err != nil {
+		return fmt.Errorf("load the site: %w", err)
 	}
-	return wpdb.Open(ctx, wpdb.Config{DSN: dsn, Prefix: site.Prefix})
+	return nil
 }
 
-// demo is a server and its console.
-type demo struct {
-	db       *wpdb.DB
-	now      domain.Clock
-	log      *slog.Logger
-	store    *keys.Store
-	tokens   *keys.AdminTokens
-	platform *session.Platform
-	config   wpdb.Config // of db
-	recorder *daystats.Recorder
-}
-
-func (d *demo) serve(ctx context.Context, address, console string, stdout io.Writer) error {
-	if err := d.db.CreateOwnTables(ctx); err != nil {
-		return err
-	}
-	secret, _, err := d.store.Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: []string{"read", "write", "delete", "read_changes", "write_webhooks"}})
+// serve opens the ports, says what can be done there, and serves.
+func serve(ctx context.Context, s server.Server) error {
+	key, token, err := newCredentials(ctx, s.Config, s.Now)
 	if err != nil {
 		return err
 	}
-	token, err := d.tokens.Issue(ctx, "")
-	if err != nil {
+	if s.Listener, err = listen(ctx, s.Config.Server.Listen); err != nil {
 		return err
 	}
-	listener, err := listen(ctx, address)
+	if s.AdminListener, err = listen(ctx, s.Config.Admin.Listen); err != nil {
+		return errors.Join(err, s.Listener.Close())
+	}
+	greet(s.Stdout, s.Listener.Addr(), s.AdminListener.Addr(), key, token)
+	return s.Run(ctx)
+}
+
+// newCredentials returns a key and a login token of the console.
+func newCredentials(ctx context.Context, c settings.Config, now domain.Clock) (key, token string, err error) {
+	target, err := server.NewTarget(c)
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	consoleListener, err := listen(ctx, console)
+	db, err := target.Open(ctx)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return "", "", err
 	}
-	d.platform.Webhooks = webhooks.NewStore(d.db, d.now, rand.Reader, webhooks.Vault{}, d.platform.Journal)
-	d.platform.Webhooks.AllowPrivate = true // receivers on this machine
-	ctx, cancel := context.WithCancel(ctx)
-	var work sync.WaitGroup
-	defer work.Wait()
-	defer cancel()
-	work.Go(func() {
-		d.platform.RunJournal(ctx, journal.Options{Interval: time.Second, Share: 1, Sweep: time.Minute, Keep: time.Hour, Owner: "demo"}, d.log)
-	})
-	work.Go(func() { d.recorder.Run(ctx) })
-	work.Go(func() {
-		webhooks.NewWorker(d.platform.Webhooks, d.store, d.log, handlers.WebhookOptions(d.platform, d.store, false)).Run(ctx, time.Second)
-	})
-	servers := []*http.Server{{Handler: d.api(), ReadHeaderTimeout: 10 * time.Second}, {Handler: d.admin(listener.Addr()), ReadHeaderTimeout: 10 * time.Second}}
-	stopped := make(chan error, len(servers))
-	go func() { stopped <- servers[0].Serve(listener) }()
-	go func() { stopped <- servers[1].Serve(consoleListener) }()
-	greet(stdout, listener.Addr(), consoleListener.Addr(), secret, token)
-	select {
-	case err = <-stopped:
-		err = fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.CreateOwnTables(ctx); err != nil {
+		return "", "", err
 	}
-	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer stop()
-	for _, server := range servers {
-		err = errors.Join(err, server.Shutdown(drain))
+	key, _, err = keys.NewStore(db, now, rand.Reader).Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: []string{"read", "write", "delete", "read_changes", "write_webhooks"}})
+	if err != nil {
+		return "", "", err
 	}
-	return err
-}
-
-func (d *demo) api() http.Handler {
-	return handlers.New(d.platform, d.store, d.now, d.log, handlers.Options{
-		BasePaths:      []string{"/wp-json/latepoint-api/v1", "/v1"},
-		QueryParameter: "api_key",
-		RequestTimeout: requestTimeout,
-		Memory:         2 * handlers.MinMemory,
-		MCP:            true,
-		MemoryWait:     5 * time.Second,
-		Figures:        d.recorder,
-	})
-}
-
-// requestTimeout is generous: the embedded database is slow.
-const requestTimeout = time.Minute
-
-// admin returns the console, and the probes beside it.
-func (d *demo) admin(api net.Addr) http.Handler {
-	page := console.New(d.now, d.log)
-	page.Open(console.Site{
-		Platform: d.platform, Keys: d.store, Tokens: d.tokens, Figures: d.recorder, API: fmt.Sprintf("http://%s/v1", api),
-		Timeout: requestTimeout, Documents: sync.OnceValues(library),
-		Examine: func(ctx context.Context) (diagnose.Report, error) {
-			return diagnose.Examine(ctx, d.config, d.db, d.now)
-		},
-	})
-	admin := monitor.NewAdmin(d.log, nil)
-	admin.Mount(console.Path, page)
-	admin.Started(d.platform)
-	return admin
-}
-
-// library returns the documents that the console shows.
-func library() (*documents.Library, error) {
-	return documents.New(console.DocumentsPath, handlers.Documents, mcp.Documents, keys.Documents, webhooks.Documents)
+	token, err = keys.NewAdminTokens(db, now, rand.Reader).Issue(ctx, "")
+	return key, token, err
 }
 
 // listen takes a free port where the address is in use.
@@ -204,8 +136,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return config.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 }
 
-// greet prints what to do next; the curl line can be pasted as it is.
-func greet(stdout io.Writer, address, console net.Addr, secret, token string) {
+// greet prints what to do next; the curl line can be pasted as it is. The server adds a line when it is ready.
+func greet(stdout io.Writer, address, console net.Addr, key, token string) {
 	_, _ = fmt.Fprintf(stdout, `
 key            %[3]s
 curl -H 'X-API-Key: %[3]s' 'http://%[1]s/v1/bookings?per_page=2'
@@ -213,6 +145,5 @@ curl -H 'X-API-Key: %[3]s' 'http://%[1]s/v1/bookings?per_page=2'
 documentation  http://%[1]s/docs
 console        http://%[2]s  (login token, valid for ten minutes: %[4]s)
 
-listening on http://%[1]s
-`, address, console, secret, token)
+`, address, console, key, token)
 }

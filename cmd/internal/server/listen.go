@@ -17,8 +17,11 @@ import (
 	"bookside/cmd/internal/settings"
 )
 
-// listenAPI returns the listener passed by systemd, or opens the configured port.
+// listenAPI returns the listener that the caller or systemd passes, or opens the configured port.
 func (s *Server) listenAPI(ctx context.Context) (net.Listener, error) {
+	if s.Listener != nil {
+		return s.Listener, nil
+	}
 	if listener, err := inheritedListener(s.Env); listener != nil || err != nil {
 		return listener, err
 	}
@@ -43,12 +46,15 @@ const adminMemory = 4 << 20
 
 // serveProbes serves the admin address, if there is one.
 func (s *Server) serveProbes(ctx context.Context) (stop func() error, err error) {
-	if s.Config.Admin.Listen == "" {
+	listener := s.AdminListener
+	switch {
+	case listener != nil:
+	case s.Config.Admin.Listen == "":
 		return func() error { return nil }, nil
-	}
-	listener, err := listen(ctx, settings.AdminListen, s.Config.Admin.Listen)
-	if err != nil {
-		return nil, err
+	default:
+		if listener, err = listen(ctx, settings.AdminListen, s.Config.Admin.Listen); err != nil {
+			return nil, err
+		}
 	}
 	s.Log.Info("serving probes", "address", listener.Addr().String())
 	return s.start(listener, s.probes, adminMemory), nil

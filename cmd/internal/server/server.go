@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -43,6 +44,8 @@ type Server struct {
 	CompanionVersion string
 	// Documents have the program's own documents, which the console shows with those of the packages.
 	Documents []fs.FS
+	// Listener and AdminListener are open already; nil for the addresses of Config.
+	Listener, AdminListener net.Listener
 
 	target  Target
 	probes  *monitor.Admin
