@@ -23,8 +23,6 @@ func (s *Server) open(ctx context.Context) (*wpdb.DB, *session.Platform, error) 
 		return nil, nil, s.target.Explain(err)
 	}
 	platform := NewPlatform(s.Config, db, s.Now)
-	platform.Totals.ExactTime = time.Duration(s.Config.Lists.ExactCountMS) * time.Millisecond
-	platform.Totals.MaxAge = s.Config.Lists.CountMaxAge
 	platform.Languages.Log = s.Log
 	vault, err := NewVault(s.Config)
 	if err == nil {
@@ -101,6 +99,8 @@ func (s *Server) migrate(ctx context.Context, db *wpdb.DB) error {
 func NewPlatform(c settings.Config, db *wpdb.DB, now domain.Clock) *session.Platform {
 	platform := session.NewPlatform(db, now)
 	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
+	platform.Totals.ExactTime = time.Duration(c.Lists.ExactCountMS) * time.Millisecond
+	platform.Totals.MaxAge = c.Lists.CountMaxAge
 	return platform
 }
 
