@@ -14,7 +14,7 @@ import (
 // the program at the top down to the mechanics of the database. A new package
 // needs a row here, with as few imports as its purpose allows.
 var allowedImports = map[string][]string{
-	"cmd/bookside":          {"adapter/bookings", "adapter/diagnose", "adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/rowdiff", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/compare", "cmd/bookside/setup", "cmd/internal/exit", "cmd/internal/server", "cmd/internal/settings", "handlers", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
+	"cmd/bookside":          {"adapter/bookings", "adapter/diagnose", "adapter/domain", "adapter/extensions", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/rowdiff", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/compare", "cmd/bookside/setup", "cmd/internal/exit", "cmd/internal/server", "cmd/internal/settings", "handlers", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
 	"cmd/internal/server":   {"adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/documents", "handlers/mcp", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
 	"cmd/internal/exit":     {},
 	"cmd/internal/settings": {"adapter/domain", "adapter/records", "adapter/webhooks", "cmd/internal/exit", "handlers", "wpdb", "wpdb/wpconfig"},
@@ -27,7 +27,7 @@ var allowedImports = map[string][]string{
 	"handlers/documents":  {},
 	"handlers/mcp":        {},
 	"handlers/middleware": {"adapter/domain", "adapter/keys", "compat", "handlers/ratelimit", "wpdb"},
-	"handlers/monitor":    {"adapter/diagnose", "adapter/domain", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/middleware", "handlers/ratelimit", "wpdb"},
+	"handlers/monitor":    {"adapter/diagnose", "adapter/domain", "adapter/extensions", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/middleware", "handlers/ratelimit", "wpdb"},
 	"handlers/openapi":    {"adapter/domain", "adapter/keys", "adapter/webhooks", "compat"},
 	"handlers/ratelimit":  {"adapter/domain", "adapter/keys"},
 
@@ -42,14 +42,14 @@ var allowedImports = map[string][]string{
 	"adapter/orders":       {"adapter/automation", "adapter/domain", "adapter/journal", "adapter/lists", "adapter/notify", "adapter/payments", "adapter/records", "adapter/sanitize", "adapter/session", "wpdb"},
 	"adapter/payments":     {"adapter/automation", "adapter/domain", "adapter/journal", "adapter/lists", "adapter/notify", "adapter/records", "adapter/sanitize", "adapter/session", "wpdb"},
 	"adapter/catalog":      {"adapter/domain", "adapter/lists", "adapter/notify", "adapter/records", "adapter/sanitize", "adapter/session", "adapter/slots", "wpdb"},
-	"adapter/upkeep":       {"adapter/bookings", "adapter/daystats", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/notify", "adapter/outbox", "adapter/queue", "adapter/records", "adapter/session", "adapter/webhooks", "wpdb"},
+	"adapter/upkeep":       {"adapter/bookings", "adapter/daystats", "adapter/domain", "adapter/extensions", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/notify", "adapter/outbox", "adapter/queue", "adapter/records", "adapter/session", "adapter/webhooks", "wpdb"},
 	"adapter/notify":       {"adapter/automation", "adapter/domain", "adapter/icalendar", "adapter/lists", "adapter/outbox", "adapter/records", "adapter/session", "wpdb"},
 	"adapter/slots":        {"adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/keys", "adapter/lists", "adapter/queue", "adapter/records", "adapter/session", "wpdb"},
 	"adapter/records":      {"adapter/automation", "adapter/availability", "adapter/domain", "adapter/journal", "adapter/lists", "adapter/session", "wpdb"},
 	"adapter/lists":        {"adapter/domain", "adapter/session", "wpdb"},
 	"adapter/session":      {"adapter/automation", "adapter/availability", "adapter/coalesce", "adapter/domain", "adapter/extensions", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/language", "adapter/outbox", "adapter/webhooks", "wpdb"},
 	"adapter/rowdiff":      {"adapter/domain", "wpdb"},
-	"adapter/diagnose":     {"adapter/domain", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/session", "adapter/slots", "adapter/upkeep", "wpdb"},
+	"adapter/diagnose":     {"adapter/domain", "adapter/extensions", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/session", "adapter/slots", "adapter/upkeep", "wpdb"},
 	"adapter/daystats":     {"adapter/domain", "wpdb"},
 	"adapter/icalendar":    {},
 	"adapter/idempotency":  {"adapter/domain", "adapter/sanitize", "wpdb"},

@@ -41,6 +41,7 @@ var troubles = map[string]struct {
 		keyRow(6001, "live", "active", "'{48h}'"), keyRow(6002, "live", "revoked", "'{48h}'"), keyRow(6003, "calendar", "active", "'{48h}'"),
 		keyRow(6004, "live", "active", "'{200h}'"), keyRow(6005, "live", "active", "'{-1h}'"), keyRow(6006, "test", "active", "NULL"),
 	}, []int64{6001}, "{48h}"},
+	"extensions_ignored": {"minor", []string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-zoom"]'), ('enable_zoom', 'on')`}, nil, ""},
 }
 
 func webhookRow(id int, status, reason, failing string) string {
@@ -105,8 +106,8 @@ func TestRating(t *testing.T) {
 	s := newServer(t, database)
 	rating(t, s) // the schema is read
 	quiet, before, _ := rating(t, s)
-	for _, code := range []string{"changes", "writes", "jobs", "webhooks", "mails", "keys"} {
-		if r, ok := quiet[code]; !ok || r.Level != "good" || r.Count != 0 || r.Text == "" || len(quiet) != 6 {
+	for _, code := range []string{"changes", "writes", "jobs", "webhooks", "mails", "keys", "extensions"} {
+		if r, ok := quiet[code]; !ok || r.Level != "good" || r.Count != 0 || r.Text == "" || len(quiet) != 7 {
 			t.Errorf("%s: %+v of %d ratings", code, r, len(quiet))
 		}
 	}

@@ -104,6 +104,14 @@ func (p Plugins) Active(file string) bool {
 	return slices.ContainsFunc(p, func(list string) bool { return listsPlugin(list, file) })
 }
 
+// Files returns the files of all active plugins, each with its directory.
+func (p Plugins) Files() (files []string) {
+	for _, list := range p {
+		files = append(files, listedPlugins(list)...)
+	}
+	return files
+}
+
 // SuperAdmins returns the logins of a network's administrators; none on a site
 // outside of a network.
 func (db *DB) SuperAdmins(ctx context.Context) ([]string, error) {
@@ -160,24 +168,28 @@ func (db *DB) inNetwork(ctx context.Context) (bool, error) {
 	return network, err
 }
 
-// listsPlugin reports whether a plugin file is among the values (a site's list)
-// or keys (a network's list) of a serialised array. An unreadable value lists
-// nothing.
+// listsPlugin reports whether a plugin file, in whatever directory, is among listedPlugins.
 func listsPlugin(serialised, file string) bool {
 	if !strings.Contains(serialised, file) { // saves most sites the parsing
 		return false
 	}
+	return slices.ContainsFunc(listedPlugins(serialised), func(listed string) bool { return path.Base(listed) == file })
+}
+
+// listedPlugins returns the plugin files that are values (of a site's list) or keys (of a network's
+// list) of a serialised array. An unreadable value lists nothing.
+func listedPlugins(serialised string) (files []string) {
 	value, err := MaybeUnserialize(serialised)
 	list, ok := value.(*PHPArray)
 	if err != nil || !ok {
-		return false
+		return nil
 	}
 	for key, value := range list.All() {
 		for _, entry := range []any{key, value} {
-			if name, ok := entry.(string); ok && path.Base(name) == file {
-				return true
+			if file, ok := entry.(string); ok {
+				files = append(files, file)
 			}
 		}
 	}
-	return false
+	return files
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter/extensions"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/adapter/upkeep"
@@ -42,6 +43,9 @@ const (
 	MailsHeld        Code = "mails_held"
 	KeysGood         Code = "keys"
 	KeysExpiring     Code = "keys_expiring"
+
+	ExtensionsGood    Code = "extensions"
+	ExtensionsIgnored Code = "extensions_ignored"
 )
 
 // Item is one of what a rating counts.
@@ -106,6 +110,9 @@ func Rate(w upkeep.Work) (list []Rating) {
 	}
 	if w.Keys != nil {
 		list = append(list, rateKeys(*w.Keys))
+	}
+	if w.Extensions != nil {
+		list = append(list, rateExtensions(*w.Extensions))
 	}
 	return list
 }
@@ -222,6 +229,26 @@ func rateKeys(expiring []keys.Expiring) Rating {
 	r.Since, _ = expiring[0].At.Time()
 	r.Text = r.Count() + " within a week, the first on " + stamp(r.Since) + "; see bookside keys roll"
 	return r
+}
+
+// rateExtensions says of each extension that is not honoured what weighs most.
+func rateExtensions(active []extensions.Active) Rating {
+	const name = "extensions"
+	ignored := extensions.Ignored(active)
+	switch {
+	case len(active) == 0:
+		return rated(Good, ExtensionsGood, name, "none")
+	case len(ignored) == 0:
+		return rated(Good, ExtensionsGood, name, "all that take part are honoured: "+extensions.Titles(active))
+	}
+	texts := make([]string, len(ignored))
+	for i, e := range ignored {
+		texts[i] = e.Title + ": " + strings.TrimSuffix(e.Parts[0].Means, ".")
+		if more := e.NotHonoured() - 1; more > 0 {
+			texts[i] += fmt.Sprintf(" (and %d more)", more)
+		}
+	}
+	return rated(Minor, ExtensionsIgnored, name, "not honoured: "+strings.Join(texts, "; ")+"; see bookside extensions")
 }
 
 // stamp is an instant for people, in UTC.

@@ -16,6 +16,7 @@ var Catalogue = []Extension{
 		{Records, NotHonoured, "enable_cancellation_reason", "Reasons of cancellations are not kept."},
 		{Records, NotHonoured, "enable_reschedule_reason", "Reasons of reschedulings are not kept."},
 		{Records, NotHonoured, "", "Messages, extras and assets of a booking that is deleted remain."},
+		{Messages, NotHonoured, "", "Messages about bookings by the API lack its variables, such as those of extras."},
 		{Pages, TakesNoPart, "", "Time zone selector, QR codes, white label and roles belong to the site's pages."},
 	}},
 	{GoogleCalendar, "Google Calendar", calendar("Google", "Meet")},
@@ -26,6 +27,64 @@ var Catalogue = []Extension{
 	}},
 	{Zoom, "Zoom", []Part{
 		{Reactions, NotHonoured, "enable_zoom", "Bookings by the API have no Zoom meeting, and their mails no link."},
+	}},
+
+	// Payments are made on the site's pages.
+	{"latepoint-payments-*", "Payments", []Part{
+		{Pages, TakesNoPart, "", "Customers pay on the site's pages: a booking by the API is unpaid until then."},
+	}},
+	{"latepoint-mailchimp", "Mailchimp", []Part{
+		{Reactions, NotHonoured, "", "Workflows leave its action out for bookings by the API."},
+	}},
+
+	// The single add-ons that Pro Features replaces.
+	{"latepoint-coupons", "Coupons", []Part{
+		{Prices, NotHonoured, "", "Coupons do not reduce the price of a booking by the API."},
+	}},
+	{"latepoint-custom-fields", "Custom Fields", []Part{
+		{Acceptance, NotHonoured, "", "Required custom fields are not asked for."},
+	}},
+	{"latepoint-group-bookings", "Group Bookings", []Part{
+		{Prices, NotHonoured, "", "Prices lack the number of attendees."},
+	}},
+	{"latepoint-locations", "Locations", []Part{
+		{Times, Understood, "", "Times and bookings are those of the location."},
+	}},
+	{"latepoint-messages", "Messages", []Part{
+		{Records, NotHonoured, "", "Messages of a booking that is deleted remain."},
+	}},
+	{"latepoint-qr-code", "QR Code", []Part{
+		{Pages, TakesNoPart, "", "It belongs to the site's pages."},
+	}},
+	{"latepoint-reminders", "Reminders", []Part{
+		{Reactions, Understood, "", "Bookings by the API have the reminders of the site's workflows."},
+	}},
+	{"latepoint-role-manager", "Role Manager", []Part{
+		{Pages, TakesNoPart, "", "Roles are those of wp-admin; a key has permissions of its own."},
+	}},
+	{"latepoint-service-durations", "Service Durations", []Part{
+		{Prices, Understood, "", "The durations of a service and their prices count."},
+	}},
+	{"latepoint-service-extras", "Service Extras", []Part{
+		{Times, NotHonoured, "", "Extras do not lengthen a booking."},
+		{Prices, NotHonoured, "", "Prices lack extras."},
+	}},
+	{"latepoint-taxes", "Taxes", []Part{
+		{Prices, NotHonoured, "", "Prices lack taxes."},
+	}},
+	{"latepoint-timezone-selector", "Timezone Selector", []Part{
+		{Pages, TakesNoPart, "", "It belongs to the site's pages."},
+	}},
+	{"latepoint-webhooks", "Webhooks", []Part{
+		{Reactions, Understood, "", "Bookings by the API call the URLs of the site's workflows."},
+	}},
+
+	// By others.
+	{"dynamic-pricing-latepoint", "Dynamic Pricing", []Part{
+		{Prices, NotHonoured, "", "It changes prices: bookings by the API have the service's own price."},
+	}},
+	{"latepoint-linked-services", "Linked Services", []Part{
+		{Reactions, NotHonoured, "", "A booking by the API makes no second booking of the linked service."},
 	}},
 }
 

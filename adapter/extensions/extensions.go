@@ -3,6 +3,8 @@
 // PHP.
 package extensions
 
+import "strings"
+
 // Kind says what becomes of a part of an extension.
 type Kind string
 
@@ -13,26 +15,32 @@ const (
 	NotHonoured Kind = "not_honoured"  // the site does it, the API does not
 )
 
+// Words are those of people for a kind.
+func (k Kind) Words() string { return strings.ReplaceAll(string(k), "_", " ") }
+
 // Subject is what a part of an extension is about.
 type Subject string
 
-// The subjects. Whatever is about the first four decides how a request is answered.
+// The subjects. The first four decide how a request is answered.
 const (
 	Times      Subject = "times"      // which are offered
 	Prices     Subject = "prices"     // what a booking costs
 	Acceptance Subject = "acceptance" // whether a booking is accepted
 	Records    Subject = "records"    // what is stored with it
+	Messages   Subject = "messages"   // what stands in them
 	Reactions  Subject = "reactions"  // what happens afterwards
 	Pages      Subject = "pages"      // of the site, and nothing else
 )
 
 // Decides reports whether a part about the subject decides how a request is answered.
-func (s Subject) Decides() bool { return s != Reactions && s != Pages }
+func (s Subject) Decides() bool {
+	return s == Times || s == Prices || s == Acceptance || s == Records
+}
 
 // Extension is a plugin that is known by name.
 type Extension struct {
 	// ID is the name that LatePoint knows an add-on by: that of its folder and, with .php, of its
-	// file.
+	// file. A * stands for any rest.
 	ID    string
 	Title string
 	Parts []Part

@@ -17,6 +17,9 @@ func TestCatalogue(t *testing.T) {
 			t.Errorf("%s is there twice", e.ID)
 		}
 		seen[e.ID] = true
+		if found, known := extensions.Find(e.ID); !known || found.ID != e.ID {
+			t.Errorf("%s is not found by its id", e.ID)
+		}
 		if e.Title == "" || len(e.Parts) == 0 {
 			t.Errorf("%s has no title or no parts", e.ID)
 		}

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"bookside/adapter/domain"
@@ -13,11 +15,7 @@ import (
 // active: in the site's list of active plugins, in the network's if the plugin itself is active
 // there, or in the plugin's own list, which is SettingAddOns among the settings.
 func (s *Session) Extension(id string, settings map[string]string) bool {
-	var addOns []string
-	if json.Unmarshal([]byte(settings[SettingAddOns]), &addOns) == nil && slices.Contains(addOns, id) {
-		return true
-	}
-	return s.plugins.Active(extensions.File(id))
+	return slices.Contains(addOns(settings), id) || s.plugins.Active(extensions.File(id))
 }
 
 // GoogleCalendarVersion is the version of the Google Calendar add-on's tables, such as 1.0.2; empty
@@ -31,4 +29,31 @@ func (s *Session) GoogleCalendarVersion() string {
 func (s *Session) EarlyGoogleCalendar() bool {
 	version := s.GoogleCalendarVersion()
 	return versionAtLeast(version, "0") && !versionAtLeast(version, "1.0.2")
+}
+
+// addOns returns the ids in the plugin's own list (OsSettingsHelper::get_active_addons).
+func addOns(settings map[string]string) []string {
+	var ids []string
+	if json.Unmarshal([]byte(settings[SettingAddOns]), &ids) != nil {
+		return nil
+	}
+	return ids
+}
+
+// Extensions returns all extensions that are active, as Extension finds them, and what becomes of
+// each.
+func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
+	versions := map[string]string{} // ids by option
+	for _, e := range extensions.Catalogue {
+		versions[extensions.VersionOption(e.ID)] = e.ID
+	}
+	settings, options, err := s.DB.SettingsAndOptions(ctx, append(extensions.Settings(), SettingAddOns), slices.Sorted(maps.Keys(versions)))
+	if err != nil {
+		return nil, err
+	}
+	site := extensions.Site{Plugins: s.plugins.Files(), AddOns: addOns(settings), Settings: settings, Versions: map[string]string{}}
+	for option, version := range options {
+		site.Versions[versions[option]] = wpdb.PlainText(version)
+	}
+	return site.Active(), nil
 }

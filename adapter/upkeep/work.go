@@ -9,6 +9,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/adapter/outbox"
@@ -30,6 +31,8 @@ type Work struct {
 	Webhooks *WebhookWork
 	Mails    *MailWork
 	Keys     *[]keys.Expiring // that expire within ExpiresSoon
+
+	Extensions *[]extensions.Active // that take part in the site's bookings, or should
 }
 
 // JobWork is about the plugin's jobs.
@@ -84,6 +87,11 @@ func LoadWork(ctx context.Context, p *session.Platform) (Work, error) {
 			w.Writes = new(writeProblem(site))
 			jobs, err := jobWork(ctx, site, p.Outbox != nil)
 			w.Jobs = known(jobs, err)
+			if err != nil {
+				return err
+			}
+			active, err := site.Extensions(ctx)
+			w.Extensions = known(active, err)
 			return err
 		},
 		func() (err error) {

@@ -31,7 +31,7 @@ func (p *program) checkLive(ctx context.Context, address string) error {
 		return exit.Errorf(exit.Failure, nil, "the server is %s: database %s, platform %s", readiness.Status, readiness.Database, readiness.Platform)
 	}
 	text := "ready\n"
-	for _, problem := range []string{readiness.Writes, readiness.Changes} {
+	for _, problem := range []string{readiness.Writes, readiness.Changes, readiness.Extensions} {
 		if problem != "" {
 			text += "warning: " + problem + "\n"
 		}

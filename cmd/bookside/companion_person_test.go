@@ -300,7 +300,7 @@ func testWorkOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		return strings.Join(fromPHP[[]string](t, w, fmt.Sprintf(`return Bookside\rated_words(['code' => '%s', 'name' => 'a kind', 'text' => 'its text', 'level' => 'minor', 'count' => %d, 'since' => '2026-11-20 10:00:00', 'ids' => [1, 7777]]);`, code, count)), ": ")
 	}
 	// Codes of work that goes well are single words, and these count nothing either.
-	whole := []string{"changes_late", "restored_under", "writes_refused", "jobs_unscheduled"}
+	whole := []string{"changes_late", "restored_under", "writes_refused", "jobs_unscheduled", "extensions_ignored"}
 	codes := regexp.MustCompile(`Code = "([a-z_]+)"`).FindAllStringSubmatch(string(readFile(t, "../../adapter/diagnose/rating.go")), -1)
 	if len(codes) < 15 {
 		t.Errorf("codes %q", codes)

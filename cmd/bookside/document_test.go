@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"bookside/adapter/extensions"
 	"bookside/cmd/internal/exit"
 	"bookside/cmd/internal/settings"
 )
@@ -74,6 +75,7 @@ func TestConfigurationDocument(t *testing.T) {
 	t.Parallel()
 	for path, make := range map[string]func(*testing.T) string{
 		"CONFIGURATION.md":                 configurationDocument,
+		"EXTENSIONS.md":                    extensionsDocument,
 		"../../docker/package/config.yaml": configurationFile,
 		"../../docker/package/bookside.1":  manualPage,
 	} {
@@ -94,6 +96,55 @@ func TestConfigurationDocument(t *testing.T) {
 			}
 		})
 	}
+}
+
+const extensionsIntroduction = `# Extensions of LatePoint
+
+<!-- Made by: go test ./cmd/bookside -run TestConfigurationDocument -update -->
+
+A booking by the API is made beside PHP, so that it passes by what plugins add to LatePoint in PHP. What decides about it
+is answered as the site would answer, or it is said aloud that it is not:
+
+` + "```sh\nbookside extensions\n```" + `
+
+lists the extensions of a site, with each of their parts, first of all those that are not honoured. ` + "`bookside check`, `/readyz`" + `, the
+console, and, with [the companion](COMPANION.md), *Status* and Site Health in wp-admin name them too.
+
+| Kind | Means |
+|---|---|
+| understood | Bookside does the same |
+| takes no part | it changes nothing of what the API reads and writes |
+| not honoured | the site does it, the API does not |
+
+## Known by name
+
+| Extension | What it does | Kind |
+|---|---|---|
+`
+
+const extensionsEnd = `
+## Others
+
+Other plugins whose folders begin with ` + "`latepoint-`" + ` are listed as unknown: they may decide about times, prices and bookings.
+`
+
+func extensionsDocument(*testing.T) string {
+	var b strings.Builder
+	b.WriteString(extensionsIntroduction)
+	for _, e := range extensions.Catalogue {
+		for i, part := range e.Parts {
+			name, condition := "", ""
+			if i == 0 {
+				name = e.Title + " (`" + e.ID + "`)"
+			}
+			if part.Setting != "" {
+				condition = " If `" + part.Setting + "` is on."
+			}
+			fmt.Fprintf(&b, "| %s | %s%s | %s |\n", name, cell(part.Means), condition, part.Kind.Words())
+		}
+	}
+	b.WriteString(extensionsEnd)
+	return b.String()
 }
 
 const documentIntroduction = `# Configuration

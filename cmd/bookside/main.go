@@ -45,6 +45,7 @@ func (p *program) commands() *cobra.Command {
 		p.restored())
 	add("look", "Looking at it:",
 		p.explain(),
+		p.extensions(),
 		p.indexes(),
 		p.compare(),
 		p.export())

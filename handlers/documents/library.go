@@ -40,7 +40,7 @@ type section struct {
 // readers are the documents in the order of their readers: the owner of a site, who runs the server,
 // who writes a client.
 var readers = []string{
-	"install", "owner", "companion", "without-root", "moving", "compare",
+	"install", "owner", "extensions", "companion", "without-root", "moving", "compare",
 	"operation", "configuration", "backup", "metrics", "limits",
 	"api", "permissions", "webhooks", "agents", "decisions",
 }

@@ -14,6 +14,7 @@ import (
 
 	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
 	"bookside/adapter/session"
 	"bookside/adapter/upkeep"
 	"bookside/handlers/middleware"
@@ -51,6 +52,9 @@ type Readiness struct {
 	// Changes says that changes are not noticed, so that webhooks and all who follow /changes
 	// stand still, although everything else is served.
 	Changes string `json:"changes,omitempty"`
+	// Extensions says which plugins take part in the site's bookings without taking part in those of the
+	// API, although everything is served.
+	Extensions string `json:"extensions,omitempty"`
 	// Companion is the version of the companion for WordPress that this server brings.
 	Companion string `json:"companion,omitempty"`
 	// Fingerprint tells the site that is served from all others; "" if it is not known. See
@@ -203,10 +207,17 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	if err == nil {
 		waiting, err = upkeep.ChangesWaiting(ctx, site)
 	}
+	var active []extensions.Active
+	if err == nil {
+		active, err = site.Extensions(ctx)
+	}
 	var known *domain.Error
 	switch {
 	case err == nil:
-		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site), Changes: changesProblem(platform.Journal.RestoredUnder(), waiting), siteKnown: true}
+		return Readiness{
+			Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site), Changes: changesProblem(platform.Journal.RestoredUnder(), waiting),
+			Extensions: extensionsProblem(active), siteKnown: true,
+		}
 	case errors.As(err, &known):
 		return Readiness{Status: StatusUnavailable, Database: partOK, Platform: known.Message, down: known.Down, siteKnown: true}
 	default:
@@ -231,6 +242,15 @@ func changesProblem(restored bool, waiting time.Duration) string {
 		return ""
 	}
 	return r.Text
+}
+
+// extensionsProblem returns that not all extensions are honoured, or "".
+func extensionsProblem(active []extensions.Active) string {
+	ignored := extensions.Ignored(active)
+	if len(ignored) == 0 {
+		return ""
+	}
+	return "not all is honoured that these do: " + extensions.Titles(ignored) + "; see bookside extensions"
 }
 
 const notInTime = "does not answer in time"

@@ -145,6 +145,14 @@ function rated_words(array $rated): array
                 /* translators: 1: a number. 2: a time. 3: a list of keys. */
                 sprintf(__('%1$s keys expire within a week, the first on %2$s: %3$s. Replace them under LatePoint, API, Keys.', 'bookside'), $count, $since, $which),
             ];
+        case 'extensions':
+            return [__('What is added to LatePoint counts in the API, too', 'bookside'), __('No active plugin changes bookings in a way that the API leaves out.', 'bookside')];
+        case 'extensions_ignored':
+            return [
+                __('The API leaves out some of what is added to LatePoint', 'bookside'),
+                /* translators: %s: what the server says. */
+                sprintf(__('The server says: %s. What these plugins do happens on the site, but not in bookings by the API.', 'bookside'), $rated['text']),
+            ];
         default:
             return [$rated['name'], $rated['text']];
     }

@@ -1,0 +1,190 @@
+package extensions
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Site is what is known of a site's extensions.
+type Site struct {
+	Plugins   []string          // the files of those that are active, such as latepoint-zoom/latepoint-zoom.php
+	AddOns    []string          // the ids in LatePoint's own list
+	Settings  map[string]string // of LatePoint, by name; see Settings
+	Versions  map[string]string // of the tables of add-ons, by id
+	Listeners []Listener        // as the companion found them; none without a companion
+}
+
+// Listener is a function that a plugin hooked into LatePoint, or, without a hook, a plugin that was
+// loaded.
+type Listener struct {
+	Hook   string
+	Plugin string // its folder, or its file if it has none; theme/NAME and mu-plugins/FILE for others
+	Title  string
+}
+
+// Active is an extension that is active on a site.
+type Active struct {
+	ID      string
+	Title   string
+	Version string // of its tables; empty if it is not known
+	Parts   []Part // that are switched on, those that are not honoured first; at least one
+}
+
+// Kind is that of the part with which the extension fares worst.
+func (a Active) Kind() Kind { return a.Parts[0].Kind }
+
+// NotHonoured returns how many parts are not honoured.
+func (a Active) NotHonoured() (n int) {
+	for _, part := range a.Parts {
+		if part.Kind == NotHonoured {
+			n++
+		}
+	}
+	return n
+}
+
+// Decides reports whether something that is not honoured decides how a request is answered.
+func (a Active) Decides() bool {
+	return slices.ContainsFunc(a.Parts, func(p Part) bool { return p.Kind == NotHonoured && p.Subject.Decides() })
+}
+
+// Ignored returns those of which something is not honoured.
+func Ignored(all []Active) []Active {
+	return slices.DeleteFunc(slices.Clone(all), func(a Active) bool { return a.Kind() != NotHonoured })
+}
+
+// Titles joins the titles of extensions.
+func Titles(all []Active) string {
+	titles := make([]string, len(all))
+	for i, a := range all {
+		titles[i] = a.Title
+	}
+	return strings.Join(titles, ", ")
+}
+
+// worst is the order of kinds, from the one that a site's owner must know of.
+var worst = []Kind{NotHonoured, Understood, TakesNoPart}
+
+func byKind(a, b Kind) int { return slices.Index(worst, a) - slices.Index(worst, b) }
+
+// Settings are the names of LatePoint's settings that switch parts of extensions.
+func Settings() (names []string) {
+	for _, e := range Catalogue {
+		for _, part := range e.Parts {
+			if part.Setting != "" && !slices.Contains(names, part.Setting) {
+				names = append(names, part.Setting)
+			}
+		}
+	}
+	return names
+}
+
+// Find returns the extension with an id.
+func Find(id string) (found Extension, known bool) {
+	i := slices.IndexFunc(Catalogue, func(e Extension) bool {
+		matches, _ := path.Match(e.ID, id) // TestCatalogue: no pattern is malformed
+		return matches
+	})
+	if i < 0 {
+		return Extension{}, false
+	}
+	return Catalogue[i], true
+}
+
+// Active returns the site's extensions, those first of which something is not honoured. What is
+// not known by name is judged by its listeners; an add-on of LatePoint of which no listener can be
+// known may do anything.
+func (s Site) Active() []Active {
+	var all []Active
+	add := func(id string, active Active) {
+		if slices.ContainsFunc(all, func(a Active) bool { return a.ID == id }) || len(active.Parts) == 0 {
+			return
+		}
+		active.ID, active.Title = id, cmp.Or(active.Title, id)
+		slices.SortStableFunc(active.Parts, func(a, b Part) int { return byKind(a.Kind, b.Kind) })
+		all = append(all, active)
+	}
+	for _, id := range s.AddOns {
+		if e, known := Find(id); known {
+			add(id, s.known(id, e))
+		} else {
+			add(id, s.judged(id))
+		}
+	}
+	for _, file := range s.Plugins {
+		name := strings.TrimSuffix(path.Base(file), ".php")
+		folder := cmp.Or(strings.TrimSuffix(path.Dir(file), "."), path.Base(file))
+		switch e, known := Find(name); {
+		case name == "latepoint" || name == "bookside":
+		case known:
+			add(name, s.known(name, e))
+		default:
+			add(folder, s.judged(folder))
+		}
+	}
+	for _, l := range s.Listeners {
+		if strings.HasPrefix(l.Plugin, "theme/") || strings.HasPrefix(l.Plugin, "mu-plugins/") {
+			add(l.Plugin, s.judged(l.Plugin))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Active) int {
+		return cmp.Or(byKind(a.Kind(), b.Kind()), strings.Compare(a.Title, b.Title))
+	})
+	return all
+}
+
+// known is an extension of the catalogue, with the parts that are switched on.
+func (s Site) known(id string, e Extension) Active {
+	a := Active{Title: e.Title, Version: s.Versions[id]}
+	for _, part := range e.Parts {
+		if part.Setting == "" || s.Settings[part.Setting] == "on" {
+			a.Parts = append(a.Parts, part)
+		}
+	}
+	if len(a.Parts) == 0 {
+		a.Parts = []Part{{Subject: Pages, Kind: TakesNoPart, Means: "It is switched off."}}
+	}
+	return a
+}
+
+// judged is a plugin that is not in the catalogue. It has no parts if it has nothing to do with
+// LatePoint.
+func (s Site) judged(plugin string) Active {
+	var a Active
+	seen := false
+	subjects := map[Subject]bool{}
+	for _, l := range s.Listeners {
+		if l.Plugin == plugin {
+			seen, a.Title = true, l.Title
+			subjects[hooks[l.Hook]] = true
+		}
+	}
+	for _, j := range judgements {
+		if subjects[j.Subject] {
+			a.Parts = append(a.Parts, j)
+		}
+	}
+	switch addOn := strings.HasPrefix(plugin, "latepoint-"); {
+	case len(a.Parts) > 0 || !addOn:
+	case seen:
+		a.Parts = []Part{{Subject: Pages, Kind: TakesNoPart, Means: "It changes nothing of bookings."}}
+	default:
+		a.Parts = []Part{unknown}
+	}
+	return a
+}
+
+// judgements are what a plugin that is not in the catalogue means for the API, by what it listens to.
+var judgements = []Part{
+	{Times, NotHonoured, "", "It changes which times are offered: the API offers those of LatePoint itself."},
+	{Prices, NotHonoured, "", "It changes prices: bookings by the API have the service's own price."},
+	{Acceptance, NotHonoured, "", "It may refuse bookings on the site: the API accepts them."},
+	{Records, NotHonoured, "", "It changes what is stored with a booking: bookings by the API lack that."},
+	{Messages, NotHonoured, "", "It adds to messages: those about bookings by the API lack that."},
+	{Reactions, NotHonoured, "", "It learns of bookings made on the site: of those by the API it learns nothing."},
+}
+
+// unknown is an add-on of LatePoint of which nothing is known.
+var unknown = Part{Acceptance, NotHonoured, "", "It is unknown and may decide about times, prices and bookings: the API does without it."}

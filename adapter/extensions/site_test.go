@@ -1,0 +1,98 @@
+package extensions_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/extensions"
+)
+
+// TestActive: what a site has, and the kind of each, the worst first.
+func TestActive(t *testing.T) {
+	t.Parallel()
+	const plugin = "latepoint/latepoint.php"
+	zoom := extensions.Site{Plugins: []string{plugin, "latepoint-zoom/latepoint-zoom.php"}, Settings: map[string]string{"enable_zoom": "on"}}
+	off := extensions.Site{Plugins: zoom.Plugins, Settings: map[string]string{"enable_zoom": "off"}}
+	listener := func(hook, plugin, title string) extensions.Listener {
+		return extensions.Listener{Hook: hook, Plugin: plugin, Title: title}
+	}
+	for name, c := range map[string]struct {
+		site extensions.Site
+		want []string // id, title and the kinds of its parts
+	}{
+		"a plain site":                  {extensions.Site{Plugins: []string{plugin, "akismet/akismet.php", "hello.php"}}, nil},
+		"our own plugin":                {extensions.Site{Plugins: []string{plugin, "bookside/bookside.php"}}, nil},
+		"known":                         {zoom, []string{"latepoint-zoom Zoom: not_honoured"}},
+		"switched off":                  {off, []string{"latepoint-zoom Zoom: takes_no_part"}},
+		"in another folder":             {extensions.Site{Plugins: []string{"pro-1/latepoint-zoom.php"}, Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured"}},
+		"in LatePoint's list":           {extensions.Site{AddOns: []string{"latepoint-zoom"}, Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured"}},
+		"in both":                       {extensions.Site{Plugins: zoom.Plugins, AddOns: []string{"latepoint-zoom"}, Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured"}},
+		"one of a family":               {extensions.Site{Plugins: []string{"latepoint-payments-x/latepoint-payments-x.php"}}, []string{"latepoint-payments-x Payments: takes_no_part"}},
+		"an unknown add-on":             {extensions.Site{Plugins: []string{"latepoint-x/main.php"}}, []string{"latepoint-x latepoint-x: not_honoured"}},
+		"an unknown one of the list":    {extensions.Site{AddOns: []string{"latepoint-x"}}, []string{"latepoint-x latepoint-x: not_honoured"}},
+		"the worst first, then by name": {extensions.Site{Plugins: append([]string{"latepoint-qr-code/latepoint-qr-code.php", "latepoint-x/x.php"}, zoom.Plugins...), Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured", "latepoint-x latepoint-x: not_honoured", "latepoint-qr-code QR Code: takes_no_part"}},
+
+		"seen, and without a listener": {
+			extensions.Site{Plugins: []string{"latepoint-x/main.php"}, Listeners: []extensions.Listener{listener("", "latepoint-x", "X")}},
+			[]string{"latepoint-x X: takes_no_part"},
+		},
+		"listens to what is not fired": {
+			extensions.Site{Plugins: []string{"a/a.php", "latepoint-x/main.php"}, Listeners: []extensions.Listener{listener("latepoint_booking_created_frontend", "a", "A"), listener("latepoint_full_amount", "latepoint-x", "X")}},
+			[]string{"latepoint-x X: takes_no_part"},
+		},
+		"listens": {
+			extensions.Site{Plugins: []string{"a/a.php", "b/b.php"}, Listeners: []extensions.Listener{
+				listener("", "a", "A"), listener("latepoint_booking_created", "a", "A"), listener("latepoint_blocked_periods_for_range", "a", "A"), listener("latepoint_booking_updated", "a", "A"), listener("", "b", "B"),
+			}},
+			[]string{"a A: not_honoured not_honoured"},
+		},
+		"no longer active": {extensions.Site{Plugins: []string{plugin}, Listeners: []extensions.Listener{listener("latepoint_booking_created", "a", "A")}}, nil},
+		"not a plugin": {
+			extensions.Site{Plugins: []string{plugin}, Listeners: []extensions.Listener{listener("latepoint_full_amount_for_service", "theme/child", "Child"), listener("latepoint_model_save", "mu-plugins/x.php", "X")}},
+			[]string{"theme/child Child: not_honoured", "mu-plugins/x.php X: not_honoured"},
+		},
+		"known, and listens": {
+			extensions.Site{Plugins: zoom.Plugins, Settings: zoom.Settings, Listeners: []extensions.Listener{listener("latepoint_model_save", "latepoint-zoom", "LatePoint Zoom")}},
+			[]string{"latepoint-zoom Zoom: not_honoured"},
+		},
+		"a single file": {
+			extensions.Site{Plugins: []string{"snippet.php"}, Listeners: []extensions.Listener{listener("latepoint_model_validate", "snippet.php", "Snippet")}},
+			[]string{"snippet.php Snippet: not_honoured"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, a := range c.site.Active() {
+				line := a.ID + " " + a.Title + ":"
+				for _, part := range a.Parts {
+					line += " " + string(part.Kind)
+				}
+				got = append(got, line)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDecides: a plugin that only reacts decides nothing.
+func TestDecides(t *testing.T) {
+	t.Parallel()
+	site := extensions.Site{
+		Plugins:  []string{"latepoint-pro-features/latepoint-pro-features.php", "latepoint-zoom/latepoint-zoom.php", "latepoint-x/x.php"},
+		Settings: map[string]string{"enable_zoom": "on"}, Versions: map[string]string{extensions.Zoom: "1.0.1"},
+	}
+	got := map[string]bool{}
+	for _, a := range site.Active() {
+		got[a.ID] = a.Decides()
+		if a.ID == extensions.Zoom && a.Version != "1.0.1" {
+			t.Errorf("version %q", a.Version)
+		}
+	}
+	if diff := cmp.Diff(map[string]bool{"latepoint-x": true, extensions.ProFeatures: true, extensions.Zoom: false}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

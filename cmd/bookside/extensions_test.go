@@ -1,0 +1,51 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"bookside/adapter/extensions"
+	"bookside/cmd/internal/exit"
+)
+
+// TestExtensions: the command lists what is active, that which is not honoured first, and so do check
+// and its JSON.
+func TestExtensions(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	env := settingsFor(db)
+	if got := run(t, env, "", "extensions").want(t, exit.OK).stdout; got != "No extension of LatePoint is active.\n" {
+		t.Errorf("a plain site: %s", got)
+	}
+	if got := run(t, env, "", "extensions", "--json").want(t, exit.OK).stdout; got != "[]\n" {
+		t.Errorf("a plain site: %s", got)
+	}
+	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "✓ extensions     none\n")
+
+	execute(t, db.SQL, `UPDATE wp_options SET option_value = 'a:3:{i:0;s:29:"latepoint-qr-code/qr-code.php";i:1;s:33:"latepoint-zoom/latepoint-zoom.php";i:2;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
+	execute(t, db.SQL, `INSERT INTO wp_latepoint_settings (name, value) VALUES ('enable_zoom', 'on'), ('active_addons', '["latepoint-google-calendar","latepoint-qr-code"]')`)
+	execute(t, db.SQL, "INSERT INTO wp_options (option_name, option_value) VALUES ('latepoint-google-calendar_addon_db_version', '1.0.2')")
+	var records []extensionRecord
+	decoder := json.NewDecoder(strings.NewReader(run(t, env, "", "extensions", "--json").want(t, exit.OK).stdout))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&records); err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]string, len(records))
+	kinds := make([]extensions.Kind, len(records))
+	for i, r := range records {
+		ids[i], kinds[i] = r.ID, r.Kind
+		if r.Title == "" || len(r.Parts) == 0 || (r.ID == extensions.GoogleCalendar) != (r.Version == "1.0.2") {
+			t.Errorf("%+v", r)
+		}
+	}
+	if want := []string{extensions.GoogleCalendar, extensions.Zoom, "latepoint-qr-code"}; !slices.Equal(ids, want) || kinds[0] != extensions.NotHonoured || kinds[2] != extensions.TakesNoPart {
+		t.Errorf("%q %q, want %q", ids, kinds, want)
+	}
+	text := run(t, env, "", "extensions").want(t, exit.OK).stdout
+	wantTexts(t, text, "Google Calendar (latepoint-google-calendar, tables 1.0.2)\n", "Zoom (latepoint-zoom)\n  not honoured   Bookings by the API have no Zoom meeting, and their mails no link.\n", "\n  takes no part   ")
+	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "! extensions     not honoured: Google Calendar: ", "; see bookside extensions\n")
+	wantTexts(t, run(t, env, "", "check", "--json").want(t, exit.OK).stdout, `"code": "extensions_ignored"`)
+}
