@@ -14,6 +14,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/compat/jsontext"
+	"bookside/compat/phpform"
 )
 
 // Document is a request's body, whatever form it was sent in: an object or a
@@ -54,9 +55,9 @@ func ParseBody(contentType string, sent []byte) (Document, error) {
 	case len(text) == 0:
 		return Document{root: jsontext.Value("{}")}, nil
 	case media == "multipart/form-data":
-		return parseMultipart(parameters["boundary"], sent)
+		return formDocument(phpform.ParseMultipart(parameters["boundary"], sent))
 	case (media == "" || media == "application/x-www-form-urlencoded") && text[0] != '{' && text[0] != '[':
-		return parseForm(text)
+		return formDocument(phpform.Parse(text))
 	default:
 		return parseJSON(text)
 	}
@@ -66,10 +67,20 @@ var (
 	// ErrNotJSON is a body that should be JSON and is not.
 	ErrNotJSON = &BodyError{"The request body is not valid JSON"}
 
-	errNotUTF8      = &BodyError{"The request body is not valid UTF-8"}
+	errNotUTF8      = formError(phpform.ErrNotUTF8)
 	errQueryNotUTF8 = &BodyError{"The query is not valid UTF-8"}
 	errNoObject     = &BodyError{"The request body must be a JSON object"}
 )
+
+// formDocument returns what was read of a form.
+func formDocument(root jsontext.Value, err error) (Document, error) {
+	if err != nil {
+		return Document{}, formError(err)
+	}
+	return Document{root: root}, nil
+}
+
+func formError(err error) error { return &BodyError{domain.Capitalize(err.Error())} }
 
 func parseJSON(text []byte) (Document, error) {
 	if !utf8.Valid(text) {
@@ -111,14 +122,14 @@ func (d Document) WithQuery(raw string, reserved ...string) (Document, error) {
 	if raw = FieldsOfQuery(raw, reserved...); raw == "" {
 		return d, nil
 	}
-	form, err := parseForm([]byte(raw))
-	if errors.Is(err, errNotUTF8) {
+	root, err := phpform.Parse([]byte(raw))
+	if errors.Is(err, phpform.ErrNotUTF8) {
 		return Document{}, errQueryNotUTF8
 	}
 	if err != nil {
-		return Document{}, err
+		return Document{}, formError(err)
 	}
-	d.query, _ = form.root.Object()
+	d.query, _ = root.Object()
 	return d, nil
 }
 
@@ -126,7 +137,7 @@ func (d Document) WithQuery(raw string, reserved ...string) (Document, error) {
 func FieldsOfQuery(raw string, reserved ...string) string {
 	pairs := slices.DeleteFunc(strings.Split(raw, "&"), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
-		name, _, _ = strings.Cut(strings.TrimLeft(unescape(name), " "), "[")
+		name, _, _ = strings.Cut(strings.TrimLeft(phpform.Unescape(name), " "), "[")
 		return name == "" || slices.Contains(reserved, name)
 	})
 	return strings.Join(pairs, "&")

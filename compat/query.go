@@ -2,9 +2,7 @@ package compat
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,6 +11,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/session"
+	"bookside/compat/phpform"
 )
 
 // Query holds the parameters of one request and collects what is wrong with them.
@@ -41,13 +40,13 @@ func ParseQuery(raw string) *Query {
 		if name == "" {
 			continue
 		}
-		if variables++; variables > maxVariables {
+		if variables++; variables > phpform.MaxVariables {
 			q.beyond = ErrTooManyParameters
 			return q
 		}
-		name = unescape(name)
+		name = phpform.Unescape(name)
 		if base, _, isList := strings.Cut(name, "["); isList {
-			if _, err := splitName(name); err != nil {
+			if _, err := phpform.SplitName(name); err != nil {
 				q.beyond = errParameterTooDeep
 				return q
 			}
@@ -58,15 +57,15 @@ func ParseQuery(raw string) *Query {
 			continue
 		}
 		delete(q.lists, name)
-		q.sent[name] = unescape(value)
+		q.sent[name] = phpform.Unescape(value)
 	}
 	return q
 }
 
 var (
 	// ErrTooManyParameters is a query with more variables than PHP reads.
-	ErrTooManyParameters = &BodyError{fmt.Sprintf("The query has more than %d variables", maxVariables)}
-	errParameterTooDeep  = &BodyError{fmt.Sprintf("The name of a variable in the query nests deeper than %d levels", maxNesting)}
+	ErrTooManyParameters = &BodyError{fmt.Sprintf("The query has more than %d variables", phpform.MaxVariables)}
+	errParameterTooDeep  = &BodyError{fmt.Sprintf("The name of a variable in the query nests deeper than %d levels", phpform.MaxNesting)}
 )
 
 // Last returns the value that a parameter had last, or "".
@@ -95,31 +94,6 @@ func (q *Query) Others(known func(name string) bool) []string {
 // Readable is a *BodyError for a query with more variables or levels than PHP
 // reads.
 func (q *Query) Readable() error { return q.beyond }
-
-// unescape decodes what is an escape and keeps the rest.
-func unescape(s string) string {
-	if decoded, err := url.QueryUnescape(s); err == nil {
-		return decoded
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '+':
-			b.WriteByte(' ')
-		case s[i] == '%' && i+2 < len(s):
-			code, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
-			if err != nil {
-				b.WriteByte('%')
-				continue
-			}
-			b.WriteByte(byte(code))
-			i += 2
-		default:
-			b.WriteByte(s[i])
-		}
-	}
-	return b.String()
-}
 
 // addProblem keeps what is wrong with a parameter; the first finding stays.
 func (q *Query) addProblem(name string, f problem) {

@@ -31,9 +31,10 @@ var allowedImports = map[string][]string{
 	"handlers/openapi":    {"adapter/domain", "adapter/keys", "adapter/webhooks", "compat"},
 	"handlers/ratelimit":  {"adapter/domain", "adapter/keys"},
 
-	"compat":          {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/webhooks", "compat/iso3166", "compat/jsontext", "compat/table"},
+	"compat":          {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/webhooks", "compat/iso3166", "compat/jsontext", "compat/phpform", "compat/table"},
 	"compat/iso3166":  {},
 	"compat/jsontext": {},
+	"compat/phpform":  {"compat/jsontext"},
 	"compat/table":    {},
 
 	"adapter":              {},

@@ -1,4 +1,6 @@
-package compat
+// Package phpform reads the variables of forms and queries as PHP does, names such as a[b][] and limits
+// included. The texts of its errors are for the client, once they begin with a capital.
+package phpform
 
 import (
 	"bytes"
@@ -6,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"mime/multipart"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +20,8 @@ import (
 // The most that a form or a query may hold, as PHP's max_input_vars and
 // max_input_nesting_level have it.
 const (
-	maxVariables = 1000
-	maxNesting   = 64
+	MaxVariables = 1000
+	MaxNesting   = 64
 )
 
 // maxFormJSON is how long a form may be as JSON, in bytes: the longest body twice.
@@ -26,9 +29,13 @@ const (
 const maxFormJSON = 2 << 20
 
 var (
-	errTooManyVariables = &BodyError{fmt.Sprintf("The request body has more than %d variables", maxVariables)}
-	errTooManyControls  = &BodyError{"The request body has too many control characters"}
-	errNestsTooDeep     = &BodyError{fmt.Sprintf("The name of a variable in the request body nests deeper than %d levels", maxNesting)}
+	// ErrNotUTF8 is the error of a form with other bytes.
+	ErrNotUTF8 = errors.New("the request body is not valid UTF-8")
+
+	errTooManyVariables = fmt.Errorf("the request body has more than %d variables", MaxVariables)
+	errTooManyControls  = errors.New("the request body has too many control characters")
+	errNestsTooDeep     = fmt.Errorf("the name of a variable in the request body nests deeper than %d levels", MaxNesting)
+	errBroken           = errors.New("the request body is not valid multipart/form-data")
 )
 
 // array is a PHP array, as forms fill it: a list and a map in one. It has few
@@ -47,8 +54,8 @@ type form struct {
 	length    int // about that of its texts as JSON
 }
 
-// parseForm reads application/x-www-form-urlencoded.
-func parseForm(text []byte) (Document, error) {
+// Parse reads application/x-www-form-urlencoded and returns an object.
+func Parse(text []byte) (jsontext.Value, error) {
 	var f form
 	for pair := range bytes.SplitSeq(text, []byte("&")) {
 		name, value, _ := bytes.Cut(pair, []byte("="))
@@ -56,42 +63,41 @@ func parseForm(text []byte) (Document, error) {
 			continue
 		}
 		if err := f.count(); err != nil {
-			return Document{}, err
+			return nil, err
 		}
-		if err := f.add(unescape(string(name)), unescape(string(value))); err != nil {
-			return Document{}, err
+		if err := f.add(Unescape(string(name)), Unescape(string(value))); err != nil {
+			return nil, err
 		}
 	}
-	return f.document(), nil
+	return f.object(), nil
 }
 
-// parseMultipart reads multipart/form-data. Files are left out.
-func parseMultipart(boundary string, sent []byte) (Document, error) {
-	broken := &BodyError{"The request body is not valid multipart/form-data"}
+// ParseMultipart reads multipart/form-data and returns an object. Files are left out.
+func ParseMultipart(boundary string, sent []byte) (jsontext.Value, error) {
 	if boundary == "" || !bytes.Contains(sent, []byte("--"+boundary+"--")) {
-		return Document{}, broken // the reader would take some of these for whole
+		return nil, errBroken // the reader would take some of these for whole
 	}
 	var f form
 	for reader := multipart.NewReader(bytes.NewReader(sent), boundary); ; {
 		part, err := reader.NextPart()
 		if errors.Is(err, io.EOF) {
-			return f.document(), nil
+			return f.object(), nil
 		}
 		if err != nil {
-			return Document{}, broken
+			return nil, errBroken
 		}
 		if err := f.count(); err != nil {
-			return Document{}, err
+			return nil, err
 		}
 		if part.FileName() != "" {
 			continue
 		}
 		value, err := io.ReadAll(part)
 		if err != nil {
-			return Document{}, broken
+			return nil, errBroken
 		}
 		if err := f.add(part.FormName(), string(value)); err != nil {
-			return Document{}, err
+			return nil, err
 		}
 	}
 }
@@ -99,7 +105,7 @@ func parseMultipart(boundary string, sent []byte) (Document, error) {
 // count refuses a variable too many before it is read.
 func (f *form) count() error {
 	f.variables++
-	if f.variables > maxVariables {
+	if f.variables > MaxVariables {
 		return errTooManyVariables
 	}
 	return nil
@@ -108,12 +114,12 @@ func (f *form) count() error {
 // add stores a value of a form under its name.
 func (f *form) add(name, value string) error {
 	if !utf8.ValidString(name) || !utf8.ValidString(value) {
-		return errNotUTF8
+		return ErrNotUTF8
 	}
 	if f.length += jsonLength(name) + jsonLength(value); f.length > maxFormJSON {
 		return errTooManyControls
 	}
-	path, err := splitName(name)
+	path, err := SplitName(name)
 	if err != nil {
 		return err
 	}
@@ -121,18 +127,18 @@ func (f *form) add(name, value string) error {
 	return nil
 }
 
-// document is the form as an object, whatever its names are.
-func (f *form) document() Document {
+// object is the form as an object, whatever its names are.
+func (f *form) object() jsontext.Value {
 	f.named = true
 	var text bytes.Buffer
 	text.Grow(f.length)
 	writeJSON(&text, &f.array)
-	return Document{root: text.Bytes()}
+	return text.Bytes()
 }
 
-// splitName takes a[b][c] apart. A name that is no such path is one key, and
+// SplitName takes a[b][c] apart. A name that is no such path is one key, and
 // none that is known.
-func splitName(name string) ([]string, error) {
+func SplitName(name string) ([]string, error) {
 	name = strings.TrimLeft(name, " ")
 	base, rest, nested := strings.Cut(name, "[")
 	if base == "" {
@@ -144,7 +150,7 @@ func splitName(name string) ([]string, error) {
 		if !closed {
 			return []string{name}, nil
 		}
-		if len(path) > maxNesting {
+		if len(path) > MaxNesting {
 			return nil, errNestsTooDeep
 		}
 		path = append(path, key)
@@ -235,4 +241,29 @@ func jsonLength(text string) int {
 		}
 	}
 	return length
+}
+
+// Unescape decodes what is an escape and keeps the rest.
+func Unescape(s string) string {
+	if decoded, err := url.QueryUnescape(s); err == nil {
+		return decoded
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '+':
+			b.WriteByte(' ')
+		case s[i] == '%' && i+2 < len(s):
+			code, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
+			if err != nil {
+				b.WriteByte('%')
+				continue
+			}
+			b.WriteByte(byte(code))
+			i += 2
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
 }
