@@ -18,6 +18,7 @@ import (
 	"bookside/handlers/monitor"
 	"bookside/handlers/openapi"
 	"bookside/handlers/ratelimit"
+	"bookside/handlers/wordpress"
 )
 
 // Options configure the API.
@@ -76,8 +77,8 @@ func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *sl
 	a := newAPI(platform, keys, now, log, options)
 	e := a.router()
 	e.Match([]string{http.MethodGet, http.MethodHead}, "/", func(c echo.Context) error {
-		if c.QueryParams().Has(routeParameter) {
-			return errNoRoute // see plainRoute
+		if c.QueryParams().Has(wordpress.RouteParameter) {
+			return errNoRoute // see wordpress.PlainRoute
 		}
 		return openapi.FrontPage(c)
 	})
@@ -85,8 +86,9 @@ func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *sl
 	for i := range routes {
 		a.endpoints[routes[i].operation.id] = a.endpoint(&routes[i])
 	}
+	index := wordpress.Index{Describe: a.described, Fingerprint: platform.Fingerprint, Proxies: options.TrustedProxies}
 	for _, base := range options.BasePaths {
-		a.addIndex(e, base)
+		index.Serve(e, base)
 		for i := range routes {
 			a.add(e, base, a.endpoints[routes[i].operation.id])
 		}
@@ -123,8 +125,9 @@ func (a *api) router() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = middleware.AddressFrom(a.options.TrustedProxies)
-	e.Pre(middleware.OverrideMethod, plainRoute(a.options.BasePaths), openapi.NoteSlash, middleware.TrimEscapedPath, echomiddleware.RemoveTrailingSlash())
-	e.Use(middleware.Abort, middleware.Identify, middleware.Deadline(a.options.RequestTimeout), middleware.DiscardBody, a.measure, a.logRequest, middleware.Recover(a.log), middleware.Headers, a.tellCompanion)
+	e.Pre(middleware.OverrideMethod, wordpress.PlainRoute(a.options.BasePaths), openapi.NoteSlash, middleware.TrimEscapedPath, echomiddleware.RemoveTrailingSlash())
+	e.Use(middleware.Abort, middleware.Identify, middleware.Deadline(a.options.RequestTimeout), middleware.DiscardBody, a.measure, a.logRequest, middleware.Recover(a.log), middleware.Headers,
+		wordpress.TellCompanion(a.options.RequestTimeout, a.options.QueryParameter, len(a.options.AllowedOrigins) > 0))
 	if len(a.options.AllowedOrigins) > 0 {
 		e.Use(echomiddleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
 	}

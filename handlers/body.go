@@ -8,6 +8,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/compat"
 	"bookside/handlers/middleware"
+	"bookside/handlers/wordpress"
 )
 
 // readBody returns the body of a POST or PUT. It is read once, because the operation
@@ -58,7 +59,7 @@ func (r *request) document() (compat.Document, error) {
 
 // reservedParameters returns the parameters of a query that are not fields of a body.
 func (a *api) reservedParameters() []string {
-	return []string{a.options.QueryParameter, routeParameter, middleware.MethodParameter}
+	return []string{a.options.QueryParameter, wordpress.RouteParameter, middleware.MethodParameter}
 }
 
 // body parses the request's body, which must be an object.

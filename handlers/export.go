@@ -16,6 +16,7 @@ import (
 	"bookside/adapter/session"
 	"bookside/compat"
 	"bookside/handlers/middleware"
+	"bookside/handlers/wordpress"
 	"bookside/wpdb"
 )
 
@@ -108,7 +109,7 @@ func (x *export) first() error {
 	if err := x.api.limiter.Charge(x.echo, max(1, (cursor.Size()+chargedRecords-1)/chargedRecords)); err != nil {
 		return err
 	}
-	if long := !whole || cursor.Page().PerPage > exportChunk; long && (!x.echo.Request().ProtoAtLeast(1, 1) || x.echo.Request().Header.Get(forwardedHeader) != "") {
+	if long := !whole || cursor.Page().PerPage > exportChunk; long && (!x.echo.Request().ProtoAtLeast(1, 1) || x.echo.Request().Header.Get(wordpress.ForwardedHeader) != "") {
 		return errUnfit
 	}
 	x.begin()

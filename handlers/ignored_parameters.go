@@ -12,6 +12,7 @@ import (
 	"bookside/adapter/keys"
 	"bookside/compat"
 	"bookside/handlers/middleware"
+	"bookside/handlers/wordpress"
 )
 
 // PHP ignores parameters that nothing reads, and so a mistyped filter returns everything. So do we,
@@ -26,7 +27,7 @@ const (
 
 // readAnywhere are parameters that may come with any request and ask for nothing that an answer could
 // lack: those of WordPress around its routes, what its scripts and those of jQuery add, and the key.
-var readAnywhere = []string{routeParameter, middleware.MethodParameter, "_locale", "_wpnonce", "_embed", "_", keys.SecretParameter}
+var readAnywhere = []string{wordpress.RouteParameter, middleware.MethodParameter, "_locale", "_wpnonce", "_embed", "_", keys.SecretParameter}
 
 // parameterNames are the names of the parameters that a route reads.
 type parameterNames struct {

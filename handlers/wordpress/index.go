@@ -1,0 +1,180 @@
+package wordpress
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/adapter/domain"
+	"bookside/compat"
+	"bookside/handlers/middleware"
+	"bookside/handlers/openapi"
+)
+
+// namespaceIndex lists the routes below a base path in the form of
+// WP_REST_Server::get_namespace_index, WordPress 7.0. It needs no key, as there. The fingerprint
+// is ours; it is "" if it is not known.
+type namespaceIndex struct {
+	Namespace   string         `json:"namespace"`
+	Fingerprint string         `json:"fingerprint"`
+	Routes      compat.Members `json:"routes"`
+	Links       compat.Members `json:"_links"`
+}
+
+type indexedRoute struct {
+	Namespace string            `json:"namespace"`
+	Methods   []string          `json:"methods"`
+	Endpoints []indexedEndpoint `json:"endpoints"`
+	Links     compat.Members    `json:"_links,omitempty"`
+}
+
+type indexedEndpoint struct {
+	Methods []string       `json:"methods"`
+	Args    compat.Members `json:"args"`
+}
+
+type indexedArgument struct {
+	*compat.Schema
+	Required bool `json:"required"`
+}
+
+type link struct {
+	Href string `json:"href"`
+}
+
+// Index is what the index of the routes is made of.
+type Index struct {
+	Describe    func() (openapi.API, error)
+	Fingerprint func(context.Context) (string, error) // of the site
+	Proxies     []*net.IPNet                          // whose X-Forwarded-Proto is trusted
+}
+
+// Serve serves the index at a base path. That of WordPress has a parent.
+func (i Index) Serve(e *echo.Echo, base string) {
+	namespace, below := strings.CutPrefix(base, root+"/")
+	links := compat.Members{}
+	if below {
+		links = append(links, compat.Member{"up", []link{{Href: originInIndex + strings.TrimSuffix(base, namespace)}}})
+	} else if namespace = strings.Trim(base, "/"); namespace == "" {
+		return
+	}
+	// The same for everybody but for the origin and the fingerprint, so that it is made once.
+	index := sync.OnceValues(func() ([]byte, error) {
+		api, err := i.Describe()
+		if err != nil {
+			return nil, err
+		}
+		return encode(namespaceIndex{
+			Namespace:   namespace,
+			Fingerprint: fingerprintInIndex,
+			Routes:      indexedRoutes(api, namespace, originInIndex+base),
+			Links:       links,
+		})
+	})
+	e.Match([]string{http.MethodGet, http.MethodHead}, base, func(c echo.Context) error {
+		content, err := index()
+		if err != nil {
+			return err
+		}
+		origin, err := encode(i.origin(c))
+		if err != nil {
+			return err
+		}
+		content = bytes.ReplaceAll(content, []byte(originInIndex), bytes.Trim(origin, `"`))
+		content = bytes.Replace(content, []byte(fingerprintInIndex), []byte(i.fingerprint(c.Request().Context())), 1)
+		return c.Blob(http.StatusOK, middleware.JSON, content)
+	})
+}
+
+// originInIndex and fingerprintInIndex stand for the origin of a request and the fingerprint of the
+// site in an index that is kept.
+const (
+	originInIndex      = "origin:"
+	fingerprintInIndex = "fingerprint:"
+)
+
+// fingerprintWait is how long the index, which does without, waits for the database.
+const fingerprintWait = time.Second
+
+func (i Index) fingerprint(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, fingerprintWait)
+	defer cancel()
+	fingerprint, err := i.Fingerprint(ctx)
+	if err != nil {
+		return ""
+	}
+	return fingerprint
+}
+
+// indexedRoutes returns the index itself and the routes of the API, by path.
+func indexedRoutes(api openapi.API, namespace, address string) compat.Members {
+	self := func(path string) compat.Members { return compat.Members{{"self", []link{{Href: address + path}}}} }
+	index := &indexedRoute{
+		Namespace: namespace, Methods: []string{http.MethodGet}, Links: self(""),
+		Endpoints: []indexedEndpoint{{Methods: []string{http.MethodGet}, Args: compat.Members{}}},
+	}
+	all := compat.Members{{"/" + namespace, index}}
+	byPath := map[string]*indexedRoute{}
+	for _, o := range api.Operations {
+		entry := byPath[o.Path]
+		if entry == nil {
+			entry = &indexedRoute{Namespace: namespace}
+			pattern := o.Path
+			for _, p := range o.PathParameters {
+				pattern = strings.Replace(pattern, "{"+p.Name+"}", "(?P<"+p.Name+">"+patternOf(p)+")", 1)
+			}
+			if pattern == o.Path {
+				entry.Links = self(o.Path)
+			}
+			byPath[o.Path] = entry
+			all = append(all, compat.Member{"/" + namespace + pattern, entry})
+		}
+		args := compat.Members{}
+		for _, f := range slices.Concat(o.Query, o.Body) {
+			args = append(args, compat.Member{f.Name, indexedArgument{f.Schema, f.Required}})
+		}
+		entry.Methods = append(entry.Methods, o.Method)
+		entry.Endpoints = append(entry.Endpoints, indexedEndpoint{Methods: []string{o.Method}, Args: args})
+	}
+	return all
+}
+
+// patternOf is what a parameter of a path matches.
+func patternOf(p openapi.PathParameter) string {
+	if p.Resource == domain.CouponResource {
+		return `[^/]+`
+	}
+	return `\d+`
+}
+
+func encode(body any) ([]byte, error) {
+	var b bytes.Buffer
+	err := middleware.EncodeJSON(&b, body)
+	return b.Bytes(), err
+}
+
+// origin returns scheme and host of a request, as its client sees them.
+func (i Index) origin(c echo.Context) string {
+	scheme := "http"
+	if c.Request().TLS != nil || c.Request().Header.Get(echo.HeaderXForwardedProto) == "https" && i.fromProxy(c) {
+		scheme = "https"
+	}
+	return scheme + "://" + c.Request().Host
+}
+
+// fromProxy reports whether a request comes from a trusted proxy.
+func (i Index) fromProxy(c echo.Context) bool {
+	host, _, err := net.SplitHostPort(c.Request().RemoteAddr)
+	if err != nil {
+		return false
+	}
+	peer := net.ParseIP(host)
+	return slices.ContainsFunc(i.Proxies, func(network *net.IPNet) bool { return network.Contains(peer) })
+}

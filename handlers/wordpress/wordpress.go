@@ -1,0 +1,73 @@
+// Package wordpress has what WordPress's REST server does around its routes, for clients that rely on it:
+// paths in a parameter, and an index of the routes. It also tells the companion what that must know to pass
+// requests on.
+package wordpress
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"bookside/compat"
+)
+
+// RouteParameter has the path of a request to a site without permalinks.
+const RouteParameter = "rest_route"
+
+// PlainRoute is middleware that serves requests in the form of sites without permalinks, such as
+// /?rest_route=/latepoint-api/v1/bookings, under the base path that WordPress would have
+// used.
+func PlainRoute(bases []string) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			u := c.Request().URL
+			if u.Path != "/" && u.Path != "/index.php" {
+				return next(c)
+			}
+			path := root + "/" + strings.TrimLeft(compat.ParseQuery(u.RawQuery).Last(RouteParameter), "/")
+			if path = strings.TrimRight(path, "/"); slices.ContainsFunc(bases, func(base string) bool { return below(path, base) }) {
+				u.Path, u.RawPath = path, (&url.URL{Path: path}).EscapedPath()
+			}
+			return next(c)
+		}
+	}
+}
+
+// below reports whether a path is a base path or below one.
+func below(path, base string) bool {
+	rest, found := strings.CutPrefix(path, base)
+	return found && strings.HasPrefix(base, root+"/") && (rest == "" || rest[0] == '/')
+}
+
+// root is the path of WordPress's REST API.
+const root = "/wp-json"
+
+const (
+	// ForwardedHeader marks requests that the companion in WordPress passes on.
+	ForwardedHeader = "X-Bookside-Forwarded"
+	// forwardingHeader tells the companion what it must know to answer in place of the server.
+	forwardingHeader = "X-Bookside-Forwarding"
+)
+
+// TellCompanion is middleware that tells the companion, on what it passes on, how long a request may
+// take in seconds (timeout), which query parameter may have the key (key, empty for none), and whether
+// responses depend on the origin of a page (cors). The companion keeps this, and the header from clients.
+func TellCompanion(timeout time.Duration, keyParameter string, cors bool) echo.MiddlewareFunc {
+	told := url.Values{"timeout": {strconv.FormatFloat(timeout.Seconds(), 'f', -1, 64)}, "key": {keyParameter}, "cors": {"0"}}
+	if cors {
+		told.Set("cors", "1")
+	}
+	text := told.Encode()
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			if c.Request().Header.Get(ForwardedHeader) != "" {
+				c.Response().Header().Set(forwardingHeader, text)
+			}
+			return next(c)
+		}
+	}
+}
