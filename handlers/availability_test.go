@@ -1169,7 +1169,13 @@ func TestAvailabilityOfEverySite(t *testing.T) {
 // fixed number of statements, including the one for the key.
 func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 	t.Parallel()
-	shared, changed := fixtures.Shared(t, fixtures.SiteA()), fixtures.New(t, fixtures.Small(now))
+	shared, changed, busy := fixtures.Shared(t, fixtures.SiteA()), fixtures.New(t, fixtures.Small(now)), fixtures.New(t, fixtures.Small(now))
+	busy.AddCalendars(t)
+	busy.Execute(t, activate(pluginFile, googleFile, outlookFile, appleFile)) // that of Apple's is not switched on
+	for range 20 {
+		busy.InsertEvent(t, fixtures.GoogleCalendar, "1, '2026-11-24', 600, '2026-11-24', 660", "'DAILY', 1, NULL, NULL, NULL", "'WEEKLY', 1, NULL, 'TU', NULL")
+		busy.InsertEvent(t, fixtures.OutlookCalendar, "2, '2026-11-24', 600, '2026-11-26', 660")
+	}
 	changed.Execute(t, activate(pluginFile, addOnFile), "INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (1, 'max_bookings_per_day', '5')")
 	for name, c := range map[string]struct {
 		database *fixtures.Database
@@ -1199,6 +1205,12 @@ func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 			"/availability?service_id=1&agent_id=1&date=2026-11-24":                      3,
 			"/availability?service_id=1&agent_id=any&date=2026-11-24":                    3,
 			"/availability?service_id=1&agent_id=any&date=2026-11-24&date_to=2027-01-24": 3,
+		}},
+		"with two calendars": {busy, map[string]int{
+			"/availability?service_id=1&agent_id=1&date=2026-11-24":                      5,
+			"/availability?service_id=1&agent_id=any&date=2026-11-24":                    5,
+			"/availability?service_id=1&agent_id=any&date=2026-11-24&date_to=2027-01-24": 5,
+			"/agents/availability?service_id=1&date=2026-11-24&start_time=10:00":         8,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -1289,7 +1301,8 @@ func TestAvailabilityOfAServiceWithManyConnections(t *testing.T) {
 func TestAvailabilityFailsWithAnyStatement(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	database.Execute(t, activate(pluginFile, addOnFile))
+	database.AddCalendars(t)
+	database.Execute(t, activate(pluginFile, addOnFile, googleFile, outlookFile))
 	left, ran := -1, 0 // statements left until one fails, and statements run so far
 	s := tappedServer(t, database, func(statement) error {
 		left--
@@ -1310,7 +1323,7 @@ func TestAvailabilityFailsWithAnyStatement(t *testing.T) {
 		ran = 0
 		s.get(path).want(http.StatusOK)
 		statements := ran
-		if statements < 2 {
+		if statements < 4 {
 			t.Errorf("%s: %d statements", path, statements)
 		}
 		for fails := range statements {

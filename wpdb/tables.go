@@ -45,6 +45,16 @@ const (
 	WorkPeriods        Table = "latepoint_work_periods"
 )
 
+// The tables of its add-ons for calendars.
+const (
+	AppleEvents        Table = "latepoint_apple_calendar_events"
+	AppleRecurrences   Table = "latepoint_apple_calendar_recurrences"
+	GoogleEvents       Table = "latepoint_gcal_events"
+	GoogleRecurrences  Table = "latepoint_gcal_recurrences"
+	OutlookEvents      Table = "latepoint_outlook_events"
+	OutlookRecurrences Table = "latepoint_outlook_recurrences"
+)
+
 // Our own tables, in the site's database. The site's tables are
 // never altered, but for indexes that their administrator asks for: see AddIndex.
 const (
@@ -111,22 +121,38 @@ var required = map[Table][]string{
 // use.
 var optional = map[Table][]string{
 	AgentMeta:          metaColumns,
+	AppleEvents:        eventColumns,
+	AppleRecurrences:   recurrenceColumns,
 	BlockedPeriods:     {"agent_id", "service_id", "location_id", "start_date", "start_time", "end_time"},
 	Bundles:            {"id", "name"},
 	BundlesServices:    {"id", "bundle_id", "service_id", "quantity"},
 	Coupons:            {"id", "code", "name", "status"},
+	GoogleEvents:       eventColumns,
+	GoogleRecurrences:  recurrenceColumns,
+	OutlookEvents:      eventColumns,
+	OutlookRecurrences: recurrenceColumns,
 	TransactionRefunds: {"id", "transaction_id", "amount"},
 }
 
-var metaColumns = []string{"id", "object_id", "meta_key", "meta_value"}
+// The columns of several tables.
+var (
+	metaColumns       = []string{"id", "object_id", "meta_key", "meta_value"}
+	eventColumns      = []string{"id", "agent_id", "start_date", "start_time", "end_date", "end_time"}
+	recurrenceColumns = []string{"lp_event_id", "until", "frequency", "interval", "count", "weekday"}
+)
 
-// PluginTables returns the plugin's tables that we read or write; a site may
-// lack some of them.
+// CalendarTables returns the tables of the add-ons for calendars, which most sites lack.
+func CalendarTables() []Table {
+	return []Table{AppleEvents, AppleRecurrences, GoogleEvents, GoogleRecurrences, OutlookEvents, OutlookRecurrences}
+}
+
+// PluginTables returns the tables of the plugin and of its add-ons that we read or write; a
+// site may lack some of them.
 func PluginTables() []Table {
 	return []Table{
-		Activities, AgentMeta, Agents, AgentsServices, BlockedPeriods, BookingMeta, Bookings, Bundles, BundlesServices, Coupons,
-		CustomerMeta, Customers,
-		LocationCategories, Locations, OrderInvoices, OrderItems, OrderMeta, Orders, ProcessJobs, Processes,
+		Activities, AgentMeta, Agents, AgentsServices, AppleEvents, AppleRecurrences, BlockedPeriods, BookingMeta, Bookings, Bundles,
+		BundlesServices, Coupons, CustomerMeta, Customers, GoogleEvents, GoogleRecurrences, LocationCategories, Locations,
+		OrderInvoices, OrderItems, OrderMeta, Orders, OutlookEvents, OutlookRecurrences, ProcessJobs, Processes,
 		ServiceCategories, ServiceMeta, Services, Settings, TransactionRefunds, Transactions, WorkPeriods,
 	}
 }

@@ -1,11 +1,30 @@
 package availability
 
-// OffPeriod is a row of blocked_periods: time off on one date, independent of working
-// hours. It applies with the add-on only.
+// OffPeriod is a row of blocked_periods, or what an event blocks of a day: time off on one date,
+// independent of working hours. It applies with an add-on only.
 type OffPeriod struct {
 	Scope
 	Day        Day
 	Start, End Minutes
+}
+
+// offPeriod is an OffPeriod with its reason.
+type offPeriod struct {
+	OffPeriod
+	reason Reason
+}
+
+// addOff puts time off and events in the order of days.
+func (c *Calendar) addOff() {
+	c.off = make(map[Day][]offPeriod)
+	for _, list := range []struct {
+		periods []OffPeriod
+		reason  Reason
+	}{{c.OffPeriods, Off}, {c.Events, OwnEvent}} {
+		for _, p := range list.periods {
+			c.off[p.Day] = append(c.off[p.Day], offPeriod{p, list.reason})
+		}
+	}
 }
 
 // DailyLimits are the maximum numbers of bookings per day, of the service and of agents

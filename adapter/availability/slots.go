@@ -65,6 +65,7 @@ type Input struct {
 	Bookings    []Booking // blocking ones, from the day before the first requested day to the day after the last
 	Window      *Window   // nil for none: any time may be booked, even in the past
 	OffPeriods  []OffPeriod
+	Events      []OffPeriod // of the agents' own calendars
 	Limits      DailyLimits
 	Clock       Clock
 	Deviations  Deviations
@@ -75,6 +76,7 @@ type Calendar struct {
 	Input
 	schedule schedule
 	spans    map[Day][]daySpan // in minutes that have passed since midnight
+	off      map[Day][]offPeriod
 	gapOn    func(Day) period
 }
 
@@ -85,6 +87,7 @@ func NewCalendar(in Input) *Calendar {
 	in.Resources = slices.Compact(in.Resources)
 	c := &Calendar{Input: in, schedule: newSchedule(in.WorkPeriods), spans: map[Day][]daySpan{}, gapOn: in.Clock.gaps()}
 	c.addSpans()
+	c.addOff()
 	return c
 }
 
@@ -129,6 +132,7 @@ const (
 	Buffer        Reason = "buffer"     // only buffers overlap a booking
 	NoCapacity    Reason = "capacity"   // too few seats are left, or the day is full
 	Off           Reason = "off_period" // time off
+	OwnEvent      Reason = "calendar"   // an event of the agent's own calendar
 	OutsideWindow Reason = "outside_window"
 	Past          Reason = "past"
 )
@@ -320,9 +324,9 @@ func (c *Calendar) closuresOn(day Day, r Resource, q Request) []closure {
 			closed = append(closed, closure{p, OutsideWindow})
 		}
 	}
-	for _, off := range c.OffPeriods {
-		if off.Day == day && off.covers(r) {
-			closed = append(closed, closure{period{off.Start, off.End}, Off})
+	for _, off := range c.off[day] {
+		if off.covers(r) {
+			closed = append(closed, closure{period{off.Start, off.End}, off.reason})
 		}
 	}
 	if c.Limits.reached(r, day, c.spans[day], q.Exclude) {

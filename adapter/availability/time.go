@@ -33,6 +33,9 @@ func dayOf(t time.Time) Day {
 // String returns the day as YYYY-MM-DD.
 func (d Day) String() string { return d.midnightUTC().Format(time.DateOnly) }
 
+// Date returns the year, the month and the number of the day.
+func (d Day) Date() (year int, month time.Month, day int) { return d.midnightUTC().Date() }
+
 // midnightUTC returns the beginning of the day as if the site's zone were UTC.
 func (d Day) midnightUTC() time.Time { return time.Unix(int64(d)*86400, 0).UTC() }
 

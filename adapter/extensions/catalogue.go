@@ -22,7 +22,7 @@ var Catalogue = []Extension{
 	{GoogleCalendar, "Google Calendar", calendar("Google", "Meet")},
 	{OutlookCalendar, "Outlook Calendar", calendar("Outlook", "Teams")},
 	{AppleCalendar, "Apple Calendar", []Part{
-		{Times, NotHonoured, "enable_apple_calendar", "Appointments in an agent's Apple calendar do not block times."},
+		{Times, Understood, "enable_apple_calendar", "Appointments in an agent's Apple calendar block the agent."},
 		{Reactions, NotHonoured, "enable_apple_calendar", "Bookings by the API do not reach the agent's Apple calendar."},
 	}},
 	{Zoom, "Zoom", []Part{
@@ -91,7 +91,7 @@ var Catalogue = []Extension{
 // calendar are the parts of an add-on for a calendar whose events block with its switch off, too.
 func calendar(name, meeting string) []Part {
 	return []Part{
-		{Times, NotHonoured, "", "Appointments in an agent's " + name + " calendar do not block times."},
+		{Times, Understood, "", "Appointments in an agent's " + name + " calendar block the agent."},
 		{Reactions, NotHonoured, "", "Bookings by the API do not reach the agent's " + name + " calendar and have no " + meeting + " link."},
 	}
 }

@@ -13,6 +13,7 @@ type Site struct {
 	AddOns    []string          // the ids in LatePoint's own list
 	Settings  map[string]string // of LatePoint, by name; see Settings
 	Versions  map[string]string // of the tables of add-ons, by id
+	Unread    []string          // the ids of calendars whose tables cannot be seen
 	Listeners []Listener        // as the companion found them; none without a companion
 }
 
@@ -139,9 +140,15 @@ func (s Site) Active() []Active {
 func (s Site) known(id string, e Extension) Active {
 	a := Active{Title: e.Title, Version: s.Versions[id]}
 	for _, part := range e.Parts {
-		if part.Setting == "" || s.Settings[part.Setting] == "on" {
-			a.Parts = append(a.Parts, part)
+		switch {
+		case part.Setting != "" && s.Settings[part.Setting] != "on":
+			continue
+		case part.Subject == Times && slices.Contains(s.Unread, id):
+			part = unread
+		case part.Subject == Times && id == GoogleCalendar && a.Version == "":
+			part.Means += " Its version is not known: the rules of the newest one apply."
 		}
+		a.Parts = append(a.Parts, part)
 	}
 	if len(a.Parts) == 0 {
 		a.Parts = []Part{{Subject: Pages, Kind: TakesNoPart, Means: "It is switched off."}}
@@ -185,6 +192,9 @@ var judgements = []Part{
 	{Messages, NotHonoured, "", "It adds to messages: those about bookings by the API lack that."},
 	{Reactions, NotHonoured, "", "It learns of bookings made on the site: of those by the API it learns nothing."},
 }
+
+// unread are the events of a calendar that are not seen.
+var unread = Part{Times, NotHonoured, "", "Appointments in agents' own calendars do not block times: the add-on has no tables that the database user may read; see bookside check --grants."}
 
 // unknown is an add-on of LatePoint of which nothing is known.
 var unknown = Part{Acceptance, NotHonoured, "", "It is unknown and may decide about times, prices and bookings: the API does without it."}

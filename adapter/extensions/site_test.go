@@ -78,6 +78,36 @@ func TestActive(t *testing.T) {
 	}
 }
 
+// TestCalendars: events block if their tables can be read, by the rules of the newest version unless
+// the version is known.
+func TestCalendars(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		versions map[string]string
+		unread   []string
+		want     string
+	}{
+		"known":   {map[string]string{extensions.GoogleCalendar: "1.0.1"}, nil, "understood Appointments in an agent's Google calendar block the agent."},
+		"unknown": {nil, nil, "understood Appointments in an agent's Google calendar block the agent. Its version is not known: the rules of the newest one apply."},
+		"unread":  {nil, []string{extensions.GoogleCalendar}, "not_honoured Appointments in agents' own calendars do not block times: the add-on has no tables that the database user may read; see bookside check --grants."},
+		"another": {map[string]string{extensions.GoogleCalendar: "1.0.2"}, []string{extensions.OutlookCalendar}, "understood Appointments in an agent's Google calendar block the agent."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := extensions.Site{AddOns: []string{extensions.GoogleCalendar}, Versions: c.versions, Unread: c.unread}
+			var times []string
+			for _, part := range site.Active()[0].Parts {
+				if part.Subject == extensions.Times {
+					times = append(times, string(part.Kind)+" "+part.Means)
+				}
+			}
+			if diff := cmp.Diff([]string{c.want}, times); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestDecides: a plugin that only reacts decides nothing.
 func TestDecides(t *testing.T) {
 	t.Parallel()

@@ -31,6 +31,41 @@ func (s *Session) EarlyGoogleCalendar() bool {
 	return versionAtLeast(version, "0") && !versionAtLeast(version, "1.0.2")
 }
 
+// EventTables are the tables in which an add-on stores the events of agents' own calendars.
+type EventTables struct{ Events, Recurrences wpdb.Table }
+
+// In reports whether a schema has both.
+func (t EventTables) In(schema *wpdb.Schema) bool {
+	return schema.Has(t.Events) && schema.Has(t.Recurrences)
+}
+
+// CalendarTables are the tables of the add-ons for calendars.
+var CalendarTables = map[string]EventTables{
+	extensions.GoogleCalendar:  {wpdb.GoogleEvents, wpdb.GoogleRecurrences},
+	extensions.OutlookCalendar: {wpdb.OutlookEvents, wpdb.OutlookRecurrences},
+	extensions.AppleCalendar:   {wpdb.AppleEvents, wpdb.AppleRecurrences},
+}
+
+// unreadCalendars returns the active calendars whose tables cannot be seen.
+func (s *Session) unreadCalendars(ctx context.Context, settings map[string]string) (unread []string, err error) {
+	schema := s.Schema
+	for id, tables := range CalendarTables {
+		if !s.Extension(id, settings) {
+			continue
+		}
+		if !tables.In(schema) && schema == s.Schema { // the add-on may have made them since
+			s.DB.ForgetSchema()
+			if schema, err = s.DB.Schema(ctx, s.Schema.Version); err != nil {
+				return nil, err
+			}
+		}
+		if !tables.In(schema) {
+			unread = append(unread, id)
+		}
+	}
+	return unread, nil
+}
+
 // addOns returns the ids in the plugin's own list (OsSettingsHelper::get_active_addons).
 func addOns(settings map[string]string) []string {
 	var ids []string
@@ -51,7 +86,11 @@ func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 	if err != nil {
 		return nil, err
 	}
-	site := extensions.Site{Plugins: s.plugins.Files(), AddOns: addOns(settings), Settings: settings, Versions: map[string]string{}}
+	unread, err := s.unreadCalendars(ctx, settings)
+	if err != nil {
+		return nil, err
+	}
+	site := extensions.Site{Plugins: s.plugins.Files(), AddOns: addOns(settings), Settings: settings, Versions: map[string]string{}, Unread: unread}
 	for option, version := range options {
 		site.Versions[versions[option]] = wpdb.PlainText(version)
 	}

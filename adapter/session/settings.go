@@ -28,6 +28,7 @@ const (
 	SettingOneAgent         = "one_agent_at_location"
 	SettingAgentOrder       = "any_agent_order"
 	SettingAddOns           = "active_addons"
+	SettingAppleCalendar    = "enable_apple_calendar"
 )
 
 // The settings that writes and messages depend on, by name.
@@ -150,7 +151,7 @@ func (w WriteSettings) PageURL(path string) string {
 // SlotSettings are the names of the settings that slots depend on.
 var SlotSettings = []string{
 	SettingBlockingStatuses, SettingStep, SettingEarliest, SettingLatest,
-	SettingOneLocation, SettingManyServices, SettingOneAgent, SettingAgentOrder, SettingAddOns,
+	SettingOneLocation, SettingManyServices, SettingOneAgent, SettingAgentOrder, SettingAddOns, SettingAppleCalendar,
 }
 
 // AgentOrder returns the setting by which an agent is found for a booking for any agent.

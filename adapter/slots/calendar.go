@@ -10,6 +10,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/availability"
+	"bookside/adapter/busytimes"
 	"bookside/adapter/domain"
 	"bookside/adapter/extensions"
 	"bookside/adapter/lists"
@@ -76,18 +77,18 @@ type calendarRow struct {
 }
 
 // readCalendar reads bookings, holds and working hours in one statement; if limits apply, also
-// time off and the daily limits of agents. It reads bookings one day too far, because the
-// working hours decide about the last one.
+// time off and the daily limits of agents. Events of agents take another statement for each add-on.
+// It reads bookings one day too far, because the working hours decide about the last one.
 func readCalendar(ctx context.Context, s *session.Session, service Service, scope resourceScope, q CalendarQuery, limited bool, in *availability.Input) error {
 	rules := rulesOf(service, q, *in)
-	rules.limited = limited
+	rules.limited, rules.calendars = limited, activeCalendars(s, service.settings)
 	part := calendarPart{scope, q.From, q.To, q.To + 1}
 	all, err := session.SharedOf(s, newCalendarReads).load(ctx, s, rules, part)
 	if err != nil {
 		return err
 	}
-	rows := make([]calendarRow, 0, len(all))
-	for _, r := range all { // others may have been read for other requests
+	rows := make([]calendarRow, 0, len(all.rows))
+	for _, r := range all.rows { // others may have been read for other requests
 		if part.concerns(r, rules) {
 			rows = append(rows, r)
 		}
@@ -105,6 +106,13 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 			}
 		}
 	}
+	events := make([]busytimes.Event, 0, len(all.events))
+	for _, e := range all.events {
+		if slices.Contains(scope.agents, e.Agent) {
+			events = append(events, e)
+		}
+	}
+	in.Events = busytimes.Blocked(events, q.From, q.To)
 	last := lastDay(q, *in)
 	for _, r := range rows {
 		if b := r.booking(); (r.kind == bookingRow || r.kind == holdRow) && b.Start.Day <= last {
@@ -118,7 +126,20 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 	return nil
 }
 
-// calendarRows reads the rows that a part of the calendar may need.
+// calendarContent is what is read of a part of the calendar.
+type calendarContent struct {
+	rows   []calendarRow
+	events []busytimes.Event
+}
+
+// readContent reads what a part of the calendar may need.
+func readContent(ctx context.Context, s *session.Session, rules blockingRules, part calendarPart) (content calendarContent, err error) {
+	if content.rows, err = calendarRows(ctx, s, rules, part); err == nil {
+		content.events, err = calendarEvents(ctx, s, rules.calendars, part)
+	}
+	return content, err
+}
+
 func calendarRows(ctx context.Context, s *session.Session, rules blockingRules, part calendarPart) ([]calendarRow, error) {
 	bookings := blockingBookings(s, rules, part).Column("?", bookingRow).Columns(blockingBookingColumns...).Columns("NULL", "NULL")
 	others := []sq.SelectBuilder{workPeriods(s, part.scope, part.from, part.to)}
@@ -246,6 +267,7 @@ type blockingRules struct {
 	atLocation bool  // whether a booking blocks its location for other agents
 	service    int64 // whose bookings count towards its daily limit; 0 for none
 	limited    bool  // whether time off and daily limits apply
+	calendars  []eventCalendar
 	except     int64 // see CalendarQuery
 }
 

@@ -84,7 +84,7 @@ type calendarRead struct {
 
 type calendarFound struct {
 	parts int // that shared the statement
-	rows  []calendarRow
+	calendarContent
 }
 
 func newCalendarReads() *calendarReads {
@@ -94,18 +94,18 @@ func newCalendarReads() *calendarReads {
 }
 
 // load reads a part of the calendar, and perhaps more. The rows must not be changed.
-func (c *calendarReads) load(ctx context.Context, s *session.Session, rules blockingRules, part calendarPart) ([]calendarRow, error) {
+func (c *calendarReads) load(ctx context.Context, s *session.Session, rules blockingRules, part calendarPart) (calendarContent, error) {
 	if s.NoSharing {
-		return calendarRows(ctx, s, rules, part)
+		return readContent(ctx, s, rules, part)
 	}
-	by := fmt.Sprintf("%q %v %d %v %d", rules.statuses, rules.atLocation, rules.service, rules.limited, rules.except)
+	by := fmt.Sprintf("%q %v %d %v %d %v", rules.statuses, rules.atLocation, rules.service, rules.limited, rules.except, rules.calendars)
 	key := calendarReadKey{s.Schema, by, domain.Stamp(s.Now), part.nearDays()}
 	found, release, err := c.queues.Do(ctx, key, calendarRead{s, wpdb.Allowed(ctx), part, rules})
 	release()
 	if found.parts > 1 && session.MayConcernAnotherRequest(err) {
-		return calendarRows(ctx, s, rules, part)
+		return readContent(ctx, s, rules, part)
 	}
-	return found.rows, err
+	return found.calendarContent, err
 }
 
 // run reads several parts by one statement: for the request that arrived last, with what all of them may read
@@ -123,6 +123,6 @@ func (c *calendarReads) run(ctx context.Context, reads []calendarRead) (found ca
 		wpdb.Allow(ctx, mayRead)
 	}
 	found.parts = len(reads)
-	found.rows, err = calendarRows(ctx, latest.site, latest.rules, part)
+	found.calendarContent, err = readContent(ctx, latest.site, latest.rules, part)
 	return found, err
 }

@@ -114,6 +114,7 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := small(t)
+	db.AddCalendars(t)
 	env := account(t, db)
 	r := checkJSON(t, env, exit.Refused).Rights
 	parts, _ := settings.ParseDSN(db.DSN)

@@ -280,6 +280,28 @@ func TestCheckHiddenNetwork(t *testing.T) {
 		want(t, exit.Failure, "LatePoint is not active on this site itself: activate it, or, if it is active for a whole network, grant the database user SELECT on wpx_sitemeta")
 }
 
+// TestCheckCalendars: where an add-on for calendars is active, its events are to be read.
+func TestCheckCalendars(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := fixtures.New(t, fixtures.Small(now))
+	db.AddCalendars(t)
+	newKey(t, settingsFor(db))
+	granted := account(t, db, grantsExcept(t, db)...)
+	hidden := account(t, db, grantsExcept(t, db, "wp_latepoint_gcal_events", "wp_latepoint_gcal_recurrences")...)
+	const warning = "! extensions     not honoured: Google Calendar: Appointments in agents' own calendars do not block times: the add-on has no tables"
+	warned := func(settings []string) bool {
+		return strings.Contains(run(t, settings, "", "check").want(t, exit.OK, "").stdout, warning)
+	}
+	if warned(hidden) {
+		t.Error("warned although no add-on is active")
+	}
+	execute(t, db.SQL, `UPDATE wp_options SET option_value = 'a:2:{i:0;s:23:"latepoint/latepoint.php";i:1;s:55:"latepoint-google-calendar/latepoint-google-calendar.php";}' WHERE option_name = 'active_plugins'`)
+	if !warned(hidden) || warned(granted) {
+		t.Error("warned of tables that can be read, or not of those that cannot")
+	}
+}
+
 func TestCheckUnreachable(t *testing.T) {
 	t.Parallel()
 	for dsn, reason := range map[string]string{

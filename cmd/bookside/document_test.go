@@ -123,6 +123,17 @@ console, and, with [the companion](COMPANION.md), *Status* and Site Health in wp
 `
 
 const extensionsEnd = `
+## Calendars of agents
+
+Events that the add-ons for Google, Outlook and Apple calendars have stored block their agent wherever free times count:
+in ` + "`GET /availability`" + ` and ` + "`/agents/availability`" + `, for bookings, moves, holds and dry runs, and for agents that are
+assigned. ` + "`explain=1`" + ` says ` + "`calendar`" + `; the text of an event is never read. As on the site, events of Google and Outlook block even if the
+calendar is switched off in LatePoint's settings, as long as the plugin is active, and recurrences are what the add-ons make of them: an
+event that recurs until a day does not take place on it, exceptions count for nothing, Apple's events of whole days block nothing. Google
+Calendar 1.4 and 1.6 differ, and the version of its tables decides; if it is not known, the rules of 1.6 apply. One thing differs from the
+site, where an event without a time of its end breaks the calendar: here it blocks the day. The account of the database needs
+` + "`SELECT`" + ` on the tables of the add-ons, which ` + "`bookside check --grants`" + ` prints.
+
 ## Others
 
 Other plugins whose folders begin with ` + "`latepoint-`" + ` are listed as unknown: they may decide about times, prices and bookings.

@@ -1,0 +1,155 @@
+// Package busytimes says when events of an agent's own calendar keep the agent busy: the rules of LatePoint's add-ons for Google, Outlook and Apple calendars, which store events and how
+// they recur in tables of the site. It uses no database and no clock.
+//
+// The rules are not those of RFC 5545, and mean to be the add-ons' own: Until is a day too early,
+// Count counts periods and not occurrences, exceptions do not exist.
+package busytimes
+
+import "bookside/adapter/availability"
+
+// Rules are the points in which the add-ons and their versions differ.
+type Rules struct {
+	// SplitsDays makes an event of several days block each of them as a whole but for the time before
+	// it begins and after it ends. Otherwise it blocks the times of day between its start and its end
+	// on each of them, and nothing if it runs past midnight.
+	SplitsDays bool
+	// AnyMonthDay makes a monthly event recur on its day of the month even if it has a weekday.
+	AnyMonthDay bool
+}
+
+// The rules of the add-ons. EarlyGoogle are those of Google Calendar 1.4.
+var (
+	Google      = Rules{SplitsDays: true}
+	EarlyGoogle = Rules{AnyMonthDay: true}
+	Outlook     = Rules{SplitsDays: true}
+	Apple       = Rules{}
+)
+
+// Event is a row of an add-on's events with one of its recurrences.
+type Event struct {
+	Rules
+	Agent   int64
+	Start   availability.Moment
+	LastDay availability.Day      // before the start for NULL
+	End     *availability.Minutes // on the last day; nil for NULL
+	Recurrence
+}
+
+// Recurrence is a row of an add-on's recurrences; zero for an event that has none. Its words are in
+// lower case where the database ignores case.
+type Recurrence struct {
+	Frequency string            // daily, weekly, monthly or yearly
+	Weekday   string            // such as mo; of a monthly event such as 2tu or -1fr, or empty
+	Until     *availability.Day // the event is over on this day
+	Interval  int               // 0 for NULL: it does not recur
+	Count     *int
+}
+
+// The times of a day. The add-ons leave its last minute free.
+const (
+	lastMinute availability.Minutes = 1439
+	dayEnd     availability.Minutes = 1440
+)
+
+// Blocked returns the times that the events block on the days of a range.
+func Blocked(events []Event, from, to availability.Day) (blocked []availability.OffPeriod) {
+	for _, e := range events {
+		last := to
+		if e.Frequency == "" {
+			last = min(to, max(e.Start.Day, e.LastDay))
+		}
+		for day := max(from, e.Start.Day); day <= last; day++ {
+			if start, end, ok := e.Blocks(day); ok {
+				blocked = append(blocked, availability.OffPeriod{Scope: availability.Scope{Agent: e.Agent}, Day: day, Start: start, End: end})
+			}
+		}
+	}
+	return blocked
+}
+
+// Blocks returns the time of a day that the event blocks; ok is false if it does not take place. The
+// end may be before the start, which blocks next to nothing. An event without a time of its end
+// breaks the plugin's calendar: here it blocks the day.
+func (e Event) Blocks(day availability.Day) (start, end availability.Minutes, ok bool) {
+	if !e.takesPlace(day) {
+		return 0, 0, false
+	}
+	split := e.SplitsDays && e.LastDay > e.Start.Day
+	switch {
+	case split && day == e.Start.Day:
+		return e.Start.Minutes, lastMinute, true
+	case split && day != e.LastDay: // also each time that it recurs
+		return 0, lastMinute, true
+	case e.End == nil:
+		return 0, dayEnd, true
+	case split:
+		return 0, *e.End, true
+	default:
+		return e.Start.Minutes, *e.End, true
+	}
+}
+
+func (e Event) takesPlace(day availability.Day) bool {
+	if day < e.Start.Day || e.Until != nil && day >= *e.Until {
+		return false
+	}
+	return day == e.Start.Day || day <= e.LastDay || e.Interval > 0 && e.recurs(day)
+}
+
+// recurs reports whether the event recurs on a day after its start.
+func (e Event) recurs(day availability.Day) bool {
+	switch days := int(day - e.Start.Day); e.Frequency {
+	case "daily":
+		return e.everyInterval(days)
+	case "weekly":
+		return e.Weekday == weekdayOf(day) && e.everyInterval(days/7)
+	case "monthly":
+		return e.onMonthDay(day) && e.everyInterval(months(day)-months(e.Start.Day))
+	case "yearly":
+		return e.onYearDay(day)
+	default:
+		return false
+	}
+}
+
+// everyInterval reports whether the event recurs after so many days, weeks or months.
+func (e Event) everyInterval(periods int) bool {
+	return periods%e.Interval == 0 && e.counts(periods/e.Interval)
+}
+
+// counts reports whether a recurrence is one of as many as there are.
+func (e Event) counts(recurrence int) bool { return e.Count == nil || recurrence < *e.Count }
+
+// onMonthDay reports whether a monthly event recurs on such a day, in whatever month: on its day of
+// the month, or on its weekday.
+func (e Event) onMonthDay(day availability.Day) bool {
+	_, _, number := day.Date()
+	_, _, first := e.Start.Day.Date()
+	if number == first && (e.Weekday == "" || e.AnyMonthDay) {
+		return true
+	}
+	if e.Weekday == string(rune('0'+(number+6)/7))+weekdayOf(day) {
+		return true
+	}
+	_, _, nextWeek := (day + 7).Date()
+	return nextWeek <= 7 && e.Weekday == "-1"+weekdayOf(day)
+}
+
+// onYearDay reports whether a yearly event recurs on a day. What the add-ons compare with the count
+// is only meant to be the number of recurrences: it is, if the interval is one.
+func (e Event) onYearDay(day availability.Day) bool {
+	year, month, number := day.Date()
+	firstYear, firstMonth, firstNumber := e.Start.Day.Date()
+	sameDay := month == firstMonth && number == firstNumber
+	return sameDay && (year-firstYear)%e.Interval == 0 && e.counts(year-(firstYear+e.Interval-1)/e.Interval)
+}
+
+// months counts months on and on.
+func months(day availability.Day) int {
+	year, month, _ := day.Date()
+	return year*12 + int(month)
+}
+
+func weekdayOf(day availability.Day) string {
+	return [...]string{"mo", "tu", "we", "th", "fr", "sa", "su"}[day.Weekday()-1]
+}

@@ -1,0 +1,102 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/availability"
+	"bookside/adapter/busytimes"
+	"bookside/adapter/extensions"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// eventCalendar is an add-on that stores the events of agents' own calendars, and its rules on
+// this site.
+type eventCalendar struct {
+	session.EventTables
+	rules busytimes.Rules
+}
+
+// activeCalendars returns the calendars whose events block. The switches of Google's and Outlook's
+// are for other things: only that of Apple's decides about it.
+func activeCalendars(s *session.Session, settings map[string]string) (active []eventCalendar) {
+	google := busytimes.Google
+	if s.EarlyGoogleCalendar() {
+		google = busytimes.EarlyGoogle
+	}
+	for _, c := range []struct {
+		extension string
+		rules     busytimes.Rules
+	}{{extensions.GoogleCalendar, google}, {extensions.OutlookCalendar, busytimes.Outlook}, {extensions.AppleCalendar, busytimes.Apple}} {
+		off := c.extension == extensions.AppleCalendar && settings[session.SettingAppleCalendar] != session.On
+		if !off && s.Extension(c.extension, settings) {
+			active = append(active, eventCalendar{session.CalendarTables[c.extension], c.rules})
+		}
+	}
+	return active
+}
+
+// calendarEvents reads the events that may block agents on the days of a part, in one statement for
+// each calendar. It reads no text of an event.
+func calendarEvents(ctx context.Context, s *session.Session, calendars []eventCalendar, part calendarPart) (events []busytimes.Event, err error) {
+	for _, c := range calendars {
+		// What is hidden from the caller blocks, too.
+		found, err := wpdb.All(ctx, s.DB.Unfiltered(), "read events of calendars", eventRows(s, c, part), scanEvent)
+		// The add-on may have made its tables since the schema was read, or never.
+		if !c.In(s.Schema) && (errors.Is(err, wpdb.ErrSchema) || errors.Is(err, wpdb.ErrAccessDenied)) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range found {
+			found[i].Rules = c.rules
+		}
+		events = append(events, found...)
+	}
+	return events, nil
+}
+
+// eventRows selects the events with their recurrences. Uses the indexes on agent_id or on dates,
+// and of the recurrences on lp_event_id.
+func eventRows(s *session.Session, c eventCalendar, part calendarPart) sq.SelectBuilder {
+	from, to := part.from.String(), min(part.to, availability.LastDay).String()
+	return sq.Select("e.agent_id", "e.start_date", "e.start_time", "e.end_date", "e.end_time", "r.until", "r.`interval`", "r.`count`",
+		inLowerCase("r.frequency"), inLowerCase("r.weekday")).
+		From(s.DB.As(c.Events, "e")).LeftJoin(s.DB.As(c.Recurrences, "r") + " ON r.lp_event_id = e.id").
+		Where(sq.Eq{"e.agent_id": part.scope.agents}).
+		Where(sq.LtOrEq{"e.start_date": to}).
+		Where(sq.Or{sq.GtOrEq{"e.start_date": from}, sq.GtOrEq{"e.end_date": from}, sq.NotEq{"r.frequency": nil}}).
+		Where(sq.Or{sq.Eq{"r.until": nil}, sq.Gt{"r.until": from}})
+}
+
+// inLowerCase returns a word in lower case if the column's collation ignores case. The add-ons
+// compare it with words in lower case.
+func inLowerCase(column string) string {
+	return fmt.Sprintf("CASE WHEN UPPER(%[1]s) = LOWER(%[1]s) THEN LOWER(%[1]s) ELSE %[1]s END", column)
+}
+
+func scanEvent(row wpdb.Scanner) (e busytimes.Event, err error) {
+	var start, last string
+	var until *string
+	err = row.Scan(&e.Agent, &start, (*int)(&e.Start.Minutes), wpdb.OrZero(&last), &e.End, &until, wpdb.OrZero(&e.Interval), &e.Count,
+		wpdb.OrZero(&e.Frequency), wpdb.OrZero(&e.Weekday))
+	if err != nil {
+		return e, err
+	}
+	e.Start.Day, e.LastDay = storedDay(start), storedDay(last)
+	if until != nil {
+		e.Until = new(storedDay(*until))
+	}
+	return e, nil
+}
+
+// storedDay returns the day of a date; for NULL and for what is no date one before all others.
+func storedDay(date string) availability.Day {
+	day, _ := availability.ParseDay(date)
+	return day
+}
