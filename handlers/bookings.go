@@ -60,6 +60,7 @@ var createBooking = operation{
 	answers:       []response{created(compat.BookingCreated), ok(compat.BookingPossible)},
 	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.HoldLost(exampleLoss), errExampleRefusal},
 	errors:        errorForm{failure: "Failed to create booking"},
+	decided:       true,
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -99,6 +100,7 @@ var updateBooking = operation{
 	answers:       []response{ok(compat.StatusSingleOf[compat.BookingDetail]())},
 	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), errExampleRefusal},
 	errors:        errorForm{failure: "Failed to update booking"},
+	decided:       true,
 	serve: func(r *request) (response, error) {
 		id, err := r.id(bookingID)
 		if err != nil {

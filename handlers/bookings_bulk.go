@@ -23,7 +23,8 @@ var createBookings = operation{
 	answers: []response{
 		{http.StatusCreated, compat.BulkResult{}}, {http.StatusMultiStatus, compat.BulkResult{}}, {http.StatusBadRequest, compat.BulkResult{}},
 	},
-	errors: errorForm{failure: "Failed to create booking"},
+	errors:  errorForm{failure: "Failed to create booking"},
+	decided: true,
 	serve: func(r *request) (response, error) {
 		document, err := r.document()
 		if err != nil {

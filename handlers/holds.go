@@ -16,6 +16,7 @@ var createHold = operation{
 	answers:       []response{created(compat.HoldCreated)},
 	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.TooManyHolds(bookings.MaxHolds, 60), errExampleRefusal},
 	errors:        errorForm{failure: "Failed to keep the slot"},
+	decided:       true,
 	serve:         create(compat.NewHoldFields.Read, bookings.CreateHold, compat.View.HoldCreated),
 }
 

@@ -124,6 +124,11 @@ func (r *request) transact(work func(tx *session.Tx) error) error {
 // request states.
 func (r *request) conditionally(work func(tx *session.Tx) error) func(tx *session.Tx) error {
 	return func(tx *session.Tx) error {
+		if r.route.operation.decided {
+			if err := tx.CheckExtensions(r.ctx()); err != nil {
+				return err
+			}
+		}
 		if r.read != nil && !r.principal.Scope.Unlimited() {
 			if _, err := r.readRecord(tx.AsCaller(), ""); err != nil {
 				return err

@@ -32,6 +32,7 @@ type operation struct {
 	perKey           bool            // a read whose response depends on the key itself, not only on its permissions
 	calendar         domain.Resource // whose calendar it serves, which its secret opens, and no API key; "" for none
 	formats          []*exportFormat // in which a list is sent besides JSON
+	decided          bool            // a write about which the site's extensions may decide, see session.CheckExtensions
 	noIdempotency    bool            // a write without support for Idempotency-Key, because its response must not be stored
 	// wrap runs a read outside of the limits of others, and executes and sends it by
 	// deliver; nil for nothing.

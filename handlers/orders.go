@@ -101,6 +101,7 @@ var createOrder = operation{
 	body:          compat.NewOrderFields,
 	exampleErrors: []error{domain.OutsideScope()},
 	answers:       []response{created(compat.WrittenOrder{})},
+	decided:       true,
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -131,6 +132,7 @@ var updateOrder = operation{
 	query:       compat.WriteOrderParameters,
 	body:        compat.OrderFields,
 	answers:     []response{ok(compat.WrittenOrder{})},
+	decided:     true,
 	serve: func(r *request) (response, error) {
 		id, err := r.id(orderID)
 		if err != nil {

@@ -20,6 +20,7 @@ type route struct {
 // routes is the whole API. An operation stands in the file of its resource.
 var routes = []route{
 	{tag: "status", method: http.MethodGet, path: "/status", operation: status},
+	{tag: "status", method: http.MethodGet, path: "/site", operation: site},
 
 	{tag: "bookings", method: http.MethodGet, path: "/bookings", permission: "read_bookings", operation: listBookings},
 	{tag: "bookings", method: http.MethodGet, path: "/bookings/:id", permission: "read_bookings", operation: getBooking},

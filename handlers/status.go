@@ -14,3 +14,15 @@ var status = operation{
 		return ok(compat.StatusDetail(r.session.Zone, r.session.Now)), nil
 	},
 }
+
+var site = operation{
+	id:          "site",
+	summary:     "Extensions of the site",
+	description: "What is added to the plugin on this site, and what becomes of it in requests to this API. Extensions of which something is not honoured come first: the site does it, the API does not.",
+	answers:     []response{ok(compat.StatusSingleOf[compat.Site]())},
+	ours:        true,
+	serve: func(r *request) (response, error) {
+		active, err := r.session.Extensions(r.ctx())
+		return ok(compat.SiteDetail(active)), err
+	},
+}

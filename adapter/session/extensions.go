@@ -96,3 +96,20 @@ func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 	}
 	return site.Active(), nil
 }
+
+// CheckExtensions returns a CodeUnavailable that names the extensions that are not honoured although
+// they would decide about a booking, if such bookings are refused.
+func (s *Session) CheckExtensions(ctx context.Context) error {
+	if !s.refuseIgnored {
+		return nil
+	}
+	active, err := s.Extensions(ctx)
+	if err != nil {
+		return err
+	}
+	deciding := slices.DeleteFunc(active, func(a extensions.Active) bool { return !a.Decides() })
+	if len(deciding) == 0 {
+		return nil
+	}
+	return domain.Unavailable("Extensions of this site decide about bookings and are not honoured, so that it refuses them: "+extensions.Titles(deciding), nil)
+}

@@ -37,6 +37,8 @@ type Platform struct {
 	Webhooks *webhooks.Store
 	// BookingMetaKeys are additional keys of booking meta to show, such as those of add-ons.
 	BookingMetaKeys []string
+	// RefuseIgnored refuses writes about which an extension would decide that is not honoured.
+	RefuseIgnored bool
 
 	// Languages are the site's translations of the plugin. NewPlatform finds them in the
 	// site's wp-content, if it is known.
@@ -79,6 +81,7 @@ type Session struct {
 	journal         *journal.Journal
 	caller          *keys.Key // whose permissions apply; nil for the program itself
 	MetaKeys        []string  // see Platform.BookingMetaKeys
+	refuseIgnored   bool      // see Platform.RefuseIgnored
 	Totals          *Totals
 	languages       *language.Files
 	Shared          *Shared
@@ -152,7 +155,7 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Session{
 		DB: p.DB, Schema: schema, Zone: zone, Now: p.Now(),
-		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, journal: p.Journal, MetaKeys: p.BookingMetaKeys,
+		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, journal: p.Journal, MetaKeys: p.BookingMetaKeys, refuseIgnored: p.RefuseIgnored,
 		Totals: &p.Totals, languages: p.Languages, Shared: p.shared, NoSharing: true,
 	}, nil
 }

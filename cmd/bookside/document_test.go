@@ -108,7 +108,9 @@ is answered as the site would answer, or it is said aloud that it is not:
 ` + "```sh\nbookside extensions\n```" + `
 
 lists the extensions of a site, with each of their parts, first of all those that are not honoured. ` + "`bookside check`, `/readyz`" + `, the
-console, and, with [the companion](COMPANION.md), *Status* and Site Health in wp-admin name them too.
+console, and, with [the companion](COMPANION.md), *Status* and Site Health in wp-admin name them too, and ` + "`GET /site`" + `
+tells clients. With ` + "`extensions.unknown: refuse`" + `, bookings, holds and orders are not written where something that is not
+honoured would decide about times, prices, acceptance or records: the answer is a 503 that names it.
 
 | Kind | Means |
 |---|---|

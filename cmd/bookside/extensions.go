@@ -9,6 +9,7 @@ import (
 
 	"bookside/adapter/extensions"
 	"bookside/adapter/session"
+	"bookside/compat"
 )
 
 func (p *program) extensions() *cobra.Command {
@@ -42,7 +43,7 @@ func (p *program) listExtensions(ctx context.Context, asJSON bool) (err error) {
 		return t.ExplainPrivilege(ctx, err)
 	}
 	if asJSON {
-		return p.printJSON(extensionRecords(active))
+		return p.printJSON(compat.ExtensionRecords(active))
 	}
 	return p.print(extensionTable(active))
 }
@@ -69,30 +70,4 @@ func extensionTable(active []extensions.Active) string {
 		b.WriteString(columns(rows))
 	}
 	return b.String()
-}
-
-// extensionRecord is an extension in the output of extensions --json.
-type extensionRecord struct {
-	ID      string          `json:"id"`
-	Title   string          `json:"title"`
-	Version string          `json:"version"` // of its tables; empty if it is not known
-	Kind    extensions.Kind `json:"kind"`    // of the part with which it fares worst
-	Parts   []extensionPart `json:"parts"`
-}
-
-type extensionPart struct {
-	Subject extensions.Subject `json:"subject"`
-	Kind    extensions.Kind    `json:"kind"`
-	Means   string             `json:"means"`
-}
-
-func extensionRecords(active []extensions.Active) []extensionRecord {
-	records := make([]extensionRecord, len(active))
-	for i, e := range active {
-		records[i] = extensionRecord{ID: e.ID, Title: e.Title, Version: e.Version, Kind: e.Kind()}
-		for _, part := range e.Parts {
-			records[i].Parts = append(records[i].Parts, extensionPart{part.Subject, part.Kind, part.Means})
-		}
-	}
-	return records
 }

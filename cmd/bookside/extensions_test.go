@@ -8,6 +8,7 @@ import (
 
 	"bookside/adapter/extensions"
 	"bookside/cmd/internal/exit"
+	"bookside/compat"
 )
 
 // TestExtensions: the command lists what is active, that which is not honoured first, and so do check
@@ -27,21 +28,21 @@ func TestExtensions(t *testing.T) {
 	execute(t, db.SQL, `UPDATE wp_options SET option_value = 'a:3:{i:0;s:29:"latepoint-qr-code/qr-code.php";i:1;s:33:"latepoint-zoom/latepoint-zoom.php";i:2;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
 	execute(t, db.SQL, `INSERT INTO wp_latepoint_settings (name, value) VALUES ('enable_zoom', 'on'), ('active_addons', '["latepoint-google-calendar","latepoint-qr-code"]')`)
 	execute(t, db.SQL, "INSERT INTO wp_options (option_name, option_value) VALUES ('latepoint-google-calendar_addon_db_version', '1.0.2')")
-	var records []extensionRecord
+	var records []compat.SiteExtension
 	decoder := json.NewDecoder(strings.NewReader(run(t, env, "", "extensions", "--json").want(t, exit.OK).stdout))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&records); err != nil {
 		t.Fatal(err)
 	}
 	ids := make([]string, len(records))
-	kinds := make([]extensions.Kind, len(records))
+	kinds := make([]string, len(records))
 	for i, r := range records {
 		ids[i], kinds[i] = r.ID, r.Kind
 		if r.Title == "" || len(r.Parts) == 0 || (r.ID == extensions.GoogleCalendar) != (r.Version == "1.0.2") {
 			t.Errorf("%+v", r)
 		}
 	}
-	if want := []string{extensions.GoogleCalendar, extensions.Zoom, "latepoint-qr-code"}; !slices.Equal(ids, want) || kinds[0] != extensions.NotHonoured || kinds[2] != extensions.TakesNoPart {
+	if want := []string{extensions.GoogleCalendar, extensions.Zoom, "latepoint-qr-code"}; !slices.Equal(ids, want) || kinds[0] != string(extensions.NotHonoured) || kinds[2] != string(extensions.TakesNoPart) {
 		t.Errorf("%q %q, want %q", ids, kinds, want)
 	}
 	text := run(t, env, "", "extensions").want(t, exit.OK).stdout

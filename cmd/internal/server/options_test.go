@@ -3,10 +3,12 @@ package server
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/cmd/internal/settings"
+	"bookside/wpdb"
 )
 
 // TestRequestMemory: the memory for requests follows the runtime's limit, unless it is
@@ -48,5 +50,18 @@ func TestTrustedProxies(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"10.0.0.0/8", "192.0.2.1/32", "::1/128"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestPlatformRefusesWhatExtensionsDecide: only where the owner asks for it.
+func TestPlatformRefusesWhatExtensionsDecide(t *testing.T) {
+	t.Parallel()
+	c := settings.Default()
+	if NewPlatform(c, new(wpdb.DB), time.Now).RefuseIgnored {
+		t.Error("it refuses by default")
+	}
+	c.Extensions.Unknown = settings.RefuseUnknown
+	if !NewPlatform(c, new(wpdb.DB), time.Now).RefuseIgnored {
+		t.Error("it does not refuse")
 	}
 }

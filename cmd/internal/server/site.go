@@ -99,6 +99,7 @@ func (s *Server) migrate(ctx context.Context, db *wpdb.DB) error {
 func NewPlatform(c settings.Config, db *wpdb.DB, now domain.Clock) *session.Platform {
 	platform := session.NewPlatform(db, now)
 	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
+	platform.RefuseIgnored = c.Extensions.Unknown == settings.RefuseUnknown
 	platform.Totals.ExactTime = time.Duration(c.Lists.ExactCountMS) * time.Millisecond
 	platform.Totals.MaxAge = c.Lists.CountMaxAge
 	return platform

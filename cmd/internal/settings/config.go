@@ -89,6 +89,9 @@ type Config struct {
 		SecretKey    string
 		AllowPrivate bool
 	}
+	Extensions struct {
+		Unknown string
+	}
 	Compat struct {
 		Timestamps      string
 		BookingMetaKeys []string

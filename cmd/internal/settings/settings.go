@@ -82,6 +82,12 @@ const (
 	MailPlain    = "none"
 )
 
+// The values of extensions.unknown.
+const (
+	ServeUnknown  = "serve"
+	RefuseUnknown = "refuse"
+)
+
 // The values of log.format.
 const (
 	FormatAuto = "auto"
@@ -269,6 +275,10 @@ var All = []Setting{
 		noted("none: secrets are stored readable").secret(maskAll),
 	newSetting("webhooks.allow_private", func(c *Config) *bool { return &c.Webhooks.AllowPrivate }, false,
 		"webhooks that are added through the API or the console may lead to private addresses; bookside webhooks add has the flag --allow-private for that"),
+
+	newSetting("extensions.unknown", func(c *Config) *string { return &c.Extensions.Unknown }, ServeUnknown,
+		"where an extension of the site that is not honoured would decide about a booking: serve writes it all the same; refuse answers 503 and names the extension",
+		oneOf("write serve or refuse", ServeUnknown, RefuseUnknown)),
 
 	newSetting("compat.timestamps", func(c *Config) *string { return &c.Compat.Timestamps }, "stored",
 		"stored returns timestamps as they are stored, in UTC, like the PHP extension; site returns them in the site's time zone",

@@ -35,6 +35,7 @@ class BooksideForward
     /** What needs a key: methods by path, with * for a part of it. The GET of a list, which has an error of its own, is called list. */
     private const ROUTES = [
         '/status' => ['GET'],
+        '/site' => ['GET'],
         '/bookings' => ['list', 'POST'],
         '/bookings/bulk' => ['POST'],
         '/bookings/*' => ['GET', 'PUT', 'DELETE'],
