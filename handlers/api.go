@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"log/slog"
 	"net"
 	"net/http"
@@ -56,7 +57,7 @@ type api struct {
 	throttle  *middleware.Throttle
 	limiter   *ratelimit.Limiter
 	inFlight  middleware.InFlight
-	memory    memory
+	memory    middleware.Memory
 	longPolls middleware.LongPolls
 	exports   middleware.LongPolls
 	reads     sharedReads
@@ -110,7 +111,7 @@ func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log 
 		throttle:  middleware.NewThrottle(now, options.FailedKeysPerMinute),
 		limiter:   ratelimit.New(options.RateLimit, now, keyOf),
 		inFlight:  middleware.NewInFlight(options.MaxConcurrent),
-		memory:    newMemory(options.Memory, options.MemoryWait),
+		memory:    middleware.NewMemory(options.Memory, options.MemoryWait),
 		longPolls: middleware.NewLongPolls(options.MaxWaiting),
 		exports:   middleware.NewLongPolls(options.MaxExports),
 		reads:     newSharedReads(),
@@ -183,7 +184,7 @@ func (a *api) endpoint(r *route) endpoint {
 		if err := read.permit(c, principal.Key); err != nil {
 			return err
 		}
-		body, release, err := a.readBody(c)
+		body, release, err := a.memory.ReadBody(c)
 		if err != nil {
 			return err
 		}
@@ -211,6 +212,13 @@ func (a *api) read(c echo.Context, r *request) error {
 		return r.route.operation.wrap(c, r, deliver)
 	}
 	return deliver()
+}
+
+// limited calls work, of a request that lasts longer, with the time limit of a request.
+func (a *api) limited(ctx context.Context, work func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, a.options.RequestTimeout)
+	defer cancel()
+	return work(ctx)
 }
 
 // routeEntry is the entry of a request's context that holds its route.

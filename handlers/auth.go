@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/netip"
@@ -50,10 +51,7 @@ func tried(c echo.Context, secret string) string {
 // client's address, and records its use.
 func (a *api) findPrincipal(c echo.Context, secret string) (keys.Principal, error) {
 	ctx := c.Request().Context()
-	principal, err := a.lookUp(c, secret)
-	if err == nil {
-		err = a.checkNetwork(c, principal.Key)
-	}
+	principal, err := a.identify(ctx, c, secret)
 	if err != nil {
 		return keys.Principal{}, err
 	}
@@ -64,12 +62,18 @@ func (a *api) findPrincipal(c echo.Context, secret string) (keys.Principal, erro
 	return principal, nil
 }
 
-// lookUp finds the API key of a request, or the calendar whose secret it has.
-func (a *api) lookUp(c echo.Context, secret string) (keys.Principal, error) {
+// identify finds the API key of a request, or the calendar whose secret it has, as it is now. It may be
+// used from the client's address.
+func (a *api) identify(ctx context.Context, c echo.Context, secret string) (principal keys.Principal, err error) {
 	if r, known := routeOf(c); known && r.operation.calendar != "" {
-		return a.findCalendar(c, r.operation.calendar, secret)
+		principal, err = a.findCalendar(ctx, c, r.operation.calendar, secret)
+	} else {
+		principal, err = a.keys.Authenticate(ctx, secret)
 	}
-	return a.keys.Authenticate(c.Request().Context(), secret)
+	if err == nil {
+		err = a.checkNetwork(c, principal.Key)
+	}
+	return principal, err
 }
 
 // requirePermission checks the permission of a route. It runs after the rate

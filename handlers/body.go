@@ -1,41 +1,11 @@
 package handlers
 
 import (
-	"net/http"
-
-	"github.com/labstack/echo/v4"
-
 	"bookside/adapter/domain"
 	"bookside/compat"
 	"bookside/handlers/middleware"
 	"bookside/handlers/wordpress"
 )
-
-// readBody returns the body of a POST or PUT. It is read once, because the operation
-// may run twice. Its memory is counted until release is called.
-func (a *api) readBody(c echo.Context) (body []byte, release func(), err error) {
-	request := c.Request()
-	if request.Method != http.MethodPost && request.Method != http.MethodPut {
-		return nil, func() {}, nil
-	}
-	if request.ContentLength > middleware.MaxBody {
-		return nil, nil, middleware.ErrBodyTooLarge
-	}
-	length := request.ContentLength
-	if length < 0 {
-		length = middleware.MaxBody // unknown
-	}
-	release, err = a.memory.bodies.Acquire(request.Context(), countedBytes(length), a.memory.wait)
-	if err != nil {
-		return nil, nil, err
-	}
-	body, err = middleware.ReadAll(c, middleware.MaxBody)
-	if err != nil {
-		release()
-		return nil, nil, err
-	}
-	return body, release, nil
-}
 
 // document parses the request's body, an object or a list, and adds the fields of the
 // query that it lacks.

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -8,6 +9,7 @@ import (
 	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
+	"bookside/handlers/middleware"
 )
 
 var (
@@ -45,7 +47,7 @@ func article(resource domain.Resource) string {
 const calendarType = "text/calendar; charset=utf-8"
 
 // calendarWork is the memory in bytes of the calendar of most agents.
-const calendarWork = maxOrdinary - minWork
+const calendarWork = middleware.MaxOrdinary - minWork
 
 const exampleCalendar = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Bookside//Bookside//EN\r\nMETHOD:PUBLISH\r\nNAME:Ada Lovelace\r\nX-WR-CALNAME:Ada Lovelace\r\n" +
 	"BEGIN:VEVENT\r\nUID:booking-17@example.com\r\nDTSTAMP:20261120T093000Z\r\nSEQUENCE:86400\r\nDTSTART:20261201T090000Z\r\nDTEND:20261201T100000Z\r\n" +
@@ -53,10 +55,10 @@ const exampleCalendar = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Bookside//B
 
 // findCalendar finds the secret of a calendar by the path that it opens. In another path it is
 // an invalid one.
-func (a *api) findCalendar(c echo.Context, resource domain.Resource, secret string) (keys.Principal, error) {
+func (a *api) findCalendar(ctx context.Context, c echo.Context, resource domain.Resource, secret string) (keys.Principal, error) {
 	id, err := strconv.ParseInt(c.Param("id"), 10, 64)
 	if err != nil {
 		return keys.Principal{}, domain.Unauthorized()
 	}
-	return a.keys.AuthenticateCalendar(c.Request().Context(), secret, resource, id)
+	return a.keys.AuthenticateCalendar(ctx, secret, resource, id)
 }

@@ -17,7 +17,7 @@ var listChanges = operation{
 		"Without a cursor, the response is empty and has the cursor of the present end. With `wait`, a request without new changes is held until there is one. " +
 		"With `Accept: text/event-stream`, changes are sent as server-sent events until the client leaves, and `Last-Event-ID` is the cursor. " +
 		"Changes are kept for a limited time. Without `resources`, all resources are followed that the key may read.",
-	size:             size{"limit", recordWork, func(q *compat.Query) int64 { return q.Records("limit") }},
+	size:             recordsBy("limit"),
 	query:            compat.ChangeParameters,
 	answers:          []response{ok(compat.ChangeList{Success: true})},
 	errors:           errorForm{list: true},
@@ -52,7 +52,7 @@ func (r *request) changedRecords(page journal.Page) (journal.Page, map[compat.Ch
 		switch {
 		case err == nil:
 			return page, records, nil
-		case !exceedsMemory(err) || r.mayRead < maxWork/readFactor:
+		case !exceedsMemory(err) || r.mayRead < maxRead:
 			return page, nil, err
 		case count == 1:
 			return page, nil, nil

@@ -96,7 +96,7 @@ func (a *api) export(c echo.Context, r *request, f *exportFormat) error {
 func (x *export) first() error {
 	err := x.request.nextChunk(x.writer)
 	if err == nil {
-		err = x.keep(x.request.ctx(), x.api.memory.wait)
+		err = x.keep(x.request.ctx(), x.api.memory.Wait)
 	}
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (r *request) nextPage(page int64) string {
 
 // next checks the key again and reads the next chunk, while it has time when the server is busy.
 func (x *export) next() error {
-	return x.limited(func(ctx context.Context) error {
+	return x.api.limited(x.ctx, func(ctx context.Context) error {
 		x.request.context = ctx
 		err := x.api.exports.WithTurn(ctx, func() error {
 			err := x.admit(ctx)
@@ -163,10 +163,7 @@ func (x *export) next() error {
 func (x *export) admit(ctx context.Context) error {
 	r := x.request
 	return x.api.inFlight.Do(func() error {
-		principal, err := x.api.keys.Authenticate(ctx, x.api.secret(x.echo))
-		if err == nil {
-			err = x.api.checkNetwork(x.echo, principal.Key)
-		}
+		principal, err := x.api.identify(ctx, x.echo, x.api.secret(x.echo))
 		if err != nil {
 			return err
 		}
@@ -180,7 +177,7 @@ func (x *export) admit(ctx context.Context) error {
 
 // keep acquires the memory of the text of a chunk until it is sent.
 func (x *export) keep(ctx context.Context, wait time.Duration) error {
-	release, err := x.api.memory.responses.Acquire(ctx, countedBytes(int64(x.text.Len())), wait)
+	release, err := x.api.memory.Response(ctx, x.text.Len(), wait)
 	if err == nil {
 		x.release = release
 	}
@@ -205,8 +202,7 @@ func (r *request) nextChunk(to exportWriter) error {
 
 // chunkWithin writes the next chunk with so many bytes of memory.
 func (r *request) chunkWithin(bytes int64, to exportWriter) error {
-	memory := &r.api.memory
-	done, err := memory.work(bytes).Acquire(r.ctx(), bytes, memory.wait)
+	done, err := r.api.memory.Work(r.ctx(), bytes)
 	if err != nil {
 		return err
 	}
@@ -225,7 +221,7 @@ func (r *request) chunkWithin(bytes int64, to exportWriter) error {
 // send writes the text of a chunk to the client, and frees its memory.
 func (x *export) send() error {
 	for x.text.Len() > 0 {
-		if err := x.limited(func(ctx context.Context) error { return x.write(ctx, x.text.Next(sendAtOnce)) }); err != nil {
+		if err := x.api.limited(x.ctx, func(ctx context.Context) error { return x.write(ctx, x.text.Next(sendAtOnce)) }); err != nil {
 			return err
 		}
 	}
@@ -245,11 +241,4 @@ func (x *export) write(ctx context.Context, text []byte) error {
 		return nil
 	}
 	return err
-}
-
-// limited calls work with the time limit of a request.
-func (x *export) limited(work func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(x.ctx, x.api.options.RequestTimeout)
-	defer cancel()
-	return work(ctx)
 }

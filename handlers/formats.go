@@ -110,34 +110,14 @@ func (f *bookingEvents) next(r *request) error {
 
 func (f *bookingEvents) end() error { return f.calendar.Close() }
 
-// formatOf returns the format in which a client wants a list; nil for JSON. A format must be named:
-// */* and text/* stand for JSON, as before there were others. Of those with the same weight, a
-// name counts more than a wildcard, and the first name more than the others.
-func formatOf(values []string, formats []*exportFormat) *exportFormat {
-	all := middleware.Accepted(values)
-	place := func(media string) int {
-		return slices.IndexFunc(all, func(a middleware.MediaType) bool { return a.Name == media })
-	}
-	jsonPlace, jsonWeight := len(all), 0.0
-	for _, media := range []string{"application/json", "application/*", "*/*"} {
-		if at := place(media); at >= 0 {
-			jsonWeight = all[at].Weight
-			if media == "application/json" {
-				jsonPlace = at
-			}
-			break
-		}
-	}
-	var best *exportFormat
-	bestPlace, bestWeight := jsonPlace, jsonWeight
+// formatOf returns the format in which a client wants a list; nil for JSON, as before there were others.
+func formatOf(accept []string, formats []*exportFormat) *exportFormat {
+	var media []string
 	for _, f := range formats {
-		at := place(f.media)
-		if at < 0 || all[at].Weight <= 0 {
-			continue
-		}
-		if all[at].Weight > bestWeight || all[at].Weight == bestWeight && at < bestPlace {
-			best, bestPlace, bestWeight = f, at, all[at].Weight
-		}
+		media = append(media, f.media)
 	}
-	return best
+	if i := slices.Index(media, middleware.PreferredMedia(accept, media)); i >= 0 {
+		return formats[i]
+	}
+	return nil
 }

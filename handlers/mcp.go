@@ -38,7 +38,7 @@ var toolRoutes = []route{
 
 // maxMessage is the limit of a message in bytes. So small a body needs no memory of the
 // budget, of which the operations that it leads to acquire their part.
-const maxMessage = freeBytes
+const maxMessage = middleware.FreeBytes
 
 var (
 	// errMessageTooLarge is the error for a message larger than maxMessage.
@@ -102,7 +102,7 @@ func (a *api) serveMCP(c echo.Context, protocol http.Handler) error {
 	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(message)), int64(len(message))
 	answer := bufferedAnswer{header: http.Header{}, status: http.StatusOK}
 	protocol.ServeHTTP(&answer, request)
-	release, err := a.memory.responses.Acquire(c.Request().Context(), countedBytes(int64(answer.body.Len())), a.memory.wait)
+	release, err := a.memory.Response(c.Request().Context(), answer.body.Len(), a.memory.Wait)
 	if err != nil && !caller.wrote {
 		return err
 	}

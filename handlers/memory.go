@@ -17,54 +17,19 @@ import (
 
 // The memory of requests in bytes, measured by tests and rounded up.
 const (
-	maxWork     = 32 << 20  // at most, of any request
-	maxOrdinary = 2 << 20   // at most, of a request that does not wait for heavy ones
-	minWork     = 256 << 10 // at least, of any request
-	recordWork  = 16 << 10  // of a record in the response
-	dayWork     = 128 << 10 // of a day of start times
-	writeWork   = 1 << 20   // of a request that writes
-	bulkWork    = 8 << 20   // of a bulk request
-	bodyFactor  = 14        // times the bytes of the body
-	readFactor  = 5         // times the bytes read from the database, see wpdb.Allow
-	maxRead     = maxWork / readFactor
-	freeBytes   = 32 << 10 // of a body or a response that are not counted
+	maxWork    = 32 << 20  // at most, of any request
+	minWork    = 256 << 10 // at least, of any request
+	recordWork = 16 << 10  // of a record in the response
+	dayWork    = 128 << 10 // of a day of start times
+	writeWork  = 1 << 20   // of a request that writes
+	bulkWork   = 8 << 20   // of a bulk request
+	bodyFactor = 14        // times the bytes of the body
+	readFactor = 5         // times the bytes read from the database, see wpdb.Allow
+	maxRead    = maxWork / readFactor
 )
 
 // MinMemory is the least memory that all requests need together, in bytes.
 const MinMemory = 2 * maxWork
-
-// memory bounds what requests may use together. It is divided, so that ordinary
-// requests do not wait for heavy ones, and none waits for clients that send or read
-// slowly. A request acquires its parts in the order of the fields and never the
-// other way round, so that requests cannot block each other for ever.
-type memory struct {
-	bodies    middleware.Budget // of requests being received or processed
-	ordinary  middleware.Budget // for processing with up to maxOrdinary each
-	heavy     middleware.Budget // for processing with more
-	responses middleware.Budget // being read by their clients
-	wait      time.Duration
-}
-
-// newMemory divides a number of bytes; 0 for no limit.
-func newMemory(bytes int64, wait time.Duration) memory {
-	return memory{middleware.NewBudget(bytes / 8), middleware.NewBudget(bytes / 4), middleware.NewBudget(bytes / 2), middleware.NewBudget(bytes / 8), wait}
-}
-
-// work returns the budget for processing a request with so many bytes.
-func (m *memory) work(bytes int64) *middleware.Budget {
-	if bytes > maxOrdinary {
-		return &m.heavy
-	}
-	return &m.ordinary
-}
-
-// countedBytes returns how many bytes of a body or a response are counted.
-func countedBytes(bytes int64) int64 {
-	if bytes <= freeBytes {
-		return 0
-	}
-	return bytes
-}
 
 // size is what the memory of a request grows with: a parameter, the number of items
 // that it asks for, and the bytes of an item.
@@ -154,8 +119,7 @@ func exceedsMemory(err error) bool {
 // runWithin processes a request with so many bytes. They are free again when it
 // returns, however slowly the client reads the response.
 func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
-	memory := &r.api.memory
-	done, err := memory.work(bytes).Acquire(r.ctx(), bytes, memory.wait)
+	done, err := r.api.memory.Work(r.ctx(), bytes)
 	if err != nil {
 		return encodedResponse{}, err
 	}
@@ -180,7 +144,7 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 	if err != nil {
 		return encodedResponse{}, err
 	}
-	release, err := r.acquireResponse(int64(body.Len()), bytes > maxOrdinary)
+	release, err := r.acquireResponse(body.Len(), bytes > middleware.MaxOrdinary)
 	if err != nil {
 		return encodedResponse{}, err
 	}
@@ -226,13 +190,13 @@ func (r *request) serve() (response response, err error) {
 // acquireResponse acquires the memory of a response. If too many clients read slowly,
 // the response to a read is replaced by an error; the response to a write is always
 // sent.
-func (r *request) acquireResponse(bytes int64, heavy bool) (release func(), err error) {
+func (r *request) acquireResponse(bytes int, heavy bool) (release func(), err error) {
 	writes := r.route.method != http.MethodGet
-	wait := r.api.memory.wait
+	wait := r.api.memory.Wait
 	if writes || !heavy {
 		wait = 0
 	}
-	release, err = r.api.memory.responses.Acquire(r.ctx(), countedBytes(bytes), wait)
+	release, err = r.api.memory.Response(r.ctx(), bytes, wait)
 	if err != nil && writes {
 		return func() {}, nil
 	}

@@ -201,10 +201,7 @@ func (w *waiting) list(ctx context.Context) (response encodedResponse, release f
 // checkKey authenticates the key once more: it may have been revoked meanwhile.
 func (w *waiting) checkKey(ctx context.Context) error {
 	return w.api.inFlight.Do(func() error {
-		principal, err := w.api.keys.Authenticate(ctx, w.api.secret(w.echo))
-		if err == nil {
-			err = w.api.checkNetwork(w.echo, principal.Key)
-		}
+		principal, err := w.api.identify(ctx, w.echo, w.api.secret(w.echo))
 		if err == nil {
 			err = principal.Require(w.request.route.permission)
 		}
@@ -255,16 +252,9 @@ func (w *waiting) stream() {
 	}
 }
 
-// limited calls work with the time limit of a request.
-func (w *waiting) limited(work func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(w.ctx, w.api.options.RequestTimeout)
-	defer cancel()
-	return work(ctx)
-}
-
 // withTurn calls work, which uses the database, in turn and with the time limit of a request.
 func (w *waiting) withTurn(work func(context.Context) error) error {
-	return w.limited(func(ctx context.Context) error {
+	return w.api.limited(w.ctx, func(ctx context.Context) error {
 		return w.api.longPolls.WithTurn(ctx, func() error { return work(ctx) })
 	})
 }
@@ -281,7 +271,7 @@ func (w *waiting) sendBatch() (more bool, err error) {
 	var list batch
 	release := func() {}
 	defer func() { release() }() // until the client has read it, the response is counted
-	err = w.limited(func(ctx context.Context) error {
+	err = w.api.limited(w.ctx, func(ctx context.Context) error {
 		response, done, err := w.list(ctx)
 		release = done
 		if err != nil {
@@ -315,15 +305,15 @@ func (w *waiting) sendBatch() (more bool, err error) {
 
 // send writes a part of the stream, with a time limit for a client that does not read.
 func (w *waiting) send(texts ...[]byte) error {
-	ctx, cancel := context.WithTimeout(w.ctx, w.api.options.RequestTimeout)
-	defer cancel()
-	defer middleware.StopWritingAfter(ctx, w.echo)()
-	for _, text := range texts {
-		if _, err := w.echo.Response().Write(text); err != nil {
-			return fmt.Errorf("write events: %w", err)
+	return w.api.limited(w.ctx, func(ctx context.Context) error {
+		defer middleware.StopWritingAfter(ctx, w.echo)()
+		for _, text := range texts {
+			if _, err := w.echo.Response().Write(text); err != nil {
+				return fmt.Errorf("write events: %w", err)
+			}
 		}
-	}
-	return http.NewResponseController(w.echo.Response()).Flush()
+		return http.NewResponseController(w.echo.Response()).Flush()
+	})
 }
 
 // logEnd logs why a stream ended, unless the client left or the server stops.

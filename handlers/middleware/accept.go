@@ -2,22 +2,53 @@ package middleware
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// MediaType is one of the media types of an Accept header.
-type MediaType struct {
-	Name   string
-	Weight float64
+// PreferredMedia returns the media type, among some besides JSON, that the values of an Accept header prefer;
+// "" for JSON. A type must be named: */* and text/* stand for JSON. Of those with the same weight, a name
+// counts more than a wildcard, and the first name more than the others.
+func PreferredMedia(values, besides []string) string {
+	all := accepted(values)
+	place := func(name string) int {
+		return slices.IndexFunc(all, func(m mediaType) bool { return m.name == name })
+	}
+	best, bestPlace, bestWeight := "", len(all), 0.0
+	for _, name := range []string{"application/json", "application/*", "*/*"} {
+		if at := place(name); at >= 0 {
+			bestWeight = all[at].weight
+			if name == "application/json" {
+				bestPlace = at
+			}
+			break
+		}
+	}
+	for _, name := range besides {
+		at := place(name)
+		if at < 0 || all[at].weight <= 0 {
+			continue
+		}
+		if all[at].weight > bestWeight || all[at].weight == bestWeight && at < bestPlace {
+			best, bestPlace, bestWeight = name, at, all[at].weight
+		}
+	}
+	return best
 }
 
-// Accepted reads the values of an Accept header. What cannot be read accepts nothing.
-func Accepted(values []string) []MediaType {
-	var all []MediaType
+// mediaType is one of the media types of an Accept header.
+type mediaType struct {
+	name   string
+	weight float64
+}
+
+// accepted reads the values of an Accept header. What cannot be read accepts nothing.
+func accepted(values []string) []mediaType {
+	var all []mediaType
 	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		media, parameters, _ := strings.Cut(part, ";")
-		a := MediaType{strings.ToLower(strings.TrimSpace(media)), 1}
+		a := mediaType{strings.ToLower(strings.TrimSpace(media)), 1}
 		for parameter := range strings.SplitSeq(parameters, ";") {
 			name, value, _ := strings.Cut(parameter, "=")
 			if strings.EqualFold(strings.TrimSpace(name), "q") {
@@ -25,7 +56,7 @@ func Accepted(values []string) []MediaType {
 				if err != nil || math.IsNaN(weight) {
 					weight = 0
 				}
-				a.Weight = weight
+				a.weight = weight
 			}
 		}
 		all = append(all, a)
