@@ -129,3 +129,38 @@ func freeSlots(b *testing.B, s *server) []slot {
 		}
 	}
 }
+
+// BenchmarkEventsOfAgents asks for the free times of a fortnight on the recorded site: without an add-on for
+// calendars, with 500 events and 100 series of all agents, and with 20,000 more that have gone by.
+func BenchmarkEventsOfAgents(b *testing.B) {
+	database := fixtures.New(b, fixtures.SiteA())
+	database.AddCalendars(b)
+	insert := func(events, series int, first string) {
+		database.Execute(b, fmt.Sprintf(`INSERT INTO wp_latepoint_gcal_events (agent_id, start_date, start_time, end_date, end_time)
+			WITH RECURSIVE n AS (SELECT 0 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+			SELECT 1 + i %% 11, '%[1]s' + INTERVAL j + i %% 30 DAY, 480 + 15 * (i %% 30), '%[1]s' + INTERVAL j + i %% 30 DAY, 510 + 15 * (i %% 30)
+			FROM n JOIN (SELECT i AS j FROM n) m WHERE i < LEAST(%[2]d, 500) AND j < CEIL(%[2]d / 500)`, first, events))
+		database.Execute(b, fmt.Sprintf("INSERT INTO wp_latepoint_gcal_recurrences (lp_event_id, frequency, `interval`, weekday) "+
+			"SELECT id, ELT(1 + id %% 3, 'DAILY', 'WEEKLY', 'MONTHLY'), 1 + id %% 2, ELT(1 + id %% 3, NULL, 'TU', NULL) FROM wp_latepoint_gcal_events ORDER BY id LIMIT %d", series))
+	}
+	for _, c := range []struct {
+		name    string
+		arrange func()
+	}{
+		{"without", func() {}},
+		{"500 events, 100 series", func() { insert(500, 100, "2026-12-01"); database.Execute(b, activate(pluginFile, googleFile)) }},
+		{"and 20,000 gone by", func() { insert(20_000, 0, "2026-08-01") }},
+	} {
+		c.arrange()
+		s := newServer(b, database)
+		for _, agent := range []string{"2", "any"} {
+			b.Run(c.name+", agent "+agent, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					s.serveGet(b, "/availability?service_id=6&agent_id="+agent+"&date=2026-12-01&date_to=2026-12-14")
+				}
+				b.ReportMetric(float64(s.log.last(b).Queries), "statements")
+			})
+		}
+	}
+}

@@ -213,3 +213,44 @@ func TestEventsAreReadAnew(t *testing.T) {
 	s.database.Execute(t, activate(pluginFile, googleFile), "DELETE FROM wp_latepoint_gcal_events")
 	offers("deleted", all)
 }
+
+// TestEventsGoneByAreNotRead: add-ons keep the events of years, and what a day costs does not grow
+// with them.
+func TestEventsGoneByAreNotRead(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t) // the embedded engine has a planner of its own
+	database := fixtures.New(t, fixtures.Small(now))
+	database.AddCalendars(t)
+	database.Execute(t, activate(pluginFile, googleFile))
+	var events []statement
+	s := tappedServer(t, database, func(shown statement) error {
+		if strings.Contains(shown.text, "gcal_events") {
+			events = append(events, shown)
+		}
+		return nil
+	})
+	add := func(day, number int) {
+		rows := make([]string, number)
+		for i := range rows {
+			date := s.clock.AddDate(0, 0, day+i%50).Format("2006-01-02")
+			rows[i] = fmt.Sprintf("(%d, '%s', 600, '%[2]s', 660)", 1+i%3, date)
+		}
+		database.Execute(t, "INSERT INTO wp_latepoint_gcal_events (agent_id, start_date, start_time, end_date, end_time) VALUES "+strings.Join(rows, ", "),
+			"ANALYZE TABLE wp_latepoint_gcal_events")
+	}
+	read := func() int {
+		events = nil
+		s.get("/availability?service_id=1&agent_id=any&date=2026-11-24&date_to=2026-12-07").want(http.StatusOK)
+		if len(events) != 1 {
+			t.Fatalf("%d statements read events", len(events))
+		}
+		return rowsRead(t, database, events[0])
+	}
+	s.get("/status").want(http.StatusOK)
+	add(0, 300)
+	before := read()
+	add(-400, 6000)
+	if after := read(); after > before+300 {
+		t.Errorf("%d rows are read, %d without the events of last year", after, before)
+	}
+}

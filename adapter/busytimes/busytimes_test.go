@@ -108,7 +108,7 @@ func TestDays(t *testing.T) {
 		"the second Tuesday, and that day": {oldMonths, "2026-12-08", []string{"monthly 2tu"}, "2027-02-28", "2026-12-08 2027-01-08 2027-01-12 2027-02-08 2027-02-09"},
 		"the second Tuesday twice in the month, by one": {newMonths, "2026-12-01", []string{"monthly 2tu"}, "2026-12-31", "2026-12-01 2026-12-08"},
 		"the last Friday": {newMonths, "2026-11-27", []string{"monthly -1fr"}, "2027-02-28", "2026-11-27 2026-12-25 2027-01-29 2027-02-26"},
-		"the last Thursday, by a week from the end":  {newMonths, "2026-12-31", []string{"monthly -1th"}, "2027-02-28", "2026-12-31 2027-01-28 2027-02-25"},
+		"the last Thursday, by a week from the end":  {newMonths, "2026-11-26", []string{"monthly -1th"}, "2027-02-28", "2026-11-26 2026-12-31 2027-01-28 2027-02-25"},
 		"the fourth Thursday is not always the last": {newMonths, "2026-11-26", []string{"monthly 4th"}, "2027-01-31", "2026-11-26 2026-12-24 2027-01-28"},
 		"a weekday without a number":                 {newMonths, "2026-12-08", []string{"monthly tu"}, "2027-01-31", "2026-12-08"},
 		"a weekday and the day":                      {oldMonths, "2026-12-08", []string{"monthly tu"}, "2027-01-31", "2026-12-08 2027-01-08"},

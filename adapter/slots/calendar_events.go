@@ -10,6 +10,7 @@ import (
 	"bookside/adapter/availability"
 	"bookside/adapter/busytimes"
 	"bookside/adapter/extensions"
+	"bookside/adapter/lists"
 	"bookside/adapter/session"
 	"bookside/wpdb"
 )
@@ -61,17 +62,21 @@ func calendarEvents(ctx context.Context, s *session.Session, calendars []eventCa
 	return events, nil
 }
 
-// eventRows selects the events with their recurrences. Uses the indexes on agent_id or on dates,
-// and of the recurrences on lp_event_id.
+// eventRows selects the events with their recurrences: those that begin on the days of a part, those
+// that have not ended, and those that recur. With one condition for all, the server would read all
+// events, of which most have gone by; so it uses the indexes on start_date, end_date and id.
 func eventRows(s *session.Session, c eventCalendar, part calendarPart) sq.SelectBuilder {
 	from, to := part.from.String(), min(part.to, availability.LastDay).String()
-	return sq.Select("e.agent_id", "e.start_date", "e.start_time", "e.end_date", "e.end_time", "r.until", "r.`interval`", "r.`count`",
+	events := sq.Select("e.agent_id", "e.start_date", "e.start_time", "e.end_date", "e.end_time", "r.until", "r.`interval`", "r.`count`",
 		inLowerCase("r.frequency"), inLowerCase("r.weekday")).
 		From(s.DB.As(c.Events, "e")).LeftJoin(s.DB.As(c.Recurrences, "r") + " ON r.lp_event_id = e.id").
 		Where(sq.Eq{"e.agent_id": part.scope.agents}).
-		Where(sq.LtOrEq{"e.start_date": to}).
-		Where(sq.Or{sq.GtOrEq{"e.start_date": from}, sq.GtOrEq{"e.end_date": from}, sq.NotEq{"r.frequency": nil}}).
 		Where(sq.Or{sq.Eq{"r.until": nil}, sq.Gt{"r.until": from}})
+	before := events.Where(sq.Lt{"e.start_date": from})
+	return lists.UnionAll(
+		events.Where(sq.GtOrEq{"e.start_date": from}).Where(sq.LtOrEq{"e.start_date": to}),
+		before.Where(sq.GtOrEq{"e.end_date": from}),
+		before.Where(sq.Or{sq.Lt{"e.end_date": from}, sq.Eq{"e.end_date": nil}}).Where(sq.NotEq{"r.frequency": nil}))
 }
 
 // inLowerCase returns a word in lower case if the column's collation ignores case. The add-ons
