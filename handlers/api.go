@@ -174,7 +174,7 @@ func (a *api) endpoint(r *route) endpoint {
 		if err := r.refuseSearch(query, principal.Key); err != nil {
 			return err
 		}
-		request := &request{api: a, route: r, redactor: redactor, read: read, reading: reading, context: c.Request().Context(), path: pathValuesOf(c), principal: principal, query: query, rawQuery: c.Request().URL.RawQuery}
+		request := &request{api: a, route: r, redactor: redactor, read: read, reading: reading, context: c.Request().Context(), path: middleware.PathValuesOf(c), principal: principal, query: query, rawQuery: c.Request().URL.RawQuery}
 		if r.method == http.MethodGet {
 			return a.read(c, request)
 		}

@@ -110,15 +110,8 @@ func permissionText(r *route) string {
 		return "Any valid key will do."
 	}
 	text := "Requires the permission `" + r.permission + "`."
-	for _, a := range r.operation.extraPermissions {
+	for _, a := range r.alsoNeeded() {
 		text += " Also requires `" + a.permission + "` " + a.purpose + "."
-	}
-	if read := readOf(r); read != nil {
-		text += " Also requires `" + read.route.permission + "` to send tags in If-Match."
-	}
-	asked := namesByPermission(r.includes())
-	for _, permission := range slices.Sorted(maps.Keys(asked)) {
-		text += " Also requires `" + permission + "` to include " + enumerate(asked[permission], "or") + "."
 	}
 	emptied := slices.DeleteFunc(slices.Clone(r.redactor().Redacted()), func(g compat.Redacted) bool { return g.OnlyIfIncluded || g.Permission == r.permission })
 	empty := namesByPermission(emptied)
@@ -156,15 +149,16 @@ func enumerate(names []string, before string) string {
 
 // alsoNeeded returns the permissions, besides the route's own, without which some of
 // its requests are rejected.
-func alsoNeeded(r *route) []string {
-	var permissions []string
-	for _, a := range r.operation.extraPermissions {
-		permissions = append(permissions, a.permission)
-	}
+func (r *route) alsoNeeded() []extraPermission {
+	needed := slices.Clone(r.operation.extraPermissions)
 	if read := readOf(r); read != nil {
-		permissions = append(permissions, read.route.permission)
+		needed = append(needed, extraPermission{read.route.permission, "to send tags in If-Match"})
 	}
-	return append(permissions, slices.Sorted(maps.Keys(namesByPermission(r.includes())))...)
+	asked := namesByPermission(r.includes())
+	for _, permission := range slices.Sorted(maps.Keys(asked)) {
+		needed = append(needed, extraPermission{permission, "to include " + enumerate(asked[permission], "or")})
+	}
+	return needed
 }
 
 // headersOfAnswers describe the headers of answers.
@@ -232,8 +226,8 @@ func errorsOf(r *route) []error {
 	if r.permission != "" {
 		all = append(all, keys.Key{Permissions: []string{otherPermission(r.permission)}}.Require(r.permission))
 	}
-	for _, permission := range alsoNeeded(r) {
-		all = append(all, keys.Key{Permissions: []string{r.permission}}.Require(permission))
+	for _, a := range r.alsoNeeded() {
+		all = append(all, keys.Key{Permissions: []string{r.permission}}.Require(a.permission))
 	}
 	all = append(all, domain.InvalidParameters(new(api).parameterNames(r).mistakes([]string{exampleMistake})))
 	if r.operation.query != nil {

@@ -3,10 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +14,7 @@ import (
 	"bookside/adapter/session"
 	"bookside/adapter/webhooks"
 	"bookside/compat"
+	"bookside/handlers/middleware"
 )
 
 // request is a request to an operation.
@@ -28,7 +26,7 @@ type request struct {
 	reading  string           // the permission to read what a write writes; "" for what nobody needs one for
 	context  context.Context
 	echo     echo.Context // nil for a read: others may share it, see sharedReads
-	path     pathValues
+	path     middleware.PathValues
 	session  *session.Session
 	// lockedWebhooks are those within the transaction of lockWebhook; nil outside.
 	lockedWebhooks *webhooks.Store
@@ -79,59 +77,14 @@ func (r *request) id(p pathParameter) (int64, error) {
 // code returns a code from the path. In echo the last parameter of a path can
 // contain slashes; no route serves such a path.
 func (r *request) code(p pathParameter) (string, error) {
-	if strings.Contains(r.path.encoded(p.name), "/") {
+	if strings.Contains(r.path.Encoded(p.name), "/") {
 		return "", errNoRoute
 	}
 	return r.param(p.name), nil
 }
 
 // param returns a decoded parameter of the path.
-func (r *request) param(name string) string { return r.path.decoded(name) }
-
-// pathValues are the parameters of a request's path.
-type pathValues struct {
-	names, values []string
-	escaped       bool // echo leaves the values encoded if the path has an escape of its own, such as that of a slash
-}
-
-// String tells the values from all others, also where one is the encoded form of another.
-func (p pathValues) String() string {
-	if len(p.values) == 0 {
-		return "[]"
-	}
-	text := fmt.Sprintf("%q", p.values)
-	if p.escaped {
-		text += " escaped"
-	}
-	return text
-}
-
-// pathValuesOf copies the parameters of a path, because echo reuses their memory.
-func pathValuesOf(c echo.Context) pathValues {
-	if len(c.ParamNames()) == 0 {
-		return pathValues{}
-	}
-	return pathValues{slices.Clone(c.ParamNames()), slices.Clone(c.ParamValues()), c.Request().URL.RawPath != ""}
-}
-
-func (p pathValues) encoded(name string) string {
-	if i := slices.Index(p.names, name); i >= 0 {
-		return p.values[i]
-	}
-	return ""
-}
-
-func (p pathValues) decoded(name string) string {
-	text := p.encoded(name)
-	if !p.escaped {
-		return text
-	}
-	decoded, err := url.PathUnescape(text)
-	if err != nil {
-		return text
-	}
-	return decoded
-}
+func (r *request) param(name string) string { return r.path.Decoded(name) }
 
 // response is the result of an operation, to be encoded as JSON, or a file.
 type response struct {

@@ -51,13 +51,13 @@ func WebhookOptions(platform *session.Platform, store *keys.Store, siteTimestamp
 			if !found {
 				return nil, false, nil
 			}
-			text, err := encodeBody(record)
-			if err != nil || keyID == 0 {
-				return text, true, err
+			shown := record
+			if keyID != 0 {
+				if shown, err = visible(compat.NewRedactor(record), record, key); err != nil {
+					return nil, false, err
+				}
 			}
-			if text, err = compat.NewRedactor(record).Hide(text, key.Holds); err == nil && key.MaskPersonal {
-				text, err = compat.Mask(text)
-			}
+			text, err := encodeBody(shown)
 			return text, true, err
 		},
 	}
