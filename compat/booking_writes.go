@@ -14,6 +14,7 @@ import (
 	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
 	"bookside/adapter/records"
+	"bookside/adapter/slots"
 	"bookside/compat/jsontext"
 )
 
@@ -39,7 +40,9 @@ var bookingFields = Fields[bookings.New]{
 	optional("duration", integer(1, maxDuration), func(b *bookings.New) **int64 { return &b.Duration }),
 	optional("status", statusText(), func(b *bookings.New) **string { return &b.Status }).about(bookingStatusText + "; by default that of the site's settings"),
 	value("notes", anyText(), func(b *bookings.New) *string { return &b.Notes }),
-	optional("price", price(), func(b *bookings.New) **decimal.Decimal { return &b.Price }),
+	optional("price", price(), func(b *bookings.New) **decimal.Decimal { return &b.Price }).about("Price of the booking before coupon and taxes, with at most four decimals; by default that of the service with its extras"),
+	extras(func(b *bookings.New) **slots.Extras { return &b.Extras }, extrasSchema()),
+	couponCode(func(b *bookings.New) *string { return &b.CouponCode }),
 	defaulted("total_attendees", integer(1, maxMediumInt), 1, func(b *bookings.New) *int64 { return &b.Attendees }),
 }.requiring("service_id", "agent_id", "start_date", "start_time", "customer")
 

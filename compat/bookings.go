@@ -34,6 +34,7 @@ type Booking struct {
 	CreatedAt      string            `json:"created_at"`
 	UpdatedAt      string            `json:"updated_at"`
 	Meta           map[string]string `json:"meta,omitzero"`
+	Extras         []BookingExtra    `json:"extras,omitzero"`
 }
 
 // BookingCustomer is the customer in a booking.
@@ -208,6 +209,9 @@ func (v View) booking(b records.Booking) Booking {
 		TotalAttendees: b.Attendees,
 		CreatedAt:      v.timestamp(b.CreatedAt), UpdatedAt: v.timestamp(b.UpdatedAt),
 		Meta: b.Meta,
+	}
+	if b.Extras != nil {
+		record.Extras = each(b.Extras, bookingExtra)
 	}
 	if b.Service != nil {
 		record.Service = append(record.Service, serviceSummary(*b.Service))

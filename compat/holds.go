@@ -25,7 +25,7 @@ type Hold struct {
 }
 
 // slotFields are the fields of a new booking that a hold has too.
-var slotFields = []string{"service_id", "agent_id", "location_id", "start_date", "start_time", "duration", "total_attendees"}
+var slotFields = []string{"service_id", "agent_id", "location_id", "start_date", "start_time", "duration", "total_attendees", "extras"}
 
 // How long a hold lasts, in minutes.
 const (

@@ -16,6 +16,7 @@ import (
 
 // Query holds the parameters of one request and collects what is wrong with them.
 type Query struct {
+	raw   string
 	sent  map[string]string
 	lists map[string]bool // names sent as name[]
 	wrong map[string]string
@@ -33,7 +34,7 @@ func (q *Query) Export(most int64) { q.exported = most }
 // ParseQuery splits a raw query as PHP does: the last of repeated names wins,
 // and what is no escape stays as it is.
 func ParseQuery(raw string) *Query {
-	q := &Query{sent: map[string]string{}}
+	q := &Query{raw: raw, sent: map[string]string{}}
 	variables := 0
 	for pair := range strings.SplitSeq(raw, "&") {
 		name, value, _ := strings.Cut(pair, "=")

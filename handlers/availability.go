@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bookside/adapter/catalog"
+	"bookside/adapter/domain"
 	"bookside/adapter/slots"
 	"bookside/compat"
 )
@@ -14,7 +15,7 @@ var getAvailability = operation{
 	cost:             compat.AvailabilityCost,
 	query:            compat.AvailabilityParameters,
 	extraPermissions: []extraPermission{{"read_bookings", "to send booking_id"}},
-	exampleErrors:    []error{errExampleRefusal},
+	exampleErrors:    []error{errExampleRefusal, domain.ValidationFailed(map[string]string{"extras": "There is no extra 9"})},
 	answers:          []response{ok(compat.BothSingleOf[compat.Availability]()), ok(compat.BothSingleOf[compat.AvailabilityDays]())},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AvailabilityRequest(r.query)

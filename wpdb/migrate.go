@@ -162,6 +162,7 @@ var ownTables = map[Table]string{
 		total_attendees INT UNSIGNED NOT NULL,
 		expires_at DATETIME NOT NULL,
 		created_at DATETIME NOT NULL,
+		extras VARCHAR(1000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
 		PRIMARY KEY (id),
 		KEY start_date (start_date, expires_at),
 		KEY key_id (key_id, expires_at),

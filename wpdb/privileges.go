@@ -47,6 +47,10 @@ var writePrivileges = map[Table][]Privilege{
 	Transactions:  {Insert, Update, Delete},
 
 	TransactionRefunds: {Insert, Delete},
+
+	BookingsAssets:        {Delete},
+	BookingsServiceExtras: {Insert, Update, Delete},
+	Messages:              {Delete},
 }
 
 // privilegeColumns are those that a privilege is limited to, of tables with more than requests

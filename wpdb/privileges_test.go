@@ -17,7 +17,7 @@ var readAndWrite = []wpdb.Privilege{wpdb.Select, wpdb.Insert, wpdb.Update, wpdb.
 func TestHasPrivilege(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	database := fixtures.New(t, fixtures.Edge())
+	database := fixtures.New(t, fixtures.Edge().WithProFeatures())
 	database.AddCalendars(t)
 	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,6 @@ const (
 	Bookings           Table = "latepoint_bookings"
 	Bundles            Table = "latepoint_bundles"
 	BundlesServices    Table = "latepoint_bundles_services"
-	Coupons            Table = "latepoint_coupons"
 	CustomerMeta       Table = "latepoint_customer_meta"
 	Customers          Table = "latepoint_customers"
 	LocationCategories Table = "latepoint_location_categories"
@@ -53,6 +52,16 @@ const (
 	GoogleRecurrences  Table = "latepoint_gcal_recurrences"
 	OutlookEvents      Table = "latepoint_outlook_events"
 	OutlookRecurrences Table = "latepoint_outlook_recurrences"
+)
+
+// The tables of the add-on Pro Features, which most sites lack.
+const (
+	BookingsAssets        Table = "latepoint_bookings_assets"
+	BookingsServiceExtras Table = "latepoint_bookings_service_extras"
+	Coupons               Table = "latepoint_coupons"
+	Messages              Table = "latepoint_messages"
+	ServiceExtras         Table = "latepoint_service_extras"
+	ServicesServiceExtras Table = "latepoint_services_service_extras"
 )
 
 // Our own tables, in the site's database. The site's tables are
@@ -120,18 +129,23 @@ var required = map[Table][]string{
 // optional are the tables that a site may lack, and their columns that reads
 // use.
 var optional = map[Table][]string{
-	AgentMeta:          metaColumns,
-	AppleEvents:        eventColumns,
-	AppleRecurrences:   recurrenceColumns,
-	BlockedPeriods:     {"agent_id", "service_id", "location_id", "start_date", "start_time", "end_time"},
-	Bundles:            {"id", "name"},
-	BundlesServices:    {"id", "bundle_id", "service_id", "quantity"},
-	Coupons:            {"id", "code", "name", "status"},
-	GoogleEvents:       eventColumns,
-	GoogleRecurrences:  recurrenceColumns,
-	OutlookEvents:      eventColumns,
-	OutlookRecurrences: recurrenceColumns,
-	TransactionRefunds: {"id", "transaction_id", "amount"},
+	AgentMeta:             metaColumns,
+	AppleEvents:           eventColumns,
+	AppleRecurrences:      recurrenceColumns,
+	BlockedPeriods:        {"agent_id", "service_id", "location_id", "start_date", "start_time", "end_time"},
+	BookingsAssets:        {"id", "booking_id"},
+	BookingsServiceExtras: {"id", "booking_id", "service_extra_id", "duration", "quantity", "price"},
+	Bundles:               {"id", "name"},
+	BundlesServices:       {"id", "bundle_id", "service_id", "quantity"},
+	Coupons:               {"id", "code", "name", "status"},
+	GoogleEvents:          eventColumns,
+	GoogleRecurrences:     recurrenceColumns,
+	Messages:              {"id", "booking_id"},
+	OutlookEvents:         eventColumns,
+	OutlookRecurrences:    recurrenceColumns,
+	ServiceExtras:         {"id", "name", "charge_amount", "duration", "maximum_quantity", "multiplied_by_attendees", "status"},
+	ServicesServiceExtras: {"service_id", "service_extra_id"},
+	TransactionRefunds:    {"id", "transaction_id", "amount"},
 }
 
 // The columns of several tables.
@@ -146,14 +160,20 @@ func CalendarTables() []Table {
 	return []Table{AppleEvents, AppleRecurrences, GoogleEvents, GoogleRecurrences, OutlookEvents, OutlookRecurrences}
 }
 
+// ProTables returns the tables of the add-on Pro Features, which most sites lack.
+func ProTables() []Table {
+	return []Table{BookingsAssets, BookingsServiceExtras, Coupons, Messages, ServiceExtras, ServicesServiceExtras}
+}
+
 // PluginTables returns the tables of the plugin and of its add-ons that we read or write; a
 // site may lack some of them.
 func PluginTables() []Table {
 	return []Table{
-		Activities, AgentMeta, Agents, AgentsServices, AppleEvents, AppleRecurrences, BlockedPeriods, BookingMeta, Bookings, Bundles,
-		BundlesServices, Coupons, CustomerMeta, Customers, GoogleEvents, GoogleRecurrences, LocationCategories, Locations,
-		OrderInvoices, OrderItems, OrderMeta, Orders, OutlookEvents, OutlookRecurrences, ProcessJobs, Processes,
-		ServiceCategories, ServiceMeta, Services, Settings, TransactionRefunds, Transactions, WorkPeriods,
+		Activities, AgentMeta, Agents, AgentsServices, AppleEvents, AppleRecurrences, BlockedPeriods, BookingMeta, Bookings,
+		BookingsAssets, BookingsServiceExtras, Bundles, BundlesServices, Coupons, CustomerMeta, Customers, GoogleEvents,
+		GoogleRecurrences, LocationCategories, Locations, Messages, OrderInvoices, OrderItems, OrderMeta, Orders, OutlookEvents,
+		OutlookRecurrences, ProcessJobs, Processes, ServiceCategories, ServiceExtras, ServiceMeta, Services, ServicesServiceExtras,
+		Settings, TransactionRefunds, Transactions, WorkPeriods,
 	}
 }
 

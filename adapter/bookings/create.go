@@ -75,7 +75,7 @@ func Create(ctx context.Context, tx *session.Tx, b New) (Created, error) {
 	if err != nil {
 		return Created{}, err
 	}
-	if err := completeBooking(ctx, tx, created); err != nil {
+	if err := completeBooking(ctx, tx, plan, created); err != nil {
 		return Created{}, err
 	}
 	if err := notify.LogEvents(ctx, tx, w, events); err != nil {
@@ -160,7 +160,7 @@ func settleCustomer(tx *session.Tx, saved savedCustomer, plan *bookingPlan) erro
 // Rows that need the id of the one before are sent together with it, and those that only need ids
 // that are known with the booking; completeBooking writes what needs the booking's own id.
 func insertBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan *bookingPlan) (notify.Snapshot, error) {
-	breakdown := records.BreakdownOf(w, plan.service.Name, plan.price)
+	breakdown := plan.charged.breakdown(w, plan.service.Name)
 	order, item, err := insertOrderWithItem(ctx, tx, w, plan, breakdown)
 	if err != nil {
 		return notify.Snapshot{}, err
@@ -177,7 +177,7 @@ func insertBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings,
 	if err != nil {
 		return notify.Snapshot{}, err
 	}
-	invoices, err := payments.InvoiceRows(tx.Session, w, payments.InvoiceSource{ID: order.ID, Customer: plan.customer, Subtotal: plan.price, Total: plan.price, Breakdown: breakdown})
+	invoices, err := payments.InvoiceRows(tx.Session, w, payments.InvoiceSource{ID: order.ID, Customer: plan.customer, Subtotal: plan.charged.Subtotal, Total: plan.charged.Total, Breakdown: breakdown})
 	if err != nil {
 		return notify.Snapshot{}, err
 	}
@@ -195,10 +195,11 @@ func insertBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings,
 	if _, err := tx.Settle(invoice); err != nil {
 		return notify.Snapshot{}, err
 	}
-	if item.ItemData, err = newItemData(*plan, records.SpanOf(tx.Session, plan.Start, plan.duration), id); err != nil {
+	if item.ItemData, err = newItemData(*plan, plan.span(tx.Session), id); err != nil {
 		return notify.Snapshot{}, err
 	}
 	booking, shown, err := notify.NewBooking(ctx, tx.Session, id)
+	booking.Extras = plan.shownExtras(tx.Session)
 	return notify.Snapshot{
 		Customer: booking.Customer,
 		Booking:  &notify.BookingSnapshot{Booking: booking, Keys: keys, Shown: &shown},
@@ -227,11 +228,11 @@ func insertOrderWithItem(ctx context.Context, tx *session.Tx, w session.WriteSet
 	if err != nil {
 		return order, item, err
 	}
-	item = records.OrderItem{Variant: records.BookingItem, Subtotal: plan.price, Total: plan.price}
-	amount := domain.AmountText(plan.price)
+	charged := plan.charged.item
+	item = records.OrderItem{Variant: records.BookingItem, Subtotal: charged.Subtotal, Total: charged.Total()}
 	item.ID, err = tx.Insert(ctx, wpdb.OrderItems, append(session.Row{
-		{Name: "order_id", Value: lastID}, {Name: "variant", Value: item.Variant}, {Name: "item_data", Value: ""}, {Name: "subtotal", Value: amount}, {Name: "total", Value: amount},
-		{Name: "coupon_code", Value: nil}, {Name: "coupon_discount", Value: "0.0000"}, {Name: "tax_total", Value: "0.0000"},
+		{Name: "order_id", Value: lastID}, {Name: "variant", Value: item.Variant}, {Name: "item_data", Value: ""}, {Name: "subtotal", Value: domain.AmountText(item.Subtotal)}, {Name: "total", Value: domain.AmountText(item.Total)},
+		{Name: "coupon_code", Value: wpdb.NullIfZero(plan.charged.coupon)}, {Name: "coupon_discount", Value: domain.AmountText(charged.Discount)}, {Name: "tax_total", Value: "0.0000"},
 	}, tx.NewTimestamps()...))
 	if err != nil {
 		return order, item, err
@@ -245,24 +246,33 @@ func insertOrderWithItem(ctx context.Context, tx *session.Tx, w session.WriteSet
 	return order, item, err
 }
 
-// completeBooking writes the data of the item, which contains the booking's id, and the booking's keys.
-func completeBooking(ctx context.Context, tx *session.Tx, created notify.Snapshot) error {
+// completeBooking writes the data of the item, which contains the booking's id, the booking's keys and its extras.
+func completeBooking(ctx context.Context, tx *session.Tx, plan bookingPlan, created notify.Snapshot) error {
 	item := created.BookingItem()
 	if _, err := tx.UpdateLater(ctx, wpdb.OrderItems, item.ID, session.Row{{Name: "item_data", Value: item.ItemData}}); err != nil {
 		return err
 	}
-	_, err := tx.InsertLater(ctx, wpdb.BookingMeta, records.KeyRows(tx.Session, created.Booking.ID, records.ManageKeys{}, created.Booking.Keys)...)
+	if _, err := tx.InsertLater(ctx, wpdb.BookingMeta, records.KeyRows(tx.Session, created.Booking.ID, records.ManageKeys{}, created.Booking.Keys)...); err != nil {
+		return err
+	}
+	_, err := tx.InsertLater(ctx, wpdb.BookingsServiceExtras, extraRows(tx.Session, created.Booking.ID, plan.extras)...)
 	return err
 }
 
 // order returns the order of the booking.
 func (plan *bookingPlan) order() orders.New {
-	return orders.New{Address: plan.Address, Patch: orders.Patch{Subtotal: &plan.price, Total: &plan.price, CustomerComment: &plan.notes}}
+	n := orders.New{Address: plan.Address, Patch: orders.Patch{
+		Subtotal: &plan.charged.Subtotal, Total: &plan.charged.Total, TaxTotal: &plan.charged.Tax, CouponDiscount: &plan.charged.Discount, CustomerComment: &plan.notes,
+	}}
+	if plan.charged.coupon != "" {
+		n.CouponCode = &plan.charged.coupon
+	}
+	return n
 }
 
 // bookingRow returns the row of a new booking.
 func bookingRow(s *session.Session, plan bookingPlan, code string, item int64) session.Row {
-	return slices.Concat(session.Row{{Name: "booking_code", Value: code}}, records.SpanOf(s, plan.Start, plan.duration).Columns(), session.Row{
+	return slices.Concat(session.Row{{Name: "booking_code", Value: code}}, plan.span(s).Columns(), session.Row{
 		{Name: "buffer_before", Value: int64(plan.service.BufferBefore)}, {Name: "buffer_after", Value: int64(plan.service.BufferAfter)}, {Name: "duration", Value: plan.duration},
 		{Name: "status", Value: plan.status}, {Name: "customer_id", Value: plan.customer.ID}, {Name: "service_id", Value: plan.resource.Service}, {Name: "agent_id", Value: plan.resource.Agent},
 		{Name: "location_id", Value: plan.resource.Location}, {Name: "order_item_id", Value: item}, {Name: "recurrence_id", Value: nil}, {Name: "total_attendees", Value: plan.Attendees},
@@ -288,6 +298,9 @@ type itemData struct {
 	BufferAfter               int64    `json:"buffer_after"`
 	Duration                  int64    `json:"duration"`
 	GenerateRecurrentSequence []string `json:"generate_recurrent_sequence"`
+	// Of Pro Features.
+	Attendees int64  `json:"total_attendees,omitempty"`
+	ExtraIDs  string `json:"service_extras_ids,omitempty"`
 }
 
 func newItemData(plan bookingPlan, span records.BookingSpan, id int64) (string, error) {
@@ -296,6 +309,9 @@ func newItemData(plan bookingPlan, span records.BookingSpan, id int64) (string, 
 		StartDate: span.Start.Day.String(), StartTime: int64(span.Start.Minutes), EndDate: span.End.Day.String(), EndTime: int64(span.End.Minutes),
 		Status: plan.status, BufferBefore: int64(plan.service.BufferBefore), BufferAfter: int64(plan.service.BufferAfter), Duration: plan.duration,
 		GenerateRecurrentSequence: []string{},
+	}
+	if plan.charged.pro {
+		data.Attendees, data.ExtraIDs = plan.Attendees, slots.ExtrasText(chosen(plan.extras))
 	}
 	if !plan.customerIsNew {
 		data.CustomerID = domain.IDText(plan.customer.ID) // PHP has texts for a loaded customer

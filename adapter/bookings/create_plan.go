@@ -10,6 +10,9 @@ import (
 	"bookside/adapter/availability"
 	"bookside/adapter/customers"
 	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
+	"bookside/adapter/payments"
+	"bookside/adapter/pricing"
 	"bookside/adapter/records"
 	"bookside/adapter/sanitize"
 	"bookside/adapter/session"
@@ -29,7 +32,9 @@ type New struct {
 	Status     *string // nil for approved
 	CustomerID int64   // 0 for the customer described in Customer
 	Customer   records.CustomerFields
-	Price      *decimal.Decimal // nil for the price of the service
+	Price      *decimal.Decimal // before coupon and taxes; nil for that of the service with its extras
+	Extras     *slots.Extras    // nil for none
+	CouponCode string           // "" for none
 	Notes      string
 	HoldID     int64    // of the hold whose slot it gets; 0 for none
 	Sent       []string // with HoldID, the names of the fields of the slot that were sent
@@ -54,7 +59,9 @@ type bookingPlan struct {
 	customerIsNew bool
 	status        string
 	duration      int64
-	price         decimal.Decimal
+	extras        []pricing.Extra
+	meta          map[string]string // of the service, see metaKeys; nil without Pro Features
+	charged       charge
 	notes         string
 }
 
@@ -63,6 +70,10 @@ type bookingPlan struct {
 func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b New) (bookingPlan, error) {
 	p := b.Problems()
 	rules := customers.RulesOf(tx.Session, w.Settings)
+	pro := tx.Extension(extensions.ProFeatures, w.Settings)
+	if !pro { // such fields are unknown
+		b.Extras, b.CouponCode = nil, ""
+	}
 	plan := bookingPlan{New: b, status: records.StatusApproved, notes: sanitize.TextareaField(b.Notes)}
 	tx.CheckText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
 	if b.Status != nil {
@@ -85,12 +96,13 @@ func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 	if err := planCustomer(ctx, tx.Session, rules, &plan, &p); err != nil {
 		return plan, err
 	}
-	if err := p.Err(); err != nil {
-		return plan, err
-	}
 	plan.setSlot()
-	plan.price = domain.ValueOr(b.Price, plan.service.Price(plan.duration))
-	return plan, nil
+	if !p.Has("service_id") {
+		if err := planPrice(ctx, tx, w, pro, &plan, &p); err != nil {
+			return plan, err
+		}
+	}
+	return plan, p.Err()
 }
 
 // planTime checks when the booking begins, and reads the service and its resources.
@@ -107,11 +119,18 @@ func planTime(ctx context.Context, s *session.Session, plan *bookingPlan, p *dom
 
 // setSlot sets the slot that the booking needs.
 func (plan *bookingPlan) setSlot() {
-	plan.duration = domain.ValueOr(plan.Duration, plan.service.Duration)
 	plan.slot = slots.SlotRequest{
-		Request: plan.service.Request(plan.duration, plan.Attendees), At: plan.Start, Window: true, AnyLocation: slots.IsAny(plan.LocationID), Hold: plan.hold,
+		Request: plan.service.Request(plan.length(), plan.Attendees), At: plan.Start, Window: true, AnyLocation: slots.IsAny(plan.LocationID), Hold: plan.hold,
 	}
 	plan.slot.Agent = plan.AgentID
+}
+
+// length returns how long the booking takes, with its extras.
+func (plan *bookingPlan) length() int64 { return plan.duration + slots.ExtraMinutes(plan.extras) }
+
+// span returns when the booking takes place.
+func (plan *bookingPlan) span(s *session.Session) records.BookingSpan {
+	return records.SpanOf(s, plan.Start, plan.length())
 }
 
 // newStatusAllowed reports whether a new booking may have a status.
@@ -126,14 +145,16 @@ func newStatusAllowed(status string, w session.WriteSettings) bool {
 	}
 }
 
-// planService reads the service and its resources.
-func planService(ctx context.Context, s *session.Session, plan *bookingPlan, p *domain.Validation) error {
+// planService reads the service and its resources, and the extras.
+func planService(ctx context.Context, s *session.Session, plan *bookingPlan, p *domain.Validation) (err error) {
 	if p.Has("service_id") {
 		return nil
 	}
-	var err error
-	plan.service, plan.resources, _, err = slots.LoadService(ctx, s, p, plan.ServiceID, plan.AgentID, plan.LocationID)
-	return err
+	if plan.service, plan.resources, _, err = slots.LoadService(ctx, s, p, plan.ServiceID, plan.AgentID, plan.LocationID); err != nil {
+		return err
+	}
+	plan.duration = domain.ValueOr(plan.Duration, plan.service.Duration)
+	return planExtras(ctx, s, plan, p)
 }
 
 // planCustomer finds the customer of a booking: by id, by the contact that identifies customers,
@@ -216,5 +237,5 @@ func lockNewBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings
 		}
 		locks = append(locks, customer...)
 	}
-	return tx.Lock(ctx, locks...)
+	return tx.Lock(ctx, append(locks, payments.LocksOfCoupon(&plan.CouponCode)...)...)
 }

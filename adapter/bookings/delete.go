@@ -7,6 +7,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
 	"bookside/adapter/notify"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
@@ -36,10 +37,20 @@ func Delete(ctx context.Context, tx *session.Tx, id int64, force bool) error {
 	if err := notify.LogEvents(ctx, tx, w, []notify.Event{{Kind: notify.BookingDeleted, After: stored}}); err != nil {
 		return err
 	}
-	return deleteBookingRows(ctx, tx, id)
+	return deleteBookingRows(ctx, tx, w, id)
 }
 
-func deleteBookingRows(ctx context.Context, tx *session.Tx, id int64) error {
+// deleteBookingRows deletes a booking, with what Pro Features deletes with it if it is active.
+func deleteBookingRows(ctx context.Context, tx *session.Tx, w session.WriteSettings, id int64) error {
+	pro := tx.Extension(extensions.ProFeatures, w.Settings)
+	for _, table := range []wpdb.Table{wpdb.BookingsServiceExtras, wpdb.BookingsAssets, wpdb.Messages} {
+		if !pro || !tx.Schema.Has(table) {
+			continue
+		}
+		if err := tx.DeleteWhere(ctx, table, sq.Eq{"booking_id": id}); err != nil {
+			return err
+		}
+	}
 	if err := notify.DeleteJobs(ctx, tx, sq.Eq{"object_id": id, "object_model_type": "booking"}); err != nil {
 		return err
 	}

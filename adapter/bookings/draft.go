@@ -30,7 +30,7 @@ func draftBooking(ctx context.Context, s *session.Session, w session.WriteSettin
 	if err != nil {
 		return records.BookingDetail{}, err
 	}
-	booking.Customer, booking.Price, booking.Meta = plan.customer, plan.price, map[string]string{}
+	booking.Customer, booking.Price, booking.Extras, booking.Meta = plan.customer, plan.charged.item.Total(), plan.shownExtras(s), map[string]string{}
 	order := draftOrder(s, w, plan)
 	booking.Order = &records.BookingOrder{PaymentStatus: order.PaymentStatus, CustomerComment: order.CustomerComment}
 	return records.BookingDetail{Booking: *booking, Order: &order, Payments: []records.Payment{}}, nil
@@ -50,7 +50,7 @@ func draftOrder(s *session.Session, w session.WriteSettings, plan bookingPlan) r
 	n := plan.order()
 	now := domain.Timestamp(domain.Stamp(s.Now))
 	order := records.Order{
-		Subtotal: *n.Subtotal, Total: *n.Total, Status: orders.NewOrderStatus, PaymentStatus: records.OrderNotPaid, DisplayPaymentStatus: records.OrderNotPaid,
+		Subtotal: *n.Subtotal, Total: *n.Total, TaxTotal: *n.TaxTotal, CouponCode: n.CouponCode, CouponDiscount: *n.CouponDiscount, Status: orders.NewOrderStatus, PaymentStatus: records.OrderNotPaid, DisplayPaymentStatus: records.OrderNotPaid,
 		FulfillmentStatus: orders.NewOrderFulfillment, CustomerID: plan.customer.ID, CustomerComment: n.CustomerComment, IPAddress: n.StoredAddress(w),
 		SourceURL: new(""), CreatedAt: now, UpdatedAt: now,
 	}

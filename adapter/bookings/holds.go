@@ -9,7 +9,6 @@ import (
 
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
-	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/adapter/slots"
 	"bookside/wpdb"
@@ -33,7 +32,9 @@ import (
 //	                           site's clock
 //	end_date, end_time         the end, as the plugin stores it in a booking: an end at
 //	                           midnight is minute 1440 of the next date
-//	duration                   from the start to the end, in minutes
+//	duration                   of the booking without its extras, in minutes
+//	extras                     those of the add-on Pro Features, which the end includes, as
+//	                           it stores them with an order: ids and quantities, 4:2,7:1
 //	buffer_before,             minutes that must also stay free before and after
 //	buffer_after
 //	total_attendees            seats that it takes of a service with several
@@ -95,14 +96,14 @@ func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, err
 		return slots.Hold{}, err
 	}
 	hold := slots.Hold{
-		Resource: assigned.Resource, Start: n.Start, End: records.SpanOf(tx.Session, n.Start, plan.duration).End, Duration: plan.duration, Attendees: n.Attendees,
+		Resource: assigned.Resource, Start: n.Start, End: plan.span(tx.Session).End, Duration: plan.duration, Attendees: n.Attendees, Extras: chosen(plan.extras),
 		CreatedAt: domain.Timestamp(domain.Stamp(tx.Now)), ExpiresAt: domain.Timestamp(domain.Stamp(tx.Now.Add(time.Duration(n.Minutes) * time.Minute))),
 	}
 	hold.ID, err = tx.Insert(ctx, wpdb.Holds, session.Row{
 		{Name: "key_id", Value: tx.CallerID()}, {Name: "agent_id", Value: hold.Agent}, {Name: "service_id", Value: hold.Service}, {Name: "location_id", Value: hold.Location},
 		{Name: "start_date", Value: hold.Start.Day.String()}, {Name: "end_date", Value: hold.End.Day.String()},
 		{Name: "start_time", Value: int64(hold.Start.Minutes)}, {Name: "end_time", Value: int64(hold.End.Minutes)}, {Name: "duration", Value: hold.Duration},
-		{Name: "buffer_before", Value: int64(plan.service.BufferBefore)}, {Name: "buffer_after", Value: int64(plan.service.BufferAfter)}, {Name: "total_attendees", Value: hold.Attendees},
+		{Name: "buffer_before", Value: int64(plan.service.BufferBefore)}, {Name: "buffer_after", Value: int64(plan.service.BufferAfter)}, {Name: "total_attendees", Value: hold.Attendees}, {Name: "extras", Value: slots.ExtrasText(hold.Extras)},
 		{Name: "expires_at", Value: string(hold.ExpiresAt)}, {Name: "created_at", Value: string(hold.CreatedAt)},
 	})
 	assigned.Covers.Except = hold.ID
@@ -189,6 +190,7 @@ func planHold(ctx context.Context, s *session.Session, plan *bookingPlan, p *dom
 		"start_time":      plan.Start.Minutes != hold.Start.Minutes,
 		"duration":        plan.Duration != nil && *plan.Duration != hold.Duration,
 		"total_attendees": plan.Attendees != hold.Attendees,
+		"extras":          plan.Extras != nil && !slots.SameExtras(plan.Extras.Chosen, hold.Extras),
 	} {
 		if differs && sent(field) {
 			p.Reject(field, "Differs from the hold")
@@ -197,19 +199,21 @@ func planHold(ctx context.Context, s *session.Session, plan *bookingPlan, p *dom
 	plan.hold = &hold
 	plan.ServiceID, plan.AgentID, plan.LocationID = hold.Service, hold.Agent, &hold.Location
 	plan.Start, plan.Duration, plan.Attendees = hold.Start, &hold.Duration, hold.Attendees
+	plan.Extras = &slots.Extras{Chosen: hold.Extras}
 	return nil
 }
 
 // hold reads a hold of the caller, whether it has expired or not.
 func hold(ctx context.Context, s *session.Session, id int64) (h slots.Hold, found bool, err error) {
-	stmt := sq.Select("id", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time", "duration", "total_attendees",
+	stmt := sq.Select("id", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time", "duration", "total_attendees", "extras",
 		"created_at", "expires_at").From(s.DB.Name(wpdb.Holds)).Where(sq.Eq{"id": id, "key_id": s.CallerID()})
 	return wpdb.One(ctx, s.DB, "read hold", stmt, func(row wpdb.Scanner) (h slots.Hold, err error) {
-		var start, end string
-		err = row.Scan(&h.ID, &h.Agent, &h.Service, &h.Location, &start, (*int)(&h.Start.Minutes), &end, (*int)(&h.End.Minutes), &h.Duration, &h.Attendees,
+		var start, end, extras string
+		err = row.Scan(&h.ID, &h.Agent, &h.Service, &h.Location, &start, (*int)(&h.Start.Minutes), &end, (*int)(&h.End.Minutes), &h.Duration, &h.Attendees, &extras,
 			(*string)(&h.CreatedAt), (*string)(&h.ExpiresAt))
 		h.Start.Day, _ = availability.ParseDay(start)
 		h.End.Day, _ = availability.ParseDay(end)
+		h.Extras = slots.ParseExtras(extras)
 		return h, err
 	})
 }

@@ -75,7 +75,7 @@ func customersByID(ctx context.Context, s *session.Session, ids []int64) ([]reco
 
 // couponsByID returns coupons by their ids, and the currency of their amounts.
 func couponsByID(ctx context.Context, s *session.Session, ids []int64) ([]payments.Coupon, session.Currency, error) {
-	exists, err := payments.HasCoupons(ctx, s)
+	exists, err := session.HasTable(ctx, s, wpdb.Coupons)
 	if err != nil || !exists {
 		return nil, session.Currency{}, err
 	}

@@ -179,9 +179,9 @@ func (p Privileges) warnings(db *wpdb.DB) []string {
 		warnings = append(warnings, fmt.Sprintf("the database user may read the hashes of passwords in %s, which Bookside never does: revoke its privileges on %[1]s and %s, then grant those of check --grants",
 			db.FullName(wpdb.Users), db.FullName(wpdb.Usermeta)))
 	}
-	// Most sites have neither a network nor the add-ons for coupons and calendars.
+	// Most sites have neither a network nor the add-ons.
 	hidden := slices.DeleteFunc(slices.Clone(p.Hidden), func(t wpdb.Table) bool {
-		return t == wpdb.Sitemeta || t == wpdb.Coupons || slices.Contains(wpdb.CalendarTables(), t)
+		return t == wpdb.Sitemeta || slices.Contains(wpdb.ProTables(), t) || slices.Contains(wpdb.CalendarTables(), t)
 	})
 	if len(hidden) > 0 {
 		warnings = append(warnings, fmt.Sprintf("the database user may not read %s: if they exist, they are treated as missing", names(db, hidden)))

@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/pricing"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/wpdb"
@@ -34,7 +35,7 @@ type CouponUse struct {
 type couponConditions struct {
 	customers, agents, services, bundles []string
 	minSubtotal                          decimal.Decimal
-	perCustomer, more, less              int64
+	perCustomer, more, less, perOrder    int64
 }
 
 // conditions reads the rules as the add-on writes them: lists are texts with commas.
@@ -60,7 +61,7 @@ func (r CouponRules) conditions() couponConditions {
 	}
 	c := couponConditions{
 		customers: ids("customer_ids"), agents: ids("agent_ids"), services: ids("service_ids"), bundles: ids("bundle_ids"),
-		minSubtotal: r.MinOrderAmount, perCustomer: number("limit_per_customer"), more: number("orders_more"), less: number("orders_less"),
+		minSubtotal: r.MinOrderAmount, perCustomer: number("limit_per_customer"), more: number("orders_more"), less: number("orders_less"), perOrder: number("limit_per_order"),
 	}
 	if least, ok := ruleAmount(rules["minimum_order_subtotal"]); ok {
 		c.minSubtotal = decimal.Max(c.minSubtotal, least)
@@ -76,25 +77,34 @@ func CheckCoupon(ctx context.Context, tx *session.Tx, code string, use CouponUse
 	if p.Has(field) {
 		return nil
 	}
-	coupon, err := storedCoupon(ctx, tx.Session, code)
-	if domain.CodeOf(err) == domain.CodeNotFound {
-		if use.Had {
-			return nil
-		}
-		p.Reject(field, "No coupon has this code. Send force=true to store it all the same")
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	reason := coupon.unusable(use, tx.Now.UTC())
-	if reason == "" {
-		reason, err = couponUsed(ctx, tx.Session, coupon, use)
-	}
+	_, reason, err := FindCoupon(ctx, tx, code, use)
 	if reason != "" {
 		p.Reject(field, reason+". Send force=true to store it all the same")
 	}
 	return err
+}
+
+// FindCoupon returns the coupon that an order is to have, and says why it may not have it, or "". Its lock is to
+// be held: see CheckCoupon.
+func FindCoupon(ctx context.Context, tx *session.Tx, code string, use CouponUse) (coupon Coupon, reason string, err error) {
+	coupon, err = storedCoupon(ctx, tx.Session, code)
+	switch {
+	case domain.CodeOf(err) == domain.CodeNotFound && use.Had:
+		return coupon, "", nil
+	case domain.CodeOf(err) == domain.CodeNotFound:
+		return coupon, "No coupon has this code", nil
+	case err != nil:
+		return coupon, "", err
+	}
+	if reason = coupon.unusable(use, tx.Now.UTC()); reason == "" {
+		reason, err = couponUsed(ctx, tx.Session, coupon, use)
+	}
+	return coupon, reason, err
+}
+
+// Pricing returns the coupon as far as it makes bookings cheaper.
+func (c Coupon) Pricing() pricing.Coupon {
+	return pricing.Coupon{Percent: c.IsPercent(), Value: c.DiscountValue, Most: c.Rules.MaxDiscountAmount, PerOrder: c.Rules.conditions().perOrder}
 }
 
 const forOtherCustomers = "This coupon is for other customers"

@@ -49,7 +49,7 @@ func CreateCoupon(ctx context.Context, tx *session.Tx, n NewCoupon) (Coupon, err
 	if err := tx.RefuseUnseen(); err != nil {
 		return Coupon{}, err
 	}
-	exists, err := HasCoupons(ctx, tx.Session)
+	exists, err := session.HasTable(ctx, tx.Session, wpdb.Coupons)
 	if err != nil {
 		return Coupon{}, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -62,7 +61,7 @@ type CouponFilter struct {
 // without the add-on has none.
 func ListCoupons(ctx context.Context, s *session.Session, f CouponFilter) (lists.Page[Coupon], error) {
 	page := lists.Page[Coupon]{Paging: f.Paging}
-	exists, err := HasCoupons(ctx, s)
+	exists, err := session.HasTable(ctx, s, wpdb.Coupons)
 	if err != nil || !exists {
 		return page, err
 	}
@@ -75,24 +74,6 @@ func ListCoupons(ctx context.Context, s *session.Session, f CouponFilter) (lists
 		return page, err
 	}
 	return page, AddUsage(ctx, s, page.Records)
-}
-
-// HasCoupons reports whether the add-on's table exists. If it exists but the schema does
-// not know it yet, because the add-on was installed after we started, the error is a
-// wpdb.ErrSchema, so that the schema is read again.
-func HasCoupons(ctx context.Context, s *session.Session) (bool, error) {
-	if s.Schema.Has(wpdb.Coupons) {
-		return true, nil
-	}
-	_, _, err := wpdb.One(ctx, s.DB, "look for coupons", sq.Select("1").From(s.DB.Name(wpdb.Coupons)).Limit(1), wpdb.Value[int64])
-	switch {
-	case errors.Is(err, wpdb.ErrSchema), errors.Is(err, wpdb.ErrAccessDenied): // with privileges on single tables only, the server hides that a table is missing
-		return false, nil
-	case err != nil:
-		return false, err
-	default:
-		return false, fmt.Errorf("the table of coupons is new: %w", wpdb.ErrSchema)
-	}
 }
 
 // LoadCoupon returns one coupon by its code, in any letter case; a CodeNotFound if it does
@@ -115,7 +96,7 @@ func withUsage(ctx context.Context, s *session.Session, c Coupon) (Coupon, error
 // storedCoupon returns a Coupon without its usage, which costs a scan.
 func storedCoupon(ctx context.Context, s *session.Session, code string) (Coupon, error) {
 	code = CouponCode(code)
-	exists, err := HasCoupons(ctx, s)
+	exists, err := session.HasTable(ctx, s, wpdb.Coupons)
 	if err != nil {
 		return Coupon{}, err
 	}

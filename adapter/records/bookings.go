@@ -42,6 +42,7 @@ type Booking struct {
 	CreatedAt    domain.Timestamp
 	UpdatedAt    domain.Timestamp
 	Meta         map[string]string // nil unless asked for
+	Extras       []BookingExtra    // nil where bookings have none, see HasExtras
 }
 
 // BookingCustomer is the part of a customer that bookings show.
@@ -130,6 +131,9 @@ func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStat
 	for _, b := range lists.InOrder(ids, lists.ByID(found, func(b *Booking) int64 { return b.ID })) {
 		correctEnd(s, b)
 		records = append(records, *b)
+	}
+	if err := addExtras(ctx, s, records); err != nil {
+		return nil, err
 	}
 	if !withMeta || len(records) == 0 {
 		return records, nil

@@ -1,14 +1,19 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/automation"
 	"bookside/adapter/domain"
+	"bookside/adapter/pricing"
 	"bookside/adapter/session"
 	"bookside/wpdb"
 )
@@ -16,7 +21,26 @@ import (
 // PriceBreakdown is the composition of an order's price, as its column stores it
 // (OsOrderModel::generate_price_breakdown_rows, LatePoint 5.6.5).
 type PriceBreakdown struct {
-	BeforeSubtotal []BreakdownPart `json:"before_subtotal"`
+	BeforeSubtotal []BreakdownPart    `json:"before_subtotal"`
+	AfterSubtotal  *breakdownOfTotals `json:"after_subtotal,omitempty"`
+}
+
+// breakdownOfTotals are discounts and taxes, as Pro Features breaks them down.
+type breakdownOfTotals struct {
+	Discounts *breakdownTotals `json:"discounts,omitempty"`
+	Taxes     *breakdownTotals `json:"taxes,omitempty"`
+}
+
+type breakdownTotals struct {
+	Items []breakdownTotal `json:"items"`
+}
+
+type breakdownTotal struct {
+	Label    string `json:"label"`
+	RawValue any    `json:"raw_value"` // a number where PHP negates the text
+	Value    string `json:"value"`
+	Badge    string `json:"badge,omitempty"`
+	Type     string `json:"type,omitempty"`
 }
 
 // BreakdownPart is a part of a price breakdown with a heading of its own.
@@ -36,13 +60,59 @@ type breakdownItem struct {
 	RawValue string `json:"raw_value"`
 }
 
-// BreakdownOf returns the breakdown of one booking of a service.
-func BreakdownOf(w session.WriteSettings, service string, price decimal.Decimal) PriceBreakdown {
-	return PriceBreakdown{BeforeSubtotal: []BreakdownPart{{
-		Heading:  w.Texts.Of("Service"),
-		Items:    []breakdownItem{{Value: price.StringFixed(2), Label: service, RawValue: domain.AmountText(price)}},
-		SubItems: []breakdownItem{},
-	}}}
+// BreakdownOf returns the breakdown of one booking of a service, as the plugin's form for staff stores it. Its
+// notes are those of Pro Features, with which alone a booking has more than a price.
+func BreakdownOf(w session.WriteSettings, service string, b pricing.Booking) PriceBreakdown {
+	part := BreakdownPart{Heading: w.Texts.Of("Service"), Items: []breakdownItem{newBreakdownItem(service, b.ServiceAmount())}, SubItems: []breakdownItem{}}
+	var notes []string
+	if b.Multiplied() {
+		notes = append(notes, fmt.Sprintf("(%d x %s)", b.Attendees, w.Currency.FormatExactly(b.Service)))
+	}
+	if b.BaseFee.IsPositive() {
+		notes = append(notes, fmt.Sprintf("+ %s base fee", w.Currency.FormatExactly(b.BaseFee)))
+	}
+	part.Items[0].Note = strings.Join(notes, " ")
+	byID := func(a, b pricing.Extra) int { return cmp.Compare(a.ID, b.ID) }
+	for _, e := range slices.SortedFunc(slices.Values(b.Extras), byID) {
+		item := newBreakdownItem(e.Name, b.ExtraAmount(e))
+		item.Style = "sub"
+		if e.Quantity > 1 {
+			one := "0"
+			if e.Amount.IsPositive() {
+				one = w.Currency.FormatExactly(e.Amount)
+			}
+			item.Note = fmt.Sprintf("(%d x %s)", e.Quantity, one)
+		}
+		part.SubItems = append(part.SubItems, item)
+	}
+	return PriceBreakdown{BeforeSubtotal: []BreakdownPart{part}}
+}
+
+func newBreakdownItem(label string, amount decimal.Decimal) breakdownItem {
+	return breakdownItem{Value: amount.StringFixed(2), Label: label, RawValue: domain.AmountText(amount)}
+}
+
+// WithTotals returns the breakdown with the discount of a coupon, "" for none, and with taxes, as Pro Features
+// adds them in a checkout.
+func (b PriceBreakdown) WithTotals(w session.WriteSettings, totals pricing.Totals, coupon string) PriceBreakdown {
+	var after breakdownOfTotals
+	if coupon != "" {
+		after.Discounts = &breakdownTotals{[]breakdownTotal{{
+			Label: "Coupon", RawValue: json.Number(totals.Discount.Neg().String()), Value: "-" + w.Currency.FormatExactly(totals.Discount), Badge: coupon, Type: "credit",
+		}}}
+	}
+	if len(totals.Taxes) > 0 {
+		after.Taxes = &breakdownTotals{}
+	}
+	for _, tax := range totals.Taxes {
+		after.Taxes.Items = append(after.Taxes.Items, breakdownTotal{
+			Label: tax.Label(w.Currency.Decimal), RawValue: domain.AmountText(tax.Amount), Value: w.Currency.FormatExactly(tax.Amount),
+		})
+	}
+	if after != (breakdownOfTotals{}) {
+		b.AfterSubtotal = &after
+	}
+	return b
 }
 
 // LoadPriceBreakdown reads the stored price breakdown of an order; "" if it has none.
@@ -55,7 +125,7 @@ func LoadPriceBreakdown(ctx context.Context, s *session.Session, order int64) (s
 // WithBooking returns a stored breakdown with one booking of a service as its parts before
 // the subtotal. Its other parts, such as discounts, stay.
 func WithBooking(w session.WriteSettings, stored, service string, price decimal.Decimal) (string, error) {
-	parts, err := automation.EncodePHP(BreakdownOf(w, service, price).BeforeSubtotal)
+	parts, err := automation.EncodePHP(BreakdownOf(w, service, pricing.Booking{Service: price}).BeforeSubtotal)
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"bookside/adapter/language"
+	"bookside/adapter/pricing"
 	"bookside/adapter/session"
 )
 
@@ -16,13 +17,36 @@ const recordedBreakdown = `{"before_subtotal":[{"heading":"Service","items":[{"v
 
 func TestBreakdownOf(t *testing.T) {
 	t.Parallel()
-	got, err := json.Marshal(BreakdownOf(session.WriteSettings{}, "Physiotherapy", decimal.NewFromInt(85)))
+	got, err := json.Marshal(BreakdownOf(session.WriteSettings{}, "Physiotherapy", pricing.Booking{Service: decimal.NewFromInt(85)}))
 	if diff := cmp.Diff(recordedBreakdown, string(got)); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	german := session.WriteSettings{Texts: language.Texts{"Service": "Leistung"}}
-	if heading := BreakdownOf(german, "Physiotherapy", decimal.Zero).BeforeSubtotal[0].Heading; heading != "Leistung" {
+	if heading := BreakdownOf(german, "Physiotherapy", pricing.Booking{}).BeforeSubtotal[0].Heading; heading != "Leistung" {
 		t.Errorf("the heading in German is %q", heading)
+	}
+}
+
+// TestBreakdownWithProFeatures: attendees, base fee, extras by id, discount and taxes.
+func TestBreakdownWithProFeatures(t *testing.T) {
+	t.Parallel()
+	w := session.WriteSettings{Currency: session.Currency{Before: "$", Thousands: ",", Decimal: ".", Decimals: 2}}
+	amount := decimal.RequireFromString
+	booking := pricing.Booking{Service: amount("85"), Attendees: 3, BaseFee: amount("5"), Extras: []pricing.Extra{
+		{ID: 7, Name: "Lunch", Amount: amount("7.5"), Quantity: 1, PerAttendee: true}, {ID: 4, Name: "Hot stones", Amount: amount("10"), Quantity: 2}, {ID: 9, Name: "Parking", Quantity: 2},
+	}}
+	items := []pricing.Item{{Subtotal: booking.Amount()}}
+	pricing.Coupon{Percent: true, Value: amount("10")}.Apply(items)
+	totals := pricing.Total(items, pricing.ParseTaxes(`{"a":{"id":"a","name":"VAT","type":"percentage","value":"19.0000"},"b":{"id":"b","name":"Fee","type":"fixed","value":"2"}}`))
+	got, err := json.Marshal(BreakdownOf(w, "Physiotherapy", booking).WithTotals(w, totals, "WELCOME10"))
+	want := `{"before_subtotal":[{"heading":"Service","items":[{"value":"260.00","label":"Physiotherapy","style":"","type":"","note":"(3 x $85.00) + $5.00 base fee","badge":"","raw_value":"260.0000"}],` +
+		`"sub_items":[{"value":"20.00","label":"Hot stones","style":"sub","type":"","note":"(2 x $10.00)","badge":"","raw_value":"20.0000"},` +
+		`{"value":"22.50","label":"Lunch","style":"sub","type":"","note":"","badge":"","raw_value":"22.5000"},` +
+		`{"value":"0.00","label":"Parking","style":"sub","type":"","note":"(2 x 0)","badge":"","raw_value":"0.0000"}]}],` +
+		`"after_subtotal":{"discounts":{"items":[{"label":"Coupon","raw_value":-30.25,"value":"-$30.25","badge":"WELCOME10","type":"credit"}]},` +
+		`"taxes":{"items":[{"label":"VAT (19%)","raw_value":"51.7275","value":"$51.73"},{"label":"Fee","raw_value":"2.0000","value":"$2.00"}]}}}`
+	if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 

@@ -3,8 +3,12 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
+
+	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
 	"bookside/adapter/extensions"
@@ -16,6 +20,24 @@ import (
 // there, or in the plugin's own list, which is SettingAddOns among the settings.
 func (s *Session) Extension(id string, settings map[string]string) bool {
 	return slices.Contains(addOns(settings), id) || s.plugins.Active(extensions.File(id))
+}
+
+// HasTable reports whether a table of an add-on exists. If it exists but the schema does not know it yet,
+// because the add-on was installed after we started, the error is a wpdb.ErrSchema, so that the schema is read
+// again.
+func HasTable(ctx context.Context, s *Session, table wpdb.Table) (bool, error) {
+	if s.Schema.Has(table) {
+		return true, nil
+	}
+	_, _, err := wpdb.One(ctx, s.DB, "look for a table", sq.Select("1").From(s.DB.Name(table)).Limit(1), wpdb.Value[int64])
+	switch {
+	case errors.Is(err, wpdb.ErrSchema), errors.Is(err, wpdb.ErrAccessDenied): // with privileges on single tables only, the server hides that a table is missing
+		return false, nil
+	case err != nil:
+		return false, err
+	default:
+		return false, fmt.Errorf("the table %s is new: %w", table, wpdb.ErrSchema)
+	}
 }
 
 // GoogleCalendarVersion is the version of the Google Calendar add-on's tables, such as 1.0.2; empty

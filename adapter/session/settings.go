@@ -48,6 +48,7 @@ const (
 	SettingBusinessAddress = "business_address"
 	SettingBusinessLogo    = "business_logo"
 	SettingOwnStatuses     = "additional_booking_statuses"
+	SettingTaxes           = "taxes" // of Pro Features
 
 	SettingDashboard        = "page_url_customer_dashboard"
 	SettingTerseDates       = "disable_verbose_date_output"
@@ -90,7 +91,7 @@ const On = "on"
 
 var writeSettingNames = slices.Concat([]string{
 	settingDateFormat, settingTimeSystem, SettingInvoices, SettingFreeInvoices, SettingInvoiceCompany, SettingInvoiceFrom, SettingInvoiceTo,
-	SettingInvoiceTaxID, SettingLogAddress, SettingMailProcessor, SettingBusinessName, SettingBusinessPhone, SettingBusinessAddress, SettingBusinessLogo, SettingOwnStatuses,
+	SettingInvoiceTaxID, SettingLogAddress, SettingMailProcessor, SettingBusinessName, SettingBusinessPhone, SettingBusinessAddress, SettingBusinessLogo, SettingOwnStatuses, SettingTaxes,
 	SettingDashboard, SettingTerseDates, SettingUsersAsCustomers, SettingCustomerRole,
 }, CustomerRuleSettings, currencySettings)
 

@@ -24,7 +24,8 @@ type Query struct {
 	Duration   *int64 // minutes; nil for the service's own
 	// AnyDuration is set if Duration need not be one of the service's, as for a booking.
 	AnyDuration bool
-	Attendees   *int64 // nil for 1
+	Attendees   *int64  // nil for 1
+	Extras      *Extras // nil for none, or for those of the booking to move
 }
 
 // Grid has the grid of each day of a query.
@@ -48,7 +49,8 @@ type Day struct {
 }
 
 // Search returns the grid of each day, as the site's public calendar shows it to a
-// customer. In the grid's query, whatever was not sent has the value that counted.
+// customer. In the grid's query, whatever was not sent has the value that counted, and the
+// duration is that with extras.
 //
 // It returns a CodeInvalidRequest if the booking, service, agent or location does not
 // exist or the service does not offer the duration; a CodeForbidden if the caller's key
@@ -125,6 +127,15 @@ func newSlotSearch(ctx context.Context, s *session.Session, q Query) (slotSearch
 	if q.Duration != nil && !q.AnyDuration && !problems.Has("service_id") && !slices.Contains(durations, *q.Duration) {
 		problems.Invalid("duration", "Must be one of the service's durations: "+joinNumbers(found.service.durations)+"; any_duration=1 allows any")
 	}
+	extras, err := LoadExtras(ctx, s, &problems, found.service, q.Extras)
+	if err != nil {
+		return found, err
+	}
+	minutes := ExtraMinutes(extras)
+	if q.Extras == nil && booking != nil {
+		minutes = booking.ExtraMinutes()
+	}
+	found.request.Duration += session.Minutes(minutes)
 	found.Duration = new(int64(found.request.Duration))
 	return found, problems.Err()
 }

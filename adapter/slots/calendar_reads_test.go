@@ -26,7 +26,7 @@ func TestPartsOfACalendar(t *testing.T) {
 	db := wpdbtest.OpenOwn(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix})
 	for day := 11; day <= 19; day++ {
 		for agent := 1; agent <= 3; agent++ {
-			database.Execute(t, fmt.Sprintf("INSERT INTO wp_bookside_holds VALUES (NULL, 1, %d, 6, %d, '2027-01-%[3]d', '2027-01-%[3]d', 540, 600, 60, 0, 0, 1, '9999-12-31', '2026-01-01')", agent, 1+day%2, day))
+			database.Execute(t, fmt.Sprintf("INSERT INTO wp_bookside_holds VALUES (NULL, 1, %d, 6, %d, '2027-01-%[3]d', '2027-01-%[3]d', 540, 600, 60, 0, 0, 1, '9999-12-31', '2026-01-01', '')", agent, 1+day%2, day))
 		}
 	}
 	site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())

@@ -10,8 +10,9 @@ type Hold struct {
 	ID int64
 	availability.Resource
 	Start, End availability.Moment
-	Duration   int64 // minutes
+	Duration   int64 // minutes, without those of the extras
 	Attendees  int64
+	Extras     []ChosenExtra
 	CreatedAt  domain.Timestamp
 	ExpiresAt  domain.Timestamp
 }

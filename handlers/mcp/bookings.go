@@ -40,6 +40,8 @@ type bookInput struct {
 	StartTime  clock            `json:"start_time" jsonschema:"HH:MM"`
 	Duration   count            `json:"duration,omitempty" jsonschema:"Minutes; by default the service's own"`
 	Attendees  count            `json:"attendees,omitempty" jsonschema:"1 unless sent"`
+	Extras     []extra          `json:"extras,omitempty" jsonschema:"Extras of the service, on sites that have them"`
+	CouponCode string           `json:"coupon_code,omitempty" jsonschema:"On sites that have coupons"`
 	CustomerID id               `json:"customer_id,omitempty" jsonschema:"Who books, if known; else send customer"`
 	Customer   *customerDetails `json:"customer,omitzero" jsonschema:"Who books, if there is no customer_id"`
 	Notes      string           `json:"notes,omitempty" jsonschema:"What the customer wants the staff to know"`
@@ -56,6 +58,8 @@ type sentBookingFields struct {
 	StartTime  clock            `json:"start_time,omitempty"`
 	Duration   count            `json:"duration,omitempty"`
 	Attendees  count            `json:"total_attendees,omitempty"`
+	Extras     []extra          `json:"extras,omitempty"`
+	CouponCode string           `json:"coupon_code,omitempty"`
 	CustomerID id               `json:"customer_id,omitempty"`
 	Customer   *customerDetails `json:"customer,omitempty"`
 	Notes      string           `json:"notes,omitempty"`
@@ -89,9 +93,9 @@ func (c *call) book(in bookInput) (out bookOutput, brief string, err error) {
 	confirm := !in.Silent
 	body := sentBookingFields{
 		ServiceID: in.ServiceID, AgentID: in.AgentID.orAny(), LocationID: in.LocationID, Date: in.Date, StartTime: in.StartTime, Duration: in.Duration, Attendees: in.Attendees,
-		CustomerID: in.CustomerID, Customer: in.Customer, Notes: in.Notes, Confirm: &confirm, DryRun: in.DryRun,
+		Extras: in.Extras, CouponCode: in.CouponCode, CustomerID: in.CustomerID, Customer: in.Customer, Notes: in.Notes, Confirm: &confirm, DryRun: in.DryRun,
 	}
-	slot := slotArguments{ServiceID: in.ServiceID, AgentID: in.AgentID, LocationID: in.LocationID, Duration: in.Duration, AnyDuration: true, Attendees: in.Attendees}
+	slot := slotArguments{ServiceID: in.ServiceID, AgentID: in.AgentID, LocationID: in.LocationID, Duration: in.Duration, AnyDuration: true, Attendees: in.Attendees, Extras: in.Extras}
 	answer, err := c.Call(Call{Operation: createBookingOperation, Body: body, IdempotencyKey: string(in.Key)})
 	if err != nil {
 		return out, "", c.unavailable(err, in.Date, slot)

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,13 +30,20 @@ func (s *server) addTimes() {
 
 // slotArguments are those of a slot that is sought.
 type slotArguments struct {
-	ServiceID   id    `json:"service_id,omitempty" jsonschema:"Required, except with booking_id"`
-	AgentID     id    `json:"agent_id,omitempty" jsonschema:"Leave out for any agent"`
-	LocationID  id    `json:"location_id,omitempty" jsonschema:"Leave out for the site's default location"`
-	Duration    count `json:"duration,omitempty" jsonschema:"Minutes; by default the service's own"`
-	AnyDuration bool  `json:"any_duration,omitempty" jsonschema:"true allows a duration that the service does not list; it can be booked, too"`
-	Attendees   count `json:"attendees,omitempty" jsonschema:"1 unless sent"`
-	BookingID   id    `json:"booking_id,omitempty" jsonschema:"Id of a booking to move; its service, agent, location and duration count unless others are sent"`
+	ServiceID   id      `json:"service_id,omitempty" jsonschema:"Required, except with booking_id"`
+	AgentID     id      `json:"agent_id,omitempty" jsonschema:"Leave out for any agent"`
+	LocationID  id      `json:"location_id,omitempty" jsonschema:"Leave out for the site's default location"`
+	Duration    count   `json:"duration,omitempty" jsonschema:"Minutes; by default the service's own"`
+	AnyDuration bool    `json:"any_duration,omitempty" jsonschema:"true allows a duration that the service does not list; it can be booked, too"`
+	Attendees   count   `json:"attendees,omitempty" jsonschema:"1 unless sent"`
+	Extras      []extra `json:"extras,omitempty" jsonschema:"Extras of the service, on sites that have them; they make the booking longer"`
+	BookingID   id      `json:"booking_id,omitempty" jsonschema:"Id of a booking to move; its service, agent, location and duration count unless others are sent"`
+}
+
+// extra is an extra of a service.
+type extra struct {
+	ID       id    `json:"id"`
+	Quantity count `json:"quantity,omitempty" jsonschema:"1 unless sent"`
 }
 
 // query returns the parameters with which availability is asked for the slot, and other ones.
@@ -44,6 +52,10 @@ func (s slotArguments) query(others ...any) Call {
 		"service_id", s.ServiceID, "location_id", s.LocationID, "duration", s.Duration, "total_attendees", s.Attendees, "booking_id", s.BookingID)...)
 	if s.AnyDuration {
 		query.Set("any_duration", "1")
+	}
+	if len(s.Extras) > 0 {
+		text, _ := json.Marshal(s.Extras) // numbers
+		query.Set("extras", string(text))
 	}
 	if s.AgentID != 0 || s.BookingID == 0 {
 		query.Set("agent_id", fmt.Sprint(s.AgentID.orAny()))

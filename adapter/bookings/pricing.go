@@ -1,0 +1,166 @@
+package bookings
+
+import (
+	"context"
+	"fmt"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/payments"
+	"bookside/adapter/pricing"
+	"bookside/adapter/records"
+	"bookside/adapter/sanitize"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+	"bookside/wpdb"
+)
+
+// charge is what a booking costs.
+type charge struct {
+	pro     bool // Pro Features is active
+	booking pricing.Booking
+	item    pricing.Item
+	coupon  string // its code; "" for none
+	pricing.Totals
+}
+
+// breakdown returns how the price is composed.
+func (c charge) breakdown(w session.WriteSettings, service string) records.PriceBreakdown {
+	return records.BreakdownOf(w, service, c.booking).WithTotals(w, c.Totals, c.coupon)
+}
+
+// Meta keys of services, of Pro Features.
+const (
+	metaBaseFee            = "base_fee"
+	metaFlat               = "dont_multiply_charge_amount_by_attendees"
+	metaFewestExtras       = "minimum_service_extras_required"
+	metaFewestExtrasNumber = "minimum_service_extras_value"
+	metaMostExtras         = "maximum_service_extras_required"
+	metaMostExtrasNumber   = "maximum_service_extras_value"
+)
+
+var metaKeys = []string{metaBaseFee, metaFlat, metaFewestExtras, metaFewestExtrasNumber, metaMostExtras, metaMostExtrasNumber}
+
+// planExtras reads the extras of a booking, of which Pro Features lets a service require some, and limit their
+// number, and what else of the service is the add-on's.
+func planExtras(ctx context.Context, s *session.Session, plan *bookingPlan, p *domain.Validation) (err error) {
+	const field = "extras"
+	if p.Has("service_id") || !plan.service.Pro(s) {
+		return nil
+	}
+	if plan.extras, err = slots.LoadExtras(ctx, s, p, plan.service, plan.Extras); err != nil {
+		return err
+	}
+	metas, err := session.LoadMetas(ctx, s, wpdb.ServiceMeta, []int64{plan.service.ID}, sq.Eq{"meta_key": metaKeys})
+	if err != nil {
+		return err
+	}
+	plan.meta = metas[plan.service.ID]
+	limit := func(switched, number string) int {
+		if plan.meta[switched] != session.On {
+			return 0
+		}
+		return session.LeadingInt(plan.meta[number])
+	}
+	fewest, most := limit(metaFewestExtras, metaFewestExtrasNumber), limit(metaMostExtras, metaMostExtrasNumber)
+	switch {
+	case most > 0 && len(plan.extras) > most:
+		p.Reject(field, fmt.Sprintf("The service can be booked with at most %d extras", most))
+	case fewest > 0 && len(plan.extras) < fewest:
+		offers, err := slots.OffersExtras(ctx, s, plan.service.ID) // where there are none, the form does not ask
+		if err != nil {
+			return err
+		}
+		if offers {
+			p.Reject(field, fmt.Sprintf("The service has to be booked with at least %d extras", fewest))
+		}
+	}
+	if plan.length() > records.MinutesPerDay {
+		p.Reject(field, "The booking would take longer than a day")
+	}
+	return nil
+}
+
+// planPrice computes what the booking costs. A coupon that does not apply is rejected.
+func planPrice(ctx context.Context, tx *session.Tx, w session.WriteSettings, pro bool, plan *bookingPlan, p *domain.Validation) error {
+	c := charge{pro: pro, booking: pricing.Booking{Service: plan.service.Price(plan.duration)}}
+	switch {
+	case plan.Price != nil:
+		c.booking.Service = *plan.Price
+	case pro:
+		c.booking.Attendees, c.booking.Extras = plan.Attendees, plan.extras
+		c.booking.BaseFee, c.booking.Flat = pricing.Stored(plan.meta[metaBaseFee]), plan.meta[metaFlat] == session.On
+	}
+	items := []pricing.Item{{Subtotal: c.booking.Amount()}}
+	var taxes []pricing.Tax
+	if pro {
+		taxes = pricing.ParseTaxes(w.Settings[session.SettingTaxes])
+		if err := applyCoupon(ctx, tx, plan, &c, items, p); err != nil {
+			return err
+		}
+	}
+	c.item, c.Totals = items[0], pricing.Total(items, taxes)
+	if c.Subtotal.GreaterThan(domain.MaxAmount) || c.Total.GreaterThan(domain.MaxAmount) {
+		p.Reject("price", "Too large")
+	}
+	plan.charged = c
+	return nil
+}
+
+// applyCoupon takes a coupon off the item of a booking. For any agent, one for some agents does not apply: who it
+// will be is not known before, neither here nor in the site's form.
+func applyCoupon(ctx context.Context, tx *session.Tx, plan *bookingPlan, c *charge, items []pricing.Item, p *domain.Validation) error {
+	const field = "coupon_code"
+	if c.coupon = sanitize.TextField(plan.CouponCode); c.coupon == "" {
+		return nil
+	}
+	tx.CheckText(p, field, wpdb.Orders, field, c.coupon)
+	item := records.OrderItem{Variant: records.BookingItem, ItemData: fmt.Sprintf(`{"agent_id":%d,"service_id":%d}`, plan.AgentID, plan.service.ID)}
+	coupon, reason, err := payments.FindCoupon(ctx, tx, c.coupon, payments.CouponUse{
+		Customer: plan.customer.ID, Subtotal: items[0].Subtotal, Items: []records.OrderItem{item},
+	})
+	switch {
+	case err != nil:
+		return err
+	case reason != "":
+		p.Reject(field, reason)
+		return nil
+	}
+	coupon.Pricing().Apply(items)
+	return nil
+}
+
+// chosen returns ids and quantities of extras.
+func chosen(extras []pricing.Extra) []slots.ChosenExtra {
+	list := make([]slots.ChosenExtra, len(extras))
+	for i, e := range extras {
+		list[i] = slots.ChosenExtra{ID: e.ID, Quantity: e.Quantity}
+	}
+	return list
+}
+
+// shownExtras returns the extras as the booking shows them.
+func (plan *bookingPlan) shownExtras(s *session.Session) []records.BookingExtra {
+	if !records.HasExtras(s) {
+		return nil
+	}
+	shown := make([]records.BookingExtra, len(plan.extras))
+	for i, e := range plan.extras {
+		shown[i] = records.BookingExtra{ID: e.ID, Name: e.Name, Quantity: e.Quantity, Duration: e.Duration, Price: e.Amount, PresentDuration: e.Duration}
+	}
+	return shown
+}
+
+// extraRows returns the rows of the extras of a booking
+// (OsFeatureServiceExtrasHelper::save_service_extras_for_booking, Pro Features 1.6).
+func extraRows(s *session.Session, booking int64, extras []pricing.Extra) []session.Row {
+	rows := make([]session.Row, len(extras))
+	for i, e := range extras {
+		rows[i] = append(session.Row{
+			{Name: "booking_id", Value: booking}, {Name: "service_extra_id", Value: e.ID}, {Name: "duration", Value: e.Duration},
+			{Name: "quantity", Value: e.Quantity}, {Name: "price", Value: domain.AmountText(e.Amount)},
+		}, s.NewTimestamps()...)
+	}
+	return rows
+}

@@ -1,0 +1,154 @@
+package slots
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
+	"bookside/adapter/pricing"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Extras are the extras that a booking is asked to have. A site without the add-on Pro Features ignores them.
+type Extras struct {
+	Chosen     []ChosenExtra
+	Unreadable bool // they are no list of extras
+}
+
+// ChosenExtra is an extra, and how many of it.
+type ChosenExtra struct{ ID, Quantity int64 }
+
+// ParseExtras reads extras in the form in which the add-on stores them with an order: 4:2,7:1.
+func ParseExtras(stored string) (chosen []ChosenExtra) {
+	for text := range strings.SplitSeq(stored, ",") {
+		id, quantity, _ := strings.Cut(text, ":")
+		e := ChosenExtra{Quantity: 1}
+		var err error
+		if e.ID, err = strconv.ParseInt(id, 10, 64); err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(quantity, 10, 64); err == nil {
+			e.Quantity = n
+		}
+		chosen = append(chosen, e)
+	}
+	return chosen
+}
+
+// ExtrasText returns extras in the form that ParseExtras reads.
+func ExtrasText(chosen []ChosenExtra) string {
+	texts := make([]string, len(chosen))
+	for i, e := range chosen {
+		texts[i] = fmt.Sprintf("%d:%d", e.ID, e.Quantity)
+	}
+	return strings.Join(texts, ",")
+}
+
+// Pro reports whether Pro Features is active.
+func (v Service) Pro(s *session.Session) bool { return s.Extension(extensions.ProFeatures, v.settings) }
+
+// extrasField is the field with the extras of a booking.
+const extrasField = "extras"
+
+// LoadExtras reads the extras that a booking of a service is asked to have, in the order in which they were asked
+// for: none on a site without the add-on. It rejects extras that the site's form does not offer.
+func LoadExtras(ctx context.Context, s *session.Session, p *domain.Validation, service Service, asked *Extras) ([]pricing.Extra, error) {
+	if asked == nil || p.Has("service_id") || !service.Pro(s) {
+		return nil, nil
+	}
+	if asked.Unreadable {
+		p.Invalid(extrasField, "Must be a list of objects with id and quantity, each extra once")
+		return nil, nil
+	}
+	if len(asked.Chosen) == 0 {
+		return nil, nil
+	}
+	exists, err := session.HasTable(ctx, s, wpdb.ServiceExtras)
+	if err != nil {
+		return nil, err
+	}
+	offered := map[int64]offeredExtra{}
+	if exists {
+		if offered, err = offeredExtras(ctx, s, service.ID, asked.Chosen); err != nil {
+			return nil, err
+		}
+	}
+	extras := make([]pricing.Extra, len(asked.Chosen))
+	for i, chosen := range asked.Chosen {
+		e, known := offered[chosen.ID]
+		extras[i] = e.Extra
+		extras[i].Quantity = chosen.Quantity
+		switch {
+		case !known:
+			p.Reject(extrasField, fmt.Sprintf("There is no extra %d", chosen.ID))
+		case !e.active:
+			p.Reject(extrasField, fmt.Sprintf("Extra %d is not active", chosen.ID))
+		case !e.ofService:
+			p.Reject(extrasField, fmt.Sprintf("The service has no extra %d", chosen.ID))
+		case chosen.Quantity > e.most:
+			p.Reject(extrasField, fmt.Sprintf("Extra %d can be booked at most %d times", chosen.ID, e.most))
+		}
+	}
+	return extras, nil
+}
+
+// offeredExtra is an extra of the site.
+type offeredExtra struct {
+	pricing.Extra
+	most              int64 // quantity in a booking
+	active, ofService bool
+}
+
+func offeredExtras(ctx context.Context, s *session.Session, service int64, chosen []ChosenExtra) (map[int64]offeredExtra, error) {
+	ids := make([]int64, len(chosen))
+	for i, e := range chosen {
+		ids[i] = e.ID
+	}
+	connected := sq.Expr("EXISTS (SELECT 1 FROM "+s.DB.As(wpdb.ServicesServiceExtras, "x")+" WHERE x.service_extra_id = e.id AND x.service_id = ?)", service)
+	stmt := sq.Select("e.id", "e.name", "e.charge_amount", "e.duration", "e.maximum_quantity", "e.multiplied_by_attendees = 'on'", "e.status = 'active'").Column(connected).
+		From(s.DB.As(wpdb.ServiceExtras, "e")).Where(sq.Eq{"e.id": ids})
+	return wpdb.MapBy(ctx, s.DB, "read extras", stmt, func(row wpdb.Scanner) (int64, offeredExtra, error) {
+		var e offeredExtra
+		var amount decimal.NullDecimal
+		err := row.Scan(&e.ID, &e.Name, &amount, &e.Duration, wpdb.OrZero(&e.most), wpdb.OrZero(&e.PerAttendee), &e.active, &e.ofService)
+		e.Amount, e.most = amount.Decimal, cmp.Or(e.most, 1)
+		return e.ID, e, err
+	})
+}
+
+// ExtraMinutes returns how long extras take.
+func ExtraMinutes(extras []pricing.Extra) (minutes int64) {
+	for _, e := range extras {
+		minutes += e.Duration * e.Quantity
+	}
+	return minutes
+}
+
+// OffersExtras reports whether a service has any active extra.
+func OffersExtras(ctx context.Context, s *session.Session, service int64) (bool, error) {
+	exists, err := session.HasTable(ctx, s, wpdb.ServiceExtras)
+	if err != nil || !exists {
+		return false, err
+	}
+	stmt := sq.Select("1").From(s.DB.As(wpdb.ServicesServiceExtras, "x")).Join(s.DB.As(wpdb.ServiceExtras, "e") + " ON e.id = x.service_extra_id").
+		Where(sq.Eq{"x.service_id": service, "e.status": "active"}).Limit(1)
+	_, found, err := wpdb.One(ctx, s.DB, "look for extras", stmt, wpdb.Value[int64])
+	return found, err
+}
+
+// SameExtras reports whether two lists have the same extras, in whatever order.
+func SameExtras(a, b []ChosenExtra) bool {
+	byID := func(chosen []ChosenExtra) []ChosenExtra {
+		return slices.SortedFunc(slices.Values(chosen), func(a, b ChosenExtra) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	return slices.Equal(byID(a), byID(b))
+}

@@ -1,0 +1,108 @@
+package compat
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/records"
+	"bookside/adapter/slots"
+	"bookside/compat/jsontext"
+	"bookside/compat/phpform"
+)
+
+// BookingExtra is an extra of a booking. Only bookings of sites with Pro Features have some.
+type BookingExtra struct {
+	ID       int64  `json:"id"`
+	Name     string `json:"name"`
+	Quantity int64  `json:"quantity"`
+	Duration int64  `json:"duration"`
+	Price    string `json:"price"`
+}
+
+func bookingExtra(e records.BookingExtra) BookingExtra {
+	return BookingExtra{e.ID, e.Name, e.Quantity, e.Duration, domain.AmountText(e.Price)}
+}
+
+// maxExtras is how many different extras a booking may have.
+const maxExtras = 50
+
+// extras declares the extras of a booking: a list of objects, or its JSON. Whether such a field is known, and what
+// is none, the site decides. Null and an empty text are an empty list.
+func extras[T any](at func(*T) **slots.Extras, schema *Schema) Field[T] {
+	return Field[T]{declaration: declaration{name: "extras", ours: true, clears: true, hideFromExample: true, valueType: description{schema: func() *Schema { return schema }}}, read: func(in input, into *T) {
+		var sent jsontext.Value
+		switch in := in.(type) {
+		case *Body:
+			sent = in.fields["extras"]
+		case *Query:
+			if form, err := phpform.Parse([]byte(in.raw)); err == nil {
+				fields, _ := form.Object()
+				sent = fields["extras"]
+			}
+		}
+		if sent != nil {
+			*at(into) = readExtras(sent)
+		}
+	}}
+}
+
+func extrasSchema() *Schema {
+	whole := func(about, example string) *Schema {
+		return &Schema{Type: typeInteger, Description: about, Minimum: bound("1"), example: json.Number(example)}
+	}
+	return &Schema{Type: typeArray, MaxItems: maxExtras, Items: &Schema{Type: typeObject, Required: []string{"id"}, Properties: Members{
+		{"id", whole("Id of an extra of the service", "4")}, {"quantity", whole("How many; 1 unless sent", "2")},
+	}}}
+}
+
+func readExtras(sent jsontext.Value) *slots.Extras {
+	text, _, _ := sent.Scalar()
+	if sent.Null() || sent[0] == '"' && text == "" {
+		return &slots.Extras{}
+	}
+	list, ok := decodeText(sent).List()
+	read := &slots.Extras{Unreadable: !ok || len(list) > maxExtras}
+	for _, element := range list {
+		fields, isObject := element.Object()
+		id, quantity := whole(fields["id"]), int64(1)
+		if sent, ok := fields["quantity"]; ok && !sent.Null() {
+			quantity = whole(sent)
+		}
+		twice := slices.ContainsFunc(read.Chosen, func(e slots.ChosenExtra) bool { return e.ID == id })
+		read.Unreadable = read.Unreadable || !isObject || id == 0 || quantity == 0 || twice
+		read.Chosen = append(read.Chosen, slots.ChosenExtra{ID: id, Quantity: quantity})
+	}
+	return read
+}
+
+// whole returns a whole number above 0, also of a text; 0 for anything else.
+func whole(value jsontext.Value) int64 {
+	if value == nil {
+		return 0
+	}
+	text, _, _ := value.Scalar()
+	n, ok := parseInteger(text)
+	if !ok || !n.IsPositive() || n.GreaterThan(decimal.NewFromInt(maxMediumInt)) {
+		return 0
+	}
+	return n.IntPart()
+}
+
+// couponCode declares the code of the coupon of a booking. Whether such a field is known the site decides: what is
+// no text is the code of no coupon.
+func couponCode[T any](at func(*T) *string) Field[T] {
+	f := value("coupon_code", anyText(), at).onlyOurs().notInExample()
+	f.read = func(in input, into *T) {
+		if sent, ok := in.(*Body).sent("coupon_code"); ok {
+			text, _, single := sent.Scalar()
+			if !single {
+				text = string(sent)
+			}
+			*at(into) = text
+		}
+	}
+	return f
+}

@@ -1,0 +1,362 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// vat is the setting with taxes of a site with Pro Features.
+const vat = `INSERT INTO wp_latepoint_settings (name, value) VALUES ('taxes', '{"tax_a":{"id":"tax_a","name":"VAT","type":"percentage","value":"10.0000"}}')`
+
+// proSite serves a site with Pro Features, on which service 4 costs 85.00 for 60 minutes, and has seats.
+func proSite(t testing.TB) *server {
+	t.Helper()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 5, charge_amount = 85, duration = 60 WHERE id = 4",
+		"DELETE FROM wp_latepoint_service_meta WHERE object_id = 4 AND meta_key = 'durations'",
+		"INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (4, 'base_fee', '5.0000'), (4, 'dont_multiply_charge_amount_by_attendees', 'off')", vat)
+	return s
+}
+
+// rowOf returns the columns of the only row that a SELECT finds, separated by "|".
+func rowOf(t testing.TB, database *fixtures.Database, query string, args ...any) string {
+	t.Helper()
+	rows := rowsOf(t, database, query, args...)
+	if len(rows) != 1 {
+		t.Fatalf("%d rows of %s", len(rows), query)
+	}
+	return rows[0]
+}
+
+func rowsOf(t testing.TB, database *fixtures.Database, query string, args ...any) (found []string) {
+	t.Helper()
+	rows, err := database.SQL.QueryContext(t.Context(), query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		texts, dests := make([]*string, len(columns)), make([]any, len(columns))
+		for i := range dests {
+			dests[i] = &texts[i]
+		}
+		if err := rows.Scan(dests...); err != nil {
+			t.Fatal(err)
+		}
+		var cells []string
+		for _, text := range texts {
+			if text == nil {
+				text = new("NULL")
+			}
+			cells = append(cells, *text)
+		}
+		found = append(found, strings.Join(cells, "|"))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestPricesOfProFeatures: a booking costs and stores what the add-on's filters make of it.
+func TestPricesOfProFeatures(t *testing.T) {
+	t.Parallel()
+	s := proSite(t)
+	fields := []string{"total_attendees", `3`, "extras", `[{"id":7},{"id":"4","quantity":"2"}]`, "coupon_code", `" welcome10 "`}
+	possible := s.write(http.MethodPost, "/bookings", friday(append(fields, "dry_run", `true`)...)).want(http.StatusOK)
+	a := s.write(http.MethodPost, "/bookings", friday(fields...)).want(http.StatusCreated)
+	id := fmt.Sprint(a.at("data", "id"))
+	read := s.get("/bookings/" + id).want(http.StatusOK)
+	if diff := cmp.Diff(read.at("data"), a.at("data")); diff != "" {
+		t.Errorf("created and read differ (-read +created):\n%s", diff)
+	}
+	for _, shown := range []answer{possible, a} {
+		order := shown.at("data", "order")
+		got := fmt.Sprint(shown.at("data", "price"), shown.at("data", "extras"), shown.at("data", "end_time"), shown.at("data", "duration"), order.(map[string]any)["total"])
+		// (85 × 3 + 5 + 2 × 10 + 7.5 × 3) × 0.9, and 10 % tax on that
+		want := "272.2500[map[duration:0 id:7 name:Lunch price:7.5000 quantity:1] map[duration:15 id:4 name:Hot stones price:10.0000 quantity:2]]11:3060299.4750"
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("shown (-want +got):\n%s", diff)
+		}
+	}
+	const booking = "SELECT duration, start_time, end_time, end_date, end_datetime_utc, total_attendees FROM wp_latepoint_bookings WHERE id = ?"
+	for query, want := range map[string]string{
+		booking: "60|600|690|2027-02-05|2027-02-05 10:30:00|3",
+		"SELECT o.subtotal, o.total, o.tax_total, o.coupon_code, o.coupon_discount FROM wp_latepoint_orders o JOIN wp_latepoint_order_items i ON i.order_id = o.id JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = ?":                                                                                                                   "302.5000|299.4750|27.2250|welcome10|30.2500",
+		"SELECT i.subtotal, i.total, i.tax_total, i.coupon_code, i.coupon_discount, i.item_data LIKE '%\"generate_recurrent_sequence\":[],\"total_attendees\":3,\"service_extras_ids\":\"7:1,4:2\"}' FROM wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = ?":                                                 "302.5000|272.2500|0.0000|welcome10|30.2500|1",
+		"SELECT v.charge_amount, JSON_EXTRACT(v.data, '$.totals'), INSTR(v.data, CONCAT('\"price_breakdown\":', o.price_breakdown, ',')) > 0 FROM wp_latepoint_order_invoices v JOIN wp_latepoint_orders o ON o.id = v.order_id JOIN wp_latepoint_order_items i ON i.order_id = o.id JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = ?": `299.4750|{"subtotal": "302.5000", "total": "299.4750"}|1`,
+		"SELECT o.price_breakdown FROM wp_latepoint_orders o JOIN wp_latepoint_order_items i ON i.order_id = o.id JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = ?": `{"before_subtotal":[{"heading":"Service","items":[{"value":"260.00","label":"Physiotherapy","style":"","type":"","note":"(3 x 85.00 \u20ac) + 5.00 \u20ac base fee","badge":"","raw_value":"260.0000"}],` +
+			`"sub_items":[{"value":"20.00","label":"Hot stones","style":"sub","type":"","note":"(2 x 10.00 \u20ac)","badge":"","raw_value":"20.0000"},{"value":"22.50","label":"Lunch","style":"sub","type":"","note":"","badge":"","raw_value":"22.5000"}]}],` +
+			`"after_subtotal":{"discounts":{"items":[{"label":"Coupon","raw_value":-30.25,"value":"-30.25 \u20ac","badge":"welcome10","type":"credit"}]},"taxes":{"items":[{"label":"VAT (10%)","raw_value":"27.2250","value":"27.23 \u20ac"}]}}}`,
+	} {
+		if diff := cmp.Diff(want, rowOf(t, s.database, query, id)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+	}
+	extras := rowsOf(t, s.database, "SELECT service_extra_id, duration, quantity, price, created_at = updated_at FROM wp_latepoint_bookings_service_extras WHERE booking_id = ? ORDER BY id", id)
+	if diff := cmp.Diff([]string{"7|0|1|7.5000|1", "4|15|2|10.0000|1"}, extras); diff != "" {
+		t.Errorf("extras (-want +got):\n%s", diff)
+	}
+	listed := s.get("/bookings?customer_id=9&date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK).records()
+	if diff := cmp.Diff(a.at("data", "extras"), listed[0]["extras"]); diff != "" {
+		t.Errorf("listed (-want +got):\n%s", diff)
+	}
+}
+
+// TestPricesOfOneBooking: what of Pro Features counts for a price.
+func TestPricesOfOneBooking(t *testing.T) {
+	t.Parallel()
+	s := proSite(t)
+	s.database.Execute(t, "UPDATE wp_latepoint_coupons SET rules = '{\"max_discount_amount\":\"20\"}' WHERE code = 'WELCOME10'")
+	for title, c := range map[string]struct {
+		arrange, undo string
+		fields        []string
+		want          string // price of the booking, subtotal, discount, tax, total of the order
+	}{
+		"one attendee":                 {"", "", nil, "90.0000 90.0000 0.0000 9.0000 99.0000"},
+		"attendees who pay together":   {"UPDATE wp_latepoint_service_meta SET meta_value = 'on' WHERE meta_key = 'dont_multiply_charge_amount_by_attendees'", "UPDATE wp_latepoint_service_meta SET meta_value = 'off' WHERE meta_key = 'dont_multiply_charge_amount_by_attendees'", []string{"total_attendees", `2`}, "90.0000 90.0000 0.0000 9.0000 99.0000"},
+		"a fixed coupon":               {"", "", []string{"coupon_code", `"MINUS5"`}, "85.0000 90.0000 5.0000 8.5000 93.5000"},
+		"a coupon with a largest":      {"", "", []string{"coupon_code", `"WELCOME10"`, "total_attendees", `4`}, "325.0000 345.0000 20.0000 32.5000 357.5000"},
+		"a price, which replaces":      {"", "", []string{"price", `40`, "total_attendees", `2`, "extras", `[{"id":4}]`, "coupon_code", `"WELCOME10"`}, "36.0000 40.0000 4.0000 3.6000 39.6000"},
+		"extras as a text":             {"", "", []string{"extras", `"[{\"id\":4,\"quantity\":3}]"`}, "120.0000 120.0000 0.0000 12.0000 132.0000"},
+		"no extras":                    {"", "", []string{"extras", `null`, "coupon_code", `null`}, "90.0000 90.0000 0.0000 9.0000 99.0000"},
+		"without taxes":                {"UPDATE wp_latepoint_settings SET value = '' WHERE name = 'taxes'", "UPDATE wp_latepoint_settings SET value = '{\"a\":{\"id\":\"a\",\"type\":\"percentage\",\"value\":\"10\"}}' WHERE name = 'taxes'", nil, "90.0000 90.0000 0.0000 0.0000 90.0000"},
+		"a price of 0, with its tax":   {"UPDATE wp_latepoint_settings SET value = '{\"a\":{\"id\":\"a\",\"type\":\"fixed\",\"value\":\"2\"}}' WHERE name = 'taxes'", "UPDATE wp_latepoint_settings SET value = '{\"a\":{\"id\":\"a\",\"type\":\"percentage\",\"value\":\"10\"}}' WHERE name = 'taxes'", []string{"price", `0`}, "0.0000 0.0000 0.0000 2.0000 2.0000"},
+		"a coupon for the named agent": {"UPDATE wp_latepoint_coupons SET rules = '{\"agent_ids\":\"5\"}' WHERE code = 'MINUS5'", "UPDATE wp_latepoint_coupons SET rules = NULL WHERE code = 'MINUS5'", []string{"coupon_code", `"MINUS5"`}, "85.0000 90.0000 5.0000 8.5000 93.5000"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			if c.arrange != "" {
+				s.database.Execute(t, c.arrange)
+				defer s.database.Execute(t, c.undo)
+			}
+			a := s.write(http.MethodPost, "/bookings", friday(append(c.fields, "dry_run", `true`)...)).want(http.StatusOK)
+			got := []string{fmt.Sprint(a.at("data", "price"))}
+			for _, field := range []string{"subtotal", "coupon_discount", "tax_total", "total"} {
+				got = append(got, fmt.Sprint(a.at("data", "order", field)))
+			}
+			if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRefusedExtrasAndCoupons: what the site's form would not offer is refused by the name of its field.
+func TestRefusedExtrasAndCoupons(t *testing.T) {
+	t.Parallel()
+	s := proSite(t)
+	s.database.Execute(t,
+		"INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (4, 'maximum_service_extras_required', 'on'), (4, 'maximum_service_extras_value', '1')",
+		"UPDATE wp_latepoint_orders SET coupon_code = 'minus5', status = 'open', customer_id = 9 ORDER BY id LIMIT 1")
+	minus5 := func(rules string) string {
+		return "UPDATE wp_latepoint_coupons SET rules = '" + rules + "', active_to = NULL WHERE code = 'MINUS5'"
+	}
+	const fewest = "INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (4, 'minimum_service_extras_required', 'on'), (4, 'minimum_service_extras_value', '1')"
+	for _, c := range []struct {
+		title, arrange string
+		fields         []string
+		status         int
+		field, message string
+	}{
+		{"an unknown extra", "", []string{"extras", `[{"id":99}]`}, 422, "extras", "There is no extra 99"},
+		{"a disabled extra", "", []string{"extras", `[{"id":8}]`}, 422, "extras", "Extra 8 is not active"},
+		{"an extra of another service", "", []string{"extras", `[{"id":9}]`}, 422, "extras", "The service has no extra 9"},
+		{"too many of an extra", "", []string{"extras", `[{"id":4,"quantity":4}]`}, 422, "extras", "Extra 4 can be booked at most 3 times"},
+		{"two of an extra without a limit", "", []string{"extras", `[{"id":7,"quantity":2}]`}, 422, "extras", "Extra 7 can be booked at most 1 times"},
+		{"too many extras", "", []string{"extras", `[{"id":4},{"id":7}]`}, 422, "extras", "The service can be booked with at most 1 extras"},
+		{"an extra twice", "", []string{"extras", `[{"id":4},{"id":4}]`}, 400, "extras", "Must be a list of objects with id and quantity, each extra once"},
+		{"no list", "", []string{"extras", `"4"`}, 400, "extras", "Must be a list of objects with id and quantity, each extra once"},
+		{"too few extras", fewest, nil, 422, "extras", "The service has to be booked with at least 1 extras"},
+		{"too long", "UPDATE wp_latepoint_service_extras SET duration = 700 WHERE id = 4", []string{"extras", `[{"id":4,"quantity":2}]`}, 422, "extras", "The booking would take longer than a day"},
+		{"an unknown coupon", "DELETE FROM wp_latepoint_service_meta WHERE meta_key LIKE 'm%_service_extras_required'", []string{"coupon_code", `"NONE"`}, 422, "coupon_code", "No coupon has this code"},
+		{"a coupon that is no text", "", []string{"coupon_code", `{"a":1}`}, 422, "coupon_code", "No coupon has this code"},
+		{"a coupon that is switched off", "", []string{"coupon_code", `"SUMMER"`}, 422, "coupon_code", "This coupon is not active"},
+		{"a coupon that ends today", "UPDATE wp_latepoint_coupons SET rules = NULL, active_to = '2026-11-21' WHERE code = 'MINUS5'", []string{"coupon_code", `"MINUS5"`}, 422, "coupon_code", "This coupon has expired"},
+		{"a coupon for another service", minus5(`{"service_ids":"1"}`), []string{"coupon_code", `"MINUS5"`}, 422, "coupon_code", "This coupon is for other agents, services or bundles"},
+		{"a coupon for an agent, with any", minus5(`{"agent_ids":"5"}`), []string{"coupon_code", `"MINUS5"`, "agent_id", `"any"`}, 422, "coupon_code", "This coupon is for other agents, services or bundles"},
+		{"a coupon for a bundle", minus5(`{"bundle_ids":"1"}`), []string{"coupon_code", `"MINUS5"`}, 422, "coupon_code", "This coupon is for other agents, services or bundles"},
+		{"a coupon of another customer", minus5(`{"customer_ids":"3"}`), []string{"coupon_code", `"MINUS5"`}, 422, "coupon_code", "This coupon is for other customers"},
+		{"a coupon for more", minus5(`{"minimum_order_subtotal":"90.0001"}`), []string{"coupon_code", `"MINUS5"`}, 422, "coupon_code", "The order's subtotal is too small for this coupon"},
+		{"a coupon that is spent", minus5(`{"limit_total":"1"}`), []string{"coupon_code", `"MINUS5"`}, 422, "coupon_code", "This coupon has been used as often as it may be"},
+		{"a coupon that the customer spent", minus5(`{"limit_per_customer":"1"}`), []string{"coupon_code", `"MINUS5"`}, 422, "coupon_code", "The customer has used this coupon as often as they may"},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			if c.arrange != "" {
+				s.database.Execute(t, c.arrange)
+			}
+			for _, dry := range []string{"true", "false"} {
+				a := s.write(http.MethodPost, "/bookings", friday(append(slices.Clone(c.fields), "dry_run", dry)...)).want(c.status)
+				if got := a.at("error", "details", c.field); got != c.message {
+					t.Errorf("dry run %s: %v, want %q", dry, a.at("error", "details"), c.message)
+				}
+			}
+		})
+	}
+}
+
+// TestExtrasOfHold: a hold keeps the time of its extras too, and the booking gets them.
+func TestExtrasOfHold(t *testing.T) {
+	t.Parallel()
+	s := proSite(t)
+	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 1 WHERE id = 4")
+	hold := s.write(http.MethodPost, "/holds", holdBody("extras", `[{"id":4,"quantity":2}]`)).want(http.StatusCreated)
+	if got := fmt.Sprint(hold.at("data", "end_time"), hold.at("data", "duration")); got != "11:3060" {
+		t.Errorf("the hold is until %s", got)
+	}
+	s.write(http.MethodPost, "/bookings", friday("start_time", `"11:15"`, "duration", `15`)).want(http.StatusConflict)
+	id := fmt.Sprint(hold.at("data", "id"))
+	differs := s.write(http.MethodPost, "/bookings", friday("hold_id", id, "extras", `[{"id":4}]`)).want(http.StatusUnprocessableEntity)
+	if got := differs.at("error", "details", "extras"); got != "Differs from the hold" {
+		t.Errorf("other extras: %v", got)
+	}
+	a := s.write(http.MethodPost, "/bookings", friday("hold_id", id)).want(http.StatusCreated)
+	if got := fmt.Sprint(a.at("data", "end_time"), a.at("data", "price"), a.at("data", "extras", 0, "quantity")); got != "11:30110.00002" {
+		t.Errorf("booked: %s", got)
+	}
+}
+
+// TestExtrasOfBulk: each booking of a list has extras and a coupon of its own.
+func TestExtrasOfBulk(t *testing.T) {
+	t.Parallel()
+	s := proSite(t)
+	body := `{"bookings":[` + friday("extras", `[{"id":4}]`, "coupon_code", `"MINUS5"`) + `,` + friday("start_time", `"14:00"`, "extras", `[{"id":8}]`) + `]}`
+	a := s.write(http.MethodPost, "/bookings/bulk", body).want(http.StatusMultiStatus)
+	id := fmt.Sprint(a.at("results", "success", 0, "booking_id"))
+	if got := fmt.Sprint(s.get("/bookings/"+id).at("data", "price"), a.at("results", "errors", 0, "error")); got != "95.0000extras: Extra 8 is not active" {
+		t.Error(got)
+	}
+}
+
+// TestPlainSiteIgnoresExtras: without the add-on, extras and coupon are unknown fields, and its tables say nothing.
+func TestPlainSiteIgnoresExtras(t *testing.T) {
+	t.Parallel()
+	s := proSite(t)
+	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
+	a := s.write(http.MethodPost, "/bookings", friday("total_attendees", `2`, "extras", `[{"id":99}]`, "coupon_code", `"NONE"`)).want(http.StatusCreated)
+	data := a.at("data").(map[string]any)
+	if got := fmt.Sprint(data["price"], data["end_time"], data["extras"], a.at("data", "order", "total")); got != "85.000011:00<nil>85.0000" {
+		t.Errorf("booked: %s", got)
+	}
+	if got := rowOf(t, s.database, "SELECT item_data LIKE '%total_attendees%', (SELECT COUNT(*) FROM wp_latepoint_bookings_service_extras) FROM wp_latepoint_order_items ORDER BY id DESC LIMIT 1"); got != "0|0" {
+		t.Errorf("stored: %s", got)
+	}
+}
+
+// TestAvailabilityWithExtras: extras make a booking longer, which decides when it can begin.
+func TestAvailabilityWithExtras(t *testing.T) {
+	t.Parallel()
+	s := proSite(t)
+	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 1, buffer_before = 0, buffer_after = 0, timeblock_interval = 15 WHERE id = 4")
+	const path = "/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05"
+	last := func(query string) string { // the last start before the break at noon, its end and the duration
+		a := s.get(path + query).want(http.StatusOK)
+		start := ""
+		for _, slot := range a.at("data", "slots").([]any) {
+			if slot := slot.(map[string]any); slot["start_time"].(string) < "12:00" {
+				start = fmt.Sprint(slot["start_time"], " ", slot["end_time"])
+			}
+		}
+		return fmt.Sprint(start, " ", a.at("data", "duration"))
+	}
+	for query, want := range map[string]string{
+		"": "11:00 12:00 60",
+		"&extras=" + url.QueryEscape(`[{"id":4,"quantity":2}]`):       "10:30 12:00 90",
+		"&extras[0][id]=4&extras[0][quantity]=1&extras[1][id]=7":      "10:45 12:00 75",
+		"&extras%5B0%5D%5Bid%5D=4":                                    "10:45 12:00 75",
+		"&extras=":                                                    "11:00 12:00 60",
+		"&any_duration=1&duration=30&extras=%5B%7B%22id%22%3A4%7D%5D": "11:15 12:00 45",
+	} {
+		if got := last(query); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("extras", `[{"id":4,"quantity":2}]`)).want(http.StatusCreated).at("data", "id"))
+	for query, want := range map[string]string{
+		"&booking_id=" + id:                      "10:30 12:00 90",
+		"&booking_id=" + id + "&extras[0][id]=4": "10:45 12:00 75",
+		"&booking_id=" + id + "&extras=[]":       "11:00 12:00 60",
+	} {
+		if got := last(query); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	if got := s.get(path+"&extras[0][id]=8").want(http.StatusUnprocessableEntity).at("error", "details", "extras"); got != "Extra 8 is not active" {
+		t.Errorf("a disabled extra: %v", got)
+	}
+	if got := s.get(path+"&extras=4").want(http.StatusBadRequest).at("error", "details", "extras"); got != "Must be a list of objects with id and quantity, each extra once" {
+		t.Errorf("no list: %v", got)
+	}
+	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`, "DELETE FROM wp_latepoint_bookings WHERE id = "+id)
+	if got := last("&extras[0][id]=8"); got != "11:00 12:00 60" {
+		t.Errorf("without the add-on: %s", got)
+	}
+}
+
+// TestStatementsForExtras: the extras of a page are one statement, and a site without the add-on has none.
+func TestStatementsForExtras(t *testing.T) {
+	t.Parallel()
+	plain := newWriter(t, fixtures.SiteA().WithFewBookings())
+	pro := proSite(t)
+	for path, more := range map[string]int64{"/bookings?per_page=1": 1, "/bookings?per_page=100": 1, "/bookings/9": 1, "/availability?service_id=4&agent_id=5&date=2027-02-05": 0} {
+		queries := func(s *server) int64 {
+			s.get(path) // remembers what was counted
+			s.get(path).want(http.StatusOK)
+			return int64(s.log.last(t).Queries)
+		}
+		if without, with := queries(plain), queries(pro); with != without+more {
+			t.Errorf("%s: %d statements, and %d with Pro Features", path, without, with)
+		}
+	}
+}
+
+// TestAgentBooksExtras: tools for AI agents pass extras and coupon on.
+func TestAgentBooksExtras(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures(), withTools)
+	a := s.agent(t, s.key)
+	const slot = `'service_id':4,'agent_id':5,'location_id':1,'extras':[{'id':4,'quantity':2}]`
+	if free := a.call("find_free_times", `{`+slot+`,'from':'2027-02-05','to':'2027-02-05'}`).done(); fmt.Sprint(free.at("duration")) != "90" {
+		t.Errorf("free times: %s", free.body)
+	}
+	made := a.call("book", `{'idempotency_key':'extras-2027-02-05','dry_run':true,`+slot+`,'coupon_code':'MINUS5','date':'2027-02-05','start_time':'10:00','customer_id':9}`).done()
+	if got := fmt.Sprint(made.at("order_total")); got != "100.00" {
+		t.Errorf("order total %s: %s", got, made.body)
+	}
+}
+
+// TestDeleteWithProFeatures: a booking takes along what the add-on's listeners delete with it.
+func TestDeleteWithProFeatures(t *testing.T) {
+	t.Parallel()
+	s := proSite(t)
+	left := func(id string) string {
+		return rowOf(t, s.database, "SELECT (SELECT COUNT(*) FROM wp_latepoint_bookings_service_extras WHERE booking_id = ?), (SELECT COUNT(*) FROM wp_latepoint_bookings_assets WHERE booking_id = ?), (SELECT COUNT(*) FROM wp_latepoint_messages WHERE booking_id = ?)", id, id, id)
+	}
+	book := func(start string) string {
+		id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", start, "extras", `[{"id":4},{"id":7}]`)).want(http.StatusCreated).at("data", "id"))
+		s.database.Execute(t, "INSERT INTO wp_latepoint_bookings_assets (booking_id, asset_id) VALUES ("+id+", 1)",
+			"INSERT INTO wp_latepoint_messages (content_type, author_id, booking_id, author_type) VALUES ('text', 1, "+id+", 'agent')")
+		return id
+	}
+	first, second := book(`"10:00"`), book(`"14:00"`)
+	s.write(http.MethodDelete, "/bookings/"+first+"?force=1", "").want(http.StatusOK)
+	if gone, kept := left(first), left(second); gone != "0|0|0" || kept != "2|1|1" {
+		t.Errorf("left of the deleted booking %s, of another %s", gone, kept)
+	}
+	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
+	s.write(http.MethodDelete, "/bookings/"+second+"?force=1", "").want(http.StatusOK)
+	if kept := left(second); kept != "2|1|1" {
+		t.Errorf("without the add-on, left %s", kept)
+	}
+}
