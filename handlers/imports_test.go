@@ -15,7 +15,7 @@ import (
 // needs a row here, with as few imports as its purpose allows.
 var allowedImports = map[string][]string{
 	"cmd/bookside":          {"adapter/bookings", "adapter/diagnose", "adapter/domain", "adapter/extensions", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/rowdiff", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/compare", "cmd/bookside/setup", "cmd/internal/exit", "cmd/internal/server", "cmd/internal/settings", "compat", "handlers", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
-	"cmd/internal/server":   {"adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/documents", "handlers/mcp", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
+	"cmd/internal/server":   {"adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/documents", "handlers/mcp", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
 	"cmd/internal/exit":     {},
 	"cmd/internal/settings": {"adapter/domain", "adapter/records", "adapter/webhooks", "cmd/internal/exit", "handlers", "wpdb", "wpdb/wpconfig"},
 	"cmd/bookside/compare":  {"adapter/rowdiff", "compat", "wpdb"},
@@ -23,7 +23,7 @@ var allowedImports = map[string][]string{
 	"cmd/demo":              {"adapter/domain", "adapter/keys", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded"},
 
 	"handlers":            {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "compat", "compat/table", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/wordpress", "wpdb"},
-	"handlers/console":    {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/documents", "handlers/ratelimit", "wpdb"},
+	"handlers/console":    {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/documents", "handlers/ratelimit", "wpdb"},
 	"handlers/documents":  {},
 	"handlers/mcp":        {},
 	"handlers/middleware": {"adapter/domain", "adapter/keys", "compat", "handlers/ratelimit", "wpdb"},
@@ -70,6 +70,7 @@ var allowedImports = map[string][]string{
 	"adapter/automation":   {"adapter/language"},
 	"adapter/queue":        {"adapter/domain"},
 	"adapter/sanitize":     {},
+	"adapter/signed":       {"adapter/domain", "wpdb"},
 
 	"adapter/webhooks/ssrf": {},
 

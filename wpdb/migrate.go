@@ -232,6 +232,14 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (id),
 		KEY due (status, due_at)
 	)`,
+	// What the server and WordPress sign their requests to each other with, see adapter/signed.
+	// Whoever of them needs it first makes the row.
+	Secrets: `(
+		name VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		secret CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		created_at DATETIME NOT NULL,
+		PRIMARY KEY (name)
+	)`,
 	// Secrets are readable unless there is a webhooks.secret_key. Up to position, the
 	// entries of the journal have become deliveries.
 	Webhooks: `(

@@ -218,7 +218,7 @@ func idColumn(t Table) string {
 		return "meta_key"
 	case AdminTokens:
 		return "token_hash"
-	case ChangePositions:
+	case ChangePositions, Secrets:
 		return "name"
 	case ChangeSnapshots:
 		return "span"

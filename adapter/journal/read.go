@@ -89,13 +89,16 @@ func dense(entries []Entry, behind, upTo int64, more bool) bool {
 }
 
 // Latest returns the latest entries of some resources, or of all if there are none, the
-// newest first. It looks at as many entries as Read.
-func (j *Journal) Latest(ctx context.Context, resources []Resource, limit uint64) ([]Entry, error) {
+// newest first, and of those only entries before a number; 0 for the end. It looks at as many entries as Read.
+func (j *Journal) Latest(ctx context.Context, resources []Resource, before int64, limit uint64) ([]Entry, error) {
 	p, err := bounds(ctx, j.db)
 	if err != nil {
 		return nil, err
 	}
 	which := sq.And{sq.Gt{"number": max(p.last-maxScan, 0)}, sq.LtOrEq{"number": p.last}}
+	if before > 0 {
+		which = append(which, sq.Lt{"number": before})
+	}
 	if len(resources) > 0 {
 		which = append(which, sq.Eq{"resource": words(resources)})
 	}

@@ -71,15 +71,17 @@ func (k Key) Require(permission string) error {
 
 // Preset is a set of permissions that many keys have.
 type Preset struct {
-	Name        string
+	Name, Hint  string
 	Permissions []string
 }
 
 // Presets are those that are offered for new keys, the narrowest first.
 var Presets = []Preset{
-	{"read only", []string{"read"}},
-	{"booking app", []string{"read_bookings", "write_bookings", "read_customers", "write_customers", "read_agents", "read_services", "read_locations", "read_availability"}},
-	{"everything", []string{"read", "write", "delete", "read_changes", "write_users", "write_webhooks"}},
+	{"read only", "sees everything", []string{"read"}},
+	{"booking app", "finds free times, books for customers and changes bookings", []string{"read_bookings", "write_bookings", "read_customers", "write_customers", "read_agents", "read_services", "read_locations", "read_availability"}},
+	{"follow changes", "also learns what changes: a CRM or an automation", []string{"read", "read_changes"}},
+	{"front desk", "reads and writes", []string{"read", "write"}},
+	{"everything", "reads, writes and deletes, also webhooks and links to users", []string{"read", "write", "delete", "read_changes", "write_users", "write_webhooks"}},
 }
 
 // ParseOverlap parses how long an old key stays valid beside a new one: hours or days, such

@@ -21,6 +21,8 @@ type Attribute[S, N any] struct {
 	Of          domain.Resource // of which it has ids or names; "" for another attribute
 	One         bool            // only one of them
 	Box         bool            // true or false
+	Choices     []Choice        // of which it is one; none for another attribute
+	Lines       bool            // a text of several lines
 	Date        bool            // a day, in the field
 	Max         int             // characters; 0 for as many as Parse takes
 	Optional    bool            // its field may be empty, which is Clear
@@ -29,6 +31,9 @@ type Attribute[S, N any] struct {
 	Parse       func(text string, now time.Time, n *N) error
 	Clear       func(n *N)
 }
+
+// Choice is one of several values of an attribute: as it is parsed, and for people.
+type Choice struct{ Value, Text string }
 
 // Declare returns an attribute whose value is stored in a field of N.
 func Declare[S, N, T any](a Attribute[S, N], field func(*N) *T, parse func(string) (T, error)) Attribute[S, N] {
@@ -89,16 +94,16 @@ var NewTerms = []Attribute[Key, NewKey]{
 	}, func(n *NewKey) *string { return &n.Name }, ParseName),
 	Declare(term{
 		Name: "permissions", Label: "Permissions", Missing: "tick at least one",
-		Hint:  "Of the boxes, one in the row “everything” covers the rows below it except changes, users and webhooks: keys with write users can link customers to users of the site.",
+		Hint:  "Of the boxes, one in the row \"everything\" covers the rows below it except changes, users and webhooks: keys with write users can link customers to users of the site.",
 		Usage: "comma-separated `LIST` of permissions; required for a new key", Format: func(k Key) string { return strings.Join(k.Permissions, ",") },
 	}, func(n *NewKey) *[]string { return &n.Permissions }, ParsePermissions),
 	Declare(term{
-		Name: "kind", Label: "Kind",
+		Name: "kind", Label: "Kind", Choices: []Choice{{string(Live), "live"}, {string(Test), "test, with separate limits"}},
 		Usage:  "`KIND` of the key, live or test, each with its own limits (rate_limit in help config); default live, or test for an imported key that begins with lp_test_",
 		Format: func(k Key) string { return string(k.Kind) },
 	}, func(n *NewKey) *Kind { return &n.Kind }, ParseKind),
 	Declare(term{
-		Name: "networks", Label: "Networks", Optional: true,
+		Name: "networks", Label: "Networks", Optional: true, Lines: true,
 		Hint:   "The key is accepted only from these: networks such as 192.0.2.0/24 or addresses such as 192.0.2.7, one per line. Leave empty for any.",
 		Usage:  "comma-separated `LIST` of networks or addresses from which the key is accepted, such as 192.0.2.0/24, or any; default for a new key any",
 		Format: func(k Key) string { return strings.ReplaceAll(join(k.Networks, FormatNetwork), ",", "\n") },
@@ -140,10 +145,27 @@ func scopeTerm(resource domain.Resource, hint string, field func(*domain.Scope) 
 // Terms are the attributes of a key that can change: it keeps its kind.
 var Terms = slices.DeleteFunc(slices.Clone(NewTerms), func(a Attribute[Key, NewKey]) bool { return a.Name == "kind" })
 
+// RollTerms are what people say about a new key for an old one: how long the old one stays valid.
+var RollTerms = []Attribute[Key, time.Duration]{
+	Declare(Attribute[Key, time.Duration]{
+		Name: "overlap", Label: "The old key stays valid for",
+		Choices: []Choice{{"0", "no time: somebody else may know it"}, {"1d", "a day"}, {"7d", "a week"}, {"30d", "30 days"}},
+	}, func(d *time.Duration) *time.Duration { return d }, func(text string) (time.Duration, error) {
+		overlap, err := ParseOverlap(text)
+		if err != nil || overlap > 30*24*time.Hour {
+			return 0, errors.New("choose how long the old key stays valid")
+		}
+		return overlap, nil
+	}),
+}
+
 // CalendarTerms are the attributes of a new calendar, but for whose it is.
 var CalendarTerms = []Attribute[Key, NewKey]{
 	Declare(term{
-		Name: "details", Label: "Shows", Usage: "what it shows: `DETAILS` busy, names or full; default busy", Hint: "This cannot be changed later.",
+		Name: "details", Label: "Shows", Choices: []Choice{
+			{string(Busy), "when somebody is booked"}, {string(Names), "also the service, the customer's name and the address"},
+			{string(Full), "also how to reach the customer, and what they wrote"},
+		}, Usage: "what it shows: `DETAILS` busy, names or full; default busy", Hint: "This cannot be changed later.",
 	}, func(n *NewKey) *Details { return &n.Details }, ParseDetails),
 	Declare(term{
 		Name: "name", Label: "Name", Max: maxKeyName, Optional: true, Hint: "In the list of calendars. Leave empty for that of the agent or location.",

@@ -69,6 +69,7 @@ func FindConflicts(ctx context.Context, s *session.Session) (ConflictReport, err
 
 // ConflictingBooking is what people need to know of a booking that conflicts with another one.
 type ConflictingBooking struct {
+	Code                     string // of the booking
 	Agent, Service, Customer string // names
 	Date                     string // on which it begins
 	Start, End               int    // minutes after midnight
@@ -81,7 +82,7 @@ func ConflictingBookings(ctx context.Context, s *session.Session, conflicts []Co
 		ids = append(ids, c.First, c.Second)
 	}
 	const name = "TRIM(CONCAT_WS(' ', %[1]s.first_name, %[1]s.last_name))"
-	stmt := sq.Select("b.id", fmt.Sprintf(name, "a"), "s.name", fmt.Sprintf(name, "c"), "b.start_date", "b.start_time", "b.end_time").
+	stmt := sq.Select("b.id", "b.booking_code", fmt.Sprintf(name, "a"), "s.name", fmt.Sprintf(name, "c"), "b.start_date", "b.start_time", "b.end_time").
 		From(s.DB.Name(wpdb.Bookings) + " AS b").
 		LeftJoin(s.DB.Name(wpdb.Agents) + " AS a ON a.id = b.agent_id").
 		LeftJoin(s.DB.Name(wpdb.Services) + " AS s ON s.id = b.service_id").
@@ -91,7 +92,7 @@ func ConflictingBookings(ctx context.Context, s *session.Session, conflicts []Co
 	_, err := wpdb.All(ctx, s.DB, "describe conflicting bookings", stmt, func(row wpdb.Scanner) (struct{}, error) {
 		var id int64
 		var b ConflictingBooking
-		err := row.Scan(&id, wpdb.OrZero(&b.Agent), wpdb.OrZero(&b.Service), wpdb.OrZero(&b.Customer), wpdb.OrZero(&b.Date), wpdb.OrZero(&b.Start), wpdb.OrZero(&b.End))
+		err := row.Scan(&id, wpdb.OrZero(&b.Code), wpdb.OrZero(&b.Agent), wpdb.OrZero(&b.Service), wpdb.OrZero(&b.Customer), wpdb.OrZero(&b.Date), wpdb.OrZero(&b.Start), wpdb.OrZero(&b.End))
 		described[id] = b
 		return struct{}{}, err
 	})

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/keys"
 	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
@@ -58,19 +57,25 @@ func TestCompanionPlugin(t *testing.T) {
 	db := fixtures.New(t, fixtures.Small(now))
 	w := newCompanionSite(t, db)
 	environment := settingsFor(db)
-	s := serve(t, environment)
+	s := serveAt(t, environment, time.Now) // WordPress has no other clock
 	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`']);`)
+	s.awaitFingerprint()
+	if got := queryText(t, db, "SELECT LENGTH(secret) FROM wp_bookside_secrets WHERE name = 'wordpress'"); got != "64" {
+		t.Errorf("the server made a secret of %s digits", got)
+	}
 
 	t.Run("keys", func(t *testing.T) { testKeysOfPHP(t, w, s, environment) })
-	t.Run("first key", func(t *testing.T) { testFirstKeyOfPHP(t, w) })
-	t.Run("terms", func(t *testing.T) { testTermsOfPHP(t, w) })
-	t.Run("choices", func(t *testing.T) { testChoicesOfPHP(t, w) })
+	t.Run("mistakes", func(t *testing.T) { testMistakesOfPHP(t, w) })
+	t.Run("secret", func(t *testing.T) { testSecretOfPHP(t, w) })
 	t.Run("overlaps", func(t *testing.T) { testOverlapsOfPHP(t, w, db) })
 	t.Run("health", func(t *testing.T) { testHealthOfPHP(t, w, s) })
 	t.Run("command line", func(t *testing.T) { testCommandLineOfPHP(t, w, s) })
 	t.Run("German", func(t *testing.T) {
 		german := `$wp_filter = ['locale' => [10 => [['function' => fn() => 'de_DE', 'accepted_args' => 0]]]];`
 		wantTexts(t, w.Run(t, german, `echo Bookside\check_lock()['label'];`), "Die Sperre für Buchungen funktioniert")
+		form := w.Run(t, german, `require_once WP_PLUGIN_DIR . '/bookside/admin/parts.php'; require_once WP_PLUGIN_DIR . '/bookside/admin/actions.php'; require_once WP_PLUGIN_DIR . '/bookside/admin/settings.php';
+			Bookside\show_fields(Bookside\ask_server('/keys/new'), true);`)
+		wantTexts(t, form, "Netze", "Unterscheidet diesen Schlüssel von anderen", "Test, mit eigenen Grenzen", "nur lesen: sieht alles", "Rechte", "Persönliche Daten")
 	})
 	t.Run("a person", func(t *testing.T) { testPersonOfPHP(t, w, db) })
 	t.Run("a person with an address like others", func(t *testing.T) { testAlikePersonOfPHP(t, w, db) })
@@ -90,11 +95,17 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 		Secret string
 		ID     int
 	}
-	decode := func(code string) created {
-		list := fromPHP[[]any](t, w, code)
-		return created{list[0].(string), int(list[1].(float64))}
+	create := func(fields string) created {
+		return fromPHP[created](t, w, `return Bookside\make_key(`+fields+` + ['nonce' => wp_generate_uuid4()]);`)
 	}
-	first := decode(`return Bookside\create_key(['name' => 'Kasse <1>', 'kind' => 'live', 'permissions' => 'read_bookings', 'networks' => '127.0.0.0/8,::1/128']);`)
+	roll := func(id, hours int) created {
+		return fromPHP[created](t, w, fmt.Sprintf(`return Bookside\make_key(['overlap' => '%dh', 'nonce' => wp_generate_uuid4()], %d);`, hours, id))
+	}
+	restrict := func(id int, fields string) string {
+		return w.Run(t, fmt.Sprintf(`$form = Bookside\ask_server('/keys/%[1]d');
+			echo json_encode(Bookside\restrict_key(%[1]d, %[2]s + array_column($form['fields'], 'value', 'name') + ['version' => $form['version']]));`, id, fields))
+	}
+	first := create(`['name' => 'Kasse <1>', 'kind' => 'live', 'permissions' => 'read_bookings', 'networks' => "127.0.0.0/8\n::1/128"]`)
 	if got := status("/v1/bookings", first.Secret); got != http.StatusOK {
 		t.Errorf("new key: status %d", got)
 	}
@@ -122,15 +133,17 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 		t.Errorf("the key as Go sees it (-want +got):\n%s", diff)
 	}
 
-	w.Run(t, fmt.Sprintf(`Bookside\restrict_key(%d, ['permissions' => 'read_services']);`, first.ID))
+	if answer := restrict(first.ID, "['permissions' => 'read_services']"); answer != "[]" {
+		t.Errorf("changed: %s", answer)
+	}
 	if status("/v1/services", first.Secret) != http.StatusOK || status("/v1/bookings", first.Secret) != http.StatusForbidden {
 		t.Error("the change of permissions had no effect")
 	}
-	w.Run(t, fmt.Sprintf(`Bookside\restrict_key(%d, ['networks' => '192.0.2.0/24']);`, first.ID))
+	restrict(first.ID, "['networks' => '192.0.2.0/24']")
 	if got := status("/v1/services", first.Secret); got != http.StatusUnauthorized {
 		t.Errorf("from another network: status %d", got)
 	}
-	w.Run(t, fmt.Sprintf(`Bookside\restrict_key(%d, ['networks' => '']);`, first.ID))
+	restrict(first.ID, "['networks' => '']")
 
 	own := func(key int, table, values string) {
 		w.Run(t, fmt.Sprintf(`global $wpdb; $wpdb->insert(Bookside\own_table('%s'), array_merge(['key_id' => %d], %s)) === 1 || exit(1);`, table, key, values))
@@ -141,12 +154,12 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 		'buffer_before' => 0, 'buffer_after' => 0, 'total_attendees' => 1, 'created_at' => Bookside\utc_now(), 'expires_at' => Bookside\utc_now()]`
 	own(first.ID, "webhooks", hook)
 	own(first.ID, "holds", hold)
-	second := decode(fmt.Sprintf(`return Bookside\roll_key(Bookside\find_key(%d), 24);`, first.ID))
+	second := roll(first.ID, 24)
 	own(second.ID, "holds", hold)
 	if status("/v1/services", first.Secret) != http.StatusOK || status("/v1/services", second.Secret) != http.StatusOK {
 		t.Error("both keys should work for a day")
 	}
-	third := decode(fmt.Sprintf(`return Bookside\roll_key(Bookside\find_key(%d), 0);`, second.ID))
+	third := roll(second.ID, 0)
 	if status("/v1/services", second.Secret) != http.StatusUnauthorized || status("/v1/services", third.Secret) != http.StatusOK {
 		t.Error("only the new key should work")
 	}
@@ -158,12 +171,13 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 	w.Run(t, `global $wpdb; $wpdb->delete(Bookside\own_table('webhooks'), ['name' => 'rolled']); $wpdb->delete(Bookside\own_table('holds'), ['start_date' => '2020-11-30']);`)
 	limited := strings.Fields(strings.TrimSpace(run(t, environment, "", "keys", "create", "--name", "one", "--permissions", "read", "--agents", "3", "--locations", "1", "--services", "2", "--mask-personal").
 		want(t, exit.OK).stdout))
-	rolled := decode(fmt.Sprintf(`return Bookside\roll_key(Bookside\find_key(%d), 0);`, third.ID+1))
+	rolled := roll(third.ID+1, 0)
 	if list := run(t, environment, "", "keys", "list", "--json").want(t, exit.OK).stdout; rolled.ID != third.ID+2 || len(limited) == 0 ||
 		strings.Count(strings.Join(strings.Fields(list), ""), `"agents":[3],"services":[2],"locations":[1],"mask_personal":true`) != 2 {
 		t.Errorf("a new key in place of a limited one: %s", list)
 	}
-	ended := w.Run(t, fmt.Sprintf(`Bookside\restrict_key(%d, ['expires_at' => '2026-01-01 00:00:00']); echo Bookside\roll_key(Bookside\find_key(%[1]d), 24)->get_error_message();`, third.ID))
+	ended := w.Run(t, fmt.Sprintf(`global $wpdb; $wpdb->update(Bookside\own_table('api_keys'), ['expires_at' => '2026-01-01 00:00:00'], ['id' => %d]);
+		echo Bookside\make_key(['overlap' => '24h', 'nonce' => 'y'], %[1]d)['problem'];`, third.ID))
 	wantTexts(t, ended, "This key has expired")
 	w.Run(t, fmt.Sprintf(`Bookside\revoke_key(%d);`, third.ID))
 	if got := status("/v1/services", third.Secret); got != http.StatusUnauthorized {
@@ -171,166 +185,58 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 	}
 }
 
-// testTermsOfPHP: PHP reads the terms of a key as Go does, and has the same permissions.
-func testTermsOfPHP(t *testing.T, w *fixtures.WordPress) {
+// testMistakesOfPHP: WordPress shows what the server finds wrong, by field, and makes nothing.
+func testMistakesOfPHP(t *testing.T, w *fixtures.WordPress) {
 	t.Helper()
-	lists := fromPHP[map[string][]string](t, w, `return ['kinds' => Bookside\KEY_KINDS, 'verbs' => Bookside\PERMISSION_VERBS,
-		'resources' => Bookside\PERMISSION_RESOURCES, 'named' => Bookside\NAMED_PERMISSIONS];`)
-	want := map[string][]string{"verbs": keys.PermissionVerbs, "resources": keys.PermissionResources, "named": keys.NamedPermissions}
-	for _, kind := range keys.Kinds {
-		want["kinds"] = append(want["kinds"], string(kind))
-	}
-	if diff := cmp.Diff(want, lists); diff != "" {
-		t.Errorf("-Go +PHP:\n%s", diff)
-	}
-	for id, preset := range fromPHP[map[string][]any](t, w, `return Bookside\permission_presets();`) {
-		for _, permission := range preset[1].([]any) {
-			if !keys.KnownPermission(permission.(string)) {
-				t.Errorf("preset %s: %v", id, permission)
-			}
-		}
-	}
-
-	networks := []string{
-		"192.0.2.0/24", "192.0.2.7", "192.0.2.7/24", "2001:db8::7", "2001:db8::/32", "2001:DB8:0:0::1/64", "::1", "0.0.0.0/0", "::/0", "10.1.2.3/15", "10.0.0.0/8, 10.0.0.0/8\n192.0.2.1",
-		"192.0.2.0/33", "2001:db8::/129", "192.0.2.0/", "192.0.2.0/024", "192.0.2.0/+4", "::ffff:192.0.2.1", "::ffff:192.0.2.0/120", "fe80::1%eth0", "192.0.2", "localhost", "192.0.2.01", "any thing",
-	}
-	days := []string{"2037-01-31", "2037-02-30", "2037-1-31", "2001-01-01", "9999-12-31", "tomorrow", "2037-01-31x"}
-	limits := []string{"1", "1000000000", "1000000001", "0", "-1", "1.5", "x", "007", "99999999999999999999"}
-	names := []string{"Kasse", strings.Repeat("ü", 190), strings.Repeat("ü", 191), "   ", "a\nb", "\xff", "a\u0085b"}
-	ids := []string{"3", "4,3", " 3 , 3", "007", "8388607", "8388608", "0", "-1", "3,", ",", "x", "1.5", "99999999999999999999", strings.Repeat("1,", 200) + "2"}
-	var many []string
-	for n := range 101 {
-		many = append(many, fmt.Sprint(n+1))
-	}
-	ids = append(ids, strings.Join(many[1:], ","), strings.Join(many, ","))
-	texts := map[string][]string{"parse_ids": ids, "parse_networks": networks, "parse_expiry": days, "parse_limit": limits, "parse_name": names}
-	var code strings.Builder
-	code.WriteString("$all = [];")
-	for parser, inputs := range texts {
-		for _, input := range inputs {
-			fmt.Fprintf(&code, "$value = Bookside\\%s(%s); $all[] = ['%s', bin2hex(%s), is_wp_error($value) ? 'error' : (string) $value];", parser, phpText(input), parser, phpText(input))
-		}
-	}
-	code.WriteString("return $all;")
-	got := map[string]string{}
-	for _, row := range fromPHP[[][3]string](t, w, code.String()) {
-		got[row[0]+" "+row[1]] = row[2]
-	}
-	for parser, inputs := range texts {
-		for _, input := range inputs {
-			want := termOfGo(parser, input)
-			if text := got[fmt.Sprintf("%s %x", parser, input)]; text != want {
-				t.Errorf("%s(%q): PHP %q, Go %q", parser, input, text, want)
-			}
-		}
-	}
-}
-
-// testChoicesOfPHP: PHP finds agents, services and locations by ids and names, as Go does.
-func testChoicesOfPHP(t *testing.T, w *fixtures.WordPress) {
-	t.Helper()
-	w.Run(t, `global $wpdb; $table = Bookside\platform_table('services');
-		foreach ([9001 => 'Jörg’s Cut', 9002 => 'Cut, colour', 9003 => 'Twin', 9004 => 'twin', 9005 => '9001'] as $id => $name) { $wpdb->insert($table, ['id' => $id, 'name' => $name]); }`)
-	choose := func(text string) string {
-		return w.Run(t, "$ids = Bookside\\parse_services("+phpText(text)+"); echo is_wp_error($ids) ? $ids->get_error_message() : $ids;")
-	}
-	for _, c := range []struct{ text, want string }{
-		{"", ""}, {"9001", "9001"}, {" 9002 , 9001", "9001,9002"}, {"JÖRG’S CUT,9003", "9001,9003"}, {"Cut, colour", "9002"}, {"9005", "9005"}, {"009001", "9001"},
-		{"TWIN", `Several have the name "TWIN". Write the id of one: 9003 Twin, 9004 twin.`},
-		{"0", "Write ids such as 3,4."}, {"9001,", "Write ids such as 3,4."}, {"-1", "Write ids such as 3,4."},
+	wrong := fromPHP[map[string]string](t, w, `$form = Bookside\make_key(['name' => ' ', 'kind' => 'prod', 'permissions' => 'read_booking', 'networks' => '192.0.2.0/33', 'expires' => '2001-01-01',
+			'per_minute' => '0', 'agents' => '999', 'services' => '-1', 'nonce' => 'wrong']);
+		return array_filter(array_column($form['fields'], 'error', 'name'));`)
+	for field, want := range map[string]string{
+		"name": "Write 1 to 190 characters", "kind": "Write live or test.", "permissions": "did you mean read_bookings?", "networks": `"192.0.2.0/33" is not a network`, "expires": "This day is in the past.",
+		"per_minute": "Write a number from 1 to", "agents": "999", "services": "Write ids such as 3,4",
 	} {
-		if got := choose(c.text); got != c.want {
-			t.Errorf("%q: %q, want %q", c.text, got, c.want)
+		if !strings.Contains(wrong[field], want) {
+			t.Errorf("%s: %q, want %q", field, wrong[field], want)
 		}
 	}
-	for _, text := range []string{"9999", "Cut", "9001,Cut", "Cut, colour, 9001"} {
-		wantTexts(t, choose(text), "There is none with the id or name \"", "There are: 1 ", "9001 Jörg’s Cut, 9002 Cut, colour, 9003 Twin")
+	if len(wrong) != 8 {
+		t.Errorf("mistakes %v", wrong)
 	}
-	if got := w.Run(t, `global $wpdb; $wpdb->query('DELETE FROM ' . Bookside\platform_table('services') . ' WHERE id > 9000');
-		echo Bookside\choices_text('services', '1,9001');`); !strings.HasPrefix(got, "1 ") || !strings.HasSuffix(got, ", 9001") {
-		t.Errorf("with names: %q", got)
-	}
-	if got := w.Run(t, `echo Bookside\listed_choices(array_fill(1, 40, 'x'));`); !strings.HasSuffix(got, "30 x, and 10 more") {
-		t.Errorf("many: %q", got)
-	}
-	words := []string{"read_booking", "READ", "all", "*", "write_agent", "raed", "delete_coupon", "read_change", "nonsense", "bookings", "x", "Everything", "write_user", "reed_bookings", ""}
-	got := fromPHP[[]string](t, w, "return array_map('Bookside\\permission_meant', "+phpTexts(words)+");")
-	for i, word := range words {
-		_, err := keys.ParsePermissions(word + ",")
-		_, want, _ := strings.Cut(fmt.Sprint(err), "did you mean ")
-		if want = strings.TrimSuffix(want, "?"); word != "" && got[i] != want {
-			t.Errorf("%q: PHP means %q, Go %q", word, got[i], want)
-		}
+	if got := w.Run(t, `foreach (['twice', 'twice'] as $nonce) { $made = Bookside\make_key(['name' => 'n', 'kind' => 'live', 'permissions' => 'read', 'nonce' => $nonce]); }
+		echo $made->get_error_message();`); !strings.Contains(got, "This form was already sent") {
+		t.Errorf("sent twice: %s", got)
 	}
 }
 
-// phpTexts returns an array of literals of PHP.
-func phpTexts(texts []string) string {
-	literals := make([]string, len(texts))
-	for i, text := range texts {
-		literals[i] = phpText(text)
-	}
-	return "[" + strings.Join(literals, ", ") + "]"
-}
-
-// termOfGo returns the column that Go would store, or "error".
-func termOfGo(parser, input string) string {
-	var text string
-	var err error
-	switch parser {
-	case "parse_networks":
-		networks, failed := keys.ParseNetworks(input)
-		for i, network := range networks {
-			text += strings.Repeat(",", min(i, 1)) + network.String()
-		}
-		err = failed
-	case "parse_expiry":
-		end, failed := keys.ParseExpiry(input, time.Now())
-		if err = failed; err == nil {
-			text = end.Format(time.DateTime)
-		}
-	case "parse_limit":
-		limit, failed := keys.ParseRequestLimit(input)
-		if err = failed; err == nil {
-			text = fmt.Sprint(*limit)
-		}
-	case "parse_name":
-		text, err = keys.ParseName(input)
-	case "parse_ids":
-		ids, failed := keys.ParseIDs(input)
-		text, err = keys.FormatIDs(ids), failed
-	}
-	if err != nil {
-		return "error"
-	}
-	return text
-}
-
-// testFirstKeyOfPHP: the first key of an emptied table does not get the id of one to which something is
-// attributed.
-func testFirstKeyOfPHP(t *testing.T, w *fixtures.WordPress) {
+// testSecretOfPHP: WordPress makes the secret if nobody has, and a server accepts no other one. Whoever sends an answer
+// in place of the server is not believed.
+func testSecretOfPHP(t *testing.T, w *fixtures.WordPress) {
 	t.Helper()
-	got := fromPHP[[]int](t, w, `global $wpdb; $own = $wpdb->prefix . 'bookside_'; $ids = [];
-		foreach ([
-			"INSERT INTO {$own}key_records (key_id, resource, record_id, made, created_at) VALUES (4710, 'bookings', 1, 1, UTC_TIMESTAMP())",
-			"INSERT INTO {$own}changes (number, resource, resource_id, kind, origin, actor_id, at) VALUES (999999, 'bookings', 1, 'updated', 'api', 4720, UTC_TIMESTAMP())",
-			"INSERT INTO {$own}changes (number, resource, resource_id, kind, origin, actor_id, at) VALUES (999999, 'bookings', 1, 'updated', 'site', 4730, UTC_TIMESTAMP())",
-		] as $attributed) {
-			$wpdb->query('START TRANSACTION');
-			$wpdb->query("DELETE FROM {$own}api_keys");
-			$wpdb->query($attributed);
-			$id = Bookside\create_key(['name' => 'n', 'kind' => 'live', 'permissions' => ''])[1];
-			$ids[] = $id === (int) $wpdb->get_var("SELECT MAX(id) FROM {$own}api_keys") ? $id : 0;
-			$wpdb->query('ROLLBACK');
+	ask := func(before string) string {
+		return w.Run(t, before+`$keys = Bookside\ask_server('/keys'); echo is_wp_error($keys) ? $keys->get_error_message() : 'served';`)
+	}
+	const table = `global $wpdb; $table = Bookside\own_table('secrets'); `
+	for name, c := range map[string]struct{ before, want string }{
+		"the server's":               {"", "served"},
+		"one of WordPress":           {table + `$wpdb->query("DELETE FROM $table");`, "served"},
+		"another one":                {table + `$stored = Bookside\shared_secret(); add_filter('http_request_args', function ($sent) use ($table, $stored) { global $wpdb; $wpdb->query("UPDATE $table SET secret = REVERSE(secret)"); return $sent; });`, "does not know the signature"},
+		"sent twice":                 {`add_filter('pre_http_request', function ($no, $sent, $url) { remove_all_filters('pre_http_request'); wp_remote_request($url, $sent); return $no; }, 10, 3);`, "sent before"},
+		"an answer of somebody else": {`add_filter('pre_http_request', fn() => ['headers' => ['x-bookside-signature' => str_repeat('0', 64)], 'body' => '{"keys":[]}', 'response' => ['code' => 200]]);`, "Something else answers"},
+		"a page":                     {`add_filter('pre_http_request', fn() => ['headers' => [], 'body' => '<html>', 'response' => ['code' => 200]]);`, "Something else answers"},
+		"no address":                 {"add_filter('option_bookside_companion', fn() => ['admin' => '']);", "write the address of its administration"},
+		"nobody":                     {"add_filter('option_bookside_companion', fn() => ['admin' => 'http://localhost:1']);", `Start it with "systemctl start bookside"`},
+		"no table":                   {table + `$wpdb->query("RENAME TABLE $table TO elsewhere"); register_shutdown_function(function () use ($table) { $GLOBALS['wpdb']->query("RENAME TABLE elsewhere TO $table"); });`, "The tables of Bookside are missing"},
+	} {
+		if got := ask(c.before); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-		return $ids;`)
-	if len(got) != 3 || got[0] != 4711 || got[1] != 4721 || got[2] == 0 || got[2] == 4731 {
-		t.Errorf("new keys have the ids %v", got)
+	}
+	if secret := w.Run(t, `echo Bookside\shared_secret();`); len(secret) != 64 || strings.Contains(w.Faults(t), secret) {
+		t.Errorf("a secret of %d digits", len(secret))
 	}
 }
 
-// testOverlapsOfPHP: PHP finds the overlaps that check --conflicts finds.
+// testOverlapsOfPHP: WordPress shows the overlaps that check --conflicts finds.
 func testOverlapsOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(17, 1)) //nolint:gosec // the same bookings each time
@@ -390,8 +296,12 @@ func testOverlapsOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Databas
 		for _, c := range checked.Conflicts.Pairs {
 			want = append(want, pair{c.Bookings[0], c.Bookings[1], c.BuffersOnly})
 		}
-		for _, o := range fromPHP[[]map[string]any](t, w, `return Bookside\find_overlaps()['overlaps'];`) {
-			got = append(got, pair{int64(o["first"].(float64)), int64(o["second"].(float64)), o["buffers_only"].(bool)})
+		type overlap struct {
+			Bookings    []struct{ ID int64 }
+			BuffersOnly bool `json:"buffers_only"`
+		}
+		for _, o := range fromPHP[[]overlap](t, w, `return Bookside\ask_server('/overlaps')['overlaps'];`) {
+			got = append(got, pair{o.Bookings[0].ID, o.Bookings[1].ID, o.BuffersOnly})
 		}
 		if !slices.Contains(want, pair{8104, 8105, true}) || slices.ContainsFunc(want, func(p pair) bool { return p.First >= 8100 && p.First != 8104 }) {
 			t.Errorf("%q: buffers over midnight: %v", setting, want)

@@ -146,7 +146,8 @@ func TestCompanionPages(t *testing.T) {
 	db := fixtures.New(t, fixtures.Small(now))
 	overlap(t, db)
 	w := newCompanionSite(t, db)
-	s := serve(t, settingsFor(db))
+	s := serveAt(t, settingsFor(db), time.Now) // WordPress has no other clock
+	s.awaitFingerprint()
 	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`']); update_option('show_avatars', 0); update_option('date_format', 'Y-m-d'); update_option('time_format', 'H:i');
 		global $wpdb;
 		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at)
@@ -154,8 +155,9 @@ func TestCompanionPages(t *testing.T) {
 		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_webhook_deliveries (id, webhook_id, number, event, resource, resource_id, at, data, status, tries, due_at, created_at)
 			VALUES (1, 1, 5, 'booking.created', 'bookings', 7001, '2026-11-21 08:00:00', '{}', 'delivered', 1, '2026-11-21 08:00:00', '2026-11-21 08:00:00')");
 		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_webhook_tries (webhook_id, delivery_id, at, status, took_ms, failure, answer) VALUES (1, 1, '2026-11-21 08:00:00', 204, 31, '', '')");
-		$wpdb->query($wpdb->prepare("INSERT INTO {$wpdb->prefix}bookside_changes (number, resource, resource_id, kind, origin, actor_id, at, old_status, new_status)
-			VALUES (900001, 'bookings', 7001, 'updated', 'site', %d, UTC_TIMESTAMP(), 'pending', 'approved'), (900002, 'customers', 1, 'created', 'found', NULL, UTC_TIMESTAMP(), NULL, NULL)",
+		$wpdb->query("UPDATE {$wpdb->prefix}bookside_change_positions SET position = 900002 WHERE name = 'journal'");
+		$wpdb->query($wpdb->prepare("INSERT INTO {$wpdb->prefix}bookside_changes (number, resource, resource_id, kind, origin, actor_id, at, old_status, new_status, agent_id, service_id, location_id, customer_id)
+			VALUES (900001, 'bookings', 7001, 'updated', 'site', %d, UTC_TIMESTAMP(), 'pending', 'approved', 1, 1, 1, 1), (900002, 'customers', 1, 'created', 'found', NULL, UTC_TIMESTAMP(), NULL, NULL, NULL, NULL, NULL, NULL)",
 			get_user_by('login', 'admin')->ID));`)
 	site := w.Serve(t)
 	for label, screen := range screens {
@@ -239,16 +241,16 @@ func (v *visitor) manageKeys(status func(secret string) int) {
 	if got := v.eval("document.activeElement.getAttribute('role')"); got != "alert" {
 		v.t.Errorf("the focus is on %s", v.eval("document.activeElement.outerHTML"))
 	}
-	v.activate(`"192.0.2.1x" is not a network. Write one such as 192.0.2.0/24, or an address.`)
+	v.activate(`"192.0.2.1x" is not a network; write one such as 192.0.2.0/24 or 2001:db8::/32, or an address.`)
 	v.until("document.activeElement.id === 'bookside-networks'")
 	v.write("127.0.0.0/8")
 	v.reach("Name")
 	v.write("Kasse <1>")
 	v.reach("Purpose")
-	v.press("R") // Read everything
+	v.press("r") // read only
 	v.reach("Agents")
 	v.write("3,4")
-	v.reach("Mask personal data")
+	v.reach("Mask e-mail addresses, phone numbers, addresses and notes; the key can neither search nor write them")
 	v.press(" ")
 	v.until("document.querySelector('input[value=read]').checked")
 	v.follow("Create the key")
@@ -281,8 +283,8 @@ func (v *visitor) manageKeys(status func(secret string) int) {
 	}
 	v.follow("Roll Kasse <1>")
 	v.shows("Roll the key Kasse <1>", "roll")
-	v.reach("The old key is valid for")
-	v.press("n") // no longer
+	v.reach("a day")
+	v.press(kb.ArrowUp) // no time
 	v.follow("Make the new key")
 	v.shows("was created", "")
 	if got := status(secret); got != http.StatusUnauthorized {

@@ -334,6 +334,7 @@ namespace { define('WP_CLI', true); class WP_CLI {
 	static function add_command($name, $class) { self::$commands[$name] = $class; }
 	static function line($text) { echo $text, "\n"; }
 	static function log($text) { echo $text, "\n"; }
+	static function warning($text) { echo "Warning: $text\n"; }
 	static function success($text) { echo "Success: $text\n"; }
 	static function error($text) { echo "Error: $text\n"; exit(0); }
 	static function halt($code) { echo "exit $code\n"; exit(0); }
@@ -348,7 +349,7 @@ func testCommandLineOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		return w.Run(t, "require '"+standIn+"';", `(new WP_CLI::$commands['bookside']())->`+method+`(`+arguments+`);`)
 	}
 	agent := func(id int) string {
-		return w.Run(t, fmt.Sprintf(`echo Bookside\choices('agents')[%d];`, id))
+		return w.Run(t, fmt.Sprintf(`global $wpdb; echo $wpdb->get_var('SELECT TRIM(CONCAT(first_name, \' \', last_name)) FROM ' . Bookside\platform_table('agents') . ' WHERE id = %d');`, id))
 	}
 	created := command("keys", `['create'], ['name' => 'Kasse', 'permissions' => 'read_bookings, write_bookings', 'expires' => '2037-01-31']`)
 	secret, _, _ := strings.Cut(created, "\n")
@@ -368,30 +369,33 @@ func testCommandLineOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 	if status, _ := get(t, s.url+"/v1/bookings", secret); status != http.StatusUnauthorized {
 		t.Errorf("restricted key: status %d", status)
 	}
-	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['networks' => 'any', 'permissions' => 'read_all']"), `Error: --permissions: There is no permission "read_all".`)
+	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['networks' => 'any', 'permissions' => 'read_all']"), `Error: --permissions: Permission "read_all": `)
 	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['agents' => '4, ' . strtoupper('"+agent(3)+"'), 'locations' => '1', 'mask_personal' => true]"), "Success: Changed.")
 	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['locations' => 'any']"), "Success: Changed.")
-	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['services' => '1;2']"), `Error: --services: There is none with the id or name "1;2". There are: 1 `)
+	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['services' => '1;2']"), `Error: --services: There is no service "1;2"; write ids or names of these: 1 `)
 	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['agents' => '3,999', 'services' => '0', 'permissions' => 'READ,read_booking']"),
-		`Error: --permissions: There is no permission "READ"; did you mean read? There is no permission "read_booking"; did you mean read_bookings? --agents: There is none with the id or name "999". There are: 1 `,
-		"--services: Write ids such as 3,4.")
+		`Error: --permissions: Permission "READ": there is none of this name; did you mean read?`, "--agents: There is no agent with the ID 999; write ids or names of these: 1 ",
+		"--services: Write ids such as 3,4")
 	wantTexts(t, command("keys", "['restrict', '"+id+"'], []"), "Error: Name what to change")
-	wantTexts(t, command("keys", "['restrict'], ['expires' => 'soon']"), "Error: Name the key by its id; see wp bookside keys list. --expires: Write a date such as 2027-01-31.")
-	wantTexts(t, command("keys", "['create'], []"), "Error: --name: Write 1 to 190 characters without line breaks. --permissions: Choose at least one permission.")
+	wantTexts(t, command("keys", "['restrict'], ['expires' => 'soon']"), "Error: Name the key by its id; see wp bookside keys list.")
+	wantTexts(t, command("keys", "['restrict', '"+id+"'], ['expires' => 'soon']"), "Error: --expires: Write days such as 90d, or a date such as 2027-01-31.")
+	wantTexts(t, command("keys", "['create'], []"), "Error: --name: Write 1 to 190 characters without line breaks. --permissions: Tick at least one.")
 	wantTexts(t, command("keys", "['create'], ['name' => 'x', 'permissions' => 'all', 'kind' => 'prod']"),
-		`Error: --kind: Choose live or test. --permissions: There is no permission "all"; did you mean read,write,delete?`)
+		`Error: --kind: Write live or test. --permissions: Permission "all": there is none of this name; did you mean read,write,delete?`)
 	wantTexts(t, command("keys", "['roll', '"+id+"'], ['hours' => 'ten']"), "Error: --hours: Write a number from 0 to 720.")
 	wantTexts(t, command("keys", "['list'], []"), "\tagents 3 "+agent(3)+", 4 "+agent(4)+"; personal data masked\t")
 	rolled, _, _ := strings.Cut(command("keys", "['roll', '"+id+"'], ['hours' => '0']"), "\n")
 	if !secretOfPage.MatchString(rolled) {
 		t.Errorf("rolled key %q", rolled)
 	}
+	wantTexts(t, command("keys", "['revoke', '"+id+"'], []"), "Success: Revoked.")
 	wantTexts(t, command("keys", "['revoke', '"+id+"'], []"), "Error: This key is revoked.")
 	wantTexts(t, command("keys", "['revoke', '99999'], []"), "Error: There is no key 99999; see wp bookside keys list.")
 	wantTexts(t, command("keys", "['bake'], []"), `Error: There is no action "bake". Write list, create, restrict, roll or revoke.`)
 	wantTexts(t, command("keys", "['add'], []"), `Error: There is no action "add"; did you mean create?`)
 	wantTexts(t, command("keys", "['revok'], []"), "did you mean revoke?")
 	wantTexts(t, command("status", "[], []"), "sidecar\tgood", "lock\tgood")
-	w.Run(t, `global $wpdb; $wpdb->query("INSERT INTO {$wpdb->prefix}bookside_changes (number, resource, resource_id, kind, origin, actor_id, at) VALUES (900001, 'bookings', 17, 'created', 'api', `+id+`, UTC_TIMESTAMP())");`)
+	w.Run(t, `global $wpdb; $wpdb->query("UPDATE {$wpdb->prefix}bookside_change_positions SET position = 900001 WHERE name = 'journal'");
+		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_changes (number, resource, resource_id, kind, origin, actor_id, at) VALUES (900001, 'bookings', 17, 'created', 'api', `+id+`, UTC_TIMESTAMP())");`)
 	wantTexts(t, command("changes", "[], []"), "900001", "bookings 17\tcreated\tAPI key Kasse")
 }

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
@@ -102,7 +103,8 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 	const page = "/wp-admin/admin.php?page=bookside"
 	db := fixtures.New(t, fixtures.Small(now))
 	w := newCompanionSite(t, db)
-	s := serve(t, settingsFor(db))
+	s := serveAt(t, settingsFor(db), time.Now) // WordPress has no other clock
+	s.awaitFingerprint()
 	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`']);
 		foreach (['author' => 'author', 'desk' => 'editor'] as $name => $role) { wp_insert_user(['user_login' => $name, 'user_pass' => $name, 'user_email' => "$name@example.test", 'role' => $role]); }`)
 	site := w.Serve(t)
@@ -158,8 +160,8 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 	limited.Set("name", "limited")
 	limited.Set("agents", "3,999")
 	limited.Set("services", "Nothing")
-	if _, body := admin.post(page+"&tab=keys&form=create", limited); !strings.Contains(body, "There is none with the id or name &quot;999&quot;. There are: 1 ") ||
-		!strings.Contains(body, "There is none with the id or name &quot;Nothing&quot;. There are: 1 ") || keyCount() != "1" {
+	if _, body := admin.post(page+"&tab=keys&form=create", limited); !strings.Contains(body, "There is no agent with the ID 999; write ids or names of these: 1 ") ||
+		!strings.Contains(body, "There is no service &quot;Nothing&quot;; write ids or names of these: 1 ") || keyCount() != "1" {
 		t.Errorf("unknown agents made %s keys: %s", keyCount(), body)
 	}
 	agent := queryText(t, db, "SELECT TRIM(CONCAT(first_name, ' ', last_name)) FROM wp_latepoint_agents WHERE id = 3")
@@ -188,7 +190,7 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 
 	stale := admin.form(page + "&tab=keys&form=restrict&key=1")
 	stale.Set("name", "stale")
-	w.Run(t, `Bookside\restrict_key(1, ['permissions' => 'read']);`)
+	w.Run(t, `global $wpdb; $wpdb->update(Bookside\own_table('api_keys'), ['permissions' => 'read'], ['id' => 1]);`)
 	if _, body := admin.post(page+"&tab=keys&form=restrict&key=1", stale); !strings.Contains(body, "Somebody else has changed this key") || queryText(t, db, "SELECT name FROM wp_bookside_api_keys") == "stale" {
 		t.Error("a form overwrote what somebody else had changed")
 	}
@@ -199,6 +201,70 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 	}
 	if status, _ := author.get(page); status != http.StatusForbidden {
 		t.Errorf("an author, still: status %d", status)
+	}
+	if faults := w.Faults(t); faults != "" {
+		t.Error(faults)
+	}
+}
+
+// TestCompanionWithoutServer: while the server is away, the pages say so and how to start it, a key can be revoked
+// nevertheless, and nothing else of wp-admin breaks.
+func TestCompanionWithoutServer(t *testing.T) {
+	t.Parallel()
+	const page = "/wp-admin/admin.php?page=bookside"
+	db := fixtures.New(t, fixtures.Small(now))
+	w := newCompanionSite(t, db)
+	settings := settingsFor(db)
+	secret := newKey(t, settings, "--permissions", "read")
+	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://localhost:1']);`)
+	site := w.Serve(t)
+	admin := logInto(t, site, "admin")
+	const advice = "Start it with &quot;systemctl start bookside&quot;"
+	for _, tab := range []string{"webhooks", "webhooks&webhook=1", "changes", "overlaps", "keys", "keys&form=create", "keys&form=restrict&key=1", "keys&form=roll&key=1"} {
+		if status, body := admin.get(page + "&tab=" + tab); status != http.StatusOK || strings.Count(body, advice)+strings.Count(body, "The tables of Bookside are missing") != 1 {
+			t.Errorf("%s: status %d: %s", tab, status, body)
+		}
+	}
+	s := serve(t, settings) // which draws what the signature names
+	s.awaitFingerprint()
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tab := range []string{"webhooks", "changes", "overlaps", "keys", "keys&form=create"} {
+		if _, body := admin.get(page + "&tab=" + tab); strings.Count(body, advice) != 1 {
+			t.Errorf("%s: %s", tab, body)
+		}
+	}
+	if status, body := admin.get(page); status != http.StatusOK || !strings.Contains(body, "Nobody looked for overlapping bookings") || !strings.Contains(body, advice) {
+		t.Errorf("status: %d %s", status, body)
+	}
+	if status, body := admin.get("/wp-admin/site-health.php?tab=debug"); status != http.StatusOK || !strings.Contains(body, "Server of the API") {
+		t.Errorf("Site Health: status %d", status)
+	}
+	for _, path := range []string{page + "&tab=settings", "/wp-admin/", "/wp-admin/plugins.php"} {
+		if status, _ := admin.get(path); status != http.StatusOK {
+			t.Errorf("%s: status %d", path, status)
+		}
+	}
+	_, list := admin.get(page + "&tab=keys")
+	wantTexts(t, list, "keys can only be revoked", secret[:8]+"…"+secret[len(secret)-4:])
+	form := admin.form(page + "&tab=keys&form=revoke&key=1")
+	if _, body := admin.post(page+"&tab=keys&form=revoke&key=1", form); !strings.Contains(body, "The key was revoked") || queryText(t, db, "SELECT status FROM wp_bookside_api_keys") != "revoked" {
+		t.Errorf("revoking: %s", body)
+	}
+	writeBelow(t, w.Dir, map[string]string{"wp-cli.php": "<?php " + wpCLI})
+	command := func(arguments string) string {
+		return w.Run(t, "require '"+w.Dir+"/wp-cli.php';", `(new WP_CLI::$commands['bookside']())->keys(`+arguments+`);`)
+	}
+	newKey(t, settings, "--permissions", "read")
+	const start = `Start it with "systemctl start bookside"`
+	wantTexts(t, command("['list'], []"), "Warning: ", start, "2\ttest\tlive")
+	wantTexts(t, command("['create'], ['name' => 'n', 'permissions' => 'read']"), "Error: ", start)
+	wantTexts(t, command("['restrict', '2'], ['name' => 'n']"), "Error: ", start)
+	wantTexts(t, command("['roll', '2'], []"), "Error: ", start)
+	wantTexts(t, command("['revoke', '2'], []"), "Success: Revoked.")
+	if left := queryText(t, db, "SELECT GROUP_CONCAT(CONCAT(name, ' ', status)) FROM wp_bookside_api_keys"); strings.Contains(left, "active") {
+		t.Errorf("keys %s", left)
 	}
 	if faults := w.Faults(t); faults != "" {
 		t.Error(faults)

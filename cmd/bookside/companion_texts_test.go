@@ -6,11 +6,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/fixtures"
 )
 
@@ -48,6 +51,15 @@ func TestCompanionTranslations(t *testing.T) {
 		sources = append(sources, found...)
 	}
 	slices.Sort(sources)
+	ofServer := filepath.Join(t.TempDir(), "server.php")
+	code := "<?php\n"
+	for _, text := range textsOfServer(t) {
+		code += "__(" + phpText(text) + ");\n"
+	}
+	if err := os.WriteFile(ofServer, []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sources = append(sources, ofServer)
 	texts := filepath.Join(t.TempDir(), "texts")
 	command("xgettext", append([]string{
 		"-L", "PHP", "--from-code=UTF-8", "--omit-header", "--no-location", "--no-wrap", "--sort-output", "--add-comments=translators",
@@ -64,6 +76,52 @@ func TestCompanionTranslations(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "compiled")
 	command("msgfmt", "--check-format", "--no-hash", "-o", binary, german)
 	wantFile(t, compiled, string(readFile(t, binary)))
+}
+
+// textsOfServer returns what the server tells WordPress of keys: the texts of their declarations, and the errors
+// and messages that have no values in them.
+func textsOfServer(t *testing.T) (texts []string) {
+	t.Helper()
+	sentence := func(text string) string { return domain.Capitalize(text) + "." }
+	add := func(found ...string) { texts = append(texts, found...) }
+	for _, a := range keys.NewTerms {
+		add(a.Label, a.Hint)
+		for _, c := range a.Choices {
+			add(c.Text)
+		}
+		if a.Missing != "" {
+			add(sentence(a.Missing))
+		}
+	}
+	for _, a := range keys.RollTerms {
+		add(a.Label)
+		for _, c := range a.Choices {
+			add(c.Text)
+		}
+	}
+	for _, p := range keys.Presets {
+		add(p.Name, p.Hint)
+	}
+	for _, name := range []string{"attributes", "terms"} {
+		for _, found := range regexp.MustCompile(`errors\.New\("([^"]+)"\)`).FindAllSubmatch(readFile(t, "../../adapter/keys/"+name+".go"), -1) {
+			add(sentence(string(found[1])))
+		}
+	}
+	for _, name := range []string{"console", "wordpress", "key_form", "roll"} {
+		for _, found := range regexp.MustCompile(`(?:messageFacts\{|refuse\(http\.\w+, |Problem = |StatusConflict, |return )("[A-Z](?:[^"\\]|\\.)+\.")[},)\n]`).FindAllSubmatch(readFile(t, "../../handlers/console/"+name+".go"), -1) {
+			text, err := strconv.Unquote(string(found[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			add(text)
+		}
+	}
+	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+	if len(texts) < 50 {
+		t.Errorf("only %d texts: %q", len(texts), texts)
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }
 
 func readFile(t *testing.T, name string) []byte {
@@ -137,7 +195,7 @@ func TestCompanionReachesNobody(t *testing.T) {
 			}
 		}
 	}
-	if calls["wp_remote_"] != 2 { // ask_sidecar and try_address
+	if calls["wp_remote_"] != 3 { // ask_sidecar, try_address and ask_server
 		t.Errorf("requests: %v", calls)
 	}
 }

@@ -25,12 +25,20 @@ func (c *Console) listChanges(v *visit) error {
 	if slices.Contains(journal.Resources, resource) {
 		only = []journal.Resource{resource}
 	}
-	entries, err := v.Platform.Journal.Latest(v.ctx(), only, shownChanges)
+	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64) // otherwise the newest
+	entries, err := v.Platform.Journal.Latest(v.ctx(), only, before, shownChanges)
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the tables there is no journal
 		return err
 	}
-	c.show(v, http.StatusOK, layout{Title: "Journal"}, changesView(only, entries))
-	return nil
+	if !v.wordpress {
+		c.show(v, http.StatusOK, layout{Title: "Journal"}, changesView(only, entries))
+		return nil
+	}
+	facts, err := c.changeFacts(v, entries)
+	if err == nil {
+		v.send(http.StatusOK, facts)
+	}
+	return err
 }
 
 func changesView(only []journal.Resource, entries []journal.Entry) g.Node {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -42,7 +43,9 @@ type Console struct {
 	log    *slog.Logger
 	routes http.Handler
 	logins *ratelimit.LocalCounter // by loginBucket
-	// crowded is held while a token is looked up for a client with too many attempts.
+	// forgers counts requests in the name of WordPress with a wrong signature, likewise.
+	forgers *ratelimit.LocalCounter
+	// crowded is held while a token or a signature is checked for a client with too many attempts.
 	crowded chan struct{}
 	site    atomic.Pointer[Site] // nil before Open
 }
@@ -69,7 +72,7 @@ var files embed.FS
 
 // New returns a console that asks its visitors to wait until Open.
 func New(now domain.Clock, log *slog.Logger) *Console {
-	c := &Console{now: now, log: log, logins: ratelimit.NewLocalCounter(now), crowded: make(chan struct{}, 1)}
+	c := &Console{now: now, log: log, logins: ratelimit.NewLocalCounter(now), forgers: ratelimit.NewLocalCounter(now), crowded: make(chan struct{}, 1)}
 	mux := http.NewServeMux()
 	for _, name := range []string{"style.css", "script.js", "icon.svg"} {
 		mux.HandleFunc("GET "+Path+"/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, name) })
@@ -87,6 +90,7 @@ func New(now domain.Clock, log *slog.Logger) *Console {
 	mux.Handle("GET "+journalPath, c.withSession(c.listChanges))
 	mux.Handle("GET "+DocumentsPath, c.withSession(c.listDocuments))
 	mux.Handle("GET "+DocumentsPath+"/{name}", c.withSession(c.showDocument))
+	c.addWordPress(mux)
 	c.routes = http.NewCrossOriginProtection().Handler(mux)
 	return c
 }
@@ -127,7 +131,10 @@ type visit struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	session string // "" before the login
-	person  string // who issued the token of the login; "" if unknown
+	person  string // who issued the token of the login, or uses WordPress; "" if unknown
+	// wordpress is whether WordPress asks, for what its own pages show.
+	wordpress  bool
+	signAnswer func(status int, body []byte) string // nil for answers that are not signed
 }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }
@@ -135,7 +142,7 @@ func (v *visit) ctx() context.Context { return v.r.Context() }
 // withDatabase serves requests once the database is open.
 func (c *Console) withDatabase(serve func(*visit) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{Site: c.site.Load(), w: w, r: r}
+		v := &visit{Site: c.site.Load(), w: w, r: r, wordpress: strings.HasPrefix(r.URL.Path, WordPressPath)}
 		if v.Site == nil {
 			c.showStarting(v)
 			return
@@ -147,8 +154,9 @@ func (c *Console) withDatabase(serve func(*visit) error) http.Handler {
 }
 
 func (c *Console) showStarting(v *visit) {
-	c.show(v, http.StatusServiceUnavailable, layout{Title: "The database is not open yet", RefreshAfter: retryAfter},
-		messageView("", "", "The console needs the site's database, and Bookside is not connected to it yet. This page reloads by itself."))
+	c.answer(v, http.StatusServiceUnavailable, layout{Title: "The database is not open yet", RefreshAfter: retryAfter},
+		messageView("", "", "The console needs the site's database, and Bookside is not connected to it yet. This page reloads by itself."),
+		messageFacts{"The server of the API is not connected to the database yet. Try again in a moment."})
 }
 
 // fail responds to an error without revealing anything about the database.
@@ -182,7 +190,7 @@ func (c *Console) notFound(v *visit) error {
 
 // showMessage sends a page that consists of a text.
 func (c *Console) showMessage(v *visit, status int, title, text string) {
-	c.show(v, status, layout{Title: title}, messageView(v.session, v.r.URL.Path, text))
+	c.answer(v, status, layout{Title: title}, messageView(v.session, v.r.URL.Path, text), messageFacts{title + ". " + text})
 }
 
 // retryAfter is how long a client is asked to wait for the database, in seconds.
@@ -190,6 +198,15 @@ const (
 	retryAfter       = 5
 	retryAfterHeader = "Retry-After"
 )
+
+// answer sends a page to a browser, and to WordPress what it consists of.
+func (c *Console) answer(v *visit, status int, l layout, content g.Node, facts any) {
+	if v.wordpress {
+		v.send(status, facts)
+		return
+	}
+	c.show(v, status, l, content)
+}
 
 // show sends a page.
 func (c *Console) show(v *visit, status int, l layout, content g.Node) {

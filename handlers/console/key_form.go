@@ -25,14 +25,28 @@ type keyForm struct {
 
 // permissionRow is a row of the table of permissions.
 type permissionRow struct {
-	Label string
-	Cells []permissionCell
+	Resource, Label string // the resource of everything is ""
+	Cells           []permissionCell
 }
 
 type permissionCell struct {
 	Value, Label string // "" where there is no such permission
 	Checked      bool
 }
+
+// attributes are those of the form, in its order: the kind of a new key comes before the many permissions.
+func (f *keyForm) attributes() []keys.Attribute[keys.Key, keys.NewKey] {
+	if f.ID != 0 {
+		return slices.Clone(keys.Terms)
+	}
+	attributes := slices.Clone(keys.NewTerms)
+	kind := slices.IndexFunc(attributes, func(a keys.Attribute[keys.Key, keys.NewKey]) bool { return a.Name == "kind" })
+	attributes[kind-1], attributes[kind] = attributes[kind], attributes[kind-1]
+	return attributes
+}
+
+// permissionsField is the name of their attribute.
+const permissionsField = "permissions"
 
 // everything labels the permissions that hold for every resource.
 const everything = "everything"
@@ -47,7 +61,7 @@ func (f *keyForm) rows() []permissionRow {
 	}
 	rows := make([]permissionRow, len(resources))
 	for i, resource := range resources {
-		rows[i].Label = cmp.Or(resource, everything)
+		rows[i].Resource, rows[i].Label = resource, cmp.Or(resource, everything)
 		for _, verb := range keys.PermissionVerbs {
 			cell := permissionCell{Value: strings.TrimSuffix(verb+"_"+resource, "_"), Label: verb + " " + rows[i].Label}
 			if !keys.KnownPermission(cell.Value) {
@@ -62,7 +76,9 @@ func (f *keyForm) rows() []permissionRow {
 
 // submittedForm returns the form as submitted.
 func submittedForm(r *http.Request, problem string) *keyForm {
-	f := &keyForm{form: submittedValues(r, problem), Permissions: r.PostForm["permissions"], Preset: strings.TrimSpace(r.PostForm.Get("preset"))}
+	// WordPress sends one list, and a browser each box.
+	permissions := strings.FieldsFunc(strings.Join(r.PostForm["permissions"], ","), func(r rune) bool { return r == ',' })
+	f := &keyForm{form: submittedValues(r, problem), Permissions: permissions, Preset: strings.TrimSpace(r.PostForm.Get("preset"))}
 	f.Values.Set("permissions", strings.Join(f.chosen(), ","))
 	return f
 }
@@ -116,7 +132,7 @@ func samePermissions(a, b []string) bool {
 // showForm sends a page with a form and its errors.
 func (c *Console) showForm(v *visit, status int, title string, f *keyForm) error {
 	f.DefaultPerMinute, f.DefaultPerHour = f.defaultLimits(v.Limits)
-	c.show(v, status, layout{Title: title, Invalid: f.invalid()}, f.view(csrfToken(v.session)))
+	c.answer(v, status, layout{Title: title, Invalid: f.invalid()}, f.view(csrfToken(v.session)), f.facts())
 	return nil
 }
 
@@ -163,13 +179,22 @@ func (c *Console) create(v *visit) error {
 		return c.redisplayNew(v, status, problem)
 	}
 	c.log.InfoContext(v.ctx(), "console: key created", "key_id", key.ID)
-	c.show(v, http.StatusOK, layout{Title: "Key " + strconv.FormatInt(key.ID, 10) + " was created"}, createdView(c.addresses(v), key, secret, nil))
+	c.showCreated(v, key, secret, nil)
 	return nil
+}
+
+// showCreated shows a new key, in place of which rolled was valid; nil for none.
+func (c *Console) showCreated(v *visit, key keys.Key, secret string, rolled *keys.Key) {
+	c.answer(v, http.StatusOK, layout{Title: "Key " + strconv.FormatInt(key.ID, 10) + " was created"},
+		createdView(c.addresses(v), key, secret, rolled), createdFacts{secret, key.ID})
 }
 
 // creator says who made a key.
 func (v *visit) creator() string {
-	const place = "console"
+	place := "console"
+	if v.wordpress {
+		place = "WordPress"
+	}
 	if v.person != "" {
 		return v.person + ", " + place
 	}

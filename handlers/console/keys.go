@@ -124,7 +124,7 @@ func (c *Console) list(v *visit) error {
 			found.Inactive = append(found.Inactive, row)
 		}
 	}
-	c.show(v, http.StatusOK, layout{Title: "API keys"}, found.view())
+	c.answer(v, http.StatusOK, layout{Title: "API keys"}, found.view(), found.facts())
 	return nil
 }
 
@@ -145,8 +145,12 @@ func confirmation(r *http.Request) string {
 	}
 }
 
-// redirectDone responds with the list, which confirms what was done.
+// redirectDone responds with the list, which confirms what was done. WordPress has a list of its own.
 func redirectDone(v *visit, what string, id int64) error {
+	if v.wordpress {
+		v.send(http.StatusOK, struct{}{})
+		return nil
+	}
 	http.Redirect(v.w, v.r, keysPath+"?done="+what+"&id="+strconv.FormatInt(id, 10), http.StatusSeeOther)
 	return nil
 }

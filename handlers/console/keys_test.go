@@ -71,6 +71,7 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 	page.Open(site)
 	admin := monitor.NewAdmin(log, hosts)
 	admin.Mount(console.Path, page)
+	admin.Handle(console.WordPressPath, page)
 	k.admin = httptest.NewServer(admin)
 	t.Cleanup(k.admin.Close)
 	return k

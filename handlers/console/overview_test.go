@@ -187,7 +187,7 @@ func TestRoll(t *testing.T) {
 	v := k.login()
 	old := v.fill("/console/keys/new", url.Values{"name": {"till"}, "permissions": {"read_bookings"}, "agents": {"1"}}).secret()
 	form := v.open("/console/keys/2/roll").says(http.StatusOK, "till", "never used").form("/console/keys/2/roll")
-	v.post("/console/keys/2/roll", merge(form, url.Values{"overlap": {"5d"}})).says(http.StatusUnprocessableEntity, "Choose how long")
+	v.post("/console/keys/2/roll", merge(form, url.Values{"overlap": {"31d"}})).says(http.StatusUnprocessableEntity, "Choose how long")
 	v.post("/console/keys/2/roll", merge(form, url.Values{"csrf": {"x"}})).says(http.StatusForbidden, "earlier login")
 	secret := v.post("/console/keys/2/roll", merge(form, url.Values{"overlap": {"7d"}})).
 		says(http.StatusOK, "Key 3 was created", "The old key, 2, is valid until", "2026-11-28 00:43").secret()

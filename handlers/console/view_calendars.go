@@ -43,28 +43,12 @@ func (r keyRow) calendarView() g.Node {
 
 // view shows the form of a new calendar below its errors.
 func (f *calendarForm) view(csrf string) g.Node {
-	choice := func(name, value, text string) g.Node {
-		return h.Label(h.Input(h.Type("radio"), h.Name(name), h.Value(value), g.If(f.value(name) == value, h.Checked())), g.Text(" "+text))
-	}
-	special := func(a keys.Attribute[keys.Key, keys.NewKey]) g.Node {
-		if a.Name != "details" {
-			return nil
-		}
-		return h.FieldSet(h.ID(a.Name), h.Legend(g.Text(a.Label)), errorView(a.Name, f.errorFor(a.Name)), h.Div(h.Class("choices"),
-			choice(a.Name, string(keys.Busy), "when somebody is booked"),
-			choice(a.Name, string(keys.Names), "also the service, the customer's name and the address"),
-			choice(a.Name, string(keys.Full), "also how to reach the customer, and what they wrote"),
-		), h.P(h.Class("hint"), g.Text(a.Hint)))
-	}
 	return g.Group{
 		f.errorSummary(),
 		h.Form(h.Method("post"), h.Action(calendarsPath+"/new"), h.AutoComplete("off"), g.Attr("novalidate"),
 			hidden("csrf", csrf), f.hiddenFields(),
-			h.FieldSet(h.Legend(g.Text("Bookings of")), h.Div(h.Class("choices"),
-				choice("of", string(domain.AgentResource), "an agent"),
-				choice("of", string(domain.LocationResource), "a location"),
-			)),
-			fields(&f.form, f.terms(), special),
+			f.choices("of", "Bookings of", "", []keys.Choice{{Value: string(domain.AgentResource), Text: "an agent"}, {Value: string(domain.LocationResource), Text: "a location"}}),
+			fields(&f.form, f.terms()),
 			h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text("Make the calendar")), button(calendarsPath, g.Text("Cancel"))),
 		),
 	}

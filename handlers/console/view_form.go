@@ -9,18 +9,39 @@ import (
 	"bookside/adapter/keys"
 )
 
-// fields shows the fields of attributes. special shows those that are more than a line of text, and returns nil
-// for others.
-func fields[S, N any](f *form, attributes []keys.Attribute[S, N], special func(keys.Attribute[S, N]) g.Node) g.Node {
+// fields shows the fields of attributes.
+func fields[S, N any](f *form, attributes []keys.Attribute[S, N]) g.Node {
 	shown := make(g.Group, len(attributes))
 	for i, a := range attributes {
-		shown[i] = special(a)
-		if shown[i] == nil {
+		switch {
+		case len(a.Choices) > 0:
+			shown[i] = f.choices(a.Name, a.Label, a.Hint, a.Choices)
+		case a.Lines:
+			shown[i] = f.field(a.Name, a.Label, a.Hint, h.Textarea(h.ID(a.Name), h.Name(a.Name), h.Class("code"), h.Rows("3"), g.Attr("spellcheck", "false"), g.Attr("autocapitalize", "none"),
+				describedBy(a.Name, f.errorFor(a.Name)), g.Text(f.value(a.Name))))
+		case a.Box && a.Label != "":
+			shown[i] = h.FieldSet(h.Legend(g.Text(a.Label)), h.Div(h.Class("choices"), f.box(a.Name, a.Hint, h.ID(a.Name))))
+		case a.Box:
+			shown[i] = h.P(f.box(a.Name, a.Hint))
+		default:
 			shown[i] = f.text(a.Name, a.Label, a.Hint, g.If(a.Max > 0, h.MaxLength(strconv.Itoa(a.Max))), g.If(a.Date, h.Type("date")),
 				g.If(!a.Optional, h.Required()), g.If(!a.Optional && i == 0 && !f.invalid(), h.AutoFocus()))
 		}
 	}
 	return shown
+}
+
+// choices shows a field with one of several values.
+func (f *form) choices(name, label, hint string, choices []keys.Choice) g.Node {
+	problem := f.errorFor(name)
+	return h.FieldSet(h.ID(name), g.If(problem != "", h.Aria("describedby", name+"-error")),
+		h.Legend(g.Text(label)),
+		errorView(name, problem),
+		h.Div(h.Class("choices"), g.Map(choices, func(c keys.Choice) g.Node {
+			return h.Label(h.Input(h.Type("radio"), h.Name(name), h.Value(c.Value), g.If(f.value(name) == c.Value, h.Checked())), g.Text(" "+c.Text))
+		})),
+		g.If(hint != "", h.P(h.Class("hint"), g.Text(hint))),
+	)
 }
 
 // errorSummary lists the errors, each with a link to its field.

@@ -56,20 +56,17 @@ func secretField(label, secret string) g.Node {
 	)
 }
 
-// rollView asks how long the old key stays valid.
-func rollView(key keyRow, f rollForm, csrf string) g.Node {
-	choice := func(overlap overlapChoice) g.Node {
-		return h.Label(h.Input(h.Type("radio"), h.Name("overlap"), h.Value(overlap.value), g.If(f.Overlap == overlap.value, h.Checked())), g.Text(" "+overlap.text))
-	}
+// view asks how long the old key stays valid.
+func (f *rollForm) view(key keyRow, csrf string) g.Node {
 	return g.Group{
-		alert(f.Problem),
+		f.errorSummary(),
 		h.P(g.Text("Makes a new key with the terms of "), h.Strong(g.Text(key.Name)),
 			g.If(key.maskedSecret() != "", g.Group{g.Text(" ("), h.Code(g.Text(key.maskedSecret())), g.Text(")")}),
 			g.Text(". Its webhooks pass to the new key at once, and its holds if it stays valid for less than 30 minutes.")),
 		h.P(key.useText()),
 		h.Form(h.Method("post"), h.Action(keyPath(key.ID)+"/roll"),
-			hidden("csrf", csrf), hidden("nonce", f.Nonce),
-			h.FieldSet(h.Legend(g.Text("The old key stays valid for")), h.Div(h.Class("choices"), g.Map(overlapChoices, choice))),
+			hidden("csrf", csrf), f.hiddenFields(),
+			fields(&f.form, keys.RollTerms),
 			h.P(h.Class("actions"),
 				h.Button(h.Class("main"), g.Text("Make the new key")),
 				button(keysPath, g.Text("Cancel")),

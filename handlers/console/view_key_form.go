@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"strings"
 
 	g "maragu.dev/gomponents"
@@ -11,38 +12,33 @@ import (
 
 // view shows the form below its errors.
 func (f *keyForm) view(csrf string) g.Node {
-	limits := len(keys.NewTerms) - 2
+	terms := f.terms()
+	permissions := slices.IndexFunc(terms, func(a keys.Attribute[keys.Key, keys.NewKey]) bool { return a.Name == permissionsField })
+	limits := len(terms) - 2
 	return g.Group{
 		f.errorSummary(),
 		f.description(),
 		h.Form(h.Method("post"), h.Action(f.path()), h.AutoComplete("off"), g.Attr("novalidate"),
 			hidden("csrf", csrf),
 			f.hiddenFields(),
-			fields(&f.form, keys.NewTerms[:limits], f.special),
-			h.Div(h.Class("pair"), fields(&f.form, keys.NewTerms[limits:], f.special)),
+			fields(&f.form, terms[:permissions]),
+			f.permissions(terms[permissions].Label, terms[permissions].Hint),
+			fields(&f.form, terms[permissions+1:limits]),
+			h.Div(h.Class("pair"), fields(&f.form, terms[limits:])),
 			f.actions(),
 		),
 	}
 }
 
-// special shows an attribute that is more than a line of text.
-func (f *keyForm) special(a keys.Attribute[keys.Key, keys.NewKey]) g.Node {
-	switch a.Name {
-	case "permissions":
-		return g.Group{f.kinds(), f.permissions(a.Label, a.Hint)}
-	case "kind":
-		return g.Group{} // above the permissions
-	case "networks":
-		return f.field(a.Name, a.Label, a.Hint, f.networksArea())
-	case "mask_personal":
-		return h.FieldSet(h.Legend(g.Text(a.Label)), h.Div(h.Class("choices"), f.box(a.Name, a.Hint, h.ID(a.Name))))
-	case "per_minute":
-		return f.text(a.Name, a.Label, a.Hint+": "+f.DefaultPerMinute+".", g.Attr("inputmode", "numeric"))
-	case "per_hour":
-		return f.text(a.Name, a.Label, a.Hint+": "+f.DefaultPerHour+".", g.Attr("inputmode", "numeric"))
-	default:
-		return nil
+// terms are the attributes that the form shows, limits with the configured ones.
+func (f *keyForm) terms() []keys.Attribute[keys.Key, keys.NewKey] {
+	terms := f.attributes()
+	for i, a := range terms {
+		if configured, limit := map[string]string{"per_minute": f.DefaultPerMinute, "per_hour": f.DefaultPerHour}[a.Name]; limit {
+			terms[i].Hint += ": " + configured + "."
+		}
 	}
+	return terms
 }
 
 // description shows what the form cannot change about a key.
@@ -64,33 +60,6 @@ func (f *keyForm) path() string {
 	return keyPath(f.ID)
 }
 
-func (f *keyForm) networksArea() g.Node {
-	return h.Textarea(h.ID("networks"), h.Name("networks"), h.Class("code"), h.Rows("3"), g.Attr("spellcheck", "false"), g.Attr("autocapitalize", "none"),
-		describedBy("networks", f.errorFor("networks")), g.Text(f.value("networks")))
-}
-
-// kinds are offered for new keys only: a key keeps its kind.
-func (f *keyForm) kinds() g.Node {
-	if f.ID != 0 {
-		return nil
-	}
-	problem := f.errorFor("kind")
-	choice := func(kind keys.Kind, text string, attributes ...g.Node) g.Node {
-		return h.Label(
-			h.Input(h.Type("radio"), g.Group(attributes), h.Name("kind"), h.Value(string(kind)), g.If(f.value("kind") == string(kind), h.Checked())),
-			g.Text(" "+text),
-		)
-	}
-	return h.FieldSet(g.If(problem != "", h.Aria("describedby", "kind-error")),
-		h.Legend(g.Text("Kind")),
-		errorView("kind", problem),
-		h.Div(h.Class("choices"),
-			choice(keys.Live, "live", h.ID("kind")),
-			choice(keys.Test, "test, with separate limits"),
-		),
-	)
-}
-
 func (f *keyForm) permissions(label, hint string) g.Node {
 	problem, described := f.errorFor("permissions"), "permissions-hint"
 	if problem != "" {
@@ -100,7 +69,7 @@ func (f *keyForm) permissions(label, hint string) g.Node {
 		h.Legend(g.Text(label)),
 		errorView("permissions", problem),
 		h.Div(h.Class("choices presets"),
-			g.Map(keys.Presets, func(p keys.Preset) g.Node { return f.preset(p.Name, p.Name, presetHints[p.Name]) }),
+			g.Map(keys.Presets, func(p keys.Preset) g.Node { return f.preset(p.Name, p.Name, p.Hint) }),
 			f.preset(customPreset, "custom", "the boxes that you tick"),
 		),
 		h.P(h.Class("hint"), h.ID("permissions-hint"), g.Text(hint)),
@@ -112,11 +81,6 @@ func (f *keyForm) permissions(label, hint string) g.Node {
 			h.TBody(g.Map(f.rows(), permissionRow.view)),
 		),
 	)
-}
-
-// presetHints say what presets are for.
-var presetHints = map[string]string{
-	"read only": "sees everything", "booking app": "finds free times, books for customers and changes bookings", "everything": "reads, writes and deletes, also webhooks and links to users",
 }
 
 func (f *keyForm) preset(name, label, hint string) g.Node {

@@ -129,12 +129,6 @@ func tryView(t webhooks.Try) g.Node {
 
 // view shows the form of a webhook below its errors.
 func (f *webhookForm) view(csrf string) g.Node {
-	special := func(a keys.Attribute[webhooks.Hook, webhooks.NewHook]) g.Node {
-		if a.Box {
-			return h.P(f.box(a.Name, a.Hint))
-		}
-		return nil
-	}
 	action, back, press := webhooksPath+"/new", webhooksPath, "Add the webhook"
 	if f.ID != 0 {
 		back, press = webhookPath(f.ID), "Change the webhook"
@@ -144,7 +138,7 @@ func (f *webhookForm) view(csrf string) g.Node {
 		f.errorSummary(),
 		h.Form(h.Method("post"), h.Action(action), h.AutoComplete("off"), g.Attr("novalidate"),
 			hidden("csrf", csrf), f.hiddenFields(),
-			fields(&f.form, webhooks.Terms, special),
+			fields(&f.form, webhooks.Terms),
 			h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text(press)), button(back, g.Text("Cancel"))),
 		),
 	}

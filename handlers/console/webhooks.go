@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -84,7 +85,8 @@ func (c *Console) listWebhooks(v *visit) error {
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no webhooks
 		return err
 	}
-	c.show(v, http.StatusOK, layout{Title: "Webhooks"}, webhooksView(all))
+	limited := func(hook webhooks.Hook) bool { return !hook.Filter.Scope().Unlimited() }
+	c.answer(v, http.StatusOK, layout{Title: "Webhooks"}, webhooksView(all), webhookListFactsOf(all, c.labels(v, v.wordpress && slices.ContainsFunc(all, limited))))
 	return nil
 }
 
@@ -117,7 +119,9 @@ func (c *Console) showWebhook(v *visit, status int, problem string) error {
 	if err != nil {
 		return err
 	}
-	c.show(v, status, layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, c.labels(v, !hook.Filter.Scope().Unlimited()), deliveries, tries, csrfToken(v.session), rand.Text(), problem))
+	labels := c.labels(v, !hook.Filter.Scope().Unlimited())
+	c.answer(v, status, layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, labels, deliveries, tries, csrfToken(v.session), rand.Text(), problem),
+		webhookLogFactsOf(hook, labels, deliveries, tries))
 	return nil
 }
 

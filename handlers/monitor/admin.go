@@ -125,7 +125,12 @@ func (a *Admin) Mount(path string, page http.Handler) {
 		a.router.Match([]string{http.MethodGet, http.MethodHead}, from, func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, to) })
 	}
 	a.router.Any(path, echo.WrapHandler(page))
-	a.router.Any(path+"/*", echo.WrapHandler(page))
+	a.Handle(path, page)
+}
+
+// Handle adds what is below a path.
+func (a *Admin) Handle(path string, below http.Handler) {
+	a.router.Any(path+"/*", echo.WrapHandler(below))
 }
 
 // SetCompanionVersion names the version of the companion for WordPress that this program brings, for
@@ -141,7 +146,7 @@ func (a *Admin) Started(platform *session.Platform) { a.platform.Store(platform)
 // Stopping marks the server as shutting down.
 func (a *Admin) Stopping() { a.stopping.Store(true) }
 
-// ServeMetrics adds /metrics. Like Mount and ServeProfiles it has to be called before
+// ServeMetrics adds /metrics. Like Mount, Handle and ServeProfiles it has to be called before
 // the first request.
 func (a *Admin) ServeMetrics(m *Metrics) {
 	m.readiness.Store(new(a.readiness))

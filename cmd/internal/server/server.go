@@ -23,6 +23,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/keys"
 	"bookside/adapter/session"
+	"bookside/adapter/signed"
 	"bookside/adapter/webhooks"
 	"bookside/cmd/internal/settings"
 	"bookside/handlers"
@@ -50,8 +51,8 @@ type Server struct {
 	target  Target
 	probes  *monitor.Admin
 	metrics *monitor.Metrics
-	console *console.Console // nil if disabled
-	ended   chan error       // errors of listeners that failed
+	console *console.Console
+	ended   chan error // errors of listeners that failed
 	// last ends when the program has to, once it was told to.
 	last context.Context //nolint:containedctx // of all that is stopped, while the context of Run has ended
 }
@@ -115,8 +116,9 @@ func (s *Server) makeProbes() {
 	if s.Config.Admin.PProf {
 		s.probes.ServeProfiles()
 	}
+	s.console = console.New(s.Now, s.Log)
+	s.probes.Handle(console.WordPressPath, s.console)
 	if s.Config.Admin.KeysPage {
-		s.console = console.New(s.Now, s.Log)
 		s.probes.Mount(console.Path, s.console)
 	}
 }
@@ -166,16 +168,17 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 	options.Stopping = stopping
 	api.starting.Open(handlers.New(platform, store, s.Now, s.Log, options))
 	s.probes.Started(platform)
-	if s.console != nil {
-		s.console.Open(console.Site{
-			Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.Now, rand.Reader), Limits: options.RateLimit, Figures: recorder,
-			Examine: func(ctx context.Context) (diagnose.Report, error) {
-				return diagnose.Examine(ctx, s.target.Config, db, s.Now)
-			},
-			API:     "http://" + Dialable(api.address) + strings.TrimSuffix(options.BasePaths[0], "/"),
-			Proxied: len(options.TrustedProxies) > 0,
-			Timeout: options.RequestTimeout, Documents: sync.OnceValues(s.library),
-		})
+	s.console.Open(console.Site{
+		Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.Now, rand.Reader), Limits: options.RateLimit, Figures: recorder,
+		Examine: func(ctx context.Context) (diagnose.Report, error) {
+			return diagnose.Examine(ctx, s.target.Config, db, s.Now)
+		},
+		API:     "http://" + Dialable(api.address) + strings.TrimSuffix(options.BasePaths[0], "/"),
+		Proxied: len(options.TrustedProxies) > 0,
+		Timeout: options.RequestTimeout, Documents: sync.OnceValues(s.library),
+	})
+	if err := signed.MakeSecret(ctx, db, s.Now, rand.Reader); err != nil { // WordPress makes it when it needs it
+		s.Log.Warn("the secret with which WordPress asks could not be made", "error", err)
 	}
 	s.Log.Info("serving", "address", api.address, "prefix", db.Prefix(), "database", db.Version())
 	if _, err := fmt.Fprintf(s.Stdout, "listening on http://%s\n", api.address); err != nil {

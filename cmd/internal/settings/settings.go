@@ -179,7 +179,7 @@ var All = []Setting{
 		noted("none, which disables CORS"),
 
 	newSetting(AdminListen, func(c *Config) *string { return &c.Admin.Listen }, "127.0.0.1:8081",
-		"address of /livez, /readyz, /metrics and the console; empty to disable them",
+		"address of /livez, /readyz, /metrics, the console and what wp-admin asks; empty to disable them",
 		must(emptyOr(isListenAddress), "write an address and a port, such as 127.0.0.1:8081, or leave it empty to disable it"),
 		unless(func(address string, c *Config) bool {
 			return address != c.Server.Listen || strings.HasSuffix(address, ":0")

@@ -33,12 +33,10 @@ if (!defined('BOOKSIDE_COMPANION_VERSION')) {
 require_once __DIR__ . '/includes/tables.php';
 require_once __DIR__ . '/includes/settings.php';
 require_once __DIR__ . '/includes/sidecar.php';
+require_once __DIR__ . '/includes/server.php';
 require_once __DIR__ . '/includes/terms.php';
-require_once __DIR__ . '/includes/choices.php';
 require_once __DIR__ . '/includes/keys.php';
-require_once __DIR__ . '/includes/webhooks.php';
 require_once __DIR__ . '/includes/changes.php';
-require_once __DIR__ . '/includes/overlaps.php';
 require_once __DIR__ . '/includes/work.php';
 require_once __DIR__ . '/includes/health.php';
 require_once __DIR__ . '/includes/mentions.php';

@@ -15,8 +15,10 @@ class FormOutcome
 {
     /** @var \WP_Error What is wrong, by field. */
     public $errors;
-    /** @var array<string,mixed> What was typed, to show it again. */
+    /** @var array<string,mixed> The settings as typed, to show them again. */
     public $typed = [];
+    /** @var array<string,mixed> The form of a key as typed, from the server; empty if there is none to show again. */
+    public $form = [];
     /** @var string A new key, which is shown once. */
     public $secret = '';
     /** @var int The id of the new key. */
@@ -58,41 +60,53 @@ function typed_text(string $field): string
     return isset($_POST[$field]) && is_string($_POST[$field]) ? trim(str_replace("\r\n", "\n", wp_check_invalid_utf8(wp_unslash($_POST[$field])))) : '';
 }
 
-/** Returns the terms of a key as typed. A preset counts where no permission is ticked. */
-function typed_terms(): array
+/** Returns the fields of a key's form as typed, for the server to check. A preset counts where no permission is ticked. */
+function typed_fields(): array
 {
+    $typed = [];
+    foreach (array_keys($_POST) as $name) {
+        if (preg_match('/^(?!bookside_)[a-z][a-z_]{0,30}$/D', (string) $name)) {
+            $typed[$name] = typed_text($name);
+        }
+    }
     $ticked = isset($_POST['permissions']) && is_array($_POST['permissions']) ? array_map('sanitize_key', wp_unslash($_POST['permissions'])) : [];
-    $preset = permission_presets()[typed_text('preset')] ?? null;
-    return [
-        'name' => typed_text('name'), 'kind' => typed_text('kind'), 'permissions' => !$ticked && $preset ? $preset[1] : $ticked,
-        'networks' => typed_text('networks'), 'expires' => typed_text('expires'), 'per_minute' => typed_text('per_minute'), 'per_hour' => typed_text('per_hour'),
-    ] + array_combine(limit_columns(), array_map(__NAMESPACE__ . '\\typed_text', limit_columns()));
+    return ['permissions' => implode(',', $ticked), 'preset' => $ticked ? '' : ($typed['preset'] ?? '')] + $typed;
+}
+
+/**
+ * Takes over what the server says to a form. Returns whether it did what the form asks.
+ *
+ * @param array<string,mixed>|\WP_Error $answer
+ */
+function accepted(FormOutcome $outcome, $answer): bool
+{
+    if (is_wp_error($answer)) {
+        $outcome->errors->add('form', $answer->get_error_message());
+        return false;
+    }
+    $outcome->form = isset($answer['fields']) ? $answer : [];
+    if (($answer['problem'] ?? '') !== '') {
+        $outcome->errors->add('form', said($answer['problem']));
+    }
+    foreach ($answer['fields'] ?? [] as $field) {
+        if ($field['error'] !== '') {
+            $outcome->errors->add($field['name'], said($field['error']));
+        }
+    }
+    return !$outcome->form;
 }
 
 function handle_create(FormOutcome $outcome): void
 {
-    $outcome->typed = typed_terms();
-    $columns = parse_terms($outcome->typed, $outcome->errors);
-    if ($outcome->errors->has_errors()) {
-        return;
-    }
-    if (!spend_form(typed_text('form'))) {
-        $outcome->errors->add('form', keys_available()
-            ? __('This form was already sent, and its key was shown then. If you did not copy it, revoke it and create another one.', 'bookside')
-            : keys_missing()->get_error_message());
-        return;
-    }
-    show_created($outcome, create_key($columns));
+    show_made($outcome, make_key(typed_fields()));
 }
 
-/** @param array|\WP_Error $created What create_key or roll_key returned. */
-function show_created(FormOutcome $outcome, $created): void
+/** @param array<string,mixed>|\WP_Error $made What make_key returned. */
+function show_made(FormOutcome $outcome, $made): void
 {
-    if (is_wp_error($created)) {
-        $outcome->errors->add('form', $created->get_error_message());
-        return;
+    if (accepted($outcome, $made)) {
+        [$outcome->secret, $outcome->key] = [(string) $made['secret'], (int) $made['id']];
     }
-    [$outcome->secret, $outcome->key] = $created;
 }
 
 /** Returns the key that a form is about. Its own page says it if the key is gone. */
@@ -112,33 +126,17 @@ function handle_restrict(FormOutcome $outcome): void
     if ($key === null) {
         return;
     }
-    $outcome->typed = typed_terms();
-    unset($outcome->typed['kind']);
-    if (!hash_equals(terms_version($key), typed_text('version'))) {
-        $outcome->errors->add('form', __('Somebody else has changed this key in the meantime. Compare with the list of keys before you send the form again.', 'bookside'));
-        return;
+    if (accepted($outcome, restrict_key((int) $key->id, typed_fields()))) {
+        finish($outcome, true, 'keys', 'changed');
     }
-    // What is not changed is not checked: the last day of a key may be in the past.
-    $stored = stored_terms($key);
-    $changed = array_filter($outcome->typed, fn($value, $field) => $value !== $stored[$field], ARRAY_FILTER_USE_BOTH);
-    $columns = parse_terms($changed, $outcome->errors);
-    if ($outcome->errors->has_errors()) {
-        return;
-    }
-    finish($outcome, restrict_key((int) $key->id, $columns), 'keys', 'changed');
 }
 
 function handle_roll(FormOutcome $outcome): void
 {
     $key = typed_key($outcome);
-    if ($key === null) {
-        return;
+    if ($key !== null) {
+        show_made($outcome, make_key(typed_fields(), (int) $key->id));
     }
-    if (!spend_form(typed_text('form'))) {
-        $outcome->errors->add('form', __('This form was already sent, and its key was shown then. If you did not copy it, revoke it and create another one.', 'bookside'));
-        return;
-    }
-    show_created($outcome, roll_key($key, min(absint(typed_text('hours')), 24 * 30)));
 }
 
 function handle_revoke(FormOutcome $outcome): void

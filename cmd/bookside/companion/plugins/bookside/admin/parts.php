@@ -35,7 +35,10 @@ function end_field(string $field, string $hint): void
     if ($error !== '') {
         printf('<p class="bookside-error" id="bookside-%s-error">%s</p>', esc_attr($field), esc_html($error));
     }
-    printf('<p class="description" id="bookside-%s-hint">%s</p></td></tr>', esc_attr($field), esc_html($hint));
+    if ($hint !== '') {
+        printf('<p class="description" id="bookside-%s-hint">%s</p>', esc_attr($field), esc_html($hint));
+    }
+    echo '</td></tr>';
 }
 
 /** Shows a field of one line. */
@@ -54,12 +57,113 @@ function text_field(string $field, string $label, string $hint, string $value, s
     end_field($field, $hint);
 }
 
+/**
+ * Shows the fields of a form of the server.
+ *
+ * @param bool $presets Whether sets of permissions are offered.
+ */
+function show_fields(array $form, bool $presets = false): void
+{
+    hidden_field('nonce', $form['nonce']);
+    hidden_field('version', $form['version']);
+    echo '<table class="form-table" role="presentation">';
+    foreach ($form['fields'] as $field) {
+        [$name, $label, $hint, $value] = [$field['name'], said($field['label']), said($field['hint']), $field['value']];
+        switch ($field['type']) {
+            case 'permissions':
+                show_permissions($field, $presets);
+                break;
+            case 'choices':
+                begin_fieldset($name, $label);
+                foreach ($field['choices'] as $choice) {
+                    printf('<label><input type="radio" name="%s" value="%s"%s> %s</label><br>', esc_attr($name), esc_attr($choice['value']), checked($choice['value'], $value, false), esc_html(said($choice['text'])));
+                }
+                echo '</fieldset>';
+                end_field($name, $hint);
+                break;
+            case 'lines':
+                begin_field($name, $label);
+                printf(
+                    '<textarea class="regular-text code" rows="3" id="bookside-%s" name="%s" spellcheck="false" autocapitalize="none"%s>%s</textarea>',
+                    esc_attr($name),
+                    esc_attr($name),
+                    described_by($name), // escaped there
+                    esc_textarea($value)
+                );
+                end_field($name, $hint);
+                break;
+            case 'box':
+                switch_field($name, $label, $hint, '', $value !== '');
+                break;
+            default:
+                text_field($name, $label, $hint, $value, $field['type'] === 'date' ? 'date' : 'text', $field['type'] === 'date' ? '' : 'regular-text');
+        }
+    }
+    echo '</table>';
+}
+
+/** Begins a row of a form table with several controls. */
+function begin_fieldset(string $field, string $label): void
+{
+    printf('<tr><th scope="row">%s</th><td><fieldset id="bookside-%s" tabindex="-1"><legend class="screen-reader-text">%s</legend>', esc_html($label), esc_attr($field), esc_html($label));
+}
+
+/** Shows the presets and the table of permissions. */
+function show_permissions(array $field, bool $presets): void
+{
+    if ($presets) {
+        begin_field('preset', __('Purpose', 'bookside'));
+        echo '<select id="bookside-preset" name="preset" aria-describedby="bookside-preset-hint"><option value="">' . esc_html__('Choose the permissions below', 'bookside') . '</option>';
+        foreach ($field['choices'] as $preset) {
+            printf(
+                '<option value="%s" data-permissions="%s">%s</option>',
+                esc_attr($preset['value']),
+                esc_attr(implode(',', $preset['permissions'])),
+                esc_html(said($preset['text']) . ': ' . said($preset['hint']))
+            );
+        }
+        echo '</select>';
+        end_field('preset', __('A purpose ticks the permissions that it usually needs.', 'bookside'));
+    }
+    begin_fieldset('permissions', said($field['label']));
+    echo '<table class="bookside-permissions"><thead><tr><td></td>';
+    foreach ($field['verbs'] as $verb) {
+        printf('<th scope="col">%s</th>', esc_html(verb_text($verb)));
+    }
+    echo '</tr></thead><tbody>';
+    foreach ($field['rows'] as $row) {
+        printf('<tr><th scope="row">%s</th>', esc_html(resource_text($row['resource'])));
+        foreach ($row['cells'] as $cell) {
+            $box = $cell['value'] === '' ? '' : sprintf(
+                '<label><input type="checkbox" name="permissions[]" value="%s"%s><span class="screen-reader-text">%s</span></label>',
+                esc_attr($cell['value']),
+                checked($cell['checked'], true, false),
+                esc_html(permission_text($cell['value']))
+            );
+            echo '<td>' . $box . '</td>'; // escaped above
+        }
+        echo '</tr>';
+    }
+    echo '</tbody></table></fieldset>';
+    end_field('permissions', said($field['hint']));
+}
+
+/** Says that the server could not be asked, and why. */
+function show_problem(\WP_Error $problem): void
+{
+    printf(
+        '<div class="notice notice-warning inline" role="status"><p><strong>%s</strong> %s</p></div>',
+        esc_html__('The server of the booking API does not do this at the moment.', 'bookside'),
+        esc_html($problem->get_error_message())
+    );
+}
+
 /** Returns the attributes that connect a control with its hint and its error, escaped. */
-function described_by(string $field): string
+function described_by(string $field, bool $hinted = true): string
 {
     $invalid = form_outcome()->errors->get_error_message($field) !== '';
-    $ids = ($invalid ? 'bookside-' . $field . '-error ' : '') . 'bookside-' . $field . '-hint';
-    return ' aria-describedby="' . esc_attr($ids) . '"' . ($invalid ? ' aria-invalid="true"' : '');
+    $ids = ($invalid ? 'bookside-' . $field . '-error ' : '') . ($hinted ? 'bookside-' . $field . '-hint' : '');
+    return ($ids === '' ? '' : ' aria-describedby="' . esc_attr(trim($ids)) . '"') . ($invalid ? ' aria-invalid="true"' : '');
 }
 
 /** Shows a text that can be copied. */

@@ -38,8 +38,8 @@ function show_settings(): void
     );
     text_field(
         'admin',
-        __('Address for the status', 'bookside'),
-        __('Where the server of the API says whether it is ready: "admin.listen" of its configuration. Leave it empty to ask nobody.', 'bookside'),
+        __('Address of the server', 'bookside'),
+        __('Where these pages ask the server of the API: "admin.listen" of its configuration. Without it, keys can only be revoked. Leave it empty to ask nobody.', 'bookside'),
         (string) $settings['admin'],
         'url'
     );
@@ -55,7 +55,7 @@ function switch_field(string $field, string $head, string $label, string $hint, 
         esc_attr($field),
         esc_attr($field),
         checked($on, true, false),
-        described_by($field), // escaped there
+        described_by($field, $hint !== ''), // escaped there
         esc_html($label)
     );
     end_field($field, $hint);

@@ -12,20 +12,25 @@ defined('ABSPATH') || exit;
 
 function show_webhooks(): void
 {
-    $webhook = find_webhook(asked_id('webhook'));
-    if ($webhook !== null) {
-        show_webhook_log($webhook);
+    $id = asked_id('webhook');
+    $answer = ask_server('/webhooks' . ($id > 0 ? '/' . $id : ''));
+    if (is_wp_error($answer)) {
+        show_problem($answer);
+        return;
+    }
+    if ($id > 0) {
+        show_webhook_log($answer['webhook'], $answer['deliveries']);
         return;
     }
     echo '<p>' . esc_html__('A webhook tells a URL what changed on the site, whoever changed it. Webhooks are managed with "bookside webhooks" on the server, or through the API.', 'bookside') . '</p>';
     $rows = [];
-    foreach (list_webhooks() as $webhook) {
-        $log = page_url('webhooks', ['webhook' => $webhook->id]);
+    foreach ($answer['webhooks'] ?? [] as $webhook) {
+        $log = page_url('webhooks', ['webhook' => $webhook['id']]);
         $rows[] = [
-            'name' => sprintf('<a href="%s"><strong>%s</strong></a>', esc_url($log), esc_html($webhook->name)),
-            'url' => '<code>' . esc_html(masked_url($webhook->url)) . '</code>',
+            'name' => sprintf('<a href="%s"><strong>%s</strong></a>', esc_url($log), esc_html($webhook['name'])),
+            'url' => '<code>' . esc_html($webhook['url']) . '</code>',
             'events' => implode('<br>', array_map('esc_html', array_merge(
-                [$webhook->events === '*' ? __('all', 'bookside') : str_replace(',', ', ', $webhook->events)],
+                [$webhook['events'] === ['*'] ? __('all', 'bookside') : implode(', ', $webhook['events'])],
                 limit_texts($webhook)
             ))),
             'state' => webhook_state($webhook),
@@ -36,43 +41,40 @@ function show_webhooks(): void
 }
 
 /** Returns the state of a webhook, escaped. */
-function webhook_state(object $webhook): string
+function webhook_state(array $webhook): string
 {
-    $enabled = $webhook->status === 'enabled';
+    $enabled = $webhook['enabled'];
     $text = state_text($enabled ? 'active' : 'revoked', $enabled ? __('enabled', 'bookside') : __('disabled', 'bookside'));
-    if ($webhook->reason !== '') {
-        $text .= '<br>' . esc_html($webhook->reason);
+    if ($webhook['reason'] !== '') {
+        $text .= '<br>' . esc_html($webhook['reason']);
     }
-    if ($webhook->failing_since !== null) {
+    if ($webhook['failing_since'] !== '') {
         /* translators: %s: a time. */
-        $text .= '<br>' . esc_html(sprintf(__('failing since %s', 'bookside'), local_time($webhook->failing_since)));
+        $text .= '<br>' . esc_html(sprintf(__('failing since %s', 'bookside'), local_time($webhook['failing_since'])));
     }
     return $text;
 }
 
-function show_webhook_log(object $webhook): void
+function show_webhook_log(array $webhook, array $deliveries): void
 {
-    echo '<h2>' . esc_html($webhook->name) . '</h2><p><code>' . esc_html(masked_url($webhook->url)) . '</code> ';
+    echo '<h2>' . esc_html($webhook['name']) . '</h2><p><code>' . esc_html($webhook['url']) . '</code> ';
     echo wp_kses_post(webhook_state($webhook)) . '</p>';
-    $deliveries = list_deliveries((int) $webhook->id);
-    $tries = last_tries($deliveries);
     $states = [
         'waiting' => __('waiting', 'bookside'), 'sending' => __('being sent', 'bookside'), 'delivered' => __('delivered', 'bookside'), 'failed' => __('failed', 'bookside'),
     ];
     $classes = ['delivered' => 'active', 'failed' => 'revoked'];
     $rows = [];
     foreach ($deliveries as $delivery) {
-        $try = $tries[(int) $delivery->id] ?? null;
         $answer = '';
-        if ($try !== null) {
+        if ($delivery['failure'] !== '' || $delivery['status'] > 0) {
             /* translators: 1: an HTTP status or an error. 2: a number of milliseconds. */
-            $answer = sprintf(__('%1$s in %2$s ms', 'bookside'), $try->failure !== '' ? $try->failure : $try->status, number_format_i18n((int) $try->took_ms));
+            $answer = sprintf(__('%1$s in %2$s ms', 'bookside'), $delivery['failure'] !== '' ? $delivery['failure'] : $delivery['status'], number_format_i18n($delivery['took_ms']));
         }
         $rows[] = [
-            'event' => '<strong>' . esc_html($delivery->event) . '</strong> ' . esc_html($delivery->resource_id ?: ''),
-            'queued' => esc_html(local_time($delivery->created_at)),
-            'state' => state_text($classes[$delivery->status] ?? 'expired', $states[$delivery->status] ?? $delivery->status),
-            'tries' => esc_html(number_format_i18n((int) $delivery->tries)),
+            'event' => '<strong>' . esc_html($delivery['event']) . '</strong> ' . esc_html((string) ($delivery['resource_id'] ?: '')),
+            'queued' => esc_html(local_time($delivery['created_at'])),
+            'state' => state_text($classes[$delivery['state']] ?? 'expired', $states[$delivery['state']] ?? $delivery['state']),
+            'tries' => esc_html(number_format_i18n($delivery['tries'])),
             'answer' => esc_html($answer),
         ];
     }

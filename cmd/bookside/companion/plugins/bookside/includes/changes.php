@@ -1,7 +1,7 @@
 <?php
 
 /**
- * The journal of changes, which the sidecar numbers.
+ * The journal of changes, which the server keeps.
  *
  * @package Bookside
  */
@@ -16,59 +16,38 @@ const SHOWN_CHANGES = 100;
  * Returns the changes of the last day, the newest first.
  *
  * @param int $before Only those with a lower number; 0 for the newest.
+ * @return array[]|\WP_Error
  */
-function list_changes(int $before = 0, int $limit = SHOWN_CHANGES): array
+function list_changes(int $before = 0)
 {
-    global $wpdb;
-    if (!has_table(own_table('changes'))) {
-        return [];
+    $answer = ask_server('/changes' . ($before > 0 ? '?before=' . $before : ''));
+    if (is_wp_error($answer)) {
+        return $answer;
     }
-    // Numbers grow with time, and only they have an index.
-    $changes = $wpdb->get_results($wpdb->prepare(
-        'SELECT number, resource, resource_id, kind, origin, actor_id, at, old_status, new_status FROM ' . own_table('changes')
-        . ' WHERE number < %d ORDER BY number DESC LIMIT %d',
-        $before > 0 ? $before : PHP_INT_MAX,
-        $limit
-    ));
     $yesterday = utc_now(-DAY_IN_SECONDS);
-    return array_values(array_filter($changes, function ($change) use ($yesterday) {
-        return $change->at >= $yesterday;
-    }));
+    return array_values(array_filter($answer['changes'] ?? [], fn($change) => $change['at'] >= $yesterday));
 }
 
 /** Returns who made each change, by its number: the name of a key or of a user. */
 function change_authors(array $changes): array
 {
-    $users = $keys = [];
-    foreach ($changes as $change) {
-        if ($change->origin === 'site' && $change->actor_id) {
-            $users[] = (int) $change->actor_id;
-        }
-    }
-    $names = [];
-    if ($users) {
-        foreach (get_users(['include' => array_unique($users), 'fields' => ['ID', 'display_name']]) as $user) {
-            $names[(int) $user->ID] = $user->display_name;
-        }
-    }
-    foreach (array_filter($changes, fn($change) => $change->origin === 'api') ? list_keys() : [] as $key) {
-        $keys[(int) $key->id] = $key->name;
-    }
+    $users = array_unique(array_column(array_filter($changes, fn($change) => $change['origin'] === 'site' && $change['actor_id'] > 0), 'actor_id'));
+    $names = $users ? array_column(get_users(['include' => $users, 'fields' => ['ID', 'display_name']]), 'display_name', 'ID') : [];
     $authors = [];
     foreach ($changes as $change) {
-        $authors[(int) $change->number] = change_author($change, $names, $keys);
+        $authors[$change['number']] = change_author($change, $names);
     }
     return $authors;
 }
 
-function change_author(object $change, array $users, array $keys): string
+function change_author(array $change, array $users): string
 {
-    $actor = (int) $change->actor_id;
-    if ($change->origin === 'api') {
+    $actor = $change['actor_id'];
+    if ($change['origin'] === 'api') {
         /* translators: %s: the name or number of an API key. */
-        return sprintf(__('API key %s', 'bookside'), $keys[$actor] ?? $actor);
+        return sprintf(__('API key %s', 'bookside'), $change['key'] !== '' ? $change['key'] : $actor);
     }
-    if ($change->origin === 'site') {
+    if ($change['origin'] === 'site') {
         /* translators: %d: the number of a user. */
         return $actor ? ($users[$actor] ?? sprintf(__('user %d', 'bookside'), $actor)) : __('a visitor or the site itself', 'bookside');
     }
@@ -76,12 +55,12 @@ function change_author(object $change, array $users, array $keys): string
 }
 
 /** Returns what happened, for people. */
-function change_text(object $change): string
+function change_text(array $change): string
 {
     $kinds = ['created' => __('created', 'bookside'), 'updated' => __('changed', 'bookside'), 'deleted' => __('deleted', 'bookside')];
-    $text = $kinds[$change->kind] ?? $change->kind;
-    if ($change->new_status !== null && $change->new_status !== '' && $change->old_status !== $change->new_status) {
-        $text .= ': ' . ($change->old_status ? $change->old_status . ' → ' : '') . $change->new_status;
+    $text = $kinds[$change['kind']] ?? $change['kind'];
+    if ($change['new_status'] !== '' && $change['old_status'] !== $change['new_status']) {
+        $text .= ': ' . ($change['old_status'] !== '' ? $change['old_status'] . ' → ' : '') . $change['new_status'];
     }
     return $text;
 }

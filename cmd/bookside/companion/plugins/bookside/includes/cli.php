@@ -97,26 +97,25 @@ class Command
                 $this->list($options);
                 return;
             case 'create':
-                $this->show(create_key($this->terms($options + ['name' => '', 'permissions' => '', 'kind' => 'live'])));
+                $this->show(make_key($this->typed($options) + ['name' => '', 'permissions' => '', 'kind' => 'live', 'nonce' => wp_generate_uuid4()]));
                 return;
             case 'restrict':
-                $columns = $this->terms($options, $this->idProblem($arguments));
-                if (!$columns) {
-                    \WP_CLI::error('Name what to change, such as --permissions=read; see wp help bookside keys.');
-                }
-                $this->done(restrict_key((int) $arguments[1], $columns), 'Changed.');
+                $this->fail([$this->idProblem($arguments)]);
+                $this->restrict((int) $arguments[1], $this->typed($options));
                 return;
             case 'roll':
                 $hours = (string) ($options['hours'] ?? 24);
                 $this->fail([$this->idProblem($arguments), preg_match('/^[0-9]{1,3}$/D', $hours) && $hours <= 720 ? '' : '--hours: Write a number from 0 to 720.']);
-                $this->show(roll_key(find_key((int) $arguments[1]), (int) $hours));
+                $this->show(make_key(['overlap' => $hours . 'h', 'nonce' => wp_generate_uuid4()], (int) $arguments[1]));
                 return;
             case 'revoke':
                 $this->fail([$this->idProblem($arguments)]);
-                $this->done(revoke_key((int) $arguments[1]), 'Revoked.');
+                $revoked = revoke_key((int) $arguments[1]);
+                $this->fail(is_wp_error($revoked) ? [$revoked->get_error_message()] : []);
+                \WP_CLI::success('Revoked.');
                 return;
             default:
-                $meant = closest_word($action, array_keys(self::SYNONYMS));
+                $meant = $this->closest($action);
                 foreach (self::SYNONYMS as $name => $words) {
                     $meant = in_array(strtolower($action), $words, true) ? $name : $meant;
                 }
@@ -137,55 +136,86 @@ class Command
      */
     public function changes(array $arguments, array $options): void
     {
-        $changes = list_changes(0, max(1, min(1000, (int) ($options['limit'] ?? SHOWN_CHANGES))));
-        $authors = change_authors($changes);
         $rows = [];
-        foreach ($changes as $change) {
-            $rows[] = [
-                'number' => $change->number, 'at (UTC)' => $change->at, 'record' => $change->resource . ' ' . $change->resource_id,
-                'change' => change_text($change), 'by' => $authors[(int) $change->number],
-            ];
+        $limit = max(1, min(1000, (int) ($options['limit'] ?? SHOWN_CHANGES)));
+        for ($before = 0; count($rows) < $limit; $before = (int) end($changes)['number']) {
+            $changes = list_changes($before);
+            $this->fail(is_wp_error($changes) ? [$changes->get_error_message()] : []);
+            $authors = change_authors($changes);
+            foreach ($changes as $change) {
+                $rows[] = [
+                    'number' => $change['number'], 'at (UTC)' => $change['at'], 'record' => $change['resource'] . ' ' . $change['resource_id'],
+                    'change' => change_text($change), 'by' => $authors[$change['number']],
+                ];
+            }
+            if (count($changes) < SHOWN_CHANGES) {
+                break;
+            }
         }
-        \WP_CLI\Utils\format_items($options['format'] ?? 'table', $rows, ['number', 'at (UTC)', 'record', 'change', 'by']);
+        \WP_CLI\Utils\format_items($options['format'] ?? 'table', array_slice($rows, 0, $limit), ['number', 'at (UTC)', 'record', 'change', 'by']);
     }
 
     private function list(array $options): void
     {
         $rows = [];
-        foreach (list_keys() as $key) {
+        $answer = ask_server('/keys');
+        if (is_wp_error($answer)) { // the ids are enough to revoke a key
+            \WP_CLI::warning($answer->get_error_message());
+            foreach (list_keys() as $key) {
+                $rows[] = [
+                    'id' => $key->id, 'name' => $key->name, 'kind' => $key->kind, 'key' => masked_secret($key), 'status' => key_status($key),
+                    'permissions' => '', 'limited to' => '', 'networks' => '', 'expires (UTC)' => $key->expires_at ?: 'never', 'last used (UTC)' => $key->last_used_at ?: 'never',
+                ];
+            }
+        }
+        foreach (is_wp_error($answer) ? [] : $answer['keys'] as $key) {
             $rows[] = [
-                'id' => $key->id, 'name' => $key->name, 'kind' => $key->kind, 'key' => masked_secret($key), 'status' => key_status($key),
-                'permissions' => $key->permissions, 'limited to' => implode('; ', limit_texts($key)), 'networks' => $key->networks ?: 'any', 'expires (UTC)' => $key->expires_at ?: 'never',
-                'last used (UTC)' => $key->last_used_at ?: 'never',
+                'id' => $key['id'], 'name' => $key['name'], 'kind' => $key['kind'], 'key' => $key['key'], 'status' => $key['status'],
+                'permissions' => implode(',', $key['permissions']), 'limited to' => implode('; ', limit_texts($key)), 'networks' => implode(',', $key['networks']) ?: 'any',
+                'expires (UTC)' => $key['expires_at'] ?: 'never', 'last used (UTC)' => $key['last_used_at'] ?: 'never',
             ];
         }
         $columns = ['id', 'name', 'kind', 'key', 'status', 'permissions', 'limited to', 'networks', 'expires (UTC)', 'last used (UTC)'];
         \WP_CLI\Utils\format_items($options['format'] ?? 'table', $rows, $columns);
     }
 
-    /** Returns the terms that the options name. Fails with all that is wrong with them, after an earlier problem, '' for none. */
-    private function terms(array $options, string $problem = ''): array
+    /** Returns the fields of a key's form that the options name. */
+    private function typed(array $options): array
     {
-        $typed = array_intersect_key($options, array_flip(array_merge(['name', 'kind', 'permissions', 'networks', 'expires'], limit_columns())));
+        $typed = array_intersect_key($options, array_flip(['name', 'kind', 'permissions', 'networks', 'expires', 'agents', 'services', 'locations', 'mask_personal']));
         if (isset($typed['permissions'])) {
-            $typed['permissions'] = preg_split('/[\s,]+/', (string) $typed['permissions'], -1, PREG_SPLIT_NO_EMPTY);
+            $typed['permissions'] = implode(',', preg_split('/[\s,]+/', (string) $typed['permissions'], -1, PREG_SPLIT_NO_EMPTY));
         }
-        foreach (['networks', 'agents', 'services', 'locations'] as $field) {
-            if (($typed[$field] ?? '') === 'any') {
-                $typed[$field] = '';
-            }
+        return array_map(fn($value) => is_bool($value) ? ($value ? '1' : '') : (string) $value, $typed);
+    }
+
+    /** Changes what is typed of a key, and nothing else. */
+    private function restrict(int $id, array $typed): void
+    {
+        if (!$typed) {
+            \WP_CLI::error('Name what to change, such as --permissions=read; see wp help bookside keys.');
         }
-        if (($typed['expires'] ?? '') === 'never') {
-            $typed['expires'] = '';
+        $form = ask_server("/keys/$id");
+        $this->refuse($form, false);
+        $this->refuse(restrict_key($id, $typed + array_column($form['fields'], 'value', 'name') + ['version' => $form['version']]), true);
+        \WP_CLI::success('Changed.');
+    }
+
+    /**
+     * Fails if the server does not answer, or finds a mistake.
+     *
+     * @param array<string,mixed>|\WP_Error $answer
+     * @param bool                          $sent   Whether a form that is still there is one with mistakes.
+     */
+    private function refuse($answer, bool $sent): void
+    {
+        if (is_wp_error($answer)) {
+            \WP_CLI::error($answer->get_error_message());
         }
-        $errors = new \WP_Error();
-        $columns = parse_terms($typed, $errors);
-        $problems = [$problem];
-        foreach ($errors->get_error_codes() as $field) {
-            $problems[] = '--' . $field . ': ' . $errors->get_error_message($field);
+        if ($sent && isset($answer['fields'])) {
+            $wrong = array_filter(array_column($answer['fields'], 'error', 'name'));
+            $this->fail(array_merge([$answer['problem']], array_map(fn($name, $error) => "--$name: $error", array_keys($wrong), $wrong)));
         }
-        $this->fail($problems);
-        return $columns;
     }
 
     /** Fails with all problems that there are. */
@@ -208,22 +238,20 @@ class Command
         return key_status($key) === 'revoked' ? 'This key is revoked.' : '';
     }
 
-    /** @param array|\WP_Error $created What create_key returned. */
-    private function show($created): void
+    /** Returns the action whose name is like a word; '' for none. */
+    private function closest(string $word): string
     {
-        if (is_wp_error($created)) {
-            \WP_CLI::error($created->get_error_message());
-        }
-        \WP_CLI::line($created[0]);
-        \WP_CLI::log(sprintf('This is key %d. It is shown only once: only a hash of it is stored.', $created[1]));
+        $distances = array_map(fn($name) => levenshtein(substr($word, 0, 255), $name), array_combine(array_keys(self::SYNONYMS), array_keys(self::SYNONYMS)));
+        asort($distances);
+        $closest = (string) array_key_first($distances);
+        return $distances[$closest] <= max(1, intdiv(strlen($closest), 3)) ? $closest : '';
     }
 
-    /** @param true|\WP_Error $result What a change returned. */
-    private function done($result, string $text): void
+    /** @param array<string,mixed>|\WP_Error $made What make_key returned. */
+    private function show($made): void
     {
-        if (is_wp_error($result)) {
-            \WP_CLI::error($result->get_error_message());
-        }
-        \WP_CLI::success($text);
+        $this->refuse($made, true);
+        \WP_CLI::line($made['secret']);
+        \WP_CLI::log(sprintf('This is key %d. It is shown only once: only a hash of it is stored.', $made['id']));
     }
 }

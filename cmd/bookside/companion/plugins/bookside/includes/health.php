@@ -39,11 +39,7 @@ function check_sidecar(): array
         return check('good', __('The server of the booking API is ready', 'bookside'), __('Apps and automations can use the API.', 'bookside'));
     }
     if ($sidecar['state'] === 'unknown') {
-        return check(
-            'recommended',
-            __('The state of the booking API\'s server is unknown', 'bookside'),
-            __('Under LatePoint, API, Settings, write the address of its administration, which "admin.listen" of its configuration names.', 'bookside')
-        );
+        return check('recommended', __('The state of the booking API\'s server is unknown', 'bookside'), no_address_text());
     }
     if ($sidecar['state'] === 'foreign') {
         return check(
@@ -64,16 +60,7 @@ function check_sidecar(): array
             sprintf(__('It says: %s. Run "bookside check" on the server to see what to do.', 'bookside'), $sidecar['text'])
         );
     }
-    return check(
-        'critical',
-        __('The server of the booking API does not answer', 'bookside'),
-        sprintf(
-            /* translators: 1: an address. 2: an error message. */
-            __('It was asked at %1$s: %2$s. Start it with "systemctl start bookside", or correct the address under LatePoint, API, Settings.', 'bookside'),
-            settings()['admin'],
-            $sidecar['text']
-        )
-    );
+    return check('critical', __('The server of the booking API does not answer', 'bookside'), away_text($sidecar['text']));
 }
 
 /** Tries the address that clients use: the web server or "Forward requests" may lead elsewhere while the server itself is ready. */
@@ -234,8 +221,11 @@ function check_failures(): array
 
 function check_overlaps(): array
 {
-    $found = find_overlaps();
-    $number = count($found['overlaps']);
+    $found = ask_server('/overlaps');
+    if (is_wp_error($found)) {
+        return check('recommended', __('Nobody looked for overlapping bookings', 'bookside'), __('The server of the API looks for them.', 'bookside') . ' ' . $found->get_error_message());
+    }
+    $number = count($found['overlaps'] ?? []);
     if ($number === 0) {
         return check('good', __('No bookings overlap', 'bookside'), __('No agent has two bookings at a time from today on.', 'bookside'));
     }
@@ -245,7 +235,7 @@ function check_overlaps(): array
         sprintf(
             /* translators: %s: a number. */
             _n('%s pair of bookings of one agent overlaps. See LatePoint, API, Overlaps.', '%s pairs of bookings of one agent overlap. See LatePoint, API, Overlaps.', $number, 'bookside'),
-            number_format_i18n($number) . ($found['cut'] ? '+' : '')
+            number_format_i18n($number) . (empty($found['more']) ? '' : '+')
         )
     );
 }
@@ -290,7 +280,7 @@ function add_debug_information(array $information): array
     $sidecar = sidecar_state();
     $active = array_filter(list_keys(), fn($key) => key_status($key) === 'active');
     $tables = array_filter(
-        ['admin_tokens', 'api_keys', 'change_inbox', 'changes', 'holds', 'idempotency', 'locks', 'outbox', 'webhooks', 'webhook_deliveries', 'webhook_tries'],
+        ['admin_tokens', 'api_keys', 'change_inbox', 'changes', 'holds', 'idempotency', 'locks', 'outbox', 'secrets', 'webhooks', 'webhook_deliveries', 'webhook_tries'],
         fn($name) => !has_table(own_table($name))
     );
     $yes = __('yes', 'bookside');
@@ -304,7 +294,6 @@ function add_debug_information(array $information): array
         'brings' => [__('Companion that the server brings', 'bookside'), $sidecar['companion']],
         'missing' => [__('Missing tables', 'bookside'), implode(', ', $tables) ?: __('none', 'bookside')],
         'keys' => [__('Active keys', 'bookside'), count($active)],
-        'webhooks' => [__('Webhooks', 'bookside'), count(list_webhooks())],
         'overbooking' => [__('Staff may overbook', 'bookside'), $settings['staff_overbooking'] ? $yes : $no],
         'jobs' => [__('Runs LatePoint\'s jobs', 'bookside'), $settings['jobs'] ? $yes : $no],
         'forward' => [__('Forwards requests', 'bookside'), $settings['forward'] !== '' ? $yes : $no],

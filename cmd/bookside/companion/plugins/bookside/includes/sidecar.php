@@ -32,9 +32,7 @@ function ask_sidecar(string $address): array
     if ($address === '') {
         return ['state' => 'unknown', 'text' => __('No address is set.', 'bookside'), 'companion' => '', 'rating' => []];
     }
-    // WordPress may be told to contact nobody; localhost is excepted, 127.0.0.1 is not.
-    $url = preg_replace('#^(https?://)127\.0\.0\.1(?=[:/]|$)#', '$1localhost', $address) . '/readyz?verbose';
-    $response = wp_remote_get($url, ['timeout' => 3, 'redirection' => 0, 'sslverify' => true, 'limit_response_size' => 100000]);
+    $response = wp_remote_get(reachable($address) . '/readyz?verbose', ['timeout' => 3, 'redirection' => 0, 'sslverify' => true, 'limit_response_size' => 100000]);
     if (is_wp_error($response)) {
         return ['state' => 'away', 'text' => $response->get_error_message(), 'companion' => '', 'rating' => []];
     }
@@ -55,6 +53,29 @@ function ask_sidecar(string $address): array
         'companion' => is_string($body['companion'] ?? null) ? $body['companion'] : '',
         'rating' => $foreign ? [] : ratings_in($body),
     ];
+}
+
+/** Returns an address of the server as WordPress reaches it: it may be told to contact nobody, which excepts localhost, but not 127.0.0.1. */
+function reachable(string $address): string
+{
+    return (string) preg_replace('#^(https?://)127\.0\.0\.1(?=[:/]|$)#', '$1localhost', $address);
+}
+
+/** Returns what to do if the server has no address. */
+function no_address_text(): string
+{
+    return __('Under LatePoint, API, Settings, write the address of its administration, which "admin.listen" of its configuration names.', 'bookside');
+}
+
+/** Returns what to do if the server does not answer. */
+function away_text(string $problem): string
+{
+    return sprintf(
+        /* translators: 1: an address. 2: an error message. */
+        __('It was asked at %1$s: %2$s. Start it with "systemctl start bookside", or correct the address under LatePoint, API, Settings.', 'bookside'),
+        settings()['admin'],
+        rtrim($problem, '.')
+    );
 }
 
 /**

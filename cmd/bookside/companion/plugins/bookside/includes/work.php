@@ -158,14 +158,11 @@ function rated_words(array $rated): array
     }
 }
 
-/** Returns what a rating counts: ids, and the names of webhooks and keys, which the server keeps to itself. */
+/** Returns what a rating counts: ids, and the names of webhooks and keys, which the server tells only by a signed request. */
 function rated_names(array $rated): array
 {
-    $known = [];
-    if (strpos($rated['code'], 'webhooks_') === 0) {
-        $known = wp_list_pluck(list_webhooks(), 'name', 'id');
-    } elseif (strpos($rated['code'], 'keys_') === 0) {
-        $known = wp_list_pluck(list_keys(), 'name', 'id');
-    }
+    $of = strtok($rated['code'], '_');
+    $listed = in_array($of, ['webhooks', 'keys'], true) && $rated['ids'] ? ask_server('/' . $of) : [];
+    $known = is_wp_error($listed) ? [] : array_column($listed[$of] ?? [], 'name', 'id');
     return array_map(fn($id) => isset($known[$id]) ? $id . ' (' . $known[$id] . ')' : (string) $id, $rated['ids']);
 }

@@ -1,0 +1,97 @@
+// Package signed has the requests between the server and the companion in WordPress. Both sign with a secret that
+// they read from a table of ours: whoever can read the site's database can ask, and nobody else. The companion
+// does the same in PHP, see includes/server.php of its plugin.
+package signed
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Header has the signature of a request: its time, its nonce and their HMAC, see Request.Header.
+const Header = "X-Bookside-Signature"
+
+// ToServer is the receiver of what WordPress asks.
+const ToServer = "server"
+
+// Life is how long a request is valid before and after its time: the clocks of two machines differ.
+const Life = time.Minute
+
+// Request is what a signature is about. It is valid for one receiver and one site, so that neither a request that
+// is sent back nor one of a copy of the site, which has the same secret, is accepted.
+type Request struct {
+	Receiver string
+	Site     string // its fingerprint, see session.Platform.Fingerprint
+	Method   string
+	Target   string // path and query, as sent
+	Body     []byte
+	At       time.Time
+	Nonce    string // 32 hexadecimal digits
+}
+
+var (
+	// ErrSignature means that a request is not signed, or not with this secret for this receiver and site.
+	ErrSignature = errors.New("the signature is missing or wrong")
+	// ErrTime means that a request with a valid signature is too old, or from the future.
+	ErrTime = errors.New("the time of the request differs by more than a minute")
+)
+
+// signature is the HMAC-SHA256 of a request, in hexadecimal digits.
+func (r Request) signature(secret string) string {
+	return sign(secret, "bookside 1", r.Receiver, r.Site, r.Method, r.Target, digest(r.Body), strconv.FormatInt(r.At.Unix(), 10), r.Nonce)
+}
+
+// sign returns the HMAC-SHA256 of lines, in hexadecimal digits. The first one says what they are.
+func sign(secret string, lines ...string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(strings.Join(lines, "\n")))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func digest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// Header returns the value of the header, such as 1796000000.NONCE.SIGNATURE.
+func (r Request) Header(secret string) string {
+	return fmt.Sprintf("%d.%s.%s", r.At.Unix(), r.Nonce, r.signature(secret))
+}
+
+// headerForm is the form of the header's value.
+var headerForm = regexp.MustCompile(`^([0-9]{1,12})\.([0-9a-f]{32})\.([0-9a-f]{64})$`)
+
+// AnswerHeader returns the value of the header of the answer to a request, so that whoever asked knows that nobody
+// else answered.
+func (r Request) AnswerHeader(secret string, status int, body []byte) string {
+	return sign(secret, "bookside 1 answer", r.Nonce, strconv.Itoa(status), digest(body))
+}
+
+// Check reads the header of a request into r.At and r.Nonce. It returns nil, an ErrSignature, or an ErrTime. The
+// receiver has to see to it that a nonce is used once; until then the same request can be sent again.
+func (r *Request) Check(header, secret string, now time.Time) error {
+	parts := headerForm.FindStringSubmatch(header)
+	if parts == nil || secret == "" || r.Site == "" {
+		return ErrSignature
+	}
+	seconds, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil {
+		return ErrSignature
+	}
+	r.At, r.Nonce = time.Unix(seconds, 0), parts[2]
+	switch {
+	case !hmac.Equal([]byte(r.signature(secret)), []byte(parts[3])):
+		return ErrSignature
+	case now.Sub(r.At).Abs() > Life:
+		return ErrTime
+	default:
+		return nil
+	}
+}

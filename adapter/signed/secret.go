@@ -1,0 +1,45 @@
+package signed
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// WordPress is the name of the secret that the server and WordPress share.
+const WordPress = "wordpress"
+
+// secretBytes is how many random bytes a secret has. It is used as it is stored, in hexadecimal digits.
+const secretBytes = 32
+
+// Secret returns the shared secret; "" if there is none yet.
+func Secret(ctx context.Context, db *wpdb.DB) (string, error) {
+	stmt := sq.Select("secret").From(db.Name(wpdb.Secrets)).Where(sq.Eq{"name": WordPress})
+	secret, _, err := wpdb.One(ctx, db, "read the secret of WordPress", stmt, wpdb.Value[string])
+	return secret, err
+}
+
+// MakeSecret makes the shared secret, unless another server or WordPress has made it: the primary key decides.
+// random must be fit for secrets, as crypto/rand is.
+func MakeSecret(ctx context.Context, db *wpdb.DB, now domain.Clock, random io.Reader) error {
+	if secret, err := Secret(ctx, db); err != nil || secret != "" {
+		return err
+	}
+	secret := make([]byte, secretBytes)
+	if _, err := io.ReadFull(random, secret); err != nil {
+		return fmt.Errorf("make the secret of WordPress: %w", err)
+	}
+	stmt := sq.Insert(db.Name(wpdb.Secrets)).SetMap(map[string]any{"name": WordPress, "secret": hex.EncodeToString(secret), "created_at": domain.Stamp(now())})
+	_, err := db.Change(ctx, "make the secret of WordPress", stmt)
+	if errors.Is(err, wpdb.ErrDuplicate) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+package signed_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bookside/adapter/signed"
+	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
+	"bookside/wpdb"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
+
+var now = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
+
+// TestSignature: a signature is that of one request, at its time, with one secret.
+func TestSignature(t *testing.T) {
+	t.Parallel()
+	const secret = "0123456789abcdef"
+	sent := signed.Request{
+		Receiver: signed.ToServer, Site: "a site", Method: "POST", Target: "/wordpress/keys/new?a=b", Body: []byte("name=x"), At: now, Nonce: strings.Repeat("0a", 16),
+	}
+	header := sent.Header(secret)
+	if want := "1795253400." + strings.Repeat("0a", 16) + "."; !strings.HasPrefix(header, want) {
+		t.Errorf("header %s, want one that begins with %s", header, want)
+	}
+	for name, c := range map[string]struct {
+		change func(*signed.Request)
+		header string
+		secret string
+		now    time.Time
+		want   error
+	}{
+		"valid":                        {now: now},
+		"a minute later":               {now: now.Add(time.Minute)},
+		"a minute before":              {now: now.Add(-time.Minute)},
+		"too old":                      {now: now.Add(time.Minute + time.Second), want: signed.ErrTime},
+		"from the future":              {now: now.Add(-time.Minute - time.Second), want: signed.ErrTime},
+		"another receiver":             {change: func(r *signed.Request) { r.Receiver = "wordpress" }, now: now, want: signed.ErrSignature},
+		"another site":                 {change: func(r *signed.Request) { r.Site = "a copy" }, now: now, want: signed.ErrSignature},
+		"another method":               {change: func(r *signed.Request) { r.Method = "GET" }, now: now, want: signed.ErrSignature},
+		"another path":                 {change: func(r *signed.Request) { r.Target = "/wordpress/keys/1?a=b" }, now: now, want: signed.ErrSignature},
+		"another query":                {change: func(r *signed.Request) { r.Target = "/wordpress/keys/new?a=c" }, now: now, want: signed.ErrSignature},
+		"another body":                 {change: func(r *signed.Request) { r.Body = []byte("name=y") }, now: now, want: signed.ErrSignature},
+		"another secret":               {secret: "1123456789abcdef", now: now, want: signed.ErrSignature},
+		"another time":                 {header: strings.Replace(header, "1795253400", "1795253401", 1), now: now, want: signed.ErrSignature},
+		"another nonce":                {header: strings.Replace(header, "0a", "0b", 1), now: now, want: signed.ErrSignature},
+		"no header":                    {header: "-", now: now, want: signed.ErrSignature},
+		"a header with something else": {header: header + " ", now: now, want: signed.ErrSignature},
+		"a long time":                  {header: "1" + header, now: now, want: signed.ErrSignature},
+		"a site that is not known":     {change: func(r *signed.Request) { r.Site = "" }, now: now, want: signed.ErrSignature},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			received := sent
+			received.At, received.Nonce = time.Time{}, ""
+			if c.change != nil {
+				c.change(&received)
+			}
+			with, by := header, secret
+			if c.header != "" {
+				with = c.header
+			}
+			if c.secret != "" {
+				by = c.secret
+			}
+			if err := received.Check(with, by, c.now); !errors.Is(err, c.want) {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+		})
+	}
+	// Nothing is signed without a secret, not even by somebody who knows that there is none.
+	if err := sent.Check(sent.Header(""), "", now); !errors.Is(err, signed.ErrSignature) {
+		t.Errorf("without a secret: %v", err)
+	}
+}
+
+// TestAnswer: the signature of an answer is that of one answer to one request, and of no request.
+func TestAnswer(t *testing.T) {
+	t.Parallel()
+	sent := signed.Request{Receiver: signed.ToServer, Site: "a site", Method: "GET", Target: "/", At: now, Nonce: strings.Repeat("0a", 16)}
+	other := sent
+	other.Nonce = strings.Repeat("0b", 16)
+	answer := sent.AnswerHeader("secret", 200, []byte("{}"))
+	for name, different := range map[string]string{
+		"status": sent.AnswerHeader("secret", 409, []byte("{}")), "body": sent.AnswerHeader("secret", 200, []byte("[]")),
+		"secret": sent.AnswerHeader("other", 200, []byte("{}")), "request": other.AnswerHeader("secret", 200, []byte("{}")),
+	} {
+		if different == answer || len(different) != 64 {
+			t.Errorf("another %s: %s, the same as %s", name, different, answer)
+		}
+	}
+	if strings.HasSuffix(sent.Header("secret"), answer) {
+		t.Error("the request has the signature of its answer")
+	}
+}
+
+// TestSecretIsMadeOnce: of all who make the secret one does, and it stays.
+func TestSecretIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	open := func() *wpdb.DB {
+		return wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2})
+	}
+	db := open()
+	if _, err := signed.Secret(t.Context(), db); !errors.Is(err, wpdb.ErrSchema) {
+		t.Errorf("without the table: %v", err)
+	}
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if secret, err := signed.Secret(t.Context(), db); err != nil || secret != "" {
+		t.Errorf("before: %q, %v", secret, err)
+	}
+	clock := func() time.Time { return now }
+	found := make([]string, 4)
+	var wait sync.WaitGroup
+	for i := range found {
+		each := open()
+		wait.Go(func() {
+			if err := signed.MakeSecret(t.Context(), each, clock, rand.Reader); err != nil {
+				t.Error(err)
+			}
+			found[i], _ = signed.Secret(t.Context(), each)
+		})
+	}
+	wait.Wait()
+	for _, secret := range found {
+		if secret != found[0] || !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(secret) {
+			t.Errorf("secrets %q", found)
+		}
+	}
+	if err := signed.MakeSecret(t.Context(), db, clock, rand.Reader); err != nil {
+		t.Error(err)
+	}
+	if secret, _ := signed.Secret(t.Context(), db); secret != found[0] {
+		t.Errorf("it was made again: %q", secret)
+	}
+}

@@ -1,0 +1,82 @@
+<?php
+
+/**
+ * Questions to the server of the API, which has the rules of keys and knows webhooks, changes and overlaps. The pages only show what it says.
+ *
+ * @package Bookside
+ */
+
+namespace Bookside;
+
+defined('ABSPATH') || exit;
+
+/**
+ * Asks the server for what a page shows, or to do what a form says. The request is signed with the secret that both read from a table of ours, and
+ * valid once, for a minute and for this site; the server checks it in adapter/signed. So is the answer, unless it is a refusal.
+ *
+ * @param array<string,string>|null $form What was typed; null for a question.
+ * @return array<string,mixed>|\WP_Error What the server says. A form that it does not accept has fields with their errors.
+ */
+function ask_server(string $path, ?array $form = null)
+{
+    $address = settings()['admin'];
+    if ($address === '') {
+        return new \WP_Error('bookside_server', no_address_text());
+    }
+    $secret = shared_secret();
+    $site = fingerprint();
+    if ($secret === '' || $site === '') {
+        return keys_missing();
+    }
+    $method = $form === null ? 'GET' : 'POST';
+    $target = '/wordpress' . $path;
+    $body = $form === null ? '' : http_build_query(['person' => (string) wp_get_current_user()->user_login] + $form, '', '&');
+    $at = time();
+    $nonce = bin2hex(random_bytes(16));
+    $signed = implode("\n", ['bookside 1', 'server', $site, $method, $target, hash('sha256', $body), $at, $nonce]);
+    $response = wp_remote_request(reachable($address) . $target, [
+        'method' => $method, 'body' => $body, 'timeout' => 10, 'redirection' => 0, 'sslverify' => true, 'limit_response_size' => 4 * MB_IN_BYTES,
+        'headers' => [
+            'X-Bookside-Signature' => "$at.$nonce." . hash_hmac('sha256', $signed, $secret),
+            'Content-Type' => 'application/x-www-form-urlencoded',
+        ],
+    ]);
+    if (is_wp_error($response)) {
+        return new \WP_Error('bookside_server', away_text($response->get_error_message()));
+    }
+    $status = (int) wp_remote_retrieve_response_code($response);
+    $text = wp_remote_retrieve_body($response);
+    $answer = json_decode($text, true);
+    $ours = hash_hmac('sha256', implode("\n", ['bookside 1 answer', $nonce, $status, hash('sha256', $text)]), $secret);
+    $signature = wp_remote_retrieve_header($response, 'X-Bookside-Signature');
+    if (is_array($answer) && is_string($signature) && hash_equals($ours, $signature) && ($status === 200 || isset($answer['fields']))) {
+        return $answer;
+    }
+    if (!is_array($answer) || !is_string($answer['message'] ?? null)) {
+        return new \WP_Error('bookside_server', away_text(__('Something else answers at its address, or another version of the server.', 'bookside')));
+    }
+    return new \WP_Error('bookside_' . $status, said($answer['message']));
+}
+
+/** Returns the secret that WordPress and the server share. Whoever of them needs it first makes it: the primary key decides. '' if there is no table. */
+function shared_secret(): string
+{
+    global $wpdb;
+    $table = own_table('secrets');
+    if (!has_table($table)) {
+        return '';
+    }
+    $stored = "SELECT secret FROM $table WHERE name = 'wordpress'";
+    $secret = (string) $wpdb->get_var($stored);
+    if ($secret === '') {
+        $wpdb->query($wpdb->prepare("INSERT IGNORE INTO $table (name, secret, created_at) VALUES ('wordpress', %s, %s)", bin2hex(random_bytes(32)), utc_now()));
+        $secret = (string) $wpdb->get_var($stored);
+    }
+    return $secret;
+}
+
+/** Returns a text of the server in the language of the site. Those of its declarations are among the texts for translations. */
+function said(string $text): string
+{
+    return $text === '' ? '' : translate($text, 'bookside'); // phpcs:ignore -- the server has the text
+}

@@ -1,0 +1,314 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/adapter/keys"
+	"bookside/adapter/slots"
+	"bookside/adapter/webhooks"
+)
+
+// What pages consist of, for WordPress: it shows them in its own look, in the language of the site. Times are UTC, as
+// 2026-11-22 09:30:00; "" is none.
+
+// messageFacts is a page that consists of a text.
+type messageFacts struct {
+	Message string `json:"message"`
+}
+
+// formFacts is a form, with what was typed and the errors in it.
+type formFacts struct {
+	Fields  []fieldFacts `json:"fields"`
+	Nonce   string       `json:"nonce"`   // to be sent along
+	Version string       `json:"version"` // likewise
+	Problem string       `json:"problem"` // of the form as a whole; "" for none
+}
+
+// fieldFacts is a field. Type is text, date, lines, box, choices or permissions.
+type fieldFacts struct {
+	Name    string        `json:"name"`
+	Type    string        `json:"type"`
+	Label   string        `json:"label"`
+	Hint    string        `json:"hint"`
+	Value   string        `json:"value"`
+	Error   string        `json:"error"`
+	Max     int           `json:"max"` // characters; 0 for no limit
+	Choices []choiceFacts `json:"choices,omitempty"`
+	Verbs   []string      `json:"verbs,omitempty"` // heads of the columns of Rows
+	Rows    []rowFacts    `json:"rows,omitempty"`  // of the table of permissions
+}
+
+// choiceFacts is one of several values. A preset has the permissions that it stands for.
+type choiceFacts struct {
+	Value       string   `json:"value"`
+	Text        string   `json:"text"`
+	Hint        string   `json:"hint,omitempty"`
+	Permissions []string `json:"permissions,omitempty"`
+}
+
+type rowFacts struct {
+	Resource string      `json:"resource"` // "" for everything
+	Cells    []cellFacts `json:"cells"`
+}
+
+// cellFacts is a box; the value is "" where there is no such permission.
+type cellFacts struct {
+	Value   string `json:"value"`
+	Checked bool   `json:"checked"`
+}
+
+// factsOf returns a form for attributes.
+func factsOf[S, N any](f *form, attributes []keys.Attribute[S, N]) formFacts {
+	facts := formFacts{Nonce: f.Nonce, Version: f.Version, Problem: f.Problem}
+	for _, a := range attributes {
+		field := fieldFacts{Name: a.Name, Type: "text", Label: a.Label, Hint: a.Hint, Value: f.value(a.Name), Error: f.errorFor(a.Name), Max: a.Max}
+		switch {
+		case len(a.Choices) > 0:
+			field.Type = "choices"
+		case a.Lines:
+			field.Type = "lines"
+		case a.Box:
+			field.Type = "box"
+		case a.Date:
+			field.Type = "date"
+		}
+		for _, c := range a.Choices {
+			field.Choices = append(field.Choices, choiceFacts{Value: c.Value, Text: c.Text})
+		}
+		facts.Fields = append(facts.Fields, field)
+	}
+	return facts
+}
+
+// facts returns the form of a key, with the table of permissions and, for a new key, the presets.
+func (f *keyForm) facts() formFacts {
+	facts := factsOf(&f.form, f.attributes())
+	i := slices.IndexFunc(facts.Fields, func(field fieldFacts) bool { return field.Name == permissionsField })
+	field := &facts.Fields[i]
+	field.Type, field.Verbs = permissionsField, keys.PermissionVerbs
+	for _, p := range keys.Presets {
+		field.Choices = append(field.Choices, choiceFacts{Value: p.Name, Text: p.Name, Hint: p.Hint, Permissions: p.Permissions})
+	}
+	for _, row := range f.rows() {
+		shown := rowFacts{Resource: row.Resource}
+		for _, cell := range row.Cells {
+			shown.Cells = append(shown.Cells, cellFacts{cell.Value, cell.Checked})
+		}
+		field.Rows = append(field.Rows, shown)
+	}
+	return facts
+}
+
+// createdFacts is a new key, whose secret is shown once.
+type createdFacts struct {
+	Secret string `json:"secret"`
+	ID     int64  `json:"id"`
+}
+
+// scopeFacts are ids of agents, services and locations with their names, such as 3 Ada, 4 Ben.
+type scopeFacts struct {
+	Agents    string `json:"agents"`
+	Services  string `json:"services"`
+	Locations string `json:"locations"`
+}
+
+func scopeFactsOf(scope domain.Scope, labels slots.Labels) scopeFacts {
+	return scopeFacts{labels.Text(domain.AgentResource, scope.Agents), labels.Text(domain.ServiceResource, scope.Services), labels.Text(domain.LocationResource, scope.Locations)}
+}
+
+type keyFacts struct {
+	ID           int64            `json:"id"`
+	Name         string           `json:"name"`
+	Kind         keys.Kind        `json:"kind"`
+	Key          string           `json:"key"` // the first and last characters of the secret
+	Status       keys.Status      `json:"status"`
+	Permissions  []string         `json:"permissions"`
+	Networks     []string         `json:"networks"`
+	MaskPersonal bool             `json:"mask_personal"`
+	PerMinute    *int64           `json:"per_minute"`
+	PerHour      *int64           `json:"per_hour"`
+	ExpiresAt    domain.Timestamp `json:"expires_at"`
+	LastUsedAt   domain.Timestamp `json:"last_used_at"`
+	scopeFacts
+}
+
+type keyListFacts struct {
+	Keys []keyFacts `json:"keys"`
+}
+
+// facts returns all keys, those in use first.
+func (l keyList) facts() keyListFacts {
+	list := keyListFacts{Keys: []keyFacts{}}
+	for _, r := range slices.Concat(l.Active, l.Inactive) {
+		key := keyFacts{
+			ID: r.ID, Name: r.Name, Kind: r.Kind, Key: r.maskedSecret(), Status: r.Status, Permissions: r.Permissions, Networks: []string{}, MaskPersonal: r.MaskPersonal,
+			PerMinute: r.Key.PerMinute, PerHour: r.Key.PerHour, ExpiresAt: r.ExpiresAt, LastUsedAt: r.LastUsedAt, scopeFacts: scopeFactsOf(r.Scope, r.Labels),
+		}
+		for _, network := range r.Networks {
+			key.Networks = append(key.Networks, keys.FormatNetwork(network))
+		}
+		list.Keys = append(list.Keys, key)
+	}
+	return list
+}
+
+type webhookFacts struct {
+	ID           int64            `json:"id"`
+	Name         string           `json:"name"`
+	URL          string           `json:"url"` // without what may be secret in it
+	Events       []string         `json:"events"`
+	Enabled      bool             `json:"enabled"`
+	Reason       string           `json:"reason"` // why it is disabled
+	FailingSince domain.Timestamp `json:"failing_since"`
+	scopeFacts
+}
+
+func webhookFactsOf(hook webhooks.Hook, labels slots.Labels) webhookFacts {
+	return webhookFacts{
+		hook.ID, hook.Name, webhooks.MaskURL(hook.URL), hook.Filter.Events, hook.Status == webhooks.Enabled, hook.Reason, hook.FailingSince,
+		scopeFactsOf(hook.Filter.Scope(), labels),
+	}
+}
+
+type webhookListFacts struct {
+	Webhooks []webhookFacts `json:"webhooks"`
+}
+
+func webhookListFactsOf(all []webhooks.Hook, labels slots.Labels) webhookListFacts {
+	list := webhookListFacts{Webhooks: []webhookFacts{}}
+	for _, hook := range all {
+		list.Webhooks = append(list.Webhooks, webhookFactsOf(hook, labels))
+	}
+	return list
+}
+
+// deliveryFacts is a delivery with its last try: the status of the response, or why there was none.
+type deliveryFacts struct {
+	Event      string           `json:"event"`
+	ResourceID int64            `json:"resource_id"`
+	CreatedAt  domain.Timestamp `json:"created_at"`
+	State      string           `json:"state"`
+	Tries      int              `json:"tries"`
+	Status     int              `json:"status"`
+	Failure    string           `json:"failure"`
+	TookMS     int64            `json:"took_ms"`
+}
+
+type webhookLogFacts struct {
+	Webhook    webhookFacts    `json:"webhook"`
+	Deliveries []deliveryFacts `json:"deliveries"`
+}
+
+func webhookLogFactsOf(hook webhooks.Hook, labels slots.Labels, deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try) webhookLogFacts {
+	log := webhookLogFacts{Webhook: webhookFactsOf(hook, labels), Deliveries: []deliveryFacts{}}
+	for _, d := range deliveries {
+		delivery := deliveryFacts{Event: d.Event, ResourceID: d.ResourceID, CreatedAt: d.CreatedAt, State: d.State, Tries: d.Tries}
+		if all := tries[d.ID]; len(all) > 0 {
+			last := all[len(all)-1]
+			delivery.Status, delivery.Failure, delivery.TookMS = last.Status, last.Failure, last.Took.Milliseconds()
+		}
+		log.Deliveries = append(log.Deliveries, delivery)
+	}
+	return log
+}
+
+// changeFacts is an entry of the journal. The key is the name of the key that made the change.
+type changeFacts struct {
+	Number     int64            `json:"number"`
+	Resource   journal.Resource `json:"resource"`
+	ResourceID int64            `json:"resource_id"`
+	Kind       journal.Kind     `json:"kind"`
+	Origin     journal.Origin   `json:"origin"`
+	ActorID    int64            `json:"actor_id"`
+	Key        string           `json:"key"`
+	At         domain.Timestamp `json:"at"`
+	OldStatus  string           `json:"old_status"`
+	NewStatus  string           `json:"new_status"`
+}
+
+type changeListFacts struct {
+	Changes []changeFacts `json:"changes"`
+}
+
+func (c *Console) changeFacts(v *visit, entries []journal.Entry) (changeListFacts, error) {
+	list := changeListFacts{Changes: []changeFacts{}}
+	names := map[int64]string{}
+	if slices.ContainsFunc(entries, func(e journal.Entry) bool { return e.Origin == journal.FromAPI }) {
+		all, err := v.Keys.List(v.ctx())
+		if err != nil {
+			return list, err
+		}
+		for _, key := range all {
+			names[key.ID] = key.Name
+		}
+	}
+	for _, e := range entries {
+		change := changeFacts{Number: e.Number, Resource: e.Resource, ResourceID: e.ID, Kind: e.Kind, Origin: e.Origin, ActorID: e.ActorID, At: domain.Timestamp(e.At.Format(time.DateTime))}
+		if e.Origin == journal.FromAPI {
+			change.Key = names[e.ActorID]
+		}
+		if e.Booking != nil {
+			change.OldStatus, change.NewStatus = e.Booking.OldStatus, e.Booking.NewStatus
+		}
+		list.Changes = append(list.Changes, change)
+	}
+	return list, nil
+}
+
+// overlapFacts are two bookings that their agent cannot both keep.
+type overlapFacts struct {
+	Agent       string                     `json:"agent"`
+	BuffersOnly bool                       `json:"buffers_only"`
+	Bookings    [2]overlappingBookingFacts `json:"bookings"`
+}
+
+type overlappingBookingFacts struct {
+	ID       int64  `json:"id"`
+	Code     string `json:"code"`
+	Service  string `json:"service"`
+	Customer string `json:"customer"`
+	Date     string `json:"date"`
+	Start    int    `json:"start"` // minutes after midnight
+	End      int    `json:"end"`
+}
+
+type overlapListFacts struct {
+	Overlaps []overlapFacts `json:"overlaps"`
+	More     bool           `json:"more"` // than are listed
+}
+
+// listedOverlaps is how many pairs WordPress lists.
+const listedOverlaps = 100
+
+// listOverlaps answers with the bookings from today on that overlap.
+func (c *Console) listOverlaps(v *visit) error {
+	site, err := v.Platform.Session(v.ctx())
+	if err != nil {
+		return err
+	}
+	report, err := slots.FindConflicts(v.ctx(), site)
+	if err != nil {
+		return err
+	}
+	pairs := report.Conflicts[:min(len(report.Conflicts), listedOverlaps)]
+	list := overlapListFacts{Overlaps: []overlapFacts{}, More: report.Cut || len(pairs) < len(report.Conflicts)}
+	var bookings map[int64]slots.ConflictingBooking
+	if len(pairs) > 0 {
+		if bookings, err = slots.ConflictingBookings(v.ctx(), site, pairs); err != nil {
+			return err
+		}
+	}
+	facts := func(id int64) overlappingBookingFacts {
+		b := bookings[id]
+		return overlappingBookingFacts{id, b.Code, b.Service, b.Customer, b.Date, b.Start, b.End}
+	}
+	for _, pair := range pairs {
+		list.Overlaps = append(list.Overlaps, overlapFacts{bookings[pair.First].Agent, pair.BuffersOnly, [2]overlappingBookingFacts{facts(pair.First), facts(pair.Second)}})
+	}
+	v.send(http.StatusOK, list)
+	return nil
+}

@@ -1,0 +1,131 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+
+	"bookside/adapter/keys"
+	"bookside/adapter/signed"
+	"bookside/handlers/ratelimit"
+	"bookside/wpdb"
+)
+
+// WordPressPath is where the companion in WordPress asks for what its pages show, by signed requests. The forms and
+// what is done with them are the console's; the answers are JSON instead of pages.
+const WordPressPath = "/wordpress"
+
+func (c *Console) addWordPress(mux *http.ServeMux) {
+	get := func(path string, serve func(*visit) error) {
+		mux.Handle("GET "+WordPressPath+path, c.withSignature(serve))
+	}
+	post := func(path string, serve func(*visit) error) {
+		mux.Handle("POST "+WordPressPath+path, c.withSignature(serve))
+	}
+	get("/keys", c.list)
+	get("/keys/new", c.showNew)
+	post("/keys/new", c.create)
+	get("/keys/{id}", c.showEdit)
+	post("/keys/{id}", c.update)
+	get("/keys/{id}/roll", c.showRoll)
+	post("/keys/{id}/roll", c.roll)
+	get("/webhooks", c.listWebhooks)
+	get("/webhooks/{id}", func(v *visit) error { return c.showWebhook(v, http.StatusOK, "") })
+	get("/changes", c.listChanges)
+	get("/overlaps", c.listOverlaps)
+	mux.Handle(WordPressPath+"/", c.withSignature(c.noPage))
+}
+
+// withSignature serves requests that are signed with the secret of this site.
+func (c *Console) withSignature(serve func(*visit) error) http.Handler {
+	return c.withDatabase(func(v *visit) error {
+		body, err := io.ReadAll(v.r.Body)
+		if err != nil {
+			return v.refuse(http.StatusRequestEntityTooLarge, "The request is too long, or broke off.")
+		}
+		if admitted, err := c.admit(v, body); err != nil || !admitted {
+			return err
+		}
+		v.r.Body = io.NopCloser(bytes.NewReader(body))
+		if v.r.ParseForm() != nil {
+			return c.badForm(v)
+		}
+		v.person = keys.CutName(v.r.PostForm.Get("person"), "")
+		return serve(v)
+	})
+}
+
+// wrongSignatures bound the requests with a wrong signature of an address. Beyond them signatures are still
+// checked, one at a time: whoever sends wrong ones must not keep out WordPress, which may have the same address.
+var wrongSignatures = ratelimit.Limits{PerMinute: 20, PerHour: 20 * 60}
+
+// admit reports whether a request is signed, and is the first one with its nonce. Others it refuses.
+func (c *Console) admit(v *visit, body []byte) (admitted bool, err error) {
+	from := loginBucket(v.r.RemoteAddr)
+	if used, _ := c.forgers.Take(v.ctx(), from, 0, wrongSignatures); used.Minute >= wrongSignatures.PerMinute || used.Hour >= wrongSignatures.PerHour {
+		select {
+		case c.crowded <- struct{}{}:
+			defer func() { <-c.crowded }()
+		case <-v.ctx().Done():
+			return false, v.ctx().Err()
+		}
+	}
+	request := signed.Request{Receiver: signed.ToServer, Method: v.r.Method, Target: v.r.RequestURI, Body: body}
+	secret, err := signed.Secret(v.ctx(), v.Platform.DB)
+	if err == nil {
+		request.Site, err = v.Platform.Fingerprint(v.ctx())
+	}
+	if err == nil {
+		err = request.Check(v.r.Header.Get(signed.Header), secret, c.now())
+	}
+	if err == nil { // a request that was spied on cannot be sent again
+		err = v.spend("request " + request.Nonce)
+	}
+	switch {
+	case err == nil:
+		v.signAnswer = func(status int, answer []byte) string { return request.AnswerHeader(secret, status, answer) }
+		return true, nil
+	case errors.Is(err, signed.ErrSignature):
+		return false, c.refuseSignature(v, from)
+	case errors.Is(err, signed.ErrTime):
+		return false, v.refuse(http.StatusForbidden, "The clocks of WordPress and of the server of the API differ by more than a minute. Set them right.")
+	case errors.Is(err, errSubmitted):
+		return false, v.refuse(http.StatusForbidden, "This request was sent before.")
+	case errors.Is(err, wpdb.ErrSchema):
+		return false, v.refuse(http.StatusServiceUnavailable, "Tables of Bookside are missing. Run \"bookside check\" on the server, which says how to create them.")
+	default:
+		return false, err
+	}
+}
+
+func (v *visit) refuse(status int, message string) error {
+	v.send(status, messageFacts{message})
+	return nil
+}
+
+func (c *Console) refuseSignature(v *visit, from int64) error {
+	used, allowed := c.forgers.Take(v.ctx(), from, 1, wrongSignatures)
+	if !allowed {
+		v.w.Header().Set(retryAfterHeader, strconv.FormatInt(ratelimit.Minute.Remaining(used.Now), 10))
+		return v.refuse(http.StatusTooManyRequests, "There were too many requests with a wrong signature.")
+	}
+	c.log.WarnContext(v.ctx(), "a request in the name of WordPress was refused: "+signed.ErrSignature.Error())
+	return v.refuse(http.StatusForbidden, "The server of the API does not know the signature of this site: it serves another site, or a copy of this one.")
+}
+
+// send sends JSON to WordPress, signed if the request was.
+func (v *visit) send(status int, facts any) {
+	body, err := json.Marshal(facts)
+	if err != nil { // facts are texts and numbers
+		status, body = http.StatusInternalServerError, nil
+	}
+	v.w.Header().Set("Content-Type", "application/json")
+	if v.signAnswer != nil {
+		v.w.Header().Set(signed.Header, v.signAnswer(status, body))
+	}
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(body) // fails only if the client is gone
+}
