@@ -99,6 +99,7 @@ var BookingPatchFields = Fields[BookingPatch]{
 	optional("start_time", timeOfDay(), func(p *BookingPatch) **availability.Minutes { return &p.StartTime }).about("", "14:00"),
 	optional("duration", integer(1, maxDuration), func(p *BookingPatch) **int64 { return &p.Duration }),
 	optional("total_attendees", integer(1, maxMediumInt), func(p *BookingPatch) **int64 { return &p.Attendees }),
+	extras(func(p *BookingPatch) **slots.Extras { return &p.Extras }, extrasSchema()).about("All extras that the booking is to have: they change how long it takes, and not its price"),
 	optional("status", statusText(), func(p *BookingPatch) **string { return &p.Status }).about(bookingStatusText, "completed"),
 	optional("price", price(), func(p *BookingPatch) **decimal.Decimal { return &p.Price }),
 	optional("notes", anyText(), func(p *BookingPatch) **string { return &p.Notes }),

@@ -360,3 +360,59 @@ func TestDeleteWithProFeatures(t *testing.T) {
 		t.Errorf("without the add-on, left %s", kept)
 	}
 }
+
+// TestUpdateWithExtras: what a booking takes follows its extras, whatever else of it changes; what it costs stays.
+func TestUpdateWithExtras(t *testing.T) {
+	t.Parallel()
+	s := proSite(t)
+	const (
+		span   = "SELECT start_time, end_time, duration, end_datetime_utc FROM wp_latepoint_bookings WHERE id = ?"
+		extras = "SELECT service_extra_id, duration, quantity, price FROM wp_latepoint_bookings_service_extras WHERE booking_id = ? ORDER BY id"
+		item   = "SELECT JSON_EXTRACT(i.item_data, '$.service_extras_ids'), JSON_EXTRACT(i.item_data, '$.end_time'), i.total FROM wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = ?"
+	)
+	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("extras", `[{"id":4,"quantity":2},{"id":7}]`)).want(http.StatusCreated).at("data", "id"))
+	s.database.Execute(t, "UPDATE wp_latepoint_service_extras SET charge_amount = 12 WHERE id = 4", // what is booked keeps its price
+		"INSERT INTO wp_latepoint_services_service_extras (service_id, service_extra_id) VALUES (4, 9)")
+	for _, c := range []struct{ title, body, span, extras, item string }{
+		{"another time", `{"start_time":"13:00"}`, "780|870|60|2027-02-05 13:30:00", "4|15|2|10.0000 7|0|1|7.5000", `"4:2,7:1"|870|117.5000`},
+		{"another duration", `{"duration":30}`, "780|840|30|2027-02-05 13:00:00", "4|15|2|10.0000 7|0|1|7.5000", `"4:2,7:1"|840|117.5000`},
+		{"attendees", `{"total_attendees":2}`, "780|840|30|2027-02-05 13:00:00", "4|15|2|10.0000 7|0|1|7.5000", `"4:2,7:1"|840|117.5000`},
+		{"the same extras", `{"extras":[{"id":7},{"id":4,"quantity":2}]}`, "780|840|30|2027-02-05 13:00:00", "4|15|2|10.0000 7|0|1|7.5000", `"4:2,7:1"|840|117.5000`},
+		{"other extras", `{"extras":[{"id":4,"quantity":3},{"id":9}]}`, "780|855|30|2027-02-05 13:15:00", "4|15|3|10.0000 9|0|1|4.0000", `"4:3,9:1"|855|117.5000`},
+		{"no extras", `{"extras":null}`, "780|810|30|2027-02-05 12:30:00", "", `NULL|810|117.5000`},
+		{"an extra again", `{"extras":"[{\"id\":4}]","duration":60}`, "780|855|60|2027-02-05 13:15:00", "4|15|1|12.0000", `"4:1"|855|117.5000`},
+	} {
+		possible := s.write(http.MethodPut, "/bookings/"+id, c.body[:len(c.body)-1]+`,"dry_run":true}`).want(http.StatusOK)
+		a := s.write(http.MethodPut, "/bookings/"+id, c.body).want(http.StatusOK)
+		if diff := cmp.Diff(possible.at("data", "extras"), a.at("data", "extras")); diff != "" {
+			t.Errorf("%s: dry run and write differ:\n%s", c.title, diff)
+		}
+		if diff := cmp.Diff(s.get("/bookings/"+id).at("data"), a.at("data")); diff != "" {
+			t.Errorf("%s: read and written differ:\n%s", c.title, diff)
+		}
+		got := []string{rowOf(t, s.database, span, id), strings.Join(rowsOf(t, s.database, extras, id), " "), rowOf(t, s.database, item, id)}
+		if diff := cmp.Diff([]string{c.span, c.extras, c.item}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.title, diff)
+		}
+	}
+	for body, message := range map[string]string{
+		`{"extras":[{"id":8}]}`:                "Extra 8 is not active",
+		`{"extras":[{"id":4,"quantity":9}]}`:   "Extra 4 can be booked at most 3 times",
+		`{"extras":[{"id":4}],"service_id":1}`: "The service has no extra 4",
+	} {
+		if got := s.write(http.MethodPut, "/bookings/"+id, body).want(http.StatusUnprocessableEntity).at("error", "details", "extras"); got != message {
+			t.Errorf("%s: %v", body, got)
+		}
+	}
+	s.write(http.MethodPost, "/bookings", friday("start_time", `"15:00"`, "customer_id", `8`)).want(http.StatusCreated)
+	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 1 WHERE id = 4", "UPDATE wp_latepoint_service_extras SET duration = 45 WHERE id = 4")
+	s.write(http.MethodPut, "/bookings/"+id, `{"extras":[{"id":4,"quantity":2}]}`).want(http.StatusConflict)
+	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
+	before := s.database.Snapshot(t)
+	s.write(http.MethodPut, "/bookings/"+id, `{"extras":[{"id":4,"quantity":2}]}`).want(http.StatusOK)
+	for _, change := range fixtures.Changes(before, before.Again(t)) {
+		if !strings.HasPrefix(change.Table, "bookside_") {
+			t.Errorf("without the add-on: %s of %s", change.Op, change.Table)
+		}
+	}
+}

@@ -76,10 +76,15 @@ func planExtras(ctx context.Context, s *session.Session, plan *bookingPlan, p *d
 			p.Reject(field, fmt.Sprintf("The service has to be booked with at least %d extras", fewest))
 		}
 	}
-	if plan.length() > records.MinutesPerDay {
-		p.Reject(field, "The booking would take longer than a day")
-	}
+	checkLength(p, plan.duration, slots.ExtraMinutes(plan.extras))
 	return nil
+}
+
+// checkLength rejects extras with which a booking takes longer than a day, which the plugin cannot store.
+func checkLength(p *domain.Validation, duration, extras int64) {
+	if extras > 0 && duration+extras > records.MinutesPerDay {
+		p.Reject("extras", "The booking would take longer than a day")
+	}
 }
 
 // planPrice computes what the booking costs. A coupon that does not apply is rejected.

@@ -2,12 +2,17 @@ package bookings
 
 import (
 	"context"
+	"maps"
+	"slices"
+
+	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/customers"
 	"bookside/adapter/domain"
 	"bookside/adapter/journal"
 	"bookside/adapter/notify"
 	"bookside/adapter/payments"
+	"bookside/adapter/pricing"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/adapter/slots"
@@ -122,6 +127,9 @@ func applyUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, p
 			return done, err
 		}
 	}
+	if err := updateExtras(ctx, tx, plan); err != nil {
+		return done, err
+	}
 	if plan.customer.ID != plan.before.Customer.ID { // which must not make them an own customer
 		if err := rememberMove(ctx, tx, plan); err != nil {
 			return done, err
@@ -159,8 +167,8 @@ func (plan *updatePlan) bookingColumns(s *session.Session) session.Row {
 	}
 	duration := b.Duration
 	if plan.newSpan {
-		duration = int64(plan.slot.Duration)
-		columns = append(columns, records.SpanOf(s, plan.slot.At, duration).Columns()...)
+		duration = plan.duration
+		columns = append(columns, records.SpanOf(s, plan.slot.At, int64(plan.slot.Duration)).Columns()...)
 	} else if b.EndCorrected { // wp-admin's form calculates the end's date whenever it is saved
 		start, end, _ := records.Span(s, b.Booking)
 		columns = append(columns, records.SpanUntil(s, start, end).Columns()...)
@@ -184,6 +192,44 @@ func (plan *updatePlan) bookingColumns(s *session.Session) session.Row {
 	return columns
 }
 
+// updateExtras writes the extras of a booking: those that stay keep what they cost and took
+// (OsFeatureServiceExtrasHelper::save_service_extras_for_booking, Pro Features 1.6).
+func updateExtras(ctx context.Context, tx *session.Tx, plan updatePlan) error {
+	if !plan.newExtras {
+		return nil
+	}
+	id, had := plan.before.Booking.ID, map[int64]int64{} // quantities
+	for _, e := range plan.before.Booking.Extras {
+		had[e.ID] = e.Quantity
+	}
+	var changed []int64
+	var added []pricing.Extra
+	quantity := sq.Case("service_extra_id")
+	for _, e := range plan.extras {
+		n, found := had[e.ID]
+		if delete(had, e.ID); !found {
+			added = append(added, e)
+		} else if n != e.Quantity {
+			changed, quantity = append(changed, e.ID), quantity.When(sq.Expr("?", e.ID), sq.Expr("?", e.Quantity))
+		}
+	}
+	if len(had) > 0 {
+		removed := slices.Sorted(maps.Keys(had))
+		if err := tx.DeleteWhere(ctx, wpdb.BookingsServiceExtras, sq.Eq{"booking_id": id, "service_extra_id": removed}); err != nil {
+			return err
+		}
+	}
+	if len(changed) > 0 {
+		stmt := sq.Update(tx.DB.Name(wpdb.BookingsServiceExtras)).Set("quantity", quantity).Set("updated_at", tx.UpdateTimestamp().Value).
+			Where(sq.Eq{"booking_id": id, "service_extra_id": changed})
+		if _, err := tx.Exec(ctx, wpdb.BookingsServiceExtras, "change extras", stmt); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Insert(ctx, wpdb.BookingsServiceExtras, extraRows(tx.Session, id, added)...)
+	return err
+}
+
 // updateItem sets the price of the order item, and keeps its data in step with the
 // booking. The plugin does so only in its order form.
 func updateItem(ctx context.Context, tx *session.Tx, plan updatePlan, columns session.Row) (bool, error) {
@@ -195,6 +241,11 @@ func updateItem(ctx context.Context, tx *session.Tx, plan updatePlan, columns se
 	data, err := records.WithItemData(item.ItemData, columns)
 	if err != nil {
 		return false, err
+	}
+	if plan.newExtras && item.Variant != records.BundleItem {
+		if data, err = records.WithExtras(data, slots.ExtrasText(chosen(plan.extras))); err != nil {
+			return false, err
+		}
 	}
 	if data != item.ItemData {
 		changes = append(changes, session.Column{Name: "item_data", Value: data})

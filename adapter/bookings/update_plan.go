@@ -14,9 +14,11 @@ import (
 	"bookside/adapter/availability"
 	"bookside/adapter/customers"
 	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
 	"bookside/adapter/notify"
 	"bookside/adapter/orders"
 	"bookside/adapter/payments"
+	"bookside/adapter/pricing"
 	"bookside/adapter/records"
 	"bookside/adapter/sanitize"
 	"bookside/adapter/session"
@@ -33,6 +35,7 @@ type Patch struct {
 	StartTime             *session.Minutes
 	Duration              *int64 // minutes
 	Attendees             *int64
+	Extras                *slots.Extras // all that the booking is to have
 	Status                *string
 	Customer              records.CustomerFields
 	Price                 *decimal.Decimal
@@ -51,7 +54,10 @@ type updatePlan struct {
 	slot      *slots.SlotRequest    // nil if no slot is needed
 	present   availability.Resource // the resource that the booking has now
 	moved     bool                  // to another time, service, agent or location
-	newSpan   bool                  // another start, duration or service
+	newSpan   bool                  // another start, duration, service or extras
+	newExtras bool                  // other extras, or those of another service
+	extras    []pricing.Extra       // with newExtras
+	duration  int64                 // with newSpan, without extras
 	status    string
 	rules     customers.Rules
 	customer  records.BookingCustomer // of the booking, with its changes
@@ -67,6 +73,9 @@ type orderSums struct{ subtotal, total decimal.Decimal }
 // planUpdate validates a change, reporting all problems at once, and takes its locks.
 func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, before notify.Snapshot, patch Patch) (updatePlan, error) {
 	p := patch.Problems()
+	if !tx.Extension(extensions.ProFeatures, w.Settings) { // such a field is unknown
+		patch.Extras = nil
+	}
 	plan := updatePlan{Patch: patch, before: before, status: before.Booking.Status, customer: before.Customer}
 	plan.rules = customers.RulesOf(tx.Session, w.Settings)
 	if patch.Status != nil {
@@ -213,6 +222,7 @@ type slotChange struct {
 	duration                             int64 // minutes
 	attendees                            int64
 	spanChanged                          bool // start or end
+	extrasChanged                        bool // other extras, or those of another service
 	timeChanged, serviceChanged, changed bool // changed reports a change of any field
 }
 
@@ -231,7 +241,8 @@ func (plan *updatePlan) slotChange() slotChange {
 	c.serviceChanged = changes(&c.service, plan.ServiceID, true)
 	c.changed = changes(&c.agent, plan.AgentID, true) || c.timeChanged || c.serviceChanged
 	c.changed = changes(&c.location, plan.LocationID, true) || c.changed
-	c.spanChanged = changes(&c.duration, plan.Duration, true) || c.timeChanged || c.serviceChanged
+	c.extrasChanged = plan.Extras != nil && (plan.Extras.Unreadable || c.serviceChanged || !slots.SameExtras(plan.Extras.Chosen, extrasOf(b.Booking)))
+	c.spanChanged = changes(&c.duration, plan.Duration, true) || c.timeChanged || c.serviceChanged || c.extrasChanged
 	c.changed = changes(&c.attendees, plan.Attendees, true) || c.spanChanged || c.changed
 	return c
 }
@@ -265,8 +276,28 @@ func planSlot(ctx context.Context, s *session.Session, plan *updatePlan, p *doma
 	plan.slot.Agent = c.agent
 	if plan.newSpan = c.spanChanged; !c.spanChanged {
 		plan.slot.Duration = records.Length(s, b.Booking)
+		return nil
 	}
+	plan.duration = int64(plan.slot.Duration)
+	minutes := b.ExtraMinutes()
+	if plan.newExtras = c.extrasChanged; plan.newExtras {
+		if plan.extras, err = slots.LoadExtras(ctx, s, p, plan.service, plan.Extras); err != nil {
+			return err
+		}
+		minutes = slots.ExtraMinutes(plan.extras)
+	}
+	checkLength(p, plan.duration, minutes)
+	plan.slot.Duration += session.Minutes(minutes)
 	return nil
+}
+
+// extrasOf returns the extras that a booking has.
+func extrasOf(b records.Booking) []slots.ChosenExtra {
+	list := make([]slots.ChosenExtra, len(b.Extras))
+	for i, e := range b.Extras {
+		list[i] = slots.ChosenExtra{ID: e.ID, Quantity: e.Quantity}
+	}
+	return list
 }
 
 // checkNewStart rejects a slot without a start, and a new start that is in the past or

@@ -44,6 +44,24 @@ func WithItemData(stored string, columns session.Row) (string, error) {
 	return encodeMembers(members)
 }
 
+// extraIDs is the key of an order item's data with the extras of its booking, of Pro Features.
+const extraIDs = "service_extras_ids"
+
+// WithExtras returns an order item's data with the extras of its booking: ids and quantities such as 4:2,7:1, and no
+// key without any. Data that is not an object stays as it is.
+func WithExtras(stored, extras string) (string, error) {
+	members, err := ObjectMembers(stored)
+	isKey := func(m Member) bool { return m.Key == extraIDs }
+	switch {
+	case err != nil, extras == "" && !slices.ContainsFunc(members, isKey):
+		return stored, nil //nolint:nilerr // as in WithItemData
+	case extras == "":
+		return encodeMembers(slices.DeleteFunc(members, isKey))
+	default:
+		return WithMembers(stored, []Member{{extraIDs, json.RawMessage(`"` + extras + `"`)}})
+	}
+}
+
 // sameType encodes a value as a text if the old value is a text.
 func sameType(old json.RawMessage, value any) (json.RawMessage, error) {
 	if bytes.HasPrefix(old, []byte(`"`)) {
