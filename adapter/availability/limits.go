@@ -14,9 +14,11 @@ type offPeriod struct {
 	reason Reason
 }
 
-// addOff puts time off and events in the order of days.
+// addOff sorts time off and events by days.
 func (c *Calendar) addOff() {
-	c.off = make(map[Day][]offPeriod)
+	if len(c.OffPeriods)+len(c.Events) > 0 {
+		c.off = map[Day][]offPeriod{}
+	}
 	for _, list := range []struct {
 		periods []OffPeriod
 		reason  Reason

@@ -41,11 +41,13 @@ func world(t *rapid.T) (Input, Request) {
 	for i := range rapid.IntRange(0, 6).Draw(t, "bookings") {
 		in.Bookings = append(in.Bookings, booking(t, int64(i+1)))
 	}
-	for range rapid.IntRange(0, 2).Draw(t, "off periods") {
-		start := quarter.Draw(t, "off from")
-		in.OffPeriods = append(in.OffPeriods, OffPeriod{
-			Scope: Scope{Agent: rapid.Int64Range(0, 3).Draw(t, "off agent")}, Day: monday, Start: Minutes(15 * start), End: Minutes(15 * (start + 4)),
-		})
+	for _, list := range []*[]OffPeriod{&in.OffPeriods, &in.Events} {
+		for range rapid.IntRange(0, 2).Draw(t, "off periods") {
+			start := quarter.Draw(t, "off from")
+			*list = append(*list, OffPeriod{
+				Scope: Scope{Agent: rapid.Int64Range(0, 3).Draw(t, "off agent")}, Day: monday, Start: Minutes(15 * start), End: Minutes(15 * (start + 4)),
+			})
+		}
 	}
 	q := Request{
 		Duration: Minutes(15 * rapid.IntRange(1, 8).Draw(t, "duration")), Attendees: rapid.IntRange(1, 3).Draw(t, "attendees"),
@@ -167,6 +169,7 @@ func TestOrderOfRowsDoesNotMatter(t *testing.T) {
 		in.WorkPeriods = rapid.Permutation(in.WorkPeriods).Draw(t, "hours")
 		in.Bookings = rapid.Permutation(in.Bookings).Draw(t, "bookings")
 		in.OffPeriods = rapid.Permutation(in.OffPeriods).Draw(t, "off periods")
+		in.Events = rapid.Permutation(in.Events).Draw(t, "events")
 		if diff := cmp.Diff(want, seatsByStart(NewCalendar(in).Day(monday, q))); diff != "" {
 			t.Fatalf("in another order (-want +got):\n%s", diff)
 		}

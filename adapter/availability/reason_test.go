@@ -37,6 +37,14 @@ func TestSlotsSayWhyTheyAreNotFree(t *testing.T) {
 			in.OffPeriods = []OffPeriod{{Scope: Scope{Agent: agentA}, Day: monday, Start: 600, End: 720}, {Scope: Scope{Agent: agentB}, Day: monday, Start: 0, End: 1440}, {Day: monday + 1, Start: 0, End: 1440}}
 			in.Bookings = []Booking{bookingAt(7, "10-11")}
 		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Reason: Off}, {Start: 660, Reason: Off}, {Start: 720, Capacity: 1}}},
+		"time off goes before events, and events before bookings": {func(in *Input, q *Request) {
+			in.OffPeriods = []OffPeriod{{Day: monday, Start: 540, End: 630}}
+			in.Events = []OffPeriod{{Scope: Scope{Agent: agentA}, Day: monday, Start: 600, End: 705}, {Scope: Scope{Agent: agentB}, Day: monday, Start: 720, End: 780}, {Scope: Scope{Agent: agentA}, Day: monday + 1, Start: 720, End: 780}}
+			in.Bookings, q.BufferBefore = []Booking{bookingAt(7, "11-12")}, 15
+		}, []Slot{{Start: 540, Reason: Off}, {Start: 600, Reason: Off}, {Start: 660, Reason: OwnEvent}, {Start: 720, Reason: Buffer, Booking: 7}}},
+		"an event that takes no time": {func(in *Input, q *Request) {
+			in.Events = []OffPeriod{{Scope: Scope{Agent: agentA}, Day: monday, Start: 600, End: 600}, {Scope: Scope{Agent: agentA}, Day: monday, Start: 750, End: 690}, {Scope: Scope{Agent: agentA}, Day: monday, Start: 690, End: 690}}
+		}, []Slot{{Start: 540, Capacity: 1}, {Start: 600, Capacity: 1}, {Start: 660, Reason: OwnEvent}, {Start: 720, Capacity: 1}}},
 		"the day is full for the service": {func(in *Input, _ *Request) {
 			in.Bookings, in.Limits = []Booking{bookingAt(7, "10-11", of(agentB, service, 2)), bookingAt(8, "12-13", of(agentB, otherService, 2))}, DailyLimits{Service: 1}
 		}, []Slot{{Start: 540, Reason: NoCapacity}, {Start: 600, Reason: NoCapacity}, {Start: 660, Reason: NoCapacity}, {Start: 720, Reason: NoCapacity}}},
