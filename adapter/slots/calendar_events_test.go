@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
+	"time"
 
 	sq "github.com/Masterminds/squirrel"
 	"github.com/google/go-cmp/cmp"
@@ -69,11 +69,8 @@ func TestEventsAsTheAddOnsAsk(t *testing.T) {
 			database := fixtures.New(t, fixtures.Small(fixtures.RecordedNow()))
 			database.AddCalendars(t)
 			random := rand.New(rand.NewPCG(1, 2))
-			events, recurrences := generateEvents(random)
 			table := "wp_latepoint_" + c.calendar
-			database.Execute(t,
-				"INSERT INTO "+table+"_events (id, agent_id, start_date, start_time, end_date, end_time) VALUES "+strings.Join(events, ", "),
-				"INSERT INTO "+table+"_recurrences (lp_event_id, frequency, `interval`, `count`, weekday, until) VALUES "+strings.Join(recurrences, ", "))
+			database.InsertAnyEvents(t, c.calendar, random, time.Date(2025, 11, 1, 0, 0, 0, 0, time.UTC), "1", "2", "3", "4")
 			if c.collation != "" {
 				database.Execute(t, "ALTER TABLE "+table+"_recurrences CONVERT TO CHARACTER SET utf8mb4 COLLATE "+c.collation)
 			}
@@ -136,45 +133,4 @@ func texts(periods []availability.OffPeriod) []string {
 	}
 	slices.Sort(texts)
 	return texts
-}
-
-// generateEvents returns rows of events and recurrences of every kind, of agents 1 to 4.
-func generateEvents(random *rand.Rand) (events, recurrences []string) {
-	oneOf := func(words ...string) string { return words[random.IntN(len(words))] }
-	day := func(span int) string {
-		first, _ := availability.ParseDay("2025-11-01")
-		return (first + availability.Day(random.IntN(span))).String()
-	}
-	weekdays := []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU", "mo", "fr", "MO,WE", ""}
-	for id := 1; id <= 250; id++ {
-		start, length := day(700), []int{0, 0, 0, 0, 0, 1, 2, 9}[random.IntN(8)]
-		begin, _ := availability.ParseDay(start)
-		from := random.IntN(1440)
-		until := min(from+15*random.IntN(20), 1439)
-		if length > 0 {
-			until = random.IntN(1440)
-		}
-		end, last := fmt.Sprint(until), "'"+(begin+availability.Day(length)).String()+"'"
-		if random.IntN(40) == 0 {
-			end = "NULL"
-		}
-		if random.IntN(40) == 0 {
-			last = "NULL"
-		}
-		events = append(events, fmt.Sprintf("(%d, %d, '%s', %d, %s, %s)", id, 1+random.IntN(4), start, from, last, end))
-		for range []int{0, 0, 1, 1, 2}[random.IntN(5)] {
-			frequency, weekday := oneOf("DAILY", "WEEKLY", "WEEKLY", "weekly", "MONTHLY", "MONTHLY", "monthly", "YEARLY", "yearly", "daily"), oneOf(weekdays...)
-			if strings.EqualFold(frequency, "monthly") && weekday != "" {
-				weekday = oneOf("1", "2", "3", "4", "5", "-1") + weekday
-			}
-			stored := "'" + weekday + "'"
-			if weekday == "" && random.IntN(2) == 0 {
-				stored = "NULL"
-			}
-			recurrences = append(recurrences, fmt.Sprintf("(%d, '%s', %s, %s, %s, %s)", id, frequency,
-				oneOf("1", "1", "1", "1", "2", "3", "5", "0", "NULL"), oneOf("NULL", "NULL", "NULL", "0", "1", "3", "10", "1014", "2026"), stored,
-				oneOf("NULL", "NULL", "'"+day(900)+"'", "'0000-00-00'")))
-		}
-	}
-	return events, recurrences
 }
