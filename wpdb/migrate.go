@@ -125,6 +125,14 @@ var ownTables = map[Table]string{
 		meta_key VARBINARY(440) NOT NULL,
 		PRIMARY KEY (meta_key)
 	)`,
+	// What listens to the plugin's hooks, in one row, as the companion in PHP found it. The list
+	// is JSON, see adapter/extensions.Report.
+	Extensions: `(
+		id TINYINT UNSIGNED NOT NULL,
+		reported_at DATETIME NOT NULL,
+		plugins MEDIUMTEXT NOT NULL,
+		PRIMARY KEY (id)
+	)`,
 	// What each server counted in a minute since 1970, see adapter/daystats.
 	Figures: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,

@@ -1,5 +1,10 @@
 package extensions
 
+import (
+	"maps"
+	"slices"
+)
+
 // hooks are the filters and actions of LatePoint 5.6.5 by which a plugin takes part in bookings. It
 // fires all of them, unlike many that old plugins still listen to; those for payments, which are
 // made on the site's pages, and those for its pages are not among them.
@@ -40,6 +45,9 @@ var hooks = bySubject(map[Subject][]string{
 		"latepoint_order_updated", "latepoint_payment_request_created", "latepoint_transaction_created", "latepoint_transaction_refund_created",
 	},
 })
+
+// Hooks returns the names of the hooks that count.
+func Hooks() []string { return slices.Sorted(maps.Keys(hooks)) }
 
 func bySubject(lists map[Subject][]string) map[string]Subject {
 	subjects := map[string]Subject{}

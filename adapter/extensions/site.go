@@ -9,20 +9,27 @@ import (
 
 // Site is what is known of a site's extensions.
 type Site struct {
-	Plugins   []string          // the files of those that are active, such as latepoint-zoom/latepoint-zoom.php
-	AddOns    []string          // the ids in LatePoint's own list
-	Settings  map[string]string // of LatePoint, by name; see Settings
-	Versions  map[string]string // of the tables of add-ons, by id
-	Unread    []string          // the ids of calendars whose tables cannot be seen
-	Listeners []Listener        // as the companion found them; none without a companion
+	Plugins  []string          // the files of those that are active, such as latepoint-zoom/latepoint-zoom.php
+	AddOns   []string          // the ids in LatePoint's own list
+	Settings map[string]string // of LatePoint, by name; see Settings
+	Versions map[string]string // of the tables of add-ons, by id
+	Unread   []string          // the ids of calendars whose tables cannot be seen
+	Reports  []Report          // of the companion; none without one
 }
 
-// Listener is a function that a plugin hooked into LatePoint, or, without a hook, a plugin that was
-// loaded.
+// Report is what the companion found of a plugin that was loaded: an add-on of LatePoint, or what
+// listens to it.
+type Report struct {
+	Plugin    string     `json:"plugin"` // its folder, or its file if it has none; theme/FOLDER, mu-plugins/FILE or elsewhere for other code
+	Title     string     `json:"title"`
+	Listeners []Listener `json:"listeners"`
+}
+
+// Listener is a function that was hooked into LatePoint.
 type Listener struct {
-	Hook   string
-	Plugin string // its folder, or its file if it has none; theme/NAME and mu-plugins/FILE for others
-	Title  string
+	Hook     string `json:"hook"`
+	Callback string `json:"callback"`
+	Priority int64  `json:"priority"`
 }
 
 // Active is an extension that is active on a site.
@@ -31,6 +38,8 @@ type Active struct {
 	Title   string
 	Version string // of its tables; empty if it is not known
 	Parts   []Part // that are switched on, those that are not honoured first; at least one
+	// Listeners are those that the companion found.
+	Listeners []Listener
 }
 
 // Kind is that of the part with which the extension fares worst.
@@ -99,19 +108,22 @@ func Find(id string) (found Extension, known bool) {
 // known may do anything.
 func (s Site) Active() []Active {
 	var all []Active
-	add := func(id string, active Active) {
+	add := func(id, plugin string, active Active) {
 		if slices.ContainsFunc(all, func(a Active) bool { return a.ID == id }) || len(active.Parts) == 0 {
 			return
 		}
 		active.ID, active.Title = id, cmp.Or(active.Title, id)
+		if r, told := s.report(plugin); told {
+			active.Listeners = r.Listeners
+		}
 		slices.SortStableFunc(active.Parts, func(a, b Part) int { return byKind(a.Kind, b.Kind) })
 		all = append(all, active)
 	}
 	for _, id := range s.AddOns {
 		if e, known := Find(id); known {
-			add(id, s.known(id, e))
+			add(id, id, s.known(id, e))
 		} else {
-			add(id, s.judged(id))
+			add(id, id, s.judged(id))
 		}
 	}
 	for _, file := range s.Plugins {
@@ -120,14 +132,14 @@ func (s Site) Active() []Active {
 		switch e, known := Find(name); {
 		case name == "latepoint" || name == "bookside":
 		case known:
-			add(name, s.known(name, e))
+			add(name, folder, s.known(name, e))
 		default:
-			add(folder, s.judged(folder))
+			add(folder, folder, s.judged(folder))
 		}
 	}
-	for _, l := range s.Listeners {
-		if strings.HasPrefix(l.Plugin, "theme/") || strings.HasPrefix(l.Plugin, "mu-plugins/") {
-			add(l.Plugin, s.judged(l.Plugin))
+	for _, r := range s.Reports {
+		if strings.HasPrefix(r.Plugin, "theme/") || strings.HasPrefix(r.Plugin, "mu-plugins/") || r.Plugin == "elsewhere" {
+			add(r.Plugin, r.Plugin, s.judged(r.Plugin))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Active) int {
@@ -156,17 +168,23 @@ func (s Site) known(id string, e Extension) Active {
 	return a
 }
 
+// report returns what the companion found of a plugin.
+func (s Site) report(plugin string) (found Report, told bool) {
+	i := slices.IndexFunc(s.Reports, func(r Report) bool { return r.Plugin == plugin })
+	if i < 0 {
+		return Report{}, false
+	}
+	return s.Reports[i], true
+}
+
 // judged is a plugin that is not in the catalogue. It has no parts if it has nothing to do with
 // LatePoint.
 func (s Site) judged(plugin string) Active {
-	var a Active
-	seen := false
+	reported, told := s.report(plugin)
+	a := Active{Title: reported.Title}
 	subjects := map[Subject]bool{}
-	for _, l := range s.Listeners {
-		if l.Plugin == plugin {
-			seen, a.Title = true, l.Title
-			subjects[hooks[l.Hook]] = true
-		}
+	for _, l := range reported.Listeners {
+		subjects[hooks[l.Hook]] = true
 	}
 	for _, j := range judgements {
 		if subjects[j.Subject] {
@@ -175,7 +193,7 @@ func (s Site) judged(plugin string) Active {
 	}
 	switch addOn := strings.HasPrefix(plugin, "latepoint-"); {
 	case len(a.Parts) > 0 || !addOn:
-	case seen:
+	case told:
 		a.Parts = []Part{{Subject: Pages, Kind: TakesNoPart, Means: "It changes nothing of bookings."}}
 	default:
 		a.Parts = []Part{unknown}

@@ -14,8 +14,12 @@ func TestActive(t *testing.T) {
 	const plugin = "latepoint/latepoint.php"
 	zoom := extensions.Site{Plugins: []string{plugin, "latepoint-zoom/latepoint-zoom.php"}, Settings: map[string]string{"enable_zoom": "on"}}
 	off := extensions.Site{Plugins: zoom.Plugins, Settings: map[string]string{"enable_zoom": "off"}}
-	listener := func(hook, plugin, title string) extensions.Listener {
-		return extensions.Listener{Hook: hook, Plugin: plugin, Title: title}
+	report := func(plugin, title string, hooks ...string) extensions.Report {
+		r := extensions.Report{Plugin: plugin, Title: title}
+		for _, hook := range hooks {
+			r.Listeners = append(r.Listeners, extensions.Listener{Hook: hook})
+		}
+		return r
 	}
 	for name, c := range map[string]struct {
 		site extensions.Site
@@ -34,30 +38,30 @@ func TestActive(t *testing.T) {
 		"the worst first, then by name": {extensions.Site{Plugins: append([]string{"latepoint-qr-code/latepoint-qr-code.php", "latepoint-x/x.php"}, zoom.Plugins...), Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured", "latepoint-x latepoint-x: not_honoured", "latepoint-qr-code QR Code: takes_no_part"}},
 
 		"seen, and without a listener": {
-			extensions.Site{Plugins: []string{"latepoint-x/main.php"}, Listeners: []extensions.Listener{listener("", "latepoint-x", "X")}},
+			extensions.Site{Plugins: []string{"latepoint-x/main.php"}, Reports: []extensions.Report{report("latepoint-x", "X")}},
 			[]string{"latepoint-x X: takes_no_part"},
 		},
 		"listens to what is not fired": {
-			extensions.Site{Plugins: []string{"a/a.php", "latepoint-x/main.php"}, Listeners: []extensions.Listener{listener("latepoint_booking_created_frontend", "a", "A"), listener("latepoint_full_amount", "latepoint-x", "X")}},
+			extensions.Site{Plugins: []string{"a/a.php", "latepoint-x/main.php"}, Reports: []extensions.Report{report("a", "A", "latepoint_booking_created_frontend"), report("latepoint-x", "X", "latepoint_full_amount")}},
 			[]string{"latepoint-x X: takes_no_part"},
 		},
 		"listens": {
-			extensions.Site{Plugins: []string{"a/a.php", "b/b.php"}, Listeners: []extensions.Listener{
-				listener("", "a", "A"), listener("latepoint_booking_created", "a", "A"), listener("latepoint_blocked_periods_for_range", "a", "A"), listener("latepoint_booking_updated", "a", "A"), listener("", "b", "B"),
+			extensions.Site{Plugins: []string{"a/a.php", "b/b.php"}, Reports: []extensions.Report{
+				report("a", "A", "latepoint_booking_created", "latepoint_blocked_periods_for_range", "latepoint_booking_updated"), report("b", "B"),
 			}},
 			[]string{"a A: not_honoured not_honoured"},
 		},
-		"no longer active": {extensions.Site{Plugins: []string{plugin}, Listeners: []extensions.Listener{listener("latepoint_booking_created", "a", "A")}}, nil},
+		"no longer active": {extensions.Site{Plugins: []string{plugin}, Reports: []extensions.Report{report("a", "A", "latepoint_booking_created")}}, nil},
 		"not a plugin": {
-			extensions.Site{Plugins: []string{plugin}, Listeners: []extensions.Listener{listener("latepoint_full_amount_for_service", "theme/child", "Child"), listener("latepoint_model_save", "mu-plugins/x.php", "X")}},
-			[]string{"theme/child Child: not_honoured", "mu-plugins/x.php X: not_honoured"},
+			extensions.Site{Plugins: []string{plugin}, Reports: []extensions.Report{report("theme/child", "Child", "latepoint_full_amount_for_service"), report("mu-plugins/x.php", "X", "latepoint_model_save"), report("elsewhere", "elsewhere", "latepoint_model_validate")}},
+			[]string{"theme/child Child: not_honoured", "mu-plugins/x.php X: not_honoured", "elsewhere elsewhere: not_honoured"},
 		},
 		"known, and listens": {
-			extensions.Site{Plugins: zoom.Plugins, Settings: zoom.Settings, Listeners: []extensions.Listener{listener("latepoint_model_save", "latepoint-zoom", "LatePoint Zoom")}},
+			extensions.Site{Plugins: zoom.Plugins, Settings: zoom.Settings, Reports: []extensions.Report{report("latepoint-zoom", "LatePoint Zoom", "latepoint_model_save")}},
 			[]string{"latepoint-zoom Zoom: not_honoured"},
 		},
 		"a single file": {
-			extensions.Site{Plugins: []string{"snippet.php"}, Listeners: []extensions.Listener{listener("latepoint_model_validate", "snippet.php", "Snippet")}},
+			extensions.Site{Plugins: []string{"snippet.php"}, Reports: []extensions.Report{report("snippet.php", "Snippet", "latepoint_model_validate")}},
 			[]string{"snippet.php Snippet: not_honoured"},
 		},
 	} {

@@ -104,7 +104,8 @@ func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 	for _, e := range extensions.Catalogue {
 		versions[extensions.VersionOption(e.ID)] = e.ID
 	}
-	settings, options, err := s.DB.SettingsAndOptions(ctx, append(extensions.Settings(), SettingAddOns), slices.Sorted(maps.Keys(versions)))
+	const companion = "bookside_companion_extensions" // it is there once the companion has reported
+	settings, options, err := s.DB.SettingsAndOptions(ctx, append(extensions.Settings(), SettingAddOns), append(slices.Sorted(maps.Keys(versions)), companion))
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,26 @@ func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 	for option, version := range options {
 		site.Versions[versions[option]] = wpdb.PlainText(version)
 	}
-	return site.Active(), nil
+	if options[companion] != "" {
+		site.Reports, err = s.reports(ctx)
+	}
+	return site.Active(), err
+}
+
+// reports returns what the companion reported; nothing if that cannot be read.
+func (s *Session) reports(ctx context.Context) (reports []extensions.Report, err error) {
+	stmt := sq.Select("plugins").From(s.DB.Name(wpdb.Extensions)).Where(sq.Eq{"id": 1})
+	text, found, err := wpdb.One(ctx, s.DB, "read report of extensions", stmt, wpdb.Value[string])
+	switch {
+	case errors.Is(err, wpdb.ErrSchema), errors.Is(err, wpdb.ErrAccessDenied):
+		return nil, nil
+	case err != nil || !found:
+		return nil, err
+	}
+	if json.Unmarshal([]byte(text), &reports) != nil {
+		return nil, nil //nolint:nilerr // somebody else's
+	}
+	return reports, nil
 }
 
 // CheckExtensions returns a CodeUnavailable that names the extensions that are not honoured although

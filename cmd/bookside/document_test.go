@@ -138,7 +138,11 @@ site, where an event without a time of its end breaks the calendar: here it bloc
 
 ## Others
 
-Other plugins whose folders begin with ` + "`latepoint-`" + ` are listed as unknown: they may decide about times, prices and bookings.
+With [the companion](COMPANION.md), all other plugins, the theme and snippets of code are judged by the hooks of LatePoint that they listen
+to, as the companion found them in a visitor's request, when plugins change and once a day: those of times, prices, acceptance and
+records decide. ` + "`bookside extensions --listeners`" + ` prints them. Hooks that LatePoint no longer fires do not count.
+
+Without it, plugins whose folders begin with ` + "`latepoint-`" + ` are listed as unknown: they may decide about times, prices and bookings.
 `
 
 func extensionsDocument(*testing.T) string {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,17 +19,24 @@ func (p *program) extensions() *cobra.Command {
 		Short: "list what is added to LatePoint, and what becomes of it in bookings by the API",
 		Long: `Lists the extensions of LatePoint that are active on the site, and says of each part in a sentence
 what it means for the API. First come those of which something is not honoured: the site does it, the
-API does not. It changes nothing.`,
+API does not. It changes nothing.
+
+With the companion it also knows what no catalogue has, by what it listens to; --listeners prints each
+function that is hooked into LatePoint, with its priority.`,
 	}
 	flags := p.configFlags(command)
 	asJSON := flags.Bool("json", false, "print the list as JSON")
+	listeners := flags.Bool("listeners", false, "print what listens to LatePoint's hooks, too")
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		return p.listExtensions(command.Context(), *asJSON)
+		if *asJSON && *listeners {
+			return usageErrorf("--listeners is for the list; leave it out with --json")
+		}
+		return p.listExtensions(command.Context(), *asJSON, *listeners)
 	}
 	return command
 }
 
-func (p *program) listExtensions(ctx context.Context, asJSON bool) (err error) {
+func (p *program) listExtensions(ctx context.Context, asJSON, listeners bool) (err error) {
 	_, t, db, err := p.open(ctx)
 	if err != nil {
 		return err
@@ -45,11 +53,11 @@ func (p *program) listExtensions(ctx context.Context, asJSON bool) (err error) {
 	if asJSON {
 		return p.printJSON(compat.ExtensionRecords(active))
 	}
-	return p.print(extensionTable(active))
+	return p.print(extensionTable(active, listeners))
 }
 
 // extensionTable is printed by extensions.
-func extensionTable(active []extensions.Active) string {
+func extensionTable(active []extensions.Active, listeners bool) string {
 	if len(active) == 0 {
 		return "No extension of LatePoint is active.\n"
 	}
@@ -68,6 +76,11 @@ func extensionTable(active []extensions.Active) string {
 			rows[i] = []string{"  " + part.Kind.Words(), part.Means}
 		}
 		b.WriteString(columns(rows))
+		for _, l := range e.Listeners {
+			if listeners {
+				fmt.Fprintf(&b, "    %s @%d %s\n", l.Hook, l.Priority, l.Callback)
+			}
+		}
 	}
 	return b.String()
 }

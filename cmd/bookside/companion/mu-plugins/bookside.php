@@ -105,6 +105,7 @@ require_once __DIR__ . '/bookside/journal.php';
 require_once __DIR__ . '/bookside/forms.php';
 require_once __DIR__ . '/bookside/jobs.php';
 require_once __DIR__ . '/bookside/users.php';
+require_once __DIR__ . '/bookside/extensions.php';
 require_once __DIR__ . '/bookside/alone.php';
 
 add_action('init', 'bookside_companion_seen');
@@ -115,5 +116,6 @@ add_action('init', 'bookside_companion_seen');
     BooksideForms::register();
     BooksideJobs::register();
     BooksideUsers::register();
+    BooksideExtensions::register();
     BooksideAlone::register();
 })();

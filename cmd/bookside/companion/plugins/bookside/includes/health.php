@@ -280,7 +280,7 @@ function add_debug_information(array $information): array
     $sidecar = sidecar_state();
     $active = array_filter(list_keys(), fn($key) => key_status($key) === 'active');
     $tables = array_filter(
-        ['admin_tokens', 'api_keys', 'change_inbox', 'changes', 'holds', 'idempotency', 'locks', 'outbox', 'secrets', 'webhooks', 'webhook_deliveries', 'webhook_tries'],
+        ['admin_tokens', 'api_keys', 'change_inbox', 'changes', 'extensions', 'holds', 'idempotency', 'locks', 'outbox', 'secrets', 'webhooks', 'webhook_deliveries', 'webhook_tries'],
         fn($name) => !has_table(own_table($name))
     );
     $yes = __('yes', 'bookside');

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/extensions"
+	"bookside/cmd/internal/exit"
+	"bookside/compat"
+)
+
+// listeningPlugin hooks into LatePoint in every way that PHP knows; $extra is more of it.
+const listeningPlugin = `<?php
+/* Plugin Name: Sample's Extension */
+class SampleListens { static function of_class($x) { return $x; } function method($x) { return $x; } function __invoke($x) { return $x; } }
+function sample_listens($x) { return $x; }
+add_filter('latepoint_full_amount_for_service', 'sample_listens', 20);
+add_filter('latepoint_blocked_periods_for_range', 'SampleListens::of_class');
+add_action('init', function () {
+	add_filter('latepoint_model_validate', [new SampleListens(), 'method'], PHP_INT_MAX);
+	add_filter('latepoint_model_save', ['SampleListens', 'of_class'], 5);
+});
+add_action('latepoint_booking_created', function () {}, 11);
+add_action('latepoint_booking_updated', new SampleListens());
+add_action('latepoint_booking_deleted', 'sample_is_not_there');
+add_filter('latepoint_cart_get_total', 'floatval');
+if (is_admin()) { add_action('latepoint_order_created', 'sample_listens'); }
+`
+
+// TestCompanionReportsListeners: a visitor's request tells the server what is hooked into LatePoint,
+// when plugins change, and neither LatePoint's own listeners nor ours.
+func TestCompanionReportsListeners(t *testing.T) {
+	t.Parallel()
+	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
+		site := b.Serve(t)
+		visit := func() {
+			t.Helper()
+			if a, err := roundTrip(t.Context(), http.MethodGet, site+"/"); err != nil || a.status >= http.StatusInternalServerError {
+				t.Fatalf("a visit: %+v, %v", a, err)
+			}
+		}
+		env := settingsFor(b.db)
+		list := func() (found map[string]compat.SiteExtension) {
+			t.Helper()
+			var records []compat.SiteExtension
+			if err := json.Unmarshal([]byte(run(t, env, "", "extensions", "--json").want(t, exit.OK).stdout), &records); err != nil {
+				t.Fatal(err)
+			}
+			found = map[string]compat.SiteExtension{}
+			for _, r := range records {
+				found[r.ID] = r
+			}
+			return found
+		}
+		writeBelow(t, b.Content, map[string]string{
+			"plugins/sample/main.php": listeningPlugin, "plugins/latepoint-silent/latepoint-silent.php": "<?php /* Plugin Name: Silent */",
+			"plugins/latepoint-dead/dead.php": "<?php /* Plugin Name: Dead */ add_action('latepoint_booking_created_frontend', 'intval'); function dead_listens() {} add_action('latepoint_booking_completed', 'dead_listens');",
+			"mu-plugins/own-code.php":         "<?php add_action('latepoint_customer_created', fn() => 1);",
+		})
+		visit()
+		if got := list(); len(got) != 1 || got["mu-plugins/own-code.php"].Kind != "not_honoured" {
+			t.Errorf("before: %+v", got)
+		}
+		b.Activate(t, "sample/main.php", "latepoint-silent/latepoint-silent.php", "latepoint-dead/dead.php")
+		if got := list(); got["latepoint-silent"].Kind != "not_honoured" {
+			t.Errorf("not reported yet: %+v", got)
+		}
+		visit()
+		got := list()
+		var subjects []string
+		for _, part := range got["sample"].Parts {
+			subjects = append(subjects, part.Subject)
+		}
+		if diff := cmp.Diff([]string{"times", "prices", "acceptance", "records", "reactions"}, subjects); diff != "" || len(got) != 5 ||
+			got["sample"].Title != "Sample's Extension" || got["latepoint-silent"].Kind != "takes_no_part" || got["latepoint-dead"].Kind != "takes_no_part" || got["elsewhere"].Kind != "not_honoured" {
+			t.Errorf("%+v, subjects (-want +got):\n%s", got, diff)
+		}
+		text := run(t, env, "", "extensions", "--listeners").want(t, exit.OK).stdout
+		wantTexts(t, text, "latepoint_full_amount_for_service @20 sample_listens\n", "latepoint_blocked_periods_for_range @10 SampleListens::of_class\n", "latepoint_model_validate @9223372036854775807 SampleListens::method\n",
+			"latepoint_model_save @5 SampleListens::of_class\n", "latepoint_booking_created @11 closure\n", "latepoint_booking_updated @10 SampleListens\n", "latepoint_booking_completed @10 dead_listens\n")
+		wantTexts(t, text, "elsewhere (elsewhere)\n", "latepoint_cart_get_total @10 floatval\n")
+		for _, absent := range []string{"latepoint_order_created", "OsActivitiesHelper", "Bookside", "latepoint_booking_deleted"} {
+			if strings.Contains(text, absent) {
+				t.Errorf("%s is listed: %s", absent, text)
+			}
+		}
+		told := queryText(t, b.db, "SELECT reported_at FROM "+b.db.Prefix+"bookside_extensions")
+		b.execute(b.db.SQL, "UPDATE {own}extensions SET reported_at = '2001-01-01'")
+		visit()
+		if again := queryText(t, b.db, "SELECT reported_at FROM "+b.db.Prefix+"bookside_extensions"); !strings.HasPrefix(again, "2001-") {
+			t.Errorf("reported at %s, and again at %s without a change", told, again)
+		}
+		b.execute(b.db.SQL, "RENAME TABLE {own}extensions TO {own}away")
+		returns[any](b, "BooksideExtensions::forget();")
+		visit()
+		list()
+		b.execute(b.db.SQL, "RENAME TABLE {own}away TO {own}extensions")
+		if faults := b.Faults(t); strings.Contains(faults, "extensions.php") {
+			t.Error(faults)
+		}
+	})
+}
+
+// TestHooksAreFired: LatePoint fires each hook that counts.
+func TestHooksAreFired(t *testing.T) {
+	t.Parallel()
+	source := os.Getenv("BOOKSIDE_TEST_WORDPRESS")
+	if source == "" {
+		t.Skip("BOOKSIDE_TEST_WORDPRESS names no directory of WordPress with LatePoint")
+	}
+	var code strings.Builder
+	err := filepath.WalkDir(filepath.Join(source, "wp-content", "plugins", "latepoint"), func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".php") {
+			code.Write(readFile(t, path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hooks := extensions.Hooks()
+	if len(hooks) < 50 {
+		t.Errorf("%d hooks", len(hooks))
+	}
+	for _, hook := range hooks {
+		if text := code.String(); !strings.Contains(text, "do_action( '"+hook+"'") && !strings.Contains(text, "apply_filters( '"+hook+"'") && !strings.Contains(text, "do_action('"+hook+"'") && !strings.Contains(text, "apply_filters('"+hook+"'") {
+			t.Errorf("%s is not fired", hook)
+		}
+	}
+}
