@@ -71,8 +71,9 @@ func (k Key) Require(permission string) error {
 
 // Preset is a set of permissions that many keys have.
 type Preset struct {
-	Name, Hint  string
-	Permissions []string
+	Name        string   `json:"name"`
+	Hint        string   `json:"hint"`
+	Permissions []string `json:"permissions"`
 }
 
 // Presets are those that are offered for new keys, the narrowest first.

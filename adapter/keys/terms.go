@@ -33,7 +33,10 @@ type Attribute[S, N any] struct {
 }
 
 // Choice is one of several values of an attribute: as it is parsed, and for people.
-type Choice struct{ Value, Text string }
+type Choice struct {
+	Value string `json:"value"`
+	Text  string `json:"text"`
+}
 
 // Declare returns an attribute whose value is stored in a field of N.
 func Declare[S, N, T any](a Attribute[S, N], field func(*N) *T, parse func(string) (T, error)) Attribute[S, N] {

@@ -225,7 +225,7 @@ func testSecretOfPHP(t *testing.T, w *fixtures.WordPress) {
 		"a page":                     {`add_filter('pre_http_request', fn() => ['headers' => [], 'body' => '<html>', 'response' => ['code' => 200]]);`, "Something else answers"},
 		"no address":                 {"add_filter('option_bookside_companion', fn() => ['admin' => '']);", "write the address of its administration"},
 		"nobody":                     {"add_filter('option_bookside_companion', fn() => ['admin' => 'http://localhost:1']);", `Start it with "systemctl start bookside"`},
-		"no table":                   {table + `$wpdb->query("RENAME TABLE $table TO elsewhere"); register_shutdown_function(function () use ($table) { $GLOBALS['wpdb']->query("RENAME TABLE elsewhere TO $table"); });`, "The tables of Bookside are missing"},
+		"no table":                   {table + `$wpdb->query("RENAME TABLE $table TO elsewhere"); register_shutdown_function(function () use ($table) { $GLOBALS['wpdb']->query("RENAME TABLE elsewhere TO $table"); });`, "Tables of Bookside are missing. Run"},
 	} {
 		if got := ask(c.before); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

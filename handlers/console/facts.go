@@ -30,42 +30,23 @@ type formFacts struct {
 
 // fieldFacts is a field. Type is text, date, lines, box, choices or permissions.
 type fieldFacts struct {
-	Name    string        `json:"name"`
-	Type    string        `json:"type"`
-	Label   string        `json:"label"`
-	Hint    string        `json:"hint"`
-	Value   string        `json:"value"`
-	Error   string        `json:"error"`
-	Max     int           `json:"max"` // characters; 0 for no limit
-	Choices []choiceFacts `json:"choices,omitempty"`
-	Verbs   []string      `json:"verbs,omitempty"` // heads of the columns of Rows
-	Rows    []rowFacts    `json:"rows,omitempty"`  // of the table of permissions
-}
-
-// choiceFacts is one of several values. A preset has the permissions that it stands for.
-type choiceFacts struct {
-	Value       string   `json:"value"`
-	Text        string   `json:"text"`
-	Hint        string   `json:"hint,omitempty"`
-	Permissions []string `json:"permissions,omitempty"`
-}
-
-type rowFacts struct {
-	Resource string      `json:"resource"` // "" for everything
-	Cells    []cellFacts `json:"cells"`
-}
-
-// cellFacts is a box; the value is "" where there is no such permission.
-type cellFacts struct {
-	Value   string `json:"value"`
-	Checked bool   `json:"checked"`
+	Name    string          `json:"name"`
+	Type    string          `json:"type"`
+	Label   string          `json:"label"`
+	Hint    string          `json:"hint"`
+	Value   string          `json:"value"`
+	Error   string          `json:"error"`
+	Choices []keys.Choice   `json:"choices,omitempty"`
+	Presets []keys.Preset   `json:"presets,omitempty"` // sets of permissions
+	Verbs   []string        `json:"verbs,omitempty"`   // heads of the columns of Rows
+	Rows    []permissionRow `json:"rows,omitempty"`    // of the table of permissions
 }
 
 // factsOf returns a form for attributes.
 func factsOf[S, N any](f *form, attributes []keys.Attribute[S, N]) formFacts {
 	facts := formFacts{Nonce: f.Nonce, Version: f.Version, Problem: f.Problem}
 	for _, a := range attributes {
-		field := fieldFacts{Name: a.Name, Type: "text", Label: a.Label, Hint: a.Hint, Value: f.value(a.Name), Error: f.errorFor(a.Name), Max: a.Max}
+		field := fieldFacts{Name: a.Name, Type: "text", Label: a.Label, Hint: a.Hint, Value: f.value(a.Name), Error: f.errorFor(a.Name), Choices: a.Choices}
 		switch {
 		case len(a.Choices) > 0:
 			field.Type = "choices"
@@ -75,9 +56,6 @@ func factsOf[S, N any](f *form, attributes []keys.Attribute[S, N]) formFacts {
 			field.Type = "box"
 		case a.Date:
 			field.Type = "date"
-		}
-		for _, c := range a.Choices {
-			field.Choices = append(field.Choices, choiceFacts{Value: c.Value, Text: c.Text})
 		}
 		facts.Fields = append(facts.Fields, field)
 	}
@@ -89,17 +67,7 @@ func (f *keyForm) facts() formFacts {
 	facts := factsOf(&f.form, f.attributes())
 	i := slices.IndexFunc(facts.Fields, func(field fieldFacts) bool { return field.Name == permissionsField })
 	field := &facts.Fields[i]
-	field.Type, field.Verbs = permissionsField, keys.PermissionVerbs
-	for _, p := range keys.Presets {
-		field.Choices = append(field.Choices, choiceFacts{Value: p.Name, Text: p.Name, Hint: p.Hint, Permissions: p.Permissions})
-	}
-	for _, row := range f.rows() {
-		shown := rowFacts{Resource: row.Resource}
-		for _, cell := range row.Cells {
-			shown.Cells = append(shown.Cells, cellFacts{cell.Value, cell.Checked})
-		}
-		field.Rows = append(field.Rows, shown)
-	}
+	field.Type, field.Presets, field.Verbs, field.Rows = permissionsField, keys.Presets, keys.PermissionVerbs, f.rows()
 	return facts
 }
 
@@ -136,13 +104,12 @@ type keyFacts struct {
 	scopeFacts
 }
 
-type keyListFacts struct {
-	Keys []keyFacts `json:"keys"`
-}
+// listFacts is a list under its name.
+type listFacts[T any] map[string][]T
 
 // facts returns all keys, those in use first.
-func (l keyList) facts() keyListFacts {
-	list := keyListFacts{Keys: []keyFacts{}}
+func (l keyList) facts() listFacts[keyFacts] {
+	list := []keyFacts{}
 	for _, r := range slices.Concat(l.Active, l.Inactive) {
 		key := keyFacts{
 			ID: r.ID, Name: r.Name, Kind: r.Kind, Key: r.maskedSecret(), Status: r.Status, Permissions: r.Permissions, Networks: []string{}, MaskPersonal: r.MaskPersonal,
@@ -151,9 +118,9 @@ func (l keyList) facts() keyListFacts {
 		for _, network := range r.Networks {
 			key.Networks = append(key.Networks, keys.FormatNetwork(network))
 		}
-		list.Keys = append(list.Keys, key)
+		list = append(list, key)
 	}
-	return list
+	return listFacts[keyFacts]{"keys": list}
 }
 
 type webhookFacts struct {
@@ -174,16 +141,12 @@ func webhookFactsOf(hook webhooks.Hook, labels slots.Labels) webhookFacts {
 	}
 }
 
-type webhookListFacts struct {
-	Webhooks []webhookFacts `json:"webhooks"`
-}
-
-func webhookListFactsOf(all []webhooks.Hook, labels slots.Labels) webhookListFacts {
-	list := webhookListFacts{Webhooks: []webhookFacts{}}
+func webhookListFactsOf(all []webhooks.Hook, labels slots.Labels) listFacts[webhookFacts] {
+	list := []webhookFacts{}
 	for _, hook := range all {
-		list.Webhooks = append(list.Webhooks, webhookFactsOf(hook, labels))
+		list = append(list, webhookFactsOf(hook, labels))
 	}
-	return list
+	return listFacts[webhookFacts]{"webhooks": list}
 }
 
 // deliveryFacts is a delivery with its last try: the status of the response, or why there was none.
@@ -230,17 +193,13 @@ type changeFacts struct {
 	NewStatus  string           `json:"new_status"`
 }
 
-type changeListFacts struct {
-	Changes []changeFacts `json:"changes"`
-}
-
-func (c *Console) changeFacts(v *visit, entries []journal.Entry) (changeListFacts, error) {
-	list := changeListFacts{Changes: []changeFacts{}}
+func (c *Console) changeFacts(v *visit, entries []journal.Entry) (listFacts[changeFacts], error) {
+	list := []changeFacts{}
 	names := map[int64]string{}
 	if slices.ContainsFunc(entries, func(e journal.Entry) bool { return e.Origin == journal.FromAPI }) {
 		all, err := v.Keys.List(v.ctx())
 		if err != nil {
-			return list, err
+			return nil, err
 		}
 		for _, key := range all {
 			names[key.ID] = key.Name
@@ -254,9 +213,9 @@ func (c *Console) changeFacts(v *visit, entries []journal.Entry) (changeListFact
 		if e.Booking != nil {
 			change.OldStatus, change.NewStatus = e.Booking.OldStatus, e.Booking.NewStatus
 		}
-		list.Changes = append(list.Changes, change)
+		list = append(list, change)
 	}
-	return list, nil
+	return listFacts[changeFacts]{"changes": list}, nil
 }
 
 // overlapFacts are two bookings that their agent cannot both keep.

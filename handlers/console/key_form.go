@@ -25,13 +25,15 @@ type keyForm struct {
 
 // permissionRow is a row of the table of permissions.
 type permissionRow struct {
-	Resource, Label string // the resource of everything is ""
-	Cells           []permissionCell
+	Resource string           `json:"resource"` // "" for everything
+	Label    string           `json:"-"`
+	Cells    []permissionCell `json:"cells"`
 }
 
 type permissionCell struct {
-	Value, Label string // "" where there is no such permission
-	Checked      bool
+	Value   string `json:"value"` // "" where there is no such permission, as the label
+	Label   string `json:"-"`
+	Checked bool   `json:"checked"`
 }
 
 // attributes are those of the form, in its order: the kind of a new key comes before the many permissions.

@@ -146,7 +146,7 @@ func TestWordPressManagesKeys(t *testing.T) {
 	k := serve(t, database)
 	c := k.fromWordPress(database)
 	empty, _ := c.ask(http.MethodGet, "/wordpress/keys/new", nil).contains(http.StatusOK,
-		`"name":"networks","type":"lines","label":"Networks"`, `{"value":"read only","text":"read only","hint":"sees everything","permissions":["read"]}`,
+		`"name":"networks","type":"lines","label":"Networks"`, `{"name":"read only","hint":"sees everything","permissions":["read"]}`,
 		`{"value":"test","text":"test, with separate limits"}`, `{"resource":"","cells":[{"value":"read","checked":false}`).form()
 	var types []string
 	for _, field := range empty.Fields {

@@ -114,12 +114,12 @@ function show_permissions(array $field, bool $presets): void
     if ($presets) {
         begin_field('preset', __('Purpose', 'bookside'));
         echo '<select id="bookside-preset" name="preset" aria-describedby="bookside-preset-hint"><option value="">' . esc_html__('Choose the permissions below', 'bookside') . '</option>';
-        foreach ($field['choices'] as $preset) {
+        foreach ($field['presets'] as $preset) {
             printf(
                 '<option value="%s" data-permissions="%s">%s</option>',
-                esc_attr($preset['value']),
+                esc_attr($preset['name']),
                 esc_attr(implode(',', $preset['permissions'])),
-                esc_html(said($preset['text']) . ': ' . said($preset['hint']))
+                esc_html(said($preset['name']) . ': ' . said($preset['hint']))
             );
         }
         echo '</select>';

@@ -221,7 +221,8 @@ function check_failures(): array
 
 function check_overlaps(): array
 {
-    $found = ask_server('/overlaps');
+    $sidecar = sidecar_state(); // who does not answer is not asked twice
+    $found = $sidecar['state'] === 'away' ? new \WP_Error('bookside_server', away_text($sidecar['text'])) : ask_server('/overlaps');
     if (is_wp_error($found)) {
         return check('recommended', __('Nobody looked for overlapping bookings', 'bookside'), __('The server of the API looks for them.', 'bookside') . ' ' . $found->get_error_message());
     }
@@ -279,6 +280,7 @@ function add_debug_information(array $information): array
     $settings = settings();
     $sidecar = sidecar_state();
     $active = array_filter(list_keys(), fn($key) => key_status($key) === 'active');
+    $webhooks = own_table('webhooks');
     $tables = array_filter(
         ['admin_tokens', 'api_keys', 'change_inbox', 'changes', 'extensions', 'holds', 'idempotency', 'locks', 'outbox', 'secrets', 'webhooks', 'webhook_deliveries', 'webhook_tries'],
         fn($name) => !has_table(own_table($name))
@@ -294,6 +296,7 @@ function add_debug_information(array $information): array
         'brings' => [__('Companion that the server brings', 'bookside'), $sidecar['companion']],
         'missing' => [__('Missing tables', 'bookside'), implode(', ', $tables) ?: __('none', 'bookside')],
         'keys' => [__('Active keys', 'bookside'), count($active)],
+        'webhooks' => [__('Webhooks', 'bookside'), has_table($webhooks) ? (int) $GLOBALS['wpdb']->get_var("SELECT COUNT(*) FROM $webhooks") : 0],
         'overbooking' => [__('Staff may overbook', 'bookside'), $settings['staff_overbooking'] ? $yes : $no],
         'jobs' => [__('Runs LatePoint\'s jobs', 'bookside'), $settings['jobs'] ? $yes : $no],
         'forward' => [__('Forwards requests', 'bookside'), $settings['forward'] !== '' ? $yes : $no],

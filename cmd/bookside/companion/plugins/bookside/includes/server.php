@@ -25,6 +25,9 @@ function ask_server(string $path, ?array $form = null)
     }
     $secret = shared_secret();
     $site = fingerprint();
+    if ($secret === '' && keys_available()) { // an account that may create no tables served an earlier version
+        return new \WP_Error('bookside_tables', __('Tables of Bookside are missing. Run "bookside check" on the server, which says how to create them.', 'bookside'));
+    }
     if ($secret === '' || $site === '') {
         return keys_missing();
     }
