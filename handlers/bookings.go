@@ -6,6 +6,7 @@ import (
 
 	"bookside/adapter/bookings"
 	"bookside/adapter/domain"
+	"bookside/adapter/events"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/compat"
@@ -143,9 +144,19 @@ var deleteBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return r.change(func(tx *session.Tx) (any, error) {
+		remove := func(tx *session.Tx) (any, error) {
 			return compat.BookingDeleted, bookings.Delete(r.ctx(), tx, id, force)
-		})
+		}
+		// Extensions read the booking, so they are told before, and only of what is not refused.
+		if r.session.Tells(events.BookingWillBeDeleted) {
+			if answer, err := r.dryRun(remove); err != nil {
+				return answer, err
+			}
+			if err := r.session.Events.WillBeDeleted(r.ctx(), id); err != nil {
+				return response{}, err
+			}
+		}
+		return r.change(remove)
 	},
 }
 

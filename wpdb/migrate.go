@@ -133,6 +133,22 @@ var ownTables = map[Table]string{
 		plugins MEDIUMTEXT NOT NULL,
 		PRIMARY KEY (id)
 	)`,
+	// What the extensions of the site are told, see adapter/events. The companion in PHP reads and
+	// changes the rows, so columns and states must keep their meaning.
+	Events: `(
+		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+		event VARCHAR(40) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		record_id BIGINT UNSIGNED NOT NULL,
+		old MEDIUMTEXT NULL,
+		status VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		tries SMALLINT UNSIGNED NOT NULL,
+		due_at DATETIME NOT NULL,
+		failure VARCHAR(190) NOT NULL,
+		created_at DATETIME NOT NULL,
+		finished_at DATETIME NULL,
+		PRIMARY KEY (id),
+		KEY due (status, due_at)
+	)`,
 	// What each server counted in a minute since 1970, see adapter/daystats.
 	Figures: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,

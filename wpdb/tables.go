@@ -74,6 +74,7 @@ const (
 	ChangeSnapshots   Table = "bookside_change_snapshots"
 	Changes           Table = "bookside_changes"
 	CustomerFields    Table = "bookside_customer_fields"
+	Events            Table = "bookside_events"
 	Extensions        Table = "bookside_extensions"
 	Figures           Table = "bookside_figures"
 	Holds             Table = "bookside_holds"

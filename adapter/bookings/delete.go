@@ -16,7 +16,7 @@ import (
 
 // Delete deletes a booking with its meta and jobs, as OsBookingModel::delete does
 // (LatePoint 5.6.5): order, invoice and payments stay. Without force, an approved or
-// completed booking is a CodeForceRequired.
+// completed booking is a CodeForceRequired. A dry run deletes nothing.
 func Delete(ctx context.Context, tx *session.Tx, id int64, force bool) error {
 	stored, err := lockBooking(ctx, tx, id)
 	if err != nil {
@@ -27,6 +27,9 @@ func Delete(ctx context.Context, tx *session.Tx, id int64, force bool) error {
 	}
 	if !force && slices.Contains(records.ForceRequiredStatuses, stored.Booking.Status) {
 		return domain.ForceRequired()
+	}
+	if tx.DryRun {
+		return nil
 	}
 	w, err := tx.WriteSettings(ctx)
 	if err != nil {

@@ -5,7 +5,7 @@ package domain
 type Options map[string]string
 
 // OptionNames are the names in Options.
-var OptionNames = []string{OptionActivePlugins, "latepoint_db_version", "timezone_string", "gmt_offset", OptionGoogleCalendar}
+var OptionNames = []string{OptionActivePlugins, "latepoint_db_version", "timezone_string", "gmt_offset", OptionGoogleCalendar, OptionEvents}
 
 const (
 	// OptionActivePlugins is the site's list of active plugins, serialised.
@@ -13,4 +13,7 @@ const (
 	// OptionGoogleCalendar is the version of the tables of the Google Calendar add-on, whose rules
 	// differ by version.
 	OptionGoogleCalendar = "latepoint-google-calendar_addon_db_version"
+	// OptionEvents has the events that extensions of the site listen to, separated by spaces: the
+	// companion writes it.
+	OptionEvents = "bookside_companion_events"
 )

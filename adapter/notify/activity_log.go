@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bookside/adapter/automation"
+	"bookside/adapter/events"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/wpdb"
@@ -47,7 +48,20 @@ func LogEvents(ctx context.Context, tx *session.Tx, w session.WriteSettings, eve
 	for i, e := range events {
 		activities[i] = eventActivity(tx.Session, w, e)
 	}
-	return LogActivities(ctx, tx, activities...)
+	if err := LogActivities(ctx, tx, activities...); err != nil {
+		return err
+	}
+	return Announce(ctx, tx, events...)
+}
+
+// Announce queues events for the extensions of the site.
+func Announce(ctx context.Context, tx *session.Tx, all ...Event) error {
+	told := make([]events.Event, len(all))
+	for i, e := range all {
+		_, id := e.record()
+		told[i] = events.Event{Name: string(e.Kind), RecordID: id}
+	}
+	return tx.Announce(ctx, told...)
 }
 
 // The descriptions of entries.
@@ -116,6 +130,9 @@ func logOrderUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings
 		}
 	}
 	entry := OrderEntry{change{New: OrderActivityVars(tx.Session, w, now), Old: OrderActivityVars(tx.Session, w, old)}}
-	err = LogActivities(ctx, tx, Activity{Code: string(OrderUpdated), OrderID: &before.ID, Description: entry})
-	return Event{Kind: OrderUpdated, After: now.Snapshot(), Before: new(old.Snapshot())}, err
+	if err := LogActivities(ctx, tx, Activity{Code: string(OrderUpdated), OrderID: &before.ID, Description: entry}); err != nil {
+		return Event{}, err
+	}
+	updated := Event{Kind: OrderUpdated, After: now.Snapshot(), Before: new(old.Snapshot())}
+	return updated, Announce(ctx, tx, updated)
 }

@@ -72,7 +72,11 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Order, error) {
 	if err := notify.LogActivities(ctx, tx, notify.Activity{Code: string(notify.OrderCreated), OrderID: &id, Description: notify.OrderEntry{Vars: vars}}); err != nil {
 		return records.Order{}, err
 	}
-	_, err = notify.Notify(ctx, tx, w, []notify.Event{{Kind: notify.OrderCreated, After: created.Snapshot()}}, true)
+	event := notify.Event{Kind: notify.OrderCreated, After: created.Snapshot()}
+	if err := notify.Announce(ctx, tx, event); err != nil {
+		return records.Order{}, err
+	}
+	_, err = notify.Notify(ctx, tx, w, []notify.Event{event}, true)
 	return order, err
 }
 

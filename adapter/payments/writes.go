@@ -94,6 +94,9 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Payment, error)
 	if err := records.Remember(ctx, tx, journal.Payments, id); err != nil {
 		return records.Payment{}, err
 	}
+	if err := notify.Announce(ctx, tx, notify.Event{Kind: notify.TransactionCreated, Payment: &created}); err != nil {
+		return records.Payment{}, err
+	}
 	return created, notifyPayment(ctx, tx, created)
 }
 

@@ -14,6 +14,7 @@ import (
 	"bookside/adapter/availability"
 	"bookside/adapter/coalesce"
 	"bookside/adapter/domain"
+	"bookside/adapter/events"
 	"bookside/adapter/idempotency"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
@@ -31,6 +32,8 @@ type Platform struct {
 	Pick   func(n int) int
 	// Outbox sends mails for sites that do not send them themselves; nil for none.
 	Outbox *outbox.Relay
+	// Events tell the extensions of the site about changes; nil if nothing does.
+	Events *events.Relay
 	// Journal has the changes of records.
 	Journal *journal.Journal
 	// Webhooks are told about them. NewPlatform sets a store that keeps secrets readable.
@@ -78,6 +81,7 @@ type Session struct {
 	Random          io.Reader
 	Pick            func(n int) int
 	Outbox          *outbox.Relay
+	Events          *events.Relay
 	journal         *journal.Journal
 	caller          *keys.Key // whose permissions apply; nil for the program itself
 	MetaKeys        []string  // see Platform.BookingMetaKeys
@@ -155,7 +159,7 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Session{
 		DB: p.DB, Schema: schema, Zone: zone, Now: p.Now(),
-		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, journal: p.Journal, MetaKeys: p.BookingMetaKeys, refuseIgnored: p.RefuseIgnored,
+		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, Events: p.Events, journal: p.Journal, MetaKeys: p.BookingMetaKeys, refuseIgnored: p.RefuseIgnored,
 		Totals: &p.Totals, languages: p.Languages, Shared: p.shared, NoSharing: true,
 	}, nil
 }

@@ -27,6 +27,8 @@ type Tx struct {
 	checked  bool                        // Precondition was met
 	wrote    bool                        // to a table of the site
 	kept     *idempotency.Request        // whose responses were stored; nil for none
+	// old are rows before their first change, which extensions of the site are told about.
+	old map[storedRow]map[string]*string
 }
 
 // Wrote reports whether the transaction has written anything of the site.
@@ -83,6 +85,9 @@ func (s *Session) transact(ctx context.Context, op string, once func(context.Con
 func (s *Session) wakeWorkers() {
 	if s.Outbox != nil {
 		s.Outbox.Wake()
+	}
+	if s.Events != nil {
+		s.Events.Wake()
 	}
 	if s.journal != nil {
 		s.journal.Wake()

@@ -198,6 +198,9 @@ func (tx *Tx) Update(ctx context.Context, table wpdb.Table, id int64, changes Ro
 	for _, c := range changes {
 		stmt = stmt.Set(c.Name, c.Value)
 	}
+	if err := keepOld(ctx, tx, table, id); err != nil {
+		return err
+	}
 	var before *journal.Assignment
 	if moves(table, changes) {
 		found, err := assignments(ctx, tx, id)

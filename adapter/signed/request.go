@@ -21,6 +21,9 @@ const Header = "X-Bookside-Signature"
 // ToServer is the receiver of what WordPress asks.
 const ToServer = "server"
 
+// ToWordPress is the receiver of what the server asks.
+const ToWordPress = "wordpress"
+
 // Life is how long a request is valid before and after its time: the clocks of two machines differ.
 const Life = time.Minute
 

@@ -5,6 +5,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"bookside/adapter/events"
 	"bookside/adapter/journal"
 	"bookside/adapter/outbox"
 	"bookside/adapter/session"
@@ -14,6 +15,7 @@ import (
 // Restored is what was done after a backup was restored.
 type Restored struct {
 	Mails    int64   // that waited, and are held
+	Events   int64   // for extensions of the site that waited, and were dropped
 	Webhooks []int64 // that were enabled, and are disabled
 	Holds    int64   // that were dropped
 	Sessions int64   // of the console, and login tokens, that were ended
@@ -29,6 +31,9 @@ func CleanUpRestored(ctx context.Context, p *session.Platform) (r Restored, err 
 			return err
 		}
 		if r.Mails, err = outbox.Hold(ctx, tx); err != nil {
+			return err
+		}
+		if r.Events, err = events.Drop(ctx, tx, p.Now()); err != nil {
 			return err
 		}
 		if r.Webhooks, err = p.Webhooks.In(tx).DisableAll(ctx, "a backup was restored"); err != nil {

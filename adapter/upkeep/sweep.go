@@ -12,6 +12,7 @@ import (
 	"bookside/adapter/bookings"
 	"bookside/adapter/daystats"
 	"bookside/adapter/domain"
+	"bookside/adapter/events"
 	"bookside/adapter/idempotency"
 	"bookside/adapter/outbox"
 	"bookside/adapter/queue"
@@ -63,6 +64,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 		{Table: wpdb.Idempotency, Which: idempotency.Expired(s.db, s.now())},
 		{Table: wpdb.Outbox, Which: outbox.Finished(s.db, s.now())},
 		{Table: wpdb.Outbox, Which: outbox.Abandoned(s.db, s.now())},
+		{Table: wpdb.Events, Which: events.Finished(s.db, s.now())},
 	}
 	old = append(old, webhooks.Old(s.db, s.now())...)
 	old = append(old, webhooks.OldRows{Table: wpdb.Holds, Which: bookings.ExpiredHolds(s.db, s.now())},

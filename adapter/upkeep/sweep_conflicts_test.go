@@ -30,6 +30,7 @@ func TestSweepConflictsAreRetried(t *testing.T) {
 	mock.ExpectCommit()
 	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
 	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
+	mock.ExpectQuery("SELECT id FROM .*events").WillReturnRows(ids())
 	for _, table := range []string{"webhook_tries", "webhook_deliveries", "webhook_tries", "webhook_deliveries", "webhooks", "holds", "figures", "figures"} {
 		mock.ExpectQuery("SELECT .*id FROM .*" + table).WillReturnRows(ids())
 	}
@@ -49,6 +50,7 @@ func TestSweepGoesOn(t *testing.T) {
 	mock.ExpectExec("DELETE FROM .*outbox").WillReturnResult(sqlmock.NewResult(0, 1))
 	mock.ExpectCommit()
 	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
+	mock.ExpectQuery("SELECT id FROM .*events").WillReturnRows(ids())
 	for _, table := range []string{"webhook_tries", "webhook_deliveries", "webhook_tries", "webhook_deliveries", "webhooks"} {
 		mock.ExpectQuery("SELECT .*id FROM .*" + table).WillReturnRows(ids())
 	}

@@ -66,7 +66,7 @@ func TestPrintConfigPrefix(t *testing.T) {
 		{nil, "prefix: wpx_\n"},
 		{[]string{"--prefix", "abc_"}, "prefix: abc_\n"},
 		{[]string{"--set", "wordpress.site_id=7"}, "prefix: wpx_\n"},
-		{[]string{"--set", "wordpress.home=https://b.example"}, "home: https://b.example\n    site_id: 0\n    site_url: https://a.example/wp\n"},
+		{[]string{"--set", "wordpress.home=https://b.example"}, "home: https://b.example\n    loopback: \"\"\n    site_id: 0\n    site_url: https://a.example/wp\n"},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			got := run(t, nil, "", append([]string{"serve", "--print-config", "--wp-config", path}, test.args...)...).want(t, exit.OK)

@@ -22,6 +22,8 @@ func (p *program) restored() *cobra.Command {
   - Mails that waited in the backup are held, because they may have been sent since.
   - Webhooks are disabled for the same reason. Read webhooks list, then continue each with webhooks
     enable, or with webhooks enable --skip where nothing of before shall be sent.
+  - Events that extensions of the site were to be told about are dropped, because they may have been
+    told since.
   - Holds of slots are dropped, and logins of the console end.
 
 Keys that were revoked after the backup are valid again: read keys list.
@@ -68,6 +70,9 @@ func restoredText(r upkeep.Restored) string {
 	fmt.Fprintf(&text, "%d holds and %d logins of the console have ended.\n", r.Holds, r.Sessions)
 	if r.Mails > 0 {
 		fmt.Fprintf(&text, "%d mails are held: bookside restored --mails send, or --mails drop.\n", r.Mails)
+	}
+	if r.Events > 0 {
+		fmt.Fprintf(&text, "%d events for extensions of the site are dropped: bookside extensions names those.\n", r.Events)
 	}
 	for _, id := range r.Webhooks {
 		fmt.Fprintf(&text, "Webhook %d is disabled: bookside webhooks enable %[1]d, or with --skip.\n", id)

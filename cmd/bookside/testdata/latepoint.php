@@ -236,6 +236,11 @@ namespace {
             return $changed !== false;
         }
 
+        public function get_data_vars(bool $again = false): array
+        {
+            return array_filter(get_object_vars($this), 'is_scalar');
+        }
+
         public function delete(): void
         {
             global $wpdb;
@@ -338,6 +343,13 @@ namespace {
             $wpdb->delete($wpdb->prefix . 'latepoint_order_items', ['order_id' => $this->id]);
             parent::delete();
         }
+    }
+
+    class OsTransactionModel extends OsModel
+    {
+        public $order_id;
+        public $amount;
+        protected string $table = 'transactions';
     }
 
     class OsOrderItemModel extends OsModel

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter/companion"
 	"bookside/adapter/domain"
+	"bookside/adapter/events"
 	"bookside/adapter/session"
 	"bookside/adapter/upkeep"
 	"bookside/adapter/webhooks"
@@ -33,6 +35,9 @@ func (s *Server) open(ctx context.Context) (*wpdb.DB, *session.Platform, error) 
 	if err == nil {
 		platform.Outbox, err = s.newOutbox(ctx, db)
 	}
+	wordpress := companion.New(db, s.Now, platform.Fingerprint)
+	wordpress.Loopback = s.Config.WordPress.Loopback
+	platform.Events = events.NewRelay(db, s.Now, wordpress, s.Log)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}

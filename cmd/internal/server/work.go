@@ -28,6 +28,7 @@ func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.P
 	work.Go(func() { upkeep.NewSweeper(db, s.Now, s.Log).Run(ctx) })
 	work.Go(func() { recorder.Run(ctx) })
 	work.Go(func() { platform.RunJournal(ctx, s.journalOptions(), s.Log) })
+	work.Go(func() { platform.Events.Run(ctx) })
 	if platform.Outbox != nil {
 		work.Go(func() { s.sendMails(ctx, platform.Outbox) })
 	}

@@ -23,6 +23,8 @@ type Config struct {
 		Home    string
 		SiteURL string
 		Content string // empty for that of wp-config.php
+		// Loopback is where WordPress is reached from here; empty for the site's own address.
+		Loopback string
 	}
 	Server struct {
 		Listen          string

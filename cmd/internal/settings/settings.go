@@ -142,6 +142,10 @@ var All = []Setting{
 		"address of WordPress, which links in notifications begin with, if the constant WP_SITEURL sets it; overrides the one in wp-config.php",
 		must(emptyOr(isWebAddress), "write an address such as https://example.com/wordpress")).
 		noted("WP_SITEURL of the wp-config.php, else the option siteurl"),
+	newSetting("wordpress.loopback", func(c *Config) *string { return &c.WordPress.Loopback }, "",
+		"address at which this machine reaches WordPress, such as http://127.0.0.1:8080, if it does not by the site's own: the site's extensions are told about changes there, under the site's name",
+		must(emptyOr(isWebAddress), "write an address such as http://127.0.0.1:8080")).
+		noted("the option siteurl"),
 	newSetting("wordpress.content", func(c *Config) *string { return &c.WordPress.Content }, "",
 		"path of the site's wp-content, in which the plugin's translations are: texts that Bookside stores or mails are then in the site's language, and otherwise English").
 		noted("WP_CONTENT_DIR of the wp-config.php, else wp-content beside it; none without wordpress.config"),

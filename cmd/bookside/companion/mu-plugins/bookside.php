@@ -51,7 +51,7 @@ function bookside_companion_lock_problem(): string
 }
 
 /**
- * Returns what failed since the failures were cleared, by what failed: payment, lock, journal, forms, jobs or forward.
+ * Returns what failed since the failures were cleared, by what failed: payment, lock, journal, forms, jobs, forward, ask or events.
  *
  * @return array<string,array{count:int,at:int,message:string}> With the time (Unix) and the message of the last one.
  */
@@ -106,6 +106,8 @@ require_once __DIR__ . '/bookside/forms.php';
 require_once __DIR__ . '/bookside/jobs.php';
 require_once __DIR__ . '/bookside/users.php';
 require_once __DIR__ . '/bookside/extensions.php';
+require_once __DIR__ . '/bookside/ask.php';
+require_once __DIR__ . '/bookside/events.php';
 require_once __DIR__ . '/bookside/alone.php';
 
 add_action('init', 'bookside_companion_seen');
@@ -117,5 +119,7 @@ add_action('init', 'bookside_companion_seen');
     BooksideJobs::register();
     BooksideUsers::register();
     BooksideExtensions::register();
+    BooksideEvents::register();
+    BooksideAsk::register();
     BooksideAlone::register();
 })();

@@ -16,7 +16,7 @@ $bookside_forget = static function (): void {
             }
         }
     }
-    foreach (['', '_extensions', '_failures', '_seen', '_jobs_until'] as $option) {
+    foreach (['', '_extensions', '_failures', '_seen', '_jobs_until', '_events'] as $option) {
         delete_option('bookside_companion' . $option);
     }
 };

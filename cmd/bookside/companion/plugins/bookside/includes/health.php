@@ -196,7 +196,7 @@ function check_failures(): array
     $names = [
         'payment' => __('orders without a booking', 'bookside'),
         'lock' => __('locks', 'bookside'), 'journal' => __('the journal', 'bookside'), 'forms' => __('forms', 'bookside'), 'jobs' => __('jobs', 'bookside'),
-        'forward' => __('forwarded requests', 'bookside'),
+        'forward' => __('forwarded requests', 'bookside'), 'ask' => __('questions of the server', 'bookside'), 'events' => __('extensions that are told about changes', 'bookside'),
     ];
     $texts = [];
     foreach ($failures as $what => $failure) {

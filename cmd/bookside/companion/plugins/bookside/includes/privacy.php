@@ -232,6 +232,13 @@ class Erasure
         foreach ($this->person->mails() as $mail) {
             $this->count($wpdb->delete(own_table('outbox'), ['id' => $mail->id]));
         }
+        if (has_table(own_table('events'))) {
+            foreach (['customer', 'order'] as $kind) {
+                foreach ($this->person->ids[$kind] as $id) { // what extensions are told then is what the record is now
+                    $this->count($wpdb->update(own_table('events'), ['old' => null], ['event' => $kind . '_updated', 'record_id' => $id]));
+                }
+            }
+        }
         // The row has to stay: without it, a request that is repeated would book once more.
         $gone = wp_json_encode(['code' => 'erased', 'message' => 'The data of this response was erased.', 'data' => ['status' => 410]]);
         foreach ($this->person->responses() as $response) {

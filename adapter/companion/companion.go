@@ -1,0 +1,155 @@
+// Package companion asks the companion in WordPress, where the plugins of the site run.
+//
+// It may import adapter/domain, adapter/signed and wpdb, and no other part of the domain.
+package companion
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/signed"
+	"bookside/wpdb"
+)
+
+// ErrAway means that WordPress, or the companion in it, does not answer now: it is down, in maintenance, refuses the
+// request, or the companion is not there. Nothing was done, unless the connection broke off.
+var ErrAway = errors.New("the companion in WordPress does not answer")
+
+const (
+	// timeout of a request. Extensions ask other servers while PHP answers.
+	timeout = time.Minute
+	// maxAnswer is the length of an answer in bytes.
+	maxAnswer = 4 << 20
+	// maxRequests is how many requests may be under way: PHP's workers are there for visitors first.
+	maxRequests = 2
+)
+
+// Companion is that of one site.
+type Companion struct {
+	// Loopback is the address at which the site is reached from here, such as http://127.0.0.1:8080; empty for its own.
+	// The name of the site stays that of its own address.
+	Loopback string
+
+	db      *wpdb.DB
+	now     domain.Clock
+	site    func(context.Context) (fingerprint string, err error)
+	client  *http.Client
+	running chan struct{}
+}
+
+// New returns the companion of the site in a database; site returns its fingerprint.
+func New(db *wpdb.DB, now domain.Clock, site func(context.Context) (string, error)) *Companion {
+	return &Companion{
+		db: db, now: now, site: site, running: make(chan struct{}, maxRequests),
+		client: &http.Client{
+			Timeout:       timeout,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport:     &http.Transport{ResponseHeaderTimeout: timeout, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute},
+		},
+	}
+}
+
+// question is the body of a request.
+type question struct {
+	Ask string `json:"ask"` // what for
+	Of  any    `json:"of,omitempty"`
+}
+
+// Ask has the companion do something, and reads its answer into answer. It returns an ErrAway if nobody answers who knows
+// the secret of the site.
+func (c *Companion) Ask(ctx context.Context, what string, of, answer any) error {
+	select {
+	case c.running <- struct{}{}:
+		defer func() { <-c.running }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	body, err := json.Marshal(question{what, of})
+	if err != nil {
+		return fmt.Errorf("ask the companion: %w", err)
+	}
+	text, err := c.send(ctx, body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return fmt.Errorf("%w: its answer is of another version: %w", ErrAway, err)
+	}
+	return nil
+}
+
+func (c *Companion) send(ctx context.Context, body []byte) ([]byte, error) {
+	secret, err := signed.Secret(ctx, c.db)
+	if err != nil {
+		return nil, err
+	}
+	options, err := c.db.OptionValues(ctx, "siteurl")
+	if err != nil {
+		return nil, err
+	}
+	address, err := url.Parse(strings.TrimRight(wpdb.PlainText(options["siteurl"]), "/") + "/index.php")
+	if err != nil || address.Host == "" || secret == "" {
+		return nil, fmt.Errorf("%w: the site has no address, or no secret yet", ErrAway)
+	}
+	request, err := c.request(ctx, *address, body)
+	if err != nil {
+		return nil, err
+	}
+	nonce := make([]byte, 16)
+	if _, err := io.ReadFull(rand.Reader, nonce); err != nil {
+		return nil, fmt.Errorf("ask the companion: %w", err)
+	}
+	asked := signed.Request{Receiver: signed.ToWordPress, Method: request.Method, Target: address.RequestURI(), Body: body, At: c.now(), Nonce: hex.EncodeToString(nonce)}
+	if asked.Site, err = c.site(ctx); err != nil {
+		return nil, err
+	}
+	request.Header.Set(signed.Header, asked.Header(secret))
+	response, err := c.client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	defer response.Body.Close() //nolint:errcheck // only read
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	if subtle.ConstantTimeCompare([]byte(response.Header.Get(signed.Header)), []byte(asked.AnswerHeader(secret, response.StatusCode, text))) != 1 {
+		return nil, fmt.Errorf("%w: something else answers with status %d at %s", ErrAway, response.StatusCode, request.URL.Host)
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%w: it answers with status %d", ErrAway, response.StatusCode)
+	}
+	return text, nil
+}
+
+// request returns a request to the address of the site, by its loopback if there is one.
+func (c *Companion) request(ctx context.Context, address url.URL, body []byte) (*http.Request, error) {
+	host := address.Host
+	if c.Loopback != "" {
+		loopback, err := url.Parse(c.Loopback)
+		if err != nil {
+			return nil, fmt.Errorf("wordpress.loopback: %w", err)
+		}
+		address.Scheme, address.Host = loopback.Scheme, loopback.Host
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("ask the companion: %w", err)
+	}
+	request.Host = host
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "Bookside")
+	return request, nil
+}

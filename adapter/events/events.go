@@ -1,0 +1,185 @@
+// Package events queues what the extensions of the site are told about: events, which a transaction stores in a table
+// of ours, and whose actions the companion fires in WordPress after the commit.
+//
+// It may import adapter/companion, adapter/domain, adapter/queue and wpdb, and no other part of the domain.
+package events
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/companion"
+	"bookside/adapter/domain"
+	"bookside/adapter/queue"
+	"bookside/wpdb"
+)
+
+// Event is something that happened to a record.
+type Event struct {
+	Name     string // as the plugin's action ends, such as booking_created
+	RecordID int64
+	// Old is the row of an updated record before, as the texts that PHP reads; nil for other events.
+	Old map[string]*string
+}
+
+// The states of an event. The companion changes them: it starts an event that waits, and ends it.
+const (
+	waiting = queue.Waiting
+	started = "started" // its actions are being fired, or a process of PHP has died over them
+	done    = "done"
+	failed  = queue.Failed
+)
+
+const (
+	retention    = 30 * 24 * time.Hour // of events that ended
+	expiry       = 48 * time.Hour      // after that, an event of a site without a companion is given up
+	pollInterval = 30 * time.Second    // to find events of other servers
+	maxPause     = 5 * time.Minute     // between two tries while the companion is away
+	grace        = 10 * time.Second    // for a request that is under way when the server stops
+)
+
+// Add queues events, as part of the transaction tx. Wake the Relay after the commit.
+func Add(ctx context.Context, tx *wpdb.DB, now time.Time, all []Event) error {
+	if len(all) == 0 {
+		return nil
+	}
+	created := domain.Stamp(now)
+	stmt := sq.Insert(tx.Name(wpdb.Events)).Columns("event", "record_id", "old", "status", "tries", "due_at", "failure", "created_at")
+	for _, e := range all {
+		var old any
+		if e.Old != nil {
+			text, err := json.Marshal(e.Old)
+			if err != nil {
+				return fmt.Errorf("queue events: %w", err)
+			}
+			old = string(text)
+		}
+		stmt = stmt.Values(e.Name, e.RecordID, old, waiting, 0, created, "", created)
+	}
+	_, err := wpdb.Later(ctx, tx, "queue events", stmt)
+	return err
+}
+
+// Finished selects the ids of events that ended long ago. It uses the index on status and due_at.
+func Finished(db *wpdb.DB, now time.Time) sq.SelectBuilder {
+	return sq.Select("id").From(db.Name(wpdb.Events)).
+		Where(sq.Eq{"status": []string{done, failed}}).Where(sq.LtOrEq{"due_at": domain.Stamp(now.Add(-retention))}).OrderBy("due_at", "id")
+}
+
+// Relay has the companion fire the actions of events. Any number of servers may run one on the same database: the
+// companion sees to it that one process of PHP does so at a time, in the order of the events.
+type Relay struct {
+	db        *wpdb.DB
+	now       domain.Clock
+	companion *companion.Companion
+	log       *slog.Logger
+	pause     time.Duration // until the next try, while the companion is away
+	next      time.Time
+	queue.Waker
+}
+
+// NewRelay returns a Relay for the events in a database.
+func NewRelay(db *wpdb.DB, now domain.Clock, to *companion.Companion, log *slog.Logger) *Relay {
+	return &Relay{db: db, now: now, companion: to, log: log, Waker: queue.NewWaker()}
+}
+
+// Run has the actions of events fired until ctx ends.
+func (r *Relay) Run(ctx context.Context) {
+	queue.Repeat(ctx, pollInterval, r.Waker, func() {
+		if err := r.round(ctx); err != nil && ctx.Err() == nil {
+			r.log.WarnContext(ctx, "extensions of the site are not told about changes yet", "error", err)
+		}
+	})
+}
+
+// BookingWillBeDeleted is the event that is not queued: the booking must be there.
+const BookingWillBeDeleted = "booking_will_be_deleted"
+
+// WillBeDeleted tells extensions that a booking will be deleted, so that they can delete what they made of it elsewhere. It
+// returns a CodeUnavailable if the companion is away.
+func (r *Relay) WillBeDeleted(ctx context.Context, id int64) error {
+	var answer struct{ Failed int }
+	err := r.companion.Ask(ctx, BookingWillBeDeleted, []int64{id}, &answer)
+	switch {
+	case errors.Is(err, companion.ErrAway):
+		return domain.Unavailable("Nothing is deleted: extensions of the site have to delete what belongs to the booking, and WordPress does not answer", err)
+	case err != nil:
+		return err
+	case answer.Failed > 0:
+		r.log.ErrorContext(ctx, "an extension of the site failed when it was told about a deletion", "booking_id", id)
+	}
+	return nil
+}
+
+// fired is what the companion answers.
+type fired struct {
+	Done, Failed int
+	More         bool // events wait
+}
+
+// round has the companion fire the actions of all events that wait.
+func (r *Relay) round(ctx context.Context) error {
+	now := r.now()
+	if now.Before(r.next) {
+		return nil
+	}
+	for more := true; more; {
+		if waits, err := r.waits(ctx); err != nil || !waits {
+			return err
+		}
+		outlived, release := queue.Outlive(ctx, grace)
+		var answer fired
+		err := r.companion.Ask(outlived, "events", nil, &answer)
+		release()
+		if errors.Is(err, companion.ErrAway) {
+			r.pause = min(max(2*r.pause, time.Second), maxPause)
+			r.next = now.Add(r.pause)
+			if r.pause < pollInterval {
+				time.AfterFunc(r.pause, r.Wake)
+			}
+			return errors.Join(err, r.giveUp(ctx))
+		}
+		if err != nil {
+			return err
+		}
+		r.pause, more = 0, answer.More
+		if answer.Failed > 0 {
+			r.log.ErrorContext(ctx, "an extension of the site failed", "events", answer.Failed)
+		}
+	}
+	return nil
+}
+
+// waits reports whether an event waits, or has been started by a process that may have died. It uses the index on
+// status and due_at.
+func (r *Relay) waits(ctx context.Context) (bool, error) {
+	stmt := sq.Select("1").From(r.db.Name(wpdb.Events)).Where(sq.Eq{"status": []string{waiting, started}}).Limit(1)
+	_, found, err := wpdb.One(ctx, r.db, "find events", stmt, wpdb.Value[int64])
+	return found, err
+}
+
+// giveUp ends events that nobody has fired for long.
+func (r *Relay) giveUp(ctx context.Context) error {
+	now := r.now()
+	_, err := wpdb.Exec(ctx, r.db, "give up events", end(r.db, now, companion.ErrAway.Error()).Where(sq.LtOrEq{"due_at": domain.Stamp(now.Add(-expiry))}))
+	return err
+}
+
+// Drop gives up the events that wait, as part of the transaction tx, and returns how many they are: after a backup was
+// restored, extensions may have been told about them already.
+func Drop(ctx context.Context, tx *wpdb.DB, now time.Time) (int64, error) {
+	result, err := wpdb.Exec(ctx, tx, "drop events", end(tx, now, "dropped after a backup was restored"))
+	return result.Rows, err
+}
+
+// end returns the statement that gives up events that wait.
+func end(db *wpdb.DB, now time.Time, why string) sq.UpdateBuilder {
+	o := queue.Outcome{State: failed, Due: now, Failure: why}
+	return o.Update(db.Name(wpdb.Events), now).Set("old", nil).Where(sq.Eq{"status": []string{waiting, started}})
+}

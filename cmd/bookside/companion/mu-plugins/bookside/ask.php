@@ -1,0 +1,113 @@
+<?php
+
+defined('ABSPATH') || exit;
+
+/**
+ * Answers the server, which asks by signed requests to index.php: the secret is in a table of Bookside, so that nobody asks who cannot read the database.
+ * adapter/signed and adapter/companion in Bookside are the other side.
+ */
+class BooksideAsk
+{
+    private const HEADER = 'HTTP_X_BOOKSIDE_SIGNATURE';
+    private const LIFE = 60; // seconds before and after the time of a request
+    private const TIME = 55; // seconds for an answer: the server waits a minute
+
+    /** @var array<string,callable(mixed):array> What can be asked. */
+    private static array $answers = [];
+
+    /** Lets the server ask something. */
+    public static function about(string $what, callable $answer): void
+    {
+        self::$answers[$what] = $answer;
+    }
+
+    public static function register(): void
+    {
+        if (isset($_SERVER[self::HEADER]) && ($_SERVER['REQUEST_METHOD'] ?? '') === 'POST') {
+            add_action('wp_loaded', [self::class, 'answer'], PHP_INT_MAX);
+        }
+    }
+
+    /** Answers a request that is signed for this site. Any other one is left to WordPress. */
+    public static function answer(): void
+    {
+        $body = (string) file_get_contents('php://input');
+        $secret = self::secret();
+        $site = self::fingerprint();
+        if ($secret === '' || $site === '' || !preg_match('/^(\d{1,12})\.([0-9a-f]{32})\.([0-9a-f]{64})$/D', (string) $_SERVER[self::HEADER], $parts)) { // phpcs:ignore
+            return;
+        }
+        [, $at, $nonce, $signature] = $parts;
+        $target = (string) ($_SERVER['REQUEST_URI'] ?? ''); // phpcs:ignore -- signed as it is
+        $signed = implode("\n", ['bookside 1', 'wordpress', $site, 'POST', $target, hash('sha256', $body), $at, $nonce]);
+        if (!hash_equals(hash_hmac('sha256', $signed, $secret), $signature) || abs(time() - (int) $at) > self::LIFE || !self::first($nonce)) {
+            return;
+        }
+        BooksideExtensions::look(); // before anything changes who listens
+        $question = json_decode($body, true);
+        $about = self::$answers[is_array($question) ? (string) ($question['ask'] ?? '') : ''] ?? null;
+        $status = 200;
+        ignore_user_abort(true);
+        set_time_limit(self::TIME);
+        ob_start(); // what plugins print must not get into the answer
+        try {
+            $answer = $about === null ? [] : $about($question['of'] ?? null);
+            $status = $about === null ? 404 : 200;
+        } catch (\Throwable $e) {
+            bookside_companion_failed('ask', $e->getMessage());
+            $status = 500;
+            $answer = [];
+        }
+        while (ob_get_level() > 0 && ob_end_clean()) {
+            continue;
+        }
+        $text = (string) wp_json_encode((object) $answer);
+        status_header($status);
+        header('Content-Type: application/json');
+        header('Cache-Control: no-store');
+        header('X-Bookside-Signature: ' . hash_hmac('sha256', implode("\n", ['bookside 1 answer', $nonce, $status, hash('sha256', $text)]), $secret));
+        echo $text; // phpcs:ignore
+        exit;
+    }
+
+    /** Returns the secret; '' if there is none. */
+    private static function secret(): string
+    {
+        return self::value("SELECT secret FROM `%sbookside_secrets` WHERE name = 'wordpress'");
+    }
+
+    /** Returns what tells this site from all others, copies included; '' before a server has drawn it. See adapter/session/fingerprint.go. */
+    private static function fingerprint(): string
+    {
+        global $wpdb;
+        $signature = self::value("SELECT signature FROM `%sbookside_change_positions` WHERE name = 'site'");
+        if ($signature === '') {
+            return '';
+        }
+        $url = (string) $wpdb->get_var("SELECT option_value FROM $wpdb->options WHERE option_name = 'siteurl'"); // constants and filters may say something else
+        $database = (string) $wpdb->get_var('SELECT DATABASE()');
+        return substr(hash('sha256', implode("\n", [$signature, $url, strtolower($database), $wpdb->options])), 0, 16);
+    }
+
+    /** Returns a value of a table of Bookside; '' if there is no such table. */
+    private static function value(string $query): string
+    {
+        global $wpdb;
+        $quiet = $wpdb->suppress_errors();
+        $value = (string) $wpdb->get_var(sprintf($query, $wpdb->prefix));
+        $wpdb->suppress_errors($quiet);
+        return $value;
+    }
+
+    /** Reports whether a nonce is used for the first time. */
+    private static function first(string $nonce): bool
+    {
+        global $wpdb;
+        $table = "`{$wpdb->prefix}bookside_admin_tokens`";
+        $wpdb->query("DELETE FROM $table WHERE purpose = 'asked' AND expires_at < UTC_TIMESTAMP() LIMIT 100");
+        return 1 === $wpdb->query($wpdb->prepare(
+            "INSERT IGNORE INTO $table (token_hash, purpose, expires_at) VALUES (%s, 'asked', UTC_TIMESTAMP() + INTERVAL 5 MINUTE)",
+            hash('sha256', 'asked ' . $nonce)
+        ));
+    }
+}

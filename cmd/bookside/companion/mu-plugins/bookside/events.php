@@ -1,0 +1,240 @@
+<?php
+
+defined('ABSPATH') || exit;
+
+/**
+ * Tells the extensions of the site what the API has changed: fires LatePoint's actions for those who listen, with models that are read from the database.
+ * LatePoint's own log and its messages are left out, because the server has written them. adapter/events in Bookside queues the events.
+ */
+class BooksideEvents
+{
+    /** The option in which the server finds the events that somebody listens to. */
+    private const OPTION = 'bookside_companion_events';
+
+    /** Actions of LatePoint, without their prefix, by event. */
+    private const ACTIONS = [
+        'customer_created' => ['customer_created'],
+        'customer_updated' => ['customer_updated'],
+        'booking_created' => ['booking_created'],
+        'booking_updated' => ['booking_updated', 'booking_change_status'],
+        'booking_will_be_deleted' => ['booking_will_be_deleted'],
+        'booking_deleted' => ['booking_deleted'],
+        'order_created' => ['order_created'],
+        'order_updated' => ['order_updated'],
+        'transaction_created' => ['transaction_created'],
+    ];
+
+    private const MODELS = ['customer' => 'OsCustomerModel', 'booking' => 'OsBookingModel', 'order' => 'OsOrderModel', 'transaction' => 'OsTransactionModel'];
+
+    /** What is fired of an event whose process died: whoever got it might act twice, but knows how to update. */
+    private const AGAIN = ['customer_created' => 'customer_updated', 'booking_created' => 'booking_updated', 'order_created' => 'order_updated'];
+
+    private const TRIES = 3;
+    private const TIME = 40; // seconds in which events are begun
+
+    /** @var string[] What listeners threw. */
+    private static array $failures = [];
+
+    /** @var array<string,bool> Actions that only extensions get. */
+    private static array $guarded = [];
+
+    public static function register(): void
+    {
+        add_action('wp_loaded', [self::class, 'note'], PHP_INT_MAX - 1);
+        BooksideAsk::about('events', [self::class, 'fireAll']);
+        BooksideAsk::about('booking_will_be_deleted', [self::class, 'willBeDeleted']);
+    }
+
+    /** Notes which events somebody listens to. Plugins may listen in wp-admin to more, which the API has nothing to do with. */
+    public static function note(): void
+    {
+        if (is_admin() || wp_doing_cron() || wp_installing() || !class_exists('OsBookingModel')) {
+            return;
+        }
+        $events = [];
+        foreach (self::ACTIONS as $event => $actions) {
+            foreach ($actions as $action) {
+                if (self::listeners($action) !== []) {
+                    $events[$event] = $event;
+                }
+            }
+        }
+        $text = implode(' ', $events);
+        if (get_option(self::OPTION, null) !== $text) {
+            update_option(self::OPTION, $text, true);
+        }
+    }
+
+    /**
+     * Returns the callbacks of an action that are not LatePoint's own log, messages and statistics.
+     *
+     * @return array<int,array<string,array>> By priority and key.
+     */
+    private static function listeners(string $action): array
+    {
+        global $wp_filter;
+        $found = [];
+        foreach (isset($wp_filter["latepoint_$action"]) ? $wp_filter["latepoint_$action"]->callbacks : [] as $priority => $callbacks) {
+            foreach ($callbacks as $key => $callback) {
+                $function = $callback['function'];
+                $class = is_array($function) ? (is_object($function[0]) ? get_class($function[0]) : $function[0]) : (is_string($function) ? strstr($function, '::', true) : '');
+                if (!in_array((string) $class, ['OsActivitiesHelper', 'OsProcessJobsHelper', 'OsAnalyticsHelper', 'OsAnalyticsProHelper'], true)) {
+                    $found[$priority][$key] = $callback;
+                }
+            }
+        }
+        return $found;
+    }
+
+    /**
+     * Fires the actions of the events that wait, one after the other. One process does so at a time.
+     *
+     * @return array{done:int,failed:int,more:bool}
+     */
+    public static function fireAll(): array
+    {
+        global $wpdb;
+        $lock = substr('bookside_events_' . hash('sha256', DB_NAME . ' ' . $wpdb->prefix), 0, 64);
+        if ((string) $wpdb->get_var($wpdb->prepare('SELECT GET_LOCK(%s, 0)', $lock)) !== '1') {
+            return ['done' => 0, 'failed' => 0, 'more' => false]; // the other process goes on
+        }
+        $count = ['done' => 0, 'failed' => 0, 'more' => false];
+        $until = time() + self::TIME;
+        try {
+            while ($event = self::next()) {
+                if (time() >= $until) {
+                    $count['more'] = true;
+                    break;
+                }
+                $count[self::fireOne($event) ? 'done' : 'failed']++;
+            }
+        } finally {
+            $wpdb->get_var($wpdb->prepare('SELECT RELEASE_LOCK(%s)', $lock));
+        }
+        return $count;
+    }
+
+    /** Returns the first event that waits, or was started by a process that has died: there is no other process now. */
+    private static function next(): ?object
+    {
+        global $wpdb;
+        return $wpdb->get_row("SELECT * FROM `{$wpdb->prefix}bookside_events` WHERE status IN ('waiting', 'started') ORDER BY id LIMIT 1");
+    }
+
+    /** Fires the actions of an event. Reports whether nobody failed. */
+    private static function fireOne(object $event): bool
+    {
+        global $wpdb;
+        $table = "`{$wpdb->prefix}bookside_events`";
+        $died = $event->status === 'started';
+        // Marked first: whatever happens then, nobody gets it a second time as new.
+        $wpdb->query($wpdb->prepare("UPDATE $table SET status = 'started', tries = tries + 1 WHERE id = %d", $event->id));
+        self::$failures = [];
+        $name = $died ? (self::AGAIN[$event->event] ?? $event->event) : $event->event;
+        if ($died && ((int) $event->tries >= self::TRIES || $name === 'transaction_created')) {
+            self::$failures[] = 'The process of PHP died.';
+        } else {
+            try {
+                self::fire($name, (int) $event->record_id, $event->old === null || $name !== $event->event ? [] : (array) json_decode($event->old, true));
+            } catch (\Throwable $e) {
+                self::$failures[] = $e->getMessage();
+            }
+        }
+        $failure = implode('; ', self::$failures);
+        $wpdb->query($wpdb->prepare(
+            "UPDATE $table SET status = %s, failure = %s, old = NULL, due_at = UTC_TIMESTAMP(), finished_at = UTC_TIMESTAMP() WHERE id = %d",
+            $failure === '' ? 'done' : 'failed',
+            mb_substr($failure, 0, 190),
+            $event->id
+        ));
+        if ($failure !== '') {
+            bookside_companion_failed('events', $event->event . ' ' . $event->record_id . ': ' . $failure);
+        }
+        return $failure === '';
+    }
+
+    /** @param array<string,?string> $before Columns of the row before; of a row that has not changed none. */
+    private static function fire(string $event, int $id, array $before): void
+    {
+        if ($event === 'booking_deleted') {
+            self::tell('booking_deleted', $id);
+            return;
+        }
+        [$kind, $what] = explode('_', $event, 2);
+        $class = self::MODELS[$kind];
+        $new = new $class($id);
+        if (empty($new->id)) {
+            return; // it is gone, and the event of that follows
+        }
+        if ($what === 'created') {
+            self::tell($event, $new);
+            return;
+        }
+        $old = new $class($id);
+        foreach ($before as $column => $value) {
+            if (property_exists($old, $column)) {
+                $old->$column = $value; // a text or null, like those of the new one: listeners compare types
+            }
+        }
+        self::tell($event, $new, $kind === 'customer' ? $old->get_data_vars(true) : $old);
+        if ($kind === 'booking' && $new->status !== $old->status) {
+            self::tell('booking_change_status', $new, $old);
+        }
+    }
+
+    /**
+     * Tells extensions that bookings will be deleted, while they are there.
+     *
+     * @param mixed $ids
+     */
+    public static function willBeDeleted($ids): array
+    {
+        self::$failures = [];
+        foreach (is_array($ids) ? $ids : [] as $id) {
+            self::tell('booking_will_be_deleted', (int) $id);
+        }
+        if (self::$failures !== []) {
+            bookside_companion_failed('events', 'booking_will_be_deleted: ' . implode('; ', self::$failures));
+        }
+        return ['failed' => count(self::$failures)];
+    }
+
+    /**
+     * Fires an action of LatePoint for extensions only.
+     *
+     * @param mixed ...$arguments
+     */
+    private static function tell(string $action, ...$arguments): void
+    {
+        self::guard($action);
+        do_action("latepoint_$action", ...$arguments);
+    }
+
+    /** Removes LatePoint's own listeners from an action, in this request, and keeps what one of the others throws from the next. */
+    private static function guard(string $action): void
+    {
+        global $wp_filter;
+        if (isset(self::$guarded[$action]) || !isset($wp_filter["latepoint_$action"])) {
+            return;
+        }
+        self::$guarded[$action] = true;
+        $hook = $wp_filter["latepoint_$action"];
+        $listeners = self::listeners($action);
+        foreach ($hook->callbacks as $priority => $callbacks) {
+            foreach ($callbacks as $key => $callback) {
+                if (!isset($listeners[$priority][$key])) {
+                    $hook->remove_filter("latepoint_$action", $callback['function'], $priority);
+                    continue;
+                }
+                $hook->callbacks[$priority][$key]['function'] = static function (...$arguments) use ($callback) {
+                    try {
+                        return $callback['function'](...$arguments);
+                    } catch (\Throwable $e) {
+                        self::$failures[] = $e->getMessage();
+                        return null;
+                    }
+                };
+            }
+        }
+    }
+}

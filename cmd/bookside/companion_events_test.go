@@ -1,0 +1,205 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// toldSite is a site with an extension that notes what it is told, and a server that reaches it.
+type toldSite struct {
+	*bookingSite
+	wordpress *fixtures.WordPressWorkers
+	read      int // calls
+}
+
+// call is what an action of LatePoint had: its name and its arguments.
+type call struct {
+	Action    string
+	Arguments []any
+}
+
+// TestCompanionTellsExtensions: what the API changes is told to the extensions of the site, once, after it was stored; and
+// what LatePoint itself does of it is not done again.
+func TestCompanionTellsExtensions(t *testing.T) {
+	t.Parallel()
+	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
+		if err := b.s.stop(); err != nil {
+			t.Fatal(err)
+		}
+		plugin, err := os.ReadFile("testdata/listener.php")
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeBelow(t, b.Content, map[string]string{"plugins/listener/listener.php": string(plugin)})
+		b.Activate(t, "latepoint/latepoint.php", "listener/listener.php")
+		s := &toldSite{bookingSite: b, wordpress: b.ServeByWorkers(t, 2)}
+		s.start()
+		s.visit()
+		if got, want := s.text("SELECT option_value FROM "+b.db.Prefix+"options WHERE option_name = 'bookside_companion_events'"),
+			"customer_created customer_updated booking_created booking_updated booking_will_be_deleted booking_deleted order_created order_updated transaction_created"; got != want {
+			t.Errorf("events %q, want %q", got, want)
+		}
+		activities := s.activities()
+
+		booking := s.create("/bookings", fmt.Sprintf(`{"service_id":1,"agent_id":1,"location_id":1,"customer":{"first_name":"Ada","last_name":"Neu","email":"ada.neu@example.test"},
+			"start_date":%q,"start_time":"10:00"}`, b.bookday))
+		created := s.calls("customer_created", "booking_created", "order_created")
+		if got := created[1].Arguments[0].(map[string]any); got["id"] != fmt.Sprint(booking) || got["start_time"] != "600" {
+			t.Errorf("the booking that was created: %v", got)
+		}
+
+		path := fmt.Sprint("/bookings/", booking)
+		s.send(http.MethodPut, "/v1"+path, `{"start_time":"11:00"}`)
+		moved := s.calls("booking_updated")[0].Arguments
+		if diff := cmp.Diff([]any{"660", "600"}, []any{moved[0].(map[string]any)["start_time"], moved[1].(map[string]any)["start_time"]}); diff != "" {
+			t.Errorf("start of the booking that moved (-want +got):\n%s", diff)
+		}
+		differing := map[string]bool{}
+		for name, value := range moved[0].(map[string]any) {
+			if old := moved[1].(map[string]any)[name]; old != value {
+				differing[name] = true
+			}
+		}
+		for _, name := range []string{"id", "agent_id", "service_id", "location_id", "status", "duration"} {
+			if differing[name] {
+				t.Errorf("%s differs, although only the time changed", name)
+			}
+		}
+		s.send(http.MethodPut, "/v1"+path, `{"status":"cancelled"}`)
+		s.calls("booking_updated", "booking_change_status")
+		s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Lise"}`)
+		s.calls("customer_updated")
+		s.create("/payments", `{"order_id":1,"amount":1}`)
+		s.calls("transaction_created")
+		if got := s.activities() - activities; got != 6 {
+			t.Errorf("%d activities were written, want 6: LatePoint's own listeners must not run", got)
+		}
+
+		// Whatever an extension throws is noted, and keeps nobody from being told.
+		if got := s.text("SELECT GROUP_CONCAT(event, ' ', status, ' ', failure ORDER BY id) FROM {own}events WHERE event = 'booking_created'"); got != "booking_created failed the calendar does not answer" {
+			t.Errorf("the event with the failure: %s", got)
+		}
+
+		// A process that died has perhaps told it: a second meeting would be worse than none.
+		b.db.Execute(t, b.expand("INSERT INTO {own}events (event, record_id, status, tries, due_at, failure, created_at) VALUES ('booking_created', "+fmt.Sprint(booking)+", 'started', 1, UTC_TIMESTAMP(), '', UTC_TIMESTAMP())"))
+		s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Emmy"}`)
+		s.calls("booking_updated", "customer_updated")
+
+		// Without WordPress, changes wait, and nothing is deleted that extensions have to be told about before.
+		away := serveAt(t, settingsFor(b.db, "BOOKSIDE_WORDPRESS__LOOPBACK=http://127.0.0.1:1"), time.Now)
+		reached := s.s
+		s.s = away
+		if status, answer, err := sendOnce(s.request(http.MethodDelete, path, "")); err != nil || status != http.StatusServiceUnavailable || !strings.Contains(answer, "Nothing is deleted") {
+			t.Errorf("deleted without WordPress: %d %s %v", status, answer, err)
+		}
+		s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Maria"}`)
+		if err := away.stop(); err != nil {
+			t.Error(err)
+		}
+		s.s = reached
+		s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Marie"}`) // wakes the other server
+		s.calls("customer_updated", "customer_updated")
+
+		s.send(http.MethodDelete, "/v1"+path, "")
+		deleted := s.calls("booking_will_be_deleted", "booking_deleted")
+		if diff := cmp.Diff(call{"booking_deleted", []any{float64(booking)}}, deleted[1]); diff != "" {
+			t.Error(diff)
+		}
+		if code, _ := deleted[0].Arguments[1].(string); code == "" {
+			t.Error("the booking was gone when it was told that it will be deleted")
+		}
+	})
+}
+
+// start starts a server that reaches WordPress.
+func (s *toldSite) start() {
+	s.t.Helper()
+	s.s = serveAt(s.t, settingsFor(s.db, "BOOKSIDE_WORDPRESS__LOOPBACK="+s.wordpress.URL), time.Now)
+}
+
+// visit opens the home page, as anybody does: the companion sees who listens.
+func (s *toldSite) visit() {
+	s.t.Helper()
+	response, err := http.Get(s.wordpress.URL + "/") //nolint:noctx // answers soon
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	_ = response.Body.Close()
+}
+
+// request returns a request to the API.
+func (s *toldSite) request(method, path, body string) *http.Request {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.s.url+"/v1"+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("X-API-Key", s.key)
+	request.Header.Set("Content-Type", "application/json")
+	return request
+}
+
+// create sends a request that creates a record, and returns its id.
+func (s *toldSite) create(path, body string) int {
+	s.t.Helper()
+	status, answer, err := sendOnce(s.request(http.MethodPost, path, body))
+	var created struct{ Data struct{ ID json.Number } }
+	if err == nil {
+		err = json.Unmarshal([]byte(answer), &created)
+	}
+	id, failed := created.Data.ID.Int64()
+	if err != nil || failed != nil || status != http.StatusCreated {
+		s.t.Fatal(path, status, answer, err)
+	}
+	return int(id)
+}
+
+func (s *toldSite) activities() int { return s.number("SELECT COUNT(*) FROM {p}activities") }
+
+// calls waits for the calls of these actions, which must be the next ones.
+func (s *toldSite) calls(actions ...string) []call {
+	s.t.Helper()
+	var all []call
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		text, err := os.ReadFile(filepath.Join(s.Content, "calls.jsonl"))
+		if err != nil && !os.IsNotExist(err) {
+			s.t.Fatal(err)
+		}
+		all = nil
+		for line := range strings.Lines(string(text)) {
+			var c call
+			if err := json.Unmarshal([]byte(line), &[]any{&c.Action, &c.Arguments}); err != nil {
+				s.t.Fatal(err)
+			}
+			all = append(all, c)
+		}
+		if len(all) >= s.read+len(actions) && s.number("SELECT COUNT(*) FROM {own}events WHERE status IN ('waiting', 'started')") == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("%d calls after the first %d, want %q; the server says:\n%s", len(all)-s.read, s.read, actions, s.s.stderr)
+		}
+	}
+	found := all[s.read:]
+	s.read = len(all)
+	var got []string
+	for _, c := range found {
+		got = append(got, c.Action)
+	}
+	if diff := cmp.Diff(actions, got); diff != "" {
+		s.t.Fatalf("calls (-want +got):\n%s", diff)
+	}
+	return found
+}
