@@ -15,7 +15,7 @@ var getAvailability = operation{
 	cost:             compat.AvailabilityCost,
 	query:            compat.AvailabilityParameters,
 	extraPermissions: []extraPermission{{"read_bookings", "to send booking_id"}},
-	exampleErrors:    []error{errExampleRefusal, domain.ValidationFailed(map[string]string{"extras": "There is no extra 9"})},
+	exampleErrors:    []error{errExampleRefusal, domain.ValidationFailed(map[string]string{"extras": "There is no extra 99"})},
 	answers:          []response{ok(compat.BothSingleOf[compat.Availability]()), ok(compat.BothSingleOf[compat.AvailabilityDays]())},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AvailabilityRequest(r.query)

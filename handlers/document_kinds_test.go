@@ -29,7 +29,7 @@ var parameters = sync.OnceValue(func() map[string]map[string]parameter {
 		}
 		found := map[string]parameter{}
 		for _, p := range item.Get.Parameters {
-			if p.Value.In == "query" {
+			if p.Value.In == "query" && p.Value.Name != "extras" { // which only sites with Pro Features know
 				found[p.Value.Name] = parameter{parameterKind(path, p.Value), fixedWords(p.Value.Schema.Value)}
 			}
 		}

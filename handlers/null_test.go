@@ -147,8 +147,9 @@ func resourceAt(path string) string {
 	return parts[len(parts)-2]
 }
 
-// fieldsOfOtherTests are those of a PUT that have nothing to clear, or members of their own.
-var fieldsOfOtherTests = []string{"dry_run", "force", "send_notification", "skip", "customer", "custom_fields"}
+// fieldsOfOtherTests are those of a PUT that have nothing to clear, members of their own, or no meaning without
+// Pro Features.
+var fieldsOfOtherTests = []string{"dry_run", "extras", "force", "send_notification", "skip", "customer", "custom_fields"}
 
 // requireEveryField fails unless every field that the document has of a PUT is among those that null
 // clears, or those that refuse it.

@@ -416,3 +416,17 @@ func TestUpdateWithExtras(t *testing.T) {
 		}
 	}
 }
+
+// TestCouponForFirstOrder: orders that were cancelled do not count.
+func TestCouponForFirstOrder(t *testing.T) {
+	t.Parallel()
+	s := proSite(t)
+	s.database.Execute(t, "UPDATE wp_latepoint_coupons SET rules = '{\"orders_less\":\"1\"}' WHERE code = 'MINUS5'",
+		"UPDATE wp_latepoint_orders SET customer_id = 9, status = 'cancelled' ORDER BY id LIMIT 1", "UPDATE wp_latepoint_orders SET status = 'cancelled' WHERE customer_id = 9")
+	book := friday("coupon_code", `"MINUS5"`, "dry_run", `true`)
+	s.write(http.MethodPost, "/bookings", book).want(http.StatusOK)
+	s.database.Execute(t, "UPDATE wp_latepoint_orders SET status = 'open' WHERE customer_id = 9 LIMIT 1")
+	if got := s.write(http.MethodPost, "/bookings", book).want(http.StatusUnprocessableEntity).at("error", "details", "coupon_code"); got != "The customer has too many orders for this coupon" {
+		t.Error(got)
+	}
+}

@@ -137,7 +137,7 @@ type provoker struct {
 func newProvoker(t *testing.T) *provoker {
 	t.Helper()
 	fixtures.RequireServer(t)
-	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	database := fixtures.New(t, fixtures.SiteA().WithProFeatures().WithFewBookings())
 	p := &provoker{t: t, server: newServer(t, database), fails: new(func(statement) error), created: new(int)}
 	p.limited = newServer(t, database, func(o *handlers.Options) {
 		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: 1, PerHour: 1}
@@ -388,6 +388,9 @@ func (p *provoker) special(d documentedError, r request) answer {
 			return p.send(p.server, r)
 		}
 		r.body = p.bookedStart()
+		return p.send(p.server, r)
+	case "getAvailability validation_failed":
+		r.query += "&extras[0][id]=99"
 		return p.send(p.server, r)
 	case "createHold time_slot_unavailable":
 		r.body = p.bookedStart()

@@ -168,7 +168,7 @@ func couponUsed(ctx context.Context, s *session.Session, c Coupon, use CouponUse
 	stmt := sq.Select().
 		Column("COALESCE(SUM(o.coupon_code = ? AND o.status <> 'cancelled'), 0)", c.Code).
 		Column("COALESCE(SUM(o.coupon_code = ? AND o.status <> 'cancelled' AND o.customer_id = ?), 0)", c.Code, use.Customer).
-		Column("COALESCE(SUM(o.customer_id = ?), 0)", use.Customer).
+		Column("COALESCE(SUM(o.status <> 'cancelled' AND o.customer_id = ?), 0)", use.Customer).
 		From(s.DB.As(wpdb.Orders, "o")).Where(sq.Or{sq.Eq{"o.coupon_code": c.Code}, sq.Eq{"o.customer_id": use.Customer}}).Where(sq.NotEq{"o.id": use.Order})
 	used, _, err := wpdb.One(ctx, s.DB, "count uses of coupon", stmt, func(row wpdb.Scanner) (n counts, err error) {
 		err = row.Scan(&n.all, &n.theirs, &n.orders)

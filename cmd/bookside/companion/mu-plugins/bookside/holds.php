@@ -228,7 +228,8 @@ class BooksideHolds
             . 'agent_id BIGINT UNSIGNED NOT NULL, service_id BIGINT UNSIGNED NOT NULL, location_id BIGINT UNSIGNED NOT NULL, '
             . 'start_date DATE NOT NULL, end_date DATE NOT NULL, start_time SMALLINT UNSIGNED NOT NULL, end_time SMALLINT UNSIGNED NOT NULL, '
             . 'duration SMALLINT UNSIGNED NOT NULL, buffer_before INT NOT NULL, buffer_after INT NOT NULL, total_attendees INT UNSIGNED NOT NULL, '
-            . 'expires_at DATETIME NOT NULL, created_at DATETIME NOT NULL, PRIMARY KEY (id), KEY start_date (start_date, expires_at), '
+            . "expires_at DATETIME NOT NULL, created_at DATETIME NOT NULL, extras VARCHAR(1000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '', "
+            . 'PRIMARY KEY (id), KEY start_date (start_date, expires_at), '
             . 'KEY key_id (key_id, expires_at), KEY expires_at (expires_at)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4'
         );
         $wpdb->suppress_errors($quiet);
