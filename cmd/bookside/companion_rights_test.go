@@ -386,7 +386,7 @@ func TestCompanionIsUninstalledOnANetwork(t *testing.T) {
 	}
 	var want []string
 	for _, site := range []string{"1", "2", "5"} {
-		for _, what := range []string{"event ours", "bookside_companion", "bookside_companion_failures", "bookside_companion_extensions", "bookside_companion_seen", "bookside_companion_jobs_until", "bookside_companion_events"} {
+		for _, what := range []string{"event ours", "bookside_companion", "bookside_companion_extensions", "bookside_companion_failures", "bookside_companion_seen", "bookside_companion_jobs_until", "bookside_companion_events"} {
 			want = append(want, site+" "+what)
 		}
 	}
