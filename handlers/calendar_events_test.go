@@ -184,6 +184,7 @@ func agentIDs(a answer) (ids []string) {
 // request, also where its tables are made after the first one; and so does the version of the add-on.
 func TestEventsAreReadAnew(t *testing.T) {
 	t.Parallel()
+	fixtures.RequireServer(t)
 	s := newQuietServer(t, "09:00", "12:00")
 	offers := func(what, want string) {
 		t.Helper()
@@ -196,6 +197,7 @@ func TestEventsAreReadAnew(t *testing.T) {
 	offers("no add-on", all)
 	s.database.Execute(t, activate(pluginFile, googleFile))
 	offers("no tables", all)
+	s.write(http.MethodPost, "/bookings", `{"service_id":1,"agent_id":3,"location_id":1,"start_date":"2026-11-25","start_time":"09:00","customer_id":1}`).want(http.StatusCreated)
 	s.database.AddCalendars(t)
 	offers("no events", all)
 	s.database.InsertEvent(t, fixtures.GoogleCalendar, "1, '2026-11-24', 600, '2026-11-25', 660")
