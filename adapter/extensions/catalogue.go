@@ -21,10 +21,11 @@ var Catalogue = []Extension{
 	{OutlookCalendar, "Outlook Calendar", calendar("Outlook", "Teams")},
 	{AppleCalendar, "Apple Calendar", []Part{
 		{Times, Understood, "enable_apple_calendar", "Appointments in an agent's Apple calendar block the agent."},
-		{Reactions, NotHonoured, "enable_apple_calendar", "Bookings by the API do not reach the agent's Apple calendar."},
+		{Reactions, RunAfterwards, "enable_apple_calendar", "Bookings by the API reach the agent's Apple calendar."},
 	}},
 	{Zoom, "Zoom", []Part{
-		{Reactions, NotHonoured, "enable_zoom", "Bookings by the API have no Zoom meeting, and their mails no link."},
+		{Reactions, RunAfterwards, "enable_zoom", "Bookings by the API get their Zoom meeting."},
+		{Messages, NotHonoured, "enable_zoom", "Messages about bookings by the API lack the link to the meeting."},
 	}},
 
 	// Payments are made on the site's pages.
@@ -90,6 +91,7 @@ var Catalogue = []Extension{
 func calendar(name, meeting string) []Part {
 	return []Part{
 		{Times, Understood, "", "Appointments in an agent's " + name + " calendar block the agent."},
-		{Reactions, NotHonoured, "", "Bookings by the API do not reach the agent's " + name + " calendar and have no " + meeting + " link."},
+		{Reactions, RunAfterwards, "", "Bookings by the API reach the agent's " + name + " calendar."},
+		{Messages, NotHonoured, "", "Messages about bookings by the API lack the " + meeting + " link."},
 	}
 }

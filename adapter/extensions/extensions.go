@@ -10,9 +10,10 @@ type Kind string
 
 // The kinds.
 const (
-	Understood  Kind = "understood"    // Bookside does the same
-	TakesNoPart Kind = "takes_no_part" // it changes nothing of what the API reads and writes
-	NotHonoured Kind = "not_honoured"  // the site does it, the API does not
+	Understood    Kind = "understood"     // Bookside does the same
+	RunAfterwards Kind = "run_afterwards" // the companion has WordPress do it right after the change is stored
+	TakesNoPart   Kind = "takes_no_part"  // it changes nothing of what the API reads and writes
+	NotHonoured   Kind = "not_honoured"   // the site does it, the API does not
 )
 
 // Words are those of people for a kind.

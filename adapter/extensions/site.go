@@ -13,6 +13,7 @@ type Site struct {
 	AddOns   []string          // the ids in LatePoint's own list
 	Settings map[string]string // of LatePoint, by name; see Settings
 	Versions map[string]string // of the tables of add-ons, by id
+	Events   []string          // that the companion tells somebody about, such as booking_created
 	Unread   []string          // the ids of calendars whose tables cannot be seen
 	Reports  []Report          // of the companion; none without one
 }
@@ -75,7 +76,7 @@ func Titles(all []Active) string {
 }
 
 // worst is the order of kinds, from the one that a site's owner must know of.
-var worst = []Kind{NotHonoured, Understood, TakesNoPart}
+var worst = []Kind{NotHonoured, RunAfterwards, Understood, TakesNoPart}
 
 func byKind(a, b Kind) int { return slices.Index(worst, a) - slices.Index(worst, b) }
 
@@ -157,6 +158,8 @@ func (s Site) known(id string, e Extension) Active {
 			continue
 		case part.Subject == Times && slices.Contains(s.Unread, id):
 			part = unread
+		case part.Kind == RunAfterwards && len(s.Events) == 0:
+			part = Part{part.Subject, NotHonoured, part.Setting, "Nothing tells it about bookings by the API: that takes the companion."}
 		case part.Subject == Times && id == GoogleCalendar && a.Version == "":
 			part.Means += " Its version is not known: the rules of the newest one apply."
 		}
@@ -184,7 +187,11 @@ func (s Site) judged(plugin string) Active {
 	a := Active{Title: reported.Title}
 	subjects := map[Subject]bool{}
 	for _, l := range reported.Listeners {
-		subjects[hooks[l.Hook]] = true
+		if s.tells(l.Hook) {
+			a.Parts = []Part{{Reactions, RunAfterwards, "", "It is told about bookings by the API right after they are stored."}}
+		} else {
+			subjects[hooks[l.Hook]] = true
+		}
 	}
 	for _, j := range judgements {
 		if subjects[j.Subject] {
@@ -199,6 +206,15 @@ func (s Site) judged(plugin string) Active {
 		a.Parts = []Part{unknown}
 	}
 	return a
+}
+
+// tells reports whether the companion fires an action after changes by the API.
+func (s Site) tells(hook string) bool {
+	event := strings.TrimPrefix(hook, "latepoint_")
+	if event == "booking_change_status" {
+		event = "booking_updated"
+	}
+	return slices.Contains(s.Events, event)
 }
 
 // judgements are what a plugin that is not in the catalogue means for the API, by what it listens to.

@@ -27,15 +27,15 @@ func TestActive(t *testing.T) {
 	}{
 		"a plain site":                  {extensions.Site{Plugins: []string{plugin, "akismet/akismet.php", "hello.php"}}, nil},
 		"our own plugin":                {extensions.Site{Plugins: []string{plugin, "bookside/bookside.php"}}, nil},
-		"known":                         {zoom, []string{"latepoint-zoom Zoom: not_honoured"}},
+		"known":                         {zoom, []string{"latepoint-zoom Zoom: not_honoured not_honoured"}},
 		"switched off":                  {off, []string{"latepoint-zoom Zoom: takes_no_part"}},
-		"in another folder":             {extensions.Site{Plugins: []string{"pro-1/latepoint-zoom.php"}, Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured"}},
-		"in LatePoint's list":           {extensions.Site{AddOns: []string{"latepoint-zoom"}, Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured"}},
-		"in both":                       {extensions.Site{Plugins: zoom.Plugins, AddOns: []string{"latepoint-zoom"}, Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured"}},
+		"in another folder":             {extensions.Site{Plugins: []string{"pro-1/latepoint-zoom.php"}, Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured not_honoured"}},
+		"in LatePoint's list":           {extensions.Site{AddOns: []string{"latepoint-zoom"}, Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured not_honoured"}},
+		"in both":                       {extensions.Site{Plugins: zoom.Plugins, AddOns: []string{"latepoint-zoom"}, Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured not_honoured"}},
 		"one of a family":               {extensions.Site{Plugins: []string{"latepoint-payments-x/latepoint-payments-x.php"}}, []string{"latepoint-payments-x Payments: takes_no_part"}},
 		"an unknown add-on":             {extensions.Site{Plugins: []string{"latepoint-x/main.php"}}, []string{"latepoint-x latepoint-x: not_honoured"}},
 		"an unknown one of the list":    {extensions.Site{AddOns: []string{"latepoint-x"}}, []string{"latepoint-x latepoint-x: not_honoured"}},
-		"the worst first, then by name": {extensions.Site{Plugins: append([]string{"latepoint-qr-code/latepoint-qr-code.php", "latepoint-x/x.php"}, zoom.Plugins...), Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured", "latepoint-x latepoint-x: not_honoured", "latepoint-qr-code QR Code: takes_no_part"}},
+		"the worst first, then by name": {extensions.Site{Plugins: append([]string{"latepoint-qr-code/latepoint-qr-code.php", "latepoint-x/x.php"}, zoom.Plugins...), Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured not_honoured", "latepoint-x latepoint-x: not_honoured", "latepoint-qr-code QR Code: takes_no_part"}},
 
 		"seen, and without a listener": {
 			extensions.Site{Plugins: []string{"latepoint-x/main.php"}, Reports: []extensions.Report{report("latepoint-x", "X")}},
@@ -51,6 +51,18 @@ func TestActive(t *testing.T) {
 			}},
 			[]string{"a A: not_honoured not_honoured"},
 		},
+		"told": {
+			extensions.Site{Plugins: append([]string{"a/a.php"}, zoom.Plugins...), Settings: zoom.Settings, Events: []string{"booking_created", "booking_updated"}, Reports: []extensions.Report{
+				report("a", "A", "latepoint_booking_created", "latepoint_booking_change_status"),
+			}},
+			[]string{"latepoint-zoom Zoom: not_honoured run_afterwards", "a A: run_afterwards"},
+		},
+		"told, and more": {
+			extensions.Site{Plugins: []string{"a/a.php"}, Events: []string{"booking_created"}, Reports: []extensions.Report{
+				report("a", "A", "latepoint_booking_created", "latepoint_invoice_created", "latepoint_full_amount_for_service"),
+			}},
+			[]string{"a A: not_honoured not_honoured run_afterwards"},
+		},
 		"no longer active": {extensions.Site{Plugins: []string{plugin}, Reports: []extensions.Report{report("a", "A", "latepoint_booking_created")}}, nil},
 		"not a plugin": {
 			extensions.Site{Plugins: []string{plugin}, Reports: []extensions.Report{report("theme/child", "Child", "latepoint_full_amount_for_service"), report("mu-plugins/x.php", "X", "latepoint_model_save"), report("elsewhere", "elsewhere", "latepoint_model_validate")}},
@@ -58,7 +70,7 @@ func TestActive(t *testing.T) {
 		},
 		"known, and listens": {
 			extensions.Site{Plugins: zoom.Plugins, Settings: zoom.Settings, Reports: []extensions.Report{report("latepoint-zoom", "LatePoint Zoom", "latepoint_model_save")}},
-			[]string{"latepoint-zoom Zoom: not_honoured"},
+			[]string{"latepoint-zoom Zoom: not_honoured not_honoured"},
 		},
 		"a single file": {
 			extensions.Site{Plugins: []string{"snippet.php"}, Reports: []extensions.Report{report("snippet.php", "Snippet", "latepoint_model_validate")}},

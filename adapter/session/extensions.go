@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -113,7 +114,8 @@ func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 	if err != nil {
 		return nil, err
 	}
-	site := extensions.Site{Plugins: s.plugins.Files(), AddOns: addOns(settings), Settings: settings, Versions: map[string]string{}, Unread: unread}
+	site := extensions.Site{Plugins: s.plugins.Files(), AddOns: addOns(settings), Settings: settings, Versions: map[string]string{}, Unread: unread,
+		Events: strings.Fields(wpdb.PlainText(s.options[domain.OptionEvents]))}
 	for option, version := range options {
 		site.Versions[versions[option]] = wpdb.PlainText(version)
 	}

@@ -115,6 +115,7 @@ honoured would decide about times, prices, acceptance or records: the answer is 
 | Kind | Means |
 |---|---|
 | understood | Bookside does the same |
+| run afterwards | [the companion](COMPANION.md) has WordPress do it right after the change is stored; without it, it is not honoured |
 | takes no part | it changes nothing of what the API reads and writes |
 | not honoured | the site does it, the API does not |
 

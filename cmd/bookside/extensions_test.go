@@ -46,7 +46,7 @@ func TestExtensions(t *testing.T) {
 		t.Errorf("%q %q, want %q", ids, kinds, want)
 	}
 	text := run(t, env, "", "extensions").want(t, exit.OK).stdout
-	wantTexts(t, text, "Google Calendar (latepoint-google-calendar, tables 1.0.2)\n", "Zoom (latepoint-zoom)\n  not honoured   Bookings by the API have no Zoom meeting, and their mails no link.\n", "\n  takes no part   ")
+	wantTexts(t, text, "Google Calendar (latepoint-google-calendar, tables 1.0.2)\n", "Zoom (latepoint-zoom)\n  not honoured   Nothing tells it about bookings by the API: that takes the companion.\n", "\n  takes no part   ")
 	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "! extensions     not honoured: Google Calendar: ", "; see bookside extensions\n")
 	wantTexts(t, run(t, env, "", "check", "--json").want(t, exit.OK).stdout, `"code": "extensions_ignored"`)
 }
