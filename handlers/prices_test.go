@@ -319,6 +319,14 @@ func TestStatementsForExtras(t *testing.T) {
 			t.Errorf("%s: %d statements, and %d with Pro Features", path, without, with)
 		}
 	}
+	book := func(day, extras string) int64 {
+		pro.write(http.MethodPost, "/bookings", friday("start_date", day, "coupon_code", `"MINUS5"`, "extras", extras)).want(http.StatusCreated)
+		return int64(pro.log.last(t).Queries)
+	}
+	book(`"2027-02-05"`, `[]`) // adds rows to lock
+	if one, two := book(`"2027-02-12"`, `[{"id":4}]`), book(`"2027-02-19"`, `[{"id":4,"quantity":3},{"id":7}]`); one != two {
+		t.Errorf("%d statements for a booking with one extra, %d with two", one, two)
+	}
 }
 
 // TestAgentBooksExtras: tools for AI agents pass extras and coupon on.
