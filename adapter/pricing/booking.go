@@ -59,9 +59,3 @@ func (b Booking) Amount() decimal.Decimal {
 	}
 	return amount.Round(domain.AmountDecimals)
 }
-
-// Deposit returns the deposit for a booking: for each attendee, unless it is flat. Neither base fee nor extras,
-// coupon or taxes are a part of it (OsBookingHelper::calculate_deposit_amount_to_charge).
-func Deposit(service decimal.Decimal, attendees int64, flat bool) decimal.Decimal {
-	return Booking{Service: service, Attendees: attendees, Flat: flat}.Amount()
-}

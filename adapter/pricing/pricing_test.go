@@ -47,19 +47,6 @@ func TestBookingAmount(t *testing.T) {
 	}
 }
 
-func TestDeposit(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		attendees int64
-		flat      bool
-		want      string
-	}{{1, false, "20.0000"}, {3, false, "60.0000"}, {3, true, "20.0000"}} {
-		if got := domain.AmountText(pricing.Deposit(amount("20"), c.attendees, c.flat)); got != c.want {
-			t.Errorf("%d attendees, flat %v: %s, want %s", c.attendees, c.flat, got, c.want)
-		}
-	}
-}
-
 // TestOrderTotal: coupons make each item cheaper, and taxes come on top of what is left.
 func TestOrderTotal(t *testing.T) {
 	t.Parallel()
