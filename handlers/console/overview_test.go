@@ -69,9 +69,10 @@ func TestOverviewNamesWhatItCounts(t *testing.T) {
 		`INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at, finished_at) VALUES
 			('', 'a@example.com', 's', '', 'failed', 3, '2026-12-20', 'mail rejected', '2026-11-20', '2026-11-20'), ('', 'a@example.com', 's', '', 'held', 0, '2026-12-20', '', '2026-11-20', NULL)`,
 		`INSERT INTO wp_latepoint_process_jobs (id, process_id, object_id, object_model_type, to_run_after_utc, status) VALUES (9001, 1, 12, 'booking', '2026-11-20 10:00:00', 'scheduled')`,
-		`UPDATE wp_bookside_api_keys SET expires_at = '2026-11-23' WHERE id = 1`)
+		`UPDATE wp_bookside_api_keys SET expires_at = '2026-11-23' WHERE id = 1`,
+		`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-mailchimp"]')`)
 	page := k.login().open("/console").says(http.StatusOK,
-		`things are worth a look: `, `, jobs, webhooks, mails, key expiry.`,
+		`things are worth a look: `, `, jobs, webhooks, mails, key expiry, extensions.`, `<a href="/console/documents/extensions">not honoured: Mailchimp: `,
 		`9001 (booking 12)`,
 		`<a href="/console/webhooks/5">5 (till <b>)</a>`, `<a href="/console/webhooks/6">6 (crm, it failed for three days)</a>`,
 		`<a href="/console/outbox?state=failed">1 failed`, `<a href="/console/outbox?state=held">1 held`,

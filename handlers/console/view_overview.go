@@ -98,6 +98,8 @@ var ratedPages = map[diagnose.Code]struct{ all, each string }{
 	diagnose.MailsFailed:      {all: outboxPath + "?state=failed"},
 	diagnose.MailsHeld:        {all: outboxPath + "?state=held"},
 	diagnose.KeysExpiring:     {each: keysPath + "/"},
+
+	diagnose.ExtensionsIgnored: {all: DocumentsPath + "/extensions"},
 }
 
 // ratingView names what a rating counts, with links.
