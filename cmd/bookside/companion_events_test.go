@@ -42,8 +42,12 @@ func TestCompanionTellsExtensions(t *testing.T) {
 			t.Fatal(err)
 		}
 		writeBelow(t, b.Content, map[string]string{"plugins/listener/listener.php": string(plugin)})
-		b.Activate(t, "latepoint/latepoint.php", "listener/listener.php")
 		s := &toldSite{bookingSite: b, wordpress: b.ServeByWorkers(t, 2)}
+		s.visit()
+		if got := s.text("SELECT option_value FROM " + b.db.Prefix + "options WHERE option_name = 'bookside_companion_events'"); got != "" {
+			t.Errorf("events of a plain site %q", got)
+		}
+		b.Activate(t, "latepoint/latepoint.php", "listener/listener.php")
 		s.start()
 		s.visit()
 		if got, want := s.text("SELECT option_value FROM "+b.db.Prefix+"options WHERE option_name = 'bookside_companion_events'"),

@@ -38,6 +38,11 @@ if (is_admin()) { add_action('latepoint_order_created', 'sample_listens'); }
 func TestCompanionReportsListeners(t *testing.T) {
 	t.Parallel()
 	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
+		writeBelow(t, b.Content, map[string]string{
+			"plugins/sample/main.php": listeningPlugin, "plugins/latepoint-silent/latepoint-silent.php": "<?php /* Plugin Name: Silent */",
+			"plugins/latepoint-dead/dead.php": "<?php /* Plugin Name: Dead */ add_action('latepoint_booking_created_frontend', 'intval'); function dead_listens() {} add_action('latepoint_booking_completed', 'dead_listens');",
+			"mu-plugins/own-code.php":         "<?php add_action('latepoint_customer_created', fn() => 1);",
+		})
 		site := b.Serve(t)
 		visit := func() {
 			t.Helper()
@@ -58,13 +63,8 @@ func TestCompanionReportsListeners(t *testing.T) {
 			}
 			return found
 		}
-		writeBelow(t, b.Content, map[string]string{
-			"plugins/sample/main.php": listeningPlugin, "plugins/latepoint-silent/latepoint-silent.php": "<?php /* Plugin Name: Silent */",
-			"plugins/latepoint-dead/dead.php": "<?php /* Plugin Name: Dead */ add_action('latepoint_booking_created_frontend', 'intval'); function dead_listens() {} add_action('latepoint_booking_completed', 'dead_listens');",
-			"mu-plugins/own-code.php":         "<?php add_action('latepoint_customer_created', fn() => 1);",
-		})
 		visit()
-		if got := list(); len(got) != 1 || got["mu-plugins/own-code.php"].Kind != "not_honoured" {
+		if got := list(); len(got) != 1 || got["mu-plugins/own-code.php"].Kind != "run_afterwards" {
 			t.Errorf("before: %+v", got)
 		}
 		b.Activate(t, "sample/main.php", "latepoint-silent/latepoint-silent.php", "latepoint-dead/dead.php")

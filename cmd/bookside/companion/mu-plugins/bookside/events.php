@@ -29,6 +29,9 @@ class BooksideEvents
     /** What is fired of an event whose process died: whoever got it might act twice, but knows how to update. */
     private const AGAIN = ['customer_created' => 'customer_updated', 'booking_created' => 'booking_updated', 'order_created' => 'order_updated'];
 
+    /** Classes of LatePoint that log, write messages and count, which the server does. */
+    private const OWN = ['OsActivitiesHelper', 'OsProcessJobsHelper', 'OsAnalyticsHelper', 'OsAnalyticsProHelper'];
+
     private const TRIES = 3;
     private const TIME = 40; // seconds in which events are begun
 
@@ -66,7 +69,7 @@ class BooksideEvents
     }
 
     /**
-     * Returns the callbacks of an action that are not LatePoint's own log, messages and statistics.
+     * Returns the callbacks of an action that are neither in OWN nor in the companion.
      *
      * @return array<int,array<string,array>> By priority and key.
      */
@@ -78,7 +81,7 @@ class BooksideEvents
             foreach ($callbacks as $key => $callback) {
                 $function = $callback['function'];
                 $class = is_array($function) ? (is_object($function[0]) ? get_class($function[0]) : $function[0]) : (is_string($function) ? strstr($function, '::', true) : '');
-                if (!in_array((string) $class, ['OsActivitiesHelper', 'OsProcessJobsHelper', 'OsAnalyticsHelper', 'OsAnalyticsProHelper'], true)) {
+                if (!in_array($class, self::OWN, true) && strncmp((string) $class, 'Bookside', 8) !== 0) {
                     $found[$priority][$key] = $callback;
                 }
             }
