@@ -67,16 +67,16 @@ func calendarEvents(ctx context.Context, s *session.Session, calendars []eventCa
 // events, of which most have gone by; so it uses the indexes on start_date, end_date and id.
 func eventRows(s *session.Session, c eventCalendar, part calendarPart) sq.SelectBuilder {
 	from, to := part.from.String(), min(part.to, availability.LastDay).String()
-	events := sq.Select("e.agent_id", "e.start_date", "e.start_time", "e.end_date", "e.end_time", "r.until", "r.`interval`", "r.`count`",
-		inLowerCase("r.frequency"), inLowerCase("r.weekday")).
-		From(s.DB.As(c.Events, "e")).LeftJoin(s.DB.As(c.Recurrences, "r") + " ON r.lp_event_id = e.id").
-		Where(sq.Eq{"e.agent_id": part.scope.agents}).
-		Where(sq.Or{sq.Eq{"r.until": nil}, sq.Gt{"r.until": from}})
-	before := events.Where(sq.Lt{"e.start_date": from})
-	return lists.UnionAll(
-		events.Where(sq.GtOrEq{"e.start_date": from}).Where(sq.LtOrEq{"e.start_date": to}),
+	ids := sq.Select("e.id").From(s.DB.As(c.Events, "e")).Where(sq.Eq{"e.agent_id": part.scope.agents})
+	before := ids.Where(sq.Lt{"e.start_date": from})
+	goesOn := sq.Or{sq.Eq{"r.until": nil}, sq.Gt{"r.until": from}}
+	found := lists.UnionAll(
+		ids.Where(sq.GtOrEq{"e.start_date": from}).Where(sq.LtOrEq{"e.start_date": to}),
 		before.Where(sq.GtOrEq{"e.end_date": from}),
-		before.Where(sq.Or{sq.Lt{"e.end_date": from}, sq.Eq{"e.end_date": nil}}).Where(sq.NotEq{"r.frequency": nil}))
+		before.Distinct().Join(s.DB.As(c.Recurrences, "r")+" ON r.lp_event_id = e.id").Where(goesOn).Where(sq.Or{sq.Lt{"e.end_date": from}, sq.Eq{"e.end_date": nil}}))
+	return sq.Select("e.agent_id", "e.start_date", "e.start_time", "e.end_date", "e.end_time", "r.until", "r.`interval`", "r.`count`",
+		inLowerCase("r.frequency"), inLowerCase("r.weekday")).
+		FromSelect(found, "f").Join(s.DB.As(c.Events, "e") + " ON e.id = f.id").LeftJoin(s.DB.As(c.Recurrences, "r") + " ON r.lp_event_id = e.id").Where(goesOn)
 }
 
 // inLowerCase returns a word in lower case if the column's collation ignores case. The add-ons
