@@ -105,7 +105,7 @@ var AvailabilityParameters = parameters(domain.InvalidRequest, Fields[availabili
 	optional("agent_id", anyID(), func(a *availabilityQuery) **int64 { return &a.AgentID }).alternativeTo("booking_id"),
 	oneLocation(func(a *availabilityQuery) **int64 { return &a.LocationID }).onlyOurs(),
 	optional("total_attendees", integer(1, maxMediumInt), func(a *availabilityQuery) **int64 { return &a.Attendees }).about("Seats needed: 1, or those of the booking to move, unless sent").onlyOurs(),
-	extras(func(a *availabilityQuery) **slots.Extras { return &a.Extras }, &Schema{Type: typeString}).about("Extras of the service as JSON, or in brackets as extras[0][id]=4&extras[0][quantity]=2: they make the booking longer. Without them those of the booking to move", `[{"id":4,"quantity":2}]`),
+	extras(func(a *availabilityQuery) **slots.Extras { return &a.Extras }, func() *Schema { return &Schema{Type: typeString} }).about("Extras of the service as JSON, or in brackets as extras[0][id]=4&extras[0][quantity]=2: they make the booking longer. Without them those of the booking to move", `[{"id":4,"quantity":2}]`),
 	optional("date", day(), func(a *availabilityQuery) **availability.Day { return &a.date }),
 	optional("date_to", day(), func(a *availabilityQuery) **availability.Day { return &a.dateTo }).onlyOurs(),
 }.requiring("service_id", "agent_id", "date")...)

@@ -41,7 +41,7 @@ var bookingFields = Fields[bookings.New]{
 	optional("status", statusText(), func(b *bookings.New) **string { return &b.Status }).about(bookingStatusText + "; by default that of the site's settings"),
 	value("notes", anyText(), func(b *bookings.New) *string { return &b.Notes }),
 	optional("price", price(), func(b *bookings.New) **decimal.Decimal { return &b.Price }).about("Price of the booking before coupon and taxes, with at most four decimals; by default that of the service with its extras"),
-	extras(func(b *bookings.New) **slots.Extras { return &b.Extras }, extrasSchema()),
+	extras(func(b *bookings.New) **slots.Extras { return &b.Extras }, extrasSchema),
 	couponCode(func(b *bookings.New) *string { return &b.CouponCode }),
 	defaulted("total_attendees", integer(1, maxMediumInt), 1, func(b *bookings.New) *int64 { return &b.Attendees }),
 }.requiring("service_id", "agent_id", "start_date", "start_time", "customer")
@@ -99,7 +99,7 @@ var BookingPatchFields = Fields[BookingPatch]{
 	optional("start_time", timeOfDay(), func(p *BookingPatch) **availability.Minutes { return &p.StartTime }).about("", "14:00"),
 	optional("duration", integer(1, maxDuration), func(p *BookingPatch) **int64 { return &p.Duration }),
 	optional("total_attendees", integer(1, maxMediumInt), func(p *BookingPatch) **int64 { return &p.Attendees }),
-	extras(func(p *BookingPatch) **slots.Extras { return &p.Extras }, extrasSchema()).about("All extras that the booking is to have: they change how long it takes, and not its price"),
+	extras(func(p *BookingPatch) **slots.Extras { return &p.Extras }, extrasSchema).about("All extras that the booking is to have: they change how long it takes, and not its price"),
 	optional("status", statusText(), func(p *BookingPatch) **string { return &p.Status }).about(bookingStatusText, "completed"),
 	optional("price", price(), func(p *BookingPatch) **decimal.Decimal { return &p.Price }),
 	optional("notes", anyText(), func(p *BookingPatch) **string { return &p.Notes }),

@@ -31,8 +31,8 @@ const maxExtras = 50
 
 // extras declares the extras of a booking: a list of objects, or its JSON. Whether such a field is known, and what
 // is none, the site decides. Null and an empty text are an empty list.
-func extras[T any](at func(*T) **slots.Extras, schema *Schema) Field[T] {
-	return Field[T]{declaration: declaration{name: "extras", ours: true, clears: true, hideFromExample: true, valueType: description{schema: func() *Schema { return schema }}}, read: func(in input, into *T) {
+func extras[T any](at func(*T) **slots.Extras, schema func() *Schema) Field[T] {
+	return Field[T]{declaration: declaration{name: "extras", ours: true, clears: true, hideFromExample: true, valueType: description{schema: schema}}, read: func(in input, into *T) {
 		var sent jsontext.Value
 		switch in := in.(type) {
 		case *Body:
