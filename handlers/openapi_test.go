@@ -41,7 +41,7 @@ func TestOpenAPI(t *testing.T) {
 func TestDocumentListsAllFieldsAndParameters(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireTime(t)
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	s := newServer(t, fixtures.New(t, fixtures.Small(now).WithProFeatures())) // which reads extras and coupons
 	c, err := theContract()
 	if err != nil {
 		t.Fatal(err)
@@ -114,6 +114,9 @@ func bodyProperties(operation *openapi3.Operation) openapi3.Schemas {
 	return operation.RequestBody.Value.Content["application/json"].Schema.Value.Properties
 }
 
+// ofServices are the routes that judge extras and coupons by the service.
+var ofServices = []string{"POST/bookings", "POST/holds", "GET/availability"}
+
 func (s *server) probeQuery(method, path string, described []string, all map[string]bool) {
 	s.t.Helper()
 	header := http.Header{"X-Api-Key": {s.key}}
@@ -122,6 +125,12 @@ func (s *server) probeQuery(method, path string, described []string, all map[str
 		query = "&order_id=1&amount=5&receipt_number[]=1"
 		delete(all, "receipt_number")
 		defer func() { all["receipt_number"] = true }()
+	}
+	if slices.Contains(ofServices, method+path) {
+		query = "&service_id=1"
+		if method == http.MethodGet {
+			query += "&agent_id=1&date=2026-11-24"
+		}
 	}
 	usual := s.send(method, "/v1"+path+"?"+query, header, "")
 	refused := strings.HasSuffix(path, ".ics") // which takes the secret of a calendar, and tells nobody else anything
@@ -143,6 +152,9 @@ func (s *server) probeBody(method, path string, described openapi3.Schemas, all 
 		usual = map[string]any{"order_id": 1, "amount": 5, "receipt_number": []int{1}}
 		delete(all, "receipt_number")
 		defer func() { all["receipt_number"] = true }()
+	}
+	if slices.Contains(ofServices, method+path) {
+		usual["service_id"] = 1
 	}
 	send := func(change map[string]any) []byte {
 		body := maps.Clone(usual)

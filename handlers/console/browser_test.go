@@ -148,7 +148,7 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	k.arrives("New key")
 	k.press("Kasse <1>")
 	k.reach("read only sees everything")
-	k.press(kb.ArrowDown + kb.ArrowDown + kb.ArrowDown)
+	k.press(kb.ArrowUp) // custom, which is the last one
 	k.reach("read bookings")
 	k.press(" ")
 	k.reach("Networks")
