@@ -13,6 +13,7 @@ import (
 	"bookside/adapter/extensions"
 	"bookside/cmd/internal/exit"
 	"bookside/compat"
+	"bookside/fixtures"
 )
 
 // listeningPlugin hooks into LatePoint in every way that PHP knows; $extra is more of it.
@@ -110,10 +111,7 @@ func TestCompanionReportsListeners(t *testing.T) {
 // TestHooksAreFired: LatePoint fires each hook that counts.
 func TestHooksAreFired(t *testing.T) {
 	t.Parallel()
-	source := os.Getenv("BOOKSIDE_TEST_WORDPRESS")
-	if source == "" {
-		t.Skip("BOOKSIDE_TEST_WORDPRESS names no directory of WordPress with LatePoint")
-	}
+	source := fixtures.RequirePlatform(t)
 	var code strings.Builder
 	err := filepath.WalkDir(filepath.Join(source, "wp-content", "plugins", "latepoint"), func(path string, entry os.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".php") {
