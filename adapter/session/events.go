@@ -15,7 +15,20 @@ import (
 // Tells reports whether an extension of the site listens to an event of the plugin, such as booking_created, so that
 // the companion has to be told.
 func (s *Session) Tells(event string) bool {
-	return s.Events != nil && slices.Contains(strings.Fields(wpdb.PlainText(s.options[domain.OptionEvents])), event) && s.Schema.Has(wpdb.Events)
+	return slices.Contains(s.toldEvents(), event) && s.Schema.Has(wpdb.Events)
+}
+
+// toldEvents are the events that extensions listen to; none if nobody tells them.
+func (s *Session) toldEvents() []string {
+	if s.Events == nil {
+		return nil
+	}
+	return s.heardEvents()
+}
+
+// heardEvents are the events that extensions listen to, as the companion noted.
+func (s *Session) heardEvents() []string {
+	return strings.Fields(wpdb.PlainText(s.options[domain.OptionEvents]))
 }
 
 // updateEvents are the events of changed rows.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -115,7 +114,7 @@ func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 		return nil, err
 	}
 	site := extensions.Site{Plugins: s.plugins.Files(), AddOns: addOns(settings), Settings: settings, Versions: map[string]string{}, Unread: unread,
-		Events: strings.Fields(wpdb.PlainText(s.options[domain.OptionEvents]))}
+		Events: s.heardEvents()}
 	for option, version := range options {
 		site.Versions[versions[option]] = wpdb.PlainText(version)
 	}

@@ -86,7 +86,7 @@ func (s *Session) wakeWorkers() {
 	if s.Outbox != nil {
 		s.Outbox.Wake()
 	}
-	if s.Events != nil {
+	if len(s.toldEvents()) > 0 {
 		s.Events.Wake()
 	}
 	if s.journal != nil {

@@ -1,0 +1,40 @@
+package session_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"bookside/adapter/events"
+	"bookside/adapter/session"
+	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
+	"bookside/wpdb"
+)
+
+// TestNobodyIsWokenForNobody: on a site where no extension listens, a write costs no look for events.
+func TestNobodyIsWokenForNobody(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(time.Now()))
+	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2})
+	platform := session.NewPlatform(db, time.Now)
+	platform.Events = events.NewRelay(db, time.Now, nil, slog.New(slog.DiscardHandler))
+	woken := func() bool {
+		t.Helper()
+		site, err := platform.Session(t.Context())
+		if err == nil {
+			err = site.Transact(t.Context(), "test", func(*session.Tx) error { return nil })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(platform.Events.Waker) > 0
+	}
+	if woken() {
+		t.Error("it is woken although nobody listens")
+	}
+	database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_created')")
+	if !woken() {
+		t.Error("it is not woken")
+	}
+}
