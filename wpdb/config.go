@@ -11,8 +11,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Config is which database to open, and the limits of its use. A limit of zero
-// means the default in the comment of its field.
+// Config says which database to open and sets limits on its use. A zero limit means the default given in
+// the comment of its field.
 type Config struct {
 	// DSN is the data source name in the format of go-sql-driver/mysql. It must
 	// name a database. Variables of the session in it are errors: the package sets its own.
@@ -36,8 +36,8 @@ type Config struct {
 	ConnectTimeout   time.Duration // limit of a dial; 5 s
 	IOTimeout        time.Duration // limit of a network read or write; 5 s more than that of a statement
 
-	// GiveUp makes all statements fail after one that the server did not answer within IOTimeout, for
-	// a program that somebody waits for: each would wait as long.
+	// GiveUp makes every statement fail once the server has not answered one within IOTimeout. It is for
+	// programs with a person waiting: each further statement would wait as long.
 	GiveUp bool
 	// NoKill disables killing abandoned statements: they end at their time
 	// limits.
@@ -92,7 +92,7 @@ func basePrefix(prefix string) string {
 	return m[1]
 }
 
-// parseDSN returns an error where the driver panics: at a parameter that it once had.
+// parseDSN returns an error where the driver panics: on a parameter that the driver no longer supports.
 func parseDSN(dsn string) (parsed *mysql.Config, err error) {
 	defer func() {
 		if recover() != nil {

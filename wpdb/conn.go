@@ -26,17 +26,16 @@ type driverConn interface {
 	driver.Validator
 }
 
-// leaveAfter is how long a statement whose context has ended is waited for. A server that is well
-// answers within that; one that hangs must not keep the request.
+// leaveAfter is how long to wait for a statement whose context has ended. A healthy server answers within
+// that time; a hung one must not hold up the request.
 const leaveAfter = 400 * time.Millisecond
 
-// conn is a connection whose calls return only after the server has ended their
-// statement, as long as the server answers. When a context ends, the driver itself
-// would close the socket, while the server's thread would keep waiting for its lock. So
-// the driver never gets a context that ends: the statement is killed on the server, and
-// conn waits for its answer. If there is none the connection is given up, and its place
-// among the pool's stays taken until the thread has ended: the server never has more of
-// our threads than the pool has connections. COMMIT and ROLLBACK are never killed.
+// conn is a connection whose calls return only after the server has ended their statement, as long as the
+// server answers. When a context ends, the driver itself would close the socket and leave the server's
+// thread waiting for its lock. So the driver never gets a context that ends: conn kills the statement on
+// the server and waits for its answer. If none comes, conn gives the connection up, and its place in the
+// pool stays taken until the thread has ended, so the server never has more of our threads than the pool
+// has connections. COMMIT and ROLLBACK are never killed.
 type conn struct {
 	driverConn
 	socket *link
@@ -50,8 +49,8 @@ type conn struct {
 	textOnly bool                  // nothing is prepared any more
 }
 
-// bound makes the connection fail soon after a context has ended. The caller calls unbind when
-// what it waited for has ended. A client that leaves hurries nobody.
+// bound makes the connection fail soon after a context has ended. The caller calls unbind when its wait is
+// over. A context canceled by a departing client does not shorten the wait.
 func (c *conn) bound(ctx context.Context) (unbind func()) {
 	if ctx.Done() == nil {
 		return func() {}
@@ -146,8 +145,8 @@ func (r *running) absorb() {
 // interrupted is the server's error number of a killed statement.
 const interrupted = 1317
 
-// reason returns the error of the context if that is why the statement was
-// killed or left, and the statement's own error otherwise.
+// reason returns the context's error if that is why the statement was killed or abandoned, and the
+// statement's own error otherwise.
 func (r *running) reason(err error) error {
 	var server *mysql.MySQLError
 	switch {
@@ -162,9 +161,8 @@ func (r *running) reason(err error) error {
 	}
 }
 
-// settle returns the error of a statement. If the connection failed while its
-// thread may still be working on the server, its place among the pool's connections
-// stays taken until that thread has ended.
+// settle returns the error of a statement. If the connection failed while its thread may still be working
+// on the server, its place in the pool stays taken until that thread has ended.
 func (c *conn) settle(err error) error {
 	if err != nil && !c.driverConn.IsValid() && c.socket.orphan.Load() {
 		c.left.Do(func() { c.seats.occupyUntil(c.awaitEnd) })
@@ -172,7 +170,7 @@ func (c *conn) settle(err error) error {
 	return err
 }
 
-// awaitEnd kills the thread of a connection that was left and returns when it has ended.
+// awaitEnd kills the thread of an abandoned connection and returns when it has ended.
 func (c *conn) awaitEnd() {
 	go func() {
 		for pause := 5 * time.Millisecond; c.killer.kill(killConnection, c.thread) == nil; pause = min(2*pause, time.Second) {
@@ -189,8 +187,8 @@ func (c *conn) awaitEnd() {
 // IsValid reports whether the connection can be used again.
 func (c *conn) IsValid() bool { return !c.broken.Load() && c.driverConn.IsValid() }
 
-// Ping requires that no statement is running on the connection. It is answered
-// at once or fails at the timeouts of the socket, regardless of ctx.
+// Ping requires that no statement is running on the connection. The answer comes at once, or the socket
+// times out; ctx has no effect.
 func (c *conn) Ping(ctx context.Context) error {
 	return c.settle(c.driverConn.Ping(context.WithoutCancel(ctx)))
 }
@@ -317,8 +315,8 @@ type connTx struct {
 	ctx  context.Context
 }
 
-// Commit leaves no open transaction behind if it fails: the next one on this
-// connection would commit it.
+// Commit leaves no open transaction behind when it fails: the next COMMIT on this connection would commit
+// it too.
 func (t connTx) Commit() error {
 	defer t.conn.bound(t.ctx)()
 	err := t.Tx.Commit()

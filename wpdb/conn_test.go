@@ -42,8 +42,8 @@ func ownAccount(t *testing.T, database *fixtures.Database) (c wpdb.Config, threa
 	}
 }
 
-// nothingRuns fails the test if an account's statements still run after the time limits of this
-// file's sessions.
+// nothingRuns fails the test if any of an account's statements outlasts the time limits of this file's
+// sessions.
 func nothingRuns(t *testing.T, threads func(where string, args ...any) int) {
 	t.Helper()
 	running := threads("info LIKE '%latepoint%'")
@@ -71,9 +71,9 @@ func lockAgent(t *testing.T, database *fixtures.Database) {
 
 const writeAgent = "UPDATE wp_latepoint_agents SET phone = 'x' WHERE id = 1"
 
-// TestAbandonedStatements: however many requests are canceled while the server runs
-// their statements, the server never has more threads of ours than the pool's
-// connections and the killer's, and the next request is served.
+// TestAbandonedStatements: however many requests are canceled while the server runs their statements, our
+// threads on the server never outnumber the pool's connections plus the killer's, and the next request is
+// served.
 func TestAbandonedStatements(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -175,8 +175,8 @@ func TestConnectionsAbandonedByTheDriver(t *testing.T) {
 	}
 }
 
-// TestKillerSparesOtherServers: after the killer's connection was lost, thread ids may
-// be those of a restarted server, so it kills no thread that was there before.
+// TestKillerSparesOtherServers: after the killer has lost its connection, thread ids may be those of a
+// restarted server, so it kills no thread from before.
 func TestKillerSparesOtherServers(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

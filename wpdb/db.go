@@ -15,7 +15,7 @@ import (
 // concurrent use.
 type DB struct {
 	pool       *sql.DB
-	encryption *encryption    // nil for a pool that was opened elsewhere
+	encryption *encryption    // nil for a pool from New
 	semaphore  *poolSemaphore // nil for no limit
 	viewShare  *poolSemaphore // of the connections, for statements over views; nil for no limit
 	on         runner         // the pool, a connection or a transaction
@@ -49,7 +49,7 @@ func (db *DB) running(on runner) *DB {
 	return &bound
 }
 
-// connectionLifetime is well below the idle limits of servers and proxies.
+// connectionLifetime stays well below the idle limits of servers and proxies.
 const connectionLifetime = 3 * time.Minute
 
 // Open connects, reads the server's version and configures the session of every
@@ -126,8 +126,8 @@ func OpenWhenUp(ctx context.Context, c Config, wait time.Duration, waiting func(
 	}
 }
 
-// demandsTLS returns the error of a login with plain text, which is ErrTLSDemanded if the same account
-// may log in with TLS: the server itself says no more than that it rejects the account.
+// demandsTLS returns the error of a plain-text login. It is ErrTLSDemanded if the same account may log in
+// with TLS: the server itself only says that it rejects the account.
 func demandsTLS(ctx context.Context, driver *mysql.Config, c Config, err error) error {
 	var refusal *mysql.MySQLError
 	if driver.TLS != nil || !errors.As(err, &refusal) || refusal.Number != rejectedLogin {
@@ -141,7 +141,7 @@ func demandsTLS(ctx context.Context, driver *mysql.Config, c Config, err error) 
 	return &Error{Op: "open database", Kind: ErrTLSDemanded, Number: rejectedLogin, cause: err}
 }
 
-// askApart queries one text over a separate connection, before there is a pool.
+// askApart runs a query for one text over a separate connection, before there is a pool.
 func askApart(ctx context.Context, driver *mysql.Config, c Config, query string) (string, error) {
 	conn, err := newConnector(driver, c, "")
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestCloseClosesAllConnections is not parallel, so that it sees no goroutines of other
-// tests.
+// TestCloseClosesAllConnections is not parallel because other tests' goroutines would confuse it.
 func TestCloseClosesAllConnections(t *testing.T) {
 	database := fixtures.Shared(t, fixtures.Legacy())
 	before := goleak.IgnoreCurrent()
@@ -63,8 +62,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// closedAddress is an address where nobody listens: the port of a service that died out
-// decades ago.
+// closedAddress has no listener: the service that owned this port died out decades ago.
 const closedAddress = "127.0.0.1:1"
 
 func TestOpenFails(t *testing.T) {
@@ -179,7 +177,7 @@ func TestOpenWhenUpEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestOpenWhenUpFailsAtOnce: it does not wait for errors that do not go away.
+// TestOpenWhenUpFailsAtOnce: it does not retry on permanent errors.
 func TestOpenWhenUpFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

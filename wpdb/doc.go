@@ -1,5 +1,5 @@
-// Package wpdb has the mechanics of a WordPress database on MySQL or MariaDB:
-// connections and their sessions, the table prefix, the actual schema,
+// Package wpdb implements the mechanics of a WordPress database on MySQL or
+// MariaDB: connections and their sessions, the table prefix, the actual schema,
 // privileges, options, PHP's serialised values, queries, transactions, named
 // driver errors, and the definitions of our own tables.
 //

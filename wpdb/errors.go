@@ -14,9 +14,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// What a failed statement or connection means to a caller. Use errors.Is. The
-// server's messages are never compared, nor part of an error's text, because
-// they quote rows.
+// What a failed statement or connection means to a caller; test with errors.Is. The server's messages quote
+// rows, so they are never compared and never part of an error's text.
 var (
 	ErrUnavailable  = errors.New("database unavailable")                   // no server, or no more connections
 	ErrBusy         = errors.New("all connections are in use")             // of the pool, for longer than the timeout
@@ -78,17 +77,17 @@ var numbers = map[uint16]error{
 // the primary component.
 const notReady = 1047
 
-// IsInterrupted tells the error of a statement that was killed, took too long or lost its
-// connection, as its repetition may not.
+// IsInterrupted reports whether a statement was killed, took too long or lost its connection. Repeating it
+// may succeed.
 func IsInterrupted(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, ErrLinkLost) }
 
-// isRedefinition tells that a column or an index is there already from a row that is.
+// isRedefinition reports whether a column or an index already exists; a duplicate row does not count.
 func isRedefinition(err error) bool {
 	var failed *Error
 	return errors.As(err, &failed) && (failed.Number == 1060 || failed.Number == 1061)
 }
 
-// IsUnknownColumn tells the ErrSchema of a table that lacks a column from the others.
+// IsUnknownColumn reports whether an ErrSchema is about a missing column.
 func IsUnknownColumn(err error) bool {
 	var failed *Error
 	return errors.As(err, &failed) && failed.Number == unknownColumn
@@ -100,8 +99,7 @@ const unknownColumn = 1054
 // lockWaitTimeout is the error number of a lock timeout.
 const lockWaitTimeout = 1205
 
-// IsLockWait tells an ErrConflict of a statement that waited too long for a lock, and was
-// undone, from the others.
+// IsLockWait reports whether an ErrConflict is a statement that waited too long for a lock and was undone.
 func IsLockWait(err error) bool {
 	var failed *Error
 	return errors.As(err, &failed) && failed.Number == lockWaitTimeout
@@ -114,7 +112,7 @@ type Error struct {
 	Kind   error // one of the Err values, or nil for a number without a name
 	Number uint16
 	cause  error
-	// unknown is set if a COMMIT was sent that may have succeeded.
+	// unknown is set if a COMMIT was sent and may have succeeded.
 	unknown bool
 }
 
@@ -146,10 +144,9 @@ func (e *Error) Unwrap() []error {
 	return chain
 }
 
-// wrapCommit wraps the error of a COMMIT; nil stays nil. Nothing was written if
-// it was not sent, because the pool had rolled back or the connection was found
-// closed, or if the server rejected it. Every other error leaves the outcome
-// unknown.
+// wrapCommit wraps the error of a COMMIT; nil stays nil. Nothing was written if the server rejected it, or
+// if it was never sent because the pool had rolled back or the connection was closed. Any other error
+// leaves the outcome unknown.
 func wrapCommit(op string, err error) error {
 	if err == nil {
 		return nil

@@ -27,7 +27,7 @@ var kinds = []error{
 	wpdb.ErrCopies, wpdb.ErrKeyTooLong, wpdb.ErrTooManyEdits, wpdb.ErrNoIndex, wpdb.ErrNoTLS, wpdb.ErrCertificate, wpdb.ErrTLSDemanded,
 }
 
-// wantKind checks that an error is of exactly one kind; nil is for an error of none.
+// wantKind checks that an error is of exactly one kind; a nil want stands for no kind.
 func wantKind(t testing.TB, err, want error) {
 	t.Helper()
 	if err == nil {
@@ -173,8 +173,8 @@ func TestErrorsOfTheServer(t *testing.T) {
 	}
 }
 
-// TestCharactersOutsideTheCharset: servers either find nothing or fail when they compare
-// an emoji with a column that cannot store one.
+// TestCharactersOutsideTheCharset: a comparison of an emoji with a column that cannot store one finds
+// nothing or fails, depending on the server.
 func TestCharactersOutsideTheCharset(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -252,8 +252,7 @@ func TestKilledStatement(t *testing.T) {
 	}
 }
 
-// lockOf returns the name of the lock by which a connection's statement shows that it
-// runs.
+// lockOf returns the name of the lock that a connection's statement takes to show that it is running.
 func lockOf(id string) string { return "bookside test " + id }
 
 // kill waits until the connection's statement runs, and kills it.

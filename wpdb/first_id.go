@@ -16,16 +16,16 @@ type attribution struct {
 // byAPI are the entries whose actor is a key.
 var byAPI = sq.Eq{"origin": "api"}
 
-// attributions are what tables of ours attribute to the rows of another one. It stays when that one
-// is emptied, for example because a backup has it without its rows. The companion has the same list.
+// attributions lists what our tables attribute to the rows of another of them. It outlives an emptied
+// table, for example when a backup leaves out that table's rows. The companion has the same list.
 var attributions = map[Table][]attribution{
 	APIKeys:  {{KeyRecords, "key_id", nil}, {Webhooks, "key_id", nil}, {Holds, "key_id", nil}, {Changes, "actor_id", byAPI}, {ChangeInbox, "actor_id", byAPI}},
 	Webhooks: {{WebhookDeliveries, "webhook_id", nil}, {WebhookTries, "webhook_id", nil}},
 }
 
-// FirstID returns the id for the first row of a table of ours that was emptied: one to which nothing
-// is attributed yet. Otherwise it is 0, and the database chooses. Others may insert the same id
-// meanwhile: whoever fails with an ErrDuplicate asks again.
+// FirstID returns the id for the first row of one of our tables that was emptied: one that nothing is
+// attributed to yet. It returns 0 if the database may choose. Another process may insert the same id
+// meanwhile; on an ErrDuplicate, call FirstID again.
 func FirstID(ctx context.Context, db *DB, table Table) (int64, error) {
 	_, exists, err := One(ctx, db, "look for a first row", sq.Select("id").From(db.Name(table)).Limit(1), Value[int64])
 	if err != nil || exists {

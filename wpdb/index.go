@@ -10,18 +10,18 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// ownIndexPrefix begins the names of all indexes that are ours, and of no others.
+// ownIndexPrefix starts the names of all our indexes and of no others.
 const ownIndexPrefix = "bookside_"
 
 // Index is an index of one of the plugin's tables.
 type Index struct {
 	Table   Table
 	Name    string
-	Columns []string // the whole columns that it sorts by; none after one of which it has only the beginning
+	Columns []string // whole columns that it sorts by, up to the first that it holds only a prefix of
 	Ignored bool     // the optimiser was told not to use it
 }
 
-// OwnIndex returns the index of ours on columns of a table.
+// OwnIndex returns our index on columns of a table.
 func OwnIndex(t Table, columns ...string) Index {
 	return Index{Table: t, Name: ownIndexPrefix + strings.Join(columns, "_"), Columns: columns}
 }
@@ -29,7 +29,7 @@ func OwnIndex(t Table, columns ...string) Index {
 // Own reports whether the index is one of ours.
 func (i Index) Own() bool { return strings.HasPrefix(i.Name, ownIndexPrefix) }
 
-// Serves reports whether whatever uses the other index can use this one.
+// Serves reports whether every use of the other index can be served by this one.
 func (i Index) Serves(other Index) bool {
 	return i.Table == other.Table && !i.Ignored && len(i.Columns) >= len(other.Columns) &&
 		slices.EqualFunc(i.Columns[:len(other.Columns)], other.Columns, strings.EqualFold)
@@ -70,14 +70,14 @@ func (db *DB) Indexes(ctx context.Context) ([]Index, error) {
 	return found, nil
 }
 
-// TakesNameOf reports whether only one of two indexes can exist: they have one name, in any letter case,
-// in one table.
+// TakesNameOf reports whether the two indexes exclude each other: they have the same name, in any letter
+// case, in the same table.
 func (i Index) TakesNameOf(other Index) bool {
 	return i.Table == other.Table && strings.EqualFold(i.Name, other.Name)
 }
 
-// ignoredIndex returns the condition that an index in information_schema.statistics
-// is ignored, which servers call differently, or that is never true.
+// ignoredIndex returns the condition that an index in information_schema.statistics is ignored, whatever
+// the server calls that, or a condition that is never true.
 func (db *DB) ignoredIndex(ctx context.Context) (string, error) {
 	stmt := sq.Select("UPPER(column_name)").From("information_schema.columns").
 		Where(sq.Eq{"table_schema": "information_schema", "table_name": []string{"STATISTICS", "statistics"}}).
@@ -95,15 +95,14 @@ func (db *DB) ignoredIndex(ctx context.Context) (string, error) {
 	}
 }
 
-// Reaches reports whether the table has at least so many rows. It reads no more.
+// Reaches reports whether the table has at least that many rows. It reads no more than that.
 func (db *DB) Reaches(ctx context.Context, t Table, rows int64) (bool, error) {
 	first := sq.Select("1").From(db.Name(t)).Limit(uint64(rows))
 	counted, _, err := One(ctx, db, "count up to a limit", sq.Select("COUNT(*)").FromSelect(first, "first"), Value[int64])
 	return counted >= rows, err
 }
 
-// DataSize returns how many bytes the rows of a table take, without indexes, as the
-// server estimates it.
+// DataSize returns the server's estimate of how many bytes the rows of a table take, without indexes.
 func (db *DB) DataSize(ctx context.Context, t Table) (int64, error) {
 	stmt := sq.Select("COALESCE(data_length, 0)").From("information_schema.tables").
 		Where("table_schema = DATABASE()").Where(sq.Eq{"table_name": db.FullName(t)})
@@ -111,7 +110,7 @@ func (db *DB) DataSize(ctx context.Context, t Table) (int64, error) {
 	return size, err
 }
 
-// Plan is what EXPLAIN tells about a SELECT from one table.
+// Plan is what EXPLAIN says about a SELECT from one table.
 type Plan struct {
 	Index string // empty for none
 	Rows  int64  // to be examined, as the optimiser estimates
@@ -126,41 +125,40 @@ func (db *DB) Explain(ctx context.Context, op string, stmt sq.SelectBuilder) (Pl
 	return plan, err
 }
 
-// Ignoring returns the table for FROM, without one of its indexes.
+// Ignoring returns the table for FROM, with one of its indexes ignored.
 func (db *DB) Ignoring(t Table, index string) string {
 	return db.Name(t) + " IGNORE INDEX (" + quoteName(index) + ")"
 }
 
 func (db *DB) mariaDB() bool { return strings.Contains(db.version, "MariaDB") }
 
-// indexLockWait is how long, in seconds, an index waits for others to leave the table. What
-// comes meanwhile waits with it.
+// indexLockWait is how many seconds a new index waits for others to leave the table. Everything that
+// arrives meanwhile waits with it.
 const indexLockWait = 2
 
-// AddIndex makes an index while others read and write the table. It is an ErrCopies
-// where the server cannot do that, and an ErrConflict if others used the table for too
-// long; either way, and if it is interrupted, there is no index. The statement takes
-// as long as the table is large: see Config.WithoutTimeouts. It needs the privilege
-// INDEX on the table.
+// AddIndex creates an index while others read and write the table. It returns an ErrCopies if the server
+// cannot do that, and an ErrConflict if others used the table for too long; after either, or an
+// interruption, there is no index. The statement's time grows with the table: see Config.WithoutTimeouts.
+// It needs the privilege INDEX on the table.
 func (db *DB) AddIndex(ctx context.Context, i Index) error {
 	columns := make([]string, len(i.Columns))
 	for n, column := range i.Columns {
 		columns[n] = quoteName(column)
 	}
-	// Squirrel has no builder for definitions, which take no parameters. ALTER TABLE
-	// would do the same, and need more privileges.
+	// Squirrel has no builder for definitions, which take no parameters. ALTER TABLE would do the same but
+	// need more privileges.
 	statement := fmt.Sprintf("CREATE INDEX %s ON %s (%s) ALGORITHM=INPLACE LOCK=NONE", quoteName(i.Name), db.Name(i.Table), strings.Join(columns, ", "))
 	return db.changeIndex(ctx, "add index to "+db.FullName(i.Table), statement)
 }
 
-// DropIndex removes an index, as AddIndex makes it.
+// DropIndex removes an index under the same conditions as AddIndex creates one.
 func (db *DB) DropIndex(ctx context.Context, i Index) error {
 	op := "drop index of " + db.FullName(i.Table)
 	statement := fmt.Sprintf("DROP INDEX %s ON %s", quoteName(i.Name), db.Name(i.Table))
 	if !db.mariaDB() {
 		return db.changeIndex(ctx, op, statement+" ALGORITHM=INPLACE LOCK=NONE")
 	}
-	// MariaDB has no words for it here, but InnoDB never copies the table.
+	// MariaDB has no syntax for this, but InnoDB never copies the table.
 	schema, err := db.Schema(ctx, "")
 	switch {
 	case err != nil:
@@ -178,31 +176,31 @@ func (db *DB) changeIndex(ctx context.Context, op, statement string) error {
 			return err
 		}
 		_, err := Exec(ctx, session, op, sq.Expr(statement))
-		session.session.discard() // its lock_wait_timeout is for this alone
+		session.session.discard() // its lock_wait_timeout is for this statement alone
 		return err
 	})
 }
 
-// progressStatus is the progress of InnoDB's present change of a table, in hundredths
-// of a percent. MySQL does not have it.
+// progressStatus is the progress of InnoDB's current change of a table, in hundredths of a percent. MySQL
+// lacks it.
 const progressStatus = "Innodb_onlineddl_pct_progress"
 
-// Progress returns how much of an index the server has made, in percent. ok is false
-// where it does not tell.
+// Progress returns how much of an index the server has built, in percent. ok is false if the server does
+// not report it.
 func (db *DB) Progress(ctx context.Context) (percent float64, ok bool, err error) {
 	values, err := Map[string, float64](ctx, db, "read progress", showStatement("STATUS", []string{progressStatus}))
 	hundredths, ok := values[progressStatus]
 	return hundredths / 100, ok, err
 }
 
-// InTurn calls work while no other process has its turn under the same name in this site. waiting is
-// called once if there is one. The turn ends with the process.
+// InTurn calls work while no other process holds its turn under the same name on this site. It calls
+// waiting once if another does. The turn ends with the process.
 func (db *DB) InTurn(ctx context.Context, name string, waiting func(), work func() error) error {
 	const op = "take turns"
 	return db.Session(ctx, op, func(session *DB) error {
 		defer session.session.discard() // and the lock with it
 		for seconds := 0; ; seconds = 1 {
-			// A name has 64 characters at most, and belongs to the whole server.
+			// A lock name has at most 64 characters and is global to the server.
 			lock := sq.Expr("SELECT COALESCE(GET_LOCK(CONCAT(?, LEFT(SHA2(CONCAT(DATABASE(), ' ', ?), 256), 32)), ?), 0)", "bookside "+name+" ", db.prefix, seconds)
 			got, _, err := One(ctx, session, op, lock, Value[int64])
 			switch {
@@ -227,7 +225,7 @@ func (c Config) WithoutTimeouts() Config {
 	return c
 }
 
-// IndexGrant returns the statement that lets an account add and drop indexes of a table.
+// IndexGrant returns the statement that lets an account add and drop indexes on a table.
 func (db *DB) IndexGrant(database, account string, t Table) string {
 	return fmt.Sprintf("GRANT INDEX ON %s.%s TO %s", quoteName(database), db.Name(t), account)
 }

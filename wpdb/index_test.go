@@ -19,7 +19,7 @@ func openAsAdmin(t *testing.T, database *fixtures.Database) *wpdb.DB {
 	return wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.AdminDSN, Prefix: database.Prefix, MaxOpen: 2})
 }
 
-// TestAddIndex: an index is made and dropped, and found by its columns.
+// TestAddIndex: an index is created, found by its columns, and dropped.
 func TestAddIndex(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -52,8 +52,8 @@ func TestAddIndex(t *testing.T) {
 	wantKind(t, db.DropIndex(t.Context(), index), wpdb.ErrNoIndex)
 }
 
-// TestAddIndexFails: nothing is left of an index that cannot be made in place, and the
-// next session is like any other.
+// TestAddIndexFails: a failed in-place creation leaves no index behind, and the next session is like any
+// other.
 func TestAddIndexFails(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -86,7 +86,7 @@ func TestAddIndexFails(t *testing.T) {
 	}
 }
 
-// TestProgress: MariaDB tells how far it is, also to an account without rights on the server.
+// TestProgress: MariaDB reports its progress even to an account without global privileges.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -97,7 +97,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestDropIndexByCopy: a table that has lost its engine since is not copied either.
+// TestDropIndexByCopy: a table whose engine has changed meanwhile is not copied either.
 func TestDropIndexByCopy(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

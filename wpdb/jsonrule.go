@@ -7,9 +7,9 @@ import (
 
 // definitionTokens matches the tokens in the output of SHOW CREATE TABLE in our
 // sessions: texts, with backslash escapes or doubled quotes; names in
-// backticks; comments; words; single characters. Of a comment that only some
-// versions of the server execute, start and end are tokens, and so is its
-// content.
+// backticks; comments; words; single characters. In a comment that only some
+// versions of the server execute, the start, the end and the content are
+// separate tokens.
 var definitionTokens = regexp.MustCompile("(?s)" + strings.Join([]string{
 	`'(?:[^'\\]|''|\\.)*'`,
 	`"(?:[^"\\]|""|\\.)*"`,
@@ -22,7 +22,7 @@ var definitionTokens = regexp.MustCompile("(?s)" + strings.Join([]string{
 }, "|"))
 
 // jsonColumns returns the columns for which a table's definition has the
-// constraint CHECK (json_valid(column)), to which MariaDB translates the type
+// constraint CHECK (json_valid(column)), MariaDB's translation of the type
 // json. Constraints that combine it with other conditions do not count.
 func jsonColumns(definition string) []string {
 	var tokens []string

@@ -13,17 +13,17 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// killer ends statements and threads of the pool's other connections, over a
-// connection of its own. An account may always kill its own threads.
+// killer kills statements and threads of the pool's connections over a separate
+// connection. An account may always kill its own threads.
 //
-// A thread's number is valid within one server process only. So a thread is
-// killed only over a connection that was opened before it, has not been
-// replaced since, and leads to the same server. Behind a proxy that multiplexes
-// connections, the number in the greeting and CONNECTION_ID() differ; nothing
-// is killed there.
+// A thread's number is valid within one server process only. So the killer's
+// connection must have been opened before the thread's, must not have been
+// replaced since, and must lead to the same server. Behind a proxy that
+// multiplexes connections, the number in the greeting and CONNECTION_ID()
+// differ; nothing is killed there.
 type killer struct {
 	connect func(context.Context) (driverConn, *link, error)
-	silent  *atomic.Bool // set when a KILL would not be answered either, see Config.GiveUp; nil for never
+	silent  *atomic.Bool // set when a KILL would get no answer either, see Config.GiveUp; nil for never
 
 	failures atomic.Int64 // to connect
 
@@ -34,9 +34,9 @@ type killer struct {
 	strays int        // successive connections of the pool that led elsewhere
 }
 
-// maxStrays is the number of successive connections to other servers after
-// which the killer reconnects: the name then leads elsewhere, as after a
-// failover. With a load balancer single connections lead elsewhere.
+// maxStrays is how many connections in a row may lead to other servers before
+// the killer reconnects: then the name leads elsewhere, as after a failover.
+// Behind a load balancer only single connections do.
 const maxStrays = 5
 
 // thread is the server's thread of a connection. The zero value cannot be

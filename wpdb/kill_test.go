@@ -15,8 +15,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// scriptedConn is a connection whose answers are set by a test and that records what it is
-// sent.
+// scriptedConn is a connection that gives a test's answers and records what it is sent.
 type scriptedConn struct {
 	driverConn
 	sent   []string
@@ -47,7 +46,7 @@ type scriptedTx struct{ *scriptedConn }
 func (s scriptedTx) Commit() error   { return s.send("COMMIT") }
 func (s scriptedTx) Rollback() error { return s.send("ROLLBACK") }
 
-// newKillableConn is a connection whose statements are ended by the killer's connection.
+// newKillableConn returns a connection whose statements a second connection kills.
 func newKillableConn(inner, killing *scriptedConn) *conn {
 	socket, _ := net.Pipe()
 	return &conn{driverConn: inner, socket: newLink(socket, time.Minute), killer: &killer{conn: killing, era: 1}, thread: thread{7, 1}}
@@ -55,7 +54,7 @@ func newKillableConn(inner, killing *scriptedConn) *conn {
 
 var errKilled = &mysql.MySQLError{Number: interrupted}
 
-// TestCommitIsNotKilled, however long it takes and even if its context ends.
+// TestCommitIsNotKilled: a COMMIT is not killed, however long it takes and even if its context ends.
 func TestCommitIsNotKilled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -116,8 +115,8 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// TestKill: the KILL is repeated until the statement ends, and the connection is reused
-// only when each KILL has been answered and no more can arrive.
+// TestKill: the KILL is repeated until the statement ends, and the connection is reused only once every
+// KILL has been answered and no more can arrive.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -205,8 +204,8 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestKillerFollows: after a failover the killer connects again, but not for every
-// connection that a load balancer sends to another server.
+// TestKillerFollows: the killer reconnects after a failover, but not for every connection that a load
+// balancer sends to another server.
 func TestKillerFollows(t *testing.T) {
 	t.Parallel()
 	k := &killer{conn: new(scriptedConn), era: 1, server: "db 3306 1 /data/"}

@@ -11,14 +11,14 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Later runs a statement that changes rows, as Exec, but together with the transaction's next
-// statement, so that both take one round trip. A SELECT and COMMIT have those before them sent first.
-// The result is valid, and an error known, when the next statement has run. Where statements cannot be
-// sent together, it is Exec.
+// Later runs a statement that changes rows, like Exec, but sends it together with the transaction's next
+// statement, so that both take one round trip. A SELECT or a COMMIT is sent after the waiting ones have
+// run. The result is valid, and an error known, once the next statement has run. Where statements cannot be
+// sent together, Later is Exec.
 //
-// So it is on clusters where several servers accept writes. When another node aborts a transaction of Galera
-// between two statements of one text, MariaDB (10.11.19 and 11.8.9 were seen to) rolls back what was before,
-// runs and commits the rest as statements of their own, and reports no error, not even for COMMIT.
+// That is so on clusters in which several servers accept writes. When another Galera node aborts a
+// transaction between two statements of one text, MariaDB (seen with 10.11.19 and 11.8.9) rolls back what
+// came before, runs and commits the rest as separate statements, and reports no error, not even for COMMIT.
 func Later(ctx context.Context, tx *DB, op string, stmt sq.Sqlizer) (*Result, error) {
 	c, err := buildChange(op, stmt)
 	if err == nil {
@@ -36,23 +36,23 @@ func Later(ctx context.Context, tx *DB, op string, stmt sq.Sqlizer) (*Result, er
 	return w.result, nil
 }
 
-// OneByOne returns the same database without statements that are sent together.
+// OneByOne returns the same database, which sends every statement by itself.
 func (db *DB) OneByOne() *DB {
 	separate := *db
 	separate.together = false
 	return &separate
 }
 
-// waitingChange is a statement of Later.
+// waitingChange is a statement that Later has accepted and not yet sent.
 type waitingChange struct {
 	change
 	result *Result
 }
 
-// maxTogether bounds the bytes of statements that are sent together, well below what servers accept.
+// maxTogether bounds the bytes of statements that are sent together. It is well below what servers accept.
 const maxTogether = 256 << 10
 
-// sendWaiting runs the statements of Later, and perhaps one more after them.
+// sendWaiting runs the statements that Later has collected, and optionally one more after them.
 func (db *DB) sendWaiting(ctx context.Context, more ...waitingChange) error {
 	if db.waiting == nil || len(*db.waiting) == 0 {
 		return db.runEach(ctx, more)
@@ -105,7 +105,7 @@ func (db *DB) runEach(ctx context.Context, changes []waitingChange) error {
 // severalKey marks the context of a text with several statements.
 type severalKey struct{}
 
-// severalResults are the results of the statements of one text.
+// severalResults holds the results of the statements of one text.
 type severalResults struct{ list []Result }
 
 var (
@@ -113,8 +113,8 @@ var (
 	errNoResult = errors.New("the driver does not tell the result of each statement")
 )
 
-// oneStatement returns an error for a text with several statements that was not made for it. Texts have
-// no values in them.
+// oneStatement returns an error for a text with several statements that sendWaiting did not make. Such
+// texts contain no values.
 func oneStatement(ctx context.Context, text string) error {
 	if _, several := ctx.Value(severalKey{}).(*severalResults); !several && strings.Contains(text, ";") {
 		return errSeveral
@@ -122,7 +122,7 @@ func oneStatement(ctx context.Context, text string) error {
 	return nil
 }
 
-// keepResults stores the results of a text with several statements where its sender finds them.
+// keepResults stores the results of a text with several statements where sendWaiting finds them.
 func keepResults(ctx context.Context, result driver.Result) error {
 	several, ok := ctx.Value(severalKey{}).(*severalResults)
 	if !ok {

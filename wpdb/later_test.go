@@ -12,8 +12,8 @@ import (
 	"bookside/wpdb"
 )
 
-// TestLater: statements of Later take no round trip of their own, run in their order and before
-// whatever comes next, have their own results, and are as atomic as others.
+// TestLater: statements of Later take no round trip of their own, run in order and before whatever comes
+// next, have their own results, and are as atomic as others.
 func TestLater(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -32,7 +32,7 @@ func TestLater(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			// The id that the statement before gave.
+			// The id that the previous statement produced.
 			second, err := wpdb.Later(ctx, tx, "insert", insert(sq.Expr("LAST_INSERT_ID()")))
 			if err != nil {
 				return err
@@ -109,7 +109,7 @@ func TestLaterOnACluster(t *testing.T) {
 	}
 }
 
-// TestOneStatementPerText: only Later sends several statements in one text.
+// TestOneStatementPerText: Later alone sends several statements in one text.
 func TestOneStatementPerText(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -123,7 +123,7 @@ func TestOneStatementPerText(t *testing.T) {
 	}
 }
 
-// TestLaterWithMuch: statements that are large together are sent one by one.
+// TestLaterWithMuch: statements that are too large together are sent one by one.
 func TestLaterWithMuch(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// link is the socket of a connection. It records what the driver does not
-// expose: the number of the server's thread, and whether that thread may
-// outlive the connection. Of such a thread it awaits the end.
+// link is the socket of a connection. It records what the driver does not expose: the number of the
+// server's thread, and whether that thread may outlive the connection. In that case it waits for the thread
+// to end.
 type link struct {
 	net.Conn
 	limit    time.Duration // within which the server ends any statement
@@ -80,7 +80,7 @@ func (l *link) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// failAt makes whatever the driver waits for fail at a time; zero takes that back.
+// failAt makes whatever the driver is waiting for fail at the given time; the zero time cancels that.
 func (l *link) failAt(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +129,7 @@ func (l *link) Close() error {
 
 func (l *link) awaitEnd() {
 	defer close(l.over)
-	defer func() { _ = l.Conn.Close() }() // nobody could do anything about an error
+	defer func() { _ = l.Conn.Close() }() // an error would have no consequence
 	half, ok := l.Conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil || l.Conn.SetReadDeadline(time.Now().Add(l.limit)) != nil {
 		return

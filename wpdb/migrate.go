@@ -21,7 +21,7 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (token_hash),
 		KEY expires_at (expires_at)
 	)`,
-	// API keys, and secret addresses of calendars, of which each request is counted.
+	// API keys, and the secret addresses of calendars, with the number of requests each has made.
 	APIKeys: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		key_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -47,8 +47,8 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (id),
 		UNIQUE KEY key_hash (key_hash)
 	)`,
-	// Changes that have been committed, or are about to be, and have no number yet. A
-	// companion in PHP inserts rows too, see adapter/journal/inbox.go.
+	// Changes that have been or are about to be committed and have no number yet. The companion inserts
+	// rows too, see adapter/journal/inbox.go.
 	ChangeInbox: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		resource VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -70,11 +70,10 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (id),
 		KEY record (resource, resource_id)
 	)`,
-	// How far the journal and the search for changes have come. The row of the journal
-	// has the last number, and the last one that was deleted as floor; the row of the
-	// search has the server that searches; rows of resources have the largest id of the
-	// beginning as floor, up to which id the first pass has come, and what is compared. The
-	// row of the site has a random id as signature, from which its fingerprint is made.
+	// How far the journal and the search for changes have come. The journal's row has the last number, and
+	// as floor the last one that was deleted. The search's row has the server that is searching. Rows of
+	// resources have the largest id of the start as floor, the id that the first pass has reached, and what
+	// is compared. The site's row has a random id as signature, which its fingerprint is made from.
 	ChangePositions: `(
 		name VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 		position BIGINT UNSIGNED NOT NULL DEFAULT 0,
@@ -95,9 +94,9 @@ var ownTables = map[Table]string{
 		content BLOB NOT NULL,
 		PRIMARY KEY (resource, span)
 	)`,
-	// The journal. Bookings have their agent, service, location and customer, for filters;
-	// those that moved also have the old ones. Deleted customers, orders, payments and
-	// invoices have those of their bookings in belonged.
+	// The journal. Entries of bookings have the agent, service, location and customer, for filters; those
+	// of moved bookings have the old ones too. Deleted customers, orders, payments and invoices have those
+	// of their bookings in belonged.
 	Changes: `(
 		number BIGINT UNSIGNED NOT NULL,
 		resource VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -125,16 +124,16 @@ var ownTables = map[Table]string{
 		meta_key VARBINARY(440) NOT NULL,
 		PRIMARY KEY (meta_key)
 	)`,
-	// What listens to the plugin's hooks, in one row, as the companion in PHP found it. The list
-	// is JSON, see adapter/extensions.Report.
+	// What listens to the plugin's hooks, in one row, as the companion found it. The list is JSON, see
+	// adapter/extensions.Report.
 	Extensions: `(
 		id TINYINT UNSIGNED NOT NULL,
 		reported_at DATETIME NOT NULL,
 		plugins MEDIUMTEXT NOT NULL,
 		PRIMARY KEY (id)
 	)`,
-	// What the extensions of the site are told, see adapter/events. The companion in PHP reads and
-	// changes the rows, so columns and states must keep their meaning.
+	// What is told to the extensions of the site, see adapter/events. The companion reads and changes the
+	// rows, so columns and states must keep their meaning.
 	Events: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		event VARCHAR(40) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -149,7 +148,7 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (id),
 		KEY due (status, due_at)
 	)`,
-	// What each server counted in a minute since 1970, see adapter/daystats.
+	// What each server counted in each minute, numbered from 1970, see adapter/daystats.
 	Figures: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		minute INT UNSIGNED NOT NULL,
@@ -168,8 +167,8 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (id),
 		UNIQUE KEY minute (minute, server)
 	)`,
-	// Slots that are kept for customers who have yet to book, see adapter/bookings/holds.go. A
-	// companion in PHP reads them, so the columns must keep their meaning.
+	// Slots that are held for customers, see adapter/bookings/holds.go. The companion reads them, so the
+	// columns must keep their meaning.
 	Holds: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		key_id BIGINT UNSIGNED NOT NULL,
@@ -192,10 +191,9 @@ var ownTables = map[Table]string{
 		KEY key_id (key_id, expires_at),
 		KEY expires_at (expires_at)
 	)`,
-	// The responses to a request, one row per item. The row of item 0 is also the
-	// claim of the server that processes the request: its status is 0 until there
-	// is a response, its owner is empty when nobody processes it, and every
-	// transaction of the owner increments n.
+	// The responses to a request, one row per item. The row of item 0 is also the claim of the server that
+	// processes the request: its status is 0 until there is a response, its owner is empty while no server
+	// processes it, and every transaction of the owner increments n.
 	Idempotency: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		scope CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -211,10 +209,10 @@ var ownTables = map[Table]string{
 		UNIQUE KEY scope_item (scope, item),
 		KEY created_at (created_at)
 	)`,
-	// What limited keys have written: the bookings, orders, payments and customers that they made
-	// or gave to a customer, and of customers the contact that they sent, see
-	// adapter/records/key_records.go. A customer who was there before is not made. The texts are ASCII, so that they
-	// compare with the site's in any collation.
+	// What limited keys have written: the bookings, orders, payments and customers that they created or gave
+	// to a customer, and the contact data that they sent for customers, see adapter/records/key_records.go.
+	// A customer who already existed does not count as created. The texts are ASCII, so that they compare
+	// with the site's in any collation.
 	KeyRecords: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		key_id BIGINT UNSIGNED NOT NULL,
@@ -228,9 +226,8 @@ var ownTables = map[Table]string{
 		UNIQUE KEY record (key_id, resource, record_id),
 		KEY resource (resource, record_id)
 	)`,
-	// The rows that a transaction locks while it checks and writes, see
-	// adapter/session/locks.go. A companion in PHP locks the same rows, so kinds and ids
-	// must not change.
+	// The rows that a transaction locks while it checks and writes, see adapter/session/locks.go. The
+	// companion locks the same rows, so kinds and ids must not change.
 	Locks: `(
 		kind TINYINT UNSIGNED NOT NULL,
 		id BIGINT UNSIGNED NOT NULL,
@@ -256,16 +253,16 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (id),
 		KEY due (status, due_at)
 	)`,
-	// What the server and WordPress sign their requests to each other with, see adapter/signed.
-	// Whoever of them needs it first makes the row.
+	// The secret with which the server and WordPress sign their requests to each other, see adapter/signed.
+	// Whichever needs it first creates the row.
 	Secrets: `(
 		name VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 		secret CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 		created_at DATETIME NOT NULL,
 		PRIMARY KEY (name)
 	)`,
-	// Secrets are readable unless there is a webhooks.secret_key. Up to position, the
-	// entries of the journal have become deliveries.
+	// Secrets are stored in plain text unless there is a webhooks.secret_key. Entries of the journal up to
+	// position have become deliveries.
 	Webhooks: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		name VARCHAR(190) NOT NULL,
@@ -287,9 +284,8 @@ var ownTables = map[Table]string{
 		created_at DATETIME NOT NULL,
 		PRIMARY KEY (id)
 	)`,
-	// What is sent to webhooks. The number is that of the entry in the journal, or NULL
-	// for a test. The columns due_at and owner belong to the claim of the server that is
-	// sending while the status is sending.
+	// What is sent to webhooks. The number is that of the entry in the journal, or NULL for a test. While
+	// the status is sending, the columns due_at and owner are the claim of the server that is sending.
 	WebhookDeliveries: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		webhook_id BIGINT UNSIGNED NOT NULL,
@@ -313,7 +309,7 @@ var ownTables = map[Table]string{
 		KEY claim (status, due_at),
 		KEY finished (finished_at)
 	)`,
-	// Each request that was sent to a webhook, and the beginning of the response.
+	// Each request that was sent to a webhook, and the start of the response.
 	WebhookTries: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		webhook_id BIGINT UNSIGNED NOT NULL,
@@ -345,7 +341,7 @@ var ownColumn = regexp.MustCompile(`(?m)^\s*([a-z_]+) (.+?),?$`)
 // ownKey matches the line of an index that is not the primary key: all of it, and its name.
 var ownKey = regexp.MustCompile(`(?m)^\s*((?:UNIQUE )?KEY ([a-z_]+) \(.+\)),?$`)
 
-// ownColumns returns the quoted names of the columns of one of our tables.
+// ownColumns returns the quoted column names of one of our tables.
 func ownColumns(t Table) (names []string) {
 	for _, column := range ownColumn.FindAllStringSubmatch(ownTables[t], -1) {
 		names = append(names, "`"+column[1]+"`")
@@ -353,7 +349,7 @@ func ownColumns(t Table) (names []string) {
 	return names
 }
 
-// missingOwnColumns returns the columns that those of our own tables lack which exist.
+// missingOwnColumns returns the columns that our existing tables lack.
 func (s *Schema) missingOwnColumns() (missing []TableColumn) {
 	for _, table := range OwnTables() {
 		for _, column := range ownColumn.FindAllStringSubmatch(ownTables[table], -1) {
@@ -375,8 +371,8 @@ func (db *DB) MissingOwnTables(ctx context.Context) ([]Table, error) {
 	return slices.DeleteFunc(OwnTables(), schema.Has), nil
 }
 
-// MigrationStatements returns the statements that add columns and indexes to tables of ours that
-// an earlier version created: to the given ones, or to all. CreateOwnTables creates missing tables.
+// MigrationStatements returns the statements that add columns and indexes to our tables that an earlier
+// version created: to the given ones, or to all. It leaves missing tables to CreateOwnTables.
 func (db *DB) MigrationStatements(ctx context.Context, tables ...Table) ([]string, error) {
 	if len(tables) == 0 {
 		tables = OwnTables()
@@ -430,9 +426,9 @@ func (db *DB) ownIndexes(ctx context.Context) (map[ownIndex]bool, error) {
 	return found, err
 }
 
-// MigrateOwnTables adds the columns and indexes that tables of ours lack, and returns the
-// statements that it ran. Others may do the same at the same time. It is an ErrAccessDenied if
-// the database user lacks ALTER, which serve works without as long as nothing is missing.
+// MigrateOwnTables adds the columns and indexes that our tables lack, and returns the statements that it
+// ran. Other processes may do the same at the same time. It returns an ErrAccessDenied if the database user
+// lacks ALTER; serve works without that as long as nothing is missing.
 func (db *DB) MigrateOwnTables(ctx context.Context) (done []string, err error) {
 	statements, err := db.MigrationStatements(ctx)
 	if err != nil || len(statements) == 0 {
@@ -440,7 +436,7 @@ func (db *DB) MigrateOwnTables(ctx context.Context) (done []string, err error) {
 	}
 	defer db.ForgetSchema()
 	for _, statement := range statements {
-		// The server chooses the fastest way, which for a column of ours is to change no row.
+		// The server chooses the fastest way, which for our columns rewrites no row.
 		_, err := Exec(ctx, db, "migrate own tables", sq.Expr(statement))
 		switch {
 		case isRedefinition(err): // another process was faster
@@ -467,8 +463,8 @@ func (db *DB) createStatement(t Table) string {
 	return "CREATE TABLE IF NOT EXISTS " + db.Name(t) + " " + ownTables[t] + " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
 }
 
-// CreateOwnTables creates those of our own tables that do not exist yet. It
-// alters none, and drops the cached schema.
+// CreateOwnTables creates those of our own tables that do not exist yet. It alters none, and it drops the
+// cached schema.
 func (db *DB) CreateOwnTables(ctx context.Context) error {
 	defer db.ForgetSchema()
 	for _, table := range OwnTables() {

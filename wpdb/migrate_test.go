@@ -76,7 +76,7 @@ func user(t testing.TB, database *fixtures.Database, privileges string) wpdb.Con
 	return userOf(t, database, privileges, "*")
 }
 
-// userOf is user with privileges on some tables, or * for all.
+// userOf is like user, with privileges on some tables, or * for all.
 func userOf(t testing.TB, database *fixtures.Database, privileges string, tables ...string) wpdb.Config {
 	t.Helper()
 	name := strings.ToLower("bookside_" + rand.Text())[:30]

@@ -10,11 +10,10 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// OptionValues reads WordPress options as they are stored: arrays are
-// serialised, and PlainText returns the text of other values. Options that do
-// not exist are not in the map. As in WordPress, the constants of [Config] come before the
-// options they replace. Nothing is cached, because PHP may have changed
-// a value a moment ago. Uses the unique index on option_name.
+// OptionValues reads WordPress options as they are stored: arrays are serialised, and PlainText returns the
+// text of other values. Options that do not exist are not in the map. As in WordPress, the constants of
+// [Config] take precedence over their options. Nothing is cached, because PHP may have changed a value a
+// moment ago. Uses the unique index on option_name.
 func (db *DB) OptionValues(ctx context.Context, names ...string) (map[string]string, error) {
 	stmt := sq.Select("option_name", "option_value").From(db.Name(Options)).Where(sq.Eq{"option_name": names})
 	values, err := Map[string, string](ctx, db, "read options", stmt)
@@ -25,7 +24,7 @@ func (db *DB) OptionValues(ctx context.Context, names ...string) (map[string]str
 	return values, nil
 }
 
-// putConstants replaces the values of options by the constants that stand for them.
+// putConstants replaces the values of options with the constants that override them.
 func (db *DB) putConstants(values map[string]string, names []string) {
 	for _, name := range names {
 		if constant, ok := db.constants[name]; ok {
@@ -77,13 +76,13 @@ func (db *DB) SettingsAndOptions(ctx context.Context, settings, options []string
 	return ofPlugin, ofWordPress, nil
 }
 
-// Plugins are the lists of active plugins of a site: its own and, where that lacks a plugin that
-// matters, its network's, as they are stored.
+// Plugins are a site's lists of active plugins as they are stored: the site's own and, where that lacks a
+// plugin that matters, the network's.
 type Plugins []string
 
-// Plugins returns the lists by which a plugin file, such as latepoint.php, is active: activePlugins,
-// which is the site's option active_plugins, and the network's if the file is not in it. Without the
-// plugin there are none.
+// Plugins returns the lists that decide whether a plugin file, such as latepoint.php, is active:
+// activePlugins, which is the site's option active_plugins, and the network's list if the file is not in
+// it. Without the plugin there are none.
 func (db *DB) Plugins(ctx context.Context, activePlugins, file string) (Plugins, error) {
 	plugins := Plugins{activePlugins}
 	if plugins.Active(file) {
@@ -112,8 +111,7 @@ func (p Plugins) Files() (files []string) {
 	return files
 }
 
-// SuperAdmins returns the logins of a network's administrators; none on a site
-// outside of a network.
+// SuperAdmins returns the logins of a network's super admins, none for a site outside a network.
 func (db *DB) SuperAdmins(ctx context.Context) ([]string, error) {
 	list, err := db.networkOption(ctx, "site_admins")
 	if err != nil {
@@ -133,8 +131,7 @@ func (db *DB) SuperAdmins(ctx context.Context) ([]string, error) {
 	return logins, nil
 }
 
-// networkOption returns an option of the network, or an empty text on a site
-// outside of a network.
+// networkOption returns an option of the network, or an empty text for a site outside a network.
 func (db *DB) networkOption(ctx context.Context, name string) (string, error) {
 	stmt := sq.Select("meta_value").From(db.Name(Sitemeta)).Where(sq.Eq{"meta_key": name}).OrderBy("meta_id").Limit(1)
 	value, _, err := One(ctx, db, "read network options", stmt, func(row Scanner) (value string, err error) {
@@ -156,9 +153,9 @@ func (db *DB) networkOption(ctx context.Context, name string) (string, error) {
 	return value, err
 }
 
-// inNetwork detects a network for accounts with privileges on single tables, whom the
-// server does not tell whether there is a table of network options: by a column of the
-// users, which only some of them see, or by the users' metadata.
+// inNetwork detects a network for accounts with privileges on single tables, which cannot learn from the
+// server whether there is a table of network options. It looks for a column of the users, which only some
+// accounts can see, or for users' metadata.
 func (db *DB) inNetwork(ctx context.Context) (bool, error) {
 	column := sq.Select("1").From("information_schema.columns").
 		Where("table_schema = DATABASE()").Where(sq.Eq{"table_name": db.FullName(Users), "column_name": "spam"})

@@ -38,8 +38,8 @@ func TestOptionValues(t *testing.T) {
 	wantKind(t, err, wpdb.ErrSchema)
 }
 
-// TestConstantsReplaceOptions: WP_HOME and WP_SITEURL come before the options, also where there is
-// no such option, and lose a slash at the end.
+// TestConstantsReplaceOptions: WP_HOME and WP_SITEURL override the options, exist without them, and lose a
+// trailing slash.
 func TestConstantsReplaceOptions(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -192,8 +192,8 @@ func TestPluginActiveOnNetwork(t *testing.T) {
 	active("on the site alone", true)
 }
 
-// TestHiddenNetwork: an account that sees single columns of the users, and no table of network
-// options, knows a network by the users' metadata.
+// TestHiddenNetwork: an account that sees only some columns of the users, and no table of network options,
+// recognises a network by the users' metadata.
 func TestHiddenNetwork(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -19,8 +19,8 @@ import (
 	"bookside/wpdb"
 )
 
-// TestExecRejectsTablesOfPHP: tables whose values PHP unserialises can be written only
-// by the functions that serialise.
+// TestExecRejectsTablesOfPHP: only functions that serialise can write to tables whose values PHP
+// unserialises.
 func TestExecRejectsTablesOfPHP(t *testing.T) {
 	t.Parallel()
 	db, _ := wpdbtest.MockExact(t, 1) // expects no statement

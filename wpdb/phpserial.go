@@ -78,12 +78,12 @@ func parsePHPInt(s string) (int64, bool) {
 	return n, err == nil && strconv.FormatInt(n, 10) == s
 }
 
-// ErrPHPObject is the error of values that contain an object, an enumeration or
-// a reference.
+// ErrPHPObject is the error for values that contain an object, an enumeration
+// or a reference.
 var ErrPHPObject = errors.New("objects and references are not supported")
 
 // PHPSerialError is the position of an error in a serialised value. It never
-// contains any of the value.
+// quotes the value.
 type PHPSerialError struct {
 	Offset int // in bytes
 	Err    error

@@ -9,10 +9,9 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Prepared marks a SELECT of a fixed shape to be prepared on the server, once on
-// each connection. That saves parsing, a quarter of the time of a short
-// statement, and costs a round trip at its first use. Only few shapes may be
-// marked: the number of arguments is part of a shape.
+// Prepared marks a SELECT of a fixed shape to be prepared on the server, once on each connection. That
+// saves parsing, a quarter of the time of a short statement, and costs a round trip at its first use. Mark
+// only a few shapes: the number of arguments is part of a shape.
 func Prepared(stmt sq.Sqlizer) sq.Sqlizer { return preparedStatement{stmt} }
 
 type preparedStatement struct{ sq.Sqlizer }
@@ -45,8 +44,8 @@ func (c *conn) preparedStmt(ctx context.Context, query string) driverStmt {
 	}
 	stmt, err := c.driverConn.PrepareContext(ctx, query)
 	if err != nil {
-		// The server's limit of prepared statements is reached, or it knows none: the
-		// text works, or tells what is wrong.
+		// The limit of prepared statements is reached, or the server does not support them: the text works,
+		// or its error says what is wrong.
 		c.textOnly = true
 		return nil
 	}
@@ -71,8 +70,8 @@ func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue
 	return c.driverConn.QueryContext(ctx, query, args)
 }
 
-// statementLost reports whether the server does not know a statement that was
-// prepared, because a proxy has sent it to another server or session.
+// statementLost reports whether the server does not know a prepared statement because a proxy has sent it
+// to another server or session.
 func statementLost(err error) bool {
 	const unknownStatement, wrongArguments, needsPreparing = 1243, 1210, 1615
 	var server *mysql.MySQLError

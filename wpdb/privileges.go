@@ -53,9 +53,9 @@ var writePrivileges = map[Table][]Privilege{
 	Messages:              {Delete},
 }
 
-// privilegeColumns are those that a privilege is limited to, of tables with more than requests
-// may know: nobody but WordPress reads a password, or gives one to a user who is there already.
-// Of metadata every row can be read and written, because privileges know no rows.
+// privilegeColumns are the columns that a privilege is limited to, for tables that hold more than requests
+// may know: only WordPress reads a password or sets one for an existing user. Metadata can be read and
+// written in every row, because privileges do not apply to rows.
 var privilegeColumns = map[Table]map[Privilege][]string{
 	Users: {
 		Select: {"ID", "user_login", "user_nicename", "user_email"},
@@ -149,8 +149,8 @@ func (db *DB) HasPrivilege(ctx context.Context, p Privilege, t Table) (bool, err
 	return allowed, err
 }
 
-// ReadsPasswords reports whether the database user may read the hashes of the users'
-// passwords, which no request does.
+// ReadsPasswords reports whether the database user may read the users' password hashes. No request reads
+// them.
 func (db *DB) ReadsPasswords(ctx context.Context) (bool, error) {
 	return db.may(ctx, "try to read passwords", "SELECT user_pass FROM "+db.Name(Users)+" LIMIT 0")
 }
@@ -197,7 +197,7 @@ func (db *DB) Unreadable(ctx context.Context, tables []Table) (u Unreadable, err
 			u.Denied = append(u.Denied, t)
 		}
 	}
-	present, err := db.probe(ctx, "") // the schema that is known may be that of before
+	present, err := db.probe(ctx, "") // the cached schema may be outdated
 	if err != nil {
 		return Unreadable{}, err
 	}
@@ -235,11 +235,10 @@ func Tables() []Table {
 	return slices.Concat([]Table{Options, Users, Usermeta, Sitemeta, Postmeta}, PluginTables(), OwnTables())
 }
 
-// GrantStatements returns the statements that give an account, such as
-// 'user'@'host', all privileges needed on the tables of a database, and no
-// others. customersAreUsers is the need of that name. exists reports whether there is a
-// table of that full name: nothing can be granted on a missing one, except on our own,
-// which are yet to be created.
+// GrantStatements returns the statements that give an account, such as 'user'@'host', all privileges needed
+// on the tables of a database, and no others. For customersAreUsers see Needs. exists reports whether there
+// is a table of that full name: nothing can be granted on missing tables except our own, which are still to
+// be created.
 func GrantStatements(database, account, prefix string, customersAreUsers bool, exists func(name string) bool) []string {
 	site := New(nil, prefix)
 	var statements []string
@@ -251,7 +250,7 @@ func GrantStatements(database, account, prefix string, customersAreUsers bool, e
 	return statements
 }
 
-// GrantStatement is GrantStatements for one table.
+// GrantStatement is like GrantStatements, for one table.
 func (db *DB) GrantStatement(database, account string, t Table, needs Needs) string {
 	privileges := t.Privileges(needs)
 	words := make([]string, len(privileges))
@@ -313,15 +312,15 @@ func CreateAccount(account, password string) string {
 // DropAccount is described at CreateAccount.
 func DropAccount(account string) string { return "DROP USER IF EXISTS " + account }
 
-// CountTables returns the statement that counts the tables of a name in a database, for clients
-// that take no parameters.
+// CountTables returns the statement that counts the tables of that name in a database, for clients that
+// take no parameters.
 func CountTables(database, table string) string {
 	return "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = " + quoteText(database) + " AND TABLE_NAME = " + quoteText(table)
 }
 
-// denied matches the server's message about a table (ER_TABLEACCESS_DENIED_ERROR): MariaDB
-// quotes database and table, MySQL the table alone. The account there has the client's
-// host, not that of the grants.
+// denied matches the server's message about a table (ER_TABLEACCESS_DENIED_ERROR): MariaDB quotes database
+// and table, MySQL the table alone. The account in the message has the client's host, not the host of the
+// grants.
 var denied = regexp.MustCompile("^([A-Z]+(?:[, ]+[A-Z]+)*) command denied to user '[^']*'@'[^']*' for table .*?([$A-Za-z0-9_-]+)[`']$")
 
 // Denied returns the privileges that an ErrAccessDenied is about, as in GRANT, and the

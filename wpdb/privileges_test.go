@@ -50,8 +50,8 @@ func TestHasPrivilege(t *testing.T) {
 	}
 }
 
-// TestHasPrivilegeOnMissingTable: only a user with a privilege on all tables can learn
-// that a table is missing.
+// TestHasPrivilegeOnMissingTable: a user must have a privilege on all tables to learn that a table is
+// missing.
 func TestHasPrivilegeOnMissingTable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -103,8 +103,7 @@ func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
 	}
 }
 
-// TestHasPrivilegeReturnsOtherErrors: only a denied access means that the privilege is
-// missing.
+// TestHasPrivilegeReturnsOtherErrors: only a denied access means a missing privilege.
 func TestHasPrivilegeReturnsOtherErrors(t *testing.T) {
 	t.Parallel()
 	db, mock := wpdbtest.MockExact(t, 1)

@@ -24,9 +24,8 @@ type Scanner interface {
 	Scan(dest ...any) error
 }
 
-// acquire waits for a free connection for one statement; call release after
-// reading its rows. Statements over views may take seconds on large sites, so they
-// never have more than their share of the connections.
+// acquire waits for a free connection for one statement; call release after reading its rows. Statements
+// over views may take seconds on large sites, so they never get more than their share of the connections.
 func (db *DB) acquire(ctx context.Context) (release func(), err error) {
 	if db.silent != nil && db.silent.Load() {
 		return nil, ErrSilent
@@ -65,8 +64,8 @@ func All[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan fu
 	return found, err
 }
 
-// First is All for a SELECT of which no more than limit rows are scanned. more
-// reports whether there are others.
+// First is like All, for a SELECT that scans no more than limit rows. more reports whether there are
+// others.
 func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, limit int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
 	ctx, text, args, err := toSQL(ctx, stmt)
 	if err != nil {
@@ -77,7 +76,8 @@ func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, limit
 	}
 	text, args = db.addViews(text, args)
 	for repeated := false; ; repeated = true {
-		// The thread of a lost connection may go on for a while: the repetition takes a place of its own.
+		// The thread of the lost connection may go on for a while, so the repetition takes another place in
+		// the pool.
 		release, err := db.acquire(ctx)
 		if err != nil {
 			return nil, false, wrap(op, err)
@@ -127,7 +127,7 @@ func collect[T any](ctx context.Context, db *DB, text string, args []any, limit 
 	return found, more, rows.Err()
 }
 
-// recordSize returns the bytes of a record, also of one to which a pointer leads.
+// recordSize returns the bytes of a record; for a pointer, those of the record that it points to.
 func recordSize(record reflect.Type) int64 {
 	if record.Kind() == reflect.Pointer {
 		return int64(record.Size() + record.Elem().Size())
@@ -197,8 +197,8 @@ func Value[T any](row Scanner) (T, error) {
 	return value, err
 }
 
-// Map runs a SELECT for a key and a value. If a key occurs twice, the first row
-// counts; NULL is the zero value.
+// Map runs a SELECT of a key and a value. If a key occurs twice, the first row counts; NULL is the zero
+// value.
 func Map[K comparable, V any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer) (map[K]V, error) {
 	return MapBy(ctx, db, op, stmt, func(row Scanner) (key K, value V, err error) {
 		err = row.Scan(&key, OrZero(&value))
@@ -234,10 +234,9 @@ type Result struct {
 	ID   int64 // of the first inserted row
 }
 
-// Exec runs a statement that changes rows. An UPDATE or DELETE without a
-// condition is an error, because squirrel builds one without WHERE, or with
-// WHERE (1=1). So is a statement on a table whose values PHP unserialises: use
-// UpdateUserMeta and AddUserMeta.
+// Exec runs a statement that changes rows. An UPDATE or DELETE without a condition is an error; squirrel
+// builds one without WHERE, or with WHERE (1=1). So is a statement on a table whose values PHP
+// unserialises: use UpdateUserMeta and AddUserMeta.
 func Exec(ctx context.Context, db *DB, op string, stmt sq.Sqlizer) (Result, error) {
 	c, err := buildChange(op, stmt)
 	if err == nil {
@@ -266,7 +265,7 @@ func buildChange(op string, stmt sq.Sqlizer) (change, error) {
 	return change{op, text, args}, nil
 }
 
-// apply runs the statement, after those of Later.
+// apply runs the statement, after any that Later has collected.
 func (c change) apply(ctx context.Context, db *DB) (Result, error) {
 	w := waitingChange{c, new(Result)}
 	err := db.sendWaiting(ctx, w)
@@ -302,8 +301,7 @@ func changesRows(stmt sq.Sqlizer) bool {
 
 var innermost = regexp.MustCompile(`\([^()]*\)`)
 
-// outside returns a statement without the text in parentheses, where a subquery
-// may have its own WHERE.
+// outside returns a statement without its text in parentheses, where a subquery may have its own WHERE.
 func outside(text string) string {
 	for innermost.MatchString(text) {
 		text = innermost.ReplaceAllString(text, "")
@@ -311,8 +309,7 @@ func outside(text string) string {
 	return text
 }
 
-// Contains returns a LIKE pattern that matches texts containing text, with its
-// own % and _ escaped.
+// Contains returns a LIKE pattern that matches texts containing text; % and _ in it are escaped.
 func Contains(text string) string {
 	return "%" + likeEscaper.Replace(text) + "%"
 }
@@ -340,8 +337,8 @@ func (u *Usage) Queries() int64 { return u.queries.Load() }
 // Rows returns the number of rows read so far.
 func (u *Usage) Rows() int64 { return u.rows.Load() }
 
-// Allow limits what is read under a context of WithUsage from now on, in bytes:
-// records in memory plus their texts as JSON. Reading more is an ErrTooMuch.
+// Allow limits how much may be read from now on under a context of WithUsage, in bytes: records in memory
+// plus their texts as JSON. Reading more is an ErrTooMuch.
 func Allow(ctx context.Context, maxWeight int64) {
 	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
 		u.weight.Store(0)
@@ -357,8 +354,8 @@ func Allowed(ctx context.Context) int64 {
 	return 0
 }
 
-// Weigh adds bytes to what was read under a context of WithUsage, for what is made of it. It
-// returns an ErrTooMuch beyond the limit of Allow.
+// Weigh adds bytes to what was read under a context of WithUsage, for data derived from it. It returns an
+// ErrTooMuch beyond the limit of Allow.
 func Weigh(ctx context.Context, bytes int64) error {
 	if !weigh(ctx, bytes) {
 		return ErrTooMuch
@@ -385,8 +382,8 @@ func WithUsage(ctx context.Context) (context.Context, *Usage) {
 	return context.WithValue(ctx, usageKey{}, u), u
 }
 
-// ChargeTo says for which party, such as an API key, the statements under a context of WithUsage
-// are from now on. Parties share the connections fairly; whatever has none is one by itself.
+// ChargeTo charges all further statements under a context of WithUsage to a party, such as an API key.
+// Parties share the connections fairly; each statement without a party counts as a party by itself.
 func ChargeTo(ctx context.Context, party int64) {
 	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
 		u.party.Store(party)
@@ -400,7 +397,7 @@ func partyOf(ctx context.Context) int64 {
 	return 0
 }
 
-// spend counts the time since a statement was sent.
+// spend adds the time since a statement was sent.
 func spend(ctx context.Context, sent time.Time) {
 	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
 		u.busy.Add(int64(time.Since(sent)))
@@ -426,7 +423,7 @@ func OrZero[T any](dest *T) sql.Scanner { return orZero[T]{dest} }
 type orZero[T any] struct{ dest *T }
 
 func (z orZero[T]) Scan(src any) error {
-	// The usual types, without the reflection of the general case.
+	// The usual types avoid the reflection of the general case.
 	switch src := src.(type) {
 	case nil:
 		var zero T

@@ -306,7 +306,7 @@ func TestContainsFinds(t *testing.T) {
 	}
 }
 
-// TestLostReadIsRepeated uses a real connection.
+// TestLostReadIsRepeated uses a real connection instead of a mock.
 func TestLostReadIsRepeated(t *testing.T) {
 	t.Parallel()
 	database := fixtures.Shared(t, fixtures.Legacy())
@@ -347,7 +347,7 @@ func TestLostReadIsRepeated(t *testing.T) {
 	}
 }
 
-// TestLostWriteIsNotRepeated: it may have succeeded.
+// TestLostWriteIsNotRepeated: the write may have succeeded.
 func TestLostWriteIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())

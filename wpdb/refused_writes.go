@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// refusedWrites is what is known of the privileges to write that the database user lacks.
+// refusedWrites records the write privileges that the database user is known to lack.
 type refusedWrites struct {
 	noticed atomic.Bool // a statement was refused since the last look
 	list    atomic.Pointer[[]RefusedWrite]
@@ -27,8 +27,8 @@ func (db *DB) RefusedWrites() []RefusedWrite {
 	return nil
 }
 
-// WriteRefused reports whether there is a reason to look soon: the last look found something, or a
-// statement was refused since.
+// WriteRefused reports whether to look again soon: the last look found something, or a statement was
+// refused since.
 func (db *DB) WriteRefused() bool { return db.refused.noticed.Load() || len(db.RefusedWrites()) > 0 }
 
 // wrapWrite is wrap for a statement that changes rows.
@@ -40,9 +40,9 @@ func (db *DB) wrapWrite(op string, err error) error {
 	return err
 }
 
-// LookForRefusedWrites tries each privilege that requests need in order to write, by a statement that
-// changes nothing: up to three for each table that there is. What a server does not tell, as a replica,
-// does not count as refused.
+// LookForRefusedWrites probes each privilege that requests need in order to write, with a statement that
+// changes nothing: up to three for each existing table. Where a server does not tell, as a replica, nothing
+// counts as refused.
 func (db *DB) LookForRefusedWrites(ctx context.Context) error {
 	schema, err := db.schema.Load(), error(nil)
 	if schema == nil {

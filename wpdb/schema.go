@@ -86,8 +86,8 @@ func (s *Schema) MissingColumns() []TableColumn {
 	return missing
 }
 
-// Columns returns columns of a table with an alias, for a SELECT list. A column
-// that this site lacks is NULL.
+// Columns returns columns of a table, qualified with an alias, for a SELECT
+// list. A column that this site lacks is NULL.
 func (s *Schema) Columns(t Table, alias string, names ...string) []string {
 	list := make([]string, len(names))
 	for i, name := range names {
@@ -96,7 +96,7 @@ func (s *Schema) Columns(t Table, alias string, names ...string) []string {
 	return list
 }
 
-// Expr returns a column with an alias, or NULL if this site lacks it.
+// Expr returns a column qualified with an alias, or NULL if this site lacks it.
 func (s *Schema) Expr(t Table, alias, name string) string {
 	if _, ok := s.Column(t, name); !ok {
 		return "NULL"
@@ -129,8 +129,8 @@ func (db *DB) ForgetSchema() { db.schema.Store(nil) }
 func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 	s := &Schema{Version: version, columns: map[Table]map[string]Column{}, engines: map[Table]string{}}
 	where := sq.And{sq.Expr("table_schema = DATABASE()"), sq.Or{
-		// Not only the prefix: the one of a network's first site begins those
-		// of all others.
+		// The prefix alone is not enough: every site's prefix in a network
+		// starts with that of the first site.
 		sq.Like{"table_name": likeEscaper.Replace(db.prefix+"latepoint_") + "%"},
 		sq.Like{"table_name": likeEscaper.Replace(db.prefix+"bookside_") + "%"},
 		sq.Eq{"table_name": []string{db.FullName(Users), db.FullName(Usermeta)}},
@@ -225,7 +225,7 @@ func (db *DB) definition(ctx context.Context, t Table) (string, error) {
 // by how MariaDB reports those.
 func (c Column) maybeJSON() bool { return c.Type == "longtext" && !c.HasDefault }
 
-// tableNamed returns the table of the site with a full name.
+// tableNamed returns the site's table with the given full name.
 func (db *DB) tableNamed(full string) (t Table, ok bool) {
 	for _, shared := range []Table{Users, Usermeta} {
 		if full == db.FullName(shared) {
@@ -236,8 +236,8 @@ func (db *DB) tableNamed(full string) (t Table, ok bool) {
 	return Table(name), ok
 }
 
-// SitePrefixes returns the table prefixes with LatePoint tables in this
-// database, to help a user who configured another one.
+// SitePrefixes returns the prefixes in this database that have LatePoint
+// tables, to help a user who configured another one.
 func (db *DB) SitePrefixes(ctx context.Context) ([]string, error) {
 	stmt := sq.Select("table_name").From("information_schema.tables").
 		Where("table_schema = DATABASE()").

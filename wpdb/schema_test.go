@@ -259,7 +259,7 @@ func TestColumnsOfAnOlderSite(t *testing.T) {
 	}
 }
 
-// TestSchemaIsProbedAgain: only after ForgetSchema and for another version.
+// TestSchemaIsProbedAgain: it is probed again only after ForgetSchema and for another version.
 func TestSchemaIsProbedAgain(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -293,7 +293,7 @@ func TestSchemaIsProbedAgain(t *testing.T) {
 	}
 }
 
-// TestMissingTables: the loss and the return of tables is noticed without ForgetSchema.
+// TestMissingTables: lost and restored tables are noticed without ForgetSchema.
 func TestMissingTables(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -313,8 +313,8 @@ func TestMissingTables(t *testing.T) {
 	}
 }
 
-// TestMissingColumns: the loss and the return of columns is noticed. No version of the
-// plugin or the add-on lacks any.
+// TestMissingColumns: lost and restored columns are noticed. No version of the plugin or the add-on lacks
+// any.
 func TestMissingColumns(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -7,14 +7,14 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// View is the part of a table that a SELECT sees: the rows that a condition on its own
-// columns holds for. The condition sees all rows of all tables. There are two forms of it.
+// View is the part of a table that a SELECT sees: the rows for which a condition on its columns holds. The
+// condition itself sees all rows of all tables, and comes in two forms.
 type View struct {
 	Table Table
 	Rows  sq.Sqlizer // finds all rows of the view quickly
 	Each  sq.Sqlizer // checks a single row quickly; nil if Rows does too
-	// Columns are what the view has of each row, from the table and what Joins joins to it; nil for
-	// all columns of the table. A join must neither add nor remove rows.
+	// Columns are what the view has of each row, from the table and from the tables in Joins; nil means all
+	// columns of the table. A join must neither add nor remove rows.
 	Columns []sq.Sqlizer
 	Joins   []sq.Sqlizer
 }
@@ -33,8 +33,8 @@ type tableExpression struct {
 	args []any
 }
 
-// BuildViews returns views as SQL. A view whose condition reads another table must come before the
-// view of that table; see addViews.
+// BuildViews translates views to SQL. A view whose condition reads another table must come before the view
+// of that table; see addViews.
 func (db *DB) BuildViews(views []View) (Views, error) {
 	var all Views
 	for _, v := range views {
@@ -53,17 +53,16 @@ func (db *DB) BuildViews(views []View) (Views, error) {
 	return all, nil
 }
 
-// WithViews returns the same database, in which every SELECT sees only the views of their
-// tables, however it names them; its transactions likewise. Statements that write, and those
-// that lock rows by their ids, are as before. By default, the condition is checked for
-// each row that a SELECT reads; see FilterSetwise.
+// WithViews returns the same database, with every SELECT restricted to the views of its tables, however it
+// names them; transactions inherit this. Statements that write, or that lock rows by id, are not
+// restricted. By default the condition is checked for each row that a SELECT reads; see FilterSetwise.
 func (db *DB) WithViews(views Views) *DB {
 	limited := *db
 	limited.views, limited.setwise = views.built, false
 	return &limited
 }
 
-// only selects the rows of a view that a condition holds for.
+// only selects the rows of a view for which a condition holds.
 func (db *DB) only(v View, condition sq.Sqlizer) (tableExpression, error) {
 	stmt := sq.Select().From(db.Name(v.Table)).Where(condition)
 	if v.Columns == nil {
@@ -82,8 +81,8 @@ func (db *DB) only(v View, condition sq.Sqlizer) (tableExpression, error) {
 	return tableExpression{text, args}, nil
 }
 
-// FilterSetwise returns the same database for statements that would read many rows but need few of a
-// view: they may start from all rows of the view.
+// FilterSetwise returns the same database for statements that would read many rows but need few of a view:
+// they may start from all rows of the view.
 func (db *DB) FilterSetwise() *DB {
 	setwise := *db
 	setwise.setwise = true
@@ -100,10 +99,9 @@ func (db *DB) Unfiltered() *DB {
 	return &unfiltered
 }
 
-// addViews puts the views of the tables that a SELECT names before it, as common table
-// expressions. Each has the name of its table and hides it. A view must not see another one
-// that comes before it, so those whose conditions name other tables come first; inside of an
-// expression its own name means the table.
+// addViews puts the views of the tables that a SELECT names in front of it, as common table expressions.
+// Each has the name of its table and hides it. A view must not see another view before it, so those whose
+// conditions name other tables come first; inside an expression, its own name means the table.
 func (db *DB) addViews(text string, args []any) (string, []any) {
 	if len(db.views) == 0 || strings.HasSuffix(text, " FOR UPDATE") {
 		return text, args

@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// poolSemaphore limits how many statements and sessions use the pool at a time to the number of
-// its connections. The pool by itself guarantees no order, has no time limit, and knows nobody.
+// poolSemaphore limits the statements and sessions that use the pool at once to the number of its
+// connections. The pool itself guarantees no order, has no time limit and does not tell its users apart.
 // Waiters give up after timeout. A session holds the semaphore once for all its statements and
 // transactions. A nil semaphore has no limit.
 //
-// Connections are shared fairly between parties, see [ChargeTo]: the next one is for the waiter
-// whose party has the fewest, and of these for the one who came first. A party that has half of
-// them gets more only as long as nobody else waits and a quarter stays free, so that whoever comes
-// next need not wait for the end of a slow statement.
+// Parties share connections fairly, see [ChargeTo]: the next one goes to the waiter whose party has the
+// fewest, and among equals to the one that came first. A party that has half of them gets more only while
+// nobody else waits and a quarter stays free, so that a newcomer need not wait for a slow statement to end.
 type poolSemaphore struct {
 	connections int
 	timeout     time.Duration
@@ -65,8 +64,8 @@ func (s *poolSemaphore) acquire(ctx context.Context) (release func(), err error)
 	return func() { s.release(w.party) }, nil
 }
 
-// errHeld is the ErrBusy of a pool of which at least half of the connections were left, because their
-// statements are not answered.
+// errHeld is the ErrBusy of a pool in which abandoned connections, whose statements the server does not
+// answer, hold at least half of the places.
 var errHeld = fmt.Errorf("%w, and %w", ErrBusy, ErrSilent)
 
 // await waits for the permit of a waiter.
@@ -86,7 +85,7 @@ func (s *poolSemaphore) await(ctx context.Context, w *waiter) error {
 	defer s.mu.Unlock()
 	if i := slices.Index(s.waiters, w); i >= 0 {
 		s.waiters = slices.Delete(s.waiters, i, i+1)
-		s.grant() // whom it kept from having more than half
+		s.grant() // waiters that it kept from having more than half
 		if errors.Is(err, ErrBusy) && 2*s.occupied >= s.connections {
 			return errHeld
 		}
@@ -95,7 +94,7 @@ func (s *poolSemaphore) await(ctx context.Context, w *waiter) error {
 	return nil // granted at the last moment
 }
 
-// grant gives free permits to those who wait.
+// grant gives free permits to waiters.
 func (s *poolSemaphore) grant() {
 	if s.drained != nil {
 		if s.free == s.connections {
@@ -171,8 +170,8 @@ func (s *poolSemaphore) occupyUntil(ended func()) {
 	}()
 }
 
-// drain waits until no connection is in use, at most for the timeout, so that the pool can be
-// closed. New users wait until reopen, unless that failed.
+// drain waits, at most for the timeout, until no connection is in use and the pool can be closed. New users
+// wait until reopen, unless that failed.
 func (s *poolSemaphore) drain() (reopen func()) {
 	if s == nil {
 		return func() {}

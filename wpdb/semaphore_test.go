@@ -62,8 +62,8 @@ func TestPoolSemaphore(t *testing.T) {
 	})
 }
 
-// TestPoolSemaphoreIsFair: whoever has fewer connections comes first, a party alone leaves a quarter
-// for others, and with others that wait it has half at most.
+// TestPoolSemaphoreIsFair: the party with fewer connections comes first, a party alone leaves a quarter for
+// others, and while others wait it has at most half.
 func TestPoolSemaphoreIsFair(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestPoolSemaphoreIsFair(t *testing.T) {
 		for range 10 {
 			ask(1)
 		}
-		want(6, 0, 0) // two stay free for whoever comes
+		want(6, 0, 0) // two stay free for newcomers
 		ask(2)
 		ask(2)
 		want(6, 2, 0)
@@ -111,13 +111,13 @@ func TestPoolSemaphoreIsFair(t *testing.T) {
 		give(1)
 		give(1)
 		give(1)
-		if !slices.Equal(order, []int64{3, 2, 1}) { // those who have fewer, before four that came earlier
+		if !slices.Equal(order, []int64{3, 2, 1}) { // parties with fewer come before four that arrived earlier
 			t.Errorf("served %v", order)
 		}
 		want(4, 3, 1)
 		give(2)
 		give(2)
-		want(4, 1, 1) // half, and only two are free
+		want(4, 1, 1) // half; only two are free
 		for party := range releases {
 			for len(releases[party]) > 0 {
 				give(party)
@@ -190,8 +190,8 @@ func TestPoolSemaphoreDrains(t *testing.T) {
 	}
 }
 
-// TestBusyBecauseOfSilence: whoever gets no connection is told apart whether others use them all, or
-// half of them wait for a server that does not answer.
+// TestBusyBecauseOfSilence: the error says whether others use all connections, or half of them wait for a
+// server that does not answer.
 func TestBusyBecauseOfSilence(t *testing.T) {
 	t.Parallel()
 	for left, silent := range map[int]bool{0: false, 1: false, 2: true, 4: true} {

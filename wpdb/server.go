@@ -7,8 +7,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// ServerSettings are the server's defaults, which our sessions override and
-// WordPress's only in part.
+// ServerSettings are the server's defaults. Our sessions override them; WordPress overrides only some.
 type ServerSettings struct {
 	SQLMode  string
 	TimeZone string
@@ -43,7 +42,7 @@ func (d Durability) Durable() bool {
 	return d.FlushLog == "1" && (d.SyncBinlog == "" || d.SyncBinlog == "1")
 }
 
-// Durability queries the settings; ok is false if the server does not tell them.
+// Durability queries the settings; ok is false if the server does not report them.
 func (db *DB) Durability(ctx context.Context) (d Durability, ok bool, err error) {
 	stmt := showStatement("VARIABLES", []string{"innodb_flush_log_at_trx_commit", "log_bin", "sync_binlog"})
 	found, err := Map[string, string](ctx, db, "read settings of durability", stmt)

@@ -28,7 +28,7 @@ type connector struct {
 	limit    time.Duration  // within which the server ends any statement
 	textOnly bool           // see Config.TextOnly
 	together bool           // several statements may be sent together, unless rivals says otherwise
-	rivals   *atomic.Bool   // set once a server is seen where other nodes abort transactions
+	rivals   *atomic.Bool   // set once a server is seen on which other nodes abort transactions
 
 	encryption *encryption
 	silent     *atomic.Bool // set when the server has not answered in time
@@ -75,8 +75,8 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	return opened, nil
 }
 
-// newKiller returns a killer for the same server. Its time limits are short,
-// because a KILL is answered at once unless the server has other problems.
+// newKiller returns a killer for the same server. Its time limits are short, because a KILL returns at once
+// unless the server has other problems.
 func newKiller(base *mysql.Config, c Config, silent *atomic.Bool) (*killer, error) {
 	c.IOTimeout = c.ConnectTimeout
 	own, err := newConnector(base, c, "")
@@ -87,8 +87,8 @@ func newKiller(base *mysql.Config, c Config, silent *atomic.Bool) (*killer, erro
 	return &killer{connect: own.open}, nil
 }
 
-// Connect logs in. When its context ends it returns at once, while the login goes on: the
-// server's thread would outlive it.
+// Connect logs in. It returns at once when its context ends, but the login goes on in the background: the
+// server's thread would outlive an aborted one.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if ctx.Done() == nil {
 		return c.login(ctx)
@@ -108,7 +108,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	case <-ctx.Done():
 		c.seats.occupyUntil(func() {
 			if r := <-ended; r.err == nil {
-				_ = r.conn.Close() // nobody could do anything about an error
+				_ = r.conn.Close() // an error would have no consequence
 			}
 		})
 		return nil, ctx.Err()
@@ -130,7 +130,7 @@ func (c *connector) login(ctx context.Context) (driver.Conn, error) {
 	return &conn{driverConn: inner, socket: socket, seats: c.seats, killer: c.killer, thread: c.killer.reach(ctx, era, inner, socket), textOnly: c.textOnly}, nil
 }
 
-// open logs in. The socket is nil if there was none.
+// open logs in. The returned socket is nil if none was opened.
 func (c *connector) open(ctx context.Context) (driverConn, *link, error) {
 	var socket *link
 	opened, err := c.Connector.Connect(context.WithValue(ctx, linkKey{}, &socket))
@@ -138,8 +138,7 @@ func (c *connector) open(ctx context.Context) (driverConn, *link, error) {
 		return nil, socket, err
 	}
 	inner := opened.(driverConn)
-	// By a statement, because the supported servers have two names for the
-	// variable.
+	// Set by a statement, because the supported servers have two names for the variable.
 	_, err = inner.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil)
 	if err != nil {
 		return nil, socket, fmt.Errorf("set isolation level: %w", closeAfter(inner, err))
@@ -157,17 +156,17 @@ func (c *connector) open(ctx context.Context) (driverConn, *link, error) {
 		if err != nil && !errors.As(err, &refusal) {
 			return nil, socket, fmt.Errorf("read variables: %w", closeAfter(inner, err))
 		}
-		if err != nil || clusterOf(found, nil).MultiPrimary() { // whoever refuses to tell may be one
+		if err != nil || clusterOf(found, nil).MultiPrimary() { // a server that refuses to tell may be one
 			c.rivals.Store(true)
 		}
 	}
 	return inner, socket, nil
 }
 
-// rivalVariables tell whether several servers of a cluster accept writes.
+// rivalVariables show whether several servers of a cluster accept writes.
 var rivalVariables = []string{"wsrep_on", "wsrep_provider", "group_replication_group_name", "group_replication_single_primary_mode"}
 
-// readVariables returns the variables that the server knows.
+// readVariables returns the variables that the server has.
 func readVariables(ctx context.Context, c driverConn, names []string) (map[string]string, error) {
 	text, args, err := showStatement("VARIABLES", names).ToSql()
 	if err != nil {

@@ -165,7 +165,7 @@ func TestStrictModeAllowsZeroDates(t *testing.T) {
 	}
 }
 
-// TestTextRoundTrips: with any text, and with any charset in the DSN.
+// TestTextRoundTrips: any text survives, with any charset in the DSN.
 func TestTextRoundTrips(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -188,7 +188,7 @@ func TestTextRoundTrips(t *testing.T) {
 	}
 }
 
-// TestUpdateReturnsMatchedRows: a row that has the new value already counts as changed.
+// TestUpdateReturnsMatchedRows: a row that already has the new value counts as changed.
 func TestUpdateReturnsMatchedRows(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())

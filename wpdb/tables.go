@@ -64,8 +64,8 @@ const (
 	ServicesServiceExtras Table = "latepoint_services_service_extras"
 )
 
-// Our own tables, in the site's database. The site's tables are
-// never altered, but for indexes that their administrator asks for: see AddIndex.
+// Our own tables, in the site's database. The site's tables are never altered, except for indexes that the
+// administrator asks for: see AddIndex.
 const (
 	AdminTokens       Table = "bookside_admin_tokens"
 	APIKeys           Table = "bookside_api_keys"
@@ -88,9 +88,9 @@ const (
 	WebhookTries      Table = "bookside_webhook_tries"
 )
 
-// required are the tables without which no LatePoint 5 site can be served, and
-// their columns that reads use. Every version has them. Columns that reads use
-// only if they exist, with Schema.Columns, are not listed.
+// required are the tables without which no LatePoint 5 site can be served, with the columns that reads use.
+// Every version has them. Columns that reads use only if they exist, through Schema.Columns, are not
+// listed.
 var required = map[Table][]string{
 	Agents:         {"id", "first_name", "last_name", "display_name", "email", "phone", "bio", "features", "status", "created_at", "updated_at"},
 	AgentsServices: {"agent_id", "service_id", "location_id"},
@@ -129,8 +129,7 @@ var required = map[Table][]string{
 	WorkPeriods: {"agent_id", "service_id", "location_id", "start_time", "end_time", "week_day", "custom_date"},
 }
 
-// optional are the tables that a site may lack, and their columns that reads
-// use.
+// optional are the tables that a site may lack, with the columns that reads use.
 var optional = map[Table][]string{
 	AgentMeta:             metaColumns,
 	AppleEvents:           eventColumns,
@@ -151,7 +150,7 @@ var optional = map[Table][]string{
 	TransactionRefunds:    {"id", "transaction_id", "amount"},
 }
 
-// The columns of several tables.
+// Columns that several tables have.
 var (
 	metaColumns       = []string{"id", "object_id", "meta_key", "meta_value"}
 	eventColumns      = []string{"id", "agent_id", "start_date", "start_time", "end_date", "end_time"}

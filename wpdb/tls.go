@@ -16,7 +16,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// TLS is whether the connections to a server are encrypted.
+// TLS says whether connections to a server are encrypted.
 type TLS string
 
 // The modes.
@@ -34,7 +34,7 @@ func TLSModes() []TLS { return []TLS{TLSAuto, TLSOff, TLSRequired, TLSVerify} }
 
 // Errors about the encryption of connections.
 var (
-	// ErrTLS is the error of settings of TLS that cannot be followed.
+	// ErrTLS is the error of TLS settings that cannot be followed.
 	ErrTLS = errors.New("settings of TLS")
 	// ErrNoTLS is the error of a server that does not offer TLS where it is required.
 	ErrNoTLS = errors.New("the server does not offer TLS")
@@ -44,17 +44,17 @@ var (
 	ErrTLSDemanded = errors.New("the server demands TLS")
 )
 
-// secureTransport is the server's error number if it accepts no plain text from anybody.
+// secureTransport is the error number of a server that accepts no plain text at all.
 const secureTransport = 3159
 
-// rejectedLogin is the server's error number of a rejected login. It does not say why: a wrong
-// password, or an account that demands TLS.
+// rejectedLogin is the error number of a rejected login. The server does not say whether the password is
+// wrong or the account demands TLS.
 const rejectedLogin = 1045
 
-// dsnModes are the modes by the DSN's parameter tls, as the driver stores it.
+// dsnModes are the modes for the values of the DSN's parameter tls, as the driver stores it.
 var dsnModes = map[string]TLS{"true": TLSVerify, "skip-verify": TLSRequired, "preferred": tlsPreferred, "false": TLSOff}
 
-// setTLS sets on the driver's configuration whether connections are encrypted.
+// setTLS configures the driver's encryption.
 func (c Config) setTLS(d *mysql.Config) error {
 	mode := c.TLS
 	if mode == "" {
@@ -120,7 +120,7 @@ func (c Config) authorities() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// onThisMachine reports whether nobody between us and the server can listen.
+// onThisMachine reports whether the connection cannot be intercepted between us and the server.
 func onThisMachine(d *mysql.Config) bool {
 	host := hostOf(d.Addr)
 	address, err := netip.ParseAddr(host)
@@ -134,11 +134,11 @@ func hostOf(address string) string {
 	return strings.Trim(address, "[]")
 }
 
-// parameterName matches a name that can be shown: anything else may be a part of a password.
+// parameterName matches a name that can be shown: anything else may be part of a password.
 var parameterName = regexp.MustCompile(`^[A-Za-z_]{1,40}$`)
 
-// checkParameters returns an error for parameters that the driver would ignore, or send as variables
-// of the session, which are set here.
+// checkParameters returns an error for parameters that the driver would ignore or would send as session
+// variables, which this package sets itself.
 func checkParameters(dsn string, d *mysql.Config) error {
 	_, text, _ := strings.Cut(dsn[strings.LastIndexByte(dsn, '/')+1:], "?")
 	for parameter := range strings.SplitSeq(text, "&") {
@@ -157,7 +157,7 @@ func checkParameters(dsn string, d *mysql.Config) error {
 	return nil
 }
 
-// meant suggests the parameter of a DSN that matters most: a typing error there would be plain text.
+// meant suggests the DSN parameter that matters most: mistyping it would mean plain text.
 func meant(name string) string {
 	lower := strings.ToLower(name)
 	letters := []byte(lower)
@@ -175,7 +175,7 @@ type Encryption struct {
 	Local    bool   // whether the server is on this machine, reached by a socket or by loopback
 }
 
-// encryption records what is agreed with a server.
+// encryption records what was negotiated with a server.
 type encryption struct {
 	verified, local bool
 	version         atomic.Uint32 // of the latest connection; 0 for plain text
@@ -191,7 +191,7 @@ func (e *encryption) note(state tls.ConnectionState) error {
 	return nil
 }
 
-// Encryption returns how the connections are protected, or nil for a pool that was opened elsewhere.
+// Encryption returns how the connections are protected, or nil for a pool from New.
 func (db *DB) Encryption() *Encryption {
 	if db.encryption == nil {
 		return nil

@@ -16,10 +16,10 @@ import (
 	"bookside/wpdb"
 )
 
-// elsewhere is an address that is neither a socket nor of the loopback network, and leads here.
+// elsewhere is an address of this machine that is neither a socket nor in the loopback network.
 const elsewhere = "0.0.0.0"
 
-// through returns the configuration of a database behind TCP, at 127.0.0.1 or at another name of it.
+// through returns the configuration of a database behind TCP, at 127.0.0.1 or at another name for it.
 func through(t *testing.T, database *fixtures.Database, host string) wpdb.Config {
 	t.Helper()
 	dsn, _ := fixtures.NewFaultProxyAt(t, "tcp", "127.0.0.1:0", database.DSN)
@@ -33,8 +33,7 @@ func parameter(t *testing.T, c wpdb.Config, value string) wpdb.Config {
 	return withDSN(t, c, func(d *mysql.Config) { d.TLSConfig = value })
 }
 
-// TestTLS: connections are encrypted as configured, and by default wherever somebody else could
-// listen.
+// TestTLS: connections are encrypted as configured, and by default wherever somebody could listen.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	database, authority := fixtures.NewTLS(t, fixtures.Small(now))
@@ -95,8 +94,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestAccountThatDemandsTLS: whoever is refused for the want of TLS is told so, and with TLS everything
-// works: also the connection that kills, and that which asks for the account.
+// TestAccountThatDemandsTLS: a login refused for lack of TLS gets an error that says so. With TLS
+// everything works, including the killer's connection and the one that asks for the account.
 func TestAccountThatDemandsTLS(t *testing.T) {
 	t.Parallel()
 	database, _ := fixtures.NewTLS(t, fixtures.Small(now))
@@ -129,7 +128,7 @@ func TestAccountThatDemandsTLS(t *testing.T) {
 	}
 }
 
-// TestServerWithoutTLS: nothing is sent in plain text where TLS is required, also by default.
+// TestServerWithoutTLS: nothing is sent in plain text where TLS is required, even by default.
 func TestServerWithoutTLS(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

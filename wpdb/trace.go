@@ -14,18 +14,18 @@ type Statement struct {
 	Op   string // what it was for
 	Text string
 	Args []any
-	Took time.Duration // with the reading of its rows
+	Took time.Duration // including reading its rows
 	Rows int
 	Err  error
 }
 
-// Trace has the SELECTs that were sent under a context of WithTrace, in the order in which they ended.
+// Trace holds the SELECTs that were sent under a context of WithTrace, in the order in which they ended.
 type Trace struct {
 	mu         sync.Mutex
 	statements []Statement
 }
 
-// Statements returns those so far.
+// Statements returns the statements recorded so far.
 func (t *Trace) Statements() []Statement {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -34,8 +34,8 @@ func (t *Trace) Statements() []Statement {
 
 type traceKey struct{}
 
-// WithTrace returns a context under which SELECTs are remembered, with their arguments: for somebody who looks
-// at one request, and not for requests of clients.
+// WithTrace returns a context under which SELECTs are recorded, with their arguments. It is for inspecting
+// a single request, not for clients' requests.
 func WithTrace(ctx context.Context) (context.Context, *Trace) {
 	t := new(Trace)
 	return context.WithValue(ctx, traceKey{}, t), t

@@ -12,18 +12,17 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// The number of attempts of a transaction. Deadlocks, and commits that a
-// cluster rejects because another node was first, are reported at once; on a
-// cluster, three attempts were not enough for one in eight creates while its
-// agents were in demand. Waiting for a lock takes a large part of the request's
-// time.
+// The number of attempts of a transaction. Deadlocks, and commits that a cluster rejects because another
+// node was first, are reported at once; on a cluster, three attempts were not enough for one in eight
+// creates while its agents were in demand. A lock wait takes a large part of the request's time, so it is
+// retried less.
 const (
 	attempts  = 8
 	lockWaits = 3
 )
 
-// attemptsExhausted reports whether a transaction with an ErrConflict is not retried.
-// waits is the number of its attempts that timed out waiting for a lock.
+// attemptsExhausted reports whether a transaction with an ErrConflict must not be retried. waits is the
+// number of its attempts that timed out waiting for a lock.
 func attemptsExhausted(err error, attempt int, waits *int) bool {
 	if IsLockWait(err) {
 		*waits++
@@ -31,8 +30,7 @@ func attemptsExhausted(err error, attempt int, waits *int) bool {
 	return attempt == attempts || *waits == lockWaits
 }
 
-// errNested is the error of a transaction inside another one. The server would
-// silently commit the outer one.
+// errNested is the error of a transaction inside another: the server would silently commit the outer one.
 var errNested = errors.New("a transaction inside a transaction")
 
 // Transact runs work in a transaction. It commits if work returns nil, rolls
@@ -65,8 +63,8 @@ func (db *DB) Transact(ctx context.Context, op string, work func(tx *DB) error) 
 	}
 }
 
-// Change is Exec in a transaction of its own, so that it is retried after a
-// deadlock or a conflict with another node of a cluster.
+// Change is Exec in its own transaction, so that it is retried after a deadlock or a conflict with another
+// cluster node.
 func (db *DB) Change(ctx context.Context, op string, stmt sq.Sqlizer) (result Result, err error) {
 	err = db.Transact(ctx, op, func(tx *DB) (err error) {
 		result, err = Exec(ctx, tx, op, stmt)
@@ -102,7 +100,7 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(tx *DB) err
 		if committed {
 			return
 		}
-		// Also on a panic, which propagates to the caller after the rollback.
+		// Also on a panic, which goes on to the caller after the rollback.
 		rollback := tx.Rollback()
 		if rollback != nil && !errors.Is(rollback, sql.ErrTxDone) {
 			err = errors.Join(err, wrap(op+": roll back", rollback))
@@ -131,8 +129,7 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(tx *DB) err
 // session is a connection reserved for several statements.
 type session struct{ conn *sql.Conn }
 
-// Session gives work a connection of its own for all its statements and
-// transactions.
+// Session reserves one connection for all of work's statements and transactions.
 func (db *DB) Session(ctx context.Context, op string, work func(*DB) error) (err error) {
 	since := time.Now()
 	release, err := db.semaphore.acquire(ctx)

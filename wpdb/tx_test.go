@@ -104,8 +104,8 @@ func TestTransactPanics(t *testing.T) {
 	}
 }
 
-// TestTransactAfterDeadlock: two transactions lock two agents in opposite orders. The
-// server rolls one of them back, which then runs again.
+// TestTransactAfterDeadlock: two transactions lock two agents in opposite orders. The server rolls one of
+// them back, and Transact runs it again.
 func TestTransactAfterDeadlock(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -285,7 +285,7 @@ func TestTransactErrors(t *testing.T) {
 	}
 }
 
-// TestTransactStopsWaiting: a context that has ended gets no further run.
+// TestTransactStopsWaiting: work does not run again once its context has ended.
 func TestTransactStopsWaiting(t *testing.T) {
 	t.Parallel()
 	db, mock := wpdbtest.MockExact(t, 1)
@@ -377,8 +377,8 @@ func TestLostTransaction(t *testing.T) {
 	}
 }
 
-// TestNestedTransaction: it is an error, because the server would commit the outer
-// transaction when an inner one begins.
+// TestNestedTransaction: nesting is an error, because beginning an inner transaction would commit the outer
+// one.
 func TestNestedTransaction(t *testing.T) {
 	t.Parallel()
 	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.Legacy())))

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// toStore are additional columns without which written rows would be wrong;
-// required has those that reads use.
+// toStore are further columns without which written rows would be wrong; those
+// that reads use are in required.
 var toStore = map[Table][]string{
 	Activities:   {"code", "description", "initiated_by", "created_at"},
 	ProcessJobs:  {"process_id", "object_id", "object_model_type", "settings", "to_run_after_utc", "status"},

@@ -16,19 +16,18 @@ import (
 	"strings"
 )
 
-// ParseDBHost parses a DB_HOST as WordPress and mysqli do: host, host:port, an
-// IPv6 address with or without brackets, host:/socket or :/socket, each
-// optionally with mysqli's prefix p:. It returns network and address in the
-// driver's form. As in PHP, localhost, which is also the meaning of an empty host, is
-// always a socket, with or without a port: the one that is named, else the first of the
-// usual ones that is the database's. Without one it is a *NoSocketError and never TCP, where
-// any user of the machine may listen for the password. Other errors do not contain s.
+// ParseDBHost parses a DB_HOST as WordPress and mysqli do: host, host:port, an IPv6 address with or without
+// brackets, host:/socket or :/socket, each optionally with mysqli's prefix p:. It returns network and
+// address in the driver's form. As in PHP, localhost (which an empty host means too) is always a socket,
+// with or without a port: the one given, otherwise the first of the usual ones that belongs to the
+// database. If there is none, the error is a *NoSocketError. It never falls back to TCP, where any user of
+// the machine may listen for the password. Other errors do not contain s.
 func ParseDBHost(s string) (network, address string, err error) {
 	return parseDBHost(s, trustedOwners().haveSocket)
 }
 
-// usualSockets are the paths where packages of MySQL and MariaDB create the
-// socket that PHP uses for localhost.
+// usualSockets are the paths at which packages of MySQL and MariaDB create the socket that PHP uses for
+// localhost.
 var usualSockets = []string{
 	"/run/mysqld/mysqld.sock",
 	"/var/run/mysqld/mysqld.sock",
@@ -36,7 +35,8 @@ var usualSockets = []string{
 	"/tmp/mysql.sock",
 }
 
-// NoSocketError is a DB_HOST of localhost on a machine without a usual socket that is the database's.
+// NoSocketError is a DB_HOST of localhost on a machine where none of the usual sockets belongs to the
+// database.
 type NoSocketError struct {
 	Line int // in the file; 0 if DB_HOST is not set there
 }
@@ -50,14 +50,14 @@ func (e *NoSocketError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, text)
 }
 
-// databaseUsers are the names of the users as whom packages run the server.
+// databaseUsers are the users that packages run the server as.
 var databaseUsers = []string{"mysql", "mariadb"}
 
-// owners are ids of users. Whoever owns a socket gets the password that is sent there, so
-// a socket that was only found counts if nobody else could have put it there.
+// owners are user ids. The owner of a socket receives the password that is sent there, so a socket that was
+// merely found counts only if nobody else could have put it there.
 type owners map[int]bool
 
-// trustedOwners are root, the database's user, and whoever runs this program.
+// trustedOwners are root, the database's user and the user who runs this program.
 func trustedOwners() owners {
 	trusted := owners{0: true, os.Geteuid(): true}
 	for _, name := range databaseUsers {
@@ -70,8 +70,8 @@ func trustedOwners() owners {
 	return trusted
 }
 
-// haveSocket reports whether there is a socket at a path that belongs to these owners, as do
-// its directory, the link that leads to it, if it is one, and that link's directory.
+// haveSocket reports whether there is a socket at a path that belongs to these owners. Its directory must
+// be theirs too, and so must a link that leads to it and the link's directory.
 func (o owners) haveSocket(path string) bool {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func (o owners) haveSocket(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSocket != 0 && o.have(path) && o.have(target)
 }
 
-// have reports whether these owners have a file and its directory, and others may not replace it.
+// have reports whether these owners have a file and its directory, and others cannot replace it.
 func (o owners) have(path string) bool {
 	file, err := os.Lstat(path)
 	if err != nil {
@@ -133,8 +133,7 @@ var (
 	dbPortPattern = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// splitDBHost splits host:port. It returns no error of another package, which
-// would quote s.
+// splitDBHost splits host:port. It wraps no error of another package, because that would quote s.
 func splitDBHost(s string) (host, port string, err error) {
 	host = s
 	bare := strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// phpKind is the kind of a token, as far as settings need it.
+// phpKind is the kind of a token, as far as reading settings needs it.
 type phpKind byte
 
 const (
@@ -49,7 +49,7 @@ func phpTokens(src string) (phpCode, error) {
 	}
 }
 
-// phpLexer knows enough of PHP to tell code from text, comments and strings.
+// phpLexer understands enough PHP to tell code from text, comments and strings.
 type phpLexer struct {
 	src    string
 	pos    int
@@ -59,8 +59,7 @@ type phpLexer struct {
 	nested int  // open expressions inside strings
 }
 
-// maxPHPNesting limits how deep strings and expressions are nested in each
-// other.
+// maxPHPNesting limits how deeply strings and expressions nest.
 const maxPHPNesting = 16
 
 // phpName matches a name: to PHP every byte beyond ASCII is a letter.
@@ -73,7 +72,8 @@ var (
 	phpHeredoc      = regexp.MustCompile(`^<<<[ \t]*(?:(` + phpName + `)|"(` + phpName + `)"|'(` + phpName + `)')[\r\n]`)
 	phpVariableName = regexp.MustCompile(`^\$` + phpName)
 	phpWordOrNumber = regexp.MustCompile(`^[\w\\[:^ascii:]]+`)
-	// Only those operators of several characters whose parts would mislead.
+	// Only operators of several characters whose parts would mislead are
+	// listed.
 	phpOperator = regexp.MustCompile(`^(?:===?|=>|\?\?=|\.=|\?->|->|::|\?>|(?s:.))`)
 )
 
@@ -135,7 +135,7 @@ func (l *phpLexer) skip() {
 	}
 }
 
-// The bytes with a meaning of their own in a double-quoted string or heredoc,
+// The bytes that have a special meaning in a double-quoted string or heredoc,
 // and in a single-quoted string.
 const (
 	specialInDouble = `\{$`
@@ -165,8 +165,8 @@ func (l *phpLexer) quoted() (phpToken, error) {
 	return t, nil
 }
 
-// heredoc moves past a heredoc or nowdoc. It counts as computed: implementing
-// its rules of indentation is not worthwhile for a password.
+// heredoc moves past a heredoc or nowdoc. It counts as computed: its
+// indentation rules are not worth implementing for a password.
 func (l *phpLexer) heredoc(start []string) (phpToken, error) {
 	t := l.take(phpComputed, len(start[0])-1) // the newline may also be the one before the closing label
 	label, special := cmp.Or(start[1:]...), specialInDouble
@@ -186,7 +186,7 @@ func (l *phpLexer) heredoc(start []string) (phpToken, error) {
 	return t, err
 }
 
-// body moves past a string, up to and including the end whose length the
+// body moves past a string, up to and including its end, whose length the
 // function end returns. It is plain if it contains no variables.
 func (l *phpLexer) body(line int, special string, end func(rest string) int) (body string, plain bool, err error) {
 	start, plain := l.pos, true

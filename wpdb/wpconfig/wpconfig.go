@@ -1,7 +1,7 @@
-// Package wpconfig reads the settings of the database and the addresses in a
-// site's wp-config.php. It tokenizes the PHP and never runs it.
+// Package wpconfig reads the database settings and the addresses in a site's wp-config.php. It tokenizes
+// the PHP and never runs it.
 //
-// Of this module it may import wpdb, which says what a table prefix may be.
+// From this module it imports only wpdb, for the rules of table prefixes.
 package wpconfig
 
 import (
@@ -30,13 +30,12 @@ type Config struct {
 	Multisite            bool
 	Home, SiteURL        string // WP_HOME and WP_SITEURL; empty if missing, computed, or without effect because of Multisite
 	Content              string // WP_CONTENT_DIR; empty if missing or computed
-	// TLS is what MYSQL_CLIENT_FLAGS says of it: empty, required or verify. Whoever knows better may
+	// TLS is what MYSQL_CLIENT_FLAGS implies: empty, required or verify. Callers that know better may
 	// change it.
 	TLS wpdb.TLS
 }
 
-// FormatDSN returns the data source name, as go-sql-driver/mysql writes it, with what the file says
-// of TLS.
+// FormatDSN returns the data source name, as go-sql-driver/mysql writes it, with the file's TLS setting.
 func (c Config) FormatDSN() string {
 	driver := mysql.NewConfig()
 	driver.User, driver.Passwd = c.User, c.Password
@@ -45,7 +44,7 @@ func (c Config) FormatDSN() string {
 	return driver.FormatDSN()
 }
 
-// Names of settings whose errors a caller may tell from the others.
+// Names of settings whose errors a caller may want to distinguish.
 const (
 	TablePrefix = "$table_prefix"
 	Multisite   = "MULTISITE"
@@ -67,8 +66,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, text)
 }
 
-// Locate returns the wp-config.php for a path that may be that of WordPress's directory. It may be in the
-// directory above, as in wp-load.php, WordPress 7.0. Every other path is returned as it is.
+// Locate returns the wp-config.php for a path that may be WordPress's directory. As in wp-load.php
+// (WordPress 7.0), the file may be one directory above. Any other path is returned unchanged.
 func Locate(path string) string {
 	if info, err := os.Stat(path); path == "" || err != nil || !info.IsDir() {
 		return path
@@ -84,8 +83,8 @@ func Locate(path string) string {
 	return within
 }
 
-// ContentDir returns the value of WP_CONTENT_DIR for the WordPress in a directory; "" if its wp-config.php
-// does not set it or does not exist. A value that cannot be read is an *Error.
+// ContentDir returns the WP_CONTENT_DIR of the WordPress in a directory, or "" if its wp-config.php does
+// not set it or does not exist. A value that cannot be read is an *Error.
 func ContentDir(wordpress string) (string, error) {
 	src, err := os.ReadFile(Locate(wordpress))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,15 +121,13 @@ func Read(path string) (Config, error) {
 	return c, nil
 }
 
-// Parse extracts the settings from the source of a wp-config.php. Only
-// values written as a single literal count, and included files are not read. As
-// in PHP, the first definition of a constant wins, and the last assignment of
-// $table_prefix. A conditional definition counts if no other contradicts it.
+// Parse extracts the settings from the source of a wp-config.php. Only values written as a single literal
+// count, and included files are not read. As in PHP, the first definition of a constant wins, and the last
+// assignment of $table_prefix. A conditional definition counts if no other contradicts it.
 //
-// A value that is computed, contradictory or missing is reported as an *Error,
-// except for the addresses, which a site needs not set here.
-// The table prefix is checked last: an error about it comes with all other
-// settings. A *NoSocketError comes with all but Network and Address.
+// A computed, contradictory or missing value is an *Error, except for the addresses, which a site need not
+// set here. The table prefix is checked last: an error about it comes with all other settings. A
+// *NoSocketError comes with all but Network and Address.
 func Parse(src []byte) (Config, error) { return parse(src, trustedOwners().haveSocket) }
 
 func parse(src []byte, isSocket func(path string) bool) (Config, error) {
@@ -205,7 +202,7 @@ func (r *reader) required(name string) string {
 	return s.value
 }
 
-// optional returns the value of a setting that may as well be somewhere else.
+// optional returns the value of a setting that may be stored elsewhere.
 func (r *reader) optional(name string) string {
 	unreported := reader{found: r.found}
 	return unreported.setting(name).value
@@ -226,8 +223,8 @@ func (r *reader) host(isSocket func(path string) bool) (network, address string)
 	return network, address
 }
 
-// tls returns what the flags of mysqli_real_connect (wpdb::db_connect, WordPress 7.0.4) say of TLS.
-// Every definition counts, and every flag in it: what is computed is rather encrypted than not.
+// tls returns the TLS mode that the flags of mysqli_real_connect imply (wpdb::db_connect, WordPress 7.0.4).
+// Every definition counts, and every flag in it: when in doubt, connections are encrypted.
 func (r *reader) tls() (mode wpdb.TLS) {
 	for _, s := range r.found {
 		switch {
@@ -253,10 +250,10 @@ func (r *reader) prefix() string {
 	return s.value
 }
 
-// clientFlags is a constant whose value is made of flags.
+// clientFlags is the constant whose value consists of flags.
 const clientFlags = "MYSQL_CLIENT_FLAGS"
 
-// The flags about TLS. PHP verifies nothing without being told, as here.
+// The flags about TLS. Like here, PHP verifies nothing unless told to.
 const (
 	ssl         = 1 << 11
 	sslVerifies = 1 << 30
@@ -358,7 +355,7 @@ func (c phpCode) setting(start int, name string, value int, ends ...string) sett
 	return s
 }
 
-// flags returns the flags that are named in the rest of a statement.
+// flags returns the flags named in the rest of a statement.
 func (c phpCode) flags(from int) (flags int64) {
 	for i := from; i < len(c) && !c[i].isOp(";"); i++ {
 		if c[i].kind != phpWord {

@@ -150,7 +150,7 @@ func TestParseDefaults(t *testing.T) {
 
 func TestParseReportsUnreadableSettings(t *testing.T) {
 	t.Parallel()
-	// In each of these, the value or a part of it is the word "hidden".
+	// In each case, the value or a part of it is the word "hidden".
 	for name, tc := range map[string]struct {
 		more string // from line 3 on
 		line int
@@ -312,8 +312,8 @@ func TestParseDBHost(t *testing.T) {
 	}
 }
 
-// TestLocalhostIsNeverTCP: where there is no socket, any user of the machine may listen at
-// 127.0.0.1, and nothing proves that it is the database.
+// TestLocalhostIsNeverTCP: without a socket, any user of the machine may listen at 127.0.0.1, and nothing
+// proves that the listener is the database.
 func TestLocalhostIsNeverTCP(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{"localhost", "LocalHost", "localhost:3307", "localhost:", "", ":3307", "p:localhost", "p:localhost:3306"} {
@@ -365,7 +365,7 @@ func TestParseDBHostRejectsOtherForms(t *testing.T) {
 	}
 }
 
-// TestSocketsOfOthers: a socket that anybody else may have put there gets no password.
+// TestSocketsOfOthers: no password is sent to a socket that anybody else could have put there.
 func TestSocketsOfOthers(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "bookside") // paths of sockets must be short
@@ -416,8 +416,8 @@ func TestSocketsOfOthers(t *testing.T) {
 	}
 }
 
-// TestPlantedSocket: a socket of another user in a directory of root's that all may write to, such
-// as /tmp, is not where localhost is, nor is a link of theirs to a good one.
+// TestPlantedSocket: another user's socket in a world-writable directory of root's, such as /tmp, does not
+// count as localhost, nor does that user's link to a good one.
 func TestPlantedSocket(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -525,7 +525,7 @@ func FuzzParseDBHost(f *testing.F) {
 	})
 }
 
-// TestClientFlags: what MYSQL_CLIENT_FLAGS says of TLS is obeyed, however it is written.
+// TestClientFlags: TLS flags in MYSQL_CLIENT_FLAGS are obeyed, however they are written.
 func TestClientFlags(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]wpdb.TLS{
