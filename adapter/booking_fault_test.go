@@ -14,7 +14,7 @@ import (
 	"bookside/fixtures/wpdbtest"
 )
 
-// bookingTables are the tables whose rows a new booking adds or, of its hold, deletes.
+// bookingTables are the tables in which a new booking adds rows or deletes those of its hold.
 var bookingTables = []string{
 	"latepoint_bookings", "latepoint_orders", "latepoint_order_items", "latepoint_order_invoices", "latepoint_customers", "latepoint_booking_meta",
 	"latepoint_order_meta", "latepoint_activities", "bookside_holds",
@@ -33,9 +33,9 @@ func rowCounts(t *testing.T, d *fixtures.Database) map[string]int {
 	return counts
 }
 
-// TestCreateBookingSurvivesEveryCut cuts the link at each statement of a create,
-// before the server has it and before its answer arrives: there is a whole
-// booking afterwards, or none and the hold that it was to use.
+// TestCreateBookingSurvivesEveryCut cuts the link at each statement of a create, before the server has it
+// and before its answer arrives: afterwards there is either a whole booking, or none and the hold that it
+// was to use.
 func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 	t.Parallel()
 	whole := map[string]int{
@@ -50,7 +50,7 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 			db := wpdbtest.OpenDSN(t, dsn, database.Prefix, 1)
 			platform := session.NewPlatform(db, fixtures.RecordedNow)
 			for n := 0; ; n++ {
-				site, err := platform.Session(t.Context()) // over a link that stands
+				site, err := platform.Session(t.Context()) // before the link is cut
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -93,7 +93,7 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 	}
 }
 
-// holdFriday keeps a slot on the n-th Friday and returns the id of the hold.
+// holdFriday holds a slot on the n-th Friday and returns the hold's id.
 func holdFriday(t *testing.T, site *session.Session, n int) (int64, error) {
 	t.Helper()
 	hold, err := txCreate(t.Context(), site, bookings.CreateHold, bookings.NewHold{Minutes: 5, New: bookings.New{

@@ -23,9 +23,9 @@ type modelBooking struct {
 	Start        int64
 }
 
-// TestBookingsAgainstModel makes, moves, cancels, approves and deletes bookings
-// at random. The database agrees with a model at each step, what is offered can
-// be booked, and nothing that holds its time overlaps.
+// TestBookingsAgainstModel creates, moves, cancels, approves and deletes bookings at random. After each
+// step the database agrees with a model, what is offered can be booked, and no two bookings that hold a
+// time overlap.
 func TestBookingsAgainstModel(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestBookingsAgainstModel(t *testing.T) {
 	first := parseDay(t, "2027-02-01") // a Monday after the recorded bookings
 	week := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		week++ // of its own, so that runs do not meet
+		week++ // each run has a week to itself
 		m := &bookingModel{site: site, database: database, monday: first + availability.Day(7*week), bookings: map[int64]modelBooking{}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"create":  m.create,
@@ -58,7 +58,7 @@ type bookingModel struct {
 	bookings map[int64]modelBooking
 }
 
-// slot draws a service, an agent and a start, mostly from the grid. There are so few that bookings
+// slot draws a service, an agent and a start, mostly from the grid. The choice is so small that bookings
 // often compete.
 func (m *bookingModel) slot(t *rapid.T) (service, agent int64, at availability.Moment) {
 	service = rapid.SampledFrom([]int64{1, 2, 4}).Draw(t, "service")
@@ -145,19 +145,19 @@ func (m *bookingModel) delete(t *rapid.T) {
 	}
 }
 
-// storedBooking is a row, with the time that it keeps others from.
+// storedBooking is a row, with the time that it blocks.
 type storedBooking struct {
 	modelBooking
 
 	agent, from, to int64
 }
 
-// overlaps reports whether two bookings hold the same time of an agent.
+// overlaps reports whether two bookings block the same time of an agent.
 func (b storedBooking) overlaps(other storedBooking) bool {
 	return b.Status == records.StatusApproved && other.Status == records.StatusApproved && b.agent == other.agent && b.Date == other.Date && b.from < other.to && other.from < b.to
 }
 
-// check compares with the database.
+// check compares the model with the database.
 func (m *bookingModel) check(t *rapid.T) {
 	rows, err := m.database.SQL.QueryContext(t.Context(), `SELECT id, status, start_date, start_time, agent_id, start_time - buffer_before, end_time + buffer_after
 		FROM wp_latepoint_bookings WHERE start_date BETWEEN ? AND ?`, m.monday.String(), (m.monday + 6).String())

@@ -32,7 +32,7 @@ func newRivals(t *testing.T, setup ...string) rivals {
 		r.database.Execute(t, statement)
 	}
 	for i := range r.sites {
-		// Rivals of a busy machine wait long.
+		// On a busy machine rivals may wait long.
 		db := wpdbtest.OpenOwn(t, wpdb.Config{DSN: r.database.DSN, Prefix: r.database.Prefix, MaxOpen: 10, AcquireTimeout: time.Minute, LockWait: time.Minute, StatementTimeout: time.Minute})
 		site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
 		if err != nil {
@@ -43,8 +43,8 @@ func newRivals(t *testing.T, setup ...string) rivals {
 	return r
 }
 
-// run runs all tries concurrently and counts the successful ones. The others must have
-// got a CodeSlotUnavailable that names the conflicting booking.
+// run runs all tries concurrently and counts the successful ones. The others must get a CodeSlotUnavailable
+// that names the conflicting booking.
 func (r rivals) run(tries []func(context.Context, *session.Session) error) (succeeded int) {
 	r.t.Helper()
 	errs := make([]error, len(tries))
@@ -75,7 +75,7 @@ func settle(name, value string) string {
 	return fmt.Sprintf("INSERT INTO wp_latepoint_settings (name, value) VALUES ('%s', '%s')", name, value)
 }
 
-// book asks for a slot for an existing customer.
+// book requests a slot for an existing customer.
 func book(b bookings.New) func(context.Context, *session.Session) error {
 	return func(ctx context.Context, s *session.Session) error {
 		_, err := txCreate(ctx, s, bookings.Create, b)
@@ -83,8 +83,7 @@ func book(b bookings.New) func(context.Context, *session.Session) error {
 	}
 }
 
-// rivalTries is how many requests compete: many times as many as there are connections, and
-// fewer in a quick run.
+// rivalTries is how many requests compete: many times the number of connections, but fewer in a quick run.
 func rivalTries() int {
 	if fixtures.Thorough() {
 		return 200
@@ -92,7 +91,7 @@ func rivalTries() int {
 	return 60
 }
 
-// times asks for a slot again and again.
+// times requests a slot again and again.
 func times(n int, which func(i int) bookings.New) []func(context.Context, *session.Session) error {
 	tries := make([]func(context.Context, *session.Session) error, n)
 	for i := range tries {
@@ -101,8 +100,8 @@ func times(n int, which func(i int) bookings.New) []func(context.Context, *sessi
 	return tries
 }
 
-// TestSlotIsBookedOnce: for one slot, exactly as many of all concurrent requests succeed as
-// it has room for.
+// TestSlotIsBookedOnce: of all concurrent requests for one slot, exactly as many succeed as it has room
+// for.
 func TestSlotIsBookedOnce(t *testing.T) {
 	t.Parallel()
 	slot := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}
@@ -166,8 +165,7 @@ func TestSlotIsBookedOnce(t *testing.T) {
 	}
 }
 
-// pendings makes bookings that hold nothing, one for each customer, and gives
-// their ids.
+// pendings creates bookings that block nothing, one for each customer, and returns their ids.
 func (r rivals) pendings(n int, at availability.Moment) []int64 {
 	r.t.Helper()
 	ids := make([]int64, n)
@@ -225,8 +223,8 @@ func TestBookingsMoveOntoOneSlot(t *testing.T) {
 	}
 }
 
-// TestSwappedBookingsDoNotDeadlock: bookings that move to each other's agents lock the same
-// agents, and never wait for each other in a circle.
+// TestSwappedBookingsDoNotDeadlock: bookings that move to each other's agents lock the same agents, and
+// never wait for each other in a circle.
 func TestSwappedBookingsDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t)
@@ -239,7 +237,7 @@ func TestSwappedBookingsDoNotDeadlock(t *testing.T) {
 		}
 		created, err := txCreate(t.Context(), r.sites[0], bookings.Create, bookings.New{ServiceID: 2, AgentID: from, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9})
 		if err != nil {
-			continue // taken by an earlier one of the list
+			continue // taken by an earlier booking in the list
 		}
 		tries = append(tries, func(ctx context.Context, s *session.Session) error {
 			_, err := txUpdate(ctx, s, bookings.Update, created.ID, bookings.Patch{AgentID: &to})
@@ -249,11 +247,11 @@ func TestSwappedBookingsDoNotDeadlock(t *testing.T) {
 	if len(tries) < 10 {
 		t.Fatalf("only %d bookings to swap", len(tries))
 	}
-	r.run(tries) // fails the test on anything but a slot that is taken
+	r.run(tries) // fails the test on any error other than a taken slot
 }
 
-// TestLocksDoNotBlockTheSite: while one of our transactions holds its locks, the site
-// inserts bookings of the same and of other agents, and changes others.
+// TestLocksDoNotBlockTheSite: while one of our transactions holds its locks, the site inserts bookings for
+// the same and for other agents, and changes others.
 func TestLocksDoNotBlockTheSite(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t, settle("one_agent_at_location", "on"))

@@ -12,14 +12,14 @@ import (
 	"bookside/wpdb"
 )
 
-// entered is what the inbox of the journal has about a record.
+// entered is an entry about a record in the journal's inbox.
 type entered struct {
 	resource journal.Resource
 	id       int64
 }
 
-// wantEntered checks that a write entered every row that it changed into the inbox of the
-// journal, with the new status of a booking, and empties the inbox.
+// wantEntered checks that a write entered every row that it changed into the journal's inbox, with the new
+// status of a booking, and empties the inbox.
 func wantEntered(t *testing.T, database *fixtures.Database, changes []fixtures.Change) {
 	t.Helper()
 	want := map[entered]string{}
@@ -47,7 +47,7 @@ func wantEntered(t *testing.T, database *fixtures.Database, changes []fixtures.C
 	}
 	got := inbox(t, database)
 	for record, change := range got {
-		// A row may be written with what it has already.
+		// A row may be written with the values that it already has.
 		if _, changed := want[record]; !changed && change == string(journal.Updated) {
 			delete(got, record)
 		}
@@ -57,8 +57,8 @@ func wantEntered(t *testing.T, database *fixtures.Database, changes []fixtures.C
 	}
 }
 
-// inbox returns the changes in the inbox of the journal by their records, and empties it.
-// Those of several transactions count as one.
+// inbox returns the changes in the journal's inbox by record, and empties it. Changes of several
+// transactions count as one.
 func inbox(t *testing.T, database *fixtures.Database) map[entered]string {
 	t.Helper()
 	table := database.Prefix + "bookside_change_inbox"

@@ -11,8 +11,8 @@ import (
 	"bookside/fixtures/wpdbtest"
 )
 
-// BenchmarkConflicts looks for conflicts on the recorded site, and on it with
-// 100,000 bookings to come.
+// BenchmarkConflicts looks for conflicts on the recorded site, and on the same
+// site with 100,000 future bookings.
 func BenchmarkConflicts(b *testing.B) {
 	database := fixtures.New(b, fixtures.SiteA())
 	platform := session.NewPlatform(wpdbtest.Open(b, database, 2), fixtures.RecordedNow)

@@ -17,7 +17,7 @@ import (
 	"bookside/fixtures"
 )
 
-// newCoupon returns the row of a coupon of which only code, type and value were sent.
+// newCoupon returns the row of a coupon for which only code, type and value were sent.
 func newCoupon(other map[string]any) fixtures.Change {
 	values := map[string]any{
 		"id": "<id:coupon:1>", "code": "HALF", "name": "", "discount_type": "percent", "discount_value": "50.0000", "description": "",
@@ -127,7 +127,7 @@ func TestUpdateCoupon(t *testing.T) {
 			})
 	}
 	history := func(id string) fixtures.Change { return activityEntry("coupon_updated", "coupon_id", id, nil) }
-	untouched := func(row fixtures.Change) fixtures.Change { // by anybody before
+	untouched := func(row fixtures.Change) fixtures.Change { // before this test
 		row.Changed["updated_at"] = [2]any{nil, "<now_utc>"}
 		return row
 	}
@@ -169,7 +169,7 @@ func TestUpdateCoupon(t *testing.T) {
 	}, fixtures.Change{Table: "latepoint_coupons", Op: fixtures.Delete, Key: "3"})
 }
 
-// TestCouponsWithoutDates: earlier versions of the add-on have no such columns.
+// TestCouponsWithoutDates: earlier versions of the add-on lack these columns.
 func TestCouponsWithoutDates(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithCoupons().WithFewBookings(), "ALTER TABLE wp_latepoint_coupons DROP COLUMN active_from, DROP COLUMN active_to")
@@ -207,8 +207,8 @@ func TestCouponsNeedTheAddOn(t *testing.T) {
 	})
 }
 
-// TestConcurrentCouponsWithOneCodeLeaveOne: of many concurrent coupons with one code, one
-// is created and all others are rejected.
+// TestConcurrentCouponsWithOneCodeLeaveOne: of many concurrent coupons with one code, exactly one is
+// created and the others are rejected.
 func TestConcurrentCouponsWithOneCodeLeaveOne(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithCoupons().WithFewBookings())

@@ -28,7 +28,7 @@ func customerSite(t *testing.T, of fixtures.Site, changes ...string) (*session.S
 	return siteOver(t, fixtures.New(t, of), changes...)
 }
 
-// siteWithUsers is customerSite where customers are users of WordPress.
+// siteWithUsers is like customerSite, with customers who are WordPress users.
 func siteWithUsers(t *testing.T, of fixtures.Site, changes ...string) (*session.Session, *fixtures.Database) {
 	t.Helper()
 	fixtures.RequireServer(t)
@@ -53,7 +53,7 @@ func siteOver(t *testing.T, database *fixtures.Database, changes ...string) (*se
 	return site, database
 }
 
-// invalidFields returns the fields that a CodeValidationFailed names.
+// invalidFields returns the fields that a CodeValidationFailed lists.
 func invalidFields(t *testing.T, where string, err error) []string {
 	t.Helper()
 	var known *domain.Error
@@ -67,8 +67,8 @@ func customerNamed(first, last, email string) records.CustomerFields {
 	return records.CustomerFields{FirstName: &first, LastName: &last, Email: &email}
 }
 
-// capabilities are what WordPress keeps of a user's roles, and whether the user
-// is more than a customer.
+// capabilities are what WordPress stores about a user's roles, and whether the user is more than a
+// customer.
 var capabilities = map[string]struct {
 	serialised string
 	privileged bool
@@ -98,9 +98,8 @@ var capabilities = map[string]struct {
 	"a customer here, an editor else": {"", true}, // see below
 }
 
-// TestPrivilegedUsersAreGuarded: the permission to write customers gives no access to a
-// user with more privileges than a customer: not by e-mail, name, link, or a new customer
-// with the same e-mail.
+// TestPrivilegedUsersAreGuarded: the permission to write customers gives no access to a user with more
+// privileges than a customer: whether by e-mail, name, link, or a new customer with the same e-mail.
 func TestPrivilegedUsersAreGuarded(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -213,8 +212,8 @@ func TestPrivilegedUsersOfANetworkAreGuarded(t *testing.T) {
 	}
 }
 
-// TestNewCustomersGetUsersIfTheSiteWantsThem: a site that makes customers users gets a user with
-// each, unless WordPress could not keep one.
+// TestNewCustomersGetUsersIfTheSiteWantsThem: a site that makes customers users creates a user with each,
+// unless WordPress could not store one.
 func TestNewCustomersGetUsersIfTheSiteWantsThem(t *testing.T) {
 	t.Parallel()
 	const setting = "DELETE FROM wp_latepoint_settings WHERE name IN ('wp_users_as_customers', 'default_wp_role_for_customer')"
@@ -286,7 +285,7 @@ func TestNewCustomersGetUsersIfTheSiteWantsThem(t *testing.T) {
 	}
 }
 
-// A long e-mail fits a customer, and not the user behind.
+// A long e-mail fits the customer but not the linked user.
 func TestEmailThatTheUserCannotHaveIsRejected(t *testing.T) {
 	t.Parallel()
 	s, database := siteWithUsers(t, fixtures.SiteA().WithFewBookings(), "INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'x', 'taken@example.test')")
@@ -304,7 +303,7 @@ func TestEmailThatTheUserCannotHaveIsRejected(t *testing.T) {
 		t.Errorf("changed: %v", left)
 	}
 	for _, email := range []string{long, "taken@example.test"} {
-		t.Run("without a user "+email, func(t *testing.T) { // behind customer 9 stands nobody
+		t.Run("without a user "+email, func(t *testing.T) { // customer 9 has no user
 			if _, err := txUpdate(t.Context(), s, customers.Update, 9, customers.Patch{CustomerFields: records.CustomerFields{Email: &email}}); err != nil {
 				t.Errorf("%s: %v", email, err)
 			}
@@ -312,9 +311,9 @@ func TestEmailThatTheUserCannotHaveIsRejected(t *testing.T) {
 	}
 }
 
-// TestUsersStayWhereCustomersAreNone: on a site whose customers are no users, the user behind a
-// customer keeps name and address, whoever else has the new one; one of more than a customer's
-// rights is guarded there as well, because the setting may be turned on again.
+// TestUsersStayWhereCustomersAreNone: on a site whose customers are not users, a customer's linked user
+// keeps name and address, whoever else has the new ones. A user with more than a customer's rights is
+// guarded there as well, because the setting may be turned on again.
 func TestUsersStayWhereCustomersAreNone(t *testing.T) {
 	t.Parallel()
 	s, database := customerSite(t, fixtures.SiteA().WithFewBookings(), "INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'x', 'taken@example.test')")
@@ -336,7 +335,7 @@ func TestUsersStayWhereCustomersAreNone(t *testing.T) {
 	invalidFields(t, "an editor", err)
 }
 
-// One user stands behind one customer, however many want to be it at once.
+// One user belongs to one customer, however many want it at once.
 func TestUserIsLinkedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t, "INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'x', 'x@example.test')",
@@ -362,8 +361,8 @@ func TestUserIsLinkedOnce(t *testing.T) {
 	}
 }
 
-// TestDeleteCustomerDeletesTheirRows: deleting a customer deletes their rows, except for
-// those that the plugin leaves. Bookings of others in their orders prevent it.
+// TestDeleteCustomerDeletesTheirRows: deleting a customer deletes their rows, except those that the plugin
+// leaves. Other customers' bookings in their orders prevent it.
 func TestDeleteCustomerDeletesTheirRows(t *testing.T) {
 	t.Parallel()
 	s, database := customerSite(t, fixtures.SiteA(),
@@ -402,9 +401,9 @@ func TestDeleteCustomerDeletesTheirRows(t *testing.T) {
 	}
 }
 
-// TestDeletedCustomersHaveNoBookings: while customers are deleted, others book for them,
-// move bookings to them and name them by their e-mail. No booking is left without
-// its customer, and each try ends in success or in an answer that says why not.
+// TestDeletedCustomersHaveNoBookings: while customers are deleted, others book for them, move bookings to
+// them and name them by e-mail. No booking is left without its customer, and each attempt ends in success
+// or in an error that explains the failure.
 func TestDeletedCustomersHaveNoBookings(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t)
@@ -472,9 +471,8 @@ func TestDeletedCustomersHaveNoBookings(t *testing.T) {
 	}
 }
 
-// TestCustomerSurvivesEveryCut cuts the link at each statement of a new customer
-// with a WordPress user, and of a change of both: there is all of it afterwards,
-// or nothing.
+// TestCustomerSurvivesEveryCut cuts the link at each statement of a new customer with a WordPress user, and
+// of a change of both: afterwards there is all of it, or nothing.
 func TestCustomerSurvivesEveryCut(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -505,7 +503,7 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 				}, 8}, // customer, history, user, 2 of the user's metas, 2 metas, a remembered name
 			} {
 				for n := 0; ; n++ {
-					site, err := platform.Session(t.Context()) // over a link that stands
+					site, err := platform.Session(t.Context()) // before the link is cut
 					if err != nil {
 						t.Fatal(err)
 					}

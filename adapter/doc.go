@@ -1,14 +1,14 @@
-// Package adapter is the booking domain in the platform's own words: bookings, customers,
-// agents, services, locations, orders, payments and coupons of a LatePoint 5 site, read
-// from and written to the site's tables. It has no code of its own, but the tests that concern
-// several of its packages, such as the recorded writes of a real site.
+// Package adapter is the booking domain in the platform's own words: bookings, customers, agents, services,
+// locations, orders, payments and coupons of a LatePoint 5 site, read from and written to the site's
+// tables. It has no code itself, only the tests that concern several of its packages, such as the recorded
+// writes of a real site.
 //
-// A session.Platform is the installation. Its Serve and its Session give one request's view of it, a
-// session.Session, which reads; session.Session.Transact begins a session.Tx, which writes. What is done
-// with them are functions of small packages, from the top down:
+// A session.Platform is the installation. Its Serve and Session return one request's view of it, a
+// session.Session, which reads; session.Session.Transact begins a session.Tx, which writes. Functions of
+// small packages take one or the other, from the top down:
 //
 //	bookings                         list, create, change, delete; holds; calendars of agents
-//	customers orders payments        the same of these, with users, invoices and coupons
+//	customers orders payments        the same for these, with users, invoices and coupons
 //	catalog                          agents, services, categories, locations
 //	upkeep                           what no request waits for
 //	notify                           events: activities, jobs, mails of automations
@@ -19,5 +19,5 @@
 //
 // The others know no session: availability, automation, sanitize and icalendar are pure; keys, journal,
 // webhooks, outbox, idempotency, daystats, rowdiff and indexes have tables of their own; queue is what
-// outbox, webhooks and journal do alike.
+// outbox, webhooks and journal have in common.
 package adapter

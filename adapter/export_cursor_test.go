@@ -49,7 +49,7 @@ func exportedLists() map[string]exportedList {
 		return exported(f, func(f *bookings.Filter) *session.Paging { return &f.Paging }, bookings.List, func(b records.Booking) int64 { return b.ID })
 	}
 	for _, descending := range []bool{false, true} {
-		for sort := range bookings.ByID + 1 { // each up to the last
+		for sort := range bookings.ByID + 1 { // all sort orders
 			lists[fmt.Sprint("bookings by ", sort, descending)] = listed(bookings.Filter{Sort: sort, Descending: descending})
 			lists[fmt.Sprint("found bookings by ", sort, descending)] = listed(bookings.Filter{Sort: sort, Descending: descending, Search: new("a"), PriceMin: new(decimal.New(1, 0))})
 			lists[fmt.Sprint("paid bookings by ", sort, descending)] = listed(bookings.Filter{Sort: sort, Descending: descending, PaymentStatus: new("not_paid"), WithMeta: true})
@@ -71,8 +71,8 @@ func exportedLists() map[string]exportedList {
 	return lists
 }
 
-// fewRows leaves as many records as an export needs in order to read many chunks: with more, most
-// of the time goes into chunks that differ from others only in their ids.
+// fewRows leaves only as many records as an export needs to read many chunks: with more, most of the time
+// goes into chunks that differ only in their ids.
 var fewRows = []string{
 	"DELETE FROM wp_latepoint_bookings WHERE id > 30",
 	"DELETE FROM wp_latepoint_orders WHERE id > 30",
@@ -80,7 +80,7 @@ var fewRows = []string{
 	"DELETE FROM wp_latepoint_customers WHERE id > 10 AND id NOT IN (SELECT customer_id FROM wp_latepoint_bookings)",
 }
 
-// unset makes values that lists are sorted by equal or NULL in a part of the rows.
+// unset makes sort values equal or NULL in some of the rows.
 var unset = []string{
 	"UPDATE wp_latepoint_bookings SET start_date = NULL WHERE id % 7 = 0",
 	"UPDATE wp_latepoint_bookings SET start_date = '2026-11-30' WHERE id % 7 IN (1, 2)",
@@ -99,7 +99,7 @@ var unset = []string{
 	"UPDATE wp_latepoint_service_categories SET order_number = NULL WHERE id % 2 = 0",
 }
 
-// export reads a page in chunks. between is called after each of them.
+// export reads a page in chunks. between is called after each chunk.
 func export(t *testing.T, platform *session.Platform, w *session.ExportCursor, p session.Paging, list exportedList, between func(chunk int)) []int64 {
 	t.Helper()
 	principal, err := platform.Principal(t.Context(), keys.Key{Permissions: []string{"read"}})
@@ -131,8 +131,8 @@ func export(t *testing.T, platform *session.Platform, w *session.ExportCursor, p
 	return nil
 }
 
-// TestExports: an export finds the records of a page in their order, however they are sorted and
-// filtered, also where the values that sort them are equal or missing.
+// TestExports: an export finds the records of a page in order, however they are sorted and filtered, even
+// if their sort values are equal or missing.
 func TestExports(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
@@ -176,8 +176,7 @@ func TestExports(t *testing.T) {
 	}
 }
 
-// TestExportWhileOthersWrite: records that are added or deleted during an export neither hide nor
-// repeat others.
+// TestExportWhileOthersWrite: records added or deleted during an export neither hide nor repeat others.
 func TestExportWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	for _, descending := range []bool{false, true} {
@@ -213,8 +212,7 @@ func TestExportWhileOthersWrite(t *testing.T) {
 	}
 }
 
-// TestExportStays: a chunk is read again until the export passes it, so that work which failed can be
-// repeated.
+// TestExportStays: a chunk is read again until the export passes it, so that failed work can be repeated.
 func TestExportStays(t *testing.T) {
 	t.Parallel()
 	platform := session.NewPlatform(wpdbtest.Open(t, fixtures.Shared(t, fixtures.SiteA()), 2), fixtures.RecordedNow)

@@ -82,7 +82,7 @@ func TestUpdateInvoice(t *testing.T) {
 	}
 }
 
-// TestInvoicesOfEarlierVersions: an invoice without an amount is over its whole
+// TestInvoicesOfEarlierVersions: an invoice without an amount covers its whole
 // order.
 func TestInvoicesOfEarlierVersions(t *testing.T) {
 	t.Parallel()

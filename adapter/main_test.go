@@ -12,7 +12,8 @@ import (
 
 func TestMain(m *testing.M) {
 	if !fixtures.Thorough() {
-		// A third of rapid's own number of runs against a database; -rapid.checks goes before it.
+		// A third of rapid's default number of runs, because each uses a database; -rapid.checks overrides
+		// it.
 		if err := flag.Set("rapid.checks", "33"); err != nil {
 			panic(err)
 		}

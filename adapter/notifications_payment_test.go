@@ -15,8 +15,8 @@ import (
 	"bookside/wpdb"
 )
 
-// receipt returns an automation about payments that speaks of all that a template
-// may know of one, on a condition.
+// receipt returns an automation about payments, on a condition, with everything that a template can show of
+// a payment.
 func receipt(operator, property, value string) string {
 	return `INSERT INTO wp_latepoint_processes (id, name, event_type, status, actions_json) VALUES (20, 'Receipt', 'transaction_created', 'active',
 		'[{"type":"group","trigger_condition":{"property":"` + property + `"},"items":[{"type":"trigger_condition_branch","settings":{"operator":"` + operator + `","value":"` + value + `"},
@@ -25,8 +25,8 @@ func receipt(operator, property, value string) string {
 		"content":"{{transaction_amount}}|{{transaction_kind}}|{{transaction_status}}|{{transaction_processor}}|{{transaction_payment_method}}|{{transaction_payment_portion}}|{{transaction_token}}|{{transaction_notes}}|{{order_payments_total}}|{{order_balance_due_total}}|{{order_agents_emails}}|{{manage_order_url_customer}}|{{booking_code}}|{{customer_notes}}"}}}]}]}],"time_offset":[]}]')`
 }
 
-// TestNewPaymentNotifies: order 1403 of customer 153 costs 135. Messages are sent for a
-// new payment, and not when it is changed or deleted.
+// TestNewPaymentNotifies: order 1403 of customer 153 costs 135. Messages are sent for a new payment, but
+// not when it is changed or deleted.
 func TestNewPaymentNotifies(t *testing.T) {
 	t.Parallel()
 	payment := payments.New{OrderID: new(int64(1403)), Patch: payments.Patch{

@@ -55,7 +55,7 @@ func automation(id int, eventType, offset string) string {
 // dayBefore is a reminder.
 var dayBefore = automation(10, "booking_start", `{"value":"1","unit":"day","before_after":"before"}`)
 
-// newNotifyingSite returns a site with statements run on it, and a booking to be made.
+// newNotifyingSite returns a site with statements run on it, and a booking to create.
 func newNotifyingSite(t *testing.T, relays bool, setup ...string) (*fixtures.Database, *session.Session, bookings.New) {
 	t.Helper()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
@@ -133,8 +133,8 @@ func countRows(t *testing.T, d *fixtures.Database, table string) (n int) {
 	return n
 }
 
-// TestRemindersMoveWithTheBooking: a change takes reminders back and queues those
-// for the new time; a message that is on its way stays.
+// TestRemindersMoveWithTheBooking: a change takes reminders back and queues those for the new time; a
+// message that is being sent stays.
 func TestRemindersMoveWithTheBooking(t *testing.T) {
 	t.Parallel()
 	database, site, b := newNotifyingSite(t, false, withJobCron, dayBefore)

@@ -18,8 +18,7 @@ import (
 	"bookside/fixtures"
 )
 
-// newOrder returns the row of an order of customer 12 that costs 100, of which
-// nothing else was sent.
+// newOrder returns the row of an order of customer 12 that costs 100, for which nothing else was sent.
 func newOrder(other map[string]any) fixtures.Change {
 	values := map[string]any{
 		"id": "<id:order:1>", "subtotal": "100.0000", "total": "100.0000", "status": "open", "fulfillment_status": "not_fulfilled",
@@ -38,7 +37,7 @@ func orderMeta(place, key, value string) fixtures.Change {
 	})
 }
 
-// keysOfOrder are the two that every new order has.
+// keysOfOrder are the two keys that every new order has.
 var keysOfOrder = []fixtures.Change{
 	orderMeta("1", "key_to_manage_for_agent", "<hex36:order.key:1>"), orderMeta("2", "key_to_manage_for_customer", "<hex36:order.key:2>"),
 }
@@ -101,7 +100,7 @@ func TestCreateOrder(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			// As in a transaction of its own, which begins with its locks.
+			// As in its own transaction, which would begin with its locks.
 			if err := session.CreateLocks(t.Context(), site, session.LocksOf(session.OrderLock, created.ID)); err != nil {
 				return err
 			}
@@ -202,8 +201,8 @@ func TestUpdateOrder(t *testing.T) {
 	})
 }
 
-// TestOrderTakesItsBookingsToAnotherCustomer: order 888 is of customer 197 and has bookings 916 and 917
-// and payment 589.
+// TestOrderTakesItsBookingsToAnotherCustomer: order 888 belongs to customer 197 and has bookings 916 and
+// 917 and payment 589.
 func TestOrderTakesItsBookingsToAnotherCustomer(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
@@ -245,7 +244,7 @@ func itemOf(customer string) string {
 	return `{"id":<text:id>,"customer_id":"` + customer + `","agent_id":<text:rest>}`
 }
 
-// TestOrdersOfEarlierVersions: columns that came later are left out.
+// TestOrdersOfEarlierVersions: columns that were added later are left out.
 func TestOrdersOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.Legacy())
@@ -263,9 +262,9 @@ func TestOrdersOfEarlierVersions(t *testing.T) {
 	}
 }
 
-// TestConcurrentTransfersKeepOrdersWhole: an order goes to and fro between customers while its
-// bookings are changed and another customer is deleted, and nobody waits in a
-// circle. In the end order and bookings are of one customer.
+// TestConcurrentTransfersKeepOrdersWhole: an order moves to and fro between customers while its bookings
+// are changed and another customer is deleted, without deadlocks. In the end order and bookings belong to
+// the same customer.
 func TestConcurrentTransfersKeepOrdersWhole(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t, "DELETE FROM wp_latepoint_bookings WHERE customer_id = 12", "DELETE FROM wp_latepoint_orders WHERE customer_id = 12",
@@ -299,7 +298,7 @@ func TestConcurrentTransfersKeepOrdersWhole(t *testing.T) {
 			" UNION SELECT customer_id FROM wp_latepoint_bookings WHERE id IN (916, 917)" +
 			" UNION SELECT CAST(JSON_VALUE(item_data, '$.customer_id') AS UNSIGNED) FROM wp_latepoint_order_items WHERE order_id = 888) AS owners": 1,
 		"SELECT COUNT(*) FROM wp_latepoint_orders WHERE customer_id = 12": 0,
-		// What the bookings cost is what the order costs.
+		// The order costs what its bookings cost.
 		"SELECT o.total - SUM(i.total) FROM wp_latepoint_orders AS o JOIN wp_latepoint_order_items AS i ON i.order_id = o.id WHERE o.id = 888 GROUP BY o.id": 0,
 	})
 }

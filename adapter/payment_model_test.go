@@ -20,10 +20,10 @@ import (
 	"bookside/wpdb"
 )
 
-// TestRandomPaymentsAgree makes, changes, refunds and deletes payments of an order at
-// random, marks invoices as paid, and lets wp-admin and gateways change rows before it changes
-// another. After each step nothing was given back that was not taken, and the order's status,
-// the customer's sum and the invoices say what the rows say.
+// TestRandomPaymentsAgree creates, changes, refunds and deletes payments of an order at random, marks
+// invoices as paid, and lets wp-admin and gateways change rows in between. After each step no more was
+// given back than was taken, and the order's status, the customer's sum and the invoices agree with the
+// rows.
 func TestRandomPaymentsAgree(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string][]string{"with refunds of their own": nil, "without": {"DROP TABLE wp_latepoint_transaction_refunds"}} {
@@ -51,7 +51,7 @@ type paymentModel struct {
 	customer, order int64
 	invoices        []int64
 	amounts         map[int64]decimal.Decimal // of the invoices
-	notes           int                       // makes the next ones new
+	notes           int                       // makes each note new
 }
 
 // newPaymentModel makes an order of 100 with invoices over 100 and 40.
@@ -78,7 +78,7 @@ func newPaymentModel(t *rapid.T, site *session.Session, database *fixtures.Datab
 	return m
 }
 
-// amount draws one of few amounts, so that they often fit.
+// amount draws one of a few amounts, so that they often match.
 func (m *paymentModel) amount(t *rapid.T) *decimal.Decimal {
 	return euros(rapid.SampledFrom([]string{"0.0001", "40", "60", "100", "150"}).Draw(t, "amount"))
 }
@@ -113,7 +113,7 @@ func (m *paymentModel) any(t *rapid.T) int64 {
 	return rapid.SampledFrom(payments).Draw(t, "payment").ID
 }
 
-// wantKnown fails the test unless an error is one that a client is told.
+// wantKnown fails the test unless an error is one that clients may see.
 func wantKnown(t *rapid.T, err error) {
 	t.Helper()
 	switch domain.CodeOf(err) {
@@ -141,7 +141,7 @@ func (m *paymentModel) update(t *rapid.T) {
 	wantKnown(t, err)
 }
 
-// refund refunds a payment, which a second time changes nothing.
+// refund refunds a payment, and then again, which changes nothing.
 func (m *paymentModel) refund(t *rapid.T) {
 	id, patch := m.any(t), payments.Patch{Status: new(records.StatusRefunded)}
 	_, err := txUpdate(t.Context(), m.site, payments.Update, id, patch)
@@ -164,8 +164,7 @@ func (m *paymentModel) delete(t *rapid.T) {
 	wantKnown(t, txDelete(t.Context(), m.site, payments.Delete, m.any(t)))
 }
 
-// mark marks an invoice as paid, as staff does, if the order has money that no other paid one
-// needs.
+// mark marks an invoice as paid, as staff do, if the order has money that no other paid invoice needs.
 func (m *paymentModel) mark(t *rapid.T) {
 	invoice := rapid.SampledFrom(m.invoices).Draw(t, "invoice")
 	state := m.state(t)
@@ -185,8 +184,8 @@ func (m *paymentModel) mark(t *rapid.T) {
 	}
 }
 
-// others writes what wp-admin, the plugin's abilities and gateways write, who bring nothing
-// else in step, and lets the next change of ours see it.
+// others writes what wp-admin, the plugin's abilities and gateways write, none of which update anything
+// else, and lets our next change see it.
 func (m *paymentModel) others(t *rapid.T) {
 	id, state := m.any(t), m.state(t)
 	ways := []string{"form", "gateway", "ability"}
@@ -221,7 +220,7 @@ type paymentState struct {
 	net        decimal.Decimal
 	processing bool
 	invoiced   map[int64]decimal.Decimal // paid invoices
-	marked     bool                      // no payment that moved money names one of these
+	marked     bool                      // no payment that moved money names any of these
 }
 
 func (m *paymentModel) state(t *rapid.T) (state paymentState) {
@@ -301,7 +300,7 @@ func (m *paymentModel) check(t *rapid.T) {
 	if spent := stats[m.customer].Spent; !spent.Equal(state.net) {
 		t.Errorf("the customer spent %s, the rows say %s", spent, state.net)
 	}
-	// Both ways to the status that is shown agree: that of a list, and that of one order.
+	// Both ways of computing the displayed status agree: that of a list and that of a single order.
 	listed, err := records.LoadOrders(t.Context(), m.site, []int64{m.order})
 	if err != nil || len(listed) != 1 {
 		t.Fatal(listed, err)

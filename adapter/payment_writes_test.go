@@ -16,8 +16,8 @@ import (
 	"bookside/fixtures"
 )
 
-// newTransaction returns the row of a payment of order 1403, which is customer 153's, of
-// which only the amount was sent.
+// newTransaction returns the row of a payment of order 1403, which is customer 153's, for which only the
+// amount was sent.
 func newTransaction(amount string, other map[string]any) fixtures.Change {
 	values := map[string]any{
 		"id": "<id:transaction:1>", "token": nil, "invoice_id": nil, "order_id": "1403", "customer_id": "153", "processor": "manual",
@@ -28,13 +28,13 @@ func newTransaction(amount string, other map[string]any) fixtures.Change {
 	return insertedRow("latepoint_transactions", values)
 }
 
-// paymentStatusChange returns the changes of an order whose payment status follows.
+// paymentStatusChange returns the changes of an order whose payment status is updated.
 func paymentStatusChange(order int64, from, to string) []fixtures.Change {
 	return []fixtures.Change{updatedRow("latepoint_orders", order, "payment_status", from, to), orderUpdateEntry(order)}
 }
 
-// TestCreatePayment: order 1403 costs 135 and is not paid; invoice 1270 is open
-// over all of it, and booking 1441 is its only one.
+// TestCreatePayment: order 1403 costs 135 and is not paid; invoice 1270 covers all of it and is open, and
+// booking 1441 is its only one.
 func TestCreatePayment(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
@@ -223,8 +223,8 @@ func TestDeletePayment(t *testing.T) {
 	s.try("unknown", nil, remove(99999, domain.CodeNotFound))
 }
 
-// TestPaymentsOfEarlierVersions: columns that came later are left out, and no
-// invoice has an amount to be settled.
+// TestPaymentsOfEarlierVersions: columns that were added later are left out, and no invoice has an amount
+// to settle.
 func TestPaymentsOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.Legacy())
@@ -251,8 +251,8 @@ func TestPaymentsOfEarlierVersions(t *testing.T) {
 	}, updatedRow("latepoint_orders", 1), updated, updated)
 }
 
-// TestConcurrentPaymentsSettleDistinctInvoices: of many payments at once each settles an invoice of
-// its own, and the order's payment status is right in the end.
+// TestConcurrentPaymentsSettleDistinctInvoices: of many concurrent payments, each settles a different
+// invoice, and the order's payment status is right in the end.
 func TestConcurrentPaymentsSettleDistinctInvoices(t *testing.T) {
 	t.Parallel()
 	count := 25
@@ -285,9 +285,8 @@ func TestConcurrentPaymentsSettleDistinctInvoices(t *testing.T) {
 	})
 }
 
-// TestConcurrentPaymentsKeepThePaymentStatus: payments are created, changed and deleted
-// concurrently with the order and its invoice, without deadlocks. The payment status is
-// that of the remaining payments.
+// TestConcurrentPaymentsKeepThePaymentStatus: payments are created, changed and deleted concurrently with
+// the order and its invoice, without deadlocks. The payment status matches the remaining payments.
 func TestConcurrentPaymentsKeepThePaymentStatus(t *testing.T) {
 	t.Parallel()
 	r := newRivals(t, "UPDATE wp_latepoint_orders SET payment_status = 'processing' WHERE id = 1403",
@@ -322,7 +321,7 @@ func TestConcurrentPaymentsKeepThePaymentStatus(t *testing.T) {
 	})
 }
 
-// wantCounts asks for numbers.
+// wantCounts checks the results of counting queries.
 func (r rivals) wantCounts(want map[string]int) {
 	r.t.Helper()
 	for query, n := range want {

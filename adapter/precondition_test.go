@@ -9,8 +9,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestUncheckedPreconditionsUndoTheTransaction: a write that forgets the caller's
-// precondition is an error and writes nothing.
+// TestUncheckedPreconditionsUndoTheTransaction: a write that does not check the
+// caller's precondition is an error and writes nothing.
 func TestUncheckedPreconditionsUndoTheTransaction(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

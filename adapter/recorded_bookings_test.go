@@ -16,8 +16,7 @@ import (
 	"bookside/fixtures"
 )
 
-// allDay opens every place at every hour, past midnight too; emptyDay has no
-// bookings but one.
+// allDay opens every location at every hour, past midnight too; emptyDay leaves a single booking.
 const allDay = "UPDATE wp_latepoint_work_periods SET start_time = 0, end_time = 2880"
 
 func emptyDay(day string, but int64) string {
@@ -96,7 +95,7 @@ var bookingReplays = map[string]replay{
 	"delete_booking_unknown":        {do: deleteBooking, code: domain.CodeNotFound},
 }
 
-// The differences of single writes.
+// The differences of individual writes.
 var (
 	guestPassword = difference{"a guest's password hash matches no password", func(e *expectation) {
 		for _, row := range e.rows("latepoint_customers") {
@@ -141,7 +140,7 @@ var (
 		e.useRowsOf("change_customer_order_form")
 		e.dropUnchangedRows()
 	}}
-	// Payment 7 is of the order that moves.
+	// Payment 7 belongs to the order that moves.
 	paymentFollows = difference{"a payment goes to another customer with its order", func(e *expectation) {
 		stored := e.before.Row("latepoint_transactions", "7")
 		e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_transactions", Op: fixtures.Update, Key: "7", Changed: map[string][2]any{
@@ -166,7 +165,7 @@ var (
 	orderItemHistory = difference{"the activity log has an order's items before and after", func(e *expectation) {
 		for _, row := range e.rows("latepoint_activities") {
 			if row.Values["code"] == "order_updated" {
-				// The form computes prices anew; here a price changes only if one is sent.
+				// The form recomputes prices; here a price changes only if one is sent.
 				description := strings.ReplaceAll(fmt.Sprint(row.Values["description"]), "60.0000", "85.0000")
 				items := regexp.MustCompile(`"order_items":\[.*?\]`).FindAllString(description, 2)
 				row.Values["description"] = strings.NewReplacer(items[0], items[1], items[1], items[0]).Replace(description)
@@ -207,8 +206,8 @@ func (e *expectation) useRowsOf(name string) {
 	}
 }
 
-// dropUnchangedRows takes out what the order form writes besides what changes: every
-// row that it shows, and the item's price, computed anew.
+// dropUnchangedRows removes what the order form writes in addition to the changes: every row that it shows,
+// and the item's price, recomputed.
 func (e *expectation) dropUnchangedRows() {
 	e.drop(func(row fixtures.Change) bool {
 		return row.Table == "latepoint_order_items" || row.Op == fixtures.Update && row.Table != "latepoint_bookings" && len(row.Changed) == 1
@@ -233,8 +232,7 @@ func (e *expectation) dropUnchangedRows() {
 	e.durationsAsTexts()
 }
 
-// durationsAsTexts quotes durations, which are numbers in a booking that was
-// just changed by a form.
+// durationsAsTexts quotes durations, which are numbers in a booking that a form has just changed.
 func (e *expectation) durationsAsTexts() {
 	for _, row := range e.rows("latepoint_activities") {
 		if row.Values["code"] == "booking_updated" {
@@ -244,7 +242,7 @@ func (e *expectation) durationsAsTexts() {
 	}
 }
 
-// storedKey returns a key of the booking that is deleted.
+// storedKey returns a key of the booking being deleted.
 func (e *expectation) storedKey(name string) string {
 	for _, row := range e.rows("latepoint_booking_meta") {
 		if row.Op == fixtures.Delete && row.Values["meta_key"] == name {
@@ -254,8 +252,7 @@ func (e *expectation) storedKey(name string) string {
 	return ""
 }
 
-// updateItemData expects that the item data of a changed booking change
-// likewise.
+// updateItemData expects the item data of a changed booking to change likewise.
 func (e *expectation) updateItemData() {
 	for _, row := range e.rows("latepoint_bookings") {
 		key := fmt.Sprint(e.before.Row(row.Table, row.Key)["order_item_id"])
@@ -273,7 +270,7 @@ func (e *expectation) updateItemData() {
 	}
 }
 
-// commandFields are the fields of a booking in the recorder's words.
+// commandFields are the fields of a booking as the recorder names them.
 type commandFields struct {
 	ID         int64           `json:"id"`
 	ServiceID  *int64          `json:"service_id"`
@@ -325,7 +322,7 @@ func (f commandFields) minutes() (*session.Minutes, error) {
 	return &start, err
 }
 
-// address is whom the recorder's requests came from.
+// address is where the recorder's requests came from.
 const address = "127.0.0.1"
 
 // placeBooking replays a booking made in the order form.
@@ -357,7 +354,7 @@ func placeBooking(ctx context.Context, s *session.Session, command json.RawMessa
 	return err
 }
 
-// placeBookings replays several, up to the first that fails.
+// placeBookings replays several bookings, up to the first that fails.
 func placeBookings(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	var all struct {
 		Items []json.RawMessage `json:"items"`
@@ -438,7 +435,7 @@ var bookingUnchanged = difference{"a customer's change is none of the booking", 
 	e.drop(func(row fixtures.Change) bool { return row.Table == "latepoint_process_jobs" })
 }}
 
-// noMail: where the site sends no mail, the plugin notes a job that failed.
+// noMail: on a site that sends no mail, the plugin records a failed job.
 var noMail = difference{"nothing is queued where mail is off", func(e *expectation) {
 	e.drop(func(row fixtures.Change) bool { return row.Table == "latepoint_process_jobs" })
 }}

@@ -66,11 +66,10 @@ var customersNotReplayed = because(map[string]string{
 // newGuestDifferences are the differences of every new customer.
 var newGuestDifferences = []difference{noPassword, emptyNotes, activeByDefault}
 
-// newCustomerDifferences are those of a customer that is created with a status.
+// newCustomerDifferences are those of a customer created with a status.
 var newCustomerDifferences = []difference{noPassword, emptyNotes}
 
-// recordedMetaIDs gives rows of the setup the ids that they had, which replays
-// before this one may have used up.
+// recordedMetaIDs gives rows of the setup their recorded ids, which earlier replays may have used up.
 const recordedMetaIDs = `UPDATE wp_latepoint_customer_meta AS m
 	JOIN (SELECT MIN(id) AS first FROM wp_latepoint_customer_meta WHERE created_at = '2026-10-01 10:00:00') AS n
 	SET m.id = m.id - n.first + 332 WHERE m.created_at = '2026-10-01 10:00:00'`
@@ -159,7 +158,7 @@ var (
 	userStays = difference{"a user of the site stays as it is where customers are no users", func(e *expectation) {
 		e.drop(func(row fixtures.Change) bool { return row.Table == "users" })
 	}}
-	// And their payments are no longer successful.
+	// Their payments also stop being successful.
 	bookingsDeletedFirst = difference{"bookings are deleted before their customer", func(e *expectation) {
 		e.drop(func(row fixtures.Change) bool { return strings.HasPrefix(row.Table, "latepoint_booking") })
 		for _, row := range e.rows("latepoint_transactions") {
@@ -179,8 +178,7 @@ func (e *expectation) commandID() int64 {
 	return command.ID
 }
 
-// customerCommand is a customer in the recorder's words, of a form or of the
-// model.
+// customerCommand is a customer as the recorder names its fields, from a form or a model.
 type customerCommand struct {
 	ID            int64           `json:"id"`
 	Customer, Set json.RawMessage // fields

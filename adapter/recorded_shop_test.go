@@ -21,8 +21,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestRecordedShopWrites does with services, payments, orders and invoices what
-// a real site's plugin was made to do, as TestRecordedWrites does with bookings.
+// TestRecordedShopWrites repeats the recorded writes of services, payments, orders and invoices, as
+// TestRecordedWrites does for bookings.
 func TestRecordedShopWrites(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -106,7 +106,7 @@ var shopReplays = map[string]replay{
 	"invoice_data":                  {do: changeInvoice, differ: []difference{invoiceDate}},
 }
 
-// The differences of single writes.
+// The differences of individual writes.
 var (
 	unsupportedServiceFields = difference{"unsupported fields of a service stay unchanged", func(e *expectation) {
 		for _, row := range e.rows("latepoint_services") {
@@ -116,7 +116,7 @@ var (
 			}
 		}
 	}}
-	// The plugin adds up all transactions of an order and has no refunds among them.
+	// The plugin adds up all transactions of an order, and none of them is a refund.
 	refundNegative = difference{"a refund is stored with a negative amount", func(e *expectation) {
 		for _, row := range e.rows("latepoint_transactions") {
 			row.Values["amount"] = "-" + row.Values["amount"].(string)
@@ -136,7 +136,7 @@ var (
 	emptyNoteIsNULL = difference{"an empty text does not replace NULL", func(e *expectation) {
 		delete(e.rows("latepoint_transactions")[0].Changed, "notes")
 	}}
-	// The recorded payment is exactly what invoice 224 is over.
+	// The recorded payment is exactly the amount of invoice 224.
 	paymentSettlesInvoice = difference{"a payment settles the invoice of its amount", func(e *expectation) {
 		e.rows("latepoint_transactions")[0].Changed["invoice_id"] = [2]any{nil, "224"}
 		e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_order_invoices", Op: fixtures.Update, Key: "224", Changed: map[string][2]any{
@@ -157,14 +157,14 @@ var (
 	}}
 )
 
-// reopenInvoice expects that the invoice that payment 7 had settled is open again.
+// reopenInvoice expects the invoice that payment 7 had settled to be open again.
 func (e *expectation) reopenInvoice() {
 	e.Rows = append(e.Rows, fixtures.Change{Table: "latepoint_order_invoices", Op: fixtures.Update, Key: "10", Changed: map[string][2]any{
 		"status": {payments.InvoicePaid, payments.InvoiceOpen}, "updated_at": {e.before.Row("latepoint_order_invoices", "10")["updated_at"], "<now_utc>"},
 	}})
 }
 
-// orderPaymentStatus expects that a payment changes the payment status of its order.
+// orderPaymentStatus expects a payment to change the payment status of its order.
 func orderPaymentStatus(order int64, status string) difference {
 	return difference{"an order's payment status follows its payments", func(e *expectation) {
 		key := strconv.FormatInt(order, 10)
@@ -176,15 +176,15 @@ func orderPaymentStatus(order int64, status string) difference {
 	}}
 }
 
-// expectActivity expects one more entry of the history.
+// expectActivity expects one more activity.
 func (e *expectation) expectActivity(code, about, id string, description any) {
 	entry := activityEntry(code, about, id, description)
 	entry.Values["id"] = "<id:activity:100>"
 	e.Rows = append(e.Rows, entry)
 }
 
-// dropUnchangedOrderRows takes out what the order form writes besides the order and its
-// payments: every row that it shows.
+// dropUnchangedOrderRows removes what the order form writes in addition to the order and its payments:
+// every row that it shows.
 func (e *expectation) dropUnchangedOrderRows() {
 	orderChanges := slices.ContainsFunc(e.rows("latepoint_orders"), func(row fixtures.Change) bool { return len(row.Changed) > 1 })
 	e.drop(func(row fixtures.Change) bool {
@@ -200,7 +200,7 @@ func (e *expectation) dropUnchangedOrderRows() {
 	e.orderAsLoaded()
 }
 
-// orderAsLoaded expects an order in the history as the database gives it to PHP.
+// orderAsLoaded expects an order in the activity log as the database returns it to PHP.
 func (e *expectation) orderAsLoaded() {
 	for _, row := range e.rows("latepoint_activities") {
 		if id, ok := row.Values["order_id"].(string); ok {
@@ -210,7 +210,7 @@ func (e *expectation) orderAsLoaded() {
 	e.replace(`"source_url":false`, `"source_url":""`)
 }
 
-// shopFields are fields in the recorder's words, numbers as texts or not.
+// shopFields are fields as the recorder names them, with numbers as texts or not.
 type shopFields map[string]any
 
 func (f shopFields) text(name string) *string {
@@ -241,7 +241,7 @@ func (f shopFields) amount(name string) *decimal.Decimal {
 	return new(decimal.RequireFromString(*text))
 }
 
-// or returns the fields of an object within, of the first that there is.
+// or returns the fields of a nested object, the first that exists.
 func (f shopFields) or(names ...string) shopFields {
 	for _, name := range names {
 		if fields, ok := f[name].(map[string]any); ok {
@@ -258,7 +258,7 @@ func readFields(command json.RawMessage) (fields shopFields, err error) {
 	return fields, err
 }
 
-// saveService replays a service made or changed in its form or by its model.
+// saveService replays a service created or changed in its form or by its model.
 func saveService(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	c, err := readFields(command)
 	if err != nil {
@@ -288,8 +288,8 @@ func (f shopFields) payment() payments.Patch {
 	}
 }
 
-// pay replays a payment. The plugin's are of the order's customer, and by other
-// means where nothing else is said.
+// pay replays a payment. The plugin gives it the customer of the order, and the processor and method "other" if
+// the command has none.
 func pay(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	c, err := readFields(command)
 	if err != nil {
@@ -311,8 +311,7 @@ func payOrder(ctx context.Context, s *session.Session, orderID int64, f shopFiel
 	return err
 }
 
-// payInForm replays payments made and changed in the order form, which makes all
-// of them succeeded.
+// payInForm replays payments created and changed in the order form, which marks all of them as succeeded.
 func payInForm(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	c, err := readFields(command)
 	if err != nil {
@@ -367,13 +366,12 @@ func changeOrder(ctx context.Context, s *session.Session, command json.RawMessag
 		CustomerID: f.number("customer_id"), Subtotal: f.amount("subtotal"), Total: f.amount("total"), TaxTotal: f.amount("tax_total"),
 		CouponDiscount: f.amount("coupon_discount"), CouponCode: f.text("coupon_code"), Status: f.text("status"),
 		PaymentStatus: f.text("payment_status"), FulfillmentStatus: f.text("fulfillment_status"),
-		Force: true, // the plugin's order form looks at no coupon
+		Force: true, // the plugin's order form ignores coupons
 	})
 	return err
 }
 
-// changeInvoice replays a change of an invoice. The plugin does not look whether
-// one is paid.
+// changeInvoice replays a change of an invoice. The plugin does not check whether it is paid.
 func changeInvoice(ctx context.Context, s *session.Session, command json.RawMessage) error {
 	c, err := readFields(command)
 	if err != nil {

@@ -19,10 +19,9 @@ import (
 	"bookside/wpdb"
 )
 
-// TestRecordedAvailability repeats the queries recorded on a real site, for customers and
-// administrators. Without deviations from the plugin the answers are equal; our own
-// differ from them in the listed points only. A quick run asks every fourth query of each
-// variant.
+// TestRecordedAvailability repeats the queries recorded on a real site, for customers and administrators.
+// With our deviations from the plugin turned off the answers are equal; with them they differ only in the
+// listed ways. A quick run asks every fourth query of each variant.
 func TestRecordedAvailability(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -92,30 +91,29 @@ const (
 	afterMidnight = "starts after midnight"
 	pastDay       = "the day is past"
 	missingHour   = "the clock skips the hour"
-	// A last day given as a date ends bookings at its first minute, though the
-	// calendar offers that day up to the present time of day.
+	// A last day given as a date ends bookings at its first minute, although the calendar offers that day
+	// up to the present time of day.
 	windowOfADate = "the window ends on a date"
 )
 
 // midnightVariant has bookings that run past midnight.
 const midnightVariant = "cross_midnight_bookings"
 
-// changesClock reports whether the variant is of a day on which the clock changes.
+// changesClock reports whether the variant covers a day on which the clock changes.
 func (r variantComparison) changesClock() bool { return strings.HasPrefix(r.variant, "dst:") }
 
 // inSkippedHour reports whether a start is in the hour that all recorded spring changes skip.
 func inSkippedHour(start int) bool { return 120 <= start && start < 180 }
 
-// compare asks for a day. The day question of the plugin, which decides about
-// a booking, is what the engine mirrors; customers are shown what its calendar
-// shows.
+// compare asks for a day. The engine mirrors the plugin's question about a day, which decides about a
+// booking; customers are shown the plugin's calendar.
 func (r variantComparison) compare(c fixtures.AvailabilityCase) {
 	r.t.Helper()
 	asPlugin, calendar := slotList(c.Slots, c.Capacity), slotList(c.Slots, c.Capacity)
 	if c.DaySlots != nil {
 		asPlugin = slotList(c.DaySlots, c.DayCapacity)
 	} else if r.variant == midnightVariant {
-		asPlugin = nil // its starts were compared with the calendar's, its seats were not kept
+		asPlugin = nil // its starts were compared with the calendar's; its seats were not recorded
 	}
 	if c.CalendarError != "" || c.Request.Side == "admin" {
 		calendar = asPlugin
@@ -145,7 +143,7 @@ func (r variantComparison) compare(c fixtures.AvailabilityCase) {
 	}
 }
 
-// check asks for one start.
+// check asks about one start.
 func (r variantComparison) check(c fixtures.AvailabilityCheck) {
 	r.t.Helper()
 	if c.Error != "" {
@@ -214,8 +212,8 @@ func anyID(raw json.RawMessage) int64 {
 	return id
 }
 
-// question is a request with the calendar that answers it; the calendar is nil
-// where the request names what does not exist.
+// question is a request with the calendar that answers it; the calendar is nil if the request names
+// something that does not exist.
 type question struct {
 	service  slots.Service
 	calendar *availability.Calendar
@@ -245,10 +243,10 @@ func (r variantComparison) ask(q fixtures.AvailabilityRequest, day availability.
 	return asked
 }
 
-// resourceKey is what resources depend on besides the rows.
+// resourceKey is what resources depend on, besides the rows.
 type resourceKey struct{ service, agent, location int64 }
 
-// calendarKey is what a calendar depends on besides the rows.
+// calendarKey is what a calendar depends on, besides the rows.
 type calendarKey struct {
 	resourceKey
 
@@ -256,8 +254,7 @@ type calendarKey struct {
 	customer bool
 }
 
-// calendar reads each calendar of a variant once. It is nil where the agent or
-// the location does not exist.
+// calendar reads each calendar of a variant once. It is nil if the agent or the location does not exist.
 func (r variantComparison) calendar(service slots.Service, key calendarKey) *availability.Calendar {
 	r.t.Helper()
 	if calendar, known := r.calendars[key]; known {
@@ -275,8 +272,8 @@ func (r variantComparison) calendar(service slots.Service, key calendarKey) *ava
 	return calendar
 }
 
-// resourcesOf reads the resources of a variant once. known is false where the agent or the
-// location does not exist.
+// resourcesOf reads the resources of a variant once. known is false if the agent or the location does not
+// exist.
 func (r variantComparison) resourcesOf(key resourceKey) (resources []availability.Resource, known bool) {
 	r.t.Helper()
 	if resources, read := r.resources[key]; read {
@@ -326,8 +323,7 @@ func (q question) answer(day availability.Day) []slot {
 	return slots
 }
 
-// asPlugin returns the same question to a calendar that deviates from the plugin
-// nowhere.
+// asPlugin returns the same question for a calendar that never deviates from the plugin.
 func (q question) asPlugin(site *session.Session) question {
 	if q.calendar == nil {
 		return q

@@ -18,9 +18,9 @@ import (
 	"bookside/fixtures/wpdbtest"
 )
 
-// TestRecordedWrites repeats the writes recorded on a real site, and compares the rows
-// with those that the plugin wrote. They are equal except for differences that are listed
-// and intended. Most writes need only a few of the site's bookings.
+// TestRecordedWrites repeats the writes recorded on a real site, and compares the rows with those that the
+// plugin wrote. They are equal except for differences that are listed and intended. Most writes need only a
+// few of the site's bookings.
 func TestRecordedWrites(t *testing.T) {
 	fixtures.RequireServer(t)
 	wantEveryWriteNamed(t)
@@ -44,7 +44,7 @@ func TestRecordedWrites(t *testing.T) {
 	}
 }
 
-// replayThose repeats the writes that are chosen, on a database with the site.
+// replayThose repeats the selected writes, on a database with the site.
 func replayThose(t *testing.T, site fixtures.Site, differences map[string]int, chosen func(replay) bool) {
 	t.Helper()
 	r := newReplayer(t, site, differences)
@@ -55,8 +55,7 @@ func replayThose(t *testing.T, site fixtures.Site, differences map[string]int, c
 	}
 }
 
-// wantEveryWriteNamed: each recorded write is replayed, or there is a reason why
-// not.
+// wantEveryWriteNamed checks that each recorded write is replayed or has a reason why not.
 func wantEveryWriteNamed(t *testing.T) {
 	t.Helper()
 	recorded := map[string]bool{}
@@ -75,36 +74,36 @@ func wantEveryWriteNamed(t *testing.T) {
 	}
 }
 
-// replays are the writes that can be done here.
+// replays are the writes that can be replayed.
 var replays = bookingReplays
 
-// replay is how a recorded write is done here.
+// replay is how a recorded write is replayed.
 type replay struct {
 	do func(ctx context.Context, s *session.Session, command json.RawMessage) error
-	// prepare are statements that make it possible: the plugin's forms look
-	// neither at working hours nor at other bookings.
+	// prepare are statements that make the write possible: the plugin's forms check neither working hours
+	// nor other bookings.
 	prepare []string
 	code    domain.Code // of the error; "" for success
-	// allBookings is set if it depends on bookings other than the few.
+	// allBookings is set if the write depends on bookings other than the few.
 	allBookings bool
-	differ      []difference // besides those of all writes
+	differ      []difference // in addition to those of all writes
 }
 
-// difference is where we write something else than the plugin, on purpose.
+// difference is where we intentionally write something other than the plugin.
 type difference struct {
 	name string
-	// edit makes the recorded rows what is written here.
+	// edit turns the recorded rows into what is written here.
 	edit func(e *expectation)
 }
 
-// expectation is a recorded write on its way to what is written here.
+// expectation is a recorded write being turned into what is written here.
 type expectation struct {
 	*testing.T
 	fixtures.RecordedWrite
 	before *fixtures.Snapshot
 }
 
-// replayer does recorded writes on a database of its own.
+// replayer replays recorded writes on its own database.
 type replayer struct {
 	t           *testing.T
 	database    *fixtures.Database
@@ -182,7 +181,7 @@ func rowsText(e *expectation) string {
 	return string(text)
 }
 
-// drop takes rows out of what is expected.
+// drop removes rows from the expectation.
 func (e *expectation) drop(which func(fixtures.Change) bool) {
 	e.Rows = slices.DeleteFunc(e.Rows, which)
 }
@@ -214,23 +213,22 @@ func replaceTexts(name string, oldnew ...string) difference {
 	return difference{name, func(e *expectation) { e.replace(oldnew...) }}
 }
 
-// writesNothing returns a difference in what is allowed: nothing is written.
+// writesNothing returns the difference that nothing is written, where that is allowed.
 func writesNothing(name string) difference {
 	return difference{name, func(e *expectation) { e.Rows = nil }}
 }
 
-// queuedMessages: the plugin sends while it works, we leave it to the site's
-// next job run.
+// queuedMessages: the plugin sends while it works; we leave sending to the site's next job run.
 const queuedMessages = "messages are queued for the site to send"
 
-// postedIDs are ids that the plugin has from a form, as numbers.
+// postedIDs are ids that come from a form to the plugin, as numbers.
 var postedIDs = regexp.MustCompile(`"(agent_id|service_id)":(\d+)`)
 
-// withJobCron makes the site one that sends what is due in its cron.
+// withJobCron makes the site send what is due in its cron.
 const withJobCron = `INSERT INTO wp_options (option_name, option_value) VALUES
 	('cron', 'a:1:{i:1795000000;a:1:{s:32:"latepoint_process_scheduled_jobs";a:0:{}}}')`
 
-// differencesOfAll are those that may occur in every write.
+// differencesOfAll are the differences that may occur in every write.
 var differencesOfAll = []difference{
 	{"sent messages are recorded by the sender", func(e *expectation) {
 		e.drop(func(row fixtures.Change) bool {
@@ -258,8 +256,7 @@ var differencesOfAll = []difference{
 	}},
 }
 
-// wantDifferences are the numbers of writes by difference; those without any
-// are equal.
+// wantDifferences is how many writes have each difference; the writes without any are equal.
 var wantDifferences = map[string]int{
 	"a blocked customer cannot book":                              1,
 	"a booking is approved unless a status is sent":               2,
@@ -308,8 +305,7 @@ var notReplayed = because(map[string]string{
 	"a service's, not a booking's":                                "service_create_form service_create_form_agents service_create_minimal service_create_no_name service_update_form service_update_model",
 })
 
-// because turns reasons with the writes they are for into writes with their
-// reason.
+// because turns a map of reasons with their writes into one of writes with their reason.
 func because(reasons map[string]string) map[string]string {
 	writes := map[string]string{}
 	for reason, names := range reasons {

@@ -13,7 +13,7 @@ import (
 	"bookside/fixtures"
 )
 
-// newService returns the row of a service of which only the name was sent.
+// newService returns the row of a service for which only the name was sent.
 func newService(name string, other map[string]any) fixtures.Change {
 	values := map[string]any{
 		"id": "<id:service:1>", "name": name, "short_description": nil, "is_price_variable": nil,
@@ -96,7 +96,7 @@ func TestUpdateService(t *testing.T) {
 		Name: new("Physiotherapy"), Duration: new(int64(60)), ChargeAmount: euros("85"), Status: new("active"), CategoryID: new(int64(2)),
 		Description: new(""), CustomerLimit: new(""), OrderNumber: new(int64(4)), SelectionImageID: new(int64(0)),
 	}))
-	// Service 4 has working hours of its own, and connections.
+	// Service 4 has working hours and connections of its own.
 	s.try("hours, connections and durations stay", nil, update(4, catalog.ServicePatch{Name: new("Physio"), ChargeAmount: euros("90.5"), CategoryID: new(int64(0))}),
 		updatedRow("latepoint_services", 4, "name", "Physiotherapy", "Physio", "charge_amount", "85.0000", "90.5000", "category_id", "2", "0"), history)
 	s.try("fields without a column", []string{"INSERT INTO wp_latepoint_service_meta (id, object_id, meta_key, meta_value) VALUES (70, 4, 'description', 'old'), (71, 4, 'customer_limit', '5')"},
@@ -149,7 +149,7 @@ func TestInvalidServiceNamesEveryField(t *testing.T) {
 	})
 }
 
-// TestServicesOfEarlierVersions: columns that came later are left out.
+// TestServicesOfEarlierVersions: columns that were added later are left out.
 func TestServicesOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.Legacy())
@@ -164,7 +164,7 @@ func TestServicesOfEarlierVersions(t *testing.T) {
 		if created.Duration != 45 || created.Description != nil {
 			t.Errorf("duration %d, description %v", created.Duration, created.Description)
 		}
-		// For the rest of the test: what was made goes again.
+		// The rest of the test does not need what was created so far.
 		s.database.Execute(t, "DELETE FROM wp_latepoint_services WHERE name = 'Bath'", "DELETE FROM wp_latepoint_service_meta", "DELETE FROM wp_latepoint_activities", "DELETE FROM wp_bookside_change_inbox")
 	})
 }

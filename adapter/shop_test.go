@@ -15,7 +15,7 @@ import (
 	"bookside/fixtures/wpdbtest"
 )
 
-// shop is a site of a test's own, whose rows are what they were after each try.
+// shop is a test's own site, which is restored after each try.
 type shop struct {
 	t        *testing.T
 	database *fixtures.Database
@@ -42,8 +42,7 @@ func (s *shop) site(t *testing.T) *session.Session {
 	return site
 }
 
-// try does something to the site, after some statements, and wants exactly some
-// rows to change.
+// try does something to the site, after some statements, and expects exactly the given rows to change.
 func (s *shop) try(name string, setup []string, do func(t *testing.T, site *session.Session), want ...fixtures.Change) {
 	s.t.Helper()
 	s.t.Run(name, func(t *testing.T) {
@@ -82,8 +81,8 @@ func wantStoredResult[T any](write func(ctx context.Context, site *session.Sessi
 // anyText stands for a value that is not compared.
 const anyText = "<text:any>"
 
-// updatedRow returns a row that is updated now. Columns alternate with their values before
-// and after.
+// updatedRow returns a row with the present time as its update time. Columns alternate with their values
+// before and after.
 func updatedRow(table string, id int64, columns ...any) fixtures.Change {
 	row := fixtures.Change{Table: table, Op: fixtures.Update, Key: strconv.FormatInt(id, 10), Changed: map[string][2]any{"updated_at": {anyText, "<now_utc>"}}}
 	for i := 0; i < len(columns); i += 3 {
@@ -92,7 +91,7 @@ func updatedRow(table string, id int64, columns ...any) fixtures.Change {
 	return row
 }
 
-// insertedRow returns a row that is inserted now.
+// insertedRow returns a row inserted at the present time.
 func insertedRow(table string, values map[string]any) fixtures.Change {
 	values["created_at"], values["updated_at"] = "<now_utc>", "<now_utc>"
 	return fixtures.Change{Table: table, Op: fixtures.Insert, Values: values}
@@ -114,7 +113,7 @@ func orderUpdateEntry(id int64) fixtures.Change {
 	return activityEntry("order_updated", "order_id", strconv.FormatInt(id, 10), anyText)
 }
 
-// wantFields wants an error about some fields and no others.
+// wantFields expects an error about exactly these fields.
 func wantFields(t *testing.T, err error, code domain.Code, want map[string]string) {
 	t.Helper()
 	if domain.CodeOf(err) != code {
@@ -129,7 +128,7 @@ func wantFields(t *testing.T, err error, code domain.Code, want map[string]strin
 	}
 }
 
-// euros returns an amount of money.
+// euros returns an amount.
 func euros(text string) *decimal.Decimal { return new(decimal.RequireFromString(text)) }
 
 // resourceOf returns what an error says was not found.

@@ -11,7 +11,8 @@ import (
 	"bookside/wpdb"
 )
 
-// TestWhatKeysMadeIsForgotten: with the record, and not with the key, of which the next one would profit.
+// TestWhatKeysMadeIsForgotten: it is forgotten with the record, not with the key; otherwise the next key
+// would profit.
 func TestWhatKeysMadeIsForgotten(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(fixtures.RecordedNow()))

@@ -34,8 +34,8 @@ func parseAutomation(actionsJSON string) (a automation, ok bool) {
 	return automation{conditions: conditionsOf(root, nil), actions: actionsOf(root, nil), offset: offsetOf(first(root))}, true
 }
 
-// conditionsOf adds the conditions of groups to found. Like the plugin, it searches only
-// groups with a condition and their branches.
+// conditionsOf adds the conditions of groups to found. Like the plugin, it searches only groups that have a
+// condition, and their branches.
 func conditionsOf(groups any, found []condition) []condition {
 	for _, group := range members(groups) {
 		guard, guarded := group.get("trigger_condition").(object)
@@ -76,11 +76,11 @@ type offset struct {
 	unit  string
 }
 
-// maxOffset bounds offsets, far beyond any that makes sense.
+// maxOffset bounds offsets; it is far beyond any that makes sense.
 const maxOffset = 1_000_000
 
-// offsetOf parses a group's time_offset. There is none if PHP could not make sense of it
-// either. Anything but "after" means before.
+// offsetOf parses a group's time_offset. An offset that PHP could not parse either counts as none. Anything
+// but "after" means before.
 func offsetOf(group object) offset {
 	settings, ok := group.get("time_offset").(object)
 	if !ok {

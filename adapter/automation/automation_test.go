@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// automationText is what tests look at in an automation.
+// automationText is what tests check of an automation.
 type automationText struct {
 	Conditions []string // property operator value
 	Actions    []string // id kind

@@ -14,9 +14,9 @@ type condition struct {
 	operator, value   string
 }
 
-// OrderItemCounts is the attribute of bookings and orders that is no column of theirs:
-// how many items the order has. The plugin counts them for the present record only, so
-// that of an old one is NULL, and it has never changed.
+// OrderItemCounts is the attribute of bookings and orders that is not one of their columns: the number of
+// items in the order. The plugin counts them for the present record only, so for an old one it is NULL, and
+// it never counts as changed.
 const OrderItemCounts = "order_item_counts"
 
 // conditionOn parses a property such as booking__status.
@@ -26,8 +26,8 @@ func conditionOn(property, operator, value string) condition {
 }
 
 // satisfies reports whether all conditions hold
-// (OsProcessModel::check_if_objects_satisfy_trigger_conditions). Conditions on objects
-// that the event is not about always hold.
+// (OsProcessModel::check_if_objects_satisfy_trigger_conditions). Conditions on objects that are not part of
+// the event always hold.
 func (s Subject) satisfies(conditions []condition) bool {
 	return !slices.ContainsFunc(conditions, func(c condition) bool {
 		attributes, known := s.Objects[c.object]
@@ -59,19 +59,19 @@ func (s Subject) holds(c condition, have string) bool {
 	}
 }
 
-// inList reports whether a comma-separated list contains a value. Blanks count.
+// inList reports whether a comma-separated list contains a value. Blanks are significant.
 func inList(have, list string) bool {
 	return slices.ContainsFunc(strings.Split(list, ","), func(value string) bool { return looselyEqual(have, value) })
 }
 
-// Texts that PHP converts to numbers: as a whole, or by their beginning.
+// Texts that PHP converts to numbers: the whole text, or its beginning.
 var (
 	numeric      = regexp.MustCompile(`^[ \t\n\r\v\f]*([+-]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][+-]?[0-9]+)?)[ \t\n\r\v\f]*$`)
 	leadingFloat = regexp.MustCompile(`^[ \t\n\r\v\f]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)`)
 )
 
-// looselyEqual returns PHP's == of two texts, which compares them as numbers if both are
-// numeric. Numbers that PHP cannot represent exactly compare as texts.
+// looselyEqual mirrors PHP's == for two texts, which compares them as numbers if both are numeric. Numbers
+// that PHP cannot represent exactly compare as texts.
 func looselyEqual(a, b string) bool {
 	x, y := numeric.FindStringSubmatch(a), numeric.FindStringSubmatch(b)
 	if x == nil || y == nil {
@@ -103,7 +103,7 @@ func toFloat(value string) float64 {
 	return 0
 }
 
-// parseFloat parses a number. One out of the range of floats is infinite.
+// parseFloat parses a number. A number out of range is infinite.
 func parseFloat(digits string) float64 {
 	value, _ := strconv.ParseFloat(digits, 64)
 	return value

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestJobsAreDueOnDatesThereAre: a job after a booking at the end of all dates is due then, and can be stored.
+// TestJobsAreDueOnDatesThereAre: a job due after the last date that can be stored is due on that date.
 func TestJobsAreDueOnDatesThereAre(t *testing.T) {
 	t.Parallel()
 	p := Process{ActionsJSON: `[{"time_offset":{"value":"2","unit":"day","before_after":"after"}}]`}

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// EncodePHP encodes JSON as wp_json_encode does: slashes escaped, everything beyond ASCII
-// as \u escapes, and <, > and & unescaped. MarshalJSON methods of the value must not
-// escape the latter either.
+// EncodePHP encodes JSON as wp_json_encode does: slashes escaped, everything beyond ASCII as \u escapes,
+// and <, > and & unescaped. The value's own MarshalJSON methods must not escape these three either.
 func EncodePHP(v any) (string, error) {
 	encoded, err := encode(v)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"bookside/adapter/automation"
 )
 
-// An automation of the site mails customers whose booking was approved.
+// An automation of the site sends a mail to customers whose booking was
+// approved.
 func ExampleJobs() {
 	confirmation := automation.Process{
 		ID: 1, Name: "Confirmation", EventType: "booking_created",

@@ -21,14 +21,13 @@ func recordedActions(id, subject, content string) string {
 		`"settings":{"to_email":"{{customer_full_name}} <{{customer_email}}>","subject":"` + subject + `","content":"` + content + `"}}}],"time_offset":[]}]`
 }
 
-// bookingData returns the activity_data of a booking: numbers where the plugin had a
-// new or posted record, texts where it had loaded one.
+// bookingData returns the activity_data of a booking: numbers for a record that is new or was posted to the
+// plugin, texts for one that it loaded.
 func bookingData(booking, agent, service, customer any) object {
 	return object{{"booking_id", booking}, {"agent_id", agent}, {"service_id", service}, {"customer_id", customer}}
 }
 
-// TestRecordedJobs compares with rows that LatePoint 5.6.5 wrote; ids of new
-// records are set in.
+// TestRecordedJobs compares with rows that LatePoint 5.6.5 wrote; the ids of new records are filled in.
 func TestRecordedJobs(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -9,8 +9,7 @@ import (
 
 // OrderContent is what an order consists of, for the variables that show it as a whole.
 type OrderContent struct {
-	// Breakdown is the column price_breakdown: JSON, or "" or anything else, and then the
-	// prices of Items are shown.
+	// Breakdown is the column price_breakdown. If it is not JSON, the prices of Items are shown.
 	Breakdown string
 	Items     []OrderItem
 	Payments  []OrderPayment
@@ -43,10 +42,9 @@ const (
 	totalRow
 )
 
-// priceRows returns what an order costs, as rows to be shown one below the other: what is
-// stored before and after the subtotal, and the sums (OsPriceBreakdownHelper and
-// OsOrderModel::generate_price_breakdown_rows, LatePoint 5.6.5). The total is shown in any
-// case; the plugin leaves it out of stored breakdowns.
+// priceRows returns what an order costs, as rows in display order: the stored parts before and after the
+// subtotal, and the sums (OsPriceBreakdownHelper and OsOrderModel::generate_price_breakdown_rows, LatePoint
+// 5.6.5). The total is shown in any case; the plugin leaves it out of stored breakdowns.
 func (o OrderVariables) priceRows() []priceRow {
 	rows, after := o.itemRows(), []priceRow(nil)
 	if stored, err := decodeTree(o.Content.Breakdown); err == nil {
@@ -77,8 +75,7 @@ func (o OrderVariables) itemRows() []priceRow {
 	return rows
 }
 
-// storedRows flattens parts of a stored breakdown. A heading is shown once for the parts
-// that follow each other under it.
+// storedRows flattens parts of a stored breakdown. A heading is shown once for consecutive parts.
 func (c OrderContent) storedRows(parts any) []priceRow {
 	var rows []priceRow
 	last := ""
@@ -117,7 +114,7 @@ var paymentPortions = map[string]string{"full": "Full Balance", "remaining": "Re
 
 const noPayments = "No transactions found."
 
-// contentText returns the variables of the content as plain text, a row a line.
+// contentText returns the variables of the content as plain text, one row per line.
 func (o OrderVariables) contentText() Variables {
 	var summary, items, payments []string
 	for _, row := range o.priceRows() {
@@ -140,8 +137,8 @@ func (o OrderVariables) contentText() Variables {
 	}
 }
 
-// Styles of the tables. Mail programs know no style sheets, and of styles only those on
-// the elements; font and colour are those of the site's layout.
+// Styles of the tables. Mail programs ignore style sheets and support few styles on elements; font and
+// colour come from the site's layout.
 const (
 	tableStyle   = "width:100%;border-collapse:collapse"
 	headingStyle = "padding:12px 0 4px;text-align:left;font-size:12px;font-weight:600;color:#6b7280"
@@ -202,7 +199,7 @@ func (i OrderItem) html(last bool) g.Node {
 	})))
 }
 
-// markup writes HTML. A strings.Builder takes everything.
+// markup writes HTML. Writing to a strings.Builder cannot fail.
 func markup(node g.Node) string {
 	var b strings.Builder
 	_ = node.Render(&b)

@@ -82,7 +82,7 @@ func TestOrderItemsAndPayments(t *testing.T) {
 	}
 }
 
-// TestContentInMails: headings once, notes beside labels, a line under each item but the last.
+// TestContentInMails: headings appear once, notes beside labels, and a line under each item but the last.
 func TestContentInMails(t *testing.T) {
 	t.Parallel()
 	order := anOrder(`{"before_subtotal":[{"heading":"Services","items":[{"label":"A","value":"1","note":"60 min"}]},{"heading":"Services","items":[{"label":"B","value":"2","badge":"TEN"}]},` +
@@ -133,7 +133,7 @@ func TestContentIsEscapedInMails(t *testing.T) {
 	}
 }
 
-// TestContentOnlyWhereTemplatesShowIt: without it the variables stay as they are.
+// TestContentOnlyWhereTemplatesShowIt: without content the variables stay unreplaced.
 func TestContentOnlyWhereTemplatesShowIt(t *testing.T) {
 	t.Parallel()
 	if _, ok := VariablesOf(OrderVariables{})["order_items"]; ok || len(HTMLOf(OrderVariables{})) > 0 {

@@ -25,7 +25,7 @@ type phpAnswers struct {
 	}
 	Formats []struct{ Format, Want string }
 	Texts   []string
-	Equal   []string // a row for each of Texts, a column for each, 1 for equal
+	Equal   []string // one row and one column for each of Texts; 1 for equal
 	Floats  []any
 	Offsets []struct{ Value, Unit, Side, At, Want string }
 	Encoded []struct{ Text, Want string }
@@ -40,7 +40,7 @@ func php(t *testing.T) phpAnswers {
 	return answers
 }
 
-// TestFunctionsAnswerAsPHP asks again, where there is a PHP.
+// TestFunctionsAnswerAsPHP runs the script again if PHP is installed.
 func TestFunctionsAnswerAsPHP(t *testing.T) {
 	t.Parallel()
 	interpreter := fixtures.RequireTool(t, "php8.2")

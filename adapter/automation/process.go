@@ -12,25 +12,24 @@ type Process struct {
 	ActionsJSON string // as stored; "" if the column is NULL
 }
 
-// Subject has everything that automations can use of an event.
+// Subject is everything about an event that automations can use.
 type Subject struct {
 	// Objects are the values that conditions compare, by object and attribute:
-	// Objects["booking"]["status"]. NULL is "". old_booking and its like are there
-	// for updates only, in addition to the present object.
+	// Objects["booking"]["status"]. NULL is "". For updates only, old_booking and the like exist in
+	// addition to the present object.
 	Objects map[string]map[string]string
 	// Variables are the values of template variables.
 	Variables Variables
-	// HTML are the variables that are HTML in the content of mails: HTMLOf the same records.
+	// HTML are the variables that are HTML in the content of mails: HTMLOf of the same records.
 	HTML Variables
-	// ActivityData says what a message is about in the activity log: an object
-	// with the members booking_id, agent_id, service_id, customer_id for a
-	// booking, order_id and customer_id for an order.
+	// ActivityData says what a message is about in the activity log: an object with the members booking_id,
+	// agent_id, service_id and customer_id for a booking, or order_id and customer_id for an order.
 	ActivityData any
 	// Data is what webhooks post: the record as the activity log describes it. Without
 	// it, webhooks are left out.
 	Data any
-	// At is the instant of the event: the creation, the update, the start or the
-	// end. The zero time stands for now, which is how PHP reads NULL.
+	// At is the instant of the event: the creation, the update, the start or the end. The zero time stands
+	// for now, as PHP reads NULL.
 	At time.Time
 }
 
@@ -70,12 +69,12 @@ const (
 const lateness = 5 * time.Minute
 
 // Jobs returns the jobs of the processes for an event type, in the order of processes
-// (OsProcessJobsHelper::create_jobs_for_process, LatePoint 5.6.5). It leaves out
-// processes whose conditions do not hold, that have no actions or that cannot be parsed,
-// and jobs that were due more than five minutes ago.
+// (OsProcessJobsHelper::create_jobs_for_process, LatePoint 5.6.5). It leaves out processes whose conditions
+// do not hold, that have no actions or that cannot be parsed, and jobs that were due more than five minutes
+// ago.
 //
-// It does not know which jobs are already scheduled for a process and record; the plugin
-// adds none to those.
+// It does not know whether a job is already scheduled for a process and record; in that case the plugin
+// adds none.
 func Jobs(processes []Process, eventType string, subject Subject, now time.Time) []Job {
 	var jobs []Job
 	for _, p := range processes {
@@ -89,7 +88,7 @@ func Jobs(processes []Process, eventType string, subject Subject, now time.Time)
 	return jobs
 }
 
-// lastInstant is the last one that a column of the database holds.
+// lastInstant is the last instant that a database column can hold.
 var lastInstant = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
 
 func (p Process) job(subject Subject, now time.Time) (Job, bool) {

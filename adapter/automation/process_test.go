@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFormatDate compares with PHP's own date(); testdata/dates.json holds time,
-// zone, format and what PHP 8.2 made of them.
+// TestFormatDate compares with PHP's own date(); testdata/dates.json holds
+// time, zone, format and PHP 8.2's result.
 func TestFormatDate(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/dates.json")
@@ -178,7 +178,7 @@ func TestTimeOffset(t *testing.T) {
 	}
 }
 
-// TestLateJobs: up to five minutes late is in time.
+// TestLateJobs: a job may be up to five minutes late.
 func TestLateJobs(t *testing.T) {
 	t.Parallel()
 	for late, want := range map[time.Duration]int{5 * time.Minute: 1, 5*time.Minute + time.Second: 0, -time.Hour: 1} {
@@ -219,8 +219,8 @@ func TestRendering(t *testing.T) {
 	}
 }
 
-// TestNobodyAddsRecipients: a name cannot add a recipient or a header, and what
-// stands in a value is not filled in.
+// TestNobodyAddsRecipients: a name cannot add a recipient or a header, and
+// variables inside a value are not replaced.
 func TestNobodyAddsRecipients(t *testing.T) {
 	t.Parallel()
 	s := subject()
@@ -237,7 +237,7 @@ func TestNobodyAddsRecipients(t *testing.T) {
 	}
 }
 
-// TestOddAutomations: what cannot be read does nothing.
+// TestOddAutomations: an automation that cannot be read does nothing.
 func TestOddAutomations(t *testing.T) {
 	t.Parallel()
 	object := `{"0":` + group("[]", mailTo("pa_1", "a@x.test")) + `}`

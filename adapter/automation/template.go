@@ -52,8 +52,8 @@ var (
 // maxFileName is the length of a file's name without its type, in characters.
 const maxFileName = 100
 
-// calendarName returns the name of a calendar file whose beginning the site's automation
-// names (ProcessAction::resolve_ics_filename_basename, LatePoint 5.6.5).
+// calendarName returns the name of a calendar file from the prefix in the site's automation
+// (ProcessAction::resolve_ics_filename_basename, LatePoint 5.6.5).
 func calendarName(prefix string) string {
 	name := notInFiles.ReplaceAllString(variable.ReplaceAllString(prefix, ""), "-")
 	name = strings.Trim(calendarType.ReplaceAllString(name, ""), "-._")
@@ -61,10 +61,9 @@ func calendarName(prefix string) string {
 	return cmp.Or(string(runes[:min(len(runes), maxFileName)]), "appointment") + ".ics"
 }
 
-// replacer returns a replacer of variables, each in the form that shown returns. It
-// replaces all of them in one pass, so that what a customer typed is never a template
-// itself. The plugin replaces one variable after the other, and would expand variables in
-// a name.
+// replacer returns a replacer for variables, each in the form that shown returns. It replaces all of them
+// in one pass, so that a customer's text is never a template itself. The plugin replaces one variable after
+// the other, and would expand variables in a name.
 func (v Variables) replacer(shown func(name, value string) string) *strings.Replacer {
 	pairs := make([]string, 0, 2*len(v))
 	for name, value := range v {
@@ -73,8 +72,8 @@ func (v Variables) replacer(shown func(name, value string) string) *strings.Repl
 	return strings.NewReplacer(pairs...)
 }
 
-// recipient removes from names the characters that separate recipients from each other
-// and names from addresses, so that nobody can add recipients by their name.
+// recipient removes the characters from names that separate recipients, or names from addresses, so that
+// nobody can add recipients through a name.
 func recipient(name, value string) string {
 	if strings.HasSuffix(name, "_email") || strings.HasSuffix(name, "_emails") {
 		return value
@@ -84,7 +83,7 @@ func recipient(name, value string) string {
 
 var notInNames = strings.NewReplacer(",", " ", ";", " ", "<", "", ">", "", `"`, "")
 
-// oneLine keeps a line of a mail's header from becoming two.
+// oneLine prevents a header line of a mail from becoming two.
 func oneLine(line string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -94,7 +93,7 @@ func oneLine(line string) string {
 	}, line)
 }
 
-// escapeHTML is esc_html: the site shows the URL of a webhook as it is stored.
+// escapeHTML is esc_html: the site shows a webhook's URL as it is stored.
 var escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;")
 
 func split(list string) []string {

@@ -13,8 +13,8 @@ import (
 	"bookside/adapter/language"
 )
 
-// Variables are the values of template variables, by name without braces. Variables of a
-// template that are not among them stay as they are.
+// Variables are the values of template variables, by name without braces. A template's other variables stay
+// as they are.
 type Variables map[string]string
 
 // A VariableSource is a record whose variables templates can use: BookingVariables,
@@ -23,8 +23,8 @@ type VariableSource interface {
 	variables() Variables
 }
 
-// VariablesOf returns the variables of records (OsReplacerHelper, LatePoint 5.6.5).
-// Values are plain text and not escaped, as in the plugin.
+// VariablesOf returns the variables of records (OsReplacerHelper, LatePoint 5.6.5). As in the plugin,
+// values are plain text and not escaped.
 func VariablesOf(records ...VariableSource) Variables {
 	all := Variables{}
 	for _, record := range records {
@@ -33,8 +33,8 @@ func VariablesOf(records ...VariableSource) Variables {
 	return all
 }
 
-// HTMLOf returns the variables of records that are HTML in the content of a mail. All
-// other variables are the same there as anywhere.
+// HTMLOf returns the variables of records that are HTML in the content of a mail. All other variables are
+// the same everywhere.
 func HTMLOf(records ...VariableSource) Variables {
 	all := Variables{}
 	for _, record := range records {
@@ -76,7 +76,7 @@ func (b BookingVariables) variables() Variables {
 	}
 }
 
-// When returns the day and the time at which the booking starts, as the site writes them.
+// When returns the day and the start time of the booking as the site writes them.
 func (b BookingVariables) When() string {
 	return b.day() + ", " + timeOfDay(b.Start, b.Clock24)
 }
@@ -93,7 +93,7 @@ type OrderVariables struct {
 	PaymentsTotal, BalanceDue                 string
 	Agents                                    []AgentVariables // of its bookings, in the order of the bookings
 	ManageURLForAgent, ManageURLForCustomer   string
-	Content                                   *OrderContent  // nil where no template shows it
+	Content                                   *OrderContent  // nil if no template shows it
 	Texts                                     language.Texts // of the plugin, in the site's language
 }
 
@@ -258,8 +258,8 @@ func label(labels map[string]string, status string, texts language.Texts) string
 	return texts.Of("Undefined Status")
 }
 
-// BookingStatusLabel returns the site's label of a booking status. additional is the
-// setting additional_booking_statuses, such as "In Progress, Waiting", which are nobody's to translate
+// BookingStatusLabel returns the site's label of a booking status. additional is the setting
+// additional_booking_statuses, such as "In Progress, Waiting"; its labels are not translated
 // (OsBookingHelper::get_nice_status_name).
 func BookingStatusLabel(status, additional string, texts language.Texts) string {
 	for own := range strings.SplitSeq(additional, ",") {

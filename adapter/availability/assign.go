@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// AgentOrder is the setting any_agent_order: which agent gets a booking for any agent.
+// AgentOrder is the setting any_agent_order, which decides which agent gets a booking for any agent.
 type AgentOrder string
 
-// The orders that the plugin knows. With any other the plugin offers times and finds nobody
-// for them (OsBookingHelper::get_any_agent_for_booking_by_rule); here it counts as
-// RandomAgent, so that what is offered can be booked. Prices do not depend on the agent, so
-// both price orders choose the lowest id.
+// The orders that the plugin knows. With any other order the plugin offers times but finds no agent for
+// them (OsBookingHelper::get_any_agent_for_booking_by_rule); here it counts as RandomAgent, so that what is
+// offered can be booked. Prices do not depend on the agent, so both price orders choose the lowest id.
 const (
 	RandomAgent  AgentOrder = "random"
 	PriceHigh    AgentOrder = "price_high"
@@ -27,8 +26,8 @@ func (o AgentOrder) Known() bool {
 
 // Choice says how to choose one of several agents.
 type Choice struct {
-	Order AgentOrder // one that is empty or not Known counts as RandomAgent
-	// Load is the number of bookings on the day by agent, of every status.
+	Order AgentOrder // counts as RandomAgent if empty or not Known
+	// Load is the number of bookings on the day by agent, whatever their status.
 	Load map[int64]int
 	// Pick returns a number below n, at random.
 	Pick func(n int) int
@@ -64,9 +63,9 @@ func (c *Calendar) Open(at Moment, q Request) []Resource {
 	return open
 }
 
-// Assign chooses agent and location of a booking: the location with the lowest id that
-// has a free agent, and one of its free agents according to choice
-// (OsBookingModel::is_bookable). ok is false if nobody is free.
+// Assign chooses agent and location of a booking: the location with the lowest id that has a free agent,
+// and one of its free agents according to choice (OsBookingModel::is_bookable). ok is false if no agent is
+// free.
 func (c *Calendar) Assign(at Moment, q Request, choice Choice) (r Resource, ok bool) {
 	free := c.Free(at, q)
 	if len(free) == 0 {
@@ -84,7 +83,7 @@ func (c *Calendar) Assign(at Moment, q Request, choice Choice) (r Resource, ok b
 	return choice.among(there), true
 }
 
-// among chooses one of several resources, sorted by agent. The first wins a tie.
+// among chooses one of several resources, which are sorted by agent. The first wins a tie.
 func (ch Choice) among(free []Resource) Resource {
 	byLoad := func(a, b Resource) int { return cmp.Compare(ch.Load[a.Agent], ch.Load[b.Agent]) }
 	switch ch.Order {

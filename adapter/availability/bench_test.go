@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// practice returns a site of some agents and locations, all connected: weekly hours
-// with a lunch break, eight bookings a day and agent, and a window.
+// practice returns a site of some agents and locations, all connected: weekly hours with a lunch break,
+// eight bookings per day and agent, and a window.
 func practice(agents, locations int64, days Day) Input {
 	in := Input{
 		Service:    Service{ID: 1, BufferBefore: 5, BufferAfter: 5, Step: 15, CapacityMin: 1, CapacityMax: 1},

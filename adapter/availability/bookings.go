@@ -2,16 +2,16 @@ package availability
 
 import "strings"
 
-// Booking is a booking whose status blocks its time. It blocks the time that is stored,
-// even if its service has changed since.
+// Booking is a booking whose status blocks its time. It blocks the stored time, even if its service has
+// changed since.
 type Booking struct {
 	ID                        int64
 	Agent, Service, Location  int64   // Location 0 for NULL
 	Start, End                Moment  // as stored
-	Duration                  Minutes // as stored; counts where End cannot be right
+	Duration                  Minutes // as stored; used if End cannot be right
 	BufferBefore, BufferAfter Minutes
 	Attendees                 int // 1 for NULL
-	// Hold is set for a slot that is kept for a customer who has yet to book. It has no ID.
+	// Hold is set for a hold, which has no ID.
 	Hold bool
 	// Incomplete reports whether a date, time or buffer is NULL. The plugin fails on
 	// such bookings.
@@ -19,8 +19,8 @@ type Booking struct {
 }
 
 // BlockingStatuses parses the setting timeslot_blocking_statuses
-// (OsBookingHelper::get_timeslot_blocking_statuses). It is split at commas and not
-// trimmed, so that an empty setting is one empty status, which no booking has.
+// (OsBookingHelper::get_timeslot_blocking_statuses). It is split at commas and not trimmed, so an empty
+// setting is one empty status, which no booking has.
 func BlockingStatuses(setting string) []string { return strings.Split(setting, ",") }
 
 // Rules are the settings that decide which resources a booking occupies.

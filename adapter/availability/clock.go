@@ -2,7 +2,7 @@ package availability
 
 import "time"
 
-// Clock is the wall clock of a site. The zero Clock is that of a zone that never changes it.
+// Clock is the wall clock of a site. The zero Clock belongs to a zone that never changes its clock.
 type Clock struct{ Zone *time.Location }
 
 // Instant returns the instant at which the clock shows a moment. A time that an autumn
@@ -11,8 +11,8 @@ type Clock struct{ Zone *time.Location }
 // differently in some zones.
 func (c Clock) Instant(at Moment) time.Time {
 	wall := time.Unix((int64(at.Day)*int64(dayEnd)+int64(at.Minutes))*60, 0)
-	// The offsets around a change, not that of midnight: some zones change at
-	// midnight, which then comes twice or never.
+	// These are the offsets around a change, not the one at midnight: some zones change at midnight, which
+	// then comes twice or never.
 	before, after := c.offset(wall.Add(-24*time.Hour)), c.offset(wall.Add(24*time.Hour))
 	first, second := wall.Add(-before), wall.Add(-after)
 	if c.offset(first) != before && c.offset(second) == after {
@@ -28,21 +28,20 @@ func (c Clock) zone() *time.Location {
 	return c.Zone
 }
 
-// offset returns by how much the clock is ahead of UTC.
+// offset returns how far the clock is ahead of UTC.
 func (c Clock) offset(t time.Time) time.Duration {
 	_, seconds := t.In(c.zone()).Zone()
 	return time.Duration(seconds) * time.Second
 }
 
-// steady reports whether the clock surely does not change from a day to the day after next.
+// steady reports whether the clock is sure not to change between a day and the day after next.
 func (c Clock) steady(day Day) bool {
 	return c.Zone == nil || c.offset((day-1).midnightUTC()) == c.offset((day+4).midnightUTC())
 }
 
-// End returns when a booking ends that begins at a moment: at the time of day that the
-// plugin computes, or as late as it takes its minutes if a spring change skips some of
-// them. In autumn it thereby keeps the hour that comes twice, as people read the clock. An
-// end at midnight is minute 1440.
+// End returns when a booking ends that begins at a moment: at the time of day that the plugin computes or,
+// if a spring change skips some of its minutes, later by those. In autumn it keeps the repeated hour, as
+// people read the clock. An end at midnight is minute 1440.
 func (c Clock) End(start Moment, duration Minutes) Moment {
 	wall := Moment{start.Day, start.Minutes + duration}
 	if c.steady(start.Day) {
@@ -55,18 +54,16 @@ func (c Clock) End(start Moment, duration Minutes) Moment {
 	return wall.asEnd(start)
 }
 
-// asEnd returns the same moment in the form of an end after start: midnight is minute 1440 of the day
-// before.
+// asEnd returns the same moment as an end after start: midnight is minute 1440 of the day before.
 func (m Moment) asEnd(start Moment) Moment {
 	total := Minutes(m.Day-start.Day)*dayEnd + m.Minutes
 	days := (total - 1) / dayEnd
 	return Moment{start.Day + Day(days), total - days*dayEnd}
 }
 
-// StoredEnd returns when a booking ends of which start, end and duration are stored. A
-// booking occupies at most its own day and the next: a stored end after these, or before
-// the start, counts as start plus duration. The same end as start plus duration is that
-// of End.
+// StoredEnd returns when a booking ends, given the stored start, end and duration. A booking occupies at
+// most its own day and the next: a stored end after these, or before the start, is replaced by start plus
+// duration. A stored end that equals start plus duration is corrected as by End.
 func (c Clock) StoredEnd(start, stored Moment, duration Minutes) Moment {
 	end, length := start.until(stored)
 	if !canEnd(start, end, length) || length == duration {
@@ -86,17 +83,16 @@ func CanEnd(start, stored Moment) bool {
 
 func canEnd(start, end Moment, length Minutes) bool { return length >= 0 && end.Day <= start.Day+1 }
 
-// until returns a stored end in the form of one after a start, and how long it takes by the wall
-// clock.
+// until returns a stored end as an end after start, and how long the booking takes by the wall clock.
 func (m Moment) until(stored Moment) (end Moment, length Minutes) {
 	if end = stored; end.Day > m.Day && end.Minutes >= dayEnd {
-		end.Minutes = 0 // the plugin's form of midnight has the next date
+		end.Minutes = 0 // the plugin stores midnight with the next date
 	}
 	end = end.asEnd(m)
 	return end, Minutes(end.Day-m.Day)*dayEnd + end.Minutes - m.Minutes
 }
 
-// storable reports whether databases know the dates of a booking, by the clock and in UTC.
+// storable reports whether databases can store the dates of a booking, by the clock and in UTC.
 func (c Clock) storable(start Moment, duration Minutes) bool {
 	if start.Day < LastDay-1 {
 		return true
@@ -106,8 +102,7 @@ func (c Clock) storable(start Moment, duration Minutes) bool {
 	return known && MomentOf(c.Instant(end).UTC()).Day <= LastDay
 }
 
-// gap returns the part of a day that a spring change of the clock skips. It is empty on
-// all other days.
+// gap returns the part of a day that a spring change of the clock skips, which is empty on all other days.
 func (c Clock) gap(day Day) (missing period) {
 	noon := func(day Day) time.Time { return c.Instant(Moment{day, dayEnd / 2}) }
 	if c.steady(day) || c.offset(noon(day-1)) >= c.offset(noon(day+1)) {
@@ -123,7 +118,7 @@ func (c Clock) gap(day Day) (missing period) {
 	return missing
 }
 
-// gaps returns gap with a memory of the days that it was asked for.
+// gaps returns gap with a memory of earlier results.
 func (c Clock) gaps() func(day Day) period {
 	known := map[Day]period{}
 	return func(day Day) period {
@@ -136,7 +131,7 @@ func (c Clock) gaps() func(day Day) period {
 	}
 }
 
-// elapsed returns how many minutes have passed since midnight at a time of a day with a gap.
+// elapsed returns how many minutes have passed since midnight at a time of day, given the day's gap.
 func (gap period) elapsed(m Minutes) Minutes {
 	if m >= gap.end {
 		return m - (gap.end - gap.start)
@@ -144,8 +139,8 @@ func (gap period) elapsed(m Minutes) Minutes {
 	return m
 }
 
-// Length returns how many minutes a booking takes, without those that the clock skips. An
-// hour that comes twice counts once.
+// Length returns how many minutes a booking takes, not counting those that the clock skips. A repeated hour
+// counts once.
 func (c Clock) Length(start, end Moment) Minutes {
 	length := c.gap(end.Day).elapsed(end.Minutes) - c.gap(start.Day).elapsed(start.Minutes)
 	for day := start.Day; day < end.Day; day++ {

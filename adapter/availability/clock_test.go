@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestStoredEnd: when a booking ends of which start, end and duration are stored.
+// TestStoredEnd: when a booking ends, given the stored start, end and duration.
 func TestStoredEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -58,7 +58,8 @@ func TestStoredEnd(t *testing.T) {
 	}
 }
 
-// TestStorable: databases know no date after 9999-12-31, by the clock or in UTC.
+// TestStorable: databases store no date after 9999-12-31, by the clock or in
+// UTC.
 func TestStorable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -68,7 +69,7 @@ func TestStorable(t *testing.T) {
 		want            bool
 	}{
 		"up to a minute before midnight":      {"UTC", LastDay, 1380, 59, true},
-		"up to midnight":                      {"Europe/Berlin", LastDay, 1380, 60, false}, // its end has the next date
+		"up to midnight":                      {"Europe/Berlin", LastDay, 1380, 60, false}, // its end is stored with the next date
 		"all day":                             {"Europe/Berlin", LastDay, 0, 1440, true},
 		"past midnight":                       {"Europe/Berlin", LastDay, 1380, 120, false},
 		"past midnight, the day before":       {"UTC", LastDay - 1, 1380, 120, true},
@@ -86,7 +87,7 @@ func TestStorable(t *testing.T) {
 	}
 }
 
-// TestConflictsOnTheNightOfTheChange: instants are compared.
+// TestConflictsOnTheNightOfTheChange: bookings are compared by instant.
 func TestConflictsOnTheNightOfTheChange(t *testing.T) {
 	t.Parallel()
 	spring, autumn := mustDay("2027-03-28"), mustDay("2027-10-31")

@@ -21,8 +21,8 @@ type stay struct {
 	guarded period // with buffers
 }
 
-// stayOf returns the stay of a booking, but for its times. ok is false if the booking is
-// incomplete, takes no time or ends before a day.
+// stayOf returns the stay of a booking without its times. ok is false if the booking is incomplete, takes
+// no time or ends before a day.
 func stayOf(b *Booking, from Day, clock Clock) (s stay, ok bool) {
 	if b.Incomplete {
 		return s, false
@@ -31,19 +31,18 @@ func stayOf(b *Booking, from Day, clock Clock) (s stay, ok bool) {
 	return s, b.Start.Before(s.end) && Moment{from, 0}.Before(s.end)
 }
 
-// Conflicts returns at most limit pairs of bookings of one agent that the rules do not
-// allow at the same time, buffers included, ordered by the start of the second. The seats
-// of a service at a location are shared: there, a booking conflicts with those present
-// when it begins if all of them need more seats than capacity has for the service. Of
-// bookings that begin together, the one with the lower id was first. A service that is
-// not in capacity has one seat.
+// Conflicts returns at most limit pairs of bookings of one agent that the rules do not allow at the same
+// time, buffers included, ordered by the start of the second. Bookings share the seats of a service at a
+// location: one conflicts with those present when it begins if together they need more seats than the
+// service's capacity. If bookings begin together, the one with the lower id was first. A service missing
+// from capacity has one seat.
 //
-// Bookings that end before the day from are ignored. As in a calendar, which sees one day, buffers
-// alone do not extend past midnight.
+// Bookings that end before the day from are ignored. As in a calendar, which sees one day, buffers alone do
+// not extend past midnight.
 func Conflicts(bookings []Booking, from Day, clock Clock, rules Rules, capacity map[int64]int, limit int) []Conflict {
 	gap := clock.gaps()
-	// minute counts on and on, but for what the clock skips of a day. No booking can be in the minutes
-	// that are then left over at its end.
+	// minute counts minutes continuously, leaving out those that the clock skips. The minutes then left
+	// over at the end of the day belong to no booking.
 	minute := func(at Moment) Minutes { return Minutes(at.Day)*dayEnd + gap(at.Day).elapsed(at.Minutes) }
 	var stays []stay
 	for i := range bookings {
@@ -74,7 +73,7 @@ func Conflicts(bookings []Booking, from Day, clock Clock, rules Rules, capacity 
 	return found
 }
 
-// conflicts compares a booking with those of its agent that are present when it begins.
+// conflicts compares a booking with its agent's bookings that are present when it begins.
 func (s stay) conflicts(there []stay, rules Rules, capacity map[int64]int) (found []Conflict) {
 	seats := s.booking.Attendees
 	for _, other := range there {

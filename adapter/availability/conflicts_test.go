@@ -98,8 +98,8 @@ func TestConflictsStopAtTheLimit(t *testing.T) {
 	}
 }
 
-// naiveConflicts looks at every minute of every pair, as a person would: no
-// sorting, no forgetting.
+// naiveConflicts checks every minute of every pair, as a person would, without
+// sorting or shortcuts.
 func naiveConflicts(bookings []Booking, from Day, rules Rules, capacity map[int64]int) []Conflict {
 	minutes := func(b Booking, buffers bool) map[int]bool {
 		begin, end := int(b.Start.Day)*1440+int(b.Start.Minutes), int(b.End.Day)*1440+int(b.End.Minutes)

@@ -33,8 +33,8 @@ func ExampleCalendar_Day() {
 	// 11:00 free
 }
 
-// Both agents are free, and the site gives bookings for any agent to the one with the
-// fewest bookings on the day.
+// Both agents are free, and the site gives bookings for any agent to the one with the fewest bookings on
+// the day.
 func ExampleCalendar_Assign() {
 	day, _ := availability.ParseDay("2026-12-07")
 	calendar := availability.NewCalendar(availability.Input{
@@ -51,7 +51,7 @@ func ExampleCalendar_Assign() {
 	// Output: 8 true
 }
 
-// Customers must book two hours ahead, and by the end of the year.
+// Customers must book two hours ahead and by the end of the year.
 func ExampleNewWindow() {
 	now := time.Date(2026, time.December, 7, 9, 30, 0, 0, time.UTC)
 	bounds := availability.Bounds{Earliest: "+2 hours", Latest: "2026-12-31 23:00"}

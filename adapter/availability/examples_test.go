@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// monday is far enough in the future for no window to matter.
+// monday is so far in the future that no window matters.
 var monday = mustDay("2026-12-07")
 
 func mustDay(text string) Day {
@@ -20,7 +20,7 @@ func mustDay(text string) Day {
 	return day
 }
 
-// clock reads HH:MM.
+// clock parses HH:MM.
 func clock(text string) Minutes {
 	var h, m int
 	if _, err := fmt.Sscanf(text, "%d:%d", &h, &m); err != nil {
@@ -29,7 +29,8 @@ func clock(text string) Minutes {
 	return Minutes(60*h + m)
 }
 
-// The agent A, the service 1 and the location 1 of the examples, and others.
+// The agent A, the service 1 and the location 1 of the examples, and their
+// alternatives.
 const (
 	agentA, agentB = 1, 2
 	service        = 1
@@ -77,7 +78,8 @@ func of(agent, service, location int64) func(*Booking) {
 
 func seats(n int) func(*Booking) { return func(b *Booking) { b.Attendees = n } }
 
-// example is one set-up of the table; zero values are those of its heading.
+// example is one set-up of the table; for zero values see the comment of
+// TestWorkedExamples.
 type example struct {
 	name                      string
 	resources                 []Resource // agent A at location 1 unless given
@@ -95,7 +97,7 @@ type example struct {
 	want                      string // "09:00 09:30", with seats "09:00(3)"
 }
 
-// run gives the offered starts.
+// run returns the offered starts.
 func (e example) run(deviations Deviations, withSeats bool) string {
 	if e.resources == nil {
 		e.resources = []Resource{{agentA, service, 1}}
@@ -132,8 +134,9 @@ func (e example) run(deviations Deviations, withSeats bool) string {
 	return strings.Join(words, " ")
 }
 
-// TestWorkedExamples are set-ups that were executed on a real site; on Monday,
-// one agent at one location, an hour long, every half hour, one seat.
+// TestWorkedExamples are set-ups that were run on a real site. Unless a row
+// says otherwise: a Monday, one agent at one location, an hour long, every half
+// hour, one seat.
 func TestWorkedExamples(t *testing.T) {
 	t.Parallel()
 	every := func(from, to string, step Minutes) string {
@@ -227,7 +230,7 @@ func TestWorkedExamples(t *testing.T) {
 	}
 }
 
-// TestDeviations: what differs from the plugin on purpose, off and on.
+// TestDeviations: each intended difference from the plugin, off and on.
 func TestDeviations(t *testing.T) {
 	t.Parallel()
 	late := []WorkPeriod{weekly(0, 0, 0, "20-24"), {Weekday: 2, Start: 0, End: 180}}

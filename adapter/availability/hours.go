@@ -8,7 +8,7 @@ import (
 // Resource is an agent who provides a service at a location: a row of agents_services.
 type Resource struct{ Agent, Service, Location int64 }
 
-// Scope says to whom a rule applies. A zero stands for every agent, service or location.
+// Scope says what a rule applies to. Zero stands for every agent, service or location.
 type Scope struct{ Agent, Service, Location int64 }
 
 // covers reports whether a rule with this scope applies to the resource.
@@ -44,14 +44,14 @@ func (p WorkPeriod) weight() (weight int) {
 	return weight
 }
 
-// schedule has the working hours in the order in which they are considered.
+// schedule holds the working hours in the order in which they are considered.
 type schedule struct {
 	weekly [8][]WorkPeriod // by ISO weekday
 	dated  map[Day][]WorkPeriod
 }
 
-// newSchedule accepts rows in any order. A row with a date and the wrong weekday never
-// applies, as in OsWorkPeriodsHelper::get_work_periods.
+// newSchedule accepts rows in any order. As in OsWorkPeriodsHelper::get_work_periods, a row with a date and
+// the wrong weekday never applies.
 func newSchedule(rows []WorkPeriod) schedule {
 	s := schedule{dated: make(map[Day][]WorkPeriod)}
 	for _, row := range withDefaultWeek(rows) {
@@ -72,9 +72,9 @@ func newSchedule(rows []WorkPeriod) schedule {
 	return s
 }
 
-// withDefaultWeek adds the general hours that the plugin would insert before it reads
-// them (OsWorkPeriodsHelper::set_default_working_hours): 08:00 to 17:00 on every day if
-// there are none at all, otherwise a day off for each missing weekday.
+// withDefaultWeek adds the general hours that the plugin would insert before it reads them
+// (OsWorkPeriodsHelper::set_default_working_hours): 08:00 to 17:00 on every day if there are none,
+// otherwise a day off for each missing weekday.
 func withDefaultWeek(rows []WorkPeriod) []WorkPeriod {
 	var known [8]bool
 	start, end := Minutes(8*60), Minutes(17*60)
@@ -105,11 +105,9 @@ func byScope(a, b WorkPeriod) int {
 	)
 }
 
-// hours returns the working hours of a resource on a day
-// (OsResourceHelper::get_resources_grouped_by_day). The first row that covers
-// the resource settles the weight: rows of another weight do not count, rows of
-// the same weight and another scope narrow the hours, and a day off among them
-// closes the day.
+// hours returns the working hours of a resource on a day (OsResourceHelper::get_resources_grouped_by_day).
+// The first row that covers the resource sets the weight: rows of another weight are ignored, rows of the
+// same weight and another scope narrow the hours, and a day off among them closes the day.
 func (s *schedule) hours(r Resource, day Day) []period {
 	var groups groups
 	var last *WorkPeriod
@@ -132,7 +130,7 @@ func (s *schedule) hours(r Resource, day Day) []period {
 	return groups.intersection()
 }
 
-// groups has the hours of each scope, to be intersected in this order.
+// groups holds the hours of each scope, to be intersected in this order.
 type groups struct {
 	result, current []period
 }
@@ -144,9 +142,8 @@ func (g *groups) add(p period, begins bool) {
 	g.current = append(g.current, p)
 }
 
-// intersection mirrors BookingResource::add_available_periods, which does not distinguish
-// an empty result from no result yet: hours that leave nothing of the earlier ones
-// replace them.
+// intersection mirrors BookingResource::add_available_periods, which does not distinguish an empty result
+// from no result yet: hours that have nothing in common with the earlier ones replace them.
 func (g *groups) intersection() []period {
 	if len(g.result) == 0 {
 		return g.current
@@ -168,11 +165,11 @@ type DayHours struct {
 	Open []Hours
 }
 
-// Hours are from a time of day to another; an End after 24:00 is on the next day.
+// Hours span two times of day; an End after 24:00 is on the next day.
 type Hours struct{ Start, End Minutes }
 
-// WorkingHours returns the hours that rows give a resource on each day of a range. Where an
-// id of the resource is 0, only rows count that apply to everything of that kind.
+// WorkingHours returns the hours that rows give a resource on each day of a range. If an id of the resource
+// is 0, only rows that apply to everything of that kind count.
 func WorkingHours(rows []WorkPeriod, r Resource, from, to Day) (days []DayHours) {
 	schedule := newSchedule(rows)
 	for day := from; day <= to; day++ {

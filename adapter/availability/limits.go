@@ -1,7 +1,7 @@
 package availability
 
-// OffPeriod is a row of blocked_periods, or what an event blocks of a day: time off on one date,
-// independent of working hours. It applies with an add-on only.
+// OffPeriod is a row of blocked_periods, or the part of a day that an event blocks: time off on one date,
+// independent of working hours. It requires an add-on.
 type OffPeriod struct {
 	Scope
 	Day        Day
@@ -14,7 +14,7 @@ type offPeriod struct {
 	reason Reason
 }
 
-// addOff sorts time off and events by days.
+// addOff groups time off and events by day.
 func (c *Calendar) addOff() {
 	if len(c.OffPeriods)+len(c.Events) > 0 {
 		c.off = map[Day][]offPeriod{}
@@ -29,9 +29,8 @@ func (c *Calendar) addOff() {
 	}
 }
 
-// DailyLimits are the maximum numbers of bookings per day, of the service and of agents
-// by id (meta max_bookings_per_day). Zero or absent means unlimited. They apply with the
-// add-on only.
+// DailyLimits are the maximum numbers of bookings per day, of the service and of agents by id (meta
+// max_bookings_per_day). Zero or absent means unlimited. They require the add-on.
 type DailyLimits struct {
 	Service int
 	Agents  map[int64]int

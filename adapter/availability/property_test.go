@@ -56,7 +56,7 @@ func world(t *rapid.T) (Input, Request) {
 	return in, q
 }
 
-// booking returns one of any service, at times that may run past midnight.
+// booking returns a booking of any service, at times that may run past midnight.
 func booking(t *rapid.T, id int64) Booking {
 	start := Moment{monday + Day(rapid.IntRange(-1, 1).Draw(t, "day")), Minutes(15 * rapid.IntRange(0, 95).Draw(t, "at"))}
 	end := Moment{start.Day, start.Minutes + Minutes(15*rapid.IntRange(1, 12).Draw(t, "long"))}
@@ -83,8 +83,8 @@ func (b Booking) span() (from, to Minutes) {
 	return from - b.BufferBefore, to + b.BufferAfter
 }
 
-// fills tells, rule by rule and without the package's own tables, whether a
-// booking leaves nothing of a resource.
+// fills computes, rule by rule and without the package's own tables, whether a booking leaves nothing of a
+// resource.
 func fills(rules Rules, b Booking, r Resource) bool {
 	if b.Agent != r.Agent {
 		return rules.OneAgentAtLocation && b.Location == r.Location
@@ -95,8 +95,8 @@ func fills(rules Rules, b Booking, r Resource) bool {
 	return b.Service != r.Service && !rules.MultipleServicesAtTime
 }
 
-// TestNothingOverlaps: a slot that a resource offers meets no booking that fills
-// it, and has the seats that are asked for.
+// TestNothingOverlaps: a slot that a resource offers overlaps no booking that fills it, and has the
+// requested seats.
 func TestNothingOverlaps(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -136,7 +136,7 @@ func TestNothingOverlaps(t *testing.T) {
 	})
 }
 
-// TestMoreBookingsOfferLess: a booking that is added adds no slot and no seat.
+// TestMoreBookingsOfferLess: adding a booking adds no slot and no seat.
 func TestMoreBookingsOfferLess(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -159,7 +159,7 @@ func seatsByStart(grid []Slot) map[Minutes]int {
 	return seats
 }
 
-// TestOrderOfRowsDoesNotMatter: the order in which rows come does not matter.
+// TestOrderOfRowsDoesNotMatter shuffles the rows.
 func TestOrderOfRowsDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -176,8 +176,8 @@ func TestOrderOfRowsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// TestAnyAgentIsTheUnionOfAgents: any agent, and any location, is offered what one of them
-// is, with the most seats.
+// TestAnyAgentIsTheUnionOfAgents: any agent and any location are offered what at least one of them is, with
+// the most seats.
 func TestAnyAgentIsTheUnionOfAgents(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -197,8 +197,8 @@ func TestAnyAgentIsTheUnionOfAgents(t *testing.T) {
 	})
 }
 
-// TestFreeIsOffered: somebody is free at a start exactly when it is offered, and
-// whoever is assigned is free.
+// TestFreeIsOffered: an agent is free at a start exactly when it is offered, and the assigned agent is
+// free.
 func TestFreeIsOffered(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -227,7 +227,7 @@ func TestFreeIsOffered(t *testing.T) {
 	})
 }
 
-// TestExcludedBookingDoesNotBlock: a booking that does not count is as one that is not there.
+// TestExcludedBookingDoesNotBlock: an excluded booking counts as if it did not exist.
 func TestExcludedBookingDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -242,7 +242,7 @@ func TestExcludedBookingDoesNotBlock(t *testing.T) {
 	})
 }
 
-// TestWindowOnlyRemovesSlots: the booking window takes slots away and adds none.
+// TestWindowOnlyRemovesSlots: the booking window removes slots and adds none.
 func TestWindowOnlyRemovesSlots(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

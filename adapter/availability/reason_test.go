@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSlotsSayWhyTheyAreNotFree: why each start of the grid is not offered.
+// TestSlotsSayWhyTheyAreNotFree checks the reason for each start of the grid that is not offered.
 func TestSlotsSayWhyTheyAreNotFree(t *testing.T) {
 	t.Parallel()
 	base := func() Input {
@@ -109,8 +109,8 @@ func TestSlotsSayWhyTheyAreNotFree(t *testing.T) {
 	}
 }
 
-// TestAssign: the location with the lowest id where somebody is free, and there
-// whom the site's order names.
+// TestAssign: the location with the lowest id where an agent is free, and there the agent that the site's
+// order picks.
 func TestAssign(t *testing.T) {
 	t.Parallel()
 	c := NewCalendar(Input{
@@ -135,7 +135,7 @@ func TestAssign(t *testing.T) {
 		"the cheapest":                {nine, q, PriceLow, agentA},
 		"the busiest, first of two":   {nine, q, BusiestAgent, agentA},
 		"the idlest":                  {nine, q, IdlestAgent, agentB},
-		"an order nobody knows":       {nine, q, "alphabetical", 3}, // as random
+		"an order nobody knows":       {nine, q, "alphabetical", 3}, // counts as random
 		"at the next location":        {ten, q, IdlestAgent, 3},
 		"a certain agent":             {nine, Request{Agent: agentB, Duration: 60, Attendees: 1}, "alphabetical", agentB},
 		"a certain agent who is busy": {ten, Request{Agent: agentB, Duration: 60, Attendees: 1}, RandomAgent, 0},
@@ -172,7 +172,7 @@ func TestAgentOrderKnown(t *testing.T) {
 	}
 }
 
-// TestWorkingHours: a resource's hours on each day, without those that take no time, in order.
+// TestWorkingHours: a resource's hours on each day, in order, without empty ones.
 func TestWorkingHours(t *testing.T) {
 	t.Parallel()
 	rows := []WorkPeriod{weekly(0, 0, 0, "13-17"), weekly(0, 0, 0, "9-12"), weekly(0, 0, 0, "12-12"), weekly(0, 0, 0, "9-11"), {Weekday: 3, Start: 600, End: 660}}

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// applyRelativeDate applies a relative date to an instant, as PHP's DateTime::modify does
-// in the instant's zone. It supports the part of PHP's grammar that sites use for bounds
-// of bookings: "+2 hours", "+1 week 2 days", "3 days ago", "next month", "tomorrow 9am",
-// "friday", "2026-11-27", "2026-11-27 14:30". A plain date keeps the time of day. ok is
-// false if the text cannot be parsed.
+// applyRelativeDate applies a relative date to an instant, as PHP's DateTime::modify does in the instant's
+// zone. It supports the part of PHP's grammar that sites use for booking bounds: "+2 hours", "+1 week 2
+// days", "3 days ago", "next month", "tomorrow 9am", "friday", "2026-11-27", "2026-11-27 14:30". A plain
+// date keeps the time of day. ok is false if the text cannot be parsed.
 func applyRelativeDate(now time.Time, expression string) (instant time.Time, ok bool) {
 	rest := strings.ToLower(strings.TrimSpace(expression))
 	if rest == "" {
@@ -34,8 +33,8 @@ type relativeDate struct {
 	date                time.Time
 	clock               *time.Duration // since midnight; nil keeps the time of day
 	years, months, days int
-	weekday             *time.Weekday // the next such day, or the same
-	shift               time.Duration // hours and less
+	weekday             *time.Weekday // the next such day, possibly the same
+	shift               time.Duration // hours and smaller units
 }
 
 // maxAmount keeps sums of amounts far from overflow. No booking is that far away.
@@ -173,8 +172,8 @@ func (c *relativeDate) apply(now time.Time) time.Time {
 	return atWall(wall.Add(c.shift), now.Location())
 }
 
-// atWall returns an instant at which a clock in the zone shows the time of wall, which is
-// in UTC. For a skipped time, time.Date could go back instead of forward.
+// atWall returns the instant at which a clock in the zone shows the time of wall, which is in UTC. For a
+// skipped time, time.Date could go back instead of forward.
 func atWall(wall time.Time, loc *time.Location) time.Time {
 	year, month, day := wall.Date()
 	hour, minute, second := wall.Clock()

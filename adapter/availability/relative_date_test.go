@@ -9,8 +9,8 @@ import (
 	_ "time/tzdata"
 )
 
-// TestApplyRelativeDate compares with PHP; testdata/expressions.php tells how the
-// expectations were made.
+// TestApplyRelativeDate compares with PHP; testdata/expressions.php produced
+// the expectations.
 func TestApplyRelativeDate(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/expressions.json")
@@ -52,7 +52,8 @@ func zoneOf(t *testing.T, name string) *time.Location {
 	return zone
 }
 
-// TestUnparsableRelativeDates are forms that PHP knows and that are no bound here.
+// TestUnparsableRelativeDates covers forms that PHP accepts but that do not
+// count as bounds here.
 func TestUnparsableRelativeDates(t *testing.T) {
 	t.Parallel()
 	for _, expression := range []string{
@@ -80,8 +81,8 @@ func FuzzApplyRelativeDate(f *testing.F) {
 	})
 }
 
-// TestNewWindow: a service's bound goes before the general one where it can be
-// read; a window that opened in the past opens now.
+// TestNewWindow: a service's bound takes precedence over the general one if it
+// can be parsed; a window that opened in the past opens now.
 func TestNewWindow(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 24, 10, 17, 59, 0, time.UTC)
@@ -115,7 +116,7 @@ func TestNewWindow(t *testing.T) {
 	}
 }
 
-// TestMissingHour: the part of a day that no clock of a zone shows.
+// TestMissingHour: the part of a day that no clock in a zone shows.
 func TestMissingHour(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ zone, day, want string }{

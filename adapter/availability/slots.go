@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Service is what slots depend on of a service.
+// Service is what slots need to know about a service.
 type Service struct {
 	ID                        int64
 	BufferBefore, BufferAfter Minutes
@@ -30,26 +30,23 @@ func (s Service) needed() int {
 	return cmp.Or(s.CapacityMax, 1)
 }
 
-// Deviations are the points in which answers intentionally differ from the plugin's. The
-// zero value has none.
+// Deviations are the intentional differences from the plugin. The zero value has none.
 type Deviations struct {
 	// BlockAcrossMidnight makes a booking that runs past midnight block its time
 	// on both dates, and requires both dates to be free for a new one. In the
 	// plugin it blocks neither.
 	BlockAcrossMidnight bool
-	// RejectPast offers nothing before now, on earlier days either,
-	// whatever the booking window is.
+	// RejectPast offers nothing before now, not even on earlier days, whatever the booking window is.
 	RejectPast bool
-	// StartWithinDay offers no start at or after 24:00, even if hours go on.
+	// StartWithinDay offers no start at or after 24:00, even if working hours continue.
 	StartWithinDay bool
 	// SkipMissingHour offers customers no start in the hour that a spring change of
 	// the clock skips.
 	SkipMissingHour bool
-	// CompareInstants makes what touches that hour take longer on the wall clock. The
-	// plugin compares times of day, and books the time after the change twice.
+	// CompareInstants makes bookings that touch that hour take longer on the wall clock. The plugin
+	// compares times of day, and books the time after the change twice.
 	CompareInstants bool
-	// BoundSpans makes a stored end that is before the start, or after the next day,
-	// count as start plus duration.
+	// BoundSpans replaces a stored end before the start, or after the next day, with start plus duration.
 	BoundSpans bool
 }
 
@@ -91,8 +88,8 @@ func NewCalendar(in Input) *Calendar {
 	return c
 }
 
-// gap returns the part of a day that the clock skips. As in the plugin, where times of day
-// are compared, it is none.
+// gap returns the part of a day that the clock skips. Without CompareInstants it is empty: the plugin
+// compares times of day.
 func (c *Calendar) gap(day Day) period {
 	if !c.Deviations.CompareInstants {
 		return period{}
@@ -110,8 +107,8 @@ type Request struct {
 	Duration                  Minutes
 	BufferBefore, BufferAfter Minutes
 	Attendees                 int
-	Exclude                   []int64 // bookings to ignore, such as the one that moves
-	// Own is the start of the booking that moves; nil for a new one. It may keep this start
+	Exclude                   []int64 // bookings to ignore, such as the one being moved
+	// Own is the start of the booking being moved; nil for a new one. The booking may keep this start
 	// wherever it is open, even if customers are not offered it.
 	Own *Moment
 }
@@ -128,7 +125,7 @@ type Reason string
 const (
 	Free          Reason = ""
 	Booked        Reason = "booked"     // a booking overlaps
-	OnHold        Reason = "hold"       // kept for a customer who has yet to book
+	OnHold        Reason = "hold"       // held for a customer
 	Buffer        Reason = "buffer"     // only buffers overlap a booking
 	NoCapacity    Reason = "capacity"   // too few seats are left, or the day is full
 	Off           Reason = "off_period" // time off
@@ -145,10 +142,10 @@ type Slot struct {
 	Booking  int64 // the conflicting booking, if Reason is Booked or Buffer; 0 for a hold
 }
 
-// Day returns the grid of a day in ascending order, each start once. If several resources
-// have a start, it is the slot with the most seats left
-// (OsResourceHelper::get_ordered_booking_slots_from_resources). The grid of a day without
-// working hours is empty.
+// Day returns the grid of a day in ascending order, each start once. If several resources share a start,
+// the slot with the most seats left is returned
+// (OsResourceHelper::get_ordered_booking_slots_from_resources). The grid of a day without working hours is
+// empty.
 func (c *Calendar) Day(day Day, q Request) []Slot {
 	var grid, own []Slot
 	var known map[Minutes]int // index of a start in the grid
@@ -156,8 +153,8 @@ func (c *Calendar) Day(day Day, q Request) []Slot {
 		if !q.wants(r) {
 			continue
 		}
-		// The slots of each resource are merged right away: on a large site, all of them
-		// together would be hundreds of times the grid.
+		// The slots of each resource are merged right away: on a large site, keeping all of them would take
+		// hundreds of times the grid.
 		own = c.appendSlots(own[:0], r, day, q)
 		if len(grid) == 0 && ascending(own) {
 			grid, own = own, nil // most requests are for one resource: nothing to merge
@@ -194,8 +191,8 @@ func ascending(slots []Slot) bool {
 	return true
 }
 
-// preferred orders offered slots first, then slots with more seats: a service may have no seats, and one
-// that is not offered has its seats, too.
+// preferred orders offered slots first, then slots with more seats: a service may have no seats, and a slot
+// that is not offered has seats too.
 func preferred(a, b Slot) int {
 	if (a.Reason == Free) != (b.Reason == Free) {
 		if a.Reason == Free {
@@ -240,14 +237,15 @@ func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Sl
 	return grid
 }
 
-// ownSlot returns the slot that a booking keeps: the booking window is for new starts.
+// ownSlot returns the slot that a booking keeps: the booking window applies to new starts.
 func (c *Calendar) ownSlot(r Resource, q Request) Slot {
 	open := *c
 	open.Window = nil
 	return open.slot(*q.Own, q, open.occupancyOn(q.Own.Day, r, q))
 }
 
-// worksThroughout reports whether a request lies within working hours, and all dates there are.
+// worksThroughout reports whether a request lies within working hours, and within the dates that can be
+// stored.
 func (c *Calendar) worksThroughout(hours []period, at Moment, q Request) bool {
 	return c.Clock.storable(at, q.Duration) && slices.ContainsFunc(hours, func(h period) bool { return h.start <= at.Minutes && at.Minutes+q.Duration <= h.end })
 }
@@ -263,12 +261,11 @@ func (c *Calendar) occupancyOn(day Day, r Resource, q Request) occupancy {
 	return occupancy{c.gap(day), c.holdsOn(day, r, q), c.closuresOn(day, r, q)}
 }
 
-// occupant is the part of a booking on a day, and what it occupies of the resource in
-// question.
+// occupant is the part of a booking on a day, and what it occupies of a given resource.
 type occupant struct {
 	daySpan
 	hold hold
-	next bool // on the next day; its times go on from the end of the day
+	next bool // on the next day; its times continue from the end of this day
 }
 
 // holdsOn returns the bookings that occupy a resource on a day, and on the next day for
@@ -371,7 +368,7 @@ func (c *Calendar) seats(h occupant) int {
 	return h.booking.Attendees
 }
 
-// reason distinguishes the past from what the booking window closes.
+// reason distinguishes the past from what lies outside the booking window.
 func (c *Calendar) reason(closed closure, start Moment) Reason {
 	if closed.reason == OutsideWindow && start.Before(c.Window.Now) {
 		return Past
@@ -379,8 +376,8 @@ func (c *Calendar) reason(closed closure, start Moment) Reason {
 	return closed.reason
 }
 
-// conflict returns why a start has too few seats: the first booking that overlaps,
-// otherwise the first that only buffers overlap, otherwise the capacity.
+// conflict returns why a start has too few seats: the first overlapping booking, otherwise the first whose
+// buffers overlap, otherwise the capacity.
 func (c *Calendar) conflict(occupied occupancy, wanted, guarded period) (reason Reason, booking int64) {
 	reason = NoCapacity
 	for _, h := range occupied.holds {

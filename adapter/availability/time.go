@@ -15,7 +15,7 @@ const dayEnd Minutes = 24 * 60
 // Day is a calendar day in the site's zone, counted from 1970-01-01.
 type Day int
 
-// LastDay is 9999-12-31, after which databases know no dates.
+// LastDay is 9999-12-31, the last date that databases store.
 const LastDay Day = 2932896
 
 // ParseDay parses YYYY-MM-DD. ok is false if there is no such day.

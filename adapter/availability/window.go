@@ -5,8 +5,8 @@ import "time"
 // Window is the time in which customers may book.
 type Window struct {
 	Now     Moment
-	Opens   Moment // no booking starts before
-	Closes  Moment // all bookings end by then
+	Opens   Moment // no booking starts earlier
+	Closes  Moment // no booking ends later
 	Bounded bool   // whether Closes applies
 }
 
@@ -42,9 +42,8 @@ func bound(now time.Time, expressions ...string) (instant time.Time, ok bool) {
 	return now, false
 }
 
-// before returns the part of a day before the window. ok is false if there is none.
-// Without deviations, the days before today are not checked, nor is today if the window
-// opened on an earlier day.
+// before returns the part of a day before the window. ok is false if there is none. Without deviations,
+// days before today are not checked, and neither is today if the window opened on an earlier day.
 func (w *Window) before(day Day, deviations Deviations) (closed period, ok bool) {
 	switch {
 	case day < w.Now.Day:

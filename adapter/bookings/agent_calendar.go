@@ -19,18 +19,17 @@ import (
 	"bookside/wpdb"
 )
 
-// The bookings that the calendar of an agent or a location shows: those around today, and if
-// they are too many, the next ones and then the latest ones.
+// How many bookings the calendar of an agent or a location shows: those around today and, if there are too
+// many, the next ones first and then the latest ones.
 const (
 	calendarDaysBack  = 90
 	calendarDaysAhead = 365
 	maxCalendarEvents = 2000
-	calendarRefresh   = time.Hour // after which programs should ask again
+	calendarRefresh   = time.Hour // after which programs should reload it
 	maxCalendarText   = 500       // characters of what customers wrote
 )
 
-// CalendarName returns the name of an agent or a location whose calendar is meant; a
-// CodeNotFound if there is none.
+// CalendarName returns the name of the agent or location of a calendar, or a CodeNotFound.
 func CalendarName(ctx context.Context, s *session.Session, resource domain.Resource, id int64) (string, error) {
 	stmt := sq.Select("first_name", "last_name").From(s.DB.Name(wpdb.Agents))
 	if resource == domain.LocationResource {
@@ -50,8 +49,8 @@ func CalendarName(ctx context.Context, s *session.Session, resource domain.Resou
 	return name, err
 }
 
-// LoadCalendar returns the calendar that a secret address opens, as a file: bookings of an agent or
-// a location, with the details that it was made for. It is the same as long as its bookings are.
+// LoadCalendar returns the calendar that a secret address opens, as a file: bookings of an agent or a
+// location, with the details chosen for the address. The file changes only with its bookings.
 func LoadCalendar(ctx context.Context, s *session.Session, key keys.Key) ([]byte, error) {
 	resource, id := key.Subject()
 	name, err := CalendarName(ctx, s, resource, id)
@@ -88,8 +87,8 @@ func LoadCalendar(ctx context.Context, s *session.Session, key keys.Key) ([]byte
 	return file.Bytes(), err
 }
 
-// completeEvent adds to an event what a calendar shows of its booking. Where only busy times are
-// shown, not even the code is, by which customers name their bookings.
+// completeEvent adds to an event what a calendar shows of its booking. A calendar of busy times shows not
+// even the code, because customers identify their bookings by it.
 func completeEvent(e *icalendar.Event, b records.Booking, resource domain.Resource, details keys.Details, host string) {
 	if details == keys.Busy {
 		e.UID = notify.CodeOfNone(b) + "@" + host
@@ -114,7 +113,7 @@ func completeEvent(e *icalendar.Event, b records.Booking, resource domain.Resour
 	}
 }
 
-// fullDetails returns the lines of an event with full details, for those that are known.
+// fullDetails returns the lines of an event with full details, leaving out unknown ones.
 func fullDetails(b records.Booking, customer string) (lines []string) {
 	comment := ""
 	if b.Order != nil && b.Order.CustomerComment != nil {
@@ -135,7 +134,7 @@ func fullDetails(b records.Booking, customer string) (lines []string) {
 	return lines
 }
 
-// calendarBookings returns the bookings of a calendar, in the order of their days and ids.
+// calendarBookings returns the bookings of a calendar, ordered by day and id.
 func calendarBookings(ctx context.Context, s *session.Session, resource domain.Resource, id int64) ([]records.Booking, error) {
 	days := map[bool][2]session.Date{false: {day(s, -calendarDaysBack), day(s, -1)}, true: {s.Today(), day(s, calendarDaysAhead)}}
 	column := "b.agent_id"
@@ -163,13 +162,13 @@ func calendarBookings(ctx context.Context, s *session.Session, resource domain.R
 	return wpdb.All(ctx, s.DB, "read the bookings of a calendar", calendarColumns(s).Where(sq.Eq{"b.id": ids}).OrderBy("b.start_date", "b.id"), scanCalendarBooking)
 }
 
-// day returns the date so many days from today.
+// day returns the date a number of days from today.
 func day(s *session.Session, offset int) session.Date {
 	return session.Date(s.LocalNow().AddDate(0, 0, offset).Format(time.DateOnly))
 }
 
-// calendarColumns selects what scanCalendarBooking reads of bookings, b. A calendar has many of
-// them, so that it is no more than it can show.
+// calendarColumns selects what scanCalendarBooking reads of bookings, b. A calendar has many of them, so it
+// selects only what a calendar can show.
 func calendarColumns(s *session.Session) sq.SelectBuilder {
 	return sq.Select("b.id", "b.booking_code", "b.status", "b.start_date", "b.end_date", "b.start_time", "b.end_time", "b.duration", "b.total_attendees",
 		"b.created_at", s.Schema.Expr(wpdb.Bookings, "b", "updated_at"), "c.first_name", "c.last_name", "c.email", "c.phone", "a.first_name", "a.last_name",

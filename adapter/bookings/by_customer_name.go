@@ -10,10 +10,10 @@ import (
 	"bookside/wpdb"
 )
 
-// rowsByCustomerName walks through the customers in the order of their first names, and sorts only the bookings
-// of those from the first to the last name on the page: 25 ms instead of 1,100 ms at 200,000 bookings, and 8 ms with
-// an index on the names. Bookings without a first name, or without a customer, come before all others and are
-// few; they are sorted by themselves.
+// rowsByCustomerName walks through the customers in the order of their first names, and sorts only the
+// bookings between the first and the last name on the page: 25 ms instead of 1,100 ms at 200,000 bookings,
+// and 8 ms with an index on the names. Bookings without a first name, or without a customer, come before
+// all others and are few; they are sorted by themselves.
 func rowsByCustomerName(ctx context.Context, s *session.Session, l lists.List, f Filter) (page []listedRow, err error) {
 	sorted := func(q sq.SelectBuilder, w session.Window) ([]listedRow, error) {
 		return rowsInOrder(ctx, s, l, f, q.OrderBy(f.order().Terms()...).Limit(w.Rows).Offset(w.First))
@@ -32,13 +32,13 @@ func rowsByCustomerName(ctx context.Context, s *session.Session, l lists.List, f
 		}
 		w = session.Window{First: w.First - min(w.First, n), Rows: w.Rows - uint64(len(page))}
 	}
-	// Customers are read first: the server takes them for more than they are.
+	// Customers are read first: the server overestimates their number.
 	named := filtered(s, f, customers+" STRAIGHT_JOIN "+bookings+" AS b ON b.customer_id = c.id", indexed).Where("c.first_name > ''")
 	names, err := wpdb.All(ctx, s.DB, l.Op+": find names", named.Column("c.first_name").OrderBy(lists.Direction("c.first_name", f.Descending)).Limit(w.Rows).Offset(w.First), wpdb.Value[string])
 	switch {
 	case err != nil || len(names) == 0 && !f.Descending:
 		return page, err
-	case uint64(len(names)) < w.Rows && f.Descending: // the end, where names are missing
+	case uint64(len(names)) < w.Rows && f.Descending: // the end of the list, where names are missing
 		return sorted(l.Filter, w)
 	}
 	first, last, before := names[0], names[len(names)-1], sq.Sqlizer(sq.Lt{"c.first_name": names[0]})
@@ -56,7 +56,7 @@ func rowsByCustomerName(ctx context.Context, s *session.Session, l lists.List, f
 	return append(page, rows...), err
 }
 
-// scansNames reports whether rowsByCustomerName finds the page: the list is long, and no search.
+// scansNames reports whether rowsByCustomerName finds the page: the list is long and not a search.
 func scansNames(s *session.Session, l lists.List, f Filter) bool {
 	return f.Sort == ByCustomerName && l.Size == nil && f.Search == nil && f.PaymentStatus == nil &&
 		lists.KnownToBeLong(s, l) && (l.OrderedScanIsCheap || s.Scope().Unlimited())

@@ -13,8 +13,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Calendar writes bookings of several people as a calendar. It shows no more of a customer
-// than the name.
+// Calendar writes bookings of several people as a calendar. It shows only the name of a customer.
 type Calendar struct {
 	host   string
 	writer *icalendar.Writer
@@ -30,7 +29,7 @@ func NewCalendar(ctx context.Context, s *session.Session, to io.Writer) (*Calend
 	return &Calendar{notify.HostOf(wpdb.PlainText(options["siteurl"])), writer}, err
 }
 
-// Add writes bookings of a site, but for those without a time.
+// Add writes bookings of a site, skipping those without a time.
 func (c *Calendar) Add(s *session.Session, bookings []records.Booking) error {
 	for _, b := range bookings {
 		event, ok := notify.CalendarEvent(s, b, c.host)

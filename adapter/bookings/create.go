@@ -22,7 +22,7 @@ import (
 // Created is a booking that Create created.
 type Created struct {
 	records.BookingDetail
-	// ConfirmationSent reports whether a message to the customer was handed over.
+	// ConfirmationSent reports whether a message to the customer was queued or sent.
 	ConfirmationSent bool
 }
 
@@ -89,7 +89,7 @@ func Create(ctx context.Context, tx *session.Tx, b New) (Created, error) {
 	return Created{BookingDetail: detail, ConfirmationSent: confirmed}, nil
 }
 
-// rememberBooking remembers what the caller made with a booking.
+// rememberBooking remembers the records that the caller created with a booking.
 func rememberBooking(ctx context.Context, tx *session.Tx, plan bookingPlan, created notify.Snapshot) error {
 	if err := records.Remember(ctx, tx, journal.Bookings, created.Booking.ID); err != nil {
 		return err
@@ -100,8 +100,8 @@ func rememberBooking(ctx context.Context, tx *session.Tx, plan bookingPlan, crea
 	return records.RememberContact(ctx, tx, plan.customer.ID, plan.described, plan.customerIsNew)
 }
 
-// shownCustomer returns the customer of the new booking as the caller may know them: one who is not its
-// own is as it described them, or as it sees them if it named an id.
+// shownCustomer returns the customer of the new booking as the caller may see them: for one who is not its
+// own, as the caller described them or, if it named an id, as it sees them.
 func (plan *bookingPlan) shownCustomer() records.BookingCustomer {
 	switch {
 	case plan.customerIsNew || plan.known.Own:
@@ -116,12 +116,12 @@ func (plan *bookingPlan) shownCustomer() records.BookingCustomer {
 
 // savedCustomer is a customer whose row is sent with the next statement.
 type savedCustomer struct {
-	id      any              // or an expression for it, for that statement
-	created session.Inserted // of a new one
-	touched *wpdb.Result     // of one who exists
+	id      any              // or an expression for it in that statement
+	created session.Inserted // for a new customer
+	touched *wpdb.Result     // for an existing customer
 }
 
-// lastID is the id that the statement before gave to a row.
+// lastID is the id that the previous statement gave to a row.
 var lastID = sq.Expr("LAST_INSERT_ID()")
 
 // saveCustomer creates the customer of a booking, or touches the existing row, as the
@@ -131,7 +131,7 @@ func saveCustomer(ctx context.Context, tx *session.Tx, w session.WriteSettings, 
 	case !plan.customerIsNew:
 		saved.id = plan.customer.ID
 		saved.touched, err = tx.UpdateLater(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, tx.UpdateTimestamp()))
-	case w.Settings[session.SettingUsersAsCustomers] == session.On: // a user may belong to them
+	case w.Settings[session.SettingUsersAsCustomers] == session.On: // the customer may have a user
 		plan.customer.ID, err = customers.Insert(ctx, tx, w, plan.customer, nil)
 		saved.id = plan.customer.ID
 	default:
@@ -144,7 +144,7 @@ func saveCustomer(ctx context.Context, tx *session.Tx, w session.WriteSettings, 
 	return saved, err
 }
 
-// settleCustomer takes what became of saveCustomer.
+// settleCustomer takes the result of saveCustomer.
 func settleCustomer(tx *session.Tx, saved savedCustomer, plan *bookingPlan) error {
 	if saved.touched != nil && saved.touched.Rows == 0 {
 		return domain.InvalidField("customer_id", "Customer not found")
@@ -156,9 +156,9 @@ func settleCustomer(tx *session.Tx, saved savedCustomer, plan *bookingPlan) erro
 	return err
 }
 
-// insertBooking writes customer, order, order item and booking, and the order's keys and invoice.
-// Rows that need the id of the one before are sent together with it, and those that only need ids
-// that are known with the booking; completeBooking writes what needs the booking's own id.
+// insertBooking writes customer, order, order item and booking, and the order's keys and invoice. Rows are
+// sent together with the row whose id they need, and rows that only need known ids are sent with the
+// booking; completeBooking writes what needs the booking's own id.
 func insertBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan *bookingPlan) (notify.Snapshot, error) {
 	breakdown := plan.charged.breakdown(w, plan.service.Name)
 	order, item, err := insertOrderWithItem(ctx, tx, w, plan, breakdown)
@@ -298,7 +298,7 @@ type itemData struct {
 	BufferAfter               int64    `json:"buffer_after"`
 	Duration                  int64    `json:"duration"`
 	GenerateRecurrentSequence []string `json:"generate_recurrent_sequence"`
-	// Of Pro Features.
+	// Pro Features.
 	Attendees int64  `json:"total_attendees,omitempty"`
 	ExtraIDs  string `json:"service_extras_ids,omitempty"`
 }
@@ -314,7 +314,7 @@ func newItemData(plan bookingPlan, span records.BookingSpan, id int64) (string, 
 		data.Attendees, data.ExtraIDs = plan.Attendees, slots.ExtrasText(chosen(plan.extras))
 	}
 	if !plan.customerIsNew {
-		data.CustomerID = domain.IDText(plan.customer.ID) // PHP has texts for a loaded customer
+		data.CustomerID = domain.IDText(plan.customer.ID) // for a loaded customer PHP has texts
 	}
 	return automation.EncodePHP(data)
 }

@@ -20,23 +20,22 @@ import (
 	"bookside/wpdb"
 )
 
-// New is a booking to create. Validation has the problems found so far; fields
-// named there are not checked again.
+// New is a booking to create. Validation holds the problems found so far; its fields are not checked again.
 type New struct {
 	ServiceID  int64
 	AgentID    int64  // 0 for any
-	LocationID *int64 // 0 for any; nil for the first one where the service is offered
+	LocationID *int64 // 0 for any; nil for the first one that offers the service
 	Start      availability.Moment
 	Duration   *int64 // minutes; nil for the service's own
 	Attendees  int64
 	Status     *string // nil for approved
 	CustomerID int64   // 0 for the customer described in Customer
 	Customer   records.CustomerFields
-	Price      *decimal.Decimal // before coupon and taxes; nil for that of the service with its extras
+	Price      *decimal.Decimal // before coupon and taxes; nil for the price of the service with its extras
 	Extras     *slots.Extras    // nil for none
 	CouponCode string           // "" for none
 	Notes      string
-	HoldID     int64    // of the hold whose slot it gets; 0 for none
+	HoldID     int64    // the hold whose slot it takes; 0 for none
 	Sent       []string // with HoldID, the names of the fields of the slot that were sent
 	Confirm    bool     // send the messages of the site's automations; reminders are always sent
 	Address    string   // the client's IP address, stored if the site logs it
@@ -50,7 +49,7 @@ type bookingPlan struct {
 	resources []availability.Resource
 	resource  availability.Resource // the one chosen for the slot
 	slot      slots.SlotRequest
-	hold      *slots.Hold // with HoldID; nil if it does not exist
+	hold      *slots.Hold // of HoldID; nil if it does not exist
 	customer  records.BookingCustomer
 	described records.BookingCustomer // the customer as the caller described them
 	known     records.KnownCustomer   // what the caller may know of an existing customer
@@ -71,7 +70,7 @@ func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 	p := b.Problems()
 	rules := customers.RulesOf(tx.Session, w.Settings)
 	pro := tx.Extension(extensions.ProFeatures, w.Settings)
-	if !pro { // such fields are unknown
+	if !pro { // without it, such fields are unknown
 		b.Extras, b.CouponCode = nil, ""
 	}
 	plan := bookingPlan{New: b, status: records.StatusApproved, notes: sanitize.TextareaField(b.Notes)}
@@ -105,7 +104,7 @@ func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 	return plan, p.Err()
 }
 
-// planTime checks when the booking begins, and reads the service and its resources.
+// planTime checks the start of the booking, and reads the service and its resources.
 func planTime(ctx context.Context, s *session.Session, plan *bookingPlan, p *domain.Validation) error {
 	start := plan.Start
 	if !p.Has("start_date") && plan.hold == nil && start.Day < availability.MomentOf(s.LocalNow()).Day {
@@ -125,7 +124,7 @@ func (plan *bookingPlan) setSlot() {
 	plan.slot.Agent = plan.AgentID
 }
 
-// length returns how long the booking takes, with its extras.
+// length returns how long the booking takes, including its extras.
 func (plan *bookingPlan) length() int64 { return plan.duration + slots.ExtraMinutes(plan.extras) }
 
 // span returns when the booking takes place.
@@ -201,8 +200,8 @@ func planCustomer(ctx context.Context, s *session.Session, rules customers.Rules
 	return nil
 }
 
-// fillEmpty fills the empty fields of a customer from another record of them. The e-mail address of
-// a customer with a WordPress user is also that of the user, who has one.
+// fillEmpty fills the empty fields of a customer from another record of them. The e-mail address of a
+// customer with a WordPress user belongs to that user too, who already has one.
 func fillEmpty(found records.BookableCustomer, wanted records.BookingCustomer) (records.BookingCustomer, session.Row) {
 	c := found.BookingCustomer
 	if found.HasUser {
@@ -226,8 +225,8 @@ func fillEmpty(found records.BookableCustomer, wanted records.BookingCustomer) (
 	return c, filled
 }
 
-// lockNewBooking takes the locks of a new booking: those of its slot, and those of the contacts by
-// which its customer is found or created.
+// lockNewBooking takes the locks of a new booking: those of its slot, and those of the contacts that
+// identify its customer.
 func lockNewBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, rules customers.Rules, plan bookingPlan) error {
 	locks := slots.Locks(tx.Session, plan.service, plan.resources)
 	if plan.CustomerID == 0 {

@@ -14,9 +14,9 @@ import (
 	"bookside/wpdb"
 )
 
-// Delete deletes a booking with its meta and jobs, as OsBookingModel::delete does
-// (LatePoint 5.6.5): order, invoice and payments stay. Without force, an approved or
-// completed booking is a CodeForceRequired. A dry run deletes nothing.
+// Delete deletes a booking with its meta and jobs, as OsBookingModel::delete does (LatePoint 5.6.5). Order,
+// invoice and payments stay. Without force, an approved or completed booking returns a CodeForceRequired. A
+// dry run deletes nothing.
 func Delete(ctx context.Context, tx *session.Tx, id int64, force bool) error {
 	stored, err := lockBooking(ctx, tx, id)
 	if err != nil {
@@ -35,15 +35,15 @@ func Delete(ctx context.Context, tx *session.Tx, id int64, force bool) error {
 	if err != nil {
 		return err
 	}
-	// The plugin's logger creates new keys for the deleted booking and leaves
-	// them in the table: we log the keys that it had.
+	// The plugin's logger creates new keys for the deleted booking and leaves them in the table; we log the
+	// keys that it had.
 	if err := notify.LogEvents(ctx, tx, w, []notify.Event{{Kind: notify.BookingDeleted, After: stored}}); err != nil {
 		return err
 	}
 	return deleteBookingRows(ctx, tx, w, id)
 }
 
-// deleteBookingRows deletes a booking, with what Pro Features deletes with it if it is active.
+// deleteBookingRows deletes a booking and, if Pro Features is active, what that add-on deletes with it.
 func deleteBookingRows(ctx context.Context, tx *session.Tx, w session.WriteSettings, id int64) error {
 	pro := tx.Extension(extensions.ProFeatures, w.Settings)
 	for _, table := range []wpdb.Table{wpdb.BookingsServiceExtras, wpdb.BookingsAssets, wpdb.Messages} {
@@ -63,8 +63,7 @@ func deleteBookingRows(ctx context.Context, tx *session.Tx, w session.WriteSetti
 	return tx.Delete(ctx, wpdb.Bookings, id)
 }
 
-// lockBooking makes other writers of a booking wait and reads its current state; a
-// CodeNotFound if it does not exist.
+// lockBooking makes other writers of a booking wait and reads its current state, or returns a CodeNotFound.
 func lockBooking(ctx context.Context, tx *session.Tx, id int64) (notify.Snapshot, error) {
 	if err := tx.Lock(ctx, session.LockOf(session.BookingLock, id)); err != nil {
 		return notify.Snapshot{}, err

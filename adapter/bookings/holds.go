@@ -69,11 +69,10 @@ type NewHold struct {
 	Minutes int64 // until it expires
 }
 
-// MaxHolds is how many holds a key may have at a time.
+// MaxHolds is how many holds a key may have at once.
 const MaxHolds = 100
 
-// CreateHold keeps a slot, under the conditions under which Create would book it. The
-// errors are those of Create, and a CodeTooManyHolds.
+// CreateHold holds a slot if Create would book it. It returns the errors of Create, and a CodeTooManyHolds.
 func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, error) {
 	p := n.Problems()
 	plan := bookingPlan{New: n.New}
@@ -130,7 +129,7 @@ func checkHolds(ctx context.Context, tx *session.Tx) error {
 	return domain.TooManyHolds(MaxHolds, int64(max(time.Second, expires.Sub(tx.Now)).Round(time.Second).Seconds()))
 }
 
-// LoadHold returns a hold of the caller; a CodeNotFound if there is none, or it has expired.
+// LoadHold returns a hold of the caller, or a CodeNotFound if it does not exist or has expired.
 func LoadHold(ctx context.Context, s *session.Session, id int64) (slots.Hold, error) {
 	h, found, err := hold(ctx, s, id)
 	if err == nil && (!found || string(h.ExpiresAt) <= domain.Stamp(s.Now)) {
@@ -139,7 +138,7 @@ func LoadHold(ctx context.Context, s *session.Session, id int64) (slots.Hold, er
 	return h, err
 }
 
-// DeleteHold gives a slot back; a CodeNotFound if the caller has no such hold.
+// DeleteHold releases a hold, or returns a CodeNotFound if the caller has no such hold.
 func DeleteHold(ctx context.Context, tx *session.Tx, id int64) error {
 	if err := tx.LockRows(ctx, wpdb.Holds, []int64{id}); err != nil {
 		return err
@@ -154,19 +153,19 @@ func DeleteHold(ctx context.Context, tx *session.Tx, id int64) error {
 	return err
 }
 
-// useHold ends a hold of the caller, and reports whether there was one. It is deleted rather
-// than ignored, so that of two bookings with one hold only one finds it.
+// useHold ends a hold of the caller, and reports whether there was one. It deletes the row, so that of two
+// bookings with the same hold only one finds it.
 func useHold(ctx context.Context, tx *session.Tx, id int64) (bool, error) {
 	stmt := sq.Delete(tx.DB.Name(wpdb.Holds)).Where(sq.Eq{"id": id, "key_id": tx.CallerID()}).Where(sq.Gt{"expires_at": domain.Stamp(tx.Now)})
 	result, err := tx.Exec(ctx, wpdb.Holds, "delete hold", stmt)
 	return result.Rows > 0, err
 }
 
-// planHold reads the hold of a booking, which may have expired, and gives the booking its slot.
-// Fields of the slot that were sent must be those of the hold.
+// planHold reads the hold of a booking, which may have expired, and gives the booking its slot. Sent fields
+// of the slot must match the hold.
 func planHold(ctx context.Context, s *session.Session, plan *bookingPlan, p *domain.Validation) error {
 	if p.Has("hold_id") {
-		return p.Err() // what its slot lacks is not known
+		return p.Err() // without the slot, the rest cannot be checked
 	}
 	if plan.HoldID == 0 {
 		return nil
@@ -203,7 +202,7 @@ func planHold(ctx context.Context, s *session.Session, plan *bookingPlan, p *dom
 	return nil
 }
 
-// hold reads a hold of the caller, whether it has expired or not.
+// hold reads a hold of the caller, even if it has expired.
 func hold(ctx context.Context, s *session.Session, id int64) (h slots.Hold, found bool, err error) {
 	stmt := sq.Select("id", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time", "duration", "total_attendees", "extras",
 		"created_at", "expires_at").From(s.DB.Name(wpdb.Holds)).Where(sq.Eq{"id": id, "key_id": s.CallerID()})
@@ -218,11 +217,11 @@ func hold(ctx context.Context, s *session.Session, id int64) (h slots.Hold, foun
 	})
 }
 
-// holdsKept is how long the rows of holds that have expired are kept. Who comes too late
-// with one of them then still learns which starts are free on its day.
+// holdsKept is how long the rows of expired holds are kept. Until then, a booking with an expired hold
+// still gets the free starts of its day.
 const holdsKept = time.Hour
 
-// ExpiredHolds selects the ids of holds that expired long ago. Uses the index on expires_at.
+// ExpiredHolds selects the ids of holds that expired more than holdsKept ago. Uses the index on expires_at.
 func ExpiredHolds(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 	return sq.Select("id").From(db.Name(wpdb.Holds)).
 		Where(sq.LtOrEq{"expires_at": domain.Stamp(now.Add(-holdsKept))}).OrderBy("expires_at", "id")

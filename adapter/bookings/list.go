@@ -70,7 +70,7 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 	switch {
 	case s.Export != nil:
 		rows, err = rowsOfChunk(ctx, s, l, f)
-	case l.Size != nil && f.Offset() >= uint64(*l.Size): // behind the last page of a search
+	case l.Size != nil && f.Offset() >= uint64(*l.Size): // past the last page of a search
 	case f.Sort == ByStart:
 		rows, err = rowsByStart(ctx, s, l, f)
 	case scansNames(s, l, f):
@@ -87,8 +87,8 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 	})
 }
 
-// First returns the first bookings that match the filter, by start, without counting the rest. The filter is
-// no search.
+// First returns the first bookings that match the filter, by start, without counting the rest. The filter
+// must not be a search.
 func First(ctx context.Context, s *session.Session, f Filter, limit int64) ([]records.Booking, error) {
 	f.Paging, f.Sort = session.Paging{Page: 1, PerPage: limit}, ByStart
 	rows, err := rowsByStart(ctx, s, lists.List{Op: "list bookings", Filter: filtered(s, f, "", indexed)}, f)
@@ -98,8 +98,8 @@ func First(ctx context.Context, s *session.Session, f Filter, limit int64) ([]re
 	return load(ctx, s, rows[:min(len(rows), int(limit))], f.WithMeta, new(lists.Total))
 }
 
-// usesSeveralIndexes reports whether several indexes serve the filter and the scope of the caller. An index
-// on customers finds few bookings, and is best used alone.
+// usesSeveralIndexes reports whether several indexes serve the filter and the caller's scope. An index on
+// customers finds few bookings and is best used alone.
 func (f Filter) usesSeveralIndexes(scope domain.Scope) bool {
 	n := 0
 	for _, used := range []bool{f.AgentID != nil, f.ServiceID != nil, f.LocationID != nil, f.Status != nil, len(scope.Agents) > 0, len(scope.Services) > 0, len(scope.Locations) > 0} {
@@ -110,9 +110,9 @@ func (f Filter) usesSeveralIndexes(scope domain.Scope) bool {
 	return n > 1 && f.CustomerID == nil
 }
 
-// filtered selects the bookings, b, that match the filter, but for the search and the payment status: see
-// searchByIDs. It joins customers, c, where the filter or the order needs them, unless another FROM than that of
-// the bookings has them. column is indexed, or hides columns from their indexes.
+// filtered selects the bookings, b, that match the filter, except for the search and the payment status:
+// see searchByIDs. It joins customers, c, if the filter or the order needs them, unless the given FROM has
+// them. column is indexed, or hides columns from their indexes.
 func filtered(s *session.Session, f Filter, from string, column func(string) string) sq.SelectBuilder {
 	q := sq.Select().From(cmp.Or(from, s.DB.As(wpdb.Bookings, "b")))
 	if from == "" && (f.CustomerEmail != nil || f.CustomerPhone != nil || f.Search != nil || f.Sort == ByCustomerName) {
@@ -147,15 +147,16 @@ func filtered(s *session.Session, f Filter, from string, column func(string) str
 }
 
 // shownDuration returns the duration of bookings, b, as an expression, see records.Booking.SetTimes. The
-// service is read only where the booking has none; no index serves the column in any case.
+// service's is used only if the booking has none; no index serves the column in any case.
 func shownDuration(s *session.Session) string {
 	return "COALESCE(b.duration, (SELECT ds.duration FROM " + s.DB.As(wpdb.Services, "ds") + " WHERE ds.id = b.service_id), 0)"
 }
 
-// indexed leaves a column as it is.
+// indexed returns a column unchanged.
 func indexed(column string) string { return column }
 
-// checkMetaKey returns a CodeInvalidRequest for meta that is not shown: finding a value reveals it.
+// checkMetaKey returns a CodeInvalidRequest for a meta key that is not shown: finding a value would reveal
+// it.
 func (f Filter) checkMetaKey(ctx context.Context, s *session.Session) error {
 	if f.MetaKey == nil {
 		return nil
@@ -176,7 +177,7 @@ var sortColumns = map[Sort][]string{
 	ByStart:        {"b.start_date", "b.start_time", "b.id"},
 }
 
-// order is the order of the list.
+// order returns the order of the list.
 func (f Filter) order() lists.SortOrder {
 	return lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
 }

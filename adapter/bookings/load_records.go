@@ -14,7 +14,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Records are records of all resources, as their lists show them.
+// Records are records of all resources, in the form in which lists show them.
 type Records struct {
 	Bookings  []records.Booking
 	Customers []records.Customer
@@ -28,9 +28,8 @@ type Records struct {
 	Currency  session.Currency // of the coupons
 }
 
-// LoadRecords returns the present records of each resource with the given ids, in any order.
-// Those that do not exist are missing. It costs a fixed number of statements for each
-// resource that is asked for.
+// LoadRecords returns the present records of each resource with the given ids, in any order. Records that
+// do not exist are left out. It takes a fixed number of statements for each requested resource.
 func LoadRecords(ctx context.Context, s *session.Session, ids map[journal.Resource][]int64) (r Records, err error) {
 	readers := map[journal.Resource]func(ids []int64) error{
 		journal.Bookings:  func(ids []int64) (err error) { r.Bookings, err = records.LoadBookings(ctx, s, ids, false); return err },

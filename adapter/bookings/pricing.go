@@ -25,12 +25,12 @@ type charge struct {
 	pricing.Totals
 }
 
-// breakdown returns how the price is composed.
+// breakdown returns the composition of the price.
 func (c charge) breakdown(w session.WriteSettings, service string) records.PriceBreakdown {
 	return records.BreakdownOf(w, service, c.booking).WithTotals(w, c.Totals, c.coupon)
 }
 
-// Meta keys of services, of Pro Features.
+// Meta keys of services that Pro Features uses.
 const (
 	metaBaseFee            = "base_fee"
 	metaFlat               = "dont_multiply_charge_amount_by_attendees"
@@ -42,8 +42,8 @@ const (
 
 var metaKeys = []string{metaBaseFee, metaFlat, metaFewestExtras, metaFewestExtrasNumber, metaMostExtras, metaMostExtrasNumber}
 
-// planExtras reads the extras of a booking, of which Pro Features lets a service require some, and limit their
-// number, and what else of the service is the add-on's.
+// planExtras reads the extras of a booking and the service's other settings of Pro Features, which lets a
+// service require extras and limit their number.
 func planExtras(ctx context.Context, s *session.Session, plan *bookingPlan, p *domain.Validation) (err error) {
 	const field = "extras"
 	if p.Has("service_id") || !plan.service.Pro(s) {
@@ -68,7 +68,7 @@ func planExtras(ctx context.Context, s *session.Session, plan *bookingPlan, p *d
 	case most > 0 && len(plan.extras) > most:
 		p.Reject(field, fmt.Sprintf("The service can be booked with at most %d extras", most))
 	case fewest > 0 && len(plan.extras) < fewest:
-		offers, err := slots.OffersExtras(ctx, s, plan.service.ID) // where there are none, the form does not ask
+		offers, err := slots.OffersExtras(ctx, s, plan.service.ID) // if there are none, the form does not ask
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func planExtras(ctx context.Context, s *session.Session, plan *bookingPlan, p *d
 	return nil
 }
 
-// checkLength rejects extras with which a booking takes longer than a day, which the plugin cannot store.
+// checkLength rejects extras that make a booking longer than a day, which the plugin cannot store.
 func checkLength(p *domain.Validation, duration, extras int64) {
 	if extras > 0 && duration+extras > records.MinutesPerDay {
 		p.Reject("extras", "The booking would take longer than a day")
@@ -113,8 +113,8 @@ func planPrice(ctx context.Context, tx *session.Tx, w session.WriteSettings, pro
 	return nil
 }
 
-// applyCoupon takes a coupon off the item of a booking. For any agent, one for some agents does not apply: who it
-// will be is not known before, neither here nor in the site's form.
+// applyCoupon takes a coupon off the item of a booking. A coupon for some agents does not apply to a
+// booking for any agent: as in the site's form, the agent is not known beforehand.
 func applyCoupon(ctx context.Context, tx *session.Tx, plan *bookingPlan, c *charge, items []pricing.Item, p *domain.Validation) error {
 	const field = "coupon_code"
 	if c.coupon = sanitize.TextField(plan.CouponCode); c.coupon == "" {
@@ -145,7 +145,7 @@ func chosen(extras []pricing.Extra) []slots.ChosenExtra {
 	return list
 }
 
-// shownExtras returns the extras as the booking shows them.
+// shownExtras returns the extras in the form in which a booking shows them.
 func (plan *bookingPlan) shownExtras(s *session.Session) []records.BookingExtra {
 	if !records.HasExtras(s) {
 		return nil

@@ -11,10 +11,10 @@ import (
 	"bookside/wpdb"
 )
 
-// listedRow is a booking of a page, before its record is read.
+// listedRow is a booking of a page before its record is read.
 type listedRow struct {
 	id    int64
-	date  string // on which it starts; "" for NULL
+	date  string // the start date; "" for NULL
 	order int64  // 0 for none
 }
 
@@ -26,7 +26,7 @@ type listedRow struct {
 //	JOIN bookings b ON b.id = page.id LEFT JOIN order_items i ON i.id = b.order_item_id
 //	ORDER BY b.created_at DESC, b.id DESC
 //
-// The statement itself reads nothing but ids, and may thus need no more than an index.
+// The given statement reads only ids, so an index may be enough for it.
 func rowsInOrder(ctx context.Context, s *session.Session, l lists.List, f Filter, page sq.SelectBuilder) ([]listedRow, error) {
 	stmt := sq.Select("b.id", "b.start_date", "i.order_id").FromSelect(page.Column("b.id"), "page").
 		Join(s.DB.As(wpdb.Bookings, "b") + " ON b.id = page.id").
@@ -50,8 +50,8 @@ func rowsOfChunk(ctx context.Context, s *session.Session, l lists.List, f Filter
 	return rowsInOrder(ctx, s, l, f, sq.Select().From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids}))
 }
 
-// load reads the bookings of a page, with the payment status that the API shows. It counts the list
-// where size asks for it.
+// load reads the bookings of a page, with the payment status that the API shows. It counts the list if size
+// asks for it.
 func load(ctx context.Context, s *session.Session, rows []listedRow, withMeta bool, size *lists.Total) ([]records.Booking, error) {
 	ids, orders := make([]int64, len(rows)), make([]int64, 0, len(rows))
 	for i, b := range rows {

@@ -12,11 +12,11 @@ import (
 	"bookside/wpdb"
 )
 
-// searchByIDs adds the search and the payment status to a list. Neither has an index: the server would
-// scan the whole table in the order of the list, once for the page and once for the total. If only few
-// bookings match, they are found once, in whatever order is quickest, and the list is that of their ids,
-// which halves the time of a first search at 20,000 bookings. A search looks through the customers and
-// goes from there to their bookings, and then through the codes of the bookings.
+// searchByIDs adds the search and the payment status to a list. Neither has an index: the server would scan
+// the whole table in the order of the list, once for the page and once for the total. If few bookings
+// match, they are found once, in whatever order is quickest, and the list filters by their ids, which
+// halves the time of a first search at 20,000 bookings. A search scans the customers and then goes to their
+// bookings, and also scans the codes of the bookings.
 func searchByIDs(ctx context.Context, s *session.Session, l lists.List, f Filter) (lists.List, error) {
 	if f.PaymentStatus != nil {
 		l.Filter = l.Filter.Join(s.DB.As(wpdb.Orders, "o") + " ON o.id = i.order_id")
@@ -26,7 +26,7 @@ func searchByIDs(ctx context.Context, s *session.Session, l lists.List, f Filter
 		return l, err
 	}
 	l.Filter = lists.FilterSearch(base, f.Search, append(searchedColumns("c"), "b.booking_code")...)
-	if s.Export != nil { // which looks for all of them
+	if s.Export != nil { // which finds all of them anyway
 		return l, nil
 	}
 	l.Counts = l.Filter.Column("COUNT(*)")
@@ -42,7 +42,7 @@ func searchByIDs(ctx context.Context, s *session.Session, l lists.List, f Filter
 		return l, err
 	}
 	lists.RememberOrderedScan(s, l, began)
-	if more { // a scan in the order of the list soon finds a page; another index might find all matches first
+	if more { // an ordered scan soon finds a page; another index might find all matches first
 		l.Filter = l.Filter.Options("STRAIGHT_JOIN")
 		return l, nil
 	}
@@ -56,9 +56,9 @@ func searchByIDs(ctx context.Context, s *session.Session, l lists.List, f Filter
 	return narrowed, nil
 }
 
-// matchingIDs returns the ids of the bookings that are found by any of some queries. more reports whether
-// these are more than a few. One statement runs all queries, or each query has a statement of its
-// own, which is quicker if the first one finds enough.
+// matchingIDs returns the ids of the bookings found by any of some queries. more reports whether there are
+// more than MaxIDList. The queries run in one statement or, if sequential, in one each, which is quicker if
+// the first finds enough.
 func matchingIDs(ctx context.Context, op string, db *wpdb.DB, queries []sq.SelectBuilder, sequential bool) (ids []int64, more bool, err error) {
 	stmts := make([]sq.SelectBuilder, len(queries))
 	for i, query := range queries {
@@ -84,20 +84,19 @@ func matchingIDs(ctx context.Context, op string, db *wpdb.DB, queries []sq.Selec
 	return ids, false, nil
 }
 
-// searchedColumns are the expressions in which a search looks for customers.
+// searchedColumns are the expressions that a customer search matches.
 func searchedColumns(alias string) []string {
 	return []string{alias + ".first_name", alias + ".last_name", lists.FullName(alias), alias + ".email"}
 }
 
-// searchedCustomers selects the customers whom a search for bookings finds. As a join, servers
-// would read all bookings and the customer of each.
+// searchedCustomers selects the customers that a search for bookings finds. With a join, servers would read
+// all bookings and the customer of each.
 func searchedCustomers(s *session.Session, text string) sq.SelectBuilder {
 	return sq.Select("k.id").From(s.DB.As(wpdb.Customers, "k")).Where(lists.ContainsAny(text, searchedColumns("k")...))
 }
 
-// countSearched counts the bookings of a search: those of customers who match, and those of
-// others whose code matches. To ask both at once would take a look at the customer of each
-// booking.
+// countSearched counts the bookings of a search: those of matching customers, and others whose code
+// matches. A single condition for both would look up the customer of each booking.
 func countSearched(s *session.Session, filter sq.SelectBuilder, text string) sq.Sqlizer {
 	byCustomer := filter.Where(session.In("b.customer_id", searchedCustomers(s, text)))
 	byCode := lists.FilterContains(filter, text, "b.booking_code").Where(sq.Expr("(?) IS NOT TRUE", lists.ContainsAny(text, searchedColumns("c")...)))

@@ -10,7 +10,8 @@ import (
 	"bookside/adapter/records"
 )
 
-// TestTransitionsAreThoseOfTheContract: every pair of statuses. The contract's table has ten moves.
+// TestTransitionsAreThoseOfTheContract covers every pair of statuses. The contract's table has ten
+// transitions.
 func TestTransitionsAreThoseOfTheContract(t *testing.T) {
 	t.Parallel()
 	statuses := []string{records.StatusPending, records.StatusApproved, records.StatusCancelled, records.StatusCompleted, records.StatusNoShow}

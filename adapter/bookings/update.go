@@ -19,10 +19,9 @@ import (
 	"bookside/wpdb"
 )
 
-// Update changes a booking and keeps its order item in step. Columns that do not
-// change are not written. Errors are those of Create, and a CodeNotFound if the
-// booking does not exist, a CodeForbidden if the caller's key does not permit the change. A
-// dry run announces nothing.
+// Update changes a booking and keeps its order item in step. Columns that do not change are not written. It
+// returns the errors of Create, a CodeNotFound if the booking does not exist, and a CodeForbidden if the
+// caller's key does not permit the change. A dry run sends no messages.
 func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records.BookingDetail, error) {
 	if err := tx.Lock(ctx, session.LockOf(session.BookingLock, id)); err != nil {
 		return records.BookingDetail{}, err
@@ -75,8 +74,8 @@ func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records
 	return shownBooking(ctx, tx, after)
 }
 
-// shownBooking returns a booking as the caller sees it, who may not see its order. A booking
-// that has left the scope of the caller is a CodeOutsideScope.
+// shownBooking returns a booking as the caller sees it; its order may be hidden. A booking that has left
+// the caller's scope is a CodeOutsideScope.
 func shownBooking(ctx context.Context, tx *session.Tx, s notify.Snapshot) (records.BookingDetail, error) {
 	if tx.Scope().Unlimited() {
 		return s.BookingDetail(), nil
@@ -88,8 +87,8 @@ func shownBooking(ctx context.Context, tx *session.Tx, s notify.Snapshot) (recor
 	return detail, err
 }
 
-// updatedRecords reports which records an update changed. A change of the order counts as
-// one of the booking.
+// updatedRecords reports which records an update changed. A change to the order counts as a change to the
+// booking.
 type updatedRecords struct{ booking, order, customer bool }
 
 func (c updatedRecords) any() bool { return c.booking || c.customer }
@@ -121,7 +120,7 @@ func applyUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, p
 		return done, err
 	}
 	done.order = itemChanged && plan.Price != nil || orderChanged
-	// Price and notes belong to the booking in the eyes of the client.
+	// To the client, price and notes belong to the booking.
 	if done.booking = len(columns) > 0 || done.order; done.booking {
 		if err := tx.Update(ctx, wpdb.Bookings, plan.before.Booking.ID, append(columns, tx.LaterTimestamp())); err != nil {
 			return done, err
@@ -130,7 +129,7 @@ func applyUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, p
 	if err := updateExtras(ctx, tx, plan); err != nil {
 		return done, err
 	}
-	if plan.customer.ID != plan.before.Customer.ID { // which must not make them an own customer
+	if plan.customer.ID != plan.before.Customer.ID { // which must not make them the key's own
 		if err := rememberMove(ctx, tx, plan); err != nil {
 			return done, err
 		}
@@ -141,8 +140,8 @@ func applyUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, p
 	return done, err
 }
 
-// rememberMove remembers that the caller gave a booking to another customer, with its order if that
-// went with it.
+// rememberMove remembers that the caller gave a booking to another customer, and its order if that moved
+// too.
 func rememberMove(ctx context.Context, tx *session.Tx, plan updatePlan) error {
 	if plan.onlyItemOfOrder() {
 		if err := records.Remember(ctx, tx, journal.Orders, plan.before.Order.ID); err != nil {
@@ -169,7 +168,7 @@ func (plan *updatePlan) bookingColumns(s *session.Session) session.Row {
 	if plan.newSpan {
 		duration = plan.duration
 		columns = append(columns, records.SpanOf(s, plan.slot.At, int64(plan.slot.Duration)).Columns()...)
-	} else if b.EndCorrected { // wp-admin's form calculates the end's date whenever it is saved
+	} else if b.EndCorrected { // wp-admin's form recalculates the end date whenever it is saved
 		start, end, _ := records.Span(s, b.Booking)
 		columns = append(columns, records.SpanUntil(s, start, end).Columns()...)
 	}
@@ -192,7 +191,7 @@ func (plan *updatePlan) bookingColumns(s *session.Session) session.Row {
 	return columns
 }
 
-// updateExtras writes the extras of a booking: those that stay keep what they cost and took
+// updateExtras writes the extras of a booking: those that it keeps retain their price and duration
 // (OsFeatureServiceExtrasHelper::save_service_extras_for_booking, Pro Features 1.6).
 func updateExtras(ctx context.Context, tx *session.Tx, plan updatePlan) error {
 	if !plan.newExtras {
@@ -260,8 +259,8 @@ func updateItem(ctx context.Context, tx *session.Tx, plan updatePlan, columns se
 	return true, tx.Update(ctx, wpdb.OrderItems, item.ID, append(changes, tx.UpdateTimestamp()))
 }
 
-// updateOrderOf changes the order of a booking: its comment, its sums if a price was sent,
-// and its customer, with its payments, if this is its only booking.
+// updateOrderOf changes the order of a booking: its comment, its sums if a price was sent and, if this is
+// its only booking, its customer and payments.
 func updateOrderOf(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan updatePlan) (bool, error) {
 	order := plan.before.Order
 	if order == nil {
@@ -306,8 +305,8 @@ func updateOrderOf(ctx context.Context, tx *session.Tx, w session.WriteSettings,
 	return true, nil
 }
 
-// newBreakdown returns the price breakdown of the order for another price or service. That
-// of an order with several items stays, and so do the parts after the subtotal.
+// newBreakdown returns the price breakdown of the order for another price or service. The breakdown of an
+// order with several items stays, and so do the parts after the subtotal.
 func newBreakdown(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan updatePlan) (breakdown string, differs bool, err error) {
 	item := plan.before.BookingItem()
 	if item == nil || !plan.onlyItemOfOrder() {

@@ -26,8 +26,8 @@ import (
 	"bookside/wpdb"
 )
 
-// Patch changes a booking. A nil field stays as it is. Validation has the problems
-// found so far; fields named there are not checked again.
+// Patch changes a booking. A nil field stays as it is. Validation holds the problems found so far; its
+// fields are not checked again.
 type Patch struct {
 	ServiceID, CustomerID *int64
 	AgentID, LocationID   *int64 // 0 for any
@@ -35,7 +35,7 @@ type Patch struct {
 	StartTime             *session.Minutes
 	Duration              *int64 // minutes
 	Attendees             *int64
-	Extras                *slots.Extras // all that the booking is to have
+	Extras                *slots.Extras // all extras that the booking is to have
 	Status                *string
 	Customer              records.CustomerFields
 	Price                 *decimal.Decimal
@@ -54,8 +54,8 @@ type updatePlan struct {
 	slot      *slots.SlotRequest    // nil if no slot is needed
 	present   availability.Resource // the resource that the booking has now
 	moved     bool                  // to another time, service, agent or location
-	newSpan   bool                  // another start, duration, service or extras
-	newExtras bool                  // other extras, or those of another service
+	newSpan   bool                  // start, duration, service or extras change
+	newExtras bool                  // the extras or the service change
 	extras    []pricing.Extra       // with newExtras
 	duration  int64                 // with newSpan, without extras
 	status    string
@@ -64,7 +64,7 @@ type updatePlan struct {
 	fields    session.Row             // changed columns of the customer
 	replaces  bool                    // the change replaces known data of the customer
 	notes     *string
-	sums      *orderSums // of the order with the price that was sent; nil if none was
+	sums      *orderSums // of the order with the sent price; nil if none was sent
 }
 
 // orderSums are the sums of an order that follow from its items.
@@ -73,7 +73,7 @@ type orderSums struct{ subtotal, total decimal.Decimal }
 // planUpdate validates a change, reporting all problems at once, and takes its locks.
 func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, before notify.Snapshot, patch Patch) (updatePlan, error) {
 	p := patch.Problems()
-	if !tx.Extension(extensions.ProFeatures, w.Settings) { // such a field is unknown
+	if !tx.Extension(extensions.ProFeatures, w.Settings) { // without it, the field is unknown
 		patch.Extras = nil
 	}
 	plan := updatePlan{Patch: patch, before: before, status: before.Booking.Status, customer: before.Customer}
@@ -133,9 +133,8 @@ func planOrderFields(s *session.Session, plan *updatePlan, p *domain.Validation)
 	}
 }
 
-// planSums adds up the order anew with the price that was sent: its items, less discounts,
-// plus tax. A total that somebody entered by hand gives way. The order is locked, unless
-// something is wrong already.
+// planSums recalculates the order with the sent price: its items, less discounts, plus tax. This replaces a
+// total entered by hand. The order is locked unless an error was already found.
 func planSums(ctx context.Context, tx *session.Tx, plan *updatePlan, p *domain.Validation) error {
 	item, order := plan.before.BookingItem(), plan.before.Order
 	if plan.Price == nil || item == nil || p.Has("price") {
@@ -171,12 +170,11 @@ func planSums(ctx context.Context, tx *session.Tx, plan *updatePlan, p *domain.V
 	return nil
 }
 
-// surcharge returns what an order's total has beyond its subtotal: tax less discounts, which
-// is usually negative. The plugin's checkout stores a coupon's discount positive. Its form for
-// staff, with the add-on for coupons, stores the total that it computed less the subtotal: the
-// discount negative, and the tax inside it, while tax_total stays as it was. Which of them it
-// was, the order's total tells. If staff entered a total by hand as well, that cannot be told,
-// and tax_total is taken to be all of the tax.
+// surcharge returns what an order's total has beyond its subtotal: tax less discounts, which is usually
+// negative. The plugin's checkout stores a coupon's discount as positive. Its staff form, with the coupon
+// add-on, stores the computed total less the subtotal instead: negative, with the tax inside it, while
+// tax_total stays as it was. The order's total shows which of the two stored it, unless staff also entered
+// a total by hand; then tax_total is taken to be all of the tax.
 func surcharge(o records.Order) decimal.Decimal {
 	stored := o.Total.Sub(o.Subtotal)
 	usual := o.TaxTotal.Sub(o.CouponDiscount.Abs()).Sub(o.DiscountTotal)
@@ -187,8 +185,8 @@ func surcharge(o records.Order) decimal.Decimal {
 	return usual
 }
 
-// readOrderAgain keeps PHP from changing an order and its items, and reads what others may
-// have changed while the lock of the order was waited for.
+// readOrderAgain keeps PHP from changing an order and its items, and reads what others may have changed
+// while we waited for the order's lock.
 func readOrderAgain(ctx context.Context, tx *session.Tx, order *notify.OrderSnapshot) error {
 	ids := make([]int64, len(order.Items))
 	for i, item := range order.Items {
@@ -207,8 +205,7 @@ func readOrderAgain(ctx context.Context, tx *session.Tx, order *notify.OrderSnap
 	return err
 }
 
-// onlyItemOfOrder reports whether the booking is the only one of its order. A bundle is for
-// several.
+// onlyItemOfOrder reports whether the booking is the only one of its order. A bundle has several.
 func (plan *updatePlan) onlyItemOfOrder() bool {
 	order := plan.before.Order
 	return order != nil && len(order.Items) == 1 && order.Items[0].Variant != records.BundleItem
@@ -217,13 +214,13 @@ func (plan *updatePlan) onlyItemOfOrder() bool {
 // slotChange is the slot that an update gives to a booking.
 type slotChange struct {
 	at                                   availability.Moment
-	startKnown                           bool // both date and time of at
+	startKnown                           bool // at has both date and time
 	service, agent, location             int64
 	duration                             int64 // minutes
 	attendees                            int64
 	spanChanged                          bool // start or end
-	extrasChanged                        bool // other extras, or those of another service
-	timeChanged, serviceChanged, changed bool // changed reports a change of any field
+	extrasChanged                        bool // the extras or the service change
+	timeChanged, serviceChanged, changed bool // changed is set if any field changes
 }
 
 // slotChange applies the patch to the slot of the booking.
@@ -341,9 +338,9 @@ func blocks(statuses []string, status string) bool {
 	})
 }
 
-// lockUpdate takes the locks of a valid change, and then the booking's row. The lock of
-// the booking is held already, so that only PHP can have changed the row in the meantime:
-// then the transaction is run again.
+// lockUpdate takes the locks of a valid change, and then the booking's row. The lock of the booking is
+// already held, so only PHP can have changed the row in the meantime; in that case the transaction runs
+// again.
 func lockUpdate(ctx context.Context, tx *session.Tx, plan *updatePlan) error {
 	before := plan.before.Booking.Booking
 	locks := customers.LocksOfContacts(plan.rules, plan.Customer)
@@ -379,8 +376,8 @@ func lockUpdate(ctx context.Context, tx *session.Tx, plan *updatePlan) error {
 	return nil
 }
 
-// lockOrderOf keeps PHP from changing the price and the notes of a booking, which its
-// order has, if the caller demands that they are as they were.
+// lockOrderOf keeps PHP from changing the price and the notes of a booking, which are stored in its order,
+// if the caller demands that they are unchanged.
 func lockOrderOf(ctx context.Context, tx *session.Tx, before notify.Snapshot) error {
 	item := before.BookingItem()
 	if tx.Precondition == nil || item == nil {
@@ -392,7 +389,7 @@ func lockOrderOf(ctx context.Context, tx *session.Tx, before notify.Snapshot) er
 	return tx.LockRows(ctx, wpdb.Orders, []int64{before.Order.ID})
 }
 
-// ownColumns returns the booking with nothing of other records but their ids.
+// ownColumns returns the booking without the data of other records, except their ids.
 func ownColumns(b records.Booking) records.Booking {
 	b.Customer, b.Agent, b.Location = records.BookingCustomer{ID: b.Customer.ID}, records.BookingAgent{ID: b.Agent.ID}, records.BookingLocation{ID: b.Location.ID}
 	b.Service, b.Order = &records.BookingService{ID: b.ServiceID()}, nil
@@ -400,8 +397,7 @@ func ownColumns(b records.Booking) records.Booking {
 	return b
 }
 
-// planCustomerChange finds the customer to whom a booking goes, and the changes to their
-// fields.
+// planCustomerChange finds the new customer of a booking, and the changes to their fields.
 func planCustomerChange(ctx context.Context, tx *session.Tx, plan *updatePlan, p *domain.Validation) error {
 	if plan.CustomerID != nil && *plan.CustomerID != plan.before.Customer.ID && !p.Has("customer_id") {
 		// Keeps PHP from deleting the customer before the booking is theirs.
@@ -435,7 +431,7 @@ func planCustomerChange(ctx context.Context, tx *session.Tx, plan *updatePlan, p
 		return err
 	}
 	old := plan.customer
-	if wouldCompare(tx.Session, old, plan.Customer) { // before the contacts of others are compared with it
+	if wouldCompare(tx.Session, old, plan.Customer) { // checked before it is compared with other customers' contacts
 		return tx.RequirePermission("write_customers")
 	}
 	plan.customer, plan.fields = customers.PatchFields(tx.Session, plan.rules, old, plan.Customer, customers.Prefix, p)
@@ -445,16 +441,16 @@ func planCustomerChange(ctx context.Context, tx *session.Tx, plan *updatePlan, p
 	return err
 }
 
-// wouldCompare reports whether the caller sent something that the customer has a value for and that
-// it may neither read nor change. That it is the same must not be told apart from a change.
+// wouldCompare reports whether the caller sent a value for a field that the customer has filled but that
+// the caller may neither read nor change. The response must not reveal whether the two are equal.
 func wouldCompare(s *session.Session, old records.BookingCustomer, sent records.CustomerFields) bool {
 	both := func(stored string, sent *string) bool { return stored != "" && sent != nil }
 	return s.RequirePermission("write_customers") != nil && s.RequirePermission("read_bookings") != nil && s.RequirePermission("read_customers") != nil &&
 		(both(old.FirstName, sent.FirstName) || both(old.LastName, sent.LastName) || both(old.Email, sent.Email) || both(old.Phone, sent.Phone))
 }
 
-// checkMovedCoupon rejects a customer who may not have the coupon of the order that goes to
-// them with its only booking.
+// checkMovedCoupon rejects a customer who may not use the coupon of an order that moves to them with its
+// only booking.
 func checkMovedCoupon(ctx context.Context, tx *session.Tx, plan *updatePlan, p *domain.Validation) error {
 	order, err := records.LoadStoredOrder(ctx, tx.Session, plan.before.Order.ID)
 	if err != nil {
@@ -480,8 +476,7 @@ func replaces(old, customer records.BookingCustomer) bool {
 		differs(old.Email, customer.Email) || differs(old.Phone, customer.Phone)
 }
 
-// permitUpdate checks the permissions of a change that needs more than the permission to
-// change bookings.
+// permitUpdate checks the permissions for changes that need more than the permission to change bookings.
 func permitUpdate(s *session.Session, plan updatePlan) error {
 	if records.ReopensCompleted(plan.before.Booking.Status, plan.status) {
 		if err := s.RequirePermission("delete_bookings"); err != nil {

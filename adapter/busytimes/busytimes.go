@@ -1,23 +1,24 @@
-// Package busytimes says when events of an agent's own calendar keep the agent busy: the rules of LatePoint's add-ons for Google, Outlook and Apple calendars, which store events and how
-// they recur in tables of the site. It uses no database and no clock.
+// Package busytimes computes when events of an agent's calendar keep the agent busy, by the rules of
+// LatePoint's add-ons for Google, Outlook and Apple calendars, which store events and their recurrences in
+// tables of the site. It uses no database and no clock.
 //
-// The rules are not those of RFC 5545, and mean to be the add-ons' own: Until is a day too early,
-// Count counts periods and not occurrences, exceptions do not exist.
+// The rules are not those of RFC 5545 but intentionally the add-ons' own: Until is a day too early, Count
+// counts periods instead of occurrences, and exceptions do not exist.
 package busytimes
 
 import "bookside/adapter/availability"
 
-// Rules are the points in which the add-ons and their versions differ.
+// Rules are the differences between the add-ons and their versions.
 type Rules struct {
-	// SplitsDays makes an event of several days block each of them as a whole but for the time before
-	// it begins and after it ends. Otherwise it blocks the times of day between its start and its end
-	// on each of them, and nothing if it runs past midnight.
+	// SplitsDays makes an event of several days block each day completely, except before it begins and
+	// after it ends. Otherwise it blocks the times between its start and its end time on each day, and
+	// nothing if it runs past midnight.
 	SplitsDays bool
 	// AnyMonthDay makes a monthly event recur on its day of the month even if it has a weekday.
 	AnyMonthDay bool
 }
 
-// The rules of the add-ons. EarlyGoogle are those of Google Calendar 1.4.
+// The rules of the add-ons. EarlyGoogle belongs to Google Calendar 1.4.
 var (
 	Google      = Rules{SplitsDays: true}
 	EarlyGoogle = Rules{AnyMonthDay: true}
@@ -35,11 +36,11 @@ type Event struct {
 	Recurrence
 }
 
-// Recurrence is a row of an add-on's recurrences; zero for an event that has none. Its words are in
-// lower case where the database ignores case.
+// Recurrence is a row of an add-on's recurrences, or zero for an event without one. Its words are in lower
+// case where the database ignores case.
 type Recurrence struct {
 	Frequency string            // daily, weekly, monthly or yearly
-	Weekday   string            // such as mo; of a monthly event such as 2tu or -1fr, or empty
+	Weekday   string            // such as mo; for a monthly event such as 2tu or -1fr, or empty
 	Until     *availability.Day // the event is over on this day
 	Interval  int               // 0 for NULL: it does not recur
 	Count     *int
@@ -67,9 +68,9 @@ func Blocked(events []Event, from, to availability.Day) (blocked []availability.
 	return blocked
 }
 
-// Blocks returns the time of a day that the event blocks; ok is false if it does not take place. The
-// end may be before the start, which blocks next to nothing. An event without a time of its end
-// breaks the plugin's calendar: here it blocks the day.
+// Blocks returns the time of a day that the event blocks; ok is false if it does not take place. The end
+// may be before the start, which blocks next to nothing. An event without an end time breaks the plugin's
+// calendar; here it blocks the day.
 func (e Event) Blocks(day availability.Day) (start, end availability.Minutes, ok bool) {
 	if !e.takesPlace(day) {
 		return 0, 0, false
@@ -78,7 +79,7 @@ func (e Event) Blocks(day availability.Day) (start, end availability.Minutes, ok
 	switch {
 	case split && day == e.Start.Day:
 		return e.Start.Minutes, lastMinute, true
-	case split && day != e.LastDay: // also each time that it recurs
+	case split && day != e.LastDay: // also whenever it recurs
 		return 0, lastMinute, true
 	case e.End == nil:
 		return 0, dayEnd, true
@@ -112,16 +113,16 @@ func (e Event) recurs(day availability.Day) bool {
 	}
 }
 
-// everyInterval reports whether the event recurs after so many days, weeks or months.
+// everyInterval reports whether the event recurs after this many days, weeks or months.
 func (e Event) everyInterval(periods int) bool {
 	return periods%e.Interval == 0 && e.counts(periods/e.Interval)
 }
 
-// counts reports whether a recurrence is one of as many as there are.
+// counts reports whether a recurrence is within the event's count.
 func (e Event) counts(recurrence int) bool { return e.Count == nil || recurrence < *e.Count }
 
-// onMonthDay reports whether a monthly event recurs on such a day, in whatever month: on its day of
-// the month, or on its weekday.
+// onMonthDay reports whether a monthly event recurs on this day of any month: on its day of the month, or
+// on its weekday.
 func (e Event) onMonthDay(day availability.Day) bool {
 	_, _, number := day.Date()
 	_, _, first := e.Start.Day.Date()
@@ -135,8 +136,8 @@ func (e Event) onMonthDay(day availability.Day) bool {
 	return nextWeek <= 7 && e.Weekday == "-1"+weekdayOf(day)
 }
 
-// onYearDay reports whether a yearly event recurs on a day. What the add-ons compare with the count
-// is only meant to be the number of recurrences: it is, if the interval is one.
+// onYearDay reports whether a yearly event recurs on a day. The add-ons compare something else with the
+// count than the number of recurrences; the two agree if the interval is one.
 func (e Event) onYearDay(day availability.Day) bool {
 	year, month, number := day.Date()
 	firstYear, firstMonth, firstNumber := e.Start.Day.Date()
@@ -144,7 +145,7 @@ func (e Event) onYearDay(day availability.Day) bool {
 	return sameDay && (year-firstYear)%e.Interval == 0 && e.counts(year-(firstYear+e.Interval-1)/e.Interval)
 }
 
-// months counts months on and on.
+// months counts months continuously.
 func months(day availability.Day) int {
 	year, month, _ := day.Date()
 	return year*12 + int(month)

@@ -21,7 +21,7 @@ func day(t testing.TB, date string) availability.Day {
 	return d
 }
 
-// event returns an event from such a date and minute to such another.
+// event returns an event between two dates and minutes.
 func event(t testing.TB, rules busytimes.Rules, start string, from availability.Minutes, end string, to availability.Minutes) busytimes.Event {
 	t.Helper()
 	return busytimes.Event{
@@ -69,7 +69,8 @@ var (
 	whole     = map[string]busytimes.Rules{"Google 1.4": busytimes.EarlyGoogle, "Apple": busytimes.Apple}
 )
 
-// TestDays: on which days an event blocks. Several recurrences are as many rows.
+// TestDays: the days on which an event blocks. Several recurrences are several
+// rows.
 func TestDays(t *testing.T) {
 	t.Parallel()
 	const through = "2027-02-28"
@@ -77,8 +78,8 @@ func TestDays(t *testing.T) {
 		rules       map[string]busytimes.Rules
 		start       string // a date
 		recurrences []string
-		to          string // the last day that is asked for
-		want        string // days from the start on
+		to          string // the last requested day
+		want        string // days, counted from the start
 	}{
 		"no recurrence":                            {everyRule, "2026-12-01", nil, through, "2026-12-01"},
 		"until is exclusive":                       {everyRule, "2026-12-01", []string{"daily until 2026-12-04"}, through, "2026-12-01 2026-12-02 2026-12-03"},
@@ -147,7 +148,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestTimes: which time of a day an event blocks.
+// TestTimes: the times of day that an event blocks.
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	const monday, tuesday, wednesday, thursday = "2026-12-07", "2026-12-08", "2026-12-09", "2026-12-10"

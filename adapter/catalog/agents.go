@@ -81,7 +81,7 @@ func ListAgents(ctx context.Context, s *session.Session, f AgentFilter) (lists.P
 	return page, connectAgents(ctx, s, page.Records)
 }
 
-// LoadAgent returns one agent; a CodeNotFound where it does not exist.
+// LoadAgent returns one agent, or a CodeNotFound.
 func LoadAgent(ctx context.Context, s *session.Session, id int64) (Agent, error) {
 	records, err := LoadAgents(ctx, s, []int64{id})
 	if err != nil {
@@ -93,7 +93,7 @@ func LoadAgent(ctx context.Context, s *session.Session, id int64) (Agent, error)
 	return records[0], nil
 }
 
-// LoadAgents returns agents by their ids, as their list shows them.
+// LoadAgents returns agents by their ids, as lists show them.
 func LoadAgents(ctx context.Context, s *session.Session, ids []int64) ([]Agent, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -140,9 +140,9 @@ func connectAgents(ctx context.Context, s *session.Session, records []Agent) err
 	return nil
 }
 
-// FreeAgents returns the agents who can provide a service at a start of its grid, by id;
-// for any service, those who work then and have no booking. It returns a
-// CodeInvalidRequest if the service or location does not exist.
+// FreeAgents returns the agents who can provide a service at a start of its grid, by id; for any service,
+// those who work then and have no booking. It returns a CodeInvalidRequest if the service or location does
+// not exist.
 func FreeAgents(ctx context.Context, s *session.Session, q slots.AgentQuery) ([]Agent, error) {
 	free, err := slots.FreeAgents(ctx, s, q)
 	if err != nil {

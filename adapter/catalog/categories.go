@@ -10,15 +10,15 @@ import (
 	"bookside/wpdb"
 )
 
-// ServiceCategory is a category of services. Categories have no status in the
-// platform: all are active.
+// ServiceCategory is a category of services. The plugin's categories have no
+// status: all are active.
 type ServiceCategory struct {
 	ID                     int64
 	Name, ShortDescription string
 	ParentID               int64 // 0 at the top level
 	SelectionImageID       int64
 	OrderNumber            int64
-	ServicesCount          int64 // active services whose own category this is
+	ServicesCount          int64 // active services directly in this category
 }
 
 // ListServiceCategories returns one page of the categories, by order number.

@@ -19,8 +19,8 @@ import (
 	"bookside/wpdb"
 )
 
-// ServicePatch changes a service. A nil field stays as it is. Validation has the problems
-// found so far; fields named there are not checked again.
+// ServicePatch changes a service. A nil field stays as it is. Validation holds the problems found so far;
+// its fields are not checked again.
 type ServicePatch struct {
 	Name, ShortDescription, Description             *string
 	Duration                                        *int64 // minutes
@@ -38,12 +38,11 @@ type ServicePatch struct {
 // default of the plugin's form.
 type NewService struct{ ServicePatch }
 
-// CreateService creates a service as the plugin's form does
-// (OsServicesController::create, LatePoint 5.6.5). It is on the site at once, but cannot
-// be booked until it is connected with agents there.
+// CreateService creates a service as the plugin's form does (OsServicesController::create, LatePoint
+// 5.6.5). It appears on the site at once, but cannot be booked until it is connected to agents there.
 //
-// If anything is wrong with the service, it returns a CodeInvalidRequest or
-// CodeValidationFailed that names every field.
+// If anything is wrong with the service, it returns a CodeInvalidRequest or CodeValidationFailed that names
+// every field.
 func CreateService(ctx context.Context, tx *session.Tx, n NewService) (Service, error) {
 	if err := tx.RefuseUnseen(); err != nil {
 		return Service{}, err
@@ -77,7 +76,7 @@ func CreateService(ctx context.Context, tx *session.Tx, n NewService) (Service, 
 		return Service{}, err
 	}
 	metas := patch.metas(Service{})
-	metas["durations"] = "[]" // none but the service's own
+	metas["durations"] = "[]" // only the service's own
 	if err := session.SaveMeta(ctx, tx, wpdb.ServiceMeta, id, metas); err != nil {
 		return Service{}, err
 	}
@@ -90,10 +89,9 @@ func CreateService(ctx context.Context, tx *session.Tx, n NewService) (Service, 
 // serviceDuration is the default of the plugin's form, in minutes.
 const serviceDuration = 60
 
-// UpdateService changes a service. Its connections, working hours and other durations
-// stay; the plugin's own form rewrites all of them, and deletes working hours that are
-// not sent. Errors are those of CreateService, and a CodeNotFound if the service does not
-// exist.
+// UpdateService changes a service. Its connections, working hours and other durations stay; the plugin's
+// form rewrites all of them, and deletes working hours that are not sent. It returns the errors of
+// CreateService, and a CodeNotFound if the service does not exist.
 func UpdateService(ctx context.Context, tx *session.Tx, id int64, sent ServicePatch) (Service, error) {
 	if err := tx.LockRows(ctx, wpdb.Services, []int64{id}); err != nil {
 		return Service{}, err
@@ -156,15 +154,14 @@ func sanitizeService(ctx context.Context, s *session.Session, patch ServicePatch
 	return patch, checkCategory(ctx, s, patch.CategoryID, before.CategoryID, p)
 }
 
-// maxDuration is that of a booking, in minutes.
+// maxDuration is the longest duration of a booking, in minutes.
 const maxDuration = 24 * 60
 
-// checkCapacity rejects a smallest group that is larger than the largest. What is stored may
-// be sent again.
+// checkCapacity rejects a minimum capacity above the maximum. Stored values may be sent again.
 func checkCapacity(p *domain.Validation, patch ServicePatch, before Service) {
 	storedLeast, storedMost := before.CapacityMin, before.CapacityMax
 	if before.ID == 0 {
-		storedLeast, storedMost = 1, 1 // of a new service
+		storedLeast, storedMost = 1, 1 // for a new service
 	}
 	least, most := domain.ValueOr(patch.CapacityMin, storedLeast), domain.ValueOr(patch.CapacityMax, storedMost)
 	if least <= most || least == storedLeast && most == storedMost {
@@ -210,7 +207,7 @@ func (patch ServicePatch) changeset(v Service) session.Changeset {
 	return e
 }
 
-// metas returns the changed fields without a column.
+// metas returns the changed fields that have no column.
 func (patch ServicePatch) metas(v Service) map[string]string {
 	metas := map[string]string{}
 	if patch.Description != nil && *patch.Description != domain.ValueOr(v.Description, "") {
@@ -246,11 +243,11 @@ func nextColor(ctx context.Context, s *session.Session) (string, error) {
 // contentPolicy allows about the same tags as WordPress does in posts (wp_kses_post).
 var contentPolicy = bluemonday.UGCPolicy()
 
-// SanitizeHTML removes all tags from a text that are not harmless.
+// SanitizeHTML removes all harmful tags from a text.
 func SanitizeHTML(text string) string {
 	text = strings.TrimSpace(stripControls(strings.ToValidUTF8(text, "\uFFFD")))
 	if !strings.Contains(text, "<") {
-		return text // has no tags, and the policy would encode its quotes
+		return text // without tags, the policy would only encode quotes
 	}
 	clean := contentPolicy.Sanitize(text)
 	var b strings.Builder
@@ -261,7 +258,7 @@ func SanitizeHTML(text string) string {
 		at = tag[1]
 	}
 	b.WriteString(plainQuotes.Replace(clean[at:]))
-	return strings.TrimSpace(stripControls(b.String())) // entities may have encoded some
+	return strings.TrimSpace(stripControls(b.String())) // entities may have hidden some
 }
 
 var (

@@ -72,7 +72,7 @@ type ServiceFilter struct {
 	Search                     *string // name or descriptions
 	Name                       *string
 	Status, Visibility         *string
-	CategoryID                 *int64           // 0 for services without one
+	CategoryID                 *int64           // 0 for services without a category
 	LocationID, AgentID        *int64           // together: the agent at that location
 	PriceMin, PriceMax         *decimal.Decimal // of the charge amount
 	DurationMin, DurationMax   *int64           // minutes
@@ -109,7 +109,7 @@ func ListServices(ctx context.Context, s *session.Session, f ServiceFilter) (lis
 	return page, addConnections(ctx, s, page.Records, f.Include)
 }
 
-// LoadService returns one service; a CodeNotFound if it does not exist.
+// LoadService returns one service, or a CodeNotFound.
 func LoadService(ctx context.Context, s *session.Session, id int64, include ServiceIncludes) (Service, error) {
 	records, err := LoadServices(ctx, s, []int64{id}, include)
 	if err != nil {
@@ -121,7 +121,7 @@ func LoadService(ctx context.Context, s *session.Session, id int64, include Serv
 	return records[0], nil
 }
 
-// LoadServices returns services by their ids, as their list shows them.
+// LoadServices returns services by their ids, as lists show them.
 func LoadServices(ctx context.Context, s *session.Session, ids []int64, include ServiceIncludes) ([]Service, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -137,7 +137,7 @@ func LoadServices(ctx context.Context, s *session.Session, ids []int64, include 
 
 func (v Service) serviceID() int64 { return v.ID }
 
-// addConnections reads the agents and locations of services that are to be included.
+// addConnections reads the agents and locations of services, if they are to be included.
 func addConnections(ctx context.Context, s *session.Session, records []Service, include ServiceIncludes) (err error) {
 	ids := lists.IDsOf(records, Service.serviceID)
 	if len(ids) == 0 {
@@ -161,7 +161,7 @@ func addConnections(ctx context.Context, s *session.Session, records []Service, 
 	return nil
 }
 
-// serviceColumnList is one text, because that costs less to build than a list.
+// serviceColumnList is a single text, which costs less to build than a list.
 const serviceColumnList = "s.id, s.name, s.short_description, s.duration, s.price_min, s.price_max, s.charge_amount, s.deposit_amount, " +
 	"s.capacity_min, s.capacity_max, s.order_number, s.selection_image_id, s.status, s.visibility, s.category_id, " +
 	"s.created_at, s.updated_at, sc.id, sc.name, sc.short_description"

@@ -1,7 +1,6 @@
-// Package coalesce lets callers who wait at the same time for the same thing
-// share one execution of it. Nothing is cached: an execution serves only callers
-// who arrived before it began, so that each sees at least what an execution of
-// its own would have seen. It imports nothing of the project.
+// Package coalesce lets callers who wait at the same time for the same thing share one execution of it.
+// Nothing is cached: an execution serves only callers who arrived before it began, so each sees at least
+// what its own execution would have seen. It imports nothing from the project.
 package coalesce
 
 import (
@@ -12,23 +11,21 @@ import (
 	"time"
 )
 
-// patience is how long callers wait for an execution that began before they
-// arrived. After that the next one begins beside it, so that a slow execution
-// delays others by no more than that.
+// patience is how long callers wait for an execution that began before they arrived. After that the next
+// one begins alongside it, so that a slow execution delays others no longer than that.
 const patience = 5 * time.Millisecond
 
-// Queue runs work for callers, each of whom adds an input. A caller that finds
-// nothing running is served at once. The others wait until the running execution
-// has ended and then share the next. The zero Queue is not usable; set Run.
+// Queue runs work for callers, each of which adds an input. A caller that finds nothing running is served
+// at once. The others wait until the running execution has ended and then share the next. The zero Queue is
+// not usable; set Run.
 type Queue[In, Out any] struct {
-	// Run executes the work for the inputs of all callers who share it. Its
-	// context has the values of one of them and ends when all have left.
+	// Run executes the work for the inputs of all callers that share it. Its context has the values of one
+	// of them and ends when all have left.
 	Run func(ctx context.Context, inputs []In) (Out, error)
-	// Free is called with a result that nobody uses any more; nil for nothing to
-	// free.
+	// Free is called with a result once no caller uses it any more; nil if there is nothing to free.
 	Free func(Out)
-	// Again reports whether an error may be due to the shared execution alone, such as that of a
-	// killed statement: each caller then runs the work once for itself. nil for never.
+	// Again reports whether an error, such as that of a killed statement, may be due to sharing alone; each
+	// caller then runs the work once for itself. nil for never.
 	Again func(error) bool
 	// MaxInputs is how many inputs an execution may have; 0 for any number.
 	MaxInputs int
@@ -38,10 +35,10 @@ type Queue[In, Out any] struct {
 	next    *execution[In, Out] // that has not begun; nil for none
 }
 
-// execution is a shared one.
+// execution is a shared execution.
 type execution[In, Out any] struct {
 	inputs []In
-	users  int // callers who wait for the result or use it
+	users  int // callers that wait for the result or use it
 	ctx    context.Context
 	cancel context.CancelFunc
 	timer  *time.Timer
@@ -107,7 +104,7 @@ func (q *Queue[In, Out]) once(ctx context.Context, input In) (out Out, release f
 	return out, func() { q.Free(out) }, nil
 }
 
-// begin starts an execution, unless it has begun. Nobody can join it any more.
+// begin starts an execution, unless it has begun. After that, no caller can join it.
 func (q *Queue[In, Out]) begin(e *execution[In, Out]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,7 +113,7 @@ func (q *Queue[In, Out]) begin(e *execution[In, Out]) {
 	}
 }
 
-// ended notes the end of an execution and starts the next.
+// ended records the end of an execution and starts the next.
 func (q *Queue[In, Out]) ended() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -192,7 +189,7 @@ func (q *Queue[In, Out]) free(e *execution[In, Out]) {
 // Queues are a Queue for each key that callers currently wait for. The zero Queues
 // are not usable; set Run.
 type Queues[Key comparable, In, Out any] struct {
-	// Run, Free, Again and Most are those of each Queue.
+	// Run, Free, Again and Most are set on each Queue.
 	Run   func(ctx context.Context, inputs []In) (Out, error)
 	Free  func(Out)
 	Again func(error) bool
@@ -207,7 +204,7 @@ type counted[In, Out any] struct {
 	callers int
 }
 
-// Do is Queue.Do in the queue of a key.
+// Do is Queue.Do for the queue of a key.
 func (s *Queues[Key, In, Out]) Do(ctx context.Context, key Key, input In) (out Out, release func(), err error) {
 	q := s.enter(key)
 	defer s.exit(key, q)

@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// TestResultsAreNeverOlderThanTheirRequest runs readers and a writer in random
-// orders, on a clock of their own. An execution sees what was written when it
-// began; a reader must see at least what was written when it asked.
+// TestResultsAreNeverOlderThanTheirRequest runs readers and a writer in random orders, on a fake clock. An
+// execution sees what was written when it began; a reader must see at least what was written when it asked.
 func TestResultsAreNeverOlderThanTheirRequest(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -239,8 +238,8 @@ func TestPanicsReachTheCallers(t *testing.T) {
 	})
 }
 
-// TestSpoiledExecution: an error that is that of a shared execution reaches nobody who has time left;
-// each runs the work once more.
+// TestSpoiledExecution: an error due to sharing reaches no caller that has time left; each runs the work
+// once more.
 func TestSpoiledExecution(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -261,7 +260,7 @@ func TestSpoiledExecution(t *testing.T) {
 		for _, c := range []struct {
 			fails error
 			want  []error
-			runs  int64 // with the first one, which all others wait for
+			runs  int64 // including the first, which all others wait for
 		}{
 			{killed, []error{nil, nil, nil, context.DeadlineExceeded}, 1 + 1 + 3},
 			{wrong, []error{wrong, wrong, wrong, wrong}, 1 + 1},

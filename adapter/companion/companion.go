@@ -1,4 +1,4 @@
-// Package companion asks the companion in WordPress, where the plugins of the site run.
+// Package companion sends requests to the companion in WordPress, where the plugins of the site run.
 //
 // It may import adapter/domain, adapter/signed and wpdb, and no other part of the domain.
 package companion
@@ -23,23 +23,23 @@ import (
 	"bookside/wpdb"
 )
 
-// ErrAway means that WordPress, or the companion in it, does not answer now: it is down, in maintenance, refuses the
-// request, or the companion is not there. Nothing was done, unless the connection broke off.
+// ErrAway means that WordPress or the companion does not answer: it is down, in maintenance, refuses the
+// request, or is not installed. Nothing was done, unless the connection broke off.
 var ErrAway = errors.New("the companion in WordPress does not answer")
 
 const (
-	// timeout of a request. Extensions ask other servers while PHP answers.
+	// timeout is the time limit of a request. Extensions may ask other servers before PHP answers.
 	timeout = time.Minute
-	// maxAnswer is the length of an answer in bytes.
+	// maxAnswer is the maximum length of an answer in bytes.
 	maxAnswer = 4 << 20
-	// maxRequests is how many requests may be under way: PHP's workers are there for visitors first.
+	// maxRequests is how many requests may be in progress: PHP's workers serve visitors first.
 	maxRequests = 2
 )
 
-// Companion is that of one site.
+// Companion is the companion of one site.
 type Companion struct {
-	// Loopback is the address at which the site is reached from here, such as http://127.0.0.1:8080; empty for its own.
-	// The name of the site stays that of its own address.
+	// Loopback is the address at which the site is reached from here, such as http://127.0.0.1:8080; empty
+	// for the site's own. Requests keep the site's host name.
 	Loopback string
 
 	db      *wpdb.DB
@@ -49,7 +49,7 @@ type Companion struct {
 	running chan struct{}
 }
 
-// New returns the companion of the site in a database; site returns its fingerprint.
+// New returns the companion of the site in a database; site returns the site's fingerprint.
 func New(db *wpdb.DB, now domain.Clock, site func(context.Context) (string, error)) *Companion {
 	return &Companion{
 		db: db, now: now, site: site, running: make(chan struct{}, maxRequests),
@@ -63,12 +63,12 @@ func New(db *wpdb.DB, now domain.Clock, site func(context.Context) (string, erro
 
 // question is the body of a request.
 type question struct {
-	Ask string `json:"ask"` // what for
+	Ask string `json:"ask"` // the action
 	Of  any    `json:"of,omitempty"`
 }
 
-// Ask has the companion do something, and reads its answer into answer. It returns an ErrAway if nobody answers who knows
-// the secret of the site.
+// Ask makes the companion do something, and decodes its answer into answer. It returns an ErrAway unless
+// the answer is signed with the site's secret.
 func (c *Companion) Ask(ctx context.Context, what string, of, answer any) error {
 	select {
 	case c.running <- struct{}{}:
@@ -134,7 +134,7 @@ func (c *Companion) send(ctx context.Context, body []byte) ([]byte, error) {
 	return text, nil
 }
 
-// request returns a request to the address of the site, by its loopback if there is one.
+// request returns a request to the site's address, through the loopback if there is one.
 func (c *Companion) request(ctx context.Context, address url.URL, body []byte) (*http.Request, error) {
 	host := address.Host
 	if c.Loopback != "" {

@@ -55,8 +55,8 @@ func Create(ctx context.Context, tx *session.Tx, v Patch) (records.Customer, err
 	return records.LoadCustomer(ctx, tx.Session, c.ID)
 }
 
-// validateNewCustomer validates a customer, reporting all problems at once, takes the
-// locks for it and returns it as it is to be stored.
+// validateNewCustomer validates a customer, reporting all problems at once, takes its locks and returns it
+// as it will be stored.
 func validateNewCustomer(ctx context.Context, tx *session.Tx, w session.WriteSettings, v Patch) (records.BookingCustomer, error) {
 	p := v.Problems()
 	p.Require("first_name", strings.TrimSpace(domain.ValueOr(v.FirstName, "")) != "")
@@ -92,7 +92,7 @@ func validateNewCustomer(ctx context.Context, tx *session.Tx, w session.WriteSet
 // have.
 func storeFormlessFields(ctx context.Context, tx *session.Tx, id int64, v Patch) error {
 	v.Status = new(domain.ValueOr(v.Status, "active"))
-	stored := records.Customer{IsGuest: !domain.ValueOr(v.IsGuest, true)} // not known: connecting a user sets it too
+	stored := records.Customer{IsGuest: !domain.ValueOr(v.IsGuest, true)} // unknown, because connecting a user sets it too
 	if err := tx.Update(ctx, wpdb.Customers, id, session.Row(v.changeset(stored))); err != nil {
 		return err
 	}
@@ -102,9 +102,8 @@ func storeFormlessFields(ctx context.Context, tx *session.Tx, id int64, v Patch)
 	return storeCustomFieldNames(ctx, tx, v.newCustomFields(records.Customer{}))
 }
 
-// LocksOfNewCustomer returns the locks of a new customer: those of the contacts, and that of the
-// WordPress user to whom connectUser would connect the customer, because others may find the same
-// user by the login.
+// LocksOfNewCustomer returns the locks of a new customer: those of the contacts, and that of the WordPress
+// user whom connectUser would link, because others may find the same user by login.
 func LocksOfNewCustomer(ctx context.Context, s *session.Session, w session.WriteSettings, rules Rules, sent records.CustomerFields) ([]session.Lock, error) {
 	locks := LocksOfContacts(rules, sent)
 	address := sanitize.TrimEmail(domain.ValueOr(sent.Email, ""))
@@ -125,7 +124,7 @@ func checkUser(ctx context.Context, tx *session.Tx, w session.WriteSettings, v P
 		return nil
 	}
 	id := *v.WordPressUserID
-	if w.Settings[session.SettingUsersAsCustomers] == session.On { // a row can only be locked with a right to write it
+	if w.Settings[session.SettingUsersAsCustomers] == session.On { // locking a row needs the privilege to write it
 		if err := tx.LockRows(ctx, wpdb.Users, []int64{id}); err != nil {
 			return err
 		}
@@ -148,9 +147,9 @@ func checkUser(ctx context.Context, tx *session.Tx, w session.WriteSettings, v P
 	return nil
 }
 
-// Insert writes a guest as the plugin's forms do (OsCustomersController::create,
-// LatePoint 5.6.5). A customer with a WordPress user is not a guest. Nobody knows the
-// password: customers request a new one.
+// Insert writes a guest as the plugin's forms do (OsCustomersController::create, LatePoint 5.6.5). A
+// customer with a WordPress user is not a guest. The password is random and unknown: customers request a
+// new one.
 func Insert(ctx context.Context, tx *session.Tx, w session.WriteSettings, c records.BookingCustomer, user *int64) (int64, error) {
 	stored, password, err := NewRow(tx.Session, c, user)
 	if err != nil {

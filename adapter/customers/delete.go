@@ -15,11 +15,11 @@ import (
 	"bookside/wpdb"
 )
 
-// Delete deletes a customer without bookings, with orders, payments and meta, as
-// the plugin does (OsCustomerModel::delete, LatePoint 5.6.5), which also deletes payments of
-// theirs for the orders of others. Invoices and the WordPress user stay. A customer with
-// bookings, whatever their status, is a CodeCustomerHasBookings, one with successful
-// payments, or with orders that have some, a CodeCustomerHasPayments.
+// Delete deletes a customer without bookings, with orders, payments and meta, as the plugin does
+// (OsCustomerModel::delete, LatePoint 5.6.5), which also deletes the customer's payments for others'
+// orders. Invoices and the WordPress user stay. It returns a CodeCustomerHasBookings for a customer with
+// bookings, whatever their status, and a CodeCustomerHasPayments for one with successful payments, or whose
+// orders have some.
 func Delete(ctx context.Context, tx *session.Tx, id int64) error {
 	orders, err := orderIDs(ctx, tx.Session, id)
 	if err != nil {
@@ -51,7 +51,7 @@ func Delete(ctx context.Context, tx *session.Tx, id int64) error {
 	}
 	if bookings > 0 {
 		if !tx.Scope().Unlimited() {
-			bookings, err = bookingsThrough(ctx, tx.AsCaller(), id) // the others are not its business
+			bookings, err = bookingsThrough(ctx, tx.AsCaller(), id) // counts only the bookings that the caller sees
 		}
 		return cmp.Or(err, domain.CustomerHasBookings(bookings))
 	}
@@ -72,8 +72,8 @@ func Delete(ctx context.Context, tx *session.Tx, id int64) error {
 	return deleteCustomerRows(ctx, tx, id, orders)
 }
 
-// bookingsThrough counts the bookings of a customer, and those that others have in the
-// customer's orders: the plugin deletes both with the customer.
+// bookingsThrough counts the bookings of a customer and the bookings of others in the customer's orders:
+// the plugin deletes both with the customer.
 func bookingsThrough(ctx context.Context, s *session.Session, customer int64) (int64, error) {
 	stmt := sq.Select("i.id").From(s.DB.As(wpdb.OrderItems, "i")).Join(s.DB.As(wpdb.Orders, "o") + " ON o.id = i.order_id").
 		Where(sq.Eq{"o.customer_id": customer})
@@ -82,15 +82,15 @@ func bookingsThrough(ctx context.Context, s *session.Session, customer int64) (i
 		return 0, err
 	}
 	bookings := sq.Select("COUNT(*)").From(s.DB.Name(wpdb.Bookings)).Where(sq.Eq{"customer_id": customer})
-	if len(items) > 0 { // without the help of an index
+	if len(items) > 0 { // scans, for lack of an index
 		bookings = sq.Select("COUNT(*)").From(s.DB.Name(wpdb.Bookings)).Where(sq.Or{sq.Eq{"customer_id": customer}, sq.Eq{"order_item_id": items}})
 	}
 	count, _, err := wpdb.One(ctx, s.DB, "count bookings of customer", bookings, wpdb.Value[int64])
 	return count, err
 }
 
-// paymentsOf counts the successful payments of a customer, for whatever order, and those of
-// orders; those, too, that were refunded, in either way. No index helps: it scans.
+// paymentsOf counts the successful payments of a customer, for any order, and those of the given orders,
+// including refunded ones, however the refund is recorded. It scans, for lack of an index.
 func paymentsOf(ctx context.Context, s *session.Session, customer int64, orders []int64) (int64, error) {
 	theirs := sq.Or{sq.Eq{"customer_id": customer}, sq.Eq{"order_id": orders}}
 	stmt := sq.Select("COUNT(*)").From(s.DB.Name(wpdb.Transactions)).Where(sq.Eq{"status": []string{records.PaymentSucceeded, records.StatusRefunded}}).Where(theirs)
@@ -98,8 +98,8 @@ func paymentsOf(ctx context.Context, s *session.Session, customer int64, orders 
 	return count, err
 }
 
-// deleteCustomerRows deletes the customer before the orders, and these before their items, which tell
-// the journal who saw them.
+// deleteCustomerRows deletes the customer before the orders, and these before their items, because the
+// journal finds out from the items who saw them.
 func deleteCustomerRows(ctx context.Context, tx *session.Tx, id int64, orders []int64) error {
 	if err := tx.Delete(ctx, wpdb.Customers, id); err != nil {
 		return err
@@ -113,7 +113,7 @@ func deleteCustomerRows(ctx context.Context, tx *session.Tx, id int64, orders []
 	return tx.DeleteWhere(ctx, wpdb.CustomerMeta, sq.Eq{"object_id": id})
 }
 
-// deletePaymentsWithoutOrder deletes the payments of a customer whose orders do not exist.
+// deletePaymentsWithoutOrder deletes the payments of a customer that belong to no existing order.
 func deletePaymentsWithoutOrder(ctx context.Context, tx *session.Tx, customer int64) error {
 	stmt := sq.Select("t.id").From(tx.DB.As(wpdb.Transactions, "t")).LeftJoin(tx.DB.As(wpdb.Orders, "o") + " ON o.id = t.order_id").
 		Where(sq.Eq{"t.customer_id": customer, "o.id": nil})

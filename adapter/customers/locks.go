@@ -10,9 +10,9 @@ import (
 	"bookside/adapter/session"
 )
 
-// LocksOfContacts returns the rows for the contacts that were sent and that others may want, too:
-// an e-mail address always, because it may also be that of a WordPress user, and a phone number
-// where it identifies customers. There is none for invalid ones, which nobody will store.
+// LocksOfContacts returns the locks for the sent contacts that others may want too: an e-mail address
+// always, because it may also belong to a WordPress user, and a phone number if it identifies customers.
+// Invalid contacts have no lock, because they are never stored.
 func LocksOfContacts(rules Rules, sent records.CustomerFields) []session.Lock {
 	var contacts []string
 	if address := sanitize.TrimEmail(domain.ValueOr(sent.Email, "")); sanitize.ValidEmail(address) {

@@ -8,8 +8,8 @@ import (
 	"bookside/adapter/session"
 )
 
-// TestLocksOfContacts: an address has the lock of its CRC-32, in lower case; a phone number has one only
-// where it identifies customers.
+// TestLocksOfContacts: an address has the lock of its CRC-32, in lower case; a phone number has one only if
+// it identifies customers.
 func TestLocksOfContacts(t *testing.T) {
 	t.Parallel()
 	email, phone := "Rita.Neu@Example.test", "+49 30 1234567"

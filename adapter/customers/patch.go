@@ -25,8 +25,8 @@ func (v Patch) newCustomFields(stored records.Customer) []string {
 	})
 }
 
-// checkValues rejects texts that their columns cannot hold, and invalid custom fields. stored are
-// the custom fields that the customer has.
+// checkValues rejects texts that their columns cannot hold, and invalid custom fields. stored are the
+// customer's custom fields.
 func checkValues(ctx context.Context, s *session.Session, v Patch, stored map[string]string, p *domain.Validation) error {
 	for field, sent := range map[string]*string{"notes": v.Notes, "admin_notes": v.AdminNotes} {
 		if sent != nil {
@@ -58,15 +58,14 @@ func checkValues(ctx context.Context, s *session.Session, v Patch, stored map[st
 	return checkNames(ctx, s, names, p)
 }
 
-// maxCustomFields is how many custom fields a request may name: each costs a part of a
-// statement, or a statement.
+// maxCustomFields is how many custom fields a request may name: each costs a statement or part of one.
 const maxCustomFields = 200
 
-// maxFieldsSize is how many bytes the names and values of all custom fields of a customer may have:
-// lists, changes and webhooks send them whole.
+// maxFieldsSize is how many bytes the names and values of a customer's custom fields may have in total:
+// lists, changes and webhooks send all of them.
 const maxFieldsSize = 256 << 10
 
-// sizes returns how large all custom fields are before and after the patch.
+// sizes returns the total size of the custom fields before and after the patch.
 func (v Patch) sizes(stored map[string]string) (before, after int) {
 	for name, value := range stored {
 		before += len(name) + len(value)
@@ -86,11 +85,11 @@ func customField(name string) string { return "custom_fields." + name }
 
 const notAField = "Not a name for a custom field"
 
-// checkNames rejects names of custom fields that are reserved for the platform or for
-// fields without a column, and those under which others keep data of customers: once written
-// here, a name is that of a custom field of all customers, which the API shows. The database
-// compares them, because the plugin finds meta by its collation, which ignores more than case.
-// A SELECT of the table's own column that returns no rows brings the collation in.
+// checkNames rejects names of custom fields that are reserved for the plugin or for fields without a
+// column, and names under which others store data about customers: once written here, a name is a custom
+// field of all customers, and the API shows it. The database compares the names, because the plugin finds
+// meta by its collation, which ignores more than case. A SELECT of the table's own column that returns no
+// rows brings in the collation.
 func checkNames(ctx context.Context, s *session.Session, names []string, p *domain.Validation) error {
 	if len(names) == 0 {
 		return nil
@@ -120,9 +119,9 @@ func checkNames(ctx context.Context, s *session.Session, names []string, p *doma
 	return err
 }
 
-// usedByOthers is the condition that the meta of customers has a name, in any letter case, that was never
-// written through the API and is not one of the plugin's own form (cf_…). A name of ours is one, too,
-// while others use it in other letters: the database takes them for one. Uses the index on meta_key.
+// usedByOthers is the condition that the customers' meta has a name, in any letter case, that was never
+// written through the API and is not a field of the plugin's own form (cf_…). That includes a name of ours
+// if others use it in other letters: the database treats them as equal. Uses the index on meta_key.
 func usedByOthers(s *session.Session, name string) sq.Sqlizer {
 	used := sq.Select("1").From(s.DB.As(wpdb.CustomerMeta, "m")).Where("m.meta_key = " + name).Where(sq.NotLike{"m.meta_key": `cf\_%`})
 	if s.Schema.Has(wpdb.CustomerFields) {
@@ -132,8 +131,7 @@ func usedByOthers(s *session.Session, name string) sq.Sqlizer {
 	return sq.Expr("EXISTS (?)", used)
 }
 
-// storeCustomFieldNames stores the names of custom fields, which distinguish them from
-// other meta.
+// storeCustomFieldNames stores the names of custom fields, which distinguishes them from other meta.
 func storeCustomFieldNames(ctx context.Context, tx *session.Tx, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -153,8 +151,7 @@ type Patch struct {
 	Status, Notes, AdminNotes *string
 	IsGuest                   *bool
 	AvatarImageID             *int64 // 0 for none
-	// WordPressUserID is for new customers only; UserField is the field name under which
-	// it was sent.
+	// WordPressUserID is for new customers only; UserField is the field name that was sent.
 	WordPressUserID *int64
 	UserField       string
 	// Profile has the fields without a column, by name; "" removes a field.
@@ -167,8 +164,8 @@ type Patch struct {
 // Prefix precedes the names of a customer's fields in a booking.
 const Prefix = "customer."
 
-// RefuseInactive rejects customers who may not book. A caller whose own customer it is not does not
-// learn why.
+// RefuseInactive rejects customers who may not book. If the customer is not the caller's own, the error
+// gives no reason.
 func RefuseInactive(p *domain.Validation, field string, c records.BookableCustomer, own bool) {
 	switch {
 	case c.Status != "blocked" && c.Status != "inactive":
@@ -229,8 +226,8 @@ func Sanitize(s *session.Session, f records.CustomerFields, prefix string, p *do
 	return c
 }
 
-// PatchFields returns a customer with the fields that were sent, and the changed
-// columns. What the site requires may not be emptied.
+// PatchFields returns a customer with the fields that were sent, and the changed columns. Fields that the
+// site requires cannot be emptied.
 func PatchFields(s *session.Session, rules Rules, c records.BookingCustomer, sent records.CustomerFields, prefix string, p *domain.Validation) (records.BookingCustomer, session.Row) {
 	wanted := Sanitize(s, sent, prefix, p)
 	var columns session.Row
@@ -276,7 +273,7 @@ func (v Patch) changeset(c records.Customer) session.Changeset {
 	return e
 }
 
-// metas returns all fields without a column. Their names are distinct.
+// metas returns all fields without a column. No name occurs twice.
 func (v Patch) metas() map[string]string {
 	metas := make(map[string]string, len(v.Profile)+len(v.CustomFields))
 	maps.Copy(metas, v.Profile)

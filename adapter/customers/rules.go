@@ -20,18 +20,18 @@ const (
 	contactPhone = "phone"
 )
 
-// Rules are what the site demands of customers whenever one is saved
+// Rules are the site's requirements for customers whenever one is saved
 // (OsCustomerModel::properties_to_validate, LatePoint 5.6.5).
 type Rules struct {
-	// Contact is the column that tells customers apart, contactEmail or contactPhone. It is empty
-	// where the site takes nobody for a customer that it knows.
+	// Contact is the column that identifies customers, contactEmail or contactPhone, or empty if the site
+	// treats every customer as new.
 	Contact string
 	columns []string // that may not be empty
-	// fields are the custom fields that may not be empty, by key; the value tells the checkboxes.
+	// fields are the custom fields that may not be empty, by key; the value is true for checkboxes.
 	fields map[string]bool
 }
 
-// customerRules reads the rules for a customer who changes.
+// customerRules reads the rules for changing a customer.
 func customerRules(ctx context.Context, s *session.Session) (Rules, error) {
 	settings, err := s.DB.SettingValues(ctx, session.CustomerRuleSettings...)
 	if err != nil {
@@ -40,8 +40,7 @@ func customerRules(ctx context.Context, s *session.Session) (Rules, error) {
 	return RulesOf(s, settings), nil
 }
 
-// RulesOf returns the rules that are among the settings. Custom fields are required by
-// the add-on that shows them.
+// RulesOf returns the rules in the settings. Required custom fields come from the add-on that shows them.
 func RulesOf(s *session.Session, settings map[string]string) Rules {
 	rules := Rules{Contact: identifyingContact(settings), columns: requiredColumns(settings[session.SettingDefaultFields])}
 	required := requiredFields(settings[session.SettingCustomerFields])
@@ -51,10 +50,9 @@ func RulesOf(s *session.Session, settings map[string]string) Rules {
 	return rules
 }
 
-// identifyingContact returns the column by which the site tells customers apart: that of their
-// login, or, where they have none, the one by which it finds them again
-// (OsAuthHelper::get_selected_customer_authentication_field_type, which also reads the setting
-// that came before).
+// identifyingContact returns the column that identifies customers on the site: that of their login or, if
+// they have none, the one by which the site finds them again
+// (OsAuthHelper::get_selected_customer_authentication_field_type, which also reads the older setting).
 func identifyingContact(settings map[string]string) string {
 	login := settings[session.SettingCustomerLogin]
 	if (login == "" || login == "0") && settings[session.SettingNoCustomerLogin] == session.On {
@@ -78,9 +76,9 @@ func identifyingContact(settings map[string]string) string {
 	}
 }
 
-// requiredColumns returns the columns that the site's form of a customer requires
-// (OsSettingsHelper::get_default_fields_for_customer). Where nobody has set the form up, there are
-// only the requirements of the API.
+// requiredColumns returns the columns that the site's customer form requires
+// (OsSettingsHelper::get_default_fields_for_customer). If the form was never set up, only the API's own
+// requirements apply.
 func requiredColumns(setting string) []string {
 	var form map[string]json.RawMessage
 	if json.Unmarshal([]byte(setting), &form) != nil || len(form) == 0 {
@@ -91,7 +89,7 @@ func requiredColumns(setting string) []string {
 		definition, stored := form[name]
 		var field struct{ Required, Active any }
 		switch {
-		case !stored && name != contactPhone && name != "notes": // required where nobody says otherwise
+		case !stored && name != contactPhone && name != "notes": // required by default
 			columns = append(columns, name)
 		case json.Unmarshal(definition, &field) == nil && truthy(field.Required) && truthy(field.Active):
 			columns = append(columns, name)
@@ -116,7 +114,7 @@ func requiredFields(setting string) map[string]bool {
 	return required
 }
 
-// truthy reports whether PHP takes a decoded value of JSON for true.
+// truthy reports whether PHP treats a decoded JSON value as true.
 func truthy(value any) bool {
 	switch v := value.(type) {
 	case bool:
@@ -134,10 +132,10 @@ func truthy(value any) bool {
 	}
 }
 
-// blank reports whether PHP takes a text for empty.
+// blank reports whether PHP treats a text as empty.
 func blank(text string) bool { return text == "" || text == "0" }
 
-// identifying returns the contact of a customer that identifies them, empty for none.
+// identifying returns the contact that identifies a customer, or "" for none.
 func (r Rules) identifying(c records.BookingCustomer) string {
 	switch r.Contact {
 	case contactEmail:
@@ -163,8 +161,8 @@ func IdentifiedBy(ctx context.Context, s *session.Session, rules Rules, c record
 	return records.CustomerRow(ctx, s, which)
 }
 
-// checkUnique rejects an identifying contact that another customer has. The locks of the contacts
-// are held already. prefix precedes the name of the field.
+// checkUnique rejects an identifying contact that another customer has. The locks of the contacts are
+// already held. prefix precedes the name of the field.
 func checkUnique(ctx context.Context, s *session.Session, rules Rules, c records.BookingCustomer, prefix string, p *domain.Validation) error {
 	field := prefix + rules.Contact
 	if p.Has(field) {
@@ -195,8 +193,7 @@ func (r Rules) requireOfNew(c records.BookingCustomer, notes string, fields map[
 	}
 }
 
-// RequireOfDescribed does the same for a customer whom a booking describes, which has only names and
-// contacts.
+// RequireOfDescribed does the same for a customer described in a booking, who has only names and contacts.
 func (r Rules) RequireOfDescribed(c records.BookingCustomer, p *domain.Validation) {
 	const message = requiredBySite + "; create the customer first"
 	r.requireContacts(c, Prefix, p)
@@ -230,7 +227,7 @@ func (r Rules) keepRequired(v Patch, p *domain.Validation) {
 	}
 }
 
-// blankField reports whether the add-on takes the value of a custom field for missing.
+// blankField reports whether the add-on treats the value of a custom field as missing.
 func blankField(value string, checkbox bool) bool { return blank(value) || checkbox && value == "off" }
 
 const requiredBySite = "This site requires it"

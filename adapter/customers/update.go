@@ -13,9 +13,9 @@ import (
 	"bookside/wpdb"
 )
 
-// Update changes the fields of a customer that were sent, and name and e-mail of
-// the linked WordPress user. Columns that do not change are not written. Errors are those
-// of Create, and a CodeNotFound if the customer does not exist.
+// Update changes the sent fields of a customer, and name and e-mail of the linked WordPress user. Columns
+// that do not change are not written. It returns the errors of Create, and a CodeNotFound if the customer
+// does not exist.
 func Update(ctx context.Context, tx *session.Tx, id int64, v Patch) (records.Customer, error) {
 	rules, err := customerRules(ctx, tx.Session)
 	if err != nil {
@@ -68,7 +68,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, v Patch) (records.Cus
 	if err := session.ChangeMeta(ctx, tx, wpdb.CustomerMeta, metas); err != nil {
 		return records.Customer{}, err
 	}
-	if personal { // the plugin's activity log has no other fields of customers
+	if personal { // the plugin's activity log has only these fields of customers
 		if err := notify.LogEvents(ctx, tx, session.WriteSettings{}, []notify.Event{{Kind: notify.CustomerUpdated, After: notify.Snapshot{Customer: after}, Before: &notify.Snapshot{Customer: old}}}); err != nil {
 			return records.Customer{}, err
 		}
@@ -76,9 +76,9 @@ func Update(ctx context.Context, tx *session.Tx, id int64, v Patch) (records.Cus
 	return records.LoadCustomer(ctx, tx.AsCaller(), id)
 }
 
-// CheckChange rejects a contact that identifies somebody else, and a change of the e-mail
-// address if the linked WordPress user has more than a customer's privileges: a new password sent
-// there could take the user over. The locks of the contacts are held already. It returns the user
+// CheckChange rejects a contact that identifies another customer. It also rejects a change of the e-mail
+// address if the linked WordPress user has more than a customer's privileges: a password reset sent to the
+// new address could take the user over. The locks of the contacts are already held. It returns the user
 // whose address changes with the customer's, or nil. prefix precedes the names of the fields.
 func CheckChange(ctx context.Context, s *session.Session, rules Rules, old, customer records.BookingCustomer, prefix string, p *domain.Validation) (user *LinkedUser, err error) {
 	field := prefix + contactEmail
@@ -119,10 +119,10 @@ func CheckChange(ctx context.Context, s *session.Session, rules Rules, old, cust
 	return user, err
 }
 
-// UpdateRow changes a customer, and the linked WordPress user if that user is no
-// more than a customer (the plugin's save_connected_wordpress_user). Where customers are no
-// users any more, whoever was linked stays as it is: nobody logs in by it, so the plugin
-// never takes its address over. A limited caller changes no user.
+// UpdateRow changes a customer, and the linked WordPress user if that user is no more than a customer (the
+// plugin's save_connected_wordpress_user). If the site's customers are no longer users, a linked user stays
+// unchanged: customers do not log in as that user, so the plugin never copies its address. A limited caller
+// changes no user.
 func UpdateRow(ctx context.Context, tx *session.Tx, customer records.BookingCustomer, fields session.Row) error {
 	if err := tx.Update(ctx, wpdb.Customers, customer.ID, append(fields, tx.UpdateTimestamp())); err != nil {
 		return err
@@ -158,7 +158,7 @@ func UpdateRow(ctx context.Context, tx *session.Tx, customer records.BookingCust
 	return nil
 }
 
-// sentContact returns the contact of a customer among changed columns.
+// sentContact returns the identifying contact if it is among the changed columns.
 func sentContact(customer records.BookingCustomer, fields session.Row) (sent records.BookingCustomer) {
 	for _, f := range fields {
 		switch f.Name {

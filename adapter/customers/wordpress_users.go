@@ -25,8 +25,7 @@ type LinkedUser struct {
 	privileged bool // has a role other than those of customers, or no role at all
 }
 
-// harmlessRoles are the roles that WordPress, the plugin and shops give to
-// customers.
+// harmlessRoles are the roles that WordPress, the plugin and shops give to customers.
 var harmlessRoles = map[string]bool{"latepoint_customer": true, "subscriber": true, "customer": true}
 
 // loadLinkedUser reads the user linked to a customer, nil for none. A user whose roles cannot
@@ -42,15 +41,14 @@ func userNamed(ctx context.Context, s *session.Session, email string) (*LinkedUs
 	return oneUser(ctx, s, usersWithRoles(s).Where(sq.Or{sq.Eq{"u.user_email": email}, sq.Eq{"u.user_login": email}}))
 }
 
-// usersWithRoles selects users with their roles, one row for each site of a network: an
-// editor of any of its sites must not be taken over.
+// usersWithRoles selects users with their roles, one row for each site of a network: an editor on any of
+// its sites must not be taken over.
 func usersWithRoles(s *session.Session) sq.SelectBuilder {
 	return sq.Select("u.ID", "u.user_login", "m.meta_key", "m.meta_value").From(s.DB.As(wpdb.Users, "u")).
 		LeftJoin(s.DB.As(wpdb.Usermeta, "m")+" ON m.user_id = u.ID AND m.meta_key LIKE ?", "%capabilities").OrderBy("u.ID")
 }
 
-// oneUser returns the first of the users that a SELECT finds, nil for none. A super admin
-// of a network needs no role.
+// oneUser returns the first user that a SELECT finds, or nil. A super admin of a network needs no role.
 func oneUser(ctx context.Context, s *session.Session, stmt sq.SelectBuilder) (*LinkedUser, error) {
 	type role struct {
 		user              int64
@@ -83,8 +81,8 @@ func oneUser(ctx context.Context, s *session.Session, stmt sq.SelectBuilder) (*L
 	return user, err
 }
 
-// harmlessRolesIn counts the roles in a serialised array of role => true. harmless
-// reports whether all of them are roles of customers.
+// harmlessRolesIn counts the roles in a serialised array of role => true. harmless reports whether all of
+// them are customers' roles.
 func harmlessRolesIn(serialised string) (count int, harmless bool) {
 	if serialised == "" {
 		return 0, true
@@ -137,7 +135,7 @@ func connectUser(ctx context.Context, tx *session.Tx, w session.WriteSettings, i
 	return tx.Update(ctx, wpdb.Customers, id, session.Row{{Name: "wordpress_user_id", Value: user.id}, {Name: "is_guest", Value: 0}})
 }
 
-// The longest texts that WordPress keeps of a user, in characters.
+// The longest texts that WordPress stores for a user, in characters.
 const (
 	maxLogin     = 60
 	maxNicename  = 50
@@ -145,9 +143,9 @@ const (
 	maxUserName  = 250
 )
 
-// insertUser adds a user with the meta that WordPress gives to one (wp_insert_user). It
-// returns id 0 if its tables, which may be older than the plugin's, cannot hold them, or
-// if the login that WordPress derives from the e-mail address belongs to somebody else.
+// insertUser adds a user with the meta that WordPress gives to new users (wp_insert_user). It returns id 0
+// if the tables, which may be older than the plugin's, cannot hold the user, or if the login that WordPress
+// derives from the e-mail address belongs to another user.
 func insertUser(ctx context.Context, tx *session.Tx, w session.WriteSettings, c records.BookingCustomer, password string) (int64, error) {
 	login := sanitize.UserLogin(c.Email)
 	first, last := sanitize.UserName(c.FirstName), sanitize.UserName(c.LastName)
@@ -155,7 +153,7 @@ func insertUser(ctx context.Context, tx *session.Tx, w session.WriteSettings, c 
 	if len(login) > maxLogin || len(c.Email) > maxUserEmail || utf8.RuneCountInString(name) > maxUserName {
 		return 0, nil
 	}
-	if login != c.Email { // nobody has the e-mail address itself as login
+	if login != c.Email { // the e-mail address itself is not a login yet
 		other, err := userNamed(ctx, tx.Session, login)
 		if err != nil || other != nil {
 			return 0, err
@@ -195,7 +193,7 @@ func insertUser(ctx context.Context, tx *session.Tx, w session.WriteSettings, c 
 	return result.ID, writeUserMeta(tx, func() error { return tx.DB.AddUserMeta(ctx, result.ID, metas...) })
 }
 
-// writeUserMeta runs a write of user meta, like exec for other tables.
+// writeUserMeta runs a write of user meta, as Exec does for other tables.
 func writeUserMeta(tx *session.Tx, write func() error) error {
 	if err := session.RequireTransactions(tx.Session, wpdb.Usermeta); err != nil {
 		return err
@@ -203,10 +201,9 @@ func writeUserMeta(tx *session.Tx, write func() error) error {
 	return session.WriteError(tx.Session, wpdb.Usermeta, write())
 }
 
-// updateUserEmail changes a user's e-mail address (wp_update_user), and invalidates a
-// password reset requested at the old one. WordPress would store an & in the address as
-// &amp;, which is another address that the plugin would take over at the next login. Here
-// it stays an &.
+// updateUserEmail changes a user's e-mail address (wp_update_user), and invalidates a password reset
+// requested at the old one. WordPress would store an & in the address as &amp;, a different address that
+// the plugin would copy at the next login. Here it stays an &.
 func updateUserEmail(ctx context.Context, tx *session.Tx, user int64, email string) error {
 	stmt := sq.Update(tx.DB.Name(wpdb.Users)).Set("user_email", email).Set("user_activation_key", "").Where(sq.Eq{"ID": user})
 	_, err := tx.Exec(ctx, wpdb.Users, "update user", stmt)
@@ -230,8 +227,8 @@ var (
 	nicenameGaps  = regexp.MustCompile(`[\s-]+`)
 )
 
-// freeNicename returns the form of a login used in URLs (sanitize_title), with a number
-// if others have it already.
+// freeNicename returns the form of a login used in URLs (sanitize_title), with a number appended if it is
+// taken.
 func freeNicename(ctx context.Context, s *session.Session, login string) (string, error) {
 	base := strings.ReplaceAll(strings.ToLower(login[:min(len(login), maxNicename)]), ".", "-")
 	base = strings.Trim(nicenameGaps.ReplaceAllString(nicenameStrip.ReplaceAllString(base, ""), "-"), "-")

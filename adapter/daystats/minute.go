@@ -13,30 +13,28 @@ import (
 // Outcome is how a request ended.
 type Outcome int
 
-// The outcomes. Those from Limited on are refusals: nothing is wrong with the request, but
-// it came at the wrong time.
+// The outcomes. Those from Limited on are refusals: the request was fine but came at the wrong time.
 const (
 	Succeeded    Outcome = iota
-	Rejected             // the client is wrong
-	Failed               // we are, or the database
+	Rejected             // the client's mistake
+	Failed               // our mistake, or the database's
 	Limited              // by the limit of the key
 	Throttled            // the address sent too many invalid keys
-	Overloaded           // too many requests at a time, or no memory
-	Disconnected         // no connection to the database came free
+	Overloaded           // too many requests at once, or no memory
+	Disconnected         // no database connection became free
 	outcomes
 )
 
-// Minute has the figures of a minute, or of several that were added up.
+// Minute holds the figures of one minute, or the sum of several.
 type Minute struct {
 	Requests [outcomes]int64
-	// Connections to the database: the most that were in use at one time, and how many
-	// there may be.
+	// Connections to the database: the most in use at once, and the limit.
 	Connections, ConnectionLimit int64
 	Durations                    Durations
 	Keys                         map[int64]int64 // requests, by the id of the key
 }
 
-// Of returns the number of requests with some outcomes.
+// Of returns the number of requests with the given outcomes.
 func (m *Minute) Of(which ...Outcome) (n int64) {
 	for _, o := range which {
 		n += m.Requests[o]
@@ -52,7 +50,7 @@ func (m *Minute) Total() (n int64) {
 	return n
 }
 
-// add adds requests of the same time, on another server, or of another time.
+// add adds requests of the same time from another server, or of another time.
 func (m *Minute) add(other *Minute) {
 	for i, n := range other.Requests {
 		m.Requests[i] += n
@@ -68,7 +66,7 @@ func (m *Minute) add(other *Minute) {
 	}
 }
 
-// addServer adds the minute of another server, which has connections of its own.
+// addServer adds the same minute of another server, which has its own connections.
 func (m *Minute) addServer(other *Minute) {
 	m.add(other)
 	m.Connections += other.Connections
@@ -82,15 +80,15 @@ func (m *Minute) addLater(other *Minute) {
 	m.ConnectionLimit = max(m.ConnectionLimit, other.ConnectionLimit)
 }
 
-// Durations counts requests by how long they took. Each class ends at √2 times the end of
-// the one before, so that a percentile is off by a fifth at most.
+// Durations counts requests by how long they took. Each class ends at √2 times the end of the previous one,
+// so a percentile is off by a fifth at most.
 type Durations [32]int64
 
 // shortest is the end of the first class.
 const shortest = 500 * time.Microsecond
 
-// classEnd returns the end of a class. The last one has none, and is taken for one that
-// ends like the others.
+// classEnd returns the end of a class. The last one is unbounded but is treated as if it ended like the
+// others.
 func classEnd(class int) time.Duration {
 	return time.Duration(float64(shortest) * math.Pow(2, float64(class)/2))
 }
@@ -103,8 +101,8 @@ func (d *Durations) count(took time.Duration) {
 	d[class]++
 }
 
-// Percentile returns how long the fastest share of the requests took at most, such as 0.95;
-// ok is false without requests.
+// Percentile returns the duration within which a share of the requests, such as 0.95, was answered; ok is
+// false without requests.
 func (d *Durations) Percentile(share float64) (took time.Duration, ok bool) {
 	var total int64
 	for _, n := range d {
@@ -128,7 +126,7 @@ func (d *Durations) Percentile(share float64) (took time.Duration, ok bool) {
 	return classEnd(len(d) - 1), true
 }
 
-// encode writes the counts that are not 0, as class:count.
+// encode writes the nonzero counts as class:count.
 func (d *Durations) encode() string {
 	counts := map[int64]int64{}
 	for class, n := range d {
@@ -148,7 +146,7 @@ func decodeDurations(text string) (d Durations) {
 	return d
 }
 
-// encodeCounts writes counts as id:count, the largest first, as far as the column has room.
+// encodeCounts writes counts as id:count, largest first, until the column is full.
 func encodeCounts(counts map[int64]int64) string {
 	ids := slices.SortedFunc(maps.Keys(counts), func(a, b int64) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	var text strings.Builder
@@ -165,11 +163,11 @@ func encodeCounts(counts map[int64]int64) string {
 	return text.String()
 }
 
-// columnSize is the size of the columns that have counts.
+// columnSize is the size of the columns that hold counts.
 const columnSize = 4000
 
-// decodeCounts reads what encodeCounts wrote. What cannot be read is left out: a figure is
-// not worth an error.
+// decodeCounts reads the output of encodeCounts. It skips what cannot be read: a figure is not worth an
+// error.
 func decodeCounts(text string) map[int64]int64 {
 	counts := map[int64]int64{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -185,7 +183,7 @@ func decodeCounts(text string) map[int64]int64 {
 	return counts
 }
 
-// numbered is the minute of a server; minutes are counted since 1970.
+// numbered is a minute of one server; minutes are counted from 1970.
 type numbered struct {
 	number int64
 	server string
@@ -194,8 +192,8 @@ type numbered struct {
 
 func numberOf(t time.Time) int64 { return t.Unix() / 60 }
 
-// slots adds minutes up to n equal parts of the time that ends with the minute last.
-// Minutes outside of it are left out.
+// slots sums minutes into n equal parts of the time that ends with the minute last. It ignores minutes
+// outside that time.
 func slots(minutes []numbered, last int64, n, width int) []Minute {
 	together := map[int64]*Minute{}
 	for i := range minutes {

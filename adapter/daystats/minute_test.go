@@ -11,7 +11,7 @@ import (
 func TestPercentile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		took  map[time.Duration]int // how many took so long
+		took  map[time.Duration]int // number of requests by duration
 		share float64
 		want  time.Duration // 0 for none
 	}{

@@ -11,11 +11,11 @@ import (
 	"bookside/wpdb"
 )
 
-// Request is what is counted of a request.
+// Request is what is counted about a request.
 type Request struct {
 	Outcome Outcome
 	Took    time.Duration
-	Waited  bool  // for something to happen, so that Took says nothing
+	Waited  bool  // waited for an event, so Took is meaningless
 	KeyID   int64 // 0 for none
 }
 
@@ -29,8 +29,8 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	current *numbered  // nil before the first request of the minute
-	closed  []numbered // minutes that are over and not written yet, oldest first
-	failing bool       // whether the last writing failed
+	closed  []numbered // past minutes that are not written yet, oldest first
+	failing bool       // the last write failed
 }
 
 // NewRecorder returns a Recorder that writes to db. It logs errors.
@@ -43,12 +43,12 @@ const Kept = 24 * time.Hour
 
 const (
 	keptMinutes = int(Kept / time.Minute)
-	// maxKeys bounds the keys that are counted by themselves in a minute.
+	// maxKeys bounds the keys that are counted individually in a minute.
 	maxKeys = 200
 
 	writeEvery  = time.Minute
 	sampleEvery = time.Second
-	writeLimit  = 5 * time.Second // for one writing
+	writeLimit  = 5 * time.Second // for one write
 )
 
 // Add counts a request that has just ended.
@@ -69,8 +69,8 @@ func (r *Recorder) Add(request Request) {
 	}
 }
 
-// minute returns the present minute, and closes the one before. A clock that goes back
-// continues the minute that it finds.
+// minute returns the present minute, and closes the previous one. If the clock goes back, it continues the
+// minute that it finds.
 func (r *Recorder) minute(number int64) *numbered {
 	if r.current == nil || number > r.current.number {
 		r.closeMinute()
@@ -90,8 +90,8 @@ func (r *Recorder) closeMinute() {
 	}
 }
 
-// sample notes how many connections are in use, in a minute that has requests: without
-// them there is nothing to write.
+// sample records how many connections are in use, in a minute that has requests: other minutes are not
+// written.
 func (r *Recorder) sample() {
 	stats := r.db.Stats()
 	r.mu.Lock()
@@ -103,8 +103,7 @@ func (r *Recorder) sample() {
 	r.current.ConnectionLimit = int64(stats.MaxOpenConnections)
 }
 
-// Run writes the figures once a minute, until ctx ends, and then those of the minute that
-// is not over.
+// Run writes the figures once a minute until ctx ends, and finally those of the unfinished minute.
 func (r *Recorder) Run(ctx context.Context) {
 	samples, writes := time.NewTicker(sampleEvery), time.NewTicker(writeEvery)
 	defer samples.Stop()
@@ -122,7 +121,7 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// Stop writes everything, also what was counted of the present minute.
+// Stop writes everything, including the counts of the present minute.
 func (r *Recorder) Stop(ctx context.Context) {
 	r.mu.Lock()
 	r.closeMinute()
@@ -130,8 +129,7 @@ func (r *Recorder) Stop(ctx context.Context) {
 	r.write(ctx)
 }
 
-// write writes the minutes that are over. Those that could not be written are kept for the
-// next time.
+// write writes the past minutes. Those that could not be written are kept for the next time.
 func (r *Recorder) write(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, writeLimit)
 	defer cancel()
@@ -156,18 +154,18 @@ func (r *Recorder) write(ctx context.Context) {
 	r.failing = err != nil
 }
 
-// drop forgets the minutes up to a number.
+// drop discards the minutes up to a number.
 func (r *Recorder) drop(number int64) {
 	for len(r.closed) > 0 && r.closed[0].number <= number {
 		r.closed = r.closed[1:]
 	}
 }
 
-// unwritten returns a copy of what only this server knows.
+// unwritten returns a copy of the minutes that only this server has.
 func (r *Recorder) unwritten() []numbered {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	minutes := append([]numbered(nil), r.closed...) // nobody changes a closed minute
+	minutes := append([]numbered(nil), r.closed...) // closed minutes never change
 	if r.current != nil {
 		open := *r.current
 		open.Minute = Minute{}

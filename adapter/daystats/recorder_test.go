@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatement
 
 var now = time.Date(2026, 11, 21, 9, 30, 20, 0, time.UTC)
 
-// server is a server of a site, which counts its requests.
+// server is a server of a site that counts its requests.
 type server struct {
 	*daystats.Recorder
 	*fixtures.Clock
@@ -41,8 +41,7 @@ func (s server) answer(n int, key int64, outcome daystats.Outcome) {
 	}
 }
 
-// shows fails the test unless the day has these requests of key 7 and of all, with one
-// outcome.
+// shows fails the test unless the day has this many requests of key 7 and in total, with one outcome.
 func (s server) shows(what string, key7, total int64) daystats.Day {
 	s.t.Helper()
 	day, err := s.Day(s.t.Context())
@@ -56,8 +55,8 @@ func (s server) shows(what string, key7, total int64) daystats.Day {
 	return day
 }
 
-// TestFiguresAddUpAndSurviveARestart: what was counted is seen by every server, before and
-// after it was written, until it is a day old.
+// TestFiguresAddUpAndSurviveARestart: every server sees the counts, before and after they are written,
+// until they are a day old.
 func TestFiguresAddUpAndSurviveARestart(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -101,15 +100,14 @@ func TestFiguresAddUpAndSurviveARestart(t *testing.T) {
 	}
 }
 
-// TestFiguresAreBounded: of a server that is started again and again, the newest rows are shown and
-// kept.
+// TestFiguresAreBounded: if a server restarts again and again, the newest rows are shown and kept.
 func TestFiguresAreBounded(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine takes half a minute for so many rows, and no other test is served meanwhile
+	fixtures.RequireServer(t) // the embedded engine takes half a minute for this many rows and serves no other test meanwhile
 	database := fixtures.New(t, fixtures.Legacy())
 	s := newServer(t, database, fixtures.NewClock(now))
 	const extra, kept, perMinute = 1500, 14_400, 60
-	// Servers in the minutes up to the present one, the oldest first.
+	// Servers in the minutes up to the present one, oldest first.
 	const digit = "(SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)"
 	if _, err := database.SQL.ExecContext(t.Context(), `INSERT INTO wp_bookside_figures
 			(minute, server, succeeded, rejected, failed, limited, throttled, overloaded, disconnected, connections, connection_limit, durations, keys_used)
@@ -133,11 +131,11 @@ func TestFiguresAreBounded(t *testing.T) {
 	s.shows("those that are kept", kept, kept)
 }
 
-// TestFiguresWithoutTable: a server that may not write keeps its figures, and writes them
-// when it may. It complains once.
+// TestFiguresWithoutTable: a server that may not write keeps its figures, and writes them once it may. It
+// logs the error once.
 func TestFiguresWithoutTable(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine does not find rows in the order of an index once the table was renamed
+	fixtures.RequireServer(t) // after a table was renamed, the embedded engine does not return rows in index order
 	database := fixtures.New(t, fixtures.Legacy())
 	clock := fixtures.NewClock(now)
 	s, other := newServer(t, database, clock), newServer(t, database, clock)
@@ -163,7 +161,7 @@ func TestFiguresWithoutTable(t *testing.T) {
 	other.shows("written", 6, 6)
 }
 
-// TestRunWritesAtTheEnd: what was counted last is not lost when the server stops.
+// TestRunWritesAtTheEnd: the last counts are not lost when the server stops.
 func TestRunWritesAtTheEnd(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
@@ -178,7 +176,7 @@ func TestRunWritesAtTheEnd(t *testing.T) {
 	nobody.Add(daystats.Request{})
 }
 
-// BenchmarkAdd measures what a request costs.
+// BenchmarkAdd measures the cost per request.
 func BenchmarkAdd(b *testing.B) {
 	db, _ := wpdbtest.Mock(b)
 	r := daystats.NewRecorder(db, time.Now, slog.New(slog.DiscardHandler))

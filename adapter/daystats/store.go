@@ -11,7 +11,7 @@ import (
 	"bookside/wpdb"
 )
 
-// columns are those of the table besides its id, requests in the order of the outcomes.
+// columns are the columns of the table except its id, with requests in the order of the outcomes.
 var columns = []string{
 	"minute", "server", "succeeded", "rejected", "failed", "limited", "throttled", "overloaded", "disconnected",
 	"connections", "connection_limit", "durations", "keys_used",
@@ -19,8 +19,8 @@ var columns = []string{
 
 const minutesPerStatement = 100
 
-// store writes minutes, and returns how many of them it has written. To write one again
-// changes nothing, so that it does not matter whether an earlier attempt succeeded.
+// store writes minutes, and returns how many it has written. Writing one again changes nothing, so it does
+// not matter whether an earlier attempt succeeded.
 func store(ctx context.Context, db *wpdb.DB, minutes []numbered) (written int, err error) {
 	for part := range slices.Chunk(minutes, minutesPerStatement) {
 		stmt := sq.Insert(db.Name(wpdb.Figures)).Columns(columns...).Suffix("ON DUPLICATE KEY UPDATE server = VALUES(server)")
@@ -40,7 +40,7 @@ func store(ctx context.Context, db *wpdb.DB, minutes []numbered) (written int, e
 	return written, nil
 }
 
-// read reads the minutes from a number on, the newest maxRows at most.
+// read reads the minutes starting at a number, at most the newest maxRows.
 func read(ctx context.Context, db *wpdb.DB, from int64) ([]numbered, error) {
 	stmt := sq.Select(columns...).From(db.Name(wpdb.Figures)).Where(sq.GtOrEq{"minute": from}).OrderBy(newestFirst...).Limit(maxRows)
 	return wpdb.All(ctx, db, "read figures", stmt, func(row wpdb.Scanner) (m numbered, err error) {
@@ -60,11 +60,11 @@ func Old(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 	return sq.Select("id").From(db.Name(wpdb.Figures)).Where(sq.LtOrEq{"minute": numberOf(now.Add(-Kept))}).OrderBy("minute", "id")
 }
 
-// maxRows is as many rows as ten servers write in a day. There are more if a server is started again
-// and again, because each start is a server of its own.
+// maxRows is how many rows ten servers write in a day. There are more if a server restarts again and again,
+// because each start counts as a server.
 const maxRows = 10 * uint64(keptMinutes)
 
-// newestFirst is the order of an index.
+// newestFirst is the order of an index of the table.
 var newestFirst = []string{"minute DESC", "server DESC"}
 
 // Excess selects the ids of the oldest rows, if there are more than maxRows.
@@ -72,20 +72,20 @@ func Excess(db *wpdb.DB) sq.SelectBuilder {
 	return sq.Select("id").From(db.Name(wpdb.Figures)).OrderBy(newestFirst...).Offset(maxRows)
 }
 
-// Day has the figures of the last 24 hours.
+// Day holds the figures of the last 24 hours.
 type Day struct {
 	Slots []Minute // of SlotWidth each, oldest first
 	Start time.Time
 	Keys  map[int64]int64 // requests of all 24 hours, by the id of the key
-	// Alone reports whether the table of figures cannot be read, so that these are only
-	// those of this server since it was started.
+	// Alone is set if the table of figures cannot be read, so that the figures are those of this server
+	// since its start.
 	Alone bool
 }
 
-// SlotWidth is the time that a slot of a Day has.
+// SlotWidth is the length of a slot of a Day.
 const SlotWidth = 15 * time.Minute
 
-// Total returns the figures of the whole day as one.
+// Total returns the figures of the whole day as one Minute.
 func (d *Day) Total() Minute {
 	var all Minute
 	for i := range d.Slots {
@@ -99,7 +99,7 @@ func (d *Day) Total() Minute {
 func (r *Recorder) Day(ctx context.Context) (Day, error) {
 	last := numberOf(r.now())
 	first := last + 1 - int64(keptMinutes)
-	minutes := r.unwritten() // before the rows: what is written meanwhile must not be missed
+	minutes := r.unwritten() // read before the rows, so that minutes written meanwhile are not missed
 	own := map[int64]bool{}
 	for i := range minutes {
 		own[minutes[i].number] = true

@@ -27,18 +27,18 @@ const Active = "active"
 type Report struct {
 	Database        string                // its name
 	Account         string                // the database user, quoted for GRANT
-	Encryption      *wpdb.Encryption      // of the connections; nil for a pool that was opened elsewhere
-	Server          *wpdb.ServerSettings  // nil for proxies that do not tell
+	Encryption      *wpdb.Encryption      // of the connections; nil for a pool from wpdb.New
+	Server          *wpdb.ServerSettings  // nil if a proxy does not tell
 	ClockDifference time.Duration         // the server's clock minus ours
 	Durability      *wpdb.Durability      // nil if the server does not tell
-	Cluster         *wpdb.Cluster         // nil for proxies that do not tell
+	Cluster         *wpdb.Cluster         // nil if a proxy does not tell
 	Privileges      Privileges            // of the database user
 	Grants          Grants                // for the database user
 	Platform        Platform              // WordPress and the plugin
-	OwnTables       OwnTables             // of this project
+	OwnTables       OwnTables             // Bookside's own
 	Keys            *Keys                 // nil if the table cannot be read
 	Conflicts       *slots.ConflictReport // overlapping bookings; nil if the site cannot be served
-	WrongEnds       []int64               // bookings whose stored end cannot be right, one more than are named; nil likewise
+	WrongEnds       []int64               // bookings whose stored end cannot be right, up to one more than are named; nil likewise
 	Indexes         []indexes.Index       // that help on large sites; nil if the site cannot be served, or the server does not tell
 
 	// Problems are the reasons why the site cannot be served, each with its remedy.
@@ -56,7 +56,7 @@ type Platform struct {
 	MissingTables []wpdb.Table // of those that the plugin's version has
 	Unwritable    []wpdb.UnwritableTable
 	Clock         *Clock // nil if the site cannot be served
-	AgentOrder    string // the site's any_agent_order if nobody knows it
+	AgentOrder    string // the site's any_agent_order if it is unknown
 	Untranslated  string // why texts that are stored or mailed are not in the site's language
 	RunsJobs      *bool  // whether the site runs the plugin's jobs; nil if it cannot be served
 	// Companion is the companion in WordPress; nil if there is none, or the site cannot be served.
@@ -72,7 +72,7 @@ type Clock struct {
 // OwnTables is the state of our own tables.
 type OwnTables struct {
 	Missing    []wpdb.Table
-	Statements []string // that add the columns missing in tables of an earlier version
+	Statements []string // add missing columns to tables of an earlier version
 }
 
 // Keys counts API keys.
@@ -87,9 +87,8 @@ type examination struct {
 	now domain.Clock
 }
 
-// Examine examines the site of an open database. config is the one it was opened
-// with. The error is that of a database that does not answer; what is wrong with
-// the site is part of the report.
+// Examine examines the site of an open database. config is what the database was opened with. It returns an
+// error only if the database does not answer; problems of the site are part of the report.
 func Examine(ctx context.Context, config wpdb.Config, db *wpdb.DB, now domain.Clock) (Report, error) {
 	e := examination{Report: Report{db: db, Encryption: db.Encryption()}, now: now}
 	account, database, err := config.Account(ctx)
@@ -123,8 +122,8 @@ func (e *examination) problem(format string, args ...any) {
 	e.Problems = append(e.Problems, fmt.Sprintf(format, args...))
 }
 
-// examineServer ignores errors, but for that of a server that hangs: the site can be served without
-// these facts, and some proxies do not tell them.
+// examineServer ignores errors, except that of a server that hangs: the site can be served without these
+// facts, and some proxies do not report them.
 func (e *examination) examineServer(ctx context.Context) error {
 	server, err := e.db.ServerSettings(ctx)
 	if err == nil {
@@ -222,7 +221,7 @@ func (e *examination) examineSite(ctx context.Context, site *session.Session) er
 		return err
 	}
 	e.Platform.RunsJobs, e.Conflicts = &runs, &conflicts
-	// The site can be served without them, so an error is ignored.
+	// The site can be served without indexes, so an error is ignored.
 	if list, err := indexes.Survey(ctx, e.db); err == nil {
 		e.Indexes = list
 	}
@@ -255,7 +254,7 @@ func (e *examination) examineOwnTables(ctx context.Context) (err error) {
 func (e *examination) examineKeys(ctx context.Context) error {
 	stored, err := keys.NewStore(e.db, e.now, rand.Reader).List(ctx)
 	if errors.Is(err, wpdb.ErrAccessDenied) {
-		return nil // it is among the unreadable tables
+		return nil // the table is among the unreadable ones
 	}
 	if err != nil {
 		return err
@@ -273,9 +272,8 @@ func (e *examination) examineKeys(ctx context.Context) error {
 	return nil
 }
 
-// lostTables returns our own tables that are missing although others exist. If
-// none exists but the locks, which the companion creates too, this site was never served. Tables that cannot be read are
-// reported as such.
+// lostTables returns our own tables that are missing although others exist. If only the locks exist, which
+// the companion creates too, this site was never served. Unreadable tables are reported as such.
 func (e *examination) lostTables() []wpdb.Table {
 	if none := append(slices.Clone(e.OwnTables.Missing), wpdb.Locks); len(slices.Compact(slices.Sorted(slices.Values(none)))) == len(wpdb.OwnTables()) {
 		return nil
@@ -284,7 +282,7 @@ func (e *examination) lostTables() []wpdb.Table {
 	return slices.DeleteFunc(slices.Clone(e.OwnTables.Missing), unreadable)
 }
 
-// namedBookings is how many bookings a warning names.
+// namedBookings is the most bookings that a warning names.
 const namedBookings = 10
 
 // wrongEndsWarning names the bookings whose stored end cannot be right.
@@ -300,8 +298,7 @@ func wrongEndsWarning(ids []int64) string {
 		"; they count as ending when their duration is over: save them once in the site's administration"
 }
 
-// clockTolerance is the difference between two clocks that is not worth a
-// warning.
+// clockTolerance is how far two clocks may differ without a warning.
 const clockTolerance = 30 * time.Second
 
 func (e *examination) warnings() []string {

@@ -12,8 +12,8 @@ import (
 	"bookside/wpdb"
 )
 
-// TestUnknownWritePrivilegesAreAWarning: a server that gives no answer about
-// writing does not make the examination fail.
+// TestUnknownWritePrivilegesAreAWarning: the examination succeeds even if the server does not say whether
+// it may write.
 func TestUnknownWritePrivilegesAreAWarning(t *testing.T) {
 	t.Parallel()
 	pool, mock, err := sqlmock.New()
@@ -114,7 +114,7 @@ func TestClusterLine(t *testing.T) {
 	}
 }
 
-// TestIndexesLine: why nothing is known of the indexes depends on whether the site was examined.
+// TestIndexesLine: the reason for not knowing the indexes depends on whether the site was examined.
 func TestIndexesLine(t *testing.T) {
 	t.Parallel()
 	examined := Platform{RunsJobs: new(false)}
@@ -132,7 +132,7 @@ func TestIndexesLine(t *testing.T) {
 	}
 }
 
-// TestUnknownAgentOrder: an order of agents that nobody knows is a warning.
+// TestUnknownAgentOrder: an unknown order of agents is a warning.
 func TestUnknownAgentOrder(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[string]bool{"": false, "alphabetical": true} {

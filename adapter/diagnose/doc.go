@@ -1,7 +1,6 @@
 // Package diagnose examines the database of a site: whether it can be served,
-// what has to be done first, and what will not work although it can. It changes
-// nothing. What it finds is data and sentences; printing them is up to the
-// caller.
+// what has to be done first, and what will not work even then. It changes
+// nothing. It returns data and sentences; printing them is up to the caller.
 //
 // It may import adapter, its domain, indexes, journal and keys, and wpdb.
 package diagnose

@@ -26,7 +26,7 @@ const (
 	Broken
 )
 
-// String is the name of a level, for programs.
+// String returns the name of a level, for programs.
 func (l Level) String() string {
 	return map[Level]string{Good: "good", Minor: "minor", Broken: "broken"}[l]
 }
@@ -39,10 +39,10 @@ func levelIf(holds bool, otherwise Level) Level {
 	return otherwise
 }
 
-// unknown stands for what can be known only of a site that can be served.
+// unknown stands for facts that are known only once a site can be served.
 const unknown = "not known before the site can be served"
 
-// Findings returns what was found, in words. The first is about the database.
+// Findings returns the findings in words. The first is about the database.
 func (r Report) Findings() []Finding {
 	incomplete := Minor // serve completes them
 	if len(r.Problems) > 0 {
@@ -57,7 +57,7 @@ func (r Report) Findings() []Finding {
 		{Good, "table prefix", r.db.Prefix()},
 		{r.privilegesLevel(), "privileges", r.Privileges.Summary()},
 		{levelIf(r.Platform.State == Active, Broken), "LatePoint", r.Platform.State},
-		// It is not the plugin's own version, which has other numbers.
+		// This is not the plugin's version, which is numbered differently.
 		{levelIf(r.Platform.Version != "", Minor), "its database", "version " + cmp.Or(r.Platform.Version, "unknown")},
 		{levelIf(!r.Privileges.SiteUnreadable() && len(r.Platform.MissingTables) == 0, Broken), "its tables", r.tablesLine()},
 		{levelIf(r.Platform.Clock != nil, Minor), "time zone", r.Platform.Clock.Summary()},
@@ -150,8 +150,7 @@ func clusterLine(c *wpdb.Cluster) string {
 	return strings.Join(parts, ", ")
 }
 
-// companionSilence is how long nothing is heard of a companion only if it was removed, or if the site has
-// no visitors.
+// companionSilence is how long a companion is silent only if it was removed or the site has no visitors.
 const companionSilence = 3 * 24 * time.Hour
 
 func (r Report) companionSilent() bool {
@@ -172,7 +171,7 @@ func (r Report) companionLine() string {
 	}
 }
 
-// Summary says in words what the database user may do.
+// Summary describes what the database user may do.
 func (p Privileges) Summary() string {
 	switch {
 	case len(p.Unreadable) > 0:
@@ -223,7 +222,7 @@ func (r Report) MissingIndexes() []string {
 	return missing
 }
 
-// Summary is the zone, and the time there.
+// Summary returns the zone and its time.
 func (c *Clock) Summary() string {
 	if c == nil {
 		return unknown
@@ -245,7 +244,7 @@ func (r Report) ownTablesLine() string {
 	}
 }
 
-// Summary says in words how many keys there are.
+// Summary says how many keys there are.
 func (k *Keys) Summary() string {
 	if k == nil {
 		return "cannot be read"

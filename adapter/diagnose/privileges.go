@@ -11,16 +11,15 @@ import (
 	"bookside/wpdb"
 )
 
-// Privileges are what the database user may do with the tables of a site. Tables
-// that are known not to exist are in none of the lists, except our own, which
-// will be created.
+// Privileges are what the database user may do with a site's tables. Tables that are known not to exist are
+// in none of the lists, except our own, which will be created.
 type Privileges struct {
 	Unreadable []wpdb.Table            // without these the site cannot be served
-	Hidden     []wpdb.Table            // other tables that cannot be read, or do not exist
+	Hidden     []wpdb.Table            // other tables that cannot be read or do not exist
 	Lacking    map[string][]wpdb.Table // by the missing write privileges, such as "INSERT, UPDATE"
 	Unaltered  []wpdb.Table            // our own tables that the user may not alter, which an upgrade may need
-	Unknown    bool                    // the server did not say whether some tables can be written
-	Passwords  bool                    // a user with rights on single tables may read the hashes of passwords
+	Unknown    bool                    // the server does not say whether some tables can be written
+	Passwords  bool                    // a user with privileges on single tables may read password hashes
 
 	customersAreUsers bool // the site makes its customers users of WordPress
 
@@ -36,10 +35,10 @@ type tablePrivileges struct {
 
 // Grants are GRANT statements.
 type Grants struct {
-	Needed   []string // all that are needed
-	Missing  []string // those of them that have an effect
+	Needed   []string // all needed statements
+	Missing  []string // those that would change anything
 	Optional []string // for tables that cannot be seen and that the site may lack
-	// Incomplete is set if the settings, on which some depend, cannot be read.
+	// Incomplete is set if the settings that some grants depend on cannot be read.
 	Incomplete bool
 }
 
@@ -57,7 +56,7 @@ func GrantsWithoutAccess(ctx context.Context, config wpdb.Config) (Grants, error
 	return p.grants(wpdb.New(nil, config.Prefix), database, account), nil
 }
 
-// probe tries every privilege that is ever needed.
+// probe tries every privilege that may be needed.
 func probe(ctx context.Context, db *wpdb.DB) (Privileges, error) {
 	p := Privileges{Lacking: map[string][]wpdb.Table{}}
 	var err error
@@ -88,12 +87,11 @@ func probe(ctx context.Context, db *wpdb.DB) (Privileges, error) {
 	return p, nil
 }
 
-// readsPasswords reports whether a database user of Bookside's own, which unlike that of the
-// site may not change the options, has privileges on all columns of the users, as they were
-// granted by earlier versions.
+// readsPasswords reports whether a dedicated database user, which unlike the site's may not change the
+// options, can read all columns of the users, as earlier versions granted.
 func readsPasswords(ctx context.Context, db *wpdb.DB) (bool, error) {
 	owner, err := db.HasPrivilege(ctx, wpdb.Update, wpdb.Options)
-	if owner || err != nil { // on a replica, or through some proxies: probeWrites says so
+	if owner || err != nil { // on a replica or behind some proxies, probeWrites reports it
 		return false, ctx.Err()
 	}
 	return db.ReadsPasswords(ctx)
@@ -115,12 +113,12 @@ func (p *Privileges) addUnreadable(schema *wpdb.Schema, table wpdb.Table) {
 // probeWrites reports whether privileges to write the table are missing.
 func (p *Privileges) probeWrites(ctx context.Context, db *wpdb.DB, table wpdb.Table, exists bool) (lacking bool) {
 	var words []string
-	for _, privilege := range table.Privileges(p.needs(exists))[1:] { // without SELECT
+	for _, privilege := range table.Privileges(p.needs(exists))[1:] { // except SELECT
 		allowed, err := db.HasPrivilege(ctx, privilege, table)
 		switch {
-		case !exists && errors.Is(err, wpdb.ErrSchema): // allowed
+		case !exists && errors.Is(err, wpdb.ErrSchema): // has the privilege
 		case err != nil:
-			p.Unknown = true // on a replica, or through some proxies
+			p.Unknown = true // on a replica or behind some proxies
 			return false
 		case !allowed && privilege == wpdb.Alter:
 			p.Unaltered, lacking = append(p.Unaltered, table), true
@@ -135,13 +133,12 @@ func (p *Privileges) probeWrites(ctx context.Context, db *wpdb.DB, table wpdb.Ta
 	return lacking || len(words) > 0
 }
 
-// SiteUnreadable reports whether so much is unreadable that nothing can be said
-// about the site.
+// SiteUnreadable reports whether too much is unreadable to say anything about the site.
 func (p Privileges) SiteUnreadable() bool {
 	return slices.ContainsFunc(p.Unreadable, func(t wpdb.Table) bool { return t == wpdb.Options || t.Required() })
 }
 
-// needs returns what decides about the privileges on a table.
+// needs returns what the privileges on a table depend on.
 func (p Privileges) needs(exists bool) wpdb.Needs {
 	return wpdb.Needs{Exists: exists, CustomersAreUsers: p.customersAreUsers}
 }

@@ -12,19 +12,20 @@ import (
 	"bookside/adapter/upkeep"
 )
 
-// Rating is how one kind of work goes. It is made here alone, for check, the console and, by /readyz,
-// WordPress, which says the same in its own language where it knows the code. The text names nobody.
+// Rating says how one kind of work is doing. All ratings are made here: for check, for the console and,
+// through /readyz, for WordPress, which shows its own translation if it knows the code. The text names no
+// customer.
 type Rating struct {
 	Finding
 	Code  Code
-	Since time.Time // of the first item; zero if there is none, or it does not matter
-	Items []Item    // all that are counted, but upkeep.WorkListLimit at most
+	Since time.Time // of the first item; zero if there is none or it does not matter
+	Items []Item    // all counted items, at most upkeep.WorkListLimit
 }
 
 // Code says what is rated.
 type Code string
 
-// The codes. Those of work that goes well are the names of its kinds.
+// The codes. Work that goes well has the name of its kind as code.
 const (
 	ChangesGood      Code = "changes"
 	ChangesLate      Code = "changes_late"
@@ -48,10 +49,10 @@ const (
 	ExtensionsIgnored Code = "extensions_ignored"
 )
 
-// Item is one of what a rating counts.
+// Item is one of the items that a rating counts.
 type Item struct {
 	ID   int64
-	Name string // and what is known of it; "" for nothing
+	Name string // with what is known of it; "" for nothing
 }
 
 func (i Item) String() string {
@@ -61,7 +62,7 @@ func (i Item) String() string {
 	return fmt.Sprintf("%d (%s)", i.ID, i.Name)
 }
 
-// Named is how many items are named; of more, only their number is told.
+// Named is the maximum number of items that are named; the rest is only counted.
 const Named = 10
 
 // Count says how many items there are.
@@ -72,7 +73,7 @@ func (r Rating) Count() string {
 	return strconv.Itoa(len(r.Items))
 }
 
-// Line is the text with the items.
+// Line returns the text with the items.
 func (r Rating) Line() string {
 	if len(r.Items) == 0 {
 		return r.Text
@@ -87,9 +88,9 @@ func (r Rating) Line() string {
 	return r.Text + ": " + strings.Join(names, ", ")
 }
 
-// Rate rates the work of a site. Kinds that are not known are left out.
+// Rate rates the work of a site. Unknown kinds are left out.
 func Rate(w upkeep.Work) (list []Rating) {
-	if w.ChangesWaiting != nil { // a server that knows of a restored database can read it
+	if w.ChangesWaiting != nil { // a server that detects a restored database can read it
 		r := RateChanges(w.Restored, *w.ChangesWaiting)
 		if r.Code == ChangesLate {
 			r.Since = w.Now.Add(-*w.ChangesWaiting)
@@ -121,8 +122,8 @@ func rated(level Level, code Code, name, text string) Rating {
 	return Rating{Finding: Finding{level, name, text}, Code: code}
 }
 
-// RateChanges rates the journal: whether an older database came back under the server, and how long
-// the oldest change has been waiting for its number.
+// RateChanges rates the journal: whether an older database was restored under the server, and how long the
+// oldest change has been waiting for its number.
 func RateChanges(restored bool, waiting time.Duration) Rating {
 	const name = "changes"
 	switch {
@@ -231,7 +232,7 @@ func rateKeys(expiring []keys.Expiring) Rating {
 	return r
 }
 
-// rateExtensions says of each extension that is not honoured what weighs most.
+// rateExtensions says, for each extension that is not honoured, what matters most.
 func rateExtensions(active []extensions.Active) Rating {
 	const name = "extensions"
 	ignored := extensions.Ignored(active)
@@ -251,5 +252,5 @@ func rateExtensions(active []extensions.Active) Rating {
 	return rated(Minor, ExtensionsIgnored, name, "not honoured: "+strings.Join(texts, "; ")+"; see bookside extensions")
 }
 
-// stamp is an instant for people, in UTC.
+// stamp formats an instant for people, in UTC.
 func stamp(at time.Time) string { return at.UTC().Format(time.DateTime) }

@@ -9,7 +9,7 @@ import (
 	"bookside/adapter/upkeep"
 )
 
-// TestRatedItems: ten of many are named, and beyond a bound their number is not told.
+// TestRatedItems: ten of many items are named, and beyond a bound the total is not given.
 func TestRatedItems(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{
@@ -26,8 +26,8 @@ func TestRatedItems(t *testing.T) {
 	}
 }
 
-// TestRatedChanges: whoever restored a database under the server has to say so, however soon changes
-// get their numbers.
+// TestRatedChanges: a database restored under the server is reported until its owner acknowledges it,
+// however soon changes get their numbers.
 func TestRatedChanges(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -30,7 +30,7 @@ const (
 	CodeForceRequired       Code = "force_required"           // deletion that needs force=true
 	CodePaymentCompleted    Code = "payment_completed"        // deletion of a successful payment
 	CodeRefundTooLarge      Code = "refund_too_large"         // more would be given back than was taken
-	CodePaymentRefused      Code = "payment_refused"          // a payment cannot have what was sent in the field of Fields
+	CodePaymentRefused      Code = "payment_refused"          // the field in Fields cannot have the sent value
 	CodeInProgress          Code = "idempotency_in_progress"  // the same request is being processed
 	CodeKeyReused           Code = "idempotency_key_reused"   // the key was used for another request
 	CodeCursorExpired       Code = "cursor_expired"           // the journal no longer has what follows the cursor
@@ -42,7 +42,7 @@ const (
 // Resource is the type of a record, in the API's words.
 type Resource string
 
-// The resources to which an id or code in a path refers.
+// The resources that an id or code in a path refers to.
 const (
 	BookingResource     Resource = "booking"
 	CustomerResource    Resource = "customer"
@@ -58,8 +58,8 @@ const (
 	HoldResource        Resource = "hold"
 )
 
-// Error is a failure that callers may be told about. Any other error is an internal
-// failure, whose text is never sent.
+// Error is a failure that callers may be told about. Any other error is internal, and its text is never
+// sent.
 type Error struct {
 	Code       Code
 	Message    string            // for people
@@ -115,8 +115,8 @@ func InvalidRequest(fields map[string]string) error {
 	return &Error{Code: CodeInvalidRequest, Message: "Invalid input data", Fields: maps.Clone(fields)}
 }
 
-// TooCostly returns the error for a request that counts as more requests than its key has in a
-// whole window, such as one minute: it can never succeed as it is.
+// TooCostly returns the error for a request that counts as more requests than its key has in a whole
+// window, such as one minute: it can never succeed as it is.
 func TooCostly(cost, limit int64, window string) error {
 	return &Error{Code: CodeInvalidRequest, Message: fmt.Sprintf("This request counts as %d and the key has %d in one %s, so it must be split", cost, limit, window)}
 }
@@ -127,8 +127,7 @@ func ValidationFailed(fields map[string]string) error {
 	return &Error{Code: CodeValidationFailed, Message: "Validation failed", Fields: maps.Clone(fields)}
 }
 
-// Unauthorized returns the error for a missing or invalid key. It does not say in which
-// way the key is invalid.
+// Unauthorized returns the error for a missing or invalid key. It does not say why the key is invalid.
 func Unauthorized() error {
 	return &Error{Code: CodeUnauthorized, Message: "Invalid or missing API key"}
 }
@@ -138,8 +137,7 @@ func SlotUnavailable(conflict SlotConflict) error {
 	return &Error{Code: CodeSlotUnavailable, Message: "The requested time slot is not available", Conflict: &conflict}
 }
 
-// HoldLost returns the error for a booking with a hold that has expired, or that is not the
-// caller's.
+// HoldLost returns the error for a booking with a hold that has expired or is not the caller's.
 func HoldLost(conflict SlotConflict) error {
 	return &Error{Code: CodeSlotUnavailable, Message: "This hold has expired or does not exist", Conflict: &conflict}
 }
@@ -147,8 +145,8 @@ func HoldLost(conflict SlotConflict) error {
 // MaxHold is how long a hold lasts at most.
 const MaxHold = 30 * time.Minute
 
-// TooManyHolds returns the error for a hold beyond the most that a key may have. retryAfter is
-// when one of them will have expired, in seconds.
+// TooManyHolds returns the error for exceeding the number of holds that a key may have. retryAfter is the
+// time until one of them expires, in seconds.
 func TooManyHolds(most, retryAfter int64) error {
 	message := fmt.Sprintf("This key has %d holds already. Use them, delete them, or wait for one to expire", most)
 	return &Error{Code: CodeTooManyHolds, Message: message, RetryAfter: retryAfter}
@@ -176,19 +174,18 @@ func PaymentCompleted() error {
 	return &Error{Code: CodePaymentCompleted, Message: "Cannot delete payment with completed status. Please refund first."}
 }
 
-// RefundTooLarge returns the error for a payment by which more would be given back than was
-// taken.
+// RefundTooLarge returns the error for giving back more than was taken.
 func RefundTooLarge() error {
 	return &Error{Code: CodeRefundTooLarge, Message: "Refunds cannot exceed payments. Send force=true to record them all the same."}
 }
 
-// PaymentRefused returns the error for a payment that cannot have what was sent in a field.
+// PaymentRefused returns the error for a payment field that cannot have the sent value.
 func PaymentRefused(field, why string) error {
 	return &Error{Code: CodePaymentRefused, Message: why, Fields: map[string]string{field: why}}
 }
 
-// RequestInProgress returns the error for a request under the Idempotency-Key of
-// one that is still being processed. The cause may be nil.
+// RequestInProgress returns the error for an Idempotency-Key whose first request is still being processed.
+// The cause may be nil.
 func RequestInProgress(cause error) error {
 	return &Error{Code: CodeInProgress, Message: "A request with this Idempotency-Key is being processed", Cause: cause}
 }
@@ -211,13 +208,12 @@ type PresentRecord struct {
 	Record json.RawMessage // in that response
 }
 
-// PreconditionFailed returns the error for a write under the condition that a record has
-// not changed, which it has.
+// PreconditionFailed returns the error for a conditional write to a record that has changed.
 func PreconditionFailed(present PresentRecord) error {
 	return &Error{Code: CodePreconditionFailed, Message: "The record has changed since it was read", Present: &present}
 }
 
-// InvalidField is InvalidRequest for a single field.
+// InvalidField is like InvalidRequest, for a single field.
 func InvalidField(field, message string) error {
 	return InvalidRequest(map[string]string{field: message})
 }
@@ -228,7 +224,7 @@ func Unavailable(message string, cause error) error {
 	return &Error{Code: CodeUnavailable, Message: message, Cause: cause}
 }
 
-// Down says in a word why a site cannot be served, for metrics.
+// Down says in one word why a site cannot be served, for metrics.
 type Down string
 
 // The reasons.
@@ -241,18 +237,18 @@ const (
 	TablesUnreadable Down = "tables_unreadable"
 )
 
-// SiteDown is Unavailable for a site of which nothing, or not everything, can be served.
+// SiteDown is like Unavailable, for a site that cannot be served, or only in part.
 func SiteDown(reason Down, message string, cause error) error {
 	return &Error{Code: CodeUnavailable, Down: reason, Message: message, Cause: cause}
 }
 
-// TablesMissing returns the error for missing tables, of the site or of Bookside.
+// TablesMissing returns the error for missing tables, the site's or Bookside's.
 func TablesMissing(cause error, names ...string) error {
 	return SiteDown(NoTables, "Tables are missing: "+strings.Join(names, ", "), cause)
 }
 
-// OwnColumnsMissing returns the error for columns that tables of Bookside lack, or for the tables if it
-// is not known which.
+// OwnColumnsMissing returns the error for columns that Bookside's tables lack, or for the tables if the
+// columns are unknown.
 func OwnColumnsMissing(cause error, names ...string) error {
 	return SiteDown(NoColumns, "Columns are missing, which bookside migrate adds: "+strings.Join(names, ", "), cause)
 }

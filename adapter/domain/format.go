@@ -7,8 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// OffsetLayout is RFC 3339 with a numeric offset for UTC too, as PHP's DATE_ATOM
-// writes it.
+// OffsetLayout is RFC 3339 with a numeric offset even for UTC, as in PHP's DATE_ATOM.
 const OffsetLayout = "2006-01-02T15:04:05-07:00"
 
 // ZeroDate is how MySQL shows a date column that was never set.
@@ -35,7 +34,7 @@ func OptionalIDText(id *int64) *string {
 	return new(IDText(*id))
 }
 
-// OffsetText returns a stored instant in OffsetLayout, or "" where none is stored.
+// OffsetText returns a stored instant in OffsetLayout, or "" if none is stored.
 func OffsetText(t Timestamp) string {
 	instant, ok := t.Time()
 	if !ok {
@@ -44,7 +43,7 @@ func OffsetText(t Timestamp) string {
 	return instant.Format(OffsetLayout)
 }
 
-// ValueOr returns the value that a pointer refers to, or the fallback where it is nil.
+// ValueOr returns the value that a pointer refers to, or the fallback if it is nil.
 func ValueOr[T any](value *T, fallback T) T {
 	if value == nil {
 		return fallback

@@ -1,7 +1,7 @@
 package domain
 
-// Options are the WordPress options that say whether and how the platform runs, as they
-// are stored, by name; nil where there is no table of options.
+// Options are the WordPress options that say whether and how the platform runs, as stored, by name; nil
+// without a table of options.
 type Options map[string]string
 
 // OptionNames are the names in Options.
@@ -10,10 +10,10 @@ var OptionNames = []string{OptionActivePlugins, "latepoint_db_version", "timezon
 const (
 	// OptionActivePlugins is the site's list of active plugins, serialised.
 	OptionActivePlugins = "active_plugins"
-	// OptionGoogleCalendar is the version of the tables of the Google Calendar add-on, whose rules
-	// differ by version.
+	// OptionGoogleCalendar is the version of the Google Calendar add-on's tables, whose rules differ by
+	// version.
 	OptionGoogleCalendar = "latepoint-google-calendar_addon_db_version"
-	// OptionEvents has the events that extensions of the site listen to, separated by spaces: the
+	// OptionEvents lists the events that extensions of the site listen to, separated by spaces. The
 	// companion writes it.
 	OptionEvents = "bookside_companion_events"
 )

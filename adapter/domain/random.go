@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// RandomBytes returns n bytes of a source of random bytes.
+// RandomBytes reads n bytes from a source of random bytes.
 func RandomBytes(random io.Reader, n int) ([]byte, error) {
 	b := make([]byte, n)
 	if _, err := io.ReadFull(random, b); err != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Scope is the agents, services and locations that an API key is limited to, by id. Without
-// ids of a kind, all of it count. They intersect.
+// Scope is the agents, services and locations that an API key is limited to, by id. A kind without ids is
+// not limited. The limits intersect.
 type Scope struct{ Agents, Services, Locations []int64 }
 
 // Unlimited reports whether the scope is everything.
@@ -17,8 +17,8 @@ func (s Scope) Covers(agent, service, location int64) bool {
 	return within(s.Agents, agent) && within(s.Services, service) && within(s.Locations, location)
 }
 
-// Refuse returns the CodeForbidden for what a request names outside of the scope, 0 for what
-// it does not name.
+// Refuse returns the CodeForbidden for anything in a request that is outside the scope; 0 stands for what
+// the request does not name.
 func (s Scope) Refuse(agent, service, location int64) error {
 	for _, named := range []struct {
 		ids   []int64
@@ -32,7 +32,7 @@ func (s Scope) Refuse(agent, service, location int64) error {
 	return nil
 }
 
-// RefuseAny is Refuse for the lists agents, services and locations.
+// RefuseAny is like Refuse, for lists of agents, services and locations.
 func (s Scope) RefuseAny(named Scope) error {
 	for _, part := range []struct {
 		ids, named []int64
@@ -51,20 +51,19 @@ func refused(field string, id int64) error {
 	return &Error{Code: CodeOutsideScope, Message: fmt.Sprintf("This key is limited to others: %s %d", field, id)}
 }
 
-// OutsideScope returns the error for a write that concerns others than those to whom the key
-// is limited.
+// OutsideScope returns the error for a write outside the key's scope.
 func OutsideScope() error {
 	return &Error{Code: CodeOutsideScope, Message: "This key is limited to some agents, services or locations, and may not write this"}
 }
 
 // ScopeChanged returns the error for a request that was processed while its key had another scope: the
-// response may show what the key no longer sees.
+// response may show records that the key no longer sees.
 func ScopeChanged() error {
 	return &Error{Code: CodeOutsideScope, Message: "This request was processed while the key had other limits, and its response is not sent again. GET shows what the key sees of it now"}
 }
 
-// PersonalMasked returns the error for a parameter or field with personal data, from a key that
-// masks it.
+// PersonalMasked returns the error for a parameter or field with personal data, sent with a key that masks
+// it.
 func PersonalMasked(name string) error {
 	return &Error{Code: CodePersonalMasked, Message: "This key sees personal data masked, and may not send " + name}
 }

@@ -2,7 +2,7 @@ package domain
 
 import "testing"
 
-// TestScope: what a key with limits covers, and what it refuses by name. 0 is none.
+// TestScope: what a limited key covers, and what it refuses by name. 0 stands for none.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	all, agents := Scope{}, Scope{Agents: []int64{1, 2}}

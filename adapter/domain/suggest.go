@@ -2,8 +2,8 @@ package domain
 
 import "slices"
 
-// Closest returns the candidate with the smallest edit distance to a text, "" without candidates, and
-// whether the text may be a slip of it.
+// Closest returns the candidate with the smallest edit distance to a text, or "" without candidates. likely
+// reports whether the text may be a misspelling of it.
 func Closest(text string, candidates []string) (closest string, likely bool) {
 	least := -1
 	for _, candidate := range slices.Sorted(slices.Values(candidates)) {

@@ -5,14 +5,14 @@ import (
 	"maps"
 )
 
-// Validation collects what is wrong with the fields of a request, so that a caller
-// learns about all of them at once. The zero value is empty.
+// Validation collects the problems with the fields of a request, so that a
+// caller learns about all of them at once. The zero value is empty.
 type Validation struct {
 	invalid, rejected map[string]string
 }
 
-// Invalid records a field that is missing, of the wrong type, or names something
-// that does not exist. The first finding about a field is kept.
+// Invalid records a field that is missing, of the wrong type, or names
+// something that does not exist. The first problem with a field is kept.
 func (v *Validation) Invalid(field, message string) { v.add(&v.invalid, field, message) }
 
 // Require records a required field that was not sent.
@@ -22,11 +22,12 @@ func (v *Validation) Require(field string, sent bool) {
 	}
 }
 
-// Adopt replaces what was found by what a reader of the request found.
+// Adopt replaces the problems found so far with those found by a reader of the
+// request.
 func (v *Validation) Adopt(found Validation) { *v = found }
 
-// Reject records a field that is well-formed but not allowed. The first finding
-// about a field is kept.
+// Reject records a field that is well-formed but not allowed. The first problem
+// with a field is kept.
 func (v *Validation) Reject(field, message string) { v.add(&v.rejected, field, message) }
 
 func (v *Validation) add(to *map[string]string, field, message string) {
@@ -39,16 +40,16 @@ func (v *Validation) add(to *map[string]string, field, message string) {
 	(*to)[field] = message
 }
 
-// Has reports whether anything is wrong with a field.
+// Has reports whether a field has a problem.
 func (v *Validation) Has(field string) bool {
 	_, invalid := v.invalid[field]
 	_, rejected := v.rejected[field]
 	return invalid || rejected
 }
 
-// Err returns nil if nothing is wrong. Otherwise it returns an error that names
-// every field: CodeInvalidRequest if any field is invalid, CodeValidationFailed if
-// fields were only rejected.
+// Err returns nil if there is no problem. Otherwise it returns an error that
+// names every field: CodeInvalidRequest if any field is invalid,
+// CodeValidationFailed if fields were only rejected.
 func (v *Validation) Err() error {
 	fields := maps.Clone(v.rejected)
 	if fields == nil {
@@ -87,7 +88,8 @@ func (v *Validation) Absorb(err error) error {
 	return nil
 }
 
-// Problems returns what was found so far, to be added to independently.
+// Problems returns a copy of the problems found so far, which can be added to
+// independently.
 func (v Validation) Problems() Validation {
 	return Validation{invalid: maps.Clone(v.invalid), rejected: maps.Clone(v.rejected)}
 }

@@ -60,8 +60,8 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// TestValidationAbsorb: what is wrong with a request is taken in, and everything
-// else handed back.
+// TestValidationAbsorb: validation errors are absorbed, and everything else is
+// returned.
 func TestValidationAbsorb(t *testing.T) {
 	t.Parallel()
 	var p Validation
@@ -85,8 +85,8 @@ func TestValidationAbsorb(t *testing.T) {
 	}
 }
 
-// TestValidationClone: what is added to a copy is not in the original, so that a
-// transaction can be run again.
+// TestValidationClone: additions to a copy do not affect the original, so that
+// a transaction can run again.
 func TestValidationClone(t *testing.T) {
 	t.Parallel()
 	var empty, p Validation

@@ -1,5 +1,5 @@
-// Package events queues what the extensions of the site are told about: events, which a transaction stores in a table
-// of ours, and whose actions the companion fires in WordPress after the commit.
+// Package events queues events for the extensions of the site. A transaction stores them in a table of
+// ours, and after the commit the companion fires their actions in WordPress.
 //
 // It may import adapter/companion, adapter/domain, adapter/queue and wpdb, and no other part of the domain.
 package events
@@ -22,26 +22,26 @@ import (
 
 // Event is something that happened to a record.
 type Event struct {
-	Name     string // as the plugin's action ends, such as booking_created
+	Name     string // the plugin's action without its prefix, such as booking_created
 	RecordID int64
-	// Old is the row of an updated record before, as the texts that PHP reads; nil for other events.
+	// Old is the previous row of an updated record, as the texts that PHP reads; nil for other events.
 	Old map[string]*string
 }
 
-// The states of an event. The companion changes them: it starts an event that waits, and ends it.
+// The states of an event. The companion changes them: it starts a waiting event, and ends it.
 const (
 	waiting = queue.Waiting
-	started = "started" // its actions are being fired, or a process of PHP has died over them
+	started = "started" // its actions are being fired, or the PHP process died while firing them
 	done    = "done"
 	failed  = queue.Failed
 )
 
 const (
 	retention    = 30 * 24 * time.Hour // of events that ended
-	expiry       = 48 * time.Hour      // after that, an event of a site without a companion is given up
+	expiry       = 48 * time.Hour      // after that, events of a site without a companion are given up
 	pollInterval = 30 * time.Second    // to find events of other servers
 	maxPause     = 5 * time.Minute     // between two tries while the companion is away
-	grace        = 10 * time.Second    // for a request that is under way when the server stops
+	grace        = 10 * time.Second    // for a request in progress when the server stops
 )
 
 // Add queues events, as part of the transaction tx. Wake the Relay after the commit.
@@ -72,8 +72,8 @@ func Finished(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 		Where(sq.Eq{"status": []string{done, failed}}).Where(sq.LtOrEq{"due_at": domain.Stamp(now.Add(-retention))}).OrderBy("due_at", "id")
 }
 
-// Relay has the companion fire the actions of events. Any number of servers may run one on the same database: the
-// companion sees to it that one process of PHP does so at a time, in the order of the events.
+// Relay makes the companion fire the actions of events. Any number of servers may run one on the same
+// database: the companion ensures that one PHP process at a time does so, in the order of the events.
 type Relay struct {
 	db        *wpdb.DB
 	now       domain.Clock
@@ -89,7 +89,7 @@ func NewRelay(db *wpdb.DB, now domain.Clock, to *companion.Companion, log *slog.
 	return &Relay{db: db, now: now, companion: to, log: log, Waker: queue.NewWaker()}
 }
 
-// Run has the actions of events fired until ctx ends.
+// Run fires the actions of events until ctx ends.
 func (r *Relay) Run(ctx context.Context) {
 	queue.Repeat(ctx, pollInterval, r.Waker, func() {
 		if err := r.round(ctx); err != nil && ctx.Err() == nil {
@@ -98,11 +98,11 @@ func (r *Relay) Run(ctx context.Context) {
 	})
 }
 
-// BookingWillBeDeleted is the event that is not queued: the booking must be there.
+// BookingWillBeDeleted is the event that is not queued, because the booking must still exist.
 const BookingWillBeDeleted = "booking_will_be_deleted"
 
-// WillBeDeleted tells extensions that a booking will be deleted, so that they can delete what they made of it elsewhere. It
-// returns a CodeUnavailable if the companion is away.
+// WillBeDeleted tells extensions that a booking will be deleted, so that they can delete what they created
+// for it elsewhere. It returns a CodeUnavailable if the companion is away.
 func (r *Relay) WillBeDeleted(ctx context.Context, id int64) error {
 	var answer struct{ Failed int }
 	err := r.companion.Ask(ctx, BookingWillBeDeleted, []int64{id}, &answer)
@@ -117,13 +117,13 @@ func (r *Relay) WillBeDeleted(ctx context.Context, id int64) error {
 	return nil
 }
 
-// fired is what the companion answers.
+// fired is the companion's answer.
 type fired struct {
 	Done, Failed int
-	More         bool // events wait
+	More         bool // more events wait
 }
 
-// round has the companion fire the actions of all events that wait.
+// round makes the companion fire the actions of all waiting events.
 func (r *Relay) round(ctx context.Context) error {
 	now := r.now()
 	if now.Before(r.next) {
@@ -156,7 +156,7 @@ func (r *Relay) round(ctx context.Context) error {
 	return nil
 }
 
-// waits reports whether an event waits, or has been started by a process that may have died. It uses the index on
+// waits reports whether an event waits, or was started by a process that may have died. Uses the index on
 // status and due_at.
 func (r *Relay) waits(ctx context.Context) (bool, error) {
 	stmt := sq.Select("1").From(r.db.Name(wpdb.Events)).Where(sq.Eq{"status": []string{waiting, started}}).Limit(1)
@@ -164,21 +164,21 @@ func (r *Relay) waits(ctx context.Context) (bool, error) {
 	return found, err
 }
 
-// giveUp ends events that nobody has fired for long.
+// giveUp ends events that have waited too long.
 func (r *Relay) giveUp(ctx context.Context) error {
 	now := r.now()
 	_, err := wpdb.Exec(ctx, r.db, "give up events", end(r.db, now, companion.ErrAway.Error()).Where(sq.LtOrEq{"due_at": domain.Stamp(now.Add(-expiry))}))
 	return err
 }
 
-// Drop gives up the events that wait, as part of the transaction tx, and returns how many they are: after a backup was
-// restored, extensions may have been told about them already.
+// Drop gives up the waiting events, as part of the transaction tx, and returns their number: after a backup
+// was restored, extensions may already have been told about them.
 func Drop(ctx context.Context, tx *wpdb.DB, now time.Time) (int64, error) {
 	result, err := wpdb.Exec(ctx, tx, "drop events", end(tx, now, "dropped after a backup was restored"))
 	return result.Rows, err
 }
 
-// end returns the statement that gives up events that wait.
+// end returns the statement that gives up waiting events.
 func end(db *wpdb.DB, now time.Time, why string) sq.UpdateBuilder {
 	o := queue.Outcome{State: failed, Due: now, Failure: why}
 	return o.Update(db.Name(wpdb.Events), now).Set("old", nil).Where(sq.Eq{"status": []string{waiting, started}})

@@ -1,6 +1,6 @@
 package extensions
 
-// Catalogue is every extension that is known by name.
+// Catalogue is every extension that Bookside knows by name.
 var Catalogue = []Extension{
 	{ProFeatures, "Pro Features", []Part{
 		{Times, Understood, "", "Off periods and limits of bookings per day count."},
@@ -78,7 +78,7 @@ var Catalogue = []Extension{
 		{Reactions, Understood, "", "Bookings by the API call the URLs of the site's workflows."},
 	}},
 
-	// By others.
+	// By other vendors.
 	{"dynamic-pricing-latepoint", "Dynamic Pricing", []Part{
 		{Prices, NotHonoured, "", "It changes prices: bookings by the API have the service's own price."},
 	}},
@@ -87,7 +87,7 @@ var Catalogue = []Extension{
 	}},
 }
 
-// calendar are the parts of an add-on for a calendar whose events block with its switch off, too.
+// calendar returns the parts of a calendar add-on whose events block even if its switch is off.
 func calendar(name, meeting string) []Part {
 	return []Part{
 		{Times, Understood, "", "Appointments in an agent's " + name + " calendar block the agent."},

@@ -1,22 +1,21 @@
-// Package extensions is the catalogue of what is added to LatePoint on a site: the extensions that
-// Bookside knows by name, and what becomes of each of their parts when a booking is made beside
-// PHP.
+// Package extensions is the catalogue of what a site adds to LatePoint: the extensions that Bookside knows
+// by name, and how their parts are treated when a booking is made without PHP.
 package extensions
 
 import "strings"
 
-// Kind says what becomes of a part of an extension.
+// Kind says how a part of an extension is treated.
 type Kind string
 
 // The kinds.
 const (
 	Understood    Kind = "understood"     // Bookside does the same
 	RunAfterwards Kind = "run_afterwards" // the companion has WordPress do it right after the change is stored
-	TakesNoPart   Kind = "takes_no_part"  // it changes nothing of what the API reads and writes
+	TakesNoPart   Kind = "takes_no_part"  // it does not affect what the API reads and writes
 	NotHonoured   Kind = "not_honoured"   // the site does it, the API does not
 )
 
-// Words are those of people for a kind.
+// Words returns the kind in words.
 func (k Kind) Words() string { return strings.ReplaceAll(string(k), "_", " ") }
 
 // Subject is what a part of an extension is about.
@@ -28,20 +27,20 @@ const (
 	Prices     Subject = "prices"     // what a booking costs
 	Acceptance Subject = "acceptance" // whether a booking is accepted
 	Records    Subject = "records"    // what is stored with it
-	Messages   Subject = "messages"   // what stands in them
+	Messages   Subject = "messages"   // their content
 	Reactions  Subject = "reactions"  // what happens afterwards
-	Pages      Subject = "pages"      // of the site, and nothing else
+	Pages      Subject = "pages"      // the site's pages, and nothing else
 )
 
-// Decides reports whether a part about the subject decides how a request is answered.
+// Decides reports whether parts about this subject affect how a request is answered.
 func (s Subject) Decides() bool {
 	return s == Times || s == Prices || s == Acceptance || s == Records
 }
 
-// Extension is a plugin that is known by name.
+// Extension is a plugin that Bookside knows by name.
 type Extension struct {
-	// ID is the name that LatePoint knows an add-on by: that of its folder and, with .php, of its
-	// file. A * stands for any rest.
+	// ID is LatePoint's name for the add-on: that of its folder and, with .php, of its file. A * stands for
+	// any rest.
 	ID    string
 	Title string
 	Parts []Part
@@ -51,16 +50,16 @@ type Extension struct {
 type Part struct {
 	Subject Subject
 	Kind    Kind
-	// Setting is that of the plugin which must be on for this part; empty if none switches it.
+	// Setting is the plugin's setting that must be on for this part; empty if there is no such switch.
 	Setting string
 	// Means says in one sentence what this means for the API.
 	Means string
 }
 
-// File is the file of the plugin with an id, whatever its folder is called.
+// File returns the file of the plugin with an id; its folder may have any name.
 func File(id string) string { return id + ".php" }
 
-// VersionOption is the option with the version of the tables of the add-on with an id
+// VersionOption returns the option with the version of an add-on's tables, given its id
 // (OsDatabaseHelper::save_addon_info).
 func VersionOption(id string) string { return id + "_addon_db_version" }
 

@@ -7,8 +7,7 @@ import (
 	"bookside/adapter/extensions"
 )
 
-// TestCatalogue: every extension is there once, and each of its parts says what it means in a
-// sentence.
+// TestCatalogue: every extension occurs once, and each of its parts explains its meaning in a sentence.
 func TestCatalogue(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// hooks are the filters and actions of LatePoint 5.6.5 by which a plugin takes part in bookings. It
-// fires all of them, unlike many that old plugins still listen to; those for payments, which are
-// made on the site's pages, and those for its pages are not among them.
+// hooks are the filters and actions of LatePoint 5.6.5 through which a plugin takes part in bookings.
+// LatePoint fires all of them, unlike many that old plugins still listen to. Hooks for payments, which are
+// made on the site's pages, and for those pages are not among them.
 var hooks = bySubject(map[Subject][]string{
 	Times: {
 		"latepoint_agent_ids_assignable_to_any_agent_booking", "latepoint_blocked_periods_for_range", "latepoint_calculated_total_duration",
@@ -46,7 +46,7 @@ var hooks = bySubject(map[Subject][]string{
 	},
 })
 
-// Hooks returns the names of the hooks that count.
+// Hooks returns the names of the relevant hooks.
 func Hooks() []string { return slices.Sorted(maps.Keys(hooks)) }
 
 func bySubject(lists map[Subject][]string) map[string]Subject {

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Site is what is known of a site's extensions.
+// Site is what is known about a site's extensions.
 type Site struct {
-	Plugins  []string          // the files of those that are active, such as latepoint-zoom/latepoint-zoom.php
+	Plugins  []string          // the files of the active plugins, such as latepoint-zoom/latepoint-zoom.php
 	AddOns   []string          // the ids in LatePoint's own list
 	Settings map[string]string // of LatePoint, by name; see Settings
 	Versions map[string]string // of the tables of add-ons, by id
-	Events   []string          // that the companion tells somebody about, such as booking_created
+	Events   []string          // that the companion tells extensions about, such as booking_created
 	Unread   []string          // the ids of calendars whose tables cannot be seen
 	Reports  []Report          // of the companion; none without one
 }
 
-// Report is what the companion found of a plugin that was loaded: an add-on of LatePoint, or what
+// Report is what the companion found about a loaded plugin: an add-on of LatePoint, or a plugin that
 // listens to it.
 type Report struct {
 	Plugin    string     `json:"plugin"` // its folder, or its file if it has none; theme/FOLDER, mu-plugins/FILE or elsewhere for other code
@@ -26,7 +26,7 @@ type Report struct {
 	Listeners []Listener `json:"listeners"`
 }
 
-// Listener is a function that was hooked into LatePoint.
+// Listener is a function hooked into LatePoint.
 type Listener struct {
 	Hook     string `json:"hook"`
 	Callback string `json:"callback"`
@@ -38,12 +38,12 @@ type Active struct {
 	ID      string
 	Title   string
 	Version string // of its tables; empty if it is not known
-	Parts   []Part // that are switched on, those that are not honoured first; at least one
-	// Listeners are those that the companion found.
+	Parts   []Part // those that are switched on, at least one; those not honoured come first
+	// Listeners are the listeners that the companion found.
 	Listeners []Listener
 }
 
-// Kind is that of the part with which the extension fares worst.
+// Kind returns the worst kind among the extension's parts.
 func (a Active) Kind() Kind { return a.Parts[0].Kind }
 
 // NotHonoured returns how many parts are not honoured.
@@ -56,12 +56,12 @@ func (a Active) NotHonoured() (n int) {
 	return n
 }
 
-// Decides reports whether something that is not honoured decides how a request is answered.
+// Decides reports whether a part that is not honoured affects how a request is answered.
 func (a Active) Decides() bool {
 	return slices.ContainsFunc(a.Parts, func(p Part) bool { return p.Kind == NotHonoured && p.Subject.Decides() })
 }
 
-// Ignored returns those of which something is not honoured.
+// Ignored returns the extensions with parts that are not honoured.
 func Ignored(all []Active) []Active {
 	return slices.DeleteFunc(slices.Clone(all), func(a Active) bool { return a.Kind() != NotHonoured })
 }
@@ -75,12 +75,12 @@ func Titles(all []Active) string {
 	return strings.Join(titles, ", ")
 }
 
-// worst is the order of kinds, from the one that a site's owner must know of.
+// worst is the order of kinds; the first matters most to a site's owner.
 var worst = []Kind{NotHonoured, RunAfterwards, Understood, TakesNoPart}
 
 func byKind(a, b Kind) int { return slices.Index(worst, a) - slices.Index(worst, b) }
 
-// Settings are the names of LatePoint's settings that switch parts of extensions.
+// Settings returns the names of LatePoint's settings that switch parts of extensions.
 func Settings() (names []string) {
 	for _, e := range Catalogue {
 		for _, part := range e.Parts {
@@ -95,7 +95,7 @@ func Settings() (names []string) {
 // Find returns the extension with an id.
 func Find(id string) (found Extension, known bool) {
 	i := slices.IndexFunc(Catalogue, func(e Extension) bool {
-		matches, _ := path.Match(e.ID, id) // TestCatalogue: no pattern is malformed
+		matches, _ := path.Match(e.ID, id) // no pattern is malformed, see TestCatalogue
 		return matches
 	})
 	if i < 0 {
@@ -104,9 +104,9 @@ func Find(id string) (found Extension, known bool) {
 	return Catalogue[i], true
 }
 
-// Active returns the site's extensions, those first of which something is not honoured. What is
-// not known by name is judged by its listeners; an add-on of LatePoint of which no listener can be
-// known may do anything.
+// Active returns the site's extensions, first those with parts that are not honoured. An extension that is
+// not in the catalogue is judged by its listeners; an add-on of LatePoint whose listeners cannot be known
+// may do anything.
 func (s Site) Active() []Active {
 	var all []Active
 	add := func(id, plugin string, active Active) {
@@ -149,7 +149,7 @@ func (s Site) Active() []Active {
 	return all
 }
 
-// known is an extension of the catalogue, with the parts that are switched on.
+// known returns an extension of the catalogue, with the parts that are switched on.
 func (s Site) known(id string, e Extension) Active {
 	a := Active{Title: e.Title, Version: s.Versions[id]}
 	for _, part := range e.Parts {
@@ -171,7 +171,7 @@ func (s Site) known(id string, e Extension) Active {
 	return a
 }
 
-// report returns what the companion found of a plugin.
+// report returns what the companion found about a plugin.
 func (s Site) report(plugin string) (found Report, told bool) {
 	i := slices.IndexFunc(s.Reports, func(r Report) bool { return r.Plugin == plugin })
 	if i < 0 {
@@ -180,8 +180,7 @@ func (s Site) report(plugin string) (found Report, told bool) {
 	return s.Reports[i], true
 }
 
-// judged is a plugin that is not in the catalogue. It has no parts if it has nothing to do with
-// LatePoint.
+// judged returns a plugin that is not in the catalogue. It has no parts if it does not concern LatePoint.
 func (s Site) judged(plugin string) Active {
 	reported, told := s.report(plugin)
 	a := Active{Title: reported.Title}
@@ -217,7 +216,8 @@ func (s Site) tells(hook string) bool {
 	return slices.Contains(s.Events, event)
 }
 
-// judgements are what a plugin that is not in the catalogue means for the API, by what it listens to.
+// judgements say what a plugin that is not in the catalogue means for the API, depending on what it listens
+// to.
 var judgements = []Part{
 	{Times, NotHonoured, "", "It changes which times are offered: the API offers those of LatePoint itself."},
 	{Prices, NotHonoured, "", "It changes prices: bookings by the API have the service's own price."},
@@ -227,8 +227,8 @@ var judgements = []Part{
 	{Reactions, NotHonoured, "", "It learns of bookings made on the site: of those by the API it learns nothing."},
 }
 
-// unread are the events of a calendar that are not seen.
+// unread stands for a calendar whose events cannot be read.
 var unread = Part{Times, NotHonoured, "", "Appointments in agents' own calendars do not block times: the add-on has no tables that the database user may read; see bookside check --grants."}
 
-// unknown is an add-on of LatePoint of which nothing is known.
+// unknown is an add-on of LatePoint about which nothing is known.
 var unknown = Part{Acceptance, NotHonoured, "", "It is unknown and may decide about times, prices and bookings: the API does without it."}

@@ -8,7 +8,7 @@ import (
 	"bookside/adapter/extensions"
 )
 
-// TestActive: what a site has, and the kind of each, the worst first.
+// TestActive: the extensions of a site and their kinds, worst first.
 func TestActive(t *testing.T) {
 	t.Parallel()
 	const plugin = "latepoint/latepoint.php"
@@ -94,8 +94,8 @@ func TestActive(t *testing.T) {
 	}
 }
 
-// TestCalendars: events block if their tables can be read, by the rules of the newest version unless
-// the version is known.
+// TestCalendars: events block if their tables can be read, by the rules of the newest version unless the
+// version is known.
 func TestCalendars(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -124,7 +124,7 @@ func TestCalendars(t *testing.T) {
 	}
 }
 
-// TestDecides: a plugin that only reacts decides nothing.
+// TestDecides: a plugin that only reacts does not affect requests.
 func TestDecides(t *testing.T) {
 	t.Parallel()
 	site := extensions.Site{

@@ -1,9 +1,8 @@
-// Package icalendar writes calendar files (RFC 5545): those that people import into their own
-// calendar, and those that their calendar programs subscribe to. It imports golang-ical and no
-// other part of the project.
+// Package icalendar writes calendar files (RFC 5545): files that people import into their calendar, and
+// files that calendar programs subscribe to. It imports golang-ical and no other part of the project.
 //
-// Times are written in UTC: such a file needs no definition of a time zone, is right over every
-// change of the clock, and programs show it in the zone of its reader.
+// Times are written in UTC: such a file needs no time zone definition, is correct across every clock
+// change, and programs show it in the reader's zone.
 package icalendar
 
 import (
@@ -16,11 +15,11 @@ import (
 
 // Event is an appointment as a calendar shows it.
 type Event struct {
-	// UID is the same in every file about the appointment, so that a calendar replaces
-	// what it has. A file of a higher Sequence replaces one of a lower.
+	// UID is the same in every file about the appointment, so that a calendar replaces its copy. A file
+	// with a higher Sequence replaces one with a lower.
 	UID        string
 	Sequence   int
-	Stamp      time.Time // when the event got its present form; the zero time for when the file is made
+	Stamp      time.Time // when the event got its present form; zero for the time of writing
 	Summary    string
 	Details    []string // lines about the appointment
 	Location   string   // "" for none
@@ -75,7 +74,7 @@ func newEvent(e Event, now time.Time) *ics.VEvent {
 		event.SetURL(url)
 	}
 	event.SetStatus(ics.ObjectStatus(e.Status))
-	if e.Status == Cancelled { // or programs that keep showing it would count its time as taken
+	if e.Status == Cancelled { // otherwise programs that still show it would count its time as taken
 		event.SetTimeTransparency(ics.TransparencyTransparent)
 	}
 	return event
@@ -89,8 +88,7 @@ func (e Event) description() string {
 	return strings.Join(lines, "\n")
 }
 
-// plain keeps a text from ending its line, and makes it one line. What no file may contain is
-// left out.
+// plain removes line ends from a text, and characters that a file may not contain.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

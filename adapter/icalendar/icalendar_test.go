@@ -38,8 +38,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestWriter: a calendar of one event is the file of that event, and events of a longer one
-// are written when they are added.
+// TestWriter: a calendar of one event is the file of that event, and the events of a longer one are written
+// as they are added.
 func TestWriter(t *testing.T) {
 	t.Parallel()
 	long := visit
@@ -75,7 +75,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// brokenWriter fails after so many writes.
+// brokenWriter fails after a number of writes.
 type brokenWriter struct{ left int }
 
 var errBroken = errors.New("broken")
@@ -152,7 +152,7 @@ func TestEndsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestTextsEndNoLine: no text of somebody adds a line to a file.
+// TestTextsEndNoLine: no text can add a line to a file.
 func TestTextsEndNoLine(t *testing.T) {
 	t.Parallel()
 	forged := visit
@@ -162,7 +162,7 @@ func TestTextsEndNoLine(t *testing.T) {
 	}
 }
 
-// TestPythonReadsFiles: an independent implementation finds in a file what was put into it.
+// TestPythonReadsFiles: an independent implementation finds in a file what was written to it.
 func TestPythonReadsFiles(t *testing.T) {
 	t.Parallel()
 	python := fixtures.RequirePython(t, "icalendar")

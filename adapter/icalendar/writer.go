@@ -13,7 +13,7 @@ const newLine = "\r\n"
 // serialization is how all calendars are written: lines of at most 75 bytes.
 var serialization = &ics.SerializationConfiguration{MaxLength: 75, PropertyMaxLength: 75, NewLine: newLine}
 
-// Writer writes a calendar of any number of events as they come, and keeps none of them.
+// Writer writes a calendar of any number of events as they come, without keeping them.
 type Writer struct {
 	to  io.Writer
 	now time.Time
@@ -25,15 +25,15 @@ func NewWriter(to io.Writer, now time.Time) (*Writer, error) {
 	return begin(&Writer{to, now}, newCalendar())
 }
 
-// Feed is what a calendar says of itself to the programs that subscribe to it.
+// Feed is what a calendar says about itself to subscribing programs.
 type Feed struct {
 	Name    string
-	Zone    string        // IANA name of the zone in which programs may show it by default; "" for none
+	Zone    string        // IANA name of the zone that programs may show by default; "" for none
 	Refresh time.Duration // after which programs should read it again, in whole minutes
 }
 
-// NewFeed begins a calendar for subscribers. Its events must have stamps, so that it is the same
-// as long as they are.
+// NewFeed begins a calendar for subscribers. Its events must have stamps, so that the calendar changes only
+// if they do.
 func NewFeed(to io.Writer, f Feed) (*Writer, error) {
 	calendar := newCalendar()
 	calendar.SetName(plain(f.Name))

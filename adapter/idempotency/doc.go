@@ -1,5 +1,5 @@
-// Package idempotency stores the responses to requests that carry an Idempotency-Key, so
-// that a request which is sent again gets the same response and nothing is done twice.
+// Package idempotency stores the responses to requests that carry an Idempotency-Key, so that a repeated
+// request gets the same response and nothing is done twice.
 //
 // It imports wpdb for the database and adapter/domain, and no other part of the domain.
 package idempotency

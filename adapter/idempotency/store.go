@@ -12,20 +12,21 @@ import (
 	"bookside/wpdb"
 )
 
-// Key identifies a request that is to be processed once, however often its client sends
-// it. Scope, Body and Terms are hashes of 64 hexadecimal digits.
+// Key identifies a request that must be processed once, however often its client sends it. Scope, Body and
+// Terms are hashes of 64 hexadecimal digits.
 type Key struct {
-	Scope string        // of what all attempts have in common
-	Body  string        // of what is asked for
-	Terms string        // of what else decides what the responses show; empty for nothing
+	Scope string        // of what identifies the request
+	Body  string        // of what the request asks for
+	Terms string        // of whatever else determines what the responses show; empty for nothing
 	Items int           // how many responses a complete request has, at least 1
 	Lease time.Duration // the longest time that one attempt may take
 }
 
-// half is how much of a stored hash tells what was asked for, and how much the terms, if there are any.
+// half is the part of a stored hash that stands for the body; the rest stands for the terms, if there are
+// any.
 const half = 32
 
-// stored returns the hash that is stored with responses.
+// stored returns the hash to store with responses.
 func (k Key) stored() string {
 	if k.Terms == "" {
 		return k.Body
@@ -33,8 +34,8 @@ func (k Key) stored() string {
 	return k.Body[:half] + k.Terms[:half]
 }
 
-// check returns a CodeKeyReused if a hash was stored with another body, and a CodeOutsideScope if it
-// was stored under other terms.
+// check returns a CodeKeyReused if the stored hash belongs to another body, and a CodeOutsideScope if it
+// belongs to other terms.
 func (k Key) check(stored string) error {
 	switch {
 	case stored == k.stored():
@@ -48,7 +49,7 @@ func (k Key) check(stored string) error {
 
 // Response is the response to a request, or to one of its items.
 type Response struct {
-	Item   int // 0 where the request has no items
+	Item   int // 0 if the request has no items
 	Status int // as the caller defines it
 	Body   []byte
 }
@@ -58,7 +59,7 @@ type Response struct {
 type Request struct {
 	store     Store
 	key       Key
-	owner     string // of the claim; empty where the request was complete already
+	owner     string // of the claim; empty if the request was already complete
 	responses []Response
 	since     domain.Timestamp // of the first attempt
 	complete  bool             // all responses were stored, unless the transaction failed
@@ -75,22 +76,20 @@ func (r *Request) Responses() []Response {
 // retention is how long responses are kept.
 const retention = 24 * time.Hour
 
-// Store keeps responses in a table of Bookside's own. Now is the present instant of the
-// request that uses it.
+// Store keeps responses in one of Bookside's own tables. Now is the present instant of the request that
+// uses it.
 type Store struct {
 	DB     *wpdb.DB
 	Now    time.Time
 	Random io.Reader
 }
 
-// Begin claims a request, so that no two attempts are processed at the same time. The
-// claim is a row, written by a statement of its own. It ends with its lease, so that the
-// claim of a server that died ends by itself. Only the owner of the claim can store
-// responses, and with them commit what they report.
+// Begin claims a request, so that no two attempts are processed at the same time. The claim is a row,
+// written by a separate statement. It expires with its lease, so a dead server's claim ends by itself. Only
+// the owner of the claim can store responses, and with them commit what they report.
 //
-// An attempt made while another one runs gets a CodeInProgress, one with another body
-// than before a CodeKeyReused, and one under other terms a CodeOutsideScope. The caller
-// must call End.
+// An attempt made while another runs gets a CodeInProgress, one with a different body a CodeKeyReused, and
+// one under other terms a CodeOutsideScope. The caller must call End.
 func (s Store) Begin(ctx context.Context, key Key) (*Request, error) {
 	request, err := s.claim(ctx, key)
 	if err != nil {
@@ -99,8 +98,8 @@ func (s Store) Begin(ctx context.Context, key Key) (*Request, error) {
 	return request, nil
 }
 
-// Lost tells that the transaction in which responses were stored was not committed, as far as
-// is known: the claim is to be released.
+// Lost records that the transaction that stored the responses was, as far as is known, not committed: the
+// claim must be released.
 func (r *Request) Lost() {
 	if r != nil {
 		r.complete = false
@@ -126,7 +125,7 @@ type storedResponse struct {
 	createdAt    domain.Timestamp
 }
 
-// maxItems is more than a request has items.
+// maxItems is an upper bound for the items of a request.
 const maxItems = 100
 
 // stored reads the rows of a request. Uses the index on scope and item.
@@ -139,9 +138,8 @@ func (s Store) stored(ctx context.Context, key Key) ([]storedResponse, error) {
 	})
 }
 
-// claim finds the responses of earlier attempts and claims the request if any are
-// missing. A request that is returned with an error is one whose claim may be in the
-// table all the same.
+// claim finds the responses of earlier attempts and claims the request if any are missing. If a request is
+// returned along with an error, its claim may be in the table nevertheless.
 func (s Store) claim(ctx context.Context, key Key) (*Request, error) {
 	stored, err := s.stored(ctx, key)
 	if err != nil {
@@ -190,8 +188,8 @@ func (s Store) insertClaim(ctx context.Context, key Key) (*Request, error) {
 	return claimResult(&Request{store: s, key: key, owner: owner, since: domain.Timestamp(now)}, err)
 }
 
-// takeOver claims a request that an earlier attempt left unfinished: it failed after
-// some of its items, or its server died.
+// takeOver claims a request that an earlier attempt left unfinished, because it failed after some of its
+// items or its server died.
 func (s Store) takeOver(ctx context.Context, request *Request, first storedResponse) (_ *Request, err error) {
 	if request.owner, err = s.newOwner(); err != nil {
 		return nil, err
@@ -209,13 +207,13 @@ func (s Store) takeOver(ctx context.Context, request *Request, first storedRespo
 	return claimResult(request, err)
 }
 
-// claimResult returns a request whose claim was written, or the error of one that another
-// server claimed at the same time: on a cluster both statements succeed until one of
-// them is refused. A lock wait tells of no other claim, because claims that are written do
-// not hold their rows. After any other error the claim may have been written.
+// claimResult returns a request whose claim was written, or the error for one that another server claimed
+// at the same time: on a cluster both statements succeed until one of them is refused. A lock wait does not
+// indicate another claim, because written claims do not hold their rows. After any other error the claim
+// may have been written.
 func claimResult(request *Request, err error) (*Request, error) {
 	if wpdb.IsLockWait(err) {
-		return nil, err // nothing was written that would have to be released
+		return nil, err // nothing was written, so there is nothing to release
 	}
 	if errors.Is(err, wpdb.ErrDuplicate) || errors.Is(err, wpdb.ErrConflict) {
 		return nil, domain.RequestInProgress(err)
@@ -223,14 +221,12 @@ func claimResult(request *Request, err error) (*Request, error) {
 	return request, err
 }
 
-// newOwner returns a name for the owner of a claim: 16 random bytes, enough for no two
-// to be the same.
+// newOwner returns a name for the owner of a claim: 16 random bytes, so that no two are equal.
 func (s Store) newOwner() (string, error) { return domain.RandomHex(s.Random, 16) }
 
 func (s Store) claimEnd(key Key) string { return domain.Stamp(s.Now.Add(key.Lease)) }
 
-// deleteAll deletes by id, so that two servers that delete the same rows cannot
-// deadlock.
+// deleteAll deletes by id, so that two servers deleting the same rows cannot deadlock.
 func (s Store) deleteAll(ctx context.Context, stored []storedResponse) error {
 	ids := make([]int64, len(stored))
 	for i, r := range stored {
@@ -252,23 +248,23 @@ func Expired(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 		Where(sq.LtOrEq{"created_at": string(expiry(now))}).OrderBy("created_at", "id")
 }
 
-// A release may take releaseTimeout, but only releaseGrace of it beyond the request's own time,
-// whose response waits for it: an immediate retry then finds the claim free.
+// A release may take releaseTimeout, but delays the response by at most releaseGrace beyond the request's
+// own time, so that an immediate retry finds the claim free.
 const (
 	releaseTimeout = 5 * time.Second
 	releaseGrace   = 200 * time.Millisecond
 )
 
-// releaseAttempts is more than there are connections that break at the same time,
-// unless the database itself is gone.
+// releaseAttempts exceeds the number of connections that break at the same time, unless the database itself
+// is gone.
 const releaseAttempts = 3
 
-// errReleaseLate is the error of a release that goes on after the response.
+// errReleaseLate is the error of a release that continues after the response.
 var errReleaseLate = errors.New("release of the claim not answered yet")
 
-// release ends the claim now rather than with its lease. If the outcome of a commit is
-// unknown, the row itself says whether the response was stored. A lost connection does
-// not matter, nor a rival on another node of a cluster: the statement may run twice.
+// release ends the claim before its lease expires. If the outcome of a commit is unknown, the row itself
+// shows whether the response was stored. A lost connection, or a rival on another node of a cluster, does
+// no harm: the statement may run twice.
 func (r *Request) release(ctx context.Context) error {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -307,9 +303,9 @@ func (r *Request) releaseOnce(ctx context.Context) error {
 	return err
 }
 
-// Keep stores responses as part of the transaction tx: they are there if and only if
-// what they report has happened. Without the claim nothing is stored and the error is a
-// CodeInProgress. The last response ends the claim.
+// Keep stores responses as part of the transaction tx: they exist if and only if what they report has
+// happened. Without the claim it stores nothing and returns a CodeInProgress. The last response ends the
+// claim.
 func (r *Request) Keep(ctx context.Context, tx *wpdb.DB, responses ...Response) error {
 	if r == nil || len(responses) == 0 {
 		return nil

@@ -36,12 +36,12 @@ func newStore(t *testing.T) Store {
 	return openStore(t, fixtures.New(t, fixtures.Legacy()), 2)
 }
 
-// keyOf returns the key of a request with this many items.
+// keyOf returns the key of a request with a number of items.
 func keyOf(items int) Key {
 	return Key{Scope: strings.Repeat("a", 64), Body: strings.Repeat("b", 64), Items: items, Lease: time.Minute}
 }
 
-// keep stores responses in a transaction of their own.
+// keep stores responses in their own transaction.
 func keep(ctx context.Context, s Store, request *Request, responses ...Response) error {
 	return s.DB.Transact(ctx, "keep", func(tx *wpdb.DB) error { return request.Keep(ctx, tx, responses...) })
 }
@@ -64,8 +64,8 @@ func end(t *testing.T, request *Request, err error) {
 	}
 }
 
-// TestOneAttemptAtATime: a second attempt is refused while the first is processed, and
-// later attempts see the responses that were stored.
+// TestOneAttemptAtATime: a second attempt is refused while the first is processed, and later attempts see
+// the stored responses.
 func TestOneAttemptAtATime(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -125,8 +125,8 @@ func TestRolledBackResponseIsNotStored(t *testing.T) {
 	}
 }
 
-// TestClaimExpires: when the lease of a server that died is over another attempt may
-// claim the request, and from then on the first one can commit nothing.
+// TestClaimExpires: when a dead server's lease expires another attempt may claim the request, and from then
+// on the first one can commit nothing.
 func TestClaimExpires(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -162,8 +162,8 @@ func TestClaimExpires(t *testing.T) {
 	end(t, third, nil)
 }
 
-// TestRivalClaims: of many attempts at the same moment, on two servers, one is
-// processed and all others are refused at once.
+// TestRivalClaims: of many simultaneous attempts on two servers, one is processed and the others are
+// refused at once.
 func TestRivalClaims(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -193,8 +193,8 @@ func TestRivalClaims(t *testing.T) {
 	end(t, <-claims, nil)
 }
 
-// TestUnfinishedRequestContinues: a request of several items that failed after some of
-// them continues behind the stored responses.
+// TestUnfinishedRequestContinues: a request of several items that failed after some of them continues after
+// the stored responses.
 func TestUnfinishedRequestContinues(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -241,9 +241,9 @@ func TestExpiredResponsesAreDeletedAgain(t *testing.T) {
 	}
 }
 
-// TestLockWaitIsNoRival: a claim that waited too long for a lock tells nothing of another
-// attempt and wrote nothing, unless the row belongs to an attempt that may still run. On a
-// cluster, a claim that is refused has a rival.
+// TestLockWaitIsNoRival: a claim that waited too long for a lock does not indicate another attempt and
+// wrote nothing, unless the row belongs to an attempt that may still run. On a cluster, a refused claim has
+// a rival.
 func TestLockWaitIsNoRival(t *testing.T) {
 	t.Parallel()
 	pending := func(owner string, claimedUntil any) *sqlmock.Rows {
@@ -280,8 +280,8 @@ func TestLockWaitIsNoRival(t *testing.T) {
 	}
 }
 
-// TestStalledAttemptIsInProgress: an attempt whose claim is over, but which may yet commit
-// its response, is a rival of the next one.
+// TestStalledAttemptIsInProgress: an attempt whose claim has expired but which may yet commit its response
+// is a rival of the next one.
 func TestStalledAttemptIsInProgress(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -302,7 +302,7 @@ func TestStalledAttemptIsInProgress(t *testing.T) {
 	end(t, begin(t, later, keyOf(1)), nil)
 }
 
-// TestRequestWithoutKeyStoresNothing: the request of a client that sent no key stores nothing.
+// TestRequestWithoutKeyStoresNothing: a request without a key stores nothing.
 func TestRequestWithoutKeyStoresNothing(t *testing.T) {
 	t.Parallel()
 	var request *Request
@@ -313,7 +313,7 @@ func TestRequestWithoutKeyStoresNothing(t *testing.T) {
 	end(t, request, errors.New("failed"))
 }
 
-// TestNoRandomness: a request is not claimed without a name for its owner.
+// TestNoRandomness: without randomness there is no owner's name, and the request is not claimed.
 func TestNoRandomness(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

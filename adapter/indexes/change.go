@@ -11,22 +11,22 @@ import (
 	"bookside/wpdb"
 )
 
-// Changer makes and drops indexes, one by one, while others read and write their
-// tables. Whatever interrupts it leaves whole indexes only; another run does the rest.
+// Changer creates and drops indexes one by one, while others read and write their tables. An interruption
+// leaves only whole indexes; another run does the rest.
 type Changer struct {
-	DB        *wpdb.DB // to look
-	Unhurried *wpdb.DB // to change: opened with wpdb.Config.WithoutTimeouts
-	Cluster   bool     // also on a cluster, which stands still meanwhile
+	DB        *wpdb.DB // for reading
+	Unhurried *wpdb.DB // for changing: opened with wpdb.Config.WithoutTimeouts
+	Cluster   bool     // works on a cluster too, which stands still meanwhile
 	Now       domain.Clock
-	// Report is called with each Event, never at the same time as another one.
+	// Report is called with each Event, never concurrently.
 	Report func(Event)
-	// Pauses come before further attempts where others use the table.
+	// Pauses are the pauses before further attempts if others use the table.
 	Pauses []time.Duration
-	// Interval is that of reports on progress.
+	// Interval is the time between progress reports.
 	Interval time.Duration
 }
 
-// Pauses are the usual ones of a Changer.
+// Pauses are the default pauses of a Changer.
 var Pauses = []time.Duration{time.Second, 3 * time.Second, 10 * time.Second, 30 * time.Second}
 
 // Event is a step of a Changer.
@@ -34,7 +34,7 @@ type Event struct {
 	Index    wpdb.Index
 	Phase    Phase
 	Elapsed  time.Duration // since the index was started
-	Progress *float64      // in percent; nil if the server does not tell
+	Progress *float64      // in percent; nil if the server does not report it
 	Err      error         // of the phases Waiting and Failed
 	Pause    time.Duration // of the phase Waiting
 }
@@ -47,12 +47,12 @@ const (
 	Started Phase = iota
 	Running       // still
 	Waiting       // others use the table; another attempt follows
-	Queued        // another Changer is at work; of no index
+	Queued        // another Changer is at work; concerns no index
 	Done
 	Failed // this index; the next one follows
 )
 
-// ErrCluster is the error of a change on a cluster without Changer.Cluster.
+// ErrCluster is the error for a change on a cluster without Changer.Cluster.
 var ErrCluster = errors.New("a change of a table stops all writes on all nodes of a cluster until it is done")
 
 // ErrNameTaken is the error of an index in whose place there is one that does not serve.

@@ -1,5 +1,6 @@
-// Package lists finds one page of a list, counts it, and looks ahead for exports. A list is a filter, an
-// order and what reads its records; it costs the same number of statements however long it is.
+// Package lists finds one page of a list, counts the list, and looks ahead for exports. A list is a filter,
+// a sort order and a function that reads its records; it takes the same number of statements however long
+// it is.
 //
 // It may import session and what session may import.
 package lists

@@ -11,7 +11,7 @@ import (
 	"bookside/wpdb"
 )
 
-// SortOrder is how a list is sorted: by columns that have one direction, the last of them the id.
+// SortOrder is how a list is sorted: by columns in one direction, the last of which is the id.
 type SortOrder struct {
 	Columns    []string
 	Descending bool
@@ -22,7 +22,7 @@ func (o SortOrder) Terms() []string { return SortColumns(o.Columns, o.Descending
 
 func (o SortOrder) id() string { return o.Columns[len(o.Columns)-1] }
 
-// pageOrChunk limits a statement to the rows of one page and the next one, or to a chunk.
+// pageOrChunk limits a statement to the rows of one page and the first row of the next, or to a chunk.
 func pageOrChunk(ctx context.Context, s *session.Session, l List, stmt sq.SelectBuilder, p session.Paging, o SortOrder) (sq.SelectBuilder, error) {
 	if s.Export == nil {
 		return stmt.OrderBy(o.Terms()...).Limit(p.Limit()).Offset(p.Offset()), nil
@@ -41,7 +41,7 @@ func Next(ctx context.Context, c *session.ExportCursor, s *session.Session, l Li
 	return c.NextIDs[:min(int64(len(c.NextIDs)), c.Chunk)], nil
 }
 
-// find looks ahead. If it fails, the cursor is where it was.
+// find looks ahead. If it fails, the cursor stays where it was.
 func find(ctx context.Context, c *session.ExportCursor, s *session.Session, l List, p session.Paging, o SortOrder) error {
 	stmt, rest := l.Filter.Columns(o.Columns...).OrderBy(o.Terms()...), c.Rest
 	if c.Begun {
@@ -76,7 +76,7 @@ func find(ctx context.Context, c *session.ExportCursor, s *session.Session, l Li
 	return nil
 }
 
-// size returns the size of a list of which a page was found.
+// size returns the size of a list after one page was found.
 func size(ctx context.Context, s *session.Session, l List, p session.Paging, found int, more bool) (int64, error) {
 	size, err := newTotal(ctx, s, l, p.Offset(), found, !more)
 	if err == nil {
@@ -88,8 +88,8 @@ func size(ctx context.Context, s *session.Session, l List, p session.Paging, fou
 	return size.Size, nil
 }
 
-// bound returns a condition on the first column that holds for all rows after a position: one
-// for which the server can use an index, which it cannot with after.
+// bound returns a condition on the first column that holds for all rows after a position. Unlike after, it
+// lets the server use an index.
 func (o SortOrder) bound(p session.Position) sq.Sqlizer {
 	column := o.Columns[0]
 	if len(o.Columns) == 1 {
@@ -108,8 +108,8 @@ func (o SortOrder) bound(p session.Position) sq.Sqlizer {
 	}
 }
 
-// after returns the condition that a row comes after a position, by the columns from the given
-// one on. The server sorts NULL below every value.
+// after returns the condition that a row comes after a position, comparing the columns from the given one
+// on. The server sorts NULL below every value.
 func (o SortOrder) after(p session.Position, from int) sq.Sqlizer {
 	column := o.Columns[from]
 	if from == len(p.Values) {

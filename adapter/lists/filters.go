@@ -18,9 +18,8 @@ func FilterEqual[T any](filter sq.SelectBuilder, column string, value *T) sq.Sel
 	return filter.Where(sq.Eq{column: *value})
 }
 
-// FilterText adds column = text if there is a text. The collation finds the rows, by an
-// index if there is one, but ignores accents; the second condition ignores nothing but
-// case.
+// FilterText adds column = text if there is a text. The collation finds the rows, using an index if there
+// is one, but ignores accents; a second condition ignores only case.
 func FilterText(filter sq.SelectBuilder, column string, text *string) sq.SelectBuilder {
 	if text == nil {
 		return filter
@@ -28,13 +27,13 @@ func FilterText(filter sq.SelectBuilder, column string, text *string) sq.SelectB
 	return filter.Where(sq.Eq{column: *text}).Where(folded(column)+" = "+folded("?"), *text)
 }
 
-// folded returns an expression in one letter case, for a comparison code by code.
+// folded returns an expression in one letter case, for a comparison by code point.
 func folded(expression string) string {
 	return "LOWER(CONVERT(" + expression + " USING utf8mb4)) COLLATE utf8mb4_bin"
 }
 
-// FilterReference adds column = id if there is an id. 0 stands for none, which columns
-// store as 0 or NULL.
+// FilterReference adds column = id if there is an id. The id 0 stands for none, which columns store as 0 or
+// NULL.
 func FilterReference(filter sq.SelectBuilder, column string, id *int64) sq.SelectBuilder {
 	if id != nil && *id == 0 {
 		return filter.Where(sq.Or{sq.Eq{column: 0}, sq.Eq{column: nil}})
@@ -67,7 +66,7 @@ func FilterInstant(q sq.SelectBuilder, column string, from, before *time.Time) s
 // Span is a half-open range of instants.
 type Span struct{ From, Before time.Time }
 
-// FilterSpan filters by a range of instants; nil does not.
+// FilterSpan filters by a range of instants; nil does not filter.
 func FilterSpan(q sq.SelectBuilder, column string, span *Span) sq.SelectBuilder {
 	if span == nil {
 		return q
@@ -75,11 +74,10 @@ func FilterSpan(q sq.SelectBuilder, column string, span *Span) sq.SelectBuilder 
 	return FilterInstant(q, column, &span.From, &span.Before)
 }
 
-// activeStatus is the only status of locations and coupons that the plugin takes for
-// active.
+// activeStatus is the only status that the plugin treats as active for locations and coupons.
 const activeStatus = "active"
 
-// FilterActive keeps the active records, or the inactive ones.
+// FilterActive keeps the active or the inactive records.
 func FilterActive(q sq.SelectBuilder, column string, want *bool) sq.SelectBuilder {
 	switch {
 	case want == nil:
@@ -91,8 +89,8 @@ func FilterActive(q sq.SelectBuilder, column string, want *bool) sq.SelectBuilde
 	}
 }
 
-// FilterSearch adds a partial match of any of the expressions if there is a text. The
-// collation decides about case and accents.
+// FilterSearch adds a partial match of any of the expressions if there is a text. The collation determines
+// how case and accents compare.
 func FilterSearch(filter sq.SelectBuilder, text *string, expressions ...string) sq.SelectBuilder {
 	if text == nil {
 		return filter
@@ -100,8 +98,7 @@ func FilterSearch(filter sq.SelectBuilder, text *string, expressions ...string) 
 	return FilterContains(filter, *text, expressions...)
 }
 
-// FilterPhone adds a partial match of a telephone number, without regard to how it is
-// written.
+// FilterPhone adds a partial match of a telephone number, ignoring how it is formatted.
 func FilterPhone(filter sq.SelectBuilder, phone *string, column string) sq.SelectBuilder {
 	if phone == nil {
 		return filter
@@ -117,7 +114,7 @@ func FilterPhone(filter sq.SelectBuilder, phone *string, column string) sq.Selec
 	return FilterContains(filter, digits, column)
 }
 
-// FilterContains filters by a part of any of some texts.
+// FilterContains keeps rows in which any of some texts contains the given one.
 func FilterContains(filter sq.SelectBuilder, text string, expressions ...string) sq.SelectBuilder {
 	return filter.Where(ContainsAny(text, expressions...))
 }
@@ -149,7 +146,7 @@ func SortColumns(columns []string, desc bool) []string {
 	return terms
 }
 
-// FullName returns first and last name of a person's table, for a search over both.
+// FullName returns an expression for a person's first and last name, for a search over both.
 func FullName(alias string) string {
 	return "CONCAT(COALESCE(" + alias + ".first_name, ''), ' ', COALESCE(" + alias + ".last_name, ''))"
 }

@@ -8,8 +8,8 @@ import (
 	"bookside/adapter/session"
 )
 
-// TestListsOfFiltersThatLookAlike: lists are counted together only if their filters are equal,
-// not if they merely look alike in a row.
+// TestListsOfFiltersThatLookAlike: lists are counted together only if their filters are equal, not if they
+// merely look alike when printed.
 func TestListsOfFiltersThatLookAlike(t *testing.T) {
 	t.Parallel()
 	keys := map[string][]any{}

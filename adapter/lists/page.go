@@ -26,7 +26,7 @@ type List struct {
 	Counts sq.Sqlizer // the SELECT that counts it; nil for COUNT(*) of Filter
 	Size   *int64     // nil if it is not known
 	Key    string     // see listKey; "" if it was not computed yet
-	// OrderedScanIsCheap is whether a scan in the order of the list finds a page quickly; see WithLength.
+	// OrderedScanIsCheap is set if an ordered scan finds a page quickly; see WithLength.
 	OrderedScanIsCheap bool
 }
 
@@ -38,15 +38,15 @@ func (l List) countQuery() sq.Sqlizer {
 	return l.Filter.Column("COUNT(*)")
 }
 
-// Read returns the page whose rows were found, with the first row of the next page if there is one. read
-// reads the records of the rows, and counts the list where size asks for it.
+// Read returns the page whose rows were found, together with the first row of the next page if there is
+// one. read reads the records of the rows, and counts the list if size asks for it.
 func Read[K, T any](ctx context.Context, s *session.Session, l List, p session.Paging, rows []K, read func(rows []K, size *Total) ([]T, error)) (page Page[T], err error) {
 	more := int64(len(rows)) > p.PerPage
 	if more {
 		rows = rows[:p.PerPage]
 	}
 	size := new(Total)
-	if s.Export == nil { // which knows
+	if s.Export == nil { // which knows the size
 		if size, err = newTotal(ctx, s, l, p.Offset(), len(rows), !more); err != nil {
 			return page, err
 		}
@@ -63,8 +63,8 @@ func Read[K, T any](ctx context.Context, s *session.Session, l List, p session.P
 	return pageWith(p, records, more, size), nil
 }
 
-// FindSorted finds the rows of a page in the order of the list. It only looks whether the first row of
-// the next page exists, which may be large.
+// FindSorted finds the rows of a page in the order of the list. For the first row of the next page, which
+// may be large, it only checks that it exists.
 func FindSorted[K any](ctx context.Context, s *session.Session, l List, p session.Paging, stmt sq.SelectBuilder, o SortOrder, scan func(wpdb.Scanner) (K, error)) ([]K, error) {
 	stmt, err := pageOrChunk(ctx, s, l, stmt, p, o)
 	if err != nil {
@@ -79,8 +79,8 @@ func FindSorted[K any](ctx context.Context, s *session.Session, l List, p sessio
 	return rows, err
 }
 
-// pageWith returns a page of a list with its size. If there is a next page, the size is
-// at least what the two pages show: a record may have been added since it was counted.
+// pageWith returns a page of a list with its size. If there is a next page, the size is at least the number
+// of records up to there: some may have been added since the count.
 func pageWith[T any](p session.Paging, records []T, more bool, size *Total) Page[T] {
 	page := Page[T]{Paging: p, Records: records, More: more, Total: size.Size}
 	if more {
@@ -89,8 +89,8 @@ func pageWith[T any](p session.Paging, records []T, more bool, size *Total) Page
 	return page
 }
 
-// ReadSmall reads one page of a small table, in the order of the list, together with the size of the list:
-// scan reads the columns of the statement and then the given destination.
+// ReadSmall reads one page of a small table, in the order of the list, together with the list's size: scan
+// reads the columns of the statement and then the given destination.
 func ReadSmall[T any](ctx context.Context, s *session.Session, l List, p session.Paging, stmt sq.SelectBuilder, o SortOrder, scan func(row wpdb.Scanner, last any) (T, error)) (page Page[T], err error) {
 	defer EmptyIfUnmatchable(p, &page, &err)
 	if stmt, err = pageOrChunk(ctx, s, l, stmt, p, o); err != nil {
@@ -115,8 +115,8 @@ func ReadSmall[T any](ctx context.Context, s *session.Session, l List, p session
 	return page, err
 }
 
-// EmptyIfUnmatchable turns, deferred, the error of a filter that no record can match into an empty page: a
-// text that the columns cannot store, such as an emoji in tables of an older character set.
+// EmptyIfUnmatchable is deferred. It turns the error of a filter that no record can match into an empty
+// page: a text that the columns cannot store, such as an emoji in tables of an older character set.
 func EmptyIfUnmatchable[T any](p session.Paging, page *Page[T], err *error) {
 	if errors.Is(*err, wpdb.ErrBadValue) {
 		*page, *err = Page[T]{Paging: p}, nil
@@ -141,8 +141,7 @@ func ByID[T any](records []T, id func(T) int64) map[int64]T {
 	return found
 }
 
-// InOrder returns records in the order of the ids. Those deleted in the meantime are left
-// out.
+// InOrder returns records in the order of the ids. Records deleted in the meantime are left out.
 func InOrder[T any](ids []int64, found map[int64]T) []T {
 	ordered := make([]T, 0, len(ids))
 	for _, id := range ids {
@@ -153,9 +152,9 @@ func InOrder[T any](ids []int64, found map[int64]T) []T {
 	return ordered
 }
 
-// UnionAll returns a statement for the rows of all selections, which have as many columns
-// each. Only one of them may have texts in a column, and NULL stands there in the others:
-// texts of tables with different collations do not mix.
+// UnionAll returns a statement for the rows of all selections, which must have the same number of columns.
+// In each column, only one selection may have texts and the others must have NULL: texts of tables with
+// different collations do not mix.
 func UnionAll(first sq.SelectBuilder, others ...sq.SelectBuilder) sq.SelectBuilder {
 	for _, other := range others {
 		first = first.SuffixExpr(sq.ConcatExpr("UNION ALL ", other))
@@ -166,8 +165,8 @@ func UnionAll(first sq.SelectBuilder, others ...sq.SelectBuilder) sq.SelectBuild
 // Nulls returns empty columns of a SELECT.
 func Nulls(n int) []string { return slices.Repeat([]string{"NULL"}, n) }
 
-// ListDB returns the database for reading a page of a list. A scan in order checks row by row whether the key
-// sees it; for other lists it is quicker to begin with everything that the key sees.
+// ListDB returns the database for reading a page of a list. An ordered scan checks row by row whether the
+// key sees it; for other lists it is quicker to start from everything that the key sees.
 func ListDB(s *session.Session, l List) *wpdb.DB {
 	if l.OrderedScanIsCheap {
 		return s.DB

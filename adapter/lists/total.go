@@ -12,9 +12,8 @@ import (
 	"bookside/wpdb"
 )
 
-// Total is the size of a list. The last page tells it. For any other page, the statement
-// that reads its rows counts the list as well, in a column of its own, unless that took
-// long before.
+// Total is the size of a list. The last page reveals it. For any other page, the statement that reads its
+// rows also counts the list, in a column of its own, unless that took long before.
 type Total struct {
 	Size  int64
 	Count sq.Sqlizer // nil if the size is known
@@ -23,12 +22,12 @@ type Total struct {
 	age   *time.Duration // see session.Session
 }
 
-// countInStatement returns the total of a list that a statement counts before anything is known
-// about the page. Only lists of small tables should do so.
+// countInStatement returns a total that a statement counts before anything is known about the page. Only
+// lists of small tables should do so.
 func countInStatement(l List) *Total { return &Total{Count: l.countQuery()} }
 
-// listKey identifies a list among those that are counted, for callers with the same scope; if it may filter by
-// customers, for each of them, who see different customers as their own.
+// listKey identifies a list among the counted ones, for callers with the same scope. If it may filter by
+// customers, the key differs for each caller, because callers have different customers of their own.
 func listKey(s *session.Session, l List) (string, error) {
 	if l.Key != "" {
 		return l.Key, nil
@@ -44,15 +43,14 @@ func listKey(s *session.Session, l List) (string, error) {
 	return fmt.Sprint(text, session.ArgsKey(args), s.Scope(), caller), nil
 }
 
-// KnownToBeLong reports whether the list was long, or took long to count, when that was last done.
+// KnownToBeLong reports whether the list was long, or took long to count, when it was last counted.
 func KnownToBeLong(s *session.Session, l List) bool {
 	key, err := listKey(s, l)
 	return err == nil && s.Totals.IsLong(key)
 }
 
-// WithLength returns a list that knows whether to scan it in its order for a page, where that matters: for
-// limited keys, and if several indexes serve the list. For a deep page, a scan is no quicker than
-// to sort.
+// WithLength returns a list that knows whether an ordered scan finds its page quickly. That matters for
+// limited keys, and if several indexes serve the list. For a deep page, a scan is no quicker than sorting.
 func WithLength(s *session.Session, l List, p session.Paging, several bool) List {
 	if s.Export != nil || !several && s.Scope().Unlimited() {
 		return l
@@ -70,8 +68,8 @@ func RememberOrderedScan(s *session.Session, l List, began time.Time) {
 	}
 }
 
-// newTotal returns the size of a list of which some rows were found, from the first on. ended reports
-// whether these are the last ones.
+// newTotal returns the size of a list after some rows were found, starting at first. ended reports whether
+// these are the last ones.
 func newTotal(ctx context.Context, s *session.Session, l List, first uint64, found int, ended bool) (*Total, error) {
 	if l.Size != nil {
 		return &Total{Size: *l.Size}, nil
@@ -94,7 +92,7 @@ func newTotal(ctx context.Context, s *session.Session, l List, first uint64, fou
 		t.Size, t.age, err = s.Totals.Share(ctx, t.key, c, func() (int64, error) { return Count(ctx, s, l) })
 		return t, err
 	}
-	if ended || !s.Scope().Unlimited() { // no statement follows, or one that checks row by row, which is slow for counting
+	if ended || !s.Scope().Unlimited() { // no statement follows, or one that checks row by row and would count slowly
 		err = CountNow(ctx, s, l, t)
 	}
 	return t, err
@@ -116,7 +114,7 @@ func CountNow(ctx context.Context, s *session.Session, l List, t *Total) (err er
 	return err
 }
 
-// RememberCount remembers how long a statement took that counted a list, and how long the list is.
+// RememberCount remembers how long a statement that counted a list took, and how long the list is.
 func RememberCount(s *session.Session, t *Total, err error) {
 	if t.Count == nil || t.key == "" {
 		return
@@ -124,7 +122,7 @@ func RememberCount(s *session.Session, t *Total, err error) {
 	s.Totals.RememberCount(t.key, s.Totals.Now().Sub(t.began), t.Size, err)
 }
 
-// Count counts a list. It needs every record that the key sees, and so it starts from these.
+// Count counts a list. It needs every record that the key sees, so it starts from those.
 func Count(ctx context.Context, s *session.Session, l List) (int64, error) {
 	return session.ReadStatement(ctx, s, l.countQuery(), func(ctx context.Context, stmt sq.Sqlizer) (int64, error) {
 		size, _, err := wpdb.One(ctx, s.DB.FilterSetwise(), l.Op+": count", stmt, wpdb.Value[int64])
@@ -132,7 +130,7 @@ func Count(ctx context.Context, s *session.Session, l List) (int64, error) {
 	})
 }
 
-// Column returns the column of a SELECT that counts the list, or NULL; see dest.
+// Column returns the column of a SELECT that counts the list, or NULL; see Dest.
 func (t *Total) Column() sq.Sqlizer {
 	if t.Count == nil {
 		return sq.Expr("NULL")
@@ -140,7 +138,7 @@ func (t *Total) Column() sq.Sqlizer {
 	return sq.ConcatExpr("(", t.Count, ")")
 }
 
-// Dest returns where a row is to be scanned for column.
+// Dest returns where to scan the value of Column.
 func (t *Total) Dest() any {
 	if t.Count == nil {
 		return new(any)

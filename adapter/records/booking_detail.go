@@ -13,8 +13,7 @@ type BookingDetail struct {
 	Payments []Payment
 }
 
-// LoadBookingDetail returns one booking with its order and payments; a CodeNotFound if it
-// does not exist.
+// LoadBookingDetail returns one booking with its order and payments, or a CodeNotFound.
 func LoadBookingDetail(ctx context.Context, s *session.Session, id int64) (BookingDetail, error) {
 	booking, err := LoadBooking(ctx, s, id)
 	if err != nil {
@@ -29,7 +28,7 @@ func LoadBookingDetail(ctx context.Context, s *session.Session, id int64) (Booki
 		return BookingDetail{}, err
 	}
 	detail.Order = &order
-	detail.Booking.Order.CustomerComment = order.CustomerComment // which may have changed since the booking was read
+	detail.Booking.Order.CustomerComment = order.CustomerComment // may have changed since the booking was read
 	detail.Payments, err = AddPayments(ctx, s, &order)
 	return detail, err
 }

@@ -17,13 +17,13 @@ type BookingExtra struct {
 	ID              int64
 	Name            string // "" if the extra was deleted
 	Quantity        int64
-	Duration        int64           // of one when it was booked, in minutes
-	Price           decimal.Decimal // of one when it was booked
-	PresentDuration int64           // of one; 0 if the extra was deleted
+	Duration        int64           // of a single one when it was booked, in minutes
+	Price           decimal.Decimal // of a single one when it was booked
+	PresentDuration int64           // of a single one now, in minutes; 0 if the extra was deleted
 }
 
-// HasExtras reports whether bookings of the site may have extras: the add-on that has them is active and has made
-// its tables.
+// HasExtras reports whether bookings of the site may have extras: the add-on is active and has created its
+// tables.
 func HasExtras(s *session.Session) bool {
 	return s.Schema.Has(wpdb.BookingsServiceExtras) && s.Schema.Has(wpdb.ServiceExtras) && s.Extension(extensions.ProFeatures, nil)
 }
@@ -49,7 +49,7 @@ func addExtras(ctx context.Context, s *session.Session, bookings []Booking) erro
 	return err
 }
 
-// ExtraMinutes returns how much longer the booking takes because of its extras, by what they take now
+// ExtraMinutes returns how many minutes the booking's extras add to it, by their present durations
 // (OsFeatureServiceExtrasHelper::calculated_total_duration, Pro Features 1.6).
 func (b Booking) ExtraMinutes() (minutes int64) {
 	for _, e := range b.Extras {

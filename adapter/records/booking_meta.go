@@ -11,33 +11,32 @@ import (
 	"bookside/adapter/session"
 )
 
-// secretMeta is the prefix of the meta with which a booking can be managed
-// without logging in. Such meta is neither shown nor searched.
+// secretMeta is the prefix of the meta that lets a booking be managed without logging in. Such meta is
+// neither shown nor searched.
 const secretMeta = "key_to_manage_"
 
-// SecretMeta reports whether booking meta with a key is never visible.
+// SecretMeta reports whether booking meta with this key is never visible.
 func SecretMeta(key string) bool { return strings.HasPrefix(strings.ToLower(key), secretMeta) }
 
-// NotSecret returns the condition that a meta key does not have the secret prefix. The
-// collation compares, as it does where the plugin looks up a key.
+// NotSecret returns the condition that a meta key does not have the secret prefix. It compares by the
+// collation, like the plugin when it looks up a key.
 func NotSecret(column string) sq.Sqlizer {
 	return sq.Expr("LOWER(LEFT("+column+", ?)) <> ?", len(secretMeta), secretMeta)
 }
 
-// pluginMeta are the keys that the plugin itself writes, besides the secret ones.
-// LatePoint 4 stored the prices of a booking there.
+// pluginMeta are the keys that the plugin itself writes, besides the secret ones. LatePoint 4 stored the
+// price of a booking there.
 var pluginMeta = []string{"price_breakdown"}
 
-// VisibleMeta decides which keys of booking meta are shown and searched: custom fields,
-// which begin with cf_ or are defined in the plugin's settings, the plugin's own keys,
-// and those that the configuration lists. Other keys belong to add-ons, which may store
-// anything there.
+// VisibleMeta decides which keys of booking meta are shown and searched: custom fields, which begin with
+// cf_ or are defined in the plugin's settings, the plugin's own keys, and those listed in the
+// configuration. Other keys belong to add-ons, which may store anything there.
 type VisibleMeta struct {
 	Site    *session.Session
 	defined map[string]json.RawMessage // nil until needed
 }
 
-// HiddenMeta is the message about a filter by a key that is not shown, whether there is one or not.
+// HiddenMeta is the message about a filter by a key that is not shown, whether the key exists or not.
 const HiddenMeta = "Not a key that can be searched: a custom field of bookings, or a key that the server is set up to show"
 
 // Has reports whether a key is shown.

@@ -9,31 +9,30 @@ import (
 // BookingSpan is when a booking takes place, as the plugin stores it.
 type BookingSpan struct {
 	Start, End availability.Moment
-	// The instants in UTC, as the columns hold them.
+	// The instants in UTC, as the columns store them.
 	startUTC, endUTC string
 }
 
-// SpanOf mirrors OsBookingModel::calculate_end_time, calculate_end_date and
-// set_utc_datetimes, LatePoint 5.6.5: an end at midnight is minute 1440 of the
-// next date. Unlike there, the instants around midnight are right: the plugin
-// leaves them NULL for a start at 00:00 and a day late for an end at 24:00. On a day
-// when the clock skips an hour, what touches it ends when its minutes have passed.
+// SpanOf mirrors OsBookingModel::calculate_end_time, calculate_end_date and set_utc_datetimes, LatePoint
+// 5.6.5: an end at midnight is minute 1440 of the next date. Unlike there, the instants around midnight are
+// correct: the plugin stores NULL for a start at 00:00, and an end at 24:00 a day late. When the clock
+// skips an hour, a booking that touches it ends once its minutes have passed.
 func SpanOf(s *session.Session, start availability.Moment, duration int64) BookingSpan {
 	return SpanUntil(s, start, s.Zone.Clock().End(start, session.Minutes(duration)))
 }
 
-// SpanUntil is SpanOf with an end as availability.Clock has it.
+// SpanUntil is like SpanOf, with an end as availability.Clock defines it.
 func SpanUntil(s *session.Session, start, end availability.Moment) BookingSpan {
 	clock := s.Zone.Clock()
 	span := BookingSpan{Start: start, End: end, startUTC: domain.Stamp(clock.Instant(start)), endUTC: domain.Stamp(clock.Instant(end))}
-	if end.Minutes == MinutesPerDay && start.Minutes > 0 { // PHP takes a start at 00:00 for an empty one
+	if end.Minutes == MinutesPerDay && start.Minutes > 0 { // PHP treats a start at 00:00 as empty
 		span.End.Day++
 	}
 	return span
 }
 
-// CheckClock rejects a start in the hour that a spring change skips. The plugin accepts
-// it, and may then book an agent twice for one instant.
+// CheckClock rejects a start in the hour that a spring clock change skips. The plugin accepts it, and may
+// then book an agent twice for one instant.
 func CheckClock(s *session.Session, p *domain.Validation, start availability.Moment) {
 	instant := s.Zone.Clock().Instant(start)
 	if availability.MomentOf(instant).Minutes != start.Minutes%MinutesPerDay {

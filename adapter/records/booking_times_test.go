@@ -11,8 +11,8 @@ import (
 	"bookside/adapter/session"
 )
 
-// TestBookingSpanHasThePluginsInstants: the instants of Berlin are those that the plugin stored, but for
-// those at midnight, which it leaves out or has a day late.
+// TestBookingSpanHasThePluginsInstants: the instants of Berlin are those that the plugin stored, except
+// around midnight, where it leaves them out or is a day late.
 func TestBookingSpanHasThePluginsInstants(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

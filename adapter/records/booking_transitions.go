@@ -29,5 +29,5 @@ func TransitionAllowed(from, to string) bool { return slices.Contains(BookingTra
 // ReopensCompleted reports whether a transition leaves the status completed.
 func ReopensCompleted(from, to string) bool { return from == StatusCompleted && to != from }
 
-// ForceRequiredStatuses are the statuses of bookings that are deleted with force only.
+// ForceRequiredStatuses are the statuses of bookings that are deleted only with force.
 var ForceRequiredStatuses = []string{StatusApproved, StatusCompleted}

@@ -27,7 +27,7 @@ type Booking struct {
 	EndDate      session.Date
 	StartTime    *session.Minutes // as stored, which may not be a time: see IsTime
 	EndTime      *session.Minutes // likewise, on EndDate; 1440 for an end at midnight; nil if there is no start
-	EndCorrected bool             // another end is stored, which cannot be right
+	EndCorrected bool             // the stored end cannot be right, and EndTime replaces it
 	Duration     int64            // minutes
 	BufferBefore int64            // minutes
 	BufferAfter  int64            // minutes
@@ -36,13 +36,13 @@ type Booking struct {
 	Agent        BookingAgent
 	Service      *BookingService // nil where none exists
 	Location     BookingLocation
-	OrderItemID  int64           // 0 where none is stored
+	OrderItemID  int64           // 0 if none is stored
 	Order        *BookingOrder   // nil where none exists
 	Price        decimal.Decimal // the order item's total; 0 without an order item
 	CreatedAt    domain.Timestamp
 	UpdatedAt    domain.Timestamp
-	Meta         map[string]string // nil unless asked for
-	Extras       []BookingExtra    // nil where bookings have none, see HasExtras
+	Meta         map[string]string // nil unless requested
+	Extras       []BookingExtra    // nil on sites without extras, see HasExtras
 }
 
 // BookingCustomer is the part of a customer that bookings show.
@@ -81,11 +81,11 @@ type CategoryName struct {
 // BookingOrder is the part of an order that bookings show.
 type BookingOrder struct {
 	ID              int64
-	PaymentStatus   string // in lists as the API shows it; a single booking's Order has both
+	PaymentStatus   string // as the API shows it, in lists; a single booking's Order has both
 	CustomerComment *string
 }
 
-// Assignment is to what the booking belongs.
+// Assignment returns the agent, service, location and customer of the booking.
 func (b Booking) Assignment() journal.Assignment {
 	return journal.Assignment{AgentID: b.Agent.ID, ServiceID: b.ServiceID(), LocationID: b.LocationID(), CustomerID: b.Customer.ID}
 }
@@ -98,8 +98,8 @@ func AgentFullName(first, last string) string {
 	return "Agent"
 }
 
-// StartsAfterNow returns the condition that a booking begins after the present minute of
-// the site, or that it does not (OsCustomerModel::get_future_bookings, LatePoint 5.6.5).
+// StartsAfterNow returns the condition that a booking begins after the site's present minute, or the
+// opposite (OsCustomerModel::get_future_bookings, LatePoint 5.6.5).
 func StartsAfterNow(s *session.Session, alias string, after bool) sq.Sqlizer {
 	condition := "(" + alias + ".start_date > ? OR " + alias + ".start_date = ? AND " + alias + ".start_time > ?)"
 	if !after {
@@ -108,8 +108,8 @@ func StartsAfterNow(s *session.Session, alias string, after bool) sq.Sqlizer {
 	return sq.Expr(condition, s.Today(), s.Today(), s.MinuteOfDay())
 }
 
-// LoadBookings reads bookings with their to-one associations, each by primary key, in the
-// order of the ids. Their payment status is the stored one.
+// LoadBookings reads bookings with their to-one associations, each by primary key, in the order of the ids.
+// The payment status is the stored one.
 func LoadBookings(ctx context.Context, s *session.Session, ids []int64, withMeta bool) ([]Booking, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -118,7 +118,7 @@ func LoadBookings(ctx context.Context, s *session.Session, ids []int64, withMeta
 	return ReadBookings(ctx, s, ids, stored, withMeta, new(lists.Total))
 }
 
-// ReadBookings reads bookings in the order of their ids. Those deleted in the meantime are left out.
+// ReadBookings reads bookings in the order of their ids. Bookings deleted in the meantime are left out.
 // withStatus adds the payment status of their orders, o.
 func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, withMeta bool, size *lists.Total) ([]Booking, error) {
 	stmt := withStatus(BookingRecords(s).From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})).Column(size.Column())
@@ -141,8 +141,8 @@ func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStat
 	return records, addBookingMeta(ctx, s, records)
 }
 
-// BookingRecords selects bookings, b, and the records that they refer to. The caller adds the
-// payment status of their orders, o, and the total, and then ListedRow scans the rows.
+// BookingRecords selects bookings, b, and the records that they refer to. The caller adds the payment
+// status of their orders, o, and the total; ListedRow then scans the rows.
 func BookingRecords(s *session.Session) sq.SelectBuilder {
 	return sq.Select(s.Schema.Columns(wpdb.Bookings, "b", "id", "booking_code", "status", "start_date", "end_date", "start_time", "end_time",
 		"duration", "buffer_before", "buffer_after", "total_attendees", "customer_id", "agent_id", "location_id", "created_at", "updated_at")...).
@@ -160,21 +160,21 @@ func BookingRecords(s *session.Session) sq.SelectBuilder {
 		LeftJoin(s.DB.As(wpdb.Orders, "o") + " ON o.id = i.order_id")
 }
 
-// ListedRow has the variables into which the rows of ReadBookings are scanned, one after the
-// other: variables of its own for each row would cost more than all else.
+// ListedRow has the variables that the rows of ReadBookings are scanned into, one row after the other:
+// allocating them for each row would cost more than everything else.
 type ListedRow struct {
 	Booking
 	service                   BookingService
 	category                  CategoryName
 	order                     BookingOrder
-	agentID                   int64 // 0 where there is none; the ids of the others too
+	agentID                   int64 // 0 if there is none, like the other ids
 	agentFirst, agentLast     string
 	duration                  *int64
 	price, priceMin, priceMax decimal.NullDecimal
 	columns                   []any
 }
 
-// NewListedRow returns a row to be scanned, with the total of the list where the statement has it.
+// NewListedRow returns a row to scan into, including the list's total if the statement has it.
 func NewListedRow(size *lists.Total) *ListedRow {
 	r := new(ListedRow)
 	r.columns = []any{wpdb.OrZero(&r.ID), wpdb.OrZero(&r.Code), &r.Status, wpdb.OrZero((*string)(&r.StartDate)), wpdb.OrZero((*string)(&r.EndDate)), &r.StartTime, &r.EndTime,
@@ -189,7 +189,7 @@ func NewListedRow(size *lists.Total) *ListedRow {
 	return r
 }
 
-// Scan reads a row. All columns are scanned, so that nothing is left of the row before.
+// Scan reads a row. It scans all columns, so that nothing is left of the previous row.
 func (r *ListedRow) Scan(row wpdb.Scanner) (*Booking, error) {
 	if err := row.Scan(r.columns...); err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (r *ListedRow) Scan(row wpdb.Scanner) (*Booking, error) {
 	return &b, nil
 }
 
-// orZeroAmount returns an amount, 0 for NULL, of which a scan leaves the amount that was there.
+// orZeroAmount returns an amount, or 0 for NULL, where a scan leaves the previous amount in place.
 func orZeroAmount(amount decimal.NullDecimal) decimal.Decimal {
 	if !amount.Valid {
 		return decimal.Decimal{}
@@ -230,12 +230,12 @@ func orZeroAmount(amount decimal.NullDecimal) decimal.Decimal {
 // MinutesPerDay is also the end time stored for an end at midnight.
 const MinutesPerDay = 24 * 60
 
-// IsTime reports whether a stored number is a time of day. Work past midnight goes on to
-// the end of the next day.
+// IsTime reports whether a stored number is a time of day. Work past midnight extends to the end of the
+// next day.
 func IsTime(m *session.Minutes) bool { return m != nil && *m >= 0 && *m <= 2*MinutesPerDay }
 
-// SetTimes fills in what the plugin's abilities interface leaves NULL: the duration from
-// the service, the end from start and duration.
+// SetTimes fills in what the plugin's abilities interface leaves NULL: the duration from the service, and
+// the end from start and duration.
 func (b *Booking) SetTimes(duration *int64) {
 	switch {
 	case duration != nil:
@@ -253,7 +253,7 @@ func (b *Booking) SetTimes(duration *int64) {
 	b.EndTime = &end
 }
 
-// LoadBooking returns one booking with its meta; a CodeNotFound if it does not exist.
+// LoadBooking returns one booking with its meta, or a CodeNotFound.
 func LoadBooking(ctx context.Context, s *session.Session, id int64) (Booking, error) {
 	records, err := LoadBookings(ctx, s, []int64{id}, true)
 	if err != nil {
@@ -274,9 +274,9 @@ func Start(s *session.Session, b Booking) (instant time.Time, ok bool) {
 	return s.Zone.Instant(b.StartDate, *b.StartTime)
 }
 
-// End returns the instant at which the booking ends, in the site's zone: when the clock
-// shows the stored end, if that can be right. It does not use the stored UTC columns, which
-// the plugin leaves NULL or a day late around midnight.
+// End returns the instant at which the booking ends, in the site's zone: when the clock shows the stored
+// end, if that can be right. It ignores the stored UTC columns, which the plugin leaves NULL or a day late
+// around midnight.
 func End(s *session.Session, b Booking) (instant time.Time, ok bool) {
 	_, end, ok := Span(s, b)
 	if !ok {
@@ -299,7 +299,7 @@ func Span(s *session.Session, b Booking) (start, end availability.Moment, ok boo
 	return start, s.Zone.Clock().StoredEnd(start, stored, session.Minutes(b.Duration)), true
 }
 
-// storedMoment returns a stored date and time; ok is false if either is no such thing.
+// storedMoment returns a stored date and time; ok is false if either is invalid.
 func storedMoment(date session.Date, minutes *session.Minutes) (m availability.Moment, ok bool) {
 	day, known := availability.ParseDay(string(date))
 	if !known || !IsTime(minutes) {
@@ -308,8 +308,7 @@ func storedMoment(date session.Date, minutes *session.Minutes) (m availability.M
 	return availability.Moment{Day: day, Minutes: *minutes}, true
 }
 
-// correctEnd replaces a stored end that cannot be right by the one that counts, in the form in which
-// the plugin stores ends.
+// correctEnd replaces a stored end that cannot be right with the effective one, in the plugin's format.
 func correctEnd(s *session.Session, b *Booking) {
 	start, known := storedMoment(b.StartDate, b.StartTime)
 	stored, complete := storedMoment(b.EndDate, b.EndTime)
@@ -321,7 +320,7 @@ func correctEnd(s *session.Session, b *Booking) {
 	b.EndDate, b.EndTime, b.EndCorrected = session.Date(right.Day.String()), &right.Minutes, true
 }
 
-// Length returns how many minutes the booking takes, by the same end as End.
+// Length returns how many minutes the booking takes until the same end as End.
 func Length(s *session.Session, b Booking) session.Minutes {
 	if start, end, ok := Span(s, b); ok {
 		return s.Zone.Clock().Length(start, end)
@@ -332,8 +331,8 @@ func Length(s *session.Session, b Booking) session.Minutes {
 // knownStatuses are the booking statuses of every site.
 var knownStatuses = []string{"pending", "approved", "cancelled", "completed", "no_show", "payment_pending"}
 
-// KnowsBookingStatus reports whether a status is the platform's or one of the
-// site's own (OsBookingHelper::get_statuses_list, LatePoint 5.6.5).
+// KnowsBookingStatus reports whether a status is one of the platform's or of the site's custom ones
+// (OsBookingHelper::get_statuses_list, LatePoint 5.6.5).
 func KnowsBookingStatus(ctx context.Context, s *session.Session, status string) (bool, error) {
 	for _, known := range knownStatuses {
 		if status == known {
@@ -347,8 +346,7 @@ func KnowsBookingStatus(ctx context.Context, s *session.Session, status string) 
 	return slices.Contains(OwnStatuses(settings[session.SettingOwnStatuses]), status), nil
 }
 
-// OwnStatuses returns the codes of a site's own booking statuses, from the setting
-// with their labels.
+// OwnStatuses returns the codes of a site's custom booking statuses, from the setting with their labels.
 func OwnStatuses(labels string) []string {
 	var codes []string
 	for label := range strings.SplitSeq(labels, ",") {
@@ -359,7 +357,7 @@ func OwnStatuses(labels string) []string {
 	return codes
 }
 
-// ServiceID returns the id of the service; 0 for none.
+// ServiceID returns the id of the service, or 0 if there is none.
 func (b Booking) ServiceID() int64 {
 	if b.Service == nil {
 		return 0
@@ -367,10 +365,10 @@ func (b Booking) ServiceID() int64 {
 	return b.Service.ID
 }
 
-// LocationID returns the id of the location; 0 for none.
+// LocationID returns the id of the location, or 0 if there is none.
 func (b Booking) LocationID() int64 { return domain.ValueOr(b.Location.ID, 0) }
 
-// AnyLocation returns the id of the location; nil where none is stored.
+// AnyLocation returns the id of the location, or nil if none is stored.
 func (b Booking) AnyLocation() *int64 {
 	if b.LocationID() == 0 {
 		return nil

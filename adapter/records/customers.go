@@ -33,26 +33,26 @@ type Customer struct {
 	UpdatedAt       domain.Timestamp
 	Stats           CustomerStats
 	CustomFields    map[string]string
-	// Others is whether the customer is not the caller's own: nothing is known but the name and the
-	// contact that the caller sent.
+	// Others is set if the customer is not the caller's own: only the name and the contact data that the
+	// caller sent are known.
 	Others bool
-	// Profile has the fields without a column: address, city, state, zipcode, country,
-	// date_of_birth, gender. Fields that are not set are absent.
+	// Profile has the fields without a column: address, city, state, zipcode, country, date_of_birth,
+	// gender. Unset fields are absent.
 	Profile map[string]string
 }
 
-// CustomerStats counts a customer's bookings and money. Cancelled bookings only count in
-// Total and Cancelled.
+// CustomerStats counts a customer's bookings and money. Cancelled bookings count only in Total and
+// Cancelled.
 type CustomerStats struct {
 	Total, Completed, Cancelled, Future int64
-	// Spent is the sum of payments less refunds over the customer's orders.
+	// Spent is payments less refunds over the customer's orders.
 	Spent decimal.Decimal
-	// Last is the date of the latest booking that has begun, Next that of the first
-	// one that has not; "" if there is none.
+	// Last is the date of the latest booking that has begun, Next that of the first one that has not, "" if
+	// there is none.
 	Last, Next session.Date
 }
 
-// WholeCustomers adds meta and Stats to customers. It counts the list where size asks for it.
+// WholeCustomers adds meta and Stats to customers. It counts the list if size asks for it.
 func WholeCustomers(ctx context.Context, s *session.Session, records []Customer, size *lists.Total) ([]Customer, error) {
 	if err := addCustomerMeta(ctx, s, records); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func WholeCustomers(ctx context.Context, s *session.Session, records []Customer,
 	return records, nil
 }
 
-// LoadCustomer returns one customer; a CodeNotFound if it does not exist.
+// LoadCustomer returns one customer, or a CodeNotFound.
 func LoadCustomer(ctx context.Context, s *session.Session, id int64) (Customer, error) {
 	c, err := LoadStoredCustomer(ctx, s, id)
 	if err != nil {
@@ -81,7 +81,7 @@ func LoadCustomer(ctx context.Context, s *session.Session, id int64) (Customer, 
 	return c, err
 }
 
-// ownCustomers returns the ids of those customers of whom everything is known.
+// ownCustomers returns the ids of the customers that are fully visible.
 func ownCustomers(records []Customer) []int64 {
 	ids := make([]int64, 0, len(records))
 	for _, c := range records {
@@ -92,7 +92,7 @@ func ownCustomers(records []Customer) []int64 {
 	return ids
 }
 
-// LoadStoredCustomer returns a Customer without Stats, which cost a scan.
+// LoadStoredCustomer returns a Customer without Stats, which would cost a scan.
 func LoadStoredCustomer(ctx context.Context, s *session.Session, id int64) (Customer, error) {
 	stmt := sq.Select(CustomerColumns(s)...).From(s.DB.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
 	records, err := wpdb.All(ctx, s.DB, "read customer", stmt, ScanCustomer)
@@ -106,8 +106,8 @@ func LoadStoredCustomer(ctx context.Context, s *session.Session, id int64) (Cust
 	return records[0], err
 }
 
-// storedCustomerColumns are the columns of customers, c, that are read. Those that hold passwords and
-// session keys never are.
+// storedCustomerColumns are the columns of customers, c, that are read. Columns with passwords and session
+// keys are never read.
 var storedCustomerColumns = []string{
 	"c.id", "c.first_name", "c.last_name", "c.email", "c.phone", "c.status", "c.is_guest", "c.notes", "c.admin_notes",
 	"c.wordpress_user_id", "c.avatar_image_id", "c.created_at", "c.updated_at",
@@ -124,7 +124,7 @@ func CustomerColumns(s *session.Session) []string {
 
 // ScanCustomer reads a customer without Stats and meta.
 func ScanCustomer(row wpdb.Scanner) (c Customer, err error) {
-	var guest int64 // a number in the platform: anything but 0 is true
+	var guest int64 // a number in the plugin; anything but 0 is true
 	var own bool
 	err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone),
 		&c.Status, wpdb.OrZero(&guest), wpdb.OrZero(&c.Notes), wpdb.OrZero(&c.AdminNotes),
@@ -133,9 +133,9 @@ func ScanCustomer(row wpdb.Scanner) (c Customer, err error) {
 	return c, err
 }
 
-// LoadCustomerStats counts bookings and sums up payments in one statement: several rows for each
-// customer, in each of which the columns of the others are empty. The statement counts
-// the list where size asks for it, in a row of no customer.
+// LoadCustomerStats counts bookings and sums up payments in one statement. Each customer has several rows,
+// one per part, in which the columns of the other parts are empty. The statement counts the list if size
+// asks for it, in a row that belongs to no customer.
 func LoadCustomerStats(ctx context.Context, s *session.Session, ids []int64, size *lists.Total) (map[int64]CustomerStats, error) {
 	if len(ids) == 0 && size.Count == nil {
 		return nil, nil
@@ -190,13 +190,13 @@ func bookingCounts(s *session.Session, customers []int64) (sq.SelectBuilder, err
 		From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.customer_id": customers}).GroupBy("b.customer_id"), err
 }
 
-// noCounts fills the columns of bookingCounts in the rows of others.
+// noCounts fills the columns of bookingCounts in the other rows.
 var noCounts = []string{"0", "0", "0", "0", "NULL", "NULL"}
 
-// paidSums returns the net of customers' successful transactions over their orders.
-// The limit turns the few orders into a table of their own; in a direct join, each
-// transaction of the site would look up its order. DISTINCT would do so too, but let the
-// server expect two orders and compare each order with each transaction.
+// paidSums returns the net of customers' successful transactions over their orders. The LIMIT turns the few
+// orders into a derived table; in a direct join, each transaction of the site would look up its order.
+// DISTINCT would do that too, but makes the server expect two orders and compare each order with each
+// transaction.
 func paidSums(s *session.Session, customers []int64) sq.SelectBuilder {
 	orders := sq.Select("id", "customer_id").From(s.DB.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": customers}).Limit(math.MaxInt64)
 	stmt, refunded := joinRefundRows(s, sq.Select().From(s.DB.As(wpdb.Transactions, "t")).JoinClause(sq.ConcatExpr("JOIN (", orders, ") AS o ON o.id = t.order_id")))
@@ -208,13 +208,12 @@ func paidSums(s *session.Session, customers []int64) sq.SelectBuilder {
 // own name.
 var ProfileKeys = []string{"address", "city", "state", "zipcode", "country", "date_of_birth", "gender"}
 
-// PlatformKeys are meta of the plugin itself, which custom fields must not overwrite.
+// PlatformKeys are the plugin's own meta, which custom fields must not overwrite.
 var PlatformKeys = []string{"timezone_name", "verified_contact_values", "password_reset_token_created_at"}
 
-// addCustomerMeta sorts the meta of customers into profile and custom fields. Custom
-// fields are those of the plugin's own form (cf_…), those once written through the API,
-// and those defined in the plugin's settings, which are read only if some key is none of
-// the others.
+// addCustomerMeta sorts the meta of customers into profile and custom fields. Custom fields are those of
+// the plugin's own form (cf_…), those once written through the API, and those defined in the plugin's
+// settings. The settings are read only if a key is neither of the others.
 func addCustomerMeta(ctx context.Context, s *session.Session, records []Customer) error {
 	if len(records) == 0 {
 		return nil
@@ -256,8 +255,8 @@ func addCustomerMeta(ctx context.Context, s *session.Session, records []Customer
 	return nil
 }
 
-// customerMeta is a meta row of a customer; fromAPI reports whether its key was ever
-// written through the API.
+// customerMeta is a meta row of a customer; fromAPI reports whether its key was ever written through the
+// API.
 type customerMeta struct {
 	key, value string
 	fromAPI    bool
@@ -289,7 +288,7 @@ type BookableCustomer struct {
 	HasUser bool // of WordPress
 }
 
-// CustomerRow finds one customer, the oldest of several.
+// CustomerRow finds one customer, the oldest if there are several.
 func CustomerRow(ctx context.Context, s *session.Session, which sq.Sqlizer) (c BookableCustomer, ok bool, err error) {
 	stmt := sq.Select("id", "first_name", "last_name", "email", "phone", "status", "COALESCE(wordpress_user_id, 0) <> 0").From(s.DB.Name(wpdb.Customers)).
 		Where(which).OrderBy("id").Limit(1)

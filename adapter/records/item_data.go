@@ -13,9 +13,9 @@ import (
 	"bookside/adapter/session"
 )
 
-// WithItemData returns an order item's data with changed columns of its booking. Its
-// other keys, including those of add-ons, their order and the types of its values stay.
-// Data that is not an object stays as it is.
+// WithItemData returns an order item's data with changed columns of its booking. Its other keys, including
+// those of add-ons, keep their order and the types of their values. Data that is not an object is returned
+// unchanged.
 func WithItemData(stored string, columns session.Row) (string, error) {
 	changed := map[string]any{}
 	for _, c := range columns {
@@ -39,16 +39,16 @@ func WithItemData(stored string, columns session.Row) (string, error) {
 		differs = differs || !bytes.Equal(members[i].Value, m.Value)
 	}
 	if !differs {
-		return stored, nil // nothing changed, whatever its formatting
+		return stored, nil // unchanged, so it keeps its formatting
 	}
 	return encodeMembers(members)
 }
 
-// extraIDs is the key of an order item's data with the extras of its booking, of Pro Features.
+// extraIDs is the key, of Pro Features, of an order item's data for the extras of its booking.
 const extraIDs = "service_extras_ids"
 
-// WithExtras returns an order item's data with the extras of its booking: ids and quantities such as 4:2,7:1, and no
-// key without any. Data that is not an object stays as it is.
+// WithExtras returns an order item's data with the extras of its booking, as ids and quantities such as
+// 4:2,7:1, or without the key if there are none. Data that is not an object is returned unchanged.
 func WithExtras(stored, extras string) (string, error) {
 	members, err := ObjectMembers(stored)
 	isKey := func(m Member) bool { return m.Key == extraIDs }
@@ -62,7 +62,7 @@ func WithExtras(stored, extras string) (string, error) {
 	}
 }
 
-// sameType encodes a value as a text if the old value is a text.
+// sameType encodes a value as a text if the old value was a text.
 func sameType(old json.RawMessage, value any) (json.RawMessage, error) {
 	if bytes.HasPrefix(old, []byte(`"`)) {
 		value = fmt.Sprint(value)
@@ -120,12 +120,12 @@ func encodeMembers(members []Member) (string, error) {
 	return "{" + strings.Join(texts, ",") + "}", nil
 }
 
-// WithMembers returns a JSON object with some members set: in place if they exist,
-// otherwise at the end. Text that is not an object is replaced.
+// WithMembers returns a JSON object with some members set: in place if they exist, otherwise at the end. It
+// replaces a text that is not an object.
 func WithMembers(text string, changes []Member) (string, error) {
 	members, err := ObjectMembers(text)
 	if err != nil {
-		members = nil // nobody could read its members either
+		members = nil // such a text has no members to keep
 	}
 	for _, c := range changes {
 		same := func(m Member) bool { return m.Key == c.Key }
@@ -139,7 +139,7 @@ func WithMembers(text string, changes []Member) (string, error) {
 	return encodeMembers(members)
 }
 
-// RawObject returns stored JSON unchanged, or an empty list if it is not valid.
+// RawObject returns stored JSON unchanged, or an empty list if it is invalid.
 func RawObject(text string) any {
 	if _, err := ObjectMembers(text); err != nil {
 		return []string{}

@@ -48,8 +48,8 @@ func TestWithItemData(t *testing.T) {
 	}
 }
 
-// FuzzWithItemData: an object stays an object of the same keys, with the changed
-// values and no others; anything else stays as it is.
+// FuzzWithItemData: an object keeps its keys and only the given values change;
+// anything else is unchanged.
 func FuzzWithItemData(f *testing.F) {
 	f.Add(fullItem, "approved", int64(3))
 	f.Add(`{"status":"a","agent_id":"1","x":{"status":"b"}}`, "ä/\"", int64(-1))

@@ -21,7 +21,7 @@ type KnownCustomer struct {
 	Shown BookingCustomer
 }
 
-// KnowsCustomer returns what the caller may know of a customer. Without a scope that is not looked up.
+// KnowsCustomer returns what the caller may know of a customer. For an unlimited caller it makes no query.
 func KnowsCustomer(ctx context.Context, s *session.Session, c BookingCustomer) (KnownCustomer, error) {
 	if s.Scope().Unlimited() {
 		return KnownCustomer{true, true, c}, nil
@@ -35,7 +35,7 @@ func KnowsCustomer(ctx context.Context, s *session.Session, c BookingCustomer) (
 	return known, err
 }
 
-// RequireOwn returns a CodeOutsideScope if a customer whom the caller sees is not its own.
+// RequireOwn returns a CodeOutsideScope if the caller sees the customer but they are not its own.
 func RequireOwn(ctx context.Context, s *session.Session, id int64) error {
 	known, err := KnowsCustomer(ctx, s, BookingCustomer{ID: id})
 	if err == nil && !known.Own {
@@ -44,10 +44,10 @@ func RequireOwn(ctx context.Context, s *session.Session, id int64) error {
 	return err
 }
 
-// errNotRemembered means that a table of ours does not exist.
+// errNotRemembered means that our table does not exist.
 var errNotRemembered = errors.New("bookside_key_records does not exist")
 
-// Remember stores that a limited caller made a record.
+// Remember stores that a limited caller created a record.
 func Remember(ctx context.Context, tx *session.Tx, resource journal.Resource, ids ...int64) error {
 	for _, id := range ids {
 		if err := rememberRow(ctx, tx, resource, id, true, BookingCustomer{}); err != nil {
@@ -57,8 +57,8 @@ func Remember(ctx context.Context, tx *session.Tx, resource journal.Resource, id
 	return nil
 }
 
-// RememberContact stores the contact of a customer that a limited caller sent. made is
-// whether it created the customer.
+// RememberContact stores the contact data that a limited caller sent for a customer. made reports whether
+// it created the customer.
 func RememberContact(ctx context.Context, tx *session.Tx, id int64, sent BookingCustomer, made bool) error {
 	return rememberRow(ctx, tx, journal.Customers, id, made, sent)
 }
@@ -67,7 +67,7 @@ func rememberRow(ctx context.Context, tx *session.Tx, resource journal.Resource,
 	if tx.Scope().Unlimited() || tx.DryRun {
 		return nil
 	}
-	if !tx.Schema.Has(wpdb.KeyRecords) { // then everything would count
+	if !tx.Schema.Has(wpdb.KeyRecords) { // without it, everything would count
 		return domain.Unavailable("A table of Bookside is missing: keys with limits cannot write", errNotRemembered)
 	}
 	stmt := sq.Insert(tx.DB.Name(wpdb.KeyRecords)).Columns("key_id", "resource", "record_id", "made", "email", "phone", "created_at").
@@ -77,7 +77,7 @@ func rememberRow(ctx context.Context, tx *session.Tx, resource journal.Resource,
 	return err
 }
 
-// ascii returns a text if it is ASCII, as all addresses and numbers are that are accepted, and "" otherwise.
+// ascii returns a text if it is ASCII, as all accepted addresses and numbers are, and "" otherwise.
 func ascii(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return r > '~' }) {
 		return ""
@@ -85,8 +85,8 @@ func ascii(text string) string {
 	return text
 }
 
-// ForgottenRecords select what is known of records that were deleted since. What a key made stays
-// known when it is revoked: otherwise the next limited key would take it for somebody else's.
+// ForgottenRecords selects what is stored about records that were deleted since. It is kept after the key
+// that created them is revoked: otherwise the next limited key would take them for somebody else's.
 func ForgottenRecords(db *wpdb.DB) []sq.SelectBuilder {
 	rows := sq.Select("r.id").From(db.As(wpdb.KeyRecords, "r"))
 	var all []sq.SelectBuilder

@@ -17,8 +17,7 @@ import (
 // Ledger is the money of an order: its payments and refunds, oldest first.
 type Ledger []LedgerEntry
 
-// LedgerEntry is a row of the order's transactions, with its refunds that have rows of
-// their own.
+// LedgerEntry is a row of the order's transactions, with the refunds of it that have rows of their own.
 type LedgerEntry struct {
 	ID, Invoice         int64 // 0 for none
 	token, Status, Kind string
@@ -34,7 +33,7 @@ func (l Ledger) Entry(p Payment) LedgerEntry {
 	return EntryOf(p, refunds)
 }
 
-// EntryOf returns the entry of a payment. refunds are those with rows of their own.
+// EntryOf returns the entry of a payment. refunds is the sum of those with rows of their own.
 func EntryOf(p Payment, refunds decimal.Decimal) LedgerEntry {
 	return LedgerEntry{p.ID, domain.ValueOr(p.InvoiceID, 0), domain.ValueOr(p.Token, ""), p.Status, p.Kind, p.Amount, refunds}
 }
@@ -65,8 +64,8 @@ func LoadLedger(ctx context.Context, s *session.Session, which sq.Sqlizer) (Ledg
 	return entries, err
 }
 
-// LoadLedgerAround reads the payments of a payment's order; of a payment without an order, itself
-// and the refunds that name it.
+// LoadLedgerAround reads the payments of a payment's order. For a payment without an order, it reads the
+// payment itself and the refunds that name it.
 func LoadLedgerAround(ctx context.Context, s *session.Session, p Payment) (Ledger, error) {
 	if domain.ValueOr(p.OrderID, 0) == 0 {
 		named := sq.And{sq.Eq{"t.token": RefundToken + domain.IDText(p.ID)}, sq.Or{sq.Eq{"t.order_id": nil}, sq.Eq{"t.order_id": 0}}}
@@ -75,21 +74,19 @@ func LoadLedgerAround(ctx context.Context, s *session.Session, p Payment) (Ledge
 	return LoadLedger(ctx, s, sq.Eq{"t.order_id": *p.OrderID})
 }
 
-// takes reports whether the payment is of a kind that takes money. The columns compare
-// without regard to case.
+// takes reports whether the entry is of a kind that takes money. The columns compare case-insensitively.
 func (e LedgerEntry) takes() bool { return TakesMoney(e.Kind) }
 
 // Has reports whether the payment has a status.
 func (e LedgerEntry) Has(status string) bool { return strings.EqualFold(e.Status, status) }
 
-// Captured reports whether the payment is a capture that succeeded.
+// Captured reports whether the payment is a successful capture.
 func (e LedgerEntry) Captured() bool {
 	return strings.EqualFold(e.Kind, KindCapture) && e.Has(PaymentSucceeded)
 }
 
-// IsRefunded reports whether the payment took money and gave all of it back, as the plugin's
-// ability refund-transaction says with the status alone. Refunds with rows of their own are
-// part of it.
+// IsRefunded reports whether the payment took money and gave all of it back, which the plugin's ability
+// refund-transaction expresses by the status alone. This includes refunds with rows of their own.
 func (e LedgerEntry) IsRefunded() bool { return e.takes() && e.Has(StatusRefunded) }
 
 // Took returns what the payment took, before refunds.
@@ -100,8 +97,8 @@ func (e LedgerEntry) Took() decimal.Decimal {
 	return decimal.Max(decimal.Zero, e.Amount)
 }
 
-// GaveBack returns what the payment gave back of itself: never more than it took, although
-// wp-admin can make less of it, or change its status, after a refund.
+// GaveBack returns what the payment itself gave back. It is never more than the payment took, although
+// wp-admin can reduce its amount or change its status after a refund.
 func (e LedgerEntry) GaveBack() decimal.Decimal {
 	if e.IsRefunded() {
 		return e.Took()
@@ -109,9 +106,8 @@ func (e LedgerEntry) GaveBack() decimal.Decimal {
 	return decimal.Max(decimal.Zero, decimal.Min(e.Refunds, e.Took()))
 }
 
-// GivesBack returns what the entry gives back of other payments: a refund its amount, by
-// either word, and so does a negative payment, by which the plugin's sum of transactions
-// becomes less.
+// GivesBack returns what the entry gives back of other payments: for a refund, stored with either sign, its
+// amount; likewise for a negative payment, which reduces the plugin's sum of transactions.
 func (e LedgerEntry) GivesBack() decimal.Decimal {
 	refund := IsRefund(e.Kind) && (e.Has(PaymentSucceeded) || e.Has(StatusRefunded))
 	if refund || e.takes() && e.Has(PaymentSucceeded) && e.Amount.IsNegative() {
@@ -120,7 +116,7 @@ func (e LedgerEntry) GivesBack() decimal.Decimal {
 	return decimal.Zero
 }
 
-// Totals sums up the ledger of an order with a total.
+// Totals sums up the ledger of an order with the given total.
 func (l Ledger) Totals(total decimal.Decimal) PaymentTotals {
 	b := PaymentTotals{total: total}
 	for _, e := range l {
@@ -146,7 +142,7 @@ func (l Ledger) BeforeRefunds() Ledger {
 	return gross
 }
 
-// With returns the ledger after an entry was added or changed.
+// With returns the ledger with an entry added or changed.
 func (l Ledger) With(e LedgerEntry) Ledger {
 	changed := slices.Clone(l)
 	if at := slices.IndexFunc(l, func(old LedgerEntry) bool { return old.ID == e.ID }); at >= 0 {
@@ -156,23 +152,22 @@ func (l Ledger) With(e LedgerEntry) Ledger {
 	return append(changed, e)
 }
 
-// Without returns the ledger after entries were deleted.
+// Without returns the ledger with entries deleted.
 func (l Ledger) Without(ids []int64) Ledger {
 	return slices.DeleteFunc(slices.Clone(l), func(e LedgerEntry) bool { return slices.Contains(ids, e.ID) })
 }
 
-// Given is what was given back of a payment that took money.
+// Given is what was given back of a payment.
 type Given struct {
 	amount decimal.Decimal // at most what it took
-	Sent   decimal.Decimal // the same, and what the refunds that name it are more than it took
-	by     []int64         // the refunds among the transactions that give it back
-	shared bool            // one of these also gives back another payment
+	Sent   decimal.Decimal // the same, plus the excess of the refunds that name it
+	by     []int64         // the transactions that refund it
+	shared bool            // one of these also refunds another payment
 }
 
-// Given tells of each payment that took money what was given back of it: by itself, by the
-// refunds that name it, and a part of the others. One of exactly its amount is taken to be for
-// it; else the newest payment is given back first, of those made before the refund if they
-// suffice.
+// Given returns, for each payment that took money, how much of it was given back: by itself, by the refunds
+// that name it, and by a share of the others. A refund of exactly its amount is taken to be for it;
+// otherwise the newest payment is given back first, among those made before the refund if they suffice.
 func (l Ledger) Given() map[int64]Given {
 	shares := map[int64]Given{}
 	for _, e := range l {
@@ -207,7 +202,7 @@ func (l Ledger) Given() map[int64]Given {
 	return shares
 }
 
-// Left tells of each payment that took money what it has of it, after refunds.
+// Left returns what each payment that took money has left after refunds.
 func (l Ledger) Left() map[int64]decimal.Decimal {
 	left, shares := map[int64]decimal.Decimal{}, l.Given()
 	for _, e := range l {
@@ -218,9 +213,9 @@ func (l Ledger) Left() map[int64]decimal.Decimal {
 	return left
 }
 
-// RefundsInFull returns the refunds among the entries that gave back a successful payment,
-// which may have others with rows of their own. Unless all of it was given back, and by no
-// refund of another payment as well, it is a CodePaymentCompleted.
+// RefundsInFull returns the transactions that gave back all of a successful payment; it may also have
+// refunds with rows of their own. If not all of it was given back, or a refund of another payment was
+// involved, it returns a CodePaymentCompleted.
 func (l Ledger) RefundsInFull(payment Payment) ([]int64, error) {
 	back := l.Given()[payment.ID]
 	if !back.amount.IsPositive() || back.amount.LessThan(payment.Amount) || back.shared {
@@ -229,7 +224,7 @@ func (l Ledger) RefundsInFull(payment Payment) ([]int64, error) {
 	return back.by, nil
 }
 
-// RefundsOf returns the sum of the refunds that are for a payment alone.
+// RefundsOf returns the sum of the refunds that are for this payment alone.
 func (l Ledger) RefundsOf(e LedgerEntry) decimal.Decimal {
 	sum := decimal.Max(decimal.Zero, e.Refunds)
 	for _, refund := range l {
@@ -240,8 +235,7 @@ func (l Ledger) RefundsOf(e LedgerEntry) decimal.Decimal {
 	return sum
 }
 
-// Missing returns by how much the refunds of the order, or those of one of its payments,
-// exceed what was taken.
+// Missing returns by how much the refunds of the order, or of one of its payments, exceed what was taken.
 func (l Ledger) Missing(payment int64) decimal.Decimal {
 	sums := l.Totals(decimal.Zero)
 	missing := decimal.Max(decimal.Zero, sums.refunded.Sub(sums.paid))
@@ -253,11 +247,11 @@ func (l Ledger) Missing(payment int64) decimal.Decimal {
 	return missing
 }
 
-// RefundToken begins the token of a refund that stands among the transactions, where the
-// site has no table of refunds, and tells whose it is.
+// RefundToken begins the token of a refund that is stored among the transactions because the site has no
+// table of refunds. The rest names the payment.
 const RefundToken = "refund-of-"
 
-// refundOf returns the payment that a refund names in its token; 0 for none.
+// refundOf returns the payment that a refund's token names, or 0 for none.
 func refundOf(token string) int64 {
 	text, ok := strings.CutPrefix(token, RefundToken)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"bookside/adapter/domain"
 )
 
-// ledger reads entries: id, status, kind, amount, refund rows of its own, and the payment whose refund it is.
+// ledger parses entries: id, status, kind, amount, sum of its refund rows, and the payment that it refunds.
 func ledger(t *testing.T, text string) (l Ledger) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, ", ") {
@@ -30,14 +30,14 @@ func ledger(t *testing.T, text string) (l Ledger) {
 	return l
 }
 
-// TestLedger: what each payment has left, which refunds gave it back in full, and what is missing. An
-// entry is id, status, kind, amount, refunds with rows of their own, the payment that it names.
+// TestLedger: what each payment has left, which refunds gave it back in full, and what is missing. An entry
+// is id, status, kind, amount, sum of its refund rows, and the payment that it refunds.
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		entries string
 		left    string // amounts by payment
-		full    string // refunds of payment 1, "no" if it was not given back in full or shares them
+		full    string // refunds of payment 1, "no" if they do not cover all of it, or are shared
 		missing string // of payment 1
 	}{
 		"a payment":                           {"1 succeeded capture 100", "1:100", "no", "0"},
@@ -102,7 +102,7 @@ func TestSentBack(t *testing.T) {
 	}
 }
 
-// TestLedgerChanges: an entry is replaced by its id, or added behind the others.
+// TestLedgerChanges: an entry replaces the one with its id, or is appended.
 func TestLedgerChanges(t *testing.T) {
 	t.Parallel()
 	l := ledger(t, "1 succeeded capture 100 30, 2 succeeded capture 50")

@@ -9,10 +9,10 @@ import (
 	"bookside/wpdb"
 )
 
-// ManageKeys are the keys with which a booking or order is managed without logging in.
+// ManageKeys are the keys that let people manage a booking or order without logging in.
 type ManageKeys struct{ Agent, Customer string }
 
-// The meta keys of a booking's or order's manageKeys.
+// The meta keys that store ManageKeys.
 const (
 	keyForAgent    = secretMeta + "for_agent"
 	keyForCustomer = secretMeta + "for_customer"
@@ -28,8 +28,7 @@ func LoadManageKeys(ctx context.Context, s *session.Session, table wpdb.Table, i
 	return keys, err
 }
 
-// InsertManageKeys creates the keys that a booking or order lacks, and returns all of its
-// keys.
+// InsertManageKeys creates the keys that a booking or order lacks, and returns all its keys.
 func InsertManageKeys(ctx context.Context, tx *session.Tx, table wpdb.Table, id int64, keys ManageKeys) (ManageKeys, error) {
 	all, err := CompleteKeys(tx.Session, keys)
 	if err == nil {
@@ -38,7 +37,7 @@ func InsertManageKeys(ctx context.Context, tx *session.Tx, table wpdb.Table, id 
 	return all, err
 }
 
-// CompleteKeys returns keys with those that are missing.
+// CompleteKeys adds the keys that are missing.
 func CompleteKeys(s *session.Session, keys ManageKeys) (ManageKeys, error) {
 	for _, key := range []*string{&keys.Agent, &keys.Customer} {
 		if *key != "" {

@@ -11,8 +11,8 @@ import (
 	"bookside/wpdb"
 )
 
-// LockOrder makes other writers of an order, its payments and its invoices wait, and
-// reads its current state; a CodeNotFound if it does not exist.
+// LockOrder makes other writers of an order, its payments and its invoices wait, and reads its current
+// state, or returns a CodeNotFound.
 func LockOrder(ctx context.Context, tx *session.Tx, id int64) (Order, error) {
 	if err := tx.Lock(ctx, session.LockOf(session.OrderLock, id)); err != nil {
 		return Order{}, err
@@ -20,7 +20,7 @@ func LockOrder(ctx context.Context, tx *session.Tx, id int64) (Order, error) {
 	return LockOrderRow(ctx, tx, id)
 }
 
-// LockOrderRow locks the row of an order and reads it; a CodeNotFound if it does not exist.
+// LockOrderRow locks the row of an order and reads it, or returns a CodeNotFound.
 func LockOrderRow(ctx context.Context, tx *session.Tx, id int64) (Order, error) {
 	if err := tx.LockRows(ctx, wpdb.Orders, []int64{id}); err != nil {
 		return Order{}, err
@@ -28,8 +28,7 @@ func LockOrderRow(ctx context.Context, tx *session.Tx, id int64) (Order, error) 
 	return LoadStoredOrder(ctx, tx.Session, id)
 }
 
-// LockCustomer reads the customer of an order or payment, and keeps PHP from deleting
-// them.
+// LockCustomer reads the customer of an order or payment, and keeps PHP from deleting that customer.
 func LockCustomer(ctx context.Context, tx *session.Tx, id *int64, p *domain.Validation) (BookingCustomer, error) {
 	if id == nil || p.Has("customer_id") {
 		return BookingCustomer{}, nil
@@ -48,9 +47,8 @@ func LockCustomer(ctx context.Context, tx *session.Tx, id *int64, p *domain.Vali
 	return found, err
 }
 
-// MovePayments gives the payments of an order to the customer to whom the order goes: the
-// plugin leaves them behind, and deletes them with the customer of before. The order is
-// locked.
+// MovePayments moves the payments of an order to the order's new customer: the plugin leaves them behind,
+// and deletes them with the previous customer. The order must be locked.
 func MovePayments(ctx context.Context, tx *session.Tx, order, customer int64) error {
 	stmt := sq.Select("id").From(tx.DB.Name(wpdb.Transactions)).Where(sq.Eq{"order_id": order}).
 		Where(sq.NotEq{"COALESCE(customer_id, 0)": customer}).OrderBy("id")

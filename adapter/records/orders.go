@@ -20,8 +20,8 @@ type Order struct {
 	DiscountTotal                             decimal.Decimal // stored in order_meta
 	CouponCode                                *string
 	Status, PaymentStatus, FulfillmentStatus  string
-	// DisplayPaymentStatus is the payment status shown by the API: refunded or
-	// partially_refunded if something was refunded, else PaymentStatus.
+	// DisplayPaymentStatus is the payment status shown by the API: refunded or partially_refunded if
+	// something was refunded, otherwise PaymentStatus.
 	DisplayPaymentStatus           string
 	CustomerID                     int64
 	CustomerComment                *string
@@ -44,20 +44,20 @@ type OrderItem struct {
 	Subtotal, Total decimal.Decimal
 }
 
-// LoadOrder returns one order; a CodeNotFound if it does not exist.
+// LoadOrder returns one order, or a CodeNotFound.
 func LoadOrder(ctx context.Context, s *session.Session, id int64) (Order, error) {
 	records, err := LoadOrders(ctx, s, []int64{id})
 	return onlyOrder(records, id, err)
 }
 
-// LoadStoredOrder is an Order that is not looked at for refunds, which cost a scan:
-// its DisplayPaymentStatus is the stored one.
+// LoadStoredOrder is like LoadOrder, without the scan for refunds: its DisplayPaymentStatus is the stored
+// one.
 func LoadStoredOrder(ctx context.Context, s *session.Session, id int64) (Order, error) {
 	records, err := readOrders(ctx, s, []int64{id}, sq.Select("o.payment_status"), new(lists.Total))
 	return onlyOrder(records, id, err)
 }
 
-// onlyOrder returns the order that was read by its id.
+// onlyOrder returns the single order that was read by id.
 func onlyOrder(records []Order, id int64, err error) (Order, error) {
 	if err != nil {
 		return Order{}, err
@@ -68,19 +68,19 @@ func onlyOrder(records []Order, id int64, err error) (Order, error) {
 	return records[0], nil
 }
 
-// LoadOrders returns orders by their ids, as their list shows them.
+// LoadOrders returns orders by their ids, as lists show them.
 func LoadOrders(ctx context.Context, s *session.Session, ids []int64) ([]Order, error) {
 	return ListedOrders(ctx, s, ids, new(lists.Total))
 }
 
-// ListedOrders reads orders with the payment status that the API shows. It counts the list
-// where size asks for it.
+// ListedOrders reads orders with the payment status that the API shows. It counts the list if size asks for
+// it.
 func ListedOrders(ctx context.Context, s *session.Session, ids []int64, size *lists.Total) ([]Order, error) {
 	return readOrders(ctx, s, ids, JoinRefunds(s, sq.Select(DisplayPaymentStatus), ids), size)
 }
 
-// readOrders reads orders, o, in the order of their ids with a statement that selects the payment
-// status to be shown.
+// readOrders reads orders, o, in the order of their ids, with a statement that selects the payment status
+// to show.
 func readOrders(ctx context.Context, s *session.Session, ids []int64, stmt sq.SelectBuilder, size *lists.Total) ([]Order, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -135,8 +135,7 @@ func RequireOrder(ctx context.Context, s *session.Session, id int64) error {
 // OrderCancelled is the status of orders that do not count as a use of their coupon.
 const OrderCancelled = "cancelled"
 
-// OrderCustomer reads the customer with an id. The record of a customer who does not
-// exist has nothing but the id.
+// OrderCustomer reads the customer with an id. If there is none, the record has only the id.
 func OrderCustomer(ctx context.Context, s *session.Session, id int64) (c BookingCustomer, exists bool, err error) {
 	found, exists, err := CustomerRow(ctx, s, sq.Eq{"id": id})
 	found.ID = id

@@ -12,7 +12,7 @@ import (
 	"bookside/wpdb"
 )
 
-// The statuses of payments that count, and their kinds.
+// The payment statuses that count, and the kinds of payments.
 const (
 	PaymentSucceeded  = "succeeded"
 	PaymentProcessing = "processing"
@@ -36,8 +36,7 @@ const (
 	OrderPartiallyRefunded = "partially_refunded"
 )
 
-// TakesMoney reports whether payments of a kind take money, rather than give it back, or
-// move none.
+// TakesMoney reports whether payments of a kind take money, as opposed to giving it back or moving none.
 func TakesMoney(kind string) bool {
 	return !IsRefund(kind) && !strings.EqualFold(kind, KindAuthorization) && !strings.EqualFold(kind, KindVoid)
 }
@@ -48,7 +47,7 @@ type PaymentTotals struct {
 	processing            bool // a payment is being processed
 }
 
-// Net returns payments less refunds. It is 0 if somebody recorded more refunds than payments.
+// Net returns payments less refunds, or 0 if more refunds than payments were recorded.
 func (b PaymentTotals) Net() decimal.Decimal {
 	return decimal.Max(decimal.Zero, b.paid.Sub(b.refunded))
 }
@@ -62,8 +61,8 @@ func LedgerOf(payments []Payment) Ledger {
 	return l
 }
 
-// PaymentStatus returns the payment status to store for the order: one of the plugin's own,
-// which do not tell refunds. A free order keeps its status.
+// PaymentStatus returns the payment status to store for the order: one of the plugin's own, which cannot
+// express refunds. A free order keeps its status.
 func (b PaymentTotals) PaymentStatus(present string) string {
 	net := b.Net()
 	switch {
@@ -86,8 +85,8 @@ func LoadPaymentTotals(ctx context.Context, s *session.Session, order Order) (Pa
 	return money.Totals(order.Total), err
 }
 
-// What a transaction, t, took and gave back, as took, GaveBack and GivesBack of a LedgerEntry
-// say. Authorisations and voids move no money.
+// What a transaction, t, took and gave back, by the rules of Took, GaveBack and GivesBack of a LedgerEntry.
+// Authorisations and voids move no money.
 const (
 	takesAmount = "COALESCE(t.kind, '') NOT IN ('refund', 'authorization', 'void')"
 	paidAmount  = "CASE WHEN t.status IN ('succeeded', 'refunded') AND " + takesAmount + " AND t.amount > 0 THEN t.amount ELSE 0 END"
@@ -102,9 +101,9 @@ func refundedAmount(rows string) string {
 		" WHEN COALESCE(" + rows + ", 0) <= 0 THEN 0 WHEN " + rows + " < (" + paidAmount + ") THEN " + rows + " ELSE " + paidAmount + " END"
 }
 
-// JoinRefunds joins what was paid and refunded for some orders, o, as m. transactions.order_id
-// has no index unless the site's administrator added one: one scan, which compares with
-// the ids themselves, because a join would cost it twice as much.
+// JoinRefunds joins what was paid and refunded for some orders, o, as m. Unless the site's administrator
+// added an index, transactions.order_id has none: one scan then compares with the ids themselves, because a
+// join would cost twice as much.
 func JoinRefunds(s *session.Session, stmt sq.SelectBuilder, orders []int64) sq.SelectBuilder {
 	return joinSums(s, stmt, sq.Select().From(s.DB.As(wpdb.Transactions, "t")).Where(sq.Eq{"t.order_id": orders}))
 }
@@ -120,7 +119,7 @@ func paymentSums(s *session.Session, transactions sq.SelectBuilder) sq.SelectBui
 	return transactions.Columns("t.order_id", "SUM("+paidAmount+") AS paid", "SUM("+refunded+") AS refunded").GroupBy("t.order_id")
 }
 
-// joinRefundRows joins the refunds with rows of their own to a statement that selects from
+// joinRefundRows joins the refunds that have rows of their own to a statement that selects from
 // transactions, t, and returns what these gave back.
 func joinRefundRows(s *session.Session, stmt sq.SelectBuilder) (joined sq.SelectBuilder, refunded string) {
 	if !s.Schema.Has(wpdb.TransactionRefunds) {
@@ -130,15 +129,15 @@ func joinRefundRows(s *session.Session, stmt sq.SelectBuilder) (joined sq.Select
 	return stmt.JoinClause(sq.ConcatExpr("LEFT JOIN (", rows, ") AS r ON r.transaction_id = t.id")), refundedAmount("r.amount")
 }
 
-// DisplayPaymentStatus is the payment status of an order, o, as the API shows
-// it: beside what is stored, the two words for refunds, which the plugin does not
-// know and loses when its form is saved. It needs joinSums.
+// DisplayPaymentStatus is the payment status of an order, o, as the API shows it: the stored one, or one of
+// two words for refunds, which the plugin does not know and loses when its form is saved. It needs
+// joinSums.
 const DisplayPaymentStatus = "(CASE WHEN COALESCE(m.refunded, 0) <= 0 THEN o.payment_status ELSE " + refundStatus + " END)"
 
 // refundStatus is the payment status of an order with refunds.
 const refundStatus = "(CASE WHEN m.paid > m.refunded THEN '" + OrderPartiallyRefunded + "' ELSE '" + OrderRefunded + "' END)"
 
-// displayStatus is DisplayPaymentStatus of an order whose payments were read.
+// displayStatus is DisplayPaymentStatus for an order whose payments were read.
 func (b PaymentTotals) displayStatus(stored string) string {
 	switch {
 	case !b.refunded.IsPositive():
@@ -150,18 +149,19 @@ func (b PaymentTotals) displayStatus(stored string) string {
 	}
 }
 
-// ordersOf selects the orders of the transactions, t, that a condition holds for.
+// ordersOf selects the orders of the transactions, t, for which a condition holds.
 func ordersOf(s *session.Session, transactions sq.Sqlizer) sq.SelectBuilder {
 	return sq.Select("t.order_id").From(s.DB.As(wpdb.Transactions, "t")).Where(transactions)
 }
 
-// FilterPaymentStatus keeps the orders, o, that are shown with a payment status. The orders
-// with refunds are few: they are found first, and then compared by their ids.
+// FilterPaymentStatus keeps the orders, o, that are shown with a payment status. Orders with refunds are
+// few, so they are found first and then compared by id.
 func FilterPaymentStatus(ctx context.Context, s *session.Session, filter sq.SelectBuilder, status *string) (sq.SelectBuilder, error) {
 	if status == nil {
 		return filter, nil
 	}
-	// bookside indexes makes an index for each part, and they are few: the sums tell which gave something back.
+	// `bookside indexes` creates an index for each part. The results are few, and the sums show which of
+	// them gave something back.
 	parts := []any{ordersOf(s, sq.Eq{"t.kind": KindRefund, "t.status": []string{PaymentSucceeded, StatusRefunded}}),
 		" UNION ", ordersOf(s, sq.Eq{"t.status": StatusRefunded}), " UNION ", ordersOf(s, sq.Lt{"t.amount": 0})}
 	if s.Schema.Has(wpdb.TransactionRefunds) {

@@ -90,7 +90,7 @@ func TestCapturedPaymentsTookMoney(t *testing.T) {
 	}
 }
 
-// TestNetIgnoresCase: the columns compare without regard to case, so that lists of
+// TestNetIgnoresCase: the columns compare case-insensitively, so lists of
 // customers count such payments.
 func TestNetIgnoresCase(t *testing.T) {
 	t.Parallel()

@@ -20,14 +20,14 @@ type Payment struct {
 	Token                *string
 	InvoiceID            *int64
 	OrderID              *int64
-	BookingID            *int64 // the first booking that the items of its order name; nil where none does
-	CustomerID           int64  // 0 where unset
+	BookingID            *int64 // the first booking that the items of its order name; nil if none does
+	CustomerID           int64  // 0 if unset
 	Processor            string
 	PaymentMethod        string
 	PaymentPortion       string
 	Kind                 string
 	Amount               decimal.Decimal // as stored; see DisplayAmount
-	RefundRows           decimal.Decimal // refunds with rows of their own; read with all payments of an order only
+	RefundRows           decimal.Decimal // refunds with rows of their own; set only when all payments of an order are read
 	Status               string
 	Notes                *string
 	ReceiptNumber        *string
@@ -35,10 +35,10 @@ type Payment struct {
 	CreatedAt, UpdatedAt domain.Timestamp
 }
 
-// DisplayAmount is the amount as the API shows it: that of a refund is positive.
-// It is stored negative, because the plugin adds up all transactions of an order
-// (OsOrderModel::get_total_amount_paid_from_transactions, LatePoint 5.6.5);
-// positive ones are of others.
+// DisplayAmount is the amount as the API shows it: a refund's is positive. It is stored as negative,
+// because the plugin adds up all transactions of an order
+// (OsOrderModel::get_total_amount_paid_from_transactions, LatePoint 5.6.5); stored positive amounts come
+// from others.
 func (p Payment) DisplayAmount() decimal.Decimal {
 	if IsRefund(p.Kind) {
 		return p.Amount.Abs()
@@ -46,7 +46,7 @@ func (p Payment) DisplayAmount() decimal.Decimal {
 	return p.Amount
 }
 
-// StoredAmount is an amount of a kind of payment as its column holds it.
+// StoredAmount returns an amount with the sign in which its column stores that kind of payment.
 func StoredAmount(kind string, amount decimal.Decimal) decimal.Decimal {
 	if IsRefund(kind) {
 		return amount.Abs().Neg()
@@ -54,13 +54,12 @@ func StoredAmount(kind string, amount decimal.Decimal) decimal.Decimal {
 	return amount
 }
 
-// IsRefund reports whether a kind of payment gives money back. The column
-// compares without regard to case.
+// IsRefund reports whether a kind of payment gives money back. The column compares case-insensitively.
 func IsRefund(kind string) bool { return strings.EqualFold(kind, KindRefund) }
 
-// FirstByAmount returns the condition that a payment may be among the first of a list, because it is
-// among the first of the refunds or of the others: DisplayAmount has no index, but the amount has.
-// For a limited key with few payments, it would find these three times.
+// FirstByAmount returns the condition that a payment may be among the first of a list, because it is among
+// the first of the refunds or of the others: DisplayAmount has no index, but the amount has. A limited key
+// with few payments should not use it, because it would find these three times.
 func FirstByAmount(q sq.SelectBuilder, descending bool, most uint64) sq.Sqlizer {
 	first := func(which sq.Sqlizer, amount string) sq.SelectBuilder {
 		return q.Column("t.id").Where(which).OrderBy(lists.SortColumns([]string{amount, "t.id"}, descending)...).Limit(most)
@@ -70,9 +69,8 @@ func FirstByAmount(q sq.SelectBuilder, descending bool, most uint64) sq.Sqlizer 
 	return sq.ConcatExpr("t.id IN (SELECT id FROM ((", refunds, ") UNION ALL (", others, ")) AS ends)")
 }
 
-// FilterDisplayAmount adds the bounds of DisplayAmount. They are compared with
-// the column itself, because servers compare other expressions with texts as
-// floating-point numbers.
+// FilterDisplayAmount adds the bounds of DisplayAmount. They are compared with the column itself, because
+// servers compare other expressions with a text as floating-point numbers.
 func FilterDisplayAmount(q sq.SelectBuilder, least, most *decimal.Decimal) sq.SelectBuilder {
 	if least != nil {
 		q = q.Where(sq.Or{sq.GtOrEq{"t.amount": *least}, sq.And{sq.Eq{"t.kind": KindRefund}, sq.LtOrEq{"t.amount": least.Neg()}}})
@@ -83,7 +81,7 @@ func FilterDisplayAmount(q sq.SelectBuilder, least, most *decimal.Decimal) sq.Se
 	return q
 }
 
-// LoadPayment returns one payment; a CodeNotFound if it does not exist.
+// LoadPayment returns one payment, or a CodeNotFound.
 func LoadPayment(ctx context.Context, s *session.Session, id int64) (Payment, error) {
 	records, err := LoadPayments(ctx, s, sq.Eq{"t.id": id})
 	if err != nil {
@@ -100,8 +98,7 @@ func LoadOrderPayments(ctx context.Context, s *session.Session, orderID int64) (
 	return AddPayments(ctx, s, &Order{ID: orderID})
 }
 
-// LoadOrderPayment returns one payment of an order; a CodeNotFound if the order has no such
-// payment.
+// LoadOrderPayment returns one payment of an order, or a CodeNotFound.
 func LoadOrderPayment(ctx context.Context, s *session.Session, orderID, id int64) (Payment, error) {
 	if err := RequireOrder(ctx, s, orderID); err != nil {
 		return Payment{}, err
@@ -126,8 +123,8 @@ func LoadPayments(ctx context.Context, s *session.Session, which sq.Eq) ([]Payme
 	return records, AddFirstBookings(ctx, s, records)
 }
 
-// AddPayments reads the payments of an order, oldest first, and sets the payment status of
-// the order that the API shows: one scan of payments for both.
+// AddPayments reads the payments of an order, oldest first, and sets the payment status that the API shows
+// for the order: one scan of payments serves both.
 func AddPayments(ctx context.Context, s *session.Session, order *Order) ([]Payment, error) {
 	rows := "0"
 	if s.Schema.Has(wpdb.TransactionRefunds) {
@@ -156,8 +153,7 @@ func PaymentColumns(s *session.Session, stmt sq.SelectBuilder) sq.SelectBuilder 
 // ScanPayment reads a payment without its booking.
 func ScanPayment(row wpdb.Scanner) (Payment, error) { return scanPaymentAnd(row) }
 
-// scanPaymentAnd is ScanPayment with columns that the caller selected after those of the
-// payment.
+// scanPaymentAnd is like ScanPayment, with columns that the caller selected after those of the payment.
 func scanPaymentAnd(row wpdb.Scanner, behind ...any) (p Payment, err error) {
 	var amount decimal.NullDecimal
 	err = row.Scan(append([]any{&p.ID, &p.Token, &p.InvoiceID, &p.OrderID, wpdb.OrZero(&p.CustomerID), wpdb.OrZero(&p.Processor), wpdb.OrZero(&p.PaymentMethod),
@@ -184,9 +180,9 @@ func AddFirstBookings(ctx context.Context, s *session.Session, records []Payment
 	return err
 }
 
-// firstBookings finds the first booking of each order. Where `bookside indexes` has not added
-// an index on bookings.order_item_id, going from an order to its bookings would be a scan: the
-// JSON of the items names the booking, and the booking confirms it.
+// firstBookings finds the first booking of each order. Unless `bookside indexes` has added an index on
+// bookings.order_item_id, going from an order to its bookings would be a scan: the JSON of the items names
+// the booking, and the booking confirms it.
 func firstBookings(ctx context.Context, s *session.Session, orders []int64) (map[int64]int64, error) {
 	if len(orders) == 0 {
 		return nil, nil

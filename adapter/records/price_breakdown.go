@@ -43,7 +43,7 @@ type breakdownTotal struct {
 	Type     string `json:"type,omitempty"`
 }
 
-// BreakdownPart is a part of a price breakdown with a heading of its own.
+// BreakdownPart is a part of a price breakdown that has its own heading.
 type BreakdownPart struct {
 	Heading  string          `json:"heading"`
 	Items    []breakdownItem `json:"items"`
@@ -60,8 +60,8 @@ type breakdownItem struct {
 	RawValue string `json:"raw_value"`
 }
 
-// BreakdownOf returns the breakdown of one booking of a service, as the plugin's form for staff stores it. Its
-// notes are those of Pro Features, with which alone a booking has more than a price.
+// BreakdownOf returns the breakdown of one booking of a service, as the plugin's form for staff stores it.
+// Its notes come from Pro Features, without which a booking has nothing but a price.
 func BreakdownOf(w session.WriteSettings, service string, b pricing.Booking) PriceBreakdown {
 	part := BreakdownPart{Heading: w.Texts.Of("Service"), Items: []breakdownItem{newBreakdownItem(service, b.ServiceAmount())}, SubItems: []breakdownItem{}}
 	var notes []string
@@ -92,8 +92,8 @@ func newBreakdownItem(label string, amount decimal.Decimal) breakdownItem {
 	return breakdownItem{Value: amount.StringFixed(2), Label: label, RawValue: domain.AmountText(amount)}
 }
 
-// WithTotals returns the breakdown with the discount of a coupon, "" for none, and with taxes, as Pro Features
-// adds them in a checkout.
+// WithTotals returns the breakdown with the discount of a coupon, "" for none, and with taxes, as Pro
+// Features adds them at checkout.
 func (b PriceBreakdown) WithTotals(w session.WriteSettings, totals pricing.Totals, coupon string) PriceBreakdown {
 	var after breakdownOfTotals
 	if coupon != "" {
@@ -122,8 +122,8 @@ func LoadPriceBreakdown(ctx context.Context, s *session.Session, order int64) (s
 	return stored, err
 }
 
-// WithBooking returns a stored breakdown with one booking of a service as its parts before
-// the subtotal. Its other parts, such as discounts, stay.
+// WithBooking returns a stored breakdown with one booking of a service as its parts before the subtotal.
+// Its other parts, such as discounts, are kept.
 func WithBooking(w session.WriteSettings, stored, service string, price decimal.Decimal) (string, error) {
 	parts, err := automation.EncodePHP(BreakdownOf(w, service, pricing.Booking{Service: price}).BeforeSubtotal)
 	if err != nil {
@@ -132,9 +132,8 @@ func WithBooking(w session.WriteSettings, stored, service string, price decimal.
 	return WithMembers(stored, []Member{{"before_subtotal", json.RawMessage(parts)}})
 }
 
-// WithService returns a stored breakdown of one booking with the label of another service.
-// Anything else stays as it is: the plugin derives a breakdown that it cannot read from the
-// order's items.
+// WithService returns a stored breakdown of one booking with the label of another service. Anything else is
+// unchanged: the plugin derives a breakdown that it cannot read from the order's items.
 func WithService(stored, service string) (string, error) {
 	label, err := automation.EncodePHP(service)
 	if err != nil {
@@ -154,8 +153,8 @@ func WithService(stored, service string) (string, error) {
 	return changed, nil
 }
 
-// withOnly returns a JSON object in which the only element of one of its lists is edited.
-// The error is errNoObject if it has no such list.
+// withOnly returns a JSON object in which the only element of one of its lists has been edited. The error
+// is errNoObject if there is no such list.
 func withOnly(text, list string, edit func(element string) (string, error)) (string, error) {
 	members, err := ObjectMembers(text)
 	if err != nil {

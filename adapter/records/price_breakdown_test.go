@@ -50,7 +50,7 @@ func TestBreakdownWithProFeatures(t *testing.T) {
 	}
 }
 
-// TestWithBooking: what a booking costs changes, and discounts stay.
+// TestWithBooking: the price of the booking changes, and discounts are kept.
 func TestWithBooking(t *testing.T) {
 	t.Parallel()
 	const rest = `"after_subtotal":{"discounts":{"items":[{"label":"Coupon","raw_value":"-10.0000"}]}}`
@@ -74,7 +74,7 @@ func TestWithBooking(t *testing.T) {
 	}
 }
 
-// TestWithService: the label of the only booking changes; anything else stays as it is.
+// TestWithService: the label of the only booking changes; anything else is unchanged.
 func TestWithService(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ stored, want string }{

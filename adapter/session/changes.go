@@ -12,8 +12,8 @@ import (
 	"bookside/wpdb"
 )
 
-// ChangeList has the records that a transaction has changed so far, one change each, in the
-// order in which they were first changed.
+// ChangeList holds the records that a transaction has changed so far, with one change each, in the order of
+// their first change.
 type ChangeList struct{ List []journal.Change }
 
 // Insert adds a new record.
@@ -34,8 +34,8 @@ func (c *ChangeList) Insert(table wpdb.Table, id int64, rows []Row) error {
 	return nil
 }
 
-// Update adds changed columns of a record. before is to what a booking belonged, if the
-// columns move it; nil otherwise.
+// Update adds changed columns of a record. before is the assignment of a booking that the columns move; nil
+// otherwise.
 func (c *ChangeList) Update(table wpdb.Table, id int64, columns Row, before *journal.Assignment) {
 	resource, ok := journal.ResourceOf(table)
 	if !ok {
@@ -58,8 +58,8 @@ func (c *ChangeList) Update(table wpdb.Table, id int64, columns Row, before *jou
 	assign(change.To, columns)
 }
 
-// Delete adds deleted records. before is to what bookings, or those of other records, belonged,
-// by id.
+// Delete adds deleted records. before are the assignments of the bookings, or of the bookings of other
+// records, by id.
 func (c *ChangeList) Delete(table wpdb.Table, ids []int64, before map[int64]journal.Belonged) {
 	resource, ok := journal.ResourceOf(table)
 	if !ok {
@@ -81,7 +81,7 @@ func (c *ChangeList) Delete(table wpdb.Table, ids []int64, before map[int64]jour
 	}
 }
 
-// assignmentColumns are the columns of a booking with what it belongs to.
+// assignmentColumns are the columns that assign a booking.
 var assignmentColumns = []string{"agent_id", "service_id", "location_id", "customer_id"}
 
 // moves reports whether columns of a record move a booking.
@@ -89,7 +89,7 @@ func moves(table wpdb.Table, columns Row) bool {
 	return table == wpdb.Bookings && slices.ContainsFunc(columns, func(c Column) bool { return slices.Contains(assignmentColumns, c.Name) })
 }
 
-// assign changes to what a booking belongs, as the columns say.
+// assign changes an assignment as the columns say.
 func assign(a *journal.Assignment, columns Row) {
 	for i, target := range []*int64{&a.AgentID, &a.ServiceID, &a.LocationID, &a.CustomerID} {
 		for _, c := range columns {
@@ -100,8 +100,8 @@ func assign(a *journal.Assignment, columns Row) {
 	}
 }
 
-// belonged returns to what records that are about to be deleted belong: bookings themselves, and
-// of customers, orders, payments and invoices the bookings.
+// belonged returns the assignments of records that are about to be deleted: those of bookings themselves,
+// or those of the bookings of customers, orders, payments and invoices.
 func belonged(ctx context.Context, tx *Tx, table wpdb.Table, ids []int64) (map[int64]journal.Belonged, error) {
 	byRecord := map[int64]journal.Belonged{}
 	switch table {
@@ -132,7 +132,7 @@ func belonged(ctx context.Context, tx *Tx, table wpdb.Table, ids []int64) (map[i
 	}
 }
 
-// belongedThrough adds to what the bookings of orders belong. The SELECT has ids of records and of
+// belongedThrough adds the assignments of the bookings of orders. The SELECT has ids of records and of
 // their orders.
 func belongedThrough(ctx context.Context, tx *Tx, byRecord map[int64]journal.Belonged, orders sq.SelectBuilder) error {
 	type pair struct{ record, order int64 }
@@ -153,7 +153,7 @@ func belongedThrough(ctx context.Context, tx *Tx, byRecord map[int64]journal.Bel
 	return err
 }
 
-// assignments reads to what bookings belong.
+// assignments reads the assignments of bookings.
 func assignments(ctx context.Context, tx *Tx, bookings ...int64) (map[int64]journal.Assignment, error) {
 	stmt := sq.Select("id").Columns(assignmentColumns...).From(tx.DB.Name(wpdb.Bookings)).Where(sq.Eq{"id": bookings})
 	return wpdb.MapBy(ctx, tx.DB, "read what bookings belong to", stmt, func(row wpdb.Scanner) (id int64, a journal.Assignment, err error) {
@@ -184,8 +184,8 @@ func statusIn(r journal.Resource, columns Row) string {
 	return ""
 }
 
-// enterChanges enters the changes of the transaction into the journal. A database user who
-// could not create our newest tables can still write.
+// enterChanges enters the changes of the transaction into the journal. A database user who could not create
+// our newest tables can still write.
 func enterChanges(ctx context.Context, tx *Tx) error {
 	if !tx.Schema.Has(wpdb.ChangeInbox) {
 		return nil
@@ -197,8 +197,8 @@ func enterChanges(ctx context.Context, tx *Tx) error {
 	return journal.Enter(ctx, tx.DB, tx.Now, actor, tx.Changes.List)
 }
 
-// RunJournal numbers the changes of records and searches for those of others, until ctx
-// ends. See journal.Journal.Run.
+// RunJournal numbers the changes of records and searches for changes made by others, until ctx ends. See
+// journal.Journal.Run.
 func (p *Platform) RunJournal(ctx context.Context, o journal.Options, log *slog.Logger) {
 	o.BookingsOf = bookingsOfOrders
 	o.Schema = func(ctx context.Context) (*wpdb.Schema, error) {
@@ -211,7 +211,7 @@ func (p *Platform) RunJournal(ctx context.Context, o journal.Options, log *slog.
 	p.Journal.Run(ctx, o, log)
 }
 
-// bookingsOfOrders finds the bookings of orders, by order.
+// bookingsOfOrders returns the bookings of orders, by order.
 func bookingsOfOrders(ctx context.Context, db *wpdb.DB, orders []int64) (map[int64][]int64, error) {
 	_, found, err := itemsOfOrders(ctx, db, orders)
 	bookings := map[int64][]int64{}
@@ -221,8 +221,8 @@ func bookingsOfOrders(ctx context.Context, db *wpdb.DB, orders []int64) (map[int
 	return bookings, err
 }
 
-// belongedInOrders returns to what the bookings of orders belong. One that was deleted before
-// belonged to what the JSON of its item says.
+// belongedInOrders returns the assignments of the bookings of orders. A booking that was deleted earlier
+// has the assignment in its item's JSON.
 func belongedInOrders(ctx context.Context, db *wpdb.DB, orders []int64) (map[int64]journal.Belonged, error) {
 	items, found, err := itemsOfOrders(ctx, db, orders)
 	belonged, complete := map[int64]journal.Belonged{}, map[int64]bool{}
@@ -250,8 +250,8 @@ type (
 	}
 )
 
-// itemsOfOrders reads the items of orders, and their bookings. As in OrderBookings, the JSON of an
-// item names its booking, and the bookings of a bundle are searched among those of the customer.
+// itemsOfOrders reads the items of orders, and their bookings. As in OrderBookings, the JSON of an item
+// names its booking, and the bookings of a bundle are looked up among the customer's.
 func itemsOfOrders(ctx context.Context, db *wpdb.DB, orders []int64) (items []orderItem, found []bookingOfItem, err error) {
 	stmt := sq.Select("id", "order_id", "item_data").From(db.Name(wpdb.OrderItems)).Where(sq.Eq{"order_id": orders}).OrderBy("id")
 	items, err = wpdb.All(ctx, db, "read items of orders", stmt, func(row wpdb.Scanner) (i orderItem, err error) {

@@ -9,11 +9,10 @@ import (
 	"bookside/wpdb"
 )
 
-// Changeset has the columns that a patch changes. A value that equals the stored one is
-// not written.
+// Changeset has the columns that a patch changes. A value equal to the stored one is not written.
 type Changeset Row
 
-// Set changes a column in any case.
+// Set changes a column unconditionally.
 func (e *Changeset) Set(name string, value any) { *e = append(*e, Column{name, value}) }
 
 // Text changes a column if a text was sent that differs from the stored one.
@@ -60,8 +59,7 @@ func CheckAmount(p *domain.Validation, field string, amount *decimal.Decimal) {
 	}
 }
 
-// CheckWord rejects a word that is not one of the known ones. The stored word may be sent
-// again, whatever it is.
+// CheckWord rejects unknown words. The stored word may always be sent again.
 func CheckWord(p *domain.Validation, field string, sent *string, stored string, known ...string) {
 	if sent == nil || *sent == stored && stored != "" || slices.Contains(known, *sent) {
 		return
@@ -76,8 +74,7 @@ func CheckNumber(p *domain.Validation, field string, sent *int64, least int64, m
 	}
 }
 
-// SanitizeField sanitizes a text if it was sent, and rejects one that its column cannot
-// hold.
+// SanitizeField sanitizes a text if one was sent, and rejects it if its column cannot hold it.
 func SanitizeField(s *Session, p *domain.Validation, field string, sent **string, clean func(string) string, table wpdb.Table, name string) {
 	if *sent == nil {
 		return
@@ -87,10 +84,10 @@ func SanitizeField(s *Session, p *domain.Validation, field string, sent **string
 	s.CheckText(p, field, table, name, text)
 }
 
-// OrAmount returns an amount as its column holds it, 0 if none was sent.
+// OrAmount returns an amount as its column holds it, or 0 if none was sent.
 func OrAmount(sent *decimal.Decimal) string {
 	return domain.AmountText(domain.ValueOr(sent, decimal.Zero))
 }
 
-// NotNegative is told to a client that sent a number below 0.
+// NotNegative is the message for a number below 0.
 const NotNegative = "May not be negative"

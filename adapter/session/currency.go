@@ -17,7 +17,7 @@ type Currency struct {
 // are omitted.
 func (c Currency) Format(amount decimal.Decimal) string { return c.format(amount, true) }
 
-// FormatExactly is Format with all decimals.
+// FormatExactly is like Format, with all decimals.
 func (c Currency) FormatExactly(amount decimal.Decimal) string { return c.format(amount, false) }
 
 func (c Currency) format(amount decimal.Decimal, hideZeros bool) string {

@@ -13,13 +13,13 @@ import (
 	"bookside/wpdb"
 )
 
-// equalReads let requests that wait for the same statement share one execution of it, which
-// began after each of them arrived: such as the service and the settings of searches for slots
-// on different days, or a list that two keys read with different permissions.
+// equalReads let requests that wait for the same statement share one execution, which begins after each of
+// them has arrived: for example, the service and the settings of searches for slots on different days, or a
+// list that two keys read with different permissions.
 type equalReads = coalesce.Queues[equalRead, func(context.Context) (any, error), equalResult]
 
-// equalRead identifies what is read: by the type of the result, and by a value that says which
-// of that type.
+// equalRead identifies what is read, by the type of the result and a value that distinguishes reads of that
+// type.
 type equalRead struct {
 	result reflect.Type
 	which  any
@@ -38,8 +38,8 @@ func newEqualReads() *equalReads {
 	}}
 }
 
-// ReadShared returns what read returns, which is perhaps called for another request that reads
-// the same: the result must not be changed. which is comparable.
+// ReadShared returns what read returns, possibly called for another request that reads the same, so the
+// result must not be changed. which must be comparable.
 func ReadShared[T any](ctx context.Context, s *Session, which any, read func(context.Context) (T, error)) (value T, err error) {
 	if s.NoSharing {
 		return read(ctx)
@@ -47,7 +47,7 @@ func ReadShared[T any](ctx context.Context, s *Session, which any, read func(con
 	found, release, err := s.Shared.equal.Do(ctx, equalRead{reflect.TypeFor[T](), which}, func(ctx context.Context) (any, error) { return read(ctx) })
 	release()
 	if found.shared && errors.Is(err, wpdb.ErrTooMuch) {
-		return read(ctx) // another request may read less than this one
+		return read(ctx) // the other request may be allowed to read less than this one
 	}
 	if err != nil {
 		return value, err
@@ -55,7 +55,7 @@ func ReadShared[T any](ctx context.Context, s *Session, which any, read func(con
 	return found.value.(T), nil
 }
 
-// ReadStatement is ReadShared of what read makes of a statement.
+// ReadStatement is ReadShared for a statement and the read that runs it.
 func ReadStatement[T any](ctx context.Context, s *Session, stmt sq.Sqlizer, read func(context.Context, sq.Sqlizer) (T, error)) (value T, err error) {
 	if s.NoSharing {
 		return read(ctx, stmt)
@@ -68,7 +68,7 @@ func ReadStatement[T any](ctx context.Context, s *Session, stmt sq.Sqlizer, read
 	return ReadShared(ctx, s, statement{text, ArgsKey(args)}, func(ctx context.Context) (T, error) { return read(ctx, sq.Expr(text, args...)) })
 }
 
-// ArgsKey returns a text that only equal arguments of a statement have.
+// ArgsKey returns a text that is the same only for equal arguments of a statement.
 func ArgsKey(args []any) string {
 	var text []byte
 	for _, arg := range args {

@@ -14,8 +14,8 @@ import (
 	"bookside/wpdb"
 )
 
-// TestEqualStatementsAreShared: requests that wait at the same time for equal statements share
-// an execution, and no others do.
+// TestEqualStatementsAreShared: requests that wait at the same time for equal statements share an
+// execution, and others do not.
 func TestEqualStatementsAreShared(t *testing.T) {
 	t.Parallel()
 	const text = "SELECT ? + ?"
@@ -25,7 +25,7 @@ func TestEqualStatementsAreShared(t *testing.T) {
 		// The statements of requests that arrive while the first of them is being executed.
 		statements []sq.Sqlizer
 		alone      bool
-		fails      []error // of one execution after the other
+		fails      []error // of each execution in turn
 		executions int
 		errs       []error // of the requests
 	}{

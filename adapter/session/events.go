@@ -12,13 +12,13 @@ import (
 	"bookside/wpdb"
 )
 
-// Tells reports whether an extension of the site listens to an event of the plugin, such as booking_created, so that
-// the companion has to be told.
+// Tells reports whether an extension of the site listens to an event of the plugin, such as
+// booking_created, so that the companion has to fire it.
 func (s *Session) Tells(event string) bool {
 	return slices.Contains(s.toldEvents(), event) && s.Schema.Has(wpdb.Events)
 }
 
-// toldEvents are the events that extensions listen to; none if nobody tells them.
+// toldEvents are the events that extensions listen to; none if nothing tells the extensions.
 func (s *Session) toldEvents() []string {
 	if s.Events == nil {
 		return nil
@@ -26,7 +26,7 @@ func (s *Session) toldEvents() []string {
 	return s.heardEvents()
 }
 
-// heardEvents are the events that extensions listen to, as the companion noted.
+// heardEvents are the events that extensions listen to, as the companion reported.
 func (s *Session) heardEvents() []string {
 	return strings.Fields(wpdb.PlainText(s.options[domain.OptionEvents]))
 }
@@ -36,7 +36,7 @@ var updateEvents = map[wpdb.Table]string{
 	wpdb.Bookings: "booking_updated", wpdb.Customers: "customer_updated", wpdb.Orders: "order_updated",
 }
 
-// storedRow is the row of a record, by its table and id.
+// storedRow identifies the row of a record.
 type storedRow struct {
 	table wpdb.Table
 	id    int64

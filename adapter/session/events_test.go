@@ -12,7 +12,7 @@ import (
 	"bookside/wpdb"
 )
 
-// TestNobodyIsWokenForNobody: on a site where no extension listens, a write costs no look for events.
+// TestNobodyIsWokenForNobody: on a site where no extension listens, a write triggers no search for events.
 func TestNobodyIsWokenForNobody(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(time.Now()))

@@ -1,50 +1,50 @@
 package session
 
-// ExportCursor is the way through one page of a list that is too long for one answer. A Session that is
-// exporting returns the next chunk of the page from the methods for lists, and not the whole page.
+// ExportCursor walks through one page of a list that is too long for one response. In a Session that is
+// exporting, the list methods return the next chunk of the page instead of the whole page.
 //
-// An export looks ahead by a few thousand ids, and goes on behind the values by which the last of
-// them is sorted. Records that are added meanwhile thus move no others: none comes twice and
-// none is skipped, unless the value by which it is sorted changes. Deleted ones are left out.
+// An export looks ahead by a few thousand ids, and continues after the sort values of the last of them. So
+// records that are added meanwhile do not shift others: none comes twice and none is skipped, unless its
+// sort value changes. Deleted records are left out.
 type ExportCursor struct {
-	Chunk int64 // most records of a chunk
+	Chunk int64 // maximum number of records in a chunk
 	Ahead int64 // how many ids it looks ahead by; 0 for LookAhead
 
 	Exported Paging
 	OfAll    int64
 	Begun    bool
 	Ended    bool     // nothing comes after ahead
-	Rest     int64    // most records of the page after ahead
+	Rest     int64    // maximum number of records of the page after ahead
 	NextIDs  []int64  // ids of the records that come next
 	Last     Position // of the last of them
 }
 
-// Position is the place of a record in a list: the values of the columns by which the list is
-// sorted before the id, nil for NULL, and the id.
+// Position is the place of a record in a list: the values of the sort columns before the id, nil for NULL,
+// and the id.
 type Position struct {
 	Values []*string
 	ID     int64
 }
 
-// LookAhead is how many ids an export finds at once. Finding them may sort the rest of the list,
-// so that they are many more than a chunk has.
+// LookAhead is how many ids an export finds at once. Finding them may sort the rest of the list, so they
+// are many more than a chunk has.
 const LookAhead = 10_000
 
 // ExportWith makes the lists of the site return chunks.
 func (s *Session) ExportWith(c *ExportCursor) {
 	s.Export = c
-	s.NoSharing = true // others would wait for chunks, which are larger than pages
+	s.NoSharing = true // others would wait for chunks, and these are larger than pages
 }
 
-// Total is the size of the list, of which the page is a part, when the export began.
+// Total is the size of the list that the page belongs to, when the export began.
 func (c *ExportCursor) Total() int64 { return c.OfAll }
 
-// Size is the number of records on the page, when the export began.
+// Size is the number of records on the page when the export began.
 func (c *ExportCursor) Size() int64 {
 	return min(c.Exported.PerPage, max(0, c.OfAll-(c.Exported.Page-1)*c.Exported.PerPage))
 }
 
-// Passed is how many records of the page were passed, with those that were deleted meanwhile.
+// Passed is how many records of the page were passed, including those deleted meanwhile.
 func (c *ExportCursor) Passed() int64 {
 	if !c.Begun {
 		return 0
@@ -55,9 +55,8 @@ func (c *ExportCursor) Passed() int64 {
 // Page is the page that is exported.
 func (c *ExportCursor) Page() Paging { return c.Exported }
 
-// Pass goes on to what follows the present chunk. Until then, the lists return the same chunk
-// again.
+// Pass moves on past the present chunk. Until then, the lists return the same chunk again.
 func (c *ExportCursor) Pass() { c.NextIDs = c.NextIDs[min(int64(len(c.NextIDs)), c.Chunk):] }
 
-// Done reports whether nothing follows.
+// Done reports whether the export is complete.
 func (c *ExportCursor) Done() bool { return len(c.NextIDs) == 0 && (c.Ended || !c.Begun) }

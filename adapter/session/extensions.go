@@ -40,14 +40,14 @@ func HasTable(ctx context.Context, s *Session, table wpdb.Table) (bool, error) {
 	}
 }
 
-// GoogleCalendarVersion is the version of the Google Calendar add-on's tables, such as 1.0.2; empty
-// if it is unknown.
+// GoogleCalendarVersion is the version of the Google Calendar add-on's tables, such as 1.0.2, or empty if
+// unknown.
 func (s *Session) GoogleCalendarVersion() string {
 	return wpdb.PlainText(s.options[domain.OptionGoogleCalendar])
 }
 
-// EarlyGoogleCalendar reports whether the Google Calendar add-on is known to be of a version before
-// 1.6, whose tables have a version before 1.0.2.
+// EarlyGoogleCalendar reports whether the Google Calendar add-on is known to be older than 1.6, whose
+// tables have version 1.0.2.
 func (s *Session) EarlyGoogleCalendar() bool {
 	version := s.GoogleCalendarVersion()
 	return versionAtLeast(version, "0") && !versionAtLeast(version, "1.0.2")
@@ -56,26 +56,26 @@ func (s *Session) EarlyGoogleCalendar() bool {
 // EventTables are the tables in which an add-on stores the events of agents' own calendars.
 type EventTables struct{ Events, Recurrences wpdb.Table }
 
-// In reports whether a schema has both.
+// In reports whether a schema has both tables.
 func (t EventTables) In(schema *wpdb.Schema) bool {
 	return schema.Has(t.Events) && schema.Has(t.Recurrences)
 }
 
-// CalendarTables are the tables of the add-ons for calendars.
+// CalendarTables are the event tables of the calendar add-ons.
 var CalendarTables = map[string]EventTables{
 	extensions.GoogleCalendar:  {wpdb.GoogleEvents, wpdb.GoogleRecurrences},
 	extensions.OutlookCalendar: {wpdb.OutlookEvents, wpdb.OutlookRecurrences},
 	extensions.AppleCalendar:   {wpdb.AppleEvents, wpdb.AppleRecurrences},
 }
 
-// unreadCalendars returns the active calendars whose tables cannot be seen.
+// unreadCalendars returns the active calendar add-ons whose tables cannot be seen.
 func (s *Session) unreadCalendars(ctx context.Context, settings map[string]string) (unread []string, err error) {
 	schema := s.Schema
 	for id, tables := range CalendarTables {
 		if !s.Extension(id, settings) {
 			continue
 		}
-		if !tables.In(schema) && schema == s.Schema { // the add-on may have made them since
+		if !tables.In(schema) && schema == s.Schema { // the add-on may have created them since
 			s.DB.ForgetSchema()
 			if schema, err = s.DB.Schema(ctx, s.Schema.Version); err != nil {
 				return nil, err
@@ -97,14 +97,13 @@ func addOns(settings map[string]string) []string {
 	return ids
 }
 
-// Extensions returns all extensions that are active, as Extension finds them, and what becomes of
-// each.
+// Extensions returns all active extensions, as Extension finds them, and how Bookside treats each.
 func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 	versions := map[string]string{} // ids by option
 	for _, e := range extensions.Catalogue {
 		versions[extensions.VersionOption(e.ID)] = e.ID
 	}
-	const companion = "bookside_companion_extensions" // it is there once the companion has reported
+	const companion = "bookside_companion_extensions" // exists once the companion has reported
 	settings, options, err := s.DB.SettingsAndOptions(ctx, append(extensions.Settings(), SettingAddOns), append(slices.Sorted(maps.Keys(versions)), companion))
 	if err != nil {
 		return nil, err
@@ -124,7 +123,7 @@ func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 	return site.Active(), err
 }
 
-// reports returns what the companion reported; nothing if that cannot be read.
+// reports returns what the companion reported, or nothing if that cannot be read.
 func (s *Session) reports(ctx context.Context) (reports []extensions.Report, err error) {
 	stmt := sq.Select("plugins").From(s.DB.Name(wpdb.Extensions)).Where(sq.Eq{"id": 1})
 	text, found, err := wpdb.One(ctx, s.DB, "read report of extensions", stmt, wpdb.Value[string])
@@ -140,8 +139,8 @@ func (s *Session) reports(ctx context.Context) (reports []extensions.Report, err
 	return reports, nil
 }
 
-// CheckExtensions returns a CodeUnavailable that names the extensions that are not honoured although
-// they would decide about a booking, if such bookings are refused.
+// CheckExtensions returns a CodeUnavailable that names the active extensions that would decide about a
+// booking but are not honoured, if the site refuses such bookings.
 func (s *Session) CheckExtensions(ctx context.Context) error {
 	if !s.refuseIgnored {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"bookside/wpdb"
 )
 
-// fingerprintDigits is how much of the hash a fingerprint has.
+// fingerprintDigits is how many digits of the hash a fingerprint has.
 const fingerprintDigits = 16
 
-// Fingerprint tells the site from all others, copies included, so that two programs can find out
-// whether they look at the same one. It is made of a random id, so that it says nothing about the
-// site. It is "" before a server has drawn that id. Those who ask at the same time share the answer.
-// The companion does the same in PHP, see includes/sidecar.php.
+// Fingerprint distinguishes the site from all others, copies included, so that two programs can find out
+// whether they see the same one. It is made from a random id, so it reveals nothing about the site. It is
+// "" until a server has drawn that id. Concurrent callers share the result. The companion computes the same
+// in PHP, see includes/sidecar.php.
 func (p *Platform) Fingerprint(ctx context.Context) (string, error) {
 	fingerprint, release, err := p.fingerprints.Do(ctx, struct{}{})
 	defer release()
@@ -31,7 +31,7 @@ func newFingerprints(db *wpdb.DB) *coalesce.Queue[struct{}, string] {
 
 func readFingerprint(ctx context.Context, db *wpdb.DB) (string, error) {
 	id, database, err := journal.SiteID(ctx, db)
-	if errors.Is(err, wpdb.ErrSchema) { // there are no tables yet
+	if errors.Is(err, wpdb.ErrSchema) { // our tables do not exist yet
 		return "", nil
 	}
 	if err != nil || id == "" {
@@ -44,7 +44,7 @@ func readFingerprint(ctx context.Context, db *wpdb.DB) (string, error) {
 	return fingerprintOf(id, wpdb.PlainText(options["siteurl"]), database, db.FullName(wpdb.Options)), nil
 }
 
-// fingerprintOf hashes the id with what a copy of the site has of its own.
+// fingerprintOf hashes the id with what differs in a copy of the site.
 func fingerprintOf(id, siteURL, database, options string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{id, siteURL, strings.ToLower(database), options}, "\n")))
 	return hex.EncodeToString(sum[:])[:fingerprintDigits]

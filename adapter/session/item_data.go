@@ -14,8 +14,7 @@ var ItemKeys = map[string]bool{
 	"total_attendees": true, // of the Pro add-on
 }
 
-// ItemBooking returns the booking id in an order item's JSON, a number or a string;
-// 0 where there is none.
+// ItemBooking returns the booking id in an order item's JSON, a number or a string, or 0 if there is none.
 func ItemBooking(data string) int64 {
 	var item struct {
 		ID json.RawMessage `json:"id"`
@@ -26,8 +25,8 @@ func ItemBooking(data string) int64 {
 	return jsonID(item.ID)
 }
 
-// itemAssignment returns to what the booking of an order item belongs, as its JSON says: as numbers or
-// texts; zero where there is none.
+// itemAssignment returns the assignment of an order item's booking from its JSON, where ids are numbers or
+// texts; zero values stand for none.
 func itemAssignment(data string) journal.Assignment {
 	var item struct {
 		Agent    json.RawMessage `json:"agent_id"`
@@ -40,7 +39,7 @@ func itemAssignment(data string) journal.Assignment {
 	return journal.Assignment{AgentID: jsonID(item.Agent), ServiceID: jsonID(item.Service), LocationID: jsonID(item.Location)}
 }
 
-// jsonID returns an id in JSON, a number or a text; 0 for anything else.
+// jsonID returns an id in JSON, given as a number or a text, or 0 for anything else.
 func jsonID(value json.RawMessage) int64 {
 	var text string
 	if json.Unmarshal(value, &text) != nil {

@@ -10,10 +10,9 @@ import (
 	"bookside/wpdb"
 )
 
-// ownership defines which customers are the own ones of a limited key: those of whom everything
-// lies within the scope. Anybody can be made the customer of a booking by their e-mail address, so
-// what a limited key wrote does not count: it makes nobody its own, but for the customers whom
-// such a key created.
+// ownership defines which customers are a limited key's own: those whose records all lie within the scope.
+// Anybody can be made the customer of a booking by their e-mail address, so bookings that limited keys wrote
+// do not count; but a customer whom such a key created is its own.
 type ownership struct {
 	*Session
 	scope   domain.Scope
@@ -21,16 +20,16 @@ type ownership struct {
 	indexed scopeIndexesFound
 }
 
-// shownOfOthers are the columns of customers that a key sees of others than its own. A booking is
-// about somebody, so there are names; lists are sorted by the time of creation.
+// shownOfOthers are the columns that a key sees of customers who are not its own. A booking is about
+// somebody, so there are names; lists are sorted by the time of creation.
 var shownOfOthers = []string{"id", "first_name", "last_name", "created_at", "updated_at"}
 
-// IsOwn is the column of the view of customers that tells the key's own from others.
+// IsOwn is the column of the view of customers that marks the key's own.
 const IsOwn = "bookside_own"
 
-// viewOfCustomers is the view of the customers of bookings in scope. What a key does not see
-// of others is NULL. The own ones are joined a second time, because servers can merge a join with
-// the statement around it, but no subqueries in a list of columns.
+// viewOfCustomers is the view of the customers of bookings in scope. Hidden columns of others' customers
+// are NULL. The key's own are joined a second time, because servers can merge a join with the statement
+// around it, but not subqueries in a list of columns.
 func (o ownership) viewOfCustomers() wpdb.View {
 	table := o.DB.Name(wpdb.Customers)
 	v := viewOfBookedCustomers(o.Session, o.scope)
@@ -56,9 +55,9 @@ func (o ownership) viewOfCustomers() wpdb.View {
 	return v
 }
 
-// viewOfCalendarCustomers is the view of the customers of a calendar. Whoever may book for its agent
-// or location can make anybody the customer of a booking by their e-mail address, or create customers
-// who give more of themselves elsewhere, so that the contacts are only those of known customers.
+// viewOfCalendarCustomers is the view of the customers of a calendar. A key that may book for its agent or
+// location can make anybody the customer of a booking by their e-mail address, or create customers who
+// later give more of themselves elsewhere, so only known customers have contact data.
 func (o ownership) viewOfCalendarCustomers() wpdb.View {
 	table := o.DB.Name(wpdb.Customers)
 	v := viewOfBookedCustomers(o.Session, o.scope)
@@ -73,7 +72,7 @@ func (o ownership) viewOfCalendarCustomers() wpdb.View {
 	return v
 }
 
-// customerOfCalendar is KnownCustomer without those whom a limited key created and who have bookings
+// customerOfCalendar is KnownCustomer without customers whom a limited key created and who have bookings
 // elsewhere.
 func (o ownership) customerOfCalendar(id string) sq.Sqlizer {
 	elsewhere := o.bookingsOf(id).Where(bookingsOutside(o.scope, "x."))
@@ -85,8 +84,8 @@ func (o ownership) viewOfCustomerMeta() wpdb.View {
 	return wpdb.View{Table: wpdb.CustomerMeta, Rows: o.ownCustomer(o.DB.Name(wpdb.CustomerMeta) + ".object_id")}
 }
 
-// viewOfInvoices is the view of the invoices of orders that the key sees, without the address of
-// whoever is billed if that is somebody else's customer.
+// viewOfInvoices is the view of the invoices of orders that the key sees. The billing address is left out
+// if it belongs to somebody else's customer.
 func (o ownership) viewOfInvoices() wpdb.View {
 	table := o.DB.Name(wpdb.OrderInvoices)
 	orders := viewOfOrders(o.Session, o.scope, wpdb.OrderInvoices, "order_id", o.indexed.orders)
@@ -103,17 +102,17 @@ func (o ownership) viewOfInvoices() wpdb.View {
 	return v
 }
 
-// ownCustomer returns the condition that the customer with an id is the key's own: no booking, order
-// or payment is hidden from the key, but for what it made itself, and there is a booking that no key
-// with limits made, or one created the customer.
+// ownCustomer returns the condition that the customer with an id is the key's own. No booking, order or
+// payment may be hidden from the key, except for what it wrote itself, and either the customer has a
+// booking that no limited key wrote, or a limited key created the customer.
 func (o ownership) ownCustomer(id string) sq.Sqlizer {
 	hidden := o.bookingsOf(id).Where(bookingsOutside(o.scope, "x.")).Where(o.notMade(journal.Bookings, "x.id"))
-	// CASE keeps servers from looking at all orders and payments for customers with hidden bookings.
+	// CASE keeps servers from examining all orders and payments for customers with hidden bookings.
 	return sq.Case().When(sq.And{o.knownCustomer(id), NotExistsPerRow(hidden)}, sq.And{o.noHiddenOrder(id), o.noHiddenPayment(id)}).Else("FALSE")
 }
 
-// knownCustomer returns the condition that the customer with an id has a booking in scope
-// that no limited key made, or that one created the customer.
+// knownCustomer returns the condition that the customer with an id has a booking in scope that no scoped
+// key wrote, or was created by one.
 func (o ownership) knownCustomer(id string) sq.Sqlizer {
 	if !o.Schema.Has(wpdb.KeyRecords) {
 		return o.bookedWithin(id)
@@ -121,8 +120,8 @@ func (o ownership) knownCustomer(id string) sq.Sqlizer {
 	return sq.Or{o.bookedWithin(id), ExistsPerRow(o.made(journal.Customers, id))}
 }
 
-// bookedWithin returns the condition that the customer with an id has a booking in scope that no
-// limited key made.
+// bookedWithin returns the condition that the customer with an id has a booking in scope that no limited key
+// wrote.
 func (o ownership) bookedWithin(id string) sq.Sqlizer {
 	seen := o.bookingsOf(id).Where(bookingsInScope(o.scope, "x."))
 	if o.Schema.Has(wpdb.KeyRecords) {
@@ -136,8 +135,8 @@ func (o ownership) bookingsOf(id string) sq.SelectBuilder {
 	return sq.Select("1").From(o.DB.As(wpdb.Bookings, "x")).Where("x.customer_id = " + id)
 }
 
-// noHiddenOrder returns the condition that the key sees all orders of a customer. Without the indexes,
-// the customers with other orders are found once.
+// noHiddenOrder returns the condition that the key sees all orders of a customer. Without the indexes, the
+// customers with other orders are collected once.
 func (o ownership) noHiddenOrder(id string) sq.Sqlizer {
 	hidden := sq.Select().From(o.DB.As(wpdb.Orders, "y")).Where(sq.Expr("(?) IS NOT TRUE", o.orderSeen("y.id"))).Where(o.notMade(journal.Orders, "y.id"))
 	if !o.indexed.orders {
@@ -147,7 +146,7 @@ func (o ownership) noHiddenOrder(id string) sq.Sqlizer {
 }
 
 // noHiddenPayment returns the condition that the key sees the orders of all payments of a customer.
-// Those of the customer's own orders are those of noHiddenOrder.
+// noHiddenOrder covers those of the customer's own orders.
 func (o ownership) noHiddenPayment(id string) sq.Sqlizer {
 	hidden := sq.Select().From(o.DB.As(wpdb.Transactions, "z")).LeftJoin(o.DB.As(wpdb.Orders, "y") + " ON y.id = z.order_id").
 		Where("(y.customer_id <> z.customer_id) IS NOT FALSE").Where(sq.Or{sq.Eq{"y.id": nil}, sq.Expr("(?) IS NOT TRUE", o.orderSeen("y.id"))}).
@@ -166,12 +165,12 @@ func (o ownership) orderSeen(id string) sq.Sqlizer {
 	return sq.And{ExistsPerRow(itemsOf(o.Session, id)), sq.Expr("(?) IS NOT TRUE", In(id, mixedOrders(o.Session, o.scope)))}
 }
 
-// made selects the rows, r, about who made the record with an id.
+// made selects the rows, r, that say who wrote the record with an id.
 func (o ownership) made(resource journal.Resource, id string) sq.SelectBuilder {
 	return sq.Select("1").From(o.DB.As(wpdb.KeyRecords, "r")).Where(sq.Eq{"r.resource": string(resource)}).Where("r.record_id = " + id).Where("r.made")
 }
 
-// notMade returns the condition that the key did not make the record with an id.
+// notMade returns the condition that the key did not write the record with an id.
 func (o ownership) notMade(resource journal.Resource, id string) sq.Sqlizer {
 	if !o.Schema.Has(wpdb.KeyRecords) {
 		return sq.Expr("TRUE") // see remember

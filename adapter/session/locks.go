@@ -60,8 +60,7 @@ import (
 // Rows of the site are also locked in a fixed order: bookings, order items, orders,
 // invoices, transactions, customers, users.
 
-// LockKind is what a row of the lock table stands for. Locks are taken in the order of
-// the kinds.
+// LockKind is what a row of the lock table stands for. Locks are taken in the order of their kinds.
 type LockKind uint8
 
 // The kinds of locks.
@@ -79,8 +78,8 @@ const (
 	WebhookLock
 )
 
-// lockBuckets is the number of rows of each kind that would otherwise need a row for
-// every record. Unrelated records that share a row merely wait for each other.
+// lockBuckets is the number of rows for each kind that would otherwise need a row for every record.
+// Unrelated records that share a row merely wait for each other.
 const lockBuckets = 1024
 
 // Lock is a row of the lock table.
@@ -108,8 +107,8 @@ func LocksOf(kind LockKind, ids ...int64) []Lock {
 	return locks
 }
 
-// missingLocksError means that rows of the lock table do not exist. They have to be
-// created and the transaction run again, see Session.Transact.
+// missingLocksError means that rows of the lock table do not exist. They must be created and the
+// transaction must run again, see Session.Transact.
 type missingLocksError struct{ locks []Lock }
 
 func (m *missingLocksError) Error() string {
@@ -166,8 +165,8 @@ func lockStatement(s *Session, locks []Lock) sq.UpdateBuilder {
 	return sq.Update(s.DB.Name(wpdb.Locks)+" FORCE INDEX (PRIMARY)").Set("n", sq.Expr("n + 1")).Where(which).OrderBy("kind", "id")
 }
 
-// CreateLocks adds rows to the lock table, each in a transaction of its own: whoever waits
-// for a row that exists holds none that others may need.
+// CreateLocks adds rows to the lock table, each in a transaction of its own, so that a writer waiting for
+// an existing row holds none that others may need.
 func CreateLocks(ctx context.Context, s *Session, locks []Lock) error {
 	for _, l := range locks {
 		stmt := sq.Insert(s.DB.Name(wpdb.Locks)).Options("IGNORE").Columns("kind", "id").Values(int64(l.kind), l.id)

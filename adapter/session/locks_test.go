@@ -36,8 +36,8 @@ func lockRowsOf(t *testing.T, database *fixtures.Database) map[string]int {
 	return found
 }
 
-// TestLocksChangeTheirRows: each lock changes its row, or a cluster would not notice.
-// Rows are created when they are first needed.
+// TestLocksChangeTheirRows: each lock changes its row; otherwise a cluster would not notice it. Rows are
+// created when they are first needed.
 func TestLocksChangeTheirRows(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
@@ -60,8 +60,8 @@ func TestLocksChangeTheirRows(t *testing.T) {
 	}
 }
 
-// TestCreatingLocksHoldsNoOthers: while one writer creates rows and waits for one that another
-// holds, that other one can take those that were created.
+// TestCreatingLocksHoldsNoOthers: while one writer creates rows and waits for one that another holds, the
+// other can take the rows already created.
 func TestCreatingLocksHoldsNoOthers(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -107,8 +107,8 @@ func TestCreatingLocksHoldsNoOthers(t *testing.T) {
 	}
 }
 
-// TestLocksOutOfOrderAreRejected: a transaction that would take locks in another order than
-// others, or after rows of the site, ends before it can.
+// TestLocksOutOfOrderAreRejected: a transaction that takes locks out of order, or after rows of the site,
+// is stopped.
 func TestLocksOutOfOrderAreRejected(t *testing.T) {
 	t.Parallel()
 	site, err := NewPlatform(wpdbtest.Open(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), 2), fixtures.RecordedNow).Session(t.Context())
@@ -148,8 +148,7 @@ func TestLocksOutOfOrderAreRejected(t *testing.T) {
 	}
 }
 
-// TestLockCommentQuotesTheStatement: the comment that others follow shows the statement that
-// is run.
+// TestLockCommentQuotesTheStatement: the comment that others follow shows the statement as it is run.
 func TestLockCommentQuotesTheStatement(t *testing.T) {
 	t.Parallel()
 	s := &Session{DB: wpdb.New(nil, "wp_")}

@@ -9,14 +9,14 @@ import (
 	"bookside/wpdb"
 )
 
-// The settings of the sender of notifications, by name.
+// The settings for the sender of notifications, by name.
 const (
 	settingSenderName    = "notification_email_setting_from_name"
 	settingSenderAddress = "notification_email_setting_from_email"
 )
 
-// MailSender returns the sender of the site's notifications: that of the plugin's settings, or
-// the site and its administrator (OsNotificationsHelper::get_email_headers_from).
+// MailSender returns the sender of the site's notifications: the one in the plugin's settings, otherwise
+// the site's name and its administrator's address (OsNotificationsHelper::get_email_headers_from).
 func MailSender(ctx context.Context, db *wpdb.DB) (mail.Address, error) {
 	settings, err := db.SettingValues(ctx, settingSenderName, settingSenderAddress)
 	if err != nil {

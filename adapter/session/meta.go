@@ -41,8 +41,8 @@ func LoadMetas(ctx context.Context, s *Session, table wpdb.Table, ids []int64, n
 	return metas, nil
 }
 
-// LoadMeta returns the column of a SELECT with one value of a record's meta, by the rule
-// of metas: NULL if there is none.
+// LoadMeta returns a column of a SELECT with one value of a record's meta, chosen as LoadMetas does, or
+// NULL if there is none.
 func LoadMeta(s *Session, table wpdb.Table, record, key string) sq.Sqlizer {
 	return sq.Expr("(SELECT COALESCE(m.meta_value, '') FROM "+s.DB.As(table, "m")+" WHERE m.object_id = "+record+" AND m.meta_key = ? ORDER BY m.id LIMIT 1)", key)
 }
@@ -95,7 +95,7 @@ func NewMetaChanges(ctx context.Context, s *Session, table wpdb.Table, id int64,
 			for _, r := range same {
 				m.deletes = append(m.deletes, r.id)
 			}
-		case len(same) == 0 && inserted[folded] != nil: // a name again, in other letters
+		case len(same) == 0 && inserted[folded] != nil: // the same name in another letter case
 			inserted[folded][2].Value = value
 		case len(same) == 0:
 			inserted[folded] = append(Row{{"object_id", id}, {"meta_key", key}, {"meta_value", value}}, s.NewTimestamps()...)

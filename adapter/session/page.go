@@ -8,7 +8,7 @@ import (
 	"bookside/wpdb"
 )
 
-// MaxIDList is how many records are so few that a list is better read by their ids.
+// MaxIDList is up to how many records a list is better read by their ids.
 const MaxIDList = 1000
 
 // Paging selects one page of a list. Pages are numbered from 1.
@@ -19,7 +19,7 @@ type Paging struct {
 // Offset is the number of rows before the page.
 func (p Paging) Offset() uint64 { return uint64((p.Page - 1) * p.PerPage) }
 
-// Limit is one row more than the page holds, which tells whether there is a next page.
+// Limit is one row more than the page holds, which shows whether there is a next page.
 func (p Paging) Limit() uint64 { return uint64(p.PerPage) + 1 }
 
 // Window has the rows of the page, and the first one of the next page.
@@ -28,7 +28,7 @@ func (p Paging) Window() Window { return Window{p.Offset(), p.Limit()} }
 // Window is a part of the rows of a statement: its OFFSET and its LIMIT.
 type Window struct{ First, Rows uint64 }
 
-// Grouped runs a SELECT whose first column is the id of the record that a row belongs to.
+// Grouped runs a SELECT whose first column is the id of the record that the row belongs to.
 func Grouped[T any](ctx context.Context, s *Session, op string, stmt sq.Sqlizer, scan func(wpdb.Scanner, *int64) (T, error)) (map[int64][]T, error) {
 	type member struct {
 		owner  int64

@@ -10,8 +10,7 @@ import (
 	"testing/iotest"
 )
 
-// TestCodeLetters: the plugin's codes have no letters that people confuse with each
-// other.
+// TestCodeLetters: the plugin's codes have no letters that people confuse.
 func TestCodeLetters(t *testing.T) {
 	t.Parallel()
 	seen := map[rune]bool{}
@@ -26,8 +25,8 @@ func TestCodeLetters(t *testing.T) {
 	}
 }
 
-// TestCodeMapsBytesToLetters: each random byte gives the same letter to all, and bytes that would
-// favour some letters are passed over.
+// TestCodeMapsBytesToLetters: each random byte maps to the same letter everywhere, and bytes that would
+// favour some letters are skipped.
 func TestCodeMapsBytesToLetters(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -49,7 +48,7 @@ func TestCodeMapsBytesToLetters(t *testing.T) {
 	}
 }
 
-// TestCodeIsFair: over all bytes, every letter comes equally often.
+// TestCodeIsFair: over all bytes, every letter occurs equally often.
 func TestCodeIsFair(t *testing.T) {
 	t.Parallel()
 	all := make([]byte, 256)
@@ -84,8 +83,7 @@ func TestManageKeysAndUUIDsComeFromRandom(t *testing.T) {
 	}
 }
 
-// TestNoCodesWithoutRandomness: without randomness there are no codes, rather than ones that
-// can be guessed.
+// TestNoCodesWithoutRandomness: without randomness there are no codes, because they could be guessed.
 func TestNoCodesWithoutRandomness(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("no entropy")

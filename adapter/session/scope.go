@@ -16,9 +16,8 @@ import (
 	"bookside/wpdb"
 )
 
-// A key may be limited to agents, services and locations. What it sees of the site's tables
-// is defined here, and every SELECT of its requests is restricted to that by wpdb, whatever
-// route it serves:
+// A key may be limited to agents, services and locations. This file defines what it sees of the site's
+// tables, and wpdb restricts every SELECT of its requests to that, on every route:
 //
 //   - bookings in scope, and their customers: the key's own customers as any key sees them,
 //     of others no more than their names and the contact that the key itself sent, see ownCustomer;
@@ -31,9 +30,9 @@ import (
 //     any more;
 //   - no coupons, which concern everybody.
 //
-// Writes see everything, because what they write and announce must be what the plugin would;
-// see Tx. They begin with a look at the record as the key sees it, and end with checkScope.
-// Slots are computed from all bookings too, or else they could be booked twice.
+// Writes see everything, because what they write and announce must be what the plugin would; see Tx. They
+// first read the record as the key sees it, and end with checkScope. Slots are also computed from all
+// bookings; otherwise they could be booked twice.
 
 // restrictTo restricts what the site shows to what a key may see.
 func (s *Session) restrictTo(ctx context.Context, key *keys.Key) error {
@@ -41,7 +40,7 @@ func (s *Session) restrictTo(ctx context.Context, key *keys.Key) error {
 	if key.Scope.Unlimited() {
 		return nil
 	}
-	s.NoSharing = true // statements of others see more, or less
+	s.NoSharing = true // other requests' statements see more, or less
 	indexed, err := s.Shared.scopeIndexes.find(ctx, s)
 	if err != nil {
 		return err
@@ -53,7 +52,7 @@ func (s *Session) restrictTo(ctx context.Context, key *keys.Key) error {
 	return err
 }
 
-// builtViews are the views of keys, which depend on their scope, and on what they made themselves.
+// builtViews are the views of keys. They depend on the keys' scope and on what they wrote themselves.
 type builtViews struct {
 	mu    sync.Mutex
 	built map[string]wpdb.Views
@@ -80,12 +79,12 @@ func (v *builtViews) get(s *Session, key *keys.Key, indexed scopeIndexesFound) (
 	return views, nil
 }
 
-// scopeIndexes remembers which indexes the site has with which it is quick to decide whether a key
-// sees a record. `bookside indexes` makes them.
+// scopeIndexes remembers which indexes the site has that make it quick to decide whether a key sees a
+// record. `bookside indexes` creates them.
 type scopeIndexes struct {
 	mu    sync.Mutex
 	found scopeIndexesFound
-	at    time.Time // when that was looked up; zero if never
+	at    time.Time // when they were looked up; zero for never
 }
 
 // scopeIndexesFound are the indexes that exist.
@@ -94,7 +93,7 @@ type scopeIndexesFound struct {
 	payments bool // on the customers of transactions, too
 }
 
-// scopeIndexesAge is how long scopeIndexes remembers.
+// scopeIndexesAge is how long scopeIndexes remembers them.
 const scopeIndexesAge = time.Minute
 
 func (x *scopeIndexes) last() (found scopeIndexesFound, at time.Time) {
@@ -113,7 +112,7 @@ func (x *scopeIndexes) set(found scopeIndexesFound, at time.Time) {
 // take too long.
 func (x *scopeIndexes) forget() { x.set(scopeIndexesFound{}, time.Time{}) }
 
-// find returns which of them exist. Requests may look at the same time.
+// find returns which of them exist. Requests may look them up at the same time.
 func (x *scopeIndexes) find(ctx context.Context, s *Session) (scopeIndexesFound, error) {
 	if found, at := x.last(); !at.IsZero() && s.Now.Sub(at) < scopeIndexesAge {
 		return found, nil
@@ -140,13 +139,13 @@ func (s *Session) Scope() domain.Scope {
 	return s.caller.Scope
 }
 
-// views returns what a key sees of each table. Those whose conditions name other tables come
-// first, see wpdb.BuildViews. indexed are the scopeIndexes that exist.
+// views returns what a key sees of each table. Views whose conditions name other tables come first, see
+// wpdb.BuildViews. indexed are the scopeIndexes that exist.
 func views(s *Session, key *keys.Key, indexed scopeIndexesFound) []wpdb.View {
 	scope := key.Scope
 	own := ownership{s, scope, key.ID, indexed}
 	customers := own.viewOfCustomers()
-	if key.Details != "" { // a calendar shows what its owner chose, of others' customers too
+	if key.Details != "" { // a calendar shows what its owner chose, also for others' customers
 		customers = own.viewOfCalendarCustomers()
 	}
 	return []wpdb.View{
@@ -178,9 +177,9 @@ func bookingsSeen(s *Session, scope domain.Scope) sq.SelectBuilder {
 	return sq.Select().From(s.DB.As(wpdb.Bookings, "b")).Where(bookingsInScope(scope, "b."))
 }
 
-// viewOfOrders is the view of a table with the id of an order in a column. With the indexes, each
-// order that has a booking in scope is checked by itself. For all rows, that is part of the
-// subquery, because servers would otherwise check every order.
+// viewOfOrders is the view of a table that has an order's id in a column. With the indexes, each order that
+// has a booking in scope is checked by itself. When all rows are wanted the check is part of the subquery,
+// because servers would otherwise check every order.
 func viewOfOrders(s *Session, scope domain.Scope, t wpdb.Table, column string, indexed bool) wpdb.View {
 	seen := bookingsSeen(s, scope).Column("i.order_id").Join(s.DB.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")
 	if !indexed {
@@ -200,7 +199,7 @@ func noneHidden(s *Session, scope domain.Scope, order string) sq.Sqlizer {
 	return NotExistsPerRow(itemsOf(s, order).LeftJoin(s.DB.As(wpdb.Bookings, "k") + " ON k.order_item_id = j.id").Where(sq.Or{sq.Eq{"k.id": nil}, bookingsOutside(scope, "k.")}))
 }
 
-// viewOfItems is the view of the items of orders: those all of whose bookings are within the scope.
+// viewOfItems is the view of the items of orders whose bookings are all within the scope.
 func viewOfItems(s *Session, scope domain.Scope, indexed bool) wpdb.View {
 	seen := In("id", bookingsSeen(s, scope).Column("b.order_item_id"))
 	if !indexed {
@@ -212,9 +211,9 @@ func viewOfItems(s *Session, scope domain.Scope, indexed bool) wpdb.View {
 	return wpdb.View{Table: wpdb.OrderItems, Rows: sq.And{seen, pure}, Each: sq.And{ExistsPerRow(bookings), pure}}
 }
 
-// mixedOrders selects the orders with an item that has a hidden booking, or none. The bookings are
-// a table of their own, so that either server computes it once: without an index on order_item_id,
-// MySQL would look for those of each item by a scan.
+// mixedOrders selects the orders with an item that has a hidden booking, or none. The bookings are a
+// derived table, which either server computes once: without an index on order_item_id, MySQL would look for
+// those of each item by a scan.
 func mixedOrders(s *Session, scope domain.Scope) sq.SelectBuilder {
 	items := sq.Select("b.order_item_id").Column(sq.Alias(sq.ConcatExpr("MAX(", bookingsOutside(scope, "b."), ")"), "hidden")).From(s.DB.As(wpdb.Bookings, "b")).
 		Where(sq.NotEq{"b.order_item_id": nil}).GroupBy("b.order_item_id")
@@ -222,9 +221,8 @@ func mixedOrders(s *Session, scope domain.Scope) sq.SelectBuilder {
 		Where("COALESCE(k.hidden, 1) = 1").Where(sq.NotEq{"i.order_id": nil})
 }
 
-// ExistsPerRow and NotExistsPerRow return the conditions that a SELECT finds a row, or none. They are evaluated for each
-// row of the statement around them. Servers would turn EXISTS into a join, which may start with
-// everything that the SELECT finds.
+// ExistsPerRow returns the condition that a SELECT finds a row, evaluated for each row of the statement
+// around it. Servers would turn EXISTS into a join, which may start with everything that the SELECT finds.
 func ExistsPerRow(rows sq.SelectBuilder) sq.Sqlizer {
 	return sq.ConcatExpr("(", rows.Limit(1), ") IS NOT NULL")
 }
@@ -239,8 +237,8 @@ func In(column string, values sq.SelectBuilder) sq.Sqlizer {
 	return sq.ConcatExpr(column+" IN (", values, ")")
 }
 
-// bookingsInScope returns the condition that a row with an agent, a service and a location is
-// within the scope, which is not everything.
+// bookingsInScope returns the condition that a row with an agent, a service and a location is within the
+// scope, which must have limits.
 func bookingsInScope(scope domain.Scope, alias string) sq.And {
 	return columnsWithin(scope, func(column string) string { return alias + column })
 }
@@ -250,7 +248,7 @@ func bookingsOutside(scope domain.Scope, alias string) sq.Sqlizer {
 	return sq.Expr("(?) IS NOT TRUE", bookingsInScope(scope, alias))
 }
 
-// columnsWithin is bookingsInScope on expressions of the columns.
+// columnsWithin is bookingsInScope for expressions of the columns.
 func columnsWithin(scope domain.Scope, expression func(column string) string) sq.And {
 	var all sq.And
 	for _, part := range []struct {
@@ -264,9 +262,8 @@ func columnsWithin(scope domain.Scope, expression func(column string) string) sq
 	return all
 }
 
-// visibleResources returns the condition that an agent, service or location is one of the ids, if
-// there are any, and that, if the scope names others, a connection or a booking in scope
-// has it in a column.
+// visibleResources returns the condition that an agent, service or location is one of the ids, if there are
+// any. If the scope has other limits, a connection or a booking in scope must also name it in a column.
 func visibleResources(s *Session, scope domain.Scope, ids []int64, others int, column string) sq.Sqlizer {
 	all := sq.And{}
 	if len(ids) > 0 {
@@ -281,7 +278,7 @@ func visibleResources(s *Session, scope domain.Scope, ids []int64, others int, c
 	return all
 }
 
-// ResourcesInScope returns those resources that are in the scope of the caller.
+// ResourcesInScope returns the resources that are in the caller's scope.
 func ResourcesInScope(s *Session, resources []availability.Resource) []availability.Resource {
 	scope := s.Scope()
 	if scope.Unlimited() {
@@ -296,7 +293,7 @@ func ResourcesInScope(s *Session, resources []availability.Resource) []availabil
 	return within
 }
 
-// Sees reports whether the caller sees a record. Without a scope that is not looked up.
+// Sees reports whether the caller sees a record. For an unlimited caller it makes no query.
 func (s *Session) Sees(ctx context.Context, table wpdb.Table, id int64) (bool, error) {
 	if s.Scope().Unlimited() {
 		return true, nil
@@ -305,7 +302,7 @@ func (s *Session) Sees(ctx context.Context, table wpdb.Table, id int64) (bool, e
 	return found, err
 }
 
-// AsCaller returns the site as the caller sees it, in a transaction too.
+// AsCaller returns the session as the caller sees the site, also within a transaction.
 func (s *Session) AsCaller() *Session {
 	if s.asCaller == nil {
 		return s
@@ -313,9 +310,9 @@ func (s *Session) AsCaller() *Session {
 	return s.asCaller
 }
 
-// RefuseUnseen returns a CodeOutsideScope to a limited caller, for a new record that belongs
-// to no booking and would thus be hidden. checkScope would refuse it too, but after an id of
-// the site's table was spent on it, and what else is wrong with it tells of hidden records.
+// RefuseUnseen returns a CodeOutsideScope to a limited caller for a new record that belongs to no booking
+// and would thus be hidden. checkScope would refuse it too, but only after it has used up an id of the
+// site's table, and after other errors may have revealed hidden records.
 func (s *Session) RefuseUnseen() error {
 	if s.Scope().Unlimited() {
 		return nil
@@ -323,8 +320,8 @@ func (s *Session) RefuseUnseen() error {
 	return domain.OutsideScope()
 }
 
-// checkScope returns a CodeOutsideScope if the transaction has written a record that is not
-// within the scope of the caller. Whatever a route forgets, nothing else is committed.
+// checkScope returns a CodeOutsideScope if the transaction has written a record outside the caller's scope.
+// Whatever check a route forgets, nothing of that is committed.
 func checkScope(ctx context.Context, tx *Tx) error {
 	scope := tx.Scope()
 	if scope.Unlimited() {
@@ -353,7 +350,7 @@ func checkScope(ctx context.Context, tx *Tx) error {
 	return nil
 }
 
-// Seen returns which of the records with the given ids the caller sees.
+// Seen returns which of the given records the caller sees.
 func (s *Session) Seen(ctx context.Context, ids map[journal.Resource][]int64) (map[journal.Resource]map[int64]bool, error) {
 	seen := map[journal.Resource]map[int64]bool{}
 	for resource, ids := range ids {
@@ -373,8 +370,8 @@ func (s *Session) Seen(ctx context.Context, ids map[journal.Resource][]int64) (m
 	return seen, nil
 }
 
-// minEntries is how many entries of the journal are read at a time for a limited key, which
-// may see few of them.
+// minEntries is how many entries of the journal are read at once for a limited key, which may see few of
+// them.
 const minEntries = 100
 
 // Changes reads the journal as a key sees it; see journal.Journal.Read.
@@ -396,9 +393,9 @@ func (p *Platform) Changes(ctx context.Context, key *keys.Key, cursor journal.Cu
 	return page, nil
 }
 
-// VisibleChanges returns those entries of the journal that a key sees: of bookings, those that
-// were within its scope before or after the change, see journal.Entry.Within; of other records,
-// those that it sees now, or saw until they were deleted.
+// VisibleChanges returns the entries of the journal that a key sees: changes of bookings that were in its
+// scope before or after the change, see journal.Entry.Within; changes of other records that it sees now, or
+// saw until they were deleted.
 func (p *Platform) VisibleChanges(ctx context.Context, key *keys.Key, entries []journal.Entry) ([]journal.Entry, error) {
 	if key.Scope.Unlimited() || len(entries) == 0 {
 		return entries, nil
@@ -441,7 +438,7 @@ func scopeNames(scope domain.Scope, r journal.Resource, id int64) bool {
 	}
 }
 
-// HideFromIndex returns a column as an expression, which no index serves. Where several columns of a long
-// list have indexes, servers look for all records that have the values in two of them, and sort
-// these, though a scan in the order of the list soon finds a page.
+// HideFromIndex returns a column as an expression that no index serves. Where several columns of a long
+// list have indexes, servers collect all records with the values in two of them and sort these, although a
+// scan in the order of the list soon finds a page.
 func HideFromIndex(column string) string { return "COALESCE(" + column + ")" }

@@ -32,15 +32,15 @@ type Platform struct {
 	Pick   func(n int) int
 	// Outbox sends mails for sites that do not send them themselves; nil for none.
 	Outbox *outbox.Relay
-	// Events tell the extensions of the site about changes; nil if nothing does.
+	// Events tell the extensions of the site about changes; nil for none.
 	Events *events.Relay
-	// Journal has the changes of records.
+	// Journal records the changes.
 	Journal *journal.Journal
-	// Webhooks are told about them. NewPlatform sets a store that keeps secrets readable.
+	// Webhooks are told about the changes. NewPlatform sets a store that keeps secrets readable.
 	Webhooks *webhooks.Store
 	// BookingMetaKeys are additional keys of booking meta to show, such as those of add-ons.
 	BookingMetaKeys []string
-	// RefuseIgnored refuses writes about which an extension would decide that is not honoured.
+	// RefuseIgnored refuses writes that an extension would decide about but that is not honoured.
 	RefuseIgnored bool
 
 	// Languages are the site's translations of the plugin. NewPlatform finds them in the
@@ -58,7 +58,7 @@ type Platform struct {
 	fingerprints *coalesce.Queue[struct{}, string]
 }
 
-// NewPlatform returns the platform in a database.
+// NewPlatform returns the platform of a database.
 func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
 	changes := journal.New(db, now)
 	return &Platform{
@@ -74,7 +74,7 @@ type Session struct {
 	DB     *wpdb.DB
 	Schema *wpdb.Schema
 	Zone   Zone
-	// Now is the same instant throughout a request.
+	// Now stays the same throughout a request.
 	Now             time.Time
 	options         domain.Options // as stored
 	plugins         wpdb.Plugins
@@ -89,16 +89,15 @@ type Session struct {
 	Totals          *Totals
 	languages       *language.Files
 	Shared          *Shared
-	asCaller        *Session      // as the caller sees it; nil for this one, see AsCaller
-	NoSharing       bool          // whether it shares no statements with other requests
+	asCaller        *Session      // the session of AsCaller; nil for this one
+	NoSharing       bool          // shares no statements with other requests
 	Export          *ExportCursor // nil for lists in pages, see ExportWith
 	AuthenticatedAt uint64        // see keys.Principal
-	// TotalAge is the age of the size of a list that the request shares with others; nil if
-	// it does not.
+	// TotalAge is the age of a list's size that the request shares with others; nil if it does not.
 	TotalAge *time.Duration
 }
 
-// ReadAlone makes the site share no statements with other requests.
+// ReadAlone makes the session share no statements with other requests.
 func (s *Session) ReadAlone() { s.NoSharing = true }
 
 // RequirePermission returns a CodeForbidden if the caller lacks a permission beyond that of the
@@ -121,8 +120,8 @@ const pluginFile = "latepoint.php"
 // minVersion is the database version of LatePoint 5.0, the first with orders.
 const minVersion = "2.1.4"
 
-// Session looks at the platform as it is now. If the plugin is inactive or tables are
-// missing, it returns a CodeUnavailable; see IsUnavailable.
+// Session returns a view of the platform as it is now. If the plugin is inactive or tables are missing, it
+// returns a CodeUnavailable; see IsUnavailable.
 func (p *Platform) Session(ctx context.Context) (*Session, error) {
 	options, err := p.DB.OptionValues(ctx, domain.OptionNames...)
 	if errors.Is(err, wpdb.ErrSchema) {
@@ -197,12 +196,12 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 func (p *Platform) Principal(ctx context.Context, key keys.Key) (keys.Principal, error) {
 	options, err := p.DB.OptionValues(ctx, domain.OptionNames...)
 	if errors.Is(err, wpdb.ErrSchema) {
-		return keys.Principal{Key: key}, nil // Serve says what is wrong
+		return keys.Principal{Key: key}, nil // Serve reports the problem
 	}
 	return keys.Principal{Key: key, Options: options}, err
 }
 
-// SessionOf is Session as a key sees it, for work that no request waits for.
+// SessionOf is like Session, as a key sees the site, for background work.
 func (p *Platform) SessionOf(ctx context.Context, key *keys.Key) (*Session, error) {
 	site, err := p.Session(ctx)
 	if err != nil {
@@ -214,8 +213,8 @@ func (p *Platform) SessionOf(ctx context.Context, key *keys.Key) (*Session, erro
 	return site, nil
 }
 
-// ServeBackground is Serve for work that no request waits for. It is not run again,
-// because it will be before long.
+// ServeBackground is like Serve, for background work. It does not run again on a changed schema, because
+// the work is repeated soon anyway.
 func ServeBackground[T any](ctx context.Context, p *Platform, work func(context.Context, *Session) (T, error)) (found T, err error) {
 	site, err := p.Session(ctx)
 	if err == nil {
@@ -279,13 +278,13 @@ func versionAtLeast(version, least string) bool {
 	return true
 }
 
-// schemaOutdated reports whether a statement failed as it does if the tables have changed
-// since the schema was read.
+// schemaOutdated reports whether a statement failed in the way it does when the tables have changed since
+// the schema was read.
 func schemaOutdated(err error) bool {
 	return errors.Is(err, wpdb.ErrSchema) || errors.Is(err, wpdb.ErrBadValue) || errors.Is(err, wpdb.ErrRefused)
 }
 
-// CallerID returns the id of the caller's key; 0 for the program itself.
+// CallerID returns the id of the caller's key, or 0 for the program itself.
 func (s *Session) CallerID() int64 {
 	if s.caller == nil {
 		return 0

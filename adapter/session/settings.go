@@ -62,19 +62,19 @@ const (
 	SettingBookingFields  = "custom_fields_for_booking"
 )
 
-// The settings that say who is the same customer, and what a customer must have, by name.
+// The settings that say when two customers are the same, and what a customer must have, by name.
 const (
 	SettingCustomerLogin   = "selected_customer_authentication_field_type"
-	SettingNoCustomerLogin = "steps_hide_login_register_tabs" // what older versions of the plugin had instead
+	SettingNoCustomerLogin = "steps_hide_login_register_tabs" // older versions of the plugin had this instead
 	SettingCustomerMerge   = "default_contact_merge_behavior"
 	SettingDefaultFields   = "default_fields_for_customer"
 )
 
-// optionLanguage is WordPress's option with the language of the site; English if it is empty or missing.
+// optionLanguage is WordPress's option with the language of the site, which is English if empty or missing.
 const optionLanguage = "WPLANG"
 
-// TranslationProblem says why the texts that are stored or mailed are not in the language of the
-// site, which it returns, too; "" where they are.
+// TranslationProblem says why stored and mailed texts are not in the site's language, and returns that
+// language; "" if they are.
 func TranslationProblem(ctx context.Context, s *Session) (locale, problem string, err error) {
 	options, err := s.DB.OptionValues(ctx, optionLanguage)
 	locale = wpdb.PlainText(options[optionLanguage])
@@ -86,7 +86,7 @@ var currencySettings = []string{
 	"currency_symbol_before", "currency_symbol_after", "thousand_separator", "decimal_separator", "number_of_decimals",
 }
 
-// On is the stored value of a setting that is switched on; anything else is off.
+// On is the stored value of a setting that is switched on; anything else means off.
 const On = "on"
 
 var writeSettingNames = slices.Concat([]string{
@@ -95,8 +95,7 @@ var writeSettingNames = slices.Concat([]string{
 	SettingDashboard, SettingTerseDates, SettingUsersAsCustomers, SettingCustomerRole,
 }, CustomerRuleSettings, currencySettings)
 
-// WriteSettings are the settings and options of the site that writes and messages depend
-// on.
+// WriteSettings are the site's settings and options that writes and messages depend on.
 type WriteSettings struct {
 	Settings   map[string]string
 	SiteURL    string
@@ -136,7 +135,7 @@ func (w WriteSettings) Clock(t time.Time) string {
 	return automation.FormatDate(t, "h:ia")
 }
 
-// ManageURL returns the URL at which a booking or order is managed with a key.
+// ManageURL returns the URL where a booking or order is managed with a key.
 func (w WriteSettings) ManageURL(what, key string) string {
 	return strings.TrimRight(w.SiteURL, "/") + "/wp-admin/admin-post.php?action=latepoint_route_call&route_name=manage_" + what + "_by_key__show&key=" + url.QueryEscape(key)
 }
@@ -155,13 +154,13 @@ var SlotSettings = []string{
 	SettingOneLocation, SettingManyServices, SettingOneAgent, SettingAgentOrder, SettingAddOns, SettingAppleCalendar,
 }
 
-// AgentOrder returns the setting by which an agent is found for a booking for any agent.
+// AgentOrder returns the setting that decides which agent gets a booking for any agent.
 func (s *Session) AgentOrder(ctx context.Context) (availability.AgentOrder, error) {
 	settings, err := s.DB.SettingValues(ctx, SettingAgentOrder)
 	return availability.AgentOrder(settings[SettingAgentOrder]), err
 }
 
-// BlockingStatuses returns the statuses of bookings that block slots.
+// BlockingStatuses returns the booking statuses that block slots.
 func BlockingStatuses(ctx context.Context, s *Session) ([]string, error) {
 	settings, err := s.DB.SettingValues(ctx, SettingBlockingStatuses)
 	return availability.BlockingStatuses(settings[SettingBlockingStatuses]), err
@@ -175,13 +174,12 @@ func DefinedFields(ctx context.Context, s *Session, setting string) (map[string]
 	}
 	definitions := map[string]json.RawMessage{}
 	if json.Unmarshal([]byte(settings[setting]), &definitions) != nil || definitions == nil {
-		definitions = map[string]json.RawMessage{} // not the map that the plugin writes: no fields
+		definitions = map[string]json.RawMessage{} // not the map that the plugin writes, so there are no fields
 	}
 	return definitions, nil
 }
 
-// LeadingInt returns the integer at the start of a text, as PHP converts texts; 0 for
-// none.
+// LeadingInt returns the integer at the start of a text, as PHP converts texts, or 0 if there is none.
 func LeadingInt(text string) int {
 	text = strings.TrimSpace(text)
 	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
@@ -195,7 +193,7 @@ func LeadingInt(text string) int {
 	return n
 }
 
-// Currency reads how the site formats prices, with the plugin's defaults.
+// Currency reads how the site formats prices, falling back to the plugin's defaults.
 func (s *Session) Currency(ctx context.Context) (Currency, error) {
 	settings, err := s.DB.SettingValues(ctx, currencySettings...)
 	if err != nil {
@@ -222,13 +220,13 @@ func currencyOf(settings map[string]string) Currency {
 	}
 }
 
-// CustomerRuleSettings are the settings that customer rules are made of.
+// CustomerRuleSettings are the settings behind customer rules.
 var CustomerRuleSettings = []string{
 	SettingCustomerLogin, SettingNoCustomerLogin, SettingCustomerMerge, SettingDefaultFields, SettingCustomerFields, SettingAddOns,
 }
 
-// uploadURL returns the address of the folder of the site's media, without a slash at
-// its end (WordPress's wp_upload_dir).
+// uploadURL returns the address of the site's media folder, without a trailing slash (WordPress's
+// wp_upload_dir).
 func uploadURL(s *Session, options map[string]string) string {
 	if address := wpdb.PlainText(options["upload_url_path"]); address != "" {
 		return strings.TrimRight(address, "/")

@@ -8,18 +8,18 @@ import (
 	"bookside/wpdb"
 )
 
-// Shared are those that requests share if they wait at the same time.
+// Shared are the statements that requests share if they wait at the same time.
 type Shared struct {
 	equal        *equalReads
 	scopeIndexes scopeIndexes
 	views        builtViews
-	// WidelyOffered are the ids of services whose connections are too many to be read as a whole.
+	// WidelyOffered are the ids of services with too many connections to read all at once.
 	WidelyOffered sync.Map
-	// others are what packages share of their own, by type; see SharedOf.
+	// others is what packages share of their own, by type; see SharedOf.
 	others sync.Map
 }
 
-// SharedOf returns what requests share of a type, and makes it for the first of them.
+// SharedOf returns what requests share of a type, and creates it on the first call.
 func SharedOf[T any](s *Session, make func() *T) *T {
 	found, ok := s.Shared.others.Load(reflect.TypeFor[T]())
 	if !ok {
@@ -33,8 +33,8 @@ func NewShared() *Shared {
 	return &Shared{equal: newEqualReads()}
 }
 
-// MayConcernAnotherRequest reports whether an error may concern only another request with which one was read
-// together, so that it should be read alone.
+// MayConcernAnotherRequest reports whether an error may concern only another request that shared the read,
+// so that this one should read alone.
 func MayConcernAnotherRequest(err error) bool {
 	return errors.Is(err, wpdb.ErrTooMuch) || errors.Is(err, wpdb.ErrTooManyRows) || errors.Is(err, wpdb.ErrUnreadable)
 }

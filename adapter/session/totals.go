@@ -10,39 +10,40 @@ import (
 	"bookside/adapter/domain"
 )
 
-// Totals are the sizes of lists that take long to count. Requests share such a size for a
-// while; all other sizes are counted for each request. The zero value shares nothing.
+// Totals are the sizes of lists that take long to count. Requests share these sizes for a while; all other
+// lists are counted for each request. The zero value shares nothing.
 type Totals struct {
 	ExactTime time.Duration // a count that takes no longer is never shared
 	MaxAge    time.Duration // how long a size is shared after it was counted; 0 for never
-	Long      int64         // from this size on a list is long, even if it is quickly counted
+	Long      int64         // a list of at least this size is long, even if it is quickly counted
 
 	Now       domain.Clock
-	Writes    atomic.Int64 // ours so far; each makes all sizes invalid
+	Writes    atomic.Int64 // ours so far; each invalidates all sizes
 	mu        sync.Mutex
 	slow      map[string]*SlowCount // by statement and arguments
-	longLists map[string]bool       // likewise; whether a scan in their order finds a page quickly
+	longLists map[string]bool       // likewise; true if an ordered scan finds a page quickly
 }
 
 // maxLists limits the memory of Totals.
 const maxLists = 1000
 
-// LongList is Totals.Long by default: to sort so many records takes longer than a few more statements.
+// LongList is the default of Totals.Long: sorting this many records takes longer than a few more
+// statements.
 const LongList = 5000
 
-// slowOrderedScan is how long a scan in the order of the list may take. To sort a long list takes less than that.
+// slowOrderedScan is how long an ordered scan may take. Sorting a long list takes less than that.
 const slowOrderedScan = 500 * time.Millisecond
 
 // SlowCount is a list that took long to count.
 type SlowCount struct {
 	turn  chan struct{} // has a token while nobody counts
 	size  int64
-	began time.Time // when the count began, from which its age is told
-	ended time.Time // zero if there is none to share
-	write int64     // the last write of ours before it
+	began time.Time // when the count began; its age is measured from here
+	ended time.Time // zero if there is no size to share
+	write int64     // our last write before it
 }
 
-// counted remembers a count that ends now.
+// counted remembers a count that has just ended.
 func (t *Totals) counted(c *SlowCount, size int64, began time.Time, write int64) {
 	c.size, c.began, c.ended, c.write = size, began, t.Now(), write
 }
@@ -50,7 +51,7 @@ func (t *Totals) counted(c *SlowCount, size int64, began time.Time, write int64)
 // MayShare reports whether totals may be shared at all.
 func (t *Totals) MayShare() bool { return t.MaxAge > 0 }
 
-// Find returns a list that took long to count; nil if it did not.
+// Find returns a list that took long to count, or nil if it did not.
 func (t *Totals) Find(key string) *SlowCount {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,8 +61,8 @@ func (t *Totals) Find(key string) *SlowCount {
 // isSlow reports whether a count took so long that its size may be shared.
 func (t *Totals) isSlow(took time.Duration) bool { return took > t.ExactTime }
 
-// rememberSlow remembers that a list took long to count, if it did. Its size is not kept, unless keep
-// follows: a statement that does more than count does not tell whether its size may be shared.
+// rememberSlow remembers that a list took long to count, if it did. Its size is not kept unless Keep
+// follows: after a statement that does more than count, it is unclear whether the size may be shared.
 func (t *Totals) rememberSlow(key string, took time.Duration) {
 	if !t.isSlow(took) {
 		return
@@ -79,7 +80,7 @@ func (t *Totals) rememberSlow(key string, took time.Duration) {
 	t.slow[key] = c
 }
 
-// Keep lets others share the size of a list that took long to count, by a statement that did nothing
+// Keep lets others share the size of a list that took long to count, found by a statement that did nothing
 // else. If another request is counting, the size is dropped.
 func (t *Totals) Keep(key string, size int64, began time.Time, write int64) {
 	c := t.Find(key)
@@ -110,8 +111,8 @@ func (t *Totals) RememberSize(key string, size int64) {
 	}
 }
 
-// RememberCount remembers how long it took to count a list, and how long the list is; after an error, the
-// latter is what it was before.
+// RememberCount remembers how long it took to count a list, and whether the list is long; an error leaves
+// the latter unchanged.
 func (t *Totals) RememberCount(key string, took time.Duration, size int64, err error) {
 	t.rememberSlow(key, took)
 	if err == nil {
@@ -119,8 +120,8 @@ func (t *Totals) RememberCount(key string, took time.Duration, size int64, err e
 	}
 }
 
-// RememberOrderedScan remembers that a scan in the order of a long list takes long to find a page, if it did: the
-// records may all be at the other end of the table, or lack an index for their order.
+// RememberOrderedScan remembers that an ordered scan of a long list took long to find a page, if it did:
+// the records may all be at the other end of the table, or their order may have no index.
 func (t *Totals) RememberOrderedScan(key string, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,7 +130,7 @@ func (t *Totals) RememberOrderedScan(key string, took time.Duration) {
 	}
 }
 
-// IsLong reports whether a list was long, or took long to count, when that was last done.
+// IsLong reports whether a list was long, or took long to count, when it was last counted.
 func (t *Totals) IsLong(key string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -137,7 +138,8 @@ func (t *Totals) IsLong(key string) bool {
 	return long || t.slow[key] != nil
 }
 
-// IsOrderedScanCheap reports whether a list was long when it was last counted, and no scan in its order took long.
+// IsOrderedScanCheap reports whether a list was long when it was last counted, and no ordered scan of it
+// took long.
 func (t *Totals) IsOrderedScanCheap(key string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -151,9 +153,9 @@ func (t *Totals) forget(key string) {
 	delete(t.slow, key)
 }
 
-// Share returns the size of a list that took long to count, and the age of that count if
-// it was made for another request. One request at a time counts. Those that wait meanwhile
-// share its size only if counting took long again.
+// Share returns the size of a list that took long to count, and the age of that count if it was made for
+// another request. One request at a time counts. Requests that wait meanwhile share its size only if
+// counting took long again.
 func (t *Totals) Share(ctx context.Context, key string, c *SlowCount, count func() (int64, error)) (size int64, age *time.Duration, err error) {
 	select {
 	case <-c.turn:
@@ -173,7 +175,7 @@ func (t *Totals) Share(ctx context.Context, key string, c *SlowCount, count func
 	if t.isSlow(t.Now().Sub(began)) {
 		t.counted(c, size, began, write)
 	} else {
-		t.forget(key) // the next page counts it in the statement of its rows
+		t.forget(key) // the next page counts it along with its rows
 	}
 	t.RememberSize(key, size)
 	return size, nil, nil

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// TestLongLists: which lists are known to be long after another one was counted.
+// TestLongLists: which lists are known to be long after another one has been counted.
 func TestLongLists(t *testing.T) {
 	t.Parallel()
 	const long, counted, other = 10, "counted", "list 0"
 	for _, test := range []struct {
 		name    string
-		known   []string // lists known to be long
+		known   []string // long lists
 		filled  int      // how many more of them
 		size    int64
 		err     error
 		isLong  bool
-		forgets bool // the others
+		forgets bool // whether the other lists are forgotten
 	}{
 		{"short", nil, 1, long - 1, nil, false, false},
 		{"long", nil, 1, long, nil, true, false},
@@ -54,8 +54,8 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestSlowOrderedScans: a long list is not scanned in its order again where that took long, until it was short
-// meanwhile.
+// TestSlowOrderedScans: a long list is not scanned in order again where that took long, until it has been
+// short.
 func TestSlowOrderedScans(t *testing.T) {
 	t.Parallel()
 	const key = "list"

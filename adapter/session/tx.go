@@ -9,17 +9,17 @@ import (
 	"bookside/wpdb"
 )
 
-// Tx is a transaction on the site's tables. The Session that it embeds reads inside the
-// transaction. Everything that writes is a method of Tx, so that a write outside of a
-// transaction does not compile. It sees everything, whatever the caller sees: see Session.AsCaller.
+// Tx is a transaction on the site's tables. The Session that it embeds reads inside the transaction. Every
+// write takes a Tx, so a write outside a transaction does not compile. A Tx sees everything, whatever the
+// caller sees: see Session.AsCaller.
 type Tx struct {
 	*Session
-	// Precondition is what the caller demands of the record that the transaction changes or
-	// deletes; nil for nothing. It is checked once the record exists and nobody else can
-	// change it. Its error ends the transaction.
+	// Precondition is what the caller demands of the record that the transaction changes or deletes; nil
+	// for nothing. It is checked once the record is known to exist and nobody else can change it. Its error
+	// ends the transaction.
 	Precondition func(within *Session) error
 
-	// DryRun is set if the transaction is rolled back whatever happens, see Session.DryRun.
+	// DryRun is set if the transaction is always rolled back, see Session.DryRun.
 	DryRun   bool
 	Progress LockProgress
 	Changes  ChangeList                  // of records, for the journal
@@ -27,15 +27,15 @@ type Tx struct {
 	checked  bool                        // Precondition was met
 	wrote    bool                        // to a table of the site
 	kept     *idempotency.Request        // whose responses were stored; nil for none
-	// old are rows before their first change, which extensions of the site are told about.
+	// old holds rows before their first change, for the extensions of the site.
 	old map[storedRow]map[string]*string
 }
 
-// Wrote reports whether the transaction has written anything of the site.
+// Wrote reports whether the transaction has written to the site's tables.
 func (tx *Tx) Wrote() bool { return tx.wrote }
 
-// CheckPrecondition checks the precondition. Every method that changes or deletes a
-// record calls it after locking the record, and before it judges what the caller sent.
+// CheckPrecondition checks the precondition. Every write that changes or deletes a record calls it after
+// locking the record and before validating what the caller sent.
 func (tx *Tx) CheckPrecondition() error {
 	if tx.Precondition == nil || tx.checked {
 		return nil
@@ -44,7 +44,7 @@ func (tx *Tx) CheckPrecondition() error {
 	return tx.Precondition(tx.AsCaller())
 }
 
-// ErrNotChecked means that a method wrote without a look at the precondition.
+// ErrNotChecked means that a write did not check the precondition.
 var ErrNotChecked = errors.New("the precondition of the transaction was not checked")
 
 // Transact runs work in one transaction: either all of it happens, or nothing. After a
@@ -58,9 +58,8 @@ func (s *Session) Transact(ctx context.Context, op string, work func(tx *Tx) err
 	return err
 }
 
-// DryRun runs work like Transact, under the same locks and with the same checks, and rolls
-// it back. What work writes must not take numbers from the site: ids that were given out are
-// not given back, and those of the plugin's tables run out.
+// DryRun runs work like Transact, with the same locks and checks, and rolls it back. work must not use up
+// ids of the site's tables: an id that was given out is never reused, and the plugin's ids are limited.
 func (s *Session) DryRun(ctx context.Context, op string, work func(tx *Tx) error) error {
 	return s.transact(ctx, op, s.dryRunOnce, work)
 }
@@ -81,7 +80,7 @@ func (s *Session) transact(ctx context.Context, op string, once func(context.Con
 	return err
 }
 
-// wakeWorkers wakes those who work on what a transaction left for them.
+// wakeWorkers wakes the workers that process what a transaction left for them.
 func (s *Session) wakeWorkers() {
 	if s.Outbox != nil {
 		s.Outbox.Wake()
@@ -101,7 +100,7 @@ const maxLockCreations = 10
 func (s *Session) transactOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
 	defer s.Totals.Writes.Add(1) // even after an error: the outcome of COMMIT may be unknown
 	err := s.transactOn(ctx, s.DB, op, work)
-	if errors.Is(err, wpdb.ErrRefused) { // perhaps one of several statements: alone, it names its table
+	if errors.Is(err, wpdb.ErrRefused) { // perhaps one of several statements sent together; run alone, it names its table
 		err = s.transactOn(ctx, s.DB.OneByOne(), op, work)
 	}
 	return err
@@ -119,7 +118,7 @@ func (s *Session) transactOn(ctx context.Context, on *wpdb.DB, op string, work f
 	return err
 }
 
-// errDryRun ends a dry run that succeeded, so that it is rolled back.
+// errDryRun ends a successful dry run, so that it is rolled back.
 var errDryRun = errors.New("dry run")
 
 func (s *Session) dryRunOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
@@ -137,7 +136,7 @@ func (s *Session) dryRunOnce(ctx context.Context, op string, work func(tx *Tx) e
 	return err
 }
 
-// begin returns a transaction on the site, in the one that was begun on the database.
+// begin returns the site's transaction within one that was begun on the database.
 func (s *Session) begin(db *wpdb.DB) *Tx {
 	caller := *s
 	caller.DB, caller.NoSharing = db, true
@@ -146,7 +145,7 @@ func (s *Session) begin(db *wpdb.DB) *Tx {
 	return &Tx{Session: &within}
 }
 
-// run runs work, and checks what has to be true in the end.
+// run runs work, and then the checks that must hold before COMMIT.
 func (tx *Tx) run(ctx context.Context, op string, work func(tx *Tx) error) error {
 	if err := work(tx); err != nil {
 		return err

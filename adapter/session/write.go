@@ -25,7 +25,7 @@ func (tx *Tx) Exec(ctx context.Context, table wpdb.Table, op string, stmt sq.Sql
 	return result, WriteError(tx.Session, table, err)
 }
 
-// execLater is exec, but the statement is sent together with the next one, see wpdb.Later.
+// execLater is like Exec, but sends the statement together with the next one, see wpdb.Later.
 func execLater(ctx context.Context, tx *Tx, table wpdb.Table, op string, stmt sq.Sqlizer) (*wpdb.Result, error) {
 	if err := RequireTransactions(tx.Session, table); err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func notWritable(s *Session, table wpdb.Table, reason string, cause error) error
 	return domain.Unavailable("Nothing is written: "+s.DB.FullName(table)+": "+reason, cause)
 }
 
-// RequireTransactions returns an error for a table whose engine can neither roll back nor
-// lock a row. The transaction then rolls back what it did before.
+// RequireTransactions returns an error for a table whose engine can neither roll back nor lock a row. The
+// error makes the transaction roll back what it has done.
 func RequireTransactions(s *Session, table wpdb.Table) error {
 	engine := s.Schema.Engine(table)
 	if engine == "" || strings.EqualFold(engine, "InnoDB") {
@@ -73,9 +73,8 @@ func writable(s *Session, table wpdb.Table) error {
 	return notWritable(s, table, reason, nil)
 }
 
-// CheckWritable returns a CodeUnavailable that names the tables to which requests cannot
-// write, as far as the last look of wpdb.LookForRefusedWrites knows, or nil. Reads are served all the
-// same. It makes no query.
+// CheckWritable returns a CodeUnavailable that names the tables that requests cannot write to, as far as
+// wpdb.LookForRefusedWrites last found, or nil. Reads are served all the same. It makes no query.
 func (s *Session) CheckWritable() error {
 	var reasons []string
 	for _, u := range s.Schema.Unwritables() {
@@ -99,8 +98,7 @@ type Column struct {
 	Value any
 }
 
-// Row is what an INSERT or UPDATE stores. Columns that this site's table lacks are left
-// out.
+// Row is what an INSERT or UPDATE stores. Columns that this site's table lacks are left out.
 type Row []Column
 
 // knownColumns returns the columns of a row that this site's table has.
@@ -111,9 +109,8 @@ func knownColumns(s *Session, table wpdb.Table, r Row) Row {
 	})
 }
 
-// Insert stores rows with the same columns in a table, in one statement, and returns the
-// id of the first. Other required columns, which PHP would leave to the server's lenient
-// mode, get their zero value.
+// Insert stores rows with the same columns in a table, in one statement, and returns the id of the first.
+// Other required columns get their zero value; PHP leaves these to the server's lenient mode.
 func (tx *Tx) Insert(ctx context.Context, table wpdb.Table, rows ...Row) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil
@@ -129,15 +126,15 @@ func (tx *Tx) Insert(ctx context.Context, table wpdb.Table, rows ...Row) (int64,
 	return result.ID, tx.Changes.Insert(table, result.ID, rows)
 }
 
-// Inserted are rows that InsertLater stores.
+// Inserted are rows that InsertLater has accepted.
 type Inserted struct {
 	table  wpdb.Table
 	rows   []Row
 	result *wpdb.Result
 }
 
-// InsertLater is insert, but the rows are sent together with the next statement. Whoever stores a
-// record of the journal calls settle after that.
+// InsertLater is like Insert, but the rows are sent together with the next statement. For a record that the
+// journal covers, call Settle after that.
 func (tx *Tx) InsertLater(ctx context.Context, table wpdb.Table, rows ...Row) (Inserted, error) {
 	stored := Inserted{table: table, rows: rows, result: new(wpdb.Result)}
 	if len(rows) == 0 {
@@ -150,7 +147,7 @@ func (tx *Tx) InsertLater(ctx context.Context, table wpdb.Table, rows ...Row) (I
 	return stored, err
 }
 
-// Settle returns the id of the first row, which was sent meanwhile, and enters it into the journal.
+// Settle returns the id of the first row, which has been sent meanwhile, and enters it into the journal.
 func (tx *Tx) Settle(stored Inserted) (int64, error) {
 	if len(stored.rows) == 0 {
 		return 0, nil
@@ -158,7 +155,7 @@ func (tx *Tx) Settle(stored Inserted) (int64, error) {
 	return stored.result.ID, tx.Changes.Insert(stored.table, stored.result.ID, stored.rows)
 }
 
-// insertion returns the statement of insert.
+// insertion returns the INSERT statement for rows.
 func insertion(tx *Tx, table wpdb.Table, rows []Row) (sq.InsertBuilder, error) {
 	if err := writable(tx.Session, table); err != nil {
 		return sq.InsertBuilder{}, err
@@ -185,7 +182,7 @@ func insertion(tx *Tx, table wpdb.Table, rows []Row) (sq.InsertBuilder, error) {
 	return stmt, nil
 }
 
-// Update changes columns of one row, and no others: PHP may have just written them.
+// Update changes columns of one row and leaves the others alone: PHP may just have written them.
 func (tx *Tx) Update(ctx context.Context, table wpdb.Table, id int64, changes Row) error {
 	changes = knownColumns(tx.Session, table, changes)
 	if len(changes) == 0 {
@@ -220,8 +217,8 @@ func (tx *Tx) Update(ctx context.Context, table wpdb.Table, id int64, changes Ro
 	return nil
 }
 
-// UpdateLater is update, but is sent together with the next statement. Whether the row was there is
-// known then. It moves no booking.
+// UpdateLater is like Update, but the statement is sent together with the next one, which reveals whether
+// the row existed. It cannot move a booking.
 func (tx *Tx) UpdateLater(ctx context.Context, table wpdb.Table, id int64, changes Row) (*wpdb.Result, error) {
 	changes = knownColumns(tx.Session, table, changes)
 	if err := writable(tx.Session, table); err != nil {
@@ -262,7 +259,7 @@ func (tx *Tx) DeleteWhere(ctx context.Context, table wpdb.Table, which sq.Eq) er
 	return tx.Delete(ctx, table, ids...)
 }
 
-// ErrRowGone means that a row has been deleted concurrently.
+// ErrRowGone means that the row was deleted concurrently.
 var ErrRowGone = errors.New("the row is gone")
 
 // NewTimestamps returns the timestamps of a new row, in UTC as the plugin stores them.
@@ -273,17 +270,17 @@ func (s *Session) NewTimestamps() Row {
 // UpdateTimestamp returns the timestamp of a changed row.
 func (s *Session) UpdateTimestamp() Column { return Column{"updated_at", domain.Stamp(s.Now)} }
 
-// LaterTimestamp returns the timestamp of a changed booking, which never falls, because the
-// sequence of calendars follows it. Now is when the request arrived: who waited for a lock is
-// behind the one who held it.
+// LaterTimestamp returns the timestamp of a changed booking. It never decreases, because the sequence
+// numbers of calendars follow it. Now is when the request arrived, so after waiting for a lock it may lie
+// before the lock holder's timestamp.
 func (s *Session) LaterTimestamp() Column {
 	now := domain.Stamp(s.Now)
 	return Column{"updated_at", sq.Expr("CASE WHEN updated_at > ? THEN updated_at ELSE ? END", now, now)}
 }
 
-// LockRows keeps PHP from changing rows until the transaction ends. It locks them in the
-// order of their ids, so that no two writers wait for each other. Other writers of ours
-// are kept out by locks, see locks.go, which are taken first.
+// LockRows keeps PHP from changing rows until the transaction ends. It locks them in the order of their
+// ids, so that no two writers deadlock. Our own writers are kept out by locks, see locks.go, which are
+// taken first.
 func (tx *Tx) LockRows(ctx context.Context, table wpdb.Table, ids []int64) error {
 	if err := RequireTransactions(tx.Session, table); err != nil {
 		return err
@@ -294,7 +291,7 @@ func (tx *Tx) LockRows(ctx context.Context, table wpdb.Table, ids []int64) error
 	return err
 }
 
-// CheckText rejects a text that its column cannot hold.
+// CheckText rejects a text that does not fit its column.
 func (s *Session) CheckText(p *domain.Validation, field string, table wpdb.Table, name, text string) {
 	c, ok := s.Schema.Column(table, name)
 	if !ok {

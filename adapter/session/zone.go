@@ -11,11 +11,11 @@ import (
 	"bookside/adapter/availability"
 )
 
-// Date is a calendar day in the site's zone, YYYY-MM-DD as stored; "" if the column is
-// NULL. 0000-00-00 occurs.
+// Date is a calendar day in the site's zone, YYYY-MM-DD as stored, or "" for a NULL column. 0000-00-00
+// occurs.
 type Date string
 
-// Time returns local midnight of the date. ok is false if the date is in no calendar.
+// Time returns local midnight of the date. ok is false if there is no such date.
 func (d Date) Time(loc *time.Location) (t time.Time, ok bool) {
 	t, err := time.ParseInLocation(time.DateOnly, string(d), loc)
 	return t, err == nil
@@ -78,11 +78,11 @@ func offsetZone(gmtOffset string) Zone {
 	return Zone{Name: name, Location: time.FixedZone(name, seconds)}
 }
 
-// Clock returns the wall clock of the zone.
+// Clock returns the zone's wall clock.
 func (z Zone) Clock() availability.Clock { return availability.Clock{Zone: z.Location} }
 
 // Instant returns the instant at which a clock in the zone shows the date and minutes; see
-// availability.Clock. ok is false if the date is in no calendar.
+// availability.Clock. ok is false if there is no such date.
 func (z Zone) Instant(date Date, minutes Minutes) (instant time.Time, ok bool) {
 	day, ok := availability.ParseDay(string(date))
 	if !ok {

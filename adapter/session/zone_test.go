@@ -41,7 +41,7 @@ func TestFindZone(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			for range 2 { // the second time from memory
+			for range 2 { // the second time from the cache
 				zone := z.find(test.zone, test.offset)
 				if zone.Name != test.want {
 					t.Errorf("name %q, want %q", zone.Name, test.want)
@@ -58,7 +58,8 @@ func TestFindZone(t *testing.T) {
 }
 
 // The instants of Berlin were recorded from the plugin; the others follow from
-// the same rules: in a repeated hour the first, in a skipped one moved forward.
+// the same rules: the first instant in a repeated hour, moved forward in a
+// skipped one.
 func TestZoneInstant(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
