@@ -55,11 +55,11 @@ const (
 // ErrCluster is the error for a change on a cluster without Changer.Cluster.
 var ErrCluster = errors.New("a change of a table stops all writes on all nodes of a cluster until it is done")
 
-// ErrNameTaken is the error of an index in whose place there is one that does not serve.
+// ErrNameTaken is the error for an index whose place is taken by one that does not serve.
 var ErrNameTaken = errors.New("another index has this name, or the database was told to ignore it: drop it, rename it or make it visible again")
 
-// Add makes indexes. It stops at an error that the others would share; one that
-// concerns a single index is reported, and part of the error.
+// Add creates indexes. It stops at an error that the others would share; an error of a single index is
+// reported and joined to the returned error.
 func (c Changer) Add(ctx context.Context, list []wpdb.Index) error {
 	return c.each(ctx, list, func(i wpdb.Index) error {
 		err := c.Unhurried.AddIndex(ctx, i)
@@ -70,7 +70,7 @@ func (c Changer) Add(ctx context.Context, list []wpdb.Index) error {
 	})
 }
 
-// madeByOthers returns nil if somebody was faster, and otherwise ErrNameTaken.
+// madeByOthers returns nil if another process created the index first, and otherwise ErrNameTaken.
 func (c Changer) madeByOthers(ctx context.Context, wanted wpdb.Index) error {
 	existing, err := c.DB.Indexes(ctx)
 	if err != nil || slices.ContainsFunc(existing, func(i wpdb.Index) bool { return i.Serves(wanted) }) {
@@ -79,12 +79,12 @@ func (c Changer) madeByOthers(ctx context.Context, wanted wpdb.Index) error {
 	return ErrNameTaken
 }
 
-// Drop drops indexes, with errors as those of Add.
+// Drop drops indexes; errors are as in Add.
 func (c Changer) Drop(ctx context.Context, list []wpdb.Index) error {
 	return c.each(ctx, list, func(i wpdb.Index) error {
 		err := c.Unhurried.DropIndex(ctx, i)
 		if errors.Is(err, wpdb.ErrNoIndex) {
-			return nil // somebody was faster
+			return nil // another process was faster
 		}
 		return err
 	})
@@ -102,12 +102,12 @@ func (c Changer) each(ctx context.Context, list []wpdb.Index, change func(wpdb.I
 	if cluster.MultiPrimary() && !c.Cluster {
 		return ErrCluster
 	}
-	// Two at a time would only make each other wait for the tables.
+	// Two at once would only make each other wait for the tables.
 	queued := func() { c.Report(Event{Phase: Queued}) }
 	return c.DB.InTurn(ctx, "indexes", queued, func() error { return c.all(ctx, list, change) })
 }
 
-// all changes the indexes, one by one.
+// all changes the indexes one by one.
 func (c Changer) all(ctx context.Context, list []wpdb.Index, change func(wpdb.Index) error) error {
 	var failed []error
 	for _, i := range list {
@@ -175,7 +175,7 @@ func (c Changer) reportProgress(ctx context.Context, report func(Event), change 
 			return err
 		case <-ticker.C:
 			e := Event{Phase: Running}
-			// An error must not end the change, and its own is the one to report.
+			// An error here must not end the change; the change's own error is the one to report.
 			if percent, ok, err := c.DB.Progress(ctx); ok && err == nil {
 				e.Progress = &percent
 			}

@@ -12,31 +12,31 @@ import (
 	"bookside/wpdb"
 )
 
-// State is what a site has of an index.
+// State is whether a site has an index.
 type State string
 
 // The states of an index.
 const (
-	Present  State = "present"    // ours, or one of others with the same columns
+	Present  State = "present"    // ours, or another with the same columns
 	Missing  State = "missing"    // and worth having
 	Unneeded State = "not needed" // the table is too small
 	Unusable State = "impossible" // see Index.Reason
 )
 
-// smallTable is the number of rows from which indexes are worth having: the server
-// reads fewer in a millisecond or two.
+// smallTable is the number of rows from which indexes are worthwhile: the server reads fewer in a
+// millisecond or two.
 const smallTable = 5_000
 
-// Index is an index as a site has it, or may have it.
+// Index is an index that a site has or could have.
 type Index struct {
 	wpdb.Index
 	State   State
-	Reason  string // why it is impossible, or why a missing one cannot be made
-	Serving string // the name of the present index, which others may have made
+	Reason  string // why it is impossible, or why it cannot be created if missing
+	Serving string // the name of the present index, which may not be ours
 }
 
-// Survey returns all indexes worth having, with their state on a site. It takes a few
-// milliseconds for each large table.
+// Survey returns all worthwhile indexes, with their state on a site. It takes a few milliseconds for each
+// large table.
 func Survey(ctx context.Context, db *wpdb.DB) ([]Index, error) {
 	schema, err := db.Schema(ctx, "")
 	if err != nil {
@@ -73,7 +73,7 @@ func Survey(ctx context.Context, db *wpdb.DB) ([]Index, error) {
 	return list, nil
 }
 
-// Own returns all indexes of ours on a site, also those of other versions.
+// Own returns all our indexes on a site, including those of other versions.
 func Own(ctx context.Context, db *wpdb.DB) ([]wpdb.Index, error) {
 	existing, err := db.Indexes(ctx)
 	return slices.DeleteFunc(existing, func(i wpdb.Index) bool { return !i.Own() }), err
@@ -99,19 +99,19 @@ func impossible(schema *wpdb.Schema, i wpdb.Index) string {
 type Examined struct {
 	Index
 	TableRows int64
-	Bytes     int64         // of an index that is not there, as estimated
-	Duration  time.Duration // of making it, as estimated
+	Bytes     int64         // estimated size of an index that does not exist
+	Duration  time.Duration // estimated time to create it
 	Uses      []Use
 }
 
-// Use is what an index is for, and the number of rows that it spares.
+// Use is what an index is for, and how many rows it saves reading.
 type Use struct {
 	Requests      string
 	Statement     string // the part of it that reads the table
-	Before, After int64  // rows to be examined, as estimated by the server or, if the index is not there, from samples
+	Before, After int64  // rows to examine, as estimated by the server or, if the index does not exist, from samples
 }
 
-// Examine is Survey with costs and gains. It reads samples of the tables.
+// Examine is like Survey, with costs and gains. It reads samples of the tables.
 func Examine(ctx context.Context, db *wpdb.DB) ([]Examined, error) {
 	list, err := Survey(ctx, db)
 	if err != nil {
@@ -162,8 +162,7 @@ func (e *Examined) examine(ctx context.Context, db *wpdb.DB, schema *wpdb.Schema
 	return nil
 }
 
-// examineUse asks the server for its plans. With a present index, the plan without it
-// is the one before.
+// examineUse asks the server for its plans. If the index exists, Before is the plan without it.
 func (e *Examined) examineUse(ctx context.Context, db *wpdb.DB, u use, s sample, matching int64) (Use, error) {
 	const op = "explain a statement"
 	table := db.Name(e.Table)
@@ -186,8 +185,8 @@ func (e *Examined) examineUse(ctx context.Context, db *wpdb.DB, u use, s sample,
 	return use, err
 }
 
-// rowsWithIndex estimates the rows that the statement will examine in a table of so
-// many rows, of which some of the sample are matching its constant conditions.
+// rowsWithIndex estimates how many rows the statement will examine in a table of the given size, if
+// matching rows of the sample satisfy its constant conditions.
 func (u use) rowsWithIndex(rows int64, s sample, matching int64) int64 {
 	switch {
 	case u.page():

@@ -34,7 +34,7 @@ func newChanger(t *testing.T, database *fixtures.Database) (c Changer, phases *[
 	return c, phases
 }
 
-// steps are the phases without the reports on progress, whose number depends on the time.
+// steps are the phases without the progress reports, whose number depends on timing.
 func steps(phases []Phase) []Phase {
 	return slices.DeleteFunc(slices.Clone(phases), func(p Phase) bool { return p == Running })
 }
@@ -46,7 +46,7 @@ func beginRead(t *testing.T, database *fixtures.Database, table string) (end fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	end = func() { _ = tx.Rollback() } // the second time without effect
+	end = func() { _ = tx.Rollback() } // the second call has no effect
 	t.Cleanup(end)
 	var count int
 	if err := tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&count); err != nil {
@@ -67,8 +67,8 @@ func ownNames(t *testing.T, db *wpdb.DB) (names []string) {
 	return names
 }
 
-// TestAddInSpiteOfOthers: a table that others use for too long keeps no other table from
-// its index, and gets its own as soon as it is free.
+// TestAddInSpiteOfOthers: a table that others use for too long does not delay the indexes of other tables,
+// and gets its own as soon as it is free.
 func TestAddInSpiteOfOthers(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -105,7 +105,7 @@ func TestAddInSpiteOfOthers(t *testing.T) {
 	}
 }
 
-// TestChangersTakeTurns: while another one is at work, a Changer says so and waits for its end.
+// TestChangersTakeTurns: while another one is at work, a Changer reports it and waits.
 func TestChangersTakeTurns(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -144,7 +144,7 @@ func TestChangersTakeTurns(t *testing.T) {
 	}
 }
 
-// TestProgressIsReported: a long change is known to be alive.
+// TestProgressIsReported: a long change shows that it is alive.
 func TestProgressIsReported(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -160,7 +160,7 @@ func TestProgressIsReported(t *testing.T) {
 	}
 }
 
-// TestAddStopsWhereOthersWouldFail: a lost database or a missing privilege is told once.
+// TestAddStopsWhereOthersWouldFail: a lost database or a missing privilege is reported once.
 func TestAddStopsWhereOthersWouldFail(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -202,8 +202,8 @@ func TestAddMadeByAnother(t *testing.T) {
 	}
 }
 
-// TestAddWhereTheNameIsTaken: an index that others made under our name, or that the server
-// ignores, is not taken for ours, and keeps no other index from being made.
+// TestAddWhereTheNameIsTaken: an index that others created under our name, or that the server ignores, does
+// not count as ours, and does not stop other indexes.
 func TestAddWhereTheNameIsTaken(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -229,8 +229,8 @@ func TestAddWhereTheNameIsTaken(t *testing.T) {
 	}
 }
 
-// TestDropDroppedByAnother: what another administrator has dropped meanwhile is dropped,
-// unlike what is not there because its table is missing.
+// TestDropDroppedByAnother: an index that another administrator has dropped meanwhile counts as dropped,
+// unlike one whose table is missing.
 func TestDropDroppedByAnother(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -278,8 +278,7 @@ func TestRowsPerValue(t *testing.T) {
 	}
 }
 
-// TestWantedIndexes: none is part of another one, their names are their own, and each is
-// good for something.
+// TestWantedIndexes: none is part of another, their names are unique, and each has a use.
 func TestWantedIndexes(t *testing.T) {
 	t.Parallel()
 	for n, w := range wantedIndexes {

@@ -10,14 +10,14 @@ import (
 	"bookside/wpdb"
 )
 
-// sampleRows is the number of rows in a sample: the newest of a table.
+// sampleRows is the number of rows in a sample, taken from the newest of a table.
 const sampleRows = 20_000
 
-// sample is what the newest rows of a table tell about an index on it.
+// sample is what the newest rows of a table show about an index on it.
 type sample struct {
 	rows     int64
 	filled   int64    // rows in which its first column is not NULL
-	distinct int64    // values of its first column
+	distinct int64    // distinct values of its first column
 	values   []string // some of them, at least one
 	bytes    int64    // of its entries
 	matching []int64  // rows that match the constant conditions, by use
@@ -69,15 +69,14 @@ func entryBytes(schema *wpdb.Schema, t wpdb.Table, name string) string {
 // entryOverhead is what InnoDB adds to each entry of an index, in bytes.
 const entryOverhead = 7
 
-// indexSize estimates the size of an index on a table of so many rows, whose pages are
-// filled to fifteen sixteenths at first.
+// indexSize estimates the size of an index on a table of the given size. Its pages are filled to fifteen
+// sixteenths at first.
 func (s sample) indexSize(tableRows int64) int64 {
 	return tableRows * (s.bytes/max(1, s.rows) + entryOverhead) * 16 / 15
 }
 
-// rowsPerValue estimates how many of a table's rows have one value. A sample with many
-// rows per value probably has nearly all values; in another one, rows with the same
-// value are near each other.
+// rowsPerValue estimates how many of a table's rows share a value. A sample with many rows per value
+// probably has nearly all values; otherwise rows with the same value are close together.
 func (s sample) rowsPerValue(tableRows int64) int64 {
 	switch {
 	case s.distinct == 0:
@@ -89,14 +88,14 @@ func (s sample) rowsPerValue(tableRows int64) int64 {
 	}
 }
 
-// What a server reads, sorts and writes in a second while it makes an index, as measured
-// on two slow cores, in use by others, with a million rows.
+// What a server reads, sorts and writes per second while it builds an index, measured on two slow, busy
+// cores with a million rows.
 const (
 	bytesPerSecond = 200 << 20
 	rowsPerSecond  = 1_000_000
 )
 
-// buildTime estimates how long it takes to make an index on a table.
+// buildTime estimates how long it takes to build an index on a table.
 func buildTime(rows, bytes int64) time.Duration {
 	seconds := float64(bytes)/bytesPerSecond + float64(rows)/rowsPerSecond
 	return time.Duration(seconds * float64(time.Second))

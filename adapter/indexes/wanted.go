@@ -51,7 +51,7 @@ func (u use) statement(table string, values []string) sq.SelectBuilder {
 	return stmt
 }
 
-// text returns the statement for people.
+// text returns the statement in a form for people.
 func (u use) text(table string, values []string) (string, error) {
 	text, _, err := u.statement(table, values).ToSql()
 	if err != nil {
@@ -66,20 +66,19 @@ func (u use) page() bool { return len(u.order) > 0 && u.equal == "" && u.where =
 // newestFirst is the order of a list by a column.
 func newestFirst(column string) []string { return []string{column + " DESC", "id DESC"} }
 
-// list returns the use of a list's first page sorted by a column.
+// list returns the use by a list's first page, sorted by a column.
 func list(requests, column string) use {
 	return use{requests: requests, columns: []string{"id"}, order: newestFirst(column)}
 }
 
-// lookup returns the use of rows with a value.
+// lookup returns the use by a search for rows with a value.
 func lookup(requests, column string, columns ...string) use {
 	return use{requests: requests, columns: columns, equal: column}
 }
 
-// wantedIndexes are all indexes worth having, the most useful first. The plugin has none
-// on transactions but the primary key, and none on the times of any table. What is
-// left out did not help when it was measured with a million bookings: searches for a
-// part of a text, for example, read every row with any index.
+// wantedIndexes are all worthwhile indexes, the most useful first. On transactions the plugin has only the
+// primary key, and on no table does it index times. What is left out did not help when measured with a
+// million bookings: for example, searches for part of a text read every row with any index.
 var wantedIndexes = []wantedIndex{
 	{wpdb.OwnIndex(wpdb.Transactions, "order_id"), []use{
 		lookup("a booking, an order or a payment, and changes of them", "order_id", "id", "status", "kind", "amount"),

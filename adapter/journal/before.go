@@ -10,8 +10,8 @@ import (
 	"bookside/wpdb"
 )
 
-// Before returns the position before the first entry about a change at a time or later;
-// the end if there is none.
+// Before returns the position before the first entry about a change at the given time or later; the end if
+// there is none.
 func (j *Journal) Before(ctx context.Context, at time.Time) (int64, error) {
 	p, err := bounds(ctx, j.db)
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Belonged is to what the bookings of a deleted record belonged, without their customers. One of
-// which nothing is known belonged to nobody: its assignment is zero.
+// Belonged holds the assignments of the bookings of a deleted record, without their customers. A booking
+// about which nothing is known has a zero assignment.
 type Belonged []Assignment
 
-// within reports whether somebody who covers only some bookings saw the record: a customer with one
-// of them, or an order, payment or invoice without others.
+// within reports whether a reader who covers only some bookings saw the record: a customer with one of
+// them, or an order, payment or invoice with no others.
 func (b Belonged) within(r Resource, covers func(Assignment) bool) bool {
 	if r == Customers {
 		return slices.ContainsFunc(b, covers)
@@ -19,8 +19,8 @@ func (b Belonged) within(r Resource, covers func(Assignment) bool) bool {
 	return len(b) > 0 && !slices.ContainsFunc(b, func(a Assignment) bool { return !covers(a) })
 }
 
-// text returns the assignments as they are stored: each once, as the ids of its agent, service and
-// location, such as "3-1-2 4-1-2".
+// text returns the assignments as they are stored: each once, as the ids of agent, service and location,
+// such as "3-1-2 4-1-2".
 func (b Belonged) text() string {
 	var words []string
 	for _, a := range b {
@@ -30,7 +30,7 @@ func (b Belonged) text() string {
 	return strings.Join(slices.Compact(words), " ")
 }
 
-// belonged is the reverse of text. Somebody who misses the form told nothing.
+// belonged is the reverse of text. A malformed text counts as none.
 func belonged(text string) (b Belonged) {
 	for word := range strings.FieldsSeq(text) {
 		var a Assignment

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Cursor is a place in the journal: behind the entry with a number of an epoch. Numbers never
-// return within an epoch; a journal that replaces another, because it was restored or all of it
-// was lost, begins a new one, so that cursors of the old one are not taken for its own.
+// Cursor is a place in the journal: after the entry with a number in an epoch. Numbers never repeat within
+// an epoch. A journal that replaces another, because it was restored or lost completely, begins a new
+// epoch, so that cursors of the old one are not mistaken for its own.
 type Cursor struct {
-	Epoch  string // "" for the first epoch, which began before there were others
+	Epoch  string // "" for the first epoch, which began before epochs existed
 	Number int64
 }
 
-// String is the cursor as clients keep it.
+// String returns the cursor as clients store it.
 func (c Cursor) String() string {
 	if c.Epoch == "" {
 		return strconv.FormatInt(c.Number, 10)
@@ -23,10 +23,10 @@ func (c Cursor) String() string {
 	return c.Epoch + "-" + strconv.FormatInt(c.Number, 10)
 }
 
-// At returns the cursor behind another entry of the same epoch.
+// At returns the cursor after another entry of the same epoch.
 func (c Cursor) At(number int64) Cursor { return Cursor{c.Epoch, number} }
 
-// CursorPattern is that of cursors as text.
+// CursorPattern matches cursors as text.
 const CursorPattern = `^([a-z2-7]{8}-)?[0-9]{1,18}$`
 
 var cursorText = regexp.MustCompile(CursorPattern)

@@ -6,10 +6,10 @@ import (
 	"bookside/wpdb"
 )
 
-// Resource is the type of a record, as clients write it.
+// Resource is the type of a record, as clients name it.
 type Resource string
 
-// The resources whose changes the journal has.
+// The resources whose changes are in the journal.
 const (
 	Bookings  Resource = "bookings"
 	Customers Resource = "customers"
@@ -22,7 +22,7 @@ const (
 	Coupons   Resource = "coupons"
 )
 
-// Resources are all resources, those first whose changes matter most.
+// Resources are all resources, the most important first.
 var Resources = []Resource{Bookings, Customers, Orders, Payments, Invoices, Services, Agents, Locations, Coupons}
 
 // tables are the tables of the resources.
@@ -31,10 +31,10 @@ var tables = map[Resource]wpdb.Table{
 	Services: wpdb.Services, Agents: wpdb.Agents, Locations: wpdb.Locations, Coupons: wpdb.Coupons,
 }
 
-// TableOf returns the table that has the records of a resource.
+// TableOf returns the table that holds the records of a resource.
 func TableOf(r Resource) wpdb.Table { return tables[r] }
 
-// ResourceOf returns the resource whose records a table has; ok is false for other tables.
+// ResourceOf returns the resource whose records a table holds; ok is false for other tables.
 func ResourceOf(table wpdb.Table) (r Resource, ok bool) {
 	for resource, t := range tables {
 		if t == table {
@@ -60,23 +60,23 @@ type Origin string
 // The origins.
 const (
 	FromAPI  Origin = "api"   // a request to Bookside; the actor is the key
-	FromSite Origin = "site"  // WordPress, as its companion told; the actor is the WordPress user
+	FromSite Origin = "site"  // WordPress, as the companion reported; the actor is the WordPress user
 	Found    Origin = "found" // unknown: the change was found by comparing rows
 )
 
-// Change is what a writer enters: one change of one record.
+// Change is one change of one record, as a writer enters it.
 type Change struct {
 	Resource Resource
 	ID       int64
 	Kind     Kind
 	Status   string // of a booking: the new status; "" if it did not change or is not known
-	// To what a booking belonged before, and belongs now. Both are nil if that did not change.
+	// The assignments of a booking before and now, both nil if unchanged.
 	From, To *Assignment
-	// Belonged is to what the bookings of a deleted customer, order, payment or invoice belonged.
+	// Belonged are the assignments of the bookings of a deleted customer, order, payment or invoice.
 	Belonged Belonged
 }
 
-// Assignment is to what a booking belongs.
+// Assignment is what a booking is assigned to.
 type Assignment struct{ AgentID, ServiceID, LocationID, CustomerID int64 }
 
 // Entry is a change with its place in the journal. It has no personal data.
@@ -86,28 +86,27 @@ type Entry struct {
 	ID       int64
 	Kind     Kind
 	Origin   Origin
-	ActorID  int64 // a key or a WordPress user, as the origin says; 0 if unknown
+	ActorID  int64 // a key or a WordPress user, depending on the origin; 0 if unknown
 	At       time.Time
-	Booking  *BookingFacts // of bookings; nil for others, and if nothing is known
-	// Left is set in the entry that Within makes for those who no longer cover a booking.
+	Booking  *BookingFacts // for bookings; nil for others, or if nothing is known
+	// Left is set in the entry that Within returns to readers who no longer cover a booking.
 	Left bool
-	// Belonged is to what the bookings of a deleted customer, order, payment or invoice belonged;
-	// nil if that is not known, as of one that the search found.
+	// Belonged are the assignments of the bookings of a deleted customer, order, payment or invoice; nil if
+	// unknown, as for a deletion that the search found.
 	Belonged Belonged
 }
 
-// BookingFacts say to what a changed booking belongs; of a deleted one, to what it did
-// belong.
+// BookingFacts are the assignment of a changed booking, or the last one of a deleted booking.
 type BookingFacts struct {
 	OldStatus, NewStatus string // "" before it was created, and after it was deleted
 	Assignment
-	Before *Assignment // to what the booking belonged before the change; nil if that is the same, or not known
+	Before *Assignment // the assignment before the change; nil if unchanged or unknown
 }
 
-// Within returns the entry about a booking, or a deleted record with bookings, for somebody who
-// covers only some bookings; ok is false if the entry is not for them. Who covered the booking
-// only before it moved is told that it is gone, and nothing of where it went; who covers it only
-// now, not whence it came.
+// Within returns the entry about a booking, or about a deleted record with bookings, as a reader sees it
+// who covers only some bookings; ok is false if it does not concern them. If they covered the booking only
+// before it moved, the entry says that it is gone, but not where it went; if they cover it only now, not
+// where it came from.
 func (e Entry) Within(covers func(Assignment) bool) (within Entry, ok bool) {
 	if e.Booking == nil {
 		return e, e.Kind == Deleted && e.Belonged.within(e.Resource, covers)

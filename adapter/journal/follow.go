@@ -10,11 +10,11 @@ import (
 	"bookside/wpdb"
 )
 
-// bookingsOf returns the ids of the bookings that show something of orders, by order.
+// bookingsOf returns the ids of the bookings that show data of orders, by order.
 type bookingsOf func(ctx context.Context, db *wpdb.DB, orders []int64) (map[int64][]int64, error)
 
-// follow finds the bookings of orders of which they show something else now: the comment, the
-// payment status, the total or a payment. Whoever follows bookings gets an entry of each.
+// follow finds the bookings of orders that now show something different: the comment, the payment status,
+// the total or a payment. Followers of bookings get an entry for each.
 func (s *numbering) follow(ctx context.Context) error {
 	told := map[record]pendingChange{}
 	for _, m := range s.pending {
@@ -57,8 +57,8 @@ func (s *numbering) follow(ctx context.Context) error {
 	return s.readLater(ctx, Bookings, ids)
 }
 
-// changedInBookings returns the orders and payments of which their bookings may show something
-// else: those whose facts changed, and those that were told and had no snapshot.
+// changedInBookings returns the orders and payments for which bookings may show something different: those
+// whose facts changed, and reported ones that had no snapshot.
 func (s *numbering) changedInBookings(told map[record]pendingChange) (changed []record) {
 	for _, resource := range []Resource{Orders, Payments} {
 		for _, id := range s.touched[resource] {
@@ -67,7 +67,7 @@ func (s *numbering) changedInBookings(told map[record]pendingChange) (changed []
 			before, existed := s.before(r)
 			_, entered := told[r]
 			unknown := entered && slices.Contains(s.unknown[resource], spanOf(id))
-			created := resource == Orders && !existed // with its bookings
+			created := resource == Orders && !existed // together with its bookings
 			if !created && !s.later[r] && (exists != existed || now.facts != before.facts || unknown) {
 				changed = append(changed, r)
 			}
@@ -76,7 +76,7 @@ func (s *numbering) changedInBookings(told map[record]pendingChange) (changed []
 	return changed
 }
 
-// ordersOf returns the orders that an order or a payment is about, before and now.
+// ordersOf returns the orders that an order or a payment concerns, before and now.
 func (s *numbering) ordersOf(r record) (orders []int64) {
 	if r.resource == Orders {
 		return []int64{r.id}

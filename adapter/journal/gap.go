@@ -11,9 +11,9 @@ import (
 // gapSpan is how many entries a statement counts.
 const gapSpan = 10_000
 
-// closeGaps moves the floor behind the newest entry that is missing in the middle of the journal, because
-// somebody deleted it: a reader who has not seen it is told. All numbers from the floor on were
-// given, and none was taken back.
+// closeGaps moves the floor past the newest entry that is missing in the middle of the journal because
+// somebody deleted it, so that readers who have not seen it get an error. All numbers from the floor on
+// were assigned, and none was taken back.
 func (w *worker) closeGaps(ctx context.Context) error {
 	p, err := w.present(ctx)
 	if err != nil {
@@ -45,8 +45,8 @@ func (w *worker) closeGaps(ctx context.Context) error {
 	return err
 }
 
-// newestMissing returns the largest number behind from and up to to that no entry has; 0 if all are
-// there. Uses the primary key.
+// newestMissing returns the largest number above from and up to to that no entry has, or 0 if all exist.
+// Uses the primary key.
 func newestMissing(ctx context.Context, db *wpdb.DB, from, to int64) (int64, error) {
 	which := sq.And{sq.Gt{"number": from}, sq.LtOrEq{"number": to}}
 	count, _, err := wpdb.One(ctx, db, "count changes", sq.Select("COUNT(*)").From(db.Name(wpdb.Changes)).Where(which), wpdb.Value[int64])

@@ -2,18 +2,17 @@ package journal
 
 import "cmp"
 
-// history follows one record through the changes that were told, from its snapshot to its
-// present row.
+// history follows one record through its reported changes, from its snapshot to its present row.
 type history struct {
 	row    rowState // the present row
 	exists bool
 
 	now    BookingFacts // of the present row
-	facts  BookingFacts // of the latest entry; NewStatus is the record's status by then
-	live   bool         // whether the record exists by then
+	facts  BookingFacts // after the latest entry; NewStatus is the record's status by then
+	live   bool         // the record exists by then
 	kind   Kind         // of the latest entry; "" before the first
 	origin Origin
-	// unchanged is true if the present row is as in the snapshot.
+	// unchanged is set if the present row is as in the snapshot.
 	unchanged bool
 }
 
@@ -28,15 +27,14 @@ func newHistory(r Resource, before rowState, existed bool, now rowState, exists 
 	return h, err
 }
 
-// repeats reports whether WordPress tells about the same change once more: one request
-// often writes a row several times.
+// repeats reports whether WordPress reports the same change again: one request often writes a row several
+// times.
 func (h *history) repeats(m pendingChange) bool {
 	return h.origin == FromSite && h.kind != "" && m.kind == Updated && h.kind != Deleted && (m.status == "" || m.status == h.facts.NewStatus) &&
 		(m.to == nil || *m.to == h.facts.Assignment)
 }
 
-// tell returns the entry for a row of the inbox; ok is false if it is about nothing that
-// anybody could have seen.
+// tell returns the entry for a row of the inbox; ok is false if nobody could have seen the change.
 func (h *history) tell(m pendingChange) (e Entry, ok bool) {
 	switch m.kind {
 	case Created:
@@ -54,8 +52,8 @@ func (h *history) tell(m pendingChange) (e Entry, ok bool) {
 	return h.entry(m), true
 }
 
-// find returns the entry for what the told changes do not explain: for anything if there
-// are none, else for another status, assignment or existence than the last one left behind.
+// find returns the entry for what the reported changes do not explain: for anything if there are none,
+// otherwise for a status, assignment or existence that differs from what the last one left behind.
 func (h *history) find(r record) (e Entry, ok bool) {
 	m := pendingChange{record: r, origin: Found, status: h.now.NewStatus, to: h.now.orNil()}
 	switch {
@@ -91,7 +89,7 @@ func (h *history) entry(m pendingChange) Entry {
 	default:
 		facts.NewStatus = h.facts.NewStatus
 	}
-	// A request enters a status only if it changed. The snapshot may be younger than that.
+	// A request enters a status only if it changed. The snapshot may be newer than that.
 	if m.kind == Created || m.origin == FromAPI && facts.OldStatus == m.status {
 		facts.OldStatus = ""
 	}
@@ -103,15 +101,14 @@ func (h *history) entry(m pendingChange) Entry {
 	return e
 }
 
-// assign returns to what a booking belongs after a change, and to what it belonged before if
-// the change moved it.
+// assign returns the assignment of a booking after a change, and the one before if the change moved it.
 func (h *history) assign(m pendingChange) (after Assignment, before *Assignment) {
 	before = cmp.Or(m.from, h.facts.orNil())
 	switch {
 	case m.to != nil:
 		after = *m.to
 	case before != nil && (m.kind == Deleted || m.origin == FromAPI || !h.exists):
-		after = *before // a request tells if it moves a booking
+		after = *before // a request reports whether it moves a booking
 	default:
 		after = h.now.Assignment
 	}

@@ -74,7 +74,7 @@ func assignmentColumns(prefix string) []string {
 	return []string{prefix + "agent_id", prefix + "service_id", prefix + "location_id", prefix + "customer_id"}
 }
 
-// values are those of assignmentColumns; NULL if there is no assignment.
+// values are the values for assignmentColumns, or NULL if there is no assignment.
 func (a *Assignment) values() []any {
 	if a == nil {
 		a = new(Assignment)
@@ -82,12 +82,12 @@ func (a *Assignment) values() []any {
 	return []any{wpdb.NullIfZero(a.AgentID), wpdb.NullIfZero(a.ServiceID), wpdb.NullIfZero(a.LocationID), wpdb.NullIfZero(a.CustomerID)}
 }
 
-// scanned are the variables into which assignmentColumns are scanned.
+// scanned are the variables that assignmentColumns are scanned into.
 func (a *Assignment) scanned() []any {
 	return []any{wpdb.OrZero(&a.AgentID), wpdb.OrZero(&a.ServiceID), wpdb.OrZero(&a.LocationID), wpdb.OrZero(&a.CustomerID)}
 }
 
-// orNil returns an assignment that was scanned; nil if all columns were NULL.
+// orNil returns a scanned assignment, or nil if all columns were NULL.
 func (a Assignment) orNil() *Assignment {
 	if a == (Assignment{}) {
 		return nil

@@ -17,20 +17,20 @@ type Journal struct {
 	queue.Waker              // of Run
 	sweepTook   atomic.Int64 // nanoseconds
 
-	gap atomic.Bool // a reader missed entries in the middle, see closeGaps
+	gap atomic.Bool // a reader found a gap in the middle, see closeGaps
 
 	mu         sync.Mutex
 	end        Cursor           // the last one that this process knows of
-	maxNumbers map[string]int64 // numbers of ends, by epoch
+	maxNumbers map[string]int64 // the highest end, by epoch
 	locked     int64            // the largest n of a position, see isOlder
 	changed    chan struct{}    // closed when it changes
 	restored   restored
 }
 
-// restored is what this process knows of an older database that came back under it.
+// restored is what this process knows about an older database that was restored under it.
 type restored struct {
-	epoch      string // that this process began; "" if none came back
-	was, found Cursor // the ends of the journal before and then
+	epoch      string // that this process began; "" if none was restored
+	was, found Cursor // the end of the journal before the restore and after it
 }
 
 // New returns the journal in a database.
@@ -38,18 +38,17 @@ func New(db *wpdb.DB, now domain.Clock) *Journal {
 	return &Journal{db: db, now: now, Waker: queue.NewWaker(), changed: make(chan struct{}), maxNumbers: map[string]int64{}}
 }
 
-// Changed returns the end that this process knows of, and a channel that is closed when there
-// is another one: a higher number, or that of a journal which replaced this one.
-// It needs no connection; Run looks for the numbers that other
-// servers give, several times a second.
+// Changed returns the end that this process knows of, and a channel that is closed when the end changes: to
+// a higher number, or to that of a journal that replaced this one. It needs no connection; Run checks
+// several times a second for the numbers of other servers.
 func (j *Journal) Changed() (end Cursor, changed <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.end, j.changed
 }
 
-// announce tells everyone who waits where the journal ends. Only the goroutine of Run does, so
-// that a lower number is that of another journal.
+// announce tells everyone who waits where the journal ends. Only Run's goroutine calls it, so a lower
+// number means another journal.
 func (j *Journal) announce(p position) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -63,8 +62,8 @@ func (j *Journal) announce(p position) {
 	j.changed = make(chan struct{})
 }
 
-// RestoredUnder reports whether an older database came back while this process ran, and nobody has
-// said so since with [Restored].
+// RestoredUnder reports whether an older database was restored while this process ran, and [Restored] has
+// not been called since.
 func (j *Journal) RestoredUnder() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -34,7 +34,7 @@ type site struct {
 	cursor int64
 }
 
-// testNow is the time of the tests: the sample bookings were updated before.
+// testNow is the time of the tests: the sample bookings were updated earlier.
 var testNow = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func openSite(t *testing.T) *site {
@@ -52,7 +52,7 @@ func openSite(t *testing.T) *site {
 
 func (s *site) schema(ctx context.Context) (*wpdb.Schema, error) { return s.db.Schema(ctx, "") }
 
-// exec runs a statement as anybody but Bookside would.
+// exec runs a statement as anything but Bookside would.
 func (s *site) exec(statement string, args ...any) {
 	s.t.Helper()
 	if _, err := s.SQL.ExecContext(s.t.Context(), statement, args...); err != nil {
@@ -92,7 +92,7 @@ func (s *site) want(entries ...Entry) {
 	}
 }
 
-// enter enters changes as a request does, with its effect.
+// enter enters changes together with their effect, as a request does.
 func (s *site) enter(actor int64, effect string, changes ...Change) {
 	s.t.Helper()
 	s.exec(effect)
@@ -137,8 +137,8 @@ func (s *site) bookingsOf(ctx context.Context, db *wpdb.DB, orders []int64) (map
 
 func (s *site) bookings() string { return s.Prefix + "latepoint_bookings" }
 
-// TestFoundChanges: changes by plain SQL that leave no trace but the row itself are found,
-// with the statuses before and after.
+// TestFoundChanges: changes by plain SQL that leave no trace except in the row itself are found, with the
+// statuses before and after.
 func TestFoundChanges(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -189,8 +189,8 @@ func TestFoundInEveryResource(t *testing.T) {
 	}
 }
 
-// TestStartKnowsTheEnd: a server that takes the lease knows the last number at once, not
-// only after the next change.
+// TestStartKnowsTheEnd: a server that takes the lease knows the last number at once, not only after the
+// next change.
 func TestStartKnowsTheEnd(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -209,8 +209,7 @@ func TestStartKnowsTheEnd(t *testing.T) {
 	}
 }
 
-// TestEnteredChanges: what a request entered is numbered once, with its key, and not found
-// as well.
+// TestEnteredChanges: a change that a request entered is numbered once, with its key, and not found again.
 func TestEnteredChanges(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -226,7 +225,7 @@ func TestEnteredChanges(t *testing.T) {
 	s.work()
 	s.want()
 
-	// Several changes between two looks each have their entry and their statuses.
+	// Several changes between two searches have their own entries and statuses.
 	first, second := facts, facts
 	first.OldStatus, first.NewStatus = "cancelled", "pending"
 	second.OldStatus, second.NewStatus = "pending", "approved"
@@ -238,7 +237,7 @@ func TestEnteredChanges(t *testing.T) {
 		Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: FromAPI, ActorID: 8, Booking: &second},
 	)
 
-	// A status that somebody else changed in between is found as well.
+	// A status that something else changed in between is found as well.
 	third, fourth := facts, facts
 	third.OldStatus, third.NewStatus = "approved", "pending"
 	fourth.OldStatus, fourth.NewStatus = "pending", "completed"
@@ -256,8 +255,7 @@ func TestEnteredChanges(t *testing.T) {
 	s.want(Entry{Resource: Bookings, ID: id, Kind: Deleted, Origin: FromAPI, ActorID: 7, Booking: &deleted})
 }
 
-// TestToldChanges: WordPress tells about a change before or after it was found; it has one
-// entry in both cases.
+// TestToldChanges: WordPress reports a change before or after it was found; it has one entry in both cases.
 func TestToldChanges(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -265,7 +263,7 @@ func TestToldChanges(t *testing.T) {
 	facts.NewStatus = "cancelled"
 	s.exec(fmt.Sprintf("UPDATE %s SET status = 'cancelled' WHERE id = %d", s.bookings(), id))
 	s.tell(Bookings, id, Updated, "cancelled")
-	s.tell(Bookings, id, Updated, nil) // the same request saved the row once more
+	s.tell(Bookings, id, Updated, nil) // the same request saves the row again
 	s.work()
 	s.want(Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: FromSite, ActorID: 3, Booking: &facts})
 
@@ -277,7 +275,7 @@ func TestToldChanges(t *testing.T) {
 	s.work()
 	s.want()
 
-	// What was created and deleted before anybody looked was never seen.
+	// A record that was created and deleted between two searches was never seen.
 	s.tell(Bookings, 999_999, Created, "approved")
 	s.tell("spells", 1, Created, nil)
 	s.tell(Bookings, id, "burnt", nil)
@@ -285,8 +283,9 @@ func TestToldChanges(t *testing.T) {
 	s.want()
 }
 
-// TestBelongedOfDeletedRecords: an entry about a deleted record has to what its bookings belonged, as
-// whoever deleted it told, also after the search found that. Who told nothing has one entry.
+// TestBelongedOfDeletedRecords: the entry of a deleted record has the reported assignments of its bookings,
+// even if the report comes after the search found the deletion. A deletion reported without them has one
+// entry.
 func TestBelongedOfDeletedRecords(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -309,8 +308,8 @@ func TestBelongedOfDeletedRecords(t *testing.T) {
 	}
 }
 
-// TestDeletedRecordsWithin: who covers some bookings learns of deleted customers with one of them, and
-// of other records all of whose bookings they cover.
+// TestDeletedRecordsWithin: a reader of some bookings sees deleted customers who had one of them, and other
+// deleted records whose bookings they all cover.
 func TestDeletedRecordsWithin(t *testing.T) {
 	t.Parallel()
 	of := func(agents ...int64) (b Belonged) {
@@ -321,7 +320,7 @@ func TestDeletedRecordsWithin(t *testing.T) {
 	}
 	for _, c := range []struct {
 		belonged        Belonged
-		customer, other bool // whether agent 3 learns of it
+		customer, other bool // whether agent 3's reader sees it
 	}{
 		{of(3), true, true}, {of(3, 3), true, true}, {of(3, 4), true, false}, {of(4, 3), true, false}, {of(3, 0), true, false}, {of(4), false, false}, {of(0), false, false}, {nil, false, false},
 	} {
@@ -334,8 +333,8 @@ func TestDeletedRecordsWithin(t *testing.T) {
 	}
 }
 
-// TestMovedBookings: an entry has to what a booking belonged before, whoever moved it, and each of
-// several moves its own.
+// TestMovedBookings: an entry has a booking's previous assignment, whoever moved it, and each of several
+// moves has its own.
 func TestMovedBookings(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -365,13 +364,13 @@ func TestMovedBookings(t *testing.T) {
 	s.work()
 	s.want(moved(FromAPI, 7, second, third), moved(FromAPI, 8, third, fourth))
 
-	// WordPress tells where it came from, or not.
+	// WordPress reports where it came from, or not.
 	s.exec(move(fifth))
 	s.tell(Bookings, id, Updated, nil)
 	s.work()
 	s.want(moved(FromSite, 3, fourth, fifth))
 
-	// A request that changes the status does not get the move of somebody else.
+	// A request that changes the status does not get the blame for another's move.
 	facts.Assignment, facts.NewStatus = fifth, "pending"
 	s.enter(7, fmt.Sprintf("UPDATE %s SET agent_id = %d, customer_id = %d, status = 'pending' WHERE id = %d", s.bookings(), first.AgentID, first.CustomerID, id),
 		Change{Resource: Bookings, ID: id, Kind: Updated, Status: "pending"})
@@ -381,7 +380,7 @@ func TestMovedBookings(t *testing.T) {
 	s.want(Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: FromAPI, ActorID: 7, Booking: &changed}, moved(Found, 0, fifth, first))
 }
 
-// TestMoveOfAnUnknownBooking: what a request tells counts where the rows were not seen before it.
+// TestMoveOfAnUnknownBooking: if the row has no snapshot yet, the request's report counts.
 func TestMoveOfAnUnknownBooking(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -410,8 +409,8 @@ func TestMoveOfAnUnknownBooking(t *testing.T) {
 	}
 }
 
-// TestBookingsOfChangedOrders: what a booking shows of its order and payments is a change of the
-// booking too, whoever made it; anything else of the order is not.
+// TestBookingsOfChangedOrders: a change in what a booking shows of its order and payments is a change of
+// the booking too, whoever made it; other changes of the order are not.
 func TestBookingsOfChangedOrders(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -483,8 +482,8 @@ func TestPruning(t *testing.T) {
 	}
 }
 
-// TestOtherColumns: after an update of the plugin added a column, rows are not taken for
-// changed, and changes are found again.
+// TestOtherColumns: after an update of the plugin adds a column, rows do not count as changed, and changes
+// are found again.
 func TestOtherColumns(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -498,8 +497,7 @@ func TestOtherColumns(t *testing.T) {
 	s.want(Entry{Resource: Bookings, ID: id, Kind: Updated, Origin: Found, Booking: &facts})
 }
 
-// TestReadSomeResources: a reader of one resource gets its entries alone, and advances over
-// the others.
+// TestReadSomeResources: a reader of one resource gets only its entries, and advances past the others.
 func TestReadSomeResources(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -515,9 +513,9 @@ func TestReadSomeResources(t *testing.T) {
 	}
 }
 
-// TestNothingIsMissed runs transactions of random length beside two servers, of which one
-// ends, and readers that poll all the time: every reader sees every committed change once,
-// in the order of its record, and no change that was rolled back.
+// TestNothingIsMissed runs transactions of random length beside two servers, one of which stops, and
+// readers that poll all the time: every reader sees every committed change once, in order for each record,
+// and no change that was rolled back.
 func TestNothingIsMissed(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -526,7 +524,7 @@ func TestNothingIsMissed(t *testing.T) {
 	defer cancel()
 	log := slog.New(slog.DiscardHandler)
 	begin := time.Now()
-	fast := func() time.Time { return begin.Add(20 * time.Since(begin)) } // the next server takes over sooner
+	fast := func() time.Time { return begin.Add(20 * time.Since(begin)) } // time runs faster, so that the next server takes over sooner
 	var servers sync.WaitGroup
 	journals := make([]*Journal, 2)
 	stops := make([]context.CancelFunc, 2)

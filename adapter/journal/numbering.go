@@ -27,18 +27,17 @@ type pendingChange struct {
 	actor  int64
 	status string
 	at     string
-	// To what a booking belonged before, and belongs now; nil if that is not told.
+	// The assignments of a booking before and now; nil if not reported.
 	from, to *Assignment
 	belonged Belonged // see Change
 }
 
-// batchSize limits how many rows of the inbox, and how many candidates, one transaction
-// gives numbers to.
+// batchSize limits how many rows of the inbox, and how many candidates, one transaction numbers.
 const batchSize = 500
 
-// assignNumbers gives numbers to the changes in the inbox, and to those of the candidates that
-// nobody entered: rows that seem to differ from their snapshots. It is one transaction,
-// which holds the row of the journal, so that numbers become visible in their order.
+// assignNumbers numbers the changes in the inbox, and those of the candidates that nobody entered: rows
+// that seem to differ from their snapshots. It is one transaction, which holds the row of the journal, so
+// that numbers become visible in order.
 //
 // It returns the position of the journal, and whether the inbox may have more.
 func (j *Journal) assignNumbers(ctx context.Context, targets map[Resource]compared, shows bookingsOf, candidates []record) (p position, more bool, err error) {
@@ -58,15 +57,15 @@ type numbering struct {
 	targets  map[Resource]compared
 	shows    bookingsOf
 	at       string
-	position position // of the journal, with what is added
+	position position // of the journal, including the new entries
 	pending  []pendingChange
 	touched  map[Resource][]int64
 	now      map[Resource]snapshot // the present rows
 	spans    map[Resource]map[int64]snapshot
 	unknown  map[Resource][]int64 // spans that had no snapshots
 	later    map[record]bool      // records with further rows in the inbox
-	repeated map[record]bool      // records of which a found entry is younger than foundWindow
-	followed []pendingChange      // of bookings that show something of a changed order, see follow
+	repeated map[record]bool      // records with a found entry younger than foundWindow
+	followed []pendingChange      // bookings that show data of a changed order, see follow
 	entries  []Entry
 	stamps   []string // the times of the entries
 }
@@ -100,9 +99,9 @@ func (s *numbering) run(ctx context.Context, candidates []record) (more bool, er
 
 // inbox reads the oldest rows. Uses the primary key.
 //
-// The ids of a record's rows are in the order of the commits, on a cluster too: a writer draws
-// them after it has changed a row that every rival changes, so the rival that commits later
-// runs on a node that has applied these rows, and such a node draws only higher ids.
+// The ids of a record's rows follow the order of the commits, on a cluster too: a writer draws them after
+// changing a row that every rival changes, so the rival that commits later runs on a node that has applied
+// these rows, and such a node draws only higher ids.
 func (s *numbering) inbox(ctx context.Context) (messages []pendingChange, more bool, err error) {
 	stmt := sq.Select("id", "resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
 		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged").From(s.tx.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(batchSize + 1)
@@ -150,8 +149,7 @@ func (s *numbering) readTouched(ctx context.Context) error {
 	return nil
 }
 
-// readRows reads the present rows of records of a resource, and their snapshots. Their ids
-// are in ascending order.
+// readRows reads the present rows of records of a resource, and their snapshots. ids is in ascending order.
 func (s *numbering) readRows(ctx context.Context, r Resource, ids []int64) (err error) {
 	target := s.targets[r]
 	if s.now[r], err = target.rows(ctx, s.tx, ids); err != nil {
@@ -161,9 +159,9 @@ func (s *numbering) readRows(ctx context.Context, r Resource, ids []int64) (err 
 	return err
 }
 
-// readLater finds the records of a resource that have further rows in the inbox, which
-// arrived in the meantime or exceed the batch. What the rows of such records are now may be
-// explained by them, so nothing is concluded from it yet. Uses the index record.
+// readLater finds the records of a resource that have further rows in the inbox, which arrived meanwhile or
+// exceed the batch. Those rows may explain the present state of the records, so nothing is concluded from
+// it yet. Uses the index record.
 func (s *numbering) readLater(ctx context.Context, r Resource, ids []int64) error {
 	seen := s.pendingIDs()
 	for part := range slices.Chunk(ids, rowsPerStatement) {
@@ -183,7 +181,7 @@ func (s *numbering) readLater(ctx context.Context, r Resource, ids []int64) erro
 	return nil
 }
 
-// pendingIDs are the ids of the rows of the inbox that were read.
+// pendingIDs are the ids of the inbox rows that were read.
 func (s *numbering) pendingIDs() []int64 {
 	ids := make([]int64, len(s.pending))
 	for i, m := range s.pending {
@@ -192,11 +190,11 @@ func (s *numbering) pendingIDs() []int64 {
 	return ids
 }
 
-// foundWindow is how late WordPress may tell about a change that was found already.
+// foundWindow is how late WordPress may report a change that was already found.
 const foundWindow = 5 * time.Minute
 
-// readRepeated finds the records that WordPress tells about although their rows are as in
-// the snapshot, and of which the journal has a young found entry. Uses the index record.
+// readRepeated finds the records that WordPress reports although their rows are as in the snapshot, and
+// that have a recent found entry in the journal. Uses the index record.
 func (s *numbering) readRepeated(ctx context.Context) error {
 	s.repeated = map[record]bool{}
 	asked := map[Resource][]int64{}
@@ -232,7 +230,7 @@ func (s *numbering) before(r record) (rowState, bool) {
 	return row, ok
 }
 
-// compose makes the entries, and brings the snapshots up to date.
+// compose creates the entries and updates the snapshots.
 func (s *numbering) compose(candidates []record) error {
 	histories := map[record]*history{}
 	var order []record
@@ -254,7 +252,7 @@ func (s *numbering) compose(candidates []record) error {
 		if err != nil {
 			return err
 		}
-		// Of a deleted record that was found already, only WordPress knows who saw it.
+		// If the deletion was already found, only WordPress knows who saw the record.
 		if m.origin == FromSite && (s.repeated[m.record] && m.belonged == nil || h.repeats(m)) {
 			continue
 		}
@@ -297,8 +295,8 @@ func (s *numbering) add(e Entry, at string) {
 	s.entries, s.stamps = append(s.entries, e), append(s.stamps, at)
 }
 
-// remember puts the present row into the snapshot. If the inbox has further rows about the
-// record, it is remembered as the entries so far left it.
+// remember puts the present row into the snapshot. If the inbox has further rows about the record, the
+// snapshot gets the state that the entries so far left.
 func (s *numbering) remember(r record, h *history) {
 	rows := s.spans[r.resource][spanOf(r.id)]
 	switch later := s.later[r]; {
@@ -311,13 +309,13 @@ func (s *numbering) remember(r record, h *history) {
 	}
 }
 
-// factsLeft returns the facts that the entries so far left of a record.
+// factsLeft returns the facts of a record as the entries so far left them.
 func (s *numbering) factsLeft(r record, h *history) string {
 	if r.resource == Bookings {
 		return h.facts.text()
 	}
 	if before, existed := s.before(r); existed {
-		return before.facts // what comes later says how they changed
+		return before.facts // later rows say how they changed
 	}
 	return h.row.facts
 }

@@ -37,13 +37,13 @@ type position struct {
 	n     int64  // grows with each lock, and from row to row: see isOlder
 }
 
-// end is the place behind the last entry.
+// end returns the place after the last entry.
 func (p position) end() Cursor { return Cursor{p.epoch, p.last} }
 
-// numbers are those of the entries that the journal has.
+// numbers are the first and the last number in the journal.
 type numbers struct{ first, last int64 }
 
-// fits reports whether the entries are those that the position promises.
+// fits reports whether the entries match the position.
 func (p position) fits(n numbers) bool {
 	if p.floor == p.last {
 		return n.last <= p.last
@@ -51,8 +51,8 @@ func (p position) fits(n numbers) bool {
 	return n.last == p.last && n.first <= p.floor+1
 }
 
-// behind returns the position for the entries that there are. given is a number up to which
-// some may have been given.
+// behind returns the position that matches the existing entries. given is a number up to which some may
+// have been assigned.
 func (p position) behind(n numbers, given int64) position {
 	p.last = max(p.last, n.last, given)
 	switch {
@@ -64,18 +64,16 @@ func (p position) behind(n numbers, given int64) position {
 	return p
 }
 
-// journalPosition is the name of the journal's row among the positions, searchPosition that of the
-// row that says which process numbers and searches, and sitePosition that of the row with the id of
-// these tables.
+// journalPosition is the name of the journal's row among the positions, searchPosition of the row that says
+// which process numbers and searches, and sitePosition of the row with the id of these tables.
 const (
 	journalPosition = "journal"
 	searchPosition  = "search"
 	sitePosition    = "site"
 )
 
-// SiteID returns what tells these tables from those of any other site, and whoever knows it from
-// whoever does not, and the name of their database, because a copy has the same id. The id is "" as
-// long as no server has drawn it.
+// SiteID returns a secret id that distinguishes these tables from those of any other site, and the name of
+// their database, because a copy has the same id. The id is "" until a server has drawn it.
 func SiteID(ctx context.Context, db *wpdb.DB) (id, database string, err error) {
 	stmt := sq.Select("signature", "DATABASE()").From(db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": sitePosition})
 	_, _, err = wpdb.One(ctx, db, "read the id of the site", stmt, func(row wpdb.Scanner) (struct{}, error) {
@@ -84,7 +82,7 @@ func SiteID(ctx context.Context, db *wpdb.DB) (id, database string, err error) {
 	return id, database, err
 }
 
-// readPosition returns the row of the journal. found is false if there is none.
+// readPosition returns the row of the journal; found is false if there is none.
 func readPosition(ctx context.Context, db *wpdb.DB) (p position, found bool, err error) {
 	stmt := sq.Select("position", "floor", "signature", "n").From(db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": journalPosition})
 	return wpdb.One(ctx, db, "read position of the journal", stmt, func(row wpdb.Scanner) (p position, err error) {
@@ -92,7 +90,7 @@ func readPosition(ctx context.Context, db *wpdb.DB) (p position, found bool, err
 	})
 }
 
-// readNumbers returns the numbers of the entries. Uses the primary key.
+// readNumbers returns the first and last number of the entries. Uses the primary key.
 func readNumbers(ctx context.Context, db *wpdb.DB) (numbers, error) {
 	stmt := sq.Select("MIN(number)", "MAX(number)").From(db.Name(wpdb.Changes))
 	n, _, err := wpdb.One(ctx, db, "read numbers of the journal", stmt, func(row wpdb.Scanner) (n numbers, err error) {
@@ -101,8 +99,7 @@ func readNumbers(ctx context.Context, db *wpdb.DB) (numbers, error) {
 	return n, err
 }
 
-// bounds returns the position of the journal; one that is missing, as it will be once it is
-// repaired.
+// bounds returns the position of the journal, or, if it is missing, the one that repair will create.
 func bounds(ctx context.Context, db *wpdb.DB) (position, error) {
 	p, found, err := readPosition(ctx, db)
 	if err != nil || found {
@@ -112,8 +109,8 @@ func bounds(ctx context.Context, db *wpdb.DB) (position, error) {
 	return position{}.behind(n, 0), err
 }
 
-// lockPosition makes other servers wait for what this transaction does, or on a cluster
-// fail, and returns the position of the journal.
+// lockPosition makes other servers wait for this transaction (on a cluster, it makes them fail) and returns
+// the position of the journal.
 func lockPosition(ctx context.Context, tx *wpdb.DB) (position, error) {
 	if _, err := wpdb.Exec(ctx, tx, "lock position", sq.Update(tx.Name(wpdb.ChangePositions)).Set("n", sq.Expr("n + 1")).Where(sq.Eq{"name": journalPosition})); err != nil {
 		return position{}, err
@@ -125,7 +122,7 @@ func lockPosition(ctx context.Context, tx *wpdb.DB) (position, error) {
 	return p, err
 }
 
-// lockPresent is lockPosition, and begins a new epoch if an older database was restored under this
+// lockPresent is like lockPosition, and begins a new epoch if an older database was restored under this
 // process.
 func (j *Journal) lockPresent(ctx context.Context, tx *wpdb.DB) (position, error) {
 	p, err := lockPosition(ctx, tx)
@@ -150,8 +147,8 @@ func (j *Journal) lockPresent(ctx context.Context, tx *wpdb.DB) (position, error
 	return p, nil
 }
 
-// drawn is a number that no row of the journal had before, whatever became of it: the microseconds
-// since 1970, by the clock of the database.
+// drawn is a number that no row of the journal has ever had: the microseconds since 1970 by the database's
+// clock.
 const drawn = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS UNSIGNED)"
 
 func beginEpoch(ctx context.Context, tx *wpdb.DB) error {
@@ -160,8 +157,8 @@ func beginEpoch(ctx context.Context, tx *wpdb.DB) error {
 	return err
 }
 
-// Restored begins a new epoch in a transaction: cursors of before expire. A journal whose position
-// is lost begins one by itself.
+// Restored begins a new epoch in a transaction: earlier cursors expire. A journal whose position is lost
+// begins one by itself.
 func Restored(ctx context.Context, tx *wpdb.DB) error {
 	_, err := lockPosition(ctx, tx)
 	if errors.Is(err, errNotPrepared) {
@@ -173,18 +170,17 @@ func Restored(ctx context.Context, tx *wpdb.DB) error {
 	return err
 }
 
-// isOlder reports whether a position is from before what this process knows of: fewer numbers of
-// its epoch were given, or its row was locked less often. The latter tells an epoch of the past, of which this
-// process may know nothing, from one that somebody else began since.
+// isOlder reports whether a position is older than what this process knows: fewer numbers of its epoch were
+// assigned, or its row was locked less often. The lock count distinguishes a past epoch, which this process
+// may not know, from one that another process has begun since.
 func (j *Journal) isOlder(p position) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.maxNumbers[p.epoch] > p.last || p.n < j.locked
 }
 
-// sound reports whether the tables of the journal fit together, and resources have their
-// positions. A reader who is not alone may see a part of what another process does, so the
-// answer no must be looked at again.
+// sound reports whether the tables of the journal are consistent, and resources have their positions.
+// Without a lock, a reader may see half of another process's work, so a false must be checked again.
 func (j *Journal) sound(ctx context.Context, searched []Resource) (bool, error) {
 	names, err := wpdb.All(ctx, j.db, "read names of positions", sq.Select("name").From(j.db.Name(wpdb.ChangePositions)).OrderBy("name"), wpdb.Value[string])
 	if err != nil {
@@ -207,7 +203,7 @@ func (j *Journal) sound(ctx context.Context, searched []Resource) (bool, error) 
 	return !lost, err
 }
 
-// repair makes the tables of the journal fit together, and reports what was wrong, or "".
+// repair makes the tables of the journal consistent, and returns what was wrong, or "".
 func (j *Journal) repair(ctx context.Context) (wrong string, err error) {
 	schema, err := j.db.Schema(ctx, "")
 	if err != nil {
@@ -236,7 +232,7 @@ func (j *Journal) repair(ctx context.Context) (wrong string, err error) {
 	return wrong, err
 }
 
-// repairPosition is the part of repair that is about the row of the journal. It locks it.
+// repairPosition repairs the row of the journal, and locks it.
 func (j *Journal) repairPosition(ctx context.Context, tx *wpdb.DB, schema *wpdb.Schema) (wrong string, err error) {
 	positions := tx.Name(wpdb.ChangePositions)
 	own := sq.Insert(positions).Options("IGNORE").Columns("name", "signature").Values(searchPosition, "").Values(sitePosition, rand.Text())
@@ -272,7 +268,7 @@ func (j *Journal) repairPosition(ctx context.Context, tx *wpdb.DB, schema *wpdb.
 	return wrong, err
 }
 
-// numbersOfWebhooks returns the largest number of an entry that webhooks know. It reads all
+// numbersOfWebhooks returns the largest number of an entry that webhooks have seen. It reads all
 // deliveries.
 func numbersOfWebhooks(ctx context.Context, tx *wpdb.DB, schema *wpdb.Schema) (largest int64, err error) {
 	for table, column := range map[wpdb.Table]string{wpdb.Webhooks: "position", wpdb.WebhookDeliveries: "number"} {
@@ -291,8 +287,8 @@ func numbersOfWebhooks(ctx context.Context, tx *wpdb.DB, schema *wpdb.Schema) (l
 	return largest, nil
 }
 
-// The table of snapshots has a row without a resource, and the row of the search says so, so
-// that the loss of the snapshots is told from a site without rows.
+// The table of snapshots has a row without a resource, and the row of the search records that, to
+// distinguish lost snapshots from a site without rows.
 const (
 	snapshotMark = ""
 	marked       = "marked"
@@ -305,8 +301,8 @@ func snapshotsLost(ctx context.Context, db *wpdb.DB) (bool, error) {
 	return !found, err
 }
 
-// forgetSnapshots makes the first pass over all resources begin anew if their snapshots are
-// gone. A table of an earlier version has no mark yet.
+// forgetSnapshots restarts the first pass over all resources if their snapshots are gone. A table of an
+// earlier version has no mark yet.
 func forgetSnapshots(ctx context.Context, tx *wpdb.DB) (forgotten bool, err error) {
 	positions := tx.Name(wpdb.ChangePositions)
 	stmt := sq.Select("signature").From(positions).Where(sq.Eq{"name": searchPosition})

@@ -11,8 +11,8 @@ import (
 	"bookside/wpdb"
 )
 
-// TestBehind: a position that does not fit the entries moves behind all numbers that were
-// given, and its floor behind all entries that are gone.
+// TestBehind: a position that does not match the entries moves past all assigned numbers, and its floor
+// past all missing entries.
 func TestBehind(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -44,16 +44,16 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// later is a moment at which the lease is due.
+// later moves the clock to when the lease is due.
 func (s *site) later() {
 	s.t.Helper()
 	s.worker.leased = time.Time{}
 	s.work()
 }
 
-// TestLostTables: whichever table of the journal is emptied, numbers go on behind all that were
-// given, changes are numbered and found, and none is invented. A reader who may have missed
-// something is told.
+// TestLostTables: whichever table of the journal is emptied, numbers continue above all assigned ones,
+// changes are numbered and found, and none is invented. A reader who may have missed something gets an
+// error.
 func TestLostTables(t *testing.T) {
 	t.Parallel()
 	type fault struct {
@@ -126,7 +126,8 @@ func TestLostTables(t *testing.T) {
 	}
 }
 
-// TestSiteID: the id of the tables is drawn once, whatever else is repaired, and again if it is lost.
+// TestSiteID: the id of the tables is drawn once, and not again when other things are repaired, unless it
+// is lost.
 func TestSiteID(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -151,8 +152,8 @@ func TestSiteID(t *testing.T) {
 	}
 }
 
-// TestRepairedByAnother: a process that has not noticed yet that another one repairs the journal
-// invents nothing from snapshots that are being taken anew.
+// TestRepairedByAnother: a process that has not yet noticed another one's repair invents nothing from the
+// snapshots being taken again.
 func TestRepairedByAnother(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []string{"change_snapshots", "change_positions"} {
@@ -179,7 +180,7 @@ func TestRepairedByAnother(t *testing.T) {
 	}
 }
 
-// TestLostOneAfterTheOther: what was repaired once is noticed the next time.
+// TestLostOneAfterTheOther: a loss after a repair is noticed too.
 func TestLostOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -192,8 +193,8 @@ func TestLostOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// TestReplacedJournal: whoever waits learns of it if all tables are lost and made again, and
-// numbers begin anew.
+// TestReplacedJournal: waiting readers are told if all tables are lost and recreated, and numbers begin
+// again.
 func TestReplacedJournal(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -226,8 +227,8 @@ func TestReplacedJournal(t *testing.T) {
 	s.want(Entry{Resource: Customers, ID: 2, Kind: Updated, Origin: FromAPI, ActorID: 7})
 }
 
-// TestRestoredUnderTheServer: if an older journal comes back while the server runs, numbers that
-// were given are given again, and cursors of before expire.
+// TestRestoredUnderTheServer: if an older journal is restored while the server runs, numbers are assigned
+// again, and earlier cursors expire.
 func TestRestoredUnderTheServer(t *testing.T) {
 	t.Parallel()
 	for _, leader := range []bool{true, false} {
@@ -280,10 +281,10 @@ func TestRestoredUnderTheServer(t *testing.T) {
 	}
 }
 
-// journalTables are those whose rows make the journal.
+// journalTables are the tables that make up the journal.
 var journalTables = []string{"change_positions", "changes", "change_snapshots", "change_inbox"}
 
-// backUp keeps the journal as it is; restore brings it back, as a dump that is loaded does.
+// backUp saves the journal; restore brings it back, like loading a dump.
 func (s *site) backUp() (restore func()) {
 	s.t.Helper()
 	for _, table := range journalTables {
@@ -298,7 +299,7 @@ func (s *site) backUp() (restore func()) {
 	}
 }
 
-// change makes an entry of the journal.
+// change adds an entry to the journal.
 func (s *site) change() {
 	s.t.Helper()
 	s.enter(1, "DO 1", Change{Resource: Customers, ID: 1, Kind: Updated})
@@ -314,8 +315,8 @@ func (s *site) restart() {
 	s.work()
 }
 
-// TestRestoredUnderAnIdleServer: that an older journal came back is noticed, and logged once, without any
-// change, and it is forgotten as soon as somebody says that a backup was restored.
+// TestRestoredUnderAnIdleServer: a restored older journal is noticed, and logged once, without any change,
+// and it is forgotten as soon as somebody confirms that a backup was restored.
 func TestRestoredUnderAnIdleServer(t *testing.T) {
 	t.Parallel()
 	const logged = "an older database came back while the server ran"
@@ -361,8 +362,8 @@ func TestRestoredUnderAnIdleServer(t *testing.T) {
 	}
 }
 
-// TestRestoredEpochOfThePast: a journal of an epoch that ended before the process began to run does not go
-// on, because it may have given higher numbers.
+// TestRestoredEpochOfThePast: a journal of an epoch that ended before the process started does not
+// continue, because it may have assigned higher numbers.
 func TestRestoredEpochOfThePast(t *testing.T) {
 	t.Parallel()
 	for _, leader := range []bool{true, false} {
@@ -407,8 +408,8 @@ func TestRestoredEpochOfThePast(t *testing.T) {
 	}
 }
 
-// TestGap: readers who have not seen entries that somebody deleted in the middle are told: at once if
-// they read all, and otherwise when it is looked for.
+// TestGap: readers who have not seen entries that somebody deleted in the middle get an error: at once if
+// they read all, otherwise once the search has found the gap.
 func TestGap(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -442,7 +443,7 @@ func TestGap(t *testing.T) {
 	want([]Resource{Customers}, 4)
 }
 
-// TestCursors: a cursor is read as it was written, and a number is one of the first epoch.
+// TestCursors: a written cursor is read back, and a plain number belongs to the first epoch.
 func TestCursors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Cursor{"0": {}, "1042": {Number: 1042}, "k3q7m2xa-7": {"k3q7m2xa", 7}} {
@@ -462,7 +463,7 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// TestFirstEpoch: a journal of an earlier version goes on, with cursors that are numbers.
+// TestFirstEpoch: a journal of an earlier version continues, with cursors that are numbers.
 func TestFirstEpoch(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)

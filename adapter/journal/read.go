@@ -13,26 +13,26 @@ import (
 
 // Page is a part of the journal.
 type Page struct {
-	Entries []Entry // in order of their numbers
-	// Cursor is the place after the page: behind the last entry that was looked at.
+	Entries []Entry // ordered by number
+	// Cursor is the place after the last entry that was examined.
 	Cursor Cursor
-	// More reports whether there are more entries behind the cursor, of any resource.
+	// More reports whether more entries, of any resource, follow the cursor.
 	More bool
 }
 
-// maxScan limits how many entries a read looks at if it wants only some resources.
+// maxScan limits how many entries a read examines if it wants only some resources.
 const maxScan = 10_000
 
-// Read returns at most limit entries after a cursor, of the given resources or of all if there
-// are none. If entries after the cursor have been deleted, or the cursor is from another
-// journal, it returns a CodeCursorExpired. A gap in the middle is noticed at once if all are
-// read, and otherwise when Run has found it.
+// Read returns at most limit entries after a cursor, of the given resources or of all if there are none. If
+// entries after the cursor have been deleted, or the cursor is from another journal, it returns a
+// CodeCursorExpired. A gap in the middle is noticed at once if all resources are read, and otherwise once
+// Run has found it.
 func (j *Journal) Read(ctx context.Context, cursor Cursor, resources []Resource, limit int) (Page, error) {
 	return j.read(ctx, &cursor.Epoch, cursor.Number, resources, limit)
 }
 
-// ReadBehind is Read for a reader who keeps the number in the database of the journal, so that
-// it is restored with the journal: it is of the present epoch.
+// ReadBehind is Read for a reader that stores the number in the journal's database, so that the two are
+// restored together: the number belongs to the present epoch.
 func (j *Journal) ReadBehind(ctx context.Context, number int64, resources []Resource, limit int) (Page, error) {
 	return j.read(ctx, nil, number, resources, limit)
 }
@@ -59,7 +59,7 @@ func (j *Journal) read(ctx context.Context, epoch *string, number int64, resourc
 	if err != nil {
 		return Page{}, err
 	}
-	// Entries may have been deleted since the first look, or the journal replaced.
+	// Entries may have been deleted since the first check, or the journal replaced.
 	if p, err = bounds(ctx, j.db); err != nil {
 		return Page{}, err
 	}
@@ -77,8 +77,8 @@ func (j *Journal) read(ctx context.Context, epoch *string, number int64, resourc
 	return page, nil
 }
 
-// dense reports whether entries have all numbers behind one, up to another unless there are more:
-// numbers are given one after the other, and the oldest are deleted first.
+// dense reports whether entries have all numbers after behind, up to upTo unless there are more: numbers
+// are assigned consecutively, and the oldest are deleted first.
 func dense(entries []Entry, behind, upTo int64, more bool) bool {
 	for _, e := range entries {
 		if behind++; e.Number != behind {
@@ -88,8 +88,8 @@ func dense(entries []Entry, behind, upTo int64, more bool) bool {
 	return more || behind == upTo
 }
 
-// Latest returns the latest entries of some resources, or of all if there are none, the
-// newest first, and of those only entries before a number; 0 for the end. It looks at as many entries as Read.
+// Latest returns the latest entries of some resources, or of all if there are none, newest first,
+// considering only entries before a number; 0 stands for the end. It examines as many entries as Read.
 func (j *Journal) Latest(ctx context.Context, resources []Resource, before int64, limit uint64) ([]Entry, error) {
 	p, err := bounds(ctx, j.db)
 	if err != nil {
@@ -110,14 +110,14 @@ func (j *Journal) selectEntries() sq.SelectBuilder {
 		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged").From(j.db.Name(wpdb.Changes))
 }
 
-// End returns the place behind the last entry. Where the journal has no position yet, it creates
-// it: a cursor needs an epoch that stays.
+// End returns the place after the last entry. If the journal has no position yet, it creates one: a cursor
+// needs an epoch that stays.
 func (j *Journal) End(ctx context.Context) (Cursor, error) {
 	p, err := j.present(ctx)
 	return p.end(), err
 }
 
-// present returns the position of the journal, which it creates if there is none.
+// present returns the position of the journal, creating it if there is none.
 func (j *Journal) present(ctx context.Context) (position, error) {
 	p, found, err := readPosition(ctx, j.db)
 	if err != nil || found {
@@ -130,13 +130,13 @@ func (j *Journal) present(ctx context.Context) (position, error) {
 	return p, err
 }
 
-// Start returns the position before the first entry that is kept.
+// Start returns the position before the oldest entry.
 func (j *Journal) Start(ctx context.Context) (int64, error) {
 	p, err := bounds(ctx, j.db)
 	return p.floor, err
 }
 
-// EndIn returns the number of End for a caller that has a connection or a transaction already.
+// EndIn returns the number of End for a caller that already has a connection or a transaction.
 func (j *Journal) EndIn(ctx context.Context, db *wpdb.DB) (int64, error) {
 	p, err := bounds(ctx, db)
 	return p.last, err

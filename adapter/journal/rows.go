@@ -14,20 +14,19 @@ import (
 	"bookside/wpdb"
 )
 
-// compared is what is compared of a resource's rows on this site.
+// compared says what is compared of a resource's rows on this site.
 type compared struct {
 	resource Resource
 	table    string // quoted, with its prefix
-	from     string // the table, with what belongs to its rows
+	from     string // the table and what is joined to its rows
 	hash     string // CRC-32 of all columns
 	facts    string // see factsOf
-	updated  bool   // whether there is a column updated_at
-	// signature identifies the columns: hashes of others cannot be compared.
+	updated  bool   // there is a column updated_at
+	// signature identifies the compared columns: hashes of other columns cannot be compared.
 	signature string
 }
 
-// compare returns what is compared of a resource's rows; ok is false if this site lacks the
-// table.
+// compare returns how to compare a resource's rows; ok is false if this site lacks the table.
 func compare(db *wpdb.DB, schema *wpdb.Schema, r Resource) (c compared, ok bool) {
 	table := tables[r]
 	names := schema.ColumnNames(table)
@@ -36,7 +35,7 @@ func compare(db *wpdb.DB, schema *wpdb.Schema, r Resource) (c compared, ok bool)
 	}
 	c = compared{resource: r, table: db.Name(table), from: db.Name(table), updated: slices.Contains(names, "updated_at")}
 	if r == Payments && schema.Has(wpdb.TransactionRefunds) {
-		// Gateways add a refund and leave the payment's row as it is.
+		// Gateways add a refund without touching the payment's row.
 		c.from += " LEFT JOIN (SELECT transaction_id AS refunded_payment, SUM(amount) AS refunded FROM " + db.Name(wpdb.TransactionRefunds) +
 			" GROUP BY transaction_id) refunds ON refunded_payment = id"
 		names = append(slices.Clone(names), "refunded")
@@ -58,9 +57,9 @@ func hashOf(names []string) string {
 	return "CRC32(CONCAT_WS(0x1F, " + strings.Join(values, ", ") + "))"
 }
 
-// factsOf is what a snapshot keeps of a row besides its hash: of a booking what an entry tells
-// about it; of an order a hash of what its bookings show, and of a payment its order and a hash of
-// all but its times, see follow.
+// factsOf is what a snapshot keeps of a row besides its hash: for a booking, what an entry says about it;
+// for an order, a hash of what its bookings show; for a payment, its order and a hash of everything but its
+// times, see follow.
 func factsOf(r Resource, names []string) string {
 	switch r {
 	case Bookings:
@@ -101,7 +100,7 @@ func (c compared) between(ctx context.Context, db *wpdb.DB, first, last int64) (
 	return found, c.read(ctx, db, idsOf(first, last), found)
 }
 
-// idsOf is the condition for the ids of spans from first to last.
+// idsOf is the condition that ids are in the spans from first to last.
 func idsOf(first, last int64) sq.And {
 	return sq.And{sq.GtOrEq{"id": first * spanSize}, sq.Lt{"id": (last + 1) * spanSize}}
 }

@@ -14,13 +14,12 @@ import (
 	"bookside/wpdb"
 )
 
-// Options say how Run works.
+// Options configure Run.
 type Options struct {
-	// Interval is the time between two searches for changes that nobody entered; 0 for no
-	// search.
+	// Interval is the time between two searches for changes that nobody entered; 0 disables the search.
 	Interval time.Duration
-	// Sweep is the time within which the search compares all rows. It takes longer if it
-	// would otherwise use more than its share of the database.
+	// Sweep is the time within which the search compares all rows. It takes longer if it would otherwise
+	// exceed its share of the database.
 	Sweep time.Duration
 	// Share is the share of one core of the database that the search may use; 0 for 2 %.
 	Share float64
@@ -28,27 +27,27 @@ type Options struct {
 	Keep time.Duration
 	// Schema returns the schema of the site as it is now.
 	Schema func(context.Context) (*wpdb.Schema, error)
-	// BookingsOf returns the ids of the bookings that show something of orders, by order.
+	// BookingsOf returns the ids of the bookings that show data of orders, by order.
 	BookingsOf func(ctx context.Context, db *wpdb.DB, orders []int64) (map[int64][]int64, error)
-	// Owner is the name of this process, different from that of every other one.
+	// Owner is the unique name of this process.
 	Owner string
 }
 
 const (
-	pollInterval  = 250 * time.Millisecond // to number the changes of other processes, and to notice their numbers
-	leaseInterval = 5 * time.Second        // to take or renew the lease
+	pollInterval  = 250 * time.Millisecond // for numbering the changes of other processes, and for noticing their numbers
+	leaseInterval = 5 * time.Second        // for taking or renewing the lease
 	leaseSeconds  = 20
 	pruneInterval = 5 * time.Minute
 	pruneSize     = 1000
 	failurePause  = 5 * time.Second
 )
 
-// repaired is the message of the log about a repair.
+// repaired is the log message about a repair.
 const repaired = "the journal of changes was repaired; clients that missed changes are told so by their cursors"
 
-// Run numbers changes and searches for those that nobody entered, until ctx ends. Of all
-// processes that run it on one database, one does the work, and another one takes over
-// within seconds if it ends. Whatever happens to it, a change is numbered once.
+// Run numbers changes and searches for those that nobody entered, until ctx ends. If several processes run
+// it on one database, one of them does the work, and another takes over within seconds if it stops.
+// Whatever happens, a change is numbered once.
 func (j *Journal) Run(ctx context.Context, o Options, log *slog.Logger) {
 	w := &worker{Journal: j, Options: o, log: log}
 	defer func() { w.release(context.WithoutCancel(ctx)) }()
@@ -73,18 +72,18 @@ func (j *Journal) Run(ctx context.Context, o Options, log *slog.Logger) {
 	})
 }
 
-// worker is a running Run.
+// worker is the state of a running Run.
 type worker struct {
 	*Journal
 	Options
 	log *slog.Logger
 
 	leader    bool
-	leased    time.Time // when the lease was last asked for
+	leased    time.Time // when the lease was last requested
 	search    *search
 	searchDue time.Time
 	pruneDue  time.Time
-	told      string // the epoch of a restored journal of which the log has told
+	told      string // the epoch of a restored journal that was logged
 }
 
 // work does what is due.
@@ -101,7 +100,8 @@ func (w *worker) work(ctx context.Context) error {
 		}
 	}
 	defer w.tellRestored()
-	// Others number, or did so until now, and may have restored a backup or said so at any time.
+	// Other processes number, or did until now, and may at any time have restored a backup or confirmed
+	// one.
 	if due || !w.leader || w.search == nil {
 		if err := w.notice(ctx); err != nil {
 			return err
@@ -113,13 +113,13 @@ func (w *worker) work(ctx context.Context) error {
 	return w.lead(ctx)
 }
 
-// notice finds out where the journal ends, and that an older one was restored.
+// notice finds out where the journal ends, and whether an older one was restored.
 func (w *worker) notice(ctx context.Context) error {
 	p, err := w.present(ctx)
 	if err != nil {
 		return err
 	}
-	if w.isOlder(p) { // unless this server is a replica that lags behind
+	if w.isOlder(p) { // unless this server is a lagging replica
 		err = w.db.Transact(ctx, "look for a restored journal", func(tx *wpdb.DB) (err error) {
 			p, err = w.lockPresent(ctx, tx)
 			return err
@@ -132,7 +132,7 @@ func (w *worker) notice(ctx context.Context) error {
 	return nil
 }
 
-// tellRestored logs once that an older database came back under this process.
+// tellRestored logs once that an older database was restored under this process.
 func (w *worker) tellRestored() {
 	if !w.RestoredUnder() {
 		return
@@ -147,8 +147,8 @@ func (w *worker) tellRestored() {
 	}
 }
 
-// leadership takes or renews the lease, and repairs the journal if its tables do not fit
-// together: without a row to lease, nobody leads.
+// leadership takes or renews the lease, and repairs the journal if its tables are inconsistent: without a
+// row to lease, no process leads.
 func (w *worker) leadership(ctx context.Context) (held bool, err error) {
 	if held, err = w.lease(ctx); err != nil {
 		return false, err
@@ -171,13 +171,13 @@ func (w *worker) leadership(ctx context.Context) (held bool, err error) {
 	return w.lease(ctx)
 }
 
-// lead does the work of the one process that has the lease.
+// lead does the work of the process that has the lease.
 func (w *worker) lead(ctx context.Context) error {
 	var err error
 	if w.search == nil || !w.now().Before(w.searchDue) {
 		err = w.pass(ctx)
 	}
-	if w.search != nil { // also if a table cannot be searched
+	if w.search != nil { // even if a table cannot be searched
 		err = errors.Join(err, w.number(ctx))
 	}
 	if err != nil {
@@ -196,7 +196,7 @@ func (w *worker) lead(ctx context.Context) error {
 	return nil
 }
 
-// pass searches once. The pause until the next pass depends on what this one took.
+// pass searches once. The pause before the next pass depends on how long this one took.
 func (w *worker) pass(ctx context.Context) error {
 	schema, err := w.Schema(ctx)
 	if err != nil {
@@ -211,13 +211,13 @@ func (w *worker) pass(ctx context.Context) error {
 	if interval > 0 {
 		err = w.search.searchOnce(ctx, interval, w.Sweep)
 	} else {
-		interval = failurePause // to notice other columns
+		interval = failurePause // to notice changed columns
 	}
 	w.searchDue = w.now().Add(max(interval, w.search.pause()))
 	return err
 }
 
-// number numbers what is in the inbox.
+// number numbers the changes in the inbox.
 func (w *worker) number(ctx context.Context) error {
 	_, waiting, err := oldestPending(ctx, w.db)
 	if err != nil || !waiting {
@@ -254,7 +254,7 @@ func (w *worker) release(ctx context.Context) {
 	_, _ = w.db.Change(ctx, "release the journal", stmt) // without it, the lease expires
 }
 
-// prune deletes entries that are older than Keep, the oldest first. Without any it locks nothing.
+// prune deletes entries older than Keep, oldest first. If there are none, it locks nothing.
 func (w *worker) prune(ctx context.Context) error {
 	oldest, found, err := wpdb.One(ctx, w.db, "find old changes", sq.Select("at").From(w.db.Name(wpdb.Changes)).OrderBy("number").Limit(1), wpdb.Value[string])
 	if err != nil || !found || domain.Timestamp(oldest) >= w.cutoff() {
@@ -268,7 +268,7 @@ func (w *worker) prune(ctx context.Context) error {
 	}
 }
 
-// cutoff is the time before which entries are not kept.
+// cutoff is the time before which entries are deleted.
 func (w *worker) cutoff() domain.Timestamp {
 	return domain.Timestamp(domain.Stamp(w.now().Add(-w.Keep)))
 }
@@ -309,7 +309,7 @@ func (w *worker) pruneSome(ctx context.Context) (deleted int, err error) {
 // Stats are figures for metrics.
 type Stats struct {
 	Last  int64         // the last number that this process knows of
-	Sweep time.Duration // how long the last comparison of all rows took; 0 if this process does none
+	Sweep time.Duration // how long the last comparison of all rows took; 0 if this process makes none
 }
 
 // Stats returns the present figures.

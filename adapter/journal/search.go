@@ -27,11 +27,10 @@ import (
 // Rows that differ become candidates of assignNumbers. It looks at them again, because our own
 // changes and those that WordPress tells about are in the inbox.
 
-// searchShare is the share of one core of the database that the search may use. Rows by
-// updated_at, which take long on a large site without an index on it, get one half of it at
-// most; everything else gets what they leave. If the pass over all spans is not behind its
-// period, it uses only idleShare of that, which is enough for small sites to compare
-// everything in each look.
+// searchShare is the share of one core of the database that the search may use. Rows by updated_at, which
+// take long on a large site without an index on it, get at most half of it; everything else gets the rest.
+// As long as the pass over all spans keeps to its period, it uses only idleShare of that, which lets small
+// sites compare everything in each search.
 const (
 	searchShare = 0.02
 	idleShare   = 0.1
@@ -44,7 +43,7 @@ func part(interval time.Duration, share float64) time.Duration {
 
 // Limits of one statement of the search.
 const (
-	statementTime  = 30 * time.Millisecond // that a statement over spans should take
+	statementTime  = 30 * time.Millisecond // target for a statement over spans
 	maxSpans       = 4096
 	maxCandidates  = 500
 	updatedOverlap = 2 * time.Minute
@@ -63,16 +62,16 @@ type search struct {
 	span       int64 // the next one to sweep
 	spans      int64 // how many the next statement covers
 	sweepBegan time.Time
-	spent      time.Duration // of the database in the present search
+	spent      time.Duration // database time of the present search
 }
 
 // tableState is the state of a resource between searches.
 type tableState struct {
 	progress progress
 	maxID    int64     // id
-	updated  time.Time // before which updated_at was looked at
-	due      time.Time // when updated_at may be looked at again
-	used     float64   // the share of a core that looking at updated_at takes
+	updated  time.Time // rows up to this updated_at were compared
+	due      time.Time // when rows may be compared by updated_at again
+	used     float64   // the share of a core that comparing by updated_at takes
 }
 
 func (j *Journal) newSearch(ctx context.Context, schema *wpdb.Schema, share float64, shows bookingsOf) (*search, error) {
@@ -95,13 +94,13 @@ func (j *Journal) newSearch(ctx context.Context, schema *wpdb.Schema, share floa
 		if err != nil {
 			return nil, err
 		}
-		// The last look of another server is not known; the sweep finds what is older.
+		// The last search of another server is not known; the sweep finds older changes.
 		s.states[r] = &tableState{progress: p, maxID: max(largest, p.floor), updated: j.now().Add(-updatedOverlap)}
 	}
 	return s, nil
 }
 
-// fits reports whether the columns of the site are still those that are compared.
+// fits reports whether the site's columns are still the compared ones.
 func (s *search) fits(schema *wpdb.Schema) bool {
 	for _, r := range Resources {
 		if target, _ := compare(s.j.db, schema, r); target.signature != s.targets[r].signature {
@@ -118,14 +117,14 @@ func (s *search) measured(work func() error) (took time.Duration, err error) {
 	return s.j.now().Sub(start), err
 }
 
-// timed adds the time of a statement to what this search has spent.
+// timed adds the duration of a statement to what this search has used.
 func (s *search) timed(work func() error) error {
 	took, err := s.measured(work)
 	s.spent += took
 	return err
 }
 
-// searchOnce looks at everything once, as far as the share of the interval allows.
+// searchOnce compares everything once, as far as the share of the interval allows.
 func (s *search) searchOnce(ctx context.Context, interval, sweep time.Duration) error {
 	s.spent = 0
 	for _, r := range s.order {
@@ -143,21 +142,21 @@ func (s *search) searchOnce(ctx context.Context, interval, sweep time.Duration) 
 func (s *search) scanNewRows(ctx context.Context, r Resource) error {
 	l := s.states[r]
 	if !l.progress.complete() && l.maxID <= l.progress.floor {
-		// The last spans have no snapshots yet: only what is behind them is new.
+		// The last spans have no snapshots yet, so only rows after them are new.
 		return s.scanRowsBehind(ctx, r)
 	}
 	first := max(spanOf(l.maxID)-1, 0)
 	return s.compareSpans(ctx, r, first, first+maxSpans)
 }
 
-// scanRowsBehind finds rows behind the largest id. Uses the primary key.
+// scanRowsBehind finds rows above the largest id. Uses the primary key.
 func (s *search) scanRowsBehind(ctx context.Context, r Resource) error {
 	target, l := s.targets[r], s.states[r]
 	stmt := sq.Select("id").From(target.table).Where(sq.Gt{"id": l.maxID}).OrderBy("id").Limit(maxCandidates)
 	return s.scanRows(ctx, r, stmt)
 }
 
-// scanRows gives numbers to the rows that a SELECT of ids finds.
+// scanRows numbers the rows that a SELECT of ids finds.
 func (s *search) scanRows(ctx context.Context, r Resource, stmt sq.SelectBuilder) error {
 	var ids []int64
 	err := s.timed(func() (err error) {
@@ -171,8 +170,8 @@ func (s *search) scanRows(ctx context.Context, r Resource, stmt sq.SelectBuilder
 	return s.assignNumbers(ctx, r, ids)
 }
 
-// scanUpdatedRows looks at rows by updated_at. Without an index on it this takes long on a
-// large site, and is then done less often.
+// scanUpdatedRows compares rows by updated_at. Without an index on it this takes long on a large site, and
+// is then done less often.
 func (s *search) scanUpdatedRows(ctx context.Context, r Resource, interval time.Duration) error {
 	target, l := s.targets[r], s.states[r]
 	now := s.j.now()
@@ -199,7 +198,7 @@ func (s *search) scanUpdatedRows(ctx context.Context, r Resource, interval time.
 	return s.numberDifferent(ctx, r, changed)
 }
 
-// numberDifferent gives numbers to those of the rows that differ from their snapshots.
+// numberDifferent numbers the rows that differ from their snapshots.
 func (s *search) numberDifferent(ctx context.Context, r Resource, rows snapshot) error {
 	if len(rows) == 0 {
 		return nil
@@ -221,7 +220,7 @@ func (s *search) numberDifferent(ctx context.Context, r Resource, rows snapshot)
 	return s.assignNumbers(ctx, r, different)
 }
 
-// assignNumbers makes entries of the rows that still differ and that nobody entered.
+// assignNumbers creates entries for the rows that still differ and that nobody entered.
 func (s *search) assignNumbers(ctx context.Context, r Resource, ids []int64) error {
 	slices.Sort(ids)
 	for part := range slices.Chunk(ids, maxCandidates) {
@@ -249,8 +248,8 @@ type sum struct {
 	checksum uint64
 }
 
-// compareSpans compares the sums of spans with those of the snapshots, and where they
-// differ the rows. Uses the primary keys.
+// compareSpans compares the sums of spans with those of the snapshots, and the rows where the sums differ.
+// Uses the primary keys.
 func (s *search) compareSpans(ctx context.Context, r Resource, first, last int64) error {
 	target, db := s.targets[r], s.j.db
 	var now, before map[int64]sum
@@ -285,8 +284,8 @@ func sums(ctx context.Context, db *wpdb.DB, stmt sq.SelectBuilder) (map[int64]su
 	})
 }
 
-// different returns the keys that only one of two maps has, or with another value, in
-// ascending order.
+// different returns the keys, in ascending order, that only one of two maps has or that have different
+// values.
 func different[V comparable](now, before map[int64]V) (keys []int64) {
 	for key, value := range now {
 		if known, ok := before[key]; !ok || known != value {
@@ -319,8 +318,7 @@ func (s *search) compareRows(ctx context.Context, r Resource, span int64) error 
 	return s.assignNumbers(ctx, r, different(now, stored[span]))
 }
 
-// sweep compares spans in turn until the share of the interval is used up or every
-// resource has been swept once.
+// sweep compares spans in turn until the share of the interval is used up or every resource was swept once.
 func (s *search) sweep(ctx context.Context, interval, period time.Duration) error {
 	ends := 0
 	for ends <= len(s.order) {
@@ -342,8 +340,8 @@ func (s *search) sweep(ctx context.Context, interval, period time.Duration) erro
 	return nil
 }
 
-// left returns the share that looking at updated_at leaves: during the first pass, when that
-// is not done, the whole.
+// left returns the share that comparing by updated_at leaves. During the first pass, when that is not done,
+// it is all of it.
 func (s *search) left() float64 {
 	left := s.share
 	for _, l := range s.states {

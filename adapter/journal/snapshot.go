@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// spanSize is the number of consecutive ids that one row of the snapshots covers. It is
-// stored: a different size would need other rows.
+// spanSize is the number of consecutive ids that one row of the snapshots covers. It is part of the stored
+// data: another size would need other rows.
 const spanSize = 256
 
 // spanOf returns the span of an id: span 2 has the ids 512 to 767.
@@ -32,12 +32,12 @@ type rowState struct {
 	facts string // see factsOf
 }
 
-// snapshot has the rows of one span by their ids.
+// snapshot holds the rows of one span by id.
 type snapshot map[int64]rowState
 
-// checksum is the sum that the database computes over the rows of a span, see
-// spanChecksum. The weights keep two equal differences from cancelling each other out:
-// CRC-32 is linear, so that the same edit changes the hashes of similar rows alike.
+// checksum is the sum that the database computes over the rows of a span, see spanChecksum. The weights
+// keep two equal differences from cancelling each other out: CRC-32 is linear, so the same edit changes the
+// hashes of similar rows alike.
 func (s snapshot) checksum() uint64 {
 	var sum uint64
 	for id, row := range s {
@@ -46,16 +46,15 @@ func (s snapshot) checksum() uint64 {
 	return sum
 }
 
-// checksumWeights is the number of different weights. With it, a product of a hash and a
-// weight has at most 49 bits, which no server refuses as too large.
+// checksumWeights is the number of different weights. With it, a product of a hash and a weight has at most
+// 49 bits, which no server rejects as too large.
 const checksumWeights = 65536
 
 // snapshotVersion is the first byte of an encoded snapshot.
 const snapshotVersion = 1
 
-// encode returns the snapshot in a few bytes per row: a version; the number of different
-// facts, and each with its length; then for each row its offset in the span, the index of
-// its facts, and its hash.
+// encode returns the snapshot in a few bytes per row: a version; the number of different facts, and each
+// with its length; then, for each row, its offset in the span, the index of its facts, and its hash.
 func (s snapshot) encode() []byte {
 	var dictionary []string
 	index := map[string]int{}
@@ -122,13 +121,12 @@ func decodeSnapshot(span int64, content []byte) (snapshot, error) {
 	return s, nil
 }
 
-// text returns the facts as a snapshot keeps them, in the form of factsOf.
+// text returns the facts as a snapshot stores them, in the form of factsOf.
 func (f BookingFacts) text() string {
 	return fmt.Sprintf("%d|%d|%d|%d|%s", f.AgentID, f.ServiceID, f.LocationID, f.CustomerID, f.NewStatus)
 }
 
-// bookingFacts are the facts that a snapshot keeps of a booking, in the order of
-// factsOf.
+// bookingFacts parses the facts that a snapshot stores for a booking, in the order of factsOf.
 func bookingFacts(facts string) (f BookingFacts, err error) {
 	if facts == "" {
 		return f, nil

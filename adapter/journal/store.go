@@ -16,19 +16,18 @@ import (
 // errNotPrepared means that a position has no row. Run creates it.
 var errNotPrepared = errors.New("the journal is not prepared yet")
 
-// errSnapshotsLost means that somebody emptied the table of snapshots: all rows would be taken
-// for new ones. Run takes them anew.
+// errSnapshotsLost means that somebody emptied the table of snapshots: all rows would seem new. Run takes
+// the snapshots again.
 var errSnapshotsLost = errors.New("the snapshots of the rows are lost")
 
 // progress says which rows of a resource have snapshots.
 type progress struct {
-	position  int64 // ids below it have
-	floor     int64 // ids above it have: there were none when the first pass began
+	position  int64 // rows with smaller ids have one
+	floor     int64 // rows with larger ids have one: they did not exist when the first pass began
 	signature string
 }
 
-// known reports whether the rows of a span without a stored snapshot are known: there are
-// none.
+// known reports whether a span without a stored snapshot is known to have had no rows.
 func (p progress) known(span int64) bool {
 	return span*spanSize < p.position || span*spanSize > p.floor
 }
@@ -43,8 +42,8 @@ func readProgress(ctx context.Context, db *wpdb.DB, r Resource) (progress, bool,
 	})
 }
 
-// progress returns how far the first pass is. Another process that repairs the journal may not
-// have begun it yet.
+// progress returns how far the first pass has come. Another process that repairs the journal may not have
+// restarted it yet.
 func (c compared) progress(ctx context.Context, db *wpdb.DB) (progress, error) {
 	p, found, err := readProgress(ctx, db, c.resource)
 	if err == nil && !found {
@@ -53,9 +52,8 @@ func (c compared) progress(ctx context.Context, db *wpdb.DB) (progress, error) {
 	return p, err
 }
 
-// snapshots returns the snapshots of spans, also empty ones. For a span that the first pass
-// has not reached, it takes one of the present rows; those are the unknown ones. spans are in
-// ascending order.
+// snapshots returns the snapshots of spans, including empty ones. For a span that the first pass has not
+// reached, it takes one of the present rows and reports the span as unknown. spans are in ascending order.
 func (c compared) snapshots(ctx context.Context, tx *wpdb.DB, spans []int64) (found map[int64]snapshot, unknown []int64, err error) {
 	found = map[int64]snapshot{}
 	for part := range slices.Chunk(spans, rowsPerStatement) {
@@ -83,7 +81,7 @@ func (c compared) snapshots(ctx context.Context, tx *wpdb.DB, spans []int64) (fo
 		}
 	}
 	for left := unknown; len(left) > 0; {
-		run := 1 // of consecutive spans, which one statement reads
+		run := 1 // consecutive spans that one statement reads
 		for run < len(left) && left[run] == left[run-1]+1 {
 			run++
 		}
@@ -120,7 +118,7 @@ func (c compared) stored(ctx context.Context, db *wpdb.DB, which sq.Sqlizer, int
 // megabyte.
 const spansPerStatement = 100
 
-// storeSnapshots writes snapshots, and deletes those without rows.
+// storeSnapshots writes snapshots, and deletes those that have no rows.
 func storeSnapshots(ctx context.Context, tx *wpdb.DB, r Resource, spans map[int64]snapshot) error {
 	for part := range slices.Chunk(slices.Sorted(maps.Keys(spans)), spansPerStatement) {
 		stmt := sq.Insert(tx.Name(wpdb.ChangeSnapshots)).Columns("resource", "span", "records", "checksum", "content")
@@ -148,8 +146,8 @@ func storeSnapshots(ctx context.Context, tx *wpdb.DB, r Resource, spans map[int6
 	return nil
 }
 
-// prepare creates the positions of resources. The first pass over those whose columns were
-// not compared before begins anew.
+// prepare creates the positions of resources. For those whose compared columns changed, the first pass
+// restarts.
 func (j *Journal) prepare(ctx context.Context, targets map[Resource]compared) error {
 	for _, target := range targets {
 		p, ok, err := readProgress(ctx, j.db, target.resource)
@@ -166,7 +164,7 @@ func (j *Journal) prepare(ctx context.Context, targets map[Resource]compared) er
 	return nil
 }
 
-// restart begins the first pass over a resource anew.
+// restart restarts the first pass over a resource.
 func (j *Journal) restart(ctx context.Context, target compared) error {
 	return j.db.Transact(ctx, "begin to search", func(tx *wpdb.DB) error {
 		if _, err := j.lockPresent(ctx, tx); err != nil {

@@ -10,11 +10,11 @@ import (
 	"bookside/wpdb"
 )
 
-// Late is how long no change waits for its number while a server numbers them.
+// Late is a time that no change waits for its number while a server is numbering.
 const Late = time.Minute
 
-// Waiting returns how long the oldest change that has no number yet has been waiting for it; 0
-// if none waits. Uses the primary key.
+// Waiting returns how long the oldest unnumbered change has been waiting, or 0 if none is. Uses the primary
+// key.
 func Waiting(ctx context.Context, db *wpdb.DB, now time.Time) (time.Duration, error) {
 	at, found, err := oldestPending(ctx, db)
 	if err != nil || !found {
@@ -27,7 +27,7 @@ func Waiting(ctx context.Context, db *wpdb.DB, now time.Time) (time.Duration, er
 	return max(now.Sub(since), 0), nil
 }
 
-// oldestPending returns the time of the oldest change that has no number yet, without a lock.
+// oldestPending returns the time of the oldest unnumbered change, without a lock.
 func oldestPending(ctx context.Context, db *wpdb.DB) (at string, found bool, err error) {
 	stmt := sq.Select("at").From(db.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(1)
 	return wpdb.One(ctx, db, "look for changes without a number", stmt, wpdb.Value[string])

@@ -17,19 +17,18 @@ import (
 
 // AdminTokens are the login tokens and sessions of the console.
 //
-// A login token is random, works once and within ten minutes, and is exchanged for a
-// session of an hour. Only SHA-256 hashes of both are stored, in a table of Bookside's
-// own: what is stored opens nothing, and every process beside the site accepts them, even
-// after a restart. Unlike with signatures, there is no secret to configure, share or
-// lose: creating a token takes the privilege to write to the table, and whoever has that
-// can write keys without any page.
+// A login token is random, works once and within ten minutes, and is exchanged for a session of an hour.
+// Only SHA-256 hashes of both are stored, in one of Bookside's own tables: the stored data opens nothing,
+// and every process beside the site accepts the tokens, even after a restart. Unlike with signatures, there
+// is no secret to configure, share or lose: creating a token requires the privilege to write to the table,
+// which is enough to write keys without the console.
 type AdminTokens struct {
 	db     *wpdb.DB
 	now    domain.Clock
 	random io.Reader
 }
 
-// NewAdminTokens stores tokens in db. random must be fit for secrets, as crypto/rand is.
+// NewAdminTokens stores tokens in db. random must be a secure source, such as crypto/rand.
 func NewAdminTokens(db *wpdb.DB, now domain.Clock, random io.Reader) *AdminTokens {
 	return &AdminTokens{db: db, now: now, random: random}
 }
@@ -47,11 +46,11 @@ const (
 	tokenForm    = "form" // the one-time mark of a form
 )
 
-// tokenBytes is enough random bytes that nobody can guess a token.
+// tokenBytes is enough random bytes to make guessing a token impossible.
 const tokenBytes = 20
 
-// Issue creates a login token for a person, whose name the session then has. It also deletes
-// expired tokens.
+// Issue creates a login token for a person, whose name the session will have. It also deletes expired
+// tokens.
 func (a *AdminTokens) Issue(ctx context.Context, person string) (token string, err error) {
 	if err := a.sweep(ctx); err != nil {
 		return "", err
@@ -85,7 +84,7 @@ func (a *AdminTokens) Login(ctx context.Context, token string) (session string, 
 	return session, true, nil
 }
 
-// Session returns whose session it is; found is false if it is not valid.
+// Session returns whose session it is; found is false if it is invalid.
 func (a *AdminTokens) Session(ctx context.Context, session string) (person string, found bool, err error) {
 	return a.find(ctx, a.db, tokenSession, session)
 }
@@ -103,8 +102,8 @@ func (a *AdminTokens) Logout(ctx context.Context, session string) error {
 	})
 }
 
-// Spend records the mark of a form, and reports whether it is the first time: a form that
-// is sent again, by reloading the response, must not act again.
+// Spend records the mark of a form, and reports whether this is its first use: a form that is sent again,
+// by reloading the response, must not act again.
 func (a *AdminTokens) Spend(ctx context.Context, mark string) (first bool, err error) {
 	if err := a.sweep(ctx); err != nil {
 		return false, err
@@ -134,8 +133,8 @@ func (a *AdminTokens) insert(ctx context.Context, tx *wpdb.DB, purpose, token, p
 	return err
 }
 
-// remove reports whether there was a valid token. If several callers remove it at the
-// same time, one of them gets true.
+// remove removes a token and reports whether it was valid. If several callers remove it at the same time,
+// one of them gets true.
 func (a *AdminTokens) remove(ctx context.Context, tx *wpdb.DB, purpose, token string) (bool, error) {
 	result, err := wpdb.Exec(ctx, tx, "remove a token", sq.Delete(a.db.Name(wpdb.AdminTokens)).Where(a.valid(purpose, token)))
 	return result.Rows > 0, err

@@ -14,8 +14,8 @@ import (
 	"bookside/adapter/domain"
 )
 
-// The attributes of a key, as people write them. The errors of the functions below
-// say what to write, without naming the field.
+// The attributes of a key in the form in which people write them. The errors of the functions below say
+// what to write, without naming the field.
 
 // The words that remove an attribute of a key.
 const (
@@ -26,16 +26,16 @@ const (
 )
 
 const (
-	maxKeyName     = 190 // characters, as the column has
-	maxNetworks    = 50  // of a key, for which the column has room
+	maxKeyName     = 190 // characters, the size of the column
+	maxNetworks    = 50  // per key; the column has room for them
 	maxIDs         = 100 // likewise
 	maxID          = 1<<23 - 1
 	maxKeyRequests = 1_000_000_000
-	maxLife        = 36_500 // days: more than anybody needs, and less than a DATETIME holds
+	maxLife        = 36_500 // days; a DATETIME holds more
 )
 
-// A permission is a verb, for all resources, or a verb and a resource:
-// read_bookings. NamedPermissions are those that a verb alone does not include.
+// A permission is a verb, for all resources, or a verb and a resource: read_bookings. NamedPermissions are
+// those that a verb alone does not include.
 var (
 	PermissionVerbs     = []string{"read", "write", "delete"}
 	PermissionResources = []string{"bookings", "customers", "agents", "services", "locations", "payments", "orders", "coupons", "availability"}
@@ -76,7 +76,7 @@ type Preset struct {
 	Permissions []string `json:"permissions"`
 }
 
-// Presets are those that are offered for new keys, the narrowest first.
+// Presets are the presets offered for new keys, the narrowest first.
 var Presets = []Preset{
 	{"read only", "sees everything", []string{"read"}},
 	{"booking app", "finds free times, books for customers and changes bookings", []string{"read_bookings", "write_bookings", "read_customers", "write_customers", "read_agents", "read_services", "read_locations", "read_availability"}},
@@ -111,8 +111,8 @@ func ParseName(text string) (string, error) {
 	return name, nil
 }
 
-// CutName returns a name that ParseName accepts: of what a site calls somebody, as much as it
-// holds, or otherwise another text.
+// CutName returns a name that ParseName accepts: the site's name for somebody, shortened to fit, or
+// otherwise another text.
 func CutName(text, otherwise string) string {
 	name := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "))
 	cut, err := ParseName(string(name[:min(len(name), maxKeyName)]))
@@ -152,7 +152,7 @@ func ParsePermissions(list string) ([]string, error) {
 	return permissions, nil
 }
 
-// permissionMeant returns what somebody may have meant by a word that is no permission; "" for who knows.
+// permissionMeant returns the permission that a misspelt word may stand for, or "".
 func permissionMeant(word string) string {
 	word = strings.ToLower(word)
 	if slices.Contains([]string{"all", "any", "full", "everything", "admin", "*"}, word) {
@@ -171,9 +171,8 @@ func permissionMeant(word string) string {
 	return closest
 }
 
-// ParseNetworks parses networks and addresses, separated by commas or blanks, or
-// AnyNetwork, which is none. An empty text is an error: a variable that happens to be
-// unset must not open a key to everybody.
+// ParseNetworks parses networks and addresses, separated by commas or blanks, or AnyNetwork, which means
+// none. An empty text is an error: an unset variable must not open a key to everybody.
 func ParseNetworks(text string) ([]netip.Prefix, error) {
 	if strings.TrimSpace(text) == AnyNetwork {
 		return nil, nil
@@ -198,7 +197,7 @@ func ParseNetworks(text string) ([]netip.Prefix, error) {
 	return networks, nil
 }
 
-// parseNetwork parses a network, or an address as a network of its own.
+// parseNetwork parses a network, or an address as a network of one.
 func parseNetwork(word string) (netip.Prefix, error) {
 	network, err := netip.ParsePrefix(word)
 	if address, failed := netip.ParseAddr(word); failed == nil && address.Zone() == "" {
@@ -210,7 +209,7 @@ func parseNetwork(word string) (netip.Prefix, error) {
 	return network.Masked(), nil
 }
 
-// FormatNetwork returns a network as people write it: one address without its bits.
+// FormatNetwork formats a network for people: a single address without its bits.
 func FormatNetwork(network netip.Prefix) string {
 	if network.IsSingleIP() {
 		return network.Addr().String()
@@ -234,8 +233,8 @@ func join[T any](all []T, format func(T) string) string {
 	return strings.Join(texts, ",")
 }
 
-// ParseIDs parses ids of agents, services or locations, separated by commas, or AnyID, which
-// is none. An empty text is an error: a variable that happens to be unset must not widen a key.
+// ParseIDs parses ids of agents, services or locations, separated by commas, or AnyID, which means none. An
+// empty text is an error: an unset variable must not widen a key.
 func ParseIDs(text string) (ids []int64, err error) {
 	if strings.TrimSpace(text) == AnyID {
 		return nil, nil
@@ -273,11 +272,11 @@ func FormatIDs(ids []int64) string {
 	return JoinIDs(ids)
 }
 
-// IDsOnly writes ids for ScopeSummary.
+// IDsOnly formats ids for ScopeSummary.
 func IDsOnly(_ domain.Resource, ids []int64) string { return JoinIDs(ids) }
 
-// ScopeSummary says to what the key is limited, part by part; nothing for most keys. text writes the ids of a
-// resource.
+// ScopeSummary returns the limits of the key's scope, part by part, or nothing for most keys. text formats
+// the ids of a resource.
 func (k Key) ScopeSummary(text func(resource domain.Resource, ids []int64) string) (parts []string) {
 	for _, part := range []struct {
 		resource domain.Resource

@@ -40,7 +40,7 @@ func TestParsePermissions(t *testing.T) {
 	}
 }
 
-// TestHolds: a verb alone covers every resource, but no permission that has to be
+// TestHolds: a verb alone covers every resource, but no permission that must be
 // granted by name.
 func TestHolds(t *testing.T) {
 	t.Parallel()

@@ -12,18 +12,18 @@ import (
 	"bookside/adapter/domain"
 )
 
-// Calendar is the kind of the secret addresses of calendars. They are stored like API keys, and
-// found, throttled and limited like them, but each opens the calendar of one agent or location
-// and nothing else: it has no permissions, and its scope names the agent or the location. What
-// it shows never changes, because whoever has the address was promised no more, or no less.
+// Calendar is the kind of the secret addresses of calendars. They are stored, found, throttled and limited
+// like API keys, but each opens only the calendar of one agent or location: it has no permissions, and its
+// scope names the agent or the location. What it shows never changes, because its holder was promised
+// exactly that.
 const Calendar Kind = "calendar"
 
-// Details say what a calendar shows of bookings.
+// Details is what a calendar shows of bookings.
 type Details string
 
 // What calendars can show.
 const (
-	Busy  Details = "busy"  // when somebody is booked
+	Busy  Details = "busy"  // when there are bookings
 	Names Details = "names" // also the service, the customer's name and the address
 	Full  Details = "full"  // also how to reach the customer, and what they wrote
 )
@@ -54,7 +54,7 @@ func (k Key) Subject() (resource domain.Resource, id int64) {
 	return domain.AgentResource, firstOf(k.Scope.Agents)
 }
 
-// firstOf returns an id that nothing has if there is none.
+// firstOf returns the first id or, if there is none, one that nothing has.
 func firstOf(ids []int64) int64 {
 	if len(ids) == 0 {
 		return -1
@@ -62,9 +62,9 @@ func firstOf(ids []int64) int64 {
 	return ids[0]
 }
 
-// SecretParameter carries the secret of a calendar in its address, because calendar programs
-// know nothing but addresses. It is the usual parameter of API keys: whatever masks these in
-// logs masks secrets of calendars too.
+// SecretParameter carries the secret of a calendar in its address, because calendar programs support
+// nothing else. It is also the parameter for API keys, so whatever masks these in logs masks calendar
+// secrets too.
 const SecretParameter = "api_key"
 
 // Address returns the address of a calendar below a base path of the API.
@@ -78,14 +78,14 @@ func (s *Store) Calendars(ctx context.Context) ([]Key, error) {
 	return s.list(ctx, sq.Eq{"kind": string(Calendar)})
 }
 
-// RevokeCalendar ends the secret address of a calendar at once, in every process. It reports
-// whether there is one with that id.
+// RevokeCalendar ends the secret address of a calendar at once, in every process. It reports whether there
+// is one with this id.
 func (s *Store) RevokeCalendar(ctx context.Context, id int64) (bool, error) {
 	return s.revoke(ctx, sq.Eq{"kind": string(Calendar)}, id)
 }
 
-// AuthenticateCalendar finds the valid secret of the calendar of an agent or a location; a
-// CodeUnauthorized if there is none, so that a secret tells nothing at any other address.
+// AuthenticateCalendar finds the valid secret of the calendar of an agent or a location. Otherwise it
+// returns a CodeUnauthorized, so that a secret reveals nothing at any other address.
 func (s *Store) AuthenticateCalendar(ctx context.Context, secret string, resource domain.Resource, id int64) (Principal, error) {
 	if !strings.HasPrefix(secret, Calendar.prefix()) {
 		return Principal{}, domain.Unauthorized()

@@ -12,13 +12,13 @@ import (
 	"bookside/wpdb"
 )
 
-// TestConflictsAreRetried: a statement is run again where another node of a cluster was
-// first, so that a key is revoked at once.
+// TestConflictsAreRetried: a statement runs again if another node of a cluster was first, so that a key is
+// revoked at once.
 func TestConflictsAreRetried(t *testing.T) {
 	t.Parallel()
 	done := sqlmock.NewResult(1, 1)
 	for name, c := range map[string]struct {
-		rejected string // the statement that is refused once
+		rejected string // the statement that fails once
 		before   func(sqlmock.Sqlmock)
 		run      func(context.Context, *wpdb.DB) error
 	}{
@@ -71,8 +71,8 @@ func TestConflictsAreRetried(t *testing.T) {
 	}
 }
 
-// TestUseIsRecordedByAnotherNode: that another node notes the use of a key at the same time
-// is no failure, and any other error is one.
+// TestUseIsRecordedByAnotherNode: if another node records the use of a key at the same time, that is not an
+// error; any other failure is.
 func TestUseIsRecordedByAnotherNode(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -24,7 +24,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Kind says what a key is for. Test keys have request limits of their own.
+// Kind says what a key is for. Test keys have separate request limits.
 type Kind string
 
 // The kinds of keys.
@@ -42,26 +42,25 @@ type Key struct {
 	ID          int64
 	Name        string
 	Kind        Kind
-	Start       string // the secret's first characters; fewer or none for a short secret
+	Start       string // the secret's first characters; fewer or none if the secret is short
 	LastFour    string // its last characters, likewise
 	Permissions []string
 	Revoked     bool
 	CreatedAt   domain.Timestamp
-	CreatedBy   string           // who made it, and where; "" if unknown. Requests do not have it
+	CreatedBy   string           // who created it, and where; "" if unknown. Not set in requests
 	LastUsedAt  domain.Timestamp // "" if never used; accurate to the minute
 	ExpiresAt   domain.Timestamp // "" for never
-	Networks    []netip.Prefix   // from which the key is accepted; none for anywhere
+	Networks    []netip.Prefix   // where the key is accepted from; none for anywhere
 	// PerMinute and PerHour override the configured request limits; nil keeps them.
 	PerMinute, PerHour *int64
 	Scope              domain.Scope // to agents, services and locations
-	MaskPersonal       bool         // personal data come masked, and cannot be filtered or written
+	MaskPersonal       bool         // personal data are masked, and cannot be filtered or written
 	Details            Details      // of a calendar
 	Requests           int64        // to a calendar
 }
 
-// CheckNetwork returns nil if the key may be used from an address. Otherwise it returns
-// the error for an unknown key, so that whoever found a key does not learn that it is
-// valid.
+// CheckNetwork returns nil if the key may be used from an address. Otherwise it returns the error for an
+// unknown key, so that a finder of the key does not learn that it is valid.
 func (k Key) CheckNetwork(address netip.Addr) error {
 	address = address.Unmap().WithZone("")
 	holds := func(network netip.Prefix) bool { return network.Contains(address) }
@@ -71,7 +70,7 @@ func (k Key) CheckNetwork(address netip.Addr) error {
 	return domain.Unauthorized()
 }
 
-// Status says whether a key can be used.
+// Status says whether a key is usable.
 type Status string
 
 // The statuses of keys.
@@ -115,12 +114,12 @@ type Patch struct {
 	Networks           *[]netip.Prefix // none for anywhere
 	ExpiresAt          *time.Time      // the zero time for never
 	PerMinute, PerHour *int64          // 0 for the configured limit
-	// No ids for all.
+	// Empty for no limit.
 	Agents, Services, Locations *[]int64
 	MaskPersonal                *bool
 }
 
-// Store has the API keys of a site, in a table of Bookside's own.
+// Store holds the API keys of a site, in one of Bookside's own tables.
 type Store struct {
 	db          *wpdb.DB
 	now         domain.Clock
@@ -130,14 +129,14 @@ type Store struct {
 	lookupTexts sync.Map                                           // the text of lookupStatement by number of hashes
 }
 
-// NewStore returns the keys in db. random must be fit for secrets, as crypto/rand is.
+// NewStore returns the keys in db. random must be a secure source, such as crypto/rand.
 func NewStore(db *wpdb.DB, now domain.Clock, random io.Reader) *Store {
 	s := &Store{db: db, now: now, random: random}
 	s.lookups.Run, s.lookups.Again = s.find, wpdb.IsInterrupted
 	return s
 }
 
-// Create creates a key and returns its secret, which is stored nowhere.
+// Create creates a key and returns its secret, which is not stored.
 func (s *Store) Create(ctx context.Context, n NewKey) (secret string, key Key, err error) {
 	secret, err = newSecret(s.random, n.Kind)
 	if err != nil {
@@ -147,10 +146,10 @@ func (s *Store) Create(ctx context.Context, n NewKey) (secret string, key Key, e
 	return secret, key, err
 }
 
-// Roll makes a new key with the attributes of an old one, which stays valid for a while, so that
-// its clients can change over. Webhooks of the old key pass to the new one; holds only if the old
-// key may end before they do, because its clients still book with them. old is the old key as it
-// then is; found is false if there is none that is valid.
+// Roll creates a key with the attributes of an old one, which stays valid for a while so that its clients
+// can switch. Webhooks of the old key move to the new one; holds move only if the old key may end before
+// they do, because its clients still book with them. old is the old key in its new state; found is false if
+// there is no such valid key.
 func (s *Store) Roll(ctx context.Context, id int64, overlap time.Duration, by string) (secret string, key, old Key, found bool, err error) {
 	schema, err := s.db.Schema(ctx, "")
 	if err != nil {
@@ -204,7 +203,7 @@ func (s *Store) Roll(ctx context.Context, id int64, overlap time.Duration, by st
 	return secret, key, old, found, err
 }
 
-// copyRecords makes what a key made that of the one which takes its place, too.
+// copyRecords attributes what a key wrote to the key that replaces it, too.
 func copyRecords(ctx context.Context, tx *wpdb.DB, schema *wpdb.Schema, from, to int64) error {
 	if !schema.Has(wpdb.KeyRecords) {
 		return nil
@@ -223,9 +222,9 @@ var (
 	ErrWeakKey = fmt.Errorf("%w: it can be guessed", ErrBadKey)
 )
 
-// Import stores a key that another program issued, so that its clients can keep it. A
-// weak key, which can be guessed, is imported only if that is allowed. Importing a stored
-// key again is an ErrBadKey. Unless the kind is given, it is the one that the key's form says.
+// Import stores a key that another program issued, so that its clients can keep it. A weak key, which can
+// be guessed, is imported only if allowed. Importing a stored key again is an ErrBadKey. Unless the kind is
+// given, the key's form determines it.
 func (s *Store) Import(ctx context.Context, secret string, n NewKey, weak bool) (Key, error) {
 	switch {
 	case secret == "":
@@ -254,7 +253,7 @@ func (s *Store) Import(ctx context.Context, secret string, n NewKey, weak bool) 
 
 func (s *Store) insert(ctx context.Context, secret string, n NewKey) (Key, error) {
 	for {
-		// An emptied table begins with 1 again, but a new key has no part in what others left.
+		// An emptied table would start at 1 again, but a new key must not inherit what earlier ones left.
 		first, err := wpdb.FirstID(ctx, s.db, wpdb.APIKeys)
 		if err != nil {
 			return Key{}, err
@@ -262,7 +261,7 @@ func (s *Store) insert(ctx context.Context, secret string, n NewKey) (Key, error
 		key, stmt := s.newRow(first, secret, n)
 		result, err := s.db.Change(ctx, "store key", stmt)
 		if first != 0 && errors.Is(err, wpdb.ErrDuplicate) {
-			continue // there is a first key now
+			continue // another key was first
 		}
 		if err != nil {
 			return Key{}, err
@@ -294,8 +293,8 @@ func (s *Store) newRow(id int64, secret string, n NewKey) (Key, sq.InsertBuilder
 	return key, stmt
 }
 
-// visibleParts returns the parts of a secret by which people tell it from others: at most a
-// third of it, and nothing of a weak one. Key.Weakness relies on that.
+// visibleParts returns the parts of a secret that people recognise it by: at most a third of it, and
+// nothing of a weak one. Key.Weakness relies on that.
 func visibleParts(secret string) (start, end string) {
 	if WeakSecret(secret) {
 		return "", ""
@@ -330,11 +329,11 @@ func scanKey(row wpdb.Scanner, behind ...any) (k storedKey, err error) {
 	return k, err
 }
 
-// JoinIDs writes a column of ids.
+// JoinIDs formats ids for their column.
 func JoinIDs(ids []int64) string { return join(ids, domain.IDText) }
 
-// storedIDs parses a column of ids. A word that cannot be parsed becomes an id that nothing
-// has: it must not widen the key.
+// storedIDs parses a column of ids. A word that cannot be parsed becomes an id that nothing has, because it
+// must not widen the key.
 func storedIDs(text string) (ids []int64) {
 	if text == "" {
 		return nil
@@ -352,8 +351,8 @@ func storedIDs(text string) (ids []int64) {
 // storeNetworks writes the column.
 func storeNetworks(networks []netip.Prefix) string { return join(networks, netip.Prefix.String) }
 
-// storedNetworks parses the column. A word that cannot be parsed becomes a network
-// without addresses: it must not open the key.
+// storedNetworks parses the column. A word that cannot be parsed becomes a network without addresses,
+// because it must not open the key.
 func storedNetworks(text string) (networks []netip.Prefix) {
 	if text == "" {
 		return nil
@@ -367,7 +366,7 @@ func storedNetworks(text string) (networks []netip.Prefix) {
 
 func scanStored(row wpdb.Scanner) (storedKey, error) { return scanKey(row) }
 
-// scanListed scans keyColumns and what requests do not need.
+// scanListed scans keyColumns and the columns that requests do not need.
 func scanListed(row wpdb.Scanner) (storedKey, error) {
 	var by string
 	var requests int64
@@ -413,8 +412,8 @@ func (s *Store) revoke(ctx context.Context, which sq.Sqlizer, id int64) (bool, e
 	return result.Rows > 0, err
 }
 
-// Restrict changes the attributes of a key at once, in every process. It reports whether the
-// key exists, and returns it as it then is.
+// Restrict changes the attributes of a key at once, in every process. It reports whether the key exists,
+// and returns it in its new state.
 func (s *Store) Restrict(ctx context.Context, id int64, patch Patch) (key Key, found bool, err error) {
 	if changes := patch.changes(); len(changes) > 0 {
 		stmt := sq.Update(s.db.Name(wpdb.APIKeys)).SetMap(changes).Where(sq.Eq{"id": id}).Where(apiKeys)
@@ -460,25 +459,25 @@ func (p Patch) changes() map[string]any {
 	return set
 }
 
-// Find returns the API key with an id. ok is false if there is none.
+// Find returns the API key with an id; ok is false if there is none.
 func (s *Store) Find(ctx context.Context, id int64) (key Key, ok bool, err error) {
 	stored, ok, err := wpdb.One(ctx, s.db, "find key", s.byID(id), scanListed)
 	return stored.Key, ok, err
 }
 
-// Principal is the valid key of a request, whose permissions apply, and the platform's
-// options at the moment the key was found.
+// Principal is the valid key of a request, whose permissions apply, and the platform's options as of the
+// moment the key was found.
 type Principal struct {
 	Key
 	Options domain.Options
-	// Lookup numbers the statements that find keys in the order in which they began.
+	// Lookup numbers the statements that find keys, in the order in which they began.
 	Lookup uint64
 }
 
-// Authenticate finds the valid API key with a secret; a CodeUnauthorized if there is none.
-// The same statement reads the platform's options, because every request needs both.
-// Requests that wait at the same time share a statement. A misspelt key costs no query.
-// Nothing is cached: revoking takes effect at once. Uses the unique index on key_hash.
+// Authenticate finds the valid API key with a secret, or returns a CodeUnauthorized. The same statement
+// reads the platform's options, because every request needs both. Requests that wait at the same time share
+// a statement. A misspelt key costs no query. Nothing is cached: revoking takes effect at once. Uses the
+// unique index on key_hash.
 func (s *Store) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	principal, err := s.authenticate(ctx, secret)
 	if err == nil && principal.Kind == Calendar {
@@ -496,8 +495,8 @@ func (s *Store) authenticate(ctx context.Context, secret string) (Principal, err
 	all, _, err := s.lookups.Do(ctx, hash)
 	found, ok := all[hash]
 	if errors.Is(err, wpdb.ErrSchema) {
-		// Either the table of keys is missing, or the WordPress tables: query the key
-		// alone to find out which.
+		// Either the table of keys or the WordPress tables are missing: query the key alone to find out
+		// which.
 		found.storedKey, ok, err = wpdb.One(ctx, s.db, "find key", keyByHash(s.db, hash), scanStored)
 	}
 	switch {
@@ -558,9 +557,9 @@ func (s *Store) find(ctx context.Context, hashes []string) (map[string]storedPri
 	return found, nil
 }
 
-// lookupStatement returns the statement that every request begins with: a row for each key, with
-// the platform's options in columns. Its text depends only on the number of hashes and is built
-// once for each.
+// lookupStatement returns the statement that every request begins with: a row for each key, with the
+// platform's options in columns. Its text depends only on the number of hashes and is built once per
+// number.
 func (s *Store) lookupStatement(hashes []string) (sq.Sqlizer, error) {
 	args := make([]any, 0, len(domain.OptionNames)+len(hashes))
 	for _, list := range [][]string{domain.OptionNames, hashes} {
@@ -595,8 +594,8 @@ func fixedNumber(hashes []string) []string {
 	return append(hashes, slices.Repeat(hashes[len(hashes)-1:], number-len(hashes))...)
 }
 
-// Used records that a key was used now: an API key at most once a minute, and each request to
-// a calendar, because programs ask for one a few times a day.
+// Used records that a key was used now: for an API key at most once a minute, for a calendar on each
+// request, because programs fetch it a few times a day.
 func (s *Store) Used(ctx context.Context, key Key) error {
 	now := s.now()
 	if last, ok := key.LastUsedAt.Time(); ok && now.Sub(last) < time.Minute && key.Kind != Calendar {
@@ -608,14 +607,13 @@ func (s *Store) Used(ctx context.Context, key Key) error {
 	}
 	_, err := wpdb.Exec(ctx, s.db, "note use of key", stmt)
 	if errors.Is(err, wpdb.ErrConflict) {
-		return nil // another node of the cluster records it
+		return nil // another node of the cluster records the use
 	}
 	return err
 }
 
-// A secret is lp_live_, lp_test_ or lp_calendar_, 32 random characters and a
-// checksum of 6, so that a misspelt key is recognised without a query, and a
-// leaked one by a scanner.
+// A secret is lp_live_, lp_test_ or lp_calendar_, followed by 32 random characters and a checksum of 6, so
+// that a misspelt key is recognised without a query, and a leaked one by a scanner.
 const (
 	secretRandom   = 32
 	secretChecksum = 6
@@ -641,7 +639,7 @@ func newSecret(random io.Reader, kind Kind) (string, error) {
 	return string(secret) + checksum(string(secret)), nil
 }
 
-// prefix returns what the secrets of a kind begin with.
+// prefix returns how secrets of this kind begin.
 func (k Kind) prefix() string { return "lp_" + string(k) + "_" }
 
 func checksum(text string) string {
@@ -654,8 +652,8 @@ func checksum(text string) string {
 	return string(digits[:])
 }
 
-// failsChecksum reports whether a secret has our form but a wrong checksum. Imported keys
-// have other forms, of which nothing is known.
+// failsChecksum reports whether a secret has our form but a wrong checksum. Imported keys have other,
+// unknown forms.
 func failsChecksum(secret string) bool {
 	body := len(secret) - secretChecksum
 	return slices.ContainsFunc([]Kind{Live, Test, Calendar}, func(kind Kind) bool {
@@ -676,8 +674,8 @@ type Expiring struct {
 	At   domain.Timestamp
 }
 
-// FindExpiring returns at most limit API keys that are valid now and expire until an instant, the
-// first ones first.
+// FindExpiring returns at most limit API keys that are valid now and expire by an instant, those that
+// expire first coming first.
 func FindExpiring(ctx context.Context, db *wpdb.DB, now, until time.Time, limit uint64) ([]Expiring, error) {
 	stmt := sq.Select("id", "name", "expires_at").From(db.Name(wpdb.APIKeys)).Where(apiKeys).Where(sq.Eq{"status": "active"}).
 		Where(sq.Gt{"expires_at": domain.Stamp(now)}).Where(sq.LtOrEq{"expires_at": domain.Stamp(until)}).OrderBy("expires_at", "id").Limit(limit)

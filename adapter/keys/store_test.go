@@ -68,8 +68,7 @@ func TestNewSecret(t *testing.T) {
 	}
 }
 
-// TestShownPartsOfSecrets: at most a third of a secret is shown, and nothing of a very
-// weak one.
+// TestShownPartsOfSecrets: at most a third of a secret is shown, and nothing of a weak one.
 func TestShownPartsOfSecrets(t *testing.T) {
 	t.Parallel()
 	const long = "lp_live_abcdefghijklmnopqrstuvwxyz0123456789"
@@ -102,7 +101,7 @@ func TestShownPartsOfSecrets(t *testing.T) {
 	}
 }
 
-// mixedText returns a text of a length without short repetitions.
+// mixedText returns a text of the given length without short repetitions.
 func mixedText(length int) string {
 	text := make([]byte, length)
 	for i := range text {

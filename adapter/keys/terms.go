@@ -12,27 +12,27 @@ import (
 	"bookside/adapter/domain"
 )
 
-// Attribute is what people say about a new N in a flag of the command line and in a field of a form. S is an N
-// as stored.
+// Attribute is one attribute of a new N, as a flag on the command line and a field in a form. S is an N as
+// stored.
 type Attribute[S, N any] struct {
-	Name        string          // of the field, and of the flag, which has - for _
+	Name        string          // of the field and, with - for _, of the flag
 	Usage       string          // of the flag; "" for none
 	Label, Hint string          // of the field
-	Of          domain.Resource // of which it has ids or names; "" for another attribute
-	One         bool            // only one of them
+	Of          domain.Resource // the resource whose ids or names it holds; "" for none
+	One         bool            // it holds only one of them
 	Box         bool            // true or false
-	Choices     []Choice        // of which it is one; none for another attribute
+	Choices     []Choice        // its possible values; none for free text
 	Lines       bool            // a text of several lines
 	Date        bool            // a day, in the field
 	Max         int             // characters; 0 for as many as Parse takes
-	Optional    bool            // its field may be empty, which is Clear
-	Missing     string          // what is wrong with an empty field; "" for what Parse says
+	Optional    bool            // its field may be empty, which means Clear
+	Missing     string          // the error for an empty field; "" for Parse's own
 	Format      func(S) string  // the text of the field
 	Parse       func(text string, now time.Time, n *N) error
 	Clear       func(n *N)
 }
 
-// Choice is one of several values of an attribute: as it is parsed, and for people.
+// Choice is one of several values of an attribute: in the form that Parse takes, and for people.
 type Choice struct {
 	Value string `json:"value"`
 	Text  string `json:"text"`
@@ -43,7 +43,7 @@ func Declare[S, N, T any](a Attribute[S, N], field func(*N) *T, parse func(strin
 	return declareAt(a, field, func(text string, _ time.Time) (T, error) { return parse(text) })
 }
 
-// declareAt is Declare for a text whose meaning depends on the time.
+// declareAt is like Declare, for a text whose meaning depends on the time.
 func declareAt[S, N, T any](a Attribute[S, N], field func(*N) *T, parse func(string, time.Time) (T, error)) Attribute[S, N] {
 	a.Parse = func(text string, now time.Time, n *N) (err error) {
 		*field(n), err = parse(text, now)
@@ -53,8 +53,8 @@ func declareAt[S, N, T any](a Attribute[S, N], field func(*N) *T, parse func(str
 	return a
 }
 
-// CheckChoices checks ids or names of agents, services or locations, or AnyID, as far as that can be told without
-// the site. Names are for it to find, and ids for Parse then.
+// CheckChoices checks ids or names of agents, services or locations, or AnyID, as far as possible without
+// the site. The site then resolves names, and Parse takes ids.
 func (a Attribute[S, N]) CheckChoices(text string) error {
 	_, failed := ParseIDs(text)
 	switch {
@@ -88,8 +88,8 @@ func FormatBox(yes bool) string { return map[bool]string{true: "1"}[yes] }
 
 type term = Attribute[Key, NewKey]
 
-// NewTerms are the attributes of a new key. One more is also a field of NewKey and Key, a line of NewKey.Patch and a
-// column of the store.
+// NewTerms are the attributes of a new key. Each is also a field of NewKey and Key, a line of NewKey.Patch
+// and a column of the store.
 var NewTerms = []Attribute[Key, NewKey]{
 	Declare(term{
 		Name: "name", Label: "Name", Max: maxKeyName, Hint: "Distinguishes this key from others: an app, a till, a partner.",
@@ -145,10 +145,10 @@ func scopeTerm(resource domain.Resource, hint string, field func(*domain.Scope) 
 	}, func(n *NewKey) *[]int64 { return field(&n.Scope) }, ParseIDs)
 }
 
-// Terms are the attributes of a key that can change: it keeps its kind.
+// Terms are the attributes of a key that can change; the kind cannot.
 var Terms = slices.DeleteFunc(slices.Clone(NewTerms), func(a Attribute[Key, NewKey]) bool { return a.Name == "kind" })
 
-// RollTerms are what people say about a new key for an old one: how long the old one stays valid.
+// RollTerms are the attributes of replacing a key: how long the old one stays valid.
 var RollTerms = []Attribute[Key, time.Duration]{
 	Declare(Attribute[Key, time.Duration]{
 		Name: "overlap", Label: "The old key stays valid for",
@@ -162,7 +162,7 @@ var RollTerms = []Attribute[Key, time.Duration]{
 	}),
 }
 
-// CalendarTerms are the attributes of a new calendar, but for whose it is.
+// CalendarTerms are the attributes of a new calendar, except its subject.
 var CalendarTerms = []Attribute[Key, NewKey]{
 	Declare(term{
 		Name: "details", Label: "Shows", Choices: []Choice{
@@ -180,7 +180,7 @@ var CalendarTerms = []Attribute[Key, NewKey]{
 	}, expiry, ParseExpiry),
 }
 
-// CalendarSubjects are the attributes of which a new calendar has one: whose it is.
+// CalendarSubjects are the attributes for the subject of a new calendar, which has one of them.
 var CalendarSubjects = []Attribute[Key, NewKey]{
 	calendarSubject(domain.AgentResource, "`ID` or name of the agent whose bookings it shows; this or --location is required"),
 	calendarSubject(domain.LocationResource, "`ID` or name of the location whose bookings it shows"),
@@ -197,7 +197,7 @@ func calendarSubject(resource domain.Resource, usage string) Attribute[Key, NewK
 
 func expiry(n *NewKey) **time.Time { return &n.ExpiresAt }
 
-// lastDay returns the last day on which a key is valid, for at least a part of it.
+// lastDay returns the last day on which a key is valid, even if only for part of it.
 func lastDay(end domain.Timestamp) string {
 	instant, ok := end.Time()
 	if !ok {
@@ -214,7 +214,7 @@ func FormatLimit(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
-// Patch returns the change of a key to what n says about some attributes.
+// Patch returns a patch of a key with some attributes of n.
 func (n NewKey) Patch(names ...string) Patch {
 	p := Patch{
 		Name: only("name", names, &n.Name), Networks: only("networks", names, &n.Networks), MaskPersonal: only("mask_personal", names, &n.MaskPersonal),
@@ -228,7 +228,7 @@ func (n NewKey) Patch(names ...string) Patch {
 	return p
 }
 
-// only returns a value if names have its name, and nil otherwise.
+// only returns a value if its name is among names, and nil otherwise.
 func only[T any](name string, names []string, value *T) *T {
 	if slices.Contains(names, name) {
 		return value

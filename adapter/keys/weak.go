@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// The requirements of a secret that cannot be guessed. Fewer than one in a hundred
-// random keys of 16 decimal digits has too little variety, and practically none of
-// other alphabets.
+// The requirements of a secret that cannot be guessed. Fewer than one in a hundred random keys of 16
+// decimal digits have too little variety, and practically none in other alphabets.
 const (
 	safeLength  = 16
 	safeVariety = 6 // different characters
@@ -30,7 +29,7 @@ func weakness(secret string) string {
 
 // variety returns how many different bytes a text has.
 func variety(text string) (different int) {
-	var seen [256]bool // a map costs microseconds, which every request would take
+	var seen [256]bool // a map would cost every request microseconds
 	for _, c := range []byte(text) {
 		if !seen[c] {
 			seen[c] = true
@@ -40,8 +39,8 @@ func variety(text string) (different int) {
 	return different
 }
 
-// repeats reports whether a text is the beginning of a shorter one, repeated: the
-// end of passwordpassword is its own beginning.
+// repeats reports whether a text is a shorter one repeated: the end of passwordpassword is its own
+// beginning.
 func repeats(text string) bool {
 	for period := 1; period < safeLength && len(text)-period >= safeTail; period++ {
 		if strings.HasPrefix(text, text[period:]) {
@@ -65,10 +64,9 @@ const (
 	Weak
 )
 
-// Weakness derives the weakness of the key from the shown parts of its secret, which is
-// not stored: nothing is shown of a weak secret. Earlier versions showed 3 + 1 characters
-// of keys with 12 to 14 characters and 4 + 1 of those with 15 to 17; today no key shows
-// these. They knew no weakness other than shortness.
+// Weakness derives the weakness of the key from the shown parts of its secret, which is not stored: weak
+// secrets show nothing. Earlier versions showed 3 + 1 characters of keys with 12 to 14 characters and 4 + 1
+// of those with 15 to 17, which no longer occurs. The only weakness they detected was shortness.
 func (k Key) Weakness() Weakness {
 	switch start, end := len(k.Start), len(k.LastFour); {
 	case start+end < 5:

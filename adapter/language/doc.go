@@ -1,4 +1,3 @@
-// Package language finds and reads the translation of the plugin that WordPress itself
-// would load, so that texts which Bookside stores and mails are those that the plugin
-// would have written.
+// Package language finds and reads the translation of the plugin that WordPress itself would load, so that
+// texts that Bookside stores and mails are those that the plugin would have written.
 package language

@@ -15,15 +15,15 @@ import (
 
 // Files are the site's translations of the plugin. They are safe for concurrent use.
 type Files struct {
-	Log *slog.Logger // is told why texts are English, once for each reason; NewFiles discards it
+	Log *slog.Logger // logs why texts are English, once for each reason; NewFiles discards that
 
 	content string
 	mu      sync.Mutex
-	loaded  file   // the last one that could be read
+	loaded  file   // the last readable file
 	told    string // the last reason
 }
 
-// file is a translation as it was read, and what tells whether it has changed since.
+// file is a translation file, and the attributes that show whether it has changed.
 type file struct {
 	path  string
 	size  int64
@@ -31,21 +31,20 @@ type file struct {
 	texts Texts
 }
 
-// NewFiles returns the translations below the site's directory wp-content; "" where it is
-// not known, and then there are none.
+// NewFiles returns the translations below the site's directory wp-content; "" if it is unknown, and then
+// there are none.
 func NewFiles(content string) *Files {
 	return &Files{Log: slog.New(slog.DiscardHandler), content: content}
 }
 
-// locales are the names of languages in the names of files. Any other text could lead to
-// another directory.
+// locales matches the names of languages in file names. Any other text could lead to another directory.
 var locales = regexp.MustCompile(`^[A-Za-z0-9]+([_@-][A-Za-z0-9]+)*$`)
 
 // English reports whether a site in this language needs no translation.
 func English(locale string) bool { return locale == "" || locale == "en_US" }
 
-// Texts returns the translations for a site in a language, WordPress's option WPLANG;
-// English where there is no readable file. A file is read again when it has changed.
+// Texts returns the translations for a site in a language, WordPress's option WPLANG, or English if no file
+// is readable. A file is read again when it has changed.
 func (f *Files) Texts(locale string) Texts {
 	if English(locale) {
 		return nil
@@ -55,7 +54,7 @@ func (f *Files) Texts(locale string) Texts {
 	return texts
 }
 
-// tell logs why texts are English, unless that is known; nil if they are not.
+// tell logs why texts are English unless it has already; nil if they are not.
 func (f *Files) tell(err error) {
 	reason := ""
 	if err != nil {
@@ -69,7 +68,7 @@ func (f *Files) tell(err error) {
 	f.told = reason
 }
 
-// Problem says why texts are English on a site in another language; "" where they are not.
+// Problem says why texts are English on a site in another language, or "" if they are not.
 func (f *Files) Problem(locale string) string {
 	if English(locale) {
 		return ""
@@ -89,9 +88,9 @@ func (f *Files) Problem(locale string) string {
 
 var errUnknown = errors.New("the site's wp-content is not known")
 
-// paths are the places of a translation, in the order in which WordPress looks (load_plugin_textdomain,
-// WordPress 6.9): the first that exists counts alone. Beside a .l10n.php, which WordPress
-// prefers, there is a .mo of the same content.
+// paths are the possible places of a translation, in the order in which WordPress tries them
+// (load_plugin_textdomain, WordPress 6.9); only the first that exists counts. Beside a .l10n.php, which
+// WordPress prefers, there is a .mo with the same content.
 func (f *Files) paths(locale string) [2]string {
 	name := "latepoint-" + locale + ".mo"
 	return [2]string{filepath.Join(f.content, "languages", "plugins", name), filepath.Join(f.content, "plugins", "latepoint", "languages", name)}
@@ -119,8 +118,8 @@ func (f *Files) read(locale string) (Texts, error) {
 	return nil, fmt.Errorf("neither %s nor %s: %w", paths[0], paths[1], fs.ErrNotExist)
 }
 
-// load returns the texts of a file, which is read unless it is the one that was read last. One
-// that could not be read is tried again: its rights may have changed.
+// load returns the texts of a file, reading it unless it was the last one read. An unreadable file is tried
+// again: its permissions may have changed.
 func (f *Files) load(now file) (Texts, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -57,7 +57,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestDate: of two names that begin alike the longer is meant, and names of days stay.
+// TestDate: if two names begin alike the longer one is replaced, and names of weekdays stay.
 func TestDate(t *testing.T) {
 	t.Parallel()
 	for date, want := range map[string]string{
@@ -72,7 +72,7 @@ func TestDate(t *testing.T) {
 	}
 }
 
-// TestPlaces: the file that WordPress downloaded counts before the plugin's own, and alone.
+// TestPlaces: the file that WordPress downloaded takes precedence over the plugin's own.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	content := t.TempDir()
@@ -103,7 +103,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestReload: a file is read again when its size or its time has changed, and only then.
+// TestReload: a file is read again only when its size or its time has changed.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	content := t.TempDir()
@@ -116,7 +116,7 @@ func TestReload(t *testing.T) {
 		want        string
 	}{
 		{"eins", at, "eins"},
-		{"zwei", at, "eins"}, // nothing to tell it by
+		{"zwei", at, "eins"}, // the change cannot be noticed
 		{"drei", at.Add(time.Second), "drei"},
 		{"länger", at.Add(time.Second), "länger"},
 	} {
@@ -130,7 +130,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestUnreadable: texts are English then, the log says so once, and a mended file counts at once.
+// TestUnreadable: texts are English then, the log says so once, and a repaired file takes effect at once.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	good := fixtures.Translation(binary.LittleEndian, german)
@@ -215,7 +215,7 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// TestLog: each reason for English is logged once, and again after it was gone.
+// TestLog: each reason for English is logged once, and again if it recurs.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	content := t.TempDir()

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A gettext library would bring plural rules and a way of its own to find files; what is
-// needed of the format is two tables of lengths and offsets.
+// A gettext library would bring plural rules and its own way to find files; all we need of the format is
+// two tables of lengths and offsets.
 
 var errMalformed = errors.New("not a translation file (.mo) of gettext")
 
@@ -19,8 +19,8 @@ const magic = 0x950412de
 // headerSize is the length of seven numbers.
 const headerSize = 28
 
-// parse reads the translations in a .mo file. Of a plural it takes the singular, as WordPress
-// does for a text without a number; texts with a context have it before them.
+// parse reads the translations in a .mo file. For a plural it takes the singular, as WordPress does for a
+// text without a number; a context precedes its text.
 func parse(file []byte) (Texts, error) {
 	if len(file) < headerSize {
 		return nil, errMalformed
@@ -32,7 +32,7 @@ func parse(file []byte) (Texts, error) {
 	if order.Uint32(file) != magic || order.Uint32(file[4:])>>16 > 1 {
 		return nil, errMalformed
 	}
-	content := string(file) // which all texts share
+	content := string(file) // all texts share it
 	count, originals, translations := int64(order.Uint32(file[8:])), int64(order.Uint32(file[12:])), int64(order.Uint32(file[16:]))
 	text := func(table, i int64) (string, bool) {
 		at := table + 8*i

@@ -14,7 +14,7 @@ func (t Texts) Of(original string) string {
 	return original
 }
 
-// months are the names that occur in dates. The longer of two names is found first.
+// months are the names that occur in dates. If two match, the longer one is found first.
 var months = []string{
 	"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
 	"Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",

@@ -18,8 +18,8 @@ type Activity struct {
 	Description                                         any // nil for none
 }
 
-// LogActivities adds entries to the activity log. They name nobody as their author, like
-// the plugin's entries about what no logged-in user did.
+// LogActivities adds entries to the activity log. They have no author, like the plugin's entries about what
+// no logged-in user did.
 func LogActivities(ctx context.Context, tx *session.Tx, activities ...Activity) error {
 	rows := make([]session.Row, len(activities))
 	for i, a := range activities {
@@ -30,7 +30,7 @@ func LogActivities(ctx context.Context, tx *session.Tx, activities ...Activity) 
 		var stored any = description
 		c, ok := tx.Schema.Column(wpdb.Activities, "description")
 		if a.Description == nil || ok && !c.Holds(description) {
-			stored = nil // truncated JSON could not be read
+			stored = nil // truncated JSON would be unreadable
 		}
 		rows[i] = append(session.Row{
 			{Name: "agent_id", Value: nil}, {Name: "booking_id", Value: a.bookingID}, {Name: "service_id", Value: a.ServiceID}, {Name: "customer_id", Value: a.customerID}, {Name: "location_id", Value: nil},
@@ -78,8 +78,8 @@ type (
 	}
 )
 
-// eventActivity mirrors OsActivitiesHelper::create_activity for an event. A new record
-// has numbers where a loaded one has texts, as in PHP.
+// eventActivity mirrors OsActivitiesHelper::create_activity for an event. As in PHP, a new record has
+// numbers where a loaded one has texts.
 func eventActivity(s *session.Session, w session.WriteSettings, e Event) Activity {
 	a := Activity{Code: string(e.Kind)}
 	switch e.Kind {
@@ -113,9 +113,9 @@ func eventActivity(s *session.Session, w session.WriteSettings, e Event) Activit
 	return a
 }
 
-// logOrderUpdate adds an updated order to the activity log, and returns the event to
-// notify about. Of the state before, only the order itself and its customer count: the
-// plugin reads items and payments when it writes the entry.
+// logOrderUpdate adds an updated order to the activity log, and returns the event to notify about. Only the
+// order itself and its customer count as the state before: the plugin reads items and payments when it
+// writes the entry.
 func logOrderUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, before records.Order, now OrderWithBookings) (Event, error) {
 	old := now
 	old.Order.Order = before
@@ -124,7 +124,7 @@ func logOrderUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings
 		if old.Customer, _, err = records.OrderCustomer(ctx, tx.Session, before.CustomerID); err != nil {
 			return Event{}, err
 		}
-		old.Order.Payments = slices.Clone(now.Order.Payments) // they went along
+		old.Order.Payments = slices.Clone(now.Order.Payments) // they moved with the order
 		for i := range old.Order.Payments {
 			old.Order.Payments[i].CustomerID = before.CustomerID
 		}

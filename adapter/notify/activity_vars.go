@@ -10,9 +10,8 @@ import (
 	"bookside/adapter/session"
 )
 
-// The variables of records that entries of the activity log and messages show
-// (OsBookingModel::get_data_vars and its like, LatePoint 5.6.5). Values that PHP has from
-// the database are texts.
+// The variables of records that activities and messages show (OsBookingModel::get_data_vars and the like,
+// LatePoint 5.6.5). Values that PHP reads from the database are texts.
 type (
 	customerVars struct {
 		ID        any    `json:"id"`
@@ -42,7 +41,7 @@ type (
 		Amount         string  `json:"amount"`
 		Notes          *string `json:"notes"`
 	}
-	// OrderVars is an order as entries of the activity log have it.
+	// OrderVars is an order as activities show it.
 	OrderVars struct {
 		ID                any     `json:"id"`
 		ConfirmationCode  string  `json:"confirmation_code"`
@@ -130,7 +129,7 @@ func orderVarsAlone(w session.WriteSettings, o records.Order) OrderVars {
 	}
 }
 
-// bookingVarsAlone returns the variables of the booking without those of other records.
+// bookingVarsAlone returns the variables of the booking without those of related records.
 func bookingVarsAlone(s *session.Session, w session.WriteSettings, from Snapshot) bookingVars {
 	b := from.Booking
 	vars := bookingVars{
@@ -177,8 +176,8 @@ func newBookingVars(s *session.Session, w session.WriteSettings, from Snapshot) 
 	return vars
 }
 
-// newOrderVars returns the variables of the order with its customer, items and payments.
-// Items of other bookings are shown as their item data has them.
+// newOrderVars returns the variables of the order with its customer, items and payments. Items of other
+// bookings are shown from their item data.
 func newOrderVars(s *session.Session, w session.WriteSettings, from Snapshot) OrderVars {
 	vars := orderVarsAlone(w, from.Order.Order)
 	vars.orderRelations = &orderRelations{Customer: customerVarsOf(from.Customer), Transactions: newTransactionVars(w, from.payments()), Items: []orderItemVars{}}
@@ -195,7 +194,7 @@ func newOrderVars(s *session.Session, w session.WriteSettings, from Snapshot) Or
 	return vars
 }
 
-// bookingItemVars returns the variables of the booking as an order's item has them.
+// bookingItemVars returns the variables of the booking as an item of an order.
 func bookingItemVars(s *session.Session, w session.WriteSettings, from Snapshot) bookingVars {
 	vars := bookingVarsAlone(s, w, from)
 	vars.Duration = from.Booking.Duration

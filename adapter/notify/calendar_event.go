@@ -11,9 +11,9 @@ import (
 	"bookside/adapter/session"
 )
 
-// calendarFile returns a booking as a file for calendars, with the facts that the plugin's
-// own has (OsBookingHelper::generate_ical_event_string, LatePoint 5.6.5); "" where no
-// start is stored. A later file of the same booking replaces an earlier one.
+// calendarFile returns a booking as a calendar file with the same facts as the plugin's
+// (OsBookingHelper::generate_ical_event_string, LatePoint 5.6.5), or "" if no start is stored. A later file
+// of the same booking replaces an earlier one.
 func calendarFile(s *session.Session, w session.WriteSettings, b records.Booking) string {
 	event, ok := CalendarEvent(s, b, HostOf(w.SiteURL))
 	if !ok {
@@ -23,20 +23,20 @@ func calendarFile(s *session.Session, w session.WriteSettings, b records.Booking
 	if b.Service != nil {
 		service = b.Service.Name
 	}
-	event.Stamp = time.Time{} // a file of its own is as old as the mail
+	event.Stamp = time.Time{} // a separate file is as old as its mail
 	event.Summary = fmt.Sprintf("Appointment with %s for %s", b.Agent.FullName, service)
 	event.Location, event.URL = b.Location.FullAddress, w.SiteURL
 	return icalendar.File(event, s.Now)
 }
 
-// CalendarEvent returns what all calendar files say of a booking, without texts: its UID, its
-// time and its status. ok is false where no start is stored.
+// CalendarEvent returns what all calendar files say about a booking, without texts: its UID, its time and
+// its status. ok is false if no start is stored.
 //
-// The sequence is the age in seconds that the booking had at its last change. It needs no memory,
-// is the same in every file, and rises with whatever sets updated_at: the plugin, its companion
-// and every write here. The journal has more, but forgets, and a sequence must not fall. A change
-// by plain SQL, or a second one within a second, keeps the sequence and still reaches those who
-// subscribe, because they replace what they have by what they read.
+// The sequence is the booking's age in seconds at its last change. It needs no storage, is the same in
+// every file, and rises with whatever sets updated_at: the plugin, the companion and every write here. The
+// journal knows more but forgets, and a sequence must not fall. A change by plain SQL, or a second one
+// within a second, keeps the sequence and still reaches subscribers, because they replace their copy with
+// what they read.
 func CalendarEvent(s *session.Session, b records.Booking, host string) (event icalendar.Event, ok bool) {
 	start, ok := records.Start(s, b)
 	if !ok {
@@ -54,7 +54,7 @@ func CalendarEvent(s *session.Session, b records.Booking, host string) (event ic
 	changed, updated := b.UpdatedAt.Time()
 	switch {
 	case !updated && !known:
-		created, changed = start, start // the same in every file, as a stamp must be
+		created, changed = start, start // a stamp must be the same in every file
 	case !updated:
 		changed = created
 	case !known:
@@ -66,7 +66,7 @@ func CalendarEvent(s *session.Session, b records.Booking, host string) (event ic
 	}, true
 }
 
-// CodeOfNone returns what names a booking in calendars where its code is not known.
+// CodeOfNone returns a name for a booking in calendars if its code is unknown.
 func CodeOfNone(b records.Booking) string { return fmt.Sprintf("booking-%d", b.ID) }
 
 func calendarStatus(status string) icalendar.Status {
@@ -80,7 +80,7 @@ func calendarStatus(status string) icalendar.Status {
 	}
 }
 
-// HostOf returns the host of a URL; "" if there is none.
+// HostOf returns the host of a URL, or "" if there is none.
 func HostOf(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"bookside/adapter/session"
 )
 
-// The attributes of records that the conditions of automations compare, with where their
-// values come from. NULL is "". LatePoint's form offers those marked as offered
-// (properties_to_query of the models, LatePoint 5.6.5); the plugin itself compares any
-// column, so the others that a stored condition may name are here, too.
+// The attributes of records that the conditions of automations compare, with where their values come from.
+// NULL is "". LatePoint's form offers those marked as offered (properties_to_query of the models, LatePoint
+// 5.6.5). The plugin itself compares any column, so the others that a stored condition may name are here
+// too.
 var (
 	bookingAttributes = map[string]func(*session.Session, Snapshot) string{
 		"service_id": func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Booking.ServiceID()) }, // offered
 		"agent_id":   func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Booking.Agent.ID) },    // offered
 		"status":     func(_ *session.Session, snapshot Snapshot) string { return snapshot.Booking.Status },                     // offered
-		// Offered for the old booking, whether it has changed. Computed, because the plugin
-		// leaves the column NULL for a start at midnight.
+		// Offered for the old booking, to compare whether it changed. Computed, because the plugin leaves
+		// the column NULL for a start at midnight.
 		"start_datetime_utc": func(s *session.Session, snapshot Snapshot) string {
 			start, known := records.Start(s, snapshot.Booking.Booking)
 			if !known {
@@ -99,7 +99,7 @@ var (
 	}
 )
 
-// itemCount returns how many items an order has; 0 without one
+// itemCount returns how many items an order has, or 0 if there is none
 // (OsProcessModel::compute_order_item_counts_for_booking, LatePoint 5.6.5).
 func itemCount(o *OrderSnapshot) string {
 	if o == nil {
@@ -115,10 +115,9 @@ func minutesText(at *session.Minutes) string {
 	return strconv.Itoa(int(*at))
 }
 
-// conditionObjects returns the attributes of the records that an event is about, by the
-// plugin's word for the record. Conditions about others count as true, as in the plugin
-// (OsProcessJobsHelper::handle_booking_updated and its like, LatePoint 5.6.5): a booking's
-// event has no order, for example.
+// conditionObjects returns the attributes of the records that an event is about, by the plugin's word for
+// the record. As in the plugin (OsProcessJobsHelper::handle_booking_updated and the like, LatePoint 5.6.5),
+// conditions about other records count as true: for example, a booking's event has no order.
 func conditionObjects(s *session.Session, e Event) map[string]map[string]string {
 	objectType, _ := e.record()
 	objects := map[string]map[string]string{}
@@ -140,7 +139,7 @@ func conditionObjects(s *session.Session, e Event) map[string]map[string]string 
 	}
 	for object, attributes := range objects {
 		if strings.HasPrefix(object, "old_") {
-			delete(attributes, automation.OrderItemCounts) // NULL, see there
+			delete(attributes, automation.OrderItemCounts) // NULL, see OrderItemCounts
 		}
 	}
 	return objects

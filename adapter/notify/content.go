@@ -18,10 +18,9 @@ import (
 	"bookside/wpdb"
 )
 
-// templateNeeds is what the templates of automations show that costs further statements
-// to read.
+// templateNeeds says what the templates of automations show that takes further statements to read.
 type templateNeeds struct {
-	order bool // what orders consist of
+	order bool // the contents of orders
 	logo  bool
 }
 
@@ -34,7 +33,7 @@ func needsOf(processes []automation.Process) (needs templateNeeds) {
 	return needs
 }
 
-// orderContent reads what the order of a snapshot consists of.
+// orderContent reads the contents of a snapshot's order.
 func orderContent(ctx context.Context, s *session.Session, w session.WriteSettings, snapshot Snapshot) (*automation.OrderContent, error) {
 	content := &automation.OrderContent{FormatAmount: func(text string) string { return formatAmount(w, text) }, Paid: records.LedgerOf(snapshot.Order.Payments).Net().IsPositive()}
 	var err error
@@ -66,11 +65,11 @@ func orderContent(ctx context.Context, s *session.Session, w session.WriteSettin
 	return content, nil
 }
 
-// maxAmountText is longer than any amount that a column holds.
+// maxAmountText is longer than any amount in a column.
 const maxAmountText = 24
 
-// formatAmount formats a plain number, as the plugin's order form stores it, as a price;
-// other texts are prices already.
+// formatAmount formats a plain number, as the plugin's order form stores it, as a price; other texts
+// already are prices.
 func formatAmount(w session.WriteSettings, text string) string {
 	if len(text) > maxAmountText || strings.Trim(text, "-.0123456789") != "" {
 		return text
@@ -82,8 +81,8 @@ func formatAmount(w session.WriteSettings, text string) string {
 	return w.Currency.Format(amount)
 }
 
-// bookingsOfItems returns the bookings of a snapshot's order, by their order item. Nothing
-// is read where the snapshot's booking is the only one.
+// bookingsOfItems returns the bookings of a snapshot's order, by order item. It reads nothing if the
+// snapshot's booking is the only one.
 func bookingsOfItems(ctx context.Context, s *session.Session, snapshot Snapshot) (map[int64]records.Booking, error) {
 	found := map[int64]records.Booking{}
 	if snapshot.Booking != nil && len(snapshot.Order.Items) == 1 {
@@ -104,10 +103,10 @@ func bookingsOfItems(ctx context.Context, s *session.Session, snapshot Snapshot)
 // bundle is what a customer bought with an item of several bookings.
 type bundle struct {
 	name     string
-	services []string // with their number where it is more than one
+	services []string // each with its number if more than one
 }
 
-// itemBundle returns the id of the bundle that an order item is for; 0 for none.
+// itemBundle returns the id of an order item's bundle, or 0 for none.
 func itemBundle(item records.OrderItem) int64 {
 	var data struct {
 		BundleID json.Number `json:"bundle_id"`
@@ -156,9 +155,9 @@ func bundles(ctx context.Context, s *session.Session, items []records.OrderItem)
 	return found, err
 }
 
-// logoURL returns the address of the business's logo, or of the plugin's own where there
-// is none (OsSettingsHelper::get_business_logo_url, LatePoint 5.6.5, and WordPress's
-// image_downsize): the thumbnail if the image has one.
+// logoURL returns the address of the business's logo, or of the plugin's own if there is none
+// (OsSettingsHelper::get_business_logo_url, LatePoint 5.6.5, and WordPress's image_downsize): the thumbnail
+// if the image has one.
 func logoURL(ctx context.Context, s *session.Session, w session.WriteSettings) (string, error) {
 	fallback := strings.TrimRight(w.SiteURL, "/") + "/wp-content/plugins/latepoint/public/images/logo.png"
 	id, err := strconv.ParseInt(w.Settings[session.SettingBusinessLogo], 10, 64)
@@ -170,7 +169,7 @@ func logoURL(ctx context.Context, s *session.Session, w session.WriteSettings) (
 	meta, err := wpdb.Map[string, string](ctx, s.DB, "read logo", stmt)
 	switch {
 	case errors.Is(err, wpdb.ErrAccessDenied), errors.Is(err, wpdb.ErrSchema):
-		return fallback, nil // a database user of before, who may not see the table
+		return fallback, nil // a database user of an earlier version, who may not read the table
 	case err != nil:
 		return "", err
 	case meta[file] == "":
@@ -179,8 +178,8 @@ func logoURL(ctx context.Context, s *session.Session, w session.WriteSettings) (
 	return w.UploadURL + "/" + thumbnail(meta[file], meta[details]), nil
 }
 
-// thumbnail returns the file of an image's thumbnail, beside the image, or else the
-// image. details is serialised.
+// thumbnail returns the file of an image's thumbnail, which is beside the image, or otherwise the image.
+// details is serialised.
 func thumbnail(file, details string) string {
 	value, err := wpdb.UnserializePHP(details)
 	for _, key := range []string{"sizes", "thumbnail", "file"} {

@@ -18,10 +18,10 @@ import (
 // messageContext is what messages show beyond the snapshot of an event.
 type messageContext struct {
 	customerNotes string
-	staff         []staffMember // at least one where there is a booking
+	staff         []staffMember // at least one if there is a booking
 	orderKeys     records.ManageKeys
-	order         *automation.OrderContent // nil where no template shows it
-	logoURL       string                   // "" likewise
+	order         *automation.OrderContent // nil if no template shows it
+	logoURL       string                   // "" if no template shows it
 }
 
 // messageContexts are the contexts of the snapshots of a write. Each is read once for all
@@ -78,8 +78,8 @@ func staffAndNotes(ctx context.Context, s *session.Session, snapshot Snapshot) (
 	return staff, notes, err
 }
 
-// NewBooking reads a booking that was just written, which has no metadata but its keys, and what
-// messages show of it.
+// NewBooking reads a booking that was just written, whose only metadata are its keys, and what messages
+// show of it.
 func NewBooking(ctx context.Context, s *session.Session, id int64) (records.Booking, ShownInMessages, error) {
 	type found struct {
 		*records.Booking
@@ -104,7 +104,7 @@ func NewBooking(ctx context.Context, s *session.Session, id int64) (records.Book
 	return *read.Booking, read.ShownInMessages, nil
 }
 
-// scannerOfMore is a row with columns beyond those that its reader knows.
+// scannerOfMore is a row with more columns than its reader knows.
 type scannerOfMore struct {
 	wpdb.Scanner
 	more []any
@@ -120,19 +120,19 @@ type staffMember struct {
 	category string
 }
 
-// columns are where the columns of a member are scanned to.
+// columns are the variables that a member's columns are scanned into.
 func (m *staffMember) columns() []any {
 	return []any{wpdb.OrZero(&m.FirstName), wpdb.OrZero(&m.LastName), wpdb.OrZero(&m.DisplayName), wpdb.OrZero(&m.Email), wpdb.OrZero(&m.Phone),
 		wpdb.OrZero(&m.AdditionalEmails), wpdb.OrZero(&m.AdditionalPhones), wpdb.OrZero(&m.category)}
 }
 
-// complete sets what follows from the columns.
+// complete sets the fields derived from the columns.
 func (m *staffMember) complete() {
 	m.DisplayName = cmp.Or(m.DisplayName, records.AgentFullName(m.FirstName, m.LastName))
 }
 
-// loadStaff reads the agent of the booking, or else the agents of the order's bookings. A
-// booking always has one.
+// loadStaff reads the agent of the booking or, without one, the agents of the order's bookings. A booking
+// always has one.
 func loadStaff(ctx context.Context, s *session.Session, snapshot Snapshot) ([]staffMember, error) {
 	var bookings []int64
 	switch {

@@ -17,11 +17,11 @@ import (
 	"bookside/wpdb"
 )
 
-// JobCron is the WordPress cron hook in which the site sends what is due.
+// JobCron is the WordPress cron hook that makes the site send what is due.
 const JobCron = "latepoint_process_scheduled_jobs"
 
-// EventTypes are the event types of processes that an event triggers. Those of start and
-// end are reminders (OsProcessJobsHelper).
+// EventTypes are the event types of processes that an event triggers. Those for start and end are reminders
+// (OsProcessJobsHelper).
 var EventTypes = map[eventKind][]string{
 	CustomerCreated: {"customer_created"},
 	BookingCreated:  {"booking_created", bookingStart, bookingEnd},
@@ -37,9 +37,9 @@ const (
 	bookingEnd   = "booking_end"
 )
 
-// Notify hands over what the site's automations send about events: to the site itself if
-// its cron sends, otherwise to our outbox if there is one. If all is false, it hands over
-// reminders only. notified reports whether a message to the customer goes out now.
+// Notify hands over what the site's automations send about events: to the site itself if its cron sends,
+// otherwise to our outbox if there is one. Unless all is true, it hands over only reminders. notified
+// reports whether a message to the customer goes out now.
 //
 // Jobs scheduled for an earlier state of a record are deleted first.
 func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events []Event, all bool) (notified bool, err error) {
@@ -81,7 +81,7 @@ func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events
 	return d.notified, err
 }
 
-// deliveries are the jobs and mails that automations make of events.
+// deliveries are the jobs and mails that automations produce for events.
 type deliveries struct {
 	w        session.WriteSettings
 	byCron   bool // the site's cron sends what is due now
@@ -90,9 +90,9 @@ type deliveries struct {
 	notified bool // a message to the customer goes out now
 }
 
-// deliver adds what automations make of an event. A job that is due now becomes mails of
-// our outbox, unless the site's cron sends it. Even then mails with a calendar file go to
-// our outbox if there is one: the site can attach only files of its own disk.
+// deliver adds what automations produce for an event. A job that is due now becomes mails of our outbox,
+// unless the site's cron sends it. Even then mails with a calendar file go to our outbox if there is one:
+// the site can attach only files on its own disk.
 func deliver(s *session.Session, d *deliveries, e Event, processes []automation.Process, subject automation.Subject) error {
 	for _, eventType := range EventTypes[e.Kind] {
 		subject.At = eventTime(s, e, eventType)
@@ -136,8 +136,8 @@ func HasAutomations(s *session.Session) bool {
 	return s.Schema.Has(wpdb.Processes) && s.Schema.Has(wpdb.ProcessJobs)
 }
 
-// deleteScheduledJobs deletes the jobs scheduled for a record that was updated
-// (OsProcessJobsHelper::handle_booking_updated and its like).
+// deleteScheduledJobs deletes the jobs scheduled for an updated record
+// (OsProcessJobsHelper::handle_booking_updated and the like).
 func deleteScheduledJobs(ctx context.Context, tx *session.Tx, e Event) error {
 	if e.Kind != BookingUpdated && e.Kind != OrderUpdated {
 		return nil
@@ -146,8 +146,8 @@ func deleteScheduledJobs(ctx context.Context, tx *session.Tx, e Event) error {
 	return DeleteJobs(ctx, tx, sq.Eq{"status": session.JobScheduled, "object_id": id, "object_model_type": objectType})
 }
 
-// processTypes returns the event types of the processes that events may trigger: all of
-// them, or those of reminders.
+// processTypes returns the event types of the processes that events may trigger: all of them, or only
+// reminders.
 func processTypes(events []Event, all bool) []string {
 	var types []string
 	for _, e := range events {
@@ -194,9 +194,8 @@ func eventTime(s *session.Session, e Event, eventType string) time.Time {
 	return at.UTC()
 }
 
-// jobRow returns the row of a job for the site to run. When a record is updated, the site
-// deletes the scheduled jobs that carry its type: those due later must carry it, those
-// due now must not.
+// jobRow returns the row of a job for the site to run. When a record is updated, the site deletes the
+// scheduled jobs that carry the record's type, so jobs due later must carry it and jobs due now must not.
 func jobRow(s *session.Session, e Event, job automation.Job, subject automation.Subject, later bool) (session.Row, error) {
 	settings, err := job.SettingsJSON(subject.ActivityData)
 	if err != nil {
@@ -224,7 +223,7 @@ func mailsTo(job automation.Job, address string) bool {
 	})
 }
 
-// mailsOf returns the mails that a job sends. Of calendar files they have the name.
+// mailsOf returns the mails that a job sends. Their calendar files have only a name.
 func mailsOf(job automation.Job) []outbox.Mail {
 	var mails []outbox.Mail
 	for _, a := range job.Actions {
@@ -248,7 +247,7 @@ func withoutCalendar(actions []automation.Action) (without, with []automation.Ac
 	return without, with
 }
 
-// DeleteJobs deletes jobs, on sites that have them.
+// DeleteJobs deletes jobs, if the site has such a table.
 func DeleteJobs(ctx context.Context, tx *session.Tx, which sq.Eq) error {
 	if !tx.Schema.Has(wpdb.ProcessJobs) {
 		return nil

@@ -4,7 +4,7 @@ import (
 	"bookside/adapter/records"
 )
 
-// eventKind is the kind of an event, by the code of its entry in the activity log.
+// eventKind is the kind of an event, named by the code of its activity.
 type eventKind string
 
 // The events that writes cause.
@@ -17,23 +17,22 @@ const (
 	OrderCreated    eventKind = "order_created"
 	OrderUpdated    eventKind = "order_updated"
 
-	// Payments have no entries in the activity log, as in the plugin.
+	// As in the plugin, payments have no activities.
 	TransactionCreated eventKind = "transaction_created"
 )
 
-// Event is something that happened to a customer, a booking, an order or a payment.
-// Its snapshots have what its kind is about.
+// Event is something that happened to a customer, a booking, an order or a payment. Its kind determines
+// what its snapshots contain.
 type Event struct {
 	Kind   eventKind
-	After  Snapshot  // before the deletion, of BookingDeleted
-	Before *Snapshot // of an update; nil otherwise
+	After  Snapshot  // for BookingDeleted, the state before the deletion
+	Before *Snapshot // for an update; nil otherwise
 	// NewCustomer reports whether the customer was created together with the booking.
 	NewCustomer bool
-	Payment     *records.Payment // the new payment, of TransactionCreated; nil otherwise
+	Payment     *records.Payment // the new payment for TransactionCreated; nil otherwise
 }
 
-// record returns the record that an event is about: the platform's word for its type,
-// and its id.
+// record returns the record that an event is about: the plugin's word for its type, and its id.
 func (e Event) record() (objectType string, id int64) {
 	switch e.Kind {
 	case CustomerCreated, CustomerUpdated:

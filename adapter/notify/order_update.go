@@ -8,8 +8,8 @@ import (
 	"bookside/adapter/session"
 )
 
-// OrderUpdate logs and notifies about a changed order and the bookings that moved
-// with it, and returns the order as it is now.
+// OrderUpdate logs and notifies about a changed order and the bookings that
+// moved with it, and returns the order's new state.
 func OrderUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, before records.Order, moved []Snapshot) (records.Order, error) {
 	order, err := records.LoadOrder(ctx, tx.Session, before.ID)
 	if err != nil {

@@ -10,22 +10,22 @@ import (
 	"bookside/wpdb"
 )
 
-// Snapshot is what an event is about, as it was at one moment: a customer, and perhaps
-// a booking and an order. Messages and the activity log are made from it.
+// Snapshot is the subject of an event at one moment: a customer, and perhaps a booking and an order.
+// Messages and activities are made from it.
 type Snapshot struct {
 	Customer records.BookingCustomer
 	Booking  *BookingSnapshot // nil for none
 	Order    *OrderSnapshot   // nil for none
 }
 
-// BookingSnapshot is a booking with the keys with which it is managed.
+// BookingSnapshot is a booking with the keys for managing it.
 type BookingSnapshot struct {
 	records.Booking
 	Keys  records.ManageKeys
-	Shown *ShownInMessages // nil where it was not read
+	Shown *ShownInMessages // nil if not read
 }
 
-// ShownInMessages is what messages show of a booking beyond itself.
+// ShownInMessages is what messages show of a booking beyond the booking itself.
 type ShownInMessages struct {
 	staff         staffMember
 	customerNotes string
@@ -36,10 +36,10 @@ type OrderSnapshot struct {
 	records.Order
 	Items    []records.OrderItem
 	Payments []records.Payment
-	Keys     *records.ManageKeys // nil where they were not read
+	Keys     *records.ManageKeys // nil if not read
 }
 
-// BookingDetail returns the booking as the API shows it. The snapshot has one.
+// BookingDetail returns the booking as the API shows it. The snapshot must have one.
 func (s Snapshot) BookingDetail() records.BookingDetail {
 	detail := records.BookingDetail{Booking: s.Booking.Booking}
 	if s.Order != nil {
@@ -56,7 +56,7 @@ func (s Snapshot) payments() []records.Payment {
 	return s.Order.Payments
 }
 
-// BookingItem returns the order item of the booking, or nil where there is none.
+// BookingItem returns the order item of the booking, or nil if there is none.
 func (s Snapshot) BookingItem() *records.OrderItem {
 	if s.Booking == nil || s.Order == nil {
 		return nil
@@ -69,8 +69,7 @@ func (s Snapshot) BookingItem() *records.OrderItem {
 	return nil
 }
 
-// LoadBookingSnapshot reads a booking and its order; a CodeNotFound where the booking does
-// not exist.
+// LoadBookingSnapshot reads a booking and its order, or a CodeNotFound if the booking does not exist.
 func LoadBookingSnapshot(ctx context.Context, s *session.Session, id int64) (Snapshot, error) {
 	detail, err := records.LoadBookingDetail(ctx, s, id)
 	if err != nil {
@@ -130,13 +129,12 @@ func (o OrderWithBookings) Snapshot() Snapshot {
 	return Snapshot{Customer: o.Customer, Order: &o.Order}
 }
 
-// OfBooking returns one of the bookings with the order.
+// OfBooking returns one of the bookings together with the order.
 func (o OrderWithBookings) OfBooking(b BookingSnapshot) Snapshot {
 	return Snapshot{Customer: b.Customer, Booking: &b, Order: &o.Order}
 }
 
-// bookingOf returns the booking that an item is for; ok is false for a bundle, which is
-// for several.
+// bookingOf returns the booking that an item is for; ok is false for a bundle, which has several.
 func (o OrderWithBookings) bookingOf(item records.OrderItem) (b BookingSnapshot, ok bool) {
 	for _, b := range o.Bookings {
 		if b.OrderItemID == item.ID && item.Variant != records.BundleItem {
@@ -146,9 +144,9 @@ func (o OrderWithBookings) bookingOf(item records.OrderItem) (b BookingSnapshot,
 	return BookingSnapshot{}, false
 }
 
-// OrderBookings finds the bookings of an order's items. bookings.order_item_id has no index
-// unless `bookside indexes` has added one: the JSON of an item names its booking; the bookings
-// of a bundle are searched among those of the customer.
+// OrderBookings finds the bookings of an order's items. bookings.order_item_id has no index unless
+// `bookside indexes` has added one: the JSON of an item names its booking; the bookings of a bundle are
+// looked up among the customer's.
 func OrderBookings(ctx context.Context, s *session.Session, customer int64, items []records.OrderItem) ([]int64, error) {
 	if len(items) == 0 {
 		return nil, nil
@@ -180,8 +178,8 @@ func ensureBookingKeys(ctx context.Context, tx *session.Tx, o *OrderWithBookings
 	return nil
 }
 
-// ensureOrderKeys returns the keys with which an order is managed, and creates those
-// that it lacks, as the plugin does.
+// ensureOrderKeys returns the keys for managing an order, and, like the plugin, creates those that are
+// missing.
 func ensureOrderKeys(ctx context.Context, tx *session.Tx, order *OrderSnapshot) (records.ManageKeys, error) {
 	if order.Keys != nil {
 		return *order.Keys, nil

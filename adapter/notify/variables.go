@@ -27,8 +27,8 @@ type (
 	}
 )
 
-// activityData returns the activity data of an event. A new record has numbers where a
-// loaded one has texts, as in PHP.
+// activityData returns the activity data of an event. As in PHP, a new record has numbers where a loaded
+// one has texts.
 func (e Event) activityData() any {
 	as := func(loaded bool, n int64) any {
 		if loaded {
@@ -51,7 +51,7 @@ func (e Event) activityData() any {
 	}
 }
 
-// notificationSubject returns all that templates and conditions can use of an event.
+// notificationSubject returns everything that templates and conditions can use of an event.
 func notificationSubject(s *session.Session, w session.WriteSettings, e Event, context messageContext) automation.Subject {
 	now := e.After
 	subject := automation.Subject{Objects: conditionObjects(s, e), ActivityData: e.activityData()}
@@ -69,7 +69,7 @@ func notificationSubject(s *session.Session, w session.WriteSettings, e Event, c
 	return subject
 }
 
-// The variables of records, which templates show.
+// The variables of records that templates show.
 
 func customerVariables(c records.BookingCustomer, notes string) automation.CustomerVariables {
 	return automation.CustomerVariables{FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone, Notes: notes}

@@ -83,7 +83,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Order, error) {
 // insertNewOrder writes an order with its keys, meta and invoice, and touches its
 // customer, as every order does.
 func insertNewOrder(ctx context.Context, tx *session.Tx, w session.WriteSettings, n New, customer records.BookingCustomer) (int64, error) {
-	// If there is a breakdown, the plugin does not compute prices from the items.
+	// With a breakdown, the plugin does not compute prices from the items.
 	breakdown := records.PriceBreakdown{BeforeSubtotal: []records.BreakdownPart{}}
 	if err := tx.Update(ctx, wpdb.Customers, customer.ID, session.Row{tx.UpdateTimestamp()}); err != nil {
 		return 0, err
@@ -107,7 +107,7 @@ const (
 	NewOrderFulfillment = "not_fulfilled"
 )
 
-// StoredAddress returns the address to store: one that was sent, or that of the client if the site
+// StoredAddress returns the address to store: the one that was sent, otherwise the client's if the site
 // logs it.
 func (n New) StoredAddress(w session.WriteSettings) *string {
 	if n.IPAddress == nil && n.Address != "" && w.Settings[session.SettingLogAddress] == session.On {

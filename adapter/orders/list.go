@@ -14,8 +14,8 @@ import (
 	"bookside/wpdb"
 )
 
-// CouponOrders returns the latest orders with the coupon's code, newest first: those of
-// CouponUsage, and cancelled ones.
+// CouponOrders returns the latest orders with the coupon's code, newest first: those of CouponUsage, and
+// cancelled ones.
 func CouponOrders(ctx context.Context, s *session.Session, code string) ([]records.Order, error) {
 	stmt := sq.Select("o.id").From(s.DB.As(wpdb.Orders, "o")).Where(sq.Eq{"o.coupon_code": code}).
 		OrderBy(lists.SortColumns(sortColumns[ByCreation], true)...).Limit(payments.RecentOrders)

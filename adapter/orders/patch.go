@@ -10,8 +10,8 @@ import (
 	"bookside/wpdb"
 )
 
-// Patch changes an order. A nil field stays as it is. Validation has the problems
-// found so far; fields named there are not checked again.
+// Patch changes an order. A nil field stays as it is. Validation holds the
+// problems found so far; its fields are not checked again.
 type Patch struct {
 	CustomerID                                       *int64
 	Subtotal, Total, TaxTotal                        *decimal.Decimal
@@ -70,7 +70,7 @@ func (patch Patch) changeset(o records.Order) session.Changeset {
 	return e
 }
 
-// metas returns the changed fields without a column.
+// metas returns the changed fields that have no column.
 func (patch Patch) metas(o records.Order) map[string]string {
 	metas := map[string]string{}
 	if patch.Notes != nil && *patch.Notes != o.Notes {

@@ -15,9 +15,9 @@ import (
 	"bookside/wpdb"
 )
 
-// Update changes an order. If it goes to another customer, its bookings and payments go
-// with it; nothing else has an effect on bookings, invoices or payments, as in the plugin.
-// Errors are those of Create, and a CodeNotFound if the order does not exist.
+// Update changes an order. If its customer changes, its bookings and payments move too; as in the plugin,
+// nothing else affects bookings, invoices or payments. It returns the errors of Create, and a CodeNotFound
+// if the order does not exist.
 func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.Order, error) {
 	before, locked, err := lockOrderToUpdate(ctx, tx, id, sent)
 	if err != nil {
@@ -76,8 +76,8 @@ func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.
 	return notify.OrderUpdate(ctx, tx, w, before, moved)
 }
 
-// CheckOrderCoupon rejects another coupon that the order may not have, and the one that it has
-// if the update makes another use of it: the order is no longer cancelled, or goes to another
+// CheckOrderCoupon rejects a new coupon that the order may not have. It also rejects the order's own coupon
+// if the update counts as another use of it, because the order is no longer cancelled or moves to another
 // customer.
 func CheckOrderCoupon(ctx context.Context, tx *session.Tx, before records.Order, patch Patch, p *domain.Validation) error {
 	present := domain.ValueOr(before.CouponCode, "")
@@ -98,9 +98,8 @@ func CheckOrderCoupon(ctx context.Context, tx *session.Tx, before records.Order,
 	return payments.CheckCoupon(ctx, tx, code, use, p)
 }
 
-// lockOrderToUpdate is LockOrder for an order that may go to another customer, get another
-// coupon, or use its own again. In the first case it also locks the bookings of the order, and
-// returns their ids.
+// lockOrderToUpdate is LockOrder for an order that may move to another customer, get another coupon, or use
+// its own again. In the first case it also locks the bookings of the order, and returns their ids.
 func lockOrderToUpdate(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.Order, []int64, error) {
 	locks, customer := append(payments.LocksOfCoupon(sent.CouponCode), session.LockOf(session.OrderLock, id)), sent.CustomerID
 	if customer == nil && (sent.Status == nil || *sent.Status == records.OrderCancelled) {
@@ -141,11 +140,10 @@ func lockOrderToUpdate(ctx context.Context, tx *session.Tx, id int64, sent Patch
 	return order, bookings, err
 }
 
-// moveBookings gives the bookings of an order, and its items, to another customer. It
-// returns the bookings that moved, as they were before.
+// moveBookings moves the bookings of an order, and its items, to another customer. It returns the moved
+// bookings in their previous state.
 //
-// If a booking joined the order after the bookings were locked, the transaction is run
-// again.
+// If a booking joined the order after the bookings were locked, the transaction runs again.
 func moveBookings(ctx context.Context, tx *session.Tx, order records.Order, customer int64, locked []int64) (moved []notify.Snapshot, err error) {
 	stored, err := notify.LoadOrderWithBookings(ctx, tx.Session, order)
 	if err != nil {

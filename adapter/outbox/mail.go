@@ -10,8 +10,8 @@ import (
 
 // Mail is a rendered notification.
 type Mail struct {
-	// To lists one or more recipients in the form of the plugin's processes, such
-	// as Jane Doe <jane@example.com>, office@example.com.
+	// To lists one or more recipients in the format of the plugin's processes, such as Jane Doe
+	// <jane@example.com>, office@example.com.
 	To      string
 	Subject string
 	Content string // HTML
@@ -22,9 +22,9 @@ type Mail struct {
 // Attachment is a file attached to a mail.
 type Attachment struct{ Name, Content string }
 
-// Recipients returns the recipients in To, each address once. Invalid addresses are
-// left out, so there may be none. Commas separate recipients; text before a comma
-// that is no recipient belongs to the name of the next one, as in Doe, Jane <...>.
+// Recipients returns the recipients in To, each address once. Invalid addresses are left out, so there may
+// be none. Commas separate recipients; text before a comma that is not a recipient belongs to the next
+// one's name, as in Doe, Jane <...>.
 func (m Mail) Recipients() []mail.Address {
 	var found []mail.Address
 	var name []string // the parts since the last address
@@ -34,7 +34,7 @@ func (m Mail) Recipients() []mail.Address {
 		if !sanitize.ValidEmail(address) {
 			name = append(name, shown)
 			if bracketed {
-				name = nil // the name of somebody without a valid address
+				name = nil // the name of a recipient without a valid address
 			}
 			continue
 		}
@@ -67,8 +67,8 @@ func splitRecipient(text string) (name, address string, bracketed bool) {
 // unquoted returns a name without quotes around it.
 func unquoted(text string) string { return strings.TrimSpace(strings.Trim(text, `"`)) }
 
-// oneLine replaces line breaks and control characters by spaces, so that a text
-// cannot add header lines to a mail.
+// oneLine replaces line breaks and control characters with spaces, so that a text cannot add header lines
+// to a mail.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

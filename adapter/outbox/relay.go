@@ -17,7 +17,7 @@ import (
 
 // Message is a mail to one recipient.
 type Message struct {
-	// ID is unique to the mail and the same in each attempt to send it.
+	// ID is unique to the mail and the same in every attempt to send it.
 	ID      string
 	To      mail.Address
 	Subject string // a single line
@@ -33,8 +33,8 @@ type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
 
-// Errors of a Sender about one message. Any other error is about the server, so
-// that there is no point in sending it the next message.
+// Errors of a Sender about one message. Any other error concerns the server, so
+// it makes no sense to try the next message.
 var (
 	ErrMailRejected = errors.New("mail rejected") // permanently
 	ErrMailDeferred = errors.New("mail deferred") // worth another attempt
@@ -43,15 +43,14 @@ var (
 // Limits of the outbox. claimTime is much longer than an attempt, because the
 // clocks of the processes may differ.
 const (
-	sendLimit    = 2 * time.Minute     // for one attempt; some servers inspect a mail for long
+	sendLimit    = 2 * time.Minute     // for one attempt; some servers take long to inspect a mail
 	claimTime    = 10 * time.Minute    // until another process may send a mail whose process has died
 	expiry       = 48 * time.Hour      // after that, a mail misleads more than it helps
 	retention    = 30 * 24 * time.Hour // of sent and failed mails
 	pollInterval = 30 * time.Second    // to find retries and mails from other processes
 )
 
-// retryDelays are the times between attempts to send a mail: a day and an hour in
-// all.
+// retryDelays are the times between attempts to send a mail, 25 hours in all.
 var retryDelays = []time.Duration{
 	time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 }
@@ -59,13 +58,13 @@ var retryDelays = []time.Duration{
 // storeDelays are the times between attempts to store the outcome.
 var storeDelays = []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second, 20 * time.Second}
 
-// Relay sends the mails in the outbox. Any number of processes may run one on the
-// same database.
+// Relay sends the mails in the outbox. Any number of processes may run one on
+// the same database.
 //
-// A process claims a mail by incrementing its number of attempts, which only one
-// process can do, and a claim outlasts the longest attempt. A mail is sent twice
-// only if a process dies or loses the database after the mail server accepted the
-// mail and before that is stored. Both then have the same Message.ID.
+// A process claims a mail by incrementing its number of attempts, which only
+// one process can do, and a claim outlasts the longest attempt. A mail is sent
+// twice only if a process dies or loses the database between the mail server
+// accepting the mail and that being stored. Both then have the same Message.ID.
 type Relay struct {
 	db     *wpdb.DB
 	now    domain.Clock
@@ -74,19 +73,19 @@ type Relay struct {
 	queue.Waker
 }
 
-// NewRelay returns a Relay that sends mails from db through sender. It logs the ids
-// of mails but nothing of their content.
+// NewRelay returns a Relay that sends mails from db through sender. It logs the
+// ids of mails but none of their content.
 func NewRelay(db *wpdb.DB, now domain.Clock, sender Sender, log *slog.Logger) *Relay {
 	return &Relay{db: db, now: now, sender: sender, log: log, Waker: queue.NewWaker()}
 }
 
-// Run sends mails until ctx ends. An attempt that is running then may take as long
+// Run sends mails until ctx ends. An attempt in progress may then take as long
 // as grace; if it is canceled, it counts as failed and is retried later.
 func (r *Relay) Run(ctx context.Context, grace time.Duration) {
 	queue.Repeat(ctx, pollInterval, r.Waker, func() { r.round(ctx, grace) })
 }
 
-// round delivers, and logs why that ended early. The next round retries.
+// round delivers, and logs an error that ends it early. The next round retries.
 func (r *Relay) round(ctx context.Context, grace time.Duration) {
 	if err := r.deliver(ctx, grace); err != nil && !errors.Is(err, context.Canceled) {
 		r.log.Error("mail delivery interrupted", "error", err)
@@ -136,7 +135,7 @@ func (r *Relay) claim(ctx context.Context) (q queuedMail, ok bool, err error) {
 	}
 }
 
-// next finds the mail that is due first, by the index on status and due_at.
+// next finds the mail that is due first. Uses the index on status and due_at.
 func (r *Relay) next(ctx context.Context) (queuedMail, bool, error) {
 	stmt := sq.Select("id", "name", "address", "subject", "content", "calendar_name", "COALESCE(calendar, '')", "tries", "created_at").From(r.db.Name(wpdb.Outbox)).
 		Where(sq.Eq{"status": waiting}).Where(sq.LtOrEq{"due_at": domain.Stamp(r.now())}).OrderBy("due_at", "id").Limit(1)
@@ -174,7 +173,7 @@ func (r *Relay) send(ctx context.Context, grace time.Duration, q queuedMail) err
 	return r.sender.Send(sending, q.Message)
 }
 
-// outcomeOf returns what becomes of a mail after an attempt.
+// outcomeOf returns the outcome of an attempt to send a mail.
 func (r *Relay) outcomeOf(q queuedMail, failure error) queue.Outcome {
 	now := r.now()
 	switch {

@@ -592,8 +592,7 @@ func TestRunEndsWithinGrace(t *testing.T) {
 	}
 }
 
-// TestLogHasNoContentOfMails: the log has the outcome of each mail, but nothing of
-// its content.
+// TestLogHasNoContentOfMails: the log has the outcome of each mail, but none of its content.
 func TestLogHasNoContentOfMails(t *testing.T) {
 	t.Parallel()
 	p := newPostOffice(t)

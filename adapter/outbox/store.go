@@ -12,11 +12,11 @@ import (
 	"bookside/wpdb"
 )
 
-// The states of a mail in the outbox. The column due_at is the time of the next
-// attempt while the mail is waiting, and the time of its deletion after it was sent or failed.
+// The states of a mail in the outbox. The column due_at is the time of the next attempt while the mail
+// waits, and the time of its deletion once it was sent or failed.
 const (
 	waiting = queue.Waiting
-	held    = "held" // since a backup was restored: it may have been sent before
+	held    = "held" // held since a backup was restored: it may have been sent before
 	sent    = "sent"
 	failed  = queue.Failed
 )
@@ -40,8 +40,7 @@ func Add(ctx context.Context, tx *wpdb.DB, now time.Time, mails []Mail) error {
 	return err
 }
 
-// Count returns the number of mails in each state, including 0. It uses the index on
-// status.
+// Count returns the number of mails in each state, including 0. Uses the index on status.
 func Count(ctx context.Context, db *wpdb.DB) (map[string]int, error) {
 	stmt := sq.Select("status", "COUNT(*)").From(db.Name(wpdb.Outbox)).GroupBy("status")
 	counts, err := wpdb.Map[string, int](ctx, db, "count mails", stmt)
@@ -50,16 +49,16 @@ func Count(ctx context.Context, db *wpdb.DB) (map[string]int, error) {
 	return all, err
 }
 
-// Finished selects the ids of sent and failed mails whose retention has expired. It uses
-// the index on status and due_at.
+// Finished selects the ids of sent and failed mails whose retention has expired. Uses the index on status
+// and due_at.
 func Finished(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 	return sq.Select("id").From(db.Name(wpdb.Outbox)).
 		Where(sq.Eq{"status": []string{sent, failed}}).Where(sq.LtOrEq{"due_at": domain.Stamp(now)}).OrderBy("due_at", "id")
 }
 
-// Abandoned selects the ids of mails that are still waiting or held long after they expired,
-// because no process sends mails any more, for example after mail.enabled was switched
-// off, or nobody decided about them. It uses the index on status and due_at; no attempt is due later than the expiry.
+// Abandoned selects the ids of mails that are still waiting or held long after they expired, because no
+// process sends mails any more, for example since mail.enabled was switched off, or because nobody has
+// released or dropped them. Uses the index on status and due_at; no attempt is due later than the expiry.
 func Abandoned(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 	return sq.Select("id").From(db.Name(wpdb.Outbox)).
 		Where(sq.Eq{"status": []string{waiting, held}}).Where(sq.LtOrEq{"due_at": domain.Stamp(now.Add(-expiry - retention))}).OrderBy("due_at", "id")
@@ -83,16 +82,15 @@ func (m StoredMail) Waits() bool { return m.State == waiting }
 // States are the states of mails.
 var States = []string{waiting, held, failed, sent}
 
-// Hold keeps the mails that wait from being sent, as part of the transaction tx, and returns how
-// many they are.
+// Hold keeps the waiting mails from being sent, as part of the transaction tx, and returns their number.
 func Hold(ctx context.Context, tx *wpdb.DB) (int64, error) {
 	stmt := sq.Update(tx.Name(wpdb.Outbox)).Set("status", held).Where(sq.Eq{"status": waiting})
 	result, err := wpdb.Exec(ctx, tx, "hold mails", stmt)
 	return result.Rows, err
 }
 
-// Release lets the mails that were held be sent, but for those that are too old, which it gives up. It
-// returns how many there are of either.
+// Release lets the held mails be sent, except those that are too old, which it gives up. It returns the
+// number of each.
 func Release(ctx context.Context, db *wpdb.DB, now time.Time) (released, old int64, err error) {
 	err = db.Transact(ctx, "release mails", func(tx *wpdb.DB) error {
 		young := sq.Update(tx.Name(wpdb.Outbox)).Set("status", waiting).Set("due_at", domain.Stamp(now)).
@@ -108,7 +106,7 @@ func Release(ctx context.Context, db *wpdb.DB, now time.Time) (released, old int
 	return released, old, err
 }
 
-// Drop gives up the mails that were held, and returns how many they are.
+// Drop gives up the held mails, and returns their number.
 func Drop(ctx context.Context, db *wpdb.DB, now time.Time) (dropped int64, err error) {
 	err = db.Transact(ctx, "drop mails", func(tx *wpdb.DB) (err error) {
 		dropped, err = giveUp(ctx, tx, now, "dropped after a backup was restored")
@@ -123,7 +121,7 @@ func giveUp(ctx context.Context, tx *wpdb.DB, now time.Time, why string) (int64,
 	return result.Rows, err
 }
 
-// List returns mails in a state, or in any if it is "", the newest first.
+// List returns mails in a state, or in any if it is "", newest first.
 func List(ctx context.Context, db *wpdb.DB, state string, limit uint64) ([]StoredMail, error) {
 	stmt := sq.Select("id", "name", "address", "subject", "status", "tries", "failure", "created_at", "finished_at", "due_at").
 		From(db.Name(wpdb.Outbox)).OrderBy("id DESC").Limit(limit)
@@ -136,14 +134,14 @@ func List(ctx context.Context, db *wpdb.DB, state string, limit uint64) ([]Store
 	})
 }
 
-// Stuck are mails that somebody should look at, by their ids, the newest first.
+// Stuck are the ids of mails that need attention, newest first.
 type Stuck struct {
-	Late   []int64 // that have been waiting since before an instant
-	Failed []int64 // that failed after another
+	Late   []int64 // waiting since before an instant
+	Failed []int64 // failed after another instant
 	Held   []int64
 }
 
-// FindStuck returns at most limit mails of each kind. It uses the index on status and due_at.
+// FindStuck returns at most limit mails of each kind. Uses the index on status and due_at.
 func FindStuck(ctx context.Context, db *wpdb.DB, waitingSince, failedSince time.Time, limit uint64) (s Stuck, err error) {
 	for _, kind := range []struct {
 		ids   *[]int64

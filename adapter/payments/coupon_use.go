@@ -18,27 +18,27 @@ import (
 	"bookside/wpdb"
 )
 
-// CouponUse is an order that is to have a coupon. Of one that has it already, only what an
-// update changes is checked.
+// CouponUse is an order that will have a coupon. If it already has the coupon, only what an update changes
+// is checked.
 type CouponUse struct {
 	Order     int64 // 0 for a new one
-	Customer  int64 // 0 where it is not known
+	Customer  int64 // 0 if unknown
 	Subtotal  decimal.Decimal
 	Items     []records.OrderItem
-	Had       bool // the order has the coupon already
-	Cancelled bool // but was cancelled, and so did not count as a use
-	Moved     bool // it goes to this customer
+	Had       bool // the order already has the coupon
+	Cancelled bool // but was cancelled, so it did not count as a use
+	Moved     bool // it moves to this customer
 }
 
-// couponConditions are the conditions in a coupon's rules that its record does not show. A
-// list that is empty and a number that is 0 are none.
+// couponConditions are the conditions in a coupon's rules that its record does not show. An empty list or
+// the number 0 means none.
 type couponConditions struct {
 	customers, agents, services, bundles []string
 	minSubtotal                          decimal.Decimal
 	perCustomer, more, less, perOrder    int64
 }
 
-// conditions reads the rules as the add-on writes them: lists are texts with commas.
+// conditions parses the rules as the add-on writes them: lists are comma-separated texts.
 func (r CouponRules) conditions() couponConditions {
 	var rules map[string]any
 	decoder := json.NewDecoder(strings.NewReader(r.Stored))
@@ -69,9 +69,9 @@ func (r CouponRules) conditions() couponConditions {
 	return c
 }
 
-// CheckCoupon rejects a coupon that an order may not have (OsCouponsHelper::is_coupon_code_valid,
-// LatePoint Pro Features 1.6.3). Unless something is wrong with the order already, the lock of
-// the coupon is held, so that its uses are counted one after the other.
+// CheckCoupon rejects a coupon that an order may not have (OsCouponsHelper::is_coupon_code_valid, LatePoint
+// Pro Features 1.6.3). Unless the order already has an error, the lock of the coupon is held, so that its
+// uses are counted one at a time.
 func CheckCoupon(ctx context.Context, tx *session.Tx, code string, use CouponUse, p *domain.Validation) error {
 	const field = "coupon_code"
 	if p.Has(field) {
@@ -84,8 +84,8 @@ func CheckCoupon(ctx context.Context, tx *session.Tx, code string, use CouponUse
 	return err
 }
 
-// FindCoupon returns the coupon that an order is to have, and says why it may not have it, or "". Its lock is to
-// be held: see CheckCoupon.
+// FindCoupon returns the coupon for an order, and says why the order may not have it, or "". The coupon's
+// lock must be held: see CheckCoupon.
 func FindCoupon(ctx context.Context, tx *session.Tx, code string, use CouponUse) (coupon Coupon, reason string, err error) {
 	coupon, err = storedCoupon(ctx, tx.Session, code)
 	switch {
@@ -102,16 +102,16 @@ func FindCoupon(ctx context.Context, tx *session.Tx, code string, use CouponUse)
 	return coupon, reason, err
 }
 
-// Pricing returns the coupon as far as it makes bookings cheaper.
+// Pricing returns the coupon as pricing needs it.
 func (c Coupon) Pricing() pricing.Coupon {
 	return pricing.Coupon{Percent: c.IsPercent(), Value: c.DiscountValue, Most: c.Rules.MaxDiscountAmount, PerOrder: c.Rules.conditions().perOrder}
 }
 
 const forOtherCustomers = "This coupon is for other customers"
 
-// unusable says why a coupon cannot be used for an order whatever others used, or "". Its
-// period counts for new orders only, by the day in UTC, and ends before its last day begins:
-// the add-on compares that day with the present time of the day.
+// unusable says why a coupon cannot be used for an order, regardless of other orders, or "". Its period
+// applies only to new orders, by the day in UTC, and ends before its last day begins: the add-on compares
+// that day with the present time.
 func (c Coupon) unusable(use CouponUse, now time.Time) string {
 	today, rules := session.Date(now.Format(time.DateOnly)), c.Rules.conditions()
 	others := len(rules.customers) > 0 && !slices.Contains(rules.customers, domain.IDText(use.Customer))
@@ -137,8 +137,8 @@ func (c Coupon) unusable(use CouponUse, now time.Time) string {
 	}
 }
 
-// matchItems reports whether one of the items is for an agent, a service and a bundle of the
-// coupon, as far as it names some.
+// matchItems reports whether one of the items is for one of the coupon's agents, services and bundles, as
+// far as it names any.
 func (c couponConditions) matchItems(items []records.OrderItem) bool {
 	if len(c.agents)+len(c.services)+len(c.bundles) == 0 {
 		return true
@@ -160,8 +160,8 @@ func (c couponConditions) matchItems(items []records.OrderItem) bool {
 	})
 }
 
-// couponUsed says why a coupon cannot be used because of other orders, or "": those with its
-// code that are not cancelled, and those of the customer.
+// couponUsed says why a coupon cannot be used because of other orders, or "": those with its code that are
+// not cancelled, and those of the customer.
 func couponUsed(ctx context.Context, s *session.Session, c Coupon, use CouponUse) (string, error) {
 	rules := c.Rules.conditions()
 	type counts struct{ all, theirs, orders int64 }

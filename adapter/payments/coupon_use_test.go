@@ -16,8 +16,8 @@ import (
 	"bookside/fixtures/wpdbtest"
 )
 
-// TestCouponUnusable: the add-on's conditions (OsCouponsHelper::is_coupon_code_valid), on
-// 26 November 2026: the last day has begun, and so it is over.
+// TestCouponUnusable covers the add-on's conditions (OsCouponsHelper::is_coupon_code_valid) on 26 November
+// 2026: once its last day has begun, a coupon has expired.
 func TestCouponUnusable(t *testing.T) {
 	t.Parallel()
 	const (
@@ -80,7 +80,7 @@ func TestCouponUnusable(t *testing.T) {
 	}
 }
 
-// TestCouponUsed: as often as the rules allow, counting the other orders.
+// TestCouponUsed: a coupon can be used as often as the rules allow, counting the other orders.
 func TestCouponUsed(t *testing.T) {
 	t.Parallel()
 	const (
@@ -199,7 +199,7 @@ func TestCheckDiscount(t *testing.T) {
 	}
 }
 
-// TestStoredWord: words are stored as the add-on knows them; what is stored already may stay.
+// TestStoredWord: words are stored as the add-on spells them; a stored word may stay.
 func TestStoredWord(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ sent, stored, want, problem string }{

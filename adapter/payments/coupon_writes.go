@@ -19,8 +19,8 @@ import (
 	"bookside/wpdb"
 )
 
-// CouponPatch changes a coupon. A nil field stays as it is. Validation has the problems
-// found so far; fields named there are not checked again.
+// CouponPatch changes a coupon. A nil field stays as it is. Validation holds the problems found so far; its
+// fields are not checked again.
 type CouponPatch struct {
 	Name, Description                 *string
 	DiscountType                      *string // percent, fixed or fixed_amount
@@ -91,11 +91,11 @@ func CreateCoupon(ctx context.Context, tx *session.Tx, n NewCoupon) (Coupon, err
 // CouponCode returns a coupon code in its stored form.
 func CouponCode(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
 
-// DuplicateCouponCode is told to a client whose code another coupon has.
+// DuplicateCouponCode is the message for a code that another coupon has.
 const DuplicateCouponCode = "A coupon with this code exists already"
 
-// checkCouponCode rejects a code that another coupon has. The collation of the column
-// decides, as it does for its index.
+// checkCouponCode rejects a code that another coupon has. The column's collation decides, as it does for
+// its index.
 func checkCouponCode(ctx context.Context, s *session.Session, code string, p *domain.Validation) error {
 	if p.Has("code") {
 		return nil
@@ -108,8 +108,8 @@ func checkCouponCode(ctx context.Context, s *session.Session, code string, p *do
 	return err
 }
 
-// logCoupon adds a coupon to the activity log, under a code that the plugin has a label
-// for, and reads the coupon back.
+// logCoupon adds a coupon to the activity log, with a code that the plugin has a label for, and reads the
+// coupon back.
 func logCoupon(ctx context.Context, tx *session.Tx, id int64, code string) (Coupon, error) {
 	if err := notify.LogActivities(ctx, tx, notify.Activity{Code: code, CouponID: &id}); err != nil {
 		return Coupon{}, err
@@ -124,9 +124,8 @@ func logCoupon(ctx context.Context, tx *session.Tx, id int64, code string) (Coup
 	return withUsage(ctx, tx.Session, records[0])
 }
 
-// UpdateCoupon changes a coupon, found by its code in any letter case. Rules other than
-// those of the patch stay as they are. Errors are those of CreateCoupon, and a
-// CodeNotFound if the code does not exist.
+// UpdateCoupon changes a coupon, found by its code in any letter case. Rules that the patch does not set
+// stay as they are. It returns the errors of CreateCoupon, and a CodeNotFound if the code does not exist.
 func UpdateCoupon(ctx context.Context, tx *session.Tx, code string, sent CouponPatch) (Coupon, error) {
 	before, err := lockCoupon(ctx, tx, code)
 	if err != nil {
@@ -155,8 +154,8 @@ func UpdateCoupon(ctx context.Context, tx *session.Tx, code string, sent CouponP
 	return logCoupon(ctx, tx, before.ID, "coupon_updated")
 }
 
-// DeleteCoupon deletes a coupon, found by its code in any letter case; a CodeNotFound if
-// it does not exist. Orders keep the code.
+// DeleteCoupon deletes a coupon, found by its code in any letter case, or returns a CodeNotFound. Orders
+// keep the code.
 func DeleteCoupon(ctx context.Context, tx *session.Tx, code string) error {
 	c, err := lockCoupon(ctx, tx, code)
 	if err != nil {
@@ -168,8 +167,8 @@ func DeleteCoupon(ctx context.Context, tx *session.Tx, code string) error {
 	return tx.Delete(ctx, wpdb.Coupons, c.ID)
 }
 
-// lockCoupon makes other writers of a coupon wait and reads its current state, without
-// its usage; a CodeNotFound if it does not exist.
+// lockCoupon makes other writers of a coupon wait and reads its current state, without its usage, or
+// returns a CodeNotFound.
 func lockCoupon(ctx context.Context, tx *session.Tx, code string) (Coupon, error) {
 	if err := tx.Lock(ctx, LocksOfCoupon(&code)...); err != nil {
 		return Coupon{}, err
@@ -187,14 +186,13 @@ func lockCoupon(ctx context.Context, tx *session.Tx, code string) (Coupon, error
 // couponActive is the status of coupons that can be used.
 const couponActive = "active"
 
-// The stored words for types and statuses of coupons, by our words and the add-on's.
+// The stored words for types and statuses of coupons, by our words and by the add-on's.
 var (
 	discountTypes  = map[string]string{"percent": "percent", "fixed": "fixed", "fixed_amount": "fixed"}
 	couponStatuses = map[string]string{couponActive: couponActive, "inactive": "disabled", "disabled": "disabled"}
 )
 
-// sanitizeCoupon validates a patch, sanitizes its texts and replaces its words by the
-// stored ones.
+// sanitizeCoupon validates a patch, sanitizes its texts and replaces its words with the stored ones.
 func sanitizeCoupon(s *session.Session, patch CouponPatch, before Coupon, p *domain.Validation) CouponPatch {
 	session.SanitizeField(s, p, "name", &patch.Name, sanitize.TextField, wpdb.Coupons, "name")
 	session.SanitizeField(s, p, "description", &patch.Description, sanitize.TextareaField, wpdb.Coupons, "description")
@@ -208,7 +206,7 @@ func sanitizeCoupon(s *session.Session, patch CouponPatch, before Coupon, p *dom
 	return patch
 }
 
-// storedWord replaces a word by the stored one, and rejects an unknown one.
+// storedWord replaces a word with the stored one, and rejects an unknown one.
 func storedWord(p *domain.Validation, field string, sent **string, stored string, words map[string]string) {
 	if *sent == nil || **sent == stored && stored != "" {
 		return
@@ -221,7 +219,7 @@ func storedWord(p *domain.Validation, field string, sent **string, stored string
 	*sent = &word
 }
 
-// checkDiscount rejects a discount of zero, and one of more than 100 percent.
+// checkDiscount rejects a discount of zero or of more than 100 percent.
 func checkDiscount(p *domain.Validation, patch CouponPatch, before Coupon) {
 	session.CheckAmount(p, "discount_value", patch.DiscountValue)
 	if patch.DiscountValue == nil && patch.DiscountType == nil || p.Has("discount_value") || p.Has("discount_type") {
@@ -261,7 +259,7 @@ func checkPeriod(s *session.Session, p *domain.Validation, patch CouponPatch, be
 	}
 }
 
-// unset reports whether there is no date, which columns hold as NULL or as a zero date.
+// unset reports whether there is no date, which columns store as NULL or as a zero date.
 func unset(d session.Date) bool { return d == "" || d == domain.ZeroDate }
 
 // nullableDate returns the stored form of a date: NULL for none.
@@ -291,8 +289,8 @@ func date(e *session.Changeset, name string, sent *session.Date, stored session.
 	}
 }
 
-// rules returns a coupon's rules as JSON, with the fields that were sent. Its other rules
-// and their order stay. Numbers are texts there, as the add-on writes them.
+// rules returns a coupon's rules as JSON, with the fields that were sent. Its other rules and their order
+// stay. As in the add-on, numbers are stored as texts.
 func (patch CouponPatch) rules(stored CouponRules) (string, error) {
 	var changes []records.Member
 	set := func(key, value string) {

@@ -40,7 +40,7 @@ type CouponRules struct {
 	MaxDiscountAmount *decimal.Decimal
 }
 
-// CouponUsage sums up the orders with a coupon's code, except for cancelled ones.
+// CouponUsage sums up the orders with a coupon's code, except cancelled ones.
 type CouponUsage struct {
 	Count    int64
 	Discount decimal.Decimal
@@ -76,8 +76,7 @@ func ListCoupons(ctx context.Context, s *session.Session, f CouponFilter) (lists
 	return page, AddUsage(ctx, s, page.Records)
 }
 
-// LoadCoupon returns one coupon by its code, in any letter case; a CodeNotFound if it does
-// not exist.
+// LoadCoupon returns one coupon by its code, in any letter case, or a CodeNotFound.
 func LoadCoupon(ctx context.Context, s *session.Session, code string) (Coupon, error) {
 	found, err := storedCoupon(ctx, s, code)
 	if err != nil {
@@ -93,7 +92,7 @@ func withUsage(ctx context.Context, s *session.Session, c Coupon) (Coupon, error
 	return records[0], err
 }
 
-// storedCoupon returns a Coupon without its usage, which costs a scan.
+// storedCoupon returns a Coupon without its usage, which would cost a scan.
 func storedCoupon(ctx context.Context, s *session.Session, code string) (Coupon, error) {
 	code = CouponCode(code)
 	exists, err := session.HasTable(ctx, s, wpdb.Coupons)
@@ -107,9 +106,9 @@ func storedCoupon(ctx context.Context, s *session.Session, code string) (Coupon,
 	if err != nil && !errors.Is(err, wpdb.ErrBadValue) {
 		return Coupon{}, err
 	}
-	// The collation also finds codes that differ in accents, which are other codes.
+	// The collation also finds codes that differ in accents, but those are different codes.
 	records = slices.DeleteFunc(records, func(c Coupon) bool { return CouponCode(c.Code) != code })
-	if len(records) == 0 { // also if the column cannot hold such a text
+	if len(records) == 0 { // also for a text that the column cannot hold
 		return Coupon{}, domain.NotFound(domain.CouponResource, code)
 	}
 	return records[0], nil
@@ -137,8 +136,8 @@ func scanCoupon(row wpdb.Scanner, last any) (c Coupon, err error) {
 	return c, err
 }
 
-// parse reads the known limits. The plugin writes numbers as strings. Text that is not
-// JSON sets no limits, and neither does a number that is too large for an int64.
+// parse reads the known limits. The plugin writes numbers as strings. Text that is not JSON sets no limits,
+// and a number that is too large for an int64 is ignored.
 func (r *CouponRules) parse() {
 	if !json.Valid([]byte(r.Stored)) {
 		return
@@ -160,8 +159,8 @@ func (r *CouponRules) parse() {
 	}
 }
 
-// ruleAmount reads a number or its text. The length is bounded first: a huge exponent
-// would cost memory.
+// ruleAmount reads a number, or a text with one. Its length is bounded first: a huge exponent would cost
+// memory.
 func ruleAmount(value any) (decimal.Decimal, bool) {
 	var text string
 	switch v := value.(type) {
@@ -177,10 +176,9 @@ func ruleAmount(value any) (decimal.Decimal, bool) {
 	return amount, err == nil
 }
 
-// AddUsage sums up orders by coupon. orders.coupon_code has no index: one scan serves all
-// coupons of a page. The collation decides which coupon an order's code means, in
-// whatever letter case, so the database returns the coupon's position instead of a code. The
-// plugin's form for staff stores discounts negative.
+// AddUsage sums up orders by coupon. orders.coupon_code has no index: one scan serves all coupons of a
+// page. The collation decides which coupon an order's code means, in whatever letter case, so the database
+// returns the coupon's position instead of a code. The plugin's staff form stores discounts as negative.
 func AddUsage(ctx context.Context, s *session.Session, coupons []Coupon) error {
 	if len(coupons) == 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// limits are the parsed rules in a form that can be compared.
+// limits are the parsed rules in a comparable form.
 type limits struct {
 	Total int64
 	Least string

@@ -1,5 +1,5 @@
-// Package payments lists, creates, changes, refunds and deletes payments, and keeps the invoices, the coupons
-// and the payment status of their orders in line with them.
+// Package payments lists, creates, changes, refunds and deletes payments, and keeps the invoices, the
+// coupons and the payment status of their orders consistent with them.
 //
 // It may import catalog and what catalog may import.
 package payments

@@ -22,9 +22,8 @@ type InvoiceSource struct {
 	Breakdown       records.PriceBreakdown
 }
 
-// InvoiceOrder writes the invoice of a new order
-// (OsInvoicesHelper::create_invoices_for_new_order, LatePoint 5.6.5), unless the site has
-// invoices switched off, altogether or for free orders.
+// InvoiceOrder writes the invoice of a new order (OsInvoicesHelper::create_invoices_for_new_order,
+// LatePoint 5.6.5), unless the site has switched off invoices, altogether or for free orders.
 func InvoiceOrder(ctx context.Context, tx *session.Tx, w session.WriteSettings, o InvoiceSource) error {
 	invoices, err := InvoiceRows(tx.Session, w, o)
 	if err == nil {
@@ -33,7 +32,7 @@ func InvoiceOrder(ctx context.Context, tx *session.Tx, w session.WriteSettings, 
 	return err
 }
 
-// InvoiceRows returns the row of the invoice of a new order, or none where it gets none.
+// InvoiceRows returns the row of the invoice of a new order, or nothing if it gets none.
 func InvoiceRows(s *session.Session, w session.WriteSettings, o InvoiceSource) ([]session.Row, error) {
 	if !w.OnUnlessSet(session.SettingInvoices) || !o.Total.IsPositive() && w.Settings[session.SettingFreeInvoices] != session.On {
 		return nil, nil
@@ -58,7 +57,7 @@ func InvoiceRows(s *session.Session, w session.WriteSettings, o InvoiceSource) (
 	}, s.NewTimestamps()...)}, nil
 }
 
-// invoiceData is the content of an invoice, as it was when it was created.
+// invoiceData is the content of an invoice at the time of its creation.
 type invoiceData struct {
 	Company        string                 `json:"company"`
 	From           string                 `json:"from"`

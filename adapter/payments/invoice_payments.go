@@ -20,11 +20,10 @@ type payableInvoice struct {
 	paid   bool
 }
 
-// PayableInvoices are those of an order, oldest first.
+// PayableInvoices are the payable invoices of an order, oldest first.
 type PayableInvoices []payableInvoice
 
-// LoadPayableInvoices reads the open and paid invoices of an order, of which those without an
-// amount are left out.
+// LoadPayableInvoices reads the open and paid invoices of an order, except those without an amount.
 func LoadPayableInvoices(ctx context.Context, s *session.Session, order int64) (PayableInvoices, error) {
 	stmt := sq.Select("id", "charge_amount", "status = '"+InvoicePaid+"'").From(s.DB.Name(wpdb.OrderInvoices)).
 		Where(sq.Eq{"order_id": order, "status": []string{InvoiceOpen, InvoicePaid}}).Where(sq.NotEq{"charge_amount": nil}).OrderBy("id")
@@ -34,19 +33,18 @@ func LoadPayableInvoices(ctx context.Context, s *session.Session, order int64) (
 	})
 }
 
-// adjustInvoices marks the invoices of an order as paid and as open again that a write of its
-// payments pays or leaves uncovered, and returns the invoice that a payment of the order came
-// to pay, by payment.
+// adjustInvoices marks invoices of an order as paid if a write of its payments pays them, and as open again
+// if it leaves them uncovered. It returns the invoices that payments came to pay, by payment.
 //
-// A paid invoice opens if the captures that name it, less refunds, do not cover it. Money of
-// the order that no other paid invoice needs makes up for what others took away, or what never
-// was there, because staff can mark an invoice as paid that is covered so; it does not make up
-// for what this write takes away. An invoice that no payment names opens if that money, before
-// refunds, covered it, and no longer does; else it was marked by force, and stays. So it does
-// if somebody else made its payments less or deleted them, which cannot be told from force.
+// A paid invoice opens if the captures that name it, less refunds, do not cover it. Money of the order that
+// no other paid invoice needs makes up for what others took away or what was never there, because staff can
+// mark an invoice covered in that way as paid; it does not make up for what this write takes away. An
+// invoice that no payment names opens if that money, before refunds, covered it and no longer does;
+// otherwise it was marked by force, and stays paid. It also stays if somebody else reduced or deleted its
+// payments, because that cannot be told from force.
 //
-// An open invoice is paid if this write makes the captures that name it cover it; or if it
-// makes a capture that names none whole, the oldest of exactly its amount.
+// An open invoice is paid if this write makes the captures that name it cover it. If the write completes a
+// capture that names none, it pays the oldest invoice of exactly its amount.
 func adjustInvoices(ctx context.Context, tx *session.Tx, order *int64, before, now records.Ledger) (named map[int64]int64, err error) {
 	if order == nil || !invoicesHaveAmounts(tx.Session) {
 		return nil, nil
@@ -78,9 +76,9 @@ func adjustInvoices(ctx context.Context, tx *session.Tx, order *int64, before, n
 	return named, nil
 }
 
-// after returns the invoices as a write leaves them, and which payments come to name one.
+// after returns the invoices as a write leaves them, and the payments that come to name one.
 func (invoices PayableInvoices) after(before, now records.Ledger) (PayableInvoices, map[int64]int64) {
-	stored := invoices.open(invoices, before, before) // what others took away
+	stored := invoices.open(invoices, before, before) // leaves out what others took away
 	invoices = slices.Clone(stored)
 	first, last := forInvoices(before), forInvoices(now)
 	for i, invoice := range invoices {
@@ -100,8 +98,8 @@ func (invoices PayableInvoices) after(before, now records.Ledger) (PayableInvoic
 	return invoices.open(stored, before, now), named
 }
 
-// open returns the invoices with those marked as open that a write leaves uncovered. They were
-// stored as given, and some of them may have been paid by the write.
+// open returns the invoices, with those opened that a write leaves uncovered. stored are the invoices
+// before the write; some of the others may have been paid by it.
 func (invoices PayableInvoices) open(stored PayableInvoices, before, now records.Ledger) PayableInvoices {
 	gross := before.BeforeRefunds()
 	first, last := forInvoices(before), forInvoices(now)
@@ -122,8 +120,8 @@ func (invoices PayableInvoices) open(stored PayableInvoices, before, now records
 	return opened
 }
 
-// coveredBy tells which of the paid invoices the payments of an order cover: those that name
-// an invoice first, and then the rest, the oldest invoice first.
+// coveredBy returns which of the paid invoices the payments of an order cover: first payments that name an
+// invoice, and then the rest, oldest invoice first.
 func (invoices PayableInvoices) coveredBy(l records.Ledger) map[int64]bool {
 	free, named, missing := l.Net(), forInvoices(l), map[int64]decimal.Decimal{}
 	for _, invoice := range invoices {
@@ -141,9 +139,9 @@ func (invoices PayableInvoices) coveredBy(l records.Ledger) map[int64]bool {
 	return covered
 }
 
-// forInvoices returns what the payments that name an invoice have for it, less refunds. One
-// that failed, or of which somebody made a void or a refund, has nothing, but is told. An
-// authorisation is not: it may be all that the plugin wants of an invoice.
+// forInvoices returns what the payments that name an invoice provide for it, less refunds. A payment that
+// failed, or that was voided or refunded by another transaction, provides nothing but is listed. An
+// authorisation is not listed: it may be all that the plugin wants for an invoice.
 func forInvoices(l records.Ledger) map[int64]decimal.Decimal {
 	sums, left := map[int64]decimal.Decimal{}, l.Left()
 	for _, e := range l {

@@ -11,21 +11,20 @@ import (
 	"bookside/wpdb"
 )
 
-// InvoicePatch changes an invoice. A nil field stays as it is. Validation has the
-// problems found so far; fields named there are not checked again.
+// InvoicePatch changes an invoice. A nil field stays as it is. Validation holds the problems found so far;
+// its fields are not checked again.
 type InvoicePatch struct {
 	Status       *string // open, paid, partially_paid, draft, void or uncollectible
 	ChargeAmount *decimal.Decimal
 	domain.Validation
 }
 
-// UpdateInvoice changes an invoice of an order, and nothing else
-// (OsInvoiceModel::change_status, LatePoint 5.6.5). Without force, it becomes paid only
-// if the payments for the order, less refunds, cover it.
+// UpdateInvoice changes an invoice of an order, and nothing else (OsInvoiceModel::change_status, LatePoint
+// 5.6.5). Without force, it can become paid only if the order's payments, less refunds, cover it.
 //
-// If anything is wrong with the patch, it returns a CodeInvalidRequest or
-// CodeValidationFailed that names every field; if the order or invoice does not exist, or
-// the invoice belongs to another order, a CodeNotFound.
+// If anything is wrong with the patch, it returns a CodeInvalidRequest or CodeValidationFailed that names
+// every field; if the order or invoice does not exist, or the invoice belongs to another order, a
+// CodeNotFound.
 func UpdateInvoice(ctx context.Context, tx *session.Tx, orderID, id int64, patch InvoicePatch, force bool) (Invoice, error) {
 	order, err := records.LockOrder(ctx, tx, orderID)
 	if err != nil {
@@ -46,7 +45,7 @@ func UpdateInvoice(ctx context.Context, tx *session.Tx, orderID, id int64, patch
 	var columns session.Changeset
 	columns.Text("status", patch.Status, before.Status)
 	columns.Amount("charge_amount", patch.ChargeAmount, before.ChargeAmount)
-	if !force && (len(columns) > 0 || patch.Status != nil) { // paid may be stored without being so any more
+	if !force && (len(columns) > 0 || patch.Status != nil) { // a stored paid may no longer be true
 		if err := checkPaidInvoice(ctx, tx.Session, order, patch, before, &p); err != nil {
 			return Invoice{}, err
 		}
@@ -69,8 +68,8 @@ func checkInvoice(s *session.Session, patch InvoicePatch, before Invoice, p *dom
 	}
 }
 
-// invoicesHaveAmounts reports whether invoices have amounts. Before LatePoint 5.1 an
-// invoice was for the whole order.
+// invoicesHaveAmounts reports whether invoices have amounts. Before LatePoint 5.1 an invoice covered the
+// whole order.
 func invoicesHaveAmounts(s *session.Session) bool {
 	_, ok := s.Schema.Column(wpdb.OrderInvoices, "charge_amount")
 	return ok

@@ -39,8 +39,7 @@ func ListInvoices(ctx context.Context, s *session.Session, orderID int64, p sess
 	return lists.ReadSmall(ctx, s, l, p, l.Filter.Columns(columns...), lists.SortOrder{Columns: []string{"v.id"}}, scan)
 }
 
-// LoadInvoice returns one invoice of an order; a CodeNotFound if the order has no such
-// invoice.
+// LoadInvoice returns one invoice of an order, or a CodeNotFound.
 func LoadInvoice(ctx context.Context, s *session.Session, orderID, id int64) (Invoice, error) {
 	if err := records.RequireOrder(ctx, s, orderID); err != nil {
 		return Invoice{}, err
@@ -70,8 +69,8 @@ func LoadInvoices(ctx context.Context, s *session.Session, which sq.Eq) ([]Invoi
 	return wpdb.All(ctx, s.DB, "read invoices", stmt, func(row wpdb.Scanner) (Invoice, error) { return scan(row, new(any)) })
 }
 
-// invoiceColumns returns the columns of invoices, v, and how to scan them. The setting of
-// the prefix makes the number of an invoice that has none.
+// invoiceColumns returns the columns of invoices, v, and how to scan them. An invoice without a number gets
+// one from the setting of the prefix.
 func invoiceColumns(ctx context.Context, s *session.Session) (columns []string, scan func(wpdb.Scanner, any) (Invoice, error), err error) {
 	settings, err := s.DB.SettingValues(ctx, "invoices_number_prefix")
 	if err != nil {
@@ -100,9 +99,8 @@ func invoiceColumns(ctx context.Context, s *session.Session) (columns []string, 
 	}, nil
 }
 
-// invoiceNumber mirrors OsInvoiceModel::get_invoice_number, LatePoint 5.6.5. With the
-// default prefix the number is too long for its column, so that the plugin computes it
-// each time.
+// invoiceNumber mirrors OsInvoiceModel::get_invoice_number, LatePoint 5.6.5. With the default prefix the
+// number is too long for its column, so the plugin computes it each time.
 func invoiceNumber(prefix string, id int64) string {
 	return fmt.Sprintf("%s1%06d", prefix, id)
 }

@@ -8,7 +8,7 @@ import (
 	"bookside/adapter/session"
 )
 
-// LocksOfCoupon returns the row for a coupon's code, and none for nil or an empty text.
+// LocksOfCoupon returns the lock for a coupon's code, and none for nil or an empty text.
 func LocksOfCoupon(code *string) []session.Lock {
 	stored := CouponCode(sanitize.TextField(domain.ValueOr(code, "")))
 	if stored == "" {

@@ -13,8 +13,8 @@ import (
 	"bookside/adapter/records"
 )
 
-// ledger reads payments: id, status, kind, amount, the invoice that each names, and the payment whose
-// refund it is.
+// ledger parses payments: id, status, kind, amount, the invoice that each names, and the payment that it
+// refunds.
 func ledger(t *testing.T, text string) (payments []records.Payment) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, ", ") {
@@ -33,7 +33,7 @@ func ledger(t *testing.T, text string) (payments []records.Payment) {
 	return payments
 }
 
-// TestRefund: what a patch of payment 1 gives back, what it leaves of itself, and what is refused.
+// TestRefund: what a patch of payment 1 gives back, what is left of the patch, and what is refused.
 func TestRefund(t *testing.T) {
 	t.Parallel()
 	const capture, refunded = "1 succeeded capture 100", "1 refunded capture 100"
@@ -50,7 +50,7 @@ func TestRefund(t *testing.T) {
 	for name, c := range map[string]struct {
 		payments string
 		patch    Patch
-		want     string // amount, and of the patch: kind, status, amount
+		want     string // amount, and the rest of the patch: kind, status, amount
 	}{
 		"nothing of it":                     {capture, Patch{}, "0 - - -"},
 		"failed":                            {capture, status("failed"), "0 - failed -"},
@@ -106,8 +106,8 @@ func TestRefund(t *testing.T) {
 	}
 }
 
-// TestInvoicesAfter: which invoices a write of an order's payments pays or opens, as adjustInvoices
-// says; 10 and 11 are of 100 each.
+// TestInvoicesAfter: which invoices a write of an order's payments pays or opens, see adjustInvoices; 10
+// and 11 are for 100 each.
 func TestInvoicesAfter(t *testing.T) {
 	t.Parallel()
 	const none = "9 failed capture 1"

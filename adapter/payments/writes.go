@@ -18,8 +18,8 @@ import (
 	"bookside/wpdb"
 )
 
-// Patch changes a payment. A nil field stays as it is. Validation has the problems
-// found so far; fields named there are not checked again.
+// Patch changes a payment. A nil field stays as it is. Validation holds the problems found so far; its
+// fields are not checked again.
 type Patch struct {
 	Amount                                         *decimal.Decimal
 	Processor, PaymentMethod, PaymentPortion, Kind *string
@@ -30,22 +30,21 @@ type Patch struct {
 	domain.Validation
 }
 
-// New is a payment to create, of an order or of a booking's order. The amount is
-// required; any other nil field gets its default.
+// New is a payment to create, for an order or for a booking's order. The amount is required; any other nil
+// field gets its default.
 type New struct {
 	OrderID, BookingID *int64
-	CustomerID         int64 // that of the order or the booking, or 0; of an order without a customer, any
+	CustomerID         int64 // that of the order or the booking, or 0; any for an order without a customer
 	Patch
 }
 
-// Create adds a payment to an order, settles the invoice that it pays, and updates
-// the order's payment status. The plugin does so only for payments through its own links,
-// and leaves other payments to people. One with the status refunded is a refund.
+// Create adds a payment to an order, settles the invoice that it pays, and updates the order's payment
+// status. The plugin does so only for payments through its own links, and leaves other payments to people.
+// A payment with the status refunded is a refund.
 //
-// If anything is wrong with the payment, it returns a CodeInvalidRequest or
-// CodeValidationFailed that names every field; if what is refunded takes no money, or the order
-// is another customer's, a CodePaymentRefused; if more would be given back than was taken, a
-// CodeRefundTooLarge.
+// If anything is wrong with the payment, it returns a CodeInvalidRequest or CodeValidationFailed that names
+// every field; if the refunded payment takes no money, or the order is another customer's, a
+// CodePaymentRefused; if more would be given back than was taken, a CodeRefundTooLarge.
 func Create(ctx context.Context, tx *session.Tx, n New) (records.Payment, error) {
 	p := n.Problems()
 	order, err := lockOrderToPay(ctx, tx, n, &p)
@@ -69,7 +68,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Payment, error)
 		n.Status, n.Kind = new(records.PaymentSucceeded), new(records.KindRefund)
 	}
 	if n.CustomerID != 0 && order.CustomerID != 0 && n.CustomerID != order.CustomerID {
-		// A booking can be moved to a customer without its order.
+		// A booking may have moved to a customer without its order.
 		ofBooking, err := bookingIsOf(ctx, tx, n.BookingID, n.CustomerID)
 		if err != nil {
 			return records.Payment{}, err
@@ -100,7 +99,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Payment, error)
 	return created, notifyPayment(ctx, tx, created)
 }
 
-// bookingIsOf reports whether a booking, if one is named, is a customer's.
+// bookingIsOf reports whether a booking, if one is named, belongs to a customer.
 func bookingIsOf(ctx context.Context, tx *session.Tx, booking *int64, customer int64) (bool, error) {
 	if booking == nil {
 		return false, nil
@@ -110,13 +109,12 @@ func bookingIsOf(ctx context.Context, tx *session.Tx, booking *int64, customer i
 	return found, err
 }
 
-// notifyPayment sends what automations say of a new payment, with its order as the payment
-// left it.
+// notifyPayment sends what automations say about a new payment and its updated order.
 func notifyPayment(ctx context.Context, tx *session.Tx, payment records.Payment) error {
 	if !notify.HasAutomations(tx.Session) {
 		return nil
 	}
-	// Most sites have no automations for payments, and need none of what follows.
+	// Most sites have no automations for payments, and need nothing of the rest.
 	automations, err := notify.LoadProcesses(ctx, tx.Session, notify.EventTypes[notify.TransactionCreated])
 	if err != nil || len(automations) == 0 {
 		return err
@@ -228,16 +226,14 @@ func insertPayment(ctx context.Context, tx *session.Tx, n New, order *int64) (in
 	}, tx.NewTimestamps()...))
 }
 
-// orDefault returns the text that was sent, or the fallback if there is none or it is
-// empty.
+// orDefault returns the sent text, or the fallback if none was sent or it is empty.
 func orDefault(sent *string, fallback string) string {
 	return cmp.Or(domain.ValueOr(sent, ""), fallback)
 }
 
-// Update changes a payment, with the same effects on its order and invoices as
-// Create. One that took money and becomes refunded, or a refund, stays, and is
-// refunded, see refund. Errors are those of Create, and a CodeNotFound if the
-// payment does not exist.
+// Update changes a payment, with the same effects on its order and invoices as Create. A payment that took
+// money and is set to refunded, or to a refund, stays as it is and is refunded, see refund. It returns the
+// errors of Create, and a CodeNotFound if the payment does not exist.
 func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.Payment, error) {
 	before, order, err := lockPayment(ctx, tx, id)
 	if err != nil {
@@ -272,7 +268,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.
 	return applyPayment(ctx, tx, paymentWrite{order: order, money: money, refund: refund, force: sent.Force}, id)
 }
 
-// Why a payment is not refunded, or no longer.
+// Why a payment is not refunded, or can no longer be changed.
 const (
 	refundStays   = "a refund does not become a payment"
 	takesNoMoney  = "only a payment that takes money can be refunded"
@@ -280,13 +276,13 @@ const (
 	staysRefunded = "a refunded payment stays refunded, or is successful with its refund"
 )
 
-// refund decides whether a patch refunds a payment, and returns the amount to give back: all
-// that was not given back yet, or up to the amount that was sent, so that the same patch does
-// it once. Of the patch it leaves what changes the payment itself. A patch by which a payment
-// would become a refund, or a refund a payment, is a CodePaymentRefused.
+// refund decides whether a patch refunds a payment, and returns the amount to give back: all that was not
+// given back yet, or up to the sent amount, so that repeating the patch refunds once. It leaves in the
+// patch what changes the payment itself. A patch that would turn a payment into a refund, or a refund into
+// a payment, is a CodePaymentRefused.
 func refund(l records.Ledger, patch *Patch, before records.Payment) (decimal.Decimal, error) {
 	entry, status := l.Entry(before), domain.ValueOr(patch.Status, before.Status)
-	refunds := strings.EqualFold(status, records.StatusRefunded) // what it is to be, or was already
+	refunds := strings.EqualFold(status, records.StatusRefunded) // what it will be, or already was
 	becomes := refunds && !entry.Has(records.StatusRefunded)
 	toRefund := patch.Kind != nil && records.IsRefund(*patch.Kind)
 	switch {
@@ -334,9 +330,9 @@ func refund(l records.Ledger, patch *Patch, before records.Payment) (decimal.Dec
 	return decimal.Max(decimal.Zero, more), nil
 }
 
-// keepRefunded is refund for a payment with the status that the plugin gives to one that was
-// refunded in full. Another status does not bring the money back: with succeeded, the payment
-// gets the refunds that its status stood for.
+// keepRefunded is refund for a payment that has the status that the plugin gives to fully refunded ones.
+// Another status does not bring the money back: with succeeded, the payment gets the refunds that its
+// status stood for.
 func keepRefunded(l records.Ledger, patch *Patch, entry records.LedgerEntry, status string, again bool) (decimal.Decimal, error) {
 	again = again || patch.Status != nil && strings.EqualFold(status, records.StatusRefunded)
 	if again && patch.Amount != nil {
@@ -371,10 +367,9 @@ func (patch Patch) changeset(v records.Payment) session.Changeset {
 	return e
 }
 
-// Delete deletes a payment and updates its order's payment status. Its refunds
-// stay in their table, as in the plugin, unless they gave all of it back: then they are
-// deleted with it. Any other successful payment is a CodePaymentCompleted, one that does not
-// exist a CodeNotFound.
+// Delete deletes a payment and updates its order's payment status. As in the plugin, its refunds stay in
+// their table, unless they gave back all of it: then they are deleted too. Any other successful payment is
+// a CodePaymentCompleted, and one that does not exist a CodeNotFound.
 func Delete(ctx context.Context, tx *session.Tx, id int64) error {
 	payment, order, err := lockPayment(ctx, tx, id)
 	if err != nil {
@@ -403,7 +398,7 @@ func Delete(ctx context.Context, tx *session.Tx, id int64) error {
 	if err := tx.Delete(ctx, wpdb.Transactions, ids...); err != nil {
 		return err
 	}
-	// Refunds that name no payment may now give back another one.
+	// Refunds that name no payment may now count against another one.
 	left := money.Without(ids)
 	if _, err := adjustInvoices(ctx, tx, payment.OrderID, money, left); err != nil {
 		return err
@@ -411,8 +406,8 @@ func Delete(ctx context.Context, tx *session.Tx, id int64) error {
 	return storePaymentStatus(ctx, tx, order, left)
 }
 
-// lockPayment makes other writers of a payment and of its order wait, and reads both as
-// they are now. The order is nil where none exists.
+// lockPayment makes other writers of a payment and of its order wait, and reads their present state. The
+// order is nil if there is none.
 func lockPayment(ctx context.Context, tx *session.Tx, id int64) (records.Payment, *records.Order, error) {
 	found, err := records.LoadPayment(ctx, tx.Session, id)
 	if err != nil {
@@ -438,16 +433,16 @@ func lockPayment(ctx context.Context, tx *session.Tx, id int64) (records.Payment
 	return payment, order, err
 }
 
-// paymentWrite is what was done to a payment. The payment was written, its refund was not.
+// paymentWrite is a write of a payment: its row was written, its refund was not yet.
 type paymentWrite struct {
-	order  *records.Order // nil where there is none
-	money  records.Ledger // as it was before
+	order  *records.Order // nil if there is none
+	money  records.Ledger // before the write
 	refund decimal.Decimal
 	force  bool // give back more than was taken
 }
 
-// applyPayment refunds a payment that was just written, brings invoices and order in step,
-// and reads the payment back.
+// applyPayment refunds a payment that was just written, updates invoices and order, and reads the payment
+// back.
 func applyPayment(ctx context.Context, tx *session.Tx, w paymentWrite, id int64) (records.Payment, error) {
 	payment, err := records.LoadPayment(ctx, tx.Session, id)
 	if err != nil {
@@ -470,9 +465,9 @@ func applyPayment(ctx context.Context, tx *session.Tx, w paymentWrite, id int64)
 	return payment, storePaymentStatus(ctx, tx, w.order, money)
 }
 
-// refundPayment gives money of a payment back, as the plugin's gateways do
-// (OsTransactionRefundModel, LatePoint 5.6.5), and returns the ledger afterwards. Earlier
-// versions have no table for it: there a refund is a transaction.
+// refundPayment gives back money of a payment, as the plugin's gateways do (OsTransactionRefundModel,
+// LatePoint 5.6.5), and returns the ledger afterwards. Earlier versions have no table for refunds: there a
+// refund is a transaction.
 func refundPayment(ctx context.Context, tx *session.Tx, w paymentWrite, payment records.Payment) (records.Ledger, error) {
 	entry := w.money.Entry(payment)
 	if w.refund.IsZero() {
@@ -483,7 +478,7 @@ func refundPayment(ctx context.Context, tx *session.Tx, w paymentWrite, payment 
 		_, err := tx.Insert(ctx, wpdb.TransactionRefunds, append(session.Row{
 			{Name: "token", Value: payment.Token}, {Name: "transaction_id", Value: payment.ID}, {Name: "amount", Value: domain.AmountText(w.refund)},
 		}, tx.NewTimestamps()...))
-		tx.Changes.Update(wpdb.Transactions, payment.ID, nil, nil) // whose row stays as it is
+		tx.Changes.Update(wpdb.Transactions, payment.ID, nil, nil) // a change, although its row stays as it is
 		return w.money.With(entry), err
 	}
 	refund := New{CustomerID: payment.CustomerID, Patch: Patch{
@@ -498,8 +493,8 @@ func refundPayment(ctx context.Context, tx *session.Tx, w paymentWrite, payment 
 	return w.money.With(entry).With(records.EntryOf(stored, decimal.Zero)), err
 }
 
-// AdjustPaymentStatus stores the payment status that an order has to have after a change
-// of its total. The caller has changed the order, so its row is locked.
+// AdjustPaymentStatus stores the payment status of an order whose total changed. The caller has changed the
+// order, so its row is locked.
 func AdjustPaymentStatus(ctx context.Context, tx *session.Tx, id int64) error {
 	order, err := records.LoadStoredOrder(ctx, tx.Session, id)
 	if err != nil {
@@ -516,8 +511,8 @@ func AdjustPaymentStatus(ctx context.Context, tx *session.Tx, id int64) error {
 	return tx.Update(ctx, wpdb.Orders, id, session.Row{{Name: "payment_status", Value: status}})
 }
 
-// storePaymentStatus brings an order's payment status in step with its payments. The
-// order is locked, or nil for none.
+// storePaymentStatus updates an order's payment status from its payments. The order must be locked; nil for
+// none.
 func storePaymentStatus(ctx context.Context, tx *session.Tx, order *records.Order, money records.Ledger) error {
 	if order == nil {
 		return nil

@@ -6,12 +6,12 @@ import (
 	"bookside/adapter/domain"
 )
 
-// Booking is a booking to be priced.
+// Booking is a booking to price.
 type Booking struct {
-	Service   decimal.Decimal // of the service, or of its duration, for one attendee
+	Service   decimal.Decimal // price of the service, or of its duration, for one attendee
 	Attendees int64
 	Flat      bool            // the service costs the same for any number of attendees
-	BaseFee   decimal.Decimal // once for a booking; none unless it is more than 0
+	BaseFee   decimal.Decimal // once per booking; none unless positive
 	Extras    []Extra
 }
 
@@ -19,8 +19,8 @@ type Booking struct {
 type Extra struct {
 	ID          int64
 	Name        string
-	Amount      decimal.Decimal // of one
-	Duration    int64           // of one, in minutes
+	Amount      decimal.Decimal // for one unit
+	Duration    int64           // of one unit, in minutes
 	Quantity    int64
 	PerAttendee bool
 }
@@ -28,8 +28,8 @@ type Extra struct {
 // Multiplied reports whether each attendee pays the price of the service.
 func (b Booking) Multiplied() bool { return b.Attendees > 1 && !b.Flat }
 
-// ServiceAmount returns the amount of the service, with attendees and base fee
-// (OsBookingHelper::calculate_full_amount_for_service).
+// ServiceAmount returns the amount for the service, including attendees and
+// base fee (OsBookingHelper::calculate_full_amount_for_service).
 func (b Booking) ServiceAmount() decimal.Decimal {
 	amount := b.Service
 	if b.Multiplied() {

@@ -16,16 +16,16 @@ type Item struct{ Subtotal, Discount decimal.Decimal }
 // Total returns what the item costs after its discount, before taxes.
 func (i Item) Total() decimal.Decimal { return i.Subtotal.Sub(i.Discount) }
 
-// Coupon is a coupon as far as it makes items cheaper.
+// Coupon is the part of a coupon that affects prices.
 type Coupon struct {
 	Percent  bool
 	Value    decimal.Decimal  // a percentage, or an amount
-	Most     *decimal.Decimal // nil for any; the add-on knows no such limit
-	PerOrder int64            // number of items of an order; 0 for all
+	Most     *decimal.Decimal // nil for no limit; the add-on has no such limit
+	PerOrder int64            // how many items of an order it applies to; 0 for all
 }
 
-// Apply gives items the discount of a coupon that is valid for them: each its own, which a fixed amount is, too
-// (OsFeatureCouponsHelper::apply_coupons_to_cart_calculations).
+// Apply gives each item the discount of a coupon that is valid for them; even a fixed amount applies to
+// each item (OsFeatureCouponsHelper::apply_coupons_to_cart_calculations).
 func (c Coupon) Apply(items []Item) {
 	applied := int64(0)
 	for i := range items {
@@ -50,10 +50,10 @@ func (c Coupon) Apply(items []Item) {
 type Tax struct {
 	ID, Name string
 	Fixed    bool
-	Value    decimal.Decimal // an amount once for an order, or a percentage of what it costs
+	Value    decimal.Decimal // an amount per order, or a percentage of its price
 }
 
-// amount returns the tax on an amount. It is not rounded before it is stored.
+// amount returns the tax on an amount. It is rounded only when stored.
 func (t Tax) amount(on decimal.Decimal) decimal.Decimal {
 	switch {
 	case !t.Value.IsPositive():
@@ -65,8 +65,8 @@ func (t Tax) amount(on decimal.Decimal) decimal.Decimal {
 	}
 }
 
-// Label returns the text with which a price is broken down. PHP adds 0 to the percentage after it gave it the
-// separator of the site, and so keeps nothing behind a comma.
+// Label returns the tax's label in a price breakdown. PHP adds 0 to the percentage after formatting it with
+// the site's separator, and so drops everything after a comma.
 func (t Tax) Label(decimalSeparator string) string {
 	if t.Fixed {
 		return t.Name
@@ -78,8 +78,8 @@ func (t Tax) Label(decimalSeparator string) string {
 	return t.Name + " (" + percent.String() + "%)"
 }
 
-// ParseTaxes reads the setting with the taxes of a site: a JSON object of them by id, in its order. A later one
-// takes the place of an earlier one with the same id. What is no such object has none.
+// ParseTaxes reads the setting with the taxes of a site: a JSON object of taxes by id, in its order. A
+// later tax replaces an earlier one with the same id. Anything that is not such an object has no taxes.
 func ParseTaxes(setting string) []Tax {
 	decoder := json.NewDecoder(strings.NewReader(setting))
 	opening, err := decoder.Token()
@@ -113,7 +113,7 @@ func ParseTaxes(setting string) []Tax {
 	return taxes
 }
 
-// Stored returns an amount of a setting or of meta, a text or a number; 0 for anything else.
+// Stored returns an amount from a setting or meta, given as a text or a number, or 0 for anything else.
 func Stored(value any) decimal.Decimal {
 	switch v := value.(type) {
 	case float64:
@@ -138,8 +138,8 @@ type Totals struct {
 	Taxes                          []TaxAmount
 }
 
-// Total adds up an order: its items less their discounts, and the taxes on that, none of which counts towards
-// another (OsCartModel::calculate_prices with OsTaxesHelper::calculate_taxes_for_cart).
+// Total adds up an order: its items less their discounts, and the taxes on that, each computed without the
+// others (OsCartModel::calculate_prices with OsTaxesHelper::calculate_taxes_for_cart).
 func Total(items []Item, taxes []Tax) Totals {
 	var t Totals
 	for _, item := range items {

@@ -47,7 +47,7 @@ func TestBookingAmount(t *testing.T) {
 	}
 }
 
-// TestOrderTotal: coupons make each item cheaper, and taxes come on top of what is left.
+// TestOrderTotal: coupons reduce each item, and taxes are added to the rest.
 func TestOrderTotal(t *testing.T) {
 	t.Parallel()
 	const vat = `{"tax_a":{"id":"tax_a","name":"VAT","type":"percentage","value":"19.0000"}}`

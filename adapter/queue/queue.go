@@ -1,8 +1,7 @@
-// Package queue has what the queues of mails and of deliveries to webhooks have in common,
-// and what wakes and stops those who work on them. The rows of a table wait until they are
-// due, one of several servers tries them, and they are tried again until they succeed or are
-// given up. How a server keeps a row from the others, in which order rows are tried and what
-// a try is belongs to each queue.
+// Package queue is what the queues of mails and of deliveries to webhooks have in common, and what wakes
+// and stops their workers. The rows of a table wait until they are due, one of several servers tries them,
+// and they are tried again until they succeed or are given up. How a server claims a row, in which order
+// rows are tried and what a try is are up to each queue.
 //
 // It may import adapter/domain, and no other part of the domain.
 package queue
@@ -19,7 +18,7 @@ import (
 	"bookside/adapter/domain"
 )
 
-// The states that each queue has besides its own.
+// The states that every queue has, besides its own.
 const (
 	Waiting = "waiting" // for the next try, at due_at
 	Failed  = "failed"  // given up
@@ -28,10 +27,10 @@ const (
 // FailureLength is the number of characters of the columns for failures.
 const FailureLength = 190
 
-// Outcome is what becomes of a row after a try.
+// Outcome is the result of trying a row.
 type Outcome struct {
 	State   string
-	Due     time.Time // of the next try while it waits, and otherwise as the queue wants it
+	Due     time.Time // of the next try while it waits; otherwise the queue's own meaning
 	Failure string    // of the try; "" for none
 }
 
@@ -45,9 +44,9 @@ func (o Outcome) Update(table string, now time.Time) sq.UpdateBuilder {
 	return stmt
 }
 
-// MessageID returns an id of what a row sends, the same for each try: a hash, because plain
-// ids would reveal how much the site sends, and the sites of a network, which differ by the
-// prefix of their tables, may have equal ones.
+// MessageID returns an id for what a row sends, the same for each try. It is a hash, because plain ids
+// would reveal how much the site sends, and sites of a network, which differ only in their table prefix,
+// may have equal ones.
 func MessageID(prefix string, row ...any) string {
 	text := strings.TrimSuffix(fmt.Sprintln(row...), "\n")
 	sum := sha256.Sum256([]byte(prefix + " " + text))

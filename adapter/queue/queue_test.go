@@ -57,7 +57,7 @@ func TestRepeatWorksAtOnceWhenWokenAndAtIntervals(t *testing.T) {
 		var worked []time.Duration
 		go Repeat(ctx, time.Minute, waker, func() { worked = append(worked, time.Since(start)) })
 		time.Sleep(10 * time.Second)
-		for range 3 { // one that is taken at once, one for later, and one too many
+		for range 3 { // one is taken at once, one is kept for later, one is dropped
 			waker.Wake()
 		}
 		time.Sleep(111 * time.Second)

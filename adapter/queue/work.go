@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Waker wakes the one who works on a queue. It is made by NewWaker.
+// Waker wakes the worker of a queue. NewWaker creates it.
 type Waker chan struct{}
 
 // NewWaker returns a Waker for Repeat.
@@ -15,7 +15,7 @@ func NewWaker() Waker { return make(Waker, 1) }
 func (w Waker) Wake() {
 	select {
 	case w <- struct{}{}:
-	default: // Repeat has been woken already
+	default: // Repeat has already been woken
 	}
 }
 
@@ -35,8 +35,8 @@ func Repeat(ctx context.Context, interval time.Duration, woken Waker, work func(
 	}
 }
 
-// Outlive returns a context that ends when the grace has passed after ctx, for what is under
-// way when a server stops. Call release when it is over.
+// Outlive returns a context that ends when the grace has passed after ctx, for work in progress when a
+// server stops. Call release when it is done.
 func Outlive(ctx context.Context, grace time.Duration) (outlived context.Context, release func()) {
 	outlived, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })

@@ -14,12 +14,12 @@ import (
 	"bookside/wpdb"
 )
 
-// Copy is one of the copies.
+// Copy is one of the two copies.
 type Copy struct {
 	db     *wpdb.DB
 	tables []table
-	page   uint64 // rows whose hashes a statement reads
-	// Skipped are tables that cannot be compared, because their rows have no number.
+	page   uint64 // how many rows' hashes a statement reads
+	// Skipped are tables that cannot be compared because their rows have no number.
 	Skipped []string
 }
 
@@ -100,8 +100,8 @@ func (c *Copy) addTable(name wpdb.Table, columns []columnRow) {
 	c.tables = append(c.tables, t)
 }
 
-// Unsafe returns why writes to this copy could reach people or other systems, each with what
-// to do about it; nothing if all of that is off. A site in use has it on.
+// Unsafe returns why writes to this copy could reach people or other systems, each with a remedy, or
+// nothing if all of that is off. On a site in use it is on.
 func (c *Copy) Unsafe(ctx context.Context) ([]string, error) {
 	var reasons []string
 	for _, kind := range []string{"email", "sms", "whatsapp"} {
@@ -114,7 +114,7 @@ func (c *Copy) Unsafe(ctx context.Context) ([]string, error) {
 			reasons = append(reasons, fmt.Sprintf("notifications by %s are on: UPDATE %s SET value = '' WHERE name = '%s'", kind, c.db.FullName(wpdb.Settings), name))
 		}
 	}
-	// They also send through the mail server of Bookside, about which the copy says nothing.
+	// They also send through Bookside's mail server, which the copy does not know about.
 	workflows := sq.Select("COUNT(*)").From(c.db.Name(wpdb.Processes)).Where(sq.Eq{"status": "active"})
 	advice := fmt.Sprintf("workflows are active, which send messages and call URLs: UPDATE %s SET status = 'disabled'", c.db.FullName(wpdb.Processes))
 	reasons, err := c.counted(ctx, wpdb.Processes, workflows, advice, reasons)
@@ -138,7 +138,7 @@ func (c *Copy) counted(ctx context.Context, t wpdb.Table, stmt sq.Sqlizer, reaso
 	return reasons, err
 }
 
-// Marker is a row by which a server is recognised: a service that nobody can see or book.
+// Marker is a row that identifies a server: a service that nobody can see or book.
 type Marker struct {
 	Name string
 	id   int64

@@ -12,11 +12,11 @@ import (
 	"bookside/wpdb"
 )
 
-// Mapping tells which values of the copy of Bookside are the same thing as values of the copy
-// of PHP: ids and random codes of rows that a request created, and times close together.
+// Mapping pairs equivalent values of the two copies: ids and random codes of rows that a request created,
+// and times close together.
 type Mapping struct {
 	tolerance time.Duration
-	ids       map[wpdb.Table]map[int64]int64 // of Bookside to PHP
+	ids       map[wpdb.Table]map[int64]int64 // from Bookside's to PHP's
 	codes     map[string]string              // likewise
 }
 
@@ -27,7 +27,7 @@ func newMapping(tolerance time.Duration) *Mapping {
 	return &Mapping{tolerance: min(tolerance, MaxTolerance), ids: map[wpdb.Table]map[int64]int64{}, codes: map[string]string{}}
 }
 
-// learn enters that two new rows are the same: their ids and their codes.
+// learn records that two new rows are equivalent: their ids and their codes.
 func (m *Mapping) learn(t table, php, bookside record) {
 	if m.ids[t.name] == nil {
 		m.ids[t.name] = map[int64]int64{}
@@ -36,7 +36,7 @@ func (m *Mapping) learn(t table, php, bookside record) {
 	m.learnCodes(t, php, bookside)
 }
 
-// learnCodes enters the codes of two rows that are the same.
+// learnCodes records the codes of two equivalent rows.
 func (m *Mapping) learnCodes(t table, php, bookside record) {
 	for _, column := range t.columns {
 		a, b := php.values[column], bookside.values[column]
@@ -46,7 +46,7 @@ func (m *Mapping) learnCodes(t table, php, bookside record) {
 	}
 }
 
-// phpID returns the id in PHP's copy of a row of Bookside's.
+// phpID returns the id in PHP's copy for a row of Bookside's.
 func (m *Mapping) phpID(t wpdb.Table, id int64) int64 {
 	if mapped, ok := m.ids[t][id]; ok {
 		return mapped
@@ -54,14 +54,14 @@ func (m *Mapping) phpID(t wpdb.Table, id int64) int64 {
 	return id
 }
 
-// codeColumns hold random codes, keys and hashes.
+// codeColumns are the columns with random codes, keys and hashes.
 var codeColumns = []string{
 	"booking_code", "confirmation_code", "invoice_number", "receipt_number", "access_key", "uuid", "password", "activation_key", "account_nonse", "user_pass", "user_activation_key",
 }
 
 const minCodeLength = 6
 
-// isCode reports whether a column of a row has a random code.
+// isCode reports whether a column of a row holds a random code.
 func isCode(t wpdb.Table, column string, r record) bool {
 	if slices.Contains(codeColumns, column) {
 		return true
@@ -70,7 +70,7 @@ func isCode(t wpdb.Table, column string, r record) bool {
 	return t != wpdb.Usermeta && column == "meta_value" && key != nil && strings.HasPrefix(*key, "key_to_manage")
 }
 
-// sameForm reports whether two codes look alike.
+// sameForm reports whether two codes have the same form.
 func sameForm(a, b string) bool {
 	return len(a) == len(b) && codeForm.MatchString(a) && codeForm.MatchString(b)
 }
@@ -89,8 +89,7 @@ var metaOwner = map[wpdb.Table]wpdb.Table{
 	wpdb.BookingMeta: wpdb.Bookings, wpdb.CustomerMeta: wpdb.Customers, wpdb.OrderMeta: wpdb.Orders, wpdb.ServiceMeta: wpdb.Services, wpdb.AgentMeta: wpdb.Agents,
 }
 
-// Same reports whether a value of Bookside under a name, of a column or in an answer, is the
-// value of PHP.
+// Same reports whether Bookside's value under a name, of a column or in a response, is equivalent to PHP's.
 func (m *Mapping) Same(name, php, bookside string) bool {
 	return m.same("", name, php, bookside)
 }
@@ -146,10 +145,11 @@ func (m *Mapping) sameID(t wpdb.Table, name, php string, bookside int64) (same, 
 	}
 }
 
-// timeForms are those of columns and of the API.
+// timeForms are the time formats of columns and of the API.
 var timeForms = []string{time.DateTime, time.RFC3339}
 
-// CloseTimes reports whether two texts are moments in one form, no further apart than this.
+// CloseTimes reports whether two texts are times in the same format and no further apart than the
+// tolerance.
 func CloseTimes(a, b string, tolerance time.Duration) bool {
 	for _, form := range timeForms {
 		first, errFirst := time.Parse(form, a)
@@ -192,9 +192,9 @@ func (m *Mapping) sameJSON(name string, php, bookside any) bool {
 // token is a part of a text that may be a time, a code or an id.
 var token = regexp.MustCompile(`\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}|[A-Za-z0-9]+|[^A-Za-z0-9]+`)
 
-// sameText compares texts with codes, ids and times in them.
+// sameText compares texts that contain codes, ids and times.
 func (m *Mapping) sameText(php, bookside string) bool {
-	for _, code := range slices.Backward(slices.Sorted(maps.Keys(m.codes))) { // a code before one that it begins with
+	for _, code := range slices.Backward(slices.Sorted(maps.Keys(m.codes))) { // longer codes before their prefixes
 		bookside = strings.ReplaceAll(bookside, code, m.codes[code])
 	}
 	a, b := token.FindAllString(php, -1), token.FindAllString(bookside, -1)

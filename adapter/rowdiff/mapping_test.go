@@ -15,7 +15,7 @@ func row(key int64, values ...string) record {
 	return r
 }
 
-// TestMapping: ids, codes and times that both sides made are the same; nothing else is.
+// TestMapping: ids, codes and times that both sides created are equivalent; nothing else is.
 func TestMapping(t *testing.T) {
 	t.Parallel()
 	m := newMapping(10 * time.Second)

@@ -15,25 +15,25 @@ type Kind string
 
 // The kinds of differences.
 const (
-	MissingRow    Kind = "missing row"    // that only the copy of PHP has
-	AdditionalRow Kind = "additional row" // that only the copy of Bookside has
+	MissingRow    Kind = "missing row"    // only PHP's copy has it
+	AdditionalRow Kind = "additional row" // only Bookside's copy has it
 	OtherValue    Kind = "value"
 )
 
-// Difference is a row, or a value in it, that a request left in one of the copies only.
+// Difference is a row, or a value in it, that a request left in only one of the copies.
 type Difference struct {
 	Kind     Kind
 	Table    wpdb.Table
-	Key      int64             // of the copy that has the row, else of PHP's
-	Column   string            // of another value
-	PHP      *string           // that value, nil for NULL
+	Key      int64             // in the copy that has the row, otherwise in PHP's
+	Column   string            // with a different value
+	PHP      *string           // its values, nil for NULL
 	Bookside *string           //
 	Row      map[string]string // the values of a missing or additional row
-	// Touched reports that Bookside changed the row too.
+	// Touched is set if Bookside changed the row too.
 	Touched bool
 }
 
-// Counts are how many rows of a table a request changed.
+// Counts are the numbers of rows of a table that a request changed.
 type Counts struct {
 	Table     wpdb.Table `json:"table"`
 	PHP       int        `json:"php_rows"`
@@ -49,8 +49,8 @@ type Pair struct {
 	told                    map[string]bool // differences that were returned before
 }
 
-// NewPair reads the state of both copies. differing are the numbers of rows that already
-// differ, by table: nothing can be compared then.
+// NewPair reads the state of both copies. differing are the numbers of rows that already differ, by table;
+// if there are any, nothing can be compared.
 func NewPair(ctx context.Context, php, bookside *Copy, tolerance time.Duration) (p *Pair, differing map[wpdb.Table]int, err error) {
 	p = &Pair{php: php, bookside: bookside, mapping: newMapping(tolerance), told: map[string]bool{}}
 	if err := p.read(ctx); err != nil {
@@ -75,7 +75,7 @@ func (p *Pair) read(ctx context.Context) (err error) {
 	return nil
 }
 
-// Mapping returns what is the same in both copies.
+// Mapping returns the equivalences of both copies.
 func (p *Pair) Mapping() *Mapping { return p.mapping }
 
 // Next compares what was written since the last call, or since NewPair.
@@ -97,7 +97,7 @@ func (p *Pair) Next(ctx context.Context) (differences []Difference, counts []Cou
 		}
 		touched = append(touched, w)
 	}
-	// Ids are known before values are compared, because tables refer to each other.
+	// Ids are matched before values are compared, because tables refer to each other.
 	for range 2 { // the second time with the codes of the first
 		for _, w := range touched {
 			w.pairs = p.match(w)
@@ -124,7 +124,7 @@ type written struct {
 	table                     table
 	php, bookside             changes
 	phpRows, booksideRows     map[int64]record // those that exist
-	pairs                     [][2]record      // inserted rows that are the same
+	pairs                     [][2]record      // equivalent inserted rows
 	phpTouched, booksideTouch map[int64]bool
 }
 
@@ -132,7 +132,7 @@ type written struct {
 func (p *Pair) load(ctx context.Context, w *written) (err error) {
 	theirs := slices.Concat(w.php.inserted, w.php.updated)
 	ours := slices.Concat(w.bookside.inserted, w.bookside.updated)
-	back := map[int64]int64{} // ids of PHP to Bookside
+	back := map[int64]int64{} // from PHP's ids to Bookside's
 	for id, phpID := range p.mapping.ids[w.table.name] {
 		back[phpID] = id
 	}
@@ -157,7 +157,7 @@ func (p *Pair) load(ctx context.Context, w *written) (err error) {
 	return err
 }
 
-// both returns a row that existed before, by its key in the copy of PHP.
+// both returns a row that existed before, by its key in PHP's copy.
 func (p *Pair) both(w *written, key int64) (php, bookside record, ok bool) {
 	php, ok = w.phpRows[key]
 	for other, r := range w.booksideRows {
@@ -216,7 +216,7 @@ func (p *Pair) compare(w *written) []Difference {
 			})
 		}
 	}
-	paired := map[int64]bool{} // keys of PHP
+	paired := map[int64]bool{} // PHP's keys
 	ours := map[int64]bool{}
 	for _, pair := range w.pairs {
 		paired[pair[0].key], ours[pair[1].key] = true, true
@@ -261,7 +261,7 @@ func (p *Pair) row(kind Kind, w *written, r record) Difference {
 	return d
 }
 
-// news returns the differences that an earlier request did not leave already.
+// news returns the differences that earlier requests did not already leave.
 func (p *Pair) news(found []Difference) []Difference {
 	var fresh []Difference
 	for _, d := range found {

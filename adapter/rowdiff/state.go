@@ -12,10 +12,10 @@ import (
 	"bookside/wpdb"
 )
 
-// state has a hash of each row, by table and key.
+// state holds a hash of each row, by table and key.
 type state map[wpdb.Table]map[int64]string
 
-// pageOfRows is how many hashes a statement reads.
+// pageOfRows is how many hashes one statement reads.
 const pageOfRows = 20_000
 
 // state reads the present state. Uses the primary keys.
@@ -44,7 +44,7 @@ func (c *Copy) hashes(ctx context.Context, t table) (map[int64]string, error) {
 		values[i] = "COALESCE(`" + name + "`, 0x00)"
 	}
 	key := "`" + t.key + "`"
-	hash := "SHA2(CONCAT_WS(0x1F, " + strings.Join(values, ", ") + "), 256)" // MySQL 9 has no MD5 any more
+	hash := "SHA2(CONCAT_WS(0x1F, " + strings.Join(values, ", ") + "), 256)" // MySQL 9 no longer has MD5
 	var after any
 	for {
 		stmt := sq.Select(key, hash).From(c.db.Name(t.name)).OrderBy(key).Limit(c.page)
@@ -98,7 +98,7 @@ type record struct {
 
 const rowsPerStatement = 500
 
-// records reads whole rows by their keys; those that do not exist are missing.
+// records reads whole rows by key; rows that do not exist are left out.
 func (c *Copy) records(ctx context.Context, t table, keys []int64) (map[int64]record, error) {
 	found := map[int64]record{}
 	columns := make([]string, len(t.columns))

@@ -43,8 +43,7 @@ func TestChangesBetweenStates(t *testing.T) {
 	}
 }
 
-// TestTablesWithoutANumberAsKeyAreSkipped: rows that a number does not tell apart would hide
-// each other.
+// TestTablesWithoutANumberAsKeyAreSkipped: rows without a unique number would hide each other.
 func TestTablesWithoutANumberAsKeyAreSkipped(t *testing.T) {
 	t.Parallel()
 	id := columnRow{column: "id", key: "PRI", kind: "bigint"}

@@ -17,7 +17,7 @@ func Phone(text string) string {
 		}
 		return r
 	}, text)
-	if digits == "" || digits == "0" { // what PHP takes for empty
+	if digits == "" || digits == "0" { // which PHP treats as empty
 		return ""
 	}
 	if strings.HasPrefix(text, "+") {
@@ -26,17 +26,17 @@ func Phone(text string) string {
 	return digits
 }
 
-// maxEmail is the longest address that mail servers accept (RFC 5321) and that the outbox
-// can store. WordPress has no limit.
+// maxEmail is the longest address that mail servers accept (RFC 5321) and that the outbox can store.
+// WordPress has no such limit.
 const maxEmail = 254
 
-// TrimEmail removes the blanks around an address and nothing else: without any other
-// character it might be somebody else's address.
+// TrimEmail removes the blanks around an address and nothing else: with any other character removed it
+// might be somebody else's address.
 func TrimEmail(text string) string { return strings.TrimSpace(text) }
 
-// ValidEmail reports whether a text is an address that WordPress accepts and mail can be
-// sent to. An address with a percent-encoded character is invalid, because sanitizing it
-// like other texts would make another address of it.
+// ValidEmail reports whether a text is an address that WordPress accepts and mail can be sent to. An
+// address with a percent-encoded character is invalid, because sanitizing it like other texts would turn it
+// into a different address.
 func ValidEmail(text string) bool {
 	return len(text) <= maxEmail && IsEmail(text) && TextField(text) == text
 }

@@ -9,8 +9,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestTextField: more than fixtures.Sanitized has, which the package sanitize is
-// tested with.
+// TestTextField has cases beyond fixtures.Sanitized, which the package's own
+// tests use.
 func TestTextField(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, text, want string }{
@@ -82,13 +82,13 @@ func TestPhone(t *testing.T) {
 	}
 }
 
-// TestValidEmail: addresses are taken where a real WordPress takes them, as they
-// were sent but for the blanks around them.
+// TestValidEmail: an address is accepted if a real WordPress accepts it,
+// unchanged except for blanks around it.
 func TestValidEmail(t *testing.T) {
 	t.Parallel()
 	_, emails := fixtures.Sanitized(t)
 	for _, email := range emails {
-		// Blanks around an address do no harm, and WordPress takes them away too.
+		// Blanks around an address do no harm, and WordPress removes them too.
 		blanks := strings.TrimSpace(email.In) != email.In && email.SanitizeEmail == strings.TrimSpace(email.In)
 		got := TrimEmail(email.In)
 		if ValidEmail(got) != (email.Valid() || blanks) {
@@ -115,10 +115,10 @@ func TestValidEmail(t *testing.T) {
 	}
 }
 
-// startsTag is what a browser takes for the beginning of a tag.
+// startsTag matches what a browser treats as the beginning of a tag.
 var startsTag = regexp.MustCompile(`<[a-zA-Z/!?]`)
 
-// FuzzSanitize: no text becomes a tag, whatever is taken from it.
+// FuzzSanitize: no text becomes a tag, whatever is removed from it.
 func FuzzSanitize(f *testing.F) {
 	for _, text := range []string{"<<b>script>", "<scr<!---->ipt>", "<\x00b>", "a\r\n<b", "<script>x</script>", "\xff<", "< %41b>", "<\v%41b>", "<%%3C%3Cb>"} {
 		f.Add(text)

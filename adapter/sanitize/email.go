@@ -13,8 +13,8 @@ var (
 // minEmailLength is the length of a@b.co.
 const minEmailLength = 6
 
-// IsEmail reports whether WordPress takes a text for an e-mail address (is_email). Unlike
-// there, no line may end before the @.
+// IsEmail reports whether WordPress accepts a text as an e-mail address (is_email). Unlike there, no line
+// may end before the @.
 func IsEmail(text string) bool {
 	local, domain, ok := strings.Cut(text, "@")
 	if len(text) < minEmailLength || !ok || !emailLocal.MatchString(local) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// quotes says whether escape escapes quotes too.
+// quotes says whether escape also escapes quotes.
 type quotes bool
 
 const (
@@ -32,8 +32,7 @@ func escape(text string, q quotes) string {
 // ampersand matches an entity, or an & that begins none.
 var ampersand = regexp.MustCompile(`&(?:#(0*[1-9][0-9]{0,6});|#[xX](0*[1-9A-Fa-f][0-9A-Fa-f]{0,5});|([A-Za-z]{2,8}[0-9]{0,2});)?`)
 
-// normalizeEntity returns an entity in the form of HTML, and any other & as an entity
-// (wp_kses_normalize_entities).
+// normalizeEntity returns an entity in HTML's form, and escapes any other & (wp_kses_normalize_entities).
 func normalizeEntity(text string) string {
 	m := ampersand.FindStringSubmatch(text)
 	switch decimal, hex, name := m[1], m[2], m[3]; {
@@ -50,7 +49,7 @@ func normalizeEntity(text string) string {
 	return "&amp;" + text[1:]
 }
 
-// validRune reports whether XML may contain the character with a number.
+// validRune reports whether XML may contain the character with this number.
 func validRune(digits string, base int) bool {
 	n, err := strconv.ParseInt(strings.TrimLeft(digits, "0"), base, 32)
 	return err == nil && (n == '\t' || n == '\n' || n == '\r' ||

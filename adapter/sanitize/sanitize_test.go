@@ -6,7 +6,7 @@ import (
 	"bookside/fixtures"
 )
 
-// TestTextsAsWordPressSanitizesThem: every text becomes what it became in a real WordPress.
+// TestTextsAsWordPressSanitizesThem compares each result with that of a real WordPress.
 func TestTextsAsWordPressSanitizesThem(t *testing.T) {
 	t.Parallel()
 	texts, _ := fixtures.Sanitized(t)
@@ -23,9 +23,8 @@ func TestTextsAsWordPressSanitizesThem(t *testing.T) {
 	}
 }
 
-// TestEmailsAsWordPressJudgesThem: an address is taken where a real WordPress took it. It
-// would store that address as it is: what sanitize_email would have to change is
-// taken by neither.
+// TestEmailsAsWordPressJudgesThem: an address is accepted if a real WordPress accepted it. Accepted
+// addresses are stored unchanged: neither accepts what sanitize_email would change.
 func TestEmailsAsWordPressJudgesThem(t *testing.T) {
 	t.Parallel()
 	_, emails := fixtures.Sanitized(t)

@@ -2,7 +2,7 @@ package sanitize
 
 import "testing"
 
-// TestStripTags: what PHP 8.2 leaves of these.
+// TestStripTags has PHP 8.2's results.
 func TestStripTags(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -17,9 +17,8 @@ func TextareaField(text string) string { return withoutOctets(plain(text, true))
 // without them it would lead elsewhere.
 func URL(text string) string { return plain(text, false) }
 
-// plain removes tags from a text. It differs from WordPress in one point: in a text that
-// is not valid UTF-8, of which WordPress would leave nothing, invalid bytes become
-// U+FFFD.
+// plain removes tags from a text. Unlike WordPress, which leaves nothing of a text that is not valid UTF-8,
+// it replaces invalid bytes with U+FFFD.
 func plain(text string, keepLines bool) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.Contains(text, "<") {
@@ -36,8 +35,8 @@ func plain(text string, keepLines bool) string {
 var (
 	blanks = regexp.MustCompile(`[\r\n\t ]+`)
 	spaces = regexp.MustCompile(` +`)
-	// The content of scripts and styles is removed with their tags. PHP matches bytes
-	// here: (?i) would match U+017F as an s.
+	// The content of scripts and styles is removed with their tags. PHP matches bytes here, whereas (?i)
+	// would match U+017F as an s.
 	scripts = regexp.MustCompile(`<[sS][cC][rR][iI][pP][tT][^>]*>(?s:.*?)</[sS][cC][rR][iI][pP][tT]>|<[sS][tT][yY][lL][eE][^>]*>(?s:.*?)</[sS][tT][yY][lL][eE]>`)
 )
 
@@ -64,7 +63,7 @@ func escapeUnclosed(text string) string {
 		text = text[start:]
 		end := 1 + strings.IndexAny(text[1:], "<>")
 		switch {
-		case end == 0: // a newline at the end is not part of it
+		case end == 0: // a trailing newline is not part of it
 			end = len(strings.TrimSuffix(text, "\n"))
 			b.WriteString(escape(text[:end], quoted))
 		case text[end] == '<':

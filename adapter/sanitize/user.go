@@ -23,7 +23,7 @@ func UserName(name string) string {
 var (
 	// controls are the characters that wp_kses removes.
 	controls = regexp.MustCompile(`[\x00-\x08\x0B\x0C\x0E-\x1F]`)
-	// spacedTags matches what wp_kses takes for a tag and TextField does not.
+	// spacedTags matches what wp_kses treats as a tag and TextField does not.
 	spacedTags = regexp.MustCompile(`<[^>]*>`)
 	allowedTag = regexp.MustCompile(`^(?i:<\s*/?\s*(?:a|abbr|acronym|b|blockquote|cite|code|del|em|i|q|s|strike|strong)\b)[^-]`)
 )
@@ -46,8 +46,7 @@ func stripSlashes(text string) string {
 	return b.String()
 }
 
-// UserLogin returns an e-mail address in the form that WordPress allows as a login
-// (sanitize_user, strict).
+// UserLogin returns an e-mail address in the form that WordPress allows as a login (sanitize_user, strict).
 func UserLogin(email string) string {
 	login := octets.ReplaceAllString(email, "")
 	login = entities.ReplaceAllString(login, "")

@@ -1,5 +1,5 @@
-// Package signed has the requests between the server and the companion in WordPress. Both sign with a secret that
-// they read from a table of ours: whoever can read the site's database can ask, and nobody else. The companion
+// Package signed signs the requests between the server and the companion in WordPress. Both sign with a
+// secret from one of our tables, so only programs that can read the site's database can ask. The companion
 // does the same in PHP, see includes/server.php of its plugin.
 package signed
 
@@ -15,23 +15,23 @@ import (
 	"time"
 )
 
-// Header has the signature of a request: its time, its nonce and their HMAC, see Request.Header.
+// Header carries the signature of a request: its time, its nonce and their HMAC, see Request.Header.
 const Header = "X-Bookside-Signature"
 
-// ToServer is the receiver of what WordPress asks.
+// ToServer is the receiver of requests from WordPress.
 const ToServer = "server"
 
-// ToWordPress is the receiver of what the server asks.
+// ToWordPress is the receiver of requests from the server.
 const ToWordPress = "wordpress"
 
-// Life is how long a request is valid before and after its time: the clocks of two machines differ.
+// Life is how long a request is valid before and after its time, because the clocks of two machines differ.
 const Life = time.Minute
 
-// Request is what a signature is about. It is valid for one receiver and one site, so that neither a request that
-// is sent back nor one of a copy of the site, which has the same secret, is accepted.
+// Request is what a signature covers. It is valid for one receiver and one site, so that a request sent
+// back is not accepted, and neither is one from a copy of the site, which has the same secret.
 type Request struct {
 	Receiver string
-	Site     string // its fingerprint, see session.Platform.Fingerprint
+	Site     string // the site's fingerprint, see session.Platform.Fingerprint
 	Method   string
 	Target   string // path and query, as sent
 	Body     []byte
@@ -51,7 +51,7 @@ func (r Request) signature(secret string) string {
 	return sign(secret, "bookside 1", r.Receiver, r.Site, r.Method, r.Target, digest(r.Body), strconv.FormatInt(r.At.Unix(), 10), r.Nonce)
 }
 
-// sign returns the HMAC-SHA256 of lines, in hexadecimal digits. The first one says what they are.
+// sign returns the HMAC-SHA256 of lines, in hexadecimal digits. The first line says what they are.
 func sign(secret string, lines ...string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(strings.Join(lines, "\n")))
@@ -68,17 +68,18 @@ func (r Request) Header(secret string) string {
 	return fmt.Sprintf("%d.%s.%s", r.At.Unix(), r.Nonce, r.signature(secret))
 }
 
-// headerForm is the form of the header's value.
+// headerForm matches the header's value.
 var headerForm = regexp.MustCompile(`^([0-9]{1,12})\.([0-9a-f]{32})\.([0-9a-f]{64})$`)
 
-// AnswerHeader returns the value of the header of the answer to a request, so that whoever asked knows that nobody
-// else answered.
+// AnswerHeader returns the header of the response to a request. It proves to the sender that the receiver
+// and nobody else answered.
 func (r Request) AnswerHeader(secret string, status int, body []byte) string {
 	return sign(secret, "bookside 1 answer", r.Nonce, strconv.Itoa(status), digest(body))
 }
 
-// Check reads the header of a request into r.At and r.Nonce. It returns nil, an ErrSignature, or an ErrTime. The
-// receiver has to see to it that a nonce is used once; until then the same request can be sent again.
+// Check reads the header of a request into r.At and r.Nonce. It returns nil, an ErrSignature, or an
+// ErrTime. The receiver must ensure that a nonce is used only once; otherwise the same request can be sent
+// again.
 func (r *Request) Check(header, secret string, now time.Time) error {
 	parts := headerForm.FindStringSubmatch(header)
 	if parts == nil || secret == "" || r.Site == "" {

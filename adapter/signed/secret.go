@@ -16,18 +16,18 @@ import (
 // WordPress is the name of the secret that the server and WordPress share.
 const WordPress = "wordpress"
 
-// secretBytes is how many random bytes a secret has. It is used as it is stored, in hexadecimal digits.
+// secretBytes is how many random bytes a secret has. It is used as stored, in hexadecimal digits.
 const secretBytes = 32
 
-// Secret returns the shared secret; "" if there is none yet.
+// Secret returns the shared secret, or "" if there is none yet.
 func Secret(ctx context.Context, db *wpdb.DB) (string, error) {
 	stmt := sq.Select("secret").From(db.Name(wpdb.Secrets)).Where(sq.Eq{"name": WordPress})
 	secret, _, err := wpdb.One(ctx, db, "read the secret of WordPress", stmt, wpdb.Value[string])
 	return secret, err
 }
 
-// MakeSecret makes the shared secret, unless another server or WordPress has made it: the primary key decides.
-// random must be fit for secrets, as crypto/rand is.
+// MakeSecret creates the shared secret, unless another server or WordPress has done so: the primary key
+// decides. random must be a secure source, such as crypto/rand.
 func MakeSecret(ctx context.Context, db *wpdb.DB, now domain.Clock, random io.Reader) error {
 	if secret, err := Secret(ctx, db); err != nil || secret != "" {
 		return err

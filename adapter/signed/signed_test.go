@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatement
 
 var now = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 
-// TestSignature: a signature is that of one request, at its time, with one secret.
+// TestSignature: a signature is valid for one request, at its time, with one secret.
 func TestSignature(t *testing.T) {
 	t.Parallel()
 	const secret = "0123456789abcdef"
@@ -82,7 +82,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// TestAnswer: the signature of an answer is that of one answer to one request, and of no request.
+// TestAnswer: the signature of a response is valid for one response to one request, and for no request.
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	sent := signed.Request{Receiver: signed.ToServer, Site: "a site", Method: "GET", Target: "/", At: now, Nonce: strings.Repeat("0a", 16)}
@@ -102,7 +102,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestSecretIsMadeOnce: of all who make the secret one does, and it stays.
+// TestSecretIsMadeOnce: of several that create the secret one succeeds, and the secret stays.
 func TestSecretIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))

@@ -15,21 +15,21 @@ import (
 // BookingDay counts the bookings of a day that are not cancelled.
 type BookingDay struct {
 	Day  session.Date
-	Here int // made by requests to the API, as far as the journal goes back
+	Here int // made through the API, as far back as the journal goes
 	All  int
 }
 
-// Agenda has the bookings from some days before today to as many after it.
+// Agenda holds the bookings from some days before today to as many after it.
 type Agenda struct {
 	Days  []BookingDay // every day, oldest first
 	Today session.Date
-	// Since is the time of the oldest change in the journal; zero if it is empty. It knows
-	// who made bookings since then.
+	// Since is the time of the oldest change in the journal, or zero if it is empty. From then on the
+	// journal knows how bookings were made.
 	Since time.Time
 }
 
-// LoadAgenda counts the bookings of the days around today. Bookings that the journal does not
-// know count as made on the site.
+// LoadAgenda counts the bookings of the days around today. Bookings that are not in the journal count as
+// made on the site.
 func LoadAgenda(ctx context.Context, s *session.Session, days int) (Agenda, error) {
 	today := s.LocalNow()
 	agenda := Agenda{Today: s.Today()}

@@ -13,13 +13,13 @@ import (
 	"bookside/adapter/session"
 )
 
-// Query asks for the free start times of a range of days, for a new booking or for
-// one that is to move. Of the latter it takes whatever is not sent.
+// Query asks for the free start times of a range of days, for a new booking or for moving one. A booking to
+// move supplies whatever is not sent.
 type Query struct {
 	BookingID  int64 // of the booking to move; 0 for a new one
 	ServiceID  int64
 	AgentID    *int64 // 0 for any
-	LocationID *int64 // 0 for any; nil for the first one where the service is offered
+	LocationID *int64 // 0 for any; nil for the first one that offers the service
 	From, To   availability.Day
 	Duration   *int64 // minutes; nil for the service's own
 	// AnyDuration is set if Duration need not be one of the service's, as for a booking.
@@ -28,7 +28,7 @@ type Query struct {
 	Extras      *Extras // nil for none, or for those of the booking to move
 }
 
-// Grid has the grid of each day of a query.
+// Grid holds the grid of each day of a query.
 type Grid struct {
 	Query
 	Days []Day
@@ -37,7 +37,7 @@ type Grid struct {
 	clock   availability.Clock
 }
 
-// End returns when a booking in a slot ends: 24:00, or a time of day.
+// End returns when a booking in a slot ends: 24:00 or a time of day.
 func (g Grid) End(day availability.Day, slot availability.Slot) session.Minutes {
 	return g.clock.End(availability.Moment{Day: day, Minutes: slot.Start}, session.Minutes(*g.Duration)).Minutes
 }
@@ -48,13 +48,11 @@ type Day struct {
 	Slots []availability.Slot
 }
 
-// Search returns the grid of each day, as the site's public calendar shows it to a
-// customer. In the grid's query, whatever was not sent has the value that counted, and the
-// duration is that with extras.
+// Search returns the grid of each day, as the site's public calendar shows it to a customer. In the grid's
+// query, whatever was not sent has its effective value, and the duration includes extras.
 //
-// It returns a CodeInvalidRequest if the booking, service, agent or location does not
-// exist or the service does not offer the duration; a CodeForbidden if the caller's key
-// does not permit to read the booking.
+// It returns a CodeInvalidRequest if the booking, service, agent or location does not exist or the service
+// does not offer the duration, and a CodeForbidden if the caller's key may not read the booking.
 func Search(ctx context.Context, s *session.Session, q Query) (Grid, error) {
 	search, err := newSlotSearch(ctx, s, q)
 	if err != nil {
@@ -84,10 +82,10 @@ func Search(ctx context.Context, s *session.Session, q Query) (Grid, error) {
 	return grid, nil
 }
 
-// IsAny reports whether any location was asked for.
+// IsAny reports whether any location was requested.
 func IsAny(location *int64) bool { return location != nil && *location == 0 }
 
-// slotSearch is a slot query with what was read for it.
+// slotSearch is a slot query with the data read for it.
 type slotSearch struct {
 	Query
 	service   Service
@@ -96,8 +94,8 @@ type slotSearch struct {
 	request   availability.Request
 }
 
-// newSlotSearch reads the booking and the service of a query and the bookable resources.
-// Everything that does not exist is reported at once.
+// newSlotSearch reads the booking and the service of a query and the bookable resources, and reports
+// everything that does not exist at once.
 func newSlotSearch(ctx context.Context, s *session.Session, q Query) (slotSearch, error) {
 	found := slotSearch{Query: q}
 	var problems domain.Validation
@@ -140,9 +138,9 @@ func newSlotSearch(ctx context.Context, s *session.Session, q Query) (slotSearch
 	return found, problems.Err()
 }
 
-// bookingToMove reads the booking of a query, nil if it names none, and adds its service,
-// agent and location unless they are sent. It returns a CodeInvalidRequest if there is no
-// such booking.
+// bookingToMove reads the booking of a query, or returns nil if it names none. It adds the booking's
+// service, agent and location unless they were sent. It returns a CodeInvalidRequest if there is no such
+// booking.
 func bookingToMove(ctx context.Context, s *session.Session, q *Query) (*records.Booking, error) {
 	if q.BookingID == 0 {
 		return nil, nil
@@ -175,9 +173,9 @@ func joinNumbers(numbers []int64) string {
 // AgentQuery asks which agents are free.
 type AgentQuery struct {
 	ServiceID  int64                // 0 for any
-	LocationID *int64               // nil for any; 0 likewise, but who is busy at one location is not free
-	At         *availability.Moment // nil for all who work there
-	Duration   *int64               // minutes; nil for the service's own, else 60
+	LocationID *int64               // nil for any; 0 too, but then an agent busy at one location is not free
+	At         *availability.Moment // nil for all agents who work there
+	Duration   *int64               // minutes; nil for the service's own, otherwise 60
 	Limit      int64
 }
 
@@ -185,9 +183,9 @@ type AgentQuery struct {
 // addition to those that block slots.
 var extraBlockingStatuses = []string{"approved", "pending"}
 
-// FreeAgents returns the ids of the agents who can provide a service at a start of its grid, in
-// ascending order; for any service, of those who work then and have no booking. It returns a
-// CodeInvalidRequest if the service or location does not exist.
+// FreeAgents returns the ids of the agents who can provide a service at a start of its grid, in ascending
+// order; for any service, those who work then and have no booking. It returns a CodeInvalidRequest if the
+// service or location does not exist.
 func FreeAgents(ctx context.Context, s *session.Session, q AgentQuery) ([]int64, error) {
 	var problems domain.Validation
 	if err := s.Scope().Refuse(0, q.ServiceID, domain.ValueOr(q.LocationID, 0)); err != nil {

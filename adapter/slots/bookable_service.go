@@ -26,7 +26,7 @@ type Service struct {
 	Name           string
 	Duration       int64 // minutes
 	durations      []int64
-	prices         map[int64]decimal.Decimal // by duration; the basic price is that of 0
+	prices         map[int64]decimal.Decimal // by duration; 0 has the basic price
 	bounds         availability.Bounds
 	bookingsPerDay int // 0 for no limit
 	settings       map[string]string
@@ -40,9 +40,9 @@ func (v Service) Request(duration, attendees int64) availability.Request {
 	}
 }
 
-// RequestToMove returns the request for a booking that is to move, perhaps from another
-// service: it keeps its duration and buffers if its service stays, and may keep its start.
-// Duration and attendees are nil for those that the booking has.
+// RequestToMove returns the request for a booking being moved, perhaps to another service: if its service
+// stays, it keeps its duration and buffers, and may keep its start. If duration and attendees are nil, the
+// booking's own apply.
 func (v Service) RequestToMove(b records.Booking, duration, attendees *int64) availability.Request {
 	q := v.Request(domain.ValueOr(duration, v.Duration), domain.ValueOr(attendees, b.Attendees))
 	q.Exclude = []int64{b.ID}
@@ -63,10 +63,10 @@ const (
 	metaBookingsPerDay = "max_bookings_per_day"
 )
 
-// LoadBookable reads a service with everything its bookings depend on, and its bookable
-// connections (OsConnectorHelper::get_connections_that_satisfy_booking_request); for
-// service 0 those of any service. known is false if there is no such service. Agent and
-// location may be 0 for any; a nil location stands for the one that firstLocation finds.
+// LoadBookable reads a service with everything its bookings depend on, and its bookable connections
+// (OsConnectorHelper::get_connections_that_satisfy_booking_request). Service 0 stands for any service.
+// known is false if there is no such service. Agent and location may be 0 for any; a nil location stands
+// for the one that firstLocation finds.
 func LoadBookable(ctx context.Context, s *session.Session, service, agent int64, location *int64) (v Service, resources []availability.Resource, known bool, err error) {
 	at := domain.ValueOr(location, 0)
 	rows, err := readBookable(ctx, s, bookableKey{s.Schema, service, agent, at})
@@ -81,7 +81,7 @@ func LoadBookable(ctx context.Context, s *session.Session, service, agent int64,
 			if (agent == 0 || row.resource.Agent == agent) && (at == 0 || row.resource.Location == at) {
 				resources = append(resources, row.resource)
 			}
-		case first[row.name] == 0 || *row.setting < first[row.name]: // the first row of a name counts
+		case first[row.name] == 0 || *row.setting < first[row.name]: // the first row with a name counts
 			settings[row.name], first[row.name] = wpdb.PlainText(row.value), *row.setting
 		}
 	}
@@ -94,17 +94,17 @@ func LoadBookable(ctx context.Context, s *session.Session, service, agent int64,
 	return v, resources, known, err
 }
 
-// bookableKey says what readBookable reads, and of which tables.
+// bookableKey says what readBookable reads, and from which tables.
 type bookableKey struct {
 	schema                   *wpdb.Schema
 	service, agent, location int64 // 0 for any
 }
 
-// fewConnections is how many connections of a service are read as a whole, so that searches for
+// fewConnections is up to how many connections of a service are read together, so that searches for
 // different agents and locations can share a statement.
 const fewConnections = 100
 
-// readBookable reads bookableRows, perhaps with connections of other agents and locations.
+// readBookable reads bookableRows, which may include connections of other agents and locations.
 func readBookable(ctx context.Context, s *session.Session, key bookableKey) ([]bookableRow, error) {
 	_, many := s.Shared.WidelyOffered.Load(key.service)
 	if key.service != 0 && !s.NoSharing && !many {
@@ -119,17 +119,16 @@ func readBookable(ctx context.Context, s *session.Session, key bookableKey) ([]b
 	return rows, err
 }
 
-// bookableRow is a row of a service, a setting or a connection. The columns of the others
-// are empty in it.
+// bookableRow is a row of a service, a setting or a connection. The columns of the other two are empty.
 type bookableRow struct {
-	service *int64 // the id, in the row of the service
+	service *int64 // the id, in a service's row
 	Service
-	setting     *int64 // the id, in the row of a setting
+	setting     *int64 // the id, in a setting's row
 	name, value string
 	resource    availability.Resource
 }
 
-// bookableRows selects what bookable reads.
+// bookableRows selects what readBookable reads.
 func bookableRows(s *session.Session, service, agent, location int64) sq.Sqlizer {
 	const ofSetting, ofConnection = 3, 3
 	stmt := sq.Select("s.id", "s.status = 'active'", "s.duration", "s.buffer_before", "s.buffer_after", "s.timeblock_interval", "s.capacity_min",
@@ -173,14 +172,14 @@ func scanBookableRow(row wpdb.Scanner) (r bookableRow, err error) {
 	return r, nil
 }
 
-// anyService stands for any of the services, with the settings that were read.
+// anyService stands for any service, with the given settings.
 func anyService(settings map[string]string) Service {
 	return Service{Service: availability.Service{CapacityMax: 1}, active: true, Duration: defaultDuration, settings: settings}
 }
 
-// LoadService reads a service and its bookable resources; if there are none, also
-// what is missing. Unknown ids are reported, those of agent and location even if the
-// service is unknown. What the caller may not name is a CodeOutsideScope.
+// LoadService reads a service and its bookable resources or, if there are none, what is missing. Unknown
+// ids are reported, including those of agent and location if the service is unknown. An id outside the
+// caller's scope is a CodeOutsideScope.
 func LoadService(ctx context.Context, s *session.Session, p *domain.Validation, service, agent int64, location *int64) (v Service, resources []availability.Resource, missing Missing, err error) {
 	if err := s.Scope().Refuse(agent, service, domain.ValueOr(location, 0)); err != nil {
 		return v, nil, "", err
@@ -203,8 +202,8 @@ func LoadService(ctx context.Context, s *session.Session, p *domain.Validation, 
 // (OsBookingModel::get_total_duration).
 const defaultDuration = 60
 
-// step mirrors BookingResource::retrieve_service_data: the service's own step, otherwise
-// the site's. Steps that are not positive count as unset.
+// step mirrors BookingResource::retrieve_service_data: the service's own step, otherwise the site's. A step
+// that is not positive counts as unset.
 func step(own availability.Minutes, setting string) availability.Minutes {
 	if own > 0 {
 		return own
@@ -215,9 +214,8 @@ func step(own availability.Minutes, setting string) availability.Minutes {
 	return availability.DefaultStep
 }
 
-// listDurations mirrors OsServiceModel::get_all_durations_arr: it returns the service's
-// own duration and those of its meta, a JSON object or list of objects, and stores the
-// prices of the latter.
+// listDurations mirrors OsServiceModel::get_all_durations_arr: it returns the service's own duration and
+// those in its meta, which is a JSON object or a list of objects, and stores the prices of the latter.
 func (v Service) listDurations(meta string) []int64 {
 	var entries map[string]listedDuration
 	var list []listedDuration
@@ -257,17 +255,16 @@ func (v Service) Price(duration int64) decimal.Decimal {
 	return v.prices[0]
 }
 
-// firstLocation keeps the resources of the location with the lowest id, where a booking
-// without a location takes place: at the plugin's default, the active location with the
-// lowest id, if the service is offered there. It is found before anybody looks at times,
-// so that the same booking sent twice finds its slot occupied.
+// firstLocation keeps the resources of the location with the lowest id, where a booking without a location
+// takes place: this is the plugin's default, the active location with the lowest id, if it offers the
+// service. It is chosen before times are considered, so that the same booking sent twice finds its slot
+// occupied.
 func firstLocation(resources []availability.Resource) []availability.Resource {
 	first := slices.MinFunc(resources, func(a, b availability.Resource) int { return cmp.Compare(a.Location, b.Location) }).Location
 	return slices.DeleteFunc(resources, func(r availability.Resource) bool { return r.Location != first })
 }
 
-// findMissing returns why nothing can be booked, or a CodeInvalidRequest that names what does
-// not exist.
+// findMissing returns why nothing can be booked, or a CodeInvalidRequest that names what does not exist.
 func findMissing(ctx context.Context, s *session.Session, service Service, agent, location int64) (Missing, error) {
 	enabled := service.active
 	unknown := map[string]string{}

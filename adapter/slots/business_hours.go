@@ -11,15 +11,15 @@ import (
 	"bookside/wpdb"
 )
 
-// HoursQuery asks for the working hours of a range of days: those of an agent, a service, a
-// location or a combination of them, or with 0 for all the general ones of the site.
+// HoursQuery asks for the working hours of a range of days: those of an agent, a service, a location or a
+// combination of them or, with 0 for all three, the site's general hours.
 type HoursQuery struct {
 	AgentID, ServiceID, LocationID int64
 	From, To                       availability.Day
 }
 
-// BusinessHours returns the working hours of each day, whether or not anything is booked then.
-// It returns a CodeInvalidRequest if the agent, service or location does not exist.
+// BusinessHours returns the working hours of each day, whether or not anything is booked. It returns a
+// CodeInvalidRequest if the agent, service or location does not exist.
 func BusinessHours(ctx context.Context, s *session.Session, q HoursQuery) ([]availability.DayHours, error) {
 	if err := s.Scope().Refuse(q.AgentID, q.ServiceID, q.LocationID); err != nil {
 		return nil, err

@@ -24,13 +24,12 @@ type CalendarQuery struct {
 	From, To availability.Day
 	Customer bool     // the booking window applies
 	also     []string // blocking statuses in addition to the site's
-	// asOf is the time from which the booking window counts; the zero time for now.
+	// asOf is the time that the booking window is relative to; the zero time for now.
 	asOf time.Time
-	// Except is the id of a hold that blocks nothing, 0 for none.
+	// Except is the id of a hold that does not block, or 0.
 	Except int64
-	// anyLocation is set if any location will do. Then an agent with a booking at one
-	// location is not free at another, even if the site allows it: otherwise a booking
-	// sent twice would be made twice.
+	// anyLocation is set if any location will do. Then an agent with a booking at one location is not free
+	// at another, even if the site allows it: otherwise a booking sent twice would be made twice.
 	anyLocation bool
 }
 
@@ -67,8 +66,7 @@ const (
 	limitRow
 )
 
-// calendarRow is a row of what readCalendar reads. Columns that its kind does not have are
-// empty.
+// calendarRow is a row that readCalendar reads. Columns that do not apply to its kind are empty.
 type calendarRow struct {
 	kind int
 	blockingRow
@@ -76,9 +74,9 @@ type calendarRow struct {
 	limit   string // of an agent, in bookings per day
 }
 
-// readCalendar reads bookings, holds and working hours in one statement; if limits apply, also
-// time off and the daily limits of agents. Events of agents take another statement for each add-on.
-// It reads bookings one day too far, because the working hours decide about the last one.
+// readCalendar reads bookings, holds and working hours in one statement and, if limits apply, also time off
+// and the daily limits of agents. Events of agents take another statement for each add-on. It reads one
+// more day of bookings, because only the working hours show whether the last one counts.
 func readCalendar(ctx context.Context, s *session.Session, service Service, scope resourceScope, q CalendarQuery, limited bool, in *availability.Input) error {
 	rules := rulesOf(service, q, *in)
 	rules.limited, rules.calendars = limited, activeCalendars(s, service.settings)
@@ -88,7 +86,7 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 		return err
 	}
 	rows := make([]calendarRow, 0, len(all.rows))
-	for _, r := range all.rows { // others may have been read for other requests
+	for _, r := range all.rows { // some may have been read for other requests
 		if part.concerns(r, rules) {
 			rows = append(rows, r)
 		}
@@ -126,7 +124,7 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 	return nil
 }
 
-// calendarContent is what is read of a part of the calendar.
+// calendarContent is the data read for a part of the calendar.
 type calendarContent struct {
 	rows   []calendarRow
 	events []busytimes.Event
@@ -152,7 +150,7 @@ func calendarRows(ctx context.Context, s *session.Session, rules blockingRules, 
 			others = append(others, timeOff(s, part.scope, part.from, part.to))
 		}
 	}
-	// What is hidden from the caller is not free either.
+	// A time hidden from the caller is not free either.
 	return wpdb.All(ctx, s.DB.Unfiltered(), "read calendar", lists.UnionAll(bookings, others...), scanCalendarRow)
 }
 
@@ -160,13 +158,12 @@ func scanCalendarRow(row wpdb.Scanner) (r calendarRow, err error) {
 	dests := append([]any{&r.kind}, r.dests()...)
 	err = row.Scan(append(dests, wpdb.OrZero(&r.weekday), wpdb.OrZero(&r.limit))...)
 	for _, date := range []*string{&r.startDate, &r.endDate} {
-		*date, _, _ = strings.Cut(*date, " ") // the demo's engine gives a date a time if another part of the union has NULL
+		*date, _, _ = strings.Cut(*date, " ") // the demo's engine appends a time to a date if another part of the union has NULL
 	}
 	return r, err
 }
 
-// lastDay returns the last day whose bookings count: the day after the last one if working
-// hours run past midnight.
+// lastDay returns the last day whose bookings count: one more day if working hours run past midnight.
 func lastDay(q CalendarQuery, in availability.Input) availability.Day {
 	if slices.ContainsFunc(in.WorkPeriods, func(p availability.WorkPeriod) bool { return p.End > records.MinutesPerDay }) {
 		return q.To + 1
@@ -174,8 +171,8 @@ func lastDay(q CalendarQuery, in availability.Input) availability.Day {
 	return q.To
 }
 
-// BookingWindow returns the time in which customers may book a service, as of a time or, for
-// the zero time, of now.
+// BookingWindow returns the time in which customers may book a service, as of an instant, or as of now for
+// the zero time.
 func BookingWindow(s *session.Session, service Service, deviations availability.Deviations, asOf time.Time) *availability.Window {
 	if asOf.IsZero() {
 		asOf = s.Now
@@ -184,7 +181,7 @@ func BookingWindow(s *session.Session, service Service, deviations availability.
 	return availability.NewWindow(asOf.In(s.Zone.Location), service.bounds, general, deviations)
 }
 
-// resourceScope has the distinct ids of some resources.
+// resourceScope holds the distinct ids of some resources.
 type resourceScope struct{ agents, services, locations []int64 }
 
 func scopeOf(resources []availability.Resource) (scope resourceScope) {
@@ -216,8 +213,8 @@ func (scope resourceScope) covers(r blockingRow) bool {
 	return orAll(scope.agents, r.agent) && orAll(scope.services, r.service) && orAll(scope.locations, r.location)
 }
 
-// covering returns the condition that a row of rules applies to any of the resources. A
-// zero in the row stands for all.
+// covering returns the condition that a row of rules applies to any of the resources. A zero in the row
+// stands for all.
 func (scope resourceScope) covering() sq.And {
 	orAll := func(ids []int64) []int64 { return append([]int64{0}, ids...) }
 	return sq.And{
@@ -227,8 +224,8 @@ func (scope resourceScope) covering() sq.And {
 	}
 }
 
-// workPeriods selects the working hours that may apply to the days, and the general hours
-// of the whole week, which decide whether the plugin would fill it up.
+// workPeriods selects the working hours that may apply to the days, and the general hours of the whole
+// week, which decide whether the plugin would add default hours.
 func workPeriods(s *session.Session, scope resourceScope, from, to availability.Day) sq.SelectBuilder {
 	general := sq.Eq{"agent_id": 0, "service_id": 0, "location_id": 0, "custom_date": nil}
 	onDays := sq.And{
@@ -264,9 +261,9 @@ func weekdays(from, to availability.Day) []int {
 // blockingRules say which bookings and holds may block resources, and what else counts.
 type blockingRules struct {
 	statuses   []string
-	atLocation bool  // whether a booking blocks its location for other agents
-	service    int64 // whose bookings count towards its daily limit; 0 for none
-	limited    bool  // whether time off and daily limits apply
+	atLocation bool  // a booking blocks its location for other agents
+	service    int64 // the service whose bookings count towards its daily limit; 0 for none
+	limited    bool  // time off and daily limits apply
 	calendars  []eventCalendar
 	except     int64 // see CalendarQuery
 }
@@ -282,8 +279,8 @@ func rulesOf(service Service, q CalendarQuery, in availability.Input) blockingRu
 	return rules
 }
 
-// blockingBookings selects the bookings that may block the resources, from the day before the
-// first day on, because of those that run past midnight. Uses the index on start_date.
+// blockingBookings selects the bookings that may block the resources, starting one day early because of
+// those that run past midnight. Uses the index on start_date.
 func blockingBookings(s *session.Session, rules blockingRules, part calendarPart) sq.SelectBuilder {
 	return bookingsWithDuration(s).Where(sq.Eq{"status": rules.statuses}).Where(part.blockingRows(rules))
 }
@@ -302,14 +299,14 @@ func (p calendarPart) blockingRows(rules blockingRules) sq.And {
 	return sq.And{sq.GtOrEq{"start_date": first.String()}, sq.LtOrEq{"start_date": last.String()}, concerned}
 }
 
-// starts returns the first and the last day on which bookings and holds begin that may block the
-// part. The last one is a date that databases know: MySQL fails if it has to compare with a later one,
-// and as a text 10000-01-01 is less than 9999-12-31.
+// starts returns the first and the last start date of bookings and holds that may block the part. The last
+// one is a date that databases support: MySQL fails on a comparison with a later one, and as a text
+// 10000-01-01 is less than 9999-12-31.
 func (p calendarPart) starts() (first, last availability.Day) {
 	return p.from - 1, min(p.last, availability.LastDay)
 }
 
-// blockingHolds is blockingBookings for the holds that have not expired.
+// blockingHolds is like blockingBookings, for the holds that have not expired.
 func blockingHolds(s *session.Session, rules blockingRules, part calendarPart) sq.SelectBuilder {
 	return sq.Select().From(s.DB.Name(wpdb.Holds)).
 		Where(sq.Gt{"expires_at": domain.Stamp(s.Now)}).Where(sq.NotEq{"id": rules.except}).Where(part.blockingRows(rules))
@@ -321,8 +318,8 @@ var blockingBookingColumns = []string{
 	"duration", "usual_duration", "buffer_before", "buffer_after", "COALESCE(total_attendees, 1)",
 }
 
-// bookingsWithDuration selects from the bookings. One without a duration has the usual one of its
-// service, as in Booking.
+// bookingsWithDuration selects from the bookings. A booking without a duration has its service's usual one,
+// as in Booking.
 func bookingsWithDuration(s *session.Session) sq.SelectBuilder {
 	usual := sq.Select("id AS usual_service", "duration AS usual_duration").From(s.DB.Name(wpdb.Services))
 	return sq.Select().From(s.DB.Name(wpdb.Bookings)).JoinClause(sq.ConcatExpr("LEFT JOIN (", usual, ") AS u ON usual_service = service_id"))
@@ -333,16 +330,16 @@ var blockingHoldColumns = []string{
 	"0", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_date", "end_time", "duration", "NULL", "buffer_before", "buffer_after", "total_attendees",
 }
 
-// blockingRow is a booking or a hold as it is stored.
+// blockingRow is a stored booking or hold.
 type blockingRow struct {
 	id, agent, service, location int64
 	startDate, endDate           string
 	start, end, before, after    *int
-	duration, usual              *int // usual is that of the service
+	duration, usual              *int // usual is the service's
 	attendees                    int
 }
 
-// dests returns where a row is to be scanned for blockingBookingColumns.
+// dests returns where to scan blockingBookingColumns of a row.
 func (r *blockingRow) dests() []any {
 	return []any{
 		wpdb.OrZero(&r.id), wpdb.OrZero(&r.agent), wpdb.OrZero(&r.service), wpdb.OrZero(&r.location), wpdb.OrZero(&r.startDate), &r.start,
@@ -374,13 +371,13 @@ func scanBlockingBooking(row wpdb.Scanner) (availability.Booking, error) {
 	return r.booking(), err
 }
 
-// dailyLimits selects the bookings per day of agents, which count with the add-on only.
+// dailyLimits selects the bookings per day of agents, which require the add-on.
 func dailyLimits(s *session.Session, agents []int64) sq.SelectBuilder {
 	return sq.Select().Column("?", limitRow).Columns("id", "object_id").Columns(lists.Nulls(12)...).Column("meta_value").
 		From(s.DB.Name(wpdb.AgentMeta)).Where(sq.Eq{"object_id": agents, "meta_key": metaBookingsPerDay})
 }
 
-// timeOff selects the periods that are blocked, which count with the add-on only.
+// timeOff selects the blocked periods, which require the add-on.
 func timeOff(s *session.Session, scope resourceScope, from, to availability.Day) sq.SelectBuilder {
 	return sq.Select().Column("?", timeOffRow).
 		Columns("NULL", "agent_id", "service_id", "location_id", "start_date", "start_time", "start_date", "end_time", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL").

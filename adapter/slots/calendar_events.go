@@ -15,15 +15,14 @@ import (
 	"bookside/wpdb"
 )
 
-// eventCalendar is an add-on that stores the events of agents' own calendars, and its rules on
-// this site.
+// eventCalendar is an add-on that stores the events of agents' calendars, and its rules on this site.
 type eventCalendar struct {
 	session.EventTables
 	rules busytimes.Rules
 }
 
-// activeCalendars returns the calendars whose events block. The switches of Google's and Outlook's
-// are for other things: only that of Apple's decides about it.
+// activeCalendars returns the calendars whose events block. The switches of Google and Outlook control
+// other things; only Apple's controls this.
 func activeCalendars(s *session.Session, settings map[string]string) (active []eventCalendar) {
 	google := busytimes.Google
 	if s.EarlyGoogleCalendar() {
@@ -41,13 +40,13 @@ func activeCalendars(s *session.Session, settings map[string]string) (active []e
 	return active
 }
 
-// calendarEvents reads the events that may block agents on the days of a part, in one statement for
-// each calendar. It reads no text of an event.
+// calendarEvents reads the events that may block agents on the days of a part, in one statement per
+// calendar. It reads no texts of events.
 func calendarEvents(ctx context.Context, s *session.Session, calendars []eventCalendar, part calendarPart) (events []busytimes.Event, err error) {
 	for _, c := range calendars {
-		// What is hidden from the caller blocks, too.
+		// An event hidden from the caller blocks too.
 		found, err := wpdb.All(ctx, s.DB.Unfiltered(), "read events of calendars", eventRows(s, c, part), scanEvent)
-		// The add-on may have made its tables since the schema was read, or never.
+		// The add-on may have created its tables since the schema was read, or never.
 		if !c.In(s.Schema) && (errors.Is(err, wpdb.ErrSchema) || errors.Is(err, wpdb.ErrAccessDenied)) {
 			continue
 		}
@@ -62,9 +61,9 @@ func calendarEvents(ctx context.Context, s *session.Session, calendars []eventCa
 	return events, nil
 }
 
-// eventRows selects the events with their recurrences: those that begin on the days of a part, those
-// that have not ended, and those that recur. With one condition for all, the server would read all
-// events, of which most have gone by; so it uses the indexes on start_date, end_date and id.
+// eventRows selects the events with their recurrences: those that begin on the days of a part, those that
+// have not ended, and those that recur. With a single condition, the server would read all events, most of
+// which are over, so the conditions are separate and use the indexes on start_date, end_date and id.
 func eventRows(s *session.Session, c eventCalendar, part calendarPart) sq.SelectBuilder {
 	from, to := part.from.String(), min(part.to, availability.LastDay).String()
 	ids := sq.Select("e.id").From(s.DB.As(c.Events, "e")).Where(sq.Eq{"e.agent_id": part.scope.agents})
@@ -79,8 +78,8 @@ func eventRows(s *session.Session, c eventCalendar, part calendarPart) sq.Select
 		FromSelect(found, "f").Join(s.DB.As(c.Events, "e") + " ON e.id = f.id").LeftJoin(s.DB.As(c.Recurrences, "r") + " ON r.lp_event_id = e.id").Where(goesOn)
 }
 
-// inLowerCase returns a word in lower case if the column's collation ignores case. The add-ons
-// compare it with words in lower case.
+// inLowerCase returns a word in lower case if the column's collation ignores case. The add-ons compare it
+// with words in lower case.
 func inLowerCase(column string) string {
 	return fmt.Sprintf("CASE WHEN UPPER(%[1]s) = LOWER(%[1]s) THEN LOWER(%[1]s) ELSE %[1]s END", column)
 }
@@ -100,7 +99,7 @@ func scanEvent(row wpdb.Scanner) (e busytimes.Event, err error) {
 	return e, nil
 }
 
-// storedDay returns the day of a date; for NULL and for what is no date one before all others.
+// storedDay returns the day of a date; for NULL and invalid dates, one before all others.
 func storedDay(date string) availability.Day {
 	day, _ := availability.ParseDay(date)
 	return day

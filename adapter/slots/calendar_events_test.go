@@ -19,9 +19,9 @@ import (
 	"bookside/wpdb"
 )
 
-// eventsOfDays is the add-ons' condition as they ask the database for each day, and the time of the
-// day that is then blocked. %[1]s and %[2]s are the tables, %[3]s is more for the monthly day of the
-// month, %[4]s is whether several days are split.
+// eventsOfDays is the add-ons' condition as they ask the database for each day, and the time of the day
+// that is then blocked. %[1]s and %[2]s are the tables, %[3]s extends the condition for monthly days, and
+// %[4]s is whether events of several days are split.
 const eventsOfDays = `
 WITH RECURSIVE days AS (SELECT CAST('2026-01-01' AS date) AS day UNION ALL SELECT day + INTERVAL 1 DAY FROM days WHERE day < '2028-03-10'),
 named AS (SELECT day, ELT(WEEKDAY(day) + 1, 'mo', 'tu', 'we', 'th', 'fr', 'sa', 'su') AS name FROM days)
@@ -46,8 +46,8 @@ WHERE e.start_date <= d.day AND (r.until IS NULL OR r.until > d.day) AND e.agent
 		AND (YEAR(d.day) - YEAR(e.start_date)) %% r.interval = 0
 		AND (r.count IS NULL OR FLOOR(YEAR(d.day) - YEAR(e.start_date) / r.interval) < r.count)))`
 
-// TestEventsAsTheAddOnsAsk: for generated events, what is read of any part of the calendar blocks what
-// the add-ons' own condition finds on each day.
+// TestEventsAsTheAddOnsAsk: for generated events, any part of the calendar blocks what the add-ons' own
+// condition finds on each day.
 func TestEventsAsTheAddOnsAsk(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // for recursive statements
@@ -56,7 +56,7 @@ func TestEventsAsTheAddOnsAsk(t *testing.T) {
 		of                eventCalendar
 		anyDay, splits    bool
 		collation         string
-		fewest, recurring int // periods that the case must have to prove anything
+		fewest, recurring int // how many periods the case needs to prove anything
 	}{
 		"Google":                {fixtures.GoogleCalendar, eventCalendar{session.CalendarTables[extensions.GoogleCalendar], busytimes.Google}, false, true, "", 2_000, 1_500},
 		"Google 1.4":            {fixtures.GoogleCalendar, eventCalendar{session.CalendarTables[extensions.GoogleCalendar], busytimes.EarlyGoogle}, true, false, "", 2_000, 1_500},
@@ -120,7 +120,7 @@ func scanBlocked(row wpdb.Scanner) (p availability.OffPeriod, err error) {
 	p.Day, _ = availability.ParseDay(date)
 	if end != nil {
 		p.End = *end
-	} else { // what would break the plugin's calendar blocks the day
+	} else { // an event that would break the plugin's calendar blocks the day
 		p.Start, p.End = 0, 1440
 	}
 	return p, err

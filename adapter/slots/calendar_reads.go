@@ -16,10 +16,10 @@ import (
 type calendarPart struct {
 	scope    resourceScope
 	from, to availability.Day
-	last     availability.Day // with bookings that may block the part; it may be the day after the last one
+	last     availability.Day // the last day with bookings that may block the part; perhaps the day after its own last day
 }
 
-// with returns the smallest part that has both.
+// with returns the smallest part that contains both.
 func (p calendarPart) with(other calendarPart) calendarPart {
 	return calendarPart{p.scope.with(other.scope), min(p.from, other.from), max(p.to, other.to), max(p.last, other.last)}
 }
@@ -44,29 +44,30 @@ func (p calendarPart) concerns(r calendarRow, rules blockingRules) bool {
 	}
 }
 
-// sharedDays is how many days apart short parts may be that share a statement. What lies between
-// them is read too.
+// sharedDays is how many days apart short parts that share a statement may be. The days between them are
+// read too.
 const sharedDays = 8
 
-// maxParts is how many parts are read together. MariaDB plans differently for lists of a thousand values.
+// maxParts is how many parts are read together. MariaDB chooses another plan for lists of a thousand
+// values.
 const maxParts = 8
 
-// calendarReads read parts of the calendar. Parts that are wanted at the same time, such as the days of
-// a week, share a statement, which began after the requests for all of them arrived.
+// calendarReads read parts of the calendar. Parts that are requested at the same time, such as the days of
+// a week, share a statement, which begins after all of their requests have arrived.
 type calendarReads struct {
 	queues coalesce.Queues[calendarReadKey, calendarRead, calendarFound]
 }
 
-// calendarReadKey says which parts share a statement: those that are read by the same rules, if they
-// are short and near each other, or have the same days.
+// calendarReadKey says which parts may share a statement: those read by the same rules, if they are short
+// and close together, or cover the same days.
 type calendarReadKey struct {
 	schema *wpdb.Schema
 	rules  string
-	now    string // by which holds expire
+	now    string // the instant by which holds expire
 	days   [2]availability.Day
 }
 
-// nearDays returns what parts have in common that may share a statement.
+// nearDays returns a key that is equal for parts that may share a statement.
 func (p calendarPart) nearDays() [2]availability.Day {
 	if p.to-p.from >= sharedDays {
 		return [2]availability.Day{p.from, p.to}
@@ -108,8 +109,8 @@ func (c *calendarReads) load(ctx context.Context, s *session.Session, rules bloc
 	return found.calendarContent, err
 }
 
-// run reads several parts by one statement: for the request that arrived last, with what all of them may read
-// together.
+// run reads several parts in one statement, on behalf of the request that arrived last, with the sum of all
+// their read limits.
 func (c *calendarReads) run(ctx context.Context, reads []calendarRead) (found calendarFound, err error) {
 	latest, part, mayRead := reads[0], reads[0].calendarPart, reads[0].mayRead
 	for _, read := range reads[1:] {

@@ -13,8 +13,8 @@ import (
 	"bookside/wpdb"
 )
 
-// TestPartsOfACalendar: what a part takes of the rows of a larger part is what a statement for it
-// alone reads.
+// TestPartsOfACalendar: the rows that a part takes from a larger part are those that its own statement
+// would read.
 func TestPartsOfACalendar(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA())
@@ -83,7 +83,7 @@ func TestPartsOfACalendar(t *testing.T) {
 	}
 }
 
-// numberText shows a number that may be missing.
+// numberText formats a number that may be missing.
 func numberText(n *int) string {
 	if n == nil {
 		return "none"
@@ -91,7 +91,7 @@ func numberText(n *int) string {
 	return fmt.Sprint(*n)
 }
 
-// TestNearDays: the days of a week may be read together, a year apart they are not, and a range of weeks
+// TestNearDays: the days of a week may be read together, days a year apart may not, and a range of weeks
 // only with the same weeks.
 func TestNearDays(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Choice is an agent, a service or a location with the name by which people know it.
+// Choice is an agent, a service or a location with the name that people know it by.
 type Choice struct {
 	ID   int64
 	Name string
@@ -42,8 +42,8 @@ func Choices(ctx context.Context, s *session.Session, resource domain.Resource) 
 	})
 }
 
-// ChoiceError is the error about a text that names none of the choices, or several of them. Its text is
-// for whoever wrote that.
+// ChoiceError is the error for a text that matches none of the choices or several of them. Its message is
+// for the author of the text.
 type ChoiceError struct{ message string }
 
 func (e *ChoiceError) Error() string { return e.message }
@@ -72,9 +72,9 @@ func RequireChoices(ctx context.Context, s *session.Session, named domain.Scope)
 	return nil
 }
 
-// Numbers returns a list of ids or names as one of ids, for which the words of keys.AnyID and no text are
-// returned as they are. What does not exist, and a name that several have, is a *ChoiceError that lists
-// what there is.
+// Numbers converts a list of ids or names into one of ids. The word keys.AnyID and an empty text are
+// returned unchanged. A name that does not exist, or that several have, is a *ChoiceError that lists the
+// choices.
 func Numbers(ctx context.Context, s *session.Session, resource domain.Resource, text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || text == keys.AnyID {
@@ -114,7 +114,8 @@ func choose(resource domain.Resource, all []Choice, text string) (string, error)
 	return strings.Join(ids, ","), nil
 }
 
-// choicesNamed returns the choices with an id or a name; an id comes before a name of the same digits.
+// choicesNamed returns the choices with an id or a name; an id takes precedence over a name of the same
+// digits.
 func choicesNamed(all []Choice, word string) []Choice {
 	id, err := strconv.ParseInt(word, 10, 64)
 	for _, c := range all {
@@ -159,7 +160,7 @@ func LoadLabels(ctx context.Context, s *session.Session) (Labels, error) {
 	return labels, nil
 }
 
-// Text returns ids with their names; without a name those of which there is none.
+// Text formats ids with their names, if they have one.
 func (l Labels) Text(resource domain.Resource, ids []int64) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {

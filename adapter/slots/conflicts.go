@@ -16,16 +16,15 @@ import (
 	"bookside/wpdb"
 )
 
-// Conflict is a pair of bookings that one agent cannot both keep. The plugin takes no
-// locks and lets administrators book anything, so such pairs exist however careful we
-// are.
+// Conflict is a pair of bookings that one agent cannot both keep. The plugin takes no locks and lets
+// administrators book anything, so such pairs can always exist.
 type Conflict = availability.Conflict
 
 // ConflictReport is the result of a search for conflicts.
 type ConflictReport struct {
 	Conflicts []Conflict // earliest first
 	Bookings  int        // compared
-	// Cut reports whether there are more bookings or conflicts than the limits below.
+	// Cut is set if there are more bookings or conflicts than the limits below.
 	Cut bool
 }
 
@@ -41,10 +40,9 @@ func ConflictsNow(ctx context.Context, p *session.Platform) (ConflictReport, err
 	return session.ServeBackground(ctx, p, FindConflicts)
 }
 
-// FindConflicts finds the bookings from today on that conflict by the rules of the site's own
-// calendar: bookings of one agent whose status blocks, including their buffers. Sharing
-// the seats of a service is no conflict, nor is anything that the settings
-// one_location_at_time and multiple_services_at_time allow.
+// FindConflicts finds the bookings from today on that conflict by the rules of the site's own calendar:
+// bookings of one agent whose status blocks, including their buffers. Sharing the seats of a service is not
+// a conflict, nor is anything that the settings one_location_at_time and multiple_services_at_time allow.
 func FindConflicts(ctx context.Context, s *session.Session) (ConflictReport, error) {
 	var report ConflictReport
 	settings, err := s.DB.SettingValues(ctx, session.SlotSettings...)
@@ -67,11 +65,11 @@ func FindConflicts(ctx context.Context, s *session.Session) (ConflictReport, err
 	return report, nil
 }
 
-// ConflictingBooking is what people need to know of a booking that conflicts with another one.
+// ConflictingBooking is what people need to know about a conflicting booking.
 type ConflictingBooking struct {
 	Code                     string // of the booking
 	Agent, Service, Customer string // names
-	Date                     string // on which it begins
+	Date                     string // the start date
 	Start, End               int    // minutes after midnight
 }
 
@@ -99,27 +97,27 @@ func ConflictingBookings(ctx context.Context, s *session.Session, conflicts []Co
 	return described, err
 }
 
-// Address returns the address of the site's WordPress, without a slash at its end; "" if the
-// site does not know it.
+// Address returns the address of the site's WordPress, without a trailing slash; "" if the site does not
+// know it.
 func Address(ctx context.Context, s *session.Session) (string, error) {
 	options, err := s.DB.OptionValues(ctx, "siteurl")
 	return strings.TrimRight(wpdb.PlainText(options["siteurl"]), "/"), err
 }
 
-// Home returns the address of the site's pages, below which WordPress has its REST API.
+// Home returns the address of the site's pages, below which WordPress serves its REST API.
 func Home(ctx context.Context, s *session.Session) (string, error) {
 	options, err := s.DB.OptionValues(ctx, "home", "siteurl")
 	return strings.TrimRight(cmp.Or(wpdb.PlainText(options["home"]), wpdb.PlainText(options["siteurl"])), "/"), err
 }
 
-// BookingURL returns the page of the plugin's administration that shows a booking, given the
-// address of its site.
+// BookingURL returns the page of the plugin's administration that shows a booking, given the site's
+// address.
 func BookingURL(address string, id int64) string {
 	return fmt.Sprintf("%s/wp-admin/admin.php?page=latepoint&route_name=bookings__index&filter%%5Bid%%5D=%d", address, id)
 }
 
-// WrongEnds returns the ids of at most limit bookings whose stored end cannot be right: it is
-// before the start, or after the next day. They count as start plus duration.
+// WrongEnds returns the ids of at most limit bookings whose stored end cannot be right: it is before the
+// start, or after the next day. Their end counts as start plus duration.
 func WrongEnds(ctx context.Context, s *session.Session, limit uint64) ([]int64, error) {
 	stmt := sq.Select("id").From(s.DB.Name(wpdb.Bookings)).
 		Where("(DATEDIFF(end_date, start_date) NOT BETWEEN 0 AND 1 OR end_date = start_date AND end_time < start_time)").OrderBy("id").Limit(limit)
@@ -132,11 +130,10 @@ func capacities(ctx context.Context, s *session.Session) (map[int64]int, error) 
 	return wpdb.Map[int64, int](ctx, s.DB, "read capacities", stmt)
 }
 
-// blockingFrom reads the bookings with some statuses that may end on a day or later. It reads
-// them in pages along the index on start_date, to keep each statement short. more reports
-// whether there are more than it read.
+// blockingFrom reads the bookings with some statuses that may end on a day or later. It reads them in pages
+// along the index on start_date, to keep each statement short. more reports whether there are others.
 func blockingFrom(ctx context.Context, s *session.Session, day availability.Day, statuses []string) (bookings []availability.Booking, more bool, err error) {
-	date, id := (day - 1).String(), int64(0) // a booking occupies two days at most
+	date, id := (day - 1).String(), int64(0) // a booking occupies at most two days
 	for {
 		page, err := blockingPage(ctx, s, day, statuses, date, id)
 		if err != nil {
@@ -161,17 +158,17 @@ func blockingPage(ctx context.Context, s *session.Session, day availability.Day,
 	return wpdb.All(ctx, s.DB, "read blocking bookings", stmt, scanBlockingBooking)
 }
 
-// ConflictWatch searches for conflicts at intervals and reports each conflict once for as
-// long as it lasts. It logs nothing but the ids.
+// ConflictWatch searches for conflicts at intervals and reports each conflict once while it lasts. It logs
+// only the ids.
 type ConflictWatch struct {
 	platform *session.Platform
 	log      *slog.Logger
 	report   func(found ConflictReport, fresh int)
-	known    map[Conflict]bool // those of the last search, which bounds their number
+	known    map[Conflict]bool // conflicts of the last search, which bounds their number
 }
 
-// NewConflictWatch returns a watch that logs each new conflict. After each search it
-// calls report with the result and the number of conflicts that are new.
+// NewConflictWatch returns a watch that logs each new conflict. After each search it calls report with the
+// result and the number of new conflicts.
 func NewConflictWatch(platform *session.Platform, log *slog.Logger, report func(found ConflictReport, fresh int)) *ConflictWatch {
 	return &ConflictWatch{platform: platform, log: log, report: report}
 }

@@ -14,8 +14,8 @@ import (
 	"bookside/fixtures/wpdbtest"
 )
 
-// TestConflictWatchReportsEachConflictOnce: overlapping bookings, whoever wrote them, are
-// reported once for as long as they overlap.
+// TestConflictWatchReportsEachConflictOnce: overlapping bookings, whoever wrote them, are reported once
+// while they overlap.
 func TestConflictWatchReportsEachConflictOnce(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(fixtures.RecordedNow()))

@@ -37,16 +37,14 @@ func WhereConnected(s *session.Session, q sq.SelectBuilder, column, record strin
 	return q.Where(sq.Expr("EXISTS (?)", exists))
 }
 
-// pairs adds the distinct pairs of two columns of agents_services to a SELECT, as a table
-// x. Because they are made distinct before the join, no temporary table has to hold
-// texts.
+// pairs adds the distinct pairs of two columns of agents_services to a SELECT, as a table x. Because they
+// are distinct before the join, no temporary table has to hold texts.
 func pairs(s *session.Session, stmt sq.SelectBuilder, column, other string, owners []int64) sq.SelectBuilder {
 	distinct := sq.Select(column, other).Distinct().From(s.DB.Name(wpdb.AgentsServices)).Where(sq.Eq{column: owners})
 	return stmt.FromSelect(distinct, "x")
 }
 
-// connected runs a SELECT for what some records are connected to, and sorts the members of each
-// group by id.
+// connected runs a SELECT of what some records are connected to, and sorts the members of each group by id.
 func connected[T any](ctx context.Context, s *session.Session, op string, stmt sq.Sqlizer, scan func(wpdb.Scanner, *int64) (T, error), id func(T) int64) (map[int64][]T, error) {
 	return session.ReadStatement(ctx, s, stmt, func(ctx context.Context, stmt sq.Sqlizer) (map[int64][]T, error) {
 		groups, err := session.Grouped(ctx, s, op, stmt, scan)

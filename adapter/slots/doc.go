@@ -1,4 +1,4 @@
-// Package slots reads what the availability of agents is computed of, offers times, and assigns a time to a
+// Package slots reads the data that availability is computed from, offers times, and assigns a slot to a
 // booking within its transaction.
 //
 // It may import queue, records and what records may import.

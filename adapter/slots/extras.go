@@ -18,16 +18,16 @@ import (
 	"bookside/wpdb"
 )
 
-// Extras are the extras that a booking is asked to have. A site without the add-on Pro Features ignores them.
+// Extras are the extras requested for a booking. A site without the add-on Pro Features ignores them.
 type Extras struct {
 	Chosen     []ChosenExtra
-	Unreadable bool // they are no list of extras
+	Unreadable bool // they are not a list of extras
 }
 
-// ChosenExtra is an extra, and how many of it.
+// ChosenExtra is an extra and its quantity.
 type ChosenExtra struct{ ID, Quantity int64 }
 
-// ParseExtras reads extras in the form in which the add-on stores them with an order: 4:2,7:1.
+// ParseExtras parses extras as the add-on stores them with an order: 4:2,7:1.
 func ParseExtras(stored string) (chosen []ChosenExtra) {
 	for text := range strings.SplitSeq(stored, ",") {
 		id, quantity, _ := strings.Cut(text, ":")
@@ -59,8 +59,8 @@ func (v Service) Pro(s *session.Session) bool { return s.Extension(extensions.Pr
 // extrasField is the field with the extras of a booking.
 const extrasField = "extras"
 
-// LoadExtras reads the extras that a booking of a service is asked to have, in the order in which they were asked
-// for: none on a site without the add-on. It rejects extras that the site's form does not offer.
+// LoadExtras reads the extras requested for a booking of a service, in the order of the request, or none on
+// a site without the add-on. It rejects extras that the site's form does not offer.
 func LoadExtras(ctx context.Context, s *session.Session, p *domain.Validation, service Service, asked *Extras) ([]pricing.Extra, error) {
 	if asked == nil || p.Has("service_id") || !service.Pro(s) {
 		return nil, nil
@@ -104,7 +104,7 @@ func LoadExtras(ctx context.Context, s *session.Session, p *domain.Validation, s
 // offeredExtra is an extra of the site.
 type offeredExtra struct {
 	pricing.Extra
-	most              int64 // quantity in a booking
+	most              int64 // maximum quantity in a booking
 	active, ofService bool
 }
 
@@ -145,7 +145,7 @@ func OffersExtras(ctx context.Context, s *session.Session, service int64) (bool,
 	return found, err
 }
 
-// SameExtras reports whether two lists have the same extras, in whatever order.
+// SameExtras reports whether two lists have the same extras, in any order.
 func SameExtras(a, b []ChosenExtra) bool {
 	byID := func(chosen []ChosenExtra) []ChosenExtra {
 		return slices.SortedFunc(slices.Values(chosen), func(a, b ChosenExtra) int { return cmp.Compare(a.ID, b.ID) })

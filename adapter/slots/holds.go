@@ -5,7 +5,7 @@ import (
 	"bookside/adapter/domain"
 )
 
-// Hold is a slot that is kept for a customer who has yet to book.
+// Hold is a slot kept for a customer.
 type Hold struct {
 	ID int64
 	availability.Resource

@@ -21,22 +21,22 @@ type SlotRequest struct {
 	Window bool // the rules for customers apply: nothing in the past, and the booking window
 	// AnyLocation is set if any location will do: see CalendarQuery.
 	AnyLocation bool
-	// Hold is the hold that the booking has used, whose slot it gets; nil for none. Lost
-	// reports that there was none to use: the booking then gets no slot.
+	// Hold is the hold that the booking uses, whose slot it gets; nil for none. Lost is set if that hold
+	// did not exist: the booking then gets no slot.
 	Hold *Hold
 	Lost bool
 }
 
-// covers returns the calendar that shows whether the slot is free.
+// covers returns the query for the calendar that shows whether the slot is free.
 func (q SlotRequest) covers() CalendarQuery {
 	covers := CalendarQuery{From: q.At.Day, To: q.At.Day, Customer: q.Window, anyLocation: q.AnyLocation}
 	if q.Hold != nil && !q.Lost {
-		covers.asOf, _ = q.Hold.CreatedAt.Time() // the customer came in time
+		covers.asOf, _ = q.Hold.CreatedAt.Time() // the customer was in time then
 	}
 	return covers
 }
 
-// refused returns the error for a slot that the booking does not get.
+// refused returns the error for a refused slot.
 func (q SlotRequest) refused(conflict domain.SlotConflict) error {
 	if q.Lost {
 		return domain.HoldLost(conflict)
@@ -44,9 +44,9 @@ func (q SlotRequest) refused(conflict domain.SlotConflict) error {
 	return domain.SlotUnavailable(conflict)
 }
 
-// Assign chooses the resource that gets the booking; a CodeSlotUnavailable if
-// none is free. The locks of the slot are held, so that no other server of ours takes it
-// meanwhile; PHP, which takes no locks without the companion, may: see confirmSlot.
+// Assign chooses the resource that gets the booking, or returns a CodeSlotUnavailable. The slot's locks are
+// held, so no other server of ours can take it meanwhile; PHP can, because without the companion it takes
+// no locks: see confirmSlot.
 func Assign(ctx context.Context, tx *session.Tx, service Service, resources []availability.Resource, q SlotRequest) (*AssignedSlot, error) {
 	conflict := domain.SlotConflict{Start: q.At, AgentID: q.Agent}
 	if len(resources) == 0 {
@@ -78,8 +78,7 @@ func Assign(ctx context.Context, tx *session.Tx, service Service, resources []av
 	return nil, q.refused(conflict)
 }
 
-// AssignedSlot is the slot that a transaction gives to a booking, with what is needed to
-// check it again.
+// AssignedSlot is the slot that a transaction gives to a booking, with the data needed to check it again.
 type AssignedSlot struct {
 	SlotRequest
 	Resource availability.Resource
@@ -88,9 +87,9 @@ type AssignedSlot struct {
 	input    availability.Input
 }
 
-// confirmSlot reads the bookings and holds of the assigned slot again. It is the last statement
-// before COMMIT: a booking that PHP added since Assign wins, and the transaction
-// is run again, to find the slot occupied.
+// confirmSlot reads the bookings and holds of the assigned slot again. It is the last statement before
+// COMMIT: if PHP has added a booking since Assign, that booking wins, and the transaction runs again and
+// finds the slot occupied.
 func confirmSlot(ctx context.Context, tx *session.Tx, a AssignedSlot) error {
 	a.input.Resources = []availability.Resource{a.Resource}
 	rules := rulesOf(a.service, a.Covers, a.input)
@@ -109,9 +108,8 @@ func confirmSlot(ctx context.Context, tx *session.Tx, a AssignedSlot) error {
 	return nil
 }
 
-// Locks returns the locks of everything over which bookings can collide: their
-// agents, their locations if a location is used by one agent at a time, and their service
-// if its bookings per day are limited.
+// Locks returns the locks of everything that bookings can compete for: their agents, their locations if one
+// agent at a time uses a location, and their service if its bookings per day are limited.
 func Locks(s *session.Session, service Service, resources []availability.Resource) []session.Lock {
 	scope := scopeOf(resources)
 	locks := session.LocksOf(session.AgentLock, scope.agents...)

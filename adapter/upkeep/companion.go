@@ -9,7 +9,7 @@ import (
 	"bookside/adapter/session"
 )
 
-// Companion is the plugin that makes WordPress take our locks, as it left word of itself.
+// Companion is what the companion, which makes WordPress take our locks, has stored about itself.
 type Companion struct {
 	Version string
 	Seen    time.Time // to about a day, if the site has visitors

@@ -16,19 +16,19 @@ import (
 // QueueStats counts the work that waits for the site's own job runner, for the outbox, for
 // customers, and for the journal.
 type QueueStats struct {
-	// Jobs of the site that are scheduled, and those of them that should have run
-	// by now: many overdue jobs mean that the site's cron does not run. Only the newest
-	// recentJobs of the table are counted, because nothing ever deletes its rows.
+	// Scheduled jobs of the site, and those that should have run by now: many overdue jobs mean that the
+	// site's cron does not run. Only the newest recentJobs rows are counted, because nothing ever deletes
+	// rows of the table.
 	JobsScheduled, JobsOverdue int
 	// Mails in the outbox by state. States without mails are included.
 	Mails map[string]int
 	Holds int // that have not expired
-	// ChangesWaiting is how long the oldest change has been waiting for its number; 0 if none
-	// waits. It is longer than journal.Late only if no server numbers changes.
+	// ChangesWaiting is how long the oldest change has been waiting for its number, or 0 if none is. It
+	// exceeds journal.Late only if no server numbers changes.
 	ChangesWaiting time.Duration
 }
 
-// HeldMails returns the newest mails in the outbox, in a state or in any; see outbox.List.
+// HeldMails returns the newest mails in the outbox, in one state or in any; see outbox.List.
 func HeldMails(ctx context.Context, p *session.Platform, state string, limit uint64) ([]outbox.StoredMail, error) {
 	return outbox.List(ctx, p.DB, state, limit)
 }
@@ -73,7 +73,7 @@ func ChangesWaiting(ctx context.Context, s *session.Session) (time.Duration, err
 	return journal.Waiting(ctx, s.DB, s.Now)
 }
 
-// countHolds uses the index on expires_at.
+// countHolds counts the holds that have not expired. Uses the index on expires_at.
 func countHolds(ctx context.Context, s *session.Session, q *QueueStats) (err error) {
 	stmt := sq.Select("COUNT(*)").From(s.DB.Name(wpdb.Holds)).Where(sq.Gt{"expires_at": domain.Stamp(s.Now)})
 	q.Holds, _, err = wpdb.One(ctx, s.DB, "count holds", stmt, wpdb.Value[int])

@@ -14,16 +14,16 @@ import (
 
 // Restored is what was done after a backup was restored.
 type Restored struct {
-	Mails    int64   // that waited, and are held
-	Events   int64   // for extensions of the site that waited, and were dropped
-	Webhooks []int64 // that were enabled, and are disabled
-	Holds    int64   // that were dropped
-	Sessions int64   // of the console, and login tokens, that were ended
+	Mails    int64   // waiting before, now held
+	Events   int64   // for extensions of the site, waiting before, now dropped
+	Webhooks []int64 // enabled before, now disabled
+	Holds    int64   // dropped
+	Sessions int64   // of the console, and login tokens, ended
 }
 
-// CleanUpRestored tells our own tables, in one transaction, that a backup was restored: cursors of clients
-// expire, because numbers of changes will be given again. Nothing of before is sent until somebody
-// says so, because it may have been sent already. Holds and logins of the past end.
+// CleanUpRestored prepares our own tables, in one transaction, for a restored backup: cursors of clients
+// expire, because numbers of changes will be assigned again. Queued mails and webhooks are not sent until
+// somebody releases them, because they may have been sent already. Old holds and logins end.
 func CleanUpRestored(ctx context.Context, p *session.Platform) (r Restored, err error) {
 	err = p.DB.Transact(ctx, "note that a backup was restored", func(tx *wpdb.DB) (err error) {
 		r = Restored{}
@@ -48,19 +48,19 @@ func CleanUpRestored(ctx context.Context, p *session.Platform) (r Restored, err 
 	return r, err
 }
 
-// deleteAll deletes the rows of a table in which all rows expire.
+// deleteAll deletes all rows of a table whose rows expire anyway.
 func deleteAll(ctx context.Context, tx *wpdb.DB, table wpdb.Table) (int64, error) {
 	result, err := wpdb.Exec(ctx, tx, "delete rows of before", sq.Delete(tx.Name(table)).Where(sq.NotEq{"expires_at": nil}))
 	return result.Rows, err
 }
 
-// SendHeldMails lets the mails be sent that were held since a backup was restored, but for those that
-// are too old, and DropHeldMails gives all up. Both return how many they are.
+// SendHeldMails sends the mails held since a backup was restored, except those that are too old. It returns
+// the number of each.
 func SendHeldMails(ctx context.Context, p *session.Platform) (sent, old int64, err error) {
 	return outbox.Release(ctx, p.DB, p.Now())
 }
 
-// DropHeldMails is described at SendHeldMails.
+// DropHeldMails gives up the mails held since a backup was restored, and returns their number.
 func DropHeldMails(ctx context.Context, p *session.Platform) (int64, error) {
 	return outbox.Drop(ctx, p.DB, p.Now())
 }

@@ -10,9 +10,8 @@ import (
 	"bookside/wpdb"
 )
 
-// CheckColumns returns a CodeUnavailable that names the columns missing from the site's
-// tables, or nil. Requests that need one of them fail, all others are served. It makes no
-// query.
+// CheckColumns returns a CodeUnavailable that names the columns missing from the site's tables, or nil.
+// Requests that need one of them fail; all others are served. It makes no query.
 func CheckColumns(s *session.Session) error {
 	missing := s.Schema.MissingColumns()
 	if len(missing) == 0 {
@@ -25,9 +24,9 @@ func CheckColumns(s *session.Session) error {
 	return domain.SiteDown(domain.NoColumns, "LatePoint columns are missing: "+strings.Join(names, ", "), nil)
 }
 
-// CheckReadable returns a CodeUnavailable that names the tables, ours included, that
-// cannot be read, and columns that ours lack, or nil. Requests that need one of them fail, all
-// others are served. One statement, unless something is wrong.
+// CheckReadable returns a CodeUnavailable that names the tables, ours included, that cannot be read, and
+// the columns that ours lack, or nil. Requests that need one of them fail; all others are served. It takes
+// one statement if nothing is wrong.
 func CheckReadable(ctx context.Context, s *session.Session) error {
 	expected := slices.DeleteFunc(wpdb.Tables(), func(t wpdb.Table) bool { return !s.Schema.Expects(t) })
 	u, err := s.DB.Unreadable(ctx, expected)

@@ -21,11 +21,10 @@ import (
 	"bookside/wpdb"
 )
 
-// Sweeper deletes rows of our own tables that have served their purpose: stored responses
-// to requests with an Idempotency-Key, holds, mails, the log of webhooks, figures, and what keys made
-// that is gone. They may contain
-// personal data, and must not wait for the next request or mail to be deleted. Any number of
-// processes may sweep one database.
+// Sweeper deletes rows of our own tables that are no longer needed: stored responses to requests with an
+// Idempotency-Key, holds, mails, the log of webhooks, figures, and records of what keys created that no
+// longer exists. They may contain personal data, so their deletion must not depend on the next request or
+// mail. Any number of processes may sweep one database.
 type Sweeper struct {
 	db  *wpdb.DB
 	now domain.Clock
@@ -39,7 +38,7 @@ func NewSweeper(db *wpdb.DB, now domain.Clock, log *slog.Logger) *Sweeper {
 
 const (
 	sweepEvery = 5 * time.Minute
-	sweepSize  = 1000 // the most rows that one statement deletes
+	sweepSize  = 1000 // maximum number of rows that one statement deletes
 )
 
 // Run sweeps until ctx ends.
@@ -57,8 +56,8 @@ func (s *Sweeper) Run(ctx context.Context) {
 	})
 }
 
-// Sweep deletes all expired rows and returns their number. A table that fails keeps no
-// other one from being swept; the error has those of all.
+// Sweep deletes all expired rows and returns their number. A table that fails does not stop the others; the
+// error joins all failures.
 func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 	old := []webhooks.OldRows{
 		{Table: wpdb.Idempotency, Which: idempotency.Expired(s.db, s.now())},
@@ -72,7 +71,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 	return s.deleteAll(ctx, old)
 }
 
-// Forget deletes what is known of records of keys that are gone, and returns the number of rows.
+// Forget deletes what is stored about keys' records that no longer exist, and returns the number of rows.
 func (s *Sweeper) Forget(ctx context.Context) (deleted int, err error) {
 	var gone []webhooks.OldRows
 	for _, which := range records.ForgottenRecords(s.db) {
@@ -96,9 +95,8 @@ func (s *Sweeper) deleteAll(ctx context.Context, old []webhooks.OldRows) (delete
 	return deleted, errors.Join(failed...)
 }
 
-// deleteRows deletes the rows that a SELECT of ids finds, by id, so that two concurrent
-// sweeps cannot deadlock. On a cluster, one of them is refused, and finds no rows when it
-// runs again.
+// deleteRows deletes the rows that a SELECT of ids finds, by id, so that two concurrent sweeps cannot
+// deadlock. On a cluster, one of them is refused, and finds no rows when it retries.
 func (s *Sweeper) deleteRows(ctx context.Context, table wpdb.Table, which sq.SelectBuilder) (deleted int, err error) {
 	for {
 		ids, err := wpdb.All(ctx, s.db, "find old rows", which.Limit(sweepSize), wpdb.Value[int64])

@@ -15,8 +15,7 @@ import (
 	"bookside/wpdb"
 )
 
-// TestSweepConflictsAreRetried: two servers that sweep on two nodes of a cluster do not
-// stop each other.
+// TestSweepConflictsAreRetried: two servers that sweep on two nodes of a cluster do not stop each other.
 func TestSweepConflictsAreRetried(t *testing.T) {
 	t.Parallel()
 	db, mock := wpdbtest.Mock(t)
@@ -39,7 +38,7 @@ func TestSweepConflictsAreRetried(t *testing.T) {
 	}
 }
 
-// TestSweepGoesOn: a table that cannot be swept keeps no other one from it, and is named.
+// TestSweepGoesOn: a table that cannot be swept does not stop the others, and the error names it.
 func TestSweepGoesOn(t *testing.T) {
 	t.Parallel()
 	db, mock := wpdbtest.Mock(t)

@@ -7,8 +7,8 @@ import (
 	"bookside/adapter/webhooks"
 )
 
-// AddWebhook adds a webhook of a key, whose store it is, see webhooks.Store.Add. Only one is
-// added at a time, so that neither a key nor all of them together get more than they may have.
+// AddWebhook adds a webhook of a key, through the key's store, see webhooks.Store.Add. Only one is added at
+// a time, so that neither a key nor all keys together exceed their limit.
 func AddWebhook(ctx context.Context, tx *session.Tx, store *webhooks.Store, n webhooks.NewHook) (secret string, hook webhooks.Hook, err error) {
 	if err := tx.Lock(ctx, session.LockOf(session.WebhookLock, 0)); err != nil {
 		return "", webhooks.Hook{}, err

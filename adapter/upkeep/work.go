@@ -18,13 +18,13 @@ import (
 	"bookside/wpdb"
 )
 
-// Work is what is done, or should be, while nobody looks. Parts that are nil are not known, because
-// their table is missing or may not be read. Package diagnose rates it.
+// Work is the state of background work. Parts that are nil are unknown, because their table is missing or
+// may not be read. Package diagnose rates it.
 type Work struct {
 	Now time.Time
 
 	ChangesWaiting *time.Duration // how long the oldest change has been waiting for its number
-	Restored       bool           // an older database came back under this server, see journal.RestoredUnder
+	Restored       bool           // an older database was restored under this server, see journal.RestoredUnder
 
 	Writes   *string // why some writes are refused, see Session.CheckWritable; "" if none is
 	Jobs     *JobWork
@@ -35,9 +35,9 @@ type Work struct {
 	Extensions *[]extensions.Active // that take part in the site's bookings, or should
 }
 
-// JobWork is about the plugin's jobs.
+// JobWork is the state of the plugin's jobs.
 type JobWork struct {
-	Run       bool // by the site
+	Run       bool // the site runs them
 	SendsMail bool // Bookside sends the mails of bookings, if the site does not
 	Late      []LateJob
 }
@@ -45,30 +45,30 @@ type JobWork struct {
 // LateJob is a job that should have run before now.
 type LateJob struct {
 	ID     int64
-	Object string           // what it is about, such as "booking 12"; "" if it is not known
+	Object string           // what it is about, such as "booking 12"; "" if unknown
 	Due    domain.Timestamp // in UTC
 }
 
-// WebhookWork has the webhooks that nobody disabled and that do not work.
+// WebhookWork lists the webhooks that do not work although nobody disabled them.
 type WebhookWork struct{ Failing, Ended []webhooks.Trouble }
 
-// MailWork is about the outbox: how many mails are in each state, and those to look at.
+// MailWork is the state of the outbox: how many mails are in each state, and those that need attention.
 type MailWork struct {
 	Counts map[string]int
 	outbox.Stuck
 }
 
-// When work is late. All of them are longer than it takes while everything runs.
+// When work counts as late. Each is longer than the work takes while everything runs.
 const (
 	JobsLate      = 30 * time.Minute   // WordPress's cron runs them every five minutes
-	MailsLate     = time.Hour          // a mail server is tried again several times within it
-	MailsRecent   = 3 * 24 * time.Hour // for how long a failed mail is worth a look
+	MailsLate     = time.Hour          // enough for several attempts at a mail server
+	MailsRecent   = 3 * 24 * time.Hour // how long a failed mail deserves attention
 	WebhooksLate  = time.Hour
 	ExpiresSoon   = 7 * 24 * time.Hour
-	WorkListLimit = 101 // of each list: "more than 100" is as much as anybody wants to know
+	WorkListLimit = 101 // of each list: "more than 100" is precise enough
 )
 
-// LoadWork looks at the work of a site as it is now, by a fixed number of statements, each of which
+// LoadWork reads the present state of a site's work with a fixed number of statements, each of which
 // returns a bounded number of rows.
 func LoadWork(ctx context.Context, p *session.Platform) (Work, error) {
 	now := p.Now()
@@ -122,7 +122,7 @@ func LoadWork(ctx context.Context, p *session.Platform) (Work, error) {
 	return w, nil
 }
 
-// known returns what was found, or nil if it was not.
+// known returns a pointer to what was read, or nil after an error.
 func known[T any](found T, err error) *T {
 	if err != nil {
 		return nil
@@ -148,7 +148,7 @@ func jobWork(ctx context.Context, s *session.Session, sendsMail bool) (j JobWork
 	return j, err
 }
 
-// lateJobs returns the scheduled jobs among the newest recentJobs that are late, the oldest first.
+// lateJobs returns the scheduled jobs among the newest recentJobs that are late, oldest first.
 func lateJobs(ctx context.Context, s *session.Session) ([]LateJob, error) {
 	column := func(name string) string { return s.Schema.Expr(wpdb.ProcessJobs, "j", name) + " AS " + name }
 	recent := sq.Select("j.id", column("status"), column("to_run_after_utc"), column("object_model_type"), column("object_id")).

@@ -37,10 +37,10 @@ type Delivery struct {
 	Event      string
 	Resource   journal.Resource
 	ResourceID int64
-	At         domain.Timestamp // of the change
+	At         domain.Timestamp // time of the change
 	State      string           // one of DeliveryStates
 	Tries      int
-	DueAt      domain.Timestamp // of the next try, while it is waiting
+	DueAt      domain.Timestamp // of the next try while it is waiting
 	Failure    string           // of the last try; "" for none
 	CreatedAt  domain.Timestamp
 	FinishedAt domain.Timestamp // "" until it is delivered or given up
@@ -89,8 +89,8 @@ type DeliveryFilter struct {
 	Limit  int64
 }
 
-// Deliveries returns deliveries of a webhook, the newest first, and whether there are
-// more. It does not check that the webhook exists.
+// Deliveries returns deliveries of a webhook, newest first, and whether there are more. It does not check
+// that the webhook exists.
 func (s *Store) Deliveries(ctx context.Context, webhookID int64, f DeliveryFilter) (found []Delivery, more bool, err error) {
 	which := sq.And{sq.Eq{"d.webhook_id": webhookID}}
 	if f.Before > 0 {
@@ -103,7 +103,7 @@ func (s *Store) Deliveries(ctx context.Context, webhookID int64, f DeliveryFilte
 	return wpdb.First(ctx, s.db, "list deliveries", stmt, f.Limit, s.scanDelivery)
 }
 
-// Tries returns the tries of deliveries, by the id of the delivery, the oldest first.
+// Tries returns the tries of deliveries, by delivery id, oldest first.
 func (s *Store) Tries(ctx context.Context, deliveries []Delivery) (map[int64][]Try, error) {
 	ids := make([]int64, len(deliveries))
 	for i := range deliveries {
@@ -127,8 +127,7 @@ func (s *Store) Tries(ctx context.Context, deliveries []Delivery) (map[int64][]T
 	return tries, err
 }
 
-// Waiting returns the number of deliveries of a webhook that are not delivered yet, up to
-// a limit.
+// Waiting returns the number of deliveries of a webhook that are still to be delivered, up to a limit.
 func (s *Store) Waiting(ctx context.Context, webhookID, limit int64) (int64, error) {
 	open := sq.Select("d.id").From(s.db.As(wpdb.WebhookDeliveries, "d")).
 		Where(sq.Eq{"d.webhook_id": webhookID, "d.status": []string{waiting, sending}}).Limit(uint64(limit))
@@ -139,8 +138,7 @@ func (s *Store) Waiting(ctx context.Context, webhookID, limit int64) (int64, err
 // ErrSending means that a delivery cannot be sent again because it is being sent.
 var ErrSending = errors.New("the delivery is being sent at the moment")
 
-// Replay sends a delivery again, with all its tries. found is false if the webhook has no
-// such delivery.
+// Replay sends a delivery again, with all its retries. found is false if the webhook has no such delivery.
 func (s *Store) Replay(ctx context.Context, webhookID, deliveryID int64) (found bool, err error) {
 	which := sq.Eq{"id": deliveryID, "webhook_id": webhookID}
 	err = s.db.Transact(ctx, "replay a delivery", func(tx *wpdb.DB) error {
@@ -158,13 +156,13 @@ func (s *Store) Replay(ctx context.Context, webhookID, deliveryID int64) (found 
 	return found, err
 }
 
-// again returns the columns of a delivery that is to be sent again.
+// again returns the columns of a delivery that is sent again.
 func (s *Store) again() map[string]any {
 	return map[string]any{"status": waiting, "tries": 0, "due_at": domain.Stamp(s.now()), "failure": "", "finished_at": nil}
 }
 
-// ReplaySince sends all changes since a time again, as far as the journal has them: the
-// webhook goes back to its position then. found is false if there is no such webhook.
+// ReplaySince sends all changes since a time again, as far as the journal still has them: the webhook
+// returns to its position at that time. found is false if there is no such webhook.
 func (s *Store) ReplaySince(ctx context.Context, webhookID int64, since time.Time) (found bool, err error) {
 	position, err := s.journal.Before(ctx, since)
 	if err != nil {
@@ -182,7 +180,7 @@ func (s *Store) Test(ctx context.Context, webhookID int64) (Delivery, error) {
 	return s.addTest(ctx, Delivery{WebhookID: webhookID, State: waiting}, 0)
 }
 
-// addTest adds a delivery of TestEvent whose next step is due after a time.
+// addTest adds a delivery of TestEvent that is due after a delay.
 func (s *Store) addTest(ctx context.Context, d Delivery, due time.Duration) (Delivery, error) {
 	now := s.now()
 	d.Event, d.At, d.DueAt = TestEvent, domain.Timestamp(domain.Stamp(now)), domain.Timestamp(domain.Stamp(now.Add(due)))
@@ -192,7 +190,7 @@ func (s *Store) addTest(ctx context.Context, d Delivery, due time.Duration) (Del
 	return d, err
 }
 
-// OldRows selects the ids of rows of a table that have served their purpose.
+// OldRows selects the ids of rows of a table that are no longer needed.
 type OldRows struct {
 	Table wpdb.Table
 	Which sq.SelectBuilder

@@ -9,12 +9,11 @@ import (
 	"bookside/adapter/journal"
 )
 
-// StatusChanged is the event of an existing booking whose status changed. Webhooks that
-// list booking.updated and not this event get such a change as booking.updated.
+// StatusChanged is the event of an existing booking whose status changed. Webhooks that list
+// booking.updated but not this event get such a change as booking.updated.
 const StatusChanged = "booking.status_changed"
 
-// TestEvent is the event of deliveries that people ask for to test a webhook. No webhook
-// lists it.
+// TestEvent is the event of deliveries that test a webhook. No webhook lists it.
 const TestEvent = "bookside.test"
 
 // AllEvents stands for every event of the journal.
@@ -43,8 +42,8 @@ func eventName(resource journal.Resource, kind journal.Kind) string {
 
 func singular(resource journal.Resource) string { return strings.TrimSuffix(string(resource), "s") }
 
-// ResourceOf returns the resource of an event, or of a pattern such as booking.*; ok is
-// false for AllEvents and for unknown ones.
+// ResourceOf returns the resource of an event, or of a pattern such as booking.*; ok is false for AllEvents
+// and unknown events.
 func ResourceOf(event string) (r journal.Resource, ok bool) {
 	name, _, _ := strings.Cut(event, ".")
 	for _, resource := range journal.Resources {
@@ -62,7 +61,7 @@ func ParseEvents(text string) ([]string, error) {
 	return CheckEvents(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }))
 }
 
-// CheckEvents is ParseEvents for words. It removes those that occur twice.
+// CheckEvents is ParseEvents for words. It removes duplicates.
 func CheckEvents(words []string) (events []string, err error) {
 	if len(words) == 0 {
 		return nil, fmt.Errorf("write events such as booking.created,customer.updated, or * for all")
@@ -81,8 +80,8 @@ func CheckEvents(words []string) (events []string, err error) {
 	return events, nil
 }
 
-// eventOf returns the event as which an entry is sent to a webhook that lists events; ok
-// is false if it is not sent. It is sent at most once.
+// eventOf returns the event name under which an entry is sent to a webhook that lists events; ok is false
+// if it is not sent. An entry is sent at most once.
 func eventOf(e journal.Entry, listed []string) (event string, ok bool) {
 	if e.StatusChanged() && lists(listed, StatusChanged) {
 		return StatusChanged, true
@@ -91,7 +90,7 @@ func eventOf(e journal.Entry, listed []string) (event string, ok bool) {
 	return event, lists(listed, event)
 }
 
-// lists reports whether a list of events contains one, by its name or by a pattern.
+// lists reports whether a list of events contains an event, by name or by pattern.
 func lists(listed []string, event string) bool {
 	resource, _, _ := strings.Cut(event, ".")
 	return slices.ContainsFunc(listed, func(l string) bool { return l == AllEvents || l == event || l == resource+".*" })

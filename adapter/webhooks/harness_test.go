@@ -129,7 +129,7 @@ func value[T any](x *exchange, query string, args ...any) (v T) {
 	return v
 }
 
-// event is a request that a receiver got.
+// event is a request that a receiver received.
 type event struct {
 	id     string
 	header http.Header
@@ -144,10 +144,10 @@ type event struct {
 	}
 }
 
-// record identifies the record that an event is about.
+// record identifies the record of an event.
 func (e event) record() string { return fmt.Sprint(e.entry.Resource, " ", e.entry.ResourceID) }
 
-// receiver is a receiver of events, which answers as a test says.
+// receiver is a receiver of events that answers as a test says.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -237,7 +237,7 @@ func (x *exchange) hook(id int64) Hook {
 	return h
 }
 
-// deliveries reads the deliveries of a webhook, the newest first.
+// deliveries reads the deliveries of a webhook, newest first.
 func (x *exchange) deliveries(id int64) []Delivery {
 	x.t.Helper()
 	found, _, err := x.store.Deliveries(x.t.Context(), id, DeliveryFilter{Limit: 1000})

@@ -20,8 +20,7 @@ import (
 // Status says whether a webhook is served.
 type Status string
 
-// The statuses of webhooks. Deleted ones are seen by nobody but the Sweeper, which
-// removes their rows.
+// The statuses of webhooks. Only the Sweeper sees deleted ones, and removes their rows.
 const (
 	Enabled  Status = "enabled"
 	Disabled Status = "disabled"
@@ -34,13 +33,13 @@ type Hook struct {
 	Name    string
 	URL     string
 	Filter  Filter
-	Record  bool  // the present record is sent too
-	Private bool  // the URL may lead to an address that is not public
-	KeyID   int64 // of the key that made it, and with which it ends; 0 for none
+	Record  bool  // the present record is sent along
+	Private bool  // the URL may lead to a non-public address
+	KeyID   int64 // of the key that created it and that it ends with; 0 for none
 	Status  Status
 	Reason  string // why it is disabled
-	// FailingSince is the time of the first failure since the last success; "" for none, and
-	// when the deliveries that failed are given up.
+	// FailingSince is the time of the first failure since the last success; "" for none, and once the
+	// failed deliveries are given up.
 	FailingSince   domain.Timestamp
 	OldSecretUntil domain.Timestamp // "" unless a rotation is in progress
 	CreatedAt      domain.Timestamp
@@ -49,21 +48,21 @@ type Hook struct {
 	secret, oldSecret string // as stored
 }
 
-// Filter says which changes a webhook is about.
+// Filter selects the changes that a webhook gets.
 type Filter struct {
 	Events []string // see ParseEvents
-	// Agents, Services and Locations limit the bookings; none for all. They do not concern
-	// other resources.
+	// Agents, Services and Locations limit the bookings; empty means all. They do not affect other
+	// resources.
 	Agents, Services, Locations []int64
 }
 
-// Scope returns what the filter limits the bookings to.
+// Scope returns the filter's limits on bookings.
 func (f Filter) Scope() domain.Scope {
 	return domain.Scope{Agents: f.Agents, Services: f.Services, Locations: f.Locations}
 }
 
-// event returns an entry as it is sent, and the event as which that is done; ok is false if it
-// is not sent. A booking that moved out of what the filter is about is deleted for it.
+// event returns an entry as it is sent, and its event name; ok is false if it is not sent. A booking that
+// has left the filter is sent as deleted.
 func (f Filter) event(e journal.Entry) (sent journal.Entry, event string, ok bool) {
 	if e.Resource == journal.Bookings && !f.Scope().Unlimited() {
 		if e, ok = e.Within(f.Covers); !ok {
@@ -74,8 +73,7 @@ func (f Filter) event(e journal.Entry) (sent journal.Entry, event string, ok boo
 	return e, event, ok
 }
 
-// Covers reports whether the filter is about the bookings that belong to an agent, a service and
-// a location.
+// Covers reports whether the filter includes bookings with this assignment.
 func (f Filter) Covers(a journal.Assignment) bool {
 	return f.Scope().Covers(a.AgentID, a.ServiceID, a.LocationID)
 }
@@ -95,16 +93,16 @@ type Patch struct {
 	URL    *string
 	Filter *Filter
 	Record *bool
-	// Private is what becomes of Hook.Private if the URL changes.
+	// Private is the value of Hook.Private if the URL changes.
 	Private bool
 }
 
-// MaxIDs is the most ids of a filter, for which the columns have room.
+// MaxIDs is the maximum number of ids in a filter; the columns have room for them.
 const MaxIDs = 80
 
 const (
-	maxURL        = 2000 // characters, as the column has
-	maxHooks      = 100  // of a site, for keys: each may have several requests at a time
+	maxURL        = 2000 // characters, the size of the column
+	maxHooks      = 100  // of a site, added by keys: each may have several requests at once
 	maxHooksOfKey = 20   // so that no key takes all of them
 )
 
@@ -113,8 +111,8 @@ func ParseName(text string) (string, error) { return keys.ParseName(text) }
 
 var errPrivate = fmt.Errorf("%w; only a webhook added with --allow-private may use it", ssrf.ErrPrivate)
 
-// ParseURL checks the URL of a receiver. Unless private addresses are allowed, it may not
-// contain one. Names are checked when they are resolved, before each request.
+// ParseURL checks the URL of a receiver. Unless private addresses are allowed, it may not contain one. Host
+// names are checked when they are resolved, before each request.
 func ParseURL(text string, private bool) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsFunc(text, unicode.IsControl) {
@@ -154,7 +152,7 @@ func validPort(text string) bool {
 	return err == nil && port > 0
 }
 
-// MaskURL returns a URL without what may be secret in it: the values of its query.
+// MaskURL returns a URL without the values of its query, which may be secret.
 func MaskURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -166,8 +164,8 @@ func MaskURL(text string) string {
 	return u.Redacted()
 }
 
-// ParseIDs parses a comma-separated list of ids, and removes those that occur twice. An empty text is an error: a variable
-// that happens to be unset must not widen a filter.
+// ParseIDs parses a comma-separated list of ids, and removes duplicates. An empty text is an error: an
+// unset variable must not widen a filter.
 func ParseIDs(text string) ([]int64, error) {
 	var ids []int64
 	for word := range strings.SplitSeq(text, ",") {
@@ -188,7 +186,7 @@ func ParseIDs(text string) ([]int64, error) {
 // maxOverlap limits how long two secrets are valid.
 const maxOverlap = 30 * 24 * time.Hour
 
-// ParseOverlap parses how long the old secret stays valid when a new one is made.
+// ParseOverlap parses how long the old secret stays valid after a rotation.
 func ParseOverlap(text string) (time.Duration, error) {
 	overlap, err := time.ParseDuration(text)
 	if err != nil || overlap < 0 || overlap > maxOverlap {
@@ -197,15 +195,15 @@ func ParseOverlap(text string) (time.Duration, error) {
 	return overlap, nil
 }
 
-// permissions are those that a key needs to see changes of a resource.
+// permissions are what a key needs to see changes of a resource.
 var permissions = map[journal.Resource]string{
 	journal.Bookings: "read_bookings", journal.Customers: "read_customers", journal.Orders: "read_orders", journal.Payments: "read_payments",
 	journal.Invoices: "read_orders", journal.Services: "read_services", journal.Agents: "read_agents", journal.Locations: "read_locations",
 	journal.Coupons: "read_coupons",
 }
 
-// RequireEvents returns the error of the first event that a key may not see, or nil. A
-// key may list AllEvents whatever it may see: it gets the events that it may see.
+// RequireEvents returns the error for the first event that a key may not see, or nil. Any key may list
+// AllEvents: it gets the events that it may see.
 func RequireEvents(key keys.Key, events []string) error {
 	for _, event := range events {
 		if resource, ok := ResourceOf(event); ok {

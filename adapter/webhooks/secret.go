@@ -14,7 +14,7 @@ import (
 	"bookside/adapter/domain"
 )
 
-// SecretPrefix begins every secret. Behind it are random bytes in base64.
+// SecretPrefix begins every secret. Random bytes in base64 follow.
 const SecretPrefix = "whsec_"
 
 // secretBytes is the length of new secrets. Standard Webhooks allows 24 to 64.
@@ -25,14 +25,14 @@ func newSecret(random io.Reader) (string, error) {
 	return SecretPrefix + base64.StdEncoding.EncodeToString(secret), err
 }
 
-// MinSecretKey is the least number of characters of a key for a Vault.
+// MinSecretKey is the minimum length of a Vault's key, in characters.
 const MinSecretKey = 32
 
-// Vault encrypts secrets before they are stored. The zero value stores them readable.
+// Vault encrypts secrets before they are stored. The zero value stores them in plain text.
 type Vault struct{ sealer cipher.AEAD }
 
-// NewVault returns a vault with a key of any form, such as the output of openssl rand
-// -base64 32; "" stores secrets readable.
+// NewVault returns a vault with a key of any form, such as the output of openssl rand -base64 32; "" stores
+// secrets in plain text.
 func NewVault(key string) (Vault, error) {
 	switch {
 	case key == "":
@@ -60,7 +60,7 @@ const sealedPrefix = "gcm_"
 
 var errSealed = errors.New("the secret cannot be decrypted: webhooks.secret_key is missing or not the one that it was stored with")
 
-// seal returns a secret as it is stored; "" stays as it is.
+// seal returns a secret in its stored form; "" stays "".
 func (v Vault) seal(random io.Reader, secret string) (string, error) {
 	if v.sealer == nil || secret == "" {
 		return secret, nil
@@ -72,8 +72,8 @@ func (v Vault) seal(random io.Reader, secret string) (string, error) {
 	return sealedPrefix + base64.RawStdEncoding.EncodeToString(v.sealer.Seal(nonce, nonce, []byte(secret), nil)), nil
 }
 
-// open returns a stored secret, or errSealed. Readable secrets stay as they are: they
-// were stored before there was a key.
+// open returns a stored secret, or errSealed. Plain-text secrets are returned as they are: they were stored
+// before there was a key.
 func (v Vault) open(stored string) (string, error) {
 	sealed, ok := strings.CutPrefix(stored, sealedPrefix)
 	if !ok {

@@ -24,7 +24,7 @@ import (
 const (
 	sendLimit    = 15 * time.Second
 	maxHeader    = 16 << 10 // bytes of a response's header
-	answerLength = 500      // bytes of a response's body that are kept
+	answerLength = 500      // bytes kept of a response's body
 	userAgent    = "Bookside-Webhooks/1"
 )
 
@@ -44,11 +44,11 @@ type message struct {
 	body    []byte
 }
 
-// answer is the response of a receiver, or why there is none.
+// answer is the response of a receiver, or the reason why there is none.
 type answer struct {
 	status int           // 0 for none
 	text   string        // the beginning of the body
-	pause  time.Duration // that the receiver asked for with Retry-After
+	pause  time.Duration // requested by the receiver with Retry-After
 	err    error
 }
 
@@ -58,7 +58,7 @@ func (a answer) ok() bool { return a.err == nil && a.status >= 200 && a.status <
 // gone reports whether the receiver wants no more messages.
 func (a answer) gone() bool { return a.err == nil && a.status == http.StatusGone }
 
-// failure says in a few words why the message was not accepted.
+// failure says briefly why the message was not accepted.
 func (a answer) failure() string {
 	switch {
 	case a.ok():
@@ -72,8 +72,8 @@ func (a answer) failure() string {
 	}
 }
 
-// client sends messages. It has two sets of connections, so that a webhook for public
-// addresses never uses a connection that was opened for another.
+// client sends messages. It keeps two sets of connections, so that a webhook for public addresses never
+// uses a connection opened for another.
 type client struct{ public, anywhere *http.Client }
 
 func newClient() *client {
@@ -83,8 +83,7 @@ func newClient() *client {
 	return &client{public: newHTTPClient(&public), anywhere: newHTTPClient(&anywhere)}
 }
 
-// newHTTPClient returns a client that uses neither proxies of the environment, redirects,
-// cookies nor compression.
+// newHTTPClient returns a client without proxies from the environment, redirects, cookies or compression.
 func newHTTPClient(dialer *net.Dialer) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -96,7 +95,7 @@ func newHTTPClient(dialer *net.Dialer) *http.Client {
 	}
 }
 
-// send sends a message, which takes sendLimit at most.
+// send sends a message, which takes at most sendLimit.
 func (c *client) send(ctx context.Context, at time.Time, m message) answer {
 	ctx, cancel := context.WithTimeout(ctx, sendLimit)
 	defer cancel()
@@ -112,17 +111,17 @@ func (c *client) send(ctx context.Context, at time.Time, m message) answer {
 	if err != nil {
 		return answer{err: explain(ctx, err)}
 	}
-	defer func() { _ = response.Body.Close() }() // what was read counts
+	defer func() { _ = response.Body.Close() }() // only what was read matters
 	text, err := io.ReadAll(io.LimitReader(response.Body, answerLength))
 	if err != nil && len(text) == 0 && response.StatusCode >= 200 && response.StatusCode < 300 {
 		text = []byte("(the response broke off)") // the status says that the message was accepted
 	}
-	// The rest of a short response is read, so that the connection can be used again.
+	// The rest of a short response is read so that the connection can be reused.
 	_, _ = io.CopyN(io.Discard, response.Body, 4<<10)
 	return answer{status: response.StatusCode, text: string(text), pause: pauseOf(response.Header.Get("Retry-After"), at)}
 }
 
-// pauseOf returns the time that a Retry-After asks for, seconds or a date; 0 for none.
+// pauseOf returns the pause that a Retry-After requests, in seconds or as a date; 0 for none.
 func pauseOf(header string, at time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
 		return min(time.Duration(seconds)*time.Second, maxPause)
@@ -165,8 +164,8 @@ func sign(id string, at time.Time, body []byte, secrets []string) (string, error
 	return strings.Join(signatures, " "), nil
 }
 
-// explain returns why there is no response, without the URL, which may contain secrets,
-// and without addresses of the network that the server is in.
+// explain says why there is no response, without the URL, which may contain secrets, and without addresses
+// of the server's network.
 func explain(ctx context.Context, err error) error {
 	var outer *url.Error
 	if errors.As(err, &outer) {

@@ -18,8 +18,8 @@ import (
 	"bookside/adapter/webhooks/ssrf"
 )
 
-// resolver is a DNS server whose answers change: an address for each query in turn, the
-// last one for all others.
+// resolver is a DNS server with changing answers: one address for each query in turn, and the last one for
+// all others.
 func resolver(t *testing.T, addresses ...string) *net.Resolver {
 	t.Helper()
 	socket, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -56,8 +56,8 @@ func resolver(t *testing.T, addresses ...string) *net.Resolver {
 	}}
 }
 
-// TestNameThatLeadsInsideIsRefused: the address is checked when the connection is made,
-// so that a name cannot lead to another address than the one that was checked.
+// TestNameThatLeadsInsideIsRefused: the address is checked when the connection is made, so a name cannot
+// lead to an address other than the checked one.
 func TestNameThatLeadsInsideIsRefused(t *testing.T) {
 	t.Parallel()
 	reached := false
@@ -92,8 +92,8 @@ func send(t *testing.T, via *http.Client, url string) answer {
 	return (&client{public: via}).send(t.Context(), time.Now(), message{id: "evt_1", url: url, body: []byte(`{}`)})
 }
 
-// TestLoopbackIsRefusedUnlessAllowed goes through the client that workers use, with the
-// address in the URL and with a name of the system.
+// TestLoopbackIsRefusedUnlessAllowed uses the workers' client, with the address in the URL and with a name
+// known to the system.
 func TestLoopbackIsRefusedUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -108,7 +108,7 @@ func TestLoopbackIsRefusedUnlessAllowed(t *testing.T) {
 		if got := c.send(t.Context(), time.Now(), m); !got.ok() {
 			t.Errorf("%s, allowed: %+v", url, got)
 		}
-		m.private = false // not even by the connection that is open now
+		m.private = false // not even over the connection that is open now
 		if got := c.send(t.Context(), time.Now(), m); !errors.Is(got.err, errPrivate) {
 			t.Errorf("%s, after it was allowed: %+v", url, got)
 		}
@@ -131,8 +131,7 @@ func TestProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
 	}
 }
 
-// TestAnswersAreBounded: of a response, only the beginning is read, and long headers are
-// a failure.
+// TestAnswersAreBounded: only the beginning of a response is read, and long headers are a failure.
 func TestAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

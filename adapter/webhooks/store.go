@@ -17,10 +17,10 @@ import (
 	"bookside/wpdb"
 )
 
-// Store has the webhooks of a site.
+// Store holds the webhooks of a site.
 type Store struct {
-	// AllowPrivate says whether the API and the page may add webhooks for addresses that
-	// are not public. The command line may.
+	// AllowPrivate lets the API and the console add webhooks for non-public addresses. The command line
+	// always may.
 	AllowPrivate bool
 
 	db      *wpdb.DB
@@ -29,38 +29,38 @@ type Store struct {
 	vault   Vault
 	journal *journal.Journal
 	owner   int64 // see OwnedBy
-	locked  bool  // whether db is a transaction, see In
+	locked  bool  // db is a transaction, see In
 }
 
-// NewStore returns the webhooks in db, which follow the journal. random must be fit for
-// secrets, as crypto/rand is.
+// NewStore returns the webhooks in db, which follow the journal. random must be a secure source, such as
+// crypto/rand.
 func NewStore(db *wpdb.DB, now domain.Clock, random io.Reader, vault Vault, j *journal.Journal) *Store {
 	return &Store{db: db, now: now, random: random, vault: vault, journal: j}
 }
 
-// OwnedBy returns a Store that sees and makes only the webhooks of an API key.
+// OwnedBy returns a Store limited to the webhooks of an API key.
 func (s *Store) OwnedBy(keyID int64) *Store {
 	owned := *s
 	owned.owner = keyID
 	return &owned
 }
 
-// ErrTooMany means that a site has as many webhooks as keys may add to, and ErrTooManyOfKey
-// that the key has as many as it may have. The site's administrator may add more.
+// ErrTooMany means that keys cannot add more webhooks to the site, and ErrTooManyOfKey that this key
+// cannot. The site's administrator can.
 var (
 	ErrTooMany      = fmt.Errorf("there are %d webhooks already; ask the site's administrator", maxHooks)
 	ErrTooManyOfKey = fmt.Errorf("this key has %d webhooks already; delete one first", maxHooksOfKey)
 )
 
-// In returns a Store of a transaction.
+// In returns a Store within a transaction.
 func (s *Store) In(tx *wpdb.DB) *Store {
 	within := *s
 	within.db, within.locked = tx, true
 	return &within
 }
 
-// Add adds a webhook and returns its secret. It gets the changes that enter the journal
-// from now on. Those of a key are counted: see adapter.upkeep.AddWebhook.
+// Add adds a webhook and returns its secret. It gets the changes that enter the journal from now on.
+// Webhooks of keys are limited in number: see adapter/upkeep.AddWebhook.
 func (s *Store) Add(ctx context.Context, n NewHook) (secret string, hook Hook, err error) {
 	position, err := s.journal.EndIn(ctx, s.db)
 	if err != nil {
@@ -100,8 +100,7 @@ func (s *Store) Add(ctx context.Context, n NewHook) (secret string, hook Hook, e
 	return secret, hook, nil
 }
 
-// requireRoom returns an ErrTooMany or ErrTooManyOfKey if the key that owns the store may add
-// no webhook.
+// requireRoom returns an ErrTooMany or ErrTooManyOfKey if the store's key cannot add another webhook.
 func (s *Store) requireRoom(ctx context.Context, tx *wpdb.DB) error {
 	if s.owner == 0 {
 		return nil
@@ -127,7 +126,7 @@ func (s *Store) requireRoom(ctx context.Context, tx *wpdb.DB) error {
 	}
 }
 
-// makeSecret returns a new secret, and how it is stored.
+// makeSecret returns a new secret and its stored form.
 func (s *Store) makeSecret() (secret, sealed string, err error) {
 	if secret, err = newSecret(s.random); err != nil {
 		return "", "", err
@@ -193,9 +192,8 @@ func (s *Store) Find(ctx context.Context, id int64) (hook Hook, ok bool, err err
 	return wpdb.One(ctx, s.db, "find webhook", stmt, scanHookAlone)
 }
 
-// Locked runs change in a transaction, with a webhook that nobody else can change
-// meanwhile, and a Store of that transaction. A deadlock runs change again. found is false
-// if there is no such webhook.
+// Locked runs change in a transaction, with a webhook that nobody else can change meanwhile and a Store of
+// that transaction. After a deadlock change runs again. found is false if there is no such webhook.
 func (s *Store) Locked(ctx context.Context, id int64, change func(*Store, Hook) error) (found bool, err error) {
 	err = s.db.Transact(ctx, "change webhook", func(tx *wpdb.DB) error {
 		stmt := sq.Select(hookColumns...).From(tx.As(wpdb.Webhooks, "h")).Where(s.visible("h.", sq.Eq{"h.id": id})).Suffix("FOR UPDATE")
@@ -208,7 +206,7 @@ func (s *Store) Locked(ctx context.Context, id int64, change func(*Store, Hook) 
 	return found, err
 }
 
-// transact runs work in the transaction of In, or else in one of its own.
+// transact runs work in the transaction of In, or otherwise in its own.
 func (s *Store) transact(ctx context.Context, op string, work func(tx *wpdb.DB) error) error {
 	if s.locked {
 		return work(s.db)
@@ -226,7 +224,7 @@ func (s *Store) change(ctx context.Context, op string, id int64, set map[string]
 	return found, err
 }
 
-// Update changes a webhook, for deliveries that are not sent yet.
+// Update changes a webhook; this affects deliveries that are not sent yet.
 func (s *Store) Update(ctx context.Context, hook Hook, p Patch) (found bool, err error) {
 	set := map[string]any{}
 	if p.Name != nil {
@@ -253,7 +251,7 @@ func (s *Store) Disable(ctx context.Context, id int64, reason string) (bool, err
 	return s.change(ctx, "disable webhook", id, map[string]any{"status": string(Disabled), "reason": domain.Cut(reason, queue.FailureLength)})
 }
 
-// DisableAll disables those that are enabled, and returns their ids.
+// DisableAll disables all enabled webhooks, and returns their ids.
 func (s *Store) DisableAll(ctx context.Context, reason string) (ids []int64, err error) {
 	all, err := s.List(ctx)
 	for _, h := range all {
@@ -268,8 +266,8 @@ func (s *Store) DisableAll(ctx context.Context, reason string) (ids []int64, err
 	return ids, err
 }
 
-// Enable starts a disabled webhook. It first gets the changes since it was disabled, as
-// far as the journal has them; with skip, it gets only later ones.
+// Enable starts a disabled webhook. It first gets the changes since it was disabled, as far as the journal
+// has them; with skip, only later ones.
 func (s *Store) Enable(ctx context.Context, id int64, skip bool) (found bool, err error) {
 	set := map[string]any{"status": string(Enabled), "reason": "", "failing_since": nil}
 	if skip {
@@ -299,8 +297,7 @@ func (s *Store) Enable(ctx context.Context, id int64, skip bool) (found bool, er
 	return found, err
 }
 
-// Rotate makes a new secret. Until the overlap has passed, deliveries are signed with
-// the old one too.
+// Rotate creates a new secret. During the overlap, deliveries are signed with the old one too.
 func (s *Store) Rotate(ctx context.Context, id int64, overlap time.Duration) (secret string, found bool, err error) {
 	secret, sealed, err := s.makeSecret()
 	if err != nil {
@@ -308,7 +305,7 @@ func (s *Store) Rotate(ctx context.Context, id int64, overlap time.Duration) (se
 	}
 	until := s.now().Add(overlap)
 	err = s.db.Transact(ctx, "rotate the secret of a webhook", func(tx *wpdb.DB) error {
-		// MySQL assigns from left to right: the old secret first.
+		// MySQL assigns from left to right, so the old secret comes first.
 		stmt := sq.Update(tx.Name(wpdb.Webhooks)).Set("old_secret", sq.Expr("secret")).Set("old_secret_until", domain.Stamp(until)).Set("secret", sealed).
 			Where(s.visible("", sq.Eq{"id": id}))
 		if overlap == 0 {
@@ -324,8 +321,8 @@ func (s *Store) Rotate(ctx context.Context, id int64, overlap time.Duration) (se
 	return secret, true, nil
 }
 
-// Delete ends a webhook at once, on every server, and forgets its secrets. The log of
-// its deliveries is removed by the Sweeper.
+// Delete ends a webhook at once, on every server, and deletes its secrets. The Sweeper removes the log of
+// its deliveries.
 func (s *Store) Delete(ctx context.Context, id int64) (bool, error) {
 	return s.change(ctx, "delete webhook", id, map[string]any{"status": string(deleted), "secret": "", "old_secret": "", "url": "", "name": ""})
 }
@@ -346,9 +343,8 @@ func (s *Store) secrets(h Hook) ([]string, error) {
 	return secrets, nil
 }
 
-// Seal encrypts secrets that were stored before there was a key, and forgets old ones
-// that are no longer valid. It returns how many webhooks have secrets that cannot be
-// decrypted.
+// Seal encrypts secrets that were stored before there was a key, and deletes old ones that have expired. It
+// returns how many webhooks have secrets that cannot be decrypted.
 func (s *Store) Seal(ctx context.Context) (unreadable int, err error) {
 	hooks, err := s.List(ctx)
 	if err != nil {
@@ -373,7 +369,7 @@ func (s *Store) Seal(ctx context.Context) (unreadable int, err error) {
 		if len(set) == 0 {
 			continue
 		}
-		// Unless it was rotated meanwhile.
+		// Unless the secret was rotated meanwhile.
 		stmt := sq.Update(s.db.Name(wpdb.Webhooks)).SetMap(set).Where(sq.Eq{"id": h.ID, "secret": h.secret, "old_secret": h.oldSecret})
 		if _, err := s.db.Change(ctx, "encrypt the secret of a webhook", stmt); err != nil {
 			return unreadable, err

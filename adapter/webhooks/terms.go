@@ -10,7 +10,7 @@ import (
 
 type term = keys.Attribute[Hook, NewHook]
 
-// Terms are the attributes of a webhook. The URL may lead to a private address if NewHook.Private says so.
+// Terms are the attributes of a webhook. NewHook.Private lets the URL lead to a private address.
 var Terms = []keys.Attribute[Hook, NewHook]{
 	{
 		Name: "url", Label: "URL", Hint: "Where events are sent, with http or https, at a public address.", Format: func(h Hook) string { return h.URL },
@@ -37,7 +37,7 @@ var Terms = []keys.Attribute[Hook, NewHook]{
 	}, func(n *NewHook) *bool { return &n.Record }, keys.ParseBox),
 }
 
-// limitTerm limits the bookings to those with, or at, some of a resource.
+// limitTerm limits the bookings to those of, or at, some of a resource.
 func limitTerm(resource domain.Resource, with string, field func(*Filter) *[]int64) keys.Attribute[Hook, NewHook] {
 	name := string(resource) + "s"
 	return keys.Declare(term{

@@ -10,11 +10,11 @@ import (
 	"bookside/wpdb"
 )
 
-// byPerson begins the reasons of webhooks that somebody disabled, as opposed to those that ended
-// because of a failure, their key or a restored backup.
+// byPerson begins the reasons of webhooks that a person disabled, as opposed to those that ended because of
+// a failure, their key or a restored backup.
 const byPerson = "disabled "
 
-// Trouble is a webhook that fails, or was disabled by nobody.
+// Trouble is a webhook that fails, or that was disabled but not by a person.
 type Trouble struct {
 	ID     int64
 	Name   string
@@ -22,8 +22,8 @@ type Trouble struct {
 	Reason string           // why it is disabled; "" if it fails
 }
 
-// FindTrouble returns at most limit webhooks that nobody disabled, and at most limit that have been
-// failing since before an instant.
+// FindTrouble returns at most limit webhooks that were disabled but not by a person, and at most limit that
+// have been failing since before an instant.
 func FindTrouble(ctx context.Context, db *wpdb.DB, failingSince time.Time, limit uint64) (failing, ended []Trouble, err error) {
 	for _, kind := range []struct {
 		found *[]Trouble

@@ -68,15 +68,14 @@ func (w *Worker) active(ctx context.Context) (active []activeHook, err error) {
 		}
 		active = append(active, h)
 	}
-	w.progress = progressed // without those of webhooks that are gone
+	w.progress = progressed // leaves out webhooks that are gone
 	w.note(func(s *Stats) {
 		s.Enabled, s.Failing, s.Disabled, s.Behind = stats.Enabled, stats.Failing, stats.Disabled, stats.Behind
 	})
 	return active, nil
 }
 
-// checkKey sets the key of a webhook that has one. It returns why the webhook ends with
-// its key, or "".
+// checkKey sets the key of a webhook that has one. It returns why the webhook must end with its key, or "".
 func (w *Worker) checkKey(ctx context.Context, h *activeHook, now time.Time) (reason string, err error) {
 	if h.KeyID == 0 {
 		return "", nil
@@ -104,7 +103,7 @@ func (w *Worker) end(ctx context.Context, id int64, reason string) error {
 	return err
 }
 
-// ended tells that a webhook was disabled.
+// ended logs that a webhook was disabled.
 func (w *Worker) ended(id int64, reason string) {
 	w.log.Warn("webhook disabled", "webhook_id", id, "reason", reason)
 	w.note(func(s *Stats) { s.Disables++ })
@@ -113,8 +112,8 @@ func (w *Worker) ended(id int64, reason string) {
 // recoverEvery is how often abandoned claims are looked for.
 const recoverEvery = 10 * time.Second
 
-// recover frees deliveries whose server did not store their outcome in time. It uses the
-// index on status and due_at.
+// recover frees deliveries whose server did not store their outcome in time. Uses the index on status and
+// due_at.
 func (w *Worker) recover(ctx context.Context) error {
 	now := w.store.now()
 	if now.Sub(w.recovered) < recoverEvery && !now.Before(w.recovered) {
@@ -132,11 +131,11 @@ func (w *Worker) recover(ctx context.Context) error {
 	return err
 }
 
-// claim claims deliveries of a webhook that are due, so that no other server sends them.
-// One whose record has an earlier one that is not finished has to wait.
+// claim claims deliveries of a webhook that are due, so that no other server sends them. A delivery waits
+// while its record has an earlier unfinished one.
 func (w *Worker) claim(ctx context.Context, h activeHook, most int) ([]Delivery, error) {
 	db, now := w.store.db, w.store.now()
-	// Not by NOT EXISTS: the demo's engine finds an earlier one where a number is NULL.
+	// NOT EXISTS does not work here: the demo's engine finds an earlier one if a number is NULL.
 	earlier := sq.Select("1").From(db.As(wpdb.WebhookDeliveries, "e")).
 		Where("e.webhook_id = d.webhook_id AND e.resource = d.resource AND e.resource_id = d.resource_id").
 		Where(sq.Eq{"e.status": []string{waiting, sending}}).Where("e.number < d.number")
@@ -161,7 +160,7 @@ func (w *Worker) claim(ctx context.Context, h activeHook, most int) ([]Delivery,
 		Set("due_at", domain.Stamp(now.Add(claimTime))).Where(sq.Eq{"id": ids, "status": waiting})
 	result, err := db.Change(ctx, "claim deliveries", take)
 	if err != nil {
-		return nil, err // another server may claim them, and send what comes after them
+		return nil, err // another server may claim them, and send later ones
 	}
 	if result.Rows == int64(len(ids)) {
 		return found, nil
@@ -170,8 +169,7 @@ func (w *Worker) claim(ctx context.Context, h activeHook, most int) ([]Delivery,
 	return slices.DeleteFunc(found, func(d Delivery) bool { return !slices.Contains(mine, d.ID) }), err
 }
 
-// pages are the parts of the journal that were read in a round: most webhooks have the
-// same position.
+// pages are the parts of the journal that a round has read: most webhooks have the same position.
 type pages struct {
 	journal *journal.Journal
 	read    map[int64]journal.Page
@@ -191,8 +189,8 @@ func (p *pages) after(ctx context.Context, position int64) (journal.Page, error)
 	return page, err
 }
 
-// fanOut turns the next entries of the journal into deliveries of a webhook, unless many
-// are waiting. It returns how many, and whether there may be more entries.
+// fanOut turns the next entries of the journal into deliveries of a webhook, unless many are waiting. It
+// returns their number, and whether there may be more entries.
 func (w *Worker) fanOut(ctx context.Context, h activeHook, pages *pages) (added int, more bool, err error) {
 	p := w.progress[h.ID]
 	page, err := pages.after(ctx, p.scanned)
@@ -222,8 +220,8 @@ func (w *Worker) fanOut(ctx context.Context, h activeHook, pages *pages) (added 
 	}
 	moved := false
 	err = w.store.db.Transact(ctx, "add deliveries", func(tx *wpdb.DB) error {
-		// The row of the webhook is changed first: rivals wait here, and find that the
-		// position has moved.
+		// The row of the webhook is changed first, so that rivals wait here and then find that the position
+		// has moved.
 		stmt := sq.Update(tx.Name(wpdb.Webhooks)).Set("position", p.scanned).Where(sq.Eq{"id": h.ID, "position": p.stored, "status": string(Enabled)})
 		result, err := wpdb.Exec(ctx, tx, "move webhook", stmt)
 		if moved = result.Rows > 0; err != nil || !moved || len(deliveries) == 0 {
@@ -239,7 +237,7 @@ func (w *Worker) fanOut(ctx context.Context, h activeHook, pages *pages) (added 
 	return len(deliveries), page.More, nil
 }
 
-// deliveries returns the deliveries of those entries that a webhook is about.
+// deliveries returns the deliveries for the entries that a webhook wants.
 func (w *Worker) deliveries(h activeHook, entries []journal.Entry) (deliveries []Delivery, err error) {
 	now := domain.Timestamp(domain.Stamp(w.store.now()))
 	for _, e := range entries {
@@ -259,15 +257,15 @@ func (w *Worker) deliveries(h activeHook, entries []journal.Entry) (deliveries [
 	return deliveries, nil
 }
 
-// insert returns the statement that adds deliveries. One that exists, because the webhook
-// went back in the journal, is sent again unless it is not finished.
+// insert returns the statement that adds deliveries. If one already exists, because the webhook went back
+// in the journal, it is sent again unless it is unfinished.
 func insert(tx *wpdb.DB, deliveries []Delivery) sq.InsertBuilder {
 	stmt := sq.Insert(tx.Name(wpdb.WebhookDeliveries)).
 		Columns("webhook_id", "number", "event", "resource", "resource_id", "at", "data", "status", "tries", "due_at", "owner", "created_at")
 	for _, d := range deliveries {
 		stmt = stmt.Values(d.WebhookID, wpdb.NullIfZero(d.Number), d.Event, string(d.Resource), d.ResourceID, string(d.At), d.data, d.State, d.Tries, string(d.DueAt), d.owner, string(d.CreatedAt))
 	}
-	// The status is assigned last, because the other columns depend on the old one.
+	// The status is assigned last, because the other columns depend on its old value.
 	var set []string
 	for _, c := range [][2]string{{"tries", "0"}, {"due_at", "VALUES(due_at)"}, {"failure", "''"}, {"finished_at", "NULL"}, {"status", "VALUES(status)"}} {
 		set = append(set, c[0]+" = IF(status IN ('"+delivered+"', '"+failed+"'), "+c[1]+", "+c[0]+")")
@@ -275,8 +273,8 @@ func insert(tx *wpdb.DB, deliveries []Delivery) sq.InsertBuilder {
 	return stmt.Suffix("ON DUPLICATE KEY UPDATE " + strings.Join(set, ", "))
 }
 
-// skipLost moves a webhook to the first entry that is kept, because the journal has deleted
-// those after its position; to the end if the position is from another journal.
+// skipLost moves a webhook to the oldest entry left, because the journal has deleted those after its
+// position; to the end if the position belongs to another journal.
 func (w *Worker) skipLost(ctx context.Context, h activeHook) error {
 	position, err := w.store.journal.Start(ctx)
 	if err == nil && position <= w.progress[h.ID].scanned {
@@ -293,7 +291,7 @@ func (w *Worker) skipLost(ctx context.Context, h activeHook) error {
 	return err
 }
 
-// outcomeOf returns what becomes of a delivery after a try.
+// outcomeOf returns the outcome of a try of a delivery.
 func (w *Worker) outcomeOf(r result) queue.Outcome {
 	now := w.store.now()
 	switch {
@@ -309,8 +307,8 @@ func (w *Worker) outcomeOf(r result) queue.Outcome {
 	}
 }
 
-// storeOutcomes stores the outcomes of finished tries, in one transaction. If it fails,
-// they remain for the next time.
+// storeOutcomes stores the outcomes of finished tries, in one transaction. If it fails, they are kept for
+// the next time.
 func (w *Worker) storeOutcomes(ctx context.Context) error {
 	if len(w.finished) == 0 {
 		return nil
@@ -319,7 +317,7 @@ func (w *Worker) storeOutcomes(ctx context.Context) error {
 	defer stop()
 	var ended map[int64]string
 	err := w.store.db.Transact(ctx, "store outcomes of deliveries", func(tx *wpdb.DB) (err error) {
-		// Webhooks before deliveries, as in fanOut.
+		// Webhooks are locked before deliveries, as in fanOut.
 		if ended, err = w.storeHealth(ctx, tx); err != nil {
 			return err
 		}
@@ -392,8 +390,8 @@ func (w *Worker) healths() map[int64]*health {
 	return healths
 }
 
-// storeHealth notes since when webhooks fail, and disables those that have failed for too
-// long or are gone. It returns why, by webhook.
+// storeHealth records since when webhooks fail, and disables those that have failed for too long or are
+// gone. It returns the reasons, by webhook.
 func (w *Worker) storeHealth(ctx context.Context, tx *wpdb.DB) (ended map[int64]string, err error) {
 	now := w.store.now()
 	ended = map[int64]string{}
@@ -409,7 +407,7 @@ func (w *Worker) storeHealth(ctx context.Context, tx *wpdb.DB) (ended map[int64]
 		case h.ok && failing:
 			stmt = stmt.Set("failing_since", nil)
 		case len(h.givenUp) > 0:
-			// What is left decides whether the webhook still fails.
+			// The remaining deliveries decide whether the webhook still fails.
 			if fails, err := w.fails(ctx, tx, id, h.givenUp); err != nil {
 				return nil, err
 			} else if fails {
@@ -435,8 +433,8 @@ func (w *Worker) storeHealth(ctx context.Context, tx *wpdb.DB) (ended map[int64]
 	return ended, nil
 }
 
-// fails reports whether a webhook has a delivery, besides those that are given up, that was
-// tried and did not arrive.
+// fails reports whether a webhook has a delivery, other than those given up, that was tried and did not
+// arrive.
 func (w *Worker) fails(ctx context.Context, tx *wpdb.DB, id int64, givenUp []int64) (bool, error) {
 	stmt := sq.Select("id").From(tx.Name(wpdb.WebhookDeliveries)).
 		Where(sq.Eq{"webhook_id": id, "status": []string{waiting, sending}}).Where(sq.Gt{"tries": 0}).Where(sq.NotEq{"id": givenUp}).Limit(1)

@@ -20,25 +20,25 @@ import (
 	"bookside/adapter/queue"
 )
 
-// Limits of the work. claimTime is much longer than a try, because the clocks of the
-// servers may differ and the outcome has to be stored too.
+// Limits of the work. claimTime is much longer than a try, because the clocks of the servers may differ and
+// the outcome must be stored too.
 const (
-	perHook      = 8               // tries of a webhook at a time, on one server
+	perHook      = 8               // concurrent tries of a webhook on one server
 	perFailing   = 1               // the same while it has been failing for longer than failingSoon
 	failingSoon  = time.Minute     //
-	failingLimit = 69 * time.Hour  // until a webhook that only fails is disabled: not longer than the tries of a delivery
-	maxPause     = 24 * time.Hour  // that a receiver can ask for
+	failingLimit = 69 * time.Hour  // until a webhook that only fails is disabled: no longer than a delivery is tried
+	maxPause     = 24 * time.Hour  // the longest that a receiver can request
 	claimTime    = 2 * time.Minute // until another server may send a delivery whose server has died
 	pollInterval = time.Second     // to find retries, and what other servers left
-	pageSize     = 100             // entries that become deliveries at a time
+	pageSize     = 100             // entries that become deliveries at once
 	maxWaiting   = 5_000           // deliveries of a webhook that wait; the others stay in the journal
 	maxSkipped   = 1_000           // entries of no interest before the position is stored
 	storeLimit   = 5 * time.Second // to store outcomes while the server stops
-	recordLimit  = 2               // records that are read at a time
+	recordLimit  = 2               // records read at once
 	maxRecord    = 1 << 20         // bytes of a record that is sent
 	smallBody    = 32 << 10        // bytes of a body that is not counted
 	maxBody      = maxRecord + smallBody
-	bodyBytes    = 16 << 20        // of all other bodies at a time
+	bodyBytes    = 16 << 20        // of all other bodies at once
 	turnLimit    = 7 * time.Second // to wait for memory or one's turn to read: a try waits four times, reads three times, and must end long before claimTime
 )
 
@@ -48,19 +48,19 @@ var retryDelays = []time.Duration{
 	5 * time.Second, 2 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 8 * time.Hour, 14 * time.Hour, 20 * time.Hour, 23 * time.Hour,
 }
 
-// jitter returns a delay that is up to a tenth longer, so that deliveries which failed
-// together are not tried again together.
+// jitter returns a delay that is up to a tenth longer, so that deliveries that failed together are not
+// retried together.
 func jitter(delay time.Duration) time.Duration { return delay + rand.N(delay/10) }
 
 // Options are what a Worker needs from the layers above.
 type Options struct {
 	// Encode returns an entry as clients see it, a JSON object.
 	Encode func(journal.Entry) ([]byte, error)
-	// Visible returns those entries that a key sees, which may be limited.
+	// Visible returns the entries that a key, which may be limited, sees.
 	Visible func(ctx context.Context, key *keys.Key, entries []journal.Entry) ([]journal.Entry, error)
-	// Record returns the present record of a resource as a key may see it, or as everybody
-	// who may see everything if keyID is 0. ok is false if there is none, or if it is a booking
-	// that the filter is not about. A record that takes too much memory is an ErrTooLarge.
+	// Record returns the present record as a key may see it, or with full access if keyID is 0. ok is false
+	// if there is none, or if it is a booking outside the filter. A record that takes too much memory is an
+	// ErrTooLarge.
 	Record func(ctx context.Context, keyID int64, filter Filter, resource journal.Resource, id int64) (record json.RawMessage, ok bool, err error)
 }
 
@@ -73,12 +73,12 @@ type Worker struct {
 	options Options
 	client  *client
 	results chan result
-	records chan struct{} // limits the records that are read at a time
+	records chan struct{} // limits the records read at once
 	bodies  *semaphore.Weighted
-	waiting int64         // deliveries of a webhook that may wait
+	waiting int64         // how many deliveries of a webhook may wait
 	turn    time.Duration // see turnLimit
 
-	// The rest belongs to the goroutine of Run, but for stats.
+	// The rest belongs to the goroutine of Run, except for stats.
 	running   map[int64]int      // tries in progress, by webhook
 	total     int                // the sum of running
 	finished  []result           // whose outcome is not stored yet
@@ -92,7 +92,7 @@ type Worker struct {
 // progress is how far a webhook has read the journal.
 type progress struct {
 	stored  int64 // the position in the database
-	scanned int64 // the entries up to here are of no interest, or deliveries
+	scanned int64 // entries up to here are deliveries or of no interest
 }
 
 // Stats describe the work of this server, and all webhooks as it last saw them.
@@ -102,8 +102,7 @@ type Stats struct {
 	Delivered, Failed, Disables int64 // tries, and webhooks that were disabled because they failed
 }
 
-// NewWorker returns a Worker for the webhooks of a store. It logs ids, and nothing of
-// what is sent.
+// NewWorker returns a Worker for the webhooks of a store. It logs ids, but nothing of what is sent.
 func NewWorker(store *Store, keyStore *keys.Store, log *slog.Logger, o Options) *Worker {
 	return &Worker{
 		store: store, keys: keyStore, log: log, options: o, client: newClient(), results: make(chan result),
@@ -124,8 +123,8 @@ func (w *Worker) note(change func(*Stats)) {
 	change(&w.stats)
 }
 
-// Run works until ctx ends. Tries that are running then may take as long as grace; those
-// that are canceled do not count.
+// Run works until ctx ends. Tries in progress may then take as long as grace; those that are canceled do
+// not count.
 func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 	sending, release := queue.Outlive(ctx, min(grace, sendLimit))
 	defer release()
@@ -134,7 +133,7 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 	defer poll.Stop()
 	failing := false
 	for {
-		_, changed := w.store.journal.Changed() // before the round, which sees what was there before
+		_, changed := w.store.journal.Changed() // taken before the round, which then sees all earlier changes
 		more, err := w.round(ctx, sending)
 		switch {
 		case ctx.Err() != nil:
@@ -159,7 +158,7 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 	}
 }
 
-// seal encrypts readable secrets, if there is a key.
+// seal encrypts plain-text secrets, if there is a key.
 func (w *Worker) seal(ctx context.Context) {
 	unreadable, err := w.store.Seal(ctx)
 	switch {
@@ -228,7 +227,7 @@ func (w *Worker) round(ctx, sending context.Context) (more bool, err error) {
 type activeHook struct {
 	Hook
 	due bool      // a delivery is due
-	key *keys.Key // nil for one that belongs to no key
+	key *keys.Key // nil if it belongs to no key
 }
 
 // allowed reports whether the webhook may see a resource.
@@ -282,26 +281,24 @@ func (w *Worker) start(ctx, sending context.Context, h activeHook, most int) (cl
 	return len(deliveries), err
 }
 
-// result is a try that is over.
+// result is a finished try.
 type result struct {
 	hook     activeHook
 	delivery Delivery
 	at       time.Time
 	took     time.Duration
 	answer   answer
-	// ours is true if the request was not sent, or not to its end, for a reason that is
-	// not the receiver's.
+	// ours is set if the request was not sent completely, for a reason that is not the receiver's.
 	ours bool
-	// canceled is true if the try does not count: the server stops, or is too busy to read
-	// what is sent.
+	// canceled is set if the try does not count: the server stops, or is too busy to read the record.
 	canceled bool
 	outcome  queue.Outcome
 }
 
-// errBusy means that there was no turn to read what is sent.
+// errBusy means that the record could not be read in time.
 var errBusy = errors.New("the server was too busy to read the record")
 
-// errForbidden ends deliveries of what the key may no longer see.
+// errForbidden ends deliveries of records that the key may no longer see.
 var errForbidden = errors.New("the API key of the webhook may no longer see this resource")
 
 // try sends a claimed delivery.
@@ -334,8 +331,8 @@ type payload struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// countedBody returns the body of a delivery. The memory of a large one is counted until release
-// is called, which must be called in any case.
+// countedBody returns the body of a delivery. The memory of a large one is counted until release is called,
+// which is always required.
 func (w *Worker) countedBody(ctx context.Context, h activeHook, d Delivery) (body []byte, release func(), err error) {
 	release = func() {}
 	if d.Event != TestEvent {
@@ -350,7 +347,7 @@ func (w *Worker) countedBody(ctx context.Context, h activeHook, d Delivery) (bod
 	if counted := int64(len(body)); w.bodies.TryAcquire(counted) {
 		return body, func() { w.bodies.Release(counted) }, nil
 	}
-	// It does not wait for memory in memory, so the record is read again.
+	// While waiting for memory the record must not occupy any, so it is read again.
 	waiting, cancel := context.WithTimeout(ctx, w.turn)
 	defer cancel()
 	if w.bodies.Acquire(waiting, maxBody) != nil {
@@ -360,7 +357,7 @@ func (w *Worker) countedBody(ctx context.Context, h activeHook, d Delivery) (bod
 	return body, func() { w.bodies.Release(maxBody) }, err
 }
 
-// body returns the body of a delivery. The record is the one of this moment.
+// body returns the body of a delivery, with the present record.
 func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, error) {
 	data := []byte(d.data)
 	if h.Record && d.Event != TestEvent {
@@ -385,8 +382,8 @@ func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, er
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), nil
 }
 
-// visible reports whether the webhook's key still sees the change of a delivery: the key may
-// have been limited since the delivery was added.
+// visible reports whether the webhook's key still sees the change of a delivery: the key may have been
+// limited since the delivery was added.
 func (w *Worker) visible(ctx context.Context, h activeHook, d Delivery) (visible bool, err error) {
 	if !h.allowed(d.Resource) || h.key == nil || h.key.Scope.Unlimited() {
 		return h.allowed(d.Resource), nil
@@ -394,21 +391,21 @@ func (w *Worker) visible(ctx context.Context, h activeHook, d Delivery) (visible
 	err = w.reading(ctx, func(ctx context.Context) error {
 		page, err := w.store.journal.ReadBehind(ctx, d.Number-1, nil, 1)
 		if domain.CodeOf(err) == domain.CodeCursorExpired {
-			return nil // to what a booking belonged is not known any more
+			return nil // the booking's old assignment is no longer known
 		}
 		if err != nil {
 			return err
 		}
 		entries, err := w.options.Visible(ctx, h.key, page.Entries)
-		// Who may be told only that a booking is gone is not sent anything else of it.
+		// A key that may learn only that a booking is gone gets nothing else about it.
 		visible = len(entries) > 0 && (!entries[0].Left || d.isDeleted())
 		return err
 	})
 	return visible, w.unreadable(err, "a change could not be read for a webhook", h, d)
 }
 
-// reading calls work, which reads what is sent, in turn and with a time limit. It does not
-// wait long for the turn: meanwhile the claim of the delivery runs out.
+// reading calls work, which reads what is sent, in turn and with a time limit. It does not wait long for
+// its turn, because the claim of the delivery runs out meanwhile.
 func (w *Worker) reading(ctx context.Context, work func(context.Context) error) error {
 	turn := time.NewTimer(w.turn)
 	defer turn.Stop()
@@ -435,13 +432,13 @@ func (w *Worker) unreadable(err error, message string, h activeHook, d Delivery)
 	return errUnreadable
 }
 
-// errUnreadable means that what is to be sent could not be read.
+// errUnreadable means that the data to send could not be read.
 var errUnreadable = errors.New("the record could not be read; the log of the server says why")
 
-// ErrTooLarge means that a record is larger than what is sent to webhooks.
+// ErrTooLarge means that a record is too large for webhooks.
 var ErrTooLarge = errors.New("the record is too large to be sent")
 
-// record returns the present record, null for one that does not exist.
+// record returns the present record, or null if there is none.
 func (w *Worker) record(ctx context.Context, h activeHook, d Delivery) (record json.RawMessage, err error) {
 	ok := false
 	err = w.reading(ctx, func(ctx context.Context) (err error) {
@@ -460,8 +457,8 @@ func (w *Worker) record(ctx context.Context, h activeHook, d Delivery) (record j
 	}
 }
 
-// TestNow sends TestEvent to a webhook at once, enabled or not, and returns the try.
-// found is false if there is no such webhook.
+// TestNow sends TestEvent to a webhook at once, whether or not it is enabled, and returns the try. found is
+// false if there is no such webhook.
 func (w *Worker) TestNow(ctx context.Context, id int64) (try Try, found bool, err error) {
 	hook, found, err := w.store.Find(ctx, id)
 	if err != nil || !found {
@@ -483,7 +480,7 @@ func (w *Worker) TestNow(ctx context.Context, id int64) (try Try, found bool, er
 	return r.try(), true, nil
 }
 
-// try returns the result as the log has it.
+// try returns the result as it is logged.
 func (r result) try() Try {
 	return Try{DeliveryID: r.delivery.ID, At: domain.Timestamp(domain.Stamp(r.at)), Status: r.answer.status, Took: r.took, Failure: r.answer.failure(), Answer: domain.Cut(r.answer.text, answerLength)}
 }

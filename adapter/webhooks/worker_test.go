@@ -27,7 +27,7 @@ import (
 func TestEventIsSentAndSigned(t *testing.T) {
 	t.Parallel()
 	x, r := newExchange(t), newReceiver(t)
-	x.enter(booking(1)) // before the webhook
+	x.enter(booking(1)) // before the webhook exists
 	secret, hook := x.add(r, "booking.*")
 	if !strings.HasPrefix(secret, "whsec_") || hook.Name != strings.TrimPrefix(r.URL, "http://") {
 		t.Errorf("secret %q, name %q", secret, hook.Name)
@@ -120,8 +120,8 @@ func TestFilteredBookingWithoutFactsIsNotSent(t *testing.T) {
 	}
 }
 
-// TestMovedBookingIsDeletedForOthers: a webhook about some bookings is told that one left, and
-// nothing of where it is, whether or not it comes from elsewhere.
+// TestMovedBookingIsDeletedForOthers: a webhook for some bookings is told that one left but not where it
+// went, whether or not the receiver learns of it elsewhere.
 func TestMovedBookingIsDeletedForOthers(t *testing.T) {
 	t.Parallel()
 	before := journal.Assignment{AgentID: 2, ServiceID: 3, LocationID: 4, CustomerID: 5}
@@ -358,8 +358,8 @@ func TestRedirectIsAFailure(t *testing.T) {
 	}
 }
 
-// TestDeliveriesOfARecordKeepTheirOrder: what happened to a record later is not sent
-// before what happened earlier is delivered or given up; other records do not wait.
+// TestDeliveriesOfARecordKeepTheirOrder: a later change of a record is not sent before an earlier one is
+// delivered or given up; other records do not wait.
 func TestDeliveriesOfARecordKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	x, r := newExchange(t), newReceiver(t)
@@ -391,7 +391,7 @@ func numbers(events []event) (all []int64) {
 	return all
 }
 
-// wantNumbers compares the entries that a receiver got, in any order.
+// wantNumbers compares the entries that a receiver received, in any order.
 func wantNumbers(t *testing.T, r *receiver, want ...int64) {
 	t.Helper()
 	got := numbers(r.took())
@@ -426,8 +426,8 @@ func TestGivenUpDeliveryReleasesItsRecord(t *testing.T) {
 	}
 }
 
-// TestGivenUpDeliveryEndsFailing: a webhook does not count as failing, or three days later as
-// one that only failed, because of a delivery that is not tried any more.
+// TestGivenUpDeliveryEndsFailing: a delivery that is no longer tried does not make a webhook count as
+// failing or, three days later, as one that only failed.
 func TestGivenUpDeliveryEndsFailing(t *testing.T) {
 	t.Parallel()
 	x, r := newExchange(t), newReceiver(t)
@@ -472,8 +472,8 @@ func TestGivenUpDeliveryEndsFailing(t *testing.T) {
 	failing(true, "after the next failure")
 }
 
-// TestBusyServerSendsLater: a try that gets no turn to read its record ends long before its
-// claim, and does not count.
+// TestBusyServerSendsLater: a try that does not get to read its record ends long before its claim, and does
+// not count.
 func TestBusyServerSendsLater(t *testing.T) {
 	t.Parallel()
 	if longest := 4*turnLimit + 3*sendLimit + sendLimit; longest > claimTime-30*time.Second {
@@ -509,8 +509,8 @@ func TestBusyServerSendsLater(t *testing.T) {
 	wantNumbers(t, r, 1)
 }
 
-// TestLargeBodiesAreBounded: bodies that are being sent have a limit together. One that must
-// wait for memory for too long is sent later; small ones do not wait.
+// TestLargeBodiesAreBounded: the bodies being sent share a limit. A body that waits too long for memory is
+// sent later; small ones do not wait.
 func TestLargeBodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	const most = bodyBytes / maxBody
@@ -565,7 +565,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	<-reads
 	w.turn = time.Minute
 	send(101)
-	<-reads // it waits for memory now, or is about to
+	<-reads // it is waiting for memory, or about to
 	close(release)
 	sent.Wait()
 	if !w.bodies.TryAcquire(bodyBytes) {
@@ -573,8 +573,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// TestSlowReceiverDelaysNobody: a receiver that does not answer keeps only its own
-// deliveries waiting.
+// TestSlowReceiverDelaysNobody: a receiver that does not answer delays only its own deliveries.
 func TestSlowReceiverDelaysNobody(t *testing.T) {
 	t.Parallel()
 	x, slow, fast := newExchange(t), newReceiver(t), newReceiver(t)
@@ -605,8 +604,8 @@ func TestSlowReceiverDelaysNobody(t *testing.T) {
 	}
 }
 
-// TestStoppingServerCancelsTries: a try that is canceled when the server stops does not
-// count, and another server sends the delivery at once.
+// TestStoppingServerCancelsTries: a try that is canceled because the server stops does not count, and
+// another server sends the delivery at once.
 func TestStoppingServerCancelsTries(t *testing.T) {
 	t.Parallel()
 	x, r := newExchange(t), newReceiver(t)
@@ -628,10 +627,10 @@ func TestStoppingServerCancelsTries(t *testing.T) {
 	wantNumbers(t, r, 1, 1)
 }
 
-// TestServersShareTheWork: several servers send each delivery once, in order per record.
+// TestServersShareTheWork: several servers send each delivery once, in order for each record.
 func TestServersShareTheWork(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // transactions of the embedded engine do not wait for each other
+	fixtures.RequireServer(t) // the embedded engine's transactions do not wait for each other
 	x, r := newExchange(t), newReceiver(t)
 	_, hook := x.add(r, "*")
 	for n := range int64(300) {
@@ -647,7 +646,7 @@ func TestServersShareTheWork(t *testing.T) {
 		})
 	}
 	servers.Wait()
-	x.work() // what one left to another that had stopped already
+	x.work() // what one server left to another that had already stopped
 	events := r.took()
 	if len(events) != 300 {
 		t.Errorf("%d requests, want 300", len(events))
@@ -658,8 +657,7 @@ func TestServersShareTheWork(t *testing.T) {
 	}
 }
 
-// wantOrdered checks that no entry of a record came after a later one, except for
-// repetitions of the latest.
+// wantOrdered checks that no entry of a record came after a later one, except repetitions of the latest.
 func wantOrdered(t *testing.T, events []event) {
 	t.Helper()
 	last := map[string]int64{}
@@ -671,9 +669,9 @@ func wantOrdered(t *testing.T, events []event) {
 	}
 }
 
-// TestNothingIsLostWhereverAServerDies lets a server die at each of its statements,
-// before the database has it and before the answer arrives. Another one then delivers
-// the rest: each entry at least once, in order per record.
+// TestNothingIsLostWhereverAServerDies lets a server die at each of its statements, before the database has
+// it and before the answer arrives. Another server then delivers the rest: each entry at least once, in
+// order for each record.
 func TestNothingIsLostWhereverAServerDies(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // the embedded engine loses rows of a transaction whose connection breaks
@@ -687,7 +685,7 @@ func TestNothingIsLostWhereverAServerDies(t *testing.T) {
 				x.enter(booking(1), booking(2), booking(1))
 				died := x.dieAt(n, lost)
 				x.Pass(claimTime + recoverEvery)
-				for range 3 { // a receiver's failure is not possible, but that of a claim
+				for range 3 { // receivers cannot fail here, but claims can
 					x.work()
 					x.Pass(claimTime + recoverEvery)
 				}
@@ -716,8 +714,8 @@ func TestNothingIsLostWhereverAServerDies(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentWithoutAClaim: a server that could not claim deliveries does not send them,
-// because another one may have sent later entries of the same record by then.
+// TestNothingIsSentWithoutAClaim: a server that failed to claim deliveries does not send them, because
+// another may have sent later entries of the same record.
 func TestNothingIsSentWithoutAClaim(t *testing.T) {
 	t.Parallel()
 	x, r := newExchange(t), newReceiver(t)
@@ -740,13 +738,13 @@ func TestNothingIsSentWithoutAClaim(t *testing.T) {
 	}
 }
 
-// dieAt runs a server that dies at its n-th statement. It reports whether there was one.
+// dieAt runs a server that dies at its n-th statement. It reports whether there was such a statement.
 func (x *exchange) dieAt(n int, lost bool) bool {
 	x.t.Helper()
 	dsn, proxy := fixtures.NewFaultProxy(x.t, x.database.DSN)
 	w := x.workerOn(wpdbtest.OpenDSN(x.t, dsn, x.database.Prefix, 1))
 	proxy.Arm(fixtures.Fault{Skip: n, Lost: lost})
-	// The first error is its death: it runs no other statement.
+	// The first error is its death: it runs no further statement.
 	for more, dead := true, false; !dead && (more || w.total > 0 || len(w.finished) > 0); {
 		var err error
 		more, err = w.round(x.t.Context(), x.t.Context())
@@ -754,7 +752,7 @@ func (x *exchange) dieAt(n int, lost bool) bool {
 			w.collect(<-w.results)
 		}
 	}
-	for ; w.total > 0; w.total-- { // requests that were on their way
+	for ; w.total > 0; w.total-- { // requests that were in progress
 		<-w.results
 	}
 	return proxy.Disarm() == 0
@@ -806,8 +804,8 @@ func TestKeyEndsItsWebhooks(t *testing.T) {
 	}
 }
 
-// TestTheScopeHoldsForWaitingDeliveries: a key that is limited while deliveries wait gets only
-// those that it still sees, and no record of the others.
+// TestTheScopeHoldsForWaitingDeliveries: a key that is limited while deliveries wait gets only those that
+// it still sees, and no record of the others.
 func TestTheScopeHoldsForWaitingDeliveries(t *testing.T) {
 	t.Parallel()
 	x, r := newExchange(t), newReceiver(t)
@@ -925,7 +923,7 @@ func TestRecordIsSentWhereAsked(t *testing.T) {
 	if diff := cmp.Diff(map[int64]string{2: `{"id":"2","of":"bookings","key":0}`, 3: "null", 5: "", 6: ""}, got); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
-	// The receiver is not to blame for a record that cannot be read.
+	// A record that cannot be read is not the receiver's fault.
 	if d, h := x.deliveries(hook.ID)[0], x.hook(hook.ID); d.State != waiting || h.FailingSince != "" || !strings.HasPrefix(d.Failure, "the record could not be read") {
 		t.Errorf("delivery %+v, failing since %q", d, h.FailingSince)
 	}
@@ -1019,7 +1017,7 @@ func TestSecretsAreEncryptedWithAKey(t *testing.T) {
 	if _, err := NewVault("short"); err == nil {
 		t.Error("a short key is accepted")
 	}
-	// A delivery whose secret cannot be read says so, and waits.
+	// A delivery whose secret cannot be read reports that, and waits.
 	x.vault = Vault{}
 	x.enter(booking(1))
 	x.work()
@@ -1137,8 +1135,8 @@ func TestLostEntriesAreReported(t *testing.T) {
 	x.work()
 	x.enter(booking(4))
 	x.work()
-	wantNumbers(t, r, 3, 4) // what is still kept is sent
-	// A position behind the end is from another journal.
+	wantNumbers(t, r, 3, 4) // the entries that are left are sent
+	// A position after the end belongs to another journal.
 	x.exec("UPDATE wp_bookside_webhooks SET position = 9")
 	x.work()
 	x.enter(booking(5))
@@ -1215,8 +1213,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	}
 }
 
-// TestOldRowsAreSelected: the log is kept for thirty days, and nothing of a deleted
-// webhook.
+// TestOldRowsAreSelected: the log is kept for thirty days, and that of a deleted webhook not at all.
 func TestOldRowsAreSelected(t *testing.T) {
 	t.Parallel()
 	x, r := newExchange(t), newReceiver(t)

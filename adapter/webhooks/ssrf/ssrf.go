@@ -1,5 +1,5 @@
-// Package ssrf keeps requests to URLs that people chose on the public internet: server-side
-// request forgery would reach what only this machine and its network may.
+// Package ssrf restricts requests to chosen URLs to the public internet: server-side request forgery would
+// otherwise reach what only this machine and its network may reach.
 //
 // It imports no other package of Bookside.
 package ssrf
@@ -14,8 +14,8 @@ import (
 // ErrPrivate means that an address is not on the public internet.
 var ErrPrivate = errors.New("the address is not public")
 
-// internal are the networks that are not on the public internet, and those with what clouds
-// serve to their machines.
+// internal are the networks that are not on the public internet, and those where clouds serve data to their
+// machines.
 var internal = prefixes(
 	"0.0.0.0/8",        // this network; 0.0.0.0 is the machine itself
 	"10.0.0.0/8",       // private
@@ -58,7 +58,7 @@ func Public(address netip.Addr) bool {
 	address = address.Unmap().WithZone("")
 	if nat64.Contains(address) {
 		bytes := address.As16()
-		address = netip.AddrFrom4([4]byte(bytes[12:])) // behind the translator
+		address = netip.AddrFrom4([4]byte(bytes[12:])) // the address behind the translator
 	}
 	if !address.IsValid() || address.Is6() && !globalIPv6.Contains(address) {
 		return false
@@ -71,8 +71,8 @@ func Public(address netip.Addr) bool {
 	return true
 }
 
-// Control is a net.Dialer.Control that returns an ErrPrivate. It sees the address that is about to be
-// connected to, after the name was resolved, so that no name can lead to another one.
+// Control is a net.Dialer.Control that returns an ErrPrivate. It sees the address just before the
+// connection, after the name was resolved, so a name cannot lead to another address.
 func Control(_, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -84,14 +84,14 @@ func TestOnlyPublicAddressesAreConnectedTo(t *testing.T) {
 	}
 }
 
-// TestAnotherGuardAgrees compares the addresses at the edges of all networks that this or another
-// guard refuses.
+// TestAnotherGuardAgrees compares the verdicts on the edges of all networks that this guard or another
+// refuses.
 func TestAnotherGuardAgrees(t *testing.T) {
 	t.Parallel()
 	other := judge.New()
-	// Networks of the registries of IANA that anybody may reach: anycast of AS112 and AMT.
+	// Networks of IANA's registries that anybody may reach: anycast of AS112 and AMT.
 	reachable := prefixes("192.31.196.0/24", "192.52.193.0/24", "192.175.48.0/24", "2620:4f:8000::/48")
-	azure := netip.MustParseAddr("168.63.129.16") // the other guard knows no services of clouds
+	azure := netip.MustParseAddr("168.63.129.16") // the other guard does not know cloud services
 	networks := slices.Concat(internal, judge.IPv4DeniedPrefixes, judge.IPv6DeniedPrefixes, []netip.Prefix{globalIPv6, netip.MustParsePrefix("::/3"), netip.MustParsePrefix("fe80::/10")})
 	for _, network := range networks {
 		first, last := network.Masked().Addr(), lastOf(network)
