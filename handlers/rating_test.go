@@ -41,6 +41,7 @@ var troubles = map[string]struct {
 		keyRow(6001, "live", "active", "'{48h}'"), keyRow(6002, "live", "revoked", "'{48h}'"), keyRow(6003, "calendar", "active", "'{48h}'"),
 		keyRow(6004, "live", "active", "'{200h}'"), keyRow(6005, "live", "active", "'{-1h}'"), keyRow(6006, "test", "active", "NULL"),
 	}, []int64{6001}, "{48h}"},
+	"extensions_failed":  {"minor", []string{eventRow(5001, "failed", "{-2h}"), eventRow(5002, "failed", "{-100h}"), eventRow(5003, "waiting", "{-2h}"), eventRow(5004, "done", "{-2h}")}, []int64{5001}, ""},
 	"extensions_ignored": {"minor", []string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-zoom"]'), ('enable_zoom', 'on')`}, nil, ""},
 }
 
@@ -52,6 +53,10 @@ func webhookRow(id int, status, reason, failing string) string {
 func mailRow(id int, status, created, finished string) string {
 	return fmt.Sprintf("INSERT INTO wp_bookside_outbox (id, name, address, subject, content, status, tries, due_at, failure, created_at, finished_at) "+
 		"VALUES (%d, '', 'secret@example.com', 'secret', '', '%s', 1, '2026-12-01', '', '%s', %s)", id, status, created, finished)
+}
+
+func eventRow(id int, status, due string) string {
+	return fmt.Sprintf("INSERT INTO wp_bookside_events (id, event, record_id, status, tries, due_at, failure, created_at) VALUES (%d, 'booking_created', 12, '%s', 1, '%s', 'secret', '2026-01-01')", id, status, due)
 }
 
 func keyRow(id int, kind, status, expires string) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter/events"
 	"bookside/adapter/extensions"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
@@ -47,6 +48,7 @@ const (
 
 	ExtensionsGood    Code = "extensions"
 	ExtensionsIgnored Code = "extensions_ignored"
+	ExtensionsFailed  Code = "extensions_failed"
 )
 
 // Item is one of the items that a rating counts.
@@ -114,6 +116,9 @@ func Rate(w upkeep.Work) (list []Rating) {
 	}
 	if w.Extensions != nil {
 		list = append(list, rateExtensions(*w.Extensions))
+	}
+	if w.Events != nil && len(*w.Events) > 0 {
+		list = append(list, rateEvents(*w.Events))
 	}
 	return list
 }
@@ -250,6 +255,16 @@ func rateExtensions(active []extensions.Active) Rating {
 		}
 	}
 	return rated(Minor, ExtensionsIgnored, name, "not honoured: "+strings.Join(texts, "; ")+"; see bookside extensions")
+}
+
+// rateEvents rates what extensions were told and failed to take.
+func rateEvents(failed []events.Stored) Rating {
+	r := rated(Minor, ExtensionsFailed, "extensions", "")
+	for _, e := range failed {
+		r.Items = append(r.Items, Item{e.ID, fmt.Sprintf("%s %d", e.Name, e.RecordID)})
+	}
+	r.Text = r.Count() + " changes of the last three days failed in an extension of the site; see bookside extensions log"
+	return r
 }
 
 // stamp formats an instant for people, in UTC.

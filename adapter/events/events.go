@@ -33,7 +33,7 @@ const (
 	waiting = queue.Waiting
 	started = "started" // its actions are being fired, or the PHP process died while firing them
 	done    = "done"
-	failed  = queue.Failed
+	Failed  = queue.Failed // an extension threw something, or nobody fired its actions
 )
 
 const (
@@ -69,7 +69,7 @@ func Add(ctx context.Context, tx *wpdb.DB, now time.Time, all []Event) error {
 // Finished selects the ids of events that ended long ago. It uses the index on status and due_at.
 func Finished(db *wpdb.DB, now time.Time) sq.SelectBuilder {
 	return sq.Select("id").From(db.Name(wpdb.Events)).
-		Where(sq.Eq{"status": []string{done, failed}}).Where(sq.LtOrEq{"due_at": domain.Stamp(now.Add(-retention))}).OrderBy("due_at", "id")
+		Where(sq.Eq{"status": []string{done, Failed}}).Where(sq.LtOrEq{"due_at": domain.Stamp(now.Add(-retention))}).OrderBy("due_at", "id")
 }
 
 // Relay makes the companion fire the actions of events. Any number of servers may run one on the same
@@ -180,6 +180,6 @@ func Drop(ctx context.Context, tx *wpdb.DB, now time.Time) (int64, error) {
 
 // end returns the statement that gives up waiting events.
 func end(db *wpdb.DB, now time.Time, why string) sq.UpdateBuilder {
-	o := queue.Outcome{State: failed, Due: now, Failure: why}
+	o := queue.Outcome{State: Failed, Due: now, Failure: why}
 	return o.Update(db.Name(wpdb.Events), now).Set("old", nil).Where(sq.Eq{"status": []string{waiting, started}})
 }

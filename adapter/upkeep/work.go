@@ -9,6 +9,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/events"
 	"bookside/adapter/extensions"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
@@ -33,6 +34,7 @@ type Work struct {
 	Keys     *[]keys.Expiring // that expire within ExpiresSoon
 
 	Extensions *[]extensions.Active // that take part in the site's bookings, or should
+	Events     *[]events.Stored     // that extensions failed to take within EventsRecent
 }
 
 // JobWork is the state of the plugin's jobs.
@@ -63,6 +65,7 @@ const (
 	JobsLate      = 30 * time.Minute   // WordPress's cron runs them every five minutes
 	MailsLate     = time.Hour          // enough for several attempts at a mail server
 	MailsRecent   = 3 * 24 * time.Hour // how long a failed mail deserves attention
+	EventsRecent  = MailsRecent
 	WebhooksLate  = time.Hour
 	ExpiresSoon   = 7 * 24 * time.Hour
 	WorkListLimit = 101 // of each list: "more than 100" is precise enough
@@ -111,6 +114,11 @@ func LoadWork(ctx context.Context, p *session.Platform) (Work, error) {
 		func() error {
 			expiring, err := keys.FindExpiring(ctx, p.DB, now, now.Add(ExpiresSoon), WorkListLimit)
 			w.Keys = known(expiring, err)
+			return err
+		},
+		func() error {
+			failed, err := events.FindFailed(ctx, p.DB, now.Add(-EventsRecent), WorkListLimit)
+			w.Events = known(failed, err)
 			return err
 		},
 	} {

@@ -83,13 +83,16 @@ func (p *program) finish(root *cobra.Command) {
 
 // eachCommand calls use for all commands that are no groups.
 func eachCommand(c *cobra.Command, use func(*cobra.Command)) {
-	if !c.HasSubCommands() {
+	if !isGroup(c) {
 		use(c)
 	}
 	for _, sub := range c.Commands() {
 		eachCommand(sub, use)
 	}
 }
+
+// isGroup reports whether a command only has others, see program.group.
+func isGroup(c *cobra.Command) bool { return operandsOf(c) == groupOperand }
 
 // operandsOf returns the operands of a command as its help shows them: empty for none, [FILE…] for any number.
 func operandsOf(c *cobra.Command) string {
@@ -191,7 +194,7 @@ func flagFailure(c *cobra.Command, err error) error {
 	var number *strconv.NumError
 	_ = errors.As(err, &invalid)
 	switch {
-	case errors.As(err, &unknown) && c.HasSubCommands():
+	case errors.As(err, &unknown) && isGroup(c):
 		return unknownCommand(c, "--"+unknown.GetSpecifiedName())
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		var names []string

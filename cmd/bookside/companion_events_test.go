@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/cmd/internal/exit"
 	"bookside/fixtures"
 )
 
@@ -95,10 +96,16 @@ func TestCompanionTellsExtensions(t *testing.T) {
 			t.Errorf("the event with the failure: %s", got)
 		}
 
-		// A process that died has perhaps told it: a second meeting would be worse than none.
+		// Again, it is told as an update: others may have heard of it. So is what a process that died has perhaps told: a
+		// second meeting would be worse than none.
+		failed := s.text("SELECT id FROM {own}events WHERE status = 'failed'")
+		run(t, settingsFor(b.db), "", "extensions", "replay", failed).want(t, exit.OK)
 		b.db.Execute(t, b.expand("INSERT INTO {own}events (event, record_id, status, tries, due_at, failure, created_at) VALUES ('booking_created', "+fmt.Sprint(booking)+", 'started', 1, UTC_TIMESTAMP(), '', UTC_TIMESTAMP())"))
 		s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Emmy"}`)
-		s.calls("booking_updated", "customer_updated")
+		s.calls("booking_updated", "booking_updated", "customer_updated")
+		if got := s.number("SELECT COUNT(*) FROM {own}events WHERE status = 'failed'"); got != 0 {
+			t.Errorf("%d events have failed", got)
+		}
 
 		// Without WordPress, changes wait, and nothing is deleted that extensions have to be told about before.
 		away := serveAt(t, settingsFor(b.db, "BOOKSIDE_WORDPRESS__LOOPBACK=http://127.0.0.1:1"), time.Now)

@@ -155,6 +155,8 @@ func TestCompanionPages(t *testing.T) {
 		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_webhook_deliveries (id, webhook_id, number, event, resource, resource_id, at, data, status, tries, due_at, created_at)
 			VALUES (1, 1, 5, 'booking.created', 'bookings', 7001, '2026-11-21 08:00:00', '{}', 'delivered', 1, '2026-11-21 08:00:00', '2026-11-21 08:00:00')");
 		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_webhook_tries (webhook_id, delivery_id, at, status, took_ms, failure, answer) VALUES (1, 1, '2026-11-21 08:00:00', 204, 31, '', '')");
+		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_events (event, record_id, status, tries, failure, due_at, created_at)
+			VALUES ('booking_created', 7001, 'failed', 1, 'no <b>answer', '2026-11-21 08:00:00', '2026-11-21 08:00:00'), ('booking_created', 7002, 'failed', 1, '', '2026-11-21 08:00:00', '2026-11-21 08:00:00')");
 		$wpdb->query("UPDATE {$wpdb->prefix}bookside_change_positions SET position = 900002 WHERE name = 'journal'");
 		$wpdb->query($wpdb->prepare("INSERT INTO {$wpdb->prefix}bookside_changes (number, resource, resource_id, kind, origin, actor_id, at, old_status, new_status, agent_id, service_id, location_id, customer_id)
 			VALUES (900001, 'bookings', 7001, 'updated', 'site', %d, UTC_TIMESTAMP(), 'pending', 'approved', 1, 1, 1, 1), (900002, 'customers', 1, 'created', 'found', NULL, UTC_TIMESTAMP(), NULL, NULL, NULL, NULL, NULL, NULL)",
@@ -169,6 +171,7 @@ func TestCompanionPages(t *testing.T) {
 			traffic := browser.Watch(page, t)
 			v.logIn()
 			v.readPages()
+			v.sendAgain()
 			v.manageKeys(func(secret string) int {
 				status, _ := get(t, s.url+"/v1/bookings", secret)
 				return status
@@ -225,6 +228,22 @@ func (v *visitor) readPages() {
 	link := v.eval("document.querySelector('.bookside td a').getAttribute('href')")
 	if address, err := url.Parse(link); err != nil || address.Query().Get("route_name") != "bookings__index" || address.Query().Get("filter[id]") != "7001" {
 		v.t.Errorf("link %s", link)
+	}
+}
+
+// sendAgain has plugins told about an event again; each screen has one.
+func (v *visitor) sendAgain() {
+	v.t.Helper()
+	event := map[string]string{"desk": "booking_created 7001", "phone": "booking_created 7002"}[v.label]
+	v.follow("Extensions")
+	v.shows(event, "extensions")
+	v.expand()
+	v.follow("Send again " + event)
+	v.shows("Send "+event+" again?", "send again")
+	v.follow("Send again")
+	v.shows("Plugins are told about it again.", "")
+	if text := v.eval("document.querySelector('#wpbody-content').innerText"); strings.Contains(text, "Send again "+event) {
+		v.t.Errorf("it can be sent once more: %s", text)
 	}
 }
 

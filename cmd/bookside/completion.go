@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"bookside/adapter/domain"
+	"bookside/adapter/events"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
 	"bookside/adapter/session"
@@ -106,6 +108,13 @@ var siteNames = map[string]func(context.Context, *program, *wpdb.DB) ([]string, 
 		list, err := keys.NewStore(db, p.now, nil).Calendars(ctx)
 		for _, k := range list {
 			offered = append(offered, offer(k.ID, k.Name))
+		}
+		return offered, err
+	},
+	"extensions": func(ctx context.Context, p *program, db *wpdb.DB) (offered []string, err error) {
+		list, err := events.List(ctx, db, events.Failed, 100)
+		for _, e := range list {
+			offered = append(offered, offer(e.ID, fmt.Sprintf("%s of %d", e.Name, e.RecordID)))
 		}
 		return offered, err
 	},

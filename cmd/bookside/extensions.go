@@ -33,6 +33,7 @@ function that is hooked into LatePoint, with its priority.`,
 		}
 		return p.listExtensions(command.Context(), *asJSON, *listeners)
 	}
+	command.AddCommand(p.logExtensions(), p.replayExtensions())
 	return command
 }
 

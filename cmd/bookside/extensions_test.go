@@ -50,3 +50,31 @@ func TestExtensions(t *testing.T) {
 	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "! extensions     not honoured: Google Calendar: ", "; see bookside extensions\n")
 	wantTexts(t, run(t, env, "", "check", "--json").want(t, exit.OK).stdout, `"code": "extensions_ignored"`)
 }
+
+// TestExtensionsLog: what extensions were told is listed, and what failed is told again, payments only if nobody has heard of them.
+func TestExtensionsLog(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	env := settingsFor(db)
+	if got := run(t, env, "", "extensions", "log").want(t, exit.OK).stdout; got != "There are no such events.\n" {
+		t.Errorf("before anything was told: %s", got)
+	}
+	for _, event := range []string{
+		"(1, 'booking_created', 12, 'failed', 3, 'no\nanswer')", "(2, 'transaction_created', 13, 'failed', 1, '')", "(3, 'transaction_created', 14, 'failed', 0, '')", "(4, 'customer_updated', 15, 'done', 1, '')",
+	} {
+		execute(t, db.SQL, "INSERT INTO wp_bookside_events (id, event, record_id, status, tries, failure, due_at, created_at, finished_at) VALUES "+strings.TrimSuffix(event, ")")+", NOW(), '2026-11-20 10:00:00', '2026-11-20 10:00:05')")
+	}
+	wantTexts(t, run(t, env, "", "extensions", "log").want(t, exit.OK).stdout, "4    2026-11-20 10:00:00   customer_updated      15       done     2026-11-20 10:00:05   -\n", "12       failed   2026-11-20 10:00:05   no answer\n")
+	var list []eventRecord
+	if err := json.Unmarshal([]byte(run(t, env, "", "extensions", "log", "--state", "failed", "--limit", "2", "--json").want(t, exit.OK).stdout), &list); err != nil || len(list) != 2 || list[0].ID != 3 || list[1].Event != "transaction_created" || list[1].CreatedAt.Hour() != 10 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for id, want := range map[string]int{"1": exit.OK, "2": exit.Failure, "3": exit.OK, "4": exit.Failure, "9": exit.Failure, "x": exit.Usage} {
+		run(t, env, "", "extensions", "replay", id).want(t, want)
+	}
+	if got := queryText(t, db, "SELECT GROUP_CONCAT(id, ' ', status, ' ', tries, failure ORDER BY id) FROM wp_bookside_events WHERE finished_at IS NULL"); got != "1 waiting 1,3 waiting 0" {
+		t.Errorf("told again: %s", got)
+	}
+	run(t, env, "", "extensions", "log", "--state", "lost").want(t, exit.Usage)
+	run(t, env, "", "extensions", "log", "--limit", "0").want(t, exit.Usage)
+}

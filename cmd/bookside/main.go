@@ -95,9 +95,12 @@ var synonyms = [][]string{
 	{"log", "logs", "deliveries"},
 }
 
+// groupOperand is the operand of groups.
+const groupOperand = "COMMAND"
+
 // group returns a command that has others, and fails without one of them.
 func (p *program) group(name, summary string, commands ...*cobra.Command) *cobra.Command {
-	group := &cobra.Command{Use: name + " COMMAND", Short: summary, Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true}
+	group := &cobra.Command{Use: name + " " + groupOperand, Short: summary, Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true}
 	group.RunE = func(group *cobra.Command, words []string) error {
 		switch {
 		case len(words) > 0 && words[0] == "help":

@@ -313,7 +313,7 @@ func TestCommandLinesOfDocuments(t *testing.T) {
 				words[i] = strings.Trim(words[i], `'"`)
 			}
 			command, rest, err := new(program).commands().Find(words)
-			if err == nil && command.HasSubCommands() && (len(rest) > 0 || operands) {
+			if err == nil && isGroup(command) && (len(rest) > 0 || operands) {
 				err = errors.New("there is no such command")
 			}
 			if err == nil {

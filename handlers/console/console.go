@@ -86,6 +86,7 @@ func New(now domain.Clock, log *slog.Logger) *Console {
 	c.addKeys(mux)
 	c.addCalendars(mux)
 	c.addWebhooks(mux)
+	c.addExtensions(mux)
 	mux.Handle("GET "+outboxPath, c.withSession(c.listMails))
 	mux.Handle("GET "+journalPath, c.withSession(c.listChanges))
 	mux.Handle("GET "+DocumentsPath, c.withSession(c.listDocuments))

@@ -68,7 +68,7 @@ func (l layout) banner() g.Node {
 }
 
 // pages are what the navigation leads to.
-var pages = []filter{{Text: "Overview", Path: Path}, {Text: "Keys", Path: keysPath}, {Text: "Calendars", Path: calendarsPath}, {Text: "Webhooks", Path: webhooksPath}, {Text: "Outbox", Path: outboxPath}, {Text: "Journal", Path: journalPath}, {Text: "Documents", Path: DocumentsPath}}
+var pages = []filter{{Text: "Overview", Path: Path}, {Text: "Keys", Path: keysPath}, {Text: "Calendars", Path: calendarsPath}, {Text: "Webhooks", Path: webhooksPath}, {Text: "Extensions", Path: extensionsPath}, {Text: "Outbox", Path: outboxPath}, {Text: "Journal", Path: journalPath}, {Text: "Documents", Path: DocumentsPath}}
 
 // pageAt returns the page to which a path belongs.
 func pageAt(path string) filter {

@@ -100,6 +100,7 @@ var ratedPages = map[diagnose.Code]struct{ all, each string }{
 	diagnose.KeysExpiring:     {each: keysPath + "/"},
 
 	diagnose.ExtensionsIgnored: {all: DocumentsPath + "/extensions"},
+	diagnose.ExtensionsFailed:  {all: extensionsPath + "?state=failed"},
 }
 
 // ratingView names what a rating counts, with links.

@@ -34,6 +34,8 @@ func (c *Console) addWordPress(mux *http.ServeMux) {
 	post("/keys/{id}/roll", c.roll)
 	get("/webhooks", c.listWebhooks)
 	get("/webhooks/{id}", func(v *visit) error { return c.showWebhook(v, http.StatusOK, "") })
+	get("/extensions", func(v *visit) error { return c.listEvents(v, http.StatusOK, "") })
+	post("/extensions/{id}/again", c.tellAgain)
 	get("/changes", c.listChanges)
 	get("/overlaps", c.listOverlaps)
 	mux.Handle(WordPressPath+"/", c.withSignature(c.noPage))

@@ -26,7 +26,7 @@ class BooksideEvents
 
     private const MODELS = ['customer' => 'OsCustomerModel', 'booking' => 'OsBookingModel', 'order' => 'OsOrderModel', 'transaction' => 'OsTransactionModel'];
 
-    /** What is fired of an event whose process died: whoever got it might act twice, but knows how to update. */
+    /** What is fired of an event that was begun before: whoever got it might act twice, but knows how to update. */
     private const AGAIN = ['customer_created' => 'customer_updated', 'booking_created' => 'booking_updated', 'order_created' => 'order_updated'];
 
     /** Classes of LatePoint that log, write messages and count, which the server does. */
@@ -130,10 +130,11 @@ class BooksideEvents
         global $wpdb;
         $table = "`{$wpdb->prefix}bookside_events`";
         $died = $event->status === 'started';
+        $begun = (int) $event->tries > 0; // by a process that died, or before somebody had it sent again
         // Marked first: whatever happens then, nobody gets it a second time as new.
         $wpdb->query($wpdb->prepare("UPDATE $table SET status = 'started', tries = tries + 1 WHERE id = %d", $event->id));
         self::$failures = [];
-        $name = $died ? (self::AGAIN[$event->event] ?? $event->event) : $event->event;
+        $name = $begun ? (self::AGAIN[$event->event] ?? $event->event) : $event->event;
         if ($died && ((int) $event->tries >= self::TRIES || $name === 'transaction_created')) {
             self::$failures[] = 'The process of PHP died.';
         } else {

@@ -60,6 +60,7 @@ if (is_admin()) {
     require_once __DIR__ . '/admin/status.php';
     require_once __DIR__ . '/admin/keys.php';
     require_once __DIR__ . '/admin/webhooks.php';
+    require_once __DIR__ . '/admin/extensions.php';
     require_once __DIR__ . '/admin/changes.php';
     require_once __DIR__ . '/admin/overlaps.php';
     require_once __DIR__ . '/admin/settings.php';

@@ -45,7 +45,7 @@ function handle_form(): void
         wp_die(esc_html__('You are not allowed to do this.', 'bookside'), '', ['response' => 403]);
     }
     $action = isset($_POST['bookside_action']) ? sanitize_key(wp_unslash($_POST['bookside_action'])) : '';
-    $actions = ['create', 'restrict', 'roll', 'revoke', 'settings', 'forget'];
+    $actions = ['create', 'restrict', 'roll', 'revoke', 'settings', 'forget', 'again'];
     if (!in_array($action, $actions, true)) {
         wp_die(esc_html__('There is no such form.', 'bookside'), '', ['response' => 400]);
     }
@@ -162,6 +162,16 @@ function handle_forget(FormOutcome $outcome): void
         bookside_companion_clear_failures();
     }
     finish($outcome, true, 'status', 'forgotten');
+}
+
+function handle_again(FormOutcome $outcome): void
+{
+    $answer = ask_server('/extensions/' . absint(typed_text('event')) . '/again', []);
+    if (is_wp_error($answer)) {
+        $outcome->errors->add('form', $answer->get_error_message());
+        return;
+    }
+    finish($outcome, true, 'extensions', 'again');
 }
 
 /** @param true|\WP_Error $result Of a change. */

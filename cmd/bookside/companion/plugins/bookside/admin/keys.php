@@ -166,13 +166,13 @@ function show_key_form(?object $key): void
 }
 
 /** Ends a form of a key. */
-function submit_row(string $text, string $class = 'button-primary'): void
+function submit_row(string $text, string $class = 'button-primary', string $back = 'keys'): void
 {
     printf(
         '<p class="submit"><button type="submit" class="button %s">%s</button> <a class="button" href="%s">%s</a></p></form>',
         esc_attr($class),
         esc_html($text),
-        esc_url(page_url('keys')),
+        esc_url(page_url($back)),
         esc_html__('Cancel', 'bookside')
     );
 }

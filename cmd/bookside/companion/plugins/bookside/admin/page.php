@@ -17,6 +17,7 @@ function tabs(): array
         'status' => [__('Status', 'bookside'), __NAMESPACE__ . '\\show_status'],
         'keys' => [__('Keys', 'bookside'), __NAMESPACE__ . '\\show_keys'],
         'webhooks' => [__('Webhooks', 'bookside'), __NAMESPACE__ . '\\show_webhooks'],
+        'extensions' => [__('Extensions', 'bookside'), __NAMESPACE__ . '\\show_extensions'],
         'changes' => [__('Changes', 'bookside'), __NAMESPACE__ . '\\show_changes'],
         'overlaps' => [__('Overlaps', 'bookside'), __NAMESPACE__ . '\\show_overlaps'],
         'settings' => [__('Settings', 'bookside'), __NAMESPACE__ . '\\show_settings'],
@@ -98,6 +99,7 @@ function show_notices(): void
         'changed' => __('The key was changed. The change is in effect.', 'bookside'),
         'revoked' => __('The key was revoked. It is rejected from now on.', 'bookside'),
         'forgotten' => __('The failures are forgotten.', 'bookside'),
+        'again' => __('Plugins are told about it again.', 'bookside'),
         'saved' => __('The settings were saved.', 'bookside'),
     ];
     $done = isset($_GET['done']) ? sanitize_key(wp_unslash($_GET['done'])) : '';

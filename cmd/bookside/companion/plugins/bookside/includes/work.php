@@ -153,6 +153,16 @@ function rated_words(array $rated): array
                 /* translators: %s: what the server says. */
                 sprintf(__('The server says: %s. What these plugins do happens on the site, but not in bookings by the API.', 'bookside'), $rated['text']),
             ];
+        case 'extensions_failed':
+            return [
+                __('Plugins failed to take what the API has changed', 'bookside'),
+                sprintf(
+                    /* translators: 1: a number. 2: a list of numbers. */
+                    __('%1$s changes of the last three days failed in a plugin that was told about them: %2$s. LatePoint, API, Extensions says why, and tells it again.', 'bookside'),
+                    $count,
+                    $which
+                ),
+            ];
         default:
             return [$rated['name'], $rated['text']];
     }

@@ -1,0 +1,66 @@
+package events
+
+import (
+	"context"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/wpdb"
+)
+
+// Stored is an event as the log shows it.
+type Stored struct {
+	ID                    int64
+	Name                  string // such as booking_created
+	RecordID              int64
+	State                 string // one of States
+	Tries                 int
+	Failure               string           // what extensions threw; "" for nothing
+	CreatedAt, FinishedAt domain.Timestamp // FinishedAt is "" before it ended
+}
+
+// States are the states of events.
+var States = []string{waiting, started, Failed, done}
+
+// Repeatable reports whether the event can be fired again. Nobody can be told about a payment as an update,
+// and whoever was told about it already must not be told about another one.
+func (s Stored) Repeatable() bool {
+	return s.State == Failed && (s.Tries == 0 || s.Name != transactionCreated)
+}
+
+const transactionCreated = "transaction_created"
+
+// List returns events in a state, or in any if it is "", the newest first.
+func List(ctx context.Context, db *wpdb.DB, state string, limit uint64) ([]Stored, error) {
+	stmt := stored(db).OrderBy("id DESC").Limit(limit)
+	if state != "" {
+		stmt = stmt.Where(sq.Eq{"status": state})
+	}
+	return wpdb.All(ctx, db, "list events", stmt, scanStored)
+}
+
+// FindFailed returns at most limit events that failed since an instant, the newest first. It uses the index on status and due_at.
+func FindFailed(ctx context.Context, db *wpdb.DB, since time.Time, limit uint64) ([]Stored, error) {
+	stmt := stored(db).Where(sq.Eq{"status": Failed}).Where(sq.GtOrEq{"due_at": domain.Stamp(since)}).OrderBy("id DESC").Limit(limit)
+	return wpdb.All(ctx, db, "find failed events", stmt, scanStored)
+}
+
+func stored(db *wpdb.DB) sq.SelectBuilder {
+	return sq.Select("id", "event", "record_id", "status", "tries", "failure", "created_at", "finished_at").From(db.Name(wpdb.Events))
+}
+
+func scanStored(row wpdb.Scanner) (s Stored, err error) {
+	return s, row.Scan(&s.ID, &s.Name, &s.RecordID, &s.State, &s.Tries, &s.Failure, (*string)(&s.CreatedAt), wpdb.OrZero((*string)(&s.FinishedAt)))
+}
+
+// Again has the actions of a failed event fired once more: of what was created those of an update, if the companion had begun,
+// because some extensions may know of it. found is false if there is no such event, or it is not Repeatable.
+func Again(ctx context.Context, db *wpdb.DB, now time.Time, id int64) (found bool, err error) {
+	stmt := sq.Update(db.Name(wpdb.Events)).Set("status", waiting).Set("tries", sq.Expr("LEAST(tries, 1)")).Set("due_at", domain.Stamp(now)).
+		Set("failure", "").Set("finished_at", nil).Where(sq.Eq{"id": id, "status": Failed}).
+		Where(sq.Or{sq.Eq{"tries": 0}, sq.NotEq{"event": transactionCreated}})
+	result, err := wpdb.Exec(ctx, db, "fire an event again", stmt)
+	return result.Rows == 1, err
+}

@@ -1,0 +1,117 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/events"
+	"bookside/wpdb"
+)
+
+const extensionsPath = Path + "/extensions"
+
+func (c *Console) addExtensions(mux *http.ServeMux) {
+	mux.Handle("GET "+extensionsPath, c.withSession(func(v *visit) error { return c.listEvents(v, http.StatusOK, "") }))
+	mux.Handle("POST "+extensionsPath+"/{id}/again", c.withForm(c.listEvents, c.tellAgain))
+}
+
+// shownEvents is how many events a page shows.
+const shownEvents = 100
+
+func (c *Console) listEvents(v *visit, status int, problem string) error {
+	state := v.r.URL.Query().Get("state")
+	if !slices.Contains(events.States, state) {
+		state = ""
+	}
+	list, err := events.List(v.ctx(), v.Platform.DB, state, shownEvents)
+	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no events
+		return err
+	}
+	c.answer(v, status, layout{Title: "Extensions", Invalid: problem != ""}, eventsView(state, list, csrfToken(v.session), problem), eventListFactsOf(list))
+	return nil
+}
+
+// tellAgain has extensions told about a failed event again.
+func (c *Console) tellAgain(v *visit) error {
+	id, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
+	found := false
+	if err == nil {
+		if found, err = events.Again(v.ctx(), v.Platform.DB, c.now(), id); err != nil {
+			return err
+		}
+	}
+	if !found {
+		c.showMessage(v, http.StatusNotFound, "There is no such failed event", "Look for it in the list: perhaps extensions are told about it again already.")
+		return nil
+	}
+	if v.Platform.Events != nil {
+		v.Platform.Events.Wake()
+	}
+	c.log.InfoContext(v.ctx(), "console: extensions are told again", "event_id", id)
+	if v.wordpress {
+		return c.listEvents(v, http.StatusOK, "")
+	}
+	http.Redirect(v.w, v.r, extensionsPath, http.StatusSeeOther)
+	return nil
+}
+
+func eventsView(state string, list []events.Stored, csrf, problem string) g.Node {
+	filters := []filter{{"all", extensionsPath, state == ""}}
+	for _, s := range events.States {
+		filters = append(filters, filter{s, extensionsPath + "?state=" + s, state == s})
+	}
+	table := h.P(g.Text("There are no such events."))
+	if len(list) > 0 {
+		table = dataTable([]string{"Event", "State", "Queued", ""}, g.Map(list, func(e events.Stored) g.Node { return eventRow(e, csrf) }))
+	}
+	return g.Group{
+		alert(problem),
+		h.P(g.Text("What the companion told the extensions of the site, such as calendars and Zoom, about changes by the API.")),
+		filterList("States", filters),
+		table,
+		h.P(h.Class("hint"), g.Text("Times are in UTC. The newest "+strconv.Itoa(shownEvents)+" of the last 30 days are shown. What extensions may have heard of as new is told again as an update, and payments are not told again; messages are not sent again.")),
+	}
+}
+
+func eventRow(e events.Stored, csrf string) g.Node {
+	id := strconv.FormatInt(e.ID, 10)
+	state := g.Group{h.Span(h.Class("status "+e.State), g.Text(e.State))}
+	if e.FinishedAt != "" {
+		state = append(state, h.Br(), h.Span(h.Class("hint"), newUTCTime(e.FinishedAt).view("")))
+	}
+	if e.Failure != "" {
+		state = append(state, h.Br(), g.Text(e.Failure))
+	}
+	return dataRow(g.Group{h.Span(h.Class("name event"), g.Text(e.Name)), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.RecordID, 10)))},
+		cell("State", state),
+		cell("Queued", newUTCTime(e.CreatedAt).view("")),
+		h.Td(h.Role("cell"), h.Class("actions"), g.If(e.Repeatable(), h.Form(h.Method("post"), h.Action(extensionsPath+"/"+id+"/again"),
+			hidden("csrf", csrf), h.Button(g.Text("Send again"), screenReaderText(" "+e.Name+" "+strconv.FormatInt(e.RecordID, 10)))))),
+	)
+}
+
+// eventFacts is an event that extensions were told about.
+type eventFacts struct {
+	ID         int64            `json:"id"`
+	Event      string           `json:"event"`
+	RecordID   int64            `json:"record_id"`
+	State      string           `json:"state"`
+	Failure    string           `json:"failure"`
+	CreatedAt  domain.Timestamp `json:"created_at"`
+	FinishedAt domain.Timestamp `json:"finished_at"`
+	Repeatable bool             `json:"repeatable"`
+}
+
+func eventListFactsOf(all []events.Stored) listFacts[eventFacts] {
+	list := []eventFacts{}
+	for _, e := range all {
+		list = append(list, eventFacts{e.ID, e.Name, e.RecordID, e.State, e.Failure, e.CreatedAt, e.FinishedAt, e.Repeatable()})
+	}
+	return listFacts[eventFacts]{"events": list}
+}
