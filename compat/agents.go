@@ -49,8 +49,8 @@ var enabledStatuses = sameWords("active", "disabled")
 
 const enabledMessage = "Must be active or disabled"
 
-// AgentParameters are those of the agent list. Services and locations are always
-// included, so that include changes nothing.
+// AgentParameters are those of the agent list. Services and locations are
+// always included, so include has no effect.
 var AgentParameters = parameters(domain.InvalidParameters,
 	custom(IncludeParameter, words("services", "locations"), func(*catalog.AgentFilter, map[string]bool) {}),
 	page(func(f *catalog.AgentFilter) *int64 { return &f.Page }),
@@ -67,10 +67,10 @@ var AgentParameters = parameters(domain.InvalidParameters,
 	descending(false, func(f *catalog.AgentFilter) *bool { return &f.Descending }),
 )
 
-// AgentList is a page of agents.
+// AgentList returns a page of agents.
 func (v View) AgentList(page lists.Page[catalog.Agent]) List[Agent] { return list(page, v.agent) }
 
-// AgentDetail is one agent.
+// AgentDetail returns one agent.
 func (v View) AgentDetail(a catalog.Agent) BothSingle[Agent] { return bothSingle(v.agent(a)) }
 
 func (v View) agent(a catalog.Agent) Agent {

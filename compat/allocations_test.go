@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A body is made for every request: it must stay cheap. Not parallel, for the
-// sake of the count.
+// A body is created for every request, so it must stay cheap. Not parallel, so
+// that the count is exact.
 func TestAvailabilityAllocations(t *testing.T) {
 	asked, answer := grid()
 	encoder := json.NewEncoder(io.Discard)

@@ -11,7 +11,7 @@ import (
 	"bookside/adapter/slots"
 )
 
-// Availability is the free starts of a day.
+// Availability lists the free starts of a day.
 type Availability struct {
 	Date           string       `json:"date"`
 	Timezone       string       `json:"timezone"`
@@ -24,7 +24,7 @@ type Availability struct {
 	Explain        *Explanation `json:"explain,omitempty"`
 }
 
-// AvailabilityDays is the free starts of several days, by date.
+// AvailabilityDays lists the free starts of several days, by date.
 type AvailabilityDays struct {
 	Date       string              `json:"date"`
 	DateTo     string              `json:"date_to"`
@@ -43,22 +43,20 @@ type Slot struct {
 	AvailableCapacity int    `json:"available_capacity"`
 }
 
-// Explanation tells why starts of the grid are not offered, or why there is no
-// grid.
+// Explanation says why starts of the grid are not offered, or why there is no grid.
 type Explanation struct {
 	Missing     *string       `json:"missing"`
 	Unavailable []Unavailable `json:"unavailable"`
 }
 
-// Unavailable is a start that is not offered, and the booking in its way, if
-// it is one.
+// Unavailable is a start that is not offered, with the conflicting booking if there is one.
 type Unavailable struct {
 	StartTime string `json:"start_time"`
 	Reason    string `json:"reason"`
 	BookingID *int64 `json:"booking_id,omitempty" needs:"read_bookings"`
 }
 
-// idOrAny is an id; 0 is shown as "any".
+// idOrAny is an id; 0 is sent as "any".
 type idOrAny int64
 
 func (idOrAny) schema() *Schema {
@@ -76,26 +74,26 @@ func (id idOrAny) MarshalJSON() ([]byte, error) {
 // orAny returns an id that is nil for any.
 func orAny(id *int64) idOrAny { return idOrAny(domain.ValueOr(id, 0)) }
 
-// maxDays is how many days one question may cover.
+// maxDays is how many days one request may cover.
 const maxDays = 62
 
-// maxDuration is the longest booking there can be, in minutes.
+// maxDuration is the longest possible booking, in minutes.
 const maxDuration = 24 * 60
 
-// AvailabilityRequest is what GET /availability was asked.
+// AvailabilityRequest is the query of GET /availability.
 type AvailabilityRequest struct {
 	slots.Query
 	ManyDays bool // date_to was sent
 	Explain  bool
 }
 
-// availabilityQuery is AvailabilityRequest with its days as they were sent.
+// availabilityQuery is AvailabilityRequest with its days as sent.
 type availabilityQuery struct {
 	AvailabilityRequest
 	date, dateTo *availability.Day
 }
 
-// AvailabilityParameters are those of GET /availability.
+// AvailabilityParameters are the parameters of GET /availability.
 var AvailabilityParameters = parameters(domain.InvalidRequest, Fields[availabilityQuery]{
 	flag("explain", func(a *availabilityQuery) *bool { return &a.Explain }).onlyOurs(),
 	flag("any_duration", func(a *availabilityQuery) *bool { return &a.AnyDuration }).about("Allows a duration that the service does not list, as a booking may have", "true").onlyOurs(),
@@ -131,8 +129,8 @@ func (v View) AvailabilityRequest(q *Query) (AvailabilityRequest, error) {
 	return r, AvailabilityParameters.err(q)
 }
 
-// AvailabilityCost is how many requests one for free starts counts for: one for
-// each week begun. Wrong parameters cost no more than one.
+// AvailabilityCost returns how many requests a request for free starts counts as: one per week or part of a
+// week. If parameters are wrong it is one.
 func AvailabilityCost(q *Query) int64 {
 	if _, err := (View{}).AvailabilityRequest(q); err != nil {
 		return 1
@@ -140,8 +138,7 @@ func AvailabilityCost(q *Query) int64 {
 	return (q.Days() + 6) / 7
 }
 
-// Days is how many days from date to date_to are asked for; 1 where that cannot
-// be told.
+// Days returns how many days from date to date_to are requested, or 1 if that is unclear.
 func (q *Query) Days() int64 {
 	from, dated := availability.ParseDay(strings.TrimSpace(q.sent["date"]))
 	to, ranged := availability.ParseDay(strings.TrimSpace(q.sent["date_to"]))
@@ -151,8 +148,8 @@ func (q *Query) Days() int64 {
 	return int64(to-from) + 1
 }
 
-// Availability is the answer to GET /availability: a BothSingle of an Availability, or
-// of AvailabilityDays where many days were asked for.
+// Availability returns the response to GET /availability: a BothSingle of an Availability, or of
+// AvailabilityDays if several days were requested.
 func (v View) Availability(r AvailabilityRequest, grid slots.Grid, timezone string) any {
 	if r.ManyDays {
 		return bothSingle(availabilityDays(grid, timezone))
@@ -203,7 +200,7 @@ func explanation(missing slots.Missing, grid []availability.Slot) *Explanation {
 	return e
 }
 
-// FreeAgents is who is free, and what was asked.
+// FreeAgents lists the free agents, with the query.
 type FreeAgents struct {
 	ServiceID  idOrAny `json:"service_id"`
 	LocationID idOrAny `json:"location_id"`
@@ -214,14 +211,14 @@ type FreeAgents struct {
 	Agents     []Agent `json:"agents"`
 }
 
-// freeAgentQuery is slots.AgentQuery with day and time as they were sent.
+// freeAgentQuery is slots.AgentQuery with day and time as sent.
 type freeAgentQuery struct {
 	slots.AgentQuery
 	date  *availability.Day
 	start *availability.Minutes
 }
 
-// FreeAgentParameters are those of GET /agents/availability.
+// FreeAgentParameters are the parameters of GET /agents/availability.
 var FreeAgentParameters = parameters(domain.InvalidRequest,
 	optional("duration", integer(1, maxDuration), func(f *freeAgentQuery) **int64 { return &f.Duration }).about("Duration of the booking in minutes; by default that of the service"),
 	value("service_id", anyID(), func(f *freeAgentQuery) *int64 { return &f.ServiceID }).about("Id of the service; any (or -1), as without one, for agents of any"),
@@ -231,8 +228,8 @@ var FreeAgentParameters = parameters(domain.InvalidRequest,
 	optional("start_time", timeOrMinutes(), func(f *freeAgentQuery) **availability.Minutes { return &f.start }).about("Time of day as HH:MM or in minutes after midnight"),
 )
 
-// AgentSlotQuery reads the parameters of GET /agents/availability. Date and
-// start time count together alone.
+// AgentSlotQuery reads the parameters of GET /agents/availability. Date and start time take effect only
+// together.
 func (v View) AgentSlotQuery(q *Query) (slots.AgentQuery, error) {
 	var f freeAgentQuery
 	FreeAgentParameters.read(v, q, &f)
@@ -242,7 +239,7 @@ func (v View) AgentSlotQuery(q *Query) (slots.AgentQuery, error) {
 	return f.AgentQuery, FreeAgentParameters.err(q)
 }
 
-// FreeAgents is the answer to GET /agents/availability.
+// FreeAgents returns the response to GET /agents/availability.
 func (v View) FreeAgents(q slots.AgentQuery, agents []catalog.Agent) BothSingle[FreeAgents] {
 	f := FreeAgents{
 		ServiceID: idOrAny(q.ServiceID), LocationID: orAny(q.LocationID), Duration: q.Duration,

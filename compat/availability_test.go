@@ -34,7 +34,7 @@ func TestParseTimeOfDay(t *testing.T) {
 	}
 }
 
-// FuzzTimeOfDay: what is a time of day prints as one that reads the same.
+// FuzzTimeOfDay: a time of day survives being printed and read again.
 func FuzzTimeOfDay(f *testing.F) {
 	for _, text := range []string{"", "0", "870", "1440", "14:30", "9:05", "24:00", "09:5", ":", "-1", "99999999999999999999:00"} {
 		f.Add(text)

@@ -17,33 +17,31 @@ import (
 	"bookside/compat/phpform"
 )
 
-// Document is a request's body, whatever form it was sent in: an object or a
-// list.
+// Document is a request's body, whatever format it was sent in: an object or a list.
 type Document struct {
 	root  jsontext.Value
 	query map[string]jsontext.Value // fields of the query, see WithQuery
 }
 
-// JSON is the document as JSON.
+// JSON returns the document as JSON.
 func (d Document) JSON() json.RawMessage { return d.root.JSON() }
 
-// BodyError is a body that is not what its content type says, or not what the
-// endpoint reads. Its text is for the client.
+// BodyError is the error for a body that does not match its content type or that the endpoint does not
+// accept. Its text is for the client.
 type BodyError struct{ Message string }
 
 func (e *BodyError) Error() string { return e.Message }
 
-// The most that a JSON body may hold: PHP's json_decode goes as deep, and no
-// request needs a tenth of the values.
+// Limits of a JSON body. PHP's json_decode accepts the same depth, and no request needs a tenth of the
+// values.
 const (
 	maxDepth  = 512
 	maxValues = 20_000
 )
 
-// ParseBody reads a body as WordPress does, and a little more leniently: JSON,
-// the two kinds of forms, and JSON that goes by another type, such as that of a
-// form, which curl gives it. Without a type it is a form. An empty body is an
-// empty object. Every error is a *BodyError.
+// ParseBody parses a body as WordPress does, but slightly more leniently: JSON, both kinds of forms, and
+// JSON sent with another type, such as that of a form, which is curl's default. Without a type the body is
+// a form. An empty body is an empty object. Every error is a *BodyError.
 func ParseBody(contentType string, sent []byte) (Document, error) {
 	media, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -64,7 +62,7 @@ func ParseBody(contentType string, sent []byte) (Document, error) {
 }
 
 var (
-	// ErrNotJSON is a body that should be JSON and is not.
+	// ErrNotJSON is the error for a body that should be JSON and is not.
 	ErrNotJSON = &BodyError{"The request body is not valid JSON"}
 
 	errNotUTF8      = formError(phpform.ErrNotUTF8)
@@ -72,7 +70,7 @@ var (
 	errNoObject     = &BodyError{"The request body must be a JSON object"}
 )
 
-// formDocument returns what was read of a form.
+// formDocument returns the document of a parsed form.
 func formDocument(root jsontext.Value, err error) (Document, error) {
 	if err != nil {
 		return Document{}, formError(err)
@@ -102,22 +100,22 @@ func parseJSON(text []byte) (Document, error) {
 	return Document{root: root}, nil
 }
 
-// isList tells a list from an object.
+// isList reports whether the document is a list.
 func (d Document) isList() bool {
 	_, list := d.root.List()
 	return list
 }
 
-// Body reads the fields of an object and collects what is wrong with them.
+// Body reads the fields of an object and collects their problems.
 type Body struct {
-	path       string // in front of names in messages: "" or "customer."
+	path       string // prefix of names in messages: "" or "customer."
 	fields     map[string]jsontext.Value
-	validation *domain.Validation // shared with the objects within
+	validation *domain.Validation // shared with nested objects
 }
 
 // WithQuery returns the document with the fields that it lacks taken from a raw query, as
-// WP_REST_Request::get_param does, WordPress 7.0. Null counts as lacking. reserved are
-// parameters that are no fields.
+// WP_REST_Request::get_param does, WordPress 7.0. Null counts as lacking. reserved are parameters that are
+// not fields.
 func (d Document) WithQuery(raw string, reserved ...string) (Document, error) {
 	if raw = FieldsOfQuery(raw, reserved...); raw == "" {
 		return d, nil
@@ -143,8 +141,8 @@ func FieldsOfQuery(raw string, reserved ...string) string {
 	return strings.Join(pairs, "&")
 }
 
-// fields returns the members of the document as an object. An empty list is one too: PHP
-// writes an empty array so.
+// fields returns the members of the document as an object. An empty list counts as one: that is how PHP
+// writes an empty array.
 func (d Document) fields() (fields map[string]jsontext.Value, ok bool) {
 	if fields, ok = d.root.Object(); ok {
 		d.complete(fields)
@@ -152,8 +150,7 @@ func (d Document) fields() (fields map[string]jsontext.Value, ok bool) {
 	return fields, ok
 }
 
-// complete adds those of the query that an object lacks. Whichever of the two asks for a dry
-// run gets one.
+// complete adds the query's fields that an object lacks. A dry run requested in either applies.
 func (d Document) complete(fields map[string]jsontext.Value) {
 	for name, value := range d.query {
 		if sent, found := fields[name]; !found || sent.Null() || name == dryRun && !asksForDryRun(fields) {
@@ -162,10 +159,10 @@ func (d Document) complete(fields map[string]jsontext.Value) {
 	}
 }
 
-// DryRun is the name of that field.
+// DryRun is the name of the field that requests a dry run.
 const DryRun = dryRun
 
-// dryRun is the field that asks a write only to say what would happen.
+// dryRun makes a write only report what would happen.
 const dryRun = "dry_run"
 
 // AsksForDryRun reports whether the document asks for a dry run.
@@ -183,20 +180,20 @@ func asksForDryRun(fields map[string]jsontext.Value) bool {
 	return !single || wantsDryRun(text)
 }
 
-// wantsDryRun reports whether a value is anything but no.
+// wantsDryRun reports whether a value means anything but no.
 func wantsDryRun(text string) bool {
 	text = strings.ToLower(strings.TrimSpace(text))
 	wanted, known := booleans[text]
 	return wanted || !known && text != ""
 }
 
-// NoDryRun returns the error of a write that is carried out or not at all: to ignore the field
-// would write what the client meant to try.
+// NoDryRun returns the error for dry_run on a route that does not support it: ignoring the field would
+// write what the client only meant to try.
 func NoDryRun() error { return domain.InvalidField(dryRun, noDryRun) }
 
 const noDryRun = "Not supported here"
 
-// Body is the document as an object.
+// Body returns the document as an object.
 func (d Document) Body() (*Body, error) {
 	fields, ok := d.fields()
 	if !ok {
@@ -211,7 +208,7 @@ func newBody(path string, fields map[string]jsontext.Value, validation *domain.V
 
 func (b *Body) location() *time.Location { return nil }
 
-// addProblem names a field by its whole path.
+// addProblem records a problem under the full path of the field.
 func (b *Body) addProblem(name string, f problem) {
 	if f.rejected {
 		b.validation.Reject(b.path+name, f.message)
@@ -220,7 +217,7 @@ func (b *Body) addProblem(name string, f problem) {
 	b.validation.Invalid(b.path+name, f.message)
 }
 
-// sent is what was sent under a name; null is nothing.
+// sent returns the value sent under a name; null counts as nothing.
 func (b *Body) sent(name string) (value jsontext.Value, ok bool) {
 	value, ok = b.fields[name]
 	return value, ok && !value.Null()
@@ -245,7 +242,7 @@ func (b *Body) with(name string, value jsontext.Value) *Body {
 	return newBody(b.path, fields, b.validation)
 }
 
-// present reports whether anything but nothing was sent under a name.
+// present reports whether a value was sent under a name and is not empty.
 func (b *Body) present(name string) bool {
 	value, ok := b.sent(name)
 	if !ok {
@@ -265,7 +262,7 @@ func (b *Body) dotted(name string) bool {
 	return false
 }
 
-// scalar is a single value's text. isText is false for numbers and booleans.
+// scalar returns a single value's text; isText is false for numbers and booleans.
 func (b *Body) scalar(name string) (text string, isText, ok bool) {
 	value, ok := b.sent(name)
 	if !ok {
@@ -288,13 +285,11 @@ func (b *Body) text(name string) (value string, ok bool) {
 	return value, value != ""
 }
 
-// maxLongText is the longest text that is looked at, in bytes: four times what a
-// column of the plugin holds. To take tags from a text costs many times its
-// length.
+// maxLongText is the longest text that is accepted, in bytes: four times what a column of the plugin holds.
+// Removing tags from a text takes many times its length.
 const maxLongText = 256 << 10
 
-// anyText is any text as it was sent, an empty one too. A number is taken for its
-// digits.
+// anyText is any text as sent, even an empty one. A number is read as its digits.
 func anyText() valueType[string] {
 	return valueType[string]{
 		description: description{schema: func() *Schema { return &Schema{Type: typeString} }, blank: blankIsText, invalid: notSingle},
@@ -314,8 +309,8 @@ func anyText() valueType[string] {
 	}
 }
 
-// object is an object within, whose members may also come one by one, under
-// names with a dot. It is nil where nothing of it was sent or it is no object.
+// object returns a nested object. Its members may also be sent one by one, under dotted names. It is nil if
+// nothing of it was sent, or if it is not an object.
 func (b *Body) object(name string) *Body {
 	fields := map[string]jsontext.Value{}
 	value, sent := b.sent(name)
@@ -337,7 +332,7 @@ func (b *Body) object(name string) *Body {
 	return newBody(b.path+name+".", fields, b.validation)
 }
 
-// list is the elements of a list. ok is false where none was sent, or no list.
+// list returns the elements of a list; ok is false if none was sent, or something else.
 func (b *Body) list(name string) (elements []jsontext.Value, ok bool) {
 	value, sent := b.sent(name)
 	if !sent {
@@ -349,8 +344,8 @@ func (b *Body) list(name string) (elements []jsontext.Value, ok bool) {
 	return elements, ok
 }
 
-// decodeText returns the list or object that a text holds as JSON, which is how clients send
-// them in forms. Every other value is returned as it is.
+// decodeText returns the list or object that a text contains as JSON, which is how clients send them in
+// forms. Any other value is returned unchanged.
 func decodeText(value jsontext.Value) jsontext.Value {
 	text, isText, single := value.Scalar()
 	if text = strings.TrimSpace(text); !single || !isText || text == "" || text[0] != '{' && text[0] != '[' {
@@ -363,7 +358,7 @@ func decodeText(value jsontext.Value) jsontext.Value {
 	return document.root
 }
 
-// elements is a list of objects with members of their own.
+// elements is a list of objects with their own members.
 func elements[M any](least, most int, called string, members Fields[M]) valueType[[]jsontext.Value] {
 	schema := func() *Schema {
 		return &Schema{Type: typeArray, Items: SchemaOf(members.Describe()), MinItems: least, MaxItems: most}
@@ -378,5 +373,5 @@ func elements[M any](least, most int, called string, members Fields[M]) valueTyp
 	}}
 }
 
-// Err is an adapter error naming every wrong field, or nil.
+// Err returns an adapter error that names every wrong field, or nil.
 func (b *Body) Err() error { return b.validation.Err() }

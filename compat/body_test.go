@@ -24,7 +24,7 @@ const (
 	typeOdd  = "text/plain"
 )
 
-// parseText returns a document, or what is wrong with it behind a !.
+// parseText returns a document, or the error after a !.
 func parseText(t testing.TB, contentType, sent string) string {
 	t.Helper()
 	document, err := ParseBody(contentType, []byte(sent))
@@ -97,7 +97,7 @@ func TestParseBody(t *testing.T) {
 	}
 }
 
-// Names in brackets make what PHP makes of them.
+// TestForms: names in brackets are read as in PHP.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	for form, want := range map[string]string{
@@ -164,8 +164,8 @@ func TestMultipart(t *testing.T) {
 	}
 }
 
-// TestBodyLimits: PHP stops at 1,000 variables and 64 levels, and so do forms of
-// either kind. JSON of a bulk request may hold more.
+// TestBodyLimits: like PHP, forms of either kind stop at 1,000 variables and 64 levels. JSON of a bulk
+// request may hold more.
 func TestBodyLimits(t *testing.T) {
 	t.Parallel()
 	const tooMany, tooDeep = "!The request body has more than 1000 variables", "!The name of a variable in the request body nests deeper than 64 levels"
@@ -227,8 +227,8 @@ func bodyOf(t testing.TB, text string) *Body {
 	return b
 }
 
-// errorFields returns the invalid fields with their messages, and whether the request is
-// malformed or rejected.
+// errorFields returns the invalid fields with their messages, and whether the request was malformed or
+// rejected.
 func errorFields(t testing.TB, err error) (code domain.Code, fields map[string]string) {
 	t.Helper()
 	if err == nil {
@@ -241,8 +241,8 @@ func errorFields(t testing.TB, err error) (code domain.Code, fields map[string]s
 	return known.Code, known.Fields
 }
 
-// What a getter makes of a: its value as text, "nil", or a message behind ! for
-// what is malformed and ? for what is refused.
+// readBodyField returns what a getter reads of field a: its value as text, "nil", or a message after ! if
+// malformed or ? if rejected.
 func readBodyField[T any](t *testing.T, raw string, get func(*Body) *T) string {
 	t.Helper()
 	b := bodyOf(t, `{"a":`+raw+`}`)
@@ -405,8 +405,8 @@ func TestBodyGetters(t *testing.T) {
 	}
 }
 
-// Names with a dot mean members of an object, and count where both are sent;
-// faults are named by the whole path.
+// TestDottedNames: names with a dot mean members of an object, and take precedence if both are sent; errors
+// give the full path.
 func TestDottedNames(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -457,8 +457,8 @@ func TestBodyIsAnObject(t *testing.T) {
 	}
 }
 
-// FuzzParseBody: whatever was sent becomes an object, a list or a *BodyError,
-// and reading it as a booking panics nowhere.
+// FuzzParseBody: everything becomes an object, a list or a *BodyError, and reading it as a booking never
+// panics.
 func FuzzParseBody(f *testing.F) {
 	for _, contentType := range []string{typeJSON, typeForm, "", typeOdd, "multipart/form-data; boundary=x"} {
 		for _, sent := range []string{
@@ -499,7 +499,7 @@ func FuzzParseBody(f *testing.F) {
 	})
 }
 
-// FuzzFormsAreJSON: a form means what the same names mean in JSON.
+// FuzzFormsAreJSON: a form means the same as JSON with the same names.
 func FuzzFormsAreJSON(f *testing.F) {
 	f.Add("customer", "email", "x@example.test", "notes", "a & b\r\n<c> 😀")
 	f.Add("a.b", "c d", "", "é", "%00+")
@@ -538,8 +538,8 @@ func FuzzFormsAreJSON(f *testing.F) {
 	})
 }
 
-// TestDocumentedPrices: the document describes every text that is read as a price and, of those without
-// an exponent, no other.
+// TestDocumentedPrices: the document's pattern matches exactly the texts that are read as a price, except
+// those with an exponent.
 func TestDocumentedPrices(t *testing.T) {
 	t.Parallel()
 	documented := regexp.MustCompile(price().schema().AnyOf[1].Pattern)

@@ -18,7 +18,7 @@ import (
 	"bookside/compat/jsontext"
 )
 
-// customerFields are those of a customer in a booking.
+// customerFields are the fields of a customer in a booking.
 var customerFields = Fields[records.CustomerFields]{
 	optional("first_name", anyText(), func(c *records.CustomerFields) **string { return &c.FirstName }),
 	optional("last_name", anyText(), func(c *records.CustomerFields) **string { return &c.LastName }),
@@ -26,8 +26,8 @@ var customerFields = Fields[records.CustomerFields]{
 	optional("phone", anyText(), func(c *records.CustomerFields) **string { return &c.Phone }),
 }
 
-// bookingFields are those of a new booking, alone or among others. Who books is a
-// customer by id, else one that is described in full.
+// bookingFields are the fields of a new booking, alone or in a bulk request.
+// The customer is given by id, or otherwise described in full.
 var bookingFields = Fields[bookings.New]{
 	value("service_id", id(maxMediumInt), func(b *bookings.New) *int64 { return &b.ServiceID }),
 	value("agent_id", anyID(), func(b *bookings.New) *int64 { return &b.AgentID }),
@@ -49,17 +49,17 @@ var bookingFields = Fields[bookings.New]{
 // NewBooking is the body of POST /bookings.
 type NewBooking struct {
 	bookings.New
-	DryRun bool // only say what would happen
+	DryRun bool // only report what would happen
 }
 
-// NewBookingFields are those of POST /bookings.
+// NewBookingFields are the fields of POST /bookings.
 var NewBookingFields = slices.Concat(within(bookingFields.alternativeTo("hold_id", slotFields...), func(b *NewBooking) *bookings.New { return &b.New }), Fields[NewBooking]{
 	value("hold_id", id(maxPage), func(b *NewBooking) *int64 { return &b.HoldID }).about("Id of a hold that POST /holds made with this key: the booking gets its slot, and the fields of the slot need not be sent", "1").notInExample(),
 	defaulted("send_confirmation", boolean(), true, func(b *NewBooking) *bool { return &b.Confirm }),
 	flag(dryRun, func(b *NewBooking) *bool { return &b.DryRun }),
 })
 
-// ReadNewBooking reads the body of POST /bookings. What is wrong with it is in the
+// ReadNewBooking reads the body of POST /bookings. Problems are in the
 // booking's Validation.
 func ReadNewBooking(b *Body) NewBooking {
 	var booking NewBooking
@@ -71,7 +71,7 @@ func ReadNewBooking(b *Body) NewBooking {
 	return booking
 }
 
-// statusText is a word that only the site can judge.
+// statusText is a word that only the site can check.
 func statusText() valueType[string] {
 	k := anyText()
 	k.blank = blankIsNothing
@@ -87,10 +87,10 @@ func statusText() valueType[string] {
 // BookingPatch is the body of PUT /bookings/{id}.
 type BookingPatch struct {
 	bookings.Patch
-	DryRun bool // only say what would happen
+	DryRun bool // only report what would happen
 }
 
-// BookingPatchFields are those of PUT /bookings/{id}.
+// BookingPatchFields are the fields of PUT /bookings/{id}.
 var BookingPatchFields = Fields[BookingPatch]{
 	optional("service_id", id(maxMediumInt), func(p *BookingPatch) **int64 { return &p.ServiceID }),
 	optional("agent_id", anyID(), func(p *BookingPatch) **int64 { return &p.AgentID }),
@@ -109,7 +109,7 @@ var BookingPatchFields = Fields[BookingPatch]{
 	object("customer", customerFields.changing("first_name", "last_name", "email"), func(p *BookingPatch) *records.CustomerFields { return &p.Customer }).notInExample(),
 }.changing()
 
-// maxBulk is how many bookings one request may ask for.
+// maxBulk is how many bookings one bulk request may create.
 const maxBulk = 50
 
 // BulkBooking is one of the bookings of a bulk request.
@@ -118,12 +118,12 @@ type BulkBooking struct {
 	sent jsontext.Value
 }
 
-// Submitted is the booking as it came, as JSON.
+// Submitted returns the booking as it was sent, as JSON.
 func (b BulkBooking) Submitted() json.RawMessage { return b.sent.JSON() }
 
 // BulkBookings reads the body of POST /bookings/bulk: an object with the list
-// bookings, or the bare list. What is wrong with one booking is in its
-// Validation; the error is about the request.
+// bookings, or the bare list. Problems with one booking are in its Validation;
+// the error concerns the whole request.
 func BulkBookings(d Document) ([]BulkBooking, error) {
 	fields, ok := d.fields()
 	if d.isList() {
@@ -141,7 +141,7 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 	}
 	bookings := make([]BulkBooking, len(sent.elements))
 	for i, element := range sent.elements {
-		fields, _ := decodeText(element).Object() // what is no object has none of the fields
+		fields, _ := decodeText(element).Object() // anything but an object has none of the fields
 		one := newBody("", fields, new(domain.Validation))
 		bookings[i].sent = element
 		bookingFields.read(one, &bookings[i].New)
@@ -159,13 +159,13 @@ type bulkBookings struct {
 	confirm  bool
 }
 
-// BulkBookingFields are those of POST /bookings/bulk.
+// BulkBookingFields are the fields of POST /bookings/bulk.
 var BulkBookingFields = Fields[bulkBookings]{
 	value("bookings", elements(1, maxBulk, "bookings", bookingFields.exampled("start_time", "12:00")), func(b *bulkBookings) *[]jsontext.Value { return &b.elements }),
 	flag("send_confirmation", func(b *bulkBookings) *bool { return &b.confirm }),
 }.requiring("bookings")
 
-// CreatedBooking is the answer to POST /bookings.
+// CreatedBooking is the response to POST /bookings.
 type CreatedBooking struct {
 	BothMessage[BookingDetail]
 	ConfirmationSent bool `json:"confirmation_sent"`
@@ -174,7 +174,7 @@ type CreatedBooking struct {
 // BookingCreated is a sample of CreatedBooking.
 var BookingCreated = CreatedBooking{BothMessage: bothMessage[BookingDetail]("Booking created successfully")}
 
-// BookingCreated is the answer to POST /bookings.
+// BookingCreated returns the response to POST /bookings.
 func (v View) BookingCreated(created bookings.Created, times BookingTimes) CreatedBooking {
 	return CreatedBooking{BookingCreated.about(v.bookingDetail(created.BookingDetail, times)), created.ConfirmationSent}
 }
@@ -182,17 +182,17 @@ func (v View) BookingCreated(created bookings.Created, times BookingTimes) Creat
 // BookingPossible is a sample of the answer to POST /bookings with dry_run.
 var BookingPossible = CreatedBooking{BothMessage: bothMessage[BookingDetail]("Booking can be created; nothing was written")}
 
-// BookingPossible is the answer to POST /bookings with dry_run.
+// BookingPossible returns the response to POST /bookings with dry_run.
 func (v View) BookingPossible(draft bookings.Created, times BookingTimes) CreatedBooking {
 	return CreatedBooking{BothMessage: BookingPossible.about(v.bookingDetail(draft.BookingDetail, times))}
 }
 
-// BookingUpdated is the answer to PUT /bookings/{id}.
+// BookingUpdated returns the response to PUT /bookings/{id}.
 func (v View) BookingUpdated(d records.BookingDetail, times BookingTimes) StatusSingle[BookingDetail] {
 	return statusSingle(v.bookingDetail(d, times))
 }
 
-// BookingDeleted is the answer to DELETE /bookings/{id}.
+// BookingDeleted is the response to DELETE /bookings/{id}.
 var BookingDeleted = done("Booking deleted successfully")
 
 // BulkSuccess is a booking of a bulk request that was created.
@@ -234,7 +234,7 @@ type SummaryCustomer struct {
 	Email    string `json:"email"`
 }
 
-// BulkCreated is a booking of a bulk request that was created.
+// BulkCreated returns a created booking of a bulk request.
 func BulkCreated(index int, created bookings.Created) BulkSuccess {
 	b := created.Booking
 	summary := BookingSummary{
@@ -250,24 +250,24 @@ func BulkCreated(index int, created bookings.Created) BulkSuccess {
 	return BulkSuccess{Index: index, BookingID: b.ID, Data: summary, ConfirmationSent: created.ConfirmationSent}
 }
 
-// BulkError is a booking of a bulk request that was not made.
+// BulkError is a booking of a bulk request that was not created.
 type BulkError struct {
 	Index       int               `json:"index"`
 	Error       string            `json:"error"`
 	BookingData json.RawMessage   `json:"booking_data"`
 	Details     map[string]string `json:"details,omitempty"`    // all reasons, by field
-	Written     WriteOutcome      `json:"written,omitzero"`     // where it may be tried again
-	RequestID   string            `json:"request_id,omitempty"` // where the server failed
+	Written     WriteOutcome      `json:"written,omitzero"`     // if it may be tried again
+	RequestID   string            `json:"request_id,omitempty"` // if the server failed
 }
 
-// requiredFields are the fields of which the first missing one is reported, in
-// the order of the contract.
+// requiredFields are the fields whose first missing one is reported, in the
+// order of the contract.
 var requiredFields = []string{
 	"service_id", "agent_id", "start_date", "start_time", "customer", "customer.first_name", "customer.last_name", "customer.email",
 }
 
-// BulkRejected is a booking that was rejected, for a reason of its own. Its text is the
-// first reason in the order of the fields.
+// BulkRejected returns a booking that was rejected for its own reason. The text
+// is the first reason in the order of the fields.
 func BulkRejected(index int, submitted json.RawMessage, reason *domain.Error, written WriteOutcome) BulkError {
 	e := BulkError{Index: index, BookingData: submitted, Error: reason.Message, Details: reason.Fields, Written: written}
 	missing := slices.IndexFunc(requiredFields, func(field string) bool { return reason.Fields[field] == required })
@@ -285,14 +285,14 @@ func BulkRejected(index int, submitted json.RawMessage, reason *domain.Error, wr
 	return e
 }
 
-// BulkResult is the answer to POST /bookings/bulk.
+// BulkResult is the response to POST /bookings/bulk.
 type BulkResult struct {
 	Success bool        `json:"success"`
 	Message string      `json:"message"`
 	Results BulkResults `json:"results"`
 }
 
-// BulkResults are the records of the bookings made and not made.
+// BulkResults are the created and the failed bookings of a bulk request.
 type BulkResults struct {
 	Success []json.RawMessage `json:"success"`
 	Errors  []json.RawMessage `json:"errors"`
@@ -306,8 +306,8 @@ type BulkSummary struct {
 	Failed         int `json:"failed"`
 }
 
-// Bulk sums up a bulk request; made and failed are encoded records, and none is
-// an empty list.
+// Bulk returns the result of a bulk request; made and failed are encoded
+// records, and an empty list if there are none.
 func Bulk(created, failed []json.RawMessage) BulkResult {
 	total := len(created) + len(failed)
 	return BulkResult{

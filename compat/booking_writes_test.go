@@ -17,7 +17,7 @@ import (
 	"bookside/adapter/session"
 )
 
-// bookingsEqual leaves out Validation, which are compared on their own.
+// bookingsEqual ignores Validation, which is compared separately.
 var bookingsEqual = cmp.Options{
 	cmp.Comparer(func(a, b decimal.Decimal) bool { return a.Equal(b) }),
 	cmp.Comparer(func(a, b domain.Validation) bool { return true }),
@@ -231,7 +231,8 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// A new customer may come one field at a time, under dotted names.
+// TestDottedCustomerOfANewBooking: the fields of a new customer may be sent one
+// by one, under dotted names.
 func TestDottedCustomerOfANewBooking(t *testing.T) {
 	t.Parallel()
 	booking := ReadNewBooking(bodyOf(t, `{"service_id":1,"agent_id":"any","start_date":"2027-02-05","start_time":"10:00",`+

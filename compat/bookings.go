@@ -66,8 +66,8 @@ type ServiceSummary struct {
 	Status           string `json:"status"`
 }
 
-// BookingLocation is the location in a booking; its category is a list of one
-// or none.
+// BookingLocation is the location in a booking; its category is a list of at
+// most one.
 type BookingLocation struct {
 	ID          string         `json:"id"`
 	Name        string         `json:"name"`
@@ -98,7 +98,7 @@ type BookingDetail struct {
 	Meta            map[string]string `json:"meta"`
 }
 
-// bookingSorts are the words for the orders of bookings.
+// bookingSorts are the words for the sort orders of bookings.
 var bookingSorts = map[string]bookings.Sort{
 	"start_date":    bookings.ByStart,
 	"created_at":    bookings.ByCreation,
@@ -107,13 +107,13 @@ var bookingSorts = map[string]bookings.Sort{
 	"id":            bookings.ByID,
 }
 
-// bookingStatusText says what statuses of bookings there are.
+// bookingStatusText lists the statuses of bookings.
 const bookingStatusText = "Status of the booking: pending, approved, cancelled, completed, no_show or a status of the site's own"
 
-// KnownStatus tells whether a site has a booking status.
+// KnownStatus reports whether a site has a booking status.
 type KnownStatus func(ctx context.Context, status string) (bool, error)
 
-// BookingParameters are those of the booking list.
+// BookingParameters are the parameters of the booking list.
 var BookingParameters = parameters(domain.InvalidParameters,
 	optional("status", bookingStatus(), func(f *bookings.Filter) **string { return &f.Status }).about(bookingStatusText),
 	page(func(f *bookings.Filter) *int64 { return &f.Page }),
@@ -145,7 +145,7 @@ var BookingParameters = parameters(domain.InvalidParameters,
 )
 
 // BookingFilter reads the parameters of the booking list. The error is about
-// parameters, or the one that known failed with.
+// parameters, or is known's own.
 func (v View) BookingFilter(ctx context.Context, q *Query, known KnownStatus) (bookings.Filter, error) {
 	var f bookings.Filter
 	BookingParameters.read(v, q, &f)
@@ -161,8 +161,8 @@ func (v View) BookingFilter(ctx context.Context, q *Query, known KnownStatus) (b
 	return f, BookingParameters.err(q)
 }
 
-// bookingStatus is a word that only the site can judge; confirmed is another word
-// for approved.
+// bookingStatus is a word that only the site can check; confirmed is another
+// word for approved.
 func bookingStatus() valueType[string] {
 	k := text()
 	k.anyText = false
@@ -178,7 +178,7 @@ func bookingStatus() valueType[string] {
 	return k
 }
 
-// checkStatus notes a status that the site does not have.
+// checkStatus records a problem if the site does not have a status.
 func (q *Query) checkStatus(ctx context.Context, name string, status *string, known KnownStatus) error {
 	if status == nil {
 		return nil
@@ -190,7 +190,7 @@ func (q *Query) checkStatus(ctx context.Context, name string, status *string, kn
 	return err
 }
 
-// BookingList is a page of bookings.
+// BookingList returns a page of bookings.
 func (v View) BookingList(page lists.Page[records.Booking]) List[Booking] {
 	return list(page, v.booking)
 }
@@ -237,13 +237,13 @@ func bookingLocation(l records.BookingLocation) BookingLocation {
 	return record
 }
 
-// BookingTimes are when a booking is, in the site's zone.
+// BookingTimes are when a booking takes place, in the site's zone.
 type BookingTimes struct {
 	Zone       string
-	Start, End *time.Time // nil where no date is stored
+	Start, End *time.Time // nil if no date is stored
 }
 
-// BookingDetail is one booking with its order and payments.
+// BookingDetail returns one booking with its order and payments.
 func (v View) BookingDetail(d records.BookingDetail, times BookingTimes) Single[BookingDetail] {
 	return single(v.bookingDetail(d, times))
 }

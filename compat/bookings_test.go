@@ -19,7 +19,7 @@ import (
 	"bookside/adapter/session"
 )
 
-// knownStatus answers for a site with one status of its own.
+// knownStatus answers for a site with one custom status.
 func knownStatus(_ context.Context, status string) (bool, error) {
 	return status == "approved" || status == "pending" || status == "in_progress", nil
 }
@@ -82,8 +82,8 @@ func TestBookingFilter(t *testing.T) {
 	}
 }
 
-// A status is asked for only where one was sent well-formed, and a failure to
-// find it out is no error about parameters.
+// TestBookingStatusAsksTheSite: the site is asked only about a well-formed
+// status, and a failure to find out is not reported as a wrong parameter.
 func TestBookingStatusAsksTheSite(t *testing.T) {
 	t.Parallel()
 	asked, broken := []string{}, errors.New("no database")
@@ -104,8 +104,8 @@ func TestBookingStatusAsksTheSite(t *testing.T) {
 	}
 }
 
-// What a booking without anything around it looks like: every key of the
-// contract, nothing that is null but what may be.
+// TestEmptyBooking: a booking without anything has every key of the contract,
+// and null only where that is allowed.
 func TestEmptyBooking(t *testing.T) {
 	t.Parallel()
 	list := `{"id":0,"booking_code":"","status":"","start_date":"","start_time":"","end_time":"","duration":0,"price":"0.0000","payment_status":"",` +
@@ -135,8 +135,9 @@ func TestEmptyBooking(t *testing.T) {
 	}
 }
 
-// In the site's zone, a single booking's timestamps move together with those
-// of its order and payments; created_datetime is UTC whatever the view.
+// TestBookingDetailInSiteTime: in the site's zone, a single booking's
+// timestamps change zone together with those of its order and payments;
+// created_datetime is always UTC.
 func TestBookingDetailInSiteTime(t *testing.T) {
 	t.Parallel()
 	stamps := domain.Timestamp("2026-07-01 12:00:00")

@@ -16,25 +16,25 @@ type BusinessHours struct {
 	Days     []OpenDay `json:"days"`
 }
 
-// OpenDay are the working hours of a day; none on a day off.
+// OpenDay holds the working hours of a day; none on a day off.
 type OpenDay struct {
 	Date  string      `json:"date"`
 	Hours []OpenHours `json:"hours"`
 }
 
-// OpenHours are from a time of day to another.
+// OpenHours span two times of day.
 type OpenHours struct {
 	StartTime string `json:"start_time"`
 	EndTime   string `json:"end_time"`
 }
 
-// hoursQuery is slots.HoursQuery with the last day as it was sent.
+// hoursQuery is slots.HoursQuery with the last day as sent.
 type hoursQuery struct {
 	slots.HoursQuery
 	dateTo *availability.Day
 }
 
-// BusinessHoursParameters are those of the working hours.
+// BusinessHoursParameters are the parameters of the working hours.
 var BusinessHoursParameters = parameters(domain.InvalidRequest, Fields[hoursQuery]{
 	value("agent_id", id(maxMediumInt), func(h *hoursQuery) *int64 { return &h.AgentID }).about("Id of the agent; without one, the hours that apply to all"),
 	value("service_id", id(maxMediumInt), func(h *hoursQuery) *int64 { return &h.ServiceID }).about("Id of the service; without one, the hours that apply to all"),
@@ -54,7 +54,7 @@ func (v View) HoursQuery(q *Query) (slots.HoursQuery, error) {
 	return h.HoursQuery, BusinessHoursParameters.err(q)
 }
 
-// BusinessHours is the answer to a question for working hours.
+// BusinessHours returns the response to a request for working hours.
 func (v View) BusinessHours(q slots.HoursQuery, days []availability.DayHours, timezone string) BothSingle[BusinessHours] {
 	return bothSingle(BusinessHours{
 		Date: q.From.String(), DateTo: q.To.String(), Timezone: timezone,
@@ -66,7 +66,7 @@ func (v View) BusinessHours(q slots.HoursQuery, days []availability.DayHours, ti
 	})
 }
 
-// endTime is a time of day; one past midnight is of the next day.
+// endTime returns a time of day; one past midnight is on the next day.
 func endTime(end availability.Minutes) string {
 	if end > maxDuration {
 		end -= maxDuration

@@ -17,15 +17,15 @@ type ServiceCategory struct {
 	ServicesCount    int64  `json:"services_count"`
 }
 
-// CategoryList is the envelope of the category list, which names its
-// pagination unlike every other list.
+// CategoryList is the envelope of the category list. Unlike every other list,
+// it names its pagination differently.
 type CategoryList struct {
 	Success    bool               `json:"success"`
 	Data       []ServiceCategory  `json:"data"`
 	Pagination CategoryPagination `json:"pagination"`
 }
 
-// CategoryPagination tells where in the category list a page stands.
+// CategoryPagination is a page's place in the category list.
 type CategoryPagination struct {
 	CurrentPage int64 `json:"current_page"`
 	PerPage     int64 `json:"per_page"`
@@ -33,7 +33,7 @@ type CategoryPagination struct {
 	TotalPages  int64 `json:"total_pages"`
 }
 
-// CategoryList is a page of categories.
+// CategoryList returns a page of categories.
 func (v View) CategoryList(page lists.Page[catalog.ServiceCategory]) CategoryList {
 	return CategoryList{
 		Success: true,

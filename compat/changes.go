@@ -20,7 +20,7 @@ type Change struct {
 	Resource   string `json:"resource"`
 	ResourceID int64  `json:"resource_id"`
 	Kind       string `json:"kind"`
-	Left       bool   `json:"left,omitzero"` // deleted only for those who followed it: it moved
+	Left       bool   `json:"left,omitzero"` // deleted for this reader only: it moved out of the scope
 	At         string `json:"at"`
 	Origin     string `json:"origin"`
 	KeyID      *int64 `json:"key_id,omitzero"`
@@ -41,7 +41,7 @@ type ChangeList struct {
 
 func (ChangeList) envelope() {}
 
-// ChangeFilter says what to read of the journal.
+// ChangeFilter says what to read from the journal.
 type ChangeFilter struct {
 	Cursor    *journal.Cursor // nil for the present end
 	Resources []journal.Resource
@@ -55,7 +55,7 @@ const (
 	maxChangeWait = 60 // seconds
 )
 
-// ChangeParameters are those of the journal.
+// ChangeParameters are the parameters of the journal.
 var ChangeParameters = parameters(domain.InvalidParameters,
 	optional("cursor", cursor(), func(f *ChangeFilter) **journal.Cursor { return &f.Cursor }),
 	custom("resources", words(resourceWords()...), func(f *ChangeFilter, words map[string]bool) {
@@ -70,8 +70,8 @@ var ChangeParameters = parameters(domain.InvalidParameters,
 	custom(IncludeParameter, words("record"), func(f *ChangeFilter, words map[string]bool) { f.Record = words["record"] }),
 )
 
-// cursor is a place in the journal. Numbers are those of the first epoch, when cursors were
-// integers, and are read as such.
+// cursor is a place in the journal. A plain number belongs to the first epoch, when cursors were integers,
+// and is read as such.
 func cursor() valueType[journal.Cursor] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: journal.CursorPattern} }
 	return parsed(description{schema: schema, invalid: "Must be a cursor of an earlier response"}, func(text string) (journal.Cursor, bool) {
@@ -91,7 +91,7 @@ func resourceWords() []string {
 	return words
 }
 
-// ChangeList is a part of the journal, with the present records that are given.
+// ChangeList returns a part of the journal, with the given present records.
 func (v View) ChangeList(page journal.Page, records map[ChangedRecord]any) ChangeList {
 	list := ChangeList{Success: true, Data: make([]Change, len(page.Entries)), Cursor: page.Cursor.String(), HasMore: page.More}
 	for i, e := range page.Entries {
@@ -103,7 +103,7 @@ func (v View) ChangeList(page journal.Page, records map[ChangedRecord]any) Chang
 	return list
 }
 
-// ChangeOf is an entry without its record.
+// ChangeOf returns an entry without its record.
 func ChangeOf(e journal.Entry) Change {
 	c := Change{
 		Number: e.Number, Resource: string(e.Resource), ResourceID: e.ID, Kind: string(e.Kind), Left: e.Left, At: e.At.UTC().Format(time.RFC3339), Origin: string(e.Origin),
@@ -126,7 +126,7 @@ type ChangedRecord struct {
 	ID       int64
 }
 
-// ChangedRecords are records as their lists show them.
+// ChangedRecords returns records as lists show them.
 func (v View) ChangedRecords(r bookings.Records) map[ChangedRecord]any {
 	shaped := map[ChangedRecord]any{}
 	shape(shaped, journal.Bookings, r.Bookings, func(b records.Booking) (int64, any) { return b.ID, v.booking(b) })
@@ -141,7 +141,7 @@ func (v View) ChangedRecords(r bookings.Records) map[ChangedRecord]any {
 	return shaped
 }
 
-// shape enters the records of a resource, each under its id.
+// shape adds the records of a resource, by id.
 func shape[T any](into map[ChangedRecord]any, resource journal.Resource, records []T, one func(T) (id int64, shown any)) {
 	for _, record := range records {
 		id, shown := one(record)
@@ -149,5 +149,5 @@ func shape[T any](into map[ChangedRecord]any, resource journal.Resource, records
 	}
 }
 
-// changedRecordSamples are samples of the record of a change, of every resource.
+// changedRecordSamples are samples of the record in a change, one per resource.
 var changedRecordSamples = []any{Booking{}, Customer{}, OrderRow{}, Payment{}, Invoice{}, Service{}, Agent{}, Location{}, Coupon{}}

@@ -15,8 +15,7 @@ import (
 	"bookside/adapter/session"
 )
 
-// Coupon is a coupon. Its rules and recent orders are there only in a single
-// read.
+// Coupon is a coupon. Only a single read includes its rules and recent orders.
 type Coupon struct {
 	ID                string          `json:"id"`
 	Code              string          `json:"code"`
@@ -40,7 +39,7 @@ type Coupon struct {
 	UpdatedAt         string          `json:"updated_at"`
 }
 
-// CouponParameters are those of the coupon list.
+// CouponParameters are the parameters of the coupon list.
 var CouponParameters = parameters(domain.InvalidParameters,
 	page(func(f *payments.CouponFilter) *int64 { return &f.Page }),
 	perPage(10, func(f *payments.CouponFilter) *int64 { return &f.PerPage }),
@@ -48,13 +47,13 @@ var CouponParameters = parameters(domain.InvalidParameters,
 	optional("search", text(), func(f *payments.CouponFilter) **string { return &f.Search }).about("Text anywhere in codes or names, in any letter case", "welcome").impersonal(),
 )
 
-// CouponList is a page of coupons; fixed amounts are read in the site's
+// CouponList returns a page of coupons; fixed amounts are in the site's
 // currency.
 func (v View) CouponList(page lists.Page[payments.Coupon], currency session.Currency) List[Coupon] {
 	return list(page, func(c payments.Coupon) Coupon { return v.coupon(c, currency) })
 }
 
-// CouponDetail is one coupon with the latest orders that carry it.
+// CouponDetail returns one coupon with the latest orders that use it.
 func (v View) CouponDetail(c payments.Coupon, orders []records.Order, currency session.Currency) Single[Coupon] {
 	record := v.coupon(c, currency)
 	record.Rules = json.RawMessage("null")
@@ -83,11 +82,11 @@ func (v View) coupon(c payments.Coupon, currency session.Currency) Coupon {
 	return record
 }
 
-// jsonNumber prints an amount as a JSON number without trailing zeros.
+// jsonNumber formats an amount as a JSON number without trailing zeros.
 func jsonNumber(amount decimal.Decimal) json.Number { return json.Number(amount.String()) }
 
-// writtenCoupon is a coupon as writes return it: after a create its id is a
-// number, after an update a string.
+// writtenCoupon is a coupon as writes return it: its id is a number after a
+// create and a string after an update.
 type writtenCoupon[ID string | int64] struct {
 	ID                ID           `json:"id"`
 	Code              string       `json:"code"`
@@ -111,7 +110,7 @@ var (
 	couponStatuses = map[string]string{"active": "active", "inactive": "disabled", "disabled": "disabled"}
 )
 
-// CouponFields are those of PUT /coupons/{code}.
+// CouponFields are the fields of PUT /coupons/{code}.
 var CouponFields = couponFields.changing()
 
 var couponFields = Fields[payments.CouponPatch]{
@@ -128,13 +127,13 @@ var couponFields = Fields[payments.CouponPatch]{
 		orNull(func(c *payments.CouponPatch) { c.NoMaxDiscount = true }),
 }
 
-// NewCouponFields are those of POST /coupons.
+// NewCouponFields are the fields of POST /coupons.
 var NewCouponFields = slices.Concat(
 	Fields[payments.NewCoupon]{value("code", anyText(), func(c *payments.NewCoupon) *string { return &c.Code }).about("", "SPRING15")},
 	within(couponFields, func(c *payments.NewCoupon) *payments.CouponPatch { return &c.CouponPatch }),
 ).requiring("code", "discount_type", "discount_value")
 
-// dateOrNone is a date, or none where an empty text or the zero date was sent.
+// dateOrNone is a date, or none for an empty text or the zero date.
 func dateOrNone() valueType[session.Date] {
 	k := date()
 	k.blank = blankIsValue
@@ -151,11 +150,11 @@ func dateOrNone() valueType[session.Date] {
 	return k
 }
 
-// CouponCreated is the answer to POST /coupons, without its record.
+// CouponCreated is the response to POST /coupons, without its record.
 var CouponCreated = successMessage[writtenCoupon[int64]]("Coupon created successfully")
 
-// CouponCreated is the answer to POST /coupons: unset dates are empty, and so is
-// an unset cap.
+// CouponCreated returns the response to POST /coupons: unset dates are empty,
+// and so is an unset cap.
 func (v View) CouponCreated(c payments.Coupon) SuccessMessage[writtenCoupon[int64]] {
 	record := writtenCouponOf(v, c, itself)
 	for _, date := range []*string{&record.ActiveFrom, &record.ActiveTo} {
@@ -169,15 +168,15 @@ func (v View) CouponCreated(c payments.Coupon) SuccessMessage[writtenCoupon[int6
 	return CouponCreated.about(record)
 }
 
-// CouponUpdated is the answer to PUT /coupons/{code}, without its record.
+// CouponUpdated is the response to PUT /coupons/{code}, without its record.
 var CouponUpdated = successMessage[writtenCoupon[string]]("Coupon updated successfully")
 
-// CouponUpdated is the answer to PUT /coupons/{code}.
+// CouponUpdated returns the response to PUT /coupons/{code}.
 func (v View) CouponUpdated(c payments.Coupon) SuccessMessage[writtenCoupon[string]] {
 	return CouponUpdated.about(writtenCouponOf(v, c, domain.IDText))
 }
 
-// CouponDeleted is the answer to DELETE /coupons/{code}.
+// CouponDeleted is the response to DELETE /coupons/{code}.
 var CouponDeleted = done("Coupon deleted successfully")
 
 func writtenCouponOf[ID string | int64](v View, c payments.Coupon, id func(int64) ID) writtenCoupon[ID] {

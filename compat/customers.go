@@ -44,7 +44,7 @@ type CustomerStats struct {
 }
 
 // CustomerDetail is a customer as a single read returns it. The bookings are
-// there only when asked for.
+// there only if requested.
 type CustomerDetail struct {
 	Customer
 	Address          string    `json:"address"`
@@ -64,7 +64,7 @@ var customerStatuses = sameWords("active", "inactive", "blocked", "pending_verif
 
 const customerStatusWords = "Must be active, inactive, blocked or pending_verification"
 
-// CustomerParameters are those of the customer list.
+// CustomerParameters are the parameters of the customer list.
 var CustomerParameters = parameters(domain.InvalidParameters,
 	page(func(f *customers.Filter) *int64 { return &f.Page }),
 	perPage(20, func(f *customers.Filter) *int64 { return &f.PerPage }),
@@ -87,7 +87,7 @@ var CustomerParameters = parameters(domain.InvalidParameters,
 		unless(func(_ input, f *customers.Filter) bool { return f.WordPressUserID != nil }),
 )
 
-// CustomerList is a page of customers.
+// CustomerList returns a page of customers.
 func (v View) CustomerList(page lists.Page[records.Customer]) List[Customer] {
 	return list(page, v.customer)
 }
@@ -106,7 +106,7 @@ func (v View) customer(c records.Customer) Customer {
 	}
 }
 
-// digit prints a boolean as PHP's database layer does.
+// digit formats a boolean as PHP's database layer does.
 func digit(b bool) string {
 	if b {
 		return "1"
@@ -114,7 +114,7 @@ func digit(b bool) string {
 	return "0"
 }
 
-// CustomerIncludes are the bookings that a single customer is read with.
+// CustomerIncludes are the bookings to include with a single customer.
 type CustomerIncludes struct {
 	Bookings, Upcoming, Past bool
 	Limit                    int64
@@ -122,7 +122,7 @@ type CustomerIncludes struct {
 }
 
 // CustomerIncludeParameters are those of a single customer. Words for what is
-// always there are accepted and change nothing.
+// always included are accepted without effect.
 var CustomerIncludeParameters = parameters(domain.InvalidParameters,
 	optional("bookings_status", bookingStatus(), func(c *CustomerIncludes) **string { return &c.Status }),
 	custom(IncludeParameter, words("bookings", "upcoming_bookings", "past_bookings", "stats", "custom_fields", "notes", "avatar", "preferences"),
@@ -142,13 +142,13 @@ func (v View) CustomerIncludes(ctx context.Context, q *Query, known KnownStatus)
 	return includes, CustomerIncludeParameters.err(q)
 }
 
-// CustomerBookings are the bookings a customer is shown with; nil where they
-// were not asked for.
+// CustomerBookings are the bookings that a customer is shown with; nil if not
+// requested.
 type CustomerBookings struct {
 	All, Upcoming, Past []records.Booking
 }
 
-// CustomerDetail is one customer.
+// CustomerDetail returns one customer.
 func (v View) CustomerDetail(c records.Customer, asked CustomerIncludes, b CustomerBookings) StatusSingle[CustomerDetail] {
 	record := v.customerDetail(c)
 	if asked.Bookings {
@@ -172,12 +172,12 @@ func (v View) customerDetail(c records.Customer) CustomerDetail {
 	}
 }
 
-// newCustomerStatuses knows one more word than changes do.
+// newCustomerStatuses has one word more than changes accept.
 var newCustomerStatuses = map[string]string{
 	"active": "active", "inactive": "inactive", "blocked": "blocked", "pending_verification": "pending_verification", "pending": "pending_verification",
 }
 
-// customerValueFields are those of a customer, new or known.
+// customerValueFields are the fields of a customer, new or existing.
 var customerValueFields = slices.Concat(
 	within(customerFields.exampled("first_name", "Grace").exampled("last_name", "Hopper").exampled("email", "grace@example.com"), func(c *customers.Patch) *records.CustomerFields { return &c.CustomerFields }),
 	Fields[customers.Patch]{
@@ -195,15 +195,15 @@ var customerValueFields = slices.Concat(
 		value("custom_fields", customFields(), func(c *customers.Patch) *map[string]string { return &c.CustomFields }),
 	})
 
-// NewCustomerFields are those of POST /customers. A WordPress user goes by two
-// names, of which the first that is sent counts.
+// NewCustomerFields are those of POST /customers. A WordPress user has two
+// field names; the first one sent counts.
 var NewCustomerFields = slices.Concat(customerValueFields, Fields[customers.Patch]{
 	optional("status", word(newCustomerStatuses, customerStatusWords), func(c *customers.Patch) **string { return &c.Status }),
 	wordpressUser("cms_user_id").notInExample(),
 	wordpressUser("wordpress_user_id").notInExample().unless(func(_ input, c *customers.Patch) bool { return c.WordPressUserID != nil }),
 }).requiring("first_name", "last_name")
 
-// CustomerPatchFields are those of PUT /customers/{id}.
+// CustomerPatchFields are the fields of PUT /customers/{id}.
 var CustomerPatchFields = slices.Concat(customerValueFields.exampled("email", "g.hopper@example.com"), Fields[customers.Patch]{
 	optional("status", word(customerStatuses, customerStatusWords), func(c *customers.Patch) **string { return &c.Status }),
 }).changing("first_name", "last_name", "email")
@@ -212,8 +212,8 @@ func wordpressUser(name string) Field[customers.Patch] {
 	return custom(name, userID(), func(c *customers.Patch, id int64) { c.WordPressUserID, c.UserField = &id, name })
 }
 
-// userID is the id of a WordPress user. One that does not exist is not malformed: the
-// site has other users than those that a customer can have.
+// userID is the id of a WordPress user. One that does not exist is not
+// malformed: the site has users that customers cannot have.
 func userID() valueType[int64] {
 	k := integer(1, maxInt)
 	k.id = true
@@ -224,7 +224,7 @@ var genders = sameWords("male", "female", "other", "prefer_not_to_say")
 
 const notACountry = "Must be a country code of ISO 3166-1, two letters"
 
-// country is a code of ISO 3166-1, in any letter case.
+// country is an ISO 3166-1 code, in any letter case.
 func country() valueType[string] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: "^[A-Za-z]{2}$"} }
 	return fromText(description{schema: schema, invalid: notSingle, rejected: notACountry}, func(text string) (string, *problem) {
@@ -240,7 +240,7 @@ func country() valueType[string] {
 	})
 }
 
-// profile is a field for which the platform has no column. null and an empty text
+// profile is a field without a column in the plugin. null and an empty text
 // remove it.
 func profile(name string, k valueType[string]) Field[customers.Patch] {
 	set := func(c *customers.Patch, text string) {
@@ -252,7 +252,7 @@ func profile(name string, k valueType[string]) Field[customers.Patch] {
 	return custom(name, k, set).orNull(func(c *customers.Patch) { set(c, "") })
 }
 
-// removable is a type of which an empty text is a value too.
+// removable is a type that accepts an empty text too.
 func removable(k valueType[string]) valueType[string] {
 	k.blank = blankIsValue
 	read := k.read
@@ -274,7 +274,7 @@ func dateText() valueType[string] {
 }
 
 // customFields are values by name. As in PHP's texts, true is 1; unlike there,
-// false is 0, for only null and an empty text remove.
+// false is 0, because only null and an empty text remove a value.
 func customFields() valueType[map[string]string] {
 	schema := func() *Schema {
 		scalar := AnyOf(&Schema{Type: []string{typeString, typeNull}}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean})
@@ -289,7 +289,7 @@ func customFields() valueType[map[string]string] {
 	}}
 }
 
-// texts are the values of an object.
+// texts returns the values of an object.
 func (b *Body) texts() map[string]string {
 	texts := make(map[string]string, len(b.fields))
 	for name, value := range b.fields {
@@ -313,21 +313,21 @@ func (b *Body) texts() map[string]string {
 	return texts
 }
 
-// createdCustomer is the record of a single read with a number for its id.
+// createdCustomer is the record of a single read, with a number as its id.
 type createdCustomer struct {
 	ID int64 `json:"id"`
 	CustomerDetail
 }
 
-// CustomerCreated is the answer to POST /customers, without its record.
+// CustomerCreated is the response to POST /customers, without its record.
 var CustomerCreated = bothMessage[createdCustomer]("Customer created successfully")
 
-// CustomerCreated is the answer to POST /customers.
+// CustomerCreated returns the response to POST /customers.
 func (v View) CustomerCreated(c records.Customer) BothMessage[createdCustomer] {
 	return CustomerCreated.about(createdCustomer{ID: c.ID, CustomerDetail: v.customerDetail(c)})
 }
 
-// UpdatedCustomer is a customer as the answer to a change shows it.
+// UpdatedCustomer is a customer as the response to a change shows it.
 type UpdatedCustomer struct {
 	ID        int64  `json:"id"`
 	FirstName string `json:"first_name"`
@@ -338,26 +338,26 @@ type UpdatedCustomer struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
-// CustomerUpdated is the answer to PUT /customers/{id}, without its record.
+// CustomerUpdated is the response to PUT /customers/{id}, without its record.
 var CustomerUpdated = successMessage[UpdatedCustomer]("Customer updated successfully")
 
-// CustomerUpdated is the answer to PUT /customers/{id}.
+// CustomerUpdated returns the response to PUT /customers/{id}.
 func (v View) CustomerUpdated(c records.Customer) SuccessMessage[UpdatedCustomer] {
 	return CustomerUpdated.about(UpdatedCustomer{
 		ID: c.ID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone, Status: c.Status, UpdatedAt: v.timestamp(c.UpdatedAt),
 	})
 }
 
-// DeletedCustomer is what is told of a customer who is no more.
+// DeletedCustomer is what remains known of a deleted customer.
 type DeletedCustomer struct {
 	ID        int64  `json:"deleted_customer_id"`
 	DeletedAt string `json:"deleted_at"`
 }
 
-// CustomerDeleted is the answer to DELETE /customers/{id}, without its record.
+// CustomerDeleted is the response to DELETE /customers/{id}, without its record.
 var CustomerDeleted = successMessage[DeletedCustomer]("Customer deleted successfully")
 
-// CustomerDeleted is the answer to DELETE /customers/{id}.
+// CustomerDeleted returns the response to DELETE /customers/{id}.
 func (v View) CustomerDeleted(id int64, at time.Time) SuccessMessage[DeletedCustomer] {
 	stored := domain.Timestamp(domain.Stamp(at))
 	return CustomerDeleted.about(DeletedCustomer{ID: id, DeletedAt: v.timestamp(stored)})

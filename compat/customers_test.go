@@ -15,9 +15,9 @@ func TestCustomerBodies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body  string
-		want  customers.Patch   // of a change
-		wrong map[string]string // in a change
-		user  *int64            // of a new customer
+		want  customers.Patch   // for a change
+		wrong map[string]string // for a change
+		user  *int64            // for a new customer
 		as    string
 	}{
 		"nothing": {body: `{}`, want: customers.Patch{}},
@@ -81,7 +81,7 @@ func TestCustomerBodies(t *testing.T) {
 	}
 }
 
-// pending is a word of new customers alone.
+// TestPendingCustomer: pending is a word for new customers only.
 func TestPendingCustomer(t *testing.T) {
 	t.Parallel()
 	created := NewCustomerFields.Read(bodyOf(t, `{"first_name":"A","last_name":"B","status":" Pending "}`))

@@ -10,12 +10,11 @@ import (
 	"bookside/compat/table"
 )
 
-// envelope is what stands around a record. In the document it has no name of its
-// own: what its texts and booleans are in a sample they always are.
+// envelope is what surrounds a record. In the document it has no name: its texts and booleans always have
+// the values of a sample.
 type envelope interface{ envelope() }
 
-// RecordIn returns the record in a response to a read of one. sample is one of such
-// a response.
+// RecordIn returns the record in the response to a single read; sample is a sample of such a response.
 func RecordIn(sample any, response []byte) (json.RawMessage, error) {
 	if _, enveloped := sample.(envelope); !enveloped {
 		return response, nil
@@ -36,7 +35,7 @@ func dataIn[T any](response []byte) (T, error) {
 	return around.Data, nil
 }
 
-// Columns are those of a table of the records of a list. sample is one of such a list.
+// Columns returns the columns of a table of a list's records; sample is a sample of such a list.
 func Columns(sample any) []table.Column {
 	for _, f := range fieldsOf(reflect.ValueOf(sample)) {
 		if f.name == "data" {
@@ -46,7 +45,7 @@ func Columns(sample any) []table.Column {
 	return nil
 }
 
-// columnsOf returns the columns of a type at a place.
+// columnsOf returns the columns of a type at a path.
 func columnsOf(t reflect.Type, at table.Column) (columns []table.Column) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct {
 		t = t.Elem()
@@ -73,10 +72,10 @@ type List[R any] struct {
 
 func (List[R]) envelope() {}
 
-// ListOf is a sample of a list.
+// ListOf returns a sample of a list.
 func ListOf[R any]() List[R] { return List[R]{Success: true} }
 
-// Pagination tells where in a list a page stands.
+// Pagination is a page's place in a list.
 type Pagination struct {
 	Page            int64 `json:"page"`
 	PerPage         int64 `json:"per_page"`
@@ -86,7 +85,7 @@ type Pagination struct {
 	HasPreviousPage bool  `json:"has_previous_page"`
 }
 
-// list puts a page of records into their envelope.
+// list puts a page of records into its envelope.
 func list[T, R any](page lists.Page[T], shape func(T) R) List[R] {
 	pages := totalPages(page.Total, page.PerPage)
 	return List[R]{
@@ -101,8 +100,7 @@ func list[T, R any](page lists.Page[T], shape func(T) R) List[R] {
 
 func totalPages(total, perPage int64) int64 { return (total + perPage - 1) / perPage }
 
-// Single is the envelope of one record whose shape the contract shows with
-// success.
+// Single is the envelope of a single record for which the contract shows success.
 type Single[R any] struct {
 	Success bool `json:"success"`
 	Data    R    `json:"data"`
@@ -112,10 +110,10 @@ func (Single[R]) envelope() {}
 
 func single[R any](record R) Single[R] { return Single[R]{Success: true, Data: record} }
 
-// SingleOf is a sample of one record.
+// SingleOf returns a sample of one record.
 func SingleOf[R any]() Single[R] { return Single[R]{Success: true} }
 
-// StatusSingle is the envelope of one record that is shown with status.
+// StatusSingle is the envelope of a single record for which the contract shows status.
 type StatusSingle[R any] struct {
 	Status string `json:"status"`
 	Data   R      `json:"data"`
@@ -127,11 +125,11 @@ func statusSingle[R any](record R) StatusSingle[R] {
 	return StatusSingle[R]{Status: "success", Data: record}
 }
 
-// StatusSingleOf is a sample of one record.
+// StatusSingleOf returns a sample of one record.
 func StatusSingleOf[R any]() StatusSingle[R] { return StatusSingle[R]{Status: "success"} }
 
-// BothSingle is the envelope of one record for which no shape is shown: either
-// kind of client finds what it tests.
+// BothSingle is the envelope of a single record for which the contract shows no envelope: clients that test
+// either find it.
 type BothSingle[R any] struct {
 	Success bool   `json:"success"`
 	Status  string `json:"status"`
@@ -144,10 +142,10 @@ func bothSingle[R any](record R) BothSingle[R] {
 	return BothSingle[R]{Success: true, Status: "success", Data: record}
 }
 
-// BothSingleOf is a sample of one record.
+// BothSingleOf returns a sample of one record.
 func BothSingleOf[R any]() BothSingle[R] { return BothSingle[R]{Success: true, Status: "success"} }
 
-// BothMessage is BothSingle for what was written.
+// BothMessage is like BothSingle, for a record that was written.
 type BothMessage[R any] struct {
 	Success bool   `json:"success"`
 	Status  string `json:"status"`
@@ -161,14 +159,13 @@ func bothMessage[R any](message string) BothMessage[R] {
 	return BothMessage[R]{Success: true, Status: "success", Message: message}
 }
 
-// about is the same answer about a record.
+// about returns the same response about a record.
 func (m BothMessage[R]) about(record R) BothMessage[R] {
 	m.Data = record
 	return m
 }
 
-// SuccessMessage is the envelope of a record that was written, where the contract
-// shows it with success.
+// SuccessMessage is the envelope of a record that was written, if the contract shows it with success.
 type SuccessMessage[R any] struct {
 	Success bool   `json:"success"`
 	Message string `json:"message"`
@@ -181,13 +178,13 @@ func successMessage[R any](message string) SuccessMessage[R] {
 	return SuccessMessage[R]{Success: true, Message: message}
 }
 
-// about is the same answer about a record.
+// about returns the same response about a record.
 func (m SuccessMessage[R]) about(record R) SuccessMessage[R] {
 	m.Data = record
 	return m
 }
 
-// Done is the envelope of what leaves no record.
+// Done is the envelope of a write that leaves no record.
 type Done struct {
 	Success bool   `json:"success"`
 	Message string `json:"message"`

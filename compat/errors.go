@@ -15,32 +15,31 @@ type ErrorShape int
 // The shapes of errors.
 const (
 	ObjectError    ErrorShape = iota // {status: "error", error: {code, message, details?}}
-	WordPressError                   // {code, message, data: {status}}, as WordPress's own REST API has it
+	WordPressError                   // {code, message, data: {status}}, as in WordPress's own REST API
 	TextError                        // {success: false, error: message}
 	BothErrors                       // an ObjectError and a WordPressError at once
 )
 
 // Failure is an error on its way to the client.
 type Failure struct {
-	Status    int // of HTTP
+	Status    int // HTTP status
 	Code      string
 	Message   string
 	Details   any    // nil for none; never in a TextError
-	Bookings  int64  // that are in the way, in a WordPressError
-	Payments  int64  // the same
-	RequestID string // for failures of ours
+	Bookings  int64  // number of bookings in the way, in a WordPressError
+	Payments  int64  // likewise, of payments
+	RequestID string // for internal failures
 	Written   WriteOutcome
 }
 
-// WriteOutcome says what a write that failed has left in the database.
+// WriteOutcome says what a failed write has left in the database.
 type WriteOutcome string
 
-// The outcomes of writes that failed. WriteNotReported is that of failures that
-// speak for themselves.
+// The outcomes of failed writes. WriteNotReported is for failures that need no explanation.
 const (
 	WriteNotReported WriteOutcome = ""
 	NothingWritten   WriteOutcome = "nothing"
-	WriteUnknown     WriteOutcome = "unknown" // it may have been written, or a part of it
+	WriteUnknown     WriteOutcome = "unknown" // it may have been written, completely or in part
 )
 
 // MarshalJSON writes false for NothingWritten.
@@ -67,7 +66,7 @@ type errorData struct {
 	BookingCount int64        `json:"booking_count,omitempty"`
 	PaymentCount int64        `json:"payment_count,omitempty"`
 	RequestID    string       `json:"request_id,omitempty"`
-	Written      WriteOutcome `json:"written,omitzero"` // of writes that may be tried again
+	Written      WriteOutcome `json:"written,omitzero"` // for writes that may be tried again
 }
 
 type objectBody struct {
@@ -81,8 +80,8 @@ type errorObject struct {
 	Details any    `json:"details,omitempty"`
 }
 
-// bothBody is the error of a route of which the contract says one shape and the
-// extension answers the other: either kind of client finds what it tests.
+// bothBody is the error of a route for which the contract and the extension have different shapes: clients
+// that test either find it.
 type bothBody struct {
 	wordPressBody
 	objectBody
@@ -94,7 +93,7 @@ type textBody struct {
 	Data    *errorData `json:"data,omitempty"`
 }
 
-// Body is the failure in a shape.
+// Body returns the failure in a shape.
 func (f Failure) Body(shape ErrorShape) any {
 	switch shape {
 	case WordPressError:
@@ -124,19 +123,19 @@ func (f Failure) objectBody() objectBody {
 // ListUnauthorized is how lists reject a key, always as a WordPressError.
 var ListUnauthorized = Failure{Status: http.StatusUnauthorized, Code: "rest_forbidden", Message: "Unauthorized"}
 
-// PermissionDetails tells what a key lacks.
+// PermissionDetails says what a key lacks.
 type PermissionDetails struct {
 	Required string   `json:"required_permission"`
 	Current  []string `json:"current_permissions"`
 }
 
-// PresentDetails are a record as it is now, for a client that knows an earlier state.
+// PresentDetails is the present state of a record, for a client that knows an earlier one.
 type PresentDetails struct {
 	ETag   string    `json:"etag"`
 	Record anyRecord `json:"record"`
 }
 
-// anyRecord is a record of some resource, as JSON.
+// anyRecord is a record of any resource, as JSON.
 type anyRecord json.RawMessage
 
 // MarshalJSON returns the JSON.
@@ -144,20 +143,20 @@ func (r anyRecord) MarshalJSON() ([]byte, error) { return r, nil }
 
 func (anyRecord) schema() *Schema { return &Schema{Type: typeObject, example: Members{}} }
 
-// Present is a record that has changed as clients see it.
+// Present returns a changed record as clients see it.
 func Present(p domain.PresentRecord) PresentDetails {
 	return PresentDetails{ETag: p.Tag, Record: anyRecord(p.Record)}
 }
 
-// ConflictDetails tell why a booking cannot have its time.
+// ConflictDetails say why a booking cannot have its time.
 type ConflictDetails struct {
-	RequestedTime  string   `json:"requested_time,omitempty"` // absent if it is not known
+	RequestedTime  string   `json:"requested_time,omitempty"` // absent if unknown
 	AgentID        idOrAny  `json:"agent_id"`
 	BookingID      *int64   `json:"conflicting_booking_id"`
-	AvailableSlots []string `json:"available_slots"` // of the same day
+	AvailableSlots []string `json:"available_slots"` // on the same day
 }
 
-// Conflict is a conflict as clients see it.
+// Conflict returns a conflict as clients see it.
 func Conflict(c domain.SlotConflict) ConflictDetails {
 	details := ConflictDetails{
 		AgentID:        idOrAny(c.AgentID),

@@ -13,7 +13,7 @@ import (
 	"bookside/compat/phpform"
 )
 
-// BookingExtra is an extra of a booking. Only bookings of sites with Pro Features have some.
+// BookingExtra is an extra of a booking, which requires Pro Features.
 type BookingExtra struct {
 	ID       int64  `json:"id"`
 	Name     string `json:"name"`
@@ -29,8 +29,8 @@ func bookingExtra(e records.BookingExtra) BookingExtra {
 // maxExtras is how many different extras a booking may have.
 const maxExtras = 50
 
-// extras declares the extras of a booking: a list of objects, or its JSON. Whether such a field is known, and what
-// is none, the site decides. Null and an empty text are an empty list.
+// extras declares the extras of a booking: a list of objects, or its JSON. The site decides whether it
+// knows the field, and what counts as none. Null and an empty text are an empty list.
 func extras[T any](at func(*T) **slots.Extras, schema func() *Schema) Field[T] {
 	return Field[T]{declaration: declaration{name: "extras", ours: true, clears: true, hideFromExample: true, valueType: description{schema: schema}}, read: func(in input, into *T) {
 		var sent jsontext.Value
@@ -78,7 +78,7 @@ func readExtras(sent jsontext.Value) *slots.Extras {
 	return read
 }
 
-// whole returns a whole number above 0, also of a text; 0 for anything else.
+// whole returns a positive whole number, given as a number or a text, or 0 for anything else.
 func whole(value jsontext.Value) int64 {
 	if value == nil {
 		return 0
@@ -91,8 +91,8 @@ func whole(value jsontext.Value) int64 {
 	return n.IntPart()
 }
 
-// couponCode declares the code of the coupon of a booking. Whether such a field is known the site decides: what is
-// no text is the code of no coupon.
+// couponCode declares the coupon code of a booking. The site decides whether it knows the field; anything
+// but a text is an unknown code.
 func couponCode[T any](at func(*T) *string) Field[T] {
 	f := value("coupon_code", anyText(), at).onlyOurs().notInExample()
 	f.read = func(in input, into *T) {

@@ -9,26 +9,26 @@ import (
 	"bookside/compat/jsontext"
 )
 
-// Field declares a parameter of a query or a field of a body, once: its value is
-// read into a T by it, and described by it in the OpenAPI document.
+// Field declares a parameter of a query or a field of a body, once: it reads the value into a T and
+// describes it in the OpenAPI document.
 type Field[T any] struct {
 	declaration
 	skip func(in input, into *T) bool // reports whether to ignore the field; may be nil
 	read func(in input, into *T)      // sets a member of into if a value was sent
 }
 
-// declaration is what a field is, whatever it is read into.
+// declaration is the part of a field that does not depend on its target.
 type declaration struct {
 	name            string
-	text            fieldText // replaces the text of its name, as far as it is not empty
+	text            fieldText // overrides the text for its name, where not empty
 	required        bool
-	alternative     string // the id that may be sent in place of this field, if it is required
+	alternative     string // the id that may replace this field, if it is required
 	hideFromExample bool   // left out of examples, see notInExample
 	ours            bool   // unknown to the PHP extension, which ignores it
-	impersonal      bool   // what it searches for is no personal data
+	impersonal      bool   // it does not search personal data
 	members         bool   // an object, whose members may be sent one by one
-	clears          bool   // null has a meaning of its own, see orNull
-	defaultValue    any    // the default, as it would be sent; nil for none
+	clears          bool   // null clears the field, see orNull
+	defaultValue    any    // the default in the form in which it would be sent; nil for none
 	valueType       description
 }
 
@@ -37,7 +37,7 @@ func optional[T, V any](name string, k valueType[V], at func(*T) **V) Field[T] {
 	return custom(name, k, func(into *T, sent V) { *at(into) = &sent })
 }
 
-// clearable declares an optional field that null sets to nothing: to 0, an empty text or an empty list.
+// clearable declares an optional field that null clears: to 0, an empty text or an empty list.
 func clearable[T, V any](name string, k valueType[V], at func(*T) **V) Field[T] {
 	return optional(name, k, at).orNull(func(into *T) { *at(into) = new(V) })
 }
@@ -63,7 +63,7 @@ func defaulted[T, V any](name string, k valueType[V], defaultValue V, at func(*T
 	return f
 }
 
-// custom declares a field for which set is called if it is sent.
+// custom declares a field that calls set if it is sent.
 func custom[T, V any](name string, k valueType[V], set func(into *T, sent V)) Field[T] {
 	return Field[T]{declaration: declaration{name: name, valueType: k.description}, read: func(in input, into *T) {
 		if sent, ok := k.read(in, name); ok {
@@ -72,8 +72,7 @@ func custom[T, V any](name string, k valueType[V], set func(into *T, sent V)) Fi
 	}}
 }
 
-// object declares a field of a body with members of its own. They may also be sent
-// one by one, under dotted names.
+// object declares a field of a body that has members. They may also be sent one by one, under dotted names.
 func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
 	return Field[T]{
 		declaration: declaration{name: name, members: true, valueType: description{schema: func() *Schema { return SchemaOf(members.Describe()).Concerning(name) }, invalid: notAnObject}},
@@ -85,8 +84,8 @@ func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
 	}
 }
 
-// orNull makes null clear the field, in place of counting as not sent. So does an empty text, which is
-// all that a form can send, unless it is a value of the field.
+// orNull makes null clear the field instead of counting as not sent. An empty text, which is all that a
+// form can send, does the same unless it is a valid value.
 func (f Field[T]) orNull(clear func(into *T)) Field[T] {
 	name, read, typ := f.name, f.read, f.valueType
 	f.clears = true
@@ -101,9 +100,9 @@ func (f Field[T]) orNull(clear func(into *T)) Field[T] {
 	return f
 }
 
-// changing returns the fields of a change: null clears a text, except for those named, and is refused
-// for whatever cannot be cleared, as are 0 where it is no id and an empty text where it is no value.
-// Otherwise the answer would confirm a change that was not made.
+// changing returns the fields for a change: null clears a text, except for the fields in kept, and is
+// rejected for whatever cannot be cleared, like 0 where it is not an id and an empty text where it is not a
+// value. Otherwise the response would confirm a change that was not made.
 func (fields Fields[T]) changing(kept ...string) Fields[T] {
 	fields = slices.Clone(fields)
 	for i, f := range fields {
@@ -116,7 +115,7 @@ func (fields Fields[T]) changing(kept ...string) Fields[T] {
 
 func (f Field[T]) changing(clears bool) Field[T] {
 	name, read, typ := f.name, f.read, f.valueType
-	f.valueType.id = false // so that 0 is read
+	f.valueType.id = false // reads 0
 	if clears {
 		f.valueType.schema = func() *Schema { return nullable(typ.schema()) }
 	}
@@ -134,39 +133,39 @@ func (f Field[T]) changing(clears bool) Field[T] {
 	return f
 }
 
-// about replaces the text of the name, and perhaps its example.
+// about overrides the text of the field, and optionally its example.
 func (f Field[T]) about(about string, example ...string) Field[T] {
 	f.text.About, f.text.Example = about, strings.Join(example, "")
 	return f
 }
 
-// unless ignores the field, even if it is required, where the condition holds.
+// unless ignores the field, even if it is required, when the condition holds.
 func (f Field[T]) unless(condition func(in input, into *T) bool) Field[T] {
 	f.skip = condition
 	return f
 }
 
-// notInExample leaves the field out of examples of bodies, because another field stands
-// for it or few requests have it.
+// notInExample leaves the field out of examples of bodies, because another field stands for it or few
+// requests have it.
 func (f Field[T]) notInExample() Field[T] {
 	f.hideFromExample = true
 	return f
 }
 
-// onlyOurs marks a field that the PHP extension does not know: it ignores it.
+// onlyOurs marks a field that the PHP extension does not know and ignores.
 func (f Field[T]) onlyOurs() Field[T] {
 	f.ours = true
 	return f
 }
 
-// impersonal marks a parameter whose text is searched for where there is no personal data. Keys that mask such
-// data may send it, but no other text that is searched for.
+// impersonal marks a parameter that searches texts without personal data. Keys that mask personal data may
+// send it, but no other text search.
 func (f Field[T]) impersonal() Field[T] {
 	f.declaration.impersonal = true
 	return f
 }
 
-// alternativeTo makes a required field optional where an id is sent.
+// alternativeTo makes a required field optional if an id is sent.
 func (f Field[T]) alternativeTo(id string) Field[T] {
 	f.alternative = id
 	return f
@@ -175,8 +174,8 @@ func (f Field[T]) alternativeTo(id string) Field[T] {
 // Fields are the fields of a query or a body, in the order of the document.
 type Fields[T any] []Field[T]
 
-// position returns where a field stands; a member of an object, also under its dotted
-// name, stands where the object does. Other names come last.
+// position returns the index of a field. A member of an object, even under its dotted name, has the
+// object's index. Other names come last.
 func (fields Fields[T]) position(name string) int {
 	name, _, _ = strings.Cut(name, ".")
 	at := slices.IndexFunc(fields, func(f Field[T]) bool { return f.name == name })
@@ -186,7 +185,7 @@ func (fields Fields[T]) position(name string) int {
 	return at
 }
 
-// read sets the members of into, and notes in the input what is wrong.
+// read sets the members of into, and records problems in the input.
 func (fields Fields[T]) read(in input, into *T) {
 	for i := range fields {
 		f := &fields[i]
@@ -201,7 +200,7 @@ func (fields Fields[T]) read(in input, into *T) {
 	}
 }
 
-// Read reads a body. What is wrong with it is in the Validation of the value, which must embed one.
+// Read reads a body. Its problems are in the Validation that the value must embed.
 func (fields Fields[T]) Read(b *Body) T {
 	var value T
 	fields.read(b, &value)
@@ -214,27 +213,27 @@ func (f *Field[T]) sent(in input) bool {
 	return in.present(f.name) || f.members && in.(*Body).dotted(f.name)
 }
 
-// requiring returns the same fields, of which those named must be sent.
+// requiring returns the same fields with the named ones required.
 func (fields Fields[T]) requiring(names ...string) Fields[T] {
 	return fields.with(func(f *Field[T]) { f.required = true }, names...)
 }
 
-// exampled returns the same fields, one of them with another example.
+// exampled returns the same fields with another example for one of them.
 func (fields Fields[T]) exampled(name, example string) Fields[T] {
 	return fields.with(func(f *Field[T]) { f.text.Example = example }, name)
 }
 
-// only returns those of the fields that are named.
+// only returns the named fields.
 func (fields Fields[T]) only(names ...string) Fields[T] {
 	return slices.DeleteFunc(slices.Clone(fields), func(f Field[T]) bool { return !slices.Contains(names, f.name) })
 }
 
-// alternativeTo returns the same fields, of which those named are optional where an id is sent.
+// alternativeTo returns the same fields, with the named ones optional if an id is sent.
 func (fields Fields[T]) alternativeTo(id string, names ...string) Fields[T] {
 	return fields.with(func(f *Field[T]) { f.alternative = id }, names...)
 }
 
-// with returns the same fields, of which those named are changed.
+// with returns the same fields with the named ones changed.
 func (fields Fields[T]) with(change func(*Field[T]), names ...string) Fields[T] {
 	fields = slices.Clone(fields)
 	for i := range fields {
@@ -245,7 +244,7 @@ func (fields Fields[T]) with(change func(*Field[T]), names ...string) Fields[T] 
 	return fields
 }
 
-// within makes the fields of a part of a T those of the T.
+// within turns the fields of a part of a T into fields of the T.
 func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 	fields := make(Fields[T], len(part))
 	for i, f := range part {
@@ -261,11 +260,11 @@ func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
 type FieldDescription struct {
 	Name     string
 	Required bool
-	Needed   bool // required, unless another field is sent in its place
+	Needed   bool // required, unless another field replaces it
 	Ours     bool // unknown to the PHP extension, which ignores it
 	Schema   *Schema
-	// Invalid and Rejected are examples of messages: about a malformed value, and
-	// about a well-formed one that is not allowed. "" where there is none.
+	// Invalid and Rejected are examples of messages: for a malformed value, and for a well-formed one that
+	// is not allowed; "" if there is none.
 	Invalid, Rejected string
 }
 
@@ -298,9 +297,8 @@ func (fields Fields[T]) Names() []string {
 	return names
 }
 
-// InvalidExample returns a message about one of the fields, as it is sent: about a
-// missing one if any is required, else about the first malformed one that has a
-// message of its own.
+// InvalidExample returns a message about one of the fields, as it is sent: about a missing one if any is
+// required, otherwise about the first malformed one that has its own message.
 func InvalidExample(fields []FieldDescription) map[string]string {
 	best := fields[0]
 	for _, f := range fields {
@@ -314,8 +312,8 @@ func InvalidExample(fields []FieldDescription) map[string]string {
 	return map[string]string{best.Name: best.Invalid}
 }
 
-// RejectedExample returns a message about the first field whose value can be
-// well-formed and not allowed; nil if there is none.
+// RejectedExample returns a message about the first field whose value can be well-formed but not allowed;
+// nil if there is none.
 func RejectedExample(fields []FieldDescription) map[string]string {
 	for _, f := range fields {
 		if f.Rejected != "" {
@@ -325,8 +323,8 @@ func RejectedExample(fields []FieldDescription) map[string]string {
 	return nil
 }
 
-// SchemaOf returns the schema of an object with these members. Others are ignored,
-// and so they are allowed.
+// SchemaOf returns the schema of an object with these members. Other members are ignored, so they are
+// allowed.
 func SchemaOf(members []FieldDescription) *Schema {
 	schema := &Schema{Type: typeObject}
 	for _, m := range members {
@@ -344,19 +342,19 @@ type Parameters[T any] struct {
 	report func(messages map[string]string) error
 }
 
-// parameters declares parameters; report makes the error about wrong ones.
+// parameters declares parameters; report creates the error about wrong ones.
 func parameters[T any](report func(map[string]string) error, fields ...Field[T]) Parameters[T] {
 	return Parameters[T]{fields, report}
 }
 
-// read sets the members of into, and notes in the query what is wrong. Dates of
-// timestamps are those of the view.
+// read sets the members of into, and records problems in the query. Dates for timestamps are in the view's
+// zone.
 func (p Parameters[T]) read(v View, q *Query, into *T) {
 	q.zone = v.Location
 	p.Fields.read(q, into)
 }
 
-// Read reads a query. The error is about all parameters that are wrong.
+// Read reads a query. The error names all wrong parameters.
 func (p Parameters[T]) Read(v View, q *Query) (T, error) {
 	var value T
 	p.read(v, q, &value)
@@ -377,12 +375,12 @@ func (p Parameters[T]) Invalid(messages map[string]string) error { return p.repo
 // Input describes what an operation reads from a body.
 type Input interface {
 	Names() []string
-	Describe() []FieldDescription // with the texts of the document: for names alone, Names costs less
+	Describe() []FieldDescription // includes the texts of the document; for names alone, Names costs less
 }
 
 // QueryInput describes what an operation reads from a query.
 type QueryInput interface {
 	Input
-	Personal() []string // the names of those that search personal data
+	Personal() []string // the names of parameters that search personal data
 	Invalid(messages map[string]string) error
 }

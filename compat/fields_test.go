@@ -9,7 +9,7 @@ import (
 	"bookside/adapter/domain"
 )
 
-// parcel is what the fields of these tests are read into.
+// parcel is the target of the fields in these tests.
 type parcel struct {
 	Weight *int64
 	Copies int64
@@ -104,7 +104,7 @@ func TestFieldsAreDescribed(t *testing.T) {
 }
 
 // TestPartsKeepTheirDeclarations reads and describes the fields of a part of a
-// record as those of the record.
+// record like fields of the record.
 func TestPartsKeepTheirDeclarations(t *testing.T) {
 	t.Parallel()
 	type pair struct{ inner parcel }

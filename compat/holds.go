@@ -9,8 +9,8 @@ import (
 	"bookside/adapter/slots"
 )
 
-// Hold is a slot that is kept for a customer who has yet to book. It is not part of the
-// contract, so ids are numbers and times are RFC 3339.
+// Hold is a slot held for a customer. It is not part of the contract, so ids are numbers and times are RFC
+// 3339.
 type Hold struct {
 	ID             int64  `json:"id"`
 	ServiceID      int64  `json:"service_id"`
@@ -24,7 +24,7 @@ type Hold struct {
 	ExpiresAt      string `json:"expires_at"`
 }
 
-// slotFields are the fields of a new booking that a hold has too.
+// slotFields are the fields of a new booking that a hold shares.
 var slotFields = []string{"service_id", "agent_id", "location_id", "start_date", "start_time", "duration", "total_attendees", "extras"}
 
 // How long a hold lasts, in minutes.
@@ -33,7 +33,7 @@ const (
 	maxHoldMinutes = int64(domain.MaxHold / time.Minute)
 )
 
-// NewHoldFields are those of POST /holds.
+// NewHoldFields are the fields of POST /holds.
 var NewHoldFields = slices.Concat(within(bookingFields.only(slotFields...).exampled("start_time", "15:30"), func(h *bookings.NewHold) *bookings.New { return &h.New }), Fields[bookings.NewHold]{
 	defaulted("hold_minutes", integer(1, maxHoldMinutes), holdMinutes, func(h *bookings.NewHold) *int64 { return &h.Minutes }),
 })
@@ -41,10 +41,10 @@ var NewHoldFields = slices.Concat(within(bookingFields.only(slotFields...).examp
 // HoldCreated is a sample of the answer to POST /holds.
 var HoldCreated = bothMessage[Hold]("Slot kept")
 
-// HoldCreated is the answer to POST /holds.
+// HoldCreated returns the response to POST /holds.
 func (v View) HoldCreated(h slots.Hold) BothMessage[Hold] { return HoldCreated.about(hold(h)) }
 
-// HoldDetail is the answer to GET /holds/{id}.
+// HoldDetail returns the response to GET /holds/{id}.
 func (v View) HoldDetail(h slots.Hold) BothSingle[Hold] { return bothSingle(hold(h)) }
 
 func hold(h slots.Hold) Hold {
@@ -56,5 +56,5 @@ func hold(h slots.Hold) Hold {
 	}
 }
 
-// HoldDeleted is the answer to DELETE /holds/{id}.
+// HoldDeleted is the response to DELETE /holds/{id}.
 var HoldDeleted = done("Slot given back")

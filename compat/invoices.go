@@ -15,17 +15,17 @@ type Invoice struct {
 	ChargeAmount   string  `json:"charge_amount"`
 	PaymentPortion *string `json:"payment_portion"`
 	DueAt          *string `json:"due_at"`
-	Data           *string `json:"data" needs:"read_customers"` // name and contacts of who is billed
+	Data           *string `json:"data" needs:"read_customers"` // name and contact data of the billed customer
 	CreatedAt      string  `json:"created_at"`
 	UpdatedAt      string  `json:"updated_at"`
 }
 
-// InvoiceList is a page of invoices.
+// InvoiceList returns a page of invoices.
 func (v View) InvoiceList(page lists.Page[payments.Invoice]) List[Invoice] {
 	return list(page, v.invoice)
 }
 
-// InvoiceDetail is one invoice.
+// InvoiceDetail returns one invoice.
 func (v View) InvoiceDetail(i payments.Invoice) BothSingle[Invoice] { return bothSingle(v.invoice(i)) }
 
 func (v View) invoice(i payments.Invoice) Invoice {

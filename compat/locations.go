@@ -21,13 +21,14 @@ type Location struct {
 	UpdatedAt        string  `json:"updated_at"`
 }
 
-// activeWords are the statuses of locations and coupons: the platform stores
+// activeWords are the statuses of locations and coupons: the plugin stores
 // disabled for what the API calls inactive.
 var activeWords = map[string]bool{"active": true, "inactive": false}
 
 const activeMessage = "Must be active or inactive"
 
-// shownStatus is a stored status of a location or coupon in the API's words.
+// shownStatus returns a location's or coupon's stored status in the API's
+// words.
 func shownStatus(stored string) string {
 	if strings.EqualFold(stored, "active") {
 		return "active"
@@ -35,7 +36,7 @@ func shownStatus(stored string) string {
 	return "inactive"
 }
 
-// LocationParameters are those of the location list.
+// LocationParameters are the parameters of the location list.
 var LocationParameters = parameters(domain.InvalidParameters,
 	page(func(f *catalog.LocationFilter) *int64 { return &f.Page }),
 	perPage(10, func(f *catalog.LocationFilter) *int64 { return &f.PerPage }),
@@ -43,7 +44,7 @@ var LocationParameters = parameters(domain.InvalidParameters,
 	optional("status", word(activeWords, activeMessage), func(f *catalog.LocationFilter) **bool { return &f.Active }),
 )
 
-// LocationList is a page of locations.
+// LocationList returns a page of locations.
 func (v View) LocationList(page lists.Page[catalog.Location]) List[Location] {
 	return list(page, v.location)
 }

@@ -12,8 +12,7 @@ import (
 	"bookside/adapter/records"
 )
 
-// order is an order; the type of its ids differs between lists and single
-// reads.
+// order is an order; the type of its ids differs between lists and single reads.
 type order[ID string | int64] struct {
 	ID                ID      `json:"id"`
 	ConfirmationCode  string  `json:"confirmation_code"`
@@ -36,21 +35,20 @@ type order[ID string | int64] struct {
 	UpdatedAt         string  `json:"updated_at"`
 }
 
-// OrderRow is an order as lists and bookings return it, its ids strings.
+// OrderRow is an order as lists and bookings return it, with strings as ids.
 type OrderRow order[string]
 
-// OrderDetail is an order as a single read returns it: bare, without an
-// envelope, its ids numbers.
+// OrderDetail is an order as a single read returns it: bare, without an envelope, and with numbers as ids.
 type OrderDetail struct {
 	order[int64]
 	Items []OrderItem `json:"items"`
 }
 
-// OrderItem is an item of an order. Items have no quantity on the platform.
+// OrderItem is an item of an order. The plugin's items have no quantity.
 type OrderItem struct {
 	ID       int64  `json:"id"`
 	Variant  string `json:"variant"`
-	ItemData string `json:"item_data" needs:"read_bookings"` // the booking once more
+	ItemData string `json:"item_data" needs:"read_bookings"` // the booking again
 	Quantity int64  `json:"quantity"`
 	Subtotal string `json:"subtotal"`
 	Total    string `json:"total"`
@@ -70,7 +68,7 @@ var (
 	fulfillmentStatuses  = sameWords("not_fulfilled", "partially_fulfilled", "fulfilled")
 )
 
-// OrderParameters are those of the order list.
+// OrderParameters are the parameters of the order list.
 var OrderParameters = parameters(domain.InvalidParameters,
 	page(func(f *orders.Filter) *int64 { return &f.Page }),
 	perPage(10, func(f *orders.Filter) *int64 { return &f.PerPage }),
@@ -90,14 +88,14 @@ var OrderParameters = parameters(domain.InvalidParameters,
 	descending(true, func(f *orders.Filter) *bool { return &f.Descending }),
 )
 
-// OrderList is a page of orders.
+// OrderList returns a page of orders.
 func (v View) OrderList(page lists.Page[records.Order]) List[OrderRow] {
 	return list(page, v.orderRow)
 }
 
 func (v View) orderRow(o records.Order) OrderRow { return OrderRow(orderWith(v, o, domain.IDText)) }
 
-// OrderDetail is one order with its items.
+// OrderDetail returns one order with its items.
 func (v View) OrderDetail(o records.Order, items []records.OrderItem) OrderDetail {
 	return OrderDetail{order: orderWith(v, o, itself), Items: each(items, orderItem)}
 }
@@ -122,10 +120,10 @@ func orderWith[ID string | int64](v View, o records.Order, id func(int64) ID) or
 // without its items.
 type WrittenOrder order[int64]
 
-// forcedCoupon says what force does to an order.
+// forcedCoupon describes what force does to an order.
 const forcedCoupon = "Stores a coupon code that the order may not use"
 
-// OrderFields are those of PUT /orders/{id}.
+// OrderFields are the fields of PUT /orders/{id}.
 var OrderFields = orderFields.changing("confirmation_code")
 
 var orderFields = Fields[orders.Patch]{
@@ -155,10 +153,10 @@ var orderFields = Fields[orders.Patch]{
 		orNull(func(o *orders.Patch) { o.Nulls = append(o.Nulls, "source_url") }),
 }
 
-// NewOrderFields are those of POST /orders.
+// NewOrderFields are the fields of POST /orders.
 var NewOrderFields = within(orderFields, func(o *orders.New) *orders.Patch { return &o.Patch }).requiring("customer_id", "subtotal", "total")
 
-// OrderWritten is the answer to POST /orders and PUT /orders/{id}.
+// OrderWritten returns the response to POST /orders and PUT /orders/{id}.
 func (v View) OrderWritten(o records.Order) WrittenOrder {
 	return WrittenOrder(orderWith(v, o, itself))
 }
@@ -168,13 +166,13 @@ var invoiceStatuses = sameWords("open", "paid", "partially_paid", "draft", "void
 // InvoiceChange is the body of PUT /orders/{id}/invoices/{invoice_id}.
 type InvoiceChange struct {
 	payments.InvoicePatch
-	Force bool // makes an invoice paid that is not covered
+	Force bool // marks an uncovered invoice as paid
 }
 
-// forcedInvoice says what force does to an invoice.
+// forcedInvoice describes what force does to an invoice.
 const forcedInvoice = "Sets an invoice to paid that payments do not cover"
 
-// InvoiceFields are those of PUT /orders/{id}/invoices/{invoice_id}.
+// InvoiceFields are the fields of PUT /orders/{id}/invoices/{invoice_id}.
 var InvoiceFields = Fields[InvoiceChange]{
 	flag("force", func(i *InvoiceChange) *bool { return &i.Force }).about(forcedInvoice),
 	optional("status", word(invoiceStatuses, oneOf("open", "paid", "partially_paid", "draft", "void", "uncollectible")),
@@ -182,10 +180,10 @@ var InvoiceFields = Fields[InvoiceChange]{
 	optional("charge_amount", price(), func(i *InvoiceChange) **decimal.Decimal { return &i.ChargeAmount }),
 }.changing()
 
-// InvoiceUpdated is the answer to PUT /orders/{id}/invoices/{invoice_id}, without its record.
+// InvoiceUpdated is the response to PUT /orders/{id}/invoices/{invoice_id}, without its record.
 var InvoiceUpdated = bothMessage[Invoice]("Invoice updated successfully")
 
-// InvoiceUpdated is the answer to PUT /orders/{id}/invoices/{invoice_id}.
+// InvoiceUpdated returns the response to PUT /orders/{id}/invoices/{invoice_id}.
 func (v View) InvoiceUpdated(i payments.Invoice) BothMessage[Invoice] {
 	return InvoiceUpdated.about(v.invoice(i))
 }

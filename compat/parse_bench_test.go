@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What each request costs before the database is asked.
+// What each request costs before the database is queried.
 
 func BenchmarkReadBookingParameters(b *testing.B) {
 	known := func(context.Context, string) (bool, error) { return true, nil }

@@ -14,8 +14,8 @@ import (
 	"bookside/adapter/records"
 )
 
-// Payment is a payment. Its access key, which may be null, is there only in a
-// single read: the outer pointer tells.
+// Payment is a payment. Only a single read has its access key, which may be null: the outer pointer
+// distinguishes the two.
 type Payment struct {
 	ID             string   `json:"id"`
 	Token          *string  `json:"token" needs:"read_payments"`
@@ -43,7 +43,7 @@ var paymentSorts = map[string]payments.Sort{
 	"status":     payments.ByStatus,
 }
 
-// PaymentParameters are those of the payment list.
+// PaymentParameters are the parameters of the payment list.
 var PaymentParameters = parameters(domain.InvalidParameters,
 	page(func(f *payments.Filter) *int64 { return &f.Page }),
 	perPage(10, func(f *payments.Filter) *int64 { return &f.PerPage }),
@@ -63,19 +63,19 @@ var PaymentParameters = parameters(domain.InvalidParameters,
 	descending(true, func(f *payments.Filter) *bool { return &f.Descending }),
 )
 
-// PaymentList is a page of payments.
+// PaymentList returns a page of payments.
 func (v View) PaymentList(page lists.Page[records.Payment]) List[Payment] {
 	return list(page, v.payment)
 }
 
-// PaymentDetail is one payment.
+// PaymentDetail returns one payment.
 func (v View) PaymentDetail(p records.Payment) Single[Payment] {
 	record := v.payment(p)
 	record.AccessKey = &p.AccessKey
 	return single(record)
 }
 
-// Transaction is one payment as a transaction of its order.
+// Transaction returns a payment as a transaction of its order.
 func (v View) Transaction(p records.Payment) BothSingle[Payment] { return bothSingle(v.payment(p)) }
 
 func (v View) payment(p records.Payment) Payment {
@@ -88,8 +88,7 @@ func (v View) payment(p records.Payment) Payment {
 	}
 }
 
-// WrittenPayment is a payment as writes return it, its amount without trailing
-// zeros.
+// WrittenPayment is a payment as writes return it, with an amount without trailing zeros.
 type WrittenPayment struct {
 	ID             string  `json:"id"`
 	BookingID      *string `json:"booking_id"`
@@ -109,18 +108,18 @@ type WrittenPayment struct {
 	UpdatedAt      string  `json:"updated_at"`
 }
 
-// paymentStatuses are the statuses of payments, with the words of older versions of the
-// API and of clients made for them.
+// paymentStatuses are the statuses of payments, including the words of older versions of the API and their
+// clients.
 var paymentStatuses = map[string]string{
 	"succeeded": "succeeded", "completed": "succeeded",
 	"processing": "processing", "pending": "processing",
 	"failed": "failed", "refunded": "refunded",
 }
 
-// forcedRefund says what force does to a payment.
+// forcedRefund describes what force does to a payment.
 const forcedRefund = "Records refunds that exceed the payments"
 
-// PaymentFields are those of PUT /payments/{id}.
+// PaymentFields are the fields of PUT /payments/{id}.
 var PaymentFields = paymentPatchFields.changing("processor", "payment_method", "payment_portion", "kind", "receipt_number")
 
 var paymentPatchFields = Fields[payments.Patch]{
@@ -142,7 +141,7 @@ var paymentPatchFields = Fields[payments.Patch]{
 	optional("receipt_number", anyText(), func(p *payments.Patch) **string { return &p.ReceiptNumber }),
 }
 
-// NewPaymentFields are those of POST /payments.
+// NewPaymentFields are the fields of POST /payments.
 var NewPaymentFields = slices.Concat(Fields[payments.New]{
 	optional("order_id", id(maxInt), func(p *payments.New) **int64 { return &p.OrderID }),
 	optional("booking_id", id(maxInt), func(p *payments.New) **int64 { return &p.BookingID }).notInExample(),
@@ -150,23 +149,23 @@ var NewPaymentFields = slices.Concat(Fields[payments.New]{
 		about("Id of the order's customer, which need not be sent", "10"),
 }, within(paymentPatchFields, func(p *payments.New) *payments.Patch { return &p.Patch })).requiring("amount")
 
-// PaymentCreated is the answer to POST /payments, without its record.
+// PaymentCreated is the response to POST /payments, without its record.
 var PaymentCreated = successMessage[WrittenPayment]("Payment created successfully")
 
-// PaymentCreated is the answer to POST /payments.
+// PaymentCreated returns the response to POST /payments.
 func (v View) PaymentCreated(p records.Payment) SuccessMessage[WrittenPayment] {
 	return PaymentCreated.about(v.writtenPayment(p))
 }
 
-// PaymentUpdated is the answer to PUT /payments/{id}, without its record.
+// PaymentUpdated is the response to PUT /payments/{id}, without its record.
 var PaymentUpdated = successMessage[WrittenPayment]("Payment updated successfully")
 
-// PaymentUpdated is the answer to PUT /payments/{id}.
+// PaymentUpdated returns the response to PUT /payments/{id}.
 func (v View) PaymentUpdated(p records.Payment) SuccessMessage[WrittenPayment] {
 	return PaymentUpdated.about(v.writtenPayment(p))
 }
 
-// PaymentDeleted is the answer to DELETE /payments/{id}.
+// PaymentDeleted is the response to DELETE /payments/{id}.
 var PaymentDeleted = done("Payment deleted successfully")
 
 func (v View) writtenPayment(p records.Payment) WrittenPayment {
@@ -179,16 +178,16 @@ func (v View) writtenPayment(p records.Payment) WrittenPayment {
 	}
 }
 
-// paymentFields are the fields of a payment, in the order in which the first
-// wrong one is told of, with the words for those that have their own.
+// paymentFields are the fields of a payment, in the order in which the first wrong one is reported, with
+// their own wording where they have one.
 var paymentFields = []struct{ name, words string }{
 	{"order_id", "order ID"}, {"booking_id", "booking ID"}, {"amount", "amount"}, {"customer_id", "customer ID"}, {"status", "payment status"},
 	{"processor", "processor"}, {"payment_method", "payment method"}, {"payment_portion", "payment portion"}, {"kind", "kind"},
 	{"token", "token"}, {"transaction_id", "transaction ID"}, {"notes", "notes"}, {"force", "force"}, {"receipt_number", "receipt number"},
 }
 
-// PaymentFault is what is wrong with a payment, in one sentence: all the fields
-// that are missing, else the first that is wrong.
+// PaymentFault describes what is wrong with a payment in one sentence: all missing fields, otherwise the
+// first wrong one.
 func PaymentFault(fields map[string]string) string {
 	var missing, wrong []string
 	for _, f := range paymentFields {
@@ -203,6 +202,6 @@ func PaymentFault(fields map[string]string) string {
 	if len(missing) > 0 {
 		return "Missing required fields: " + strings.Join(missing, ", ")
 	}
-	wrong = append(wrong, slices.Sorted(maps.Keys(fields))...) // no field of the body
+	wrong = append(wrong, slices.Sorted(maps.Keys(fields))...) // not fields of the body
 	return "Invalid " + wrong[0] + " provided"
 }

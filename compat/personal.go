@@ -11,17 +11,16 @@ import (
 	"bookside/compat/jsontext"
 )
 
-// Personal data of customers, agents and orders, by the names of members: keys that mask it
-// see its form only, and can neither search nor write it. Names of people are no such data: a
-// booking is about somebody.
+// Personal data of customers, agents and orders, by the names of members: keys that mask it see only its
+// form, and can neither search nor write it. People's names are not masked: a booking is about somebody.
 //
-// Masks work on answers as they are sent, whatever record they are in, so that no route and no
-// record can forget them.
+// Masks work on responses as they are sent, whatever the record, so that no route and no record can forget
+// them.
 
 // masking is how a member is masked.
 type masking struct {
-	text func(string) string // nil for not at all
-	deep bool                // so are the texts in a list or an object
+	text func(string) string // nil for no masking
+	deep bool                // also masks the texts in a list or an object
 }
 
 // personal are the members of records with personal data.
@@ -38,12 +37,12 @@ var personal = map[string]masking{
 	"gender":           {text: maskText},
 	"custom_fields":    {text: maskText, deep: true},
 	"meta":             {text: maskText, deep: true},
-	"data":             {text: maskText}, // of an invoice, where it is a text; elsewhere the envelope
+	"data":             {text: maskText}, // of an invoice, where it is a text; elsewhere it is the envelope
 	"item_data":        {text: maskText},
 }
 
-// addressParts are the members of a record with the rest of an address, which follows the member
-// address. Elsewhere a state, for one, is something else.
+// addressParts are the members that complete the address of a record with a member address. Elsewhere such
+// a member, for example state, means something else.
 var addressParts = []string{"city", "state", "zipcode", "country"}
 
 // Personal returns the names of parameters that search personal data.
@@ -56,8 +55,7 @@ func (p Parameters[T]) Personal() (names []string) {
 	return names
 }
 
-// PersonalParameter returns a parameter that was sent and searches, or sorts by, personal data;
-// "" for none.
+// PersonalParameter returns a sent parameter that searches, or sorts by, personal data, or "".
 func (q *Query) PersonalParameter(parameters QueryInput) string {
 	for _, name := range parameters.Personal() {
 		if q.sent[name] != "" {
@@ -72,7 +70,7 @@ func (q *Query) PersonalParameter(parameters QueryInput) string {
 	return ""
 }
 
-// writtenPersonal are the members of bodies with personal data: whoever sees them masked may not
+// writtenPersonal are the members of bodies with personal data: a key that sees them masked may not
 // overwrite them either.
 var writtenPersonal = append(slices.Sorted(maps.Keys(personal)), addressParts...)
 
@@ -99,8 +97,8 @@ func (s *Schema) personal() (name string, ok bool) {
 	return "", false
 }
 
-// Personal returns a member of the document, at any depth and also under a dotted name or in
-// the query, that has personal data; "" for none.
+// Personal returns a member of the document that has personal data, at any depth and even under a dotted
+// name or in the query, or "".
 func (d Document) Personal() string {
 	for name, value := range d.query {
 		if isPersonal(name) {
@@ -124,8 +122,8 @@ func personalIn(v jsontext.Value) (found string) {
 	return found
 }
 
-// isPersonal reports whether a name, perhaps a dotted one such as customer.email or
-// customer[email], is that of a member with personal data.
+// isPersonal reports whether a name, possibly a dotted one such as customer.email or customer[email], is
+// that of a member with personal data.
 func isPersonal(name string) bool {
 	return slices.ContainsFunc(partsOfName(strings.ToLower(name)), func(part string) bool { return slices.Contains(writtenPersonal, part) })
 }
@@ -136,7 +134,7 @@ func partsOfName(name string) []string {
 	return strings.FieldsFunc(name, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
 }
 
-// Mask masks the personal data in an answer as it is sent.
+// Mask masks the personal data in a response as it is sent.
 func Mask(answer []byte) ([]byte, error) {
 	root, err := jsontext.Parse(answer)
 	if err != nil {
@@ -180,7 +178,7 @@ func maskEmail(address string) string {
 	return string(first) + "***@***" + end
 }
 
-// maskPhone keeps the last two digits, and everything that is not a digit.
+// maskPhone keeps the last two digits and everything that is not a digit.
 func maskPhone(number string) string {
 	runes := []rune(number)
 	kept := 0
@@ -196,12 +194,12 @@ func maskPhone(number string) string {
 		}
 	}
 	if kept <= 4 {
-		return maskText(number) // the rest would tell too much
+		return maskText(number) // the rest would reveal too much
 	}
 	return string(runes)
 }
 
-// maskURL keeps what is in front of query and fragment.
+// maskURL keeps everything before query and fragment.
 func maskURL(address string) string {
 	if end := strings.IndexAny(address, "?#"); end >= 0 {
 		return address[:end+1] + maskText(address[end+1:])
@@ -209,10 +207,10 @@ func maskURL(address string) string {
 	return address
 }
 
-// maskDate keeps nothing: clients read whatever is there as a date.
+// maskDate keeps nothing, because clients parse whatever is there as a date.
 func maskDate(string) string { return "" }
 
-// maskText keeps nothing but whether there is a text.
+// maskText reveals only whether there is a text.
 func maskText(text string) string {
 	if text == "" {
 		return ""

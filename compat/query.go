@@ -14,7 +14,7 @@ import (
 	"bookside/compat/phpform"
 )
 
-// Query holds the parameters of one request and collects what is wrong with them.
+// Query holds the parameters of one request and collects their problems.
 type Query struct {
 	raw   string
 	sent  map[string]string
@@ -24,15 +24,15 @@ type Query struct {
 	// the query is then not parsed.
 	beyond error
 	zone   *time.Location // of timestamps, see View
-	// exported is the largest number of records to be exported; 0 for an ordinary answer.
+	// exported is the maximum number of records to export; 0 for an ordinary response.
 	exported int64
 }
 
-// Export allows so many records on a page: the list is not sent as one answer.
+// Export raises the page size to this many records, for a list that is not sent as one response.
 func (q *Query) Export(most int64) { q.exported = most }
 
-// ParseQuery splits a raw query as PHP does: the last of repeated names wins,
-// and what is no escape stays as it is.
+// ParseQuery splits a raw query as PHP does: the last of repeated names wins, and invalid escapes are kept
+// unchanged.
 func ParseQuery(raw string) *Query {
 	q := &Query{raw: raw, sent: map[string]string{}}
 	variables := 0
@@ -64,18 +64,18 @@ func ParseQuery(raw string) *Query {
 }
 
 var (
-	// ErrTooManyParameters is a query with more variables than PHP reads.
+	// ErrTooManyParameters is the error for a query with more variables than PHP reads.
 	ErrTooManyParameters = &BodyError{fmt.Sprintf("The query has more than %d variables", phpform.MaxVariables)}
 	errParameterTooDeep  = &BodyError{fmt.Sprintf("The name of a variable in the query nests deeper than %d levels", phpform.MaxNesting)}
 )
 
-// Last returns the value that a parameter had last, or "".
+// Last returns the last value of a parameter, or "".
 func (q *Query) Last(name string) string { return q.sent[name] }
 
-// AsksForDryRun reports whether the query asks for a dry run.
+// AsksForDryRun reports whether the query requests a dry run.
 func (q *Query) AsksForDryRun() bool { return q.lists[dryRun] || wantsDryRun(q.sent[dryRun]) }
 
-// Others returns the names of the parameters that are not known, in alphabetical order.
+// Others returns the names of unknown parameters, in alphabetical order.
 func (q *Query) Others(known func(name string) bool) []string {
 	var others []string
 	for name := range q.sent {
@@ -92,11 +92,10 @@ func (q *Query) Others(known func(name string) bool) []string {
 	return others
 }
 
-// Readable is a *BodyError for a query with more variables or levels than PHP
-// reads.
+// Readable returns a *BodyError for a query with more variables or levels than PHP reads.
 func (q *Query) Readable() error { return q.beyond }
 
-// addProblem keeps what is wrong with a parameter; the first finding stays.
+// addProblem records a problem with a parameter; the first one is kept.
 func (q *Query) addProblem(name string, f problem) {
 	if _, known := q.wrong[name]; known {
 		return
@@ -114,7 +113,7 @@ func (q *Query) present(name string) bool {
 	return ok
 }
 
-// text is a parameter's trimmed text; ok is false where none was sent.
+// text returns a parameter's trimmed text; ok is false if none was sent.
 func (q *Query) text(name string) (value string, ok bool) {
 	if q.lists[name] {
 		q.addProblem(name, invalid(notSingle))
@@ -134,8 +133,8 @@ func (q *Query) text(name string) (value string, ok bool) {
 	return value, true
 }
 
-// Records is how many records are asked for by a parameter such as per_page; an
-// ordinary page where it was not sent or is wrong.
+// Records returns how many records a parameter such as per_page requests, or an ordinary page if it is
+// missing or wrong.
 func (q *Query) Records(name string) int64 {
 	n, ok := parseInteger(strings.TrimSpace(q.sent[name]))
 	if !ok || n.Sign() <= 0 || n.Cmp(decimal.NewFromInt(maxPerPage)) > 0 {
@@ -144,7 +143,7 @@ func (q *Query) Records(name string) int64 {
 	return n.IntPart()
 }
 
-// PageParameters are those of lists that are asked for pages and nothing else.
+// PageParameters are the parameters of lists that support only pages.
 var PageParameters = parameters(domain.InvalidParameters,
 	page(func(p *session.Paging) *int64 { return &p.Page }), perPage(10, func(p *session.Paging) *int64 { return &p.PerPage }))
 

@@ -14,7 +14,7 @@ import (
 	"bookside/adapter/session"
 )
 
-// valueOf is a value of a kind, nil where none was sent or it is wrong.
+// valueOf returns a value of a type, or nil if none was sent or it is wrong.
 func valueOf[V any](s input, name string, k valueType[V]) *V {
 	if value, ok := k.read(s, name); ok {
 		return &value
@@ -22,13 +22,13 @@ func valueOf[V any](s input, name string, k valueType[V]) *V {
 	return nil
 }
 
-// fieldOf is what a field makes of a source.
+// fieldOf returns what a field reads from a source.
 func fieldOf[T any](s input, f Field[T]) (into T) {
 	f.read(s, &into)
 	return into
 }
 
-// Err is an error that names every wrong parameter.
+// Err returns an error that names every wrong parameter.
 func (q *Query) Err() error { return parameters[int](domain.InvalidParameters).err(q) }
 
 func identity[T any](into *T) *T { return into }
@@ -112,11 +112,11 @@ func TestParseQuery(t *testing.T) {
 	}
 }
 
-// getterCase is a raw value and what a getter makes of it: its text, "" for
+// getterCase is a raw value and what a getter reads from it: its text, "" for
 // nothing, or a message that begins with !.
 type getterCase struct{ name, raw, want string }
 
-// runGetter asks a getter for each raw value.
+// runGetter calls a getter for each raw value.
 func runGetter[T any](t *testing.T, get func(*Query) *T, print func(T) string, cases []getterCase) {
 	t.Helper()
 	for _, c := range cases {
@@ -127,7 +127,7 @@ func runGetter[T any](t *testing.T, get func(*Query) *T, print func(T) string, c
 				got = print(*value)
 			}
 			if message, ok := invalidParameters(t, q.Err())["a"]; ok {
-				got += "!" + message // a value beside a message shows up, too
+				got += "!" + message // shows a value that comes with a message, too
 			}
 			if got != c.want {
 				t.Errorf("%.50q gives %q, want %q", c.raw, got, c.want)
@@ -300,7 +300,7 @@ func TestWord(t *testing.T) {
 		{"unknown", "price", "!Invalid sorting field"},
 		{"two", "id,start_date", "!Invalid sorting field"},
 		{"SQL", "id%20DESC", "!Invalid sorting field"},
-		{"a dotless i", "%C4%B1d", "!Invalid sorting field"}, // lower case in Turkish, another letter here
+		{"a dotless i", "%C4%B1d", "!Invalid sorting field"}, // lower case in Turkish, but a different letter here
 	})
 }
 
@@ -365,7 +365,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// longList is a list longer than any text may be.
+// longList returns a list longer than any text may be.
 func longList(word string) string { return strings.Repeat(word+",", 200) }
 
 func pagingOf(q *Query, standard int64) (p session.Paging) {
@@ -405,7 +405,8 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// Err names every wrong parameter, each with what was found first.
+// TestErrNamesEveryParameter: the error names every wrong parameter, each with
+// its first problem.
 func TestErrNamesEveryParameter(t *testing.T) {
 	t.Parallel()
 	q := ParseQuery("a=x&b=x&c=2026&d=maybe&e=%00&f=fine&g[]=1")
@@ -426,8 +427,8 @@ func TestErrNamesEveryParameter(t *testing.T) {
 	}
 }
 
-// FuzzQuery holds that no query is too odd: nothing panics, what a getter gives
-// is within its bounds, and a value never comes with a message about it.
+// FuzzQuery: no query makes anything panic, a getter's value is within its
+// bounds, and a value never comes with a message about it.
 func FuzzQuery(f *testing.F) {
 	for _, raw := range []string{
 		"", "a=1", "a=-1", "a=12.0&a=1e3", "a=%zz%4", "a[]=1&a=2", "a=2&a[0][b]=1", "a=2026-02-30", "a=Yes", "a=%00%ff", "a=100%25_", "a=+%2B5",

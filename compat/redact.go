@@ -12,27 +12,26 @@ import (
 	"bookside/compat/jsontext"
 )
 
-// Redactor knows which members of an answer a key sees only with a permission
-// beyond that of the route. Records say it themselves, by the tag
+// Redactor knows which members of a response need a permission beyond the route's. Records declare this
+// with the tag
 //
 //	needs:"read_payments"        empty without the permission
 //	needs:"read_bookings,included"  there only where the parameter include asks
 //	                             for it, which is refused without the permission
 //
-// Redactors work on answers as they are sent, so that one that was stored for
-// a repeated request is redacted as well: the key may have lost a permission
-// since. A nil Redactor hides nothing.
+// Redactors work on responses as they are sent, so that a response stored for a repeated request is
+// redacted too: the key may have lost a permission since. A nil Redactor hides nothing.
 type Redactor struct {
 	permission     string          // "" for none
 	onlyIfIncluded bool            // see above
-	empty          json.RawMessage // what is sent in place of the value
+	empty          json.RawMessage // what is sent instead of the value
 	members        map[string]*Redactor
 	elements       *Redactor  // of a list
 	redacted       []Redacted // at the root: all of them
 }
 
-// NewRedactor finds the tags in everything that is built like one of the samples. It
-// panics where two of them contradict each other about the same member.
+// NewRedactor finds the tags in the types of the samples. It panics if two tags contradict each other about
+// the same member.
 func NewRedactor(samples ...any) *Redactor {
 	r := redactorOfAny(samples)
 	if r == nil {
@@ -78,8 +77,7 @@ func redactorOf(v reflect.Value) *Redactor {
 	}
 }
 
-// emptyRecords are the redactors of records without values, by type: many answers hold the same
-// records.
+// emptyRecords are the redactors of zero records, by type: many responses hold the same records.
 var emptyRecords sync.Map
 
 func redactorOfRecord(v reflect.Value) *Redactor {
@@ -103,7 +101,7 @@ func redactorOfRecord(v reflect.Value) *Redactor {
 	return &Redactor{members: members}
 }
 
-// emptyForm is how a record writes that it has no value.
+// emptyForm returns how a record encodes that it has no value.
 func emptyForm(kind reflect.Kind) json.RawMessage {
 	switch kind {
 	case reflect.Slice:
@@ -117,8 +115,8 @@ func emptyForm(kind reflect.Kind) json.RawMessage {
 	}
 }
 
-// merge hides what either of two redactors does. It panics where they hide
-// a member in two ways, since one of them would be lost.
+// merge hides what either of two redactors hides. It panics if they hide a member in two ways, because one
+// of them would be lost.
 func (r *Redactor) merge(other *Redactor) *Redactor {
 	switch {
 	case r == nil:
@@ -144,13 +142,12 @@ func (r *Redactor) merge(other *Redactor) *Redactor {
 	return &merged
 }
 
-// contradicts tells whether two redactors of one member need different things for
-// the member itself.
+// contradicts reports whether two redactors need different things for the same member.
 func (r *Redactor) contradicts(other *Redactor) bool {
 	return r != nil && r.permission != "" && other.permission != "" && r.tag() != other.tag()
 }
 
-// tag is what the record says about the member, and what is sent in its place.
+// tag describes what the record declares about the member, and what is sent instead.
 func (r *Redactor) tag() string {
 	included := ""
 	if r.onlyIfIncluded {
@@ -161,16 +158,16 @@ func (r *Redactor) tag() string {
 
 // Redacted is a member that needs a permission.
 type Redacted struct {
-	Path           []string // the names on the way to it; the last is its own
+	Path           []string // the names leading to it, its own last
 	Permission     string
-	OnlyIfIncluded bool // refused, not emptied
+	OnlyIfIncluded bool // refused instead of emptied
 }
 
-// Name is the member's own name.
+// Name returns the member's own name.
 func (r Redacted) Name() string { return r.Path[len(r.Path)-1] }
 
-// Redacted are the members that need a permission, in the order of their paths,
-// without those of a member that needs the same one.
+// Redacted returns the members that need a permission, ordered by path, without nested members that need
+// the same one.
 func (r *Redactor) Redacted() []Redacted {
 	if r == nil {
 		return nil
@@ -199,7 +196,7 @@ func (r *Redactor) all() (all []Redacted) {
 	return all
 }
 
-// Hide empties what the caller may not see in an answer as it is sent.
+// Hide empties what the caller may not see in a response as it is sent.
 func (r *Redactor) Hide(answer []byte, may func(permission string) bool) ([]byte, error) {
 	if r == nil || len(answer) == 0 {
 		return answer, nil
@@ -226,11 +223,10 @@ func (r *Redactor) hide(value jsontext.Value, may func(string) bool) jsontext.Va
 	})
 }
 
-// IncludeParameter names the parameter that asks for more of a record.
+// IncludeParameter is the name of the parameter that requests more of a record.
 const IncludeParameter = "include"
 
-// Includes are the words that the parameter include was sent with, right or
-// wrong.
+// Includes returns the words sent in the parameter include, valid or not.
 func (q *Query) Includes() []string {
 	words := strings.Split(strings.ToLower(q.sent[IncludeParameter]), ",")
 	for i := range words {
@@ -239,7 +235,7 @@ func (q *Query) Includes() []string {
 	return words
 }
 
-// needsText says in the document what a member needs.
+// needsText describes in the document what a member needs.
 func (f field) needsText() string {
 	switch {
 	case f.needs == "":

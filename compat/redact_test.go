@@ -22,8 +22,8 @@ type redactedRecord struct {
 	Inner *redactedPart     `json:"inner"`
 }
 
-// TestRedactorHides: what needs a permission is empty in its form, everything else
-// stays as it is, byte for byte and in its order.
+// TestRedactorHides: what needs a permission is emptied, and everything else
+// stays unchanged, byte for byte and in order.
 func TestRedactorHides(t *testing.T) {
 	t.Parallel()
 	redactor := NewRedactor(single(redactedRecord{}), ListOf[redactedRecord]())
@@ -58,7 +58,7 @@ func TestRedactorHides(t *testing.T) {
 	}
 }
 
-// TestRedactorOfNothing: records without tags cost nothing and pass as they are.
+// TestRedactorOfNothing: records without tags cost nothing and pass unchanged.
 func TestRedactorOfNothing(t *testing.T) {
 	t.Parallel()
 	redactor := NewRedactor(Done{}, single(Location{}), ListOf[Location](), json.RawMessage(`{}`))
@@ -68,8 +68,8 @@ func TestRedactorOfNothing(t *testing.T) {
 	}
 }
 
-// TestContradictingNeeds: records that redact one member in two ways end the
-// program when it starts, for one of the two would not be heeded.
+// TestContradictingNeeds: records that redact one member in two ways stop the
+// program at start, because one of the two would be ignored.
 func TestContradictingNeeds(t *testing.T) {
 	t.Parallel()
 	type (
@@ -95,7 +95,7 @@ func TestContradictingNeeds(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		samples []any
-		want    string // "" where they agree
+		want    string // "" if they agree
 	}{
 		"the same":                {[]any{payments{}, samePayments{}}, ""},
 		"one without":             {[]any{payments{}, free{}}, ""},

@@ -13,7 +13,7 @@ import (
 	"bookside/compat/jsontext"
 )
 
-// Schema is a schema of JSON Schema 2020-12, as OpenAPI 3.1 holds them.
+// Schema is a JSON Schema 2020-12, as used in OpenAPI 3.1.
 type Schema struct {
 	Ref                  string       `json:"$ref,omitempty"`
 	Description          string       `json:"description,omitempty"`
@@ -35,17 +35,17 @@ type Schema struct {
 	AdditionalProperties any          `json:"additionalProperties,omitempty"` // false or a *Schema
 	AnyOf                []*Schema    `json:"anyOf,omitempty"`
 
-	example    any  // of a value; nil for what is made of the parts
+	example    any  // of a value; nil to build it from the parts
 	unexampled bool // examples of objects leave it out
 }
 
 // Member is the name of a member of an object, and its value.
 type Member [2]any
 
-// Name is the member's name.
+// Name returns the member's name.
 func (m Member) Name() string { return fmt.Sprint(m[0]) }
 
-// Value is the member's value.
+// Value returns the member's value.
 func (m Member) Value() any { return m[1] }
 
 // Members are the members of an object that keeps their order.
@@ -82,11 +82,10 @@ const (
 	typeObject  = "object"
 )
 
-// schemaProvider is a type on the wire that knows its schema.
+// schemaProvider is a wire type that knows its schema.
 type schemaProvider interface{ schema() *Schema }
 
-// Concerning says in the descriptions of a value and its parts which record they are about:
-// noun stands in the place of {it}.
+// Concerning sets which record the descriptions of a value and its parts are about: noun replaces {it}.
 func (s *Schema) Concerning(noun string) *Schema {
 	s.Description = strings.ReplaceAll(s.Description, "{it}", noun)
 	for _, p := range s.Properties {
@@ -101,7 +100,7 @@ func (s *Schema) Concerning(noun string) *Schema {
 // Schemas are the schemas of records, by name.
 type Schemas struct{ named map[string]*Schema }
 
-// NewSchemas knows no record yet.
+// NewSchemas returns Schemas without any record.
 func NewSchemas() *Schemas { return &Schemas{named: map[string]*Schema{}} }
 
 // Named returns the schemas that others refer to, by name.
@@ -113,14 +112,14 @@ func (s *Schemas) Named() Members {
 	return members
 }
 
-// Name keeps a schema under a name and returns a reference to it.
+// Name stores a schema under a name and returns a reference to it.
 func (s *Schemas) Name(name string, schema *Schema) *Schema {
 	s.named[name] = schema
 	return &Schema{Ref: schemasRef + name}
 }
 
-// Of returns the schema of everything that is built like a sample. Records become
-// named schemas. Envelopes are written out, with the texts of the sample.
+// Of returns the schema of a sample's type. Records become named schemas; envelopes are written out with
+// the texts of the sample.
 func (s *Schemas) Of(sample any) *Schema { return s.schemaOf(reflect.ValueOf(sample)) }
 
 // AnyOf returns the schema of a value that has one of several forms.
@@ -171,7 +170,7 @@ func (s *Schemas) ofMap(v reflect.Value) *Schema {
 	return &Schema{Type: typeObject, AdditionalProperties: element, example: Members{}}
 }
 
-// nullable allows null besides what a schema allows.
+// nullable allows null in addition to what a schema allows.
 func nullable(schema *Schema) *Schema {
 	if word, ok := schema.Type.(string); ok {
 		schema.Type = []string{word, typeNull}
@@ -184,7 +183,7 @@ func nullable(schema *Schema) *Schema {
 	if len(schema.AnyOf) > 0 && !slices.ContainsFunc(schema.AnyOf, null) {
 		schema.AnyOf = append(schema.AnyOf, &Schema{Type: typeNull})
 	}
-	return schema // null twice over is null
+	return schema // it already allows null
 }
 
 const schemasRef = "#/components/schemas/"
@@ -196,15 +195,15 @@ func (s *Schemas) ofStruct(v reflect.Value) *Schema {
 		return s.object(name, fields, true)
 	}
 	if _, known := s.named[name]; !known {
-		s.named[name] = nil // of a type within itself
+		s.named[name] = nil // guards against recursive types
 		s.named[name] = s.object(name, fields, false)
 		s.named[name].Description = texts().records[name].About
 	}
 	return &Schema{Ref: schemasRef + name}
 }
 
-// publishedNames are the names of types in the document that differ from those here.
-// Generated clients name their types after them.
+// publishedNames are the types whose names in the document differ from those here. Generated clients name
+// their types after them.
 var publishedNames = map[reflect.Type]string{
 	reflect.TypeFor[wordPressBody]():               "WordPressError",
 	reflect.TypeFor[errorData]():                   "WordPressErrorData",
@@ -219,7 +218,7 @@ var publishedNames = map[reflect.Type]string{
 	reflect.TypeFor[writtenCoupon[string]]():       "UpdatedCoupon",
 }
 
-// schemaName is the name of a type in the document, with its type parameters.
+// schemaName returns a type's name in the document, including type parameters.
 func schemaName(t reflect.Type) string {
 	if name, ok := publishedNames[t]; ok {
 		return name
@@ -284,8 +283,8 @@ type field struct {
 	onlyIfIncluded bool   // likewise
 }
 
-// fieldsOf returns the fields that encoding/json writes: also those of an embedded
-// struct, unless the outer one has a field of that name.
+// fieldsOf returns the fields that encoding/json writes, including those of an embedded struct unless the
+// outer one has a field of that name.
 func fieldsOf(v reflect.Value) []field {
 	own := map[string]bool{}
 	for i := range v.NumField() {

@@ -35,41 +35,39 @@ type service[ID, Number, Price, Text, Category any] struct {
 	UpdatedAt        string   `json:"updated_at"`
 }
 
-// serviceParts are what a service is read with, where it was asked for.
+// serviceParts are what is included with a service, if requested.
 type serviceParts[ID string | int64] struct {
 	Category  **ServiceCategoryName[ID] `json:"category,omitempty"`
 	Agents    []AgentName[ID]           `json:"agents,omitzero"`
 	Locations []LocationName            `json:"locations,omitzero"`
 }
 
-// Service is a service as lists return it: its id, prices and customer limit
-// as strings, its other numbers as numbers.
+// Service is a service as lists return it: its id, prices and customer limit are strings, its other numbers
+// are numbers.
 type Service struct {
 	service[string, int64, string, *string, *int64]
 	serviceParts[string]
 }
 
-// ServiceDetail is a service as a single read returns it: every scalar a
-// string, but the ids of its category and agents numbers.
+// ServiceDetail is a service as a single read returns it: every scalar is a string, but the ids of its
+// category and agents are numbers.
 type ServiceDetail struct {
 	service[string, string, string, *string, *string]
 	serviceParts[int64]
 }
 
-// WrittenService is a service as writes return it: numbers as numbers, and null
-// where it has no category.
+// WrittenService is a service as writes return it: numbers are numbers, and a missing category is null.
 type WrittenService service[int64, int64, json.Number, string, *int64]
 
-// ServiceCategoryName is the category of a service, its id a string in lists
-// and a number in single reads.
+// ServiceCategoryName is the category of a service; its id is a string in lists and a number in single
+// reads.
 type ServiceCategoryName[ID string | int64] struct {
 	ID               ID     `json:"id"`
 	Name             string `json:"name"`
 	ShortDescription string `json:"short_description"`
 }
 
-// AgentName is an agent of a service, its id a string in lists and a number in
-// single reads.
+// AgentName is an agent of a service; its id is a string in lists and a number in single reads.
 type AgentName[ID string | int64] struct {
 	ID          ID     `json:"id"`
 	FirstName   string `json:"first_name"`
@@ -77,7 +75,7 @@ type AgentName[ID string | int64] struct {
 	DisplayName string `json:"display_name"`
 }
 
-// ServiceList is a page of services, with all categories where asked for.
+// ServiceList is a page of services, with all categories if requested.
 type ServiceList struct {
 	List[Service]
 	Categories []ServiceCategory `json:"categories,omitzero"`
@@ -97,19 +95,19 @@ var visibilities = sameWords("visible", "hidden")
 
 const visibilityMessage = "Must be visible or hidden"
 
-// ServiceIncludes are the associations asked for with services.
+// ServiceIncludes are the associations requested with services.
 type ServiceIncludes struct {
 	catalog.ServiceIncludes
 	Categories bool // all of them, at the root of a list
 }
 
-// ServiceQuery is what the service list is asked for.
+// ServiceQuery is the query of the service list.
 type ServiceQuery struct {
 	catalog.ServiceFilter
 	Include ServiceIncludes
 }
 
-// ServiceParameters are those of the service list.
+// ServiceParameters are the parameters of the service list.
 var ServiceParameters = parameters(domain.InvalidParameters,
 	serviceIncludes(func(s *ServiceQuery) *ServiceIncludes { return &s.Include }, "category", "agents", "locations", "categories"),
 	page(func(s *ServiceQuery) *int64 { return &s.Page }),
@@ -141,7 +139,7 @@ func (v View) ServiceFilter(q *Query) (catalog.ServiceFilter, ServiceIncludes, e
 	return s.ServiceFilter, s.Include, ServiceParameters.err(q)
 }
 
-// ServiceIncludeParameters are those of a single service.
+// ServiceIncludeParameters are the parameters of a single service.
 var ServiceIncludeParameters = parameters(domain.InvalidParameters,
 	serviceIncludes(func(s *ServiceIncludes) *ServiceIncludes { return s }, "category", "agents", "locations"))
 
@@ -154,8 +152,7 @@ func serviceIncludes[T any](at func(*T) *ServiceIncludes, known ...string) Field
 	})
 }
 
-// ServiceList is a page of services. categories are shown where they were
-// asked for.
+// ServiceList returns a page of services, with the categories if they were requested.
 func (v View) ServiceList(page lists.Page[catalog.Service], include ServiceIncludes, categories []catalog.ServiceCategory) ServiceList {
 	shown := ServiceList{List: list(page, func(s catalog.Service) Service { return v.service(s, include) })}
 	if include.Categories {
@@ -170,7 +167,7 @@ func (v View) service(s catalog.Service, include ServiceIncludes) Service {
 	return Service{values, partsOf(s, include, domain.IDText)}
 }
 
-// ServiceDetail is one service.
+// ServiceDetail returns one service.
 func (v View) ServiceDetail(s catalog.Service, include ServiceIncludes) Single[ServiceDetail] {
 	values := serviceWith[string, string, string, *string, *string](v, s, domain.IDText, domain.IDText, domain.AmountText)
 	values.Description, values.CategoryID = s.Description, domain.OptionalIDText(s.CategoryID)
@@ -203,8 +200,8 @@ func partsOf[ID string | int64](s catalog.Service, include ServiceIncludes, id f
 
 func itself(id int64) int64 { return id }
 
-// categoryName is the category that was asked for: null where the service has
-// none, which the outer pointer tells from not asked for.
+// categoryName returns the requested category: null if the service has none. The outer pointer
+// distinguishes that from not requested.
 func categoryName[ID string | int64](c *catalog.ServiceCategoryName, id func(int64) ID) **ServiceCategoryName[ID] {
 	var shown *ServiceCategoryName[ID]
 	if c != nil {
@@ -219,7 +216,7 @@ func agentNames[ID string | int64](agents []slots.AgentName, id func(int64) ID) 
 	})
 }
 
-// ServiceFields are those of PUT /services/{id}.
+// ServiceFields are the fields of PUT /services/{id}.
 var ServiceFields = serviceFields.changing("name")
 
 var serviceFields = Fields[catalog.ServicePatch]{
@@ -241,24 +238,24 @@ var serviceFields = Fields[catalog.ServicePatch]{
 	optional("customer_limit", anyText(), func(s *catalog.ServicePatch) **string { return &s.CustomerLimit }),
 }
 
-// NewServiceFields are those of POST /services.
+// NewServiceFields are the fields of POST /services.
 var NewServiceFields = within(serviceFields, func(s *catalog.NewService) *catalog.ServicePatch { return &s.ServicePatch }).requiring("name")
 
-// maxCapacity is beyond any number of seats, and within every column of seats.
+// maxCapacity exceeds any real number of seats, and fits every column of seats.
 const maxCapacity = 9999
 
-// ServiceCreated is the answer to POST /services, without its record.
+// ServiceCreated is the response to POST /services, without its record.
 var ServiceCreated = successMessage[WrittenService]("Service created successfully")
 
-// ServiceCreated is the answer to POST /services.
+// ServiceCreated returns the response to POST /services.
 func (v View) ServiceCreated(s catalog.Service) SuccessMessage[WrittenService] {
 	return ServiceCreated.about(v.writtenService(s))
 }
 
-// ServiceUpdated is the answer to PUT /services/{id}, without its record.
+// ServiceUpdated is the response to PUT /services/{id}, without its record.
 var ServiceUpdated = successMessage[WrittenService]("Service updated successfully")
 
-// ServiceUpdated is the answer to PUT /services/{id}.
+// ServiceUpdated returns the response to PUT /services/{id}.
 func (v View) ServiceUpdated(s catalog.Service) SuccessMessage[WrittenService] {
 	return ServiceUpdated.about(v.writtenService(s))
 }

@@ -2,12 +2,12 @@ package compat
 
 import "bookside/adapter/extensions"
 
-// Site is what GET /site tells. It is not part of the contract.
+// Site is the body of GET /site. It is not part of the contract.
 type Site struct {
 	Extensions []SiteExtension `json:"extensions"`
 }
 
-// SiteExtension is an extension of the plugin that is active on the site.
+// SiteExtension is an active extension of the site.
 type SiteExtension struct {
 	ID      string              `json:"id"`
 	Title   string              `json:"title"`
@@ -23,12 +23,12 @@ type SiteExtensionPart struct {
 	Means   string `json:"means"`
 }
 
-// SiteDetail tells the extensions of a site.
+// SiteDetail returns the extensions of a site.
 func SiteDetail(active []extensions.Active) StatusSingle[Site] {
 	return statusSingle(Site{Extensions: ExtensionRecords(active)})
 }
 
-// ExtensionRecords are those of extensions, in their order.
+// ExtensionRecords returns the records of extensions, in the same order.
 func ExtensionRecords(active []extensions.Active) []SiteExtension {
 	records := make([]SiteExtension, len(active))
 	for i, e := range active {

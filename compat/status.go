@@ -7,13 +7,13 @@ import (
 	"bookside/adapter/session"
 )
 
-// Status is what GET /status tells.
+// Status is the body of GET /status.
 type Status struct {
 	Timezone    string `json:"timezone"`
 	CurrentTime string `json:"current_time"`
 }
 
-// StatusDetail is the site's zone and its present time there.
+// StatusDetail returns the site's zone and its present time.
 func StatusDetail(zone session.Zone, now time.Time) StatusSingle[Status] {
 	return statusSingle(Status{Timezone: zone.Name, CurrentTime: now.In(zone.Location).Format(domain.OffsetLayout)})
 }

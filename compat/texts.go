@@ -13,28 +13,27 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// textFiles have what the document says about records and fields: a file a resource for its records,
+// textFiles hold what the document says about records and fields: one file per resource for its records,
 // fields.yaml and sent.yaml for names that mean the same everywhere, forms.yaml for the forms of texts.
 //
 //go:embed texts
 var textFiles embed.FS
 
-// recordText says what a record is.
+// recordText describes a record.
 type recordText struct {
-	Noun   string // stands in the texts of its fields in the place of {it}
+	Noun   string // replaces {it} in the texts of its fields
 	About  string
-	Fields map[string]fieldText // those that mean something else here than in other records
+	Fields map[string]fieldText // fields that mean something else here than in other records
 }
 
-// fieldText says what a field is: in words for people, by an example, and the form
-// in which it comes where it is a text.
+// fieldText describes a field: in words for people, by an example, and by its form if it is a text.
 type fieldText struct {
 	About   string
 	Example string
 	Form    string // a regular expression; "" for any text
 }
 
-// Days in examples of what is sent. The document has days to come in their place.
+// Days in examples of what is sent. The document replaces them with future days.
 const (
 	ExampleDay     = "2026-12-01"
 	ExampleLastDay = "2026-12-07"
@@ -48,7 +47,7 @@ const (
 	optionalDatePattern  = `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`
 )
 
-// texts are read when the first field is described. It panics if a file is no YAML of its form.
+// texts are read when the first field is described. It panics if a file is not valid YAML of its form.
 var texts = sync.OnceValue(func() (all struct {
 	records      map[string]recordText
 	fields, sent map[string]fieldText
@@ -88,7 +87,7 @@ func parseTexts(name string, into any) {
 	}
 }
 
-// textOf is what is said of a field of a record.
+// textOf returns the text for a field of a record.
 func textOf(record, name string) fieldText {
 	if own, ok := texts().records[record].Fields[name]; ok {
 		return own
@@ -96,7 +95,7 @@ func textOf(record, name string) fieldText {
 	return texts().fields[name]
 }
 
-// textOfSent is what is said of a parameter or a field of a body. Its form is that of its type.
+// textOfSent returns the text for a parameter or a field of a body. Its form is that of its type.
 func textOfSent(name string) fieldText {
 	if own, ok := texts().sent[name]; ok {
 		return own
@@ -104,7 +103,7 @@ func textOfSent(name string) fieldText {
 	return texts().fields[name]
 }
 
-// explain writes what is said of a field into its schema.
+// explain writes a field's text into its schema.
 func (t fieldText) explain(schema *Schema) {
 	schema.Description = cmp.Or(schema.Description, t.About)
 	t.fill(schema)
@@ -140,14 +139,14 @@ func (t fieldText) fill(schema *Schema) {
 	}
 }
 
-// words returns the words of a form that allows only some, such as ^(active|inactive)$.
+// words returns the words of a form that allows only a few, such as ^(active|inactive)$.
 func (t fieldText) words() (words []string, closed bool) {
 	list, starts := strings.CutPrefix(t.Form, "^(")
 	list, ends := strings.CutSuffix(list, ")$")
 	return strings.Split(list, "|"), starts && ends && !strings.ContainsAny(list, `[]().\\`)
 }
 
-// word is the type of a schema besides null.
+// word returns the type of a schema, ignoring null.
 func (s *Schema) word() string {
 	switch word := s.Type.(type) {
 	case string:

@@ -11,12 +11,12 @@ import (
 	"bookside/compat/jsontext"
 )
 
-// What a dry run, or a write that changed nothing, answers to a key that may not read such records:
-// what tells one record from another, when it is and what it costs, and whatever the key sent itself.
-// Everything else that is stored is empty. Otherwise the permission to write would be one to
-// read without a trace.
+// What a dry run, or a write that changed nothing, returns to a key that may not read such records: what
+// distinguishes one record from another, its times and prices, and whatever the key itself sent. Everything
+// else that is stored is empty. Otherwise the permission to write would be a permission to read without a
+// trace.
 
-// alwaysShown are the members of records, besides ids, that such an answer shows.
+// alwaysShown are the members of records, besides ids, that such a response shows.
 var alwaysShown = []string{
 	"booking_code", "confirmation_code", "code", "coupon_code", "invoice_number", "receipt_number",
 	"status", "payment_status", "fulfillment_status", "visibility", "kind", "payment_portion", "discount_type", "is_guest", "variant",
@@ -25,15 +25,15 @@ var alwaysShown = []string{
 	"min_order_amount", "max_discount_amount", "capacity_min", "capacity_max", "total_attendees",
 }
 
-// freeMembers are the members of records that are objects whose members have names of the site's own.
+// freeMembers are the members of records that are objects with member names chosen by the site.
 var freeMembers = []string{"meta", "custom_fields"}
 
-// Sent are the texts that a client sent for the fields of an operation, by the name of the field, without
-// blanks and punctuation, because texts are stored cleaned.
+// Sent are the texts that a client sent for the fields of an operation, by field name, without blanks and
+// punctuation, because texts are cleaned before they are stored.
 type Sent map[string][]string
 
 // Sent returns what the document has for the fields of an operation, each at its own place and with one
-// value: whoever could send several would be told which of them is stored.
+// value: a client that could send several would learn which of them is stored.
 func (d Document) Sent(fields []FieldDescription) Sent {
 	members := map[string]*Schema{}
 	for _, f := range fields {
@@ -50,7 +50,7 @@ func (d Document) Sent(fields []FieldDescription) Sent {
 	for name, texts := range body {
 		sent[name] = append(sent[name], texts...)
 	}
-	if _, known := members["customer_comment"]; !known { // where a booking keeps its notes
+	if _, known := members["customer_comment"]; !known { // the field in which a booking stores its notes
 		sent["customer_comment"] = sent["notes"]
 	}
 	for _, first := range sent["first_name"] {
@@ -61,7 +61,7 @@ func (d Document) Sent(fields []FieldDescription) Sent {
 	return sent
 }
 
-// nested returns the object in which a value has a name with several parts, such as customer[email].
+// nested returns the object that contains a value under a name with several parts, such as customer[email].
 func nested(name string, value jsontext.Value) jsontext.Value {
 	for _, part := range slices.Backward(partsOfName(name)) {
 		value = slices.Concat(jsontext.Value("{"), jsontext.Quote(part), jsontext.Value(":"), value, jsontext.Value("}"))
@@ -69,7 +69,7 @@ func nested(name string, value jsontext.Value) jsontext.Value {
 	return value
 }
 
-// take enters the texts of an object whose members are these.
+// take adds the texts of an object with these members.
 func (s Sent) take(members map[string]*Schema, object map[string]jsontext.Value) {
 	for name, value := range object {
 		schema, known := members[name]
@@ -122,8 +122,8 @@ func bare(text string) string {
 	}, text)
 }
 
-// Unread returns an answer, as it is sent, of which a key without the right to read such records
-// gets what it may know. The texts around the record are kept.
+// Unread returns a response reduced to what a key without the right to read such records may know. The
+// texts around the record are kept.
 func Unread(answer []byte, sent Sent) ([]byte, error) {
 	root, err := jsontext.Parse(answer)
 	if err != nil {
@@ -132,12 +132,12 @@ func Unread(answer []byte, sent Sent) ([]byte, error) {
 	return unread{sent: sent, around: bytes.Contains(answer, []byte(`"data":{`))}.redact(root), nil
 }
 
-// unread is how values are copied.
+// unread says how to copy values.
 type unread struct {
 	sent   Sent
-	name   string // of the member whose value it is
-	around bool   // outside of the record
-	free   string // the member of freeMembers that it is in
+	name   string // name of the member being copied
+	around bool   // outside the record
+	free   string // the freeMembers member that contains it
 	stats  bool   // within statistics
 }
 
@@ -152,7 +152,7 @@ func (u unread) redact(value jsontext.Value) jsontext.Value {
 	return value.Each(func(name string, inner jsontext.Value) jsontext.Value {
 		shown := u.member(name).redact(inner)
 		if u.free != "" && string(shown) == `""` {
-			return nil // the names are stored, too
+			return nil // the names are stored data too
 		}
 		return shown
 	})
@@ -170,7 +170,7 @@ func (u unread) member(name string) unread {
 	return inner
 }
 
-// single is what is shown of a text, a number or a boolean.
+// single returns what is shown of a text, a number or a boolean.
 func (u unread) single(value jsontext.Value) jsontext.Value {
 	text, isText, _ := value.Scalar()
 	switch {
@@ -189,8 +189,7 @@ func (u unread) single(value jsontext.Value) jsontext.Value {
 	}
 }
 
-// isID reports whether a text is the number of a record. Sources of bookings have names of the
-// site's own.
+// isID reports whether a text is the number of a record. Sources of bookings have names chosen by the site.
 func isID(name, text string) bool {
 	if name != "id" && !strings.HasSuffix(name, "_id") || name == "source_id" {
 		return false
@@ -199,7 +198,7 @@ func isID(name, text string) bool {
 	return err == nil
 }
 
-// statistic is what a statistic shows if there is nothing to count.
+// statistic returns what a statistic shows if there is nothing to count.
 func (u unread) statistic(text string, isText bool) jsontext.Value {
 	switch {
 	case strings.HasSuffix(u.name, "_date"):

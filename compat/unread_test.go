@@ -2,7 +2,7 @@ package compat
 
 import "testing"
 
-// TestUnread: an answer shows what was sent, in whatever form of JSON, and empties the rest.
+// TestUnread: a response shows what was sent, in any form of JSON, and empties the rest.
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	fields := NewCustomerFields.Describe()

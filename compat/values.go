@@ -19,17 +19,17 @@ import (
 
 // input is where the values of a request come from: its query or its body.
 type input interface {
-	// text returns a value's trimmed text; ok is false if none was sent, if it is
-	// empty, and if it is wrong, which is noted.
+	// text returns a value's trimmed text. ok is false if none was sent, if it is empty, or if it is wrong,
+	// which is recorded.
 	text(name string) (value string, ok bool)
 	// present reports whether a value was sent that is not empty.
 	present(name string) bool
-	addProblem(name string, f problem) // the first finding about a name is kept
+	addProblem(name string, f problem) // the first problem under a name is kept
 	// location returns the zone of timestamps, see View.
 	location() *time.Location
 }
 
-// problem says what is wrong with a value.
+// problem is what is wrong with a value.
 type problem struct {
 	message  string
 	rejected bool // the value is well-formed but not allowed
@@ -42,44 +42,43 @@ func rejected(message string) problem { return problem{message: message, rejecte
 // valueType is a type of values: how it is read, with PHP's weak typing, and described.
 type valueType[V any] struct {
 	description
-	// read returns a value. ok is false if none was sent, if it is empty, and if it
-	// is wrong, which is noted.
+	// read returns a value. ok is false if none was sent, if it is empty, or if it is wrong, which is
+	// recorded.
 	read func(in input, name string) (value V, ok bool)
-	word func(V) string // returns the word for a value; nil for types that are no words
+	word func(V) string // returns the word for a value; nil for types without words
 }
 
 // description is what the document says about a type of values.
 type description struct {
 	schema func() *Schema
-	// id reports whether 0 counts as not sent, unless the field is required: clients fill
-	// in 0 for numbers that they leave out.
+	// id is set if 0 counts as not sent, unless the field is required: clients fill in 0 for numbers that
+	// they leave out.
 	id bool
-	// blank is what an empty text is.
+	// blank is how an empty text is read.
 	blank blankText
-	// anyText reports whether the value is a text that nothing limits, as one that is searched for.
+	// anyText is set if the value is an arbitrary text, such as a search text.
 	anyText bool
-	// invalid and rejected are examples of messages: about a malformed value, and
-	// about a well-formed one that is not allowed. "" where there is none.
+	// invalid and rejected are examples of messages: for a malformed value, and for a well-formed one that
+	// is not allowed; "" if there is none.
 	invalid, rejected string
 }
 
-// blankText is what an empty text is in a field.
+// blankText is how a field reads an empty text.
 type blankText uint8
 
 const (
-	blankIsValue   blankText = iota // for the type of the value to judge
+	blankIsValue   blankText = iota // the type of the value decides
 	blankIsText                     // a text like any other
-	blankIsNothing                  // as if nothing was sent
+	blankIsNothing                  // as if nothing were sent
 )
 
-// The largest ids the platform's columns hold.
+// The largest ids that the plugin's columns hold.
 const (
 	maxMediumInt = 1<<23 - 1
 	maxInt       = 1<<31 - 1
 )
 
-// maxText is longer than any number, date or word, and than any column that a
-// parameter is compared with.
+// maxText is longer than any number, date or word, and than any column that a parameter is compared with.
 const maxText = 320
 
 var tooLong = invalid(fmt.Sprintf("Maximum allowed length is %d characters", maxText))
@@ -101,7 +100,7 @@ const (
 	negative      = "May not be negative"
 )
 
-// fromText makes a type whose values are parsed from their text.
+// fromText returns a type whose values are parsed from text.
 func fromText[V any](d description, parse func(text string) (V, *problem)) valueType[V] {
 	d.blank = blankIsNothing
 	return valueType[V]{description: d, read: func(in input, name string) (value V, ok bool) {
@@ -117,7 +116,7 @@ func fromText[V any](d description, parse func(text string) (V, *problem)) value
 	}}
 }
 
-// parsed makes a type whose texts have a value or are malformed.
+// parsed returns a type whose texts either have a value or are malformed.
 func parsed[V any](d description, parse func(text string) (V, bool)) valueType[V] {
 	return fromText(d, func(text string) (V, *problem) {
 		value, ok := parse(text)
@@ -128,7 +127,7 @@ func parsed[V any](d description, parse func(text string) (V, bool)) valueType[V
 	})
 }
 
-// text is any text of a query.
+// text is any text in a query.
 func text() valueType[string] {
 	return valueType[string]{
 		description: description{schema: func() *Schema { return &Schema{Type: typeString, MaxLength: maxText} }, invalid: notSingle, anyText: true},
@@ -139,8 +138,7 @@ func text() valueType[string] {
 // integer is a whole number within bounds. It may be written 12.0.
 func integer(least, most int64) valueType[int64] { return integerOf(least, most, rejected) }
 
-// id is an id of a column that holds at most most. A larger one is invalid, because
-// nothing can have it.
+// id is an id in a column with the given maximum. A larger one is invalid, because nothing can have it.
 func id(most int64) valueType[int64] {
 	k := integerOf(1, most, invalid)
 	k.id = true
@@ -187,14 +185,14 @@ func anyID() valueType[int64] {
 	}}
 }
 
-// zero reports whether a number that was sent is 0.
+// zero reports whether a sent number is 0.
 func zero(in input, name string) bool {
 	text, ok := in.text(name)
 	n, isNumber := parseNumber(text)
 	return ok && isNumber && n.IsZero()
 }
 
-// sentID reports whether an id was sent, right or wrong.
+// sentID reports whether an id was sent, valid or not.
 func sentID(in input, name string) bool { return in.present(name) && !zero(in, name) }
 
 // allowZero lets the schema of an id allow 0.
@@ -205,13 +203,13 @@ func allowZero(schema *Schema) {
 	schema.Minimum = bound("0")
 }
 
-// parseInteger reads an integer of any size. It may have a fraction of zeros.
+// parseInteger parses an integer of any size. It may have a fraction of zeros.
 func parseInteger(text string) (decimal.Decimal, bool) {
 	n, ok := parseNumber(text)
 	return n, ok && n.IsInteger()
 }
 
-// parseNumber reads plain decimal notation.
+// parseNumber parses plain decimal notation.
 func parseNumber(text string) (decimal.Decimal, bool) {
 	digits := strings.TrimPrefix(text, "-")
 	whole, fraction, hasPoint := strings.Cut(digits, ".")
@@ -226,12 +224,12 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// maxExponent bounds the exponents that are read: a huge one would cost memory. No program
-// writes a larger one for a double.
+// maxExponent bounds the accepted exponents, because a huge one would cost memory. No program writes a
+// larger one for a double.
 const maxExponent = 324
 
-// parseExponential reads decimal notation with or without an exponent, such as 1e+16, which
-// is how some languages write large numbers. The result is exact.
+// parseExponential reads decimal notation with or without an exponent, such as 1e+16, as some languages
+// write large numbers. The result is exact.
 func parseExponential(text string) (decimal.Decimal, bool) {
 	at := strings.IndexAny(text, "eE")
 	if at < 0 {
@@ -250,7 +248,7 @@ var (
 	priceOutside  = rejected(fmt.Sprintf("Must be between 0 and %s", domain.MaxAmount))
 )
 
-// amount is a decimal number within the money columns.
+// amount is a decimal number within the range of the money columns.
 func amount() valueType[decimal.Decimal] {
 	return fromText(description{schema: amountSchema("-" + domain.MaxAmount.String()), invalid: notANumber, rejected: amountOutside.message}, func(text string) (decimal.Decimal, *problem) {
 		n, ok := parseExponential(text)
@@ -265,7 +263,7 @@ func amount() valueType[decimal.Decimal] {
 	})
 }
 
-// pricePattern matches the texts that are prices. With an exponent, it does not tell the bounds.
+// pricePattern matches the texts that are prices. With an exponent, it does not check the bounds.
 var pricePattern = fmt.Sprintf(`^(0*\d{1,16}(\.\d{1,%d}0*)?|\d+(\.\d+)?[eE][+-]?\d+)$`, domain.AmountDecimals)
 
 // price is an amount that can be charged, as a number or as a text.
@@ -410,8 +408,7 @@ func parseClock(text string) (minutes availability.Minutes, ok bool) {
 	return availability.Minutes(60*h + m), true
 }
 
-// word is one of the words of a map, in any letter case. The message is about
-// others.
+// word is one of the words in a map, in any letter case. message is for all others.
 func word[V comparable](words map[string]V, message string) valueType[V] {
 	unknown := rejected(message)
 	schema := func() *Schema { return &Schema{Type: typeString, Enum: slices.Sorted(maps.Keys(words))} }
@@ -433,7 +430,7 @@ func word[V comparable](words map[string]V, message string) valueType[V] {
 	return k
 }
 
-// oneOf returns the message about a word that is none of these.
+// oneOf returns the message for a word that is none of these.
 func oneOf(words ...string) string { return "Must be one of: " + strings.Join(words, ", ") }
 
 // sameWords maps words to themselves.
@@ -475,14 +472,14 @@ func words(known ...string) valueType[map[string]bool] {
 	}}
 }
 
-// maxPage keeps the offset of a page within 64 bits.
+// maxPage keeps a page's offset within 64 bits.
 const maxPage = 1 << 53
 
-// maxPerPage is the largest number of records in an answer.
+// maxPerPage is the maximum number of records in a response.
 const maxPerPage = 100
 
-// MaxExported is the largest number of records in an export, and maxExportedPage keeps the
-// offset of a page of so many within 64 bits.
+// MaxExported is the maximum number of records in an export, and maxExportedPage keeps the offset of a page
+// of that size within 64 bits.
 const (
 	MaxExported     = 100_000
 	maxExportedPage = 1 << 46
@@ -498,7 +495,7 @@ func perPage[T any](defaultValue int64, at func(*T) *int64) Field[T] {
 	return defaulted("per_page", unlessExported(integer(1, maxPerPage), func(q *Query) valueType[int64] { return integer(1, q.exported) }), defaultValue, at)
 }
 
-// unlessExported is a type of number, with other bounds where the list is exported.
+// unlessExported is a type of number with different bounds if the list is exported.
 func unlessExported(k valueType[int64], exported func(*Query) valueType[int64]) valueType[int64] {
 	read := k.read
 	k.read = func(in input, name string) (int64, bool) {

@@ -9,14 +9,13 @@ import (
 	"bookside/adapter/session"
 )
 
-// View is how one request sees records: in which zone timestamps are shown and
-// their filters meant. The zero Location shows the stored values, UTC, which
-// is what the PHP extension does.
+// View is how one request sees records: the zone in which timestamps are shown and their filters are
+// interpreted. The zero Location shows the stored values, UTC, as the PHP extension does.
 type View struct {
 	Location *time.Location
 }
 
-// timestamp prints a stored instant; one that is no instant stays as it is.
+// timestamp formats a stored instant; an invalid one is returned unchanged.
 func (v View) timestamp(t domain.Timestamp) string {
 	if v.Location == nil {
 		return string(t)
@@ -28,12 +27,11 @@ func (v View) timestamp(t domain.Timestamp) string {
 	return instant.In(v.Location).Format(time.DateTime)
 }
 
-// lastInstant is the last one that a column of the database holds.
+// lastInstant is the last instant that a database column can hold.
 var lastInstant = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
 
-// midnight is the instant at which a date of timestamps begins. The day after
-// the last one there is begins at its end, for the database takes no later
-// instant to compare with.
+// midnight returns the instant at which a date of timestamps begins. The day after the last possible one
+// begins at its end, because the database cannot compare with a later instant.
 func (v View) midnight(day time.Time) time.Time {
 	if day.After(lastInstant) {
 		return lastInstant
@@ -44,8 +42,8 @@ func (v View) midnight(day time.Time) time.Time {
 	return time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, v.Location)
 }
 
-// clock prints a time of day as HH:MM, and an unknown one as nothing. The end of
-// a day is 24:00 (OsTimeHelper::minutes_to_army_hours_and_minutes, LatePoint 5.6.5).
+// clock formats a time of day as HH:MM, and an unknown one as "". The end of a day is 24:00
+// (OsTimeHelper::minutes_to_army_hours_and_minutes, LatePoint 5.6.5).
 func clock(m *session.Minutes) string {
 	if !records.IsTime(m) {
 		return ""
@@ -53,7 +51,7 @@ func clock(m *session.Minutes) string {
 	return fmt.Sprintf("%02d:%02d", *m/60, *m%60)
 }
 
-// textOrNil is nil for an empty text.
+// textOrNil returns nil for an empty text.
 func textOrNil[T ~string](text T) *string {
 	if text == "" {
 		return nil
@@ -61,7 +59,7 @@ func textOrNil[T ~string](text T) *string {
 	return new(string(text))
 }
 
-// each turns records into their form on the wire; none are [], never null.
+// each converts records to their wire form; no records are [], never null.
 func each[T, R any](records []T, shape func(T) R) []R {
 	shaped := make([]R, len(records))
 	for i, record := range records {

@@ -49,7 +49,7 @@ func TestTimestamp(t *testing.T) {
 	}
 }
 
-// instants prints a range as the database would be asked for it.
+// instants formats a range as it would be sent to the database.
 func instants(bounds ...*time.Time) []string {
 	texts := []string{}
 	for _, b := range bounds {
@@ -62,8 +62,9 @@ func instants(bounds ...*time.Time) []string {
 	return texts
 }
 
-// A date parameter covers its whole day, of the zone in which timestamps are
-// shown; the days on which the clock changes have 23 and 25 hours.
+// TestDatesCoverTheirDay: a date parameter covers its whole day in the zone
+// that timestamps are shown in; the days on which the clock changes have 23 and
+// 25 hours.
 func TestDatesCoverTheirDay(t *testing.T) {
 	t.Parallel()
 	berlin := location(t, "Europe/Berlin")

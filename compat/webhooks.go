@@ -25,7 +25,7 @@ type Webhook struct {
 	FailingSince   *string  `json:"failing_since"`
 	OldSecretUntil *string  `json:"old_secret_until"`
 	CreatedAt      string   `json:"created_at"`
-	Secret         string   `json:"secret,omitzero"` // where it was just made
+	Secret         string   `json:"secret,omitzero"` // if it was just created
 }
 
 // WebhookList has all webhooks of the key.
@@ -61,7 +61,7 @@ type WebhookTry struct {
 	Answer  string `json:"answer"`
 }
 
-// WebhookDeliveryList is a part of the log of a webhook, the newest first.
+// WebhookDeliveryList is a part of the log of a webhook, newest first.
 type WebhookDeliveryList struct {
 	Success bool              `json:"success"`
 	Data    []WebhookDelivery `json:"data"`
@@ -70,14 +70,14 @@ type WebhookDeliveryList struct {
 
 func (WebhookDeliveryList) envelope() {}
 
-// WebhookDeliveryParameters are those of the log of a webhook.
+// WebhookDeliveryParameters are the parameters of the log of a webhook.
 var WebhookDeliveryParameters = parameters(domain.InvalidParameters,
 	defaulted("limit", integer(1, 100), 20, func(f *webhooks.DeliveryFilter) *int64 { return &f.Limit }).about("The most deliveries to return", "20"),
 	value("before", integer(1, maxPage), func(f *webhooks.DeliveryFilter) *int64 { return &f.Before }).about("Only deliveries with a smaller id", "117"),
 	value("state", word(sameWords(webhooks.DeliveryStates...), oneOf(webhooks.DeliveryStates...)), func(f *webhooks.DeliveryFilter) *string { return &f.State }).about("Only deliveries in this state", "failed"),
 )
 
-// WebhookChange is what a body says about a webhook. A nil field was not sent.
+// WebhookChange is the content of a body about a webhook. A nil field was not sent.
 type WebhookChange struct {
 	Name, URL                   *string
 	Events                      *[]string
@@ -88,13 +88,13 @@ type WebhookChange struct {
 
 var webhookStatuses = map[string]bool{"enabled": true, "disabled": false}
 
-// WebhookFields are those of PUT /webhooks/{id}.
+// WebhookFields are the fields of PUT /webhooks/{id}.
 var WebhookFields = slices.Concat(webhookFields, Fields[WebhookChange]{
 	optional("status", word(webhookStatuses, oneOf("enabled", "disabled")), func(c *WebhookChange) **bool { return &c.Enabled }).about("Whether the webhook is served. A webhook that is enabled again first gets the changes since it was disabled", "enabled"),
 	flag("skip", func(c *WebhookChange) *bool { return &c.Skip }).about("With the status enabled: do not send the changes since it was disabled"),
 }).changing()
 
-// NewWebhookFields are those of POST /webhooks.
+// NewWebhookFields are the fields of POST /webhooks.
 var NewWebhookFields = webhookFields.requiring("url", "events")
 
 var webhookFields = Fields[WebhookChange]{
@@ -107,7 +107,7 @@ var webhookFields = Fields[WebhookChange]{
 	optional("include_record", boolean(), func(c *WebhookChange) **bool { return &c.Record }).about("Whether the present record is sent too, as far as the key may see it"),
 }
 
-// filledText is anyText, but an empty one counts as not sent.
+// filledText is like anyText, but an empty text counts as not sent.
 func filledText() valueType[string] {
 	k := anyText()
 	k.blank = blankIsNothing
@@ -121,9 +121,8 @@ func filledText() valueType[string] {
 
 const notTexts = "Must be a list of texts"
 
-// sentWords returns the single values of a list, or the words of a text with commas, and
-// whether there are others than texts among them. ok is false if none was sent, or
-// something else, which is noted.
+// sentWords returns the single values of a list, or the words of a comma-separated text, and whether some
+// are not texts. ok is false if none was sent, or something else, which is recorded.
 func sentWords(b *Body, name string) (words []string, numbers, ok bool) {
 	value, sent := b.sent(name)
 	if !sent {
@@ -189,9 +188,8 @@ func idList() valueType[[]int64] {
 	}}
 }
 
-// ReadWebhookChange reads the body of POST /webhooks and PUT /webhooks/{id}; the error has
-// all that is wrong with it. private says whether the URL may contain an address that is
-// not public.
+// ReadWebhookChange reads the body of POST /webhooks and PUT /webhooks/{id}; the error lists all problems.
+// private says whether the URL may contain a non-public address.
 func ReadWebhookChange(b *Body, fields Fields[WebhookChange], private bool) (WebhookChange, error) {
 	var c WebhookChange
 	fields.read(b, &c)
@@ -212,19 +210,19 @@ func ReadWebhookChange(b *Body, fields Fields[WebhookChange], private bool) (Web
 	return c, b.Err()
 }
 
-// Named returns the agents, services and locations that the body names.
+// Named returns the agents, services and locations named in the body.
 func (c WebhookChange) Named() domain.Scope {
 	return domain.Scope{Agents: domain.ValueOr(c.Agents, nil), Services: domain.ValueOr(c.Services, nil), Locations: domain.ValueOr(c.Locations, nil)}
 }
 
-// New returns the webhook that the body describes.
+// New returns the webhook described by the body.
 func (c WebhookChange) New(private bool) webhooks.NewHook {
 	n := webhooks.NewHook{URL: domain.ValueOr(c.URL, ""), Name: domain.ValueOr(c.Name, ""), Record: domain.ValueOr(c.Record, false), Private: private}
 	n.Filter = c.filter(n.Filter)
 	return n
 }
 
-// Patch returns what the body changes of a webhook.
+// Patch returns the body's changes to a webhook.
 func (c WebhookChange) Patch(h webhooks.Hook, private bool) webhooks.Patch {
 	filter := c.filter(h.Filter)
 	return webhooks.Patch{Name: c.Name, URL: c.URL, Filter: &filter, Record: c.Record, Private: private}
@@ -236,13 +234,13 @@ func (c WebhookChange) filter(f webhooks.Filter) webhooks.Filter {
 	return f
 }
 
-// WebhookReplay is what POST /webhooks/{id}/replay asks for.
+// WebhookReplay is the body of POST /webhooks/{id}/replay.
 type WebhookReplay struct {
 	DeliveryID *int64
 	Since      *time.Time
 }
 
-// WebhookReplayFields are those of POST /webhooks/{id}/replay.
+// WebhookReplayFields are the fields of POST /webhooks/{id}/replay.
 var WebhookReplayFields = Fields[WebhookReplay]{
 	optional("delivery_id", integer(1, maxPage), func(r *WebhookReplay) **int64 { return &r.DeliveryID }).about("Id of a delivery to send again", "1"),
 	optional("since", instant(), func(r *WebhookReplay) **time.Time { return &r.Since }).notInExample().about("In place of delivery_id: send all changes since this time again", "2026-11-22T10:00:00Z"),
@@ -268,7 +266,7 @@ func ReadWebhookReplay(b *Body) (r WebhookReplay, err error) {
 	return r, b.Err()
 }
 
-// WebhookRotationFields are those of POST /webhooks/{id}/rotate.
+// WebhookRotationFields are the fields of POST /webhooks/{id}/rotate.
 var WebhookRotationFields = Fields[int64]{
 	defaulted("overlap_hours", integer(0, 720), 24, func(hours *int64) *int64 { return hours }).about("How many hours the old secret stays valid", "24"),
 }
@@ -280,7 +278,7 @@ func ReadWebhookRotation(b *Body) (overlap time.Duration, err error) {
 	return time.Duration(hours) * time.Hour, b.Err()
 }
 
-// WebhookOf is a webhook.
+// WebhookOf returns the record of a webhook.
 func WebhookOf(h webhooks.Hook) Webhook {
 	return Webhook{
 		ID: h.ID, Name: h.Name, URL: h.URL, Events: h.Filter.Events, Agents: orEmpty(h.Filter.Agents), Services: orEmpty(h.Filter.Services),
@@ -291,7 +289,7 @@ func WebhookOf(h webhooks.Hook) Webhook {
 
 func orEmpty(ids []int64) []int64 { return append([]int64{}, ids...) }
 
-// instantText returns a stored instant in RFC 3339, or nil where none is stored.
+// instantText returns a stored instant in RFC 3339, or nil if none is stored.
 func instantText(t domain.Timestamp) *string {
 	at, ok := t.Time()
 	if !ok {
@@ -300,15 +298,15 @@ func instantText(t domain.Timestamp) *string {
 	return new(at.Format(time.RFC3339))
 }
 
-// WebhookListOf is a list of webhooks.
+// WebhookListOf returns a list of webhooks.
 func WebhookListOf(hooks ...webhooks.Hook) WebhookList {
 	return WebhookList{Success: true, Data: each(hooks, WebhookOf)}
 }
 
-// WebhookDetail is one webhook.
+// WebhookDetail returns one webhook.
 func WebhookDetail(h webhooks.Hook) Single[Webhook] { return single(WebhookOf(h)) }
 
-// The answers to writes, without their records.
+// The responses to writes, without their records.
 var (
 	WebhookCreated = successMessage[Webhook]("Webhook created successfully. The secret is shown only now")
 	WebhookUpdated = successMessage[Webhook]("Webhook updated successfully")
@@ -318,19 +316,19 @@ var (
 	WebhookReplays = done("The events are sent again")
 )
 
-// WebhookAnswer is an answer with a webhook, and its secret if that is new.
+// WebhookAnswer returns a response with a webhook, and with its secret if that is new.
 func WebhookAnswer(answer SuccessMessage[Webhook], h webhooks.Hook, secret string) SuccessMessage[Webhook] {
 	record := WebhookOf(h)
 	record.Secret = secret
 	return answer.about(record)
 }
 
-// WebhookTestQueued is the answer to POST /webhooks/{id}/test.
+// WebhookTestQueued returns the response to POST /webhooks/{id}/test.
 func WebhookTestQueued(d webhooks.Delivery) SuccessMessage[WebhookDelivery] {
 	return WebhookTested.about(webhookDelivery(d, nil))
 }
 
-// WebhookDeliveriesOf is a part of the log of a webhook.
+// WebhookDeliveriesOf returns a part of the log of a webhook.
 func WebhookDeliveriesOf(deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try, more bool) WebhookDeliveryList {
 	shape := func(d webhooks.Delivery) WebhookDelivery { return webhookDelivery(d, tries[d.ID]) }
 	return WebhookDeliveryList{Success: true, Data: each(deliveries, shape), HasMore: more}
@@ -356,8 +354,8 @@ func webhookDelivery(d webhooks.Delivery, tries []webhooks.Try) WebhookDelivery 
 	return record
 }
 
-// WebhookEvent is the body of a request to a webhook. The data has the present record
-// where the webhook asks for it.
+// WebhookEvent is the body of a request to a webhook. The data includes the present record if the webhook
+// asks for it.
 type WebhookEvent struct {
 	Type      string `json:"type"`
 	Timestamp string `json:"timestamp"`

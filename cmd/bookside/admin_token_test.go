@@ -39,7 +39,7 @@ func statusOf(t *testing.T, client *http.Client, request *http.Request) int {
 	return response.StatusCode
 }
 
-// TestAdminToken opens the console of a running server, and of a server that was restarted.
+// TestAdminToken opens the console of a running server, and that of a restarted one.
 func TestAdminToken(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
@@ -93,8 +93,7 @@ func TestAdminTokenWithoutConsole(t *testing.T) {
 	run(t, nil, "", "admin-token").want(t, exit.Usage, "db.dsn: ")
 }
 
-// TestAdminTokenWithoutCreatePrivilege: the command needs its table, as keys create
-// does.
+// TestAdminTokenWithoutCreatePrivilege: like keys create, the command needs its table.
 func TestAdminTokenWithoutCreatePrivilege(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -25,20 +25,20 @@ import (
 )
 
 const (
-	// faultLimit is the time limit of a request, and beyondLimit how much longer an answer may take.
+	// faultLimit is the time limit of a request, and beyondLimit how much longer a response may take.
 	faultLimit  = 3 * time.Second
 	beyondLimit = time.Second
-	// recovery is how long it may take after a fault until everything is served again.
+	// recovery is how long after a fault everything must be served again.
 	recovery = 5 * time.Second
 	// shutdownLimit is the time limit for running requests while the program ends.
 	shutdownLimit = 4 * time.Second
-	// drainDelay is how long it accepts requests before that.
+	// drainDelay is how long the program accepts requests before that.
 	drainDelay = time.Second
-	// faultsAtOnce is how many programs have a fault at the same time: they wait for most of it.
+	// faultsAtOnce is how many programs have a fault at the same time; they wait for most of it.
 	faultsAtOnce = 12
 )
 
-// faults are what happens between the program and a dependency.
+// faults are what can happen between the program and a dependency.
 var faults = map[string]func(*fixtures.FaultProxy){
 	"no answer":         func(p *fixtures.FaultProxy) { p.Set(fixtures.Weather{Silent: true}) },
 	"one byte a second": func(p *fixtures.FaultProxy) { p.Set(fixtures.Weather{Rate: 1}) },
@@ -49,7 +49,7 @@ var faults = map[string]func(*fixtures.FaultProxy){
 	},
 	"half-open": func(p *fixtures.FaultProxy) {
 		p.ForgetAll()
-		p.Set(fixtures.Weather{Silent: true}) // for those who connect meanwhile
+		p.Set(fixtures.Weather{Silent: true}) // for new connections
 		time.AfterFunc(time.Second, func() {
 			p.ForgetAll()
 			p.Set(fixtures.Weather{})
@@ -70,20 +70,20 @@ func refuse(p *fixtures.FaultProxy) {
 	p.CloseAll()
 }
 
-// dependencies are what faults come between the program and. A function puts the proxy there.
+// dependencies are what the program depends on. A function puts the proxy in between.
 var dependencies = map[string]struct {
-	before   func(*faultySite) // the program starts
-	after    func(*faultySite) // it has started
-	statuses []int             // of requests during a fault, beside those of success
-	patience time.Duration     // with each answer and with the recovery, beyond the usual
-	direct   bool              // requests that WordPress does not forward make no sense
-	// again reports whether what requests do not wait for happens again; nil if there is no such thing.
+	before   func(*faultySite) // runs before the program starts
+	after    func(*faultySite) // runs after it has started
+	statuses []int             // of requests during a fault, in addition to successful ones
+	patience time.Duration     // additional time for each response and the recovery
+	direct   bool              // requests that WordPress does not forward are pointless
+	// again reports whether background work happens again; nil if there is none.
 	again func(s *faultySite, fault string) bool
 }{
 	"database": {
 		before: func(s *faultySite) {
 			dsn, proxy := fixtures.NewFaultProxy(s.t, s.db.DSN)
-			// As long as a statement may run for, a connection that is lost keeps its place.
+			// A lost connection keeps its place for as long as a statement may run.
 			s.proxy, s.env = proxy, append(s.env, "BOOKSIDE_DB__DSN="+dsn, "BOOKSIDE_DB__MAX_OPEN=4", "BOOKSIDE_DB__ACQUIRE_TIMEOUT=1s", "BOOKSIDE_DB__STATEMENT_TIMEOUT=2s")
 		},
 		statuses: []int{http.StatusServiceUnavailable},
@@ -113,7 +113,7 @@ var dependencies = map[string]struct {
 				return ids
 			}
 		},
-		// A mail that nobody will ever answer keeps the next ones waiting for two minutes.
+		// A mail that is never answered delays the next ones by two minutes.
 		again: func(s *faultySite, fault string) bool { return fault == "half-open" || s.distinct() > 0 },
 	},
 	"webhook": {
@@ -145,13 +145,14 @@ var dependencies = map[string]struct {
 			s.proxy, s.through, s.api = proxy, "http://"+address, s.wordpress.URL+"/index.php/wp-json/latepoint-api/v1"
 		},
 		statuses: []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout},
-		// WordPress gives the server a second more than it takes, and after a time-out it waits for five, in whole seconds.
+		// WordPress gives the server a second more than it takes, and after a timeout it waits for five, in
+		// whole seconds.
 		patience: 3 * time.Second,
 		direct:   true,
 	},
 }
 
-// faultyKinds are requests of each kind, as many of each as are sent at the same time.
+// faultyKinds are the requests of each kind that are sent at the same time.
 var faultyKinds = map[string]struct {
 	times  int
 	direct bool // it cannot be sent through WordPress
@@ -186,7 +187,7 @@ var faultyKinds = map[string]struct {
 	}},
 }
 
-const faultyBookings = 1 + 3 + 1 // that the write and the bulk request make, and another write after the fault
+const faultyBookings = 1 + 3 + 1 // created by the write and the bulk request, and by another write after the fault
 
 // faultySite is a program with a fault between it and a dependency.
 type faultySite struct {
@@ -199,12 +200,12 @@ type faultySite struct {
 	client    *http.Client
 	api, key  string
 	starts    []string
-	arrived   func() []string // the ids of mails or webhooks, as often as they have arrived; nil if there are none
+	arrived   func() []string // the ids of received mails or webhooks, including repetitions; nil if there are none
 	wordpress *fixtures.WordPressWorkers
 	through   string // the address to which WordPress forwards
 }
 
-// movedClock goes on as time does, from the sample site's date, and can be moved ahead.
+// movedClock runs from the sample site's date at normal speed, and can be moved ahead.
 type movedClock struct {
 	began time.Time
 	ahead atomic.Int64
@@ -214,7 +215,7 @@ func (c *movedClock) now() time.Time {
 	return now.Add(time.Since(c.began) + time.Duration(c.ahead.Load()))
 }
 
-// reply is an answer to a request, or why there is none.
+// reply is a response to a request, or the reason why there is none.
 type reply struct {
 	status int
 	header http.Header
@@ -289,7 +290,7 @@ func newFaultySite(t *testing.T, dependency string, wordpress *fixtures.WordPres
 	return s
 }
 
-// dialSlowReader opens a connection whose server notices soon that nobody reads.
+// dialSlowReader opens a connection whose server soon notices that nobody reads.
 func dialSlowReader(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	if socket, ok := conn.(*net.TCPConn); ok {
@@ -316,7 +317,7 @@ func (s *faultySite) findStarts() {
 	}
 }
 
-// addBookings makes an export take several parts, by copies of the bookings years ago.
+// addBookings makes an export take several parts, by copying the bookings to years ago.
 func (s *faultySite) addBookings() {
 	s.t.Helper()
 	bookings := s.db.Prefix + "latepoint_bookings"
@@ -326,7 +327,7 @@ func (s *faultySite) addBookings() {
 		execute(s.t, s.db.SQL, "INSERT INTO "+bookings+" SELECT * FROM earlier")
 	}
 	execute(s.t, s.db.SQL, "DROP TABLE earlier")
-	// The rows that writes lock are there from some time on.
+	// The rows that writes lock exist after a while.
 	execute(s.t, s.db.SQL, "INSERT IGNORE INTO "+s.db.Prefix+"bookside_locks (kind, id) SELECT k.kind, b.id MOD 1024 FROM "+bookings+
 		" b, (SELECT 1 AS kind UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8) k")
 }
@@ -341,7 +342,7 @@ func (s *faultySite) distinct() int {
 	return len(slices.Compact(ids))
 }
 
-// createdRows returns the number of rows in tables to which a new booking adds one.
+// createdRows returns the number of rows in the tables that get one row per new booking.
 func (s *faultySite) createdRows() map[string]int {
 	s.t.Helper()
 	rows := map[string]int{}
@@ -358,10 +359,10 @@ func (s *faultySite) createdRows() map[string]int {
 // underWay are requests that began before the fault.
 type underWay struct {
 	*faultySite
-	requests sync.WaitGroup // that end by themselves
+	requests sync.WaitGroup // requests that end by themselves
 	stream   sync.WaitGroup
 	end      context.CancelFunc
-	read     chan struct{} // closed when the export may be read on
+	read     chan struct{} // closed when reading the export may continue
 	export   reply
 	waited   reply
 
@@ -369,7 +370,7 @@ type underWay struct {
 	events map[string]int // of new bookings, by their ids in the stream
 }
 
-// begin returns when the requests are under way.
+// begin returns once the requests are in progress.
 func (s *faultySite) begin() *underWay {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
@@ -417,7 +418,7 @@ func (u *underWay) download(ctx context.Context, begun chan<- struct{}) {
 	u.export = reply{response.StatusCode, response.Header, string(text), errors.Join(err, response.Body.Close()), time.Since(began)}
 }
 
-// listen follows the changes, and connects again when the stream ends.
+// listen follows the changes, and reconnects when the stream ends.
 func (u *underWay) listen(ctx context.Context, begun chan<- struct{}) {
 	began := sync.OnceFunc(func() { close(begun) })
 	last := ""
@@ -455,20 +456,20 @@ func (u *underWay) heard() int {
 	return len(u.events)
 }
 
-// TestAnswersInTime: whatever a dependency does, every request has its answer in time, nothing is written
-// twice or half, everything is served again soon after, and the program ends when it is told to.
+// TestAnswersInTime: whatever a dependency does, every request is answered in time, nothing is written
+// twice or in part, everything is served again soon after, and the program ends when told to.
 func TestAnswersInTime(t *testing.T) {
 	fixtures.RequireTime(t)
 	fixtures.RequireServer(t)
 	w := fixtures.NewWordPress(t, small(t))
 	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exit.OK)
-	// Each program is forwarded to by requests that name it.
+	// WordPress forwards to the program that a request names.
 	writeBelow(t, w.Content, map[string]string{"mu-plugins/a.php": `<?php define('BOOKSIDE_FORWARDED_AT_ONCE', 64);
 		add_filter('pre_option_bookside_companion', fn() => ['forward' => $_SERVER['HTTP_X_FORWARD_TO'] ?? '']);`})
 	table := &faultTable{wordpress: w.ServeByWorkers(t, 64), worst: map[string]time.Duration{}}
 	var running sync.WaitGroup
 	places := make(chan struct{}, faultsAtOnce)
-	for _, dependency := range []string{"database", "PHP", "Redis", "mail server", "webhook"} { // what takes longest begins first
+	for _, dependency := range []string{"database", "PHP", "Redis", "mail server", "webhook"} { // longest first
 		for fault := range faults {
 			places <- struct{}{}
 			running.Go(func() {
@@ -484,13 +485,13 @@ func TestAnswersInTime(t *testing.T) {
 	}
 }
 
-// faultTable is what all of the table share.
+// faultTable is what all rows of the table share.
 type faultTable struct {
 	wordpress *fixtures.WordPressWorkers
-	starting  sync.Mutex // so that a program that starts takes no time from one that has a fault
+	starting  sync.Mutex // so that a starting program takes no time from one with a fault
 
 	mu    sync.Mutex
-	worst map[string]time.Duration // of answers during faults, by dependency
+	worst map[string]time.Duration // slowest response during faults, by dependency
 }
 
 // site starts a program.
@@ -501,14 +502,14 @@ func (f *faultTable) site(t *testing.T, dependency string) *faultySite {
 	return newFaultySite(t, dependency, f.wordpress)
 }
 
-// note notes how long an answer took.
+// note records how long a response took.
 func (f *faultTable) note(dependency string, took time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.worst[dependency] = max(f.worst[dependency], took)
 }
 
-// testFault tests a row of the table: a fault of a dependency, and requests of all kinds.
+// testFault tests a row of the table: a fault of a dependency, with requests of all kinds.
 func (f *faultTable) testFault(t *testing.T, dependency, fault string) {
 	s := f.site(t, dependency)
 	d := dependencies[dependency]
@@ -560,7 +561,7 @@ func (f *faultTable) testFault(t *testing.T, dependency, fault string) {
 	}
 	s.proxy.Set(fixtures.Weather{})
 
-	// Everything is served again, and what was sent twice has happened once.
+	// Everything is served again, and repeated requests took effect once.
 	ended := time.Now()
 	for name, k := range faultyKinds {
 		if k.direct && d.direct {
@@ -594,7 +595,7 @@ func (f *faultTable) testFault(t *testing.T, dependency, fault string) {
 	if fails(u.waited) {
 		t.Errorf("wait=60: %d %v: %.300s", u.waited.status, u.waited.err, u.waited.body)
 	}
-	// An export that breaks off does not look as if it were whole.
+	// An export that breaks off does not look complete.
 	if rows := strings.Count(u.export.body, "\n") - 1; u.export.took > limit || u.export.err == nil && u.export.status == http.StatusOK && rows < before["bookings"] || u.export.err != nil && dependency != "database" {
 		t.Errorf("the export: %d %v after %v, %d of %d rows", u.export.status, u.export.err, u.export.took, rows, before["bookings"])
 	}
@@ -604,7 +605,7 @@ func (f *faultTable) testFault(t *testing.T, dependency, fault string) {
 		}
 	}
 
-	// The program ends in time, whatever else waits.
+	// The program ends in time, whatever still waits.
 	faults[fault](s.proxy)
 	var requests sync.WaitGroup
 	requests.Go(func() { sendAll(whileEnding) })
@@ -624,8 +625,8 @@ func (f *faultTable) testFault(t *testing.T, dependency, fault string) {
 	if s.arrived == nil {
 		return
 	}
-	// What was promised to be sent arrives, at last from the next program.
-	s.clock.ahead.Add(int64(20 * time.Minute)) // more than until a fourth try
+	// Everything promised arrives, at the latest from the next program.
+	s.clock.ahead.Add(int64(20 * time.Minute)) // more than the time until a fourth try
 	s.program = serveAt(t, s.env, s.clock.now)
 	promised := faultyBookings
 	if err := s.db.SQL.QueryRowContext(t.Context(), "SELECT COALESCE(NULLIF(COUNT(*), 0), ?) FROM "+s.db.Prefix+"bookside_outbox", promised).Scan(&promised); err != nil {
@@ -637,8 +638,8 @@ func (f *faultTable) testFault(t *testing.T, dependency, fault string) {
 	}
 }
 
-// outlast waits until nothing remembers the fault. Of a minute most is skipped, unless
-// BOOKSIDE_TEST_OUTAGE says how long to wait.
+// outlast waits until nothing remembers the fault. Most of a minute is skipped, unless BOOKSIDE_TEST_OUTAGE
+// says how long to wait.
 func outlast(t *testing.T, clock *movedClock) {
 	t.Helper()
 	outage, err := time.ParseDuration(cmp.Or(os.Getenv("BOOKSIDE_TEST_OUTAGE"), "2s"))
@@ -649,8 +650,8 @@ func outlast(t *testing.T, clock *movedClock) {
 	clock.ahead.Add(int64(max(0, 70*time.Second-outage)))
 }
 
-// TestCommandsEndInTime: a command beside a database that hangs waits for one statement, not for each
-// again, and says what is wrong, whether it hung before or hangs from then on.
+// TestCommandsEndInTime: a command beside a hanging database waits for one statement, not for every one,
+// and says what is wrong, whether the database hung before or starts to.
 func TestCommandsEndInTime(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -688,7 +689,7 @@ func TestCommandsEndInTime(t *testing.T) {
 				t.Errorf("exit code %d", got.code)
 			}
 			wantTexts(t, got.stderr, "it accepts connections, but does not answer")
-			// One statement, the network's five seconds, and what a connection that is left is waited for.
+			// One statement, the network's five seconds, and the wait for an abandoned connection.
 			if limit := statementTimeout + 5*time.Second + 5*time.Second; took > limit {
 				t.Errorf("it took %v, and %v are allowed", took, limit)
 			}

@@ -18,8 +18,8 @@ import (
 	"bookside/wpdb"
 )
 
-// attributeFlags are attributes of a new N as written on the command line. Flags that are not set have no text. An
-// empty text is not the same: a shell variable that happens to be unset must not change anything.
+// attributeFlags are attributes of a new N as written on the command line. A flag that is not set has no
+// text, which differs from an empty text: an unset shell variable must not change anything.
 type attributeFlags[S, N any] struct {
 	attributes []keys.Attribute[S, N]
 	texts      map[string]string // by name
@@ -49,7 +49,7 @@ func defineAttributes[S, N any](flags *pflag.FlagSet, attributes []keys.Attribut
 
 func flagOf[S, N any](a keys.Attribute[S, N]) string { return strings.ReplaceAll(a.Name, "_", "-") }
 
-// setOr sets the text of an attribute whose flag is not set.
+// setOr sets the text of an attribute if its flag is not set.
 func (f attributeFlags[S, N]) setOr(name, text string) {
 	if _, set := f.texts[name]; !set {
 		f.texts[name] = text
@@ -59,8 +59,8 @@ func (f attributeFlags[S, N]) setOr(name, text string) {
 // names returns the names of the attributes that are set.
 func (f attributeFlags[S, N]) names() []string { return slices.Sorted(maps.Keys(f.texts)) }
 
-// parse puts the attributes that are set into n, and adds what is wrong with them to failed. Agents, services and
-// locations are only checked: choose parses them.
+// parse stores the attributes that are set in n, and adds what is wrong with them to failed. Agents,
+// services and locations are only checked: choose parses them.
 func (f attributeFlags[S, N]) parse(failed error, now time.Time, n *N) error {
 	for _, a := range f.attributes {
 		text, set := f.texts[a.Name]
@@ -80,7 +80,8 @@ func (f attributeFlags[S, N]) parse(failed error, now time.Time, n *N) error {
 	return failed
 }
 
-// choose puts the agents, services and locations into n that the flags name, by ids or names. They must exist.
+// choose stores the agents, services and locations that the flags name, by ids or names, in n. They must
+// exist.
 func (f attributeFlags[S, N]) choose(ctx context.Context, p *program, db *wpdb.DB, n *N) (failed error) {
 	var site *session.Session
 	var unknown []string

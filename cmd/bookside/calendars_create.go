@@ -76,8 +76,7 @@ Whoever has the address can read the calendar, and nothing else.`,
 	return command
 }
 
-// calendarName returns the name of the agent or location, cut to what the list of calendars
-// holds.
+// calendarName returns the name of the agent or location, cut to fit the list of calendars.
 func calendarName(ctx context.Context, db *wpdb.DB, now domain.Clock, resource domain.Resource, id int64) (string, error) {
 	site, err := session.NewPlatform(db, now).Session(ctx)
 	if err != nil {
@@ -90,7 +89,7 @@ func calendarName(ctx context.Context, db *wpdb.DB, now domain.Clock, resource d
 	return keys.CutName(name, fmt.Sprintf("%s %d", resource, id)), err
 }
 
-// describeCalendar returns a line with all that is not secret about a calendar.
+// describeCalendar returns a line with everything about a calendar that is not secret.
 func describeCalendar(k keys.Key) string {
 	return fmt.Sprintf("ID %d, name %s, %s, details %s, expires %s\n", k.ID, k.Name, subjectText(k, nil), k.Details, expiryText(k))
 }

@@ -60,7 +60,7 @@ func calendarTable(list []keys.Key, labels slots.Labels, now time.Time) string {
 type calendarRecord struct {
 	ID         int64      `json:"id"`
 	Name       string     `json:"name"`
-	AgentID    *int64     `json:"agent_id"` // either this or the next is null
+	AgentID    *int64     `json:"agent_id"` // either this or location_id is null
 	LocationID *int64     `json:"location_id"`
 	Details    string     `json:"details"`
 	LastFour   string     `json:"last_four"`

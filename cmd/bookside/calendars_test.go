@@ -12,7 +12,8 @@ import (
 	"bookside/cmd/internal/exit"
 )
 
-// TestCalendarLifecycle: a calendar is made, read, counted, listed and revoked.
+// TestCalendarLifecycle: a calendar is created, read, counted, listed and
+// revoked.
 func TestCalendarLifecycle(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -71,7 +72,7 @@ func TestCalendarLifecycle(t *testing.T) {
 	run(t, env, "", "calendars", "revoke", "3").want(t, exit.Failure, "there is no calendar with the ID 3")
 }
 
-// TestCalendarFlags: what is wrong with a flag is said, and nothing is made.
+// TestCalendarFlags: errors in flags are reported, and nothing is created.
 func TestCalendarFlags(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))

@@ -61,13 +61,13 @@ a container.`,
 	return command
 }
 
-// checkOutput is what check is asked to print.
+// checkOutput is the output requested from check.
 type checkOutput struct {
 	json, grants, conflicts bool
-	unfinished              bool // by setup, which knows the next command
+	unfinished              bool // setup is running check and knows the next command
 }
 
-// findings are a site's diagnosis and what check adds to it for printing.
+// findings are a site's diagnosis and what check adds to it for output.
 type findings struct {
 	diagnose.Report
 	target server.Target
@@ -75,10 +75,10 @@ type findings struct {
 	show   checkOutput
 	// overlaps describes the overlapping bookings, if they are to be listed.
 	overlaps map[int64]slots.ConflictingBooking
-	address  string // of the site; "" if it is not known
-	// server is the one that answers at admin.listen; nil if none does.
+	address  string // of the site; "" if unknown
+	// server is the server that answers at admin.listen, or nil.
 	server *runningServer
-	// work is what is done while nobody looks, and rating how it goes.
+	// work is the state of background work, and rating its assessment.
 	work   upkeep.Work
 	rating []diagnose.Rating
 }
@@ -90,7 +90,7 @@ func (p *program) checkSite(ctx context.Context, c settings.Config, show checkOu
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	report, err := diagnose.Examine(ctx, t.Config, db, p.now)
-	if errors.Is(err, wpdb.ErrUnavailable) || errors.Is(err, wpdb.ErrSilent) { // such as a cluster's node that accepts connections but no queries
+	if errors.Is(err, wpdb.ErrUnavailable) || errors.Is(err, wpdb.ErrSilent) { // such as a cluster node that accepts connections but no queries
 		return p.checkFailed(ctx, t, show, t.Explain(err))
 	}
 	if err != nil {
@@ -116,8 +116,8 @@ func (p *program) checkSite(ctx context.Context, c settings.Config, show checkOu
 	return cmp.Or(err, f.failure())
 }
 
-// examineWork looks for the server that answers at admin.listen, and at the work of the site. What
-// may not be read is among the unreadable tables.
+// examineWork looks for the server that answers at admin.listen, and examines the site's work. Tables that
+// may not be read are already listed as unreadable.
 func (f *findings) examineWork(ctx context.Context, c settings.Config, now domain.Clock) error {
 	platform := session.NewPlatform(f.db, now)
 	if !f.show.unfinished {
@@ -146,8 +146,7 @@ func (f *findings) examineWork(ctx context.Context, c settings.Config, now domai
 	return nil
 }
 
-// checkFailed prints what is known of a site that could not be examined, and
-// returns the reason.
+// checkFailed prints what is known about a site that could not be examined, and returns the reason.
 func (p *program) checkFailed(ctx context.Context, t server.Target, show checkOutput, reason error) error {
 	var grants diagnose.Grants
 	if errors.Is(reason, wpdb.ErrAccessDenied) {
@@ -169,7 +168,7 @@ func (p *program) checkFailed(ctx context.Context, t server.Target, show checkOu
 	}
 }
 
-// describeOverlaps reads what people need to know of the overlapping bookings.
+// describeOverlaps reads what people need to know about the overlapping bookings.
 func (f *findings) describeOverlaps(ctx context.Context, now domain.Clock) error {
 	site, err := session.NewPlatform(f.db, now).Session(ctx)
 	if err != nil {
@@ -194,8 +193,8 @@ func (f findings) problems() []string {
 	return problems
 }
 
-// brokenWork returns what is rated broken of the work of a site that can be served. Setup has yet to
-// start the server that does it.
+// brokenWork returns the work rated as broken on a site that can be served. Setup has yet to start the
+// server that does the work.
 func (f findings) brokenWork() (problems []string) {
 	for _, r := range f.rating {
 		if r.Level == diagnose.Broken && !f.show.unfinished {

@@ -12,10 +12,11 @@ import (
 	"bookside/wpdb"
 )
 
-// companionSeen is what the companion leaves once a day: its version and the time.
+// companionSeen is what the companion stores once a day: its version and the time.
 const companionSeen = "INSERT INTO %soptions (option_name, option_value) VALUES ('bookside_companion_seen', '%s %d')"
 
-// TestCheckCompanionThatWasRemoved: a companion of which nothing was heard for days is no lock.
+// TestCheckCompanionThatWasRemoved: a companion that has been silent for days does not count as taking
+// locks.
 func TestCheckCompanionThatWasRemoved(t *testing.T) {
 	t.Parallel()
 	db := small(t)

@@ -7,7 +7,7 @@ import (
 	"bookside/wpdb"
 )
 
-// checkReport is what check --json prints. Keys may be added, but are never
+// checkReport is the output of check --json. Keys may be added but are never
 // removed; lists are never null.
 type checkReport struct {
 	OK       bool     `json:"ok"` // check exits with 0
@@ -22,11 +22,11 @@ type checkReport struct {
 		SQLMode         string       `json:"sql_mode"`
 		TimeZone        string       `json:"time_zone"`
 		ClockDifference *int64       `json:"clock_difference_seconds"` // the server's clock minus ours; null if unknown
-		Durable         *bool        `json:"durable"`                  // what was confirmed survives a failure of the machine; null if unknown
+		Durable         *bool        `json:"durable"`                  // confirmed writes survive a machine failure; null if unknown
 		Cluster         *clusterJSON `json:"cluster"`                  // null if unknown
 	} `json:"database"`
 	Prefix string      `json:"prefix"`
-	Server *serverJSON `json:"server"` // that answers at admin.listen; null if none does
+	Server *serverJSON `json:"server"` // the server at admin.listen; null if none answers
 	Rights struct {
 		Summary    string              `json:"summary"`
 		Unreadable []string            `json:"unreadable"`
@@ -37,16 +37,16 @@ type checkReport struct {
 		State         string   `json:"state"` // active, or what is wrong
 		Version       string   `json:"version"`
 		MissingTables []string `json:"missing_tables"`
-		Unwritable    []string `json:"unwritable"` // tables and why
+		Unwritable    []string `json:"unwritable"` // tables and reasons
 		TimeZone      string   `json:"time_zone"`
-		JobCron       *bool    `json:"job_cron"`  // whether the site runs the plugin's jobs; null if unknown
-		Companion     *string  `json:"companion"` // version of the companion in WordPress; null if there is none, or it is not known
+		JobCron       *bool    `json:"job_cron"`  // the site runs the plugin's jobs; null if unknown
+		Companion     *string  `json:"companion"` // version of the companion in WordPress; null if there is none or it is unknown
 	} `json:"platform"`
 	OwnTables struct {
 		Missing    []string `json:"missing"`
 		Statements []string `json:"statements"` // that add missing columns
 	} `json:"own_tables"`
-	Work           []ratingJSON   `json:"work"`                    // that is done while nobody looks
+	Work           []ratingJSON   `json:"work"`                    // background work
 	ChangesWaiting *int64         `json:"changes_waiting_seconds"` // how long the oldest change has been waiting for its number; null if unknown
 	MissingIndexes []string       `json:"missing_indexes"`         // of large tables; see indexes
 	Keys           string         `json:"keys"`
@@ -56,7 +56,7 @@ type checkReport struct {
 
 type serverJSON struct {
 	Status   string `json:"status"`    // as in /readyz
-	SameSite *bool  `json:"same_site"` // whether it serves this site; null if unknown
+	SameSite *bool  `json:"same_site"` // it serves this site; null if unknown
 }
 
 type ratingJSON struct {
@@ -67,7 +67,7 @@ type ratingJSON struct {
 
 type tlsJSON struct {
 	Version  string `json:"version"`  // such as TLS 1.3
-	Verified bool   `json:"verified"` // whether the server's certificate is verified
+	Verified bool   `json:"verified"` // the server's certificate is verified
 }
 
 type clusterJSON struct {
@@ -76,12 +76,12 @@ type clusterJSON struct {
 	State        string           `json:"state"`         // of the server that answered; empty if unknown
 	Serving      bool             `json:"serving"`       // it accepts statements
 	MultiPrimary bool             `json:"multi_primary"` // several servers accept writes
-	ReadOnly     bool             `json:"read_only"`     // this one does not
+	ReadOnly     bool             `json:"read_only"`     // this one accepts no writes
 	Balanced     bool             `json:"balanced"`      // connections lead to different servers
 }
 
 type conflictsJSON struct {
-	Bookings int            `json:"bookings"` // that were compared
+	Bookings int            `json:"bookings"` // compared bookings
 	Cut      bool           `json:"cut"`      // there are more bookings or conflicts than were compared
 	Pairs    []conflictPair `json:"pairs"`
 }
@@ -94,7 +94,7 @@ type conflictPair struct {
 
 type grantsJSON struct {
 	Needed   []string `json:"grants"`
-	Missing  []string `json:"missing_grants"`  // those of them that have an effect
+	Missing  []string `json:"missing_grants"`  // those that would change anything
 	Optional []string `json:"optional_grants"` // for tables that cannot be seen and that the site may lack
 }
 
@@ -174,5 +174,5 @@ func newClusterJSON(c *wpdb.Cluster) *clusterJSON {
 	return r
 }
 
-// notNull returns an empty list in place of nil.
+// notNull returns an empty list instead of nil.
 func notNull(list []string) []string { return append([]string{}, list...) }

@@ -28,8 +28,8 @@ func checkJSON(t *testing.T, env []string, code int, flags ...string) checkRepor
 	return r
 }
 
-// TestCheckJSON: the findings about a healthy site, one with overlapping bookings
-// and one that cannot be served.
+// TestCheckJSON: the findings for a healthy site, one with overlapping bookings and one that cannot be
+// served.
 func TestCheckJSON(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -82,8 +82,8 @@ func TestCheckConflicts(t *testing.T) {
 	}
 }
 
-// TestCheckGrants: an account with exactly the grants that check prints lacks
-// nothing; for one that can only read, check prints the rest.
+// TestCheckGrants: an account with exactly the grants that check prints lacks nothing; for a read-only
+// account, check prints the rest.
 func TestCheckGrants(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -108,8 +108,8 @@ func TestCheckGrants(t *testing.T) {
 	}
 }
 
-// TestCheckGrantsWithoutAccess: for an account without any privilege, check
-// prints all grants, the same with which the tests create their accounts.
+// TestCheckGrantsWithoutAccess: for an account without any privilege, check prints all grants, the same
+// ones that the tests use for their accounts.
 func TestCheckGrantsWithoutAccess(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -124,7 +124,7 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 	if !ok || needed != statements(r.Needed) || !strings.HasSuffix(optional, "\n"+statements(r.Optional)+again) || !cmp.Equal(r.Needed, r.Missing) {
 		t.Errorf("printed %s\nas JSON %+v", text, r)
 	}
-	// Refunds are added and deleted; what limited keys made is ours.
+	// Refunds are added and deleted; the records of limited keys are in our own table.
 	wantTexts(t, text, "GRANT SELECT, INSERT, DELETE ON `"+parts.Database+"`.`wp_latepoint_transaction_refunds` TO ",
 		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON `"+parts.Database+"`.`wp_bookside_key_records` TO ")
 	for _, statement := range r.Needed {
@@ -155,8 +155,8 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 	}
 }
 
-// TestCheckGrantsOfUsers: nobody may read passwords, and the users are written only where
-// customers are users. An account that was granted more is told.
+// TestCheckGrantsOfUsers: no grant allows reading passwords, and users are writable only if customers are
+// users. An account with broader grants is reported.
 func TestCheckGrantsOfUsers(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -216,9 +216,8 @@ func TestCheckGrantsOfUsers(t *testing.T) {
 	}
 }
 
-// TestCheckGrantsOfHiddenSites: for an account that the server does not know, the
-// grants are for any host; for one that sees some of the plugin's tables, they
-// include the others.
+// TestCheckGrantsOfHiddenSites: for an account that the server does not know, the grants are for any host;
+// for an account that sees some of the plugin's tables, they include the others.
 func TestCheckGrantsOfHiddenSites(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -237,8 +236,8 @@ func TestCheckGrantsOfHiddenSites(t *testing.T) {
 	}
 }
 
-// TestCheckPrivilegesBeforeOwnTables: privileges count on own tables that do not
-// exist yet, at whatever level they were granted.
+// TestCheckPrivilegesBeforeOwnTables: privileges count for own tables that do not exist yet, at whatever
+// level they were granted.
 func TestCheckPrivilegesBeforeOwnTables(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -43,16 +43,16 @@ func (p *program) checkLive(ctx context.Context, address string) error {
 type runningServer struct {
 	address string
 	monitor.VerboseReadiness
-	own string // the fingerprint of the site that it is compared with
+	own string // the fingerprint of the site to compare with
 }
 
-// findServer asks at admin.listen for a server, and returns nil if none answers there. own is the
-// fingerprint of the site that it should serve.
+// findServer looks for a server at admin.listen, and returns nil if none answers. own is the fingerprint of
+// the site that it should serve.
 func findServer(ctx context.Context, address, own string) *runningServer {
 	if address == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // the server itself takes two at most
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // the server itself takes at most two
 	defer cancel()
 	readiness, err := fetchReadiness(ctx, "http://"+server.Dialable(address)+"/readyz?verbose")
 	if err != nil || readiness.Status == "" {
@@ -61,14 +61,15 @@ func findServer(ctx context.Context, address, own string) *runningServer {
 	return &runningServer{address, readiness, own}
 }
 
-// known reports whether server and site have both told their fingerprints; earlier versions do not.
+// known reports whether both fingerprints, the server's and the site's, are known; earlier versions do not
+// send one.
 func (s *runningServer) known() bool { return s.own != "" && s.Fingerprint != "" }
 
 // foreign reports whether the server serves another site.
 func (s *runningServer) foreign() bool { return s.known() && s.own != s.Fingerprint }
 
-// restored reports whether the server knows that an older database came back under it, which only a
-// server does that ran meanwhile.
+// restored reports whether the server knows that an older database was restored under it. Only a server
+// that ran meanwhile can know.
 func (s *runningServer) restored() bool {
 	return s != nil && slices.ContainsFunc(s.Rating, func(r monitor.Rated) bool { return r.Code == diagnose.RestoredUnder })
 }

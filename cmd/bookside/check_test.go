@@ -34,7 +34,7 @@ func TestCheckHealthySite(t *testing.T) {
 	}
 }
 
-// TestCheckFindsChangesWithoutNumbers: check says that nobody numbers changes, and for how long.
+// TestCheckFindsChangesWithoutNumbers: check reports that no server numbers changes, and for how long.
 func TestCheckFindsChangesWithoutNumbers(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -145,8 +145,8 @@ func TestCheckSitesThatCannotBeServed(t *testing.T) {
 	}
 }
 
-// TestCheckLostTables: either all own tables exist or none. A running server that loses
-// one is not ready and says so in /readyz.
+// TestCheckLostTables: our own tables must all exist, or none. A running server that loses one is not ready
+// and says so in /readyz.
 func TestCheckLostTables(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -178,7 +178,7 @@ func TestCheckLostTables(t *testing.T) {
 	}
 }
 
-// grantsExcept returns grants of all privileges on all tables but some.
+// grantsExcept returns grants of all privileges on all tables except some.
 func grantsExcept(t *testing.T, db *fixtures.Database, hidden ...string) []string {
 	t.Helper()
 	rows, err := db.SQL.QueryContext(t.Context(), "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")
@@ -268,8 +268,8 @@ func TestCheckPrivileges(t *testing.T) {
 	}
 }
 
-// TestCheckHiddenNetwork: a plugin that is not in the site's list of active plugins may
-// be in the network's list, which the user may not be able to read.
+// TestCheckHiddenNetwork: a plugin missing from the site's list of active plugins may be in the network's
+// list, which the user may not be able to read.
 func TestCheckHiddenNetwork(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -280,7 +280,7 @@ func TestCheckHiddenNetwork(t *testing.T) {
 		want(t, exit.Failure, "LatePoint is not active on this site itself: activate it, or, if it is active for a whole network, grant the database user SELECT on wpx_sitemeta")
 }
 
-// TestCheckCalendars: where an add-on for calendars is active, its events are to be read.
+// TestCheckCalendars: if a calendar add-on is active, its events must be readable.
 func TestCheckCalendars(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

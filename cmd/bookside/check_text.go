@@ -10,7 +10,7 @@ import (
 	"bookside/adapter/slots"
 )
 
-// mark says at a glance what a finding means.
+// mark shows at a glance what a finding means.
 type mark string
 
 const (
@@ -19,7 +19,7 @@ const (
 	broken mark = "✗"
 )
 
-// marks are those of findings.
+// marks are the marks of findings.
 var marks = map[diagnose.Level]mark{diagnose.Good: good, diagnose.Minor: minor, diagnose.Broken: broken}
 
 // colored returns the mark for a terminal.
@@ -27,7 +27,7 @@ func (m mark) colored() string {
 	return map[mark]string{good: "\x1b[32m", minor: "\x1b[33m", broken: "\x1b[31m"}[m] + string(m) + "\x1b[0m"
 }
 
-// lines are the findings, with the address of the database in the first.
+// lines returns the findings, with the database's address in the first.
 func (f findings) lines() []diagnose.Finding {
 	lines := f.Findings()
 	lines[0].Text += " at " + f.target.Address
@@ -44,7 +44,7 @@ func (f findings) lines() []diagnose.Finding {
 	return lines
 }
 
-// verdict ends what check prints of a site that can be served.
+// verdict is the last line of check for a site that can be served.
 func (f findings) verdict() string {
 	var hints []string
 	if n := len(f.Warnings); n > 0 {
@@ -61,7 +61,7 @@ func (f findings) verdict() string {
 	return "\nThe site can be served; " + strings.Join(hints, ", ") + "\n"
 }
 
-// text is what check prints for people, in a terminal with color.
+// text is the output of check for people, in color on a terminal.
 func (f findings) text(color bool) string {
 	var rows [][]string
 	lines := f.lines()
@@ -95,8 +95,8 @@ func (f findings) text(color bool) string {
 	return text
 }
 
-// conflictTable is printed by check --conflicts: for each pair the agent and the day, and below
-// them both bookings.
+// conflictTable is the output of check --conflicts: agent and day of each pair, and below them both
+// bookings.
 func (f findings) conflictTable() string {
 	var b strings.Builder
 	for _, c := range f.Conflicts.Conflicts {
@@ -110,7 +110,7 @@ func (f findings) conflictTable() string {
 	return b.String()
 }
 
-// overlapRow describes a booking; its date is told if it is another one than that of the pair.
+// overlapRow describes a booking, with its date if that differs from the pair's.
 func (f findings) overlapRow(id int64, date string) []string {
 	booking := f.overlaps[id]
 	when := clockOf(booking.Start) + "-" + clockOf(booking.End)
@@ -124,12 +124,12 @@ func (f findings) overlapRow(id int64, date string) []string {
 	return row
 }
 
-// clockOf returns the time of a minute of the day.
+// clockOf formats a minute of the day as a time.
 func clockOf(minutes int) string {
 	return time.Time{}.Add(time.Duration(minutes) * time.Minute).Format("15:04")
 }
 
-// allGrants returns SQL that can be run as it is.
+// allGrants returns SQL that can be run unchanged.
 func allGrants(g diagnose.Grants) string {
 	text := statements(g.Needed)
 	if len(g.Optional) > 0 {

@@ -19,22 +19,22 @@ import (
 	"bookside/cmd/internal/settings"
 )
 
-// program is one run of the program, with everything it uses of its process.
+// program is one run of the program, with everything that it uses from its process.
 type program struct {
 	env            []string // NAME=value
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	now            domain.Clock
 	host           *setup.Host    // for setup; nil for this machine
-	given          settings.Flags // those of the command
+	given          settings.Flags // the command's flags
 }
 
-func init() { cobra.EnableCommandSorting = false } // the tree has an order
+func init() { cobra.EnableCommandSorting = false } // the tree has its own order
 
 // run runs the command that args name.
 func (p *program) run(ctx context.Context, args []string) error {
 	root := p.commands()
-	root.SetArgs(append([]string{}, args...)) // nil would be those of the process
+	root.SetArgs(append([]string{}, args...)) // nil would mean the process's arguments
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
@@ -46,12 +46,12 @@ func (p *program) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// commandName returns the words of a command without that of the program.
+// commandName returns the words of a command without the program's name.
 func commandName(c *cobra.Command) string {
 	return strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), c.Root().Name()), " ")
 }
 
-// finish gives the tree what all commands have: help, errors, completion, and a number of operands.
+// finish adds to the tree what all commands have: help, errors, completion, and the number of operands.
 func (p *program) finish(root *cobra.Command) {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -81,7 +81,7 @@ func (p *program) finish(root *cobra.Command) {
 	})
 }
 
-// eachCommand calls use for all commands that are no groups.
+// eachCommand calls use for all commands that are not groups.
 func eachCommand(c *cobra.Command, use func(*cobra.Command)) {
 	if !isGroup(c) {
 		use(c)
@@ -94,7 +94,7 @@ func eachCommand(c *cobra.Command, use func(*cobra.Command)) {
 // isGroup reports whether a command only has others, see program.group.
 func isGroup(c *cobra.Command) bool { return operandsOf(c) == groupOperand }
 
-// operandsOf returns the operands of a command as its help shows them: empty for none, [FILE…] for any number.
+// operandsOf returns the operands of a command as its help shows them: "" for none, [FILE…] for any number.
 func operandsOf(c *cobra.Command) string {
 	_, operands, _ := strings.Cut(c.Use, " ")
 	return operands
@@ -185,8 +185,8 @@ func alsoWrong(earlier error, format string, args ...any) error {
 	return &usageError{reason}
 }
 
-// flagFailure explains an error of a flag without its value, which may be a secret, and has a
-// suggestion for one that does not exist.
+// flagFailure explains an error about a flag without its value, which may be a secret, and suggests an
+// existing flag for an unknown one.
 func flagFailure(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
@@ -214,7 +214,7 @@ func flagFailure(c *cobra.Command, err error) error {
 	}
 }
 
-// print writes a text to the standard output.
+// print writes a text to standard output.
 func (p *program) print(text string) error {
 	if _, err := io.WriteString(p.stdout, text); err != nil {
 		return fmt.Errorf("write to the standard output: %w", err)
@@ -242,7 +242,7 @@ func columns(rows [][]string) string {
 	return b.String()
 }
 
-// configFlags gives a command the flags that name settings, and returns all of its flags.
+// configFlags adds the flags that name settings to a command, and returns all its flags.
 func (p *program) configFlags(command *cobra.Command) *pflag.FlagSet {
 	p.given.Define(command.Flags())
 	return command.Flags()

@@ -56,14 +56,14 @@ func (c companionFlags) open() (*companionSite, error) {
 	return &companionSite{root: root, path: directory}, nil
 }
 
-// The first version of WordPress that the companion runs on.
+// The oldest version of WordPress that the companion runs on.
 const minMajor, minMinor = 6, 1
 
 // wpVersion matches the version in wp-includes/version.php.
 var wpVersion = regexp.MustCompile(`(?m)^\$wp_version\s*=\s*'((\d+)\.(\d+)[^']*)'`)
 
-// requireWordPress checks that a directory has a WordPress on which the companion runs.
-// WordPress itself does not check this for must-use plugins.
+// requireWordPress checks that a directory contains a WordPress that the companion runs on. WordPress
+// itself does not check this for must-use plugins.
 func requireWordPress(directory string) error {
 	file := filepath.Join(directory, "wp-includes", "version.php")
 	content, err := os.ReadFile(file)
@@ -82,7 +82,7 @@ func requireWordPress(directory string) error {
 	return nil
 }
 
-// withCompanion calls use with the site that the flags name.
+// withCompanion calls use with the site named by the flags.
 func withCompanion(options companionFlags, use func(*companionSite) error) (err error) {
 	site, err := options.open()
 	if err != nil {
@@ -92,13 +92,13 @@ func withCompanion(options companionFlags, use func(*companionSite) error) (err 
 	return use(site)
 }
 
-// failChanged is the failure of a command that would lose changes of others.
+// failChanged is the error of a command that would lose others' changes.
 func failChanged(site *companionSite, changed []string) error {
 	return exit.Errorf(exit.Failure, nil, "files in %s are not as Bookside installed them:\n  %s\nNothing was done. Look at them, and repeat the command with --force to lose the changes.",
 		site.path, strings.Join(changed, "\n  "))
 }
 
-// failPlacing is the failure of a command that cannot write or remove files.
+// failPlacing is the error of a command that cannot write or remove files.
 func failPlacing(verb string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return exit.Errorf(exit.Failure, err, "%s the companion: %v; run the command as root or as the owner of the files", verb, err)
@@ -106,8 +106,8 @@ func failPlacing(verb string, err error) error {
 	return fmt.Errorf("%s the companion: %w", verb, err)
 }
 
-// withUnchangedCompanion is withCompanion for a command that overwrites or removes files: it
-// fails if somebody has changed them, unless it is forced to go on.
+// withUnchangedCompanion is withCompanion for a command that overwrites or removes files: it fails if the
+// files were changed by others, unless forced.
 func withUnchangedCompanion(options companionFlags, force bool, use func(site *companionSite, ours companion, there comparison) error) error {
 	return withCompanion(options, func(site *companionSite) error {
 		ours, err := companionToInstall()

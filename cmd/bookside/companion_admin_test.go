@@ -17,9 +17,9 @@ import (
 	"bookside/fixtures"
 )
 
-// newCompanionSite installs the companion in a WordPress with a stand-in for LatePoint, which
-// has its constant and its menu. It waits longer for the server than a page may: the machine
-// may be busy with other tests.
+// newCompanionSite installs the companion in a WordPress with a stand-in for LatePoint that has its
+// constant and its menu. It waits longer for the server than a page would, because the machine may be busy
+// with other tests.
 func newCompanionSite(t *testing.T, db *fixtures.Database) *fixtures.WordPress {
 	t.Helper()
 	w := fixtures.NewWordPress(t, db)
@@ -46,18 +46,18 @@ func fromPHP[T any](t *testing.T, w *fixtures.WordPress, code string) (value T) 
 	return value
 }
 
-// phpText returns a literal of PHP.
+// phpText returns a PHP literal.
 func phpText(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
 
-// TestCompanionPlugin tests the PHP of the plugin in one site, which it changes.
+// TestCompanionPlugin tests the plugin's PHP on one site, which it changes.
 func TestCompanionPlugin(t *testing.T) {
 	t.Parallel()
 	db := fixtures.New(t, fixtures.Small(now))
 	w := newCompanionSite(t, db)
 	environment := settingsFor(db)
-	s := serveAt(t, environment, time.Now) // WordPress has no other clock
+	s := serveAt(t, environment, time.Now) // WordPress uses the real clock
 	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`']);`)
 	s.awaitFingerprint()
 	if got := queryText(t, db, "SELECT LENGTH(secret) FROM wp_bookside_secrets WHERE name = 'wordpress'"); got != "64" {
@@ -84,7 +84,7 @@ func TestCompanionPlugin(t *testing.T) {
 	}
 }
 
-// testKeysOfPHP: a key that PHP makes, changes, rolls and revokes is one for the server at once.
+// testKeysOfPHP: keys that PHP creates, changes, rolls and revokes take effect on the server at once.
 func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environment []string) {
 	t.Helper()
 	status := func(path, secret string) int {
@@ -185,7 +185,7 @@ func testKeysOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer, environme
 	}
 }
 
-// testMistakesOfPHP: WordPress shows what the server finds wrong, by field, and makes nothing.
+// testMistakesOfPHP: WordPress shows the errors that the server finds, by field, and creates nothing.
 func testMistakesOfPHP(t *testing.T, w *fixtures.WordPress) {
 	t.Helper()
 	wrong := fromPHP[map[string]string](t, w, `$form = Bookside\make_key(['name' => ' ', 'kind' => 'prod', 'permissions' => 'read_booking', 'networks' => '192.0.2.0/33', 'expires' => '2001-01-01',
@@ -208,8 +208,8 @@ func testMistakesOfPHP(t *testing.T, w *fixtures.WordPress) {
 	}
 }
 
-// testSecretOfPHP: WordPress makes the secret if nobody has, and a server accepts no other one. Whoever sends an answer
-// in place of the server is not believed.
+// testSecretOfPHP: WordPress creates the secret if it is missing, and a server accepts no other. A response
+// from anybody but the server is rejected.
 func testSecretOfPHP(t *testing.T, w *fixtures.WordPress) {
 	t.Helper()
 	ask := func(before string) string {
@@ -244,14 +244,14 @@ func testOverlapsOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Databas
 		end := [2]string{"2037-06-01", "2037-06-01"}
 		from := random.IntN(1440)
 		duration := 30 + random.IntN(60)
-		if i >= 60 { // the night that the clock goes forward
+		if i >= 60 { // the night when the clock goes forward
 			end, from = [2]string{"2027-03-28", "2027-03-28"}, random.IntN(300)
 		}
 		to := from + duration
 		if to > 1440 {
 			end[1], to = "2037-06-02", to-1440
 		}
-		switch i % 10 { // ends that cannot be right, or were changed without the duration
+		switch i % 10 { // ends that cannot be right, or that were changed without the duration
 		case 0:
 			end[1] = "9999-12-31"
 		case 1:
@@ -263,7 +263,7 @@ func testOverlapsOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Databas
 				buffer_before, buffer_after, total_attendees, customer_id, duration)
 			VALUES (%d, %d, %d, %d, '%s', '%s', %d, '%s', %d, %d, %d, %d, 1, %d)`, 8000+i, 1+random.IntN(2), 1+random.IntN(6), 1+random.IntN(2), []string{"approved", "approved", "cancelled"}[random.IntN(3)], end[0], from, end[1], to, random.IntN(2)*10, random.IntN(2)*15, 1+random.IntN(3), duration))
 	}
-	// Buffers that reach over midnight, of bookings that do not and of some that do.
+	// Buffers that reach past midnight, of bookings that do not and of some that do.
 	for i, c := range []struct {
 		date, last       string
 		from, to         int

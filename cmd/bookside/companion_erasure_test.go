@@ -13,7 +13,7 @@ import (
 	"bookside/fixtures"
 )
 
-// erasureSite is a site whose jobs WordPress runs, with a workflow that mails customer and agent.
+// erasureSite is a site whose jobs WordPress runs, with a workflow that sends mails to customer and agent.
 type erasureSite struct {
 	t   *testing.T
 	w   *fixtures.WordPress
@@ -23,7 +23,7 @@ type erasureSite struct {
 	day int // of the next booking
 }
 
-// send sends a request and returns the answer.
+// send sends a request and returns the response.
 func (e *erasureSite) send(method, path, body string, want int) (answer map[string]any) {
 	e.t.Helper()
 	request, err := http.NewRequestWithContext(e.t.Context(), method, e.s.url+"/v1"+path, io.NopCloser(strings.NewReader(body)))
@@ -43,7 +43,7 @@ func (e *erasureSite) send(method, path, body string, want int) (answer map[stri
 	return answer
 }
 
-// made is a booking of a new customer, with everything that the site knows of them.
+// made is a booking of a new customer, with everything that the site knows about them.
 type made struct {
 	booking, order, customer string
 	name, email, phone, note string
@@ -96,7 +96,7 @@ func (e *erasureSite) erase(email string) string {
 	return strings.Join(erased.Messages, "\n")
 }
 
-// wantNowhere fails the test if a table has one of the texts; invoices stay as they were issued.
+// wantNowhere fails the test if a table contains one of the texts; invoices stay as they were issued.
 func (e *erasureSite) wantNowhere(texts ...string) {
 	e.t.Helper()
 	for _, text := range texts {
@@ -108,15 +108,15 @@ func (e *erasureSite) wantNowhere(texts ...string) {
 	}
 }
 
-// history returns how many entries the history has, and how many jobs there are, of what names a text.
+// history returns the number of activities and of jobs that contain a text.
 func (e *erasureSite) history(text string) string {
 	e.t.Helper()
 	return queryText(e.t, e.db, `SELECT CONCAT((SELECT COUNT(*) FROM wp_latepoint_activities WHERE description LIKE '%`+text+`%'), ' ',
 		(SELECT COUNT(*) FROM wp_latepoint_process_jobs WHERE settings LIKE '%`+text+`%'))`)
 }
 
-// TestCompanionErasesWhatIsLeft: what LatePoint keeps of bookings and customers that were deleted, or had
-// another address, is found by the address in it and by the ids that this leads to.
+// TestCompanionErasesWhatIsLeft: what LatePoint keeps of deleted bookings and customers, or of customers
+// who had another address, is found through the address in it and through the ids that this leads to.
 func TestCompanionErasesWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

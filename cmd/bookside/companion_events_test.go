@@ -17,21 +17,21 @@ import (
 	"bookside/fixtures"
 )
 
-// toldSite is a site with an extension that notes what it is told, and a server that reaches it.
+// toldSite is a site with an extension that records what it is told, and a server that reaches it.
 type toldSite struct {
 	*bookingSite
 	wordpress *fixtures.WordPressWorkers
 	read      int // calls
 }
 
-// call is what an action of LatePoint had: its name and its arguments.
+// call is a call of a LatePoint action: its name and its arguments.
 type call struct {
 	Action    string
 	Arguments []any
 }
 
-// TestCompanionTellsExtensions: what the API changes is told to the extensions of the site, once, after it was stored; and
-// what LatePoint itself does of it is not done again.
+// TestCompanionTellsExtensions: the site's extensions are told about changes through the API, once and
+// after they were stored; what LatePoint itself does in response is not done again.
 func TestCompanionTellsExtensions(t *testing.T) {
 	t.Parallel()
 	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
@@ -91,7 +91,7 @@ func TestCompanionTellsExtensions(t *testing.T) {
 			t.Errorf("%d activities were written, want 6: LatePoint's own listeners must not run", got)
 		}
 
-		// Whatever an extension throws is noted, and keeps nobody from being told.
+		// Whatever an extension throws is recorded, and does not keep others from being told.
 		if got := s.text("SELECT GROUP_CONCAT(event, ' ', status, ' ', failure ORDER BY id) FROM {own}events WHERE event = 'booking_created'"); got != "booking_created failed the calendar does not answer" {
 			t.Errorf("the event with the failure: %s", got)
 		}
@@ -107,7 +107,8 @@ func TestCompanionTellsExtensions(t *testing.T) {
 			t.Errorf("%d events have failed", got)
 		}
 
-		// Without WordPress, changes wait, and nothing is deleted that extensions have to be told about before.
+		// Without WordPress, changes wait, and nothing is deleted that extensions must be told about
+		// beforehand.
 		away := serveAt(t, settingsFor(b.db, "BOOKSIDE_WORDPRESS__LOOPBACK=http://127.0.0.1:1"), time.Now)
 		reached := s.s
 		s.s = away
@@ -139,7 +140,7 @@ func (s *toldSite) start() {
 	s.s = serveAt(s.t, settingsFor(s.db, "BOOKSIDE_WORDPRESS__LOOPBACK="+s.wordpress.URL), time.Now)
 }
 
-// visit opens the home page, as anybody does: the companion sees who listens.
+// visit opens the home page like any visitor: the companion finds out who listens.
 func (s *toldSite) visit() {
 	s.t.Helper()
 	response, err := http.Get(s.wordpress.URL + "/") //nolint:noctx // answers soon
@@ -179,7 +180,7 @@ func (s *toldSite) create(path, body string) int {
 
 func (s *toldSite) activities() int { return s.number("SELECT COUNT(*) FROM {p}activities") }
 
-// calls waits for the calls of these actions, which must be the next ones.
+// calls waits for calls of these actions, which must be the next ones.
 func (s *toldSite) calls(actions ...string) []call {
 	s.t.Helper()
 	var all []call

@@ -16,7 +16,7 @@ import (
 	"bookside/fixtures"
 )
 
-// listeningPlugin hooks into LatePoint in every way that PHP knows; $extra is more of it.
+// listeningPlugin hooks into LatePoint in every way that PHP offers; $extra adds more.
 const listeningPlugin = `<?php
 /* Plugin Name: Sample's Extension */
 class SampleListens { static function of_class($x) { return $x; } function method($x) { return $x; } function __invoke($x) { return $x; } }
@@ -34,8 +34,8 @@ add_filter('latepoint_cart_get_total', 'floatval');
 if (is_admin()) { add_action('latepoint_order_created', 'sample_listens'); }
 `
 
-// TestCompanionReportsListeners: a visitor's request tells the server what is hooked into LatePoint,
-// when plugins change, and neither LatePoint's own listeners nor ours.
+// TestCompanionReportsListeners: after plugins change, a visitor's request tells the server what is hooked
+// into LatePoint, without LatePoint's own listeners and ours.
 func TestCompanionReportsListeners(t *testing.T) {
 	t.Parallel()
 	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
@@ -108,7 +108,7 @@ func TestCompanionReportsListeners(t *testing.T) {
 	})
 }
 
-// TestHooksAreFired: LatePoint fires each hook that counts.
+// TestHooksAreFired: LatePoint fires each hook in the list.
 func TestHooksAreFired(t *testing.T) {
 	t.Parallel()
 	source := fixtures.RequirePlatform(t)

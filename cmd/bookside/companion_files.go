@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// The companion's files, as they are placed in wp-content.
+// The companion's files, laid out as in wp-content.
 //
 //go:embed companion
 var embeddedCompanion embed.FS
@@ -40,17 +40,17 @@ type companion struct {
 	files   map[string][]byte // by path below wp-content
 }
 
-// installation is the content of installed.json: what was installed, to recognise files
-// that somebody has changed since.
+// installation is the content of installed.json: what was installed, so that files changed since can be
+// recognised.
 type installation struct {
 	Version string            `json:"version"`
 	Files   map[string]string `json:"files"` // SHA-256 by path below wp-content
 }
 
-// pluginVersion matches the version in the header of the plugin.
+// pluginVersion matches the version in the plugin's header.
 var pluginVersion = regexp.MustCompile(`(?m)^ \* Version:\s*(\S+)$`)
 
-// companionToInstall returns the files as the command places them.
+// companionToInstall returns the files as the command installs them.
 func companionToInstall() (companion, error) {
 	c := companion{files: map[string][]byte{}}
 	root, err := fs.Sub(embeddedCompanion, "companion")
@@ -70,8 +70,8 @@ func companionToInstall() (companion, error) {
 	return c, err
 }
 
-// companionToUpload returns the files as the ordinary plugin alone, which brings the
-// must-use plugin along and loads it itself.
+// companionToUpload returns the files as a single ordinary plugin, which includes the must-use plugin and
+// loads it itself.
 func companionToUpload() (companion, error) {
 	c, err := companionToInstall()
 	for name, content := range maps.Clone(c.files) {
@@ -98,8 +98,7 @@ func hashOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// writeZip writes a ZIP file that WordPress accepts as a plugin. Its content depends on
-// nothing but the files.
+// writeZip writes a ZIP file that WordPress accepts as a plugin. Its content depends only on the files.
 func (c companion) writeZip(name string) error {
 	manifest, err := c.manifest()
 	if err != nil {
@@ -129,7 +128,7 @@ func (c companion) writeZip(name string) error {
 	})
 }
 
-// fileState compares a file of the site with the one that this program brings.
+// fileState compares a file of the site with the one in this program.
 type fileState string
 
 // The states of files.
@@ -141,15 +140,14 @@ const (
 	fileChanged  fileState = "changed"
 )
 
-// comparison is the state of every file that this program brings or an earlier one
-// installed.
+// comparison is the state of every file that this program has or an earlier one installed.
 type comparison struct {
-	version string // what is installed; "" if unknown
+	version string // the installed version; "" if unknown
 	files   map[string]fileState
 }
 
-// names returns the files in the order in which they are written: WordPress loads the
-// must-use plugin and the plugin's main file, which need the others.
+// names returns the files in the order in which they are written: last the must-use plugin and the plugin's
+// main file, which WordPress loads and which need the others.
 func (c comparison) names() []string {
 	rank := func(name string) int {
 		switch {
@@ -174,15 +172,15 @@ func (c comparison) in(state fileState) []string {
 	return slices.DeleteFunc(c.names(), func(name string) bool { return c.files[name] != state })
 }
 
-// companionSite is the directory wp-content of a site. Nothing outside of it is touched,
-// whatever links it contains.
+// companionSite is the directory wp-content of a site. Nothing outside it is touched, whatever links it
+// contains.
 type companionSite struct {
 	root *os.Root
 	path string
 }
 
-// uploaded reports whether the companion came as a ZIP file: then the ordinary plugin brings the
-// must-use plugin along, and none is in its own place.
+// uploaded reports whether the companion was uploaded as a ZIP file: then the ordinary plugin includes the
+// must-use plugin, and its usual place is empty.
 func (s *companionSite) uploaded() bool {
 	const mustUse = mustUseFolder + "/bookside.php"
 	_, there := s.root.Lstat(mustUse)
@@ -190,8 +188,8 @@ func (s *companionSite) uploaded() bool {
 	return errors.Is(there, fs.ErrNotExist) && brought == nil
 }
 
-// compare compares the site's files with those of a companion. The error of a manifest
-// that cannot be read is not reported: then nothing is known of what was installed.
+// compare compares the site's files with those of a companion. An unreadable manifest is not an error: it
+// is then unknown what was installed.
 func (s *companionSite) compare(ours companion) (comparison, error) {
 	var installed installation
 	if text, err := s.root.ReadFile(manifestOfFile); err == nil {
@@ -223,8 +221,8 @@ func (s *companionSite) compare(ours companion) (comparison, error) {
 	return there, nil
 }
 
-// belongsToCompanion reports whether a path of installed.json can be ours. Who can write
-// that file must not make this program delete others.
+// belongsToCompanion reports whether a path in installed.json can be ours. A user who can write that file
+// must not be able to make this program delete other files.
 func belongsToCompanion(name string) bool {
 	return fs.ValidPath(name) && (strings.HasPrefix(name, pluginFolder+"/") || strings.HasPrefix(name, mustUseClasses))
 }
@@ -253,8 +251,8 @@ func (s *companionSite) state(name, ours, installed string) (fileState, error) {
 	}
 }
 
-// install writes the files that are not current, deletes those that are no longer needed,
-// and returns how many.
+// install writes the files that are not current and deletes those that are no longer needed. It returns
+// their number.
 func (s *companionSite) install(ours companion, there comparison) (changes int, err error) {
 	for _, name := range there.names() {
 		content, needed := ours.files[name]
@@ -285,7 +283,7 @@ func (s *companionSite) install(ours companion, there comparison) (changes int, 
 	return changes + 1, s.write(manifestOfFile, manifest)
 }
 
-// remove deletes all files, the ones that WordPress loads first, and returns how many.
+// remove deletes all files, first those that WordPress loads, and returns their number.
 func (s *companionSite) remove(there comparison) (removed int, err error) {
 	names := there.names()
 	slices.Reverse(names)
@@ -301,7 +299,7 @@ func (s *companionSite) remove(there comparison) (removed int, err error) {
 	return removed, nil
 }
 
-// delete deletes a file, and the directories of ours that it leaves empty.
+// delete deletes a file, and those of our directories that become empty.
 func (s *companionSite) delete(name string) error {
 	if err := s.root.Remove(name); err != nil {
 		return err
@@ -318,7 +316,7 @@ func (s *companionSite) delete(name string) error {
 	return nil
 }
 
-// write writes a file as if the owner of the directory around it had done it.
+// write writes a file as if the owner of its directory had done it.
 func (s *companionSite) write(name string, content []byte) error {
 	around, err := s.folder(path.Dir(name))
 	if err != nil {
@@ -327,7 +325,7 @@ func (s *companionSite) write(name string, content []byte) error {
 	return replaceFile(s.root, name, content, around.Mode().Perm()&0o666, around)
 }
 
-// folder returns a directory, and makes it like the one around it if it does not exist.
+// folder returns a directory, creating it like its parent if it does not exist.
 func (s *companionSite) folder(name string) (fs.FileInfo, error) {
 	info, err := s.root.Stat(name)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -349,8 +347,8 @@ func (s *companionSite) folder(name string) (fs.FileInfo, error) {
 	return s.root.Stat(name)
 }
 
-// replaceFile writes a file at once: whoever reads it sees either the old content or the
-// new one. The file gets the owner of around, if that is not nil.
+// replaceFile replaces a file atomically: a reader sees either the old content or the new one. The file
+// gets the owner of around, if that is not nil.
 func replaceFile(root *os.Root, name string, content []byte, mode fs.FileMode, around fs.FileInfo) error {
 	return replaceFileBy(root, name, mode, around, func(to io.Writer) error {
 		_, err := io.Copy(to, bytes.NewReader(content))
@@ -358,7 +356,7 @@ func replaceFile(root *os.Root, name string, content []byte, mode fs.FileMode, a
 	})
 }
 
-// replaceFileBy is replaceFile for content that is written bit by bit.
+// replaceFileBy is like replaceFile, for content that is written in pieces.
 func replaceFileBy(root *os.Root, name string, mode fs.FileMode, around fs.FileInfo, write func(io.Writer) error) (err error) {
 	temporary := path.Join(path.Dir(name), ".bookside-"+strings.ToLower(rand.Text()))
 	file, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCompanionAsksBeforeOldForms: a form of wp-admin does not undo what the API changed while it
-// was open, unless staff say so.
+// TestCompanionAsksBeforeOldForms: a form of wp-admin does not undo what the API changed while it was open,
+// unless staff confirm it.
 func TestCompanionAsksBeforeOldForms(t *testing.T) {
 	t.Parallel()
 	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
@@ -61,10 +61,10 @@ func TestCompanionAsksBeforeOldForms(t *testing.T) {
 		maps.Copy(customer, asked.Fields)
 		b.saveForm("customers__update", customer).want(t, "success", "")
 
-		form := b.openForm("orders__quick_edit", "booking_id", booking) // as from a calendar
+		form := b.openForm("orders__quick_edit", "booking_id", booking) // opened as from a calendar
 		b.send(http.MethodDelete, path+"?force=true", "")
 		b.saveForm("orders__update", form).want(t, "error", fmt.Sprintf("booking %d (removed)", booking))
-		// Without the nonce, nothing is told.
+		// Without the nonce, nothing is revealed.
 		form["_wpnonce"] = "wrong"
 		if got := b.saveForm("orders__update", form); strings.Contains(got.Message, "booking") || got.Status != "error" {
 			t.Errorf("%+v", got)
@@ -77,7 +77,7 @@ func TestCompanionAsksBeforeOldForms(t *testing.T) {
 	})
 }
 
-// formSaved is LatePoint's answer to a form.
+// formSaved is LatePoint's response to a form.
 type formSaved struct {
 	Status  string
 	Message string

@@ -24,8 +24,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestCompanionForwards: requests to the API reach the server as they are, and without one
-// WordPress answers.
+// TestCompanionForwards: requests to the API reach the server unchanged, and without a server WordPress
+// answers.
 func TestCompanionForwards(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -51,7 +51,7 @@ func TestCompanionForwards(t *testing.T) {
 		switch r.Header.Get("X-Answer") {
 		case "break off":
 			panic(http.ErrAbortHandler)
-		case "odd status": // PHP changes the status for each of these
+		case "odd status": // PHP changes the status for each of these headers
 			rw.Header().Set("Location", "/elsewhere")
 			rw.Header().Set("WWW-Authenticate", "Bearer")
 			rw.WriteHeader(http.StatusAccepted)
@@ -127,7 +127,7 @@ func TestCompanionForwards(t *testing.T) {
 		last.Store(&received{})
 		for _, path := range []string{
 			"/?rest_route=/wp/v2/types", "/?rest_route=/latepoint-api/v10/bookings", "/?p=1&x=/wp-json/latepoint-api/v1/bookings",
-			// Out of the API, to what else is at the address.
+			// Paths that lead out of the API, to whatever else is at the address.
 			"/?rest_route=/latepoint-api/v1/../../secret", "/?rest_route=/latepoint-api/v1/..%2Fsecret", "/index.php/wp-json/latepoint-api/v1/%2e%2E/secret", "/?rest_route=/latepoint-api/v1/a/..",
 		} {
 			if status, _, _ := do("GET", path, "", ""); status == http.StatusTeapot || last.Load().Method != "" {
@@ -136,7 +136,7 @@ func TestCompanionForwards(t *testing.T) {
 		}
 	})
 	t.Run("odd answers", func(t *testing.T) {
-		// What a plugin prints before, and buffers, is no part of the answer.
+		// What a plugin prints and buffers beforehand is not part of the response.
 		writeBelow(t, w.Content, map[string]string{"mu-plugins/a.php": "<?php ob_start(); echo 'noise';"})
 		defer removeFile(t, w.Content, "mu-plugins/a.php")
 		for answer, want := range map[string]struct {
@@ -145,7 +145,7 @@ func TestCompanionForwards(t *testing.T) {
 		}{
 			"odd status": {http.StatusAccepted, ""},
 			"no body":    {http.StatusNoContent, ""},
-			// The server may have acted before: WordPress must not act as well.
+			// The server may have acted already, so WordPress must not act as well.
 			"break off": {http.StatusBadGateway, `{"code":"bookside_no_answer","message":"The server of the API did not answer. It may have done what was asked.","data":{"status":502}}`},
 		} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site+"/?rest_route=/latepoint-api/v1/bookings", nil)
@@ -180,7 +180,7 @@ func TestCompanionForwards(t *testing.T) {
 	})
 }
 
-// readText reads all of a body.
+// readText reads a body to its end.
 func readText(t *testing.T, body io.Reader) string {
 	t.Helper()
 	text, err := io.ReadAll(body)
@@ -190,14 +190,14 @@ func readText(t *testing.T, body io.Reader) string {
 	return string(text)
 }
 
-// heldAnswer is an answer as its client sees it.
+// heldAnswer is a response as its client sees it.
 type heldAnswer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// roundTrip sends a request on a connection of its own. Headers are pairs of name and value.
+// roundTrip sends a request on its own connection. Headers are pairs of name and value.
 func roundTrip(ctx context.Context, method, address string, headers ...string) (heldAnswer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
@@ -215,11 +215,11 @@ func roundTrip(ctx context.Context, method, address string, headers ...string) (
 	return heldAnswer{response.StatusCode, response.Header, string(body)}, errors.Join(err, response.Body.Close())
 }
 
-// durations are those of the header Server-Timing.
+// durations match the durations in the header Server-Timing.
 var durations = regexp.MustCompile(`dur=[\d.]+`)
 
-// TestCompanionAnswersWithoutAKey: a request without a key gets from PHP what it would get from the
-// server, which is not asked. All others reach the server.
+// TestCompanionAnswersWithoutAKey: a request without a key gets from PHP what it would get from the server,
+// which is not asked. All others reach the server.
 func TestCompanionAnswersWithoutAKey(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -271,7 +271,7 @@ func TestCompanionAnswersWithoutAKey(t *testing.T) {
 					return true
 				}
 				for _, header := range []http.Header{want.header, got.header} {
-					for _, name := range []string{"Date", "Connection", "Server"} { // of the connection
+					for _, name := range []string{"Date", "Connection", "Server"} { // these belong to the connection
 						header.Del(name)
 					}
 					header.Set("Server-Timing", durations.ReplaceAllString(header.Get("Server-Timing"), "dur=0"))
@@ -281,7 +281,7 @@ func TestCompanionAnswersWithoutAKey(t *testing.T) {
 				}
 				return false
 			}
-			// Before the server has told what it takes for a key, any parameter may be one.
+			// Before the server has said what it accepts as a key, any parameter may be one.
 			if !compare("GET", "/bookings?whatever=1") {
 				t.Error("PHP answered before the server has told its parameter for keys")
 			}
@@ -327,7 +327,7 @@ func TestCompanionAnswersWithoutAKey(t *testing.T) {
 				{"/bookings?api_key=&" + settings.key + "=%20", []string{"Authorization", "Basic YTpi"}, false},
 				{"/bookings/a%2Fb", nil, false},
 				{"/services/categories", nil, false},
-				// Whatever needs no key, or does not exist.
+				// Routes that need no key, or do not exist.
 				{"", nil, true}, {"/openapi.json", nil, true}, {"/docs", nil, true}, {"/docs/docs.js", nil, true},
 				{"/nothing", nil, true}, {"/bookings/7/nothing", nil, true}, {"/bookings//", nil, true}, {"/bookings?q=" + strings.Repeat("a", 9000), nil, true},
 				{"/bookings", []string{"Origin", "https://app.example"}, name == "pages of others"},
@@ -346,10 +346,10 @@ func TestCompanionAnswersWithoutAKey(t *testing.T) {
 	}
 }
 
-// fakeServer stands for the server of the API. It answers as it is told to.
+// fakeServer stands in for the server of the API. It answers as it is told.
 type fakeServer struct {
 	url     string
-	timeout atomic.Int64 // seconds, that it tells
+	timeout atomic.Int64 // the timeout that it reports, in seconds
 	mode    atomic.Value // string
 	held    atomic.Int64 // requests that are being held
 	reached atomic.Int64 // requests so far
@@ -377,7 +377,7 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "whole")
 		return
 	case "a long answer":
-		w.Header().Set("X-Accel-Buffering", "no") // nginx takes no more of it than the client
+		w.Header().Set("X-Accel-Buffering", "no") // makes nginx read no faster than the client
 		_, _ = io.WriteString(w, longAnswer)
 		return
 	case "hold":
@@ -420,8 +420,8 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // longAnswer does not fit into the buffers between PHP and a client.
 var longAnswer = strings.Repeat("long", 8<<20)
 
-// TestCompanionOutlivesTheServer: whatever the server of the API does, the site answers, and clients of
-// the API are told.
+// TestCompanionOutlivesTheServer: whatever the API's server does, the site keeps responding, and clients of
+// the API get an error.
 func TestCompanionOutlivesTheServer(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -485,7 +485,7 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 			}
 		}
 	}
-	// holds fills the slots and returns the answers that are still to come.
+	// holds fills the slots and returns the pending responses.
 	holds := func() <-chan heldAnswer {
 		t.Helper()
 		s.mode.Store("hold")
@@ -545,7 +545,7 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 		answers := holds()
 		site.KillWorkers(t)
 		for range workers / 2 {
-			if a := next(answers); a.status != http.StatusBadGateway { // of nginx
+			if a := next(answers); a.status != http.StatusBadGateway { // from nginx
 				t.Errorf("%+v", a)
 			}
 		}
@@ -568,7 +568,7 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 		}
 	})
 	t.Run("time-outs", func(t *testing.T) {
-		// The body of an answer that comes too slowly ends long before the time limit.
+		// A response whose body comes too slowly ends long before the time limit.
 		for _, mode := range []string{"trickle", "hang"} {
 			limit := 5 * time.Second
 			if mode == "hang" {
@@ -583,7 +583,8 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 				t.Errorf("%s: %+v", mode, a)
 			}
 			reached := s.reached.Load()
-			// On a busy machine the pause may be over before the next request: that one times out, too, and a new pause begins.
+			// On a busy machine the pause may be over before the next request: that one times out too, and
+			// a new pause begins.
 			paused := func(method string) (a heldAnswer, is bool) {
 				before := time.Now()
 				if a = send(method); a.status == http.StatusGatewayTimeout {
@@ -619,7 +620,7 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 					}
 				}
 			})
-			// PHP knows in whole seconds when the pause began.
+			// PHP stores the start of the pause in whole seconds.
 			if took := time.UnixMilli(s.arrived.Load()).Sub(sent); took < limit+4*time.Second {
 				t.Errorf("%s: the next attempt was %s after the one that timed out", mode, took)
 			}
@@ -656,7 +657,7 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 		for range 3 * workers {
 			statuses[next(answers).status]++
 		}
-		// On a busy machine some come only when others have timed out.
+		// On a busy machine some requests arrive only after others have timed out.
 		if statuses[http.StatusGatewayTimeout] == 0 || statuses[http.StatusGatewayTimeout]+statuses[http.StatusServiceUnavailable] != 3*workers {
 			t.Errorf("statuses %v", statuses)
 		}
@@ -670,8 +671,8 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 	}
 }
 
-// TestCompanionCountsWorkers: half of the processes forward, as far as PHP can know how many there are,
-// and nothing is forwarded without the files that they share.
+// TestCompanionCountsWorkers: half of the processes may forward, as far as PHP can know their number, and
+// nothing is forwarded without the files that they share.
 func TestCompanionCountsWorkers(t *testing.T) {
 	t.Parallel()
 	db := fixtures.New(t, fixtures.Small(now))
@@ -696,7 +697,7 @@ func TestCompanionCountsWorkers(t *testing.T) {
 
 	s := newFakeServer(t)
 	folder := w.Run(t, "update_option('bookside_companion', ['forward' => '"+s.url+"']); echo BooksideGate::folder();")
-	if err := os.Mkdir(folder, 0o755); err != nil { // as somebody else's
+	if err := os.Mkdir(folder, 0o755); err != nil { // owned by another user
 		t.Fatal(err)
 	}
 	a, err := roundTrip(t.Context(), http.MethodGet, w.Serve(t)+"/?rest_route=/latepoint-api/v1/bookings", "X-API-Key", "key")

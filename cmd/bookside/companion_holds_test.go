@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestCompanionHoldsSlots: whoever pays has the slot, and nobody waits for that. Each step has a
-// day of its own.
+// TestCompanionHoldsSlots: a visitor who is paying keeps the slot, and no lock is held meanwhile. Each step
+// has its own day.
 func TestCompanionHoldsSlots(t *testing.T) {
 	t.Parallel()
 	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
@@ -50,13 +50,13 @@ func TestCompanionHoldsSlots(t *testing.T) {
 	})
 }
 
-// holds returns how many valid holds of WordPress there are.
+// holds returns how many valid holds WordPress has.
 func (b *bookingSite) holds() int {
 	b.t.Helper()
 	return b.number("SELECT COUNT(*) FROM {own}holds WHERE key_id = 0 AND expires_at > UTC_TIMESTAMP()")
 }
 
-const gateOfPayments = "CONCAT('gate of payments of ', DATABASE())" // such locks are the server's
+const gateOfPayments = "CONCAT('gate of payments of ', DATABASE())" // such locks are global to the server
 
 // closeGate makes payments with waitAtGate wait until open is called.
 func (b *bookingSite) closeGate() (open func()) {
@@ -79,12 +79,12 @@ func (b *bookingSite) closeGate() (open func()) {
 	return open
 }
 
-// pays returns PHP that checks bookings out and pays at the gate.
+// pays returns PHP that checks out bookings and pays at the gate.
 func (b *bookingSite) pays(slots ...string) string {
 	return "test_wait_at_payment(" + phpText(gateOfPayments) + "); return test_checkout(" + strings.Join(slots, ", ") + ");"
 }
 
-// waitForHolds waits until WordPress keeps some slots.
+// waitForHolds waits until WordPress holds a number of slots.
 func (b *bookingSite) waitForHolds(n int) {
 	b.t.Helper()
 	for end := time.Now().Add(time.Minute); b.holds() < n; time.Sleep(5 * time.Millisecond) {
@@ -94,7 +94,7 @@ func (b *bookingSite) waitForHolds(n int) {
 	}
 }
 
-// book books agent 2 by the API, and returns the status and the answer.
+// book books agent 2 through the API, and returns the status and the response.
 func (b *bookingSite) book(at string) (status int, answer string) {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"service_id":1,"agent_id":2,"location_id":1,"start_date":"%s","start_time":"%s","duration":15,"customer_id":1,"status":"approved"}`, b.bookday, at)
@@ -112,7 +112,7 @@ func (b *bookingSite) book(at string) (status int, answer string) {
 		if status != http.StatusServiceUnavailable {
 			return status, answer
 		}
-		time.Sleep(time.Second) // a busy machine makes the server ask for patience
+		time.Sleep(time.Second) // on a busy machine the server may ask clients to wait
 	}
 	return status, answer
 }
@@ -127,8 +127,8 @@ func (b *bookingSite) wantLockFree() {
 	b.execute(tx, "SELECT n FROM {own}locks WHERE kind = 4 FOR UPDATE NOWAIT")
 }
 
-// agentWithFivePayments: while five visitors pay for different times of one agent, the API books
-// the agent for a sixth.
+// agentWithFivePayments: while five visitors pay for different times of one agent, the API books the agent
+// for a sixth.
 func agentWithFivePayments(b *bookingSite) {
 	open := b.closeGate()
 	var checkouts []func() checkedOut
@@ -167,8 +167,8 @@ func oneOfTwoPays(b *bookingSite) {
 	}
 }
 
-// cartIsHeld: each booking of a cart has a hold, which does not keep its own checkout from
-// looking again, and the lock is free whenever another program may be asked.
+// cartIsHeld: each booking of a cart has a hold, which does not block its own checkout, and the lock is
+// free whenever another program may be called.
 func cartIsHeld(b *bookingSite) {
 	const asks = `
 		test_gateway(function ($intent) {
@@ -186,7 +186,7 @@ func cartIsHeld(b *bookingSite) {
 	}
 }
 
-// chosenAgentIsHeld: of all agents who could come, only the one who was chosen is kept.
+// chosenAgentIsHeld: of all available agents, only the chosen one is held.
 func chosenAgentIsHeld(b *bookingSite) {
 	const asks = `test_gateway(function ($intent) use (&$held) {
 			global $wpdb;
@@ -223,7 +223,7 @@ func declinedCardHoldsNothing(b *bookingSite) {
 	}
 }
 
-// holdOfTheDeadEnds: PHP that is killed gives nothing back. Its hold ends by itself.
+// holdOfTheDeadEnds: a killed PHP process releases nothing, but its hold expires by itself.
 func holdOfTheDeadEnds(b *bookingSite) {
 	starts[checkedOut](b, "test_gateway(function () { posix_kill(getmypid(), SIGKILL); }); return test_checkout("+b.slot(600, "")+");")
 	b.waitForHolds(1)
@@ -257,7 +257,7 @@ func holdIsRenewed(b *bookingSite) {
 
 const holdsEnd = "global $wpdb; $wpdb->query('UPDATE {own}holds SET expires_at = UTC_TIMESTAMP() WHERE key_id = 0');"
 
-// lateBooking: after its hold, a booking is made if the slot is free still.
+// lateBooking: after its hold has expired, a booking is still made if the slot is free.
 func lateBooking(b *bookingSite) {
 	got := returns[checkedOut](b, "test_gateway(function () { "+b.expand(holdsEnd)+" }); return test_checkout("+b.slot(600, "")+");")
 	if got.Order == 0 || b.bookings(600) != 1 {
@@ -268,8 +268,8 @@ func lateBooking(b *bookingSite) {
 	}
 }
 
-// lostSlotIsReported: a payment that took longer than its hold, while somebody else has booked,
-// gets no booking, and does so loudly.
+// lostSlotIsReported: a payment that outlasts its hold, while somebody else books the slot, gets no
+// booking, and this is clearly reported.
 func lostSlotIsReported(b *bookingSite) {
 	for i := range 2 {
 		code := `add_action('bookside_slot_lost', function ($order, $booking, $refusal) { $GLOBALS['lost'] = [$order, (int) $booking->start_time, $refusal]; }, 10, 3);
@@ -301,7 +301,7 @@ func lostSlotIsReported(b *bookingSite) {
 	returns[any](b, "bookside_companion_clear_failures();")
 }
 
-// paidInBrowser: a refused visitor who paid before the form was sent is reported, once.
+// paidInBrowser: a refused visitor who paid before the form was sent is reported once.
 func paidInBrowser(b *bookingSite) {
 	b.execute(b.db.SQL, b.insertBooking(600))
 	for _, c := range []struct {
@@ -317,7 +317,7 @@ func paidInBrowser(b *bookingSite) {
 	returns[any](b, "bookside_companion_clear_failures();")
 }
 
-// staffMayOverbookPayment: what staff do with open eyes takes nothing from who pays.
+// staffMayOverbookPayment: a deliberate overbooking by staff takes nothing from a visitor who is paying.
 func staffMayOverbookPayment(b *bookingSite) {
 	open := b.closeGate()
 	pays := starts[checkedOut](b, b.pays(b.slot(600, "")))
@@ -335,8 +335,8 @@ func staffMayOverbookPayment(b *bookingSite) {
 	}
 }
 
-// paidBookingNeedsNoLock: a valid hold suffices where the lock cannot be had in the end; it stays
-// until it expires, so that whoever looks finds it or the booking.
+// paidBookingNeedsNoLock: a valid hold suffices if the lock cannot be had in the end; the hold stays until
+// it expires, so that others find it or the booking.
 func paidBookingNeedsNoLock(b *bookingSite) {
 	open := b.closeGate()
 	pays := starts[checkedOut](b, b.pays(b.slot(600, "")))

@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// watchedTables are LatePoint's tables whose changes are entered, by their resources.
+// watchedTables are LatePoint's tables whose changes are entered, by resource.
 var watchedTables = map[string]string{
 	"bookings": "bookings", "customers": "customers", "orders": "orders", "payments": "transactions", "invoices": "order_invoices",
 	"services": "services", "agents": "agents", "locations": "locations",
 }
 
-// addTriggers makes triggers write down what changes in the watched tables.
+// addTriggers adds triggers that record what changes in the watched tables.
 func (b *bookingSite) addTriggers() {
 	b.t.Helper()
 	b.execute(b.db.SQL, "CREATE TABLE seen (resource VARCHAR(20), id BIGINT, kind VARCHAR(10), at TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6))")
@@ -55,12 +55,12 @@ func (b *bookingSite) list(query string) (texts []string) {
 	return texts
 }
 
-// TestCompanionEntersChanges: whatever WordPress changes is in the inbox of the journal, and
-// nothing else. Triggers see what really changed.
+// TestCompanionEntersChanges: whatever WordPress changes is in the journal's inbox, and nothing else.
+// Triggers record what really changed.
 func TestCompanionEntersChanges(t *testing.T) {
 	t.Parallel()
 	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
-		b.s.cancel() // nobody empties the inbox
+		b.s.cancel() // so that nothing empties the inbox
 		for range b.s.ended {
 		}
 		b.addTriggers()
@@ -102,7 +102,7 @@ func TestCompanionEntersChanges(t *testing.T) {
 				part.execute(b.db.SQL, "DELETE FROM {own}change_inbox")
 				returns[any](&part, `global $wpdb; $p = $wpdb->prefix . 'latepoint_';
 					$last = function () use ($wpdb, $p) { return (int) $wpdb->get_var("SELECT MAX(id) FROM {$p}bookings"); }; `+c.code)
-				// Several changes of one record in one request are one entry, which is about the first.
+				// Several changes of one record in one request are a single entry, about the first.
 				seen := part.list(`SELECT CONCAT(resource, ' ', id, ' ', MIN(kind)) FROM seen WHERE kind <> 'deleted' GROUP BY resource, id
 					UNION SELECT CONCAT(resource, ' ', id, ' ', kind) FROM seen WHERE kind = 'deleted' ORDER BY 1`)
 				entered := part.list("SELECT CONCAT(resource, ' ', resource_id, ' ', kind) FROM {own}change_inbox WHERE origin = 'site' ORDER BY 1")
@@ -160,7 +160,8 @@ func TestCompanionEntersChanges(t *testing.T) {
 				{"$wpdb->delete($p . 'transactions', ['id' => 8000]);", []string{"payments 8000 5-4-1"}},
 				{`$wpdb->query("DELETE FROM {$p}order_invoices WHERE order_id > 7999");`, []string{"invoices 8000 5-4-1", "invoices 8001 1-4-1 2-4-1", "invoices 8002 3-4-2"}},
 				{"$wpdb->delete($p . 'transactions', ['id' => 999999]); $wpdb->delete($p . 'agents', ['id' => 8]);", []string{"agents 8 -"}},
-				// As LatePoint deletes a customer: bookings first, then of each order the payments, the items and itself.
+				// As LatePoint deletes a customer: first the bookings, then each order's payments and
+				// items, and the order.
 				{`if ((new ReflectionMethod('OsCustomerModel', 'delete'))->class === 'OsCustomerModel') {
 					(new OsCustomerModel(8000))->delete();
 				} else {
@@ -210,8 +211,8 @@ func TestCompanionEntersChanges(t *testing.T) {
 	})
 }
 
-// TestCompanionRunsJobs: the site's cron runs LatePoint's jobs once the switch is on, and the
-// server knows.
+// TestCompanionRunsJobs: once the switch is on, the site's cron runs LatePoint's jobs, and the server
+// knows.
 func TestCompanionRunsJobs(t *testing.T) {
 	t.Parallel()
 	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
@@ -226,7 +227,7 @@ func TestCompanionRunsJobs(t *testing.T) {
 		if got := returns[[]bool](b, scheduled); !got[0] || !got[1] || !told() {
 			t.Errorf("switched on: %v, told %t", got, told())
 		}
-		// As wp-cron.php does: the event is taken out, and then run.
+		// As in wp-cron.php, the event is removed and then run.
 		cron := `global $wpdb; add_filter('pre_option_doing_cron', '__return_false'); add_filter('wp_doing_cron', '__return_true');
 			$at = BooksideJobs::next(); $args = array_values(_get_cron_array()[$at]['latepoint_process_scheduled_jobs'])[0]['args'];
 			$gap = false;
@@ -249,7 +250,8 @@ func TestCompanionRunsJobs(t *testing.T) {
 		if got := returns[[]any](b, cron); got[0] != "" || got[1] != false || got[2] != true || b.number(waiting) != 0 {
 			t.Errorf("run: %v, %d jobs wait", got, b.number(waiting))
 		}
-		// A mail of the API gets its process once it was sent, so that LatePoint's list does not call that deleted.
+		// A mail of the API gets its process once it was sent, so that LatePoint's list does not show that
+		// as deleted.
 		b.execute(b.db.SQL, `INSERT INTO {p}processes (id, name, event_type, actions_json, status) VALUES (871, 'It''s new', 'booking_created', '[]', 'active'), (872, 'Other', 'booking_updated', '[]', 'active')`)
 		b.execute(b.db.SQL, `INSERT INTO {p}process_jobs (process_id, object_id, object_model_type, status, to_run_after_utc, settings, process_info, created_at) VALUES
 			(0, 7101, 'n/a', 'scheduled', UTC_TIMESTAMP() - INTERVAL 1 MINUTE, '{}', '{"name":"It''s new","event_type":"booking_created"}', UTC_TIMESTAMP()),
@@ -260,7 +262,7 @@ func TestCompanionRunsJobs(t *testing.T) {
 		if got := queryText(t, b.db, b.expand(named)); got != "871,0,0" {
 			t.Errorf("processes of jobs: %s", got)
 		}
-		// Two requests at the same time may each have scheduled a run.
+		// Two concurrent requests may each have scheduled a run.
 		twice := `wp_schedule_single_event(time() + 300, 'latepoint_process_scheduled_jobs', ['another']);` + cron
 		if got := returns[[]any](b, twice); got[1] != false || b.number("SELECT option_value LIKE '%another%' FROM "+b.db.Prefix+"options WHERE option_name = 'cron'") != 1 {
 			t.Errorf("scheduled twice: %v", got)
@@ -268,7 +270,7 @@ func TestCompanionRunsJobs(t *testing.T) {
 		if got := returns[int](b, `return array_sum(array_map(fn($hooks) => count($hooks['latepoint_process_scheduled_jobs'] ?? []), _get_cron_array()));`); got != 1 {
 			t.Errorf("%d runs are scheduled", got)
 		}
-		// The recurring event of an add-on is not ours to take out.
+		// The recurring event of an add-on must not be removed.
 		returns[any](b, `add_filter('cron_schedules', fn() => ['addon' => ['interval' => 300, 'display' => 'x']]); wp_schedule_event(time() + 300, 'addon', 'latepoint_process_scheduled_jobs', ['addon']);
 			update_option('bookside_companion', ['jobs' => false]);`)
 		if got := returns[int](b, `$left = array_sum(array_map(fn($hooks) => count($hooks['latepoint_process_scheduled_jobs'] ?? []), _get_cron_array()));

@@ -20,7 +20,7 @@ import (
 	"bookside/fixtures"
 )
 
-// bookingSite is a WordPress with the companion and LatePoint or its stand-in.
+// bookingSite is a WordPress with the companion and LatePoint or a stand-in.
 type bookingSite struct {
 	*fixtures.WordPress
 	t       *testing.T
@@ -28,11 +28,11 @@ type bookingSite struct {
 	s       *testServer
 	key     string
 	driver  string // statement that loads the functions of testdata/companion.php
-	bookday string // a Monday on which nobody has a booking
+	bookday string // a Monday without bookings
 }
 
-// eachBookingSite runs a test with a stand-in in Debian's WordPress, and with LatePoint in
-// the WordPress that BOOKSIDE_TEST_WORDPRESS names.
+// eachBookingSite runs a test with a stand-in in Debian's WordPress, and with LatePoint in the WordPress
+// named by BOOKSIDE_TEST_WORDPRESS.
 func eachBookingSite(t *testing.T, test func(*testing.T, *bookingSite)) {
 	t.Helper()
 	fixtures.RequireServer(t)
@@ -139,7 +139,7 @@ func (b *bookingSite) bookings(minutes int) int {
 	return b.number(fmt.Sprintf("SELECT COUNT(*) FROM {p}bookings WHERE agent_id = 2 AND status = 'approved' AND start_date = '%s' AND start_time = %d", b.bookday, minutes))
 }
 
-// insertBooking is the statement of a rival that looks at nothing.
+// insertBooking is the statement of a rival that checks nothing.
 func (b *bookingSite) insertBooking(minutes int) string {
 	return fmt.Sprintf(`INSERT INTO {p}bookings (booking_code, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after, status,
 		customer_id, service_id, agent_id, location_id, total_attendees, order_item_id) VALUES ('RIVAL%[2]d', '%[1]s', '%[1]s', %[2]d, %[2]d + 15, 15, 0, 0, 'approved', 1, 1, 2, 1, 1, 1)`, b.bookday, minutes)
@@ -165,7 +165,7 @@ func (b *bookingSite) runs(like string) bool {
 	return len(running) > 0
 }
 
-// takeLock takes the lock of agent 2 as adapter/session/locks.go says, and returns a transaction.
+// takeLock takes the lock of agent 2 by the rules of adapter/session/locks.go, and returns the transaction.
 func (b *bookingSite) takeLock() *sql.Tx {
 	b.t.Helper()
 	b.execute(b.db.SQL, "INSERT IGNORE INTO {own}locks (kind, id) VALUES (4, 2)")
@@ -178,8 +178,8 @@ func (b *bookingSite) takeLock() *sql.Tx {
 	return tx
 }
 
-// loses runs PHP that has to wait for a rival's lock, and returns its answer after the rival
-// has booked the slot.
+// loses runs PHP that has to wait for a rival's lock, and returns its result after the rival has booked the
+// slot.
 func loses[T any](b *bookingSite, minutes int, code string) T {
 	b.t.Helper()
 	tx := b.takeLock()
@@ -192,8 +192,7 @@ func loses[T any](b *bookingSite, minutes int, code string) T {
 	return decode()
 }
 
-// TestCompanionKeepsSlots: whoever books in WordPress waits for a rival, and then sees what
-// the rival did.
+// TestCompanionKeepsSlots: a booking in WordPress waits for a rival, and then sees what the rival did.
 func TestCompanionKeepsSlots(t *testing.T) {
 	t.Parallel()
 	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
@@ -222,7 +221,7 @@ func TestCompanionKeepsSlots(t *testing.T) {
 			})
 		}
 		for line := range strings.Lines(b.Faults(t)) {
-			if strings.Contains(line, "mu-plugins") { // LatePoint logs much of its own
+			if strings.Contains(line, "mu-plugins") { // LatePoint itself logs a lot
 				t.Error(line)
 			}
 		}
@@ -283,25 +282,26 @@ func staffAreWarned(b *bookingSite) {
 			b.t.Errorf("%s: %+v", c.name, got)
 		}
 	}
-	// The answer of the form gets the warning, and stays as it is otherwise.
+	// The form's response gets the warning, and is otherwise unchanged.
 	rival = b.number("SELECT MIN(id) FROM {p}bookings WHERE agent_id = 2 AND start_time = 690 AND status = 'approved' AND start_date = '" + b.bookday + "'")
 	answer := returns[map[string]any](b, "update_option('bookside_companion', []); add_filter('wp_doing_ajax', '__return_true'); test_staff("+b.slot(690, "")+"); return ['message' => 'Saved', 'fields' => new stdClass()];")
 	if diff := cmp.Diff(map[string]any{}, answer["fields"]); diff != "" || !strings.Contains(answer["message"].(string), fmt.Sprintf("Saved<br>This time is occupied by booking %d: ", rival)) {
 		b.t.Errorf("answer with a warning: %v", answer)
 	}
 	returns[any](b, "update_option('bookside_companion', ['staff_overbooking' => false]);")
-	// A slot outside of the working hours is nobody's.
+	// A slot outside the working hours belongs to nobody.
 	if got := returns[savedByStaff](b, "return test_staff("+b.slot(1380, "")+");"); got.ID == 0 {
 		b.t.Errorf("outside of working hours: %+v", got)
 	}
-	// What does not move is not looked at.
+	// A booking that does not move is not checked.
 	code := fmt.Sprintf("$b = new OsBookingModel(%d); $b->customer_id = 2; return $b->save();", got.ID)
 	if saved := returns[bool](b, code); !saved {
 		b.t.Error("a booking in an occupied slot cannot be edited")
 	}
 }
 
-// warningNamesWhatOccupies: a booking elsewhere, and one that shares the seats of a service, occupy nothing.
+// warningNamesWhatOccupies: a booking elsewhere does not occupy the slot, and neither does one that shares
+// the seats of a service.
 func warningNamesWhatOccupies(b *bookingSite) {
 	insert := func(minutes, service, location int) int {
 		b.t.Helper()
@@ -335,11 +335,11 @@ func warningNamesWhatOccupies(b *bookingSite) {
 	b.execute(b.db.SQL, fmt.Sprintf("UPDATE {p}services SET capacity_max = %d WHERE id = 1", seats))
 }
 
-// formWithSeveralBookings: the bookings of one form are looked at before any of them is saved,
-// and kept until then. Nobody waits for the lock while mails about the first are sent.
+// formWithSeveralBookings: all bookings of a form are checked before any of them is saved, and held until
+// then. The lock is not held while mails about the first are sent.
 func formWithSeveralBookings(b *bookingSite) {
 	const forbid = "update_option('bookside_companion', ['staff_overbooking' => false]); return test_staff("
-	// A rival that takes the second slot while the form waits for its lock, and has looked at the first.
+	// A rival takes the second slot while the form, which has checked the first, waits for its lock.
 	other := b.slot(840, "'agent_id' => 5")
 	if got := loses[savedByStaff](b, 840, forbid+other+", "+b.slot(840, "")+");"); got.ID != 0 || len(got.Errors) != 1 {
 		b.t.Errorf("second slot occupied: %+v", got)
@@ -354,7 +354,7 @@ func formWithSeveralBookings(b *bookingSite) {
 	if got := returns[savedByStaff](b, meanwhile+forbid+other+", "+b.slot(855, "")+");"); got.ID == 0 || len(got.Errors) != 0 || b.bookings(855) != 1 {
 		b.t.Errorf("free slots: %+v", got)
 	}
-	if n := b.number("SELECT n FROM {own}locks WHERE kind = 4 AND id = 2") - taken; n != 2 { // to look, and to save
+	if n := b.number("SELECT n FROM {own}locks WHERE kind = 4 AND id = 2") - taken; n != 2 { // once to check, once to save
 		b.t.Errorf("the lock was taken %d times", n)
 	}
 	if n := b.holds(); n != 0 {
@@ -365,7 +365,7 @@ func formWithSeveralBookings(b *bookingSite) {
 func statusIsChecked(b *bookingSite) {
 	b.execute(b.db.SQL, b.insertBooking(705))
 	id := b.number("SELECT id FROM {p}bookings WHERE booking_code = 'RIVAL705'")
-	for _, status := range []string{"cancelled", "approved"} { // nobody else is there
+	for _, status := range []string{"cancelled", "approved"} { // no rival exists
 		if got := returns[[]string](b, fmt.Sprintf("return test_status(%d, '%s');", id, status)); len(got) > 0 {
 			b.t.Errorf("%s: %q", status, got)
 		}
@@ -411,7 +411,7 @@ func holdsTakeSeats(b *bookingSite) {
 	hold := `INSERT INTO {own}holds (key_id, agent_id, service_id, location_id, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after,
 		total_attendees, expires_at, created_at) VALUES (1, 1, 7, 1, '` + b.bookday + `', '` + b.bookday + `', 600, 660, 60, 0, 0, %d, UTC_TIMESTAMP() + INTERVAL %d HOUR, UTC_TIMESTAMP())`
 	b.execute(b.db.SQL, fmt.Sprintf(hold, 3, 1))
-	b.execute(b.db.SQL, fmt.Sprintf(hold, 2, -1)) // has expired
+	b.execute(b.db.SQL, fmt.Sprintf(hold, 2, -1)) // already expired
 	for _, c := range []struct {
 		seats  int
 		booked bool
@@ -423,8 +423,8 @@ func holdsTakeSeats(b *bookingSite) {
 	}
 }
 
-// holdsBlockTheirDays: a hold blocks its time and its buffers on each of its days, until it
-// expires. Like LatePoint's bookings, it blocks with a buffer alone nothing beyond midnight.
+// holdsBlockTheirDays: a hold blocks its time and its buffers on each of its days, until it expires. Like
+// LatePoint's bookings, buffers alone block nothing past midnight.
 func holdsBlockTheirDays(b *bookingSite) {
 	b.bookday = "2031-03-10"
 	const buffers, valid, expired = "10, 15, 1", "UTC_TIMESTAMP() + INTERVAL 1 HOUR", "UTC_TIMESTAMP()"
@@ -480,14 +480,14 @@ func holdsBlockTheirDays(b *bookingSite) {
 }
 
 // midnightIsCrossed: a booking that runs past midnight occupies both days with its buffers; buffers alone
-// do not extend past midnight. What cannot be an end counts as start plus duration.
+// do not extend past midnight. An impossible end counts as start plus duration.
 func midnightIsCrossed(b *bookingSite) {
 	const first, second = "2031-03-24", "2031-03-25"
 	type booking struct {
 		day           string
 		start, length int
 		before, after int
-		last          string // the date of the end; "" for that of the start
+		last          string // the date of the end; "" for the start date
 		end           int
 	}
 	evening, night, morning := booking{day: first, start: 1380, length: 50, end: 1430, after: 30}, booking{day: first, start: 1410, length: 60, after: 15, last: second, end: 30}, booking{day: second, start: 5, length: 25, end: 30, before: 30}
@@ -545,8 +545,8 @@ func nothingWithoutLock(b *bookingSite) {
 	}
 }
 
-// tablesAreMade: WordPress alone needs no server for its locks and holds, and makes their tables
-// as the server would.
+// tablesAreMade: WordPress alone needs no server for its locks and holds, and creates their tables like the
+// server.
 func tablesAreMade(b *bookingSite) {
 	definitions := func() (texts []string) {
 		for _, table := range []string{"locks", "holds"} {

@@ -4,5 +4,5 @@ package main
 
 import "io/fs"
 
-// ownerOf returns who owns a file, where files have numeric owners.
+// ownerOf returns the owner of a file, where files have numeric owners.
 func ownerOf(fs.FileInfo) (uid, gid int, known bool) { return 0, 0, false }

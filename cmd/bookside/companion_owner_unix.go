@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownerOf returns who owns a file.
+// ownerOf returns the owner of a file.
 func ownerOf(info fs.FileInfo) (uid, gid int, known bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -16,7 +16,7 @@ import (
 	"bookside/fixtures/browser"
 )
 
-// visitor is a person at wp-admin, without a mouse.
+// visitor is a person using wp-admin without a mouse.
 type visitor struct {
 	t     *testing.T
 	page  context.Context
@@ -33,8 +33,8 @@ func (v *visitor) eval(expression string) string {
 	return text
 }
 
-// until waits for an expression to become true in the page. While the browser is between
-// pages, evaluating fails.
+// until waits for an expression to become true on the page. While the browser is between pages, evaluation
+// fails.
 func (v *visitor) until(expression string) {
 	v.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -67,11 +67,11 @@ func (v *visitor) press(keys string) {
 	}
 }
 
-// name is an expression for the accessible name of the element that has the focus.
+// name is an expression for the accessible name of the focused element.
 const name = `(e => (e.labels && e.labels.length ? e.labels[0].textContent : e.textContent).trim().replace(/\s+/g, " "))(document.activeElement)`
 
-// reach presses Tab until the element with this name has the focus, which must be visible. It
-// begins behind the menus of WordPress.
+// reach presses Tab until the element with this name has the focus, which must be visible. It starts after
+// WordPress's menus.
 func (v *visitor) reach(text string) {
 	v.t.Helper()
 	v.eval(`document.querySelector('.bookside h1').setAttribute('tabindex', '-1') || document.querySelector('.bookside h1').focus()`)
@@ -97,21 +97,21 @@ func (v *visitor) activate(text string) {
 	v.press(kb.Enter)
 }
 
-// follow activates what leads to another page.
+// follow activates an element that leads to another page.
 func (v *visitor) follow(text string) {
 	v.t.Helper()
 	v.eval("window.left = true")
 	v.activate(text)
 }
 
-// write replaces the text of the field that has the focus.
+// write replaces the text of the focused field.
 func (v *visitor) write(text string) {
 	v.t.Helper()
 	v.eval("document.activeElement.select()")
 	v.press(text)
 }
 
-// expand opens the rows of a table, of which phones show the first column.
+// expand opens the rows of a table, of which phones show only the first column.
 func (v *visitor) expand() {
 	v.t.Helper()
 	const closed = "[...document.querySelectorAll('.toggle-row')].filter(e => e.offsetParent && !e.closest('tr').matches('.is-expanded'))"
@@ -131,7 +131,7 @@ func (v *visitor) open(address string) {
 	}
 }
 
-// screens are those on which the pages are tested.
+// screens are the screen sizes on which the pages are tested.
 var screens = map[string]chromedp.Action[chromedp.Void]{
 	"desk":  chromedp.EmulateViewport(1280, 900),
 	"phone": chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch),
@@ -139,14 +139,14 @@ var screens = map[string]chromedp.Action[chromedp.Void]{
 
 var secretOfPage = regexp.MustCompile(`^lp_live_[0-9A-Za-z]{38}$`)
 
-// TestCompanionPages uses the pages in a browser with the keyboard alone.
+// TestCompanionPages uses the pages in a browser, with only the keyboard.
 func TestCompanionPages(t *testing.T) {
 	t.Parallel()
 	page := browser.New(t)
 	db := fixtures.New(t, fixtures.Small(now))
 	overlap(t, db)
 	w := newCompanionSite(t, db)
-	s := serveAt(t, settingsFor(db), time.Now) // WordPress has no other clock
+	s := serveAt(t, settingsFor(db), time.Now) // WordPress uses the real clock
 	s.awaitFingerprint()
 	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`']); update_option('show_avatars', 0); update_option('date_format', 'Y-m-d'); update_option('time_format', 'H:i');
 		global $wpdb;

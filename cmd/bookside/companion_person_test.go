@@ -13,7 +13,7 @@ import (
 	"bookside/handlers/monitor"
 )
 
-// What is personal of the customer 1 of the sample site.
+// Personal data of customer 1 of the sample site.
 const (
 	personMail    = "zora.quetzalli@example.test"
 	personPhone   = "+4915550007391"
@@ -21,8 +21,8 @@ const (
 	personComment = "Bitte leise klingeln 7391"
 )
 
-// testPersonOfPHP: the export has all that is held of a person, and after the erasure no table
-// has any of it, while the accounts stay.
+// testPersonOfPHP: the export has all data about a person, and after the erasure no table has any of it,
+// while the accounts stay.
 func testPersonOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) {
 	t.Helper()
 	fillPerson(t, db)
@@ -91,7 +91,7 @@ func testPersonOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database)
 	}
 	for _, known := range []string{personMail, personPhone, "Zoraida", "Quetzalli", personComment, "198.51.100.7", "geheimer"} {
 		for _, place := range placesOf(t, db, known) {
-			if place != "wp_latepoint_order_invoices.data" { // stays as it was issued
+			if place != "wp_latepoint_order_invoices.data" { // invoices stay as issued
 				t.Errorf("%s is still in %s", known, place)
 			}
 		}
@@ -105,7 +105,7 @@ func testPersonOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database)
 	}
 }
 
-// testAlikePersonOfPHP: mails to and about somebody whose address ends or begins alike are not the
+// testAlikePersonOfPHP: mails to and about somebody whose address merely begins or ends alike are not the
 // person's.
 func testAlikePersonOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) {
 	t.Helper()
@@ -131,7 +131,7 @@ func testAlikePersonOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Data
 	}
 }
 
-// fillPerson gives the customer 1 and a customer without bookings personal data everywhere.
+// fillPerson gives customer 1 and a customer without bookings personal data everywhere.
 func fillPerson(t *testing.T, db *fixtures.Database) {
 	t.Helper()
 	for _, statement := range []string{
@@ -170,7 +170,7 @@ func queryText(t *testing.T, db *fixtures.Database, query string) (text string) 
 	return text
 }
 
-// placesOf returns the columns of all tables that have a text.
+// placesOf returns the columns of all tables that contain a text.
 func placesOf(t *testing.T, db *fixtures.Database, text string) (places []string) {
 	t.Helper()
 	rows, err := db.SQL.QueryContext(t.Context(), `SELECT table_name, column_name FROM information_schema.columns
@@ -199,8 +199,8 @@ func placesOf(t *testing.T, db *fixtures.Database, text string) (places []string
 	return places
 }
 
-// testHealthOfPHP: Site Health has a test for everything that can go wrong, and the information
-// for support has no secrets.
+// testHealthOfPHP: Site Health has a test for everything that can go wrong, and the information for support
+// contains no secrets.
 func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 	t.Helper()
 	answers := func(port int, status int, body string) string {
@@ -249,7 +249,7 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		"unknown level":       {rates(24, "coffee_cold", "x"), "bookside_coffee_cold", "recommended"},
 		"no failures":         {"add_filter('pre_option_bookside_companion_failures', fn() => []);", "bookside_failures", "good"},
 	}
-	// On a busy machine, /readyz may say at first that the database does not answer in time.
+	// On a busy machine, /readyz may at first report that the database does not answer in time.
 	s.eventually("Site Health finds the server ready", func() bool {
 		return w.Run(t, `echo call_user_func(apply_filters('site_status_tests', ['direct' => []])['direct']['bookside_sidecar']['test'])['status'];`) == "good"
 	})
@@ -266,7 +266,7 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 			t.Errorf("%s: %v, want %s", name, got, test.want)
 		}
 	}
-	// Whatever the server may send breaks nothing, and another site's work is not shown.
+	// Whatever the server sends breaks nothing, and another site's work is not shown.
 	for body, want := range map[string]int{
 		`{"status":"ready","rating":"x"}`: 0, `{"status":"ready","rating":[1,{"code":1},{"code":"a b"},{"code":"x","ids":"x","count":"x","level":[]}]}`: 1,
 		`{"status":"ready","fingerprint":"0123456789abcdef","rating":[{"code":"changes"}]}`: 0,
@@ -292,8 +292,8 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`']);`)
 }
 
-// testWorkOfPHP: wp-admin has words of its own for everything that the server rates, with the names
-// of webhooks and keys, and takes the server's for what it does not know.
+// testWorkOfPHP: wp-admin has its own words for everything that the server rates, with the names of
+// webhooks and keys, and uses the server's for what it does not know.
 func testWorkOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 	t.Helper()
 	words := func(code string, count int) string {
@@ -326,7 +326,7 @@ func testWorkOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 	}
 }
 
-// wpCLI is a stand-in for WP-CLI, which prints what the commands give it.
+// wpCLI is a stand-in for WP-CLI that prints what the commands give it.
 const wpCLI = `namespace WP_CLI\Utils { function format_items($format, $items, $columns) {
 	foreach ($items as $item) { echo implode("\t", array_map(fn($c) => $item[$c], $columns)), "\n"; } } }
 namespace { define('WP_CLI', true); class WP_CLI {

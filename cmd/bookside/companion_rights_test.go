@@ -18,14 +18,14 @@ import (
 	"bookside/fixtures"
 )
 
-// wordPressClient is a browser without scripts, which is logged in.
+// wordPressClient is a logged-in browser without scripts.
 type wordPressClient struct {
 	t      *testing.T
 	site   string
 	client *http.Client
 }
 
-// logInto logs a user in, whose password is the name.
+// logInto logs in a user whose password is the name.
 func logInto(t *testing.T, site, user string) *wordPressClient {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -79,7 +79,7 @@ func (c *wordPressClient) do(request *http.Request) (status int, body string) {
 	return response.StatusCode, string(content)
 }
 
-// hiddenFields are the hidden fields of a form.
+// hiddenFields matches the hidden fields of a form.
 var hiddenFields = regexp.MustCompile(`<input type="hidden"[^>]* name="([a-z_]+)" value="([^"]*)"`)
 
 // form returns the fields of the page's form that a person does not fill in.
@@ -96,14 +96,14 @@ func (c *wordPressClient) form(path string) url.Values {
 	return fields
 }
 
-// TestCompanionPagesNeedRights: only who may manage the site sees the pages, and only its own
-// forms act, once.
+// TestCompanionPagesNeedRights: only users who may manage the site see the pages, and only the pages' own
+// forms take effect, once.
 func TestCompanionPagesNeedRights(t *testing.T) {
 	t.Parallel()
 	const page = "/wp-admin/admin.php?page=bookside"
 	db := fixtures.New(t, fixtures.Small(now))
 	w := newCompanionSite(t, db)
-	s := serveAt(t, settingsFor(db), time.Now) // WordPress has no other clock
+	s := serveAt(t, settingsFor(db), time.Now) // WordPress uses the real clock
 	s.awaitFingerprint()
 	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`']);
 		foreach (['author' => 'author', 'desk' => 'editor'] as $name => $role) { wp_insert_user(['user_login' => $name, 'user_pass' => $name, 'user_email' => "$name@example.test", 'role' => $role]); }`)
@@ -155,7 +155,7 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 		t.Error("the name is not escaped")
 	}
 
-	// Agents, services and locations are named by ids or names, must exist, and are shown with both.
+	// Agents, services and locations are given by ids or names, must exist, and are shown with both.
 	limited := create()
 	limited.Set("name", "limited")
 	limited.Set("agents", "3,999")
@@ -177,7 +177,7 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 			t.Errorf("%s: no name beside the id", tab)
 		}
 	}
-	// An agent that was deleted meanwhile stays until somebody changes it.
+	// An agent that was deleted meanwhile stays in the key until somebody changes it.
 	w.Run(t, `global $wpdb; $wpdb->update(Bookside\own_table('api_keys'), ['agents' => '999'], ['id' => 2]);`)
 	orphaned := admin.form(page + "&tab=keys&form=restrict&key=2")
 	orphaned.Set("name", "renamed")
@@ -207,8 +207,8 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 	}
 }
 
-// TestCompanionWithoutServer: while the server is away, the pages say so and how to start it, a key can be revoked
-// nevertheless, and nothing else of wp-admin breaks.
+// TestCompanionWithoutServer: while the server is down, the pages say so and how to start it, a key can be
+// revoked nevertheless, and nothing else in wp-admin breaks.
 func TestCompanionWithoutServer(t *testing.T) {
 	t.Parallel()
 	const page = "/wp-admin/admin.php?page=bookside"
@@ -225,7 +225,7 @@ func TestCompanionWithoutServer(t *testing.T) {
 			t.Errorf("%s: status %d: %s", tab, status, body)
 		}
 	}
-	s := serve(t, settings) // which draws what the signature names
+	s := serve(t, settings) // draws the id that the signature includes
 	s.awaitFingerprint()
 	if err := s.stop(); err != nil {
 		t.Fatal(err)
@@ -271,8 +271,8 @@ func TestCompanionWithoutServer(t *testing.T) {
 	}
 }
 
-// TestCompanionAsUploadedPlugin: without the must-use plugin in its place, the plugin brings its
-// function along, and takes LatePoint's jobs out of the cron when it is deactivated.
+// TestCompanionAsUploadedPlugin: without the must-use plugin in its place, the plugin provides its
+// function, and removes LatePoint's jobs from the cron when it is deactivated.
 func TestCompanionAsUploadedPlugin(t *testing.T) {
 	t.Parallel()
 	db := fixtures.New(t, fixtures.Small(now))
@@ -300,7 +300,7 @@ func TestCompanionAsUploadedPlugin(t *testing.T) {
 	if got := state(); got != "loaded scheduled" {
 		t.Errorf("active: %s", got)
 	}
-	// Uploaded over an installed one, whose must-use plugin keeps running.
+	// Uploaded over an installed companion, whose must-use plugin keeps running.
 	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exit.OK)
 	if err := os.CopyFS(filepath.Join(w.Content, "plugins", "bookside", "mu-plugins"), os.DirFS(filepath.Join(w.Content, "mu-plugins"))); err != nil {
 		t.Fatal(err)
@@ -322,8 +322,8 @@ func TestCompanionAsUploadedPlugin(t *testing.T) {
 	}
 }
 
-// TestCompanionAlone: while the plugin is not active, the page of the plugins says that the must-use plugin is at work,
-// and removes it. Settings that nobody saved cost no query.
+// TestCompanionAlone: while the plugin is inactive, the page of plugins says that the must-use plugin is at
+// work, and can remove it. Settings that were never saved cost no query.
 func TestCompanionAlone(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -367,7 +367,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// TestCompanionIsUninstalledOnANetwork: options and cron of each site are cleaned.
+// TestCompanionIsUninstalledOnANetwork: each site's options and cron are cleaned up.
 func TestCompanionIsUninstalledOnANetwork(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireTime(t)
@@ -417,13 +417,14 @@ function wp_cache_add_non_persistent_groups($groups) {}
 function wp_cache_switch_to_blog($blog) { $GLOBALS['wp_object_cache']->switch_to_blog($blog); }
 `
 
-// TestCompanionDropsUsersFromTheCache: WordPress sees a user's new address although a persistent cache has the old one.
+// TestCompanionDropsUsersFromTheCache: WordPress sees a user's new address although a persistent cache has
+// the old one.
 func TestCompanionDropsUsersFromTheCache(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(now))
 	w := newCompanionSite(t, db)
-	environment := adminSettings(db) // who may write users
+	environment := adminSettings(db) // an account that may write users
 	s := serve(t, environment)
 	key := newKey(t, environment, "--permissions", "read,write")
 	user := w.Run(t, `echo wp_insert_user(['user_login' => 'zora', 'user_email' => 'old@people.example', 'user_pass' => 'x', 'role' => 'subscriber']);`)

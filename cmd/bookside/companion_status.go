@@ -43,8 +43,8 @@ files differ, and whether the server that answers at admin.listen serves this si
 	return command
 }
 
-// describeServer says whether the server that answers at admin.listen serves the WordPress in a
-// directory. Whatever keeps it from being known is no failure: the files are what was asked for.
+// describeServer says whether the server at admin.listen serves the WordPress in a directory. If that
+// cannot be found out, it is not an error: the command is about the files.
 func (p *program) describeServer(ctx context.Context, wordpress string) string {
 	c, err := p.config()
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *program) describeServer(ctx context.Context, wordpress string) string {
 	return "The server at " + server.address + " " + server.site() + ".\n"
 }
 
-// fingerprint returns that of the site in a configured database.
+// fingerprint returns the fingerprint of the site in a configured database.
 func (p *program) fingerprint(ctx context.Context, c settings.Config) (fingerprint string, err error) {
 	_, db, err := openSite(ctx, c)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *program) fingerprint(ctx context.Context, c settings.Config) (fingerpri
 	return session.NewPlatform(db, p.now).Fingerprint(ctx)
 }
 
-// describeCompanion says what is in a site; how says in which way it came there.
+// describeCompanion says what is installed in a site; how says in which way.
 func describeCompanion(site *companionSite, ours companion, there comparison, how string) string {
 	absent := len(there.in(fileMissing))
 	if absent == len(ours.files) && len(there.files) == absent {

@@ -16,7 +16,7 @@ import (
 	"bookside/cmd/internal/exit"
 )
 
-// wordPressFolder returns a directory that looks like WordPress of a version, with plugins.
+// wordPressFolder returns a directory that looks like a version of WordPress, with plugins.
 func wordPressFolder(t *testing.T, version string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -80,7 +80,7 @@ func TestCompanionIsInstalledAndRemoved(t *testing.T) {
 			t.Errorf("%s was not installed", name)
 		}
 	}
-	if extra := len(installed) - len(ours.files); extra != 3 { // two of the site, and installed.json
+	if extra := len(installed) - len(ours.files); extra != 3 { // two files of the site, and installed.json
 		t.Errorf("%d files besides ours", extra)
 	}
 	wantTexts(t, companionCommand("install").want(t, exit.OK).stdout, "is installed already")
@@ -98,8 +98,8 @@ func TestCompanionIsInstalledAndRemoved(t *testing.T) {
 	}
 }
 
-// TestCompanionKeepsChangesOfOthers: a file that is not as we installed it is overwritten or
-// removed only by force; one of an earlier version is replaced.
+// TestCompanionKeepsChangesOfOthers: a file that differs from what we installed is overwritten or removed
+// only by force; a file of an earlier version is replaced.
 func TestCompanionKeepsChangesOfOthers(t *testing.T) {
 	t.Parallel()
 	const changed = "<?php // changed by the site\n"
@@ -143,7 +143,7 @@ func TestCompanionKeepsChangesOfOthers(t *testing.T) {
 	}
 }
 
-// oneSpaced returns a table without its alignment.
+// oneSpaced returns a table without alignment.
 func oneSpaced(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func removeFile(t *testing.T, folder, name string) {
@@ -153,8 +153,8 @@ func removeFile(t *testing.T, folder, name string) {
 	}
 }
 
-// TestCompanionReplacesAnEarlierVersion: its files are recognised by the manifest, and those
-// that are no longer needed are deleted.
+// TestCompanionReplacesAnEarlierVersion: the manifest identifies its files, and those no longer needed are
+// deleted.
 func TestCompanionReplacesAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	folder := wordPressFolder(t, "6.8.1")

@@ -31,8 +31,8 @@ msgstr ""
 
 `
 
-// TestCompanionTranslations: the template has the texts of the code (-update writes it), the
-// German translation has them all, and its compiled form is up to date (-update compiles it).
+// TestCompanionTranslations: the template has all texts of the code (-update writes it), the German
+// translation is complete, and its compiled form is up to date (-update compiles it).
 func TestCompanionTranslations(t *testing.T) {
 	t.Parallel()
 	command := func(name string, arguments ...string) string {
@@ -78,8 +78,8 @@ func TestCompanionTranslations(t *testing.T) {
 	wantFile(t, compiled, string(readFile(t, binary)))
 }
 
-// textsOfServer returns what the server tells WordPress of keys: the texts of their declarations, and the errors
-// and messages that have no values in them.
+// textsOfServer returns what the server tells WordPress about keys: the texts of their declarations, and
+// the errors and messages without values in them.
 func textsOfServer(t *testing.T) (texts []string) {
 	t.Helper()
 	sentence := func(text string) string { return domain.Capitalize(text) + "." }
@@ -146,8 +146,7 @@ func wantFile(t *testing.T, name, content string) {
 	}
 }
 
-// TestCompanionVersions: all parts of the companion have the same version, and the same
-// requirements.
+// TestCompanionVersions: all parts of the companion have the same version and requirements.
 func TestCompanionVersions(t *testing.T) {
 	t.Parallel()
 	ours, err := companionToInstall()
@@ -168,8 +167,8 @@ func TestCompanionVersions(t *testing.T) {
 	}
 }
 
-// TestCompanionReachesNobody: the plugin contacts nothing but the server of the API and the site's
-// own address of it, and takes no input without a look at it.
+// TestCompanionReachesNobody: the plugin contacts only the API's server and the site's own address for it,
+// and uses no input without checking it.
 func TestCompanionReachesNobody(t *testing.T) {
 	t.Parallel()
 	ours, err := companionToInstall()

@@ -109,8 +109,7 @@ func (c *compareCommand) addIgnored(text string) error {
 	return nil
 }
 
-// takeOperands takes what follows the first value of --on-copy or --log, and validates the
-// flags.
+// takeOperands processes the operands after the first value of --on-copy or --log, and validates the flags.
 func (c *compareCommand) takeOperands(operands []string) error {
 	switch {
 	case c.copyA != "" && len(operands) == 1:
@@ -141,7 +140,7 @@ func (c *compareCommand) takeOperands(operands []string) error {
 	return nil
 }
 
-// readKey reads a file with a key.
+// readKey reads a key from a file.
 func readKey(flagName, file string) (string, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -186,7 +185,7 @@ func (p *program) runComparison(ctx context.Context, c compareCommand) (*compare
 	for _, read := range handlers.Reads() {
 		o.Routes = append(o.Routes, compare.Route(read))
 	}
-	traffic, err := c.traffic() // before anything is sent
+	traffic, err := c.traffic() // read before anything is sent
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +208,7 @@ func (p *program) runComparison(ctx context.Context, c compareCommand) (*compare
 	return result, nil
 }
 
-// traffic reads the requests from files; it is nil if they come from elsewhere.
+// traffic reads the requests from files, or returns nil if they come from elsewhere.
 func (c *compareCommand) traffic() (*compare.Traffic, error) {
 	var t *compare.Traffic
 	var err error
@@ -271,8 +270,8 @@ func (p *program) reportComparison(c compareCommand, result *compare.Result) err
 	}
 }
 
-// canWritePage reports a file that cannot be written, before a run that may take hours. It
-// leaves a file that exists as it is.
+// canWritePage reports a file that cannot be written before a run that may take hours. It leaves an
+// existing file unchanged.
 func canWritePage(name string) error {
 	if name == "" {
 		return nil
@@ -292,7 +291,7 @@ func canWritePage(name string) error {
 }
 
 func writeComparisonPage(name string, result *compare.Result) (err error) {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // examples are masked, and still not for everybody
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // examples are masked, but still not for everybody
 	if err != nil {
 		return fmt.Errorf("--html: %w", err)
 	}

@@ -8,13 +8,13 @@ import (
 	"bookside/cmd/bookside/compare"
 )
 
-// progressLine is a line of a terminal that is written again and again.
+// progressLine is a line on a terminal that is overwritten repeatedly.
 type progressLine struct {
 	w     io.Writer
 	shown int // characters
 }
 
-// newProgressLine returns a line that only a terminal gets to see.
+// newProgressLine returns a line that appears only on a terminal.
 func newProgressLine(w io.Writer) *progressLine {
 	if !isTerminal(w) {
 		return &progressLine{}

@@ -18,7 +18,7 @@ import (
 	"bookside/fixtures"
 )
 
-// keyFile creates a key with all permissions to read and returns a file with it.
+// keyFile creates a key with all read permissions and returns a file that contains it.
 func keyFile(t *testing.T, env []string) string {
 	t.Helper()
 	key := run(t, env, "", "keys", "create", "--name", "compare", "--permissions", "read,write,delete", "--quiet").want(t, exit.OK).stdout
@@ -34,14 +34,13 @@ func textFile(t *testing.T, name, text string) string {
 	return path
 }
 
-// withoutLimits is a server that answers as many requests as a test sends.
+// withoutLimits returns the environment of a server that answers any number of requests.
 func withoutLimits(db *fixtures.Database) []string {
 	return settingsFor(db, "BOOKSIDE_RATE_LIMIT__ENABLED=false", "BOOKSIDE_CONFLICTS__INTERVAL=0s", "BOOKSIDE_CHANGES__INTERVAL=0s")
 }
 
-// TestCompareCrawl: a crawl of the sample sites finds no difference between two servers on
-// the same tables, and asks for every route. A quick run crawls a site of the newest tables and
-// one of the oldest.
+// TestCompareCrawl: a crawl of the sample sites finds no difference between two servers on the same tables,
+// and requests every route. A quick run crawls a site with the newest tables and one with the oldest.
 func TestCompareCrawl(t *testing.T) {
 	t.Parallel()
 	sites := []fixtures.Site{fixtures.Small(now), fixtures.Edge(), fixtures.Legacy(), fixtures.SiteA().WithFewBookings().WithCoupons()}
@@ -77,7 +76,7 @@ func TestCompareCrawl(t *testing.T) {
 	}
 }
 
-// phpStandIn is a server whose answers are those of another one, but for some changes.
+// phpStandIn returns a server whose responses are those of another, with some changes.
 func phpStandIn(t *testing.T, of string, change func(path string, body []byte) []byte) string {
 	t.Helper()
 	target, err := url.Parse(of)
@@ -101,7 +100,7 @@ func phpStandIn(t *testing.T, of string, change func(path string, body []byte) [
 	return server.URL
 }
 
-// TestCompareCommand: sources, exit codes, and what is printed.
+// TestCompareCommand covers sources, exit codes and output.
 func TestCompareCommand(t *testing.T) {
 	t.Parallel()
 	env := withoutLimits(fixtures.Shared(t, fixtures.Small(now)))
@@ -156,8 +155,7 @@ func TestCompareCommand(t *testing.T) {
 	}
 }
 
-// TestProgressLine: a terminal gets one line that is written again and again; nothing else
-// gets any.
+// TestProgressLine: a terminal gets one line that is overwritten; other outputs get none.
 func TestProgressLine(t *testing.T) {
 	t.Parallel()
 	var terminal strings.Builder

@@ -57,7 +57,7 @@ func (c *compareCommand) write(ctx context.Context, run *compare.Run, scenario c
 	return result, nil
 }
 
-// copyTimeout limits a statement on a copy: each request is followed by a look at all rows.
+// copyTimeout limits a statement on a copy: after each request all rows are compared.
 const copyTimeout = 2 * time.Minute
 
 // copyTarget returns a database of --on-copy: a DSN, or @ and a file with one.

@@ -13,7 +13,7 @@ import (
 	"bookside/fixtures"
 )
 
-// twoCopies are two copies of a site with a server on each.
+// twoCopies are two copies of a site, each with a server.
 type twoCopies struct {
 	t             *testing.T
 	php, bookside *fixtures.Database
@@ -78,12 +78,12 @@ POST /bookings
 DELETE /bookings/{{booking.data.id}}?force=true
 `
 
-// TestCompareWrites: two servers of ours leave the same rows in two copies, although ids,
-// codes and hashes differ.
+// TestCompareWrites: two Bookside servers leave the same rows in two copies, although ids, codes and hashes
+// differ.
 func TestCompareWrites(t *testing.T) {
 	t.Parallel()
 	c := newTwoCopies(t)
-	// The next ids of the second copy are others.
+	// The second copy's next ids differ.
 	for _, table := range []string{"bookings", "customers", "orders", "order_items", "activities", "transactions"} {
 		c.exec(c.bookside, "ALTER TABLE wp_latepoint_"+table+" AUTO_INCREMENT = 5000")
 	}
@@ -110,7 +110,7 @@ func countRows(t *testing.T, db *fixtures.Database, table string) (n int) {
 	return n
 }
 
-// TestCompareWritesThatAreAllRejected: equal rejections are no proof of anything.
+// TestCompareWritesThatAreAllRejected: identical rejections prove nothing.
 func TestCompareWritesThatAreAllRejected(t *testing.T) {
 	t.Parallel()
 	c := newTwoCopies(t)
@@ -118,8 +118,8 @@ func TestCompareWritesThatAreAllRejected(t *testing.T) {
 	wantTexts(t, got.stdout, "INCOMPLETE: none of 1 write changed a row in either copy, and both sides rejected 1.")
 }
 
-// phpBehind serves the extension's side through a handler, which passes requests on to it, and returns
-// the address.
+// phpBehind serves the extension's side through a handler that passes requests on to it, and returns the
+// address.
 func (c *twoCopies) phpBehind(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, proxy http.Handler)) string {
 	t.Helper()
 	target, err := url.Parse(c.phpURL)
@@ -132,8 +132,8 @@ func (c *twoCopies) phpBehind(t *testing.T, serve func(w http.ResponseWriter, r 
 	return php.URL
 }
 
-// TestCompareWritesFindsDifferences: a side that writes something else is found out, row by
-// row, and what is a decision of ours is named.
+// TestCompareWritesFindsDifferences: if a side writes something else, every row is found, and decisions of
+// Bookside are named.
 func TestCompareWritesFindsDifferences(t *testing.T) {
 	t.Parallel()
 	c := newTwoCopies(t)
@@ -186,8 +186,7 @@ func TestCompareWritesKnowsRefunds(t *testing.T) {
 		"latepoint_transaction_refunds")
 }
 
-// TestCompareWritesRefuses: nothing is sent unless both copies are safe, equal, and those of
-// the servers.
+// TestCompareWritesRefuses: nothing is sent unless both copies are safe, equal, and used by the servers.
 func TestCompareWritesRefuses(t *testing.T) {
 	t.Parallel()
 	c := newTwoCopies(t)
@@ -218,7 +217,7 @@ func TestCompareWritesRefuses(t *testing.T) {
 	with(c.php, "ALTER TABLE wp_latepoint_orders ADD COLUMN extra INT", "ALTER TABLE wp_latepoint_orders DROP COLUMN extra", "only one of the copies has latepoint_orders.extra")
 	with(c.php, "UPDATE wp_latepoint_customers SET first_name = 'Eva' WHERE id = 3", "SELECT 1", "latepoint_customers: 1 row")
 
-	// Both servers on one database, and servers on each other's.
+	// Both servers on one database, or each on the other's.
 	one := *c
 	one.phpURL, one.phpKey = c.url, c.key
 	one.compare(one.phpURL, writingScenario).want(t, exit.Failure, "a row written into the first copy is not visible through "+c.url)

@@ -55,7 +55,7 @@ That of bash needs the package bash-completion.`,
 	}
 }
 
-// complete says what shells offer for the operands and flags of a command.
+// complete defines what shells offer for the operands and flags of a command.
 func (p *program) complete(c *cobra.Command) {
 	if c.ValidArgs == nil {
 		c.ValidArgsFunction = p.completed(c.Parent().Name(), operandsOf(c))
@@ -66,8 +66,8 @@ func (p *program) complete(c *cobra.Command) {
 	})
 }
 
-// completed returns what offers the values of a flag, or those of the operand of a command in a
-// group; operand is its word in the help.
+// completed returns what offers the values of a flag, or of the operand of a command in a group; operand is
+// its word in the help.
 func (p *program) completed(name, operand string) cobra.CompletionFunc {
 	switch strings.Trim(operand, "[…]") {
 	case "FILE", "FILES", "PATH":
@@ -89,7 +89,7 @@ func (p *program) completed(name, operand string) cobra.CompletionFunc {
 	return func(c *cobra.Command, operands []string, typed string) (offered []string, _ cobra.ShellCompDirective) {
 		isFlag := c.Flags().Lookup(name) != nil
 		if names := siteNames[name]; names != nil && (isFlag || len(operands) == 0) {
-			before := typed[:strings.LastIndexByte(typed, ',')+1] // of a list
+			before := typed[:strings.LastIndexByte(typed, ',')+1] // the earlier elements of a list
 			for _, known := range p.ask(c.Context(), names) {
 				offered = append(offered, before+known)
 			}
@@ -98,7 +98,7 @@ func (p *program) completed(name, operand string) cobra.CompletionFunc {
 	}
 }
 
-// siteNames are what the database knows of a site, by the flag or the group of commands that names it.
+// siteNames are what the database knows about a site, by the flag or the group of commands that names it.
 var siteNames = map[string]func(context.Context, *program, *wpdb.DB) ([]string, error){
 	"agent": choices(domain.AgentResource), "agents": choices(domain.AgentResource),
 	"location": choices(domain.LocationResource), "locations": choices(domain.LocationResource),
@@ -153,10 +153,11 @@ func keyIDs(ctx context.Context, p *program, db *wpdb.DB) (offered []string, err
 	return offered, err
 }
 
-// askTimeout is how long somebody who has pressed a key waits for names.
+// askTimeout is how long a user who has pressed a key waits for names.
 const askTimeout = time.Second
 
-// ask asks the site for names. None are offered if it cannot be reached at once, for whatever reason.
+// ask queries the site for names. It offers none if the site cannot be reached at once, for whatever
+// reason.
 func (p *program) ask(ctx context.Context, names func(context.Context, *program, *wpdb.DB) ([]string, error)) (offered []string) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()

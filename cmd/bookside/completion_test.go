@@ -16,10 +16,11 @@ import (
 	"bookside/fixtures"
 )
 
-// offered returns what a shell offers for the last of the words, by the script of the program.
+// offered returns what a shell offers for the last of the words, using the program's script.
 type offered func(t *testing.T, shell, script string, words []string) []string
 
-// offeredByBash asks bash. The two functions before the script are those of bash-completion that it needs.
+// offeredByBash asks bash. The two functions before the script are the parts of bash-completion that it
+// needs.
 func offeredByBash(t *testing.T, shell, script string, words []string) []string {
 	t.Helper()
 	const ask = `
@@ -33,7 +34,7 @@ printf '%s\n' "${COMPREPLY[@]}"`
 	return firstWords(lines(t, script, shell, append([]string{"--norc", "-c", ask, "bash"}, words...)...))
 }
 
-// offeredByZsh loads no completion system: its function is given what is offered.
+// offeredByZsh loads no completion system: its function receives what is offered.
 func offeredByZsh(t *testing.T, shell, script string, words []string) []string {
 	t.Helper()
 	const ask = `
@@ -135,7 +136,7 @@ func offeredFor(t *testing.T, env []string, words ...string) []string {
 	t.Helper()
 	found := run(t, env, "", append([]string{"__complete"}, words...)...).want(t, exit.OK).stdout
 	lines := strings.Split(strings.TrimSpace(found), "\n")
-	return lines[:len(lines)-1] // the last is for the script
+	return lines[:len(lines)-1] // the last line is for the script
 }
 
 // TestCompletionKnowsEverything: each command, flag and setting is offered.
@@ -163,7 +164,7 @@ func TestCompletionKnowsEverything(t *testing.T) {
 	wantTexts(t, run(t, nil, "", "completion", "powershell").want(t, exit.OK).stdout, "Register-ArgumentCompleter -CommandName 'bookside'")
 }
 
-// TestCompletionOffersNamesOfTheSite: the program asks the database, if it may and can.
+// TestCompletionOffersNamesOfTheSite: the program queries the database, if it may and can.
 func TestCompletionOffersNamesOfTheSite(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))

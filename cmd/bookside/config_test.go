@@ -53,8 +53,8 @@ func TestPrintConfig(t *testing.T) {
 	}
 }
 
-// TestPrintConfigPrefix: the printed prefix is the one in wp-config.php, unless another
-// one is set; a network site's number is printed separately.
+// TestPrintConfigPrefix: the printed prefix is the one in wp-config.php, unless another is set; a network
+// site's number is printed separately.
 func TestPrintConfigPrefix(t *testing.T) {
 	t.Parallel()
 	path := fixtures.WriteFile(t, "wp-config.php", "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', 's3cret');\ndefine('DB_HOST', 'db');\n"+
@@ -88,8 +88,8 @@ func TestMissingWPConfig(t *testing.T) {
 	run(t, nil, "", "serve", "--wp-config", "/nowhere/wp-config.php").want(t, exit.Usage, "wordpress.config: ", "/nowhere/wp-config.php", "no such file")
 }
 
-// TestLocalhostWithoutASocket: whatever reads wp-config.php names the sockets that it looked for and
-// the setting that names another, and connects to nothing else.
+// TestLocalhostWithoutASocket: every reader of wp-config.php names the sockets that it looked for and the
+// setting for another one, and connects to nothing else.
 func TestLocalhostWithoutASocket(t *testing.T) {
 	t.Parallel()
 	var none *wpconfig.NoSocketError

@@ -20,7 +20,7 @@ func behindTCP(t *testing.T, dsn, host string) string {
 	return strings.Replace(through, "127.0.0.1", host, 1)
 }
 
-// elsewhere is an address that is neither a socket nor of the loopback network, and leads here.
+// elsewhere is an address of this machine that is neither a socket nor in the loopback network.
 const elsewhere = "0.0.0.0"
 
 // TestCheckTLS: check says how the connection to the database is protected, and errors say what to do.

@@ -43,7 +43,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 	}
 }
 
-// leaves returns the number of fields that are no sections.
+// leaves returns the number of fields that are not sections.
 func leaves(section reflect.Type) (n int) {
 	for field := range section.Fields() {
 		if field.Type.Kind() == reflect.Struct {
@@ -69,8 +69,8 @@ func TestSettingDefaults(t *testing.T) {
 	}
 }
 
-// TestConfigurationDocument compares CONFIGURATION.md, and the configuration file and the manual page of
-// the packages, with the settings, flags and exit codes of the program.
+// TestConfigurationDocument compares CONFIGURATION.md, and the packages' configuration file and manual
+// page, with the program's settings, flags and exit codes.
 func TestConfigurationDocument(t *testing.T) {
 	t.Parallel()
 	for path, make := range map[string]func(*testing.T) string{
@@ -211,14 +211,14 @@ func configurationDocument(t *testing.T) string {
 	return b.String()
 }
 
-// commonFlags are those of commands that read the configuration.
+// commonFlags returns the flags of commands that read the configuration.
 func commonFlags() *pflag.FlagSet {
 	common := pflag.NewFlagSet("", pflag.ContinueOnError)
 	new(settings.Flags).Define(common)
 	return common
 }
 
-// flagRows returns a row for each flag that is not in except, with its operand and what it means.
+// flagRows returns a row for each flag that is not in except, with its operand and meaning.
 func flagRows(flags, except *pflag.FlagSet) (rows [][]string) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if except == nil || except.Lookup(f.Name) == nil {
@@ -236,7 +236,7 @@ func writeFlags(b *strings.Builder, rows [][]string) {
 	}
 }
 
-// cell escapes a text for a cell of a table.
+// cell escapes a text for a table cell.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`).Replace(text)
 }

@@ -98,7 +98,7 @@ type explanation struct {
 	Status       int                  `json:"status"`
 	Bytes        int                  `json:"bytes"`
 	Milliseconds float64              `json:"milliseconds"`
-	Problem      string               `json:"problem,omitempty"` // the answer, if it is an error
+	Problem      string               `json:"problem,omitempty"` // the response, if it is an error
 	Statements   []explainedStatement `json:"statements"`
 	Missing      []string             `json:"missing_indexes"` // table and columns
 }
@@ -123,7 +123,7 @@ type step struct {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// add asks the database for the plans of statements, and finds the missing indexes of their tables.
+// add gets the plans of statements from the database, and finds the missing indexes of their tables.
 func (e *explanation) add(ctx context.Context, db *wpdb.DB, statements []wpdb.Statement) error {
 	survey, err := indexes.Survey(ctx, db)
 	if err != nil {
@@ -151,7 +151,7 @@ func (e *explanation) add(ctx context.Context, db *wpdb.DB, statements []wpdb.St
 	return nil
 }
 
-// maskedParameters shows numbers, and of texts, which may be personal, the length alone.
+// maskedParameters shows numbers, and only the length of texts, which may be personal.
 func maskedParameters(args []any) []string {
 	shown := make([]string, len(args))
 	for i, arg := range args {

@@ -9,7 +9,7 @@ import (
 	"bookside/cmd/internal/exit"
 )
 
-// TestExplain: a request is answered as a key would have it, and its statements are shown with their plans, and
+// TestExplain: a request is answered as a key would see it, and its statements are shown with their plans,
 // without what was searched for or found.
 func TestExplain(t *testing.T) {
 	t.Parallel()

@@ -93,8 +93,8 @@ func (p *program) exportSite(ctx context.Context, e handlers.Export, output stri
 	return explainExport(ctx, t, e, err)
 }
 
-// replaceFileAt writes a file that appears, or replaces another one, when it is complete. A link
-// stays a link, and what is no file, such as /dev/null or a pipe, is written to instead of replaced.
+// replaceFileAt writes a file that appears, or replaces another, only once it is complete. A link stays a
+// link, and anything but a file, such as /dev/null or a pipe, is written to instead of replaced.
 func replaceFileAt(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
@@ -118,7 +118,7 @@ func writeInto(name string, write func(io.Writer) error) error {
 	return errors.Join(write(file), file.Close())
 }
 
-// explainExport returns an error of an export with its exit code and advice.
+// explainExport turns an error of an export into one with an exit code and advice.
 func explainExport(ctx context.Context, t server.Target, e handlers.Export, err error) error {
 	var known *domain.Error
 	switch {

@@ -14,7 +14,7 @@ import (
 	"bookside/fixtures"
 )
 
-// TestExport writes lists to files and to the standard output.
+// TestExport writes lists to files and to standard output.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
@@ -52,8 +52,8 @@ func TestExport(t *testing.T) {
 	wantTexts(t, calendar, "BEGIN:VEVENT", "END:VCALENDAR\r\n")
 }
 
-// TestExportToOtherThanFiles: a link keeps leading to its file, and a pipe is written to. Root could
-// otherwise replace /dev/null by a file.
+// TestExportToOtherThanFiles: a link keeps leading to its file, and a pipe is written to. Otherwise root
+// could replace /dev/null with a file.
 func TestExportToOtherThanFiles(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
@@ -90,7 +90,7 @@ func TestExportToOtherThanFiles(t *testing.T) {
 	run(t, env, "", "export", "services", "--output", directory).want(t, exit.Failure, "is a directory")
 }
 
-// TestExportRefusals: what is wrong is said in one line, and no file appears or changes.
+// TestExportRefusals: errors take one line, and no file appears or changes.
 func TestExportRefusals(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))

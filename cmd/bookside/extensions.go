@@ -57,7 +57,7 @@ func (p *program) listExtensions(ctx context.Context, asJSON, listeners bool) (e
 	return p.print(extensionTable(active, listeners))
 }
 
-// extensionTable is printed by extensions.
+// extensionTable is the output of extensions.
 func extensionTable(active []extensions.Active, listeners bool) string {
 	if len(active) == 0 {
 		return "No extension of LatePoint is active.\n"

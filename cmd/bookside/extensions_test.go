@@ -11,7 +11,7 @@ import (
 	"bookside/compat"
 )
 
-// TestExtensions: the command lists what is active, that which is not honoured first, and so do check
+// TestExtensions: the command lists what is active, beginning with what is not honoured, and so do check
 // and its JSON.
 func TestExtensions(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestTimesWithCalendars: LatePoint itself, with stand-ins of its add-ons for calendars, and the API offer the
-// same times on days of a year.
+// TestTimesWithCalendars: LatePoint itself, with stand-ins for its calendar add-ons, and the API offer the
+// same times on the days of a year.
 func TestTimesWithCalendars(t *testing.T) {
 	t.Parallel()
 	db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
@@ -65,12 +65,13 @@ func TestTimesWithCalendars(t *testing.T) {
 	}
 }
 
-// timesOfYear compares the times of agents in 2031 that LatePoint and the API offer, and returns how many there are.
+// timesOfYear compares the times of agents in 2031 that LatePoint and the API offer, and returns their
+// number.
 func timesOfYear(t *testing.T, w *fixtures.WordPress, s *testServer, key string) (offered int) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(3, 4))
 	var asked [][]any
-	for _, month := range []time.Month{time.January, time.May, time.June, time.September, time.December} { // without a change of the clock
+	for _, month := range []time.Month{time.January, time.May, time.June, time.September, time.December} { // months without a clock change
 		first := time.Date(2031, month, 1+random.IntN(3), 0, 0, 0, 0, time.UTC)
 		for _, agent := range []string{"any", "1", "2", "3"} {
 			asked = append(asked, []any{[]int{1, 4, 6}[random.IntN(3)], agent, first.Format(time.DateOnly), first.AddDate(0, 0, 27).Format(time.DateOnly)})

@@ -14,8 +14,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestServerOfAnotherSite: check and companion status tell a server that serves the site from one
-// that serves another site. One that does not answer is nothing to be said about.
+// TestServerOfAnotherSite: check and companion status distinguish a server that serves the site from one
+// that serves another. They say nothing about a server that does not answer.
 func TestServerOfAnotherSite(t *testing.T) {
 	t.Parallel()
 	db, other := small(t), small(t)
@@ -56,8 +56,8 @@ func TestServerOfAnotherSite(t *testing.T) {
 		"it is not known whether it serves this site: ")
 }
 
-// TestCheckAsksWhoSawIt: that an older database came back, only a server knows that ran meanwhile;
-// one of another site, or of an earlier version, is not believed to know it of this one.
+// TestCheckAsksWhoSawIt: only a server that ran meanwhile knows that an older database was restored; one of
+// another site, or of an earlier version, is not trusted to know it about this site.
 func TestCheckAsksWhoSawIt(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -100,7 +100,7 @@ func (s *testServer) awaitFingerprint() {
 	}
 }
 
-// wordPressConfig is a wp-config.php that names a database.
+// wordPressConfig returns a wp-config.php that names a database.
 func wordPressConfig(account *mysql.Config, db *fixtures.Database) string {
 	host := account.Addr
 	if account.Net == "unix" {

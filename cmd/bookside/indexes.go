@@ -135,7 +135,7 @@ func (p *program) dropIndexes(ctx context.Context, t server.Target, db *wpdb.DB,
 	return p.changeIndexes(ctx, t, db, command, own, indexes.Changer.Drop)
 }
 
-// progressInterval is that of lines about an index that is being made.
+// progressInterval is the time between lines about an index being created.
 const progressInterval = 5 * time.Second
 
 func (p *program) changeIndexes(ctx context.Context, t server.Target, db *wpdb.DB, command indexesCommand, list []wpdb.Index,
@@ -164,7 +164,7 @@ func (p *program) changeIndexes(ctx context.Context, t server.Target, db *wpdb.D
 	}
 }
 
-// indexesDenied tells how to get the privilege that is needed.
+// indexesDenied says how to get the required privilege.
 func (p *program) indexesDenied(ctx context.Context, t server.Target, db *wpdb.DB, list []wpdb.Index, cause error) error {
 	account, database, err := t.Config.Account(ctx)
 	if err != nil {
@@ -214,7 +214,7 @@ func indexColumns(db *wpdb.DB, i wpdb.Index) string {
 	return fmt.Sprintf("%s (%s)", db.FullName(i.Table), strings.Join(i.Columns, ", "))
 }
 
-// indexTable is printed by indexes.
+// indexTable is the output of indexes.
 func indexTable(db *wpdb.DB, list []indexes.Examined) string {
 	var text string
 	var missing int
@@ -268,7 +268,7 @@ func seconds(d time.Duration) time.Duration { return max(time.Second, d.Round(ti
 type indexRecord struct {
 	Table     string        `json:"table"`
 	Columns   []string      `json:"columns"`
-	Name      string        `json:"name"`  // that it has or would have
+	Name      string        `json:"name"`  // its actual or intended name
 	State     indexes.State `json:"state"` // present, missing, not needed or impossible
 	Reason    string        `json:"reason"`
 	TableRows int64         `json:"table_rows"`
@@ -280,7 +280,7 @@ type indexRecord struct {
 type indexUse struct {
 	Requests  string `json:"requests"`
 	Statement string `json:"statement"`
-	Before    int64  `json:"rows_without"` // examined
+	Before    int64  `json:"rows_without"` // rows examined
 	After     int64  `json:"rows_with"`
 }
 

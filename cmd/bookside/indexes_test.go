@@ -20,7 +20,7 @@ import (
 	"bookside/fixtures"
 )
 
-// largeSite returns a database of the test's own with 2,000 bookings on a real server.
+// largeSite returns the test's own database with 2,000 bookings on a real server.
 func largeSite(t *testing.T) *fixtures.Database {
 	t.Helper()
 	return fixtures.New(t, fixtures.SiteA())
@@ -36,7 +36,7 @@ func manyPayments(t *testing.T, db *fixtures.Database) {
 	execute(t, db.SQL, "ANALYZE TABLE wp_latepoint_transactions")
 }
 
-// indexNames are the names of all indexes of a site's tables, with their tables.
+// indexNames returns the names of all indexes of a site's tables, with their tables.
 func indexNames(t *testing.T, db *sql.DB) (names []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), "SELECT DISTINCT CONCAT(table_name, '.', index_name) AS name FROM information_schema.statistics WHERE table_schema = DATABASE() ORDER BY name")
@@ -57,7 +57,7 @@ func indexNames(t *testing.T, db *sql.DB) (names []string) {
 	return names
 }
 
-// ownIndexes are those of the names that are ours.
+// ownIndexes returns those of the names that are ours.
 func ownIndexes(names []string) (own []string) {
 	for _, name := range names {
 		if strings.Contains(name, ".bookside_") {
@@ -85,8 +85,8 @@ func listIndexes(t *testing.T, env []string) map[string]indexRecord {
 
 const ofOrder = "wp_latepoint_transactions(order_id)"
 
-// TestIndexes: on a site with many payments, only their table needs indexes. They are
-// recommended, made, used, and dropped again.
+// TestIndexes: on a site with many payments, only their table needs indexes. They are recommended, created,
+// used, and dropped again.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
@@ -105,7 +105,7 @@ func TestIndexes(t *testing.T) {
 	if missing.State != indexes.Missing || missing.Bytes == nil || *missing.Bytes < 40_000*7 || *missing.Bytes > 40_000*30 || missing.Seconds == nil {
 		t.Errorf("missing: %+v", missing)
 	}
-	// The server estimates the rows of the 40,000.
+	// The server's estimate of the 40,000 rows.
 	if u := missing.Uses[0]; u.Before < 20_000 || u.After > 100 {
 		t.Errorf("examined without the index %d rows, with it %d", u.Before, u.After)
 	}
@@ -136,9 +136,8 @@ func TestIndexes(t *testing.T) {
 	}
 }
 
-// TestIndexesOfOthers: an index that begins with the same columns serves as well, and
-// nobody drops it. One that the server ignores, or that has only the beginning of a
-// text, does not.
+// TestIndexesOfOthers: an index that begins with the same columns serves as well, and is never dropped. One
+// that the server ignores, or that covers only the beginning of a text, does not serve.
 func TestIndexesOfOthers(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
@@ -179,8 +178,8 @@ func TestIgnoredIndex(t *testing.T) {
 	}
 }
 
-// TestIndexesThatAreImpossible: a table that would be copied, or that this version of
-// the plugin does not have, gets no index; the others do.
+// TestIndexesThatAreImpossible: a table that would be copied, or that this version of the plugin lacks,
+// gets no index; the others do.
 func TestIndexesThatAreImpossible(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
@@ -199,8 +198,7 @@ func TestIndexesThatAreImpossible(t *testing.T) {
 	}
 }
 
-// TestIndexesNeedPrivilege: the account of serve may not make indexes. The statements
-// that are printed let it.
+// TestIndexesNeedPrivilege: the account of serve may not create indexes. The printed statements allow it.
 func TestIndexesNeedPrivilege(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
@@ -223,8 +221,8 @@ func TestIndexesNeedPrivilege(t *testing.T) {
 	run(t, env, "", "indexes", "--drop").want(t, exit.OK)
 }
 
-// TestIndexesOnCluster: all nodes stand still while a table is changed, so the
-// administrator has to say that this is known.
+// TestIndexesOnCluster: all nodes stand still while a table is changed, so the administrator must confirm
+// it.
 func TestIndexesOnCluster(t *testing.T) {
 	t.Parallel()
 	db := fixtures.NewGalera(t, fixtures.SiteA())
@@ -249,8 +247,8 @@ func TestIndexesOnCluster(t *testing.T) {
 	}
 }
 
-// TestIndexesWaitForOthers: while a transaction has used a table, its index is tried
-// again. The time limit of statements does not count.
+// TestIndexesWaitForOthers: while a transaction uses a table, its index is retried. The time limit of
+// statements does not apply.
 func TestIndexesWaitForOthers(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
@@ -284,15 +282,15 @@ func beginWrite(t *testing.T, db *sql.DB, table string) *sql.Tx {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = tx.Rollback() }) // after a COMMIT without effect
+	t.Cleanup(func() { _ = tx.Rollback() }) // no effect after a COMMIT
 	if _, err := tx.ExecContext(t.Context(), "UPDATE "+table+" SET status = 'succeeded' WHERE id = 1"); err != nil {
 		t.Fatal(err)
 	}
 	return tx
 }
 
-// TestIndexesInterrupted: whatever ends the command while an index is being made, the
-// finished ones stay, and the next run makes the others.
+// TestIndexesInterrupted: whatever ends the command while an index is being created, the finished ones
+// stay, and the next run creates the others.
 func TestIndexesInterrupted(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
@@ -327,7 +325,7 @@ func TestIndexesInterrupted(t *testing.T) {
 	}
 }
 
-// TestIndexesResumed: what an interrupted run has made is not made again.
+// TestIndexesResumed: what an interrupted run has created is not created again.
 func TestIndexesResumed(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
@@ -344,8 +342,8 @@ func TestIndexesResumed(t *testing.T) {
 	}
 }
 
-// TestIndexesWhereTheNameIsTaken: another index of the same name makes the command fail,
-// and say what to do; the others are made.
+// TestIndexesWhereTheNameIsTaken: another index with the same name makes the command fail with advice; the
+// others are created.
 func TestIndexesWhereTheNameIsTaken(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
@@ -370,8 +368,8 @@ func TestIndexesWhereTheNameIsTaken(t *testing.T) {
 	run(t, env, "", "indexes", "--apply", "--all").want(t, exit.OK)
 }
 
-// TestIndexesLetOthersWrite: payments are entered while the indexes of their table are
-// being made, and each of them is found by the index.
+// TestIndexesLetOthersWrite: payments are entered while the indexes of their table are being created, and
+// the index finds each of them.
 func TestIndexesLetOthersWrite(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
@@ -381,7 +379,7 @@ func TestIndexesLetOthersWrite(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- p.run(t.Context(), []string{"indexes", "--apply"}) }()
 	const order = 7_777_777
-	written, between := 0, 0 // between the start and the end of an index
+	written, between := 0, 0 // between is during the creation of an index
 	for running := true; running; {
 		before := stdout.String()
 		execute(t, db.SQL, fmt.Sprintf("INSERT INTO wp_latepoint_transactions (order_id, kind, status, amount) VALUES (%d, 'capture', 'succeeded', 1)", order))
@@ -409,8 +407,7 @@ func TestIndexesLetOthersWrite(t *testing.T) {
 	}
 }
 
-// TestRequestsUseIndexes: the requests that an index is for read it, and are answered
-// as without it.
+// TestRequestsUseIndexes: the requests that an index is for use it, and return the same as without it.
 func TestRequestsUseIndexes(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
@@ -432,7 +429,7 @@ func TestRequestsUseIndexes(t *testing.T) {
 	if err := db.SQL.QueryRowContext(t.Context(), "SELECT MIN(order_id) FROM wp_latepoint_transactions").Scan(&order); err != nil {
 		t.Fatal(err)
 	}
-	requests := map[string][]string{ // GET where no method is named
+	requests := map[string][]string{ // GET if no method is given
 		"transactions.order_id":              {fmt.Sprintf("/orders/%d", order), fmt.Sprintf("/payments?order_id=%d", order), "/customers"},
 		"transaction_refunds.transaction_id": {fmt.Sprintf("/orders/%d", order)},
 		"process_jobs.object_id":             {"DELETE /bookings/7?force=true"},
@@ -513,7 +510,7 @@ func TestRequestsUseIndexes(t *testing.T) {
 	}
 }
 
-// indexReads is the number of rows that all statements have read by an index.
+// indexReads is the number of rows that all statements have read through an index.
 func indexReads(t *testing.T, db *fixtures.Database, table, index string) (rows int64) {
 	t.Helper()
 	stmt := "SELECT COALESCE(SUM(count_read), 0) FROM performance_schema.table_io_waits_summary_by_index_usage WHERE object_schema = DATABASE() AND object_name = ? AND index_name = ?"

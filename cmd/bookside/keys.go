@@ -17,7 +17,7 @@ import (
 	"bookside/wpdb"
 )
 
-// keyStore is the keys of a site, and the database that they are in.
+// keyStore is the keys of a site and their database.
 type keyStore struct {
 	*keys.Store
 	db *wpdb.DB
@@ -28,7 +28,7 @@ func (p *program) withKeys(ctx context.Context, use func(keyStore) error) error 
 	return p.withSite(ctx, wpdb.APIKeys, func(db *wpdb.DB) error { return use(keyStore{keys.NewStore(db, p.now, rand.Reader), db}) })
 }
 
-// withNewKeys is withKeys after creating our own tables.
+// withNewKeys is like withKeys, but creates our own tables first.
 func (p *program) withNewKeys(ctx context.Context, use func(keyStore) error) error {
 	return p.withOwnTables(ctx, wpdb.APIKeys, func(db *wpdb.DB) error { return use(keyStore{keys.NewStore(db, p.now, rand.Reader), db}) })
 }
@@ -40,7 +40,7 @@ func parseNewKey(flags attributeFlags[keys.Key, keys.NewKey], now time.Time) (n 
 	return n, flags.parse(nil, now, &n)
 }
 
-// describeKey returns a line with all that is not secret about a key.
+// describeKey returns a line with everything about a key that is not secret.
 func describeKey(k keys.Key) string {
 	return fmt.Sprintf("ID %d, name %s, kind %s, permissions %s, networks %s, expires %s, requests per minute %s, per hour %s%s\n",
 		k.ID, k.Name, k.Kind, strings.Join(k.Permissions, ","), keys.FormatNetworks(k.Networks), expiryText(k), cmp.Or(keys.FormatLimit(k.PerMinute), keys.DefaultLimit), cmp.Or(keys.FormatLimit(k.PerHour), keys.DefaultLimit), strings.Join(append([]string{""}, k.ScopeSummary(keys.IDsOnly)...), ", "))
@@ -53,7 +53,7 @@ func expiryText(k keys.Key) string {
 	return string(k.ExpiresAt) + " UTC"
 }
 
-// listedID parses the operand ID, which a group of commands lists.
+// listedID parses the operand ID of a command; group is the one that lists the ids.
 func listedID(text, group string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
@@ -66,8 +66,7 @@ func noSuchKey(id int64) error {
 	return exit.Errorf(exit.Failure, nil, "there is no key with the ID %d; see keys list", id)
 }
 
-// person returns the name of the operating system's user who runs the program, also
-// through sudo; "" if it is not known.
+// person returns the name of the user who runs the program, even through sudo, or "" if unknown.
 func (p *program) person() string {
 	if name := settings.Lookup(p.env, "SUDO_USER"); name != "" {
 		return name
@@ -79,7 +78,7 @@ func (p *program) person() string {
 	return u.Username
 }
 
-// creator says who made a key.
+// creator returns who creates a key.
 func (p *program) creator() string {
 	const place = "command line"
 	if person := p.person(); person != "" {

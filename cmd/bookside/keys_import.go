@@ -59,8 +59,8 @@ different characters or repeats a shorter text can be guessed. Such a key is acc
 	return command
 }
 
-// readSecret reads a key from the standard input: all users of the machine can
-// see the arguments of a program.
+// readSecret reads a key from standard input, because all users of the machine
+// can see a program's arguments.
 func (p *program) readSecret() (string, error) {
 	const limit = 4096 // far beyond any key
 	content, err := io.ReadAll(io.LimitReader(p.stdin, limit))

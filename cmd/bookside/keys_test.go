@@ -97,8 +97,8 @@ func TestListKeys(t *testing.T) {
 	}
 }
 
-// TestRollKey: a new key has the terms of the old one and its webhooks, and the old one ends
-// when it is told to, but not later than it would have.
+// TestRollKey: a new key has the attributes of the old one and its webhooks, and the old one ends when it
+// was told to, but no later than it would have anyway.
 func TestRollKey(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -165,7 +165,7 @@ func TestRollKey(t *testing.T) {
 	}
 }
 
-// TestKeysForOnePerson: a key is limited by flags, which say what is wrong, and set free again.
+// TestKeysForOnePerson: a key is limited by flags, whose errors are reported, and unlimited again.
 func TestKeysForOnePerson(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
@@ -213,8 +213,8 @@ func TestImportKey(t *testing.T) {
 	run(t, env, "", append(args, secret)...).want(t, exit.Usage, "keys import: it takes flags only, got 1")
 }
 
-// TestImportWeakKeys: keys that can be guessed are imported only with --weak. At most a
-// third of any other key is shown, and nothing of a weak one.
+// TestImportWeakKeys: keys that can be guessed are imported only with --weak. At most a third of any other
+// key is shown, and nothing of a weak one.
 func TestImportWeakKeys(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
@@ -258,8 +258,8 @@ func TestImportWeakKeys(t *testing.T) {
 	run(t, env, strings.Repeat("x", 256), "keys", "import", "--name", "long", "--permissions", "read").want(t, exit.Failure, "longer than 255 characters")
 }
 
-// TestCheckWarnsOfWeakKeys: check warns of valid keys that can be guessed, including
-// those that an earlier version imported and showed more of.
+// TestCheckWarnsOfWeakKeys: check warns of valid keys that can be guessed, including those that an earlier
+// version imported and showed more of.
 func TestCheckWarnsOfWeakKeys(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -433,8 +433,8 @@ func TestKeysRequireSite(t *testing.T) {
 	}
 }
 
-// TestCommandsNameWhatTheyLack: a command that the database user may not run says what to
-// grant, and with that it runs.
+// TestCommandsNameWhatTheyLack: a command that the database user may not run says what to grant, and runs
+// after that.
 func TestCommandsNameWhatTheyLack(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // the embedded engine has no accounts

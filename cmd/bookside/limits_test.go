@@ -71,7 +71,7 @@ func TestConnectionBudget(t *testing.T) {
 	if text := failed.Load(); text != nil {
 		t.Error(*text)
 	}
-	// One more may be open to kill statements of clients that have disconnected.
+	// One more may be open for killing statements of disconnected clients.
 	if got := <-most; got < budget || got > budget+1 {
 		t.Errorf("%d connections at a time, want %d, or one more", got, budget)
 	}
@@ -122,7 +122,7 @@ func dialRaw(t *testing.T, url string) net.Conn {
 	return conn
 }
 
-// TestRawClients: slow senders are disconnected, and requests over a limit are rejected.
+// TestRawClients: slow senders are disconnected, and requests that exceed a limit are rejected.
 func TestRawClients(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t), "BOOKSIDE_SERVER__HEADER_TIMEOUT=3s", "BOOKSIDE_SERVER__REQUEST_TIMEOUT=3s")

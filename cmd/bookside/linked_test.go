@@ -11,11 +11,10 @@ import (
 	"bookside/fixtures"
 )
 
-// TestLinkerDropsUnusedMethods: code that looks up methods by a name known only at run
-// time, as the execution of a template does, makes the linker keep every exported method
-// of every type, which adds half the program's size. Some modules contain functions that
-// execute templates; the linker drops those functions as long as nothing reachable looks
-// up methods in this way.
+// TestLinkerDropsUnusedMethods: code that looks up methods by a name known only at run time, as executing a
+// template does, makes the linker keep every exported method of every type, which adds half the program's
+// size. Some modules contain functions that execute templates; the linker drops those functions as long as
+// nothing reachable looks up methods in this way.
 func TestLinkerDropsUnusedMethods(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireTime(t)

@@ -16,7 +16,7 @@ var (
 	notInAnchor  = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
-// TestLinksOfDocuments: a link in a document leads to a file that exists, and to a heading in it.
+// TestLinksOfDocuments: every link in a document leads to an existing file, and to a heading in it.
 func TestLinksOfDocuments(t *testing.T) {
 	t.Parallel()
 	texts := texts(t)
@@ -47,10 +47,10 @@ func TestLinksOfDocuments(t *testing.T) {
 	}
 }
 
-// printedCode is a block of Go in a document, which begins with the name of the file that it stands in.
+// printedCode matches a block of Go in a document that begins with the name of its file.
 var printedCode = regexp.MustCompile("(?ms)^```go\n// (\\S+\\.go)\n(.*?)^```")
 
-// TestPrintedCode: what CONTRIBUTING.md prints of the code stands there.
+// TestPrintedCode: the code printed in CONTRIBUTING.md is in its file.
 func TestPrintedCode(t *testing.T) {
 	t.Parallel()
 	read := func(path string) string {
@@ -72,7 +72,7 @@ func TestPrintedCode(t *testing.T) {
 	}
 }
 
-// anchorsOf returns the anchors of a document's headings, as GitHub makes them.
+// anchorsOf returns the anchors of a document's headings, as GitHub creates them.
 func anchorsOf(text string) (anchors []string) {
 	for _, found := range heading.FindAllStringSubmatch(text, -1) {
 		plain := notInAnchor.ReplaceAllString(strings.ToLower(found[1]), "")

@@ -12,23 +12,22 @@ import (
 	"bookside/cmd/internal/settings"
 )
 
-// newLog returns a log that is written to w.
+// newLog returns a log that writes to w.
 func newLog(w io.Writer, name, format string, env []string) *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(name)) // one of log.level, all of which are known
+	_ = level.UnmarshalText([]byte(name)) // always a valid log.level
 	if format == settings.FormatText || format == settings.FormatAuto && isTerminal(w) {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !mayColor(w, env)}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
-// mayColor reports whether what is written to w may have colors: w is a terminal, and its
-// user has not set NO_COLOR.
+// mayColor reports whether output to w may have colors: w is a terminal, and its user has not set NO_COLOR.
 func mayColor(w io.Writer, env []string) bool {
 	return isTerminal(w) && settings.Lookup(env, "NO_COLOR") == ""
 }
 
-// isTerminal reports whether w is a terminal, and not another device, such as /dev/null.
+// isTerminal reports whether w is a terminal and not another device, such as /dev/null.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {

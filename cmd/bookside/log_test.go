@@ -10,7 +10,7 @@ import (
 	"bookside/cmd/internal/settings"
 )
 
-// TestDevices: a device other than a terminal is none.
+// TestDevices: a device other than a terminal does not count as one.
 func TestDevices(t *testing.T) {
 	t.Parallel()
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
@@ -25,7 +25,7 @@ func TestDevices(t *testing.T) {
 
 func TestLogFormats(t *testing.T) {
 	t.Parallel()
-	for format, text := range map[string]bool{settings.FormatAuto: false, settings.FormatJSON: false, settings.FormatText: true} { // a buffer is no terminal
+	for format, text := range map[string]bool{settings.FormatAuto: false, settings.FormatJSON: false, settings.FormatText: true} { // a buffer is not a terminal
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer

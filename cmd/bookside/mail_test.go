@@ -118,8 +118,8 @@ func TestServeWithoutMail(t *testing.T) {
 	}
 }
 
-// TestServeResumesMails: a program that is stopped cancels an attempt that hangs, and
-// the next program sends the mail under the same id.
+// TestServeResumesMails: a stopped program cancels a hanging attempt, and the next program sends the mail
+// with the same id.
 func TestServeResumesMails(t *testing.T) {
 	t.Parallel()
 	db := small(t)

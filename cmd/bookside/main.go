@@ -1,8 +1,8 @@
-// Command bookside serves the booking API of a WordPress site with the
-// LatePoint plugin, from the site's own database.
+// Command bookside serves the booking API of a WordPress site with the LatePoint plugin, from the site's
+// own database.
 //
-// It has the command line; cmd/internal/server serves, and rules, formats and SQL are those of other
-// packages. It may import every package but cmd/demo and fixtures.
+// It contains the command line; cmd/internal/server serves, and rules, formats and SQL are in other
+// packages. It may import every package except cmd/demo and fixtures.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 	os.Exit(exit.Report(os.Stderr, p.run(ctx, os.Args[1:])))
 }
 
-// commands returns the tree of commands: a file has each, with its flags.
+// commands returns the tree of commands. Each command has a file, with its flags.
 func (p *program) commands() *cobra.Command {
 	root := p.group("bookside", "REST API of the LatePoint booking plugin, from the site's own database")
 	add := func(id, title string, commands ...*cobra.Command) {
@@ -85,7 +85,8 @@ func (p *program) commands() *cobra.Command {
 	return root
 }
 
-// synonyms are words for the same: each group of commands has one of them at most, and suggests it for the others.
+// synonyms are words with the same meaning: each group of commands has at most one of them, and suggests it
+// for the others.
 var synonyms = [][]string{
 	{"create", "add", "new", "make", "generate", "issue"},
 	{"revoke", "delete", "remove", "rm", "del"},
@@ -98,7 +99,7 @@ var synonyms = [][]string{
 // groupOperand is the operand of groups.
 const groupOperand = "COMMAND"
 
-// group returns a command that has others, and fails without one of them.
+// group returns a command that contains others, and fails without one of them.
 func (p *program) group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 	group := &cobra.Command{Use: name + " " + groupOperand, Short: summary, Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true}
 	group.RunE = func(group *cobra.Command, words []string) error {

@@ -26,7 +26,7 @@ const beProgram = "BE_BOOKSIDE=1"
 
 func TestMain(m *testing.M) {
 	if os.Getenv("BE_BOOKSIDE") == "1" {
-		if _, named := os.LookupEnv(settings.EnvFile); !named { // not that of a service on this machine
+		if _, named := os.LookupEnv(settings.EnvFile); !named { // keeps a service's configuration on this machine out
 			if err := os.Setenv(settings.EnvFile, ""); err != nil {
 				panic(err)
 			}
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements))
 }
 
-// now is the sample site's date, at which the program's clock stands still.
+// now is the sample site's date, where the program's clock stands still.
 var now = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 
 // settingsFor returns the environment for a program on a sample site.
@@ -50,19 +50,18 @@ func settingsFor(db *fixtures.Database, more ...string) []string {
 	}, more...)
 }
 
-// adminSettings returns the environment with an account that can see whether any table
-// exists.
+// adminSettings returns the environment with an account that can see whether any table exists.
 func adminSettings(db *fixtures.Database) []string {
 	return lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+db.AdminDSN))
 }
 
-// small returns a new database with the usual site.
+// small returns a new database with the small site.
 func small(t *testing.T) *fixtures.Database {
 	t.Helper()
 	return fixtures.New(t, fixtures.Small(now))
 }
 
-// result is the result of a program that has exited.
+// result is the outcome of a program that has exited.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -114,7 +113,7 @@ func serve(t *testing.T, env []string) *testServer {
 	return serveAt(t, env, fixedClock)
 }
 
-// serveAt is serve with a clock.
+// serveAt is like serve, with a clock.
 func serveAt(t *testing.T, env []string, clock domain.Clock) *testServer {
 	t.Helper()
 	s, stdout := launchAt(t, env, clock)
@@ -136,7 +135,7 @@ func launch(t *testing.T, env []string) (s *testServer, stdout io.Reader) {
 	return launchAt(t, env, fixedClock)
 }
 
-// launchAt is launch with a clock.
+// launchAt is like launch, with a clock.
 func launchAt(t *testing.T, env []string, clock domain.Clock) (s *testServer, stdout io.Reader) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -234,7 +233,7 @@ func newKey(t *testing.T, env []string, args ...string) string {
 	return strings.TrimSpace(run(t, env, "", args...).want(t, exit.OK).stdout)
 }
 
-// TestProcess runs a real process: signals, standard streams, exit code.
+// TestProcess runs a real process and checks signals, standard streams and exit code.
 func TestProcess(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

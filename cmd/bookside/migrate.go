@@ -48,7 +48,7 @@ func (p *program) migrateSite(ctx context.Context, c settings.Config, dryRun boo
 	if dryRun {
 		return p.printMigration(ctx, t, db)
 	}
-	unhurried, err := wpdb.Open(ctx, t.Config.WithoutTimeouts()) // an index of a large table takes long
+	unhurried, err := wpdb.Open(ctx, t.Config.WithoutTimeouts()) // an index on a large table takes long
 	if err != nil {
 		return t.Explain(err)
 	}
@@ -79,7 +79,7 @@ func (p *program) migrateSite(ctx context.Context, c settings.Config, dryRun boo
 	}
 }
 
-// printMigration prints the statements that would be run.
+// printMigration prints the statements that would run.
 func (p *program) printMigration(ctx context.Context, t server.Target, db *wpdb.DB) error {
 	creating, err := db.CreateStatements(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"bookside/handlers/monitor"
 )
 
-// The table of keys as an earlier version would have made it: without a column and an index.
+// The table of keys of an earlier version, without a column and an index.
 const (
 	earlierKeys   = "ALTER TABLE wp_bookside_api_keys DROP COLUMN networks, DROP KEY key_hash"
 	addColumn     = "ALTER TABLE `wp_bookside_api_keys` ADD COLUMN networks VARCHAR(2200) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT ''"
@@ -20,7 +20,7 @@ const (
 	needMigration = "tables of Bookside wait for bookside migrate"
 )
 
-// TestServeMigrates: a new version brings its own tables up to date when it starts.
+// TestServeMigrates: a new version updates its own tables when it starts.
 func TestServeMigrates(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -35,8 +35,8 @@ func TestServeMigrates(t *testing.T) {
 	wantTexts(t, s.stderr.String(), "ADD COLUMN networks", "ADD UNIQUE KEY key_hash")
 }
 
-// TestServeWaitsForMigration: where the database user may not alter tables, requests get a 503
-// instead of silence, and as soon as somebody else has run migrate, they are served.
+// TestServeWaitsForMigration: if the database user may not alter tables, requests get a 503 instead of
+// silence, and once somebody else has run migrate, they are served.
 func TestServeWaitsForMigration(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // the embedded engine has no accounts
@@ -69,8 +69,8 @@ func TestServeWaitsForMigration(t *testing.T) {
 	}
 }
 
-// TestLostColumns: columns that own tables lose under a running server are added again where its
-// database user may; where not, the server says so until somebody else has done it.
+// TestLostColumns: columns that own tables lose under a running server are added again if its database user
+// may; otherwise the server reports it until somebody else has done it.
 func TestLostColumns(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -111,8 +111,7 @@ func TestLostColumns(t *testing.T) {
 	}
 }
 
-// TestMigrateCreatesTables: migrate also creates what is missing altogether, and then has nothing
-// left to do.
+// TestMigrateCreatesTables: migrate also creates missing tables, and then has nothing left to do.
 func TestMigrateCreatesTables(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))

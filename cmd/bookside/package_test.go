@@ -25,13 +25,13 @@ const fileIntroduction = `# Settings of Bookside. A line with a setting behind "
 # Environment variables and flags override this file; "bookside serve --print-config" prints the result.
 `
 
-// configurationFile returns the configuration file of the packages: every setting with its default,
-// commented out.
+// configurationFile returns the packages' configuration file: every setting with its default, commented
+// out.
 func configurationFile(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(fileIntroduction)
-	var open []string // the sections that the setting before is in
+	var open []string // the sections that contain the previous setting
 	for _, s := range settings.All {
 		parts := strings.Split(s.Key, ".")
 		sections, name := parts[:len(parts)-1], parts[len(parts)-1]
@@ -59,7 +59,7 @@ func configurationFile(t *testing.T) string {
 	return b.String()
 }
 
-// yamlDefault returns the default as it is written behind the name of a setting.
+// yamlDefault returns the default as written after the name of a setting.
 func yamlDefault(t *testing.T, s settings.Setting) string {
 	t.Helper()
 	if _, ok := s.Default.(time.Duration); ok {
@@ -78,8 +78,8 @@ func yamlDefault(t *testing.T, s settings.Setting) string {
 	return strings.TrimSpace(string(text))
 }
 
-// TestConfigurationFile: the configuration file of the packages changes nothing, neither as it is
-// nor with all its settings in effect.
+// TestConfigurationFile: the packages' configuration file has no effect, either unchanged or with all its
+// settings uncommented.
 func TestConfigurationFile(t *testing.T) {
 	t.Parallel()
 	text := configurationFile(t)
@@ -103,7 +103,7 @@ func TestConfigurationFile(t *testing.T) {
 	}
 }
 
-// TestSystemConfig: the file of the packages is read unless another is named, and it need not exist.
+// TestSystemConfig: the packages' file is read unless another is named, and it need not exist.
 func TestSystemConfig(t *testing.T) {
 	t.Parallel()
 	path := fixtures.WriteFile(t, "config.yaml", "db:\n  max_open: 7\n")
@@ -130,8 +130,8 @@ func TestSystemConfig(t *testing.T) {
 	}
 }
 
-// manualPage returns the manual page of the packages. The date and the version in its first line are
-// those of the release.
+// manualPage returns the packages' manual page. The date and version in its first line are those of the
+// release.
 func manualPage(t *testing.T) string {
 	t.Helper()
 	p := &page{}
@@ -208,7 +208,7 @@ func (p *page) list(rows [][]string) {
 	}
 }
 
-// paragraphs writes a text of help. Indented lines are kept as they are.
+// paragraphs writes a help text. Indented lines are kept unchanged.
 func (p *page) paragraphs(text string) {
 	literal := false
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
@@ -242,7 +242,7 @@ func roff(text string) string {
 	return text
 }
 
-// TestManualPage: mandoc, which is stricter than groff, has nothing to complain about.
+// TestManualPage: mandoc, which is stricter than groff, has no complaints.
 func TestManualPage(t *testing.T) {
 	t.Parallel()
 	mandoc := fixtures.RequireTool(t, "mandoc")

@@ -32,12 +32,10 @@ type proxiedRequest struct {
 	body    int // bytes
 }
 
-// proxies start each web server with its samples, in front of Bookside at an address and PHP at
-// a socket.
+// proxies start each web server with its samples, in front of Bookside at an address and PHP at a socket.
 var proxies = map[string]func(t *testing.T, bookside, php string) *proxy{"nginx": startNginx, "Caddy": startCaddy, "Apache": startApache}
 
-// TestProxySamples checks which requests go to Bookside and which to PHP, and in which
-// form.
+// TestProxySamples checks which requests go to Bookside and which to PHP, and in which form.
 func TestProxySamples(t *testing.T) {
 	t.Parallel()
 	const path, plain = "/wp-json/latepoint-api/v1", "rest_route=/latepoint-api/v1"
@@ -78,7 +76,7 @@ func TestProxySamples(t *testing.T) {
 					t.Errorf("%s: %s arrived as %s, want %s", test.name, test.uri, got.uri, test.want)
 				}
 			}
-			// Larger than Bookside's own limit, so that the response is Bookside's.
+			// Larger than Bookside's own limit, so that Bookside responds.
 			p.send(t, http.MethodPost, path+"/bookings", strings.Repeat("a", 1<<20+1))
 			got := <-requests
 			addresses := strings.Split(got.header.Get("X-Forwarded-For"), ", ")
@@ -94,7 +92,7 @@ func TestProxySamples(t *testing.T) {
 func TestProxyLogsContainNoKey(t *testing.T) {
 	t.Parallel()
 	const path, secret = "/wp-json/latepoint-api/v1/bookings", "KEYofSomebody"
-	// Each URI is logged up to the key at least.
+	// Each URI is logged at least up to the key.
 	uris := []string{
 		path + "?page=2&api_key=" + secret,
 		path + "?api_key=" + secret + "&page=2",
@@ -170,8 +168,7 @@ func TestProxyLogsContainNoKey(t *testing.T) {
 	}
 }
 
-// withoutSlash removes a slash at the end of the path of a plain-form URI, where it has
-// no meaning.
+// withoutSlash removes a trailing slash from the path of a plain-form URI, where it has no meaning.
 func withoutSlash(uri string) string {
 	if before, after, ok := strings.Cut(uri, "?"); ok && strings.Contains(after, "rest_route=") {
 		return strings.TrimSuffix(before, "/") + "?" + after
@@ -179,7 +176,7 @@ func withoutSlash(uri string) string {
 	return uri
 }
 
-// recordBookside starts a server in place of Bookside and returns its address.
+// recordBookside starts a stand-in for Bookside and returns its address.
 func recordBookside(t *testing.T, into chan<- proxiedRequest) string {
 	t.Helper()
 	server := httptest.NewServer(record("bookside", into))
@@ -187,7 +184,7 @@ func recordBookside(t *testing.T, into chan<- proxiedRequest) string {
 	return server.Listener.Addr().String()
 }
 
-// recordPHP starts a server in place of PHP and returns its socket.
+// recordPHP starts a stand-in for PHP and returns its socket.
 func recordPHP(t *testing.T, into chan<- proxiedRequest) string {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "php")
@@ -218,7 +215,7 @@ func record(at string, into chan<- proxiedRequest) http.Handler {
 	})
 }
 
-// proxy is a running proxy with the sample configuration in docker/.
+// proxy is a running proxy with a sample configuration from docker/.
 type proxy struct {
 	scheme, address string
 	client          *http.Client
@@ -267,8 +264,7 @@ func (p *proxy) send(t *testing.T, method, uri, body string) {
 	}
 }
 
-// sample returns a file of docker/ with some texts replaced, all of which it must
-// contain.
+// sample returns a file of docker/ with some texts replaced; it must contain all of them.
 func sample(t *testing.T, name string, replaced ...string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "docker", filepath.FromSlash(name)))
@@ -405,8 +401,8 @@ Include site.conf
 	return p
 }
 
-// startCaddy starts Caddy with its sample, in front of Bookside at an address and PHP at
-// a socket. It uses no certificate, because it would try to get one from the internet.
+// startCaddy starts Caddy with its sample, in front of Bookside at an address and PHP at a socket. It has
+// no certificate, because it would try to get one from the internet.
 func startCaddy(t *testing.T, bookside, php string) *proxy {
 	t.Helper()
 	command := fixtures.RequireTool(t, "caddy")

@@ -13,8 +13,7 @@ import (
 	"bookside/fixtures"
 )
 
-// TestRedisURL: the URL is a secret. It may come from a file, and it is printed and
-// rejected without its password.
+// TestRedisURL: the URL is a secret. It may come from a file, and messages show it without its password.
 func TestRedisURL(t *testing.T) {
 	t.Parallel()
 	path := fixtures.WriteFile(t, "redis", "redis://u:s3cret@h:1/2\n")
@@ -27,8 +26,8 @@ func TestRedisURL(t *testing.T) {
 	}
 }
 
-// quotingRedis is a server that rejects every command and quotes it, as some servers do.
-// It returns its address.
+// quotingRedis is a server that rejects every command and quotes it, as some servers do. It returns its
+// address.
 func quotingRedis(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at the end of the test
@@ -61,7 +60,7 @@ func quotingRedis(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// TestRedisErrorsHideURL: an error of Redis may quote the password, ours must not.
+// TestRedisErrorsHideURL: an error from Redis may quote the password; ours must not.
 func TestRedisErrorsHideURL(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t), "BOOKSIDE_RATE_LIMIT__REDIS=redis://u:s3cret@"+quotingRedis(t)+"?read_timeout=30s")
@@ -99,8 +98,8 @@ func TestCheckRedis(t *testing.T) {
 	}
 }
 
-// TestServersShareCounts: two servers of one site count requests together in Redis, and
-// each by itself if Redis fails.
+// TestServersShareCounts: two servers of one site count requests together in Redis, and separately if Redis
+// fails.
 func TestServersShareCounts(t *testing.T) {
 	t.Parallel()
 	server := fixtures.NewRedis(t)

@@ -21,8 +21,8 @@ import (
 	"bookside/fixtures"
 )
 
-// supervisor starts and stops the program as systemd does with the units in docker/: it
-// keeps the port open all the time and is notified when the program is ready.
+// supervisor starts and stops the program like systemd with the units in docker/: it keeps the port open
+// all the time and is notified when the program is ready.
 type supervisor struct {
 	t     *testing.T
 	env   []string
@@ -34,7 +34,7 @@ type supervisor struct {
 
 func newSupervisor(t *testing.T, env []string) (s *supervisor, address string) {
 	t.Helper()
-	// A listening socket of Go accepts nothing until Accept is called.
+	// A listening socket in Go accepts nothing until Accept is called.
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -88,11 +88,11 @@ func (s *supervisor) hear(want string) {
 	}
 }
 
-// TestRestartBehindProxy: clients behind a proxy do not notice a restart. None of their
-// requests fails, each confirmed booking exists once, and a hold lasts.
+// TestRestartBehindProxy: clients behind a proxy do not notice a restart. None of their requests fails,
+// each confirmed booking exists once, and a hold survives.
 //
-// The proxy may send a request over an idle connection that is being closed, which no server
-// can prevent, and then answers 502. Clients repeat such a request; it must not be needed often.
+// The proxy may send a request over an idle connection that is being closed, which no server can prevent,
+// and then answers 502. Clients repeat such a request; it must not be needed often.
 func TestRestartBehindProxy(t *testing.T) {
 	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(time.Now())) // the program uses the real clock
@@ -208,7 +208,7 @@ func (l *load) findStarts() {
 	}
 }
 
-// book books the next start, which may overlap with another booking by now.
+// book books the next start, which may meanwhile overlap with another booking.
 func (l *load) book() {
 	start := l.starts[int(l.requests.Add(1))%len(l.starts)]
 	status, _ := l.ask(http.MethodPost, "/bookings", `{"service_id":1,"agent_id":"any","customer_id":1,`+start+`}`,
@@ -218,7 +218,7 @@ func (l *load) book() {
 	}
 }
 
-// hold keeps a start and returns the id of the hold.
+// hold holds a start and returns the id of the hold.
 func (l *load) hold() (id int64) {
 	l.t.Helper()
 	_, body := l.ask(http.MethodPost, "/holds", `{"service_id":1,"agent_id":"any","hold_minutes":30,`+l.starts[0]+`}`, http.StatusCreated)

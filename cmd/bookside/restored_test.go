@@ -8,8 +8,8 @@ import (
 	"bookside/cmd/internal/exit"
 )
 
-// TestRestored: after a backup was restored, cursors of before have expired, and nothing that waited in
-// it is sent until somebody says so.
+// TestRestored: after a backup was restored, old cursors have expired, and nothing that was queued in it is
+// sent until somebody releases it.
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	db := small(t)

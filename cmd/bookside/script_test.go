@@ -24,14 +24,14 @@ import (
 	"bookside/fixtures"
 )
 
-// TestScripts runs the scripts of testdata/script, each with a sample site of its own in the directory
-// site, the program as bookside, and these commands beside those of testscript:
+// TestScripts runs the scripts in testdata/script, each with its own sample site in the directory site, the
+// program as bookside, and these commands in addition to testscript's:
 //
 //	blocks FILE TEXT…    run the blocks of a document that contain the texts, in one shell
 //	await FILE REGEXP    wait until a file has a match
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the program is a process of its own
+	fixtures.RequireServer(t) // the program is a separate process
 	for _, tool := range []string{"curl", "jq", "mariadb"} {
 		fixtures.RequireTool(t, tool)
 	}
@@ -45,7 +45,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setUpMachine makes what the commands of documents expect on a machine.
+// setUpMachine creates what the documents' commands expect on a machine.
 func setUpMachine(env *testscript.Env) error {
 	t := env.T().(testing.TB)
 	db := fixtures.New(t, fixtures.Small(now))
@@ -108,7 +108,7 @@ func setUpMachine(env *testscript.Env) error {
 	return nil
 }
 
-// freeAddress returns an address on this machine outside of the ports that the system gives to others.
+// freeAddress returns an address on this machine outside the ports that the system hands out.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -124,8 +124,8 @@ func freeAddress(t testing.TB) string {
 	return ""
 }
 
-// runBlocks runs blocks as they are printed, but for addresses and paths of the machine. What they print is
-// in the file printed, to which programs in the background add until the script ends.
+// runBlocks runs blocks as printed, except for addresses and paths of the machine. Their output is in the
+// file printed; programs in the background append to it until the script ends.
 func runBlocks(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := os.ReadFile(filepath.Join("../..", args[0]))
 	ts.Check(err)
@@ -144,13 +144,13 @@ func runBlocks(ts *testscript.TestScript, _ bool, args []string) {
 	shell.Env = ts.Value("environment").([]string)
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	ts.Check(shell.Start())
-	ts.Defer(func() { _ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }) // nothing may be left of it
+	ts.Defer(func() { _ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }) // nothing of it may be left
 	err = errors.Join(shell.Wait(), printed.Close())
 	output := ts.ReadFile("printed")
 	if err != nil {
 		ts.Fatalf("%v: %s", err, output)
 	}
-	_, err = ts.Stdout().Write([]byte(output)) // which a failure shows
+	_, err = ts.Stdout().Write([]byte(output)) // shown on failure
 	ts.Check(err)
 }
 
@@ -176,7 +176,7 @@ func shellBlocks(text string) (blocks []string) {
 	return blocks
 }
 
-// texts returns the texts of the repository's documents by their paths.
+// texts returns the texts of the repository's documents by path.
 func texts(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -194,7 +194,7 @@ func texts(t *testing.T) map[string]string {
 	return found
 }
 
-// notRun has the first words of commands that no script runs, with the reason.
+// notRun lists the first words of commands that no script runs, with the reason.
 var notRun = map[string]string{
 	"go test ./...":          "it is this test",
 	"go run ./cmd/demo":      "it serves until it is stopped; its own tests run it",
@@ -233,7 +233,7 @@ var (
 	continued    = regexp.MustCompile(`(?s)(\\|\|)\n\s*|\bfor .*?\bdone`)
 )
 
-// TestCommandsOfDocuments: each command in a document is run by a script, or notRun says why not.
+// TestCommandsOfDocuments: a script runs each command in a document, or notRun says why not.
 func TestCommandsOfDocuments(t *testing.T) {
 	t.Parallel()
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
@@ -300,7 +300,7 @@ var (
 	wordsOfCommands = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
 )
 
-// TestCommandLinesOfDocuments: the program has each command, with its flags, that a document names in a
+// TestCommandLinesOfDocuments: the program has every command, with its flags, that a document names in a
 // block or a sentence.
 func TestCommandLinesOfDocuments(t *testing.T) {
 	t.Parallel()
@@ -328,7 +328,7 @@ func TestCommandLinesOfDocuments(t *testing.T) {
 		}
 	}
 	for path, text := range texts(t) {
-		if path == "CHANGELOG.md" { // it tells of earlier versions
+		if path == "CHANGELOG.md" { // it is about earlier versions
 			continue
 		}
 		for _, block := range shellBlocks(text) {

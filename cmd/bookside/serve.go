@@ -52,7 +52,7 @@ func (p *program) printConfig(c settings.Config) error {
 	return p.print(text)
 }
 
-// ownDocuments are the documents of the program, for the console.
+// ownDocuments are the program's documents, for the console.
 //
 //go:embed *.md
 var ownDocuments embed.FS

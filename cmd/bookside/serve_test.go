@@ -67,8 +67,8 @@ func TestProbes(t *testing.T) {
 		want(t, exit.Failure, "the server is unavailable: database ok, platform LatePoint is not active on this site")
 }
 
-// TestAdminNames: the configured host names of the admin address are accepted on every
-// path, and no others. The health check of a container uses localhost.
+// TestAdminNames: the configured host names of the admin address, and no others, are accepted on every
+// path. A container's health check uses localhost.
 func TestAdminNames(t *testing.T) {
 	t.Parallel()
 	s := serve(t, append(settingsFor(small(t)), "BOOKSIDE_ADMIN__HOSTS=bookside", "BOOKSIDE_ADMIN__LISTEN=:0", "BOOKSIDE_ADMIN__PPROF=true"))
@@ -111,8 +111,7 @@ func TestAdminNames(t *testing.T) {
 	run(t, []string{"BOOKSIDE_ADMIN__LISTEN=:" + port}, "", "check", "--live").want(t, exit.OK)
 }
 
-// TestServeWithoutColumn: a site that lacks a column is served as far as possible, but
-// is not ready.
+// TestServeWithoutColumn: a site that lacks a column is served as far as possible, but is not ready.
 func TestServeWithoutColumn(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -138,7 +137,7 @@ func wantProbe(t *testing.T, admin string, want monitor.Readiness) {
 		t.Fatal(err)
 	}
 	want.Companion = brings.version
-	got.Fingerprint = "" // drawn a moment after the start
+	got.Fingerprint = "" // drawn shortly after the start
 	if got != want || (status == http.StatusOK) != (want.Status == monitor.StatusReady) {
 		t.Errorf("/readyz: %d %+v, want %+v", status, got, want)
 	}
@@ -348,7 +347,7 @@ func TestReadOnlyUser(t *testing.T) {
 	if status, _ := get(t, s.url+"/v1/status", "lp_no_such_key_at_all"); status != http.StatusServiceUnavailable {
 		t.Errorf("before there is a table of keys: status %d", status)
 	}
-	key := newKey(t, settingsFor(db)) // as a user who may write
+	key := newKey(t, settingsFor(db)) // created by a user who may write
 	if status, body := get(t, s.url+"/v1/status", key); status != http.StatusOK {
 		t.Errorf("status %d: %s", status, body)
 	}
@@ -383,7 +382,7 @@ func TestServeBeforePlugin(t *testing.T) {
 	}
 }
 
-// TestDrain: a request that is running when the program is stopped gets its response.
+// TestDrain: a request in progress when the program is stopped gets its response.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -481,8 +480,8 @@ func TestHandlerOptions(t *testing.T) {
 	}
 }
 
-// TestServeLeaksNoGoroutines: no goroutine is left when the program has ended. It is not
-// parallel, because the goroutines of other tests would count as leaks.
+// TestServeLeaksNoGoroutines: no goroutine is left when the program has ended. It is not parallel, because
+// other tests' goroutines would count as leaks.
 func TestServeLeaksNoGoroutines(t *testing.T) {
 	env := settingsFor(small(t))
 	key := newKey(t, env)

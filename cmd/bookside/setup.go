@@ -53,7 +53,7 @@ service, and goes on from there when it is run again.`,
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		ctx := command.Context()
 		for name, address := range map[string]string{"listen": s.Listen, "admin-listen": s.AdminListen} {
-			// Not a name: systemd and the web servers get it too.
+			// Not a host name: systemd and the web servers use it too.
 			if parsed, err := netip.ParseAddrPort(address); err != nil || parsed.Port() == 0 || parsed.Addr().Zone() != "" {
 				return usageErrorf("--%s: write an IP address and a port, such as 127.0.0.1:8080", name)
 			}

@@ -26,22 +26,22 @@ import (
 	"bookside/fixtures"
 )
 
-// machine is a machine with WordPress and nginx for setup: a directory, a database, and functions
-// in place of programs.
+// machine is a machine with WordPress and nginx for setup: a directory, a database, and functions instead
+// of programs.
 type machine struct {
 	t    *testing.T
 	root string
 	db   *fixtures.Database
-	// fails is the text in a command that makes it fail; nothing for none.
+	// fails is the text in a command that makes it fail; "" for none.
 	fails    string
-	commands []string // that were run
+	commands []string // commands that were run
 	host     *setup.Host
 	before   map[string]string // files
 	systemd  bool
-	was      string       // what systemctl says of the units, such as "is-active"; nothing for false
-	unit     string       // that a package brought; nothing for none
-	stub     http.Handler // in place of the service; nil for the real one
-	server   *testServer  // once it was started
+	was      string       // what systemctl reports about the units, such as "is-active"; "" for false
+	unit     string       // installed by a package; "" for none
+	stub     http.Handler // replaces the service; nil for the real one
+	server   *testServer  // set once it was started
 }
 
 const nginxSite = `server {
@@ -86,7 +86,7 @@ func newMachine(t *testing.T, db *fixtures.Database) *machine {
 	return m
 }
 
-// boot is what a machine with systemd has.
+// boot gives the machine what one with systemd has.
 func (m *machine) boot() *machine {
 	if err := os.MkdirAll(filepath.Join(m.root, "run/systemd/system"), 0o755); err != nil {
 		m.t.Fatal(err)
@@ -94,7 +94,7 @@ func (m *machine) boot() *machine {
 	return m
 }
 
-// run is every program of the machine.
+// run stands in for every program of the machine.
 func (m *machine) run(ctx context.Context, c setup.Command) (string, error) {
 	m.commands = append(m.commands, c.String())
 	if m.fails != "" && strings.Contains(c.String(), m.fails) {
@@ -151,7 +151,7 @@ func (m *machine) edit(name string, change func(string) string) error {
 // client runs statements as the administrator of the database.
 func (m *machine) client(ctx context.Context, statements string) (string, error) {
 	if strings.Contains(statements, "mysql.user") {
-		return "1\n", nil // other tests use the server, too
+		return "1\n", nil // other tests use the server too
 	}
 	var output strings.Builder
 	for statement := range strings.SplitSeq(strings.TrimSpace(statements), ";\n") {
@@ -171,7 +171,7 @@ func (m *machine) client(ctx context.Context, statements string) (string, error)
 	return output.String(), nil
 }
 
-// start starts the service with what setup has written.
+// start starts the service with the configuration that setup wrote.
 func (m *machine) start() {
 	if m.stub != nil || m.server != nil {
 		return
@@ -211,7 +211,7 @@ func (m *machine) connect(ctx context.Context, handler http.Handler) (net.Conn, 
 	return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
 }
 
-// nginx serves the site, as its configuration says.
+// nginx serves the site according to its configuration.
 func (m *machine) nginx(w http.ResponseWriter, r *http.Request) {
 	content, err := os.ReadFile(filepath.Join(m.root, "etc/nginx/sites-enabled/site"))
 	switch {
@@ -245,7 +245,7 @@ func (m *machine) wantUntouched() {
 	}
 }
 
-// account returns the account that was created for this machine; "" if there is none.
+// account returns the account that was created for this machine, or "".
 func (m *machine) account() string {
 	m.t.Helper()
 	var name string
@@ -263,8 +263,8 @@ var ready = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "{}")
 })
 
-// TestSetup: a site is set up, the key that is printed works through the site's address, and
-// everything can be taken back.
+// TestSetup: a site is set up, the printed key works through the site's address, and everything can be
+// undone.
 func TestSetup(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -283,7 +283,7 @@ func TestSetup(t *testing.T) {
 	}
 	account := m.account()
 	password, _, _ := strings.Cut(strings.TrimPrefix(files["etc/bookside/dsn"], account+":"), "@")
-	for _, kind := range []string{"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", "0123456789", "-"} { // as servers may demand
+	for _, kind := range []string{"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", "0123456789", "-"} { // as servers may require
 		if !strings.ContainsAny(password, kind) {
 			t.Errorf("the password %q has none of %s", password, kind)
 		}
@@ -320,7 +320,7 @@ func TestSetupTakesEverythingBack(t *testing.T) {
 	m.stub = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/readyz" {
 			ready(w, r)
-		} // otherwise 200, but not as Bookside answers
+		} // otherwise 200, but not a response of Bookside
 	})
 	m.setup("", "--yes").want(t, exit.Failure, "http://site.test/wp-json/latepoint-api/v1/services answers with the status 200, and not as Bookside does")
 	m.wantUntouched()
@@ -330,7 +330,7 @@ func TestSetupTakesEverythingBack(t *testing.T) {
 	m.wantUntouched()
 }
 
-// TestSetupAfterACrash: what an interrupted run did is taken back, by --undo or by the next run.
+// TestSetupAfterACrash: --undo or the next run undoes what an interrupted run did.
 func TestSetupAfterACrash(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -362,13 +362,13 @@ func TestSetupAfterACrash(t *testing.T) {
 	m.wantUntouched()
 }
 
-// TestSetupAsks: each step can be declined, and nobody's answer is made up.
+// TestSetupAsks: each step can be declined, and no answer is made up.
 func TestSetupAsks(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
-	// The account no, the configuration and the service yes, the web server no, the key yes.
+	// No account, default configuration and service, no web server, a key.
 	got := m.setup("n\n\nyes\nno\ny\n").want(t, exit.OK)
 	wantTexts(t, got.stdout, "Left out: Bookside uses the account of the site itself", "Left out: calls of the site's address do not reach Bookside", "http://127.0.0.1:8080/v1/services answers.")
 	if files := filesBelow(t, m.root); files["etc/nginx/sites-enabled/site"] != nginxSite {
@@ -389,7 +389,7 @@ func TestSetupAsks(t *testing.T) {
 	}
 }
 
-// unanswered is the input of somebody who interrupts the program instead of answering.
+// unanswered is the input of a user who interrupts the program instead of answering.
 type unanswered struct {
 	interrupt func()
 	until     <-chan struct{}
@@ -401,7 +401,7 @@ func (u unanswered) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestSetupIsInterrupted: a signal takes everything back, also while a question waits for its answer.
+// TestSetupIsInterrupted: a signal undoes everything, even while a question waits for its answer.
 func TestSetupIsInterrupted(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -418,8 +418,7 @@ func TestSetupIsInterrupted(t *testing.T) {
 	m.wantUntouched()
 }
 
-// TestSetupWithAFullDisk: that the record cannot be written any more keeps nothing from being taken
-// back.
+// TestSetupWithAFullDisk: even if the record can no longer be written, everything is undone.
 func TestSetupWithAFullDisk(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -442,8 +441,8 @@ func TestSetupWithAFullDisk(t *testing.T) {
 	m.wantUntouched()
 }
 
-// TestSetupKeepsWhatTheWebServerNeeds: a file that somebody has included elsewhere stays until that is
-// over, because a web server whose configuration is invalid does not start again.
+// TestSetupKeepsWhatTheWebServerNeeds: a file that is also included elsewhere stays while it is, because a
+// web server with an invalid configuration does not start again.
 func TestSetupKeepsWhatTheWebServerNeeds(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -464,7 +463,7 @@ func TestSetupKeepsWhatTheWebServerNeeds(t *testing.T) {
 	m.wantUntouched()
 }
 
-// TestSetupWithoutSystemd: setup says how to start the service, and goes on once it runs.
+// TestSetupWithoutSystemd: setup says how to start the service, and continues once it runs.
 func TestSetupWithoutSystemd(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -476,7 +475,7 @@ func TestSetupWithoutSystemd(t *testing.T) {
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 
-	// The options of the first run hold for the second one.
+	// The options of the first run apply to the second.
 	if err := m.server.stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -491,8 +490,8 @@ func TestSetupWithoutSystemd(t *testing.T) {
 	m.wantUntouched()
 }
 
-// TestSetupOfNetworkSite: the number of a site in a network and the path of its address are in the
-// configuration, and so are other ports.
+// TestSetupOfNetworkSite: the configuration has the number of a site in a network, the path of its address,
+// and other ports.
 func TestSetupOfNetworkSite(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -508,8 +507,8 @@ func TestSetupOfNetworkSite(t *testing.T) {
 	m.wantUntouched()
 }
 
-// TestSetupKeepsChangesOfOthers: what somebody has changed since stays, and the rest of an edited
-// configuration of the web server too.
+// TestSetupKeepsChangesOfOthers: later changes by hand stay, and so does the rest of an edited web server
+// configuration.
 func TestSetupKeepsChangesOfOthers(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -530,7 +529,7 @@ func TestSetupKeepsChangesOfOthers(t *testing.T) {
 	if files["etc/nginx/sites-enabled/site"] != nginxSite+"# mine\n" || !strings.HasSuffix(files["etc/bookside/config.yaml"], "# mine\n") {
 		t.Errorf("%s\n%s", files["etc/nginx/sites-enabled/site"], files["etc/bookside/config.yaml"])
 	}
-	// The next run does not take what is left there for a configuration by hand.
+	// The next run does not mistake what is left there for a configuration by hand.
 	m.commands = nil
 	m.setup("", "--yes").want(t, exit.OK)
 	m.fails = "nginx -t"
@@ -539,7 +538,7 @@ func TestSetupKeepsChangesOfOthers(t *testing.T) {
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
 }
 
-// TestSetupOfUsedUnits: units that were enabled and active before setup are so after an undo, with
+// TestSetupOfUsedUnits: units that were enabled and active before setup are so again after an undo, with
 // their own configuration.
 func TestSetupOfUsedUnits(t *testing.T) {
 	t.Parallel()
@@ -566,8 +565,8 @@ func TestSetupOfUsedUnits(t *testing.T) {
 	}
 }
 
-// TestSetupNamesWhatStays: what an undo leaves is named before anything is done, each with what
-// removes it, and the statement for the tables does.
+// TestSetupNamesWhatStays: before anything is done, setup lists what an undo leaves, each with the command
+// that removes it, and the statement for the tables works.
 func TestSetupNamesWhatStays(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -618,7 +617,7 @@ func TestSetupNamesWhatStays(t *testing.T) {
 	}
 }
 
-// TestSetupAlone: a second run, and an undo, at the same time end with an error and change nothing.
+// TestSetupAlone: a concurrent run, or an undo, ends with an error and changes nothing.
 func TestSetupAlone(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -647,8 +646,8 @@ func TestSetupAlone(t *testing.T) {
 
 const selinuxBoolean = "sys/fs/selinux/booleans/httpd_can_network_connect"
 
-// TestSetupWithSELinux: where SELinux keeps the web server from connecting, setup allows it, and
-// takes that back if it was setup that did it.
+// TestSetupWithSELinux: where SELinux keeps the web server from connecting, setup allows it, and undoes
+// that only if setup did it.
 func TestSetupWithSELinux(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -690,7 +689,7 @@ func TestSetupWithSELinux(t *testing.T) {
 }
 
 // TestSetupOfConstantAddress: WP_HOME in wp-config.php is the address, if it can be read, and --url
-// comes before it.
+// overrides it.
 func TestSetupOfConstantAddress(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -724,8 +723,8 @@ func TestSetupOfConstantAddress(t *testing.T) {
 	}
 }
 
-// TestSetupKeepsConstantAddresses: the service, which may not read wp-config.php, knows its constants
-// from the configuration.
+// TestSetupKeepsConstantAddresses: the service, which may not read wp-config.php, gets its constants from
+// the configuration.
 func TestSetupKeepsConstantAddresses(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -744,7 +743,7 @@ func TestSetupKeepsConstantAddresses(t *testing.T) {
 	}
 }
 
-// TestSetupNamesContent: the service, which knows no wp-config.php, finds the plugin's translations.
+// TestSetupNamesContent: the service, which has no wp-config.php, finds the plugin's translations.
 func TestSetupNamesContent(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -755,8 +754,8 @@ func TestSetupNamesContent(t *testing.T) {
 	wantTexts(t, filesBelow(t, m.root)["etc/bookside/config.yaml"], "content: /var/www/html/wp-content\n")
 }
 
-// TestSetupWithUnreadableWebServer: a configuration that cannot be parsed stops setup only if it is
-// that of the web server to be changed.
+// TestSetupWithUnreadableWebServer: a configuration that cannot be parsed stops setup only if it belongs to
+// the web server to change.
 func TestSetupWithUnreadableWebServer(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -766,7 +765,7 @@ func TestSetupWithUnreadableWebServer(t *testing.T) {
 		name, file, content string
 		args                []string
 		code                int
-		want                string // in its output, or in its error
+		want                string // in the output or the error
 	}{
 		{"none is changed", nginx, "server {\n    root /srv;\n", []string{"--web-server", "none"}, exit.OK, "nginx cannot be read; it is left alone: /etc/nginx/sites-enabled/broken, line 3: ends within a directive\n"},
 		{"none is changed, and all is named", nginx, "server {\n", []string{"--web-server", "none", "--wordpress", "/var/www/html", "--url", "http://site.test"}, exit.OK, "nginx cannot be read; it is left alone"},
@@ -821,8 +820,8 @@ func TestSetupNamesTheProgram(t *testing.T) {
 	}
 }
 
-// TestSetupKeepsWhatRevokingNeeds: while the key cannot be revoked, the account and its password
-// stay for the next --undo.
+// TestSetupKeepsWhatRevokingNeeds: while the key cannot be revoked, the account and its password stay for
+// the next --undo.
 func TestSetupKeepsWhatRevokingNeeds(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -858,7 +857,7 @@ func TestSetupKeepsWhatRevokingNeeds(t *testing.T) {
 	}
 }
 
-// TestSetupIsRefused: what makes it impossible is said before anything is done.
+// TestSetupIsRefused: obstacles are reported before anything is done.
 func TestSetupIsRefused(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -12,9 +12,8 @@ import (
 	"bookside/wpdb"
 )
 
-// openSite opens the configured database, without waiting for it, and checks that
-// it contains a site with LatePoint. If the configuration is valid, it returns
-// the target along with any error.
+// openSite opens the configured database without waiting for it, and checks that it contains a LatePoint
+// site. If the configuration is valid, it returns the target along with any error.
 func openSite(ctx context.Context, c settings.Config) (server.Target, *wpdb.DB, error) {
 	if err := c.Validate(); err != nil {
 		return server.Target{}, nil, err
@@ -43,8 +42,8 @@ func (p *program) open(ctx context.Context) (settings.Config, server.Target, *wp
 	return c, t, db, err
 }
 
-// withSite calls use with the open site, in which the tables of Bookside that are needed are those of
-// this version: others may wait for a migration.
+// withSite calls use with the open site. The needed tables of Bookside must be those of this version:
+// others may wait for a migration.
 func (p *program) withSite(ctx context.Context, needed wpdb.Table, use func(*wpdb.DB) error) (err error) {
 	_, t, db, err := p.open(ctx)
 	if err != nil {
@@ -57,8 +56,7 @@ func (p *program) withSite(ctx context.Context, needed wpdb.Table, use func(*wpd
 	return t.ExplainPrivilege(ctx, use(db))
 }
 
-// withOwnTables is withSite after creating our own tables; it fails without the
-// needed one.
+// withOwnTables is like withSite, but creates our own tables first; it fails without the needed one.
 func (p *program) withOwnTables(ctx context.Context, needed wpdb.Table, use func(*wpdb.DB) error) error {
 	return p.withSite(ctx, needed, func(db *wpdb.DB) error {
 		missing, err := server.EnsureOwnTables(ctx, db)
@@ -73,8 +71,8 @@ func (p *program) withOwnTables(ctx context.Context, needed wpdb.Table, use func
 	})
 }
 
-// requireOwnColumns returns an error if a table of ours was created by an earlier version and lacks
-// something of this one.
+// requireOwnColumns returns an error if one of our tables was created by an earlier version and lacks a
+// column of this one.
 func requireOwnColumns(ctx context.Context, db *wpdb.DB, table wpdb.Table) error {
 	statements, err := db.MigrationStatements(ctx, table)
 	if err == nil && len(statements) > 0 {

@@ -20,8 +20,8 @@ func withSocket(t *testing.T, env []string, file *os.File) *exec.Cmd {
 	return command
 }
 
-// TestInvalidInheritedSockets: an inherited socket that is not a single TCP port ends
-// the program, because it would otherwise listen elsewhere.
+// TestInvalidInheritedSockets: an inherited socket that is not a single TCP port ends the program, which
+// would otherwise listen elsewhere.
 func TestInvalidInheritedSockets(t *testing.T) {
 	t.Parallel()
 	db := fixtures.Shared(t, fixtures.Small(now))
@@ -61,8 +61,8 @@ func TestInvalidInheritedSockets(t *testing.T) {
 	}
 }
 
-// TestSystemdUnreachable: sockets meant for another process are ignored, and a systemd
-// that cannot be notified is no reason to exit.
+// TestSystemdUnreachable: sockets meant for another process are ignored, and the program keeps running if
+// systemd cannot be notified.
 func TestSystemdUnreachable(t *testing.T) {
 	t.Parallel()
 	s := serve(t, settingsFor(fixtures.Shared(t, fixtures.Small(now)), "LISTEN_PID=1", "LISTEN_FDS=1", "NOTIFY_SOCKET=/nowhere/notify"))

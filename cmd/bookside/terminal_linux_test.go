@@ -55,8 +55,7 @@ func terminal(t *testing.T) (tty *os.File, read func() string) {
 
 const escape = "\x1b["
 
-// TestLogOnATerminal: without a configured format, people get text, in color unless they do not want
-// any.
+// TestLogOnATerminal: without a configured format, people get text, in color unless they do not want it.
 func TestLogOnATerminal(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -79,7 +78,7 @@ func TestLogOnATerminal(t *testing.T) {
 	}
 }
 
-// TestCheckOnATerminal: marks have colors in a terminal, unless its user does not want any.
+// TestCheckOnATerminal: marks are colored on a terminal, unless its user does not want it.
 func TestCheckOnATerminal(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
@@ -100,14 +99,14 @@ func TestCheckOnATerminal(t *testing.T) {
 		t.Errorf("in color: %q", colored)
 	}
 	without := func(pattern, text string) string { return regexp.MustCompile(pattern).ReplaceAllString(text, "") }
-	const clock = `\d+h\d+m\d+s` // how far the clock of the test is from that of the database
+	const clock = `\d+h\d+m\d+s` // the difference between the test's clock and the database's
 	if diff := cmp.Diff(without(clock, plain), without(clock, without(`\x1b\[\d*m`, colored))); diff != "" {
 		t.Errorf("the colors change the text:\n%s", diff)
 	}
 }
 
-// TestExportShowsProgress: a terminal sees how far an export is, unless the records are written to the
-// same terminal, and nothing of it stays there.
+// TestExportShowsProgress: a terminal shows an export's progress, unless the records go to the same
+// terminal, and nothing of it stays there.
 func TestExportShowsProgress(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(fixtures.Shared(t, fixtures.SiteA()))

@@ -13,7 +13,7 @@ import (
 	"bookside/wpdb"
 )
 
-// post sends a body in JSON over a new connection.
+// post sends a JSON body over a new connection.
 func post(t *testing.T, url, key, body string) (status int, answer string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -29,7 +29,7 @@ func post(t *testing.T, url, key, body string) (status int, answer string) {
 	return status, answer
 }
 
-// verboseReadiness is what /readyz?verbose says.
+// verboseReadiness returns the body of /readyz?verbose.
 func (s *testServer) verboseReadiness() (r monitor.VerboseReadiness) {
 	s.t.Helper()
 	_, body := get(s.t, "http://"+s.admin()+"/readyz?verbose", "")
@@ -39,8 +39,8 @@ func (s *testServer) verboseReadiness() (r monitor.VerboseReadiness) {
 	return r
 }
 
-// TestRevokedUnderTheServer: a privilege to write that the database user loses while the server runs is
-// told by /readyz and the rating, which name the table, and no longer once it is back.
+// TestRevokedUnderTheServer: if the database user loses a write privilege while the server runs, /readyz
+// and the rating report it and name the table, until it is back.
 func TestRevokedUnderTheServer(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -17,7 +17,7 @@ import (
 	"bookside/wpdb"
 )
 
-// webhookStore is the webhooks of a site, and the database that they are in.
+// webhookStore is the webhooks of a site and their database.
 type webhookStore struct {
 	*webhooks.Store
 	db *wpdb.DB
@@ -45,8 +45,8 @@ func noSuchWebhook(id int64) error {
 	return exit.Errorf(exit.Failure, nil, "there is no webhook with the ID %d; see webhooks list", id)
 }
 
-// withWebhook returns the action of a command for one webhook: act does it, and reports
-// what to print and whether the webhook exists.
+// withWebhook returns the action of a command for one webhook: act performs it, and returns what to print
+// and whether the webhook exists.
 func (p *program) withWebhook(act func(ctx context.Context, store webhookStore, id int64) (done string, found bool, err error)) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, operands []string) error {
 		id, err := listedID(operands[0], "webhooks")
@@ -68,7 +68,7 @@ func (p *program) withWebhook(act func(ctx context.Context, store webhookStore, 
 	}
 }
 
-// tryText describes a try in a line.
+// tryText describes a try in one line.
 func tryText(t webhooks.Try) string {
 	outcome := t.Failure
 	if outcome == "" {
@@ -87,8 +87,8 @@ func joinNonEmpty(separator string, texts ...string) string {
 	return strings.Join(filled, separator)
 }
 
-// printable replaces line breaks and control characters, with which a receiver could
-// write to the terminal.
+// printable replaces line breaks and control characters, which a receiver could use to write to the
+// terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

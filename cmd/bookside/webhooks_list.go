@@ -67,7 +67,7 @@ func webhookTable(list []webhooks.Hook, labels slots.Labels) string {
 	return columns(rows)
 }
 
-// filterText describes which bookings a filter lets pass.
+// filterText describes which bookings pass a filter.
 func filterText(f webhooks.Filter, labels slots.Labels) string {
 	return cmp.Or(strings.Join(keys.Key{Scope: f.Scope()}.ScopeSummary(labels.Text), "; "), "all")
 }
@@ -112,5 +112,5 @@ func webhookRecords(list []webhooks.Hook) []webhookRecord {
 	return records
 }
 
-// notNil returns an empty list for none, which JSON shows as [].
+// notNil returns an empty list for nil, which JSON shows as [].
 func notNil(ids []int64) []int64 { return append([]int64{}, ids...) }

@@ -94,7 +94,7 @@ func (p *program) webhookSecret(file string) (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-// eventPrinter is a receiver that prints events whose signature is valid.
+// eventPrinter is a receiver that prints events with a valid signature.
 type eventPrinter struct {
 	p        *program
 	verifier *standardwebhooks.Webhook
@@ -130,8 +130,7 @@ func (e *eventPrinter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// verify checks the signature and that the request is not an old one, sent again by
-// somebody else.
+// verify checks the signature, and that the request is not an old one replayed by somebody else.
 func (e *eventPrinter) verify(body []byte, header http.Header) error {
 	if err := e.verifier.VerifyIgnoringTimestamp(body, header); err != nil {
 		return err

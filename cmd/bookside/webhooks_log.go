@@ -43,7 +43,7 @@ response.`,
 	return command
 }
 
-// deliveryText shows deliveries, each with its tries.
+// deliveryText formats deliveries, each with its tries.
 func deliveryText(deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try, more bool) string {
 	if len(deliveries) == 0 {
 		return "Nothing was sent yet.\n"

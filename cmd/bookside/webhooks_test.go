@@ -215,7 +215,7 @@ func TestListenChecksSignatures(t *testing.T) {
 		want(t, exit.PortTaken, "another program is listening on "+strings.TrimPrefix(l.url, "http://"), "set --listen to another address")
 }
 
-// process is the program as a process of its own, with the real time.
+// process is the program as a separate process, with the real time.
 type process struct {
 	*exec.Cmd
 	url    string
@@ -242,9 +242,8 @@ func startProcess(t *testing.T, env []string) process {
 	return p
 }
 
-// TestChangesArriveWhoeverMadeThem is the demonstration of the README: what the API
-// changes and what plain SQL changes both arrives at a receiver, although the server is
-// killed while it sends.
+// TestChangesArriveWhoeverMadeThem is the demonstration in the README: changes through the API and by plain
+// SQL both arrive at a receiver, although the server is killed while sending.
 func TestChangesArriveWhoeverMadeThem(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -285,7 +284,7 @@ func TestChangesArriveWhoeverMadeThem(t *testing.T) {
 	}
 	byAPI := []string{`"type":"service.updated"`, `"origin":"api"`, `"name":"Renamed"`}
 	wantTexts(t, next(), byAPI...)
-	// Changes by others are found from the end of the first pass on.
+	// Changes by others are found once the first pass has ended.
 	for passed := 0; passed == 0; time.Sleep(5 * time.Millisecond) {
 		if err := db.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+db.Prefix+"bookside_change_positions WHERE name = 'bookings' AND position > floor").Scan(&passed); err != nil {
 			t.Fatal(err)
@@ -298,8 +297,8 @@ func TestChangesArriveWhoeverMadeThem(t *testing.T) {
 	release <- true
 	// While no server runs.
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"latepoint_bookings SET status = 'cancelled' WHERE status <> 'cancelled' ORDER BY id LIMIT 1")
-	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_webhook_deliveries SET due_at = created_at") // the claim runs out
-	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_change_positions SET expires_at = NULL")     // and so does the lease of the journal
+	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_webhook_deliveries SET due_at = created_at") // lets the claim run out
+	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_change_positions SET expires_at = NULL")     // and the journal's lease
 	server = startProcess(t, env)
 	arrived := []string{next()}
 	release <- true

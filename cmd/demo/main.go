@@ -1,6 +1,5 @@
-// Command demo is the server on a database engine inside the process, loaded
-// with a small practice: something to try without installing anything. What it
-// is told is gone when it ends.
+// Command demo runs the server on a database engine inside the process, loaded with a small practice, so
+// that it can be tried without installing anything. Changes are gone when it ends.
 package main
 
 import (
@@ -29,7 +28,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal does not wait for the first
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	if err := run(ctx, os.Args[1:], time.Now, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
@@ -84,7 +83,7 @@ func load(ctx context.Context, dsn string, site fixtures.Site) error {
 	return nil
 }
 
-// serve opens the ports, says what can be done there, and serves.
+// serve opens the ports, prints what can be tried there, and serves.
 func serve(ctx context.Context, s server.Server) error {
 	key, token, err := newCredentials(ctx, s.Config, s.Now)
 	if err != nil {
@@ -122,7 +121,7 @@ func newCredentials(ctx context.Context, c settings.Config, now domain.Clock) (k
 	return key, token, err
 }
 
-// listen takes a free port where the address is in use.
+// listen uses a free port if the address is in use.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
@@ -136,7 +135,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return config.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 }
 
-// greet prints what to do next; the curl line can be pasted as it is. The server adds a line when it is ready.
+// greet prints what to do next; the curl line can be pasted unchanged. The server adds a line when it is
+// ready.
 func greet(stdout io.Writer, address, console net.Addr, key, token string) {
 	_, _ = fmt.Fprintf(stdout, `
 key            %[3]s

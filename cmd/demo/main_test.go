@@ -19,7 +19,7 @@ var curlLine = regexp.MustCompile(`^curl -H 'X-API-Key: (lp_test_\w+)' '(http://
 
 var pageLine = regexp.MustCompile(`^(?:documentation|console) +(http://[^ ]+)`)
 
-// TestDemo starts the demo on a free port and does what its curl line says.
+// TestDemo starts the demo on a free port and follows its curl line.
 func TestDemo(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	output, printed := io.Pipe()
@@ -67,7 +67,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// TestHelp: who asks for help gets it, which is no failure.
+// TestHelp: a request for help succeeds.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"--help", "-h"} {
@@ -81,7 +81,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// wantPage opens a page, which contains some HTML.
+// wantPage opens a page that must contain some HTML.
 func wantPage(t *testing.T, url, html string) {
 	t.Helper()
 	response, err := http.Get(url) //nolint:noctx // the test has a time limit
@@ -131,7 +131,7 @@ func wantWrites(t *testing.T, bookings, key string) {
 	}
 }
 
-// ask sends a request, and decodes the answer.
+// ask sends a request and decodes the response.
 func ask(t *testing.T, method, url, key, body string, into any) (status int) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))

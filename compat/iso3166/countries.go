@@ -32,7 +32,7 @@ const countries = " " +
 	"YE YT " +
 	"ZA ZM ZW "
 
-// Assigned reports whether a code, in capitals, is one of them.
+// Assigned reports whether a code, in capitals, is assigned.
 func Assigned(code string) bool {
 	return len(code) == 2 && strings.Contains(countries, " "+code+" ")
 }

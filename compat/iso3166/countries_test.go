@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// TestCountries: of all pairs of letters, just the codes that ISO 3166-1 assigns are countries:
-// those of x/text without the ones that the standard reserves, leaves to users or has given up.
+// TestCountries: of all pairs of letters, exactly the codes that ISO 3166-1 assigns are countries: those of
+// x/text without the ones that the standard reserves, leaves to users or has withdrawn.
 func TestCountries(t *testing.T) {
 	t.Parallel()
 	unassigned := strings.Fields("AC AN CP CQ CS DG EA EZ FQ IC NT PC SU TA UN XK YU")

@@ -1,4 +1,4 @@
-// Package jsontext has the values of JSON documents as their text, which is copied no more than it has to be.
+// Package jsontext represents the values of JSON documents by their text, copying as little as possible.
 package jsontext
 
 import (
@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// Value is one value of a valid JSON document, without blanks around it. Nothing of it is copied before it is
-// asked for.
+// Value is one value of a valid JSON document, without surrounding blanks. Nothing is copied until it is
+// needed.
 type Value json.RawMessage
 
 // JSON returns the value as JSON.
 func (v Value) JSON() json.RawMessage { return json.RawMessage(v) }
 
-// Null reports whether the value stands for none.
+// Null reports whether the value is null.
 func (v Value) Null() bool { return v[0] == 'n' }
 
 // Scalar returns a single value's text; isText is false for numbers and booleans.
@@ -35,8 +35,8 @@ func (v Value) Scalar() (text string, isText, single bool) {
 	}
 }
 
-// Object returns the members of an object, of repeated names the last. An empty
-// list is one too: PHP writes an empty array so.
+// Object returns the members of an object, the last one for a repeated name. An empty list counts as an
+// object: that is how PHP writes an empty array.
 func (v Value) Object() (members map[string]Value, ok bool) {
 	if v[0] == '[' {
 		return map[string]Value{}, len(v.inside()) == 0
@@ -68,7 +68,7 @@ func (v Value) List() (elements []Value, ok bool) {
 	return elements, true
 }
 
-// Parse returns a whole document, without blanks around it.
+// Parse returns a whole document, without surrounding blanks.
 func Parse(document []byte) (Value, error) {
 	if !json.Valid(document) {
 		return nil, errors.New("no JSON")
@@ -76,15 +76,15 @@ func Parse(document []byte) (Value, error) {
 	return bytes.TrimSpace(document), nil
 }
 
-// Quote returns a text as a value, in which HTML stays as it is.
+// Quote returns a text as a value; HTML is not escaped.
 func Quote(text string) Value {
 	var to bytes.Buffer
 	WriteText(&to, text)
 	return to.Bytes()
 }
 
-// WriteText writes a text like Quote. Most texts need no escapes, and an encoder for each of them would
-// cost more than a hostile form itself.
+// WriteText writes a text like Quote. Most texts need no escapes, and an encoder for each would cost more
+// than a hostile form itself.
 func WriteText(to *bytes.Buffer, text string) {
 	if strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= utf8.RuneSelf }) < 0 {
 		to.WriteByte('"')
@@ -94,12 +94,12 @@ func WriteText(to *bytes.Buffer, text string) {
 	}
 	encoder := json.NewEncoder(to)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text)  // a text, to memory
+	_ = encoder.Encode(text)  // encoding a text to memory cannot fail
 	to.Truncate(to.Len() - 1) // the line feed
 }
 
-// Each returns the list or the object with other values, in the same order: nil leaves one out. Elements have
-// no name. A single value is itself.
+// Each returns the list or the object with its values replaced, in the same order; a nil replacement
+// removes one. Elements have no name. A single value is returned unchanged.
 func (v Value) Each(replace func(name string, inner Value) Value) Value {
 	if v[0] != '{' && v[0] != '[' {
 		return v
@@ -127,19 +127,19 @@ func (v Value) Each(replace func(name string, inner Value) Value) Value {
 	return append(to, v[len(v)-1])
 }
 
-// separators are what stands between values of a valid document.
+// separators are the characters between values of a valid document.
 const separators = " \t\r\n:,"
 
-// inside is what stands between the brackets of a list or an object.
+// inside returns the text between the brackets of a list or an object.
 func (v Value) inside() Value { return bytes.Trim(v[1:len(v)-1], separators) }
 
-// cut takes the first value from a row of values.
+// cut returns the first of several values, and the rest.
 func (v Value) cut() (first, rest Value) {
 	end := v.end()
 	return v[:end], bytes.TrimLeft(v[end:], separators)
 }
 
-// end is where the value ends with which the text begins.
+// end returns where the first value of the text ends.
 func (v Value) end() int {
 	switch v[0] {
 	case '"':
@@ -166,7 +166,7 @@ func (v Value) end() int {
 	}
 }
 
-// endOfText is where the text ends whose quote stands at i.
+// endOfText returns the end of the text whose quote is at i.
 func (v Value) endOfText(i int) int {
 	for i++; v[i] != '"'; i++ {
 		if v[i] == '\\' {

@@ -1,5 +1,5 @@
-// Package phpform reads the variables of forms and queries as PHP does, names such as a[b][] and limits
-// included. The texts of its errors are for the client, once they begin with a capital.
+// Package phpform parses the variables of forms and queries as PHP does, including names such as a[b][] and
+// PHP's limits. Its error messages are for the client, once capitalized.
 package phpform
 
 import (
@@ -17,19 +17,18 @@ import (
 	"bookside/compat/jsontext"
 )
 
-// The most that a form or a query may hold, as PHP's max_input_vars and
-// max_input_nesting_level have it.
+// Limits of a form or a query, those of PHP's max_input_vars and max_input_nesting_level.
 const (
 	MaxVariables = 1000
 	MaxNesting   = 64
 )
 
-// maxFormJSON is how long a form may be as JSON, in bytes: the longest body twice.
-// Bookings that fail are shown as JSON, where control characters take six bytes.
+// maxFormJSON is how long a form may be as JSON, in bytes: twice the longest body. Failed bookings are
+// returned as JSON, where control characters take six bytes.
 const maxFormJSON = 2 << 20
 
 var (
-	// ErrNotUTF8 is the error of a form with other bytes.
+	// ErrNotUTF8 is the error for a form that is not UTF-8.
 	ErrNotUTF8 = errors.New("the request body is not valid UTF-8")
 
 	errTooManyVariables = fmt.Errorf("the request body has more than %d variables", MaxVariables)
@@ -38,20 +37,20 @@ var (
 	errBroken           = errors.New("the request body is not valid multipart/form-data")
 )
 
-// array is a PHP array, as forms fill it: a list and a map in one. It has few
-// keys, and most arrays of a hostile form have one: a map would cost more.
+// array is a PHP array as forms fill it: a list and a map in one. It has few keys, and in a hostile form
+// usually one: a map would cost more.
 type array struct {
 	keys   []string // in the order of their first appearance
 	values []any    // a text or an *array
-	next   int64    // key of an element that names none
-	named  bool     // some key is no index
+	next   int64    // the next element's key if it names none
+	named  bool     // some key is not an index
 }
 
-// form is the variables of a form.
+// form holds the variables of a form.
 type form struct {
 	array
 	variables int
-	length    int // about that of its texts as JSON
+	length    int // approximate length of its texts as JSON
 }
 
 // Parse reads application/x-www-form-urlencoded and returns an object.
@@ -75,7 +74,7 @@ func Parse(text []byte) (jsontext.Value, error) {
 // ParseMultipart reads multipart/form-data and returns an object. Files are left out.
 func ParseMultipart(boundary string, sent []byte) (jsontext.Value, error) {
 	if boundary == "" || !bytes.Contains(sent, []byte("--"+boundary+"--")) {
-		return nil, errBroken // the reader would take some of these for whole
+		return nil, errBroken // the reader would accept some broken ones
 	}
 	var f form
 	for reader := multipart.NewReader(bytes.NewReader(sent), boundary); ; {
@@ -102,7 +101,7 @@ func ParseMultipart(boundary string, sent []byte) (jsontext.Value, error) {
 	}
 }
 
-// count refuses a variable too many before it is read.
+// count rejects a surplus variable before it is read.
 func (f *form) count() error {
 	f.variables++
 	if f.variables > MaxVariables {
@@ -127,7 +126,7 @@ func (f *form) add(name, value string) error {
 	return nil
 }
 
-// object is the form as an object, whatever its names are.
+// object returns the form as an object, whatever its names are.
 func (f *form) object() jsontext.Value {
 	f.named = true
 	var text bytes.Buffer
@@ -136,8 +135,7 @@ func (f *form) object() jsontext.Value {
 	return text.Bytes()
 }
 
-// SplitName takes a[b][c] apart. A name that is no such path is one key, and
-// none that is known.
+// SplitName splits a[b][c] into its parts. A malformed name is a single, unknown key.
 func SplitName(name string) ([]string, error) {
 	name = strings.TrimLeft(name, " ")
 	base, rest, nested := strings.Cut(name, "[")
@@ -184,7 +182,7 @@ func (a *array) keyOf(key string) string {
 	return key
 }
 
-// at is the value of a key, or nil.
+// at returns the value of a key, or nil.
 func (a *array) at(key string) any {
 	if i := slices.Index(a.keys, key); i >= 0 {
 		return a.values[i]
@@ -206,8 +204,8 @@ func (a *array) put(key string, value any) {
 	a.next = max(a.next, index+1)
 }
 
-// writeJSON writes a variable of a form: an array with a key that is no index is an object, any other
-// a list.
+// writeJSON writes a variable of a form: an array with a key that is not an index as an object, any other
+// as a list.
 func writeJSON(to *bytes.Buffer, value any) {
 	array, ok := value.(*array)
 	if !ok {
@@ -232,7 +230,7 @@ func writeJSON(to *bytes.Buffer, value any) {
 	to.WriteByte(brackets[1])
 }
 
-// jsonLength is how long a text is in JSON, or a little less than that.
+// jsonLength returns the length of a text in JSON, or slightly less.
 func jsonLength(text string) int {
 	length := len(text)
 	for i := range len(text) {
@@ -243,7 +241,7 @@ func jsonLength(text string) int {
 	return length
 }
 
-// Unescape decodes what is an escape and keeps the rest.
+// Unescape decodes valid escapes and keeps everything else.
 func Unescape(s string) string {
 	if decoded, err := url.QueryUnescape(s); err == nil {
 		return decoded

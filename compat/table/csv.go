@@ -1,4 +1,4 @@
-// Package table writes records, as they are sent in JSON, as rows of a table.
+// Package table writes records, in their JSON form, as rows of a table.
 package table
 
 import (
@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// CSV writes records of a list, as they are sent, as rows of a table (RFC 4180, in UTF-8). Its
-// first row has the names of the fields:
+// CSV writes records of a list, in the form in which they are sent, as rows of a table (RFC 4180, in
+// UTF-8). The first row holds the names of the fields:
 //
 //   - a field of a record in a record has both names, with a dot: customer.email;
 //   - so has a field of a list of records. Its values in these records are in one cell,
 //     separated by "; ";
 //   - names that are not known before, such as those of meta, are in one cell as JSON.
 //
-// What is empty, null or an empty list is an empty cell.
+// Empty texts, null and empty lists are empty cells.
 type CSV struct {
 	columns []Column
 	rows    *csv.Writer
@@ -30,8 +30,8 @@ type CSV struct {
 // Column is a field of the records of a list, at any depth.
 type Column struct {
 	Path []string
-	// Optional is how many names of the path belong to a field that records may lack; 0 if
-	// they have the field. If the first record lacks it, there is no column.
+	// Optional is how many names of the path belong to a field that records may lack; 0 if all records have
+	// the field. If the first record lacks it, there is no column.
 	Optional int
 }
 
@@ -83,7 +83,7 @@ func (c *CSV) flush() error {
 	return nil
 }
 
-// begin writes the names of the columns, once. record is the first one; nil if there is none.
+// begin writes the names of the columns, once. record is the first record, or nil.
 func (c *CSV) begin(record any) error {
 	if c.begun {
 		return nil
@@ -154,7 +154,7 @@ func cellOf(value any, path []string) (string, error) {
 	}
 }
 
-// jsonCell returns the text of a value with so many parts.
+// jsonCell returns the text of a value with this many parts.
 func jsonCell(value any, parts int) (string, error) {
 	if parts == 0 {
 		return "", nil
@@ -168,20 +168,20 @@ func jsonCell(value any, parts int) (string, error) {
 	return strings.TrimSuffix(text.String(), "\n"), nil
 }
 
-// formulaStarts are what a spreadsheet takes for the beginning of a formula, or skips before
-// it looks for one.
+// formulaStarts are the characters that a spreadsheet takes for the beginning of a formula, or skips while
+// looking for one.
 const formulaStarts = "=+-@\t\r\n"
 
-// innerFormula matches what begins a formula within a cell where a file is read with other
-// separators, such as semicolons, as spreadsheets do in countries with a decimal comma: quotes
-// then hold no cell together.
+// innerFormula matches the beginning of a formula inside a cell when a file is read with other separators,
+// such as semicolons, which spreadsheets use in countries with a decimal comma: quotes then do not hold a
+// cell together.
 var innerFormula = regexp.MustCompile("([;\t\r\n]\"*)([=+@-])")
 
-// negativeNumber matches what begins like a formula and is none.
+// negativeNumber matches what begins like a formula but is a number.
 var negativeNumber = regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?$`)
 
-// harmless returns a cell that no spreadsheet runs as a formula: people can write anything into
-// their names and comments. An apostrophe before it makes it a text.
+// harmless returns a cell that no spreadsheet runs as a formula, because people can write anything into
+// names and comments. A leading apostrophe makes it a text.
 func harmless(cell string) string {
 	if cell == "" || negativeNumber.MatchString(cell) {
 		return cell

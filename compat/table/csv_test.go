@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestCSV: a value within a record has a column of its own, those of a list share a cell, and what
-// the first record lacks has no column.
+// TestCSV: a value in a nested record has its own column, values of a list share a cell, and fields that
+// the first record lacks have no column.
 func TestCSV(t *testing.T) {
 	t.Parallel()
 	columns := []Column{{Path: []string{"id"}}, {Path: []string{"customer", "email"}}, {Path: []string{"service", "name"}}, {Path: []string{"meta"}, Optional: 1}, {Path: []string{"custom_fields"}}}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// answer is a response, read to its end.
+// answer is a completely read response.
 type answer struct {
 	status int
 	header http.Header
@@ -31,14 +31,14 @@ type Side struct {
 	sleep  func(context.Context, time.Duration) error
 }
 
-// maxBody limits an answer.
+// maxBody limits the size of a response.
 const maxBody = 64 << 20
 
 // requestTimeout limits a request.
 const requestTimeout = time.Minute
 
-// NewSide returns the server at a URL: that of a site, of an API below any path, or with
-// rest_route for a site without permalinks.
+// NewSide returns the server at a URL: that of a site, of an API below any path, or with rest_route for a
+// site without permalinks.
 func NewSide(address, key string) (*Side, error) {
 	base, err := url.Parse(strings.TrimSpace(address))
 	switch {
@@ -90,7 +90,7 @@ func (s *Side) url(path string, query url.Values) string {
 // maxWaits is how often a request is sent again after a 429.
 const maxWaits = 10
 
-// get sends a GET, and again after a 429, when it says so.
+// get sends a GET, and sends it again after a 429 when the response says so.
 func (s *Side) get(ctx context.Context, r Request, waiting func(time.Duration)) (answer, error) {
 	return s.send(ctx, http.MethodGet, s.url(r.path, r.query), nil, "", waiting)
 }
@@ -151,7 +151,7 @@ func (s *Side) once(ctx context.Context, method, address string, header http.Hea
 	return answer{response.StatusCode, response.Header, content, parsed, err == nil, took}, nil
 }
 
-// unreachable returns an error without the URL, which may have personal data.
+// unreachable returns an error without the URL, which may contain personal data.
 func (s *Side) unreachable(err error) error {
 	var failed *url.Error
 	if errors.As(err, &failed) {

@@ -13,14 +13,14 @@ import (
 	"bookside/compat"
 )
 
-// crawler makes requests for every route, filter, order, page and id, with values from the
-// lists that Bookside returns. PHP is not asked meanwhile.
+// crawler makes requests for every route, filter, order, page and id, with values from the lists that
+// Bookside returns. It sends nothing to PHP.
 type crawler struct {
 	run     *Run
-	routes  routes // those that PHP may have too
+	routes  routes // routes that PHP may have too
 	samples int    // values of each parameter, and records of each kind
 
-	lists    map[string]value // answers by the path of their list
+	lists    map[string]value // responses by the path of their list
 	requests []Request
 	seen     map[string]bool
 }
@@ -137,10 +137,10 @@ func (c *crawler) add(path, query string) {
 // with adds a parameter to a query.
 func with(query, name, v string) string { return query + "&" + name + "=" + url.QueryEscape(v) }
 
-// route adds the requests of a path; those for the second and later records of a route have
-// no parameters.
+// route adds the requests of a path. The second and later records of a route are requested without
+// parameters.
 func (c *crawler) route(r Route, path string, first bool) {
-	bases := []string{""} // what a route needs to answer no error
+	bases := []string{""} // what a route requires
 	for _, p := range r.Parameters {
 		if p.Needed {
 			var next []string
@@ -162,7 +162,7 @@ func (c *crawler) route(r Route, path string, first bool) {
 		for _, page := range []string{"per_page=1", "per_page=5", "per_page=100", "page=2", "page=2&per_page=5"} {
 			c.add(path, page)
 		}
-		if last := c.lists[path].at("pagination.total_pages"); last.kind != 0 { // of 100 records
+		if last := c.lists[path].at("pagination.total_pages"); last.kind != 0 { // pages of 100 records
 			c.add(path, "per_page=100&page="+last.text)
 			c.add(path, "per_page=100&page=1000000")
 		}
@@ -177,7 +177,7 @@ func (c *crawler) route(r Route, path string, first bool) {
 	}
 }
 
-// parameter adds requests with one parameter, and with those that belong to it.
+// parameter adds requests with one parameter, and with its related parameters.
 func (c *crawler) parameter(r Route, path, base, name, v string) {
 	if key, content, ok := strings.Cut(v, "="); ok && name == "meta_key" {
 		c.add(path, with(with(base, name, key), "meta_value", content))
@@ -212,10 +212,10 @@ func (c *crawler) values(r Route, p compat.FieldDescription) []string {
 	return found
 }
 
-// found returns values of a parameter from the records; those of meta_key with a value behind =.
+// found returns values of a parameter from the records; values of meta_key come with a value after =.
 func (c *crawler) found(r Route, p compat.FieldDescription) []string {
 	if p.Name == "meta_value" {
-		return nil // with its key
+		return nil // sent with its key
 	}
 	var texts []string
 	records := c.records(r.Path)
@@ -249,7 +249,7 @@ func (c *crawler) found(r Route, p compat.FieldDescription) []string {
 	return spread(texts, c.samples)
 }
 
-// shortened makes of a field what the parameter matches: a day of a timestamp, a part of a text.
+// shortened reduces a field to what the parameter matches: a day of a timestamp, a part of a text.
 func shortened(p compat.FieldDescription, text string) string {
 	const part = 4
 	switch {
@@ -263,7 +263,7 @@ func shortened(p compat.FieldDescription, text string) string {
 	}
 }
 
-// otherFields are fields that parameters with other names are about, the likeliest first.
+// otherFields are the fields that parameters with other names refer to, likeliest first.
 var otherFields = map[string][]string{
 	"date":              {"start_date", "created_at"},
 	"created":           {"created_at"},
@@ -274,7 +274,7 @@ var otherFields = map[string][]string{
 	"wordpress_user_id": {"cms_user_id"},
 }
 
-// fieldsFor returns the fields of a record that a parameter may be about, the likeliest first.
+// fieldsFor returns the fields of a record that a parameter may refer to, likeliest first.
 func fieldsFor(name string) []string {
 	for _, suffix := range []string{"_min", "_max", "_from", "_to", "_after", "_before"} {
 		name = strings.TrimSuffix(name, suffix)

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCrawl: a crawl has every route of the extension, filter, order, page and id, with
-// values from the lists, and PHP is not asked for them.
+// TestCrawl: a crawl has every route, filter, order, page and id of the extension, with values from the
+// lists, and sends nothing to PHP.
 func TestCrawl(t *testing.T) {
 	t.Parallel()
 	records := list(`{"id":"7","status":"approved","start_date":"2026-12-01","updated_at":"2026-11-03 10:00:00","customer":{"email":"ada@example.com"}}`,

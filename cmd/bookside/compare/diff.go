@@ -6,16 +6,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Kind is how two answers differ.
+// Kind is how two responses differ.
 type Kind string
 
 // The kinds of differences.
 const (
 	StatusDiffers     Kind = "status"
 	HeaderDiffers     Kind = "header"
-	NotJSON           Kind = "body"               // one of them is no JSON, or both are texts that differ
-	MissingKey        Kind = "missing key"        // that PHP has and Bookside lacks
-	AdditionalKey     Kind = "additional key"     // that only Bookside has
+	NotJSON           Kind = "body"               // one is not JSON, or both are different texts
+	MissingKey        Kind = "missing key"        // only PHP has it
+	AdditionalKey     Kind = "additional key"     // only Bookside has it
 	TypeDiffers       Kind = "type"               //
 	ValueDiffers      Kind = "value"              //
 	MissingElement    Kind = "missing element"    // of a list
@@ -25,17 +25,17 @@ const (
 	NumberForm        Kind = "form of a number"   // only a remark: 5 and 5.0 are one number
 )
 
-// remark reports a kind that clients do not notice, unless they are very strict.
+// remark reports whether only very strict clients notice this kind.
 func (k Kind) remark() bool { return k == KeyOrder || k == NumberForm }
 
-// difference is one place where the answer of Bookside is not that of PHP.
+// difference is one place where Bookside's response differs from PHP's.
 type difference struct {
 	kind          Kind
 	at            location
 	php, bookside value
 }
 
-// path names the place among all answers of a route.
+// path names the place across all responses of a route.
 func (d difference) path() string {
 	switch d.kind {
 	case StatusDiffers:
@@ -47,7 +47,7 @@ func (d difference) path() string {
 	}
 }
 
-// exact names the place in this answer.
+// exact names the place in this response.
 func (d difference) exact() string {
 	if d.kind == StatusDiffers || d.kind == HeaderDiffers {
 		return d.path()
@@ -55,11 +55,11 @@ func (d difference) exact() string {
 	return d.at.exact()
 }
 
-// differ compares two values of JSON by their structure. Libraries that make patches, such as
-// wI2L/jsondiff, compare lists by position, so that one record more changes all behind it, and lose
-// the order of keys and digits of numbers.
+// differ compares two JSON values by structure. Patch libraries, such as wI2L/jsondiff, compare lists by
+// position, so that one additional record changes all after it, and they lose the order of keys and the
+// digits of numbers.
 type differ struct {
-	// same reports whether two scalars that are not equal mean the same; nil for never.
+	// same reports whether two unequal scalars are equivalent; nil for never.
 	same  func(at location, php, bookside value) bool
 	found []difference
 }
@@ -94,8 +94,8 @@ func (d *differ) compare(at location, php, bookside value) {
 	}
 }
 
-// members compares objects by the names of their members, lists of records by their ids, so that
-// one record more is one difference, and other lists by position.
+// members compares objects by member name, lists of records by id, so that one additional record is one
+// difference, and other lists by position.
 func (d *differ) members(at location, php, bookside value, missing, additional, order Kind) {
 	phpKeys, okPHP := identities(php)
 	booksideKeys, okBookside := identities(bookside)
@@ -126,8 +126,8 @@ func (d *differ) members(at location, php, bookside value, missing, additional, 
 	}
 }
 
-// identities returns what identifies each element of a list: the id or the code of a record, or a
-// scalar itself. ok is false if there are others, if two are the same, and for objects.
+// identities returns what identifies each element of a list: the id or the code of a record, or a scalar
+// itself. ok is false for objects, for other elements, and if two are the same.
 func identities(v value) (all []string, ok bool) {
 	for _, m := range v.members {
 		id, ok := identity(m.value)
@@ -161,7 +161,7 @@ func (d difference) element() (id string, ok bool) {
 	return identity(d.bookside)
 }
 
-// positions returns where each of the texts stands.
+// positions returns the position of each text.
 func positions(texts []string) map[string]int {
 	at := make(map[string]int, len(texts))
 	for i, text := range texts {

@@ -12,15 +12,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// value is a JSON value. It keeps the order of keys and the text of numbers, which Go's own values
-// lose. The zero value stands for nothing.
+// value is a JSON value. Unlike Go's own values, it keeps the order of keys and the text of numbers. The
+// zero value stands for nothing.
 type value struct {
 	kind    jsontext.Kind // KindTrue for both booleans
 	text    string        // of a boolean, number or string
 	members []member
 }
 
-// member is a member of an object, or an element of a list: its name is its position then.
+// member is a member of an object, or an element of a list with its position as name.
 type member struct {
 	name  string
 	value value
@@ -30,7 +30,7 @@ func textValue(text string) value { return value{kind: jsontext.KindString, text
 
 func numberValue(n int) value { return value{kind: jsontext.KindNumber, text: strconv.Itoa(n)} }
 
-// parseJSON parses a JSON text in UTF-8; of equal names in an object, the last one counts.
+// parseJSON parses a JSON text in UTF-8; for repeated names in an object, the last one counts.
 func parseJSON(text []byte) (value, error) {
 	decoder := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
 	v, err := readValue(decoder)
@@ -98,8 +98,8 @@ func (v value) names() []string {
 	return names
 }
 
-// at returns the value at a path of names, or positions, with dots between them; nothing if there is
-// none. Of a list, names mean the first element.
+// at returns the value at a path of names or positions, separated by dots, or nothing. In a list, a name
+// refers to the first element.
 func (v value) at(path string) value {
 	for name := range strings.SplitSeq(path, ".") {
 		i := slices.IndexFunc(v.members, func(m member) bool { return m.name == name })
@@ -115,18 +115,18 @@ func (v value) at(path string) value {
 	return v
 }
 
-// scalar reports whether the value has a text of its own.
+// scalar reports whether the value is a single text.
 func (v value) scalar() bool {
 	return v.kind != 0 && v.kind != jsontext.KindBeginArray && v.kind != jsontext.KindBeginObject
 }
 
-// empty reports whether the value says nothing: null, false, "", [], {} or nothing at all.
+// empty reports whether the value is null, false, "", [], {} or nothing at all.
 func (v value) empty() bool {
 	return v.kind == jsontext.KindNull || v.kind == jsontext.KindTrue && v.text == "false" || v.text == "" && len(v.members) == 0
 }
 
-// equal reports whether two scalars of one kind are the same. Numbers are compared by value:
-// to a client, 5 and 5.0 are one number.
+// equal reports whether two scalars of the same kind are equal. Numbers are compared by value: to a client,
+// 5 and 5.0 are the same number.
 func (v value) equal(other value) bool {
 	if v.text == other.text {
 		return true
@@ -139,7 +139,7 @@ func (v value) equal(other value) bool {
 	return okA && okB && a.Cmp(b) == 0
 }
 
-// integer reports whether a value is no number with a point or an exponent.
+// integer reports whether a value is not a number with a point or an exponent.
 func (v value) integer() bool {
 	return v.kind != jsontext.KindNumber || !strings.ContainsAny(v.text, ".eE")
 }
@@ -158,7 +158,7 @@ func (v value) String() string {
 	}
 	switch v.kind {
 	case jsontext.KindString:
-		quoted, _ := jsontext.AppendQuote(nil, v.text) // fails where it replaces what is no UTF-8
+		quoted, _ := jsontext.AppendQuote(nil, v.text) // fails if it replaces invalid UTF-8
 		return string(quoted)
 	case jsontext.KindBeginArray:
 		return "[" + strings.Join(parts, ", ") + "]"

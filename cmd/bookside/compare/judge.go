@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// headers are those that clients of the extension can rely on.
+// headers are the headers that clients of the extension can rely on.
 var headers = []string{
 	"Content-Type", "Content-Disposition", "Location", "Link", "WWW-Authenticate", "Retry-After", "X-WP-Total", "X-WP-TotalPages",
 }
 
-// answerDifferences returns how an answer of Bookside differs from one of PHP.
+// answerDifferences returns how a response of Bookside differs from PHP's.
 func answerDifferences(php, bookside answer) []difference {
 	var found []difference
 	if php.status != bookside.status {
@@ -35,8 +35,8 @@ func answerDifferences(php, bookside answer) []difference {
 	return found
 }
 
-// headerValue returns a header as it is compared: letter case and spaces of a media type do
-// not matter, and the character set of JSON is always UTF-8.
+// headerValue returns a header in the form in which it is compared: case and spaces of a media type do not
+// matter, and the character set of JSON is always UTF-8.
 func headerValue(header http.Header, name string) string {
 	text := header.Get(name)
 	if name != "Content-Type" {
@@ -59,7 +59,7 @@ func headerText(header http.Header, name string) value {
 	return textValue(header.Get(name))
 }
 
-// bodyText shows a body that is no JSON by its beginning.
+// bodyText returns the beginning of a body that is not JSON.
 func bodyText(a answer) value {
 	if a.isJSON {
 		return a.json
@@ -68,7 +68,7 @@ func bodyText(a answer) value {
 	return textValue(strings.ToValidUTF8(string(a.body[:min(len(a.body), most)]), "\uFFFD"))
 }
 
-// verdict is what became of a request. The worst of its differences counts.
+// verdict is the result for a request: the worst of its differences.
 type verdict int
 
 const (
@@ -78,34 +78,34 @@ const (
 	differs
 )
 
-// judged is a difference with what it is.
+// judged is a difference with its verdict.
 type judged struct {
 	difference
 	verdict   verdict
 	name, why string // of a known difference
 }
 
-// comparison is a request with its three answers.
+// comparison is a request with its three responses.
 type comparison struct {
 	request    Request
-	route      Route // empty for none
+	route      Route // zero for none
 	php, again answer
 	bookside   answer
 }
 
-// routeNoise is in how many comparisons of a route the answers of PHP differ from each other,
-// by path and kind. Two answers may also be equal by chance; so what PHP changes at least as
-// often as Bookside seems to differ is noise wherever it occurs on the route.
+// routeNoise counts the comparisons of a route in which PHP's responses differ from each other, by path and
+// kind. Two responses may also be equal by chance, so what PHP changes at least as often as Bookside seems
+// to differ is noise wherever it occurs on the route.
 type routeNoise map[place]int
 
-// place is a path and how answers differ there.
+// place is a path, and how responses differ there.
 type place struct {
 	path string
 	kind Kind
 }
 
-// covers reports whether so many differences at one place are noise of the route. A status, a
-// body and elements of a list are not: one failure, or one new record, would hide all others.
+// covers reports whether this many differences at one place are noise of the route. Statuses, bodies and
+// elements of a list never are: one failure, or one new record, would hide all others.
 func (n routeNoise) covers(path string, k Kind, requests int) bool {
 	switch k {
 	case StatusDiffers, NotJSON, MissingElement, AdditionalElement:
@@ -115,7 +115,7 @@ func (n routeNoise) covers(path string, k Kind, requests int) bool {
 	}
 }
 
-// noisy reports a difference that the two answers of PHP have as well.
+// noisy reports whether PHP's two responses have the same difference.
 func noisy(noise []difference, d difference) bool {
 	return slices.ContainsFunc(noise, func(n difference) bool {
 		switch n.kind {
@@ -131,22 +131,22 @@ func noisy(noise []difference, d difference) bool {
 	})
 }
 
-// sameElement reports whether PHP itself once had the element and once not. Of elements
-// without an id, nobody can tell.
+// sameElement reports whether PHP itself had the element once and not the other time. For elements without
+// an id this cannot be known.
 func sameElement(n, d difference) bool {
 	one, okOne := n.element()
 	other, okOther := d.element()
 	return !okOne || !okOther || n.kind == d.kind && one == other
 }
 
-// inside reports whether a path is another one or leads to something inside of it.
+// inside reports whether a path equals another one or leads to something inside it.
 func inside(path, outer string) bool {
 	rest, ok := strings.CutPrefix(path, outer)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// judge returns the differences of a comparison, and adds the noise to that of the route.
-// What is noise on the route only is found by collector.result, when all requests are known.
+// judge returns the differences of a comparison, and adds its noise to that of the route. collector.result
+// finds what is noise only on the route, once all requests are known.
 func (c comparison) judge(ignore []Pattern, noise routeNoise) (found []judged, quiet bool) {
 	php, again := c.php, c.again
 	var own []difference
@@ -186,10 +186,10 @@ func (c comparison) judge(ignore []Pattern, noise routeNoise) (found []judged, q
 	return found, quiet
 }
 
-// alike reports whether two answers can be compared: if not, one of them failed.
+// alike reports whether two responses can be compared: otherwise one of them failed.
 func alike(a, b answer) bool { return a.status == b.status && a.isJSON == b.isJSON }
 
-// sound reports whether an answer is neither a failure nor mixed with other output.
+// sound reports whether a response is neither a failure nor mixed with other output.
 func (a answer) sound() bool { return a.status < http.StatusInternalServerError && a.isJSON }
 
 func ignored(ignore []Pattern, d difference) bool {

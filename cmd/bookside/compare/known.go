@@ -15,14 +15,14 @@ import (
 	"bookside/compat"
 )
 
-// known is a kind of difference that is a decision of Bookside, not a fault. Of a list of them, the
-// first that matches counts.
+// known is a kind of difference that is a decision of Bookside, not a fault. The first match in a list
+// counts.
 type known[Request, Difference any] struct {
 	Name, Why string
 	matches   func(Request, Difference) bool
 }
 
-// knownOf returns the name of a known difference and why it is one; nothing of any other.
+// knownOf returns the name of a known difference and the reason for it, or nothing.
 func knownOf[Request, Difference any](all []known[Request, Difference], r Request, d Difference) (name, why string) {
 	for _, k := range all {
 		if k.matches(r, d) {
@@ -32,7 +32,7 @@ func knownOf[Request, Difference any](all []known[Request, Difference], r Reques
 	return "", ""
 }
 
-// knownDifferences are those of answers.
+// knownDifferences are the known differences of responses.
 var knownDifferences = []known[comparison, difference]{
 	{"route of Bookside", "Bookside has routes that the extension lacks; PHP answers 404 there, and no client of it can have used them.", func(c comparison, _ difference) bool {
 		return c.route.Path != "" && c.php.status == http.StatusNotFound && codeOf(c.php.json) == "rest_no_route" && c.bookside.status < 500
@@ -82,18 +82,19 @@ func (r Request) has(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return r.last(name) != "" })
 }
 
-// otherForm reports a request with a parameter of Bookside that gives the answer another form.
+// otherForm reports whether the request has a parameter of Bookside that changes the format of the
+// response.
 func (c comparison) otherForm() bool {
 	return c.route.Path == "/availability" && (c.request.has("date_to", "explain") || slices.Contains([]string{"any", "-1"}, c.request.last("agent_id")))
 }
 
-// otherFilter reports a request with a filter that only Bookside has.
+// otherFilter reports whether the request has a filter that only Bookside knows.
 func (c comparison) otherFilter() bool {
 	return slices.ContainsFunc(c.route.Parameters, func(p compat.FieldDescription) bool { return p.Ours && c.request.has(p.Name) })
 }
 
-// narrowed reports what a filter can change: which elements a list has, and how many; but no
-// record.
+// narrowed reports whether a filter can cause the difference: which elements a list has, and how many, but
+// not a record.
 func (c comparison) narrowed(d difference) bool {
 	switch d.kind {
 	case StatusDiffers:
@@ -115,7 +116,7 @@ func codeOf(body value) string {
 	return cmp.Or(body.at("code").text, body.at("error.code").text)
 }
 
-// sortFields are what lists are sorted by, where the name of the parameter's value is another.
+// sortFields are the fields that lists are sorted by, if the parameter's value has another name.
 var sortFields = map[string][]string{
 	"start_date":    {"start_date", "start_time"},
 	"customer_name": {"customer.first_name", "customer.last_name"},
@@ -124,14 +125,14 @@ var sortFields = map[string][]string{
 	"updated_date":  {"updated_at"},
 }
 
-// defaultSort is what lists are sorted by without a parameter.
+// defaultSort is how lists are sorted without a parameter.
 var defaultSort = map[string]string{
 	"/bookings": "start_date", "/customers": "created_at", "/agents": "first_name", "/services": "id", "/services/categories": "order_number",
 	"/payments": "created_at", "/orders": "created_at",
 }
 
-// tieOrder reports a difference of two pages that are equally sorted: both have the same
-// values, one after the other, in what they are sorted by.
+// tieOrder reports whether two pages differ only in the order of equal records: their sort values are the
+// same, one after the other.
 func tieOrder(c comparison, d difference) bool {
 	records := d.kind == OrderDiffers && d.path() == "$.data" || d.isElement() && d.path() == "$.data[*]"
 	by := cmp.Or(c.request.last("sort"), c.request.last("order_by"), defaultSort[c.route.Path])
@@ -145,18 +146,18 @@ func tieOrder(c comparison, d difference) bool {
 	if d.kind == OrderDiffers {
 		return true
 	}
-	// A record that is sorted as the first or the last one could as well be on another page.
+	// A record that sorts first or last could as well be on another page.
 	i, _ := strconv.Atoi(d.at[1].name)
 	return (php[i] == php[0] || php[i] == php[len(php)-1]) && hasMore(c.php.json) && hasMore(c.bookside.json)
 }
 
-// hasMore reports whether a list has more records than those of the page.
+// hasMore reports whether a list has records beyond the page.
 func hasMore(body value) bool {
 	n, err := strconv.Atoi(body.at("pagination.total").text)
 	return err == nil && n > len(body.at("data").members)
 }
 
-// sortValues returns what the records of a list are sorted by; nothing if one of them lacks it.
+// sortValues returns the sort values of a list's records, or nothing if one of them lacks it.
 func sortValues(body value, by string) (all []string) {
 	fields := sortFields[by]
 	if fields == nil {
@@ -176,24 +177,24 @@ func sortValues(body value, by string) (all []string) {
 	return all
 }
 
-// emptyRecord reports an object of which Bookside has only the id, and PHP nothing.
+// emptyRecord reports whether Bookside has only the id of an object, and PHP nothing.
 func emptyRecord(_ comparison, d difference) bool {
 	filled := slices.ContainsFunc(d.bookside.members, func(m member) bool { return m.name != "id" && !m.value.empty() })
 	object := d.bookside.kind == jsontext.KindBeginObject && len(d.bookside.members) > 0
 	return (d.kind == TypeDiffers || d.kind == AdditionalKey) && object && !filled && d.php.empty()
 }
 
-// readBy are the resources that a key must read to see a field; on their own routes it does.
+// readBy are the resources that a key must be able to read to see a field; on the resource's own routes it
+// can.
 var readBy = map[string]string{"token": "/payments", "transactions": "/payments", "ip_address": "/orders"}
 
-// secretField matches the names of fields with which a booking could be managed or somebody could
-// log in.
+// secretField matches the names of fields with which somebody could manage a booking or log in.
 var secretField = regexp.MustCompile(`(?i)^(?:key_to_manage|manage_|(?:password|activation_key|account_non[sc]e)$)`)
 
-// clockTime is the form of a start.
+// clockTime matches a start.
 var clockTime = regexp.MustCompile(`^\d{2}:\d{2}(?::\d{2})?$`)
 
-// unbookable reports a start that only PHP offers, of a day that is over or after midnight.
+// unbookable reports whether only PHP offers a start, on a past day or after midnight.
 func unbookable(c comparison, d difference) bool {
 	if c.route.Path != "/availability" || d.kind != MissingElement || !clockTime.MatchString(d.php.text) {
 		return false

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestKnownDifferencesAreDocumented: COMPARE.md has each of them with its reason.
+// TestKnownDifferencesAreDocumented: COMPARE.md has each of them with its
+// reason.
 func TestKnownDifferencesAreDocumented(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("../COMPARE.md")

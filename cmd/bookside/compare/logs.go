@@ -18,18 +18,18 @@ import (
 	"strings"
 )
 
-// Traffic is the requests of access logs or of a list, each of them once.
+// Traffic holds the distinct requests of access logs or of a list.
 type Traffic struct {
 	Requests []Request
 	Files    int
 	Lines    int
-	GETs     int // of the API, repeated ones included
+	GETs     int // requests to the API, including repeated ones
 	Others   int // requests to the API with other methods, which are never sent
 
 	seen map[string]int // index in Requests
 }
 
-// maxRequests limits how many different requests are kept in memory.
+// maxRequests limits how many distinct requests are kept in memory.
 const maxRequests = 500_000
 
 func (t *Traffic) add(r Request) {
@@ -43,8 +43,8 @@ func (t *Traffic) add(r Request) {
 	}
 }
 
-// ReadLogs reads access logs of nginx and Apache (combined, common and others with the request
-// in quotes) and of Caddy (JSON), also gzipped. Names may be patterns such as access.log*.
+// ReadLogs reads access logs of nginx and Apache (combined, common and others with the request in quotes)
+// and of Caddy (JSON), gzipped or not. Names may be patterns such as access.log*.
 func ReadLogs(names []string) (*Traffic, error) {
 	files, err := expand(names)
 	if err != nil {
@@ -59,7 +59,7 @@ func ReadLogs(names []string) (*Traffic, error) {
 	return t, nil
 }
 
-// expand returns the files that names and patterns stand for, each once.
+// expand returns the files that names and patterns match, each once.
 func expand(names []string) ([]string, error) {
 	var files []string
 	for _, name := range names {
@@ -79,7 +79,7 @@ func expand(names []string) ([]string, error) {
 	return files, nil
 }
 
-// maxLine limits a line of a log; longer ones are no requests that could be sent again.
+// maxLine limits a line of a log; a longer one is not a request that could be sent again.
 const maxLine = 1 << 20
 
 func (t *Traffic) readFile(name string, line func([]byte) error) (err error) {
@@ -109,7 +109,7 @@ func (t *Traffic) readFile(name string, line func([]byte) error) (err error) {
 	}
 }
 
-// unzipped unpacks what begins like a gzip file, whatever its name.
+// unzipped unpacks input that begins like a gzip file, whatever its name.
 func unzipped(r *bufio.Reader) (*bufio.Reader, error) {
 	begin, _ := r.Peek(4)
 	for name, magic := range map[string]string{"xz": "\xfd7zX", "zstd": "\x28\xb5\x2f\xfd", "bzip2": "BZh"} {
@@ -142,15 +142,14 @@ func nextLine(r *bufio.Reader) (text []byte, tooLong bool, err error) {
 	}
 }
 
-// quotedRequest finds the request in a line of nginx or Apache. In both, a quote inside of it
-// is escaped.
+// quotedRequest finds the request in a line of nginx or Apache. Both escape a quote inside it.
 var quotedRequest = regexp.MustCompile(`"([A-Z]+) ((?:[^"\\ ]|\\.)+) HTTP/[0-9.]+"`)
 
 // readLine adds the request in a line of a log, if there is one.
 func (t *Traffic) readLine(line []byte) error {
 	var entry struct{ Request struct{ Method, URI string } }
 	if bytes.HasPrefix(line, []byte("{")) {
-		_ = json.Unmarshal(line, &entry) // one that is cut off has no URI
+		_ = json.Unmarshal(line, &entry) // a truncated one has no URI
 	} else if m := quotedRequest.FindSubmatch(line); m != nil {
 		entry.Request.Method, entry.Request.URI = string(m[1]), unescapeLog(string(m[2]))
 	}
@@ -166,7 +165,7 @@ func (t *Traffic) readLine(line []byte) error {
 
 var logEscape = regexp.MustCompile(`\\x([0-9A-Fa-f]{2})|\\(.)`)
 
-// unescapeLog turns \x22 and \" of a log into what a URI has.
+// unescapeLog decodes \\x22 and \\" as logs write them in a URI.
 func unescapeLog(uri string) string {
 	return logEscape.ReplaceAllStringFunc(uri, func(escape string) string {
 		if len(escape) == 4 {
@@ -176,8 +175,8 @@ func unescapeLog(uri string) string {
 	})
 }
 
-// ReadList reads a list of requests: a path below the API, a path of the site or a URL in each
-// line, with GET in front of it or not. Lines that begin with # are comments.
+// ReadList reads a list of requests: on each line a path below the API, a path of the site or a URL, with
+// or without GET in front. Lines that begin with # are comments.
 func ReadList(name string) (*Traffic, error) {
 	t := &Traffic{Files: 1, seen: map[string]int{}}
 	err := t.readFile(name, func(line []byte) error {
@@ -198,9 +197,8 @@ func ReadList(name string) (*Traffic, error) {
 	return t, err
 }
 
-// pick returns at most most requests (0 for all), those of all routes and with all
-// combinations of parameters in turn, frequent ones first: if the run is interrupted, each of
-// them has been seen.
+// pick returns at most most requests (0 for all), taking turns between all routes and combinations of
+// parameters, frequent ones first, so that an interrupted run has seen each of them.
 func (t *Traffic) pick(all routes, most int) []Request {
 	groups := map[string][]Request{}
 	var names []string

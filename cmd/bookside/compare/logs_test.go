@@ -41,11 +41,11 @@ func texts(requests []Request) []string {
 	return all
 }
 
-// TestLogLines: the requests of all kinds of logs are found, and their keys are not.
+// TestLogLines: the requests in all kinds of logs are found, without their keys.
 func TestLogLines(t *testing.T) {
 	t.Parallel()
 	const base = "/wp-json/latepoint-api/v1"
-	tests := []struct{ name, line, want string }{ // want is empty for a line without a GET of the API
+	tests := []struct{ name, line, want string }{ // want is empty for a line without a GET to the API
 		{"nginx", `192.0.2.7 - - [22/Nov/2026:10:00:00 +0000] "GET ` + base + `/bookings?page=2 HTTP/1.1" 200 512 "-" "curl/8"`, "/bookings?page=2"},
 		{"nginx, a key", `192.0.2.7 - - [22/Nov/2026:10:00:00 +0000] "GET ` + base + `/bookings?api_key=s3cret&page=2 HTTP/1.1" 200 512 "https://a/?b" "x"`, "/bookings?page=2"},
 		{"nginx, a masked key", `192.0.2.7 - - [x] "GET ` + base + `/bookings?page=2&secret_name=*** HTTP/2.0" 200 512 "-" "x" 127.0.0.1:8080 200 0.01`, "/bookings?page=2"},
@@ -142,7 +142,7 @@ func TestReadList(t *testing.T) {
 	}
 }
 
-// TestPickTakesShapesInTurn: a limit leaves no combination of parameters out.
+// TestPickTakesShapesInTurn: a limit does not leave out any combination of parameters.
 func TestPickTakesShapesInTurn(t *testing.T) {
 	t.Parallel()
 	traffic := &Traffic{seen: map[string]int{}}

@@ -13,8 +13,8 @@ import (
 	"bookside/compat"
 )
 
-// mask hides what is personal: letters become x and digits 0, so that lengths, spaces and
-// punctuation still show. show, if set, hides nothing.
+// mask hides personal data: letters become x and digits 0, so that lengths, spaces and punctuation remain
+// visible. If show is set, it hides nothing.
 type mask struct{ show bool }
 
 // personal matches the names of fields that hold personal data.
@@ -23,7 +23,7 @@ var personal = regexp.MustCompile(`(?i)name|email|phone|mobile|address|street|(?
 // person matches the names of records of people.
 var person = regexp.MustCompile(`customer|agent|user`)
 
-// impersonal are fields that the pattern matches and that are not personal.
+// impersonal are fields that the pattern matches although they are not personal.
 var impersonal = []string{"service_name", "timezone_name", "meta_key", "include_meta", "cms_user_id", "wordpress_user_id"}
 
 var (
@@ -61,20 +61,20 @@ func (m mask) text(text string) string {
 	})
 }
 
-// value returns a copy of a value in which personal data are hidden; at is where it stands.
+// value returns a copy of a value in which personal data are hidden; at is its location.
 func (m mask) value(at location, v value) value {
 	if m.show {
 		return v
 	}
-	hidden := false // whether anything on the way names personal data
+	hidden := false // whether any name in the location means personal data
 	for i, s := range at {
 		hidden = hidden || !s.element && personalName(s.name, at[:i].last())
 	}
 	return m.hide(v, hidden, at.last())
 }
 
-// personalName reports whether a field holds personal data. A name is personal in a record of
-// a person, and not that of a service.
+// personalName reports whether a field holds personal data. A name is personal in a person's record, but
+// not in a service's.
 func personalName(name, outer string) bool {
 	if slices.Contains(impersonal, name) || !personal.MatchString(name) {
 		return false
@@ -104,7 +104,7 @@ func (m mask) hide(v value, hidden bool, name string) value {
 	return v
 }
 
-// hideText hides what is personal in a text, or in the JSON that a text is.
+// hideText hides personal data in a text, or in the JSON that the text contains.
 func (m mask) hideText(text string, hidden bool, name string) string {
 	hidden = hidden || name == "data" // of an invoice
 	if strings.IndexAny(text, "{[") == 0 {
@@ -118,8 +118,8 @@ func (m mask) hideText(text string, hidden bool, name string) string {
 	return m.text(text)
 }
 
-// request returns a request as it is shown: texts that a client sent are hidden, and so are
-// parameters that the API does not have, because nobody knows what they hold.
+// request returns a request in displayable form: it hides texts that a client sent, and unknown parameters,
+// because nobody knows what they hold.
 func (m mask) request(all routes, r Request) string {
 	if m.show {
 		return readable(r.path, r.query)
@@ -141,7 +141,7 @@ func (m mask) request(all routes, r Request) string {
 	return readable(maskPath(found, r.path), shown)
 }
 
-// What a request can have that is not personal.
+// Parts of a request that are not personal.
 var (
 	fieldName  = regexp.MustCompile(`^[a-z][a-z0-9_]*(?:\[[a-z0-9_]*\])*$`)
 	word       = regexp.MustCompile(`^[a-z_-]+$`)
@@ -164,7 +164,7 @@ func impersonalValue(p compat.FieldDescription, v string) bool {
 	}
 }
 
-// maskPath shows a path without what may be personal: fixed segments and ids remain.
+// maskPath returns a path without possibly personal parts: fixed segments and ids remain.
 func maskPath(found Route, path string) string {
 	segments, known := strings.Split(path[1:], "/"), strings.Split(found.Path, "/")
 	for i, s := range segments {
@@ -178,10 +178,10 @@ func maskPath(found Route, path string) string {
 	return "/" + strings.Join(segments, "/")
 }
 
-// wordParameters are texts that hold words of the API.
+// wordParameters are text parameters that hold words of the API.
 var wordParameters = []string{"status", "payment_status", "fulfillment_status", "bookings_status", "include", "meta_key", "payment_method", "processor", "agent_id", "location_id", "start_time"}
 
-// readable returns a request for people; what would be a control character stays encoded.
+// readable returns a request for people; control characters stay encoded.
 func readable(path string, query url.Values) string {
 	if len(query) == 0 {
 		return path

@@ -7,33 +7,33 @@ import (
 	"time"
 )
 
-// pace spares the site: it keeps to the rate, pauses when PHP becomes slower, and stops when
-// that does not help.
+// pace spares the site: it keeps to the rate, pauses when PHP slows down, and stops when that does not
+// help.
 type pace struct {
 	interval time.Duration // between the beginnings of comparisons; 0 for no pause
 	sleep    func(context.Context, time.Duration) error
 	now      func() time.Time
 
 	next   time.Time
-	failed int // requests in a row that got no answer
-	broken int // the same with a 5xx of PHP
+	failed int // consecutive requests without a response
+	broken int // consecutive requests with a 5xx from PHP
 
 	comparisons int
 	total       time.Duration
 
-	usual  map[string][]time.Duration // the first times of each route
+	usual  map[string][]time.Duration // the first durations of each route
 	recent []float64                  // how much slower than usual the last requests were
 	slow   int                        // pauses because of that
 }
 
 // When PHP counts as slow.
 const (
-	usualTimes  = 4                      // of a route, from which its usual time is taken
-	recentTimes = 12                     // requests that are looked at
+	usualTimes  = 4                      // of a route, which determine its usual duration
+	recentTimes = 12                     // how many requests are considered
 	slowFactor  = 3                      // of the usual time
 	minTime     = 100 * time.Millisecond // shorter ones count as this
 	slowPause   = 30 * time.Second
-	slowPauses  = 3 // after so many, it stops
+	slowPauses  = 3 // then it stops
 )
 
 // wait waits until the next comparison may begin.
@@ -68,8 +68,8 @@ func (p *pace) resting() bool {
 	return sorted[len(sorted)/2] >= slowFactor
 }
 
-// watch compares the times of PHP with those at the beginning of the run. Without pauses it
-// does not look: whoever sets the rate to 0 does not want to spare the site.
+// watch compares the times of PHP with those at the beginning of the run. It does nothing at a rate of 0,
+// which means that the site need not be spared.
 func (p *pace) watch(route string, answers ...answer) error {
 	if p.interval == 0 {
 		return nil
@@ -104,7 +104,7 @@ func (p *pace) took(d time.Duration) {
 	p.total += max(d, p.interval)
 }
 
-// left estimates how long so many comparisons take.
+// left estimates how long this many comparisons take.
 func (p *pace) left(comparisons int) time.Duration {
 	if p.comparisons == 0 || comparisons <= 0 {
 		return 0

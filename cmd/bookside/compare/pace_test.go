@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// clock is a clock that only moves when somebody sleeps.
+// clock is a clock that advances only when code sleeps.
 type clock struct {
 	now   time.Time
 	slept []time.Duration
@@ -51,7 +51,7 @@ func TestPaceKeepsTheRate(t *testing.T) {
 	}
 }
 
-// TestPaceStopsWhenPHPSlowsDown: slow answers cause pauses, and an end if pauses do not help.
+// TestPaceStopsWhenPHPSlowsDown: slow responses cause pauses, and end the run if pauses do not help.
 func TestPaceStopsWhenPHPSlowsDown(t *testing.T) {
 	t.Parallel()
 	const usual, slow = 200 * time.Millisecond, 700 * time.Millisecond
@@ -98,8 +98,8 @@ func TestPaceStopsWhenPHPSlowsDown(t *testing.T) {
 	}
 }
 
-// TestRequestLimits: a 429 of either side is waited for as long as it says, and the request is
-// sent again.
+// TestRequestLimits: after a 429 of either side the run waits as long as the response says, and sends the
+// request again.
 func TestRequestLimits(t *testing.T) {
 	t.Parallel()
 	limited := &standIn{replies: []reply{{status: 429, body: `{}`, header: http.Header{"Retry-After": {"7"}}}, {body: `{"a":1}`}, {body: `{"a":1}`}}}
@@ -122,7 +122,7 @@ func TestRequestLimits(t *testing.T) {
 	}
 }
 
-// TestRequestLimitForGood: a side that only answers 429 does not hold the run up forever.
+// TestRequestLimitForGood: a side that only returns 429 does not block the run forever.
 func TestRequestLimitForGood(t *testing.T) {
 	t.Parallel()
 	c := &clock{now: testTime}

@@ -17,7 +17,7 @@ import (
 //go:embed page.css
 var pageStyle string
 
-// WritePage writes the result as a page of HTML that needs nothing else.
+// WritePage writes the result as a self-contained HTML page.
 func (r *Result) WritePage(w io.Writer) error {
 	page := h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(
@@ -74,7 +74,7 @@ func (r *Result) routesView() g.Node {
 	}
 }
 
-// barsView shows the times of both sides; all bars have one scale.
+// barsView shows the times of both sides, all bars on the same scale.
 func (r *Result) barsView() g.Node {
 	longest := Milliseconds(0)
 	for _, line := range r.Routes {
@@ -146,7 +146,7 @@ func (e Example) view() g.Node {
 	return g.Group{h.Table(h.TBody(row("PHP", e.PHP), row("Bookside", e.Bookside))), soft(e.Note)}
 }
 
-// soft shows a remark, if there is one.
+// soft returns a remark, if there is one.
 func soft(text string) g.Node { return g.If(text != "", h.P(h.Class("soft"), g.Text(text))) }
 
 func (w *Writes) view() g.Node {
@@ -172,7 +172,7 @@ func (w *Writes) view() g.Node {
 	return all
 }
 
-// switchView ends the page, whatever the verdict: it is what the comparison is for.
+// switchView ends the page, whatever the verdict: switching over is the purpose of the comparison.
 func switchView() g.Node {
 	all := g.Group{h.H2(g.Text("The switch")), h.P(g.Text("These lines send the path of the API to Bookside. Nothing else changes, and they can be taken back at any time."))}
 	for _, s := range switches {

@@ -13,8 +13,8 @@ import (
 	"bookside/fixtures/browser"
 )
 
-// TestPage: the page is well laid out on a desk and on a phone, by day and by night, needs
-// nothing else, and ends with the switch.
+// TestPage: the page is well laid out on desktops and phones, in light and dark mode, needs nothing else,
+// and ends with the switch.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	php := &standIn{replies: []reply{

@@ -11,27 +11,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// step leads from a JSON value to one inside it: to the member with a name, or to the element of
-// a list at a position.
+// step leads from a JSON value to one inside it: the member with a name, or the element of a list at a
+// position.
 type step struct {
 	name    string
 	element bool
 }
 
-// location is where a value stands in a document.
+// location is a value's place in a document.
 type location []step
 
 func (l location) member(name string) location { return append(slices.Clip(l), step{name, false}) }
 
 func (l location) element(i int) location { return append(slices.Clip(l), step{strconv.Itoa(i), true}) }
 
-// inside returns the location of a member of the value that stands here.
+// inside returns the location of a member of the value at this location.
 func (l location) inside(v value, i int) location {
 	return append(slices.Clip(l), step{v.members[i].name, v.kind == jsontext.KindBeginArray})
 }
 
-// path returns the location as a JSON path with * for all elements of lists: the differences
-// of all records at one place have one path.
+// path returns the location as a JSON path with * for all elements of lists, so that the differences of all
+// records at one place have one path.
 func (l location) path() string {
 	starred := slices.Clone(l)
 	for i := range starred {
@@ -64,7 +64,7 @@ func (l location) exact() string {
 	return path
 }
 
-// last returns the name of the innermost member, also for an element of a list in it.
+// last returns the name of the innermost member, even for an element of a list in it.
 func (l location) last() string {
 	for _, s := range slices.Backward(l) {
 		if !s.element {
@@ -78,7 +78,7 @@ func (l location) last() string {
 // $['a b'].*. The leading $ may be left out. It matches a value and everything inside it.
 type Pattern struct {
 	text  string
-	paths *regexp.Regexp // of what it matches
+	paths *regexp.Regexp // matches the exact paths
 }
 
 // String returns the pattern as it was written.
@@ -123,5 +123,5 @@ func ParsePattern(text string) (Pattern, error) {
 	return Pattern{text, paths}, nil
 }
 
-// matches reports whether a location is what the pattern names, or is inside of it.
+// matches reports whether the pattern matches a location or something around it.
 func (p Pattern) matches(l location) bool { return p.paths.MatchString(l.exact()) }

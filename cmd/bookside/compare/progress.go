@@ -20,7 +20,7 @@ func (p Progress) Line() string {
 	return text
 }
 
-// leftText rounds a duration to what people say.
+// leftText rounds a duration for people.
 func leftText(d time.Duration) string {
 	switch {
 	case d >= 2*time.Hour:

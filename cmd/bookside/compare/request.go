@@ -9,7 +9,7 @@ import (
 
 // Request is a GET, without the key.
 type Request struct {
-	path  string // below the base path, such as /bookings/17, as it was encoded
+	path  string // below the base path, such as /bookings/17, in its original encoding
 	query url.Values
 	times int // how often it was seen in the logs
 }
@@ -22,7 +22,7 @@ func (r Request) String() string {
 	return r.path + "?" + r.query.Encode()
 }
 
-// last returns the value of a parameter that counts: the last one, as in PHP.
+// last returns the effective value of a parameter: the last one, as in PHP.
 func (r Request) last(name string) string {
 	values := r.query[name]
 	if len(values) == 0 {
@@ -31,27 +31,27 @@ func (r Request) last(name string) string {
 	return values[len(values)-1]
 }
 
-// newRequest returns the request for a path with a query; what cannot be parsed is left out.
+// newRequest returns the request for a path with a query; parts that cannot be parsed are left out.
 func newRequest(path, query string) Request {
 	values, _ := url.ParseQuery(query)
 	return Request{path: path, query: values, times: 1}
 }
 
-// apiPath is where the API is below a site.
+// apiPath is the path of the API below a site.
 const apiPath = "/wp-json/latepoint-api/v1"
 
-// plainRoute is the same for sites without permalinks, as the value of rest_route.
+// plainRoute is the value of rest_route for the API on sites without permalinks.
 const plainRoute = "/latepoint-api/v1"
 
-// parseURI returns the request for the API in a URI as a log has it, such as
-// /blog/wp-json/latepoint-api/v1/bookings?page=2 or /?rest_route=/latepoint-api/v1/status;
-// ok is false for any other URI. Keys are dropped.
+// parseURI returns the request to the API in a URI as logged, such as
+// /blog/wp-json/latepoint-api/v1/bookings?page=2 or /?rest_route=/latepoint-api/v1/status; ok is false for
+// any other URI. Keys are dropped.
 func parseURI(uri string) (r Request, ok bool) {
 	parsed, err := url.Parse(uri)
 	if err != nil {
 		return Request{}, false
 	}
-	query := parsed.Query() // what cannot be parsed is left out
+	query := parsed.Query() // parts that cannot be parsed are left out
 	var path string
 	if _, below, found := strings.Cut(parsed.EscapedPath(), apiPath); found {
 		path = below
@@ -80,14 +80,14 @@ func clean(path string, query url.Values) Request {
 	return r
 }
 
-// keyName matches the names of parameters that hold keys, also with an encoded character in a
-// place where no name has one.
+// keyName matches the names of parameters that hold keys, including names with an encoded character, which
+// no real name has.
 var keyName = regexp.MustCompile(`(?i)` + keyWords + `|^key(?:\[|$)|%`)
 
 const keyWords = `api.?key|secret|passw|pwd|nonce|token|auth|signature|bearer|credential`
 
-// keyText matches texts with a key in them: keys of Bookside, and what follows the name of a
-// key, as in ?page=2?api_key=….
+// keyText matches texts that contain a key: keys of Bookside, and what follows the name of a key, as in
+// ?page=2?api_key=….
 var keyText = regexp.MustCompile(`lp_(?:live|test)_|(?i:(?:` + keyWords + `)[^=]*=)`)
 
 // maskedKey is what logs show instead of a key.

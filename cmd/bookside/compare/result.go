@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Result is what was found. It is the output of --json.
+// Result holds the findings. It is the output of --json.
 type Result struct {
 	Verdict  string    `json:"verdict"` // a line for people
 	Outcome  Outcome   `json:"outcome"`
@@ -19,8 +19,8 @@ type Result struct {
 	Source   string    `json:"source"`   // where the requests come from
 	Planned  int       `json:"planned"`
 	Compared int       `json:"compared"`
-	Failed   int       `json:"failed"`  // not compared, because one of the servers did not answer
-	Refused  int       `json:"refused"` // compared, but both sides refuse the keys what they ask for
+	Failed   int       `json:"failed"`  // not compared, because a server did not respond
+	Refused  int       `json:"refused"` // compared, but both sides refused the request for lack of permission
 	Stopped  string    `json:"stopped"` // why it ended early, or empty
 
 	Routes      []RouteResult `json:"routes"`
@@ -28,7 +28,7 @@ type Result struct {
 	Differences []Finding     `json:"differences"`
 	Known       []Finding     `json:"known_differences"`
 	Noise       []Finding     `json:"noise"`
-	Remarks     []Finding     `json:"remarks"` // other orders of keys and forms of numbers
+	Remarks     []Finding     `json:"remarks"` // differences in the order of keys and the form of numbers
 	Failures    []string      `json:"failures"`
 	Ignored     []string      `json:"ignored"`
 
@@ -37,7 +37,7 @@ type Result struct {
 	Writes           *Writes  `json:"writes,omitempty"`
 }
 
-// Outcome is the verdict in a word.
+// Outcome is the verdict in one word.
 type Outcome string
 
 // The outcomes.
@@ -47,7 +47,7 @@ const (
 	Incomplete Outcome = "incomplete" // nothing differs so far
 )
 
-// RouteResult is a line of the table of routes.
+// RouteResult is a row of the table of routes.
 type RouteResult struct {
 	Route    string `json:"route"`
 	Requests int    `json:"requests"`
@@ -96,14 +96,14 @@ type Finding struct {
 	Example
 }
 
-// Example is what both sides have at one place, as it is shown.
+// Example is what both sides have at one place, in displayable form.
 type Example struct {
 	PHP      string `json:"php_value"`
 	Bookside string `json:"bookside_value"`
-	Note     string `json:"note,omitempty"` // if the mask hides what differs
+	Note     string `json:"note,omitempty"` // set if the mask hides the difference
 }
 
-// collector makes a Result of comparisons, one after the other.
+// collector builds a Result from comparisons, one after the other.
 type collector struct {
 	all      routes
 	mask     mask
@@ -114,7 +114,7 @@ type collector struct {
 	compared int
 	failed   int
 	refused  int
-	differ   int // requests that differ, some of them perhaps by noise
+	differ   int // differing requests, some of them perhaps noise
 }
 
 type routeCollector struct {
@@ -124,7 +124,7 @@ type routeCollector struct {
 	php, bookside []time.Duration
 }
 
-// findingKey is what differences have in common of which one is an example.
+// findingKey is what differences share that are reported as one finding.
 type findingKey struct {
 	verdict            verdict
 	known, route, path string
@@ -183,7 +183,7 @@ func (c *collector) add(x comparison, ignore []Pattern) {
 	c.compared++
 }
 
-// refuses reports an answer that only says that the key may not read this.
+// refuses reports whether a response only says that the key may not read this.
 func refuses(a answer) bool {
 	return a.status == http.StatusUnauthorized || a.status == http.StatusForbidden
 }
@@ -193,7 +193,7 @@ func (c *collector) fail(err error) {
 	c.failures[err.Error()]++
 }
 
-// note enters a difference.
+// note adds a difference.
 func (c *collector) note(name string, x comparison, j judged) *finding {
 	key := findingKey{j.verdict, j.name, name, j.path(), j.kind}
 	if c.findings[key] == nil {
@@ -205,7 +205,7 @@ func (c *collector) note(name string, x comparison, j judged) *finding {
 	return c.findings[key]
 }
 
-// example returns both values of a difference as they are shown.
+// example returns both values of a difference in displayable form.
 func (m mask) example(d difference) Example {
 	shown := func(v value) string {
 		if v.kind == 0 {
@@ -225,7 +225,7 @@ func newExample(php, bookside string) Example {
 
 const maxExample = 600 // characters
 
-// absent is shown where one of the answers has nothing.
+// absent is shown if one of the responses has nothing.
 const absent = "–"
 
 func shorten(text string) string {
@@ -236,7 +236,7 @@ func shorten(text string) string {
 	return text
 }
 
-// result returns what was found so far.
+// result returns the findings so far.
 func (c *collector) result() *Result {
 	r := &Result{Compared: c.compared, Failed: c.failed, Refused: c.refused}
 	found := slices.SortedFunc(maps.Values(c.findings), func(a, b *finding) int {
@@ -307,7 +307,7 @@ func timesOf(php, bookside []time.Duration) Times {
 	return t
 }
 
-// quantile returns the duration that so many per cent do not exceed (nearest rank).
+// quantile returns the duration that a percentage does not exceed (nearest rank).
 func quantile(all []time.Duration, percent int) Milliseconds {
 	if len(all) == 0 {
 		return 0
@@ -351,7 +351,7 @@ func (r *Result) conclude() {
 	}
 }
 
-// factorText tells how many times faster Bookside is.
+// factorText says how many times faster Bookside is.
 func factorText(factor float64) string {
 	switch {
 	case factor >= 1.05:

@@ -12,7 +12,7 @@ import (
 // Route is a GET of the API.
 type Route struct {
 	Path       string                    // below a base path, such as /bookings/{id}
-	Ours       bool                      // the PHP extension does not have it
+	Ours       bool                      // the PHP extension lacks it
 	Parameters []compat.FieldDescription // of the query
 }
 
@@ -32,7 +32,7 @@ func (all routes) match(requested string) (found Route, ok bool) {
 	return found, ok
 }
 
-// placeholders returns the names of the parameters of the path.
+// placeholders returns the names of the path's parameters.
 func (r Route) placeholders() []string {
 	var names []string
 	for _, m := range placeholder.FindAllStringSubmatch(r.Path, -1) {
@@ -54,8 +54,8 @@ func (r Route) has(parameter string) bool {
 	return ok
 }
 
-// words returns all values that a parameter allows, and those of a list also together; none if there
-// are others.
+// words returns all values that a parameter allows, and for a list also their combination; none if it
+// allows others.
 func words(p compat.FieldDescription) []string {
 	if p.Schema.Items != nil {
 		return append(slices.Clone(p.Schema.Items.Enum), strings.Join(p.Schema.Items.Enum, ","))

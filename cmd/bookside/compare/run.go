@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Options are what to compare and how.
+// Options say what to compare and how.
 type Options struct {
 	PHP, Bookside *Side
 	Rate          float64 // requests to PHP in a second; 0 for no pause
@@ -21,11 +21,11 @@ type Options struct {
 	Progress      func(Progress) // nil for none
 }
 
-// Progress is how far a run is.
+// Progress is how far a run has come.
 type Progress struct {
 	Done, Planned, Differing int
 	Left                     time.Duration // estimated; 0 if unknown
-	Waiting                  string        // what for, or empty
+	Waiting                  string        // the reason, or empty
 }
 
 // Run compares requests.
@@ -63,8 +63,8 @@ func Start(ctx context.Context, o Options) (*Run, error) {
 // requestsToPHP is how many requests to PHP a comparison takes.
 const requestsToPHP = 2
 
-// check asks for the status, which every valid key may read, and for a service where there
-// is no status, as clients of the extension do.
+// check requests the status, which every valid key may read, or a service if there is no status, as the
+// extension's clients do.
 func (s *Side) check(ctx context.Context) error {
 	a, err := s.get(ctx, newRequest("/status", ""), nil)
 	if err == nil && (a.status == http.StatusNotFound || a.status >= http.StatusInternalServerError) {
@@ -79,7 +79,7 @@ func (s *Side) check(ctx context.Context) error {
 	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
 		return fmt.Errorf("%s answers %d: the key is not accepted", address, a.status)
 	case a.status >= 300 && a.status < 400:
-		place, _, _ := strings.Cut(strings.ReplaceAll(a.header.Get("Location"), "#", "?"), "?") // a query may have a key
+		place, _, _ := strings.Cut(strings.ReplaceAll(a.header.Get("Location"), "#", "?"), "?") // a query may contain a key
 		return fmt.Errorf("%s leads elsewhere, to %s: name the URL of that site", address, place)
 	case a.status == http.StatusNotFound:
 		return fmt.Errorf("%s answers 404: there is no API", address)
@@ -88,15 +88,14 @@ func (s *Side) check(ctx context.Context) error {
 	}
 }
 
-// Crawl returns requests for everything that the API has.
+// Crawl returns requests for everything that the API offers.
 func (r *Run) Crawl(ctx context.Context, samples int) ([]Request, error) {
 	theirs := slices.DeleteFunc(slices.Clone(r.options.Routes), func(route Route) bool { return route.Ours })
 	c := crawler{run: r, routes: theirs, samples: samples, lists: map[string]value{}, seen: map[string]bool{}}
 	return c.crawl(ctx)
 }
 
-// Pick returns requests of logs or of a list, see Traffic.pick. Routes that only Bookside has
-// are left out.
+// Pick returns requests from logs or a list, see Traffic.pick. Routes that only Bookside has are left out.
 func (r *Run) Pick(t *Traffic, most int) []Request {
 	kept := *t
 	kept.Requests = slices.DeleteFunc(slices.Clone(t.Requests), func(request Request) bool {
@@ -106,8 +105,8 @@ func (r *Run) Pick(t *Traffic, most int) []Request {
 	return kept.pick(r.options.Routes, most)
 }
 
-// Compare compares requests until all are done or ctx ends, and returns what was found by
-// then. Only failures of the run itself are errors.
+// Compare compares requests until all are done or ctx ends, and returns the findings so far. Only failures
+// of the run itself are errors.
 func (r *Run) Compare(ctx context.Context, requests []Request) *Result {
 	r.planned = len(requests)
 	stopped := ""
@@ -139,12 +138,12 @@ func (r *Run) reason(ctx context.Context, err error) string {
 	}
 }
 
-// maxFailures is how many requests in a row may fail before the run stops: one of the servers
-// is away, and asking on does no good.
+// maxFailures is how many consecutive requests may fail before the run stops: one of the servers is down,
+// and more requests do no good.
 const maxFailures = 5
 
-// one compares a request. PHP is asked before and after Bookside, so that a change of the
-// site in between is seen as one.
+// one compares a request. It goes to PHP before and after Bookside, so that a change of the site in between
+// is recognised.
 func (r *Run) one(ctx context.Context, request Request) error {
 	if err := r.pace.wait(ctx, r.report); err != nil {
 		return err
@@ -170,7 +169,7 @@ func (r *Run) one(ctx context.Context, request Request) error {
 	}
 	r.pace.failed = 0
 	broken := x.php.status >= http.StatusInternalServerError && x.again.status >= http.StatusInternalServerError
-	if worst := max(x.php.status, x.again.status); broken && worst > http.StatusInternalServerError { // maintenance or overload, which tell nothing about the request
+	if worst := max(x.php.status, x.again.status); broken && worst > http.StatusInternalServerError { // maintenance or overload, which say nothing about the request
 		r.results.fail(fmt.Errorf("%s answers %d", r.options.PHP.base.Host, worst))
 	} else {
 		r.results.add(x, r.options.Ignore)
@@ -186,7 +185,7 @@ func (r *Run) one(ctx context.Context, request Request) error {
 	return r.pace.watch(route, x.php, x.again)
 }
 
-// maxBroken is how many requests in a row PHP may answer with a 5xx: it may be overloaded.
+// maxBroken is how many consecutive 5xx responses PHP may return: it may be overloaded.
 const maxBroken = 10
 
 // withoutKeys drops parameters that hold the key of one of the sides, whatever their names.

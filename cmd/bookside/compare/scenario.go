@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Scenario is a list of requests that write, in the form of .http files:
+// Scenario is a list of writing requests, in the format of .http files:
 //
 //	# @name booking
 //	POST /bookings
@@ -24,8 +24,8 @@ import (
 //
 //	{"status": "cancelled"}
 //
-// What is between {{ and }} is taken from the answer to an earlier request, of each side
-// from its own.
+// Text between {{ and }} is replaced with a value from the response to an earlier request, each side using
+// its own.
 type Scenario []scenarioRequest
 
 type scenarioRequest struct {
@@ -71,7 +71,7 @@ var (
 	reference   = regexp.MustCompile(`\{\{\s*([A-Za-z][A-Za-z0-9_]*)((?:\.[A-Za-z0-9_]+)+)\s*\}\}`)
 )
 
-// parseBlock parses what is between two lines of ###; ok is false if that is only comments.
+// parseBlock parses the text between two lines of ###; ok is false if it is only comments.
 func parseBlock(lines []string, first int) (r scenarioRequest, ok bool, err error) {
 	r.header = http.Header{}
 	for i, line := range lines {
@@ -100,7 +100,7 @@ func parseBlock(lines []string, first int) (r scenarioRequest, ok bool, err erro
 	return r, ok, nil
 }
 
-// check reports references to requests that do not come before.
+// check reports references to requests that do not come earlier.
 func (s Scenario) check(r scenarioRequest) error {
 	for _, m := range reference.FindAllStringSubmatch(r.path+r.body, -1) {
 		if !slices.ContainsFunc(s, func(earlier scenarioRequest) bool { return earlier.name == m[1] }) {
@@ -113,7 +113,7 @@ func (s Scenario) check(r scenarioRequest) error {
 	return nil
 }
 
-// fill replaces references by what the answers have.
+// fill replaces references with values from the responses.
 func fill(text string, answers map[string]value) (string, error) {
 	var missing error
 	filled := reference.ReplaceAllStringFunc(text, func(found string) string {

@@ -61,7 +61,7 @@ put /x
 	}
 }
 
-// TestProgressLine: what people read while they wait.
+// TestProgressLine: the line that people see while they wait.
 func TestProgressLine(t *testing.T) {
 	t.Parallel()
 	for want, p := range map[string]Progress{

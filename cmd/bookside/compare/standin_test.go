@@ -21,7 +21,7 @@ func parameter(name string, schema compat.Schema) compat.FieldDescription {
 	return compat.FieldDescription{Name: name, Schema: &schema}
 }
 
-// testRoutes are those of a small API.
+// testRoutes returns the routes of a small API.
 func testRoutes() []Route {
 	text, number, date := compat.Schema{Type: "string"}, compat.Schema{Type: "integer"}, compat.Schema{Type: "string", Format: "date"}
 	updated, day := parameter("updated_from", date), parameter("date", date)
@@ -38,7 +38,7 @@ func testRoutes() []Route {
 	}
 }
 
-// reply is an answer of a stand-in.
+// reply is a response of a stand-in.
 type reply struct {
 	status int // 0 for 200
 	body   string
@@ -54,8 +54,7 @@ func (r reply) send(w http.ResponseWriter) {
 	_, _ = w.Write([]byte(r.body))
 }
 
-// standIn is a server of the API. It answers every request but those for the status with its
-// replies in turn.
+// standIn is a server of the API. It answers every request except for the status with its replies in turn.
 type standIn struct {
 	replies []reply
 	asked   atomic.Int64
@@ -112,7 +111,7 @@ func requestOf(t *testing.T, text string) Request {
 	return r
 }
 
-// summary lists what was found in a few words.
+// summary lists the findings briefly.
 func summary(r *Result) []string {
 	var all []string
 	for _, list := range []struct {
@@ -132,13 +131,13 @@ func summary(r *Result) []string {
 
 const record = `{"id":"7","status":"approved","customer":{"id":"3","first_name":"Ada"},"notes":null}`
 
-// list is an answer with records.
+// list returns a response with records.
 func list(records ...string) string {
 	return `{"success":true,"data":[` + strings.Join(records, ",") + `],"pagination":{"total":` + strconv.Itoa(len(records)) + `}}`
 }
 
-// TestStandIn: each deliberate difference between a stand-in of PHP and one of Bookside is
-// found, and named if it is a decision.
+// TestStandIn: each deliberate difference between a stand-in for PHP and one for Bookside is found, and
+// named if it is a decision.
 func TestStandIn(t *testing.T) {
 	t.Parallel()
 	notFound := reply{status: 404, body: `{"code":"rest_no_route","message":"No route","data":{"status":404}}`}
@@ -257,7 +256,7 @@ func TestStandIn(t *testing.T) {
 	}
 }
 
-// TestNoiseOfTheRoute: a value that PHP itself changes in one answer is noise in the others.
+// TestNoiseOfTheRoute: a value that PHP itself changes in one response is noise in the others.
 func TestNoiseOfTheRoute(t *testing.T) {
 	t.Parallel()
 	php := &standIn{replies: []reply{{body: `{"n":1}`}, {body: `{"n":1}`}, {body: `{"n":1}`}, {body: `{"n":2}`}}}
@@ -271,13 +270,13 @@ func TestNoiseOfTheRoute(t *testing.T) {
 	}
 }
 
-// TestOneChangeIsNoNoiseOfTheRoute: what changes once during the run does not hide that
-// Bookside always differs at the same place.
+// TestOneChangeIsNoNoiseOfTheRoute: a value that changes once during the run does not hide that Bookside
+// always differs at the same place.
 func TestOneChangeIsNoNoiseOfTheRoute(t *testing.T) {
 	t.Parallel()
 	pending := strings.Replace(record, "approved", "pending", 1)
 	tests := map[string]struct {
-		changed  reply // of PHP, once
+		changed  reply // PHP's reply, once
 		bookside reply
 		want     string
 	}{
@@ -331,8 +330,8 @@ func TestIgnoredPaths(t *testing.T) {
 	}
 }
 
-// TestRequestsAreSentWithoutTheKeysOfOthers: each side gets its own key, in the header, and
-// PHP is asked before and after Bookside.
+// TestRequestsAreSentWithoutTheKeysOfOthers: each side gets its own key, in the header, and PHP is asked
+// before and after Bookside.
 func TestRequestsAreSentWithoutTheKeysOfOthers(t *testing.T) {
 	t.Parallel()
 	urls := make(chan string, 10)
@@ -350,7 +349,7 @@ func TestRequestsAreSentWithoutTheKeysOfOthers(t *testing.T) {
 	}
 }
 
-// TestUnseen: the result names the routes and parameters that the requests did not have.
+// TestUnseen: the result names the routes and parameters that no request used.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	answer := []reply{{body: `{}`}}
@@ -365,7 +364,7 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// TestPersonalDataAreMasked: nothing of a person is in any form of the result.
+// TestPersonalDataAreMasked: no form of the result contains personal data.
 func TestPersonalDataAreMasked(t *testing.T) {
 	t.Parallel()
 	php := `{"data":[{"id":"7","status":"approved","service_name":"Massage","customer":{"id":"3","first_name":"Ada","last_name":"Byron","email":"ada@example.com","phone":"+49 151 2345678"},"note":"call 0151 2345678 or ada@example.com","start":"2026-12-01 10:00:00"}]}`
@@ -426,8 +425,7 @@ func TestRequestsAreMasked(t *testing.T) {
 	}
 }
 
-// TestInterruptedRunTellsWhatItHas: a run that is interrupted, or whose servers go away, has
-// a result.
+// TestInterruptedRunTellsWhatItHas: a run that is interrupted, or whose servers go away, has a result.
 func TestInterruptedRunTellsWhatItHas(t *testing.T) {
 	t.Parallel()
 	three := func(t *testing.T) []Request {
@@ -487,7 +485,7 @@ func TestInterruptedRunTellsWhatItHas(t *testing.T) {
 	})
 }
 
-// TestStartRejects: a run begins only if both servers accept their keys.
+// TestStartRejects: a run starts only if both servers accept their keys.
 func TestStartRejects(t *testing.T) {
 	t.Parallel()
 	answering := func(r reply) http.Handler {

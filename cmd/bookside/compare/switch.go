@@ -1,6 +1,6 @@
 package compare
 
-// switchOver is one way to send the API's path to Bookside.
+// switchOver is one way to route the API's path to Bookside.
 type switchOver struct {
 	proxy string
 	where string
@@ -8,7 +8,7 @@ type switchOver struct {
 	back  string
 }
 
-// switches are the lines with which a site moves over, and what takes them back.
+// switches are the lines that move a site over, and what reverts them.
 var switches = []switchOver{
 	{
 		"nginx", "with docker/nginx/bookside.conf in conf.d and docker/nginx/bookside-routes.conf in snippets, in the server block of the site:",
@@ -27,6 +27,6 @@ var switches = []switchOver{
 	},
 }
 
-// switchNote holds for all of them.
+// switchNote applies to all of them.
 const switchNote = "Set BOOKSIDE_SERVER__TRUSTED_PROXIES=127.0.0.1, so that Bookside sees the addresses of the clients. " +
 	"After the way back, PHP serves the same tables again, with everything that was written through Bookside."

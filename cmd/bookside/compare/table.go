@@ -9,7 +9,7 @@ import (
 	"bookside/adapter/rowdiff"
 )
 
-// section is a part of a result, as a terminal and a page show it.
+// section is a part of a result, shown on a terminal and on a page.
 type section struct {
 	title, about string
 	findings     []Finding
@@ -32,7 +32,7 @@ func (r *Result) sections() []section {
 	}
 }
 
-// Text returns the result for a terminal. The verdict is its last line but the switch.
+// Text returns the result for a terminal. The verdict is its last line except the switch.
 func (r *Result) Text() string {
 	var b strings.Builder
 	if r.Writes != nil {
@@ -50,7 +50,7 @@ func (r *Result) Text() string {
 	return b.String()
 }
 
-// routeHeads are above the cells of routes.
+// routeHeads are the column headings of the routes.
 var routeHeads = []string{"Route", "Requests", "Equal", "Noise", "Known", "Differ", "PHP p50", "PHP p99", "Bookside p50", "Bookside p99", "Factor"}
 
 func (r RouteResult) cells() []string {
@@ -88,7 +88,7 @@ func (s section) text(b *strings.Builder) {
 			fmt.Fprintf(b, "  %s: %s\n", f.Name, f.Why)
 		}
 		fmt.Fprintf(b, "  %s  %s, %s\n", f.Route, f.place(), count(f.Requests, "request"))
-		if f.Name == "" || f.Kind == StatusDiffers { // somebody may depend on the status
+		if f.Name == "" || f.Kind == StatusDiffers { // clients may depend on the status
 			fmt.Fprintf(b, "    GET %s\n    %s\n", f.Request, f.Exact)
 			f.text(b, "      ")
 		}
@@ -98,7 +98,7 @@ func (s section) text(b *strings.Builder) {
 	}
 }
 
-// place names the kind of difference and where it is.
+// place describes the kind of difference and where it is.
 func (f Finding) place() string {
 	if f.Kind == StatusDiffers {
 		return string(f.Kind)
@@ -130,7 +130,7 @@ func (w *Writes) text(b *strings.Builder) {
 	}
 }
 
-// statuses names both statuses, with the code of an error of Bookside.
+// statuses returns both statuses, with the code of Bookside's error.
 func (r WriteResult) statuses() string {
 	return strings.TrimSpace(fmt.Sprintf("PHP %d, Bookside %d %s", r.PHP, r.Bookside, r.Error))
 }
@@ -139,7 +139,7 @@ func changesText(t rowdiff.Counts) string {
 	return fmt.Sprintf(": PHP changed %s, Bookside %d", count(t.PHP, "row"), t.Bookside)
 }
 
-// place names a row and a column.
+// place describes a row and a column.
 func (f RowFinding) place() string {
 	text := fmt.Sprintf("%s %d", f.Table, f.Row)
 	if f.Column != "" {

@@ -22,23 +22,22 @@ import (
 // Writes is what requests left in the two copies.
 type Writes struct {
 	Requests []WriteResult `json:"requests"`
-	Skipped  []string      `json:"skipped_tables"` // that cannot be compared
+	Skipped  []string      `json:"skipped_tables"` // not comparable
 }
 
-// WriteResult is a request of the scenario.
+// WriteResult is the result of one request of the scenario.
 type WriteResult struct {
 	Request  string           `json:"request"`
 	PHP      int              `json:"php_status"`
 	Bookside int              `json:"bookside_status"`
-	Error    string           `json:"error,omitempty"` // code of an error of Bookside
+	Error    string           `json:"error,omitempty"` // code of Bookside's error
 	Tables   []rowdiff.Counts `json:"tables"`
-	Answer   []Finding        `json:"answer"` // how the answers differ
+	Answer   []Finding        `json:"answer"` // how the responses differ
 	Rows     []RowFinding     `json:"rows"`
 	Outcome  Outcome          `json:"outcome"`
 }
 
-// RowFinding is a row, or a value in it, that is not the same in both copies. Personal data
-// are masked.
+// RowFinding is a row, or a value in it, that differs between the copies. Personal data are masked.
 type RowFinding struct {
 	Kind   string `json:"kind"`
 	Table  string `json:"table"`
@@ -58,9 +57,9 @@ func (e *RefusedError) Error() string { return strings.Join(e.Reasons, "\n  ") }
 // Tolerance is how far apart times may be that both sides write, or read one after the other.
 const Tolerance = 10 * time.Second
 
-// Write sends the requests of a scenario to both sides and compares what they leave in the
-// copies. If a copy is not safe to write to, or is not the one that a side writes to, it
-// returns a RefusedError and has sent no write.
+// Write sends the requests of a scenario to both sides and compares what they leave in the copies. If a
+// copy is not safe to write to, or is not the one that a side writes to, it sends no write and returns a
+// RefusedError.
 func (r *Run) Write(ctx context.Context, scenario Scenario, php, bookside *rowdiff.Copy) (*Result, error) {
 	if err := r.refuse(ctx, php, bookside); err != nil {
 		return nil, err
@@ -92,8 +91,7 @@ func (r *Run) Write(ctx context.Context, scenario Scenario, php, bookside *rowdi
 	return result, nil
 }
 
-// refuse checks that mails are off and that PHP works on the first copy and Bookside on the
-// second one.
+// refuse checks that mails are off, that PHP uses the first copy and that Bookside uses the second.
 func (r *Run) refuse(ctx context.Context, php, bookside *rowdiff.Copy) error {
 	copies := []struct {
 		name, ordinal string
@@ -131,8 +129,7 @@ func (r *Run) refuse(ctx context.Context, php, bookside *rowdiff.Copy) error {
 	return nil
 }
 
-// recognise writes a marker into a copy; it must be seen through one server and not through
-// the other one.
+// recognise writes a marker into a copy; it must be visible through one server and not through the other.
 func recognise(ctx context.Context, c *rowdiff.Copy, here, there *Side) (reason string, err error) {
 	code := rand.Text()[:10]
 	marker, err := c.PutMarker(ctx, "Bookside compare "+code)
@@ -175,7 +172,7 @@ func (s *Side) sees(ctx context.Context, code string) (bool, error) {
 type writer struct {
 	run     *Run
 	pair    *rowdiff.Pair
-	answers [2]map[string]value // of PHP and of Bookside, by the names of the requests
+	answers [2]map[string]value // responses of PHP and of Bookside, by request name
 	result  *Writes
 }
 
@@ -248,8 +245,8 @@ func (w *writer) judge(request scenarioRequest, got [2]answer, differences []row
 	return result
 }
 
-// findings returns a difference of rows as it is shown; one of values that are JSON texts by
-// what differs in them.
+// findings returns a difference of rows in displayable form; for values that are JSON texts, what differs
+// inside them.
 func (w *writer) findings(m mask, d rowdiff.Difference) []RowFinding {
 	found := RowFinding{Kind: string(d.Kind), Table: string(d.Table), Row: d.Key, Column: d.Column}
 	switch d.Kind {
@@ -283,7 +280,7 @@ func (w *writer) findings(m mask, d rowdiff.Difference) []RowFinding {
 	return all
 }
 
-// inColumn returns a value in a JSON text of a column as it is shown.
+// inColumn returns a value in a column's JSON text in displayable form.
 func (m mask) inColumn(name string, v value) string {
 	switch {
 	case v.kind == 0:
@@ -296,12 +293,12 @@ func (m mask) inColumn(name string, v value) string {
 	return shorten(v.String())
 }
 
-// same reports whether two scalars are the same thing in both copies.
+// same reports whether two scalars are equivalent in the two copies.
 func (w *writer) same(at location, php, bookside value) bool {
 	return php.kind == bookside.kind && w.pair.Mapping().Same(at.last(), php.text, bookside.text)
 }
 
-// column returns a value of a column as it is shown: numbers, times and words as they are.
+// column returns a column's value in displayable form: numbers, times and words are shown unchanged.
 func (m mask) column(name string, stored *string) string {
 	if stored == nil {
 		return "NULL"
@@ -313,7 +310,7 @@ func (m mask) column(name string, stored *string) string {
 	return "'" + shorten(text) + "'"
 }
 
-// wordColumns hold words of the plugin.
+// wordColumns are columns that hold words of the plugin.
 var wordColumns = []string{
 	"status", "payment_status", "fulfillment_status", "code", "kind", "processor", "payment_method", "payment_portion", "variant", "visibility", "meta_key", "initiated_by", "object_model_type",
 	"server_timezone", "customer_timezone", "coupon_code", "event_type",

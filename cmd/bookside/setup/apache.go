@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// apacheReader collects the sites of a configuration of Apache and of the files that it includes.
+// apacheReader collects the sites of an Apache configuration and the files that it includes.
 type apacheReader struct {
 	files fs.FS
-	root  string // ServerRoot, to which paths are relative
+	root  string // ServerRoot, the base of relative paths
 	found configuration
 	depth int
 }
@@ -37,7 +37,7 @@ func (r *apacheReader) file(name string, in *Server) error {
 		at := offset
 		offset = nextLine(text, at)
 		line := text[at:offset]
-		for strings.HasSuffix(strings.TrimRight(line, "\r\n"), `\`) && offset < len(text) { // goes on in the next line
+		for strings.HasSuffix(strings.TrimRight(line, "\r\n"), `\`) && offset < len(text) { // continues on the next line
 			end := nextLine(text, offset)
 			line = strings.TrimSuffix(strings.TrimRight(line, "\r\n"), `\`) + text[offset:end]
 			offset = end

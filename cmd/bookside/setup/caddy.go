@@ -12,7 +12,7 @@ import (
 type caddyToken struct {
 	text string
 	line int
-	end  int // offset behind it
+	end  int // offset after it
 }
 
 // caddyTokens splits a file with a name into words, without comments.
@@ -67,7 +67,7 @@ func caddyQuoted(text string, at int) (word string, end int, ok bool) {
 	return "", 0, false
 }
 
-// caddyReader collects the sites of a Caddyfile and of the files that it imports.
+// caddyReader collects the sites of a Caddyfile and the files that it imports.
 type caddyReader struct {
 	files fs.FS
 	found configuration
@@ -80,8 +80,8 @@ func parseCaddy(files fs.FS, main string) (configuration, error) {
 	return r.found, err
 }
 
-// file reads the blocks of a file; of the first file, a block without an address at the beginning
-// has the global options.
+// file reads the blocks of a file; in the first file, a leading block without an address holds the global
+// options.
 func (r *caddyReader) file(name string, first bool) error {
 	r.depth++
 	defer func() { r.depth-- }()
@@ -114,7 +114,7 @@ func (r *caddyReader) file(name string, first bool) error {
 			head = append(head, t)
 		}
 	}
-	// A file with a single site needs no braces; nothing can be told of where it ends.
+	// A file with a single site needs no braces, so its end is unknown.
 	return nil
 }
 
@@ -200,7 +200,7 @@ func hasDirective(tokens []caddyToken, name string) bool {
 	return false
 }
 
-// caddyHost returns the host name of a site's address; "" if it has none.
+// caddyHost returns the host name in a site's address, or "" if it has none.
 func caddyHost(address string) string {
 	if address == "" {
 		return ""

@@ -12,22 +12,22 @@ import (
 	"strings"
 )
 
-// Change is something that setup does to a machine. Its exported fields are kept, so that it can
-// be undone by another run of the program.
+// Change is something that setup does to a machine. Its exported fields are stored, so that another run of
+// the program can undo it.
 type Change interface {
 	// Describe says what will be done, without secrets.
 	Describe() string
-	// DescribeUndo says what taking it back does; "" for nothing.
+	// DescribeUndo says what undoing it does; "" for nothing.
 	DescribeUndo() string
-	// Prepare notes what Undo needs to know of the state before.
+	// Prepare records what Undo needs to know about the previous state.
 	Prepare(context.Context, *Host) error
 	Do(context.Context, *Host) error
-	// Undo takes the change back. It does no harm if Do had no effect, or only a part of it. What
-	// somebody else has changed since stays as it is, which is the note.
+	// Undo reverts the change. It does no harm if Do had no effect, or only a partial one. Later changes by
+	// others are kept, and the note says so.
 	Undo(context.Context, *Host) (note string, err error)
 }
 
-// kinds are the changes by the names under which they are kept.
+// kinds are the changes by the names under which they are stored.
 var kinds = map[string]func() Change{
 	"file":    func() Change { return &File{} },
 	"block":   func() Change { return &Block{} },
@@ -78,14 +78,14 @@ func hashOf(content []byte) string {
 type File struct {
 	Path  string
 	Mode  fs.FileMode
-	Group string // "" for that of root
-	// Before is what it contained, and Existed whether there was one.
+	Group string // "" for root's
+	// Before is its previous content, and Existed whether it existed.
 	Before     []byte
 	BeforeMode fs.FileMode
 	Existed    bool
 	After      string // hash
-	// Test succeeds without the file, or it is not removed: a web server whose configuration is
-	// invalid does not start again. Somebody may have included the file elsewhere.
+	// Test must succeed without the file, or the file is not removed: a web server with an invalid
+	// configuration does not start again, and the file may be included elsewhere.
 	Test Command
 
 	content []byte
@@ -133,7 +133,7 @@ func (f *File) Undo(ctx context.Context, h *Host) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case !exists, f.Existed && hashOf(content) == hashOf(f.Before): // not done, or undone
+	case !exists, f.Existed && hashOf(content) == hashOf(f.Before): // not done, or already undone
 		return "", nil
 	case hashOf(content) != f.After:
 		return f.Path + " was changed since and stays as it is", nil
@@ -154,13 +154,13 @@ func (f *File) remove(ctx context.Context, h *Host, content []byte) error {
 	return nil
 }
 
-// Block is some lines in the configuration of a web server, between two comments.
+// Block is a number of lines in a web server's configuration, between two comments.
 type Block struct {
 	Path string
 
-	at    int // offset of the line before which the lines are inserted
+	at    int // offset of the line that follows the inserted lines
 	lines []string
-	place string // where, for people
+	place string // the place in words
 }
 
 const blockBegin, blockEnd = "# begin: bookside setup", "# end: bookside setup"
@@ -217,8 +217,8 @@ func insertBlock(content string, at int, lines []string) (string, error) {
 	return content[:at] + block.String() + rest, nil
 }
 
-// removeBlocks removes what insertBlock inserted. It reports whether each beginning has its end:
-// what to remove is unknown otherwise.
+// removeBlocks removes what insertBlock inserted. It reports whether each beginning has its end: otherwise
+// it is unknown what to remove.
 func removeBlocks(content string) (removed string, whole bool) {
 	var b strings.Builder
 	inside := false
@@ -239,8 +239,8 @@ func removeBlocks(content string) (removed string, whole bool) {
 	return b.String(), true
 }
 
-// Run is commands that are run, and those that take them back. Either may be missing. Commands
-// that only take back are for the end of an undo: what comes later in a step is undone before.
+// Run is a set of commands to run, and of commands that revert them. Either may be missing. Commands that
+// only revert are for the end of an undo: what comes later in a step is undone earlier.
 type Run struct {
 	Back []Command
 	// Stays names what an undo leaves, because others may use it by then, and Removal removes it.
@@ -286,8 +286,8 @@ func (r *Run) Do(ctx context.Context, h *Host) error {
 func (r *Run) Undo(ctx context.Context, h *Host) (note string, err error) {
 	for _, c := range r.Back {
 		if failed := h.run(ctx, c); failed != nil {
-			// There may be nothing to take back, or a web server may not run. Nobody can do more about it
-			// than read it.
+			// There may be nothing to revert, or a web server may not be running. All anybody can do is
+			// read about it.
 			note = failed.Error()
 			break
 		}

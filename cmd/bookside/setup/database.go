@@ -13,12 +13,12 @@ import (
 	"bookside/wpdb"
 )
 
-// Account is an account of the database server that is created for Bookside.
+// Account is a database account that is created for Bookside.
 type Account struct {
 	Name   string   // quoted
 	Client []string // the command that runs statements as the server's administrator
 
-	statements []string // one of them has the password
+	statements []string // one of them contains the password
 	tables     int
 }
 
@@ -43,14 +43,14 @@ func (a *Account) Undo(ctx context.Context, h *Host) (string, error) {
 	return "", h.run(ctx, Command{a.Client, wpdb.DropAccount(a.Name) + ";\n"})
 }
 
-// Key is an API key that is created.
+// Key is an API key that is created for the site.
 type Key struct {
 	Name    string
 	Prefix  string // of the tables
 	DSNFile string
 
 	now    func() time.Time
-	secret string // once it was created
+	secret string // set once the key was created
 }
 
 // Describe implements [Change].
@@ -115,11 +115,11 @@ func (k *Key) with(ctx context.Context, h *Host, use func(*wpdb.DB, *keys.Store)
 	return use(db, keys.NewStore(db, now, rand.Reader))
 }
 
-// administrators are the clients that reach a local server as its administrator, if root runs
-// them. The first that is there is taken.
+// administrators are the clients that connect root to a local server as its administrator. The first that
+// exists is used.
 var administrators = []string{"mariadb", "mysql"}
 
-// accountFor plans an account of Bookside's own for the site. The reason is why there can be none.
+// accountFor plans a dedicated account of Bookside for the site. reason says why there can be none.
 func (s *Setup) accountFor(ctx context.Context, db *wpdb.DB) (account *Account, dsn, reason string, err error) {
 	local := s.wordpress.Network == "unix" || strings.HasPrefix(s.wordpress.Address, "127.") || strings.HasPrefix(s.wordpress.Address, "[::1]")
 	if !local {
@@ -147,7 +147,7 @@ func (s *Setup) accountFor(ctx context.Context, db *wpdb.DB) (account *Account, 
 	if !ok {
 		return nil, "", "the database server does not say as whom it knows the site", nil
 	}
-	// The administrator may be that of another server.
+	// The administrator may belong to another server.
 	output, err := s.Host.Run(ctx, Command{client, wpdb.CountTables(database, db.FullName(wpdb.Bookings)) + ";\n"})
 	if err != nil || strings.TrimSpace(output) != "1" {
 		return nil, "", fmt.Sprintf("%s does not reach the site's database as an administrator (%s)", client[0], firstLine(output, err)), nil
@@ -164,7 +164,7 @@ func (s *Setup) accountFor(ctx context.Context, db *wpdb.DB) (account *Account, 
 	if err != nil {
 		return nil, "", "", err
 	}
-	// Servers may demand a character of each kind.
+	// Servers may require a character of each kind.
 	name, password := wpdb.QuoteAccount(user, host), rand.Text()+"-a1"
 	account = &Account{Name: name, Client: client, statements: []string{wpdb.CreateAccount(name, password)}}
 	for _, table := range wpdb.Tables() {
@@ -178,7 +178,7 @@ func (s *Setup) accountFor(ctx context.Context, db *wpdb.DB) (account *Account, 
 	return account, own.FormatDSN(), "", nil
 }
 
-// firstLine returns what a command said, or why it could not be run.
+// firstLine returns the first line of a command's output, or why it could not run.
 func firstLine(output string, err error) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(output), "\n")
 	if line == "" && err != nil {

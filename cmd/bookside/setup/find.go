@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Site is a WordPress that was found.
+// Site is a WordPress installation that was found.
 type Site struct {
 	Dir     string   // of WordPress
-	Config  string   // the file with the settings of the database
-	Name    string   // host name that the file belongs to; "" if it belongs to all
+	Config  string   // the file with the database settings
+	Name    string   // host name that the file is for; "" for all
 	Servers []Server // that serve it
 }
 
@@ -28,7 +28,7 @@ func (s Site) String() string {
 	return text
 }
 
-// usualPlaces are where WordPress is without a web server that says so.
+// usualPlaces are where WordPress may be if no web server names it.
 var usualPlaces = []string{
 	"/var/www", "/var/www/*", "/var/www/*/htdocs", "/var/www/*/public_html", "/var/www/*/public", "/var/www/*/html", "/var/www/*/web",
 	"/srv/www", "/srv/www/*", "/srv/*", "/srv/*/public_html", "/usr/share/wordpress", "/usr/share/nginx/html", "/home/*/public_html", "/home/*/www",
@@ -41,8 +41,8 @@ const (
 	debianConfig  = "/etc/wordpress/config-"
 )
 
-// findSites returns the WordPress sites in the usual places and in the directories that web servers
-// serve. With a directory, only that one is looked at.
+// findSites returns the WordPress sites in the usual places and in the directories that web servers serve.
+// If a directory is given, it checks only that one.
 func findSites(files fs.FS, configurations []configuration, directory string) ([]Site, error) {
 	var servers []Server
 	for _, c := range configurations {
@@ -55,13 +55,13 @@ func findSites(files fs.FS, configurations []configuration, directory string) ([
 		patterns := slices.Clone(usualPlaces)
 		for _, s := range servers {
 			for _, root := range s.Roots {
-				patterns = append(patterns, root, root+"/*") // WordPress may be in a directory below
+				patterns = append(patterns, root, root+"/*") // WordPress may be in a subdirectory
 			}
 		}
 		for _, pattern := range patterns {
 			found, err := glob(files, pattern)
 			if err != nil {
-				continue // a path with brackets, such as a variable of nginx
+				continue // a path with brackets, such as an nginx variable
 			}
 			places = append(places, found...)
 		}
@@ -79,8 +79,8 @@ func findSites(files fs.FS, configurations []configuration, directory string) ([
 	return sites, nil
 }
 
-// directories returns the directories of WordPress among some places, each with all its names: one
-// of them may be a link to another.
+// directories returns the WordPress directories among some places, each with all its names: one of them may
+// be a link to another.
 func directories(files fs.FS, places []string) (found [][]string) {
 	var infos []fs.FileInfo
 	for _, place := range places {
@@ -97,7 +97,7 @@ func directories(files fs.FS, places []string) (found [][]string) {
 	return found
 }
 
-// sitesIn returns the sites of the WordPress in a directory, by its names: several for Debian's.
+// sitesIn returns the sites of the WordPress in a directory with these names: several for Debian's.
 func sitesIn(files fs.FS, names []string, servers []Server) ([]Site, error) {
 	dir := names[0]
 	var serving []Server
@@ -134,7 +134,7 @@ func sitesIn(files fs.FS, names []string, servers []Server) ([]Site, error) {
 	return nil, nil // not installed yet
 }
 
-// serversOf returns the servers with a host name, or those for any if none has it.
+// serversOf returns the servers with a host name, or those for any host if none has it.
 func serversOf(servers []Server, name string) []Server {
 	named := func(s Server) bool { return slices.Contains(s.Names, name) }
 	if slices.ContainsFunc(servers, named) {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Command is a program with its arguments, and what it reads from its standard input.
+// Command is a program with its arguments and standard input.
 type Command struct {
 	Args  []string
 	Stdin string `json:"-"` // may be secret
@@ -25,23 +25,23 @@ func command(args ...string) Command { return Command{Args: args} }
 
 func (c Command) String() string { return strings.Join(c.Args, " ") }
 
-// Host is the machine on which Bookside is set up.
+// Host is the machine that Bookside is set up on.
 type Host struct {
-	// Root is the directory that stands for the root of the file system; "" for the root itself.
+	// Root is the directory that stands in for the root of the file system; "" for the root itself.
 	Root string
-	// Privileged reports whether files of the system may be changed.
+	// Privileged reports whether system files may be changed.
 	Privileged bool
-	// Run runs a command and returns what it printed.
+	// Run runs a command and returns its output.
 	Run func(context.Context, Command) (output string, err error)
-	// Has reports whether there is a program.
+	// Has reports whether a program exists.
 	Has func(program string) bool
 	// Dial connects to an address.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Patience is how long a service or a web server may take to be as it was told to be.
+	// Patience is how long a service or a web server may take to reach its new state.
 	Patience time.Duration
 }
 
-// Local is this machine.
+// Local returns this machine.
 func Local() *Host {
 	return &Host{
 		Privileged: os.Geteuid() == 0,
@@ -60,13 +60,13 @@ func runCommand(ctx context.Context, c Command) (string, error) {
 	defer cancel()
 	program := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	program.Stdin = strings.NewReader(c.Stdin)
-	// The directories of web servers' programs are not in everybody's path.
+	// Not every path includes the directories of web servers' programs.
 	program.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin:/sbin", "LC_ALL=C")
 	output, err := program.CombinedOutput()
 	return string(output), err
 }
 
-// run runs a command. Its error has what the command printed.
+// run runs a command. Its error includes the command's output.
 func (h *Host) run(ctx context.Context, c Command) error {
 	output, err := h.Run(ctx, c)
 	if err != nil {
@@ -75,10 +75,10 @@ func (h *Host) run(ctx context.Context, c Command) error {
 	return nil
 }
 
-// path returns where a file is.
+// path returns the location of a file.
 func (h *Host) path(name string) string { return filepath.Join(h.Root, name) }
 
-// files are all files of the machine, with paths that do not begin with a slash.
+// files returns all files of the machine, with paths that do not begin with a slash.
 func (h *Host) files() fs.FS {
 	root := h.Root
 	if root == "" {
@@ -92,7 +92,7 @@ func (h *Host) exists(name string) bool {
 	return err == nil
 }
 
-// same reports whether two names are of one file, such as by a link.
+// same reports whether two names refer to the same file, for example through a link.
 func (h *Host) same(a, b string) bool {
 	first, err := os.Stat(h.path(a))
 	if err != nil {
@@ -111,13 +111,12 @@ func (h *Host) read(name string) (content []byte, exists bool, err error) {
 	return content, err == nil, err
 }
 
-// write writes a file at once: whoever reads it sees either the old content or the new one. The
-// file keeps its owner and, unless mode is set, its permissions; a new one belongs to group, if
-// that is set.
+// write replaces a file atomically: a reader sees either the old content or the new one. The file keeps its
+// owner and, unless mode is set, its permissions; a new one belongs to group, if that is set.
 func (h *Host) write(ctx context.Context, name string, content []byte, mode fs.FileMode, group string) (err error) {
 	path := h.path(name)
 	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // a link stays a link
+		path = target // keeps a link a link
 	}
 	if present, err := os.ReadFile(path); err == nil && bytes.Equal(present, content) && mode == 0 {
 		return nil
@@ -167,7 +166,7 @@ func (h *Host) write(ctx context.Context, name string, content []byte, mode fs.F
 	return os.Rename(file.Name(), path)
 }
 
-// remove removes a file and the directories that it leaves empty, if they are Bookside's own.
+// remove removes a file and any directories of Bookside that become empty.
 func (h *Host) remove(name string) error {
 	if err := os.Remove(h.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -179,7 +178,7 @@ func (h *Host) remove(name string) error {
 	return nil
 }
 
-// systemd reports whether systemd manages the services of the machine; sd_booted(3) does it so.
+// systemd reports whether systemd manages the machine's services, as sd_booted(3) does.
 func (h *Host) systemd() bool { return h.exists("/run/systemd/system") && h.Has("systemctl") }
 
 // client returns an HTTP client that connects with dial, and follows no redirects.

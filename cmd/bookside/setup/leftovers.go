@@ -10,16 +10,16 @@ import (
 	"bookside/wpdb/wpconfig"
 )
 
-// leftover is something that an undo leaves, because others may need it or it was not setup that
-// made it, and what removes it.
+// leftover is something that an undo leaves, because others may need it or setup did not create it, and the
+// command that removes it.
 type leftover struct{ what, command string }
 
-// leftovers returns what stays when a record has been taken back.
+// leftovers returns what remains after a record has been undone.
 func (s *Setup) leftovers(r *record) []leftover {
 	var left []leftover
 	site, err := wpconfig.Read(s.Host.path(r.Config))
 	var noSocket *wpconfig.NoSocketError
-	if err == nil || errors.As(err, &noSocket) { // else the site may be gone, and its database with it
+	if err == nil || errors.As(err, &noSocket) { // otherwise the site may be gone, and its database with it
 		left = append(left,
 			leftover{"indexes, if bookside indexes --apply made any", "bookside indexes --drop --wp-config " + r.Config},
 			leftover{"the tables of Bookside in the site's database, with all keys, webhooks and queued mails, as SQL", dropTables(site, r.Options.SiteID)})
@@ -28,7 +28,7 @@ func (s *Setup) leftovers(r *record) []leftover {
 	if s.Host.exists(path.Join(content, "mu-plugins/bookside.php")) || s.Host.exists(path.Join(content, "plugins/bookside")) {
 		left = append(left, leftover{"the companion in WordPress", "bookside companion remove --wordpress " + r.WordPress})
 	}
-	user, program := s.hasUser(), s.Host.exists(localProgram) // unless setup made them
+	user, program := s.hasUser(), s.Host.exists(localProgram) // unless setup created them
 	for i := range r.Changes {
 		change, err := r.Changes[i].change()
 		if err != nil {
@@ -69,7 +69,7 @@ func dropTables(site wpconfig.Config, siteID int) string {
 	return "USE `" + site.Name + "`; DROP TABLE IF EXISTS " + strings.Join(names, ", ") + ";"
 }
 
-// sayLeftovers prints what stays.
+// sayLeftovers prints what remains.
 func (s *Setup) sayLeftovers(r *record) {
 	s.say("What stays, and what removes it:\n")
 	for _, l := range s.leftovers(r) {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// lock keeps other runs out until unlock is called or the process ends. What is locked is a folder
-// that every machine has, so that no file is left behind.
+// lock keeps other runs out until unlock is called or the process ends. It locks a folder that every
+// machine has, so that no file is left behind.
 func (h *Host) lock() (unlock func() error, err error) {
 	const name = "/etc"
 	folder, err := os.Open(h.path(name))
@@ -25,7 +25,8 @@ func (h *Host) lock() (unlock func() error, err error) {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), folder.Close())
 	default:
 		return func() error {
-			// A program that is just being started has a copy of the descriptor, by which the lock would outlive Close.
+			// A program that is just being started has a copy of the descriptor, which would let the lock
+			// outlive Close.
 			return errors.Join(syscall.Flock(int(folder.Fd()), syscall.LOCK_UN), folder.Close())
 		}, nil
 	}

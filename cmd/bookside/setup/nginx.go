@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// nginxDirective is a directive of a configuration of nginx, with the block behind it.
+// nginxDirective is a directive of an nginx configuration, with its block.
 type nginxDirective struct {
 	name   string
 	args   []string
 	block  []nginxDirective
 	at     int // offset of the name
-	inside int // offset behind the opening brace; 0 without a block
+	inside int // offset after the opening brace; 0 without a block
 }
 
 // nginxParser reads directives from the text of one file.
@@ -25,8 +25,8 @@ type nginxParser struct {
 
 var errUnfinished = errors.New("ends within a directive")
 
-// next returns the next token, and where it begins: a word, or one of ; { } alone. It is "" at the
-// end of the file.
+// next returns the next token, and where it begins: a word, or one of ; { } alone. It is "" at the end of
+// the file.
 func (p *nginxParser) next() (token string, at int, err error) {
 	for p.offset < len(p.text) {
 		switch c := p.text[p.offset]; {
@@ -85,7 +85,7 @@ func (p *nginxParser) word() (string, int, error) {
 	return p.text[at:], at, nil
 }
 
-// directives returns the directives up to the end of the block, or of the file.
+// directives returns the directives up to the end of the block or the file.
 func (p *nginxParser) directives(inBlock bool) (list []nginxDirective, err error) {
 	for {
 		token, at, err := p.next()
@@ -134,7 +134,7 @@ func (p *nginxParser) arguments(d nginxDirective) (nginxDirective, error) {
 	}
 }
 
-// skipBlock skips a block of another language, in which braces come in pairs.
+// skipBlock skips a block of another language in which braces come in pairs.
 func (p *nginxParser) skipBlock() error {
 	for depth := 1; p.offset < len(p.text); p.offset++ {
 		switch p.text[p.offset] {
@@ -150,12 +150,12 @@ func (p *nginxParser) skipBlock() error {
 	return errUnfinished
 }
 
-// nginxReader collects the sites of a configuration and of the files that it includes.
+// nginxReader collects the sites of an nginx configuration and the files that it includes.
 type nginxReader struct {
 	files  fs.FS
-	prefix string // the directory of the main file, to which paths are relative
+	prefix string // the directory of the main file, the base of relative paths
 	found  configuration
-	open   []string // files that are being read, against endless includes
+	open   []string // files being read, to prevent endless includes
 }
 
 func parseNginx(files fs.FS, main string) (configuration, error) {
@@ -167,7 +167,7 @@ func parseNginx(files fs.FS, main string) (configuration, error) {
 // nginxScope is the server around a directive.
 type nginxScope struct {
 	server *Server
-	nested bool // in a block within the server
+	nested bool // inside a block of the server
 }
 
 func (r *nginxReader) file(name string, in *nginxScope) error {
@@ -231,8 +231,8 @@ func (r *nginxReader) directive(file, text string, d nginxDirective, in *nginxSc
 	return r.directives(file, text, d.block, in)
 }
 
-// log notes the first log of a server, or of all. Within a server, others are for some of its
-// requests only.
+// log records the first log of a server, or of all. Further logs within a server are for only some of its
+// requests.
 func (r *nginxReader) log(target string, in *nginxScope) {
 	log := &r.found.log
 	switch {

@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// recordFile is where the changes are kept.
+// recordFile is where the changes are recorded.
 const recordFile = "/var/lib/bookside/setup.json"
 
 // record is what was done to a machine. It is written before each change.
 type record struct {
-	WordPress string    `json:"wordpress"` // directory of the site
-	Config    string    `json:"config"`    // the file with its settings
+	WordPress string    `json:"wordpress"` // the site's directory
+	Config    string    `json:"config"`    // the file with the site's settings
 	Options   Options   `json:"options"`
 	Begun     time.Time `json:"begun"`
 	State     state     `json:"state"`
-	Steps     []string  `json:"steps"` // that were done or declined
+	Steps     []string  `json:"steps"` // done or declined
 	Changes   []kept    `json:"changes"`
 }
 
 type state string
 
 const (
-	running  state = "running" // or was ended by a crash
-	waiting  state = "waiting" // for somebody to start the service
+	running  state = "running" // or ended by a crash
+	waiting  state = "waiting" // until the service is started by hand
 	finished state = "finished"
 )
 
-// loadRecord returns the record of an earlier run; nil if there is none.
+// loadRecord returns the record of an earlier run, or nil.
 func loadRecord(h *Host) (*record, error) {
 	text, exists, err := h.read(recordFile)
 	if err != nil || !exists {
@@ -56,7 +56,7 @@ func (r *record) save(ctx context.Context, h *Host) error {
 	return h.write(ctx, recordFile, append(text, '\n'), 0o600, "")
 }
 
-// do makes a change and keeps it.
+// do makes a change and records it.
 func (r *record) do(ctx context.Context, h *Host, c Change) error {
 	if err := c.Prepare(ctx, h); err != nil {
 		return err
@@ -72,15 +72,14 @@ func (r *record) do(ctx context.Context, h *Host, c Change) error {
 	return c.Do(ctx, h)
 }
 
-// undo takes all changes back, the last one first. Those that cannot be taken back stay in the
-// record, and tell is called with the error. A record that cannot be written, as on a full disk,
-// keeps nothing from being taken back: undoing a change twice does no harm. It is called with notes, too. A key that could not be
-// revoked needs the account and the file with its password the next time: they stay, with all that
-// came before them.
+// undo reverts all changes, last first. A change that cannot be reverted stays in the record, and tell is
+// called with the error; tell is also called with notes. If the record cannot be written, as on a full
+// disk, undo goes on: undoing a change twice does no harm. A key that could not be revoked needs the
+// account and the password file the next time, so these stay, with everything that came before them.
 func (r *record) undo(ctx context.Context, h *Host, tell func(change, note string, err error)) (complete bool, err error) {
 	var left []kept
 	var unsaved error
-	needed := "" // the file without which a key cannot be revoked
+	needed := "" // the file needed to revoke a key
 	for i := len(r.Changes) - 1; i >= 0; i-- {
 		c, err := r.Changes[i].change()
 		if err != nil {

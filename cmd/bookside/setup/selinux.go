@@ -7,12 +7,12 @@ import (
 
 const (
 	selinuxFolder = "/sys/fs/selinux"
-	// selinuxBoolean says whether web servers may connect to other programs. Where SELinux is
-	// enforced, as on Fedora, they may not.
+	// selinuxBoolean controls whether web servers may connect to other programs. Where SELinux is enforced,
+	// as on Fedora, they may not by default.
 	selinuxBoolean = "httpd_can_network_connect"
 )
 
-// planSELinux plans to let the web server connect to Bookside. There is nothing to do on most machines.
+// planSELinux plans to let the web server connect to Bookside. On most machines there is nothing to do.
 func (s *Setup) planSELinux(context.Context) (Step, error) {
 	step := Step{Name: "SELinux"}
 	if s.unrouted || s.has(step.Name) {

@@ -29,15 +29,15 @@ type Database struct {
 type Setup struct {
 	Host *Host
 	Now  func() time.Time
-	In   io.Reader // answers
+	In   io.Reader // the user's answers
 	Out  io.Writer
-	// Program is the path of the running program, for the service.
+	// Program is the path of the running program, used for the service.
 	Program string
-	// Check examines a site and returns why it cannot be served. If quiet, it prints nothing else.
+	// Check examines a site and returns an error if it cannot be served. If quiet, it prints nothing else.
 	Check func(ctx context.Context, database Database, quiet bool) error
 
 	// The options of the command.
-	WordPress string // directory; "" to look for it
+	WordPress string // directory; "" to search for it
 	Options
 	Yes, DryRun bool
 
@@ -47,31 +47,31 @@ type Setup struct {
 	prefix         string   // with the number of a site in a network
 	home           *url.URL // of the site
 	dsn            string   // for the service
-	unrouted       bool     // the web server does not lead to Bookside
-	continuing     bool     // after the service was started by somebody
+	unrouted       bool     // the web server does not forward to Bookside
+	continuing     bool     // the service was started by hand
 	secret         string   // of the key that was created
 	record         *record
 	answers        *bufio.Reader
 }
 
-// Options are those options of the command that hold until the setup is complete, even if another
-// run goes on with it.
+// Options are the options of the command that remain in effect until the setup is complete, even if another
+// run continues it.
 type Options struct {
-	SiteID      int    `json:"site_id"`      // in a network
-	Address     string `json:"address"`      // of the site; "" for the one that WordPress has
+	SiteID      int    `json:"site_id"`      // number of the site in a network
+	Address     string `json:"address"`      // of the site; "" for WordPress's own
 	Listen      string `json:"listen"`       // address of the API
 	AdminListen string `json:"admin_listen"` // of probes, metrics and the console
 	TLS         string `json:"db_tls"`       // to the database, as in wpdb.TLS; "" for auto
-	WebServer   string `json:"web_server"`   // name; "" for the one that serves the site, None to leave all alone
+	WebServer   string `json:"web_server"`   // name; "" for the one that serves the site, None to change none
 }
 
-// None is the name of no web server.
+// None stands for no web server.
 const None = "none"
 
 // Error is a failure whose text is for the person who runs the program.
 type Error struct {
 	Text  string
-	Usage bool // of the command line
+	Usage bool // the command line is wrong
 	Cause error
 }
 
@@ -82,17 +82,17 @@ func errorf(format string, args ...any) error {
 	return &Error{Text: fmt.Sprintf(format, args...)}
 }
 
-// Step is a part of setup that is asked for as a whole.
+// Step is a part of setup that is confirmed as a whole.
 type Step struct {
-	Name    string   // by which it is recorded
+	Name    string   // the name under which it is recorded
 	Title   string   // "" if there is nothing to say or do
-	Notes   []string // what else to know before agreeing
+	Notes   []string // what else to know before confirming
 	Changes []Change
 	// Optional says what happens if the step is declined; "" if setup is pointless without it.
 	Optional string
-	// Verify reports whether the changes had their effect; nil for nothing to verify.
+	// Verify reports whether the changes took effect; nil if there is nothing to verify.
 	Verify func(context.Context) error
-	// Declined is called if the step is declined; nil for nothing to do.
+	// Declined is called if the step is declined; nil if there is nothing to do.
 	Declined func()
 }
 
@@ -105,10 +105,10 @@ func (s *Setup) Run(ctx context.Context) error {
 	return s.alone(func() error { return s.run(ctx) })
 }
 
-// errRunning is the error of a second run at the same time.
+// errRunning is the error of a concurrent run.
 var errRunning = errorf("another bookside setup is running on this machine; wait until it has ended")
 
-// alone does work while no other run does. A run that only shows its steps disturbs nobody.
+// alone does work while no other run does. A run that only shows its steps needs no lock.
 func (s *Setup) alone(work func() error) (err error) {
 	if s.DryRun {
 		return work()
@@ -128,7 +128,7 @@ func (s *Setup) run(ctx context.Context) error {
 	if err := s.examine(ctx); err != nil {
 		return err
 	}
-	// Whatever makes a step impossible is found before the first one is done.
+	// Anything that makes a step impossible is found before the first step is done.
 	for _, plan := range s.plans() {
 		step, err := plan(ctx)
 		if err != nil {
@@ -155,7 +155,7 @@ func (s *Setup) run(ctx context.Context) error {
 	return nil
 }
 
-// unprivileged says what to do where setup cannot work.
+// unprivileged says what to do if setup lacks privileges.
 const unprivileged = `setup needs root: it writes files below /etc, starts a service and reloads the web server.
 Run it as "sudo bookside setup"; "bookside setup --dry-run" shows what it would do.
 
@@ -170,10 +170,10 @@ func (s *Setup) plans() []func(context.Context) (Step, error) {
 }
 
 func (s *Setup) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.Out, format, args...) // nobody is there to be told of an error
+	_, _ = fmt.Fprintf(s.Out, format, args...) // there is nobody to report an error to
 }
 
-// begin looks for what an earlier run has done.
+// begin looks for what an earlier run did.
 func (s *Setup) begin(ctx context.Context) error {
 	earlier, err := loadRecord(s.Host)
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *Setup) begin(ctx context.Context) error {
 	return nil
 }
 
-// examine finds the site, its database and its address, and checks whether it can be served.
+// examine finds the site, its database and its address, and checks that it can be served.
 func (s *Setup) examine(ctx context.Context) (err error) {
 	s.configurations = parseConfigurations(s.Host.files())
 	for _, c := range s.configurations {
@@ -255,7 +255,7 @@ func (s *Setup) database() Database {
 // has reports whether a step was done or declined.
 func (s *Setup) has(step string) bool { return slices.Contains(s.record.Steps, step) }
 
-// choose returns the site: the only one, or the one that somebody picks.
+// choose returns the site: the only one, or the one that the user picks.
 func (s *Setup) choose(ctx context.Context) (Site, error) {
 	sites, err := findSites(s.Host.files(), s.configurations, s.WordPress)
 	if err != nil {
@@ -315,11 +315,11 @@ func (s *Setup) findAddress(ctx context.Context) (err error) {
 	return nil
 }
 
-// plainPath is a path that means itself in a configuration of every web server.
+// plainPath matches a path that has no special meaning in the configuration of any web server.
 var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*$`)
 
-// plainAddress reports whether an address is that of a site, and can be written into a configuration
-// of a web server and, in quotes, into a line for a shell.
+// plainAddress reports whether an address is that of a site, and can be written into a web server's
+// configuration and, in quotes, into a shell command.
 func plainAddress(u *url.URL) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && !strings.Contains(u.Host, "'") && u.User == nil &&
 		plainPath.MatchString(u.EscapedPath()) && u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
@@ -329,7 +329,7 @@ func (s *Setup) open(ctx context.Context) (*wpdb.DB, error) {
 	return wpdb.Open(ctx, wpdb.Config{DSN: s.dsn, Prefix: s.prefix, Home: s.wordpress.Home, SiteURL: s.wordpress.SiteURL})
 }
 
-// step plans a step, asks, and does it. If it fails, everything is taken back.
+// step plans a step, asks for confirmation, and does it. If it fails, everything is undone.
 func (s *Setup) step(ctx context.Context, plan func(context.Context) (Step, error)) error {
 	step, err := plan(ctx)
 	if err != nil {
@@ -387,7 +387,7 @@ func (s *Setup) show(step Step) {
 	}
 }
 
-// agree asks whether to go on.
+// agree asks for confirmation.
 func (s *Setup) agree(ctx context.Context) (bool, error) {
 	if s.Yes {
 		return true, nil
@@ -407,7 +407,7 @@ func (s *Setup) agree(ctx context.Context) (bool, error) {
 	}
 }
 
-// answer reads a line. A signal must not wait for it: whoever is asked may want to stop.
+// answer reads a line. A signal must not wait for it: the user may want to stop.
 func (s *Setup) answer(ctx context.Context) (string, error) {
 	type read struct {
 		line string
@@ -441,8 +441,8 @@ func (s *Setup) takeBack(ctx context.Context, reason error) error {
 	return errors.Join(reason, err)
 }
 
-// undo takes back what a record has, even if the context ends because of a signal. It reports
-// whether there were notes.
+// undo undoes what is recorded, even if the context ends because of a signal. It reports whether there were
+// notes.
 func (s *Setup) undo(ctx context.Context, r *record) (notes bool, err error) {
 	complete, err := r.undo(context.WithoutCancel(ctx), s.Host, func(change, note string, err error) {
 		if change != "" {
@@ -462,7 +462,7 @@ func (s *Setup) undo(ctx context.Context, r *record) (notes bool, err error) {
 	return notes, err
 }
 
-// Undo takes back what an earlier run did.
+// Undo undoes what an earlier run did.
 func (s *Setup) Undo(ctx context.Context) error {
 	s.answers = bufio.NewReader(s.In)
 	if !s.Host.Privileged && !s.DryRun {
@@ -507,17 +507,17 @@ func (s *Setup) undoEarlier(ctx context.Context) error {
 	return nil
 }
 
-// errWaiting is the error of a service that nobody but a person can start.
+// errWaiting is the error of a service that only the user can start.
 var errWaiting = errors.New("the service does not run")
 
-// startYourself ends a run until the service was started.
+// startYourself ends a run until the user has started the service.
 func (s *Setup) startYourself() error {
 	return errorf("Bookside has to run before the web server can use it, and systemd does not run here.\n"+
 		"Start it by whatever starts services here, as the user %s, and run setup again, which goes on from here:\n"+
 		"  %s serve", serviceUser, s.Program)
 }
 
-// conclude says what is there now.
+// conclude prints what is installed now.
 func (s *Setup) conclude() {
 	api := s.apiURL()
 	s.say("\nBookside is set up.\n")

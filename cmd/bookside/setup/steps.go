@@ -28,14 +28,14 @@ const (
 	serviceUser = "bookside"
 )
 
-// The defaults of the program, which the samples have too.
+// The program's defaults, which the samples have too.
 const (
 	defaultListen = "127.0.0.1:8080"
 	defaultAdmin  = "127.0.0.1:8081"
 	apiPath       = "/wp-json/latepoint-api/v1"
 )
 
-// planAccount plans an account of the database for Bookside alone.
+// planAccount plans a database account for Bookside alone.
 func (s *Setup) planAccount(ctx context.Context) (Step, error) {
 	step := Step{Name: "account", Title: "An account of the database for Bookside alone"}
 	if s.has(step.Name) {
@@ -67,7 +67,7 @@ func (s *Setup) planAccount(ctx context.Context) (Step, error) {
 	return step, nil
 }
 
-// planConfiguration plans the configuration, and the user who reads it.
+// planConfiguration plans the configuration and the user that reads it.
 func (s *Setup) planConfiguration(ctx context.Context) (Step, error) {
 	step := Step{Name: "configuration", Title: "The configuration"}
 	if s.has(step.Name) {
@@ -102,14 +102,14 @@ func (s *Setup) planConfiguration(ctx context.Context) (Step, error) {
 	if s.AdminListen != defaultAdmin {
 		assignments = append(assignments, assignment{"admin", "listen", s.AdminListen})
 	}
-	if s.home.Path != "" { // WordPress is below the root of its host
+	if s.home.Path != "" { // WordPress is not at the root of its host
 		assignments = append(assignments, assignment{"server", "base_paths", []string{s.home.Path + apiPath, apiPath, "/v1"}})
 	}
 	text, err := configure(string(present), assignments)
 	if err != nil {
 		return step, errorf("%s: %v", configFile, err)
 	}
-	// At the end of an undo, what ran before runs again as it was configured before.
+	// At the end of an undo, what ran before runs again with its previous configuration.
 	if active := s.unitsThat(ctx, "is-active"); len(active) > 0 {
 		step.Changes = append(step.Changes, &Run{Back: []Command{stopUnits, command(append([]string{"systemctl", "start"}, active...)...)}})
 	}
@@ -126,13 +126,13 @@ func (s *Setup) planConfiguration(ctx context.Context) (Step, error) {
 	return step, nil
 }
 
-// unitNames are the units of the service. The socket comes first, as it is started first.
+// unitNames are the units of the service, in the order in which they are started: the socket first.
 var unitNames = []string{"bookside.socket", "bookside.service"}
 
-// stopUnits stops the service before its socket, so that no client starts it again.
+// stopUnits stops the service before its socket, so that no client can start it again.
 var stopUnits = command("systemctl", "stop", "bookside.service", "bookside.socket")
 
-// unitsThat returns the units of which systemctl says that they are active or enabled.
+// unitsThat returns the units that systemctl reports as active or enabled.
 func (s *Setup) unitsThat(ctx context.Context, verb string) (found []string) {
 	if !s.Host.systemd() {
 		return nil
@@ -145,7 +145,7 @@ func (s *Setup) unitsThat(ctx context.Context, verb string) (found []string) {
 	return found
 }
 
-// hasUser reports whether there is the user that the service runs as.
+// hasUser reports whether the service's user exists.
 func (s *Setup) hasUser() bool {
 	users, _, err := s.Host.read("/etc/passwd")
 	return err == nil && strings.Contains("\n"+string(users), "\n"+serviceUser+":")
@@ -176,7 +176,7 @@ func (s *Setup) planService(ctx context.Context) (Step, error) {
 			}
 		}
 	}
-	// At the end of an undo, after the files are gone.
+	// Runs at the end of an undo, after the files are gone.
 	reload := command("systemctl", "daemon-reload")
 	step.Changes = append(step.Changes, &Run{Back: []Command{reload}})
 	unit, err := s.Host.Run(ctx, command("systemctl", "cat", "bookside.service"))
@@ -222,7 +222,7 @@ func (s *Setup) commandWorks(ctx context.Context, args ...string) bool {
 	return err == nil
 }
 
-// programs are where the program is: without a package, and with one. systemd looks for it in this
+// programs are the possible paths of the program, without a package and with one, in systemd's search
 // order.
 var programs = []string{localProgram, packagedProgram}
 
@@ -241,8 +241,8 @@ func writtenBy(changes []Change) (paths []string) {
 	return paths
 }
 
-// describeProgram says which program a unit runs, and whether there is another one. written are
-// files that will be there.
+// describeProgram says which program a unit runs, and whether there is another. written are files that will
+// exist.
 func (h *Host) describeProgram(unit string, written []string) []string {
 	var present []string
 	for _, program := range programs {
@@ -260,8 +260,8 @@ func (h *Host) describeProgram(unit string, written []string) []string {
 	return notes
 }
 
-// programOf returns the program that a unit with its additions runs, of those that are present if it
-// names no directory.
+// programOf returns the program that a unit with its drop-ins runs; if it names no directory, one of those
+// present.
 func programOf(unit string, present []string) string {
 	name := path.Base(localProgram)
 	for line := range strings.Lines(unit) {
@@ -276,8 +276,8 @@ func programOf(unit string, present []string) string {
 	return name
 }
 
-// units returns the units of the samples, for a program that no package installed. They find the
-// program in two directories, one of which is for programs without a package.
+// units returns the sample units, for a program that was not installed by a package. They find the program
+// in two directories, one of which is for programs without a package.
 func (s *Setup) units() ([]Change, error) {
 	var changes []Change
 	if !slices.Contains(programs, s.Program) {
@@ -299,7 +299,7 @@ func (s *Setup) units() ([]Change, error) {
 	return changes, nil
 }
 
-// sample returns a file of docker with some texts replaced, all of which it must contain.
+// sample returns a file of docker with some texts replaced; it must contain all of them.
 func sample(name string, replaced ...string) (string, error) {
 	content, err := fs.ReadFile(docker.Samples, name)
 	if err != nil {
@@ -351,7 +351,7 @@ func (s *Setup) probe(ctx context.Context, web *http.Client) error {
 	return nil
 }
 
-// planKey plans the first key, and a request with it through the site's own address.
+// planKey plans the first key, and a test request with it through the site's own address.
 func (s *Setup) planKey(ctx context.Context) (Step, error) {
 	key := &Key{Name: "setup, " + s.record.Begun.Format(time.DateTime), Prefix: s.prefix, DSNFile: dsnFile, now: s.Now}
 	step := Step{
@@ -369,8 +369,8 @@ func (s *Setup) planKey(ctx context.Context) (Step, error) {
 	return step, nil
 }
 
-// apiURL returns the address of the API: that of the site, or Bookside's own if the web server
-// does not lead there.
+// apiURL returns the address of the API: the site's, or Bookside's own if the web server does not forward
+// there.
 func (s *Setup) apiURL() string {
 	if s.unrouted {
 		return "http://" + s.Listen + "/v1"
@@ -378,7 +378,7 @@ func (s *Setup) apiURL() string {
 	return s.home.String() + apiPath
 }
 
-// try asks for something through the site's own address.
+// try sends a request through the site's own address.
 func (s *Setup) try(ctx context.Context, secret string) error {
 	err := s.tryOver(ctx, secret, client(s.Host.Dial))
 	var unreachable *url.Error
@@ -389,8 +389,8 @@ func (s *Setup) try(ctx context.Context, secret string) error {
 	case s.unrouted || !errors.As(err, &unreachable):
 		return err
 	}
-	// The name may lead here only from elsewhere, or not yet, and the certificate may be one that only
-	// clients of the site know.
+	// The name may resolve to this machine only elsewhere, or not yet, and the certificate may be one that
+	// only the site's clients trust.
 	local := client(func(ctx context.Context, network, address string) (net.Conn, error) {
 		_, port, err := net.SplitHostPort(address)
 		if err != nil {
@@ -406,8 +406,7 @@ func (s *Setup) try(ctx context.Context, secret string) error {
 	return nil
 }
 
-// tryOver asks for something until it is answered. The error of a connection that fails is an
-// *url.Error.
+// tryOver repeats a request until it is answered. The error of a failed connection is an *url.Error.
 func (s *Setup) tryOver(ctx context.Context, secret string, web *http.Client) error {
 	address := s.apiURL() + "/services"
 	deadline := time.NewTimer(s.Host.Patience)
@@ -434,11 +433,11 @@ func (s *Setup) tryOver(ctx context.Context, secret string, web *http.Client) er
 	}
 }
 
-// answered is the status of an answer of Bookside.
+// answered is the status that stands for a response of Bookside.
 const answered = -1
 
-// ask sends a request and returns the status, or answered, and the location of a redirect. A page of
-// WordPress may have the status 200, too.
+// ask sends a request and returns the status, or answered, and the location of a redirect. A WordPress page
+// may have the status 200 too.
 func (s *Setup) ask(ctx context.Context, web *http.Client, address, secret string) (status int, location *url.URL, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -461,7 +460,7 @@ func (s *Setup) ask(ctx context.Context, web *http.Client, address, secret strin
 	return response.StatusCode, location, nil
 }
 
-// serving returns the site's servers in the configuration of the web server that is to be changed.
+// serving returns the site's servers in the configuration of the web server to change.
 func (s *Setup) serving() (configuration, []Server, error) {
 	var names []string
 	var software Software
@@ -498,7 +497,7 @@ func (s *Setup) serving() (configuration, []Server, error) {
 	return configuration{}, nil, nil
 }
 
-// planWebServer plans the way from the site's address to Bookside.
+// planWebServer plans the forwarding from the site's address to Bookside.
 func (s *Setup) planWebServer(ctx context.Context) (Step, error) {
 	step := Step{
 		Name: "web server", Title: "The web server", Optional: "calls of the site's address do not reach Bookside; INSTALL.md tells how to change the web server",
@@ -554,7 +553,7 @@ func (s *Setup) planWebServer(ctx context.Context) (Step, error) {
 	return step, err
 }
 
-// serverCommands test the configuration of a web server, and have it used.
+// serverCommands test the configuration of a web server and make it take effect.
 type serverCommands struct{ test, reload Command }
 
 func (s *Setup) commandsOf(c configuration) serverCommands {
@@ -578,7 +577,7 @@ func (s *Setup) commandsOf(c configuration) serverCommands {
 	return found
 }
 
-// adapted returns a sample for this site.
+// adapted returns a sample adapted to this site.
 func (s *Setup) adapted(name string, replaced ...string) (*File, error) {
 	text, err := sample(name, replaced...)
 	text = strings.ReplaceAll(text, defaultListen, s.Listen)
@@ -588,8 +587,8 @@ func (s *Setup) adapted(name string, replaced ...string) (*File, error) {
 	return &File{Mode: 0o644, content: []byte(text)}, err
 }
 
-// blocks plans lines inside of servers, from the end of a file to its beginning, so that what is
-// inserted does not move what follows.
+// blocks plans lines inside servers, from the end of a file to its beginning, so that insertions do not
+// move what is inserted later.
 func blocks(servers []Server, line string) (changes []Change) {
 	slices.SortFunc(servers, func(a, b Server) int { return b.At - a.At })
 	for _, server := range servers {
@@ -603,7 +602,7 @@ func blocks(servers []Server, line string) (changes []Change) {
 
 func (s *Setup) nginxChanges(c configuration, servers []Server) ([]Change, error) {
 	const routes = "/etc/nginx/snippets/bookside-routes.conf"
-	general := "/etc/nginx/conf.d/00-bookside.conf" // before the sites, which use its format of logs
+	general := "/etc/nginx/conf.d/00-bookside.conf" // read before the sites, which use its log format
 	var changes []Change
 	if !c.bookside {
 		if !c.includes(general) {

@@ -12,7 +12,7 @@ import (
 // Software is a web server.
 type Software string
 
-// The web servers whose configurations are understood.
+// The web servers whose configurations can be parsed.
 const (
 	Nginx  Software = "nginx"
 	Apache Software = "Apache"
@@ -28,25 +28,25 @@ type Server struct {
 	At       int      // offset of the first line inside
 	Names    []string // host names; none for any
 	Roots    []string // directories
-	Log      string   // of requests, or logsNothing; "" if there is none of its own
-	Bookside bool     // it already has calls go to Bookside
+	Log      string   // of requests, or logsNothing; "" if it has none of its own
+	Bookside bool     // it already forwards calls to Bookside
 }
 
-// configuration is what is known of a web server's configuration.
+// configuration is what is known about a web server's configuration.
 type configuration struct {
 	software Software
 	main     string // path of the main file
 	servers  []Server
-	included []string // patterns of the files that are included, absolute
+	included []string // absolute patterns of included files
 	bookside bool     // it mentions Bookside, outside of its sites
-	log      string   // nginx: the log of sites without one of their own, or logsNothing; "" for the usual one
+	log      string   // nginx: the log of sites without their own, or logsNothing; "" for the default
 	global   int      // Caddy: offset inside the block of global options; -1 if there is none
 	logs     bool     // Caddy: the global options have a log
-	// unreadable says why it cannot be parsed; nothing is known of its sites then.
+	// unreadable is why it cannot be parsed; its sites are unknown then.
 	unreadable error
 }
 
-// mains are the main files of web servers, with their packages' paths.
+// mains are the main files of web servers, at the paths of their packages.
 var mains = []struct {
 	software Software
 	file     string
@@ -77,10 +77,10 @@ func parseConfigurations(files fs.FS) (found []configuration) {
 	return found
 }
 
-// maxIncludes limits how deep files include each other, which may be without an end.
+// maxIncludes limits how deeply files include each other, which may be endless.
 const maxIncludes = 20
 
-// readAll reads the files that match a pattern, which stands at a place of a configuration.
+// readAll reads the files that match a pattern, which occurs at a place in a configuration.
 func readAll(files fs.FS, from, pattern string, read func(name string) error) error {
 	names, err := glob(files, pattern)
 	if err != nil {
@@ -94,7 +94,7 @@ func readAll(files fs.FS, from, pattern string, read func(name string) error) er
 	return nil
 }
 
-// includes reports whether a file would be included, if it existed.
+// includes reports whether a file would be included if it existed.
 func (c configuration) includes(file string) bool {
 	return slices.ContainsFunc(c.included, func(pattern string) bool {
 		matches, err := path.Match(pattern, file)
@@ -102,10 +102,10 @@ func (c configuration) includes(file string) bool {
 	})
 }
 
-// logsNothing is in place of the log of a site that has none on purpose.
+// logsNothing stands for the log of a site that deliberately has none.
 const logsNothing = "off"
 
-// logOf returns the log of the first of some sites that has one; logsNothing if none has.
+// logOf returns the log of the first of some sites that has one, or logsNothing.
 func (c configuration) logOf(servers []Server) string {
 	log := logsNothing
 	for _, server := range servers {
@@ -116,7 +116,7 @@ func (c configuration) logOf(servers []Server) string {
 	return log
 }
 
-// relative returns an absolute path as an fs.FS has it.
+// relative returns an absolute path in the form of an fs.FS.
 func relative(name string) string {
 	if name = strings.TrimPrefix(path.Clean("/"+name), "/"); name == "" {
 		return "."
@@ -124,8 +124,8 @@ func relative(name string) string {
 	return name
 }
 
-// glob returns the files that a pattern matches, with absolute paths in order. A pattern without
-// wildcards is itself, whether the file exists or not.
+// glob returns the files that a pattern matches, with absolute paths in order. A pattern without wildcards
+// is returned as it is, whether or not the file exists.
 func glob(files fs.FS, pattern string) ([]string, error) {
 	if !strings.ContainsAny(pattern, "*?[") {
 		return []string{pattern}, nil
@@ -145,7 +145,7 @@ func nextLine(content string, offset int) int {
 	return len(content)
 }
 
-// place names a line of a file in an error.
+// place describes a line of a file in an error.
 func place(file string, line int) string { return fmt.Sprintf("%s, line %d", file, line) }
 
 func lineOf(content string, offset int) int { return strings.Count(content[:offset], "\n") + 1 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tree returns files by their absolute paths.
+// tree returns files by absolute path.
 func tree(files map[string]string) fstest.MapFS {
 	found := fstest.MapFS{}
 	for name, content := range files {
@@ -98,8 +98,8 @@ func TestParseConfigurations(t *testing.T) {
 	}
 }
 
-// TestNginxLogsLikeTheSite: calls of Bookside are logged where those of the site are, and not at all if
-// those are not.
+// TestNginxLogsLikeTheSite: calls to Bookside are logged where the site's are, and not at all if those are
+// not.
 func TestNginxLogsLikeTheSite(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, http, servers, want string }{
@@ -156,8 +156,8 @@ func TestProgramOf(t *testing.T) {
 	}
 }
 
-// TestInvalidConfigurations: what cannot be parsed is an error that names file and line, and never a
-// site that is half read. The configurations of other web servers are read all the same.
+// TestInvalidConfigurations: a configuration that cannot be parsed is an error with file and line, and
+// never a half-read site. The configurations of other web servers are read nevertheless.
 func TestInvalidConfigurations(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, file, content, want string }{

@@ -10,8 +10,7 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// assignment is a setting to be written into the configuration, or, with a nil value, to be
-// removed from it.
+// assignment is a setting to write into the configuration or, with a nil value, to remove from it.
 type assignment struct {
 	section, name string
 	value         any // a string, an int or a list of strings
@@ -19,7 +18,7 @@ type assignment struct {
 
 func (a assignment) key() string { return a.section + "." + a.name }
 
-// line returns the setting as it is written below its section.
+// line returns the setting as written below its section.
 func (a assignment) line() (string, error) {
 	node := &yamlv3.Node{}
 	if err := node.Encode(a.value); err != nil {
@@ -35,8 +34,8 @@ var (
 	indented = regexp.MustCompile(`^\s+[^\s#]`)
 )
 
-// configure returns the text of a configuration with some settings assigned. Everything else in
-// it, comments included, stays as it is.
+// configure returns the text of a configuration with some settings assigned. Everything else in it,
+// including comments, is kept.
 func configure(content string, assignments []assignment) (string, error) {
 	lines := strings.Split(strings.TrimRight(content, "\n"), "\n")
 	if content == "" {
@@ -52,8 +51,8 @@ func configure(content string, assignments []assignment) (string, error) {
 	return text, verify(text, assignments)
 }
 
-// unconfigured returns an error if a configuration names a database already. What an earlier run of
-// setup has left there, because somebody else had changed the file, does not count.
+// unconfigured returns an error if a configuration already names a database. What an earlier run of setup
+// left there, because the file was changed by hand, does not count.
 func unconfigured(content string, hasDSNFile bool) error {
 	var sections map[string]any
 	if err := yamlv3.Unmarshal([]byte(content), &sections); err != nil {
@@ -93,7 +92,7 @@ func (a assignment) apply(lines []string) ([]string, error) {
 		at += begin
 		until := at + 1
 		for until < end && indented.MatchString(lines[until]) && indentOf(lines[until]) > indentOf(lines[at]) {
-			until++ // the lines of a list or of a text
+			until++ // the lines of a list or a text
 		}
 		lines = slices.Delete(lines, at, until)
 		end -= until - at
@@ -105,13 +104,13 @@ func (a assignment) apply(lines []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The configuration of the packages has every setting with its default behind a #.
+	// The packages' configuration has every setting commented out with its default.
 	placeholder := regexp.MustCompile(`^\s+#\s?` + regexp.QuoteMeta(strings.TrimSuffix(a.name, "_file")) + `:`)
 	at := begin + 1
 	if i := slices.IndexFunc(lines[begin:end], placeholder.MatchString); i >= 0 {
 		at = begin + i + 1
 	}
-	if i := slices.IndexFunc(lines[begin:end], indented.MatchString); i >= 0 { // as the others are
+	if i := slices.IndexFunc(lines[begin:end], indented.MatchString); i >= 0 { // indent like the others
 		line = lines[begin+i][:indentOf(lines[begin+i])] + strings.TrimLeft(line, " ")
 	}
 	return slices.Insert(lines, at, line), nil

@@ -47,7 +47,7 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// TestConfigurePackaged: the configuration of the packages can be edited.
+// TestConfigurePackaged: the packages' configuration can be edited.
 func TestConfigurePackaged(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("../../../docker/package/config.yaml")

@@ -1,4 +1,4 @@
-// Package exit has the exit codes of the program, and errors that carry one.
+// Package exit defines the exit codes of the program, and errors that carry one.
 package exit
 
 import (

@@ -8,7 +8,7 @@ import (
 	"bookside/handlers/monitor"
 )
 
-// Build returns what is known about the build of the program.
+// Build returns the known facts about the program's build.
 func Build() monitor.Build {
 	b := monitor.Build{Version: "unknown", Go: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// The memory that a connection uses, in bytes: measured, and rounded up. Tests
-// repeat the measurement.
+// The memory that a connection uses, in bytes, measured and rounded up. Tests repeat the measurement.
 const (
 	connectionCost = 24 << 10 // including its goroutine, the buffers of net/http and an ordinary header
 	ordinaryHeader = 4 << 10
@@ -21,8 +20,8 @@ const (
 	headerLineCost = 128 // per line, which may be as short as "a:"
 )
 
-// headerGrace is how long a connection may take to send a header before a new one can
-// replace it because the requests in progress leave no memory, and while the program ends.
+// headerGrace is how long a connection may take to send a header before a new one can replace it, if the
+// requests in progress leave no memory or the program is ending.
 const headerGrace = time.Second
 
 // headerCost returns the memory that a part of a header uses while the request is
@@ -31,22 +30,21 @@ func headerCost(p []byte) int64 {
 	return int64(headerByteCost*len(p) + headerLineCost*bytes.Count(p, []byte{'\n'}))
 }
 
-// connections limits the memory of a server's connections, which net/http does
-// not. Connections whose header is incomplete may use half of it; beyond that,
-// the one that has been sending its header for longest is closed, which is never
-// one that sends it in one piece. Idle connections are closed only if all memory is
-// used, the longest idle first. Connections with a request are never closed; while
-// they use all the memory, new ones wait.
+// connections limits the memory of a server's connections, which net/http does not. Connections with an
+// incomplete header may use half of it; beyond that, the one that has been sending its header longest is
+// closed, which is never one that sends it in one piece. Idle connections are closed only if all memory is
+// used, the longest idle first. Connections with a request are never closed; while they use all the memory,
+// new ones wait.
 type connections struct {
 	size    int64
-	dropped func() // called for each connection closed to free memory
+	dropped func() // called for each connection that is closed to free memory
 
 	mu         sync.Mutex
 	changed    *sync.Cond
 	closed     bool
 	used       int64 // by all connections
-	leaving    int64 // of that, by dropped connections that are about to end
-	unfinished queue // whose header is incomplete
+	leaving    int64 // part of used: dropped connections that are about to end
+	unfinished queue // connections with an incomplete header
 	idle       queue // waiting for the first byte of the next request
 	working    int   // number of connections with a request
 }
@@ -72,7 +70,7 @@ func (q *queue) oldest() *connection {
 	return front.Value.(*connection)
 }
 
-// connection is a connection with its memory.
+// connection is a connection, and the memory that it uses.
 type connection struct {
 	net.Conn
 	all    *connections
@@ -83,8 +81,8 @@ type connection struct {
 	since  time.Time // when it joined the queue
 	gone   bool      // dropped
 	busy   bool      // has a request
-	// unread is the cost of the last read: at the end of a request net/http may
-	// not have processed it.
+	// unread is the cost of the last read, which net/http may not yet have processed at the end of a
+	// request.
 	unread int64
 }
 
@@ -135,14 +133,14 @@ func (c *connection) use(used int64) {
 func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 && !c.all.grow(c, headerCost(p[:n]), len(p) > 1) {
-		// To net/http it looks like a lost connection.
+		// To net/http this looks like a lost connection.
 		return 0, &net.OpError{Op: "read", Net: "tcp", Addr: c.RemoteAddr(), Err: net.ErrClosed}
 	}
 	return n, err
 }
 
-// CloseWrite is used by net/http to end a response before it closes a connection
-// on which the client may still be sending.
+// CloseWrite lets net/http end a response before it closes a connection on which the client may still be
+// sending.
 func (c *connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -168,9 +166,9 @@ func (c *connections) admit(conn *connection) error {
 	return net.ErrClosed
 }
 
-// grow adds the bytes that a connection read, unless they belong to the request in
-// progress. It reports whether the connection is still open. Reads of more than
-// one byte fill net/http's empty buffer; it reads single bytes without it.
+// grow adds the bytes that a connection has read, unless they belong to the request in progress. It reports
+// whether the connection is still open. Reads of more than one byte fill net/http's empty buffer, which
+// single-byte reads bypass.
 func (c *connections) grow(conn *connection, cost int64, fill bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,8 +186,8 @@ func (c *connections) grow(conn *connection, cost int64, fill bool) bool {
 	return !conn.gone
 }
 
-// makeRoom drops connections until needed bytes are free, or none is left that may
-// be dropped.
+// makeRoom drops connections until needed bytes are free, or until no connection is left that may be
+// dropped.
 func (c *connections) makeRoom(needed int64) {
 	for {
 		var victim *connection
@@ -249,9 +247,9 @@ func (c *connections) note(accepted net.Conn, state http.ConnState) {
 	c.changed.Broadcast()
 }
 
-// wait returns when no connection has a request, part of one, or has yet to send
-// its first; or when the context ends. Those that send nothing, or not all of a header, for long are
-// closed: many clients open connections before they need them.
+// wait returns when no connection has a request, part of one, or has yet to send its first, or when the
+// context ends. Connections that send nothing, or an incomplete header, for too long are closed: many
+// clients open connections before they need them.
 func (c *connections) wait(ctx context.Context) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -288,8 +286,8 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	if tcp, ok := accepted.(*net.TCPConn); ok {
 		_ = tcp.SetWriteBuffer(writeBuffer) // an error is harmless
 	}
-	// Headers that have already arrived are read first; otherwise many ordinary
-	// clients at once would look like slow ones.
+	// Headers that have already arrived are read first; otherwise many ordinary clients at once would look
+	// like slow ones.
 	runtime.Gosched()
 	conn := &connection{Conn: accepted, all: l.connections}
 	if err := l.connections.admit(conn); err != nil {
@@ -304,7 +302,7 @@ func (l *boundedListener) Close() error {
 	return l.Listener.Close() //nolint:wrapcheck // see Accept
 }
 
-// close ends the waiting of new connections.
+// close stops new connections from waiting.
 func (c *connections) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

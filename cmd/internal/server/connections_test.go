@@ -16,8 +16,8 @@ import (
 	"bookside/cmd/internal/settings"
 )
 
-// bareServer serves a handler with a limit of memory for connections. Its counts of
-// connections are only for tests.
+// bareServer serves a handler with a memory limit for connections. Its counts of connections exist only for
+// tests.
 func bareServer(t *testing.T, memory int64, handler http.Handler) (address string, all *connections) {
 	t.Helper()
 	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
@@ -55,7 +55,7 @@ func ask(t *testing.T, conn net.Conn) {
 	}
 }
 
-// distinctLines returns an endless header in which each line takes much memory.
+// distinctLines returns an endless header whose lines each take much memory.
 func distinctLines(size int) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 	text := strings.Builder{}
@@ -66,7 +66,7 @@ func distinctLines(size int) string {
 	return text.String()
 }
 
-// TestStopDoesNotWaitForHeaders: a connection on which nobody has sent a request keeps no server from ending.
+// TestStopDoesNotWaitForHeaders: a connection without a request does not keep the server from stopping.
 func TestStopDoesNotWaitForHeaders(t *testing.T) {
 	t.Parallel()
 	for name, sent := range map[string]string{"nothing": "", "half": "GET / HTTP/1.1\r\nHost:"} {
@@ -83,7 +83,7 @@ func TestStopDoesNotWaitForHeaders(t *testing.T) {
 			if _, err := io.WriteString(conn, sent); err != nil {
 				t.Fatal(err)
 			}
-			ask(t, dial(t, listener.Addr().String())) // the one before is accepted
+			ask(t, dial(t, listener.Addr().String())) // once this succeeds, the earlier connection is accepted
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
@@ -124,7 +124,7 @@ func TestUnfinishedHeadersAreBounded(t *testing.T) {
 			for _, conn := range idle {
 				ask(t, conn)
 			}
-			// A new one is answered only if there was room for it.
+			// A new connection is answered only if there was room for it.
 			ask(t, dial(t, address))
 			all.mu.Lock()
 			unfinished, dropped := all.unfinished.used, attackers-all.unfinished.Len()
@@ -145,8 +145,8 @@ func TestUnfinishedHeadersAreBounded(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsAreBounded: if idle connections use up the memory themselves, the
-// longest unused ones are closed.
+// TestIdleConnectionsAreBounded: if idle connections alone use up the memory, those unused for longest are
+// closed.
 func TestIdleConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const room = 20
@@ -168,8 +168,8 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestConnectionsWaitForRequests: while requests need all the memory, new connections
-// wait. None is lost, and there are never more than fit.
+// TestConnectionsWaitForRequests: while requests need all the memory, new connections wait. None is lost,
+// and there are never more than fit.
 func TestConnectionsWaitForRequests(t *testing.T) {
 	t.Parallel()
 	const room, late = 20, 5
@@ -196,7 +196,7 @@ func TestConnectionsWaitForRequests(t *testing.T) {
 			answered.Go(func() { ask(t, conns[i]) })
 		}
 	}
-	// Only half of the memory is for connections that have not sent their header.
+	// Connections that have not sent their header get only half of the memory.
 	for range room / 5 {
 		come(5)
 		for range 5 {
@@ -211,8 +211,8 @@ func TestConnectionsWaitForRequests(t *testing.T) {
 	}
 }
 
-// TestConnectionsCost: a connection takes no more memory than is counted for it. It is
-// not parallel, because it measures the heap.
+// TestConnectionsCost: a connection uses no more memory than is counted for it. It is not parallel, because
+// it measures the heap.
 func TestConnectionsCost(t *testing.T) {
 	const clients = 200
 	heap := func() int64 {

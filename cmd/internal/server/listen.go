@@ -28,7 +28,7 @@ func (s *Server) listenAPI(ctx context.Context) (net.Listener, error) {
 	return listen(ctx, settings.Listen, s.Config.Server.Listen)
 }
 
-// listen opens a port; key is the setting that contains the address.
+// listen opens a port; key is the setting with the address.
 func listen(ctx context.Context, key, address string) (net.Listener, error) {
 	var network net.ListenConfig
 	listener, err := network.Listen(ctx, "tcp", address)
@@ -60,9 +60,8 @@ func (s *Server) serveProbes(ctx context.Context) (stop func() error, err error)
 	return s.start(listener, s.probes, adminMemory), nil
 }
 
-// Limits of a request's header. Common proxies forward at most two lines of 8 KiB,
-// the URL and the cookies. The memory of a header depends mostly on the number of
-// its fields, of which Apache also allows a hundred.
+// Limits of a request's header. Common proxies forward at most two lines of 8 KiB, the URL and the cookies.
+// The memory of a header depends mostly on the number of its fields; Apache's limit is a hundred too.
 const (
 	maxHeader = 16 << 10 // bytes; net/http adds 4 KiB
 	maxFields = 100
@@ -90,9 +89,8 @@ func limitFields(next http.Handler) http.Handler {
 	})
 }
 
-// start serves in the background, with a limit in bytes for the memory of its
-// connections. stop waits for running requests to finish and cancels them after
-// the configured time; once is enough.
+// start serves in the background, with a memory limit in bytes for its connections. stop waits for running
+// requests to finish and cancels them after the configured time; calling it once is enough.
 func (s *Server) start(listener net.Listener, handler http.Handler, memory int64) (stop func() error) {
 	c := s.Config.Server
 	connections := newConnections(memory, s.metrics.ConnectionDropped)
@@ -122,8 +120,7 @@ func (s *Server) start(listener net.Listener, handler http.Handler, memory int64
 		ctx, cancel := context.WithTimeout(context.Background(), s.Config.Server.ShutdownTimeout)
 		defer cancel()
 		defer context.AfterFunc(s.last, func() { time.AfterFunc(lastWait, cancel) })()
-		// Shutdown drops requests on connections that were just accepted, so the
-		// port is closed first.
+		// Shutdown drops requests on connections that were just accepted, so the port is closed first.
 		stopping.Store(true)
 		_ = listener.Close() // after a failure it is already closed
 		<-accepting

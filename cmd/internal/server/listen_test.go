@@ -14,7 +14,7 @@ import (
 	"bookside/handlers/monitor"
 )
 
-// bare returns a server that opens no site.
+// bare returns a server without a site.
 func bare(c settings.Config) *Server {
 	return &Server{Config: c, Log: slog.New(slog.DiscardHandler), metrics: monitor.NewMetrics(monitor.Build{}), ended: make(chan error, 2), last: context.Background()}
 }
@@ -90,7 +90,7 @@ func TestDrainCancelsRequests(t *testing.T) {
 	close(release)
 }
 
-// TestServeEndsWithListener: a listener that fails ends the program.
+// TestServeEndsWithListener: a failing listener ends the program.
 func TestServeEndsWithListener(t *testing.T) {
 	t.Parallel()
 	s := bare(settings.Default())

@@ -34,8 +34,8 @@ type mailer struct {
 	sender func(context.Context) (mail.Address, error)
 }
 
-// newMailer requires a valid configuration. roots are nil for those of the system; what the
-// configuration lacks of the sender comes from site.
+// newMailer requires a valid configuration. Nil roots stand for those of the system; site supplies what the
+// configuration does not say about the sender.
 func newMailer(c settings.Config, roots *x509.CertPool, site func(context.Context) (mail.Address, error)) *mailer {
 	smtp := c.Mail.SMTP
 	m := &mailer{
@@ -67,9 +67,8 @@ func newMailer(c settings.Config, roots *x509.CertPool, site func(context.Contex
 	return m
 }
 
-// Send implements outbox.Sender. The server's response to the recipient or the
-// content decides about the message; earlier ones, to the login or the sender,
-// concern the configuration.
+// Send implements outbox.Sender. The server's response to the recipient or the content concerns the
+// message; earlier responses, to the login or the sender, concern the configuration.
 func (m *mailer) Send(ctx context.Context, message outbox.Message) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -91,7 +90,7 @@ func (m *mailer) Send(ctx context.Context, message outbox.Message) error {
 }
 
 func (m *mailer) options(ctx context.Context, domain string) []gomail.Option {
-	policy := gomail.NoTLS // also with settings.MailTLS, where the dialer encrypts
+	policy := gomail.NoTLS // even with settings.MailTLS, for which the dialer encrypts
 	if m.tls == settings.MailStartTLS {
 		policy = gomail.TLSMandatory
 	}
@@ -105,8 +104,8 @@ func (m *mailer) options(ctx context.Context, domain string) []gomail.Option {
 	}, m.login...)
 }
 
-// dial opens a connection that is closed when ctx ends. The library closes it only
-// on success, and observes its context only while dialing.
+// dial opens a connection that is closed when ctx ends. The library closes it only on success, and respects
+// its context only while dialing.
 func (m *mailer) dial(ctx, dialing context.Context) (net.Conn, error) {
 	var dialer interface {
 		DialContext(ctx context.Context, network, address string) (net.Conn, error)

@@ -344,7 +344,7 @@ func TestMailerTimesOut(t *testing.T) {
 	}
 }
 
-// TestSenderOfTheSite: what the configuration does not say of the sender is as the plugin has it.
+// TestSenderOfTheSite: what the configuration does not say about the sender comes from the plugin.
 func TestSenderOfTheSite(t *testing.T) {
 	t.Parallel()
 	db := fixtures.New(t, fixtures.Small(now))

@@ -17,10 +17,10 @@ const mebibyte = 1 << 20
 // for several heavy requests, and shorter than the time limit of a request.
 const memoryWait = 5 * time.Second
 
-// requestMemory returns the memory that all requests together may use, in bytes:
-// the configured amount, else two thirds of the runtime's limit, which is
-// math.MaxInt64 if GOMEMLIMIT is not set. The rest is for connections and the
-// program itself.
+// requestMemory returns the memory that all requests together may use, in
+// bytes: the configured amount, otherwise two thirds of the runtime's limit,
+// which is math.MaxInt64 if GOMEMLIMIT is not set. The rest is for connections
+// and the program itself.
 func requestMemory(c settings.Config, limit int64) int64 {
 	switch {
 	case c.Server.MemoryMiB > 0:
@@ -32,8 +32,8 @@ func requestMemory(c settings.Config, limit int64) int64 {
 	}
 }
 
-// connectionShare is the fraction of the memory of requests that connections may
-// use in addition to it: a quarter.
+// connectionShare divides the memory of requests: connections may use an
+// additional quarter of it.
 const connectionShare = 4
 
 func handlerOptions(c settings.Config) (handlers.Options, error) {

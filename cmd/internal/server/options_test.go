@@ -53,7 +53,7 @@ func TestTrustedProxies(t *testing.T) {
 	}
 }
 
-// TestPlatformRefusesWhatExtensionsDecide: only where the owner asks for it.
+// TestPlatformRefusesWhatExtensionsDecide: writes are refused only if the owner asks for it.
 func TestPlatformRefusesWhatExtensionsDecide(t *testing.T) {
 	t.Parallel()
 	c := settings.Default()

@@ -34,8 +34,8 @@ func parseRedis(text string) (*redis.Options, error) {
 		options.ReadTimeout = redisTimeout
 	}
 	options.DialTimeout, options.WriteTimeout, options.PoolTimeout = options.ReadTimeout, options.ReadTimeout, options.ReadTimeout
-	// A route that was lost takes all connections along without a word. By the next attempt, those that
-	// were open when Redis failed have been idle for longer, and it does not try them one by one.
+	// A lost route breaks all connections silently. By the next attempt, those that were open when Redis
+	// failed have been idle for longer than this, so they are not tried one by one.
 	if options.ConnMaxIdleTime == 0 {
 		options.ConnMaxIdleTime = ratelimit.RetryInterval / 2
 	}
@@ -45,7 +45,7 @@ func parseRedis(text string) (*redis.Options, error) {
 	return options, nil
 }
 
-// openRedis returns nil if none is configured. It connects with the first command.
+// openRedis returns nil if no Redis is configured. It connects with the first command.
 func openRedis(c settings.Config) (*redis.Client, error) {
 	if c.RateLimit.Redis == "" {
 		return nil, nil
@@ -58,7 +58,7 @@ func openRedis(c settings.Config) (*redis.Client, error) {
 	return redis.NewClient(options), nil
 }
 
-// TryRedis runs a script, as the rate limiter does, if Redis is configured.
+// TryRedis runs a script as the rate limiter does, if Redis is configured.
 func TryRedis(ctx context.Context, c settings.Config) error {
 	client, err := openRedis(c)
 	if client == nil || err != nil {
@@ -86,8 +86,8 @@ func (s *Server) sharedCounts(ctx context.Context, db *wpdb.DB) (shared *ratelim
 	return ratelimit.NewSharedCounter(client, site, options.ReadTimeout, s.Now, s.Log), client.Close, nil
 }
 
-// siteName returns a name that all servers of a site share, whatever address they
-// use for its database, and that differs between sites.
+// siteName returns a name that all servers of a site share, whatever address they use for its database, and
+// that differs between sites.
 func (s *Server) siteName(ctx context.Context, db *wpdb.DB) (string, error) {
 	options, err := db.OptionValues(ctx, "siteurl")
 	if err != nil {

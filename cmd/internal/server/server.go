@@ -1,6 +1,6 @@
-// Package server serves a site: it opens the database that the settings name, and both ports, works in
-// the background, and stops without losing a request. [Server] is what cmd/bookside serves with, and
-// cmd/demo with a database inside the process.
+// Package server serves a site: it opens the database named in the settings and both ports, works in the
+// background, and stops without losing a request. cmd/bookside uses [Server], and so does cmd/demo, with a
+// database inside the process.
 package server
 
 import (
@@ -41,24 +41,25 @@ type Server struct {
 	Now    domain.Clock
 	Stdout io.Writer // gets a line with the address when the API is ready
 	Log    *slog.Logger
-	// CompanionVersion is that of the companion that the program brings along; "" for none.
+	// CompanionVersion is the version of the companion that comes with the program; "" for none.
 	CompanionVersion string
-	// Documents have the program's own documents, which the console shows with those of the packages.
+	// Documents are the program's own documents, which the console shows together with those of the
+	// packages.
 	Documents []fs.FS
-	// Listener and AdminListener are open already; nil for the addresses of Config.
+	// Listener and AdminListener are already open; nil for the addresses in Config.
 	Listener, AdminListener net.Listener
 
 	target  Target
 	probes  *monitor.Admin
 	metrics *monitor.Metrics
 	console *console.Console
-	ended   chan error // errors of listeners that failed
+	ended   chan error // errors of failed listeners
 	// last ends when the program has to, once it was told to.
 	last context.Context //nolint:containedctx // of all that is stopped, while the context of Run has ended
 }
 
-// Run serves until ctx ends. It opens both ports first, so that a port in use is reported at once. From
-// then on probes are answered.
+// Run serves until ctx ends. It opens both ports first, so that a port in use is reported at once and
+// probes are answered from then on.
 func (s *Server) Run(ctx context.Context) (err error) {
 	if s.target, err = NewTarget(s.Config); err != nil {
 		return err
@@ -108,7 +109,7 @@ func collectLess(env []string) {
 	}
 }
 
-// makeProbes makes what is served at the admin address.
+// makeProbes creates the handler for the admin address.
 func (s *Server) makeProbes() {
 	s.probes = monitor.NewAdmin(s.Log, adminHosts(s.Config))
 	s.probes.SetCompanionVersion(s.CompanionVersion)
@@ -123,10 +124,10 @@ func (s *Server) makeProbes() {
 	}
 }
 
-// startWait is how long requests wait for the site to be opened: a restart takes less.
+// startWait is how long requests wait for the site to be opened; a restart takes less.
 const startWait = 3 * time.Second
 
-// apiServer is the API's port, and what serves it.
+// apiServer is the API's port and its handler.
 type apiServer struct {
 	address  string
 	options  handlers.Options
@@ -177,7 +178,7 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 		Proxied: len(options.TrustedProxies) > 0,
 		Timeout: options.RequestTimeout, Documents: sync.OnceValues(s.library),
 	})
-	if err := signed.MakeSecret(ctx, db, s.Now, rand.Reader); err != nil { // WordPress makes it when it needs it
+	if err := signed.MakeSecret(ctx, db, s.Now, rand.Reader); err != nil { // WordPress creates it when it needs it
 		s.Log.Warn("the secret with which WordPress asks could not be made", "error", err)
 	}
 	s.Log.Info("serving", "address", api.address, "prefix", db.Prefix(), "database", db.Version())

@@ -33,7 +33,7 @@ func execute(t *testing.T, db *sql.DB, statement string, args ...any) {
 	}
 }
 
-// TestLibrary: the console of a server has the documents of all packages that have some.
+// TestLibrary: a server's console has the documents of all packages.
 func TestLibrary(t *testing.T) {
 	t.Parallel()
 	l, err := new(Server{Documents: []fs.FS{os.DirFS("../../bookside")}}).library()

@@ -48,8 +48,8 @@ func (s *Server) logWait(err error) {
 	s.Log.Warn("waiting for the database", "address", s.target.Address, "error", reason(err))
 }
 
-// prepare checks the site and creates our own tables. A wrong table prefix is an
-// error; an inactive plugin, or a database that can only be read, is not.
+// prepare checks the site and creates our own tables. A wrong table prefix is an error; an inactive plugin,
+// or a read-only database, is not.
 func (s *Server) prepare(ctx context.Context, db *wpdb.DB, platform *session.Platform) error {
 	if err := s.target.RequireTables(ctx, db); err != nil {
 		return err
@@ -74,11 +74,11 @@ func (s *Server) prepare(ctx context.Context, db *wpdb.DB, platform *session.Pla
 	return s.migrate(ctx, db)
 }
 
-// migrateInterval is that of the looks whether somebody else has brought our own tables up to date.
+// migrateInterval is how often to check whether another process has updated our own tables.
 const migrateInterval = 2 * time.Second
 
-// migrate brings our own tables to this version. Where that is not possible now, requests get 503
-// until it is, or somebody else has done it: a process that ends would only be started again.
+// migrate updates our own tables to this version. If that is impossible now, requests get 503 until it
+// succeeds or another process has done it: exiting would only get the program restarted.
 func (s *Server) migrate(ctx context.Context, db *wpdb.DB) error {
 	for told := false; ; told = true {
 		done, err := db.MigrateOwnTables(ctx)
@@ -89,7 +89,7 @@ func (s *Server) migrate(ctx context.Context, db *wpdb.DB) error {
 		if !told {
 			s.Log.Error("requests get 503 until tables of Bookside have the columns and indexes of this version: run bookside migrate as a user of the database who may add them", "error", err)
 			s.probes.Waits("tables of Bookside wait for bookside migrate")
-			s.notifySystemd(ctx, stateReady) // or it would end the process, and with it the answers
+			s.notifySystemd(ctx, stateReady) // otherwise it would end the process, and with it the responses
 		}
 		select {
 		case <-ctx.Done():
@@ -100,7 +100,7 @@ func (s *Server) migrate(ctx context.Context, db *wpdb.DB) error {
 	}
 }
 
-// NewPlatform returns where the sessions of a configured site come from.
+// NewPlatform returns the platform of a configured site.
 func NewPlatform(c settings.Config, db *wpdb.DB, now domain.Clock) *session.Platform {
 	platform := session.NewPlatform(db, now)
 	platform.BookingMetaKeys = c.Compat.BookingMetaKeys

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// limitStopping makes last end when server.drain_delay and server.shutdown_timeout have passed after ctx.
+// limitStopping makes last end once server.drain_delay and server.shutdown_timeout have passed after ctx.
 func (s *Server) limitStopping(ctx context.Context) (release func()) {
 	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.last = last
@@ -17,12 +17,12 @@ func (s *Server) limitStopping(ctx context.Context) (release func()) {
 	return func() { stop(); cancel() }
 }
 
-// lastWait is for what is done at once when all that could wait was given up.
+// lastWait is the time for immediate work after everything that could wait was given up.
 const lastWait = 100 * time.Millisecond
 
-// beforeLast waits for the end of something, and reports whether it was there in time. Otherwise the
-// program ends without it, as if it had been killed, for which everything is prepared: a dependency that
-// hangs must not keep it from ending.
+// beforeLast waits for something to end, and reports whether it did in time. Otherwise the program exits
+// without it, as if it had been killed, which everything is prepared for: a hanging dependency must not
+// keep it from exiting.
 func (s *Server) beforeLast(what string, end func()) bool {
 	ended := make(chan struct{})
 	go func() {
@@ -43,9 +43,8 @@ func (s *Server) beforeLast(what string, end func()) bool {
 	}
 }
 
-// closingHandler asks clients, while the program is stopping, to send their next request over
-// another connection. Closing an idle connection instead could lose a request that is already on its
-// way.
+// closingHandler asks clients, while the program is stopping, to send their next request over another
+// connection. Closing an idle connection instead could lose a request that is already in transit.
 type closingHandler struct {
 	next    http.Handler
 	closing atomic.Bool
@@ -58,8 +57,8 @@ func (h *closingHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.next.ServeHTTP(w, r)
 }
 
-// drain keeps serving for server.drain_delay: time for load balancers to see in /readyz that the
-// program is stopping, and for proxies to close their connections.
+// drain keeps serving for server.drain_delay, so that load balancers can see in /readyz that the program is
+// stopping, and proxies can close their connections.
 func (s *Server) drain(ctx context.Context, api *closingHandler) error {
 	s.probes.Stopping()
 	api.closing.Store(true)

@@ -19,8 +19,7 @@ import (
 	"bookside/wpdb/wpconfig"
 )
 
-// Target is the configured database, and how messages refer to it without its
-// secrets.
+// Target is the configured database, and how messages refer to it without secrets.
 type Target struct {
 	Config      wpdb.Config
 	BasePrefix  string // without the number of a site in a network
@@ -68,8 +67,8 @@ func NewTarget(c settings.Config) (Target, error) {
 	return t, nil
 }
 
-// lockWait leaves a request enough time for all attempts of its transaction.
-// Servers accept only whole seconds.
+// lockWait leaves a request enough time for all attempts of its transaction. Servers accept only whole
+// seconds.
 func lockWait(c settings.Config) time.Duration {
 	return max(time.Second, (c.Server.RequestTimeout / 4).Truncate(time.Second))
 }
@@ -111,7 +110,7 @@ func insteadOf(name string) string {
 // Open connects without waiting for the server.
 func (t Target) Open(ctx context.Context) (*wpdb.DB, error) {
 	config := t.Config
-	config.GiveUp = true // somebody waits
+	config.GiveUp = true // a person is waiting
 	db, err := wpdb.Open(ctx, config)
 	if err != nil {
 		return nil, t.Explain(err)
@@ -119,7 +118,7 @@ func (t Target) Open(ctx context.Context) (*wpdb.DB, error) {
 	return db, nil
 }
 
-// Explain returns an error of opening the database with an exit code and advice.
+// Explain turns an error of opening the database into one with an exit code and advice.
 func (t Target) Explain(err error) error {
 	var statement *wpdb.Error
 	var certificate *tls.CertificateVerificationError
@@ -149,7 +148,7 @@ func (t Target) Explain(err error) error {
 	}
 }
 
-// noDatabasePrivilege is ER_DBACCESS_DENIED_ERROR: user and password are right.
+// noDatabasePrivilege is ER_DBACCESS_DENIED_ERROR, with which user and password were correct.
 const noDatabasePrivilege = 1044
 
 // unreachable says why a database cannot be reached, and what to do.
@@ -174,8 +173,8 @@ func unreachable(err error) string {
 	}
 }
 
-// ExplainPrivilege returns an error of a statement that the database user may not run with
-// its exit code, the table, the account and the statement that allows it.
+// ExplainPrivilege returns the error of a statement that the database user may not run, with an exit code,
+// the table, the account and the statement that grants the privilege.
 func (t Target) ExplainPrivilege(ctx context.Context, err error) error {
 	var known *exit.Error
 	if errors.Is(err, wpdb.ErrSilent) && !errors.As(err, &known) {
@@ -193,8 +192,8 @@ func (t Target) ExplainPrivilege(ctx context.Context, err error) error {
 		account, privileges, table, wpdb.Grant(privileges, database, table, account))
 }
 
-// reason returns the system's own error of a failed connection, if there is one: it
-// names the host and nothing secret.
+// reason returns the system's own error of a failed connection, if there is one: it names the host but
+// nothing secret.
 func reason(err error) error {
 	var network *net.OpError
 	if errors.As(err, &network) {
@@ -250,8 +249,7 @@ func (t Target) otherPrefixes(ctx context.Context, db *wpdb.DB) (string, error) 
 	}
 }
 
-// EnsureOwnTables creates our own tables. If that is not allowed, it returns those
-// that are missing.
+// EnsureOwnTables creates our own tables. If it may not, it returns the missing ones.
 func EnsureOwnTables(ctx context.Context, db *wpdb.DB) (missing []wpdb.Table, err error) {
 	err = db.CreateOwnTables(ctx)
 	if errors.Is(err, wpdb.ErrAccessDenied) || errors.Is(err, wpdb.ErrReadOnly) {

@@ -10,8 +10,8 @@ import (
 	"bookside/fixtures"
 )
 
-// configOfSite returns the configuration of a site with a wp-config.php of this content, or
-// with a DSN if there is none.
+// configOfSite returns the configuration of a site with a wp-config.php of this content, or with a DSN if
+// it is empty.
 func configOfSite(t *testing.T, wpConfig string, env ...string) settings.Config {
 	t.Helper()
 	database := "BOOKSIDE_DB__DSN=u:p@tcp(h)/d"

@@ -9,7 +9,7 @@ import (
 	"bookside/wpdb"
 )
 
-// watchInterval is that of the looks at what may change under a running server.
+// watchInterval is how often to check for changes under a running server.
 const watchInterval = 5 * time.Second
 
 // every calls look at each interval until ctx ends.
@@ -26,23 +26,23 @@ func every(ctx context.Context, interval time.Duration, look func()) {
 	}
 }
 
-// addLostColumns adds the columns that our own tables lose while the program serves, as when a dump of
-// an earlier version was loaded, until ctx ends. It waits for two looks, so that a table is not changed
-// between its definition and its rows in a dump that is being loaded. Lost tables are another matter:
-// an empty table of keys would hide the loss.
+// addLostColumns adds columns that our own tables lose while the program serves, for example when a dump of
+// an earlier version is loaded, until ctx ends. It waits for a second check, so that a table is not changed
+// between its definition and its rows in a dump being loaded. Lost tables are different: an empty table of
+// keys would hide the loss.
 func (s *Server) addLostColumns(ctx context.Context, db *wpdb.DB) {
 	lacked, told := false, ""
 	every(ctx, watchInterval, func() {
 		u, err := db.Unreadable(ctx, wpdb.OwnTables())
 		if err != nil {
-			return // whoever needs the database says so
+			return // the code that needs the database reports it
 		}
 		lacking := len(u.Lacking) > 0
 		if !lacking {
 			told = ""
 		}
 		if lacking && lacked {
-			db.ForgetSchema() // it may be that of before
+			db.ForgetSchema() // it may be outdated
 			done, err := db.MigrateOwnTables(ctx)
 			s.logMigration(done)
 			if text := fmt.Sprint(err); err != nil && ctx.Err() == nil && text != told {
@@ -60,9 +60,8 @@ func (s *Server) logMigration(done []string) {
 	}
 }
 
-// watchWrites looks for privileges to write that the database user lost, until ctx ends: every minute,
-// and every few seconds from a statement that was refused until none would be. /readyz tells what it
-// finds.
+// watchWrites checks for write privileges that the database user has lost, until ctx ends: every minute,
+// and every few seconds from a refused statement until none would be refused. /readyz shows the result.
 func (s *Server) watchWrites(ctx context.Context, db *wpdb.DB) {
 	told, since := "", schemaAge
 	every(ctx, watchInterval, func() {
@@ -70,7 +69,7 @@ func (s *Server) watchWrites(ctx context.Context, db *wpdb.DB) {
 			return
 		}
 		if since = 0; db.LookForRefusedWrites(ctx) != nil {
-			return // whoever needs the database says so
+			return // the code that needs the database reports it
 		}
 		var lacking []string
 		for _, r := range db.RefusedWrites() {

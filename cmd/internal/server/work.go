@@ -44,7 +44,7 @@ func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.P
 	}
 }
 
-// sendWebhooks sends what happens to webhooks until ctx ends.
+// sendWebhooks sends changes to webhooks until ctx ends.
 func (s *Server) sendWebhooks(ctx context.Context, db *wpdb.DB, platform *session.Platform) {
 	store := keys.NewStore(db, s.Now, rand.Reader)
 	worker := webhooks.NewWorker(platform.Webhooks, store, s.Log, handlers.WebhookOptions(platform, store, s.Config.Compat.Timestamps == "site"))
@@ -57,11 +57,11 @@ func (s *Server) journalOptions() journal.Options {
 	return journal.Options{Interval: c.Interval, Sweep: c.Sweep, Keep: c.Keep, Owner: rand.Text()}
 }
 
-// schemaAge limits how long a change of the site's tables may go unnoticed if no
-// statement fails because of it, such as another storage engine.
+// schemaAge limits how long a change to the site's tables may go unnoticed if
+// no statement fails because of it, such as a different storage engine.
 const schemaAge = time.Minute
 
-// watchConflicts regularly looks for overlapping bookings, until ctx ends.
+// watchConflicts checks regularly for overlapping bookings, until ctx ends.
 func (s *Server) watchConflicts(ctx context.Context, platform *session.Platform) {
 	watch := slots.NewConflictWatch(platform, s.Log, func(found slots.ConflictReport, fresh int) {
 		s.metrics.Overlaps(found, fresh, s.Now())

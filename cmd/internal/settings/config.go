@@ -2,11 +2,11 @@ package settings
 
 import "time"
 
-// Config is the value of every setting, by section.
+// Config holds the value of every setting, by section.
 type Config struct {
 	DB struct {
 		DSN              string
-		Prefix           string // empty for the one in wp-config.php, else wp_
+		Prefix           string // empty for the one in wp-config.php, otherwise wp_
 		TLS              string
 		TLSCA            string
 		MaxOpen          int
@@ -19,11 +19,11 @@ type Config struct {
 	WordPress struct {
 		Config string
 		SiteID int
-		// Empty for the constants in wp-config.php, else the site's options.
+		// Empty for the constants in wp-config.php, otherwise the site's options.
 		Home    string
 		SiteURL string
-		Content string // empty for that of wp-config.php
-		// Loopback is where WordPress is reached from here; empty for the site's own address.
+		Content string // empty for the one in wp-config.php
+		// Loopback is where this machine reaches WordPress; empty for the site's own address.
 		Loopback string
 	}
 	Server struct {

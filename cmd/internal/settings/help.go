@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// DefaultText returns the default of a setting as it is written in the
-// environment, and its note; both are empty for a setting without a default.
+// DefaultText returns the default of a setting as written in the environment,
+// and its note; both are empty for a setting without a default.
 func (s Setting) DefaultText() (value, note string) {
 	switch v := s.Default.(type) {
 	case []string:
@@ -20,7 +20,7 @@ func (s Setting) DefaultText() (value, note string) {
 	return value, s.Note
 }
 
-// Description says what the setting is for, and its default.
+// Description says what the setting is for, and gives its default.
 func (s Setting) Description() string {
 	value, note := s.DefaultText()
 	if value+note == "" {
@@ -29,7 +29,7 @@ func (s Setting) Description() string {
 	return s.About + "; default " + strings.TrimSpace(value+" "+note)
 }
 
-// shortDuration omits the zeros at the end: 5m, not 5m0s.
+// shortDuration omits trailing zeros: 5m, not 5m0s.
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {

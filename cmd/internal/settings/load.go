@@ -34,7 +34,7 @@ const (
 	EnvFile   = "BOOKSIDE_CONFIG" // the configuration file
 )
 
-// fileSuffix ends the names of variables that name a file with a secret.
+// fileSuffix ends the names of variables that name a file containing a secret.
 const fileSuffix = "_FILE"
 
 // SystemFile is the configuration file of the packages.
@@ -73,9 +73,8 @@ func (f *Flags) Short(flags *pflag.FlagSet, name, key, usage string) {
 	})
 }
 
-// Read merges the layers and rejects unknown keys and values of the wrong
-// type, along with all values that are not allowed. If there are none of the former,
-// Config.Validate finds the latter.
+// Read merges the layers. It rejects unknown keys, values of the wrong type and, together with these,
+// values that are not allowed. If only the latter occur, Config.Validate reports them.
 func Read(environ []string, flags Flags) (Config, error) {
 	l, err := newLayers()
 	if err != nil {
@@ -93,9 +92,9 @@ func Read(environ []string, flags Flags) (Config, error) {
 	return c, configFailure(l.withInvalid(c))
 }
 
-// withInvalid returns the problems so far, if there are any, and the values that are not
-// allowed. Settings that were rejected have their defaults, about which there is nothing to
-// say; and a database that seems to be missing may be behind a misspelt name.
+// withInvalid returns the problems so far, if there are any, and the values that are not allowed. Rejected
+// settings have their defaults, which need no comment; and a database that seems to be missing may be
+// behind a misspelt name.
 func (l *layers) withInvalid(c Config) []string {
 	if len(l.problems) == 0 {
 		return nil
@@ -109,7 +108,7 @@ func (l *layers) withInvalid(c Config) []string {
 	return all
 }
 
-// Validate returns an error with all values that are not allowed.
+// Validate returns an error that lists all values that are not allowed.
 func (c Config) Validate() error {
 	var problems []string
 	for _, s := range All {
@@ -134,7 +133,7 @@ func configFailure(problems []string) error {
 	return exit.Errorf(exit.Usage, nil, "invalid configuration:\n  %s", strings.Join(problems, "\n  "))
 }
 
-// WithSystemFile returns the environment with the file at path as configuration, if it exists and
+// WithSystemFile returns the environment with the file at path as its configuration, if the file exists and
 // the environment names no other.
 func WithSystemFile(environ []string, path string) []string {
 	if slices.ContainsFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, EnvFile+"=") }) {
@@ -146,7 +145,7 @@ func WithSystemFile(environ []string, path string) []string {
 	return append(environ, EnvFile+"="+path)
 }
 
-// Lookup returns the value of a variable; "" if it is not set.
+// Lookup returns the value of a variable, or "" if it is not set.
 func Lookup(environ []string, name string) string {
 	for _, entry := range environ {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -159,7 +158,7 @@ func Lookup(environ []string, name string) string {
 // layers merges the sources of settings and collects their problems.
 type layers struct {
 	merged   *koanf.Koanf
-	defaults map[string]any    // by key; a value's type is that of the setting
+	defaults map[string]any    // by key, with the setting's type
 	names    map[string]string // keys by environment variable
 	problems []string
 	rejected map[string]bool // keys with a value of the wrong type
@@ -200,15 +199,15 @@ func EnvName(key string) string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
 }
 
-// Named returns a setting with its environment variable, as messages name it.
+// Named returns a setting and its environment variable, as messages name it.
 func Named(key string) string { return key + " (" + EnvName(key) + ")" }
 
 func (l *layers) problem(format string, args ...any) {
 	l.problems = append(l.problems, fmt.Sprintf(format, args...))
 }
 
-// yamlLine matches the line number in an error of the parser. The rest of the
-// error is not shown, because it quotes the file, which may contain a password.
+// yamlLine matches the line number in a parser error. The rest of the error is not shown, because it quotes
+// the file, which may contain a password.
 var yamlLine = regexp.MustCompile(`\bline [0-9]+`)
 
 func (l *layers) loadFile(path string) error {
@@ -222,7 +221,7 @@ func (l *layers) loadFile(path string) error {
 	case errors.Is(err, errSecondDocument):
 		l.problem("%s: contains a second YAML document, after a line ---; move all settings into the first", path)
 		return nil
-	case errors.Is(err, fs.ErrPermission): // only root and the service may read that of the packages
+	case errors.Is(err, fs.ErrPermission): // only root and the service may read the packages' file
 		l.problem("configuration file: %v; run this as somebody who may read it, such as with sudo", err)
 		return nil
 	case errors.As(err, &unreadable):
@@ -259,14 +258,14 @@ func (l *layers) loadFile(path string) error {
 	return l.overlay(accepted)
 }
 
-// secretOfFile returns the secret that is in the file which a key such as db.dsn_file names.
+// secretOfFile returns the secret in the file that a key such as db.dsn_file names.
 func (l *layers) secretOfFile(key string) (secret string, ok bool) {
 	secret, ok = strings.CutSuffix(key, strings.ToLower(fileSuffix))
 	return secret, ok && l.names[EnvName(secret)+fileSuffix] == secret
 }
 
-// readSecret reads the value of a setting from a file that source names; place is where the
-// value itself could be written.
+// readSecret reads the value of a setting from a file that source names; place is where the value itself
+// could be written.
 func (l *layers) readSecret(source, place, key, path string) (value string, ok bool) {
 	content, err := os.ReadFile(path)
 	var failed *fs.PathError
@@ -282,8 +281,8 @@ func (l *layers) readSecret(source, place, key, path string) (value string, ok b
 	return "", false
 }
 
-// singleDocument is koanf's YAML parser, but rejects a second document, which that
-// one ignores.
+// singleDocument is koanf's YAML parser, except that it rejects a second document, which that parser
+// ignores.
 type singleDocument struct{ yaml.YAML }
 
 var errSecondDocument = errors.New("second YAML document")
@@ -335,8 +334,7 @@ func (l *layers) overlay(settings map[string]any) error {
 
 var keyPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,60}$`)
 
-// showKey returns a key for a message, unless it cannot be a key: then it may be a
-// secret in the wrong place.
+// showKey returns a key for a message, unless it cannot be one: then it may be a secret in the wrong place.
 func showKey(key string) string {
 	if !keyPattern.MatchString(key) {
 		return "(not a valid key)"
@@ -344,8 +342,8 @@ func showKey(key string) string {
 	return key
 }
 
-// accept checks that the key exists and that the value has its type. source names
-// the setting in messages, as the user wrote it.
+// accept checks that the key exists and that the value has its type. source names the setting in messages
+// as the user wrote it.
 func (l *layers) accept(source, key string, value any) (any, bool) {
 	if l.isSection(key) {
 		l.problem("%s: is a section; write its settings below it", source)
@@ -436,9 +434,8 @@ func (l *layers) loadFlags(settings []flagSetting) error {
 	return l.overlay(accepted)
 }
 
-// decodeValue converts a value to the type of example. A value of any type may
-// be written as text, because the environment and flags contain nothing else. If
-// the value is invalid, expected describes what to write.
+// decodeValue converts a value to the type of example. A value of any type may be written as text, because
+// the environment and flags contain only text. If the value is invalid, expected describes what to write.
 func decodeValue(value, example any) (decoded any, expected string) {
 	text, isText := value.(string)
 	text = strings.TrimSpace(text)

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// rule returns what is wrong with a value, given all others; "" if nothing is.
+// rule returns what is wrong with a value, given all others, or "".
 type rule[T any] func(value T, c *Config) string
 
-// unless returns text if the value is not ok beside others.
+// unless returns text if the value is not ok given the others.
 func unless[T any](ok func(T, *Config) bool, text string) rule[T] {
 	return func(value T, c *Config) string {
 		if ok(value, c) {
@@ -37,7 +37,7 @@ func oneOf(text string, words ...string) rule[string] {
 	return must(func(word string) bool { return slices.Contains(words, word) }, text)
 }
 
-// each returns format for the elements that are not ok.
+// each returns format for each element that is not ok.
 func each(ok func(string) bool, format string) rule[[]string] {
 	return func(list []string, _ *Config) string {
 		var wrong []string

@@ -1,5 +1,5 @@
-// Package settings has the settings of the program: what each is called, what it means, which values
-// it takes, and how they are read from a file, the environment and flags.
+// Package settings defines the program's settings: their names, meanings and allowed values, and how they
+// are read from a file, the environment and flags.
 package settings
 
 import (
@@ -19,16 +19,17 @@ import (
 	"bookside/wpdb"
 )
 
-// Setting is one setting. CONFIGURATION.md, help config and the configuration file of the packages
-// are made from it.
+// Setting is one setting. CONFIGURATION.md, help config and the packages' configuration file are generated
+// from it.
 type Setting struct {
 	Key   string // a section and a name, such as db.dsn
 	About string
-	// Note explains the default value, or stands for one that is empty.
+	// Note explains the default value, or replaces an empty one.
 	Note string
 	// Default has the type of the setting: bool, int, string, time.Duration or []string.
 	Default any
-	// mask hides what is secret of the value; nil if nothing is. A secret can also be read from a file.
+	// mask hides the secret part of the value; nil if nothing is secret. A secret can also be read from a
+	// file.
 	mask  func(string) string
 	get   func(*Config) any
 	set   func(*Config, any)
@@ -38,7 +39,7 @@ type Setting struct {
 // Secret reports whether the value is secret.
 func (s Setting) Secret() bool { return s.mask != nil }
 
-// newSetting returns a setting, with what its value has to fulfil.
+// newSetting returns a setting with the rules for its value.
 func newSetting[T any](key string, field func(*Config) *T, standard T, about string, rules ...rule[T]) Setting {
 	return Setting{
 		Key: key, About: about, Default: standard,
@@ -58,7 +59,7 @@ func newSetting[T any](key string, field func(*Config) *T, standard T, about str
 func (s Setting) noted(note string) Setting               { s.Note = note; return s }
 func (s Setting) secret(mask func(string) string) Setting { s.mask = mask; return s }
 
-// Keys that others name in messages or set.
+// Keys that other code names in messages or sets.
 const (
 	DSN          = "db.dsn"
 	Prefix       = "db.prefix"
@@ -72,7 +73,7 @@ const (
 	mailPassword = "mail.smtp.password"
 )
 
-// DefaultPrefix is that of WordPress.
+// DefaultPrefix is WordPress's default.
 const DefaultPrefix = "wp_"
 
 // Encryption of the connection to the mail server.
@@ -95,7 +96,7 @@ const (
 	FormatJSON = "json"
 )
 
-// All are all settings.
+// All lists all settings.
 var All = []Setting{
 	newSetting(DSN, func(c *Config) *string { return &c.DB.DSN }, "",
 		"database, as user:password@tcp(host:3306)/database; in place of wordpress.config",

@@ -296,8 +296,8 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	wantTexts(t, err.Error(), "db.dns", "db.max_open", "BOOKSIDE_X", "log.levl")
 }
 
-// TestInvalidValuesAreReportedWithWrongTypes: what has the wrong type, is unknown or is not
-// allowed is reported together, and each setting once.
+// TestInvalidValuesAreReportedWithWrongTypes: wrong types, unknown keys and values that are not allowed are
+// reported together, and each setting once.
 func TestInvalidValuesAreReportedWithWrongTypes(t *testing.T) {
 	t.Parallel()
 	_, err := configFrom(t, "db:\n  max_open: a\n  acquire_timeout: 1ms\nlog:\n  level: loud\n  colour: red\n", nil)
@@ -310,14 +310,14 @@ func TestInvalidValuesAreReportedWithWrongTypes(t *testing.T) {
 	}
 }
 
-// validation is a change to a valid configuration, and the problem that it makes.
+// validation is a change to a valid configuration, and the problem that it causes.
 type validation struct {
 	name   string
 	change func(*Config)
 	want   string // "" if valid
 }
 
-// validate makes each change to a copy of a valid configuration.
+// validate applies each change to a copy of a valid configuration.
 func validate(t *testing.T, base Config, tests []validation) {
 	t.Helper()
 	for _, test := range tests {
@@ -338,7 +338,7 @@ func validate(t *testing.T, base Config, tests []validation) {
 	}
 }
 
-// valid is a valid configuration.
+// valid returns a valid configuration.
 func valid() Config {
 	c := Default()
 	c.DB.DSN = "u:p@tcp(h)/d"
