@@ -93,8 +93,8 @@ func TestAdminServesNoOtherPath(t *testing.T) {
 	}
 }
 
-// TestAdminLeadsToTheConsole: the root and the former page for keys do, for programs that only look,
-// too.
+// TestAdminLeadsToTheConsole: the root and the former page for keys redirect there, even for programs that
+// only send HEAD.
 func TestAdminLeadsToTheConsole(t *testing.T) {
 	t.Parallel()
 	admin := monitor.NewAdmin(slog.New(slog.DiscardHandler), nil)
@@ -180,9 +180,8 @@ func TestReadinessOfSite(t *testing.T) {
 	wantReadiness(t, admin, monitor.Readiness{Status: "stopping", Database: "unknown", Platform: "unknown"})
 }
 
-// TestReadinessWithoutPrivileges: the site is not ready if a table cannot be
-// read, or one of ours is missing. Requests that need it are rejected, others
-// are served.
+// TestReadinessWithoutPrivileges: the site is not ready if a table cannot be read, or one of ours is
+// missing. Requests that need it are rejected; others are served.
 func TestReadinessWithoutPrivileges(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -231,8 +230,8 @@ func serverAccount(t *testing.T, database *fixtures.Database) string {
 	return account
 }
 
-// TestReadinessWithoutOwnColumns: the site is not ready while a table of Bookside lacks a column, which
-// is named, and ready again once it is back.
+// TestReadinessWithoutOwnColumns: the site is not ready while a table of Bookside lacks a column, which is
+// named, and is ready again once it is back.
 func TestReadinessWithoutOwnColumns(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -266,9 +265,8 @@ func TestReadinessWithoutOwnColumns(t *testing.T) {
 	s.get("/bookings").want(http.StatusOK)
 }
 
-// TestReadinessWithoutColumns: the site is not ready while a column that reads
-// need is missing, and ready again once it is back. If the schema is known, the
-// check reads no table.
+// TestReadinessWithoutColumns: the site is not ready while a column that reads need is missing, and is
+// ready again once it is back. If the schema is known, the check reads no table.
 func TestReadinessWithoutColumns(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // the embedded engine has no number for an unknown column
@@ -294,12 +292,12 @@ func TestReadinessWithoutColumns(t *testing.T) {
 	}
 }
 
-// goodValues are parameter values, by kind, that routes accept.
+// goodValues are parameter values, by type, that routes accept.
 var goodValues = map[string]string{
 	"page": "1", "integer": "60", "boolean": "1", "date": "2026-11-24", "number": "10", "text": "a", "id or any": "any",
 }
 
-// goodWords lists words that parameters accept which the document does not list, and values of
+// goodWords lists words that parameters accept although the document does not list them, and values for
 // parameters that goodValues does not suit.
 var goodWords = map[string][]string{"start_time": {"10:00"}, "status": {"approved"}, "bookings_status": {"approved"}, "wait": {"0"}}
 

@@ -120,8 +120,8 @@ func TestFiltersIgnoreCaseButNotAccents(t *testing.T) {
 	}
 }
 
-// TestAgentsByDate gives the agents different dates and some of them the same
-// first name: all rows of the small site were created at the same time.
+// TestAgentsByDate gives the agents different dates and some of them the same first name, because all rows
+// of the small site were created at the same time.
 func TestAgentsByDate(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -181,8 +181,8 @@ func TestAgentsOfTheEdgeSite(t *testing.T) {
 			s.wantFields(t, "/agents/"+id, want)
 		})
 	}
-	// A service that is connected twice is listed once; connections to records
-	// that do not exist, and to no location, are ignored.
+	// A service that is connected twice is listed once; connections to missing records, and to no location,
+	// are ignored.
 	for id, want := range map[string][2][]string{"1": {{"1", "2", "5", "6"}, {"1", "2"}}, "2": {{"1"}, {"1", "4"}}, "3": {{}, {}}} {
 		a := s.get("/agents/" + id).want(http.StatusOK)
 		if got := [2][]string{idsOf(a.at("data", "services")), idsOf(a.at("data", "locations"))}; !cmp.Equal(got, want) {

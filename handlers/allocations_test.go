@@ -8,9 +8,9 @@ import (
 	"bookside/fixtures"
 )
 
-// TestAllocations bounds the allocations of requests, with a tenth to spare. They
-// cost more than anything else that the program itself does. It must not run in
-// parallel, and the race detector allocates too.
+// TestAllocations bounds the allocations of requests, with a tenth to spare.
+// Allocations cost more than anything else that the program itself does. It
+// must not run in parallel, and the race detector allocates too.
 func TestAllocations(t *testing.T) {
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	for path, most := range map[string]float64{

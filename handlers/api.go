@@ -29,21 +29,21 @@ type Options struct {
 	SiteTimestamps      bool          // timestamps in the site's time zone instead of UTC
 	RequestTimeout      time.Duration // time limit of a request
 	MaxConcurrent       int           // requests processed at the same time; 0 for no limit
-	MaxWaiting          int           // requests that wait for changes at the same time; 0 for no limit
+	MaxWaiting          int           // requests waiting for changes at the same time; 0 for no limit
 	MaxExports          int           // exports at the same time; 0 for no limit
 	Memory              int64         // bytes for all requests together, at least MinMemory; 0 for no limit
 	MemoryWait          time.Duration // how long a request waits for memory
-	TrustedProxies      []*net.IPNet  // whose X-Forwarded-For is trusted
+	TrustedProxies      []*net.IPNet  // proxies whose X-Forwarded-For is trusted
 	AllowedOrigins      []string      // for CORS, which is off without any
-	LogClients          bool          // the addresses of clients too
+	LogClients          bool          // log client addresses too
 	MCP                 bool          // serve tools for AI agents at /mcp
 	Version             string        // of the program, for clients of /mcp
 	FailedKeysPerMinute int           // invalid keys that an address may send; 0 for no limit
 	RateLimit           ratelimit.Options
 	Metrics             *monitor.Metrics   // nil for none
 	Figures             *daystats.Recorder // nil for none
-	// Stopping is closed when the server is about to stop, so that requests that wait for
-	// changes end; nil for never.
+	// Stopping is closed when the server is about to stop, to end requests that wait for changes; nil for
+	// never.
 	Stopping <-chan struct{}
 }
 
@@ -66,8 +66,8 @@ type api struct {
 	endpoints map[string]endpoint
 }
 
-// endpoint is a route with the function that handles its requests once they are admitted:
-// authenticated, permitted and counted.
+// endpoint is a route with the function that handles its requests once they are authenticated, permitted
+// and counted.
 type endpoint struct {
 	route   *route
 	operate func(c echo.Context, query *compat.Query) error
@@ -214,7 +214,7 @@ func (a *api) read(c echo.Context, r *request) error {
 	return deliver()
 }
 
-// limited calls work, of a request that lasts longer, with the time limit of a request.
+// limited calls work with the time limit of a request, although the request itself lasts longer.
 func (a *api) limited(ctx context.Context, work func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, a.options.RequestTimeout)
 	defer cancel()

@@ -38,8 +38,8 @@ func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// tried returns what the throttle takes for a key: a secret, and at a calendar also whose. A valid
-// secret is an invalid one there, and stays valid elsewhere.
+// tried returns what the throttle counts as a key: a secret and, for a calendar, also its path. A secret
+// that is valid elsewhere is an invalid one there, and stays valid elsewhere.
 func tried(c echo.Context, secret string) string {
 	if r, known := routeOf(c); known && r.operation.calendar != "" && secret != "" {
 		return string(r.operation.calendar) + c.Param("id") + " " + secret
@@ -62,8 +62,8 @@ func (a *api) findPrincipal(c echo.Context, secret string) (keys.Principal, erro
 	return principal, nil
 }
 
-// identify finds the API key of a request, or the calendar whose secret it has, as it is now. It may be
-// used from the client's address.
+// identify finds the API key of a request, or the calendar whose secret it has, in its present state. The
+// key may be used from the client's address.
 func (a *api) identify(ctx context.Context, c echo.Context, secret string) (principal keys.Principal, err error) {
 	if r, known := routeOf(c); known && r.operation.calendar != "" {
 		principal, err = a.findCalendar(ctx, c, r.operation.calendar, secret)
@@ -110,7 +110,7 @@ func (r route) includes() []compat.Redacted {
 	return slices.DeleteFunc(slices.Clone(r.redactor().Redacted()), func(g compat.Redacted) bool { return !g.OnlyIfIncluded })
 }
 
-// requireIncludes checks the permissions for what the parameter include asks for.
+// requireIncludes checks the permissions for what the parameter include requests.
 func requireIncludes(includes []compat.Redacted, q *compat.Query, key keys.Key) error {
 	asked := q.Includes()
 	for _, g := range includes {
@@ -123,8 +123,8 @@ func requireIncludes(includes []compat.Redacted, q *compat.Query, key keys.Key) 
 	return nil
 }
 
-// visible returns the body of a response without what the key may not see, and with masks on
-// what it sees masked.
+// visible returns the body of a response without what the key may not see, and with personal data masked if
+// the key masks them.
 func visible(redactor *compat.Redactor, body any, key keys.Key) (any, error) {
 	if _, is := body.(file); is {
 		return body, nil // made for the key
@@ -154,8 +154,8 @@ func (r *route) refuseSearch(query *compat.Query, key keys.Key) error {
 	return nil
 }
 
-// checkNetwork rejects a key from outside its networks. To the client, and to the
-// throttle, that is an invalid key; the log names the key, which may be stolen.
+// checkNetwork rejects a key from outside its networks. To the client and to the throttle, the key is
+// invalid; the log names it, because it may be stolen.
 func (a *api) checkNetwork(c echo.Context, key keys.Key) error {
 	address, _ := netip.ParseAddr(c.RealIP()) // the zero Addr is in no network
 	err := key.CheckNetwork(address)
@@ -181,8 +181,8 @@ func keyOf(c echo.Context) (keys.Key, bool) {
 	return principal.Key, ok
 }
 
-// secret returns the key that the client sent: the first of the header, a bearer
-// token and the query parameter. The secret of a calendar comes in its address only.
+// secret returns the key that the client sent: the first of the header, a bearer token and the query
+// parameter. The secret of a calendar comes only in its address.
 func (a *api) secret(c echo.Context) string {
 	if r, known := routeOf(c); known && r.operation.calendar != "" {
 		return lastParameter(c, keys.SecretParameter)
@@ -201,7 +201,7 @@ func (a *api) secret(c echo.Context) string {
 	return lastParameter(c, a.options.QueryParameter)
 }
 
-// lastParameter returns a parameter of the query: as in PHP, the last one wins.
+// lastParameter returns a parameter of the query; as in PHP, the last one wins.
 func lastParameter(c echo.Context, name string) string {
 	sent := c.QueryParams()[name]
 	if len(sent) == 0 {

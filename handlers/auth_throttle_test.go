@@ -20,8 +20,7 @@ import (
 	"bookside/handlers"
 )
 
-// sender is where a request comes from: the address of the peer, and what its
-// headers claim.
+// sender is where a request comes from: the peer's address, and what the headers claim.
 type sender struct {
 	peer      string
 	forwarded []string
@@ -70,9 +69,8 @@ func (s *server) importKey(secret string) keys.Key {
 	return key
 }
 
-// TestShortKeysCannotBeGuessed tries keys of four digits, one after the other: none
-// beyond the limit is looked up, not even the valid one, which somebody else is
-// using.
+// TestShortKeysCannotBeGuessed tries keys of four digits one after the other: none beyond the limit is
+// looked up, not even the valid one, which is in use elsewhere.
 func TestShortKeysCannotBeGuessed(t *testing.T) {
 	t.Parallel()
 	const limit = 20
@@ -142,7 +140,7 @@ func TestConcurrentGuessesStayWithinTheLimit(t *testing.T) {
 	if n := statements.Load(); n == 0 || n > limit { // several keys may share a statement
 		t.Errorf("%d statements for a limit of %d", n, limit)
 	}
-	// Neither key was used from this address before, and one was never used at all.
+	// Neither key was used from this address before, and one was never used.
 	if got := statuses("192.0.2.2:1", slices.Repeat([]string{other, s.key}, 30)...); !maps.Equal(got, map[int]int{http.StatusOK: 60}) {
 		t.Errorf("right keys got %v", got)
 	}
@@ -326,9 +324,8 @@ func TestAddressesOfOneClient(t *testing.T) {
 	}
 }
 
-// TestTrackedClientsAreBounded sends invalid keys from more addresses than are
-// tracked: further ones are counted by network, and a client that fills the
-// table slows down only its own network.
+// TestTrackedClientsAreBounded sends invalid keys from more addresses than are tracked: additional ones are
+// counted by network, and a client that fills the table slows down only its own network.
 func TestTrackedClientsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 1 })

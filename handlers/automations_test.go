@@ -16,8 +16,8 @@ const jobCron = `INSERT INTO wp_options (option_name, option_value) VALUES ('cro
 // condition is a condition of an automation.
 type condition struct{ event, property, operator, value string }
 
-// automation returns the statement that adds an automation with the condition, which mails
-// the customer and has the condition as its name.
+// automation returns the statement that adds an automation with the condition, which sends a mail to the
+// customer and is named after the condition.
 func (c condition) automation() string {
 	return fmt.Sprintf(`INSERT INTO wp_latepoint_processes (name, event_type, status, actions_json) VALUES ('%s', '%s', 'active',
 		'[{"type":"group","trigger_condition":{"property":"%s"},"items":[{"type":"trigger_condition_branch","settings":{"operator":"%s","value":"%s"},"items":[{"type":"group","trigger_condition":false,
@@ -29,8 +29,8 @@ func (c condition) name() string {
 	return fmt.Sprintf("%s: %s %s (%s)", c.event, c.property, c.operator, c.value)
 }
 
-// TestConditionsOfTheWorkflowForm: each condition that LatePoint's form offers for an
-// event is true and false when it should be, for records that the API writes.
+// TestConditionsOfTheWorkflowForm: each condition that LatePoint's form offers for an event is true and
+// false when it should be, for records that the API writes.
 func TestConditionsOfTheWorkflowForm(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())

@@ -18,7 +18,7 @@ import (
 	"bookside/fixtures"
 )
 
-// dayAnswer is what GET /availability answers for a day.
+// dayAnswer is the response of GET /availability for a day.
 type dayAnswer struct {
 	Date           string   `json:"date"`
 	Timezone       string   `json:"timezone"`
@@ -107,9 +107,8 @@ const (
 	replayNobody        = "not asked: for no attendees"
 )
 
-// TestRecordedDays replays what customers asked a real site: the start times
-// and their capacity equal its calendar, except for the listed differences.
-// Two servers share the work.
+// TestRecordedDays replays what customers asked a real site: the start times and their capacity equal those
+// of its calendar, except for the listed differences. Two servers share the work.
 func TestRecordedDays(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireTime(t) // the adapter's test replays them as well
@@ -172,14 +171,14 @@ func (s *server) durations(t testing.TB) map[int64][]int64 {
 	return offered
 }
 
-// replay asks the questions of one variant.
+// replay sends the requests of one variant.
 type replay struct {
 	server  *server
 	variant string
 	offered map[int64][]int64
 }
 
-// ask asks a question, compares the answer and returns the outcome.
+// ask sends a request, compares the response and returns the outcome.
 func (r replay) ask(t *testing.T, c fixtures.AvailabilityCase) (outcome string) {
 	t.Helper()
 	q := c.Request
@@ -205,7 +204,7 @@ func (r replay) ask(t *testing.T, c fixtures.AvailabilityCase) (outcome string) 
 		got = append(got, fmt.Sprintf("%s %d", slot.StartTime, slot.AvailableCapacity))
 	}
 	calendar := slotTexts(c.Slots, c.Capacity)
-	if c.CalendarError != "" { // about another day of the month; the day alone has an answer
+	if c.CalendarError != "" { // the error concerns another day of the month; this day alone has an answer
 		calendar = slotTexts(c.DaySlots, c.DayCapacity)
 	}
 	switch {
@@ -226,7 +225,7 @@ func (r replay) ask(t *testing.T, c fixtures.AvailabilityCase) (outcome string) 
 	return "different"
 }
 
-// replayQuery returns a recorded question as a client would ask it.
+// replayQuery returns a recorded request as a client would send it.
 func replayQuery(q fixtures.AvailabilityRequest) string {
 	values := url.Values{
 		"service_id": {strconv.FormatInt(q.ServiceID, 10)}, "date": {q.Date},
@@ -457,7 +456,7 @@ func TestAvailabilityNeedsItsPermission(t *testing.T) {
 type appointment struct {
 	id, agent, service, location int
 	date                         string
-	start, end                   string // of the day; an end before the start is on the next day
+	start, end                   string // times; an end before the start is on the next day
 	buffer                       int    // minutes before and after
 	seats                        int    // 1 unless set
 	status                       string // approved unless set
@@ -519,8 +518,7 @@ func (d dayAnswer) unavailable() []string {
 	return found
 }
 
-// TestExplainEveryReason provokes every reason for which a start time is not
-// offered.
+// TestExplainEveryReason provokes every reason why a start time is not offered.
 func TestExplainEveryReason(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -636,8 +634,8 @@ func TestExplainEveryReason(t *testing.T) {
 	}
 }
 
-// TestBookingsOfTheNextDayBlock: where working hours run past midnight, a start before midnight is
-// not offered if its end meets a booking of the next day.
+// TestBookingsOfTheNextDayBlock: if working hours run past midnight, a start before midnight is not offered
+// if its end overlaps a booking of the next day.
 func TestBookingsOfTheNextDayBlock(t *testing.T) {
 	t.Parallel()
 	s := newQuietServer(t, "22:00", "26:00", appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-25", start: "00:00", end: "01:00"})
@@ -726,7 +724,7 @@ var (
 	}
 )
 
-// freeAgents returns the ids of the agents who are free.
+// freeAgents returns the ids of the free agents.
 func (s *server) freeAgents(t testing.TB, query string) []string {
 	t.Helper()
 	a := s.get("/agents/availability?" + query).want(http.StatusOK)
@@ -808,7 +806,7 @@ func TestFreeAgents(t *testing.T) {
 			}
 		})
 	}
-	// The answer repeats the request, date and time only if both were sent.
+	// The response repeats the request, and date and time only if both were sent.
 	for query, want := range map[string]map[string]any{
 		"service_id=1&location_id=2&date=2026-11-24&start_time=870&duration=30": {
 			"service_id": json.Number("1"), "location_id": json.Number("2"), "date": "2026-11-24", "start_time": "14:30", "duration": json.Number("30"),
@@ -969,9 +967,8 @@ func TestAddOnActiveForANetwork(t *testing.T) {
 	}
 }
 
-// TestAvailabilityAcrossTimeZones requests days around changes of the clock and
-// at the edge of a day, in processes with several time zones. It is not
-// parallel, because the zone is set for the whole process.
+// TestAvailabilityAcrossTimeZones requests days around clock changes and at the edge of a day, in processes
+// with several time zones. It is not parallel, because the zone is set for the whole process.
 func TestAvailabilityAcrossTimeZones(t *testing.T) {
 	local := time.Local
 	t.Cleanup(func() { time.Local = local })
@@ -981,7 +978,7 @@ func TestAvailabilityAcrossTimeZones(t *testing.T) {
 		name, zone, offset string
 		clock              string // UTC
 		date, first        string // the first start, "" for none
-		shown              string // timezone in the answer
+		shown              string // timezone in the response
 	}{
 		{"Berlin, before the gap", "Europe/Berlin", "", "2027-03-28T00:59:00Z", "2027-03-28", "02:00", "Europe/Berlin"},
 		{"Berlin, after the gap", "Europe/Berlin", "", "2027-03-28T01:00:00Z", "2027-03-28", "03:00", "Europe/Berlin"},
@@ -1033,9 +1030,8 @@ func TestAvailabilityAcrossTimeZones(t *testing.T) {
 	}
 }
 
-// TestAvailabilityAcrossMidnight: a booking that runs past midnight blocks
-// both days, one that ends at midnight only its own, and no start time is
-// later than 24:00 although working hours are.
+// TestAvailabilityAcrossMidnight: a booking that runs past midnight blocks both days, one that ends at
+// midnight only its own, and no start time is at or after 24:00 although working hours are.
 func TestAvailabilityAcrossMidnight(t *testing.T) {
 	t.Parallel()
 	s := newQuietServer(t, "00:00", "24:00",
@@ -1059,8 +1055,7 @@ func TestAvailabilityAcrossMidnight(t *testing.T) {
 	}
 }
 
-// TestAvailabilityIgnoresInvalidRows: rows on which the plugin fails are
-// ignored.
+// TestAvailabilityIgnoresInvalidRows: rows that make the plugin fail are ignored.
 func TestAvailabilityIgnoresInvalidRows(t *testing.T) {
 	t.Parallel()
 	s := newQuietServer(t, "09:00", "12:00",
@@ -1171,7 +1166,7 @@ func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 	t.Parallel()
 	shared, changed, busy := fixtures.Shared(t, fixtures.SiteA()), fixtures.New(t, fixtures.Small(now)), fixtures.New(t, fixtures.Small(now))
 	busy.AddCalendars(t)
-	busy.Execute(t, activate(pluginFile, googleFile, outlookFile, appleFile)) // that of Apple's is not switched on
+	busy.Execute(t, activate(pluginFile, googleFile, outlookFile, appleFile)) // Apple's calendar is not switched on
 	for range 20 {
 		busy.InsertEvent(t, fixtures.GoogleCalendar, "1, '2026-11-24', 600, '2026-11-24', 660", "'DAILY', 1, NULL, NULL, NULL", "'WEEKLY', 1, NULL, 'TU', NULL")
 		busy.InsertEvent(t, fixtures.OutlookCalendar, "2, '2026-11-24', 600, '2026-11-26', 660")
@@ -1227,11 +1222,11 @@ func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 	}
 }
 
-// TestAvailabilityUsesIndexes explains every statement of a request: bookings
-// are found by their date, and other growing tables by a key.
+// TestAvailabilityUsesIndexes explains every statement of a request: bookings are found by date, and other
+// growing tables by a key.
 func TestAvailabilityUsesIndexes(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine has a planner of its own
+	fixtures.RequireServer(t) // the embedded engine has its own planner
 	var seen []statement
 	s := tappedServer(t, fixtures.Shared(t, fixtures.SiteA()), func(shown statement) error {
 		seen = append(seen, shown)
@@ -1251,7 +1246,7 @@ func TestAvailabilityUsesIndexes(t *testing.T) {
 			}
 		}
 		for _, want := range []string{"k/key_hash", "s/PRIMARY", "wp_latepoint_bookings/start_date_index"} {
-			// MySQL takes the few bookings of an agent for cheaper than the fewer ones of the days.
+			// MySQL considers the few bookings of an agent cheaper than the even fewer ones of the days.
 			byAgent := s.database.Engine == "mysql" && strings.HasPrefix(want, "wp_latepoint_bookings/") && used["wp_latepoint_bookings/agent_id_index"] != ""
 			if used[want] == "" && !byAgent {
 				t.Errorf("%s: the index %s is not used, only %v", query, want, slices.Sorted(maps.Keys(used)))
@@ -1260,8 +1255,8 @@ func TestAvailabilityUsesIndexes(t *testing.T) {
 	}
 }
 
-// TestAvailabilityOfAServiceWithManyConnections: all connections of a service are read, so that
-// clients can share them, unless they turn out to be many.
+// TestAvailabilityOfAServiceWithManyConnections: all connections of a service are read, so that clients can
+// share them, unless there are too many.
 func TestAvailabilityOfAServiceWithManyConnections(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -1275,7 +1270,7 @@ func TestAvailabilityOfAServiceWithManyConnections(t *testing.T) {
 	s.get("/status").want(http.StatusOK) // probes the schema
 	for _, c := range []struct {
 		arrange string
-		narrow  []bool // of one request after the other
+		narrow  []bool // of each request in turn
 	}{
 		{"UPDATE wp_latepoint_services SET name = 'First' WHERE id = 1", []bool{false, false}},
 		{"INSERT INTO wp_latepoint_agents_services (agent_id, service_id, location_id) SELECT 2, 1, 1 FROM wp_latepoint_bookings LIMIT 101", []bool{false, true, true}},
@@ -1337,8 +1332,8 @@ func TestAvailabilityFailsWithAnyStatement(t *testing.T) {
 	}
 }
 
-// TestAvailabilityOfAnyDuration: what can be booked although the service does not list its duration
-// can be asked for, and the answer is for that duration.
+// TestAvailabilityOfAnyDuration: a duration that can be booked although the service does not list it can be
+// requested, and the response is for that duration.
 func TestAvailabilityOfAnyDuration(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Small(now)))

@@ -41,7 +41,7 @@ func BenchmarkEndpoints(b *testing.B) {
 	}
 }
 
-// serveGet sends a request with as little work beside the server's own as possible.
+// serveGet sends a request with as little work besides the server's own as possible.
 func (s *server) serveGet(t testing.TB, path string) {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1"+path, nil)
@@ -130,8 +130,8 @@ func freeSlots(b *testing.B, s *server) []slot {
 	}
 }
 
-// BenchmarkEventsOfAgents asks for the free times of a fortnight on the recorded site: without an add-on for
-// calendars, with 500 events and 100 series of all agents, and with 20,000 more that have gone by.
+// BenchmarkEventsOfAgents requests the free times of a fortnight on the recorded site: without a calendar
+// add-on, with 500 events and 100 series of all agents, and with 20,000 more that are over.
 func BenchmarkEventsOfAgents(b *testing.B) {
 	database := fixtures.New(b, fixtures.SiteA())
 	database.AddCalendars(b)

@@ -7,8 +7,7 @@ import (
 	"bookside/handlers/wordpress"
 )
 
-// document parses the request's body, an object or a list, and adds the fields of the
-// query that it lacks.
+// document parses the request's body, an object or a list, and adds fields from the query that it lacks.
 func (r *request) document() (compat.Document, error) {
 	document, err := compat.ParseBody(r.echo.Request().Header.Get("Content-Type"), r.rawBody)
 	if err != nil {

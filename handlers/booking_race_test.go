@@ -18,7 +18,7 @@ import (
 func TestConcurrentBookingsOfASlotSucceedOnce(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-	// Any agent means agent 5 here: nobody else gives the service at location 1.
+	// Any agent means agent 5 here: no other agent gives the service at location 1.
 	database.Execute(t, "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4 AND agent_id <> 5")
 	servers := []*server{newServer(t, database), newServer(t, database)}
 	const slot = `"service_id":4,"location_id":1,"start_date":"2027-02-05","start_time":"10:00","customer_id":9`
@@ -78,9 +78,8 @@ func TestConcurrentBookingsOfASlotSucceedOnce(t *testing.T) {
 	}
 }
 
-// TestBookingOfThePluginWins: the plugin takes no locks, so it may book a slot after we found it
-// free. A booking that it commits before we do wins: ours gets the 409 that names it, and leaves
-// nothing behind.
+// TestBookingOfThePluginWins: the plugin takes no locks, so it may book a slot after we found it free. If
+// it commits before we do, its booking wins: ours gets the 409 that names it, and leaves nothing behind.
 func TestBookingOfThePluginWins(t *testing.T) {
 	t.Parallel()
 	const customer = "SELECT id FROM wp_latepoint_customers WHERE id = 9 FOR UPDATE"

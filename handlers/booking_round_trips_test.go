@@ -9,8 +9,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestRoundTripsOfNewBooking: a booking waits for the database, which may be on another machine, as
-// rarely as possible.
+// TestRoundTripsOfNewBooking: a booking waits for the database, which may be on another machine, as few
+// times as possible.
 func TestRoundTripsOfNewBooking(t *testing.T) {
 	t.Parallel()
 	for title, c := range map[string]struct {

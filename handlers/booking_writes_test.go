@@ -26,8 +26,7 @@ const (
 	formType = "application/x-www-form-urlencoded"
 )
 
-// newWriter serves a site of its own, with codes and keys that are always the
-// same.
+// newWriter serves its own site, with codes and keys that are always the same.
 func newWriter(t testing.TB, site fixtures.Site, change ...func(*handlers.Options)) *server {
 	t.Helper()
 	fixtures.RequireServer(t)
@@ -44,7 +43,7 @@ type random struct {
 	source *rand.ChaCha8
 }
 
-// sameRandom returns a source whose bytes depend on the seed alone.
+// sameRandom returns a source whose bytes depend only on the seed.
 func sameRandom(seed byte) *random { return &random{source: rand.NewChaCha8([32]byte{seed})} }
 
 // Read implements io.Reader.
@@ -80,8 +79,8 @@ func wantNoWrites(t testing.TB, where string, before *fixtures.Snapshot) {
 	}
 }
 
-// friday returns a booking that the recorded site has room for. The pairs of
-// name and value replace fields or add them; an empty value removes one.
+// friday returns a booking that fits the recorded site. The pairs of name and value replace fields or add
+// them; an empty value removes one.
 func friday(fields ...string) string {
 	booking := map[string]json.RawMessage{
 		"service_id": json.RawMessage(`4`), "agent_id": json.RawMessage(`5`), "location_id": json.RawMessage(`1`),
@@ -121,8 +120,7 @@ func TestCreateBooking(t *testing.T) {
 	}
 }
 
-// TestUnavailableSlotNamesConflict: the response names the conflicting booking
-// and the start times that are free.
+// TestUnavailableSlotNamesConflict: the response names the conflicting booking and the free start times.
 func TestUnavailableSlotNamesConflict(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -248,8 +246,7 @@ func TestWritesToUnknownBookings(t *testing.T) {
 	wantNoWrites(t, "unknown bookings", before)
 }
 
-// rejection is the response to an invalid body: its status and the fields it
-// names.
+// rejection is the response to an invalid body: its status and the fields that it names.
 type rejection struct {
 	status int
 	fields []string
@@ -285,14 +282,14 @@ func unprocessable(fields ...string) rejection {
 	return rejection{http.StatusUnprocessableEntity, fields}
 }
 
-// bodyFields are the fields of bodies with the kind of their value.
+// bodyFields are the fields of bodies, with the type of their value.
 var bodyFields = map[string]string{
 	"service_id": "id", "agent_id": "id or any", "location_id": "id", "customer_id": "id", "start_date": "date", "start_time": "time",
 	"duration": "integer", "status": "status", "price": "price",
 }
 
-// badFields are JSON values that no booking accepts, with the kinds of field
-// for which they are malformed and those for which they are forbidden.
+// badFields are JSON values that no booking accepts, with the types of field for which they are malformed
+// and those for which they are not allowed.
 var badFields = map[string]struct {
 	raw                  string
 	malformed, forbidden []string
@@ -327,8 +324,8 @@ var badFields = map[string]struct {
 	"emoji":             {`"😀"`, []string{"id", "id or any", "date", "time", "integer", "price"}, []string{"status"}},
 }
 
-// TestInvalidBookingFieldsAreNamed sends every invalid value in every field of
-// a booking: the response names that field only, and nothing is written.
+// TestInvalidBookingFieldsAreNamed sends every invalid value in every field of a booking: the response
+// names only that field, and nothing is written.
 func TestInvalidBookingFieldsAreNamed(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -352,8 +349,8 @@ func TestInvalidBookingFieldsAreNamed(t *testing.T) {
 	wantNoWrites(t, "invalid fields", before)
 }
 
-// TestRejectedBookings: all errors are named together, invalid fields before
-// forbidden ones, and nothing is written.
+// TestRejectedBookings: all errors are reported together, invalid fields before forbidden ones, and nothing
+// is written.
 func TestRejectedBookings(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -617,8 +614,8 @@ func TestInvalidBulkRequests(t *testing.T) {
 	}
 }
 
-// TestBulkCostsARequestPerBooking: a bulk request over the rate limit is
-// rejected before anything is written.
+// TestBulkCostsARequestPerBooking: a bulk request that exceeds the rate limit is rejected before anything
+// is written.
 func TestBulkCostsARequestPerBooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings(), func(o *handlers.Options) {
@@ -670,8 +667,7 @@ func TestUnexpectedErrorsOfBookingWrites(t *testing.T) {
 	}
 }
 
-// TestBookingTexts: texts are stored as the plugin's forms store them, without
-// tags and in every script.
+// TestBookingTexts: texts are stored as the plugin's forms store them, without tags and in every script.
 func TestBookingTexts(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -683,8 +679,8 @@ func TestBookingTexts(t *testing.T) {
 	}
 }
 
-// TestPriceBreakdownFollowsTheBooking: the order's price breakdown gets the new service and price
-// of its only booking. Discounts stay, and a breakdown that cannot be parsed stays as it is.
+// TestPriceBreakdownFollowsTheBooking: the order's price breakdown gets the new service and price of its
+// only booking. Discounts stay, and a breakdown that cannot be parsed is unchanged.
 func TestPriceBreakdownFollowsTheBooking(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()

@@ -147,7 +147,8 @@ var deleteBooking = operation{
 		remove := func(tx *session.Tx) (any, error) {
 			return compat.BookingDeleted, bookings.Delete(r.ctx(), tx, id, force)
 		}
-		// Extensions read the booking, so they are told before, and only of what is not refused.
+		// Extensions read the booking, so they are told before it is deleted, and only if the deletion is
+		// not refused.
 		if r.session.Tells(events.BookingWillBeDeleted) {
 			if answer, err := r.dryRun(remove); err != nil {
 				return answer, err
@@ -172,7 +173,7 @@ func instant(t time.Time, ok bool) *time.Time {
 	return &t
 }
 
-// knowsBookingStatus reports whether the site knows a status of bookings.
+// knowsBookingStatus reports whether the site has a booking status.
 func (r *request) knowsBookingStatus(ctx context.Context, status string) (bool, error) {
 	return records.KnowsBookingStatus(ctx, r.session, status)
 }

@@ -102,7 +102,7 @@ func (b *bulk) run() error {
 
 // create creates one of the bookings.
 func (b *bulk) create(i int) (item idempotency.Response, err error) {
-	wpdb.Allow(b.ctx(), b.mayRead) // what was read for the one before is freed
+	wpdb.Allow(b.ctx(), b.mayRead) // what was read for the previous one has been freed
 	booking := b.bookings[i].New
 	booking.Address = b.echo.RealIP()
 	err = b.transact(func(tx *session.Tx) error {
@@ -120,9 +120,9 @@ func (b *bulk) create(i int) (item idempotency.Response, err error) {
 	return item, err
 }
 
-// rejection returns the response for a booking that could not be created. A failure of ours is
-// that booking's error, unless the request can be resumed: if its time or its claim is over, or if
-// it has an Idempotency-Key and the platform is not available at the moment.
+// rejection returns the response for a booking that could not be created. An internal failure is that
+// booking's error, unless the request can be resumed: if its time or its claim is over, or if it has an
+// Idempotency-Key and the platform is currently unavailable.
 func (b *bulk) rejection(i int, err error) (idempotency.Response, error) {
 	if domain.CodeOf(err) == domain.CodeInProgress {
 		return idempotency.Response{}, err
@@ -152,8 +152,8 @@ type rejectedItem struct {
 	err     error
 }
 
-// failure returns the first error if the server failed in every booking, of which nothing can be
-// said then; nil otherwise.
+// failure returns the first error if the server failed in every booking, because then nothing can be said
+// about them; nil otherwise.
 func (b *bulk) failure() error {
 	for _, r := range b.rejections {
 		if r.failure.Status < http.StatusInternalServerError {
@@ -171,7 +171,7 @@ func (b *bulk) anyCreated() bool {
 	return slices.ContainsFunc(b.responses, func(a idempotency.Response) bool { return a.Status == http.StatusCreated })
 }
 
-// response has status 201 if all bookings were created, 207 for some, and 400 for none.
+// response returns status 201 if all bookings were created, 207 for some, and 400 for none.
 func (b *bulk) response() response {
 	var succeeded, failed []json.RawMessage
 	for _, a := range b.responses {

@@ -62,13 +62,12 @@ func inDirection(direction string, expressions ...string) string {
 	return order + "b.id " + direction
 }
 
-// customerColumn returns the SQL for a column of the booking's customer, empty
-// if there is no such customer.
+// customerColumn returns the SQL for a column of the booking's customer, empty if there is none.
 func customerColumn(name string) string {
 	return "COALESCE((SELECT c." + name + " FROM {customers} c WHERE c.id = b.customer_id), '')"
 }
 
-// bookingSorts are the values of sort with the expressions they sort by.
+// bookingSorts are the values of sort, with the expressions that they sort by.
 var bookingSorts = map[string][]string{
 	"start_date":    {"b.start_date", "b.start_time"},
 	"created_at":    {"b.created_at"},
@@ -77,8 +76,7 @@ var bookingSorts = map[string][]string{
 	"id":            nil,
 }
 
-// TestBookings compares responses with golden files made from the recorded
-// models and rows.
+// TestBookings compares responses with golden files made from the recorded models and rows.
 func TestBookings(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -106,8 +104,7 @@ func inMeta(condition string) string {
 	return "b.id IN (SELECT m.object_id FROM {booking_meta} m WHERE " + condition + ")"
 }
 
-// rareBookingQuestions returns queries that need all bookings of the recorded
-// site.
+// rareBookingQuestions returns queries that need all bookings of the recorded site.
 func rareBookingQuestions() []find {
 	return []find{
 		{query: "customer_email=customer18@", where: "b.customer_id = 18"},
@@ -230,12 +227,12 @@ func TestBookingPages(t *testing.T) {
 		{query: "status=pending", where: "b.status = 'pending'"}, // 182
 		{query: "date_from=2026-12-01&date_to=2026-12-02", where: "b.start_date IN ('2026-12-01', '2026-12-02')"},
 		{query: "agent_id=8", where: "FALSE"},
-		{query: "search=n", where: inCustomer("CONCAT(c.first_name, ' ', c.last_name) LIKE '%n%' OR c.email LIKE '%n%'") + " OR b.booking_code LIKE '%n%'"}, // more than are looked for by id
+		{query: "search=n", where: inCustomer("CONCAT(c.first_name, ' ', c.last_name) LIKE '%n%' OR c.email LIKE '%n%'") + " OR b.booking_code LIKE '%n%'"}, // more than are listed by id
 	})
 }
 
-// wantPagesOf requests pages of several sizes, from the first to the last and
-// past it, of a list with 20 records a page by default.
+// wantPagesOf requests pages of several sizes, from the first to past the last, of a list with 20 records
+// per page by default.
 func (l listing) wantPagesOf(t *testing.T, s *server, questions []find) {
 	t.Helper()
 	for _, f := range questions {
@@ -307,8 +304,8 @@ func (s *server) table(t testing.TB, name string) map[string]map[string]string {
 	return table
 }
 
-// recordedBookings returns the list records that the rows must produce, by id,
-// on a site without dangling references.
+// recordedBookings returns the list records that the rows must produce, by id, on a site without dangling
+// references.
 func (s *server) recordedBookings(t testing.TB) map[string]map[string]any {
 	t.Helper()
 	customers, agents, services, locations := s.table(t, "customers"), s.table(t, "agents"), s.table(t, "services"), s.table(t, "locations")
@@ -398,8 +395,8 @@ func rawRecords(t testing.TB, a answer) []json.RawMessage {
 	return body.Data
 }
 
-// TestBookingMeta: metadata is included only on request, and never the keys
-// that manage a booking without a login.
+// TestBookingMeta: metadata is included only on request, and the keys for managing a booking without a
+// login never are.
 func TestBookingMeta(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -466,8 +463,7 @@ func TestSecretMetaInAnyLetterCase(t *testing.T) {
 	})
 }
 
-// TestZeroIDs: an id of 0 counts as not sent, because some clients send 0 for
-// numbers that were left empty.
+// TestZeroIDs: an id of 0 counts as not sent, because some clients send 0 for empty number fields.
 func TestZeroIDs(t *testing.T) {
 	t.Parallel()
 	bookingList.finds(t, newServer(t, fixtures.Shared(t, fixtures.Edge())), []find{
@@ -520,8 +516,7 @@ func TestInvalidBookingParameters(t *testing.T) {
 	}
 }
 
-// noIDs are texts that are not ids: a path with one of them in place of an id
-// matches no route.
+// noIDs are texts that are not ids: a path with one of them instead of an id matches no route.
 var noIDs = []string{"abc", "1.5", "-1", "+1", "1e1", "0x1", "%20", "1%20", "%2F", "1%2F2", "%00", "%ff", "١", strings.Repeat("9", 100)}
 
 func (s *server) wantNoRoute(t testing.TB, path string) {
@@ -549,8 +544,8 @@ func TestUnknownBooking(t *testing.T) {
 	}
 }
 
-// TestDurationsAreFoundAsShown: a booking without a duration is shown with that of its service, or 0,
-// and found by it.
+// TestDurationsAreFoundAsShown: a booking without a duration is shown with its service's, or 0, and is
+// found by it.
 func TestDurationsAreFoundAsShown(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -743,8 +738,7 @@ func TestBookingsAtInvalidTimes(t *testing.T) {
 	}
 }
 
-// TestBookingsWithoutEnd: a missing end is the start plus the duration, which
-// is by default that of the service.
+// TestBookingsWithoutEnd: a missing end is the start plus the duration, which defaults to the service's.
 func TestBookingsWithoutEnd(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -797,8 +791,8 @@ func TestBookingCollations(t *testing.T) {
 	})
 }
 
-// TestBookingsInSiteTime: with timestamps in the site's time zone, timestamps
-// and date filters change; dates and times of the bookings themselves do not.
+// TestBookingsInSiteTime: with timestamps in the site's time zone, timestamps and date filters change, but
+// the bookings' own dates and times do not.
 func TestBookingsInSiteTime(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()), func(o *handlers.Options) { o.SiteTimestamps = true })
@@ -819,8 +813,8 @@ func TestBookingsInSiteTime(t *testing.T) {
 	}
 }
 
-// TestBookingDateFiltersInSiteTime filters by the day on which the clock goes
-// back: 2026-10-25 has 25 hours in Berlin.
+// TestBookingDateFiltersInSiteTime filters by the day on which the clock goes back: 2026-10-25 has 25 hours
+// in Berlin.
 func TestBookingDateFiltersInSiteTime(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -868,8 +862,7 @@ func TestBookingsOfOtherSites(t *testing.T) {
 	s.wantFields(t, "/bookings/4", map[string]any{"booking_code": "OLD4444", "price": "0.0000", "payment_status": "", "order": nil, "transactions": []any{}, "start_datetime": "2024-05-06T10:00:00+02:00"})
 }
 
-// TestPagesOfAnySizeRunTheSameStatements: a hundred records need as many
-// statements as two.
+// TestPagesOfAnySizeRunTheSameStatements: a hundred records need as many statements as two.
 func TestPagesOfAnySizeRunTheSameStatements(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -905,8 +898,8 @@ func TestBookingsWithoutTime(t *testing.T) {
 }
 
 // TestBookingsByNameOnLargeSites: a list that is long, or took long to count, is found through the
-// customers, by an index on their names, and is the same: with customers of one name, without
-// names, and bookings of customers who do not exist.
+// customers, by an index on their names, and is unchanged: with customers of the same name, without names,
+// and with bookings of missing customers.
 func TestBookingsByNameOnLargeSites(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -964,8 +957,8 @@ func TestBookingsByNameOnLargeSites(t *testing.T) {
 	}
 }
 
-// TestBookingAgreesWithItsOrder: a booking that is read while the comment of its order changes shows
-// one comment.
+// TestBookingAgreesWithItsOrder: a booking that is read while its order's comment changes shows a single
+// comment.
 func TestBookingAgreesWithItsOrder(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))

@@ -5,7 +5,7 @@ import (
 	"bookside/compat"
 )
 
-// getBusinessHours has no route of its own; a tool calls it, see mcp.go.
+// getBusinessHours has no route; a tool calls it, see mcp.go.
 var getBusinessHours = operation{
 	id:            "getBusinessHours",
 	summary:       "Read the working hours",

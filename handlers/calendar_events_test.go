@@ -12,7 +12,7 @@ import (
 	"bookside/fixtures"
 )
 
-// The files of the add-ons for calendars.
+// The files of the calendar add-ons.
 const (
 	googleFile  = "latepoint-google-calendar/latepoint-google-calendar.php"
 	outlookFile = "latepoint-outlook-calendar/latepoint-outlook-calendar.php"
@@ -26,7 +26,7 @@ const (
 	tablesOf16 = "INSERT INTO wp_options (option_name, option_value) VALUES ('latepoint-google-calendar_addon_db_version', '1.0.2')"
 )
 
-// newServerWithCalendars is newQuietServer for a site with the tables of the add-ons.
+// newServerWithCalendars is like newQuietServer, for a site with the add-ons' tables.
 func newServerWithCalendars(t testing.TB, arrange ...string) *server {
 	t.Helper()
 	s := newQuietServer(t, "09:00", "12:00")
@@ -35,8 +35,8 @@ func newServerWithCalendars(t testing.TB, arrange ...string) *server {
 	return s
 }
 
-// TestEventsOfAgentsBlock: events of an agent's own calendar block the agent, if the add-on that
-// stored them is active, and by its rules.
+// TestEventsOfAgentsBlock: events of an agent's calendar block the agent, by the rules of the add-on that
+// stored them, if it is active.
 func TestEventsOfAgentsBlock(t *testing.T) {
 	t.Parallel()
 	s := newServerWithCalendars(t)
@@ -55,7 +55,7 @@ func TestEventsOfAgentsBlock(t *testing.T) {
 		arrange  []string
 		event    func(testing.TB, *server)
 		offered  map[string][]string // by the end of the query
-		explains string              // of the last day of offered: reasons
+		explains string              // the reasons for the last day of offered
 	}{
 		"an hour in Google":  {[]string{activate(pluginFile, googleFile)}, of(fixtures.GoogleCalendar, hour), map[string][]string{"agent_id=1&date=" + tuesday: {"09:00", "11:00"}, "agent_id=1&date=" + wednesday: grid, "agent_id=3&location_id=1&date=" + tuesday: grid}, ""},
 		"an hour in Outlook": {[]string{activate(pluginFile, outlookFile)}, of(fixtures.OutlookCalendar, hour), map[string][]string{"agent_id=1&date=" + tuesday: {"09:00", "11:00"}}, ""},
@@ -102,7 +102,7 @@ func TestEventsOfAgentsBlock(t *testing.T) {
 					t.Errorf("%s: %s", query, got)
 				}
 			}
-			// The range of days, which is read at once, has the same.
+			// The same days requested as a range have the same starts.
 			for query, want := range c.offered {
 				agent, date, _ := strings.Cut(query, "&date=")
 				got := s.get("/availability?service_id=1&" + agent + "&date=2026-11-23&date_to=2026-12-15").want(http.StatusOK)
@@ -117,8 +117,8 @@ func TestEventsOfAgentsBlock(t *testing.T) {
 	}
 }
 
-// TestBookingsRespectEventsOfAgents: whatever makes or moves a booking is refused where an event
-// of the agent is, with what is free, and without a word about the event.
+// TestBookingsRespectEventsOfAgents: no request can make or move a booking onto an event of the agent. The
+// response lists what is free, and reveals nothing about the event.
 func TestBookingsRespectEventsOfAgents(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -172,7 +172,7 @@ func TestBookingsRespectEventsOfAgents(t *testing.T) {
 	}
 }
 
-// agentIDs returns the ids of an answer's agents.
+// agentIDs returns the ids of the agents in a response.
 func agentIDs(a answer) (ids []string) {
 	for _, agent := range a.at("data", "agents").([]any) {
 		ids = append(ids, fmt.Sprint(agent.(map[string]any)["id"]))
@@ -180,8 +180,8 @@ func agentIDs(a answer) (ids []string) {
 	return ids
 }
 
-// TestEventsAreReadAnew: an event that an add-on stores, changes or deletes counts in the next
-// request, also where its tables are made after the first one; and so does the version of the add-on.
+// TestEventsAreReadAnew: an event that an add-on stores, changes or deletes counts in the next request,
+// even if its tables are created after the first one; and so does a changed version of the add-on.
 func TestEventsAreReadAnew(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -216,11 +216,11 @@ func TestEventsAreReadAnew(t *testing.T) {
 	offers("deleted", all)
 }
 
-// TestEventsGoneByAreNotRead: add-ons keep the events of years, and what a day costs does not grow
-// with them.
+// TestEventsGoneByAreNotRead: add-ons keep the events of years, and the cost of a day does not grow with
+// them.
 func TestEventsGoneByAreNotRead(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine has a planner of its own
+	fixtures.RequireServer(t) // the embedded engine has its own planner
 	database := fixtures.New(t, fixtures.Small(now))
 	database.AddCalendars(t)
 	database.Execute(t, activate(pluginFile, googleFile))

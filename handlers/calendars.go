@@ -46,15 +46,14 @@ func article(resource domain.Resource) string {
 
 const calendarType = "text/calendar; charset=utf-8"
 
-// calendarWork is the memory in bytes of the calendar of most agents.
+// calendarWork is the memory in bytes that most agents' calendars need.
 const calendarWork = middleware.MaxOrdinary - minWork
 
 const exampleCalendar = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Bookside//Bookside//EN\r\nMETHOD:PUBLISH\r\nNAME:Ada Lovelace\r\nX-WR-CALNAME:Ada Lovelace\r\n" +
 	"BEGIN:VEVENT\r\nUID:booking-17@example.com\r\nDTSTAMP:20261120T093000Z\r\nSEQUENCE:86400\r\nDTSTART:20261201T090000Z\r\nDTEND:20261201T100000Z\r\n" +
 	"SUMMARY:Busy\r\nSTATUS:CONFIRMED\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
 
-// findCalendar finds the secret of a calendar by the path that it opens. In another path it is
-// an invalid one.
+// findCalendar finds the secret of a calendar by its path. On another path the secret is invalid.
 func (a *api) findCalendar(ctx context.Context, c echo.Context, resource domain.Resource, secret string) (keys.Principal, error) {
 	id, err := strconv.ParseInt(c.Param("id"), 10, 64)
 	if err != nil {

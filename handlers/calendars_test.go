@@ -23,7 +23,7 @@ import (
 	"bookside/handlers/ratelimit"
 )
 
-// calendar makes the secret address of a calendar and returns the request that reads it.
+// calendar creates the secret address of a calendar and returns the request that reads it.
 func (s *server) calendar(details keys.Details, of domain.Resource, id int64) request {
 	s.t.Helper()
 	secret, key, err := s.keys.Create(s.t.Context(), keys.NewKey{Name: "calendar", Kind: keys.Calendar, Scope: keys.CalendarScope(of, id), Details: details})
@@ -40,11 +40,10 @@ func (s *server) read(r request) answer {
 	return s.do(http.MethodGet, "/v1"+r.path+"?"+r.query, nil)
 }
 
-// event is a VEVENT, by the names of its properties, unfolded.
+// event is a VEVENT: its unfolded properties by name.
 type event map[string]string
 
-// eventsIn parses what was received, with a parser of its own: what the library would read is
-// what it wrote.
+// eventsIn parses a response without the library, which would merely read back what it wrote itself.
 func eventsIn(t testing.TB, a answer) []event {
 	t.Helper()
 	a.want(http.StatusOK)
@@ -73,14 +72,14 @@ func eventsIn(t testing.TB, a answer) []event {
 	return events
 }
 
-// TestCalendars: a calendar has the bookings of its agent or location, and of each what it was
-// made to show.
+// TestCalendars: a calendar has the bookings of its agent or location, each with the details that it was
+// created for.
 func TestCalendars(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET location_id = 2 WHERE id % 3 = 0",
 		"UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id % 5 = 0", "UPDATE wp_latepoint_bookings SET status = 'pending' WHERE id % 5 = 1",
-		"DELETE FROM wp_latepoint_agents_services", // bookings of what is not offered any more keep its name
+		"DELETE FROM wp_latepoint_agents_services", // bookings of services no longer offered keep their name
 		"UPDATE wp_latepoint_locations SET full_address = 'High Street 1' WHERE id = 1",
 		"UPDATE wp_latepoint_orders SET customer_comment = 'Ring, twice;\\nplease'")
 	for name, c := range map[string]struct {
@@ -174,8 +173,8 @@ func plainText(text string) string {
 	return strings.NewReplacer(`\n`, "\n", `\,`, ",", `\;`, ";", `\\`, `\`).Replace(text)
 }
 
-// TestCalendarSecretsOpenNothingElse: the secret of a calendar opens its own address and no other
-// route, no API key opens a calendar, and who sends the wrong one learns nothing.
+// TestCalendarSecretsOpenNothingElse: the secret of a calendar opens its own address and no other route, no
+// API key opens a calendar, and a wrong secret reveals nothing.
 func TestCalendarSecretsOpenNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
@@ -237,8 +236,8 @@ func TestCalendarSecretsOpenNothingElse(t *testing.T) {
 	s.get("/status").want(http.StatusOK)
 }
 
-// TestCalendarRequestsAreCountedAndLimited: each request counts, has the key's limits and is
-// throttled like that of a key. What has not changed is not sent again.
+// TestCalendarRequestsAreCountedAndLimited: each request counts, has the key's limits and is throttled like
+// a key's. Unchanged content is not sent again.
 func TestCalendarRequestsAreCountedAndLimited(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), func(o *handlers.Options) {
@@ -256,7 +255,7 @@ func TestCalendarRequestsAreCountedAndLimited(t *testing.T) {
 	if busy := s.read(other).want(http.StatusOK); busy.header.Get("ETag") == tag {
 		t.Error("calendars with other details have the same tag")
 	}
-	s.database.Execute(t, "UPDATE wp_latepoint_customers SET first_name = 'Changed'") // no column of a booking
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET first_name = 'Changed'") // not a column of a booking
 	if changed := ask(tag).want(http.StatusOK); changed.header.Get("ETag") == tag || !strings.Contains(string(changed.body), "Changed") {
 		t.Error("a customer's new name is not shown")
 	}
@@ -284,8 +283,8 @@ func TestCalendarRequestsAreCountedAndLimited(t *testing.T) {
 	s.get("/status").want(http.StatusOK)
 }
 
-// TestCalendarsFollowChanges: a booking keeps its UID, which is that of mailed files, its sequence
-// rises with each change and never falls, and a deleted one disappears.
+// TestCalendarsFollowChanges: a booking keeps its UID, the same as in mailed files; its sequence rises with
+// each change and never falls; a deleted booking disappears.
 func TestCalendarsFollowChanges(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -330,7 +329,7 @@ func TestCalendarsFollowChanges(t *testing.T) {
 	if !strings.Contains(mailed, fmt.Sprintf("\r\nSEQUENCE:%d\r\n", last)) {
 		t.Errorf("the mail has another sequence than %d: %s", last, mailed)
 	}
-	// As a request that arrived before the last one and waited for it.
+	// Like a request that arrived before the last one and waited for it.
 	order := fmt.Sprint(created.at("data", "order", "id"))
 	for _, late := range [][2]string{{"/bookings/" + id, `{"status":"approved"}`}, {"/orders/" + order, `{"customer_id":12}`}} {
 		s.clock = s.clock.Add(-90 * time.Second)
@@ -347,8 +346,8 @@ func TestCalendarsFollowChanges(t *testing.T) {
 	}
 }
 
-// TestCalendarTimes: events begin and end when the site's clock shows it, over both changes of
-// the clock and in zones that are mere offsets.
+// TestCalendarTimes: events begin and end when the site's clock shows it, across both clock changes and in
+// zones that are mere offsets.
 func TestCalendarTimes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
@@ -387,7 +386,7 @@ func TestCalendarTimes(t *testing.T) {
 			}
 		})
 	}
-	// A booking without a code and times of its own is named by its id, and as old as its start.
+	// A booking without a code and timestamps is named by its id, and is as old as its start.
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET booking_code = '', created_at = NULL, updated_at = NULL")
 	for _, a := range []answer{s.read(s.calendar(keys.Names, domain.AgentResource, 5)), s.export("/bookings", "text/calendar")} {
 		events := eventsIn(t, a)
@@ -397,8 +396,8 @@ func TestCalendarTimes(t *testing.T) {
 	}
 }
 
-// TestCalendarsAreBounded: a calendar reaches from 90 days ago to 365 days ahead. Of too many
-// bookings it has the next ones, and then the latest. What somebody wrote is cut.
+// TestCalendarsAreBounded: a calendar reaches from 90 days ago to 365 days ahead. If there are too many
+// bookings, it has the next ones first, and then the latest. Long texts are cut.
 func TestCalendarsAreBounded(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // for recursive statements
@@ -432,7 +431,7 @@ func TestCalendarsAreBounded(t *testing.T) {
 		t.Errorf("%d statements", queries)
 	}
 	fill(1000, 1000, "2027-01-05")
-	fill(1000, 3000, "2026-10-05") // MySQL repeats no statement more often
+	fill(1000, 3000, "2026-10-05") // MySQL allows no more repetitions of a statement
 	fill(500, 4000, "2026-10-05")
 	got := uids()
 	if len(got) != 2000 || !slices.Contains(got, "5") || !slices.Contains(got, "1999") || !slices.Contains(got, "3") || slices.Contains(got, "2") {
@@ -448,8 +447,8 @@ func TestCalendarsAreBounded(t *testing.T) {
 	}
 }
 
-// TestCalendarSecretsAreNotLogged: neither requests that succeed nor those that fail leave the
-// secret of a calendar in a log.
+// TestCalendarSecretsAreNotLogged: neither successful nor failed requests leave the secret of a calendar in
+// a log.
 func TestCalendarSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
@@ -461,7 +460,7 @@ func TestCalendarSecretsAreNotLogged(t *testing.T) {
 		handlers.Options{BasePaths: []string{"/v1", "/wp-json/latepoint-api/v1"}, RequestTimeout: time.Minute, FailedKeysPerMinute: 3, LogClients: true})
 	calendar := s.calendar(keys.Full, domain.AgentResource, 5)
 	secret := strings.TrimPrefix(calendar.query, "api_key=")
-	s.read(calendar).want(http.StatusOK) // without auth.query_parameter too
+	s.read(calendar).want(http.StatusOK) // even without auth.query_parameter
 	s.do(http.MethodGet, "/?rest_route="+url.QueryEscape("/latepoint-api/v1"+calendar.path)+"&"+calendar.query, nil).want(http.StatusOK)
 	s.read(request{path: "/agents/6/calendar.ics", query: calendar.query}).want(http.StatusUnauthorized)
 	s.read(request{path: "/nowhere", query: calendar.query}).want(http.StatusNotFound)
@@ -522,14 +521,14 @@ func TestCalendarsAreReadByOthers(t *testing.T) {
 	}
 }
 
-// TestCalendarsShowNoStrangers: a calendar with full details does not tell those who may book, but see
-// no contacts, the phone number that belongs to an e-mail address.
+// TestCalendarsShowNoStrangers: a calendar with full details does not reveal phone numbers to people who
+// may book but see no contacts, and who know an e-mail address.
 func TestCalendarsShowNoStrangers(t *testing.T) {
 	t.Parallel()
 	s := strangersSite(t)
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET location_id = 1 WHERE customer_id IN (7100, 7102)")
 	contacts := map[string]string{"7100": "777100", "7101": "777101", "7102": "777102", "new": "rita.neu@example.test"}
-	// shows checks whose contacts a calendar shows. It has the names of everybody.
+	// shows checks whose contact data a calendar shows. It shows everybody's names.
 	shows := func(what string, calendar request, want ...string) (statements int) {
 		t.Helper()
 		a := s.read(calendar)

@@ -11,7 +11,7 @@ import (
 )
 
 // TestCancelledWritesAreCompleteOrAbsent cancels a request at each of its
-// statements: everything was written, or nothing.
+// statements: either everything was written, or nothing.
 func TestCancelledWritesAreCompleteOrAbsent(t *testing.T) {
 	t.Parallel()
 	created := friday("customer_id", "", "customer", newCustomer)

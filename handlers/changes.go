@@ -42,9 +42,9 @@ var listChanges = operation{
 	},
 }
 
-// changedRecords reads the present records of changes. If they take more memory than any
-// request may, the page is cut, because a client must get past every change: the first
-// change is returned without its record if that alone takes too much.
+// changedRecords reads the present records of changes. If they take more memory than a request may use, the
+// page is cut, because a client must get past every change: the first change is returned without its record
+// if that alone takes too much.
 func (r *request) changedRecords(page journal.Page) (journal.Page, map[compat.ChangedRecord]any, error) {
 	for {
 		records, err := r.recordsOf(page.Entries)
@@ -58,12 +58,12 @@ func (r *request) changedRecords(page journal.Page) (journal.Page, map[compat.Ch
 			return page, nil, nil
 		}
 		page = journal.Page{Entries: page.Entries[:count/2], Cursor: page.Cursor.At(page.Entries[count/2-1].Number), More: true}
-		wpdb.Allow(r.ctx(), r.mayRead) // what was read is freed
+		wpdb.Allow(r.ctx(), r.mayRead) // what was read has been freed
 	}
 }
 
-// recordsOf reads the present records of changes. A record that changed several times counts
-// as often, because the response has it as often.
+// recordsOf reads the present records of changes. A record that changed several times counts each time,
+// because the response contains it each time.
 func (r *request) recordsOf(entries []journal.Entry) (map[compat.ChangedRecord]any, error) {
 	ids, changes := map[journal.Resource][]int64{}, map[compat.ChangedRecord]int64{}
 	for _, e := range entries {
@@ -110,8 +110,8 @@ func readPermission(r journal.Resource) string {
 	return "read_" + string(r)
 }
 
-// readable returns the resources that are asked for, or if there are none all that a key
-// may read. It returns a CodeForbidden if the key may not read one of them.
+// readable returns the requested resources or, if there are none, all that a key may read. It returns a
+// CodeForbidden if the key may not read one of them.
 func readable(asked []journal.Resource, key keys.Key) (resources []journal.Resource, err error) {
 	for _, r := range asked {
 		if err := key.Require(readPermission(r)); err != nil {

@@ -30,7 +30,7 @@ import (
 	"bookside/wpdb"
 )
 
-// feed is a server on a port, whose journal is kept.
+// feed is a server on a port, with a running journal.
 type feed struct {
 	t        *testing.T
 	database *fixtures.Database
@@ -73,7 +73,7 @@ func newFeed(t *testing.T, change ...func(*handlers.Options)) *feed {
 	return f
 }
 
-// settle waits until all rows have been seen once: a change before that is not found.
+// settle waits until all rows have been seen once: earlier changes are not found.
 func (f *feed) settle() {
 	f.t.Helper()
 	for begun, waiting := 0, 1; begun == 0 || waiting > 0; {
@@ -180,8 +180,8 @@ func (f *feed) wait(path, cursor, key string) changeList {
 	return changeList{}
 }
 
-// TestChangesOfBothSides: a waiting request gets what the API changes and what plain SQL
-// changes, with the statuses of bookings, and the present record by the rights of the key.
+// TestChangesOfBothSides: a waiting request gets changes by the API and by plain SQL, with the statuses of
+// bookings, and the present record as the key may see it.
 func TestChangesOfBothSides(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
@@ -227,7 +227,7 @@ func TestChangesOfBothSides(t *testing.T) {
 	}
 }
 
-// TestRecordsOfChanges: the record of each resource is as its list shows it.
+// TestRecordsOfChanges: each record in a change is the same as in its list.
 func TestRecordsOfChanges(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
@@ -256,8 +256,8 @@ func TestRecordsOfChanges(t *testing.T) {
 	}
 }
 
-// TestTooLargeRecords: a customer whom others have made larger than a request may be stands in
-// nobody's way. Who follows the changes gets past them, and webhooks too.
+// TestTooLargeRecords: a customer that others have made too large for a response blocks nobody. Clients
+// that follow the changes get past it, and so do webhooks.
 func TestTooLargeRecords(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
@@ -308,7 +308,7 @@ func TestTooLargeRecords(t *testing.T) {
 	}
 }
 
-// TestLargeRecordThatChangedOften: a record counts as often as it is in the response.
+// TestLargeRecordThatChangedOften: a record counts as often as it occurs in the response.
 func TestLargeRecordThatChangedOften(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
@@ -340,8 +340,7 @@ func TestLargeRecordThatChangedOften(t *testing.T) {
 	}
 }
 
-// TestPermissionsOfChanges: the feed needs a permission of its own, and those to read what
-// is asked for.
+// TestPermissionsOfChanges: the feed needs its own permission, and those to read the requested resources.
 func TestPermissionsOfChanges(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
@@ -381,8 +380,8 @@ func TestPermissionsOfChanges(t *testing.T) {
 	}
 }
 
-// TestLimitedKeysFollowTheirChanges: a limited key gets the changes of what it sees, also while it
-// waits, and so does its webhook.
+// TestLimitedKeysFollowTheirChanges: a limited key gets the changes of what it sees, even while it waits,
+// and so does its webhook.
 func TestLimitedKeysFollowTheirChanges(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
@@ -423,8 +422,8 @@ func TestLimitedKeysFollowTheirChanges(t *testing.T) {
 	}
 }
 
-// TestBookingsThatLeave: who follows the bookings of an agent is told that one went to another,
-// however that was done, and nothing of what becomes of it there.
+// TestBookingsThatLeave: a client that follows an agent's bookings is told that one went to another agent,
+// however that was done, and nothing about what happens to it there.
 func TestBookingsThatLeave(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
@@ -481,7 +480,7 @@ func TestBookingsThatLeave(t *testing.T) {
 		}
 		cursor = f.wait(path, cursor, all).Cursor
 	}
-	// An event stream and a change told by WordPress.
+	// An event stream, and a change reported by WordPress.
 	f.exec(fmt.Sprintf("UPDATE wp_latepoint_bookings SET agent_id = %d WHERE id = %d", from, id))
 	cursor = f.wait("/changes?resources=bookings", cursor, all).Cursor
 	stream := f.request(t.Context(), http.MethodGet, "/changes?resources=bookings&cursor="+cursor, before, "", "Accept", "text/event-stream")
@@ -512,7 +511,7 @@ func TestBookingsThatLeave(t *testing.T) {
 		}
 	}
 	cursor = f.wait("/changes?resources=bookings", cursor, all).Cursor
-	// What happens there is of no concern here.
+	// Changes there do not show here.
 	response := f.request(t.Context(), http.MethodPut, fmt.Sprintf("/bookings/%d", id), all, `{"status":"cancelled"}`)
 	if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
 		t.Fatalf("cancel: %d", response.StatusCode)
@@ -525,8 +524,8 @@ func TestBookingsThatLeave(t *testing.T) {
 	}
 }
 
-// TestDeletionsAreToldToWhoeverSawTheRecord: a limited key hears that a customer, an order, a payment or an
-// invoice is gone that it saw, and of no other.
+// TestDeletionsAreToldToWhoeverSawTheRecord: a limited key is told about the deletion of a customer, an
+// order, a payment or an invoice that it saw, and of no other.
 func TestDeletionsAreToldToWhoeverSawTheRecord(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
@@ -589,7 +588,7 @@ func TestDeletionsAreToldToWhoeverSawTheRecord(t *testing.T) {
 			}
 		}
 	}
-	// told is what a companion does: it deletes, and enters that.
+	// told does what a companion does: it deletes a record, and enters that.
 	told := func(table, resource string, id int, belonged string) func() {
 		return func() {
 			tx, err := f.database.SQL.BeginTx(t.Context(), nil)
@@ -612,7 +611,7 @@ func TestDeletionsAreToldToWhoeverSawTheRecord(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func()
-		want map[string][]string // by key; all gets what anybody gets
+		want map[string][]string // by key; all gets everything that any key gets
 	}{
 		{"a payment", api("/payments/7200"), map[string][]string{"five": {"payments 7200"}, "both": {"payments 7200"}, "service": {"payments 7200"}}},
 		{"a payment of two agents", api("/payments/7201"), map[string][]string{"both": {"payments 7201"}, "service": {"payments 7201"}}},
@@ -643,7 +642,8 @@ func TestDeletionsAreToldToWhoeverSawTheRecord(t *testing.T) {
 	}
 }
 
-// TestOrdersChangeTheirBookings: what a booking shows of its order is a change of the booking, too.
+// TestOrdersChangeTheirBookings: a change in what a booking shows of its order is a change of the booking,
+// too.
 func TestOrdersChangeTheirBookings(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
@@ -679,7 +679,7 @@ func TestOrdersChangeTheirBookings(t *testing.T) {
 		}
 	}
 
-	// A gateway of the plugin adds a refund, and leaves payment and order as they are.
+	// A gateway of the plugin adds a refund without touching the payment and the order.
 	payment := f.lastPayment()
 	cursor := f.read("/changes", all).Cursor
 	f.database.Execute(t, fmt.Sprintf("INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (%d, 1.50)", payment))
@@ -700,8 +700,8 @@ func (f *feed) lastPayment() (id int64) {
 	return id
 }
 
-// TestWaitingForFewOfManyChanges: a limited key that waits behind a long journal of others is told
-// how far it was read, and gets there.
+// TestWaitingForFewOfManyChanges: a limited key that waits behind many changes of others is told how far it
+// has read, and gets there.
 func TestWaitingForFewOfManyChanges(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
@@ -774,7 +774,7 @@ func TestRevokedKeyWhileWaiting(t *testing.T) {
 	}
 }
 
-// running returns how often keys were used lately: requests that were admitted.
+// running returns how many keys were used recently, that is, how many requests were admitted.
 func (f *feed) running() (n int) {
 	f.t.Helper()
 	row := f.database.SQL.QueryRowContext(f.t.Context(), "SELECT COUNT(*) FROM wp_bookside_api_keys WHERE last_used_at IS NOT NULL")
@@ -821,7 +821,7 @@ func TestEventStream(t *testing.T) {
 		}
 		return begin, ids, data
 	}
-	// A client that leaves before the first event does not miss what comes until it is back.
+	// A client that leaves before the first event does not miss later ones when it returns.
 	if begin, _, _ := events("", 0); begin != start {
 		t.Errorf("the stream began with the id %q, want %q", begin, start)
 	}
@@ -847,12 +847,12 @@ func (f *feed) waitersFull(cursor, key string) {
 	f.t.Helper()
 	for body := ""; !strings.Contains(body, "Too many requests wait for changes"); {
 		_, body = f.status("/changes?wait=1&cursor="+cursor, key)
-		time.Sleep(5 * time.Millisecond) // leaves the processor to those that shall wait
+		time.Sleep(5 * time.Millisecond) // lets the requests that should wait run
 	}
 }
 
-// TestManyWaiters: one change answers all requests that wait, also far more of them than
-// may be processed at the same time.
+// TestManyWaiters: one change answers all waiting requests, even if they are far more than may be processed
+// at the same time.
 func TestManyWaiters(t *testing.T) {
 	t.Parallel()
 	const many = 50
@@ -883,9 +883,8 @@ func TestManyWaiters(t *testing.T) {
 	}
 }
 
-// TestWaitingEnds: a request that waits ends when the server stops, with an empty list, and
-// with 503 beyond the limit of waiting requests. It is held longer than other requests may
-// take.
+// TestWaitingEnds: a waiting request ends with an empty list when the server stops, and with 503 if too
+// many wait. It is held longer than other requests may take.
 func TestWaitingEnds(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t, func(o *handlers.Options) { o.MaxWaiting, o.RequestTimeout, o.MaxConcurrent = 1, 2*time.Second, 3 })
@@ -896,7 +895,7 @@ func TestWaitingEnds(t *testing.T) {
 	}
 	waited := make(chan string)
 	go func() {
-		for { // a request that finds out whether all may wait can come first
+		for { // the request that checks whether all may wait can come first
 			if status, body := f.status("/changes?wait=60&cursor="+cursor, key); status != http.StatusServiceUnavailable {
 				waited <- body
 				return
@@ -914,14 +913,14 @@ func TestWaitingEnds(t *testing.T) {
 	}
 }
 
-// TestLostTablesOfTheJournal: while the server runs, tables of the journal are emptied, and all
-// of Bookside's are lost and made again by keys create. The journal goes on by itself, and no
-// cursor misses a change without being told.
+// TestLostTablesOfTheJournal: while the server runs, tables of the journal are emptied, and all of
+// Bookside's are lost and recreated by keys create. The journal continues by itself, and no cursor misses a
+// change without an error.
 func TestLostTablesOfTheJournal(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
 	key, _ := f.key("read_changes", "read")
-	// follow makes a change and reads until it comes, from the end if the cursor has expired.
+	// follow makes a change and reads until it arrives, from the end if the cursor has expired.
 	follow := func(cursor string) changeList {
 		t.Helper()
 		f.enter("customers", 2)

@@ -12,8 +12,7 @@ import (
 	"bookside/fixtures"
 )
 
-// client sends the requests of an existing client of the API, and reads the
-// same parts of the answers.
+// client sends the requests of an existing client of the API, and reads the same parts of the responses.
 type client struct {
 	*server
 	header http.Header
@@ -33,15 +32,15 @@ func (c client) ask(method, path, contentType, body string) answer {
 	return c.send(method, "/wp-json/latepoint-api/v1"+path, header, body)
 }
 
-// item returns the only item of an answer: automation tools turn an object, or
-// each element of a list, into an item.
+// item returns the only item of a response: automation tools turn an object, or each element of a list,
+// into an item.
 func (c client) item(a answer) map[string]any {
 	c.t.Helper()
 	return a.object()
 }
 
-// formPairs returns the members of an object as names and values of a form. Lists and
-// objects are JSON texts, as automation tools send them.
+// formPairs returns the members of an object as names and values of a form. Lists and objects are JSON
+// texts, as automation tools send them.
 func formPairs(t testing.TB, document string) url.Values {
 	t.Helper()
 	var members map[string]json.RawMessage
@@ -79,9 +78,9 @@ func multipartForm(t testing.TB, document string) (contentType, body string) {
 	return writer.FormDataContentType(), parts.String()
 }
 
-// TestAutomationNode replays the requests of an automation tool's node for this API: with
-// both headers for the key, as JSON and as both kinds of forms, with ids as texts, and with
-// its own words where they differ from the contract's.
+// TestAutomationNode replays the requests of an automation tool's node for this API: with both headers for
+// the key, as JSON and as both kinds of forms, with ids as texts, and with its own words where they differ
+// from the contract's.
 func TestAutomationNode(t *testing.T) {
 	t.Parallel()
 	byHeader := func(key string) http.Header { return http.Header{"X-Api-Key": {key}} }
@@ -119,7 +118,7 @@ func (c client) bookings(t *testing.T) {
 	if created.at("success") != true || fmt.Sprint(created.at("results", "summary", "successful")) != "1" || first["booking_id"] == nil || first["confirmation_sent"] != false {
 		t.Errorf("bulk: %s", created.body)
 	}
-	// The same array without a wrapper: the slot is booked now.
+	// The same array without a wrapper; the slot is taken now.
 	text, err := json.Marshal(bulk) // the node's field holds the list as a text
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +172,7 @@ func (c client) customersAndServices(t *testing.T) {
 
 func (c client) payments(t *testing.T) {
 	t.Helper()
-	// The node has its own words for statuses, and names only the booking of a payment.
+	// The node has its own words for statuses, and gives only the booking of a payment.
 	for _, words := range [][3]string{
 		{"completed", "succeeded", "capture"}, {"pending", "processing", "capture"}, {"failed", "failed", "capture"}, {"refunded", "succeeded", "refund"},
 	} {

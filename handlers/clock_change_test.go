@@ -19,20 +19,20 @@ func (s *server) inZone(t testing.TB, zone string) {
 	s.database.Execute(t, "UPDATE wp_options SET option_value = '"+zone+"' WHERE option_name = 'timezone_string'")
 }
 
-// night is the body of a booking of service 1 with agent 1.
+// night returns the body of a booking of service 1 with agent 1.
 func night(date, start string, fields ...string) string {
 	return fmt.Sprintf(`{"service_id":1,"agent_id":1,"location_id":1,"customer_id":1,"start_date":%q,"start_time":%q%s}`, date, start, strings.Join(append([]string{""}, fields...), ","))
 }
 
-// TestNobodyIsBookedTwiceAsTheClockChanges: bookings are compared by the instants at which they take
-// place, on every surface that books.
+// TestNobodyIsBookedTwiceAsTheClockChanges: bookings are compared by instant, wherever a booking can be
+// made.
 func TestNobodyIsBookedTwiceAsTheClockChanges(t *testing.T) {
 	t.Parallel()
 	s := newQuietServer(t, "00:00", "26:00")
 	for name, c := range map[string]struct {
 		zone, date string
 		first      string
-		taken      []string // starts that then are not free
+		taken      []string // starts that are no longer free
 		free       []string
 	}{
 		"spring in New York":  {"America/New_York", "2027-03-14", "01:30", []string{"01:00", "01:30", "03:00"}, []string{"00:30", "03:30"}},
@@ -64,7 +64,7 @@ func TestNobodyIsBookedTwiceAsTheClockChanges(t *testing.T) {
 			}
 		})
 	}
-	// Over midnight into the day of the gap.
+	// Across midnight into the day of the gap.
 	s.inZone(t, "America/Santiago")
 	late := s.write(http.MethodPost, "/bookings", night("2027-09-04", "23:30")).want(http.StatusCreated)
 	if end := late.at("data", "end_time"); end != "01:30" {
@@ -75,8 +75,8 @@ func TestNobodyIsBookedTwiceAsTheClockChanges(t *testing.T) {
 	}
 }
 
-// TestEndsOfABookingAgree: end_time, end_date, end_datetime, the stored UTC column, the slot, the hold
-// and the calendar tell the same end, whatever the clock does, and also of what the plugin has stored.
+// TestEndsOfABookingAgree: end_time, end_date, end_datetime, the stored UTC column, the slot, the hold and
+// the calendar agree on the end, whatever the clock does, even for ends that the plugin stored.
 func TestEndsOfABookingAgree(t *testing.T) {
 	t.Parallel()
 	s := newQuietServer(t, "00:00", "24:00")
@@ -126,7 +126,7 @@ func TestEndsOfABookingAgree(t *testing.T) {
 				}
 			}
 			agree("created", c.end)
-			// As the plugin stores it: the wall clock's end.
+			// As the plugin stores it: by the wall clock.
 			wall := minutesOf(t, c.start) + 60
 			s.database.Execute(t, fmt.Sprintf("UPDATE wp_latepoint_bookings SET end_time = %d WHERE id = %s", wall, id))
 			agree("as the plugin stores it", clockOf(wall))
@@ -135,8 +135,9 @@ func TestEndsOfABookingAgree(t *testing.T) {
 	}
 }
 
-// TestFarEndsOccupyTwoDaysAtMost: a stored end that is before the start, or after the next day, counts as
-// start plus duration, in a range of days and in a single one. That is shown, and stored once the slot changes.
+// TestFarEndsOccupyTwoDaysAtMost: a stored end before the start, or after the next day, counts as start
+// plus duration, in a range of days and in a single one. That end is shown, and stored once the slot
+// changes.
 func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -165,7 +166,7 @@ func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
 				full := 5 // 09:00 to 11:00
 				switch {
 				case day == "2026-11-20":
-					full = 0 // has passed
+					full = 0 // is past
 				case day == "2026-11-24":
 					if c.first == "" && len(alone) > 0 || c.first != "" && (len(alone) == 0 || alone[0] != c.first) {
 						t.Errorf("%s: %v, want from %s on", day, alone, c.first)
@@ -196,7 +197,7 @@ func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
 			}
 			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved'")
 			if c.first == "" {
-				return // nobody else has the hours
+				return // no other agent works then
 			}
 			s.database.Execute(t, "UPDATE wp_latepoint_agents_services SET agent_id = 2 WHERE agent_id = 1 AND service_id = 1")
 			s.write(http.MethodPut, "/bookings/11", `{"agent_id":2}`).want(http.StatusOK)

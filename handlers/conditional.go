@@ -12,8 +12,8 @@ import (
 	"bookside/handlers/middleware"
 )
 
-// Conditional requests (RFC 9110, section 13): the answer to a GET has a tag, with which
-// the client asks again whether anything changed, or writes only if nothing did.
+// Conditional requests (RFC 9110, section 13): the response to a GET has a tag, with which the client can
+// later ask whether anything changed, or write only if nothing did.
 
 const (
 	tagHeader         = "ETag"
@@ -24,23 +24,23 @@ const (
 // tagged reports whether the responses of a route have a tag.
 func (r *route) tagged() bool { return r.method == http.MethodGet && !r.operation.noETag }
 
-// mayKeep sets the headers with which a client may keep a response, if it asks each time
-// whether that has changed.
+// mayKeep sets the headers that let a client keep a response, as long as it checks each time whether it has
+// changed.
 func mayKeep(c echo.Context, tag string) {
 	header := c.Response().Header()
 	header.Set(tagHeader, tag)
 	header.Set(echo.HeaderCacheControl, "private, no-cache")
 }
 
-// recordRead is how the record that a PUT or DELETE changes is read: the GET of the same
-// path. Its tag is what an If-Match is compared with.
+// recordRead is how to read the record that a PUT or DELETE changes: the GET of the same path, whose tag an
+// If-Match is compared with.
 type recordRead struct {
 	route    *route
 	redactor *compat.Redactor
 	includes []compat.Redacted
 }
 
-// readOf returns how the record of a route is read; nil for a route that changes none.
+// readOf returns how to read the record of a route, or nil for a route that changes none.
 func readOf(r *route) *recordRead {
 	if r.method != http.MethodPut && r.method != http.MethodDelete {
 		return nil
@@ -101,7 +101,7 @@ func (r *request) readRecord(within *session.Session, query string) (response, e
 	return get.route.operation.serve(&get)
 }
 
-// present returns the body with which a GET of the request's URL would be answered now.
+// present returns the present body of a GET of the request's URL.
 func (r *request) present(within *session.Session) ([]byte, error) {
 	response, err := r.readRecord(within, r.echo.Request().URL.RawQuery)
 	if err != nil {

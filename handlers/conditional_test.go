@@ -15,7 +15,7 @@ import (
 	"bookside/handlers"
 )
 
-// tagOfBody returns the tag that an answer with a body must have.
+// tagOfBody returns the tag that a response with a body must have.
 func tagOfBody(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
@@ -45,8 +45,8 @@ func (p *provoker) eachOperation(t *testing.T, method string, test func(t *testi
 	}
 }
 
-// TestEveryReadHasATag: the answer of every GET, but that of the current time, has a tag of its
-// body, and is not sent again to a client that names the tag.
+// TestEveryReadHasATag: the response of every GET, except that of the current time, has a tag of its body,
+// and is not sent again to a client that names the tag.
 func TestEveryReadHasATag(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -84,8 +84,8 @@ func TestEveryReadHasATag(t *testing.T) {
 	})
 }
 
-// TestNotModifiedAnswersAreLimitedAndExposed: an answer without a body costs a request
-// like any other, and has the same headers for pages of other origins.
+// TestNotModifiedAnswersAreLimitedAndExposed: a response without a body costs a request like any other, and
+// has the same headers for pages of other origins.
 func TestNotModifiedAnswersAreLimitedAndExposed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) {
@@ -120,7 +120,7 @@ func TestNotModifiedAnswersAreLimitedAndExposed(t *testing.T) {
 	}
 }
 
-// TestErrorsHaveNoTag: an error is not stored by anybody, and no condition changes it.
+// TestErrorsHaveNoTag: an error is never stored, and no condition changes it.
 func TestErrorsHaveNoTag(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -134,8 +134,8 @@ func TestErrorsHaveNoTag(t *testing.T) {
 	}
 }
 
-// TestTagsFollowTheContent: a change by plain SQL changes the tag, and so does whatever
-// a key may not see.
+// TestTagsFollowTheContent: a change by plain SQL changes the tag, and so does anything that a key may not
+// see.
 func TestTagsFollowTheContent(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
@@ -166,8 +166,8 @@ func TestTagsFollowTheContent(t *testing.T) {
 	}
 }
 
-// TestSharedReadsHaveTheTagOfTheirBody: requests that share one execution are answered each by its
-// own condition.
+// TestSharedReadsHaveTheTagOfTheirBody: requests that share one execution are each answered by their own
+// condition.
 func TestSharedReadsHaveTheTagOfTheirBody(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))

@@ -15,8 +15,8 @@ import (
 	"bookside/handlers"
 )
 
-// changedByPHP are statements that change what a GET shows of the records of newProvoker
-// and writeOf, by the first part of their path. ids are those of the path.
+// changedByPHP are statements that change what a GET shows of the records of newProvoker and writeOf, by
+// the first part of their path. ids are the ids in the path.
 var changedByPHP = map[string]string{
 	"webhooks":  "UPDATE wp_bookside_webhooks SET name = CONCAT(name, 'x') WHERE id = %s",
 	"holds":     "UPDATE wp_bookside_holds SET total_attendees = total_attendees + 1 WHERE id = %s",
@@ -59,8 +59,8 @@ func TestEveryRecordThatIsWrittenCanBeRead(t *testing.T) {
 	}
 }
 
-// TestEveryWriteComparesTheTag: a PUT or DELETE with the tag of an earlier state writes
-// nothing, whoever changed the record; with the present tag it is served.
+// TestEveryWriteComparesTheTag: a PUT or DELETE with an outdated tag writes nothing, whoever changed the
+// record; with the present tag it succeeds.
 func TestEveryWriteComparesTheTag(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -101,8 +101,8 @@ func TestEveryWriteComparesTheTag(t *testing.T) {
 	}
 }
 
-// TestConditionalWritesCanBeRepeated: with an Idempotency-Key, a repeated PUT or DELETE is answered
-// as the first one was, although the tag is another one by then, or the record is gone.
+// TestConditionalWritesCanBeRepeated: with an Idempotency-Key, a repeated PUT or DELETE gets the same
+// response as the first, although the tag has changed by then or the record is gone.
 func TestConditionalWritesCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	p := newProvoker(t)
@@ -127,8 +127,8 @@ func TestConditionalWritesCanBeRepeated(t *testing.T) {
 	}
 }
 
-// TestUnconditionalWritesNeedNoName: a PUT without a condition does the same when it is
-// repeated; its Idempotency-Key does not count, as before there were conditions.
+// TestUnconditionalWritesNeedNoName: a PUT without a condition does the same when repeated, and its
+// Idempotency-Key is ignored, as before conditions existed.
 func TestUnconditionalWritesNeedNoName(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -144,8 +144,8 @@ func TestUnconditionalWritesNeedNoName(t *testing.T) {
 	}
 }
 
-// TestAnyTagMatchesARecordThatExists: * asks for no more than that, and needs no permission
-// to read. A tag does.
+// TestAnyTagMatchesARecordThatExists: * requires only that, and no permission to read. A tag does require
+// it.
 func TestAnyTagMatchesARecordThatExists(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -187,8 +187,8 @@ func TestTagsBelongToWhatAKeySees(t *testing.T) {
 	put(some, own.header.Get("ETag")).want(http.StatusOK)
 }
 
-// TestConditionsAreAboutTheSameURL: the tag of a GET with include is compared with that of a
-// PUT with the same include.
+// TestConditionsAreAboutTheSameURL: the tag of a GET with include is compared with a PUT with the same
+// include.
 func TestConditionsAreAboutTheSameURL(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -204,8 +204,8 @@ func TestConditionsAreAboutTheSameURL(t *testing.T) {
 	}
 }
 
-// TestConditionsComeBeforeTheBody: a client that knows an earlier state is told so, rather
-// than what is wrong with its change to the present one.
+// TestConditionsComeBeforeTheBody: a client with an outdated state is told so, instead of what is wrong
+// with its change.
 func TestConditionsComeBeforeTheBody(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -217,8 +217,8 @@ func TestConditionsComeBeforeTheBody(t *testing.T) {
 	s.write(http.MethodPut, "/bookings/7", `{"status":`, "If-Match", tag).want(http.StatusBadRequest)
 }
 
-// TestMethodOverridesAreConditional: a POST that stands for PUT has the conditions of PUT;
-// one that creates a record has none.
+// TestMethodOverridesAreConditional: a POST that stands for PUT has PUT's conditions; one that creates a
+// record has none.
 func TestMethodOverridesAreConditional(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -226,8 +226,8 @@ func TestMethodOverridesAreConditional(t *testing.T) {
 	s.write(http.MethodPost, "/services", `{"name":"new"}`, "If-Match", `"other"`).want(http.StatusCreated)
 }
 
-// TestOneOfManyConditionalWritesWins: of several clients on two servers who change a
-// record with the same tag, one succeeds.
+// TestOneOfManyConditionalWritesWins: of several clients on two servers that change a record with the same
+// tag, one succeeds.
 func TestOneOfManyConditionalWritesWins(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -253,8 +253,8 @@ func TestOneOfManyConditionalWritesWins(t *testing.T) {
 	})
 }
 
-// wantOneWinner sends conditional PUTs to target, with the tag of path, at the same time.
-// Each body has a number that differs.
+// wantOneWinner sends concurrent conditional PUTs to target, with the tag of path. Each body has a
+// different number.
 func wantOneWinner(t *testing.T, servers []*server, path, target, body string) {
 	t.Helper()
 	tag := servers[0].get(path).want(http.StatusOK).header.Get("ETag")
@@ -308,8 +308,8 @@ func TestConditionsSeeWhatPHPWroteInBetween(t *testing.T) {
 	}
 }
 
-// TestRecordsStayLockedAfterTheComparison: PHP can no longer change a record once its tag was
-// compared, until the PUT is over.
+// TestRecordsStayLockedAfterTheComparison: PHP cannot change a record between the comparison of its tag and
+// the end of the PUT.
 func TestRecordsStayLockedAfterTheComparison(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -368,8 +368,8 @@ func TestRecordsStayLockedAfterTheComparison(t *testing.T) {
 	}
 }
 
-// TestRetriedTransactionsCheckTheConditionAgain: a transaction that is run again after a
-// deadlock compares the tag with what the winner wrote.
+// TestRetriedTransactionsCheckTheConditionAgain: a transaction that runs again after a deadlock compares
+// the tag with what the winner wrote.
 func TestRetriedTransactionsCheckTheConditionAgain(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -28,9 +28,9 @@ import (
 	"bookside/handlers"
 )
 
-// contract checks requests and answers against the OpenAPI document. Schemas
-// are compiled once, and verdicts about texts are kept, because kin-openapi compiles the
-// schema for every body, every parameter and every header.
+// contract checks requests and responses against the OpenAPI document. Schemas are compiled once, and
+// verdicts about texts are cached, because kin-openapi compiles the schema for every body, every parameter
+// and every header.
 type contract struct {
 	document *openapi3.T
 	router   routers.Router
@@ -43,14 +43,14 @@ type contract struct {
 	allowed  sync.Map // of schemaText
 }
 
-// parameterText is all that the verdict about a parameter depends on.
+// parameterText is everything that the verdict about a parameter depends on.
 type parameterText struct {
 	parameter *openapi3.Parameter
 	sent      bool
 	text      string
 }
 
-// schemaText is all that the verdict about JSON depends on.
+// schemaText is everything that the verdict about JSON depends on.
 type schemaText struct {
 	place string
 	sum   [sha256.Size]byte
@@ -128,8 +128,8 @@ func placeOf(route *routers.Route) string {
 	return "#/paths/" + escaped + "/" + strings.ToLower(route.Method)
 }
 
-// conform fails the test if the document does not allow the answer or, if the
-// request succeeded, the request.
+// conform fails the test if the document does not allow the response or, if the request succeeded, the
+// request.
 func conform(t testing.TB, request *http.Request, sent []byte, a answer) {
 	t.Helper()
 	c, err := theContract()
@@ -169,8 +169,8 @@ func (c *contract) judge(request *http.Request, sent []byte, a answer) error {
 	return c.judgeAnswer(input, request.Method, a)
 }
 
-// judgeUndescribed checks the answer to a request that the document does not
-// describe: it must say that there is no such route.
+// judgeUndescribed checks the response to a request that the document does not describe: it must say that
+// there is no such route.
 func judgeUndescribed(err error, a answer) error {
 	if a.status == http.StatusNotFound && (len(a.body) == 0 || bytes.Contains(a.body, []byte(`"rest_no_route"`))) {
 		return nil
@@ -196,8 +196,8 @@ func authenticate(_ context.Context, input *openapi3filter.AuthenticationInput) 
 	return nil
 }
 
-// judgeRequest checks a request that was accepted, after converting the
-// variants that the document's introduction allows to the form of the schema.
+// judgeRequest checks a request that was accepted, after converting the variants that the document's
+// introduction allows to the schema's form.
 func (c *contract) judgeRequest(input *openapi3filter.RequestValidationInput, sent []byte, a answer) error {
 	operation := input.Route.Operation
 	input.QueryParams = canonicalQuery(operation, input.Request.URL.RawQuery)
@@ -335,7 +335,7 @@ func canonicalValue(schema *openapi3.SchemaRef, value any) any {
 	}
 }
 
-// jsonText decodes a list or an object that is sent as a JSON text.
+// jsonText decodes a list or an object sent as a JSON text.
 func jsonText(schema *openapi3.Schema, text string) (value any, ok bool) {
 	if !schema.Type.Is(openapi3.TypeArray) && !schema.Type.Is(openapi3.TypeObject) {
 		return nil, false
@@ -414,8 +414,7 @@ func withoutZeroFraction(n json.Number) json.Number {
 	return json.Number(integer)
 }
 
-// judgeAnswer checks status, body and headers, and that an error's code is one
-// of those that are documented.
+// judgeAnswer checks status, body and headers, and that an error's code is documented.
 func (c *contract) judgeAnswer(input *openapi3filter.RequestValidationInput, method string, a answer) error {
 	response := input.Route.Operation.Responses.Status(a.status)
 	if response == nil {
@@ -449,7 +448,7 @@ func (c *contract) judgeAnswer(input *openapi3filter.RequestValidationInput, met
 	return judgeCode(documented, a)
 }
 
-// judgeHeaders checks the headers that are described for the response at a place.
+// judgeHeaders checks the headers described for the response at a place.
 func (c *contract) judgeHeaders(documented *openapi3.Response, place string, a answer) error {
 	for name, header := range documented.Headers {
 		sent := a.header.Values(name)
@@ -474,7 +473,7 @@ func (c *contract) judgeHeaders(documented *openapi3.Response, place string, a a
 	return nil
 }
 
-// judgeCode looks for the code of an error among the examples.
+// judgeCode looks for an error's code among the examples.
 func judgeCode(documented *openapi3.Response, a answer) error {
 	var failure struct {
 		Code  string          `json:"code"`
@@ -497,8 +496,8 @@ func judgeCode(documented *openapi3.Response, a answer) error {
 	return nil
 }
 
-// TestContractRejectsDeviations passes responses and requests with one
-// deviation each to the check of the contract.
+// TestContractRejectsDeviations passes responses and requests with one deviation each to the contract's
+// check.
 func TestContractRejectsDeviations(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))

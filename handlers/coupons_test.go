@@ -75,8 +75,7 @@ func TestCouponUsage(t *testing.T) {
 	}
 }
 
-// TestCouponUsageInEverySpelling: the codes of orders are compared as the
-// database compares them.
+// TestCouponUsageInEverySpelling: the codes of orders are compared as the database compares them.
 func TestCouponUsageInEverySpelling(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -104,9 +103,8 @@ func TestCouponUsageInEverySpelling(t *testing.T) {
 	}
 }
 
-// TestCouponUsageIgnoresAccents: the plugin accepts a code that differs from
-// the coupon's in accents. Its orders count, and are listed. The form for staff
-// stores a discount negative.
+// TestCouponUsageIgnoresAccents: the plugin accepts a code that differs from the coupon's in accents. Such
+// orders count and are listed. The staff form stores discounts as negative.
 func TestCouponUsageIgnoresAccents(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -147,7 +145,7 @@ func TestRecentOrdersOfACoupon(t *testing.T) {
 	}
 }
 
-// TestCouponCodes reads coupons by their code in the spellings of clients.
+// TestCouponCodes reads coupons by their code in the spellings that clients use.
 func TestCouponCodes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
@@ -192,14 +190,14 @@ func TestCouponCodes(t *testing.T) {
 			}
 		})
 	}
-	// Not valid text, or text that no column could hold.
+	// Invalid text, or text that no column could hold.
 	for _, path := range []string{"%FF", "%C3", "A%00B", "%20", "EDGE10%0A%00"} {
 		a := s.get("/coupons/" + path).want(http.StatusNotFound)
 		if code := a.at("error", "code"); code != "coupon_not_found" {
 			t.Errorf("%s: %s", path, a.body)
 		}
 	}
-	// A slash that is not encoded separates two segments of the path.
+	// An unencoded slash separates two segments of the path.
 	for _, path := range []string{"A/B%20C", "EDGE10/orders", "A%2FB%20C/orders", "EDGE10//"} {
 		if code := s.get("/coupons/" + path).want(http.StatusNotFound).at("code"); code != "rest_no_route" {
 			t.Errorf("%s: code %v", path, code)
@@ -227,7 +225,7 @@ func TestCouponsOfTheEdgeSite(t *testing.T) {
 			"name": "<b>Sure</b> 🎁", "description": `A "quoted" \ text`, "readable_discount": "100%", "rules": nil, "usage_limit": json.Number("0"),
 			"active_from": "0000-00-00", "active_to": "2026-06-30",
 		},
-		// rules that are an empty array of PHP
+		// rules that are an empty PHP array
 		"ÄÖÜ": {"status": "inactive", "rules": []any{}, "discount_value": json.Number("0.0001"), "readable_discount": "$0", "active_from": "2027-01-01", "active_to": "0000-00-00"},
 		// an unknown type and an unknown status
 		"A/B C": {"status": "inactive", "discount_type": "fixed_amount", "discount_value": json.Number("-5"), "readable_discount": "$-5", "usage_limit": json.Number("0"),
@@ -251,7 +249,7 @@ func TestCouponsOfTheEdgeSite(t *testing.T) {
 	})
 }
 
-// TestCouponLimits reads the limits from the rules of the coupons.
+// TestCouponLimits reads the limits in the coupons' rules.
 func TestCouponLimits(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -277,8 +275,7 @@ func TestCouponLimits(t *testing.T) {
 	}
 }
 
-// TestReadableDiscount: fixed amounts are formatted like the prices of the
-// site.
+// TestReadableDiscount: fixed amounts are formatted like the site's prices.
 func TestReadableDiscount(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -341,8 +338,8 @@ func TestCouponsOfTheOldAddOn(t *testing.T) {
 	couponList.finds(t, s, []find{{query: "status=active", where: "k.id <= 4"}})
 }
 
-// TestCouponTimestampsInTheSitesZone: timestamps are in the site's time zone;
-// the days of a coupon do not change.
+// TestCouponTimestampsInTheSitesZone: timestamps are in the site's time zone; a coupon's days do not
+// change.
 func TestCouponTimestampsInTheSitesZone(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()), siteTimestamps)
@@ -365,13 +362,13 @@ func TestCouponCodeWithAccents(t *testing.T) {
 	s.get("/coupons/" + url.PathEscape(accented)).want(http.StatusNotFound)
 }
 
-// TestCodesThatLookEncoded: the code A%40B is not the encoded form of A@B, neither to reads that
-// share an execution nor to writes with one Idempotency-Key.
+// TestCodesThatLookEncoded: the code A%40B is not the encoded form of A@B, either for reads that share an
+// execution or for writes with the same Idempotency-Key.
 func TestCodesThatLookEncoded(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	codes := map[string]string{"/coupons/A%40B": "A@B", "/coupons/A%2540B": "A%40B"}
-	for _, code := range codes { // which the API would not store like that
+	for _, code := range codes { // inserted directly, because the API would not store them like that
 		s.write(http.MethodPost, "/coupons", `{"code":"NEW","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
 		s.database.Execute(t, "UPDATE wp_latepoint_coupons SET code = '"+code+"' WHERE code = 'NEW'")
 	}

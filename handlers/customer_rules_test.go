@@ -14,8 +14,8 @@ func setting(name, value string) string {
 	return fmt.Sprintf("REPLACE INTO wp_latepoint_settings (id, name, value) SELECT (SELECT MIN(s.id) FROM wp_latepoint_settings s WHERE s.name = '%[1]s'), '%[1]s', '%[2]s'", name, value)
 }
 
-// TestSiteSaysWhoIsTheSameCustomer: a described customer is found, and refused to another, by the
-// contact that the site's settings name, and by no other.
+// TestSiteSaysWhoIsTheSameCustomer: a described customer is found, and refused to another, by the contact
+// that the site's settings specify, and by no other.
 func TestSiteSaysWhoIsTheSameCustomer(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -80,8 +80,8 @@ func TestSiteSaysWhoIsTheSameCustomer(t *testing.T) {
 	}
 }
 
-// TestPhoneIsUniqueWhereItIdentifies: of many requests at once for one number, to two servers, one
-// succeeds, and of many bookings all are of one customer.
+// TestPhoneIsUniqueWhereItIdentifies: of many concurrent requests for one number, to two servers, one
+// succeeds, and many bookings with it all belong to one customer.
 func TestPhoneIsUniqueWhereItIdentifies(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -116,9 +116,9 @@ func TestPhoneIsUniqueWhereItIdentifies(t *testing.T) {
 	}
 }
 
-// TestPhoneWithIdempotencyKey: what is sent again is answered as it was, although its number is taken
-// by now; another key for the same number is refused, or finds the customer. Of many repetitions at
-// once, one makes the customer.
+// TestPhoneWithIdempotencyKey: a repeated request gets the same response, although its number is taken by
+// now; another key for the same number is refused, or finds the customer. Of many concurrent repetitions,
+// one creates the customer.
 func TestPhoneWithIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -162,8 +162,8 @@ func TestPhoneWithIdempotencyKey(t *testing.T) {
 	}
 }
 
-// TestFoundByPhone: what is empty is filled, what is known stays, and the address of a customer
-// with a WordPress user is left to the user.
+// TestFoundByPhone: empty fields are filled, known ones stay, and the address of a customer with a
+// WordPress user is left to the user.
 func TestFoundByPhone(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -191,12 +191,12 @@ func TestFoundByPhone(t *testing.T) {
 		"customer", `{"first_name":"A","last_name":"B","email":"b@example.test","phone":"+49301"}`)))
 }
 
-// formFields is the setting of the site's form of customers, with the fields that are required.
+// formFields is the setting of the site's customer form, with the required fields.
 const formFields = `{"first_name":{"label":"First Name","required":true,"width":"os-col-6","active":true},"last_name":{"required":true,"active":true},` +
 	`"email":{"required":%[1]t,"active":true},"phone":{"required":true,"active":%[2]t},"notes":{"required":%[3]t,"active":true}}`
 
-// TestWhatTheSiteRequiresOfCustomers: new customers need it, known ones may not lose it, and who
-// lacked it before can be booked and changed.
+// TestWhatTheSiteRequiresOfCustomers: new customers need it, existing ones may not lose it, and those who
+// lacked it before can be booked for and changed.
 func TestWhatTheSiteRequiresOfCustomers(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -214,7 +214,7 @@ func TestWhatTheSiteRequiresOfCustomers(t *testing.T) {
 		s.database.Execute(t, settings...)
 	}
 
-	s.write(http.MethodPost, "/customers", named+`}`).want(http.StatusCreated) // nobody has set the form up, and nothing asks for custom fields
+	s.write(http.MethodPost, "/customers", named+`}`).want(http.StatusCreated) // the form was never set up, and nothing requires custom fields
 	with(form(true, true, true))
 	for body, missing := range map[string][]string{
 		named + `}`: {"email", "phone", "notes"}, named + `,"email":"unused@nowhere.test","phone":"0","notes":" "}`: {"phone", "notes"},
@@ -238,7 +238,7 @@ func TestWhatTheSiteRequiresOfCustomers(t *testing.T) {
 	booked := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	unprocessable("customer.phone").check(t, "emptied by a booking", s.write(http.MethodPut, fmt.Sprintf("/bookings/%v", booked.at("data", "id")), `{"customer":{"phone":""}}`))
 
-	with(form(false, false, false)) // the phone is not shown, so it is not asked for
+	with(form(false, false, false)) // the phone is not shown, so it is not required
 	s.write(http.MethodPost, "/customers", named+`}`).want(http.StatusCreated)
 	s.write(http.MethodPut, "/customers/5", `{"phone":"","notes":""}`).want(http.StatusOK)
 

@@ -22,8 +22,8 @@ func usersSite(t *testing.T) *server {
 	return s
 }
 
-// userOf returns what WordPress finds about the user of a customer: columns of
-// the user, and metadata as stored.
+// userOf returns what WordPress finds about a customer's user: columns of the
+// user, and metadata as stored.
 func (s *server) userOf(customer any) map[string]string {
 	s.t.Helper()
 	rows, err := s.database.SQL.QueryContext(s.t.Context(), `
@@ -68,9 +68,9 @@ func asJSON(text string) string {
 // serializeText returns a text as WordPress stores one that looks serialised.
 func serializeText(text string) string { return fmt.Sprintf("s:%d:", len(text)) + `"` + text + `";` }
 
-// TestNamesNeverBecomePHPObjects: the name of a customer never becomes a PHP
-// object, however it reaches the WordPress user: in a new or changed customer,
-// or with a booking.
+// TestNamesNeverBecomePHPObjects: a customer's name never becomes a PHP object,
+// however it reaches the WordPress user: in a new or changed customer, or with
+// a booking.
 func TestNamesNeverBecomePHPObjects(t *testing.T) {
 	t.Parallel()
 	s := usersSite(t)
@@ -157,8 +157,8 @@ func TestOtherTextsNeverBecomePHPObjects(t *testing.T) {
 	}
 }
 
-// TestUsersEqualThoseOfWordPress: the names and the login of a user are those
-// that WordPress derives from the customer.
+// TestUsersEqualThoseOfWordPress: a user's names and login are those that
+// WordPress derives from the customer.
 func TestUsersEqualThoseOfWordPress(t *testing.T) {
 	t.Parallel()
 	s := usersSite(t)
@@ -195,7 +195,7 @@ func TestUsersEqualThoseOfWordPress(t *testing.T) {
 }
 
 // TestEmailsAsRecorded: every e-mail address that a real WordPress accepts is
-// stored as it is, and every other is rejected with an error that names the
+// stored unchanged, and every other is rejected with an error that names the
 // field.
 func TestEmailsAsRecorded(t *testing.T) {
 	t.Parallel()

@@ -67,9 +67,8 @@ func summarizeChanges(changes []fixtures.Change) []string {
 	return summaries
 }
 
-// TestEveryFieldOfACustomer changes one field at a time: its own column or
-// metadata is written, the timestamp, and the activity log where the plugin
-// records it.
+// TestEveryFieldOfACustomer changes one field at a time: this writes its own column or metadata, the
+// timestamp, and an activity if the plugin logs one.
 func TestEveryFieldOfACustomer(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -200,8 +199,8 @@ func wantUpdateRejected(t testing.TB, where string, a answer, fields ...string) 
 	}
 }
 
-// TestRejectedCustomers sends invalid customers to both routes: the response
-// names the fields in the shape of the route, and nothing is written.
+// TestRejectedCustomers sends invalid customers to both routes: the response names the fields in the
+// route's shape, and nothing is written.
 func TestRejectedCustomers(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -416,8 +415,8 @@ func TestRepeatedCustomerIsCreatedOnce(t *testing.T) {
 	wantNoWrites(t, "repetitions", before)
 }
 
-// TestEmailIsUnique: of a hundred concurrent requests for the same e-mail
-// address, to two servers, one succeeds.
+// TestEmailIsUnique: of a hundred concurrent requests for the same e-mail address, to two servers, one
+// succeeds.
 func TestEmailIsUnique(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -512,8 +511,8 @@ func TestCustomerEmoji(t *testing.T) {
 	fresh.write(http.MethodPost, "/customers", `{"first_name":"Zoë","last_name":"Größe","custom_fields":{"größe":"ü"}}`).want(http.StatusCreated)
 }
 
-// TestCustomersInLatin1: the tables of the oldest sites hold only western
-// letters; fields with others are rejected.
+// TestCustomersInLatin1: the tables of the oldest sites hold only western letters; fields with other
+// letters are rejected.
 func TestCustomersInLatin1(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -529,8 +528,7 @@ func TestCustomersInLatin1(t *testing.T) {
 	}
 }
 
-// TestCustomersHaveNoTags: texts that appear in the site's mails never contain
-// a tag.
+// TestCustomersHaveNoTags: texts that appear in the site's mails never contain a tag.
 func TestCustomersHaveNoTags(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -556,8 +554,8 @@ func TestCustomersOfEverySite(t *testing.T) {
 	}
 }
 
-// TestCustomFieldsWithoutTable: a custom field is not written if its name
-// cannot be recorded, because it could not be read back.
+// TestCustomFieldsWithoutTable: a custom field is not written if its name cannot be recorded, because it
+// could not be read back.
 func TestCustomFieldsWithoutTable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -569,8 +567,8 @@ func TestCustomFieldsWithoutTable(t *testing.T) {
 	s.write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test"}`).want(http.StatusCreated)
 }
 
-// TestMetaOfAddOnsIsNoCustomField: a name under which others keep data of customers cannot be made
-// a custom field, which would show and overwrite what they keep. One that the settings define can.
+// TestMetaOfAddOnsIsNoCustomField: a name under which others store data about customers cannot become a
+// custom field, which would show and overwrite their data. A name that the settings define can.
 func TestMetaOfAddOnsIsNoCustomField(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now))
@@ -591,15 +589,15 @@ func TestMetaOfAddOnsIsNoCustomField(t *testing.T) {
 		}
 	}
 	s.write(http.MethodPut, "/customers/6", `{"custom_fields":{"allergies":"none","colour":"red"}}`).want(http.StatusOK)
-	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"colour":"blue"}}`).want(http.StatusOK) // written by the API before
+	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"colour":"blue"}}`).want(http.StatusOK) // written by the API earlier
 	want := map[string]any{"allergies": "nuts", "colour": "blue"}
 	if diff := cmp.Diff(want, s.get("/customers/5").want(http.StatusOK).at("data", "custom_fields")); diff != "" {
 		t.Errorf("custom fields (-want +got):\n%s", diff)
 	}
 }
 
-// TestCustomFieldsAreBounded: the custom fields of a customer are limited together, because lists,
-// changes and webhooks send them whole. What is larger already can be made smaller.
+// TestCustomFieldsAreBounded: a customer's custom fields have a total limit, because lists, changes and
+// webhooks send all of them. Fields that already exceed it can be made smaller.
 func TestCustomFieldsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now))
@@ -621,8 +619,8 @@ func TestCustomFieldsAreBounded(t *testing.T) {
 	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"cf_a0":"x"}}`).want(http.StatusBadRequest)
 }
 
-// TestCustomFieldsThatDifferInCase: the database takes names that differ only in case for one, and
-// so does the plugin: they share a row.
+// TestCustomFieldsThatDifferInCase: the database treats names that differ only in case as one, and so does
+// the plugin: they share a row.
 func TestCustomFieldsThatDifferInCase(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now))
@@ -633,7 +631,7 @@ func TestCustomFieldsThatDifferInCase(t *testing.T) {
 			t.Errorf("after %s: %s", sent, got)
 		}
 	}
-	// Nor does a name in other letters look like that of an add-on.
+	// A name in other letters does not look like an add-on's, either.
 	for id, sent := range []string{5: `{"Allergies":"nuts"}`, 6: `{"allergies":"milk"}`, 7: `{"ALLERGIES":""}`} {
 		if sent != "" {
 			s.write(http.MethodPut, fmt.Sprintf("/customers/%d", id), `{"custom_fields":`+sent+`}`).want(http.StatusOK)

@@ -96,8 +96,8 @@ var deleteCustomer = operation{
 	},
 }
 
-// customerBookings reads the bookings to include in a single customer: past ones
-// latest first, upcoming ones next first.
+// customerBookings reads the bookings to include with a single customer: past
+// ones latest first, upcoming ones next first.
 func customerBookings(ctx context.Context, site *session.Session, id int64, includes compat.CustomerIncludes) (b compat.CustomerBookings, err error) {
 	every := bookings.Filter{CustomerID: &id, Status: includes.Status, Descending: true}
 	past, upcoming := every, every

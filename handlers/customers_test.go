@@ -102,8 +102,8 @@ func TestCustomers(t *testing.T) {
 	})
 }
 
-// recordedCustomers returns the list records that the rows must produce, by id.
-// The tests run at 01:43 on 2026-11-21 in the zone of the site.
+// recordedCustomers returns the list records that the rows must produce, by id. The tests run at 01:43 on
+// 2026-11-21 in the site's zone.
 func (s *server) recordedCustomers(t testing.TB) map[string]map[string]any {
 	t.Helper()
 	const today, minute = "2026-11-21", 103
@@ -232,8 +232,8 @@ func TestCustomerRecords(t *testing.T) {
 	}
 }
 
-// recordedCounts are the plugin's own counts for some customers, and the
-// bookings it calls upcoming, the next one first.
+// recordedCounts are the plugin's own counts for some customers, and the bookings that it calls upcoming,
+// next first.
 var recordedCounts = map[string]struct {
 	total, future, past, cancelled int
 	upcoming                       []string
@@ -272,9 +272,8 @@ func TestCustomerCountsEqualThePlugins(t *testing.T) {
 	}
 }
 
-// TestBookingsOfACustomer reads the 11 bookings of customer 188. Upcoming ones
-// are sorted with the next first, others with the latest first; cancelled ones
-// are neither upcoming nor past.
+// TestBookingsOfACustomer reads the 11 bookings of customer 188. Upcoming ones are sorted next first,
+// others latest first; cancelled ones are neither upcoming nor past.
 func TestBookingsOfACustomer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -372,8 +371,7 @@ func TestInvalidCustomerParameters(t *testing.T) {
 	}
 }
 
-// wantNoCustomer checks for a 404 in both shapes at once: the contract says one, and the
-// extension answers the other.
+// wantNoCustomer checks for a 404 in both shapes at once: the contract and the extension differ.
 func (s *server) wantNoCustomer(t testing.TB, path, id string) {
 	t.Helper()
 	message := "Customer with ID " + id + " was not found"
@@ -509,9 +507,8 @@ func TestCustomerCollations(t *testing.T) {
 	})
 }
 
-// TestCustomFields: custom fields are those of the settings, those of the
-// plugin's form (cf_…) and those written through the API; profile fields are
-// not.
+// TestCustomFields: custom fields are those in the settings, those of the plugin's form (cf_…) and those
+// written through the API; profile fields are not.
 func TestCustomFields(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -531,9 +528,8 @@ func TestCustomFields(t *testing.T) {
 	}
 }
 
-// TestCustomersInSiteTime: with timestamps in the site's time zone, timestamps
-// and date filters change. The site is an hour east of UTC, two in summer; the
-// clock went back on 2026-10-25.
+// TestCustomersInSiteTime: with timestamps in the site's time zone, timestamps and date filters change. The
+// site is one hour ahead of UTC, two in summer; the clock went back on 2026-10-25.
 func TestCustomersInSiteTime(t *testing.T) {
 	t.Parallel()
 	database := fixtures.Shared(t, fixtures.SiteA())
@@ -569,8 +565,7 @@ func TestCustomersByUpdate(t *testing.T) {
 	})
 }
 
-// TestGuestFilterAcceptsNumbers: is_guest is a number, and imports have left others than
-// 0 and 1.
+// TestGuestFilterAcceptsNumbers: is_guest is a number, and imports have left values other than 0 and 1.
 func TestGuestFilterAcceptsNumbers(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
@@ -632,8 +627,8 @@ func TestBookingOfThisMinuteHasBegun(t *testing.T) {
 	}
 }
 
-// TestTotalSpent: refunds of more than was paid leave 0; a payment without a kind
-// counts, an authorization does not.
+// TestTotalSpent: refunds that exceed the payments leave 0; a payment without a kind counts, an
+// authorisation does not.
 func TestTotalSpent(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())

@@ -9,8 +9,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestLastDayOffersWhatCanBeBooked: what is offered at the end of all dates can be booked, held and moved
-// to, and nothing else: databases know no later date, in the site's zone and in UTC.
+// TestLastDayOffersWhatCanBeBooked: what is offered on the last possible dates, and nothing else, can be
+// booked, held and moved to: databases support no later date, in the site's zone and in UTC.
 func TestLastDayOffersWhatCanBeBooked(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -55,7 +55,7 @@ func TestLastDayOffersWhatCanBeBooked(t *testing.T) {
 	}
 }
 
-// TestTakenOnTheLastDays: what is taken at the end of all dates is not offered, in a range neither, and
+// TestTakenOnTheLastDays: a slot taken on the last possible dates is not offered, in a range either, and
 // booking it is a conflict.
 func TestTakenOnTheLastDays(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestTakenOnTheLastDays(t *testing.T) {
 	}
 }
 
-// TestDatesAtTheLimits: the first and the last dates there are, in every parameter that is one.
+// TestDatesAtTheLimits: the first and the last possible dates, in every date parameter.
 func TestDatesAtTheLimits(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()

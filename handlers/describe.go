@@ -20,7 +20,7 @@ import (
 	"bookside/wpdb"
 )
 
-// describe returns what the document says about the route.
+// describe returns the document's description of the route.
 func (r *route) describe() (openapi.Operation, error) {
 	o := openapi.Operation{
 		ID: r.operation.id, Tag: r.tag, Method: r.method, Path: placeholders.ReplaceAllString(r.path, "{$1}"),
@@ -77,10 +77,10 @@ func (a *api) described() (openapi.API, error) {
 	return d, nil
 }
 
-// placeholders are the parameters of a path in the router's notation.
+// placeholders matches the parameters of a path in the router's notation.
 var placeholders = regexp.MustCompile(`:([a-z_]+)`)
 
-// noun is what descriptions call a record of the route's resource.
+// noun returns what descriptions call a record of the route's resource.
 func (r *route) noun() string {
 	if last := len(r.operation.path) - 1; last >= 0 {
 		return string(r.operation.path[last].resource)
@@ -88,7 +88,7 @@ func (r *route) noun() string {
 	return strings.TrimSuffix(r.tag, "s")
 }
 
-// formatText says in which other formats a list is sent.
+// formatText says in which other formats a list can be sent.
 func formatText(r *route) string {
 	var text string
 	for _, f := range r.operation.formats {
@@ -100,8 +100,8 @@ func formatText(r *route) string {
 	return text
 }
 
-// permissionText says which permission a route needs, and which ones it takes to
-// see or do everything that it offers.
+// permissionText says which permission a route needs, and which ones are needed to see or do everything
+// that it offers.
 func permissionText(r *route) string {
 	switch {
 	case r.operation.calendar != "":
@@ -125,8 +125,7 @@ func permissionText(r *route) string {
 	return text
 }
 
-// namesByPermission returns the names of members, each once, by the permission they
-// need.
+// namesByPermission returns the names of members, each once, by the permission that they need.
 func namesByPermission(redacted []compat.Redacted) map[string][]string {
 	names := map[string][]string{}
 	for _, r := range redacted {
@@ -147,8 +146,8 @@ func enumerate(names []string, before string) string {
 	return text
 }
 
-// alsoNeeded returns the permissions, besides the route's own, without which some of
-// its requests are rejected.
+// alsoNeeded returns the permissions, in addition to the route's own, without which some of its requests
+// are rejected.
 func (r *route) alsoNeeded() []extraPermission {
 	needed := slices.Clone(r.operation.extraPermissions)
 	if read := readOf(r); read != nil {
@@ -161,7 +160,7 @@ func (r *route) alsoNeeded() []extraPermission {
 	return needed
 }
 
-// headersOfAnswers describe the headers of answers.
+// headersOfAnswers describe the headers of responses.
 var headersOfAnswers = []openapi.Header{
 	{Name: middleware.RequestIDHeader, Description: "Id of the request: the client's own, if it sent a valid one", Type: "string", Example: "4YQZ6PXJ2M"},
 	{Name: "X-RateLimit-Limit", Description: "Limit of the window with the fewest requests left, if limits are on", Type: "integer", Example: 60},
@@ -180,13 +179,12 @@ var headersOfAnswers = []openapi.Header{
 	{Name: totalAgeHeader, Description: "Age of the total in seconds, if it took long to count and was counted for an earlier request", Type: "integer", Example: 3},
 }
 
-// mayWait are the statuses of answers that may carry Retry-After: with 207, and with the
-// 400 of a bulk request, some of the bookings could not be made for now, with 409 the same
-// request may still be running.
+// mayWait are the statuses of responses that may carry Retry-After: with 207, and with the 400 of a bulk
+// request, some of the bookings could not be created for now; with 409 the same request may still be
+// running.
 var mayWait = []int{http.StatusMultiStatus, http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable}
 
-// answerHeaders returns the headers of an answer. Rate limits are reported once the key
-// is known.
+// answerHeaders returns the headers of a response. Rate limits are reported once the key is known.
 func (r *route) answerHeaders(status int) []string {
 	names := []string{middleware.RequestIDHeader}
 	if status == http.StatusUnauthorized {
@@ -214,8 +212,8 @@ func (r *route) answerHeaders(status int) []string {
 	return names
 }
 
-// errorsOf returns the errors that the document shows for a route. They are made
-// as those that are sent: TestDocumentedErrorsAreReal provokes each of them.
+// errorsOf returns the errors that the document shows for a route. They are created like those that are
+// sent: TestDocumentedErrorsAreReal provokes each of them.
 func errorsOf(r *route) []error {
 	all := []error{
 		domain.Unauthorized(),
@@ -259,7 +257,7 @@ func errorsOf(r *route) []error {
 	}
 	for _, p := range r.operation.path {
 		if p.resource != domain.CouponResource && r.operation.calendar == "" {
-			all = append(all, errNoRoute) // for what is no id
+			all = append(all, errNoRoute) // for paths without a valid id
 		}
 		all = append(all, domain.NotFound(p.resource, fmt.Sprint(openapi.PathParameter{Resource: p.resource}.Example())))
 	}
@@ -280,8 +278,7 @@ func (r *route) personal() (name string, ok bool) {
 	return "", false
 }
 
-// preconditionFailed returns the error about the record of a read that has changed, with an
-// example of the record.
+// preconditionFailed returns the error for a changed record, with an example of the record.
 func preconditionFailed(read *recordRead) (example, err error) {
 	sample, schemas := read.route.operation.answers[0].body, compat.NewSchemas()
 	response, err := encodeBody(schemas.Example(schemas.Of(sample)))
@@ -292,13 +289,13 @@ func preconditionFailed(read *recordRead) (example, err error) {
 	return domain.PreconditionFailed(domain.PresentRecord{Tag: openapi.ExampleTag, Record: record}), err
 }
 
-// exampleMistake is the name of a parameter that is mistyped.
+// exampleMistake is the name of a mistyped parameter.
 const exampleMistake = "agentid"
 
-// errInternal is an example of an error that is no client's fault.
+// errInternal is an example of an error that is not the client's fault.
 var errInternal = errors.New("internal error")
 
-// otherPermission is one that a key may hold and that is not the one it needs.
+// otherPermission returns a permission that a key may hold other than the one it needs.
 func otherPermission(needed string) string {
 	if needed == "read_agents" {
 		return "read_services"

@@ -27,9 +27,10 @@ import (
 	"bookside/handlers/ratelimit"
 )
 
-// TestDocsInABrowser sends every GET of the demo's site but calendars from the page, and a request that
-// creates something from each that the GETs need, as they are filled in. The page resolves their
-// references by an excerpt of the document as by all of it, contacts only the server, can be used with a keyboard and a screen reader, and is not too high.
+// TestDocsInABrowser sends from the page, as filled in, every GET of the demo's site except calendars, and
+// a request that creates something from each that the GETs need. The page resolves its references with an
+// excerpt of the document as with all of it, contacts only the server, can be used with a keyboard and a
+// screen reader, and is not too high.
 func TestDocsInABrowser(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) { o.RateLimit = ratelimit.Options{} })
@@ -46,7 +47,7 @@ func TestDocsInABrowser(t *testing.T) {
 		s.openDocs(page, t, server.URL+"/docs")
 		for _, o := range inOrder(s.described()) {
 			creates := o.method == http.MethodPost && slices.Contains([]string{"createBooking", "createHold", "createWebhook", "testWebhook"}, o.OperationID)
-			if o.method != http.MethodGet && !creates || strings.HasSuffix(o.path, "/calendar.ics") { // calendars have keys of their own
+			if o.method != http.MethodGet && !creates || strings.HasSuffix(o.path, "/calendar.ics") { // calendars have their own keys
 				continue
 			}
 			status, body := execute(page, t, o.Tags[0], o.OperationID)
@@ -79,8 +80,8 @@ func TestDocsInABrowser(t *testing.T) {
 	}
 }
 
-// TestDocsLook opens the dialog for keys and operations, and looks at their size and at what
-// the rules of axe find, in light and dark.
+// TestDocsLook opens the dialog for keys and operations, and checks their size and the findings of axe's
+// rules, in light and dark mode.
 func TestDocsLook(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -130,10 +131,10 @@ func TestDocsLook(t *testing.T) {
 	}
 }
 
-// openDocs opens a page of the documents and enters the key, as a person does.
+// openDocs opens a page of the documentation and enters the key, as a person does.
 func (s *server) openDocs(page context.Context, t *testing.T, address string) {
 	t.Helper()
-	// A click is sometimes lost while the page is still moving: start again, each time with more
+	// A click is sometimes lost while the page is still moving. Then start again, each time with more
 	// patience for a slow machine.
 	var err error
 	for _, patience := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second} {
@@ -154,8 +155,8 @@ func (s *server) openDocs(page context.Context, t *testing.T, address string) {
 	t.Fatal(err)
 }
 
-// execute opens an operation, presses Execute without filling anything in, and returns what
-// the page got. It leaves the operation open only without a key, see TestDocsLook.
+// execute opens an operation, presses Execute without filling anything in, and returns the response shown
+// on the page. Only without a key does it leave the operation open, see TestDocsLook.
 func execute(page context.Context, t *testing.T, tag, operation string) (status int, body string) {
 	t.Helper()
 	script := fmt.Sprintf(executeScript, "operations-"+tag+"-"+operation)
@@ -193,8 +194,8 @@ const executeScript = `(async () => {
 	return got;
 })()`
 
-// excerptScript returns the methods of a path that the page's excerpt of the document resolves
-// otherwise than the whole document, which is used where no method is named.
+// excerptScript returns the methods of a path that the page's excerpt of the document resolves differently
+// than the whole document, which is used if no method is given.
 const excerptScript = `(async () => {
 	const { fn, specSelectors } = window.ui.getSystem();
 	const baseDoc = String(new URL(specSelectors.url(), document.baseURI));
@@ -241,8 +242,7 @@ func TestSwaggerUIMatchesItsChecksums(t *testing.T) {
 	}
 }
 
-// TestDocsHeaders requests every file of the page, and files that are not part
-// of it.
+// TestDocsHeaders requests every file of the page, and files that do not belong to it.
 func TestDocsHeaders(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))

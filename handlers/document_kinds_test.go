@@ -12,8 +12,8 @@ import (
 
 // parameter is a query parameter as the document describes it.
 type parameter struct {
-	kind  string   // of its values; see badValues
-	words []string // that it accepts, where these are fixed
+	kind  string   // type of its values; see badValues
+	words []string // accepted words, if these are fixed
 }
 
 // parameters returns the query parameters of the GET routes by path, with 1 for {id}, and name.
@@ -29,7 +29,7 @@ var parameters = sync.OnceValue(func() map[string]map[string]parameter {
 		}
 		found := map[string]parameter{}
 		for _, p := range item.Get.Parameters {
-			if p.Value.In == "query" && p.Value.Name != "extras" { // which only sites with Pro Features know
+			if p.Value.In == "query" && p.Value.Name != "extras" { // known only to sites with Pro Features
 				found[p.Value.Name] = parameter{parameterKind(path, p.Value), fixedWords(p.Value.Schema.Value)}
 			}
 		}
@@ -40,8 +40,8 @@ var parameters = sync.OnceValue(func() map[string]map[string]parameter {
 	return all
 })
 
-// unlikeTheirSchema has the kinds of parameters whose schema leaves open what they accept: a site adds
-// statuses of its own, and some take a day or a day with a time.
+// unlikeTheirSchema holds the types of parameters whose schema leaves open what they accept: a site adds
+// its own statuses, and some take a day or a day with a time.
 var unlikeTheirSchema = map[string]string{
 	"page": "page", "cursor": "integer", "meta_key": "key", "start_time": "word", "created_at": "date", "updated_at": "date",
 	"/bookings status": "word", "bookings_status": "word",
@@ -78,16 +78,16 @@ func fixedWords(schema *openapi3.Schema) (words []string) {
 	return words
 }
 
-// fieldsUnlikeTheirSchema has the kinds of the fields of a body whose schema leaves open what they
-// accept, and "" for those that the tests of fields do not send.
+// fieldsUnlikeTheirSchema holds the types of body fields whose schema leaves open what they accept, and ""
+// for those that the tests of fields do not send.
 var fieldsUnlikeTheirSchema = map[string]string{
 	"/services name": "needed text", "/services/4 name": "needed text", "/coupons code": "code",
 	"/orders customer_id": "id", "/orders/10 customer_id": "id", "/payments order_id": "id", "/payments booking_id": "id",
 	"/orders force": "", "/orders/10 force": "", "/payments force": "", "/payments/7 force": "",
-	"transaction_id": "", // another name of token
+	"transaction_id": "", // another name for token
 }
 
-// documentedFields returns the fields of the body of a write, by the kind of their value; see shopValues.
+// documentedFields returns the fields of a write's body, by the type of their value; see shopValues.
 func documentedFields(method, path string) map[string]string {
 	c, err := theContract()
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"bookside/fixtures"
 )
 
-// TestDryRunOfANewBooking: a dry run answers as the request itself then does, apart from what
-// does not exist yet, and leaves nothing behind: no row, no response under its
-// Idempotency-Key, and no gap in the ids.
+// TestDryRunOfANewBooking: a dry run returns the same as the request itself then does, except for what does
+// not exist yet, and leaves nothing behind: no row, no response under its Idempotency-Key, and no gap in
+// the ids.
 func TestDryRunOfANewBooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -57,7 +57,7 @@ func TestDryRunOfANewBooking(t *testing.T) {
 	}
 }
 
-// idNumber returns an id of a record.
+// idNumber returns the id of a record as a number.
 func idNumber(t testing.TB, id any) int {
 	t.Helper()
 	n, err := strconv.Atoi(fmt.Sprint(id))
@@ -67,8 +67,8 @@ func idNumber(t testing.TB, id any) int {
 	return n
 }
 
-// wantSameButNew fails the test unless a dry run has the same record as the request that was
-// then carried out, but for ids and codes of new records.
+// wantSameButNew fails the test unless a dry run has the same record as the subsequent real request, except
+// for ids and codes of new records.
 func wantSameButNew(t testing.TB, where string, dry, done answer) {
 	t.Helper()
 	isNew := map[string]string{"id": "0", "booking_code": "", "confirmation_code": "", "customer_id": "0"}
@@ -95,7 +95,7 @@ func wantSameButNew(t testing.TB, where string, dry, done answer) {
 	diff("data", dry.at("data"), done.at("data"))
 }
 
-// TestDryRunOfAChange: a dry run of a change answers as the change itself, and leaves nothing
+// TestDryRunOfAChange: a dry run of a change returns the same as the change itself, and leaves nothing
 // behind.
 func TestDryRunOfAChange(t *testing.T) {
 	t.Parallel()
@@ -119,8 +119,8 @@ func TestDryRunOfAChange(t *testing.T) {
 	}
 }
 
-// TestQueryAndBodyDisagreeOnDryRun: nothing is written if either of them asks for a dry run.
-// Of other fields, that of the body counts.
+// TestQueryAndBodyDisagreeOnDryRun: nothing is written if either of them requests a dry run. For other
+// fields, the body's value counts.
 func TestQueryAndBodyDisagreeOnDryRun(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -199,7 +199,7 @@ func TestDryRunsAreRejectedLikeWrites(t *testing.T) {
 	}
 }
 
-// TestNoDryRunIsCarriedOut: where there are no dry runs, asking for one writes nothing.
+// TestNoDryRunIsCarriedOut: a route without dry runs writes nothing when one is requested.
 func TestNoDryRunIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -228,8 +228,9 @@ func TestNoDryRunIsCarriedOut(t *testing.T) {
 	s.write(http.MethodDelete, "/bookings/"+id+"?force=true&dry_run=0", "").want(http.StatusOK)
 }
 
-// TestWhatIsNotWrittenShowsNothing: with permissions to write alone, neither a dry run nor a write that changes nothing shows
-// what is stored of people. What the key sent itself is there, and so is everything of a write that changes something.
+// TestWhatIsNotWrittenShowsNothing: with only permissions to write, neither a dry run nor a write that
+// changes nothing shows stored data about people. What the key sent itself is shown, and so is everything
+// in a write that changes something.
 func TestWhatIsNotWrittenShowsNothing(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
@@ -258,7 +259,7 @@ func TestWhatIsNotWrittenShowsNothing(t *testing.T) {
 	before := s.database.Snapshot(t)
 	for _, w := range []struct {
 		method, path, body string
-		shows              []any // a path in the answer, and what is there
+		shows              []any // a path in the response, and its value
 	}{
 		{http.MethodPost, "/bookings?dry_run=true", friday(), []any{"data", "customer", "id", 9}},
 		{http.MethodPost, "/bookings?dry_run=true", friday("customer", `{"first_name":"Zzqq","last_name":"Zzqq","email":"zzqq9@example.test","phone":"+49307779"}`), []any{"data", "start_time", "10:00"}},
@@ -284,7 +285,7 @@ func TestWhatIsNotWrittenShowsNothing(t *testing.T) {
 			t.Errorf("%s %s %s: %v is %v: %s", w.method, w.path, w.body, w.shows[:last], a.at(w.shows[:last]...), a.body)
 		}
 	}
-	// What was sent is there, as it was sent.
+	// What was sent is shown as it was sent.
 	dry := s.write(http.MethodPost, "/bookings?dry_run=true", friday("customer_id", "", "customer", known, "notes", `"Second floor"`)).want(http.StatusOK)
 	for name, want := range map[string]any{"first_name": "Guess", "full_name": "Guess Who", "email": "zzqq9@example.test", "phone": "+49305550"} {
 		if got := dry.at("data", "customer", name); got != want {
@@ -303,14 +304,14 @@ func TestWhatIsNotWrittenShowsNothing(t *testing.T) {
 	if a := s.write(http.MethodPut, "/bookings/"+id, `{"start_time":"13:00"}`).want(http.StatusOK); hidden(a) {
 		t.Errorf("%s", a.body)
 	}
-	// Whoever may read sees all.
+	// A key that may read sees everything.
 	s.key = all
 	if a := s.write(http.MethodPut, "/customers/9", `{}`).want(http.StatusOK); hidden(a) {
 		t.Errorf("%s", a.body)
 	}
 }
 
-// TestConflictsAreForReaders: which booking is in the way is said to whoever may read bookings.
+// TestConflictsAreForReaders: only a key that may read bookings is told which booking is in the way.
 func TestConflictsAreForReaders(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())

@@ -11,7 +11,7 @@ import (
 )
 
 // writeRequests has at least one request for every route that writes; together
-// they touch every table that we write.
+// they touch every table that we write to.
 var writeRequests = map[string][3]string{
 	"booking":           {http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)},
 	"bookings":          {http.MethodPost, "/bookings/bulk", `{"bookings":[` + friday() + `]}`},
@@ -34,7 +34,7 @@ var writeRequests = map[string][3]string{
 }
 
 // TestWritesToTablesWithoutTransactionsAreRejected: a request that would write
-// to a table without transactions is rejected, whichever table it is, and
+// to a table without transactions is rejected, whichever table that is, and
 // nothing is written.
 func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 	fixtures.SkipUnderRace(t)

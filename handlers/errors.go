@@ -22,11 +22,11 @@ import (
 	"bookside/wpdb"
 )
 
-// retryAfter is how long a client is asked to wait for a platform that is not
-// available, or for its own earlier request, in seconds.
+// retryAfter is how many seconds a client is asked to wait for an unavailable platform, or for its own
+// earlier request.
 const retryAfter = 5
 
-// fail responds to an error of any layer.
+// fail responds to an error from any layer.
 func (a *api) fail(c echo.Context, err error) {
 	if c.Response().Committed {
 		a.log.WarnContext(c.Request().Context(), "response aborted", "request_id", middleware.RequestID(c), "error", err)
@@ -44,8 +44,7 @@ func (a *api) fail(c echo.Context, err error) {
 	}
 }
 
-// logFailure logs errors that are not the client's. Temporary ones, such as too
-// much load, are warnings.
+// logFailure logs errors that are not the client's fault. Temporary ones, such as overload, are warnings.
 func (a *api) logFailure(c echo.Context, failure compat.Failure, err error) {
 	level := slog.LevelError
 	switch {
@@ -89,12 +88,11 @@ func (a *api) describe(c echo.Context, err error) (compat.Failure, compat.ErrorS
 // keyChallenge says how to send a key. Browsers prompt for neither scheme.
 const keyChallenge = `Bearer realm="bookside", ApiKey realm="bookside", header="X-API-Key"`
 
-// errPartlyWritten is the error of a request that failed after a part of it was
-// written.
+// errPartlyWritten is the error of a request that failed after part of it was written.
 var errPartlyWritten = errors.New("a part of the request was written")
 
-// writeOutcome is what a write that is answered with 503 has left behind. Each write
-// is one transaction, of which nothing is left unless its COMMIT was sent.
+// writeOutcome returns what a write that is answered with 503 has left behind. Each write is one
+// transaction, which leaves nothing unless its COMMIT was sent.
 func writeOutcome(method string, status int, err error) compat.WriteOutcome {
 	writes := method == http.MethodPost || method == http.MethodPut || method == http.MethodDelete
 	switch {
@@ -113,7 +111,7 @@ const (
 	retryAfterHeader = "Retry-After"
 )
 
-// failures are the answers to errors that carry no details, in the shape of WordPress's own.
+// failures are the responses to errors without details, in the shape of WordPress's own.
 var failures = []struct {
 	err           error
 	status        int
@@ -131,8 +129,8 @@ var failures = []struct {
 	{errUnfit, http.StatusHTTPVersionNotSupported, "rest_export_needs_http_1_1", fmt.Sprintf("More than %d records are sent in parts, and over HTTP/1.0 or through WordPress you could not tell a broken download from a whole one. Ask Bookside directly over HTTP/1.1, or for less", exportChunk)},
 }
 
-// domainFailures are the status and the shape of the domain's errors; those that are not listed
-// have status 400 and the shape of an object.
+// domainFailures are the status and the shape of the domain's errors; others have status 400 and the shape
+// of an object.
 var domainFailures = map[domain.Code]struct {
 	status int
 	shape  compat.ErrorShape
@@ -183,12 +181,11 @@ func failureOf(form errorForm, requestID string, err error) (compat.Failure, com
 	}
 }
 
-// statusClientGone is nginx's status for a client that went away. Nobody reads the
-// response, but the status appears in the log.
+// statusClientGone is nginx's status for a client that went away. Nobody reads the response, but the status
+// appears in the log.
 const statusClientGone = 499
 
-// unavailableMessage returns a message for those who run the site, without details
-// of the database.
+// unavailableMessage returns a message for the people who run the site, without details of the database.
 func unavailableMessage(known *domain.Error) string {
 	if known != nil && known.Message != "" {
 		return known.Message
@@ -230,8 +227,7 @@ func domainFailure(form errorForm, e *domain.Error) (compat.Failure, compat.Erro
 	return failure, as.shape
 }
 
-// invalidRequest returns the response to an invalid request, in the form of its
-// route.
+// invalidRequest returns the response to an invalid request, in its route's form.
 func invalidRequest(form errorForm, e *domain.Error, failure compat.Failure) (compat.Failure, compat.ErrorShape) {
 	switch {
 	case form.shape == compat.TextError:

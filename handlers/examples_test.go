@@ -17,8 +17,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestExamplesCanBeSent sends what a viewer fills in: required parameters and bodies as
-// their examples are. Reads find records of the small site, and writes are accepted.
+// TestExamplesCanBeSent sends what the viewer fills in: the examples of required parameters and bodies.
+// Reads find records of the small site, and writes are accepted.
 func TestExamplesCanBeSent(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -47,13 +47,13 @@ func TestExamplesCanBeSent(t *testing.T) {
 				}
 				body = string(sent)
 			}
-			if strings.HasSuffix(path, ".ics") { // whose key no viewer knows
+			if strings.HasSuffix(path, ".ics") { // the viewer does not have its key
 				calendar := s.calendar(keys.Busy, domain.Resource(strings.TrimSuffix(strings.Split(o.path, "/")[1], "s")), 1)
 				query += calendar.query
 			}
 			a := s.send(o.method, path+query, http.Header{"X-Api-Key": {s.key}, "Content-Type": {"application/json"}}, body)
 			switch {
-			case o.method == http.MethodDelete: // may be refused, for instance because a customer has bookings
+			case o.method == http.MethodDelete: // may be refused, for example because a customer has bookings
 				if a.status == http.StatusNotFound {
 					t.Errorf("status 404: %s", a.body)
 				}
@@ -66,8 +66,8 @@ func TestExamplesCanBeSent(t *testing.T) {
 	}
 }
 
-// described is the document that the server serves: the days of its examples are those of
-// the server's clock.
+// described returns the document as the server serves it: the days in its examples follow the server's
+// clock.
 func (s *server) described() *openapi3.T {
 	s.t.Helper()
 	document, err := openapi3.NewLoader().LoadFromData(s.do(http.MethodGet, "/openapi.json", nil).want(http.StatusOK).body)
@@ -77,7 +77,7 @@ func (s *server) described() *openapi3.T {
 	return document
 }
 
-// TestExamplesStayAhead: the days of examples are always to come, however long a server runs.
+// TestExamplesStayAhead: the days in examples are always in the future, however long a server runs.
 func TestExamplesStayAhead(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -92,7 +92,7 @@ func TestExamplesStayAhead(t *testing.T) {
 	}
 }
 
-// findsRows reports whether a response has a record: one, in a list, or free times.
+// findsRows reports whether a response has a record, alone or in a list, or free times.
 func findsRows(body []byte) bool {
 	var found struct {
 		ID   any             `json:"id"`
@@ -115,8 +115,8 @@ type placedOperation struct {
 	method, path string
 }
 
-// inOrder returns the operations in an order in which what one makes is there for the
-// next: holds and webhooks are made before they are read, and deletions come last.
+// inOrder returns the operations in an order in which what one creates exists for the next: holds and
+// webhooks are created before they are read, and deletions come last.
 func inOrder(document *openapi3.T) []placedOperation {
 	var all []placedOperation
 	for path, item := range document.Paths.Map() {
@@ -129,7 +129,7 @@ func inOrder(document *openapi3.T) []placedOperation {
 		switch {
 		case o.method == http.MethodGet && !made:
 			return 0
-		case strings.HasSuffix(o.path, "/test"): // makes a delivery
+		case strings.HasSuffix(o.path, "/test"): // creates a delivery
 			return 3
 		case o.method == http.MethodPost:
 			return 1 + strings.Count(o.path, "/")

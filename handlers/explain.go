@@ -16,7 +16,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Explained is what became of a GET request that the program sent to itself.
+// Explained is the result of a GET request that the program sent to itself.
 type Explained struct {
 	Status     int
 	Body       []byte
@@ -24,8 +24,8 @@ type Explained struct {
 	Statements []wpdb.Statement
 }
 
-// Explain answers a GET request, such as /bookings?search=anna, as it would be answered to a key, and tells by which
-// statements. It shares none with other requests. Routes that wait, such as /changes, are not among them.
+// Explain answers a GET request, such as /bookings?search=anna, as for a key, and returns the statements
+// that it took. It shares none with other requests. It does not support routes that wait, such as /changes.
 func Explain(ctx context.Context, platform *session.Platform, now domain.Clock, options Options, key keys.Key, target string) (Explained, error) {
 	principal, err := platform.Principal(ctx, key)
 	if err != nil {
@@ -49,7 +49,7 @@ func Explain(ctx context.Context, platform *session.Platform, now domain.Clock, 
 			e.GET(base+r.path, a.serve(a.endpoint(r)), r.set, admit, requirePermission(r.permission))
 		}
 	}
-	if _, err := platform.Session(ctx); err != nil { // reads the schema, which a server knows
+	if _, err := platform.Session(ctx); err != nil { // reads the schema, which a running server already has
 		return Explained{}, err
 	}
 	ctx, trace := wpdb.WithTrace(ctx)

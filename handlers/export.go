@@ -20,15 +20,15 @@ import (
 	"bookside/wpdb"
 )
 
-// An export is a long page of a list in a format for files, see exportFormat. It is read and sent chunk by
-// chunk: while its client reads one, however slowly, it holds neither a connection to the
-// database nor a place among the requests in flight, and of its memory only the text of the chunk. The key is checked again
-// before each chunk, and the export ends if the key may see something else by then: nobody could
-// tell which part of the file is which. Time limits are those of a chunk. A client that gets less than everything
-// can tell: the connection is aborted.
+// An export is a long page of a list in a file format, see exportFormat. It is read and sent chunk by
+// chunk. While its client reads a chunk, however slowly, it holds neither a database connection nor a place
+// among the requests in flight, and as memory only the chunk's text. The key is checked again before each
+// chunk, and the export ends if the key may see something else by then: nobody could tell which part of the
+// file is which. Time limits apply to each chunk. A client can tell if it did not get everything, because
+// the connection is aborted.
 
 const (
-	exportChunk    = 500 // records that are read at once
+	exportChunk    = 500 // records read at once
 	exportWork     = minWork + exportChunk*recordWork
 	chargedRecords = 100      // of an export count as one request
 	sendAtOnce     = 64 << 10 // bytes that a client must read within the time limit of a request
@@ -36,17 +36,17 @@ const (
 
 // Headers of exports.
 const (
-	totalHeader = "X-Total-Count" // size of the list, of which the page is a part
+	totalHeader = "X-Total-Count" // size of the whole list
 	linkHeader  = "Link"          // leads to the next page
 )
 
 var (
-	// errTooManyExports is the error of an export beyond Options.MaxExports.
+	// errTooManyExports is the error of an export that exceeds Options.MaxExports.
 	errTooManyExports = domain.Unavailable("Too many exports at the same time", middleware.ErrOverloaded)
-	// errKeyChanged is the error of an export whose key may see something else than at its beginning.
+	// errKeyChanged is the error of an export whose key may no longer see the same as at the beginning.
 	errKeyChanged = errors.New("what the key may see was changed during the export")
-	// errUnfit is the error of an export of several parts over a connection by which a client
-	// could not tell whether it is complete.
+	// errUnfit is the error of an export of several parts over a connection that would not let the client
+	// see whether it is complete.
 	errUnfit = errors.New("export over HTTP/1.0")
 )
 
@@ -56,10 +56,10 @@ type export struct {
 	echo    echo.Context
 	request *request
 	format  *exportFormat
-	ctx     context.Context // of the connection
+	ctx     context.Context // context of the connection
 	writer  exportWriter
-	text    bytes.Buffer // of the present chunk
-	release func()       // of the memory of text
+	text    bytes.Buffer // text of the present chunk
+	release func()       // releases the memory of text
 }
 
 // export sends a list in a format.
@@ -91,8 +91,8 @@ func (a *api) export(c echo.Context, r *request, f *exportFormat) error {
 	return nil
 }
 
-// first reads the first chunk, and sends it unless it may not be sent. What came before counts for its
-// time limit: until then the client has nothing.
+// first reads the first chunk, and sends it unless that is not allowed. Everything before counts towards
+// its time limit, because until then the client has nothing.
 func (x *export) first() error {
 	err := x.request.nextChunk(x.writer)
 	if err == nil {
@@ -113,7 +113,7 @@ func (x *export) first() error {
 		return errUnfit
 	}
 	x.begin()
-	if whole { // a client that gets less can tell by this
+	if whole { // lets a client notice if it gets less
 		x.echo.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(x.text.Len()))
 	}
 	x.echo.Response().WriteHeader(http.StatusOK)
@@ -125,7 +125,7 @@ func (x *export) begin() {
 	header, cursor := x.echo.Response().Header(), x.request.cursor
 	header.Set(echo.HeaderContentType, x.format.media+"; charset=utf-8")
 	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+x.request.route.name()+"."+x.format.extension+`"`)
-	header.Set("X-Accel-Buffering", "no") // nginx would take the export to be read when it has it on disk
+	header.Set("X-Accel-Buffering", "no") // otherwise nginx would buffer the export on disk, and it would seem read
 	header.Set(totalHeader, strconv.FormatInt(cursor.Total(), 10))
 	if page := cursor.Page(); page.Page*page.PerPage < cursor.Total() {
 		header.Set(linkHeader, "<?"+x.request.nextPage(page.Page+1)+`>; rel="next"`)
@@ -138,7 +138,7 @@ func (r *request) nextPage(page int64) string {
 	return strings.TrimPrefix(strings.Trim(strings.ReplaceAll(query, ">", "%3E"), "&")+"&page="+strconv.FormatInt(page, 10), "&")
 }
 
-// next checks the key again and reads the next chunk, while it has time when the server is busy.
+// next checks the key again and reads the next chunk; it may wait if the server is busy.
 func (x *export) next() error {
 	return x.api.limited(x.ctx, func(ctx context.Context) error {
 		x.request.context = ctx
@@ -159,7 +159,7 @@ func (x *export) next() error {
 	})
 }
 
-// admit finds the key once more, as it is now.
+// admit looks up the present state of the key.
 func (x *export) admit(ctx context.Context) error {
 	r := x.request
 	return x.api.inFlight.Do(func() error {
@@ -175,7 +175,7 @@ func (x *export) admit(ctx context.Context) error {
 	})
 }
 
-// keep acquires the memory of the text of a chunk until it is sent.
+// keep acquires memory for the text of a chunk until it is sent.
 func (x *export) keep(ctx context.Context, wait time.Duration) error {
 	release, err := x.api.memory.Response(ctx, x.text.Len(), wait)
 	if err == nil {
@@ -184,8 +184,8 @@ func (x *export) keep(ctx context.Context, wait time.Duration) error {
 	return err
 }
 
-// nextChunk writes the next chunk of an export. If its records are unusually large, there are fewer
-// in a chunk from then on.
+// nextChunk writes the next chunk of an export. If its records are unusually large, later chunks have
+// fewer.
 func (r *request) nextChunk(to exportWriter) error {
 	for {
 		bytes := int64(exportWork)
@@ -200,7 +200,7 @@ func (r *request) nextChunk(to exportWriter) error {
 	}
 }
 
-// chunkWithin writes the next chunk with so many bytes of memory.
+// chunkWithin writes the next chunk within this many bytes of memory.
 func (r *request) chunkWithin(bytes int64, to exportWriter) error {
 	done, err := r.api.memory.Work(r.ctx(), bytes)
 	if err != nil {
@@ -218,7 +218,7 @@ func (r *request) chunkWithin(bytes int64, to exportWriter) error {
 	return nil
 }
 
-// send writes the text of a chunk to the client, and frees its memory.
+// send sends the text of a chunk to the client, and frees its memory.
 func (x *export) send() error {
 	for x.text.Len() > 0 {
 		if err := x.api.limited(x.ctx, func(ctx context.Context) error { return x.write(ctx, x.text.Next(sendAtOnce)) }); err != nil {

@@ -19,8 +19,8 @@ import (
 	"bookside/compat"
 )
 
-// Export is an export by the program itself, without a server: what GET would return of a list to
-// a key that may read everything. Its errors name the flags of the command.
+// Export is an export by the program itself, without a server: what GET would return of a list to a key
+// that may read everything. Its errors name the command's flags.
 type Export struct {
 	List           string // one of ExportedLists
 	Format         string // one of its formats, such as csv
@@ -44,11 +44,11 @@ func ExportedLists() []string {
 // name is the last part of the route's path.
 func (r *route) name() string { return path.Base(r.path) }
 
-// spans are the parameters for the first and the last date of a list, of which it has one pair
-// at most: dates of bookings, and those of the creation of other records.
+// spans are the parameters for the first and the last date of a list. Each list has at most one pair: dates
+// of bookings, or the creation of other records.
 var spans = [][2]string{{"date_from", "date_to"}, {"created_after", "created_before"}}
 
-// Validate returns what is wrong with the export, as far as that can be told without the site.
+// Validate returns what is wrong with the export, as far as possible without the site.
 func (e Export) Validate() error {
 	r, _, err := e.find()
 	if err == nil {
@@ -91,7 +91,7 @@ func (e Export) Run(ctx context.Context, platform *session.Platform, to io.Write
 	}
 }
 
-// maxExportedHere is more than any table has.
+// maxExportedHere exceeds the number of rows in any table.
 const maxExportedHere = math.MaxInt32
 
 // find returns the route and the format of the export.
@@ -113,7 +113,7 @@ func (e Export) find() (*route, *exportFormat, error) {
 	return nil, nil, fmt.Errorf("LIST: there is no list %q; write one of %s", e.List, strings.Join(ExportedLists(), ", "))
 }
 
-// query returns the query of the request.
+// query returns the request's query.
 func (e Export) query(r *route) (url.Values, error) {
 	known := slices.DeleteFunc(r.operation.query.Names(), func(name string) bool { return name == "page" || name == "per_page" })
 	query := url.Values{}
@@ -156,10 +156,10 @@ func (e Export) query(r *route) (url.Values, error) {
 	return nil, fmt.Errorf("%s: %s have no dates to select by", given, e.List)
 }
 
-// spanFlags are the flags of the command for the dates of a span.
+// spanFlags are the command's flags for the dates of a span.
 var spanFlags = [2]string{"--from", "--to"}
 
-// Flag returns the flag of the command by which a parameter of the list was given.
+// Flag returns the command's flag for a parameter of the list.
 func (e Export) Flag(parameter string) string {
 	for _, span := range spans {
 		for i, date := range []string{e.From, e.To} {

@@ -4,8 +4,8 @@ package handlers
 type RouteInfo struct {
 	Method, Path, Permission, Summary string
 	List                              bool
-	Also                              []string // permissions that some requests also need
-	PathParameters                    []string // as the operation names them
+	Also                              []string // permissions that some requests need in addition
+	PathParameters                    []string // named by the operation
 }
 
 // Routes returns the routes of the API in the order of the table. Their paths are

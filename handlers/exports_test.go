@@ -29,7 +29,7 @@ import (
 	"bookside/handlers"
 )
 
-// export requests a path below /v1 in another form than JSON.
+// export requests a path below /v1 in a format other than JSON.
 func (s *server) export(path, accept string) answer {
 	return s.do(http.MethodGet, "/v1"+path, http.Header{"X-Api-Key": {s.key}, "Accept": {accept}})
 }
@@ -78,11 +78,11 @@ func goldenFile(t testing.TB, name string, text []byte) {
 	}
 }
 
-// exportedLists are the paths of all lists that have other forms.
+// exportedLists are the paths of all lists with other formats.
 var exportedLists = []string{"/bookings", "/customers", "/agents", "/services", "/services/categories", "/locations", "/payments", "/orders", "/coupons"}
 
-// TestTablesOfAllLists: each list as a table, with records inside of records and what is only
-// there on request.
+// TestTablesOfAllLists: each list as a table, with nested records and with fields that exist only on
+// request.
 func TestTablesOfAllLists(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -128,8 +128,7 @@ func TestTablesOfAllLists(t *testing.T) {
 	}
 }
 
-// TestLongTables: a list of several chunks is that of its pages, in any order, and ends where
-// per_page says.
+// TestLongTables: a list of several chunks equals its pages, in any order, and ends where per_page says.
 func TestLongTables(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -163,8 +162,7 @@ func TestLongTables(t *testing.T) {
 	}
 }
 
-// TestAccept: only a client that names another form gets one, and only if it does not prefer
-// JSON.
+// TestAccept: only a client that names another format gets it, and only if it does not prefer JSON.
 func TestAccept(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
@@ -214,7 +212,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestExportsRefuseWhatListsRefuse: errors are in JSON, as without a form.
+// TestExportsRefuseWhatListsRefuse: errors are in JSON, as without a format.
 func TestExportsRefuseWhatListsRefuse(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
@@ -237,7 +235,7 @@ func TestExportsRefuseWhatListsRefuse(t *testing.T) {
 	s.export("/bookings", "text/csv").want(http.StatusUnauthorized)
 }
 
-// TestFormulasAreText: what people wrote cannot run in a spreadsheet.
+// TestFormulasAreText: texts written by people cannot run in a spreadsheet.
 func TestFormulasAreText(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -254,7 +252,7 @@ func TestFormulasAreText(t *testing.T) {
 		}
 		want = append(want, strings.ReplaceAll(c.cell, "\r\n", "\n"))
 	}
-	want[5] = "''=1" // encoding/csv drops a lone carriage return, and so may whoever reads the file
+	want[5] = "''=1" // encoding/csv drops a lone carriage return, and other readers may do so too
 	database.Execute(t, `UPDATE wp_latepoint_customers SET created_at = '2026-01-01' WHERE last_name = 'zzqq'`)
 	got := s.export("/customers?last_name=zzqq&per_page=50", "text/csv").want(http.StatusOK).column("first_name")
 	for i := range got {
@@ -265,9 +263,9 @@ func TestFormulasAreText(t *testing.T) {
 	}
 }
 
-// TestExportsOfLimitedKeys: a key gets in a table what it gets in JSON: records within its scope,
-// nothing that it lacks the permission for, and masked data masked. A calendar has nothing that
-// could be masked.
+// TestExportsOfLimitedKeys: a key gets in a table what it gets in JSON: records within its scope, nothing
+// that needs a permission it lacks, and personal data masked if it masks them. A calendar contains nothing
+// that could be masked.
 func TestExportsOfLimitedKeys(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -368,8 +366,8 @@ func TestCalendarOfBookings(t *testing.T) {
 	}
 }
 
-// TestExportsCountBySize: a request counts once for each hundred records begun, and one that
-// counts for too many says so before anything is sent.
+// TestExportsCountBySize: a request counts once per hundred records or part of it, and one that counts as
+// too many is rejected before anything is sent.
 func TestExportsCountBySize(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()), limitRate(20, 1000))
@@ -391,7 +389,7 @@ func TestExportsCountBySize(t *testing.T) {
 	}
 }
 
-// pipe is a listener whose one connection has no buffers: what is not read cannot be written.
+// pipe is a listener whose single connection has no buffers: what is not read cannot be written.
 type pipe struct {
 	connection chan net.Conn
 	closed     context.Context
@@ -420,12 +418,11 @@ func (p pipe) Addr() net.Addr { return &net.TCPAddr{} }
 // download is a response that a client has begun to read.
 type download struct {
 	status int
-	length int64 // negative if it is not known
+	length int64 // negative if unknown
 	body   io.Reader
 }
 
-// connect serves the API over a pipe, on which it sends a request, and returns the beginning of
-// the response.
+// connect serves the API over a pipe, sends a request over it, and returns the beginning of the response.
 func (s *server) connect(t *testing.T, request string) download {
 	t.Helper()
 	client, peer := net.Pipe()
@@ -452,9 +449,9 @@ func (s *server) connect(t *testing.T, request string) download {
 
 const longTable = "GET /v1/bookings?per_page=100000 HTTP/1.1\r\nAccept: text/csv\r\n"
 
-// TestSlowClientsHoldNoConnection: while a client does not read, others can use the only
-// connection to the database, and its export goes on afterwards. The time limit of a request is
-// not that of an export.
+// TestSlowClientsHoldNoConnection: while a client does not read, others can use the only database
+// connection, and its export continues afterwards. The time limit of a request does not apply to a whole
+// export.
 func TestSlowClientsHoldNoConnection(t *testing.T) {
 	t.Parallel()
 	s := newServerOver(t, fixtures.Shared(t, fixtures.SiteA()), 1, time.Minute, func(o *handlers.Options) { o.MaxConcurrent, o.RequestTimeout, o.Memory = 1, 5*time.Second, 64<<20 })
@@ -472,7 +469,7 @@ func TestSlowClientsHoldNoConnection(t *testing.T) {
 	}
 }
 
-// TestExportsTakeTheirTime: the time limit of a request is that of each part of an export.
+// TestExportsTakeTheirTime: the time limit of a request applies to each part of an export.
 func TestExportsTakeTheirTime(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()), func(o *handlers.Options) { o.RequestTimeout = 2 * time.Second })
@@ -493,7 +490,7 @@ func TestExportsTakeTheirTime(t *testing.T) {
 	}
 }
 
-// TestBrokenExportsAreNoticed: an export that cannot go on breaks the connection off.
+// TestBrokenExportsAreNoticed: an export that cannot continue breaks off the connection.
 func TestBrokenExportsAreNoticed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -526,8 +523,8 @@ func TestBrokenExportsAreNoticed(t *testing.T) {
 	}
 }
 
-// TestExportsEndWhenTheirKeyIsChanged: an export shows what its key may see from its first part to
-// its last, or it breaks off. Other changes of a key do not matter.
+// TestExportsEndWhenTheirKeyIsChanged: an export shows what its key may see from the first part to the
+// last, or it breaks off. Other changes of a key do not matter.
 func TestExportsEndWhenTheirKeyIsChanged(t *testing.T) {
 	t.Parallel()
 	shared := fixtures.Shared(t, fixtures.SiteA())
@@ -589,8 +586,8 @@ func waitUntilAborted(t *testing.T, s *server) {
 	}
 }
 
-// TestExportsOverOldConnections: where a client could not tell a broken export from a whole one,
-// it gets one that has its length, or none.
+// TestExportsOverOldConnections: a client that could not distinguish a broken export from a complete one
+// gets one with its length, or none.
 func TestExportsOverOldConnections(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -611,7 +608,7 @@ func TestExportsOverOldConnections(t *testing.T) {
 	}
 }
 
-// TestTooManyExports: beyond the limit they are refused at once, and JSON is not.
+// TestTooManyExports: exports beyond the limit are refused at once, but JSON is not.
 func TestTooManyExports(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()), func(o *handlers.Options) { o.MaxExports = 1 })
@@ -631,8 +628,8 @@ func TestTooManyExports(t *testing.T) {
 	}
 }
 
-// TestLargeRecordsMakeSmallChunks: records that do not fit into the memory of a chunk are read
-// in smaller ones.
+// TestLargeRecordsMakeSmallChunks: records that do not fit into the memory of a chunk are read in smaller
+// chunks.
 func TestLargeRecordsMakeSmallChunks(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -645,8 +642,7 @@ func TestLargeRecordsMakeSmallChunks(t *testing.T) {
 	}
 }
 
-// TestExportsWithoutAServer: the program writes what the API sends to a key that may read
-// everything.
+// TestExportsWithoutAServer: the program writes what the API sends to a key that may read everything.
 func TestExportsWithoutAServer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons().WithFewBookings()))
@@ -709,7 +705,7 @@ func TestExportsWithoutAServer(t *testing.T) {
 	}
 }
 
-// BenchmarkExport reads all bookings as a table. Its memory in use is that of a chunk.
+// BenchmarkExport reads all bookings as a table. It uses the memory of one chunk.
 func BenchmarkExport(b *testing.B) {
 	s := newServer(b, fixtures.Shared(b, fixtures.SiteA()))
 	request := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/v1/bookings?per_page=100000", nil)

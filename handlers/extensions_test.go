@@ -8,7 +8,7 @@ import (
 	"bookside/fixtures"
 )
 
-// TestSiteTellsExtensions: any key may know what is active, and what of it is not honoured.
+// TestSiteTellsExtensions: any key may know what is active, and which parts of it are not honoured.
 func TestSiteTellsExtensions(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -37,8 +37,8 @@ func TestSiteTellsExtensions(t *testing.T) {
 	}
 }
 
-// TestExtensionsThatDecideCanBeRefused: where the owner wants it, nothing is written about which an
-// extension would decide that is not honoured.
+// TestExtensionsThatDecideCanBeRefused: if the owner wants it, writes are refused that an extension would
+// decide about but that is not honoured.
 func TestExtensionsThatDecideCanBeRefused(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())

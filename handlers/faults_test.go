@@ -31,8 +31,7 @@ import (
 // mockKey is the key that a faulty database contains.
 const mockKey = "lp_0123456789abcdef"
 
-// newFaultyServer serves a database that fails with err; if admits is set, only after
-// the key was accepted.
+// newFaultyServer serves a database that fails with err; if admits is set, only after the key was accepted.
 func newFaultyServer(t *testing.T, admits bool, err error) *server {
 	t.Helper()
 	db, mock := wpdbtest.Mock(t)
@@ -58,15 +57,15 @@ func newFaultyServer(t *testing.T, admits bool, err error) *server {
 	return s
 }
 
-// TestDatabaseFaults compares the status for every error of the database,
-// without details in the response or the log.
+// TestDatabaseFaults compares the status for every database error, without details in the response or the
+// log.
 func TestDatabaseFaults(t *testing.T) {
 	t.Parallel()
 	const secret = "customer@example.test"
 	server := func(number uint16) error { return &mysql.MySQLError{Number: number, Message: "near '" + secret + "'"} }
 	const later, ours = http.StatusServiceUnavailable, http.StatusInternalServerError
 	cases := map[string]struct {
-		kind   error // that the case covers
+		kind   error // the error that the case covers
 		err    error
 		status int
 	}{
@@ -102,8 +101,7 @@ func TestDatabaseFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range regexp.MustCompile(`(?m)^\tErr\w+ += errors\.New\("(.+)"\)`).FindAllSubmatch(source, -1) {
-		// Schema changes and answers that are too large have tests of their own. No
-		// request adds or drops an index.
+		// Schema changes and too large responses have their own tests. No request adds or drops an index.
 		known := slices.Contains([]string{
 			wpdb.ErrSchema.Error(), wpdb.ErrTooManyRows.Error(), wpdb.ErrTooMuch.Error(),
 			wpdb.ErrCopies.Error(), wpdb.ErrKeyTooLong.Error(), wpdb.ErrTooManyEdits.Error(), wpdb.ErrNoIndex.Error(),
@@ -155,8 +153,8 @@ func outdatesSchema(err error) bool {
 	return errors.As(err, &server) && (server.Number == 1366 || server.Number == 4025)
 }
 
-// TestFailedWritesReportTheirOutcome: a write with status 503 reports that
-// nothing was written, or that it may have been.
+// TestFailedWritesReportTheirOutcome: a write with status 503 reports that nothing was written, or that
+// something may have been.
 func TestFailedWritesReportTheirOutcome(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -199,7 +197,7 @@ func TestFailedWritesReportTheirOutcome(t *testing.T) {
 			for _, lost := range []bool{true, false} {
 				proxy.Arm(fixtures.Fault{On: "\x03COMMIT", Lost: lost})
 				a := s.write(c.method, c.path, c.body)
-				if name == "bulk" { // the outcome of one booking says nothing of the others; the second time, the other slot is taken
+				if name == "bulk" { // the outcome of one booking says nothing about the others; the second time, the other slot is taken
 					status := http.StatusBadRequest
 					if lost {
 						status = http.StatusMultiStatus
@@ -237,8 +235,8 @@ func (s *server) waitForCommits() {
 	}
 }
 
-// TestBulkReportsTheOutcomeOfEachBooking: earlier bookings remain, and each
-// failed one reports whether it can be sent again.
+// TestBulkReportsTheOutcomeOfEachBooking: earlier bookings remain, and each failed one reports whether it
+// can be sent again.
 func TestBulkReportsTheOutcomeOfEachBooking(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

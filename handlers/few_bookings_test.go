@@ -8,8 +8,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestPaymentStatusOfManyRefunds: the filter finds the same orders and bookings whether
-// few orders were refunded or so many that their ids are not listed.
+// TestPaymentStatusOfManyRefunds: the filter finds the same orders and bookings, whether few orders were
+// refunded or too many to list their ids.
 func TestPaymentStatusOfManyRefunds(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -19,7 +19,7 @@ func TestPaymentStatusOfManyRefunds(t *testing.T) {
 			s := newServer(t, fixtures.New(t, fixtures.SiteA()))
 			s.database.Execute(t,
 				"INSERT INTO wp_latepoint_transactions (order_id, customer_id, kind, status, amount) SELECT id, customer_id, 'refund', 'succeeded', -1 FROM wp_latepoint_orders WHERE "+orders)
-			// The subquery is run once, where one for each order would read all payments.
+			// The subquery runs once; one per order would read all payments each time.
 			paid := "IN (SELECT t.order_id FROM wp_latepoint_transactions t WHERE t.order_id IS NOT NULL AND t.status = 'succeeded' AND t.kind <> 'refund' GROUP BY t.order_id HAVING SUM(t.amount) > 1)"
 			for status, where := range map[string]string{
 				"refunded": orders + " AND o.id NOT " + paid, "partially_refunded": orders + " AND o.id " + paid,
@@ -33,8 +33,8 @@ func TestPaymentStatusOfManyRefunds(t *testing.T) {
 	}
 }
 
-// TestSearchesMatchingFewBookingsRunOnce: a search that few bookings match, or a payment status that few have,
-// finds them with one statement for their ids, and counts nothing.
+// TestSearchesMatchingFewBookingsRunOnce: a search, or a payment status, that matches few bookings finds
+// them with one statement for their ids, and counts nothing.
 func TestSearchesMatchingFewBookingsRunOnce(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))

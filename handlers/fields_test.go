@@ -14,9 +14,8 @@ import (
 	"bookside/fixtures"
 )
 
-// columnValues maps columns to their values. The name is table.column, for metadata
-// table[record key], and for an entry of the activity log activities[code],
-// whose value is the record that it is about.
+// columnValues maps columns to their values. The name is table.column, for metadata table[record key], and
+// for an activity activities[code], whose value is the record that it is about.
 type columnValues map[string]string
 
 // storedChanges returns the values of new rows and the changed values of
@@ -71,7 +70,7 @@ func storedChanges(t testing.TB, where string, changes []fixtures.Change, id str
 	return columns
 }
 
-// randomColumns have random values, which no request can set.
+// randomColumns have random values that no request can set.
 var randomColumns = map[string]bool{"access_key": true, "uuid": true, "password": true, "activation_key": true, "account_nonse": true}
 
 // with returns the columns together with others.
@@ -87,16 +86,15 @@ func (s columnValues) with(others ...columnValues) columnValues {
 // change of any other column is a failure.
 type fieldTable struct {
 	path string
-	// least is a new record, to which a field of the table is added. It is empty
-	// for an update, which sends the field alone.
+	// least is a new record, to which a field of the table is added. For an update, which sends only the
+	// field, it is empty.
 	least string
-	// always has the columns that every update of the record changes.
+	// always holds the columns that every update of the record changes.
 	always columnValues
 	fields map[string]columnValues // by `"field":value`
 }
 
-// orderPaid returns the changes to an order whose payment status follows a
-// payment.
+// orderPaid returns the changes to an order whose payment status changes with a payment.
 func orderPaid(id, status string) columnValues {
 	return columnValues{"orders.payment_status": status, "orders.updated_at": "now", "activities[order_updated]": "order_id " + id}
 }
@@ -104,7 +102,7 @@ func orderPaid(id, status string) columnValues {
 // reopenedInvoice has the changes to an invoice whose payment is no longer captured.
 var reopenedInvoice = columnValues{"order_invoices.status": "open", "order_invoices.updated_at": "now"}
 
-// Fields that are stored in the same way for a new record and an update.
+// Fields that are stored in the same way for a new record and for an update.
 var (
 	serviceColumns = map[string]columnValues{
 		`"name":"Sauna"`:                    {"services.name": "Sauna"},
@@ -272,9 +270,8 @@ var fieldTables = map[string]fieldTable{
 	}},
 }
 
-// TestEveryFieldWritesItsColumns sends every field of every body, alone in an
-// update and with the required ones in a new record: it writes its own columns
-// and no others.
+// TestEveryFieldWritesItsColumns sends every field of every body, alone in an update and with the required
+// ones in a new record: it writes exactly its own columns.
 func TestEveryFieldWritesItsColumns(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -331,7 +328,7 @@ func TestEveryFieldWritesItsColumns(t *testing.T) {
 	}
 }
 
-// record returns the record of an answer, wrapped or bare.
+// record returns the record in a response, wrapped or bare.
 func (a answer) record() map[string]any {
 	a.t.Helper()
 	all := a.object()
@@ -341,7 +338,7 @@ func (a answer) record() map[string]any {
 	return all
 }
 
-// mergeObjects returns an object with the members of both; those of the second win.
+// mergeObjects returns an object with the members of both; the second one's win.
 func mergeObjects(t testing.TB, first, second string) string {
 	t.Helper()
 	members := map[string]json.RawMessage{}

@@ -9,8 +9,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestFingerprint: the probe and the index tell the same fingerprint, without a key. It is that of
-// one site: copies have others, whatever they share. Without an id, or a database, there is none.
+// TestFingerprint: the probe and the index return the same fingerprint, without a key. It identifies one
+// site: copies have others, whatever they share. Without an id, or a database, there is none.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	const id = "INSERT INTO wp_bookside_change_positions (name, signature) VALUES ('site', 'SECRETSECRETSECRETSECRETSE')"

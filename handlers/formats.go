@@ -12,7 +12,7 @@ import (
 	"bookside/handlers/middleware"
 )
 
-// exportFormat is a media type, besides JSON, in which a list can be sent.
+// exportFormat is a media type other than JSON in which a list can be sent.
 type exportFormat struct {
 	media, extension string
 	about            string
@@ -37,7 +37,7 @@ var (
 	tablesAndCalendars = []*exportFormat{csvFormat, calendarFormat}
 )
 
-// recordWriter writes records as they are in JSON, which is what the key may see.
+// recordWriter writes records from their JSON, which has only what the key may see.
 type recordWriter struct {
 	add   func([]json.RawMessage) error
 	close func() error
@@ -79,8 +79,8 @@ func beginLines(_ *request, to *bytes.Buffer) exportWriter {
 	}
 }
 
-// bookingEvents writes bookings as a calendar. It shows less of them than JSON does, and no
-// personal data that keys can mask.
+// bookingEvents writes bookings as a calendar. It shows less than JSON does, and no personal data that keys
+// can mask.
 type bookingEvents struct {
 	to       *bytes.Buffer
 	calendar *bookings.Calendar // nil before the first chunk
@@ -110,7 +110,8 @@ func (f *bookingEvents) next(r *request) error {
 
 func (f *bookingEvents) end() error { return f.calendar.Close() }
 
-// formatOf returns the format in which a client wants a list; nil for JSON, as before there were others.
+// formatOf returns the format in which a client wants a list; nil means JSON, as before other formats
+// existed.
 func formatOf(accept []string, formats []*exportFormat) *exportFormat {
 	var media []string
 	for _, f := range formats {

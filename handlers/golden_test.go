@@ -14,7 +14,7 @@ import (
 // update rewrites the golden files; a person must then review the differences.
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// golden compares a JSON body, indented and with its keys in their order, with
+// golden compares a JSON body, indented and with its keys in order, with
 // testdata/NAME.json.
 func golden(t testing.TB, name string, body []byte) {
 	t.Helper()

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// hangingLimit is the time limit of a request beside a database that hangs, and
-	// beyondLimit how much longer an answer may take.
+	// hangingLimit is the time limit of a request with a hanging database, and beyondLimit how much longer
+	// a response may take.
 	hangingLimit = 2 * time.Second
 	beyondLimit  = time.Second
-	// recovery is how long it may take after a fault until the same request is served.
+	// recovery is how long after a fault the same request must be served again.
 	recovery = 5 * time.Second
 )
 
@@ -31,7 +31,7 @@ func hangingServer(t *testing.T) (*server, *fixtures.FaultProxy) {
 	return s, proxy
 }
 
-// createdRows returns the number of rows in tables to which a new booking adds one.
+// createdRows returns the number of rows in the tables that get one row per new booking.
 func (s *server) createdRows() map[string]int {
 	rows := map[string]int{}
 	for _, table := range []string{"latepoint_bookings", "latepoint_orders", "latepoint_order_items", "latepoint_order_invoices"} {
@@ -40,8 +40,8 @@ func (s *server) createdRows() map[string]int {
 	return rows
 }
 
-// TestCommitThatIsNotAnswered: a transaction whose COMMIT is not answered is a failure in time, and the same
-// request again tells what became of it.
+// TestCommitThatIsNotAnswered: a transaction whose COMMIT is not answered fails in time, and repeating the
+// request shows what became of it.
 func TestCommitThatIsNotAnswered(t *testing.T) {
 	fixtures.RequireTime(t)
 	for name, lost := range map[string]bool{"before the server has it": true, "before the answer": false} {
@@ -76,7 +76,7 @@ func TestCommitThatIsNotAnswered(t *testing.T) {
 	}
 }
 
-// TestExportBeginsInTime: what comes before the first part of an export counts for its time limit.
+// TestExportBeginsInTime: everything before the first part of an export counts towards its time limit.
 func TestExportBeginsInTime(t *testing.T) {
 	fixtures.RequireTime(t)
 	s, proxy := hangingServer(t)
@@ -93,8 +93,8 @@ func TestExportBeginsInTime(t *testing.T) {
 	}
 }
 
-// TestWaitForWhatIsThere: a request that may wait, but finds a change at once, has one time limit
-// for finding and reading it.
+// TestWaitForWhatIsThere: a request that may wait, but finds a change at once, has one time limit for
+// finding and reading it.
 func TestWaitForWhatIsThere(t *testing.T) {
 	fixtures.RequireServer(t)
 	fixtures.RequireTime(t)

@@ -19,23 +19,24 @@ import (
 )
 
 var (
-	// historySlots are starts of the agent and day of friday that do not overlap.
+	// historySlots are non-overlapping starts of the agent and day of friday.
 	historySlots = []string{"10:00", "11:00", "13:00", "14:00", "15:00"}
-	// historyCustomers are those for whom the clients book.
+	// historyCustomers are the customers that the clients book for.
 	historyCustomers = []int64{7, 9, 11, 12, 14, 15, 16, 17}
 )
 
-// historyClients ask two servers of one database for few slots, and record what they were told.
+// historyClients ask two servers on one database for a few slots, and record the responses.
 type historyClients struct {
 	t        *testing.T
 	servers  [2]*server
 	proxies  [2]*fixtures.FaultProxy
 	database *fixtures.Database
 	history  *history.History
-	random   []*rand.Rand // of each client
+	random   []*rand.Rand // one per client
 }
 
-// newHistoryClients serves a database through a proxy for each server, whose account may use every table.
+// newHistoryClients serves a database through one proxy per server, with an account that may use every
+// table.
 func newHistoryClients(t *testing.T) *historyClients {
 	t.Helper()
 	fixtures.RequireServer(t)
@@ -61,8 +62,8 @@ func newHistoryClients(t *testing.T) *historyClients {
 	return c
 }
 
-// run has clients send so many requests each. Meanwhile, the connections of the first server break a few
-// times, and some clients do not wait for their answers.
+// run makes each client send this many requests. Meanwhile, the connections of the first server break a few
+// times, and some clients do not wait for their responses.
 func (c *historyClients) run(each, breaks int) {
 	var all sync.WaitGroup
 	for client := range historyCustomers {
@@ -83,7 +84,7 @@ func (c *historyClients) run(each, breaks int) {
 	all.Wait()
 }
 
-// ask sends a request, and waits for the answer as long as the client has patience.
+// ask sends a request, and waits for the response as long as the client is patient.
 func (c *historyClients) ask(client int, r history.Request, s *server, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
@@ -132,8 +133,8 @@ func (c *historyClients) send(ctx context.Context, s *server, client int, r hist
 	return r.Done(answered.Data, historySlots)
 }
 
-// TestHistoryIsLinearizable: what concurrent clients of two servers are told of the slots of an agent and day
-// is right in some order of their requests, also when connections break and clients leave.
+// TestHistoryIsLinearizable: what concurrent clients of two servers are told about an agent's slots on a
+// day is consistent with some order of their requests, even if connections break and clients leave.
 func TestHistoryIsLinearizable(t *testing.T) {
 	t.Parallel()
 	c := newHistoryClients(t)
@@ -151,8 +152,8 @@ func TestHistoryIsLinearizable(t *testing.T) {
 	}
 }
 
-// TestHistoryWithoutLocksIsNot: the checker finds out when the servers do not exclude each other. Each takes
-// the locks in a table of its own.
+// TestHistoryWithoutLocksIsNot: the checker notices if the servers do not exclude each other. Each takes
+// its locks in a table of its own.
 func TestHistoryWithoutLocksIsNot(t *testing.T) {
 	t.Parallel()
 	c := newHistoryClients(t)
@@ -161,7 +162,7 @@ func TestHistoryWithoutLocksIsNot(t *testing.T) {
 	for i, proxy := range c.proxies {
 		own := ownLocks(t, c.database, i)
 		proxy.Intercept(func(text string) []string {
-			if text == "COMMIT" { // together with one of the other server, so that neither sees what the other wrote
+			if text == "COMMIT" { // commits together with the other server, so that neither sees what the other wrote
 				select {
 				case commits[i] <- struct{}{}:
 				case <-commits[1-i]:
@@ -181,7 +182,8 @@ func TestHistoryWithoutLocksIsNot(t *testing.T) {
 	t.Errorf("%s: %v", verdict, c.history.Outcomes())
 }
 
-// ownLocks creates a table of locks for a server alone, and returns what makes its statements use it.
+// ownLocks creates a lock table for one server alone, and returns a function that makes its statements use
+// it.
 func ownLocks(t *testing.T, database *fixtures.Database, server int) func(text string) string {
 	t.Helper()
 	const locks = "wp_bookside_locks"

@@ -22,13 +22,13 @@ func holdBody(fields ...string) string {
 	return friday(append([]string{"customer_id", ""}, fields...)...)
 }
 
-// keepSlot makes a hold and returns its id.
+// keepSlot creates a hold and returns its id.
 func (s *server) keepSlot(t testing.TB, body string) string {
 	t.Helper()
 	return fmt.Sprint(s.write(http.MethodPost, "/holds", body).want(http.StatusCreated).at("data", "id"))
 }
 
-// explained returns why the start at 10:00 of friday is not offered, "" if it is.
+// explained returns why the start at 10:00 on friday is not offered, or "" if it is.
 func (s *server) explained(t testing.TB) string {
 	t.Helper()
 	a := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1").want(http.StatusOK)
@@ -46,12 +46,12 @@ func (s *server) explained(t testing.TB) string {
 	return ""
 }
 
-// TestHoldKeepsItsSlot: until a hold expires, to the second, nobody is offered its slot and no
-// write takes it; then it blocks nothing.
+// TestHoldKeepsItsSlot: until a hold expires, to the second, its slot is not offered and no write takes it;
+// after that it blocks nothing.
 func TestHoldKeepsItsSlot(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	// Any agent means agent 5 here: nobody else gives the service at location 1.
+	// Any agent means agent 5 here: no other agent gives the service at location 1.
 	s.database.Execute(t, "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4 AND agent_id <> 5")
 	other := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"15:00"`)).want(http.StatusCreated).at("data", "id"))
 	made := s.write(http.MethodPost, "/holds", holdBody()).want(http.StatusCreated)
@@ -87,7 +87,7 @@ func TestHoldKeepsItsSlot(t *testing.T) {
 			t.Errorf("%s: %s", name, a.body)
 		}
 		named := a.at("error", "details", "available_slots").([]any)
-		if w.method == http.MethodPut { // which need not keep clear of itself
+		if w.method == http.MethodPut { // a booking need not keep clear of itself
 			named = slices.DeleteFunc(named, func(start any) bool { return start.(string) >= "14:00" })
 		}
 		if diff := cmp.Diff(free(), named); diff != "" {
@@ -114,8 +114,8 @@ func TestHoldKeepsItsSlot(t *testing.T) {
 	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 }
 
-// TestHoldBecomesABooking: a hold turns into one booking of its slot, once, whatever of the
-// slot is sent again. Until then, a rejected booking and a dry run leave it.
+// TestHoldBecomesABooking: a hold becomes one booking of its slot, once, whatever fields of the slot are
+// sent again. A rejected booking and a dry run leave it alone.
 func TestHoldBecomesABooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -154,8 +154,8 @@ func TestHoldBecomesABooking(t *testing.T) {
 	s.write(http.MethodPost, "/holds", holdBody("agent_id", fmt.Sprint(booked.at("data", "agent", "id")), "duration", `90`)).want(http.StatusCreated)
 }
 
-// TestHoldOutlastsTheBookingWindow: who held a slot in time can book it, even if by then the
-// site would not offer it any more.
+// TestHoldOutlastsTheBookingWindow: a slot held in time can be booked, even if the site no longer offers it
+// by then.
 func TestHoldOutlastsTheBookingWindow(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -171,8 +171,8 @@ func TestHoldOutlastsTheBookingWindow(t *testing.T) {
 	s.write(http.MethodPost, "/bookings", friday("hold_id", id)).want(http.StatusCreated)
 }
 
-// TestLostHolds: a hold that has expired, was deleted, or is another key's books nothing. The
-// answer names the starts that are free, as far as the day is known.
+// TestLostHolds: a hold that has expired, was deleted, or belongs to another key books nothing. The
+// response lists the free starts, as far as the day is known.
 func TestLostHolds(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -211,7 +211,7 @@ func TestLostHolds(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	// That somebody else has a hold, and of what, makes no difference.
+	// Whether somebody else has a hold, and on what, makes no difference.
 	for _, fields := range [][]string{{"service_id", ""}, {"start_time", `"11:00"`}, {"start_time", `"15:00"`}, {"service_id", `2`, "agent_id", `1`}, {"duration", `90`, "total_attendees", `1`}} {
 		var answers []string
 		for _, id := range []string{foreign, "99999"} {
@@ -234,7 +234,7 @@ func TestLostHolds(t *testing.T) {
 			t.Errorf("%s of %s %s", change.Op, change.Table, change.Key)
 		}
 	}
-	// The rows go with the sweep, an hour after they meant anything.
+	// The sweep removes the rows an hour after they expired.
 	db := openDatabase(t, s.database, 2, time.Minute)
 	sweeper := upkeep.NewSweeper(db, func() time.Time { return s.clock }, slog.New(slog.DiscardHandler))
 	for _, want := range []struct {
@@ -272,8 +272,8 @@ func (s *server) holdRows(t testing.TB) (ids []int) {
 	return ids
 }
 
-// TestRejectedHolds: holds are checked like bookings, their number per key is bounded, and what
-// is rejected leaves nothing behind.
+// TestRejectedHolds: holds are checked like bookings, their number per key is bounded, and a rejected one
+// leaves nothing behind.
 func TestRejectedHolds(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -312,7 +312,7 @@ func TestRejectedHolds(t *testing.T) {
 	s.keepSlot(t, holdBody("start_date", `"2027-02-19"`))
 }
 
-// fillHolds copies a hold until its key may have no more. The copies expire later.
+// fillHolds copies a hold until its key has reached the limit. The copies expire later.
 func (s *server) fillHolds(t testing.TB, id string) {
 	t.Helper()
 	var copies strings.Builder
@@ -324,10 +324,10 @@ func (s *server) fillHolds(t testing.TB, id string) {
 		"FROM wp_bookside_holds h JOIN ("+strings.TrimPrefix(copies.String(), " UNION ALL ")+") n WHERE h.id = "+id)
 }
 
-// TestConcurrentHolds sends holds, bookings with and without them, and deletions for a few slots
-// to two servers at the same time. Each slot goes to one customer at most, and to one if anybody
-// booked it; afterwards there are as many holds as were neither used nor deleted. They outlive
-// the servers and end by themselves.
+// TestConcurrentHolds sends holds, bookings with and without them, and deletions for a few slots to two
+// servers at the same time. Each slot goes to at most one customer, and to exactly one if anybody booked
+// it; afterwards the remaining holds are those that were neither used nor deleted. They outlive the servers
+// and expire by themselves.
 func TestConcurrentHolds(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -360,12 +360,12 @@ func TestConcurrentHolds(t *testing.T) {
 		return true
 	}
 	kinds := []func(s *server, start string){
-		func(s *server, start string) { // gives the slot back
+		func(s *server, start string) { // releases the slot
 			if id, ok := hold(s, start); ok {
 				s.write(http.MethodDelete, "/holds/"+id, "").want(http.StatusOK)
 			}
 		},
-		func(s *server, start string) { // books it, and once more on the other server at the same time
+		func(s *server, start string) { // books it, and at the same time once more on the other server
 			id, ok := hold(s, start)
 			if !ok {
 				return
@@ -382,7 +382,7 @@ func TestConcurrentHolds(t *testing.T) {
 			}
 			both.Wait()
 		},
-		func(s *server, start string) { // forgets it
+		func(s *server, start string) { // abandons it
 			if id, ok := hold(s, start); ok {
 				count(func() { left[start] = id })
 			}

@@ -32,9 +32,9 @@ func (r *request) change(work func(tx *session.Tx) (body any, err error)) (respo
 	return r.write(http.StatusOK, work)
 }
 
-// write runs work in a transaction and responds with what it returns. With an
-// Idempotency-Key the response is stored in the same transaction, and sent again when the
-// request is repeated. work is run again after a deadlock.
+// write runs work in a transaction and responds with what it returns. With an Idempotency-Key the response
+// is stored in the same transaction, and sent again when the request is repeated. work runs again after a
+// deadlock.
 func (r *request) write(status int, work func(tx *session.Tx) (body any, err error)) (answer response, err error) {
 	attempt, err := r.beginAttempt(1)
 	if err != nil {
@@ -81,9 +81,9 @@ func (r *request) dryRun(work func(tx *session.Tx) (body any, err error)) (answe
 	return answer, err
 }
 
-// unread returns the body of an answer about something that was not written, without what is stored if
-// the key may not read such records. An answer to a write shows them to whoever may write, but leaves
-// a trace.
+// unread returns the body of a response about something that was not written, without stored data if the
+// key may not read such records. The response to a real write shows them to anybody who may write, but
+// leaves a trace.
 func (r *request) unread(body any) (any, error) {
 	if r.principal.Holds(r.reading) {
 		return body, nil
@@ -104,7 +104,7 @@ func (r *request) unread(body any) (any, error) {
 	return json.RawMessage(text), err
 }
 
-// readPermission returns the permission to read what the route writes; "" for what nobody can.
+// readPermission returns the permission to read what the route writes; "" if no key can read it.
 func (r *route) readPermission() string {
 	for _, get := range routes {
 		if get.method == http.MethodGet && get.path == r.path {
@@ -114,14 +114,12 @@ func (r *route) readPermission() string {
 	return ""
 }
 
-// transact runs work in a transaction named after the request's operation, under the
-// condition that the request states.
+// transact runs work in a transaction named after the request's operation, under the request's condition.
 func (r *request) transact(work func(tx *session.Tx) error) error {
 	return r.session.Transact(r.ctx(), r.route.operation.id, r.conditionally(work))
 }
 
-// conditionally returns work on a record that the key sees, under the condition that the
-// request states.
+// conditionally returns work on a record that the key sees, under the request's condition.
 func (r *request) conditionally(work func(tx *session.Tx) error) func(tx *session.Tx) error {
 	return func(tx *session.Tx) error {
 		if r.route.operation.decided {
@@ -139,9 +137,9 @@ func (r *request) conditionally(work func(tx *session.Tx) error) func(tx *sessio
 	}
 }
 
-// beginAttempt claims the request's Idempotency-Key, so that no two attempts with it are
-// processed at the same time; nil without a key. A complete request has this many
-// responses.
+// beginAttempt claims the request's Idempotency-Key, so that no two attempts with it are processed at the
+// same time, or returns nil without a key. responses is the number of responses that a complete request
+// has.
 func (r *request) beginAttempt(responses int) (*idempotency.Request, error) {
 	header := r.echo.Request().Header
 	sent := header.Values(idempotencyKey)
@@ -156,15 +154,14 @@ func (r *request) beginAttempt(responses int) (*idempotency.Request, error) {
 	})
 }
 
-// mayBeNamed reports whether a request may have an Idempotency-Key. A PUT or DELETE does
-// the same when it is repeated and needs none, except under a condition that it itself
-// makes untrue.
+// mayBeNamed reports whether a request may have an Idempotency-Key. A PUT or DELETE does the same when
+// repeated and needs none, unless it has a condition that it makes untrue itself.
 func mayBeNamed(method string, header http.Header) bool {
 	return method == http.MethodPost || len(header.Values(ifMatchHeader)) > 0
 }
 
-// fingerprint returns a hash of what the request asks for: of its body and, if the query has
-// fields, of those too.
+// fingerprint returns a hash of what the request asks for: of its body and, if the query has fields, of
+// those too.
 func (r *request) fingerprint() string {
 	fields := compat.FieldsOfQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
 	text := hashOf(r.rawBody)
@@ -174,7 +171,7 @@ func (r *request) fingerprint() string {
 	return text
 }
 
-// terms returns a hash of the scope of the request's key, if it is limited: a response in another scope
+// terms returns a hash of the scope of the request's key, if it is limited: a response under another scope
 // may show what the key no longer sees.
 func (r *request) terms() string {
 	if r.principal.Scope.Unlimited() {

@@ -25,7 +25,7 @@ func (s *server) count(table, where string) (n int) {
 	return n
 }
 
-// wantReplayOf checks that the answer is a replay of the first one.
+// wantReplayOf checks that the response is a replay of the first one.
 func (a answer) wantReplayOf(t testing.TB, first answer) {
 	t.Helper()
 	if a.status != first.status || string(a.body) != string(first.body) || a.header.Get("Idempotent-Replayed") != "true" {
@@ -40,9 +40,8 @@ func wantCode(t testing.TB, a answer, status int, code string) {
 	}
 }
 
-// TestRepeatedRequestsRunOnce: a repeated request gets the same response and
-// runs once. Requests are the same by API key, endpoint under any base path,
-// and header.
+// TestRepeatedRequestsRunOnce: a repeated request gets the same response and runs once. Requests are the
+// same if API key, endpoint (under any base path) and header are.
 func TestRepeatedRequestsRunOnce(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -80,8 +79,7 @@ func TestRepeatedRequestsRunOnce(t *testing.T) {
 	s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").wantReplayOf(t, bulk)
 }
 
-// afterRefusal checks that a request was rejected, and sends a valid one with
-// the same key.
+// afterRefusal checks that a request was rejected, and sends a valid one with the same key.
 func (a answer) afterRefusal(t testing.TB, s *server) answer {
 	t.Helper()
 	a.want(http.StatusUnprocessableEntity)
@@ -144,8 +142,7 @@ const fillLocks = `INSERT IGNORE INTO wp_bookside_locks (kind, id)
 	SELECT k.kind, b.id MOD 1024 FROM wp_latepoint_bookings b,
 		(SELECT 1 AS kind UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8) k`
 
-// TestIdempotencyInProgress: while a request runs, a repetition of it is
-// rejected; other requests run.
+// TestIdempotencyInProgress: while a request runs, a repetition of it is rejected; other requests run.
 func TestIdempotencyInProgress(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -176,8 +173,8 @@ func TestIdempotencyInProgress(t *testing.T) {
 	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").wantReplayOf(t, created)
 }
 
-// TestLockWaitOfAClaim: a request that cannot claim its key because the table is locked is
-// answered as one without a key would be: nothing was written, try again.
+// TestLockWaitOfAClaim: a request that cannot claim its key because the table is locked gets the same
+// response as one without a key: nothing was written, try again.
 func TestLockWaitOfAClaim(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -276,8 +273,8 @@ func faultyServer(t *testing.T) (*server, *fixtures.FaultProxy) {
 	return s, proxy
 }
 
-// again repeats a request whose connection was cut until the server has
-// noticed: before that, the first attempt counts as in progress.
+// again repeats a request whose connection was cut until the server has noticed: until then, the first
+// attempt counts as in progress.
 func (s *server) again(path, body, name string) (a answer) {
 	s.t.Helper()
 	for range 100 {
@@ -291,8 +288,8 @@ func (s *server) again(path, body, name string) (a answer) {
 	return a
 }
 
-// TestIdempotencyAfterALostCommit: a client that got no response to its
-// booking gets it from the next attempt.
+// TestIdempotencyAfterALostCommit: a client that got no response to its booking gets it from the next
+// attempt.
 func TestIdempotencyAfterALostCommit(t *testing.T) {
 	t.Parallel()
 	s, proxy := faultyServer(t)
@@ -335,9 +332,9 @@ func fridays() string {
 	}, ",") + `]`
 }
 
-// TestRepeatedBulkResumes cuts the connection at each statement that begins or
-// ends a transaction: attempts with the same key resume after the last stored
-// response, create each booking once, and respond like a single attempt.
+// TestRepeatedBulkResumes cuts the connection at each statement that begins or ends a transaction: attempts
+// with the same key resume after the last stored response, create each booking once, and respond like a
+// single attempt.
 func TestRepeatedBulkResumes(t *testing.T) {
 	t.Parallel()
 	s, proxy := faultyServer(t)
@@ -422,8 +419,8 @@ func TestBulkWithoutIdempotencyKeyReportsFailures(t *testing.T) {
 	s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_date", `"2027-02-09"`)+`]`).want(http.StatusServiceUnavailable)
 }
 
-// TestFailureOfOneBulkBooking: a failure of ours is the error of its booking, wherever it stands, and
-// the claim of a request of which nothing was created is free at once.
+// TestFailureOfOneBulkBooking: an internal failure is the error of its booking, wherever it is in the list,
+// and if a request created nothing, its claim is free at once.
 func TestFailureOfOneBulkBooking(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -15,9 +15,9 @@ import (
 	"bookside/handlers/wordpress"
 )
 
-// PHP ignores parameters that nothing reads, and so a mistyped filter returns everything. So do we,
-// but such parameters are named; and where mistakes are handled strictly (RFC 7240, section 4.4), as a
-// client may ask and as is the default for test keys, the request is refused.
+// PHP ignores parameters that nothing reads, so a mistyped filter returns everything. We do the same, but
+// name such parameters. Where mistakes are handled strictly (RFC 7240, section 4.4), which a client may
+// request and which is the default for test keys, the request is refused.
 
 const (
 	ignoredHeader = "X-Ignored-Parameters"
@@ -25,20 +25,19 @@ const (
 	appliedHeader = "Preference-Applied"
 )
 
-// readAnywhere are parameters that may come with any request and ask for nothing that an answer could
-// lack: those of WordPress around its routes, what its scripts and those of jQuery add, and the key.
+// readAnywhere are parameters that may come with any request without affecting the response: those that
+// WordPress reads on all its routes, those that its scripts and jQuery add, and the key.
 var readAnywhere = []string{wordpress.RouteParameter, middleware.MethodParameter, "_locale", "_wpnonce", "_embed", "_", keys.SecretParameter}
 
 // parameterNames are the names of the parameters that a route reads.
 type parameterNames struct {
-	anywhere map[string]bool // on any route
+	anywhere map[string]bool // accepted on any route
 	query    map[string]bool
-	fields   map[string]bool // of the body, which may come in the query, members of objects under dotted names
-	record   map[string]bool // of the GET with whose answer a condition is compared
+	fields   map[string]bool // of the body, which may also be in the query; members of objects under dotted names
+	record   map[string]bool // of the GET whose response a condition is compared with
 }
 
-// parameterNames returns what the document shows of the route's parameters, and what any request may
-// have.
+// parameterNames returns the route's parameters in the document, and those that any request may have.
 func (a *api) parameterNames(r *route) parameterNames {
 	known := parameterNames{map[string]bool{a.options.QueryParameter: true}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for _, name := range readAnywhere {
@@ -69,7 +68,7 @@ func (p parameterNames) include(name string, conditional bool) bool {
 	return p.anywhere[name] || p.query[name] || p.fields[object] || conditional && p.record[name]
 }
 
-// mistakes returns the message about each parameter that nothing reads.
+// mistakes returns a message for each parameter that nothing reads.
 func (p parameterNames) mistakes(ignored []string) map[string]string {
 	known := slices.Concat(slices.Collect(maps.Keys(p.query)), slices.Collect(maps.Keys(p.fields)))
 	messages := map[string]string{}
@@ -82,8 +81,8 @@ func (p parameterNames) mistakes(ignored []string) map[string]string {
 	return messages
 }
 
-// refuseIgnored names the parameters of a request that nothing reads, and returns the error about them
-// if they are handled strictly.
+// refuseIgnored reports a request's parameters that nothing reads, and returns an error about them if they
+// are handled strictly.
 func (p parameterNames) refuseIgnored(c echo.Context, query *compat.Query) error {
 	header, conditional := c.Response().Header(), len(c.Request().Header.Values(ifMatchHeader)) > 0
 	ignored := middleware.Legible(query.Others(func(name string) bool { return p.include(name, conditional) }))

@@ -13,7 +13,8 @@ import (
 	"bookside/handlers"
 )
 
-// TestIgnoredParametersAreNamed: what nothing reads is named, on every kind of answer, and only that.
+// TestIgnoredParametersAreNamed: exactly the parameters that nothing reads are named, on every kind of
+// response.
 func TestIgnoredParametersAreNamed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -66,7 +67,8 @@ func TestIgnoredParametersAreNamed(t *testing.T) {
 	}
 }
 
-// TestStrictHandling: with Prefer: handling=strict, the default of test keys, what nothing reads is an error.
+// TestStrictHandling: with Prefer: handling=strict, the default of test keys, parameters that nothing reads
+// are an error.
 func TestStrictHandling(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -131,7 +133,7 @@ func TestStrictHandling(t *testing.T) {
 	}
 }
 
-// TestStrictHandlingOfSharedReads: equal reads of which some are handled strictly get answers of their own.
+// TestStrictHandlingOfSharedReads: equal reads, some of them with strict handling, get their own responses.
 func TestStrictHandlingOfSharedReads(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))

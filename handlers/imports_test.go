@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// allowedImports are the packages of the project, each with the ones it may import: from
-// the program at the top down to the mechanics of the database. A new package
-// needs a row here, with as few imports as its purpose allows.
+// allowedImports are the packages of the project, each with the packages that it may import: from the
+// program at the top down to the mechanics of the database. A new package needs a row here, with as few
+// imports as its purpose allows.
 var allowedImports = map[string][]string{
 	"cmd/bookside":          {"adapter/bookings", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/rowdiff", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/compare", "cmd/bookside/setup", "cmd/internal/exit", "cmd/internal/server", "cmd/internal/settings", "compat", "handlers", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
 	"cmd/internal/server":   {"adapter/companion", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/documents", "handlers/mcp", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
@@ -79,7 +79,7 @@ var allowedImports = map[string][]string{
 	"wpdb":          {},
 	"wpdb/wpconfig": {"wpdb"},
 
-	// Test databases and browsers, and tools of the release and of load tests.
+	// Test databases and browsers, and tools for releases and load tests.
 	"fixtures":                 {},
 	"fixtures/browser":         {"fixtures"},
 	"fixtures/dump":            {"fixtures"},
@@ -101,8 +101,7 @@ var allowedImports = map[string][]string{
 	"docker/release/sbom":      {},
 }
 
-// modules are those that only some packages may import, with these packages and
-// all below them.
+// modules are modules that only some packages may import: the listed ones and all below them.
 var modules = map[string][]string{
 	"github.com/labstack/echo/":          {"cmd", "handlers"},
 	"github.com/modelcontextprotocol/":   {"handlers/mcp"},
@@ -193,7 +192,7 @@ func TestPackagesImportOnlyAllowedPackages(t *testing.T) {
 	}
 }
 
-// below reports whether a path is a folder or lies below it.
+// below reports whether a path is a folder or inside it.
 func below(path, folder string) bool {
 	folder = strings.TrimSuffix(folder, "/")
 	return path == folder || strings.HasPrefix(path, folder+"/")

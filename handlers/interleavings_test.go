@@ -16,13 +16,14 @@ import (
 	"bookside/fixtures"
 )
 
-// interleaving decides in which order the statements of two requests reach the database. Each has to wait
-// before each of its statements, and only one of them goes on at a time, unless it waits for the other's locks.
+// interleaving decides in which order the statements of two requests reach the database. Each request stops
+// before each of its statements, and only one of them proceeds at a time, unless it waits for the other's
+// locks.
 type interleaving struct {
 	arrived  chan arrival
 	finished chan int
 	done     chan struct{}      // closed when both requests have ended
-	waiting  [2][]chan struct{} // statements, to be let through in this order
+	waiting  [2][]chan struct{} // stopped statements, in order of arrival
 	over     [2]bool
 }
 
@@ -32,10 +33,10 @@ type arrival struct {
 	pass    chan struct{}
 }
 
-// lockPatience is after which time without a next statement a request counts as one that waits for a lock.
+// lockPatience is the time without a next statement after which a request counts as waiting for a lock.
 const lockPatience = 15 * time.Millisecond
 
-// stop waits until a statement of a request may go on.
+// stop waits until a request's statement may proceed.
 func (i *interleaving) stop(request int) {
 	pass := make(chan struct{})
 	select {
@@ -49,8 +50,8 @@ func (i *interleaving) stop(request int) {
 	}
 }
 
-// run runs both requests in an order that depends on the random numbers alone, as far as requests are not
-// kept by locks.
+// run runs both requests in an order that depends only on the random numbers, except where locks delay
+// requests.
 func (i *interleaving) run(random *rand.Rand, requests [2]func()) {
 	defer close(i.done)
 	for n, request := range requests {
@@ -59,9 +60,9 @@ func (i *interleaving) run(random *rand.Rand, requests [2]func()) {
 			i.finished <- n
 		}()
 	}
-	switches := []int{2, 4, 8}[random.IntN(3)] // after one of so many statements, the other request goes on
+	switches := []int{2, 4, 8}[random.IntN(3)] // on average, the other request proceeds after this many statements
 	turn := random.IntN(2)
-	moving := [2]bool{true, true} // between two of its statements
+	moving := [2]bool{true, true} // a request is between two of its statements
 	for !i.over[0] || !i.over[1] {
 		i.settle(&moving)
 		if random.IntN(switches) == 0 {
@@ -78,8 +79,8 @@ func (i *interleaving) run(random *rand.Rand, requests [2]func()) {
 	}
 }
 
-// settle returns when both requests wait before a statement, have ended, or seem to wait for a lock, and
-// one that does not has a statement to go on with.
+// settle returns when both requests are stopped, have ended, or seem to wait for a lock, and at least one
+// has a statement to proceed with.
 func (i *interleaving) settle(moving *[2]bool) {
 	patience := time.After(lockPatience)
 	for moving[0] || moving[1] || len(i.waiting[0])+len(i.waiting[1]) == 0 && (!i.over[0] || !i.over[1]) {
@@ -95,11 +96,11 @@ func (i *interleaving) settle(moving *[2]bool) {
 	}
 }
 
-// contest is two requests that want the same, or of which the second shows what the first changes.
+// contest is two requests that compete, or of which the second shows what the first changes.
 type contest [2]string
 
-// contestRequest returns a request of a contest. Whoever moves a booking has one of their own; the first one's
-// is that which is cancelled.
+// contestRequest returns a request of a contest. Each request that moves a booking moves its own; the first
+// one's is the one that is cancelled.
 func contestRequest(kind string, of int, ids contestIDs) (method, path, body string) {
 	customer := fmt.Sprint(historyCustomers[of])
 	switch kind {
@@ -120,7 +121,7 @@ func contestRequest(kind string, of int, ids contestIDs) (method, path, body str
 	}
 }
 
-// The states in which contests begin: the slot at 10:00 is free, has the booking that is cancelled, or is held.
+// The initial states of contests: the slot at 10:00 is free, has the booking that is cancelled, or is held.
 var contestStates = map[string][]contest{
 	"the slot is free": {
 		{"create", "create"}, {"create", "move"}, {"create", "hold"},
@@ -143,7 +144,7 @@ type contestIDs struct {
 	hold     string
 }
 
-// arena is a database on which contests take place, each of both requests on a server of its own.
+// arena is a database for contests. Each of the two requests has its own server.
 type arena struct {
 	t        *testing.T
 	database *fixtures.Database
@@ -152,7 +153,7 @@ type arena struct {
 	prepared *fixtures.Snapshot
 
 	mu      sync.Mutex
-	see     [2]func(text string) []string // what becomes of statements
+	see     [2]func(text string) []string // replaces statements
 	running *interleaving                 // nil while nothing is stopped
 }
 
@@ -188,7 +189,7 @@ func newArena(t *testing.T, state string) *arena {
 	return a
 }
 
-// stop stops a statement of a server, and returns what is sent instead.
+// stop stops a statement of a server, and returns what to send instead.
 func (a *arena) stop(server int, text string) []string {
 	a.mu.Lock()
 	running := a.running
@@ -204,17 +205,17 @@ func (a *arena) stop(server int, text string) []string {
 	return []string{text}
 }
 
-// contestOutcome is what both requests are answered, and what they leave in the database.
+// contestOutcome is the responses to both requests, and what they leave in the database.
 type contestOutcome struct {
 	status [2]int
-	shown  string // to the request that reads, if there is one
+	shown  string // the response to the reading request, if there is one
 	rows   string
 }
 
 // String returns the outcome on several lines.
 func (o contestOutcome) String() string { return fmt.Sprintf("%v\n%s\n%s", o.status, o.shown, o.rows) }
 
-// send sends a request of a contest, and notes what it is answered.
+// send sends a request of a contest, and records the response.
 func (a *arena) send(c contest, of int, o *contestOutcome) {
 	method, path, body := contestRequest(c[of], of, a.ids)
 	got := a.servers[of].write(method, path, body)
@@ -227,7 +228,7 @@ func (a *arena) send(c contest, of int, o *contestOutcome) {
 	o.status[of] = got.status
 }
 
-// oneByOne returns what comes of a contest when one request follows the other.
+// oneByOne returns the outcome if one request follows the other.
 func (a *arena) oneByOne(c contest, first int) (o contestOutcome) {
 	for _, of := range []int{first, 1 - first} {
 		a.send(c, of, &o)
@@ -236,8 +237,8 @@ func (a *arena) oneByOne(c contest, first int) (o contestOutcome) {
 	return o
 }
 
-// interleaved returns what comes of a contest when both requests run at the same time, and how many
-// transactions had to be run again.
+// interleaved returns the outcome if both requests run at the same time, and how many transactions had to
+// run again.
 func (a *arena) interleaved(c contest, seed uint64) (o contestOutcome, retried int64) {
 	for _, s := range a.servers {
 		retried -= s.platform.TransactionConflicts()
@@ -257,7 +258,7 @@ func (a *arena) interleaved(c contest, seed uint64) (o contestOutcome, retried i
 	return o, retried
 }
 
-// madeUp are the columns whose values nobody can foresee, and those of texts that contain them.
+// madeUp are the columns with unpredictable values, and those with texts that contain them.
 var madeUp = []string{"id", "booking_code", "confirmation_code", "meta_value", "description", "item_data", "invoice_number", "access_key"}
 
 // references are the columns with the id of a row of another table.
@@ -266,8 +267,8 @@ var references = map[string][]string{
 	"object_id": {"latepoint_bookings", "latepoint_orders"},
 }
 
-// rows returns what has changed since the arena was prepared, without what differs each time, and takes it
-// back.
+// rows returns what has changed since the arena was prepared, without what differs each time, and reverts
+// it.
 func (a *arena) rows() string {
 	now := a.prepared.Again(a.t)
 	changes := fixtures.Changes(a.prepared, now)
@@ -310,8 +311,8 @@ func (a *arena) rows() string {
 // sortedKeys returns the columns of a row in order.
 func sortedKeys(values map[string]any) []string { return slices.Sorted(maps.Keys(values)) }
 
-// flaw is what is wrong with an interleaving: an outcome that neither order of the requests has, or a
-// transaction that had to be run again.
+// flaw is a problem with an interleaving: an outcome that neither order of the requests has, or a
+// transaction that had to run again.
 type flaw string
 
 const (
@@ -319,7 +320,8 @@ const (
 	runAgain     flaw = "a transaction was run again"
 )
 
-// walk tries interleavings of a contest until found, which gets each flaw, says that it has enough.
+// walk tries interleavings of a contest until found, which receives each flaw, returns that it has seen
+// enough.
 func (a *arena) walk(c contest, seeds int, found func(flaw flaw, text string) (enough bool)) {
 	orders := []contestOutcome{a.oneByOne(c, 0), a.oneByOne(c, 1)}
 	for seed := range seeds {
@@ -334,7 +336,7 @@ func (a *arena) walk(c contest, seeds int, found func(flaw flaw, text string) (e
 	}
 }
 
-// seeds is the number of interleavings that are tried of each contest: BOOKSIDE_TEST_SEEDS, or a few.
+// seeds is the number of interleavings tried per contest: BOOKSIDE_TEST_SEEDS, or a few.
 func seeds(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("BOOKSIDE_TEST_SEEDS")
@@ -348,8 +350,8 @@ func seeds(t *testing.T) int {
 	return n
 }
 
-// TestInterleavings: whatever the order of the statements of two requests, they are answered, and leave
-// rows, as if one had followed the other.
+// TestInterleavings: whatever the order of the statements of two requests, their responses and the rows
+// that they leave are the same as if one had followed the other.
 func TestInterleavings(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireTime(t)
@@ -367,19 +369,19 @@ func TestInterleavings(t *testing.T) {
 	}
 }
 
-// plant returns what becomes of the statements of a server of an arena.
+// plant returns what replaces the statements of a server in an arena.
 type plant func(a *arena, server int) func(text string) []string
 
-// takesLocks reports whether a statement is that of adapter/session/locks.go.
+// takesLocks reports whether a statement is the one in adapter/session/locks.go.
 func takesLocks(text string) bool { return strings.HasPrefix(text, "UPDATE `wp_bookside_locks` ") }
 
-// leaveLocksOut has a server take locks that nobody else takes.
+// leaveLocksOut makes a server take locks that nobody else takes.
 func leaveLocksOut(a *arena, server int) func(string) []string {
 	own := ownLocks(a.t, a.database, server)
 	return func(text string) []string { return []string{own(text)} }
 }
 
-// readBeforeLocks has a server take its locks when it has read everything, before it writes.
+// readBeforeLocks makes a server take its locks after it has read everything, before it writes.
 func readBeforeLocks(a *arena, server int) func(string) []string {
 	own := ownLocks(a.t, a.database, server)
 	var late []string
@@ -401,8 +403,8 @@ func readBeforeLocks(a *arena, server int) func(string) []string {
 	}
 }
 
-// swapLocks has a server take the second locks of a transaction before the first ones. They are those of
-// the transaction before it.
+// swapLocks makes a server take the second locks of a transaction before the first ones, using those of the
+// previous transaction.
 func swapLocks(*arena, int) func(string) []string {
 	var first, second string
 	taken := 0
@@ -426,7 +428,7 @@ func swapLocks(*arena, int) func(string) []string {
 	}
 }
 
-// TestInterleavingsFindFaults: faults that are planted between the servers and the database are found.
+// TestInterleavingsFindFaults: faults planted between the servers and the database are found.
 func TestInterleavingsFindFaults(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireTime(t)

@@ -15,7 +15,7 @@ import (
 	"bookside/fixtures"
 )
 
-// valid are values for the required parameters of a route.
+// valid are values for a route's required parameters.
 var valid = map[string]string{"/availability": "service_id=1&agent_id=1&date=2026-11-24&"}
 
 // companions are valid values for parameters that another one needs.
@@ -36,8 +36,8 @@ var (
 	everyKind     = append(slices.Clone(allButText), "text")
 )
 
-// badValues are URL-encoded values, with the kinds for which they are invalid. For
-// the other kinds they are valid, but match nothing.
+// badValues are URL-encoded values, with the types for which they are invalid. For other types they are
+// valid, but match nothing.
 var badValues = map[string]struct {
 	raw      string
 	rejected []string
@@ -72,9 +72,8 @@ var badValues = map[string]struct {
 	"broken escape":     {"%zz", allButText},
 }
 
-// TestInvalidParametersAreNamed sends each bad value in each parameter. The
-// response is a 400 that names the parameter or, if the value is valid, an empty
-// list, but never an internal error.
+// TestInvalidParametersAreNamed sends each bad value in each parameter. The response is a 400 that names
+// the parameter or, if the value is valid, an empty list, but never an internal error.
 func TestInvalidParametersAreNamed(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -87,7 +86,7 @@ func TestInvalidParametersAreNamed(t *testing.T) {
 				if title == "beyond the column" && (name == "cursor" || name == "before") {
 					continue // positions have no largest value
 				}
-				if !slices.Contains(bad.rejected, p.kind) && p.kind != "key" { // none of the values is a key that is shown
+				if !slices.Contains(bad.rejected, p.kind) && p.kind != "key" { // none of the values is a visible key
 					wantNoMatches(t, where, a)
 					continue
 				}
@@ -146,8 +145,7 @@ func wantInvalid(t *testing.T, where string, a answer, code string, names ...str
 	}
 }
 
-// wantNoMatches checks for a list that is empty, unless the value may match rows of
-// the small site.
+// wantNoMatches checks for an empty list, unless the value may match rows of the small site.
 func wantNoMatches(t *testing.T, where string, a answer) {
 	t.Helper()
 	if a.status != http.StatusOK {
@@ -206,9 +204,8 @@ func TestParametersThatPHPAccepts(t *testing.T) {
 	wantInvalidParameters(t, "a list", s.get("/bookings?status[]=approved&agent_id%5B0%5D=1"), "status", "agent_id")
 }
 
-// TestFiltersBeyondTheCharacterSet sends each text parameter of each list a letter
-// that the tables of older sites cannot store: no record matches. Other letters
-// still match.
+// TestFiltersBeyondTheCharacterSet sends each text parameter of each list a letter that the tables of older
+// sites cannot store: no record matches. Other letters still match.
 func TestFiltersBeyondTheCharacterSet(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -22,8 +22,8 @@ func TestInvoices(t *testing.T) {
 	golden(t, "invoice_list", s.get("/orders/888/invoices").want(http.StatusOK).body)
 }
 
-// TestInvoicesOfTheEdgeSite reads every invoice under every order: it is
-// unknown under all but its own.
+// TestInvoicesOfTheEdgeSite reads every invoice under every order: it is found
+// only under its own.
 func TestInvoicesOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
@@ -60,7 +60,7 @@ func TestInvoicesOfTheEdgeSite(t *testing.T) {
 	}
 }
 
-// TestInvoiceFields: a number that is not stored is built with the site's
+// TestInvoiceFields: a number that is not stored is built from the site's
 // prefix.
 func TestInvoiceFields(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ import (
 	"bookside/handlers"
 )
 
-// limitedKey makes a key with all permissions that is limited.
+// limitedKey creates a limited key with all permissions.
 func (s *server) limitedKey(scope domain.Scope) string {
 	s.t.Helper()
 	all := []string{"read", "write", "delete", "read_changes", "write_users", "write_webhooks"}
@@ -45,7 +45,7 @@ func withinSQL(scope domain.Scope) string {
 	return "(" + strings.Join(conditions, " AND ") + ")"
 }
 
-// notOwn selects the customers with a booking, an order or a payment outside of a scope.
+// notOwn selects the customers with a booking, an order or a payment outside a scope.
 func notOwn(scope domain.Scope) string {
 	const p = "wp_latepoint_"
 	within := withinSQL(scope)
@@ -55,8 +55,8 @@ func notOwn(scope domain.Scope) string {
 		" UNION SELECT customer_id FROM " + p + "transactions WHERE customer_id IS NOT NULL AND (order_id IS NULL OR order_id NOT IN " + orders + ")"
 }
 
-// reduction returns the statements that delete what a limited key must not see, found in another
-// way than the program does: orders by counting their hidden bookings.
+// reduction returns the statements that delete what a limited key must not see, in a different way from the
+// program's: orders by counting their hidden bookings.
 func reduction(scope domain.Scope) []string {
 	const p = "wp_latepoint_"
 	within := withinSQL(scope)
@@ -98,8 +98,8 @@ func reduction(scope domain.Scope) []string {
 	return stmts
 }
 
-// limitedQueries are queries with several parameters, by route. TestLimitedKeysSeeNothingElse sends
-// them besides those of limitedValues.
+// limitedQueries are queries with several parameters, by route. TestLimitedKeysSeeNothingElse sends them in
+// addition to those of limitedValues.
 var limitedQueries = map[string][]string{
 	"/bookings":            {"per_page=2&page=3", "sort=customer_name&order=asc&per_page=100", "sort=id&per_page=100", "meta_key=cf_a&meta_value=e", "date_from=2026-12-01&per_page=100"},
 	"/customers":           {"per_page=3&page=2", "email=customer9@example.test"},
@@ -111,14 +111,14 @@ var limitedQueries = map[string][]string{
 	"/availability":        {"service_id=4&agent_id=any&date=2027-02-05&date_to=2027-02-12", "service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1", "service_id=999&agent_id=any&date=2027-02-05"},
 }
 
-// limitedBase are the parameters that the others of a route need.
+// limitedBase are the parameters that a route's other parameters need.
 var limitedBase = map[string]string{
 	"/availability":        "service_id=4&agent_id=any&date=2027-02-05",
 	"/agents/availability": "service_id=4&date=2027-02-05&start_time=10:00",
 }
 
-// limitedValues are the values of parameters, by route and name, or by name. A SELECT stands for
-// those that it finds on the whole site. Words, and true and false, are in the API document.
+// limitedValues are the values of parameters, by route and name, or by name. A SELECT stands for the values
+// that it finds on the whole site. Words, and true and false, come from the API document.
 var limitedValues = map[string][]string{
 	"page": {"2"}, "per_page": {"1", "100"}, "limit": {"1", "100"}, "bookings_limit": {"50"}, "before": {"100"}, "cursor": {"0"}, "wait": {"0"}, "explain": {"1"}, "duration": {"60"}, "total_attendees": {"2"},
 	"agent_id": {"0", "1", "2", "5"}, "service_id": {"2", "4"}, "location_id": {"1", "2"}, "category_id": {"0", "1"},
@@ -145,9 +145,9 @@ var limitedValues = map[string][]string{
 	"coupon_code": {"SELECT DISTINCT coupon_code FROM wp_latepoint_orders WHERE coupon_code <> ''"},
 }
 
-// TestLimitedKeysSeeNothingElse: to a limited key, the site looks as it would to any key if what
-// is hidden did not exist. Every route that reads is compared with a copy of the site from which
-// the rest was deleted: records, lists, totals, statistics and errors.
+// TestLimitedKeysSeeNothingElse: to a limited key, the site looks as it would to any key if the hidden
+// records did not exist. Every route that reads is compared with a copy of the site from which the rest was
+// deleted: records, lists, totals, statistics and errors.
 func TestLimitedKeysSeeNothingElse(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -174,7 +174,7 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 			whole, reduced := newServer(t, fixtures.New(t, site)), newServer(t, fixtures.New(t, site))
 			for _, s := range []*server{whole, reduced} {
 				// Orders of several agents; one without bookings; a booking without an order; orders with
-				// an item whose booking was deleted; bookings of services that nobody gives there any more.
+				// an item whose booking was deleted; bookings of services no longer offered there.
 				s.database.Execute(t,
 					"DELETE FROM wp_latepoint_agents_services WHERE (agent_id + service_id) % 3 = 0",
 					"UPDATE wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id JOIN wp_latepoint_bookings c ON c.id = b.id + 1 "+
@@ -185,7 +185,7 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 			}
 			if c.setup != nil {
 				whole.database.Execute(t, c.setup...)
-				whole.platform.Totals.Long = 0 // each row is decided about from the second request of a list on
+				whole.platform.Totals.Long = 0 // from the second request of a list on, each row is checked
 			}
 			whole.key = whole.limitedKey(scope)
 			others := whole.texts(notOwn(scope))
@@ -205,7 +205,7 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 						}
 					}
 					if named := got.status == http.StatusForbidden && got.at("error", "code") == "outside_key_limits"; named && strings.Contains(path, "availability") {
-						continue // which agent may be named is not a secret
+						continue // which agents may be named is not a secret
 					}
 					if got.status == http.StatusOK {
 						records++
@@ -227,7 +227,7 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 	}
 }
 
-// withoutStats empties the statistics of some customers in an answer.
+// withoutStats empties the statistics of some customers in a response.
 func withoutStats(t *testing.T, of []string, body []byte) []byte {
 	t.Helper()
 	none := `"stats":{"total_bookings":"0","completed_bookings":0,"cancelled_bookings":0,"future_bookings":"0","total_spent":"0.00","last_booking_date":null,"next_booking_date":null}`
@@ -241,14 +241,14 @@ func withoutStats(t *testing.T, of []string, body []byte) []byte {
 	})
 }
 
-// scopeIndexes make indexes that `bookside indexes` offers.
+// scopeIndexes create indexes that `bookside indexes` offers.
 var scopeIndexes = []string{
 	"CREATE INDEX bookside_order_item_id ON wp_latepoint_bookings (order_item_id)",
 	"CREATE INDEX bookside_order_id ON wp_latepoint_transactions (order_id)",
 }
 
-// TestLimitedListsReadLittle: a page of a limited key takes no pass over the site, once the list was
-// counted, whether the key sees many records or few.
+// TestLimitedListsReadLittle: once the list was counted, a page of a limited key never scans the whole
+// site, whether the key sees many records or few.
 func TestLimitedListsReadLittle(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -268,7 +268,7 @@ func TestLimitedListsReadLittle(t *testing.T) {
 			var seen []statement
 			var s *server
 			s = tappedServer(t, database, func(shown statement) error {
-				if strings.Contains(shown.text, "NOT id IN (SELECT") { // servers would make a table of everything hidden
+				if strings.Contains(shown.text, "NOT id IN (SELECT") { // servers would build a table of everything hidden
 					t.Errorf("finds all hidden bookings: %s", shown.text)
 				}
 				if strings.Contains(shown.text, "COUNT(*) FROM") {
@@ -280,7 +280,7 @@ func TestLimitedListsReadLittle(t *testing.T) {
 			})
 			s.key = s.limitedKey(domain.Scope{Agents: []int64{agent}})
 			s.platform.Totals.Long, s.platform.Totals.ExactTime, s.platform.Totals.MaxAge = 20, 0, time.Hour
-			const most = 4000 // to look at all bookings and their items takes more
+			const most = 4000 // reading all bookings and their items takes more
 			for _, path := range []string{"/orders?per_page=1", "/payments?per_page=1", "/payments?per_page=1&sort=amount", "/customers?per_page=1", "/bookings?per_page=1"} {
 				if path == "/payments?per_page=1&sort=amount" && agent == 77 {
 					continue // sorts the few
@@ -303,14 +303,14 @@ func TestLimitedListsReadLittle(t *testing.T) {
 	}
 }
 
-// TestKeysLeaveConnectionsToOthers: slow requests of one key never need all connections, and those
-// of all limited keys together, which take long on large sites, no more than half.
+// TestKeysLeaveConnectionsToOthers: slow requests of one key never take all connections, and those of all
+// limited keys together, which take long on large sites, no more than half.
 func TestKeysLeaveConnectionsToOthers(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for name, test := range map[string]struct {
 		scope domain.Scope
-		locks int // statements that wait
+		locks int // number of waiting statements
 	}{
 		"full key":    {domain.Scope{}, 3},
 		"limited key": {domain.Scope{Agents: []int64{1}}, 2},
@@ -340,8 +340,8 @@ func TestKeysLeaveConnectionsToOthers(t *testing.T) {
 	}
 }
 
-// TestLimitedKeysWithoutTheirIndex: if the index that limited keys use is dropped, no more than one
-// request suffers.
+// TestLimitedKeysWithoutTheirIndex: if the index that limited keys use is dropped, at most one request
+// suffers.
 func TestLimitedKeysWithoutTheirIndex(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -368,8 +368,8 @@ func TestLimitedKeysWithoutTheirIndex(t *testing.T) {
 	s.get("/orders").want(http.StatusOK)
 }
 
-// TestLimitedValuesMatter: for each parameter of each list, one of the values with which limited
-// keys are tested finds something.
+// TestLimitedValuesMatter: for each parameter of each list, at least one of the values that limited keys
+// are tested with finds something.
 func TestLimitedValuesMatter(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -394,8 +394,8 @@ func TestLimitedValuesMatter(t *testing.T) {
 	}
 }
 
-// generatedQueries returns the queries of a route with each value of each parameter that the API
-// document has, by parameter.
+// generatedQueries returns a route's queries with each value of each parameter in the API document, by
+// parameter.
 func generatedQueries(t *testing.T, s *server, route string) map[string][]string {
 	t.Helper()
 	c, err := theContract()
@@ -420,7 +420,7 @@ func generatedQueries(t *testing.T, s *server, route string) map[string][]string
 		if words := wordsOf(p.Value.Schema.Value); len(words) > 0 {
 			values, known = words, true
 		}
-		if !known { // whatever matches something on most sites
+		if !known { // a value that matches something on most sites
 			values = []string{goodValues[parameterKind(path, p.Value)]}
 		}
 		queries[name] = nil
@@ -465,8 +465,8 @@ func (s *server) selected(values []string) (all []string) {
 	return all
 }
 
-// recordsOf select ids of records, some visible and some not, by the part of a route's path that
-// names them; those of a record within another after a slash.
+// recordsOf select ids of records, some visible and some not, by the part of a route's path that names
+// them; the id of a nested record follows a slash.
 var recordsOf = map[string]string{
 	"/bookings/:id":                 "SELECT id FROM wp_latepoint_bookings ORDER BY id % 13, id LIMIT 14",
 	"/customers/:id":                "SELECT id FROM wp_latepoint_customers ORDER BY id % 13, id LIMIT 14",
@@ -482,11 +482,10 @@ var recordsOf = map[string]string{
 	"/transactions/:transaction_id": "SELECT CONCAT(order_id, '/', id) FROM wp_latepoint_transactions WHERE order_id > 0 ORDER BY id % 13, id LIMIT 14",
 }
 
-// fewRecords is for how many records every query of a route is sent; for the others there is
-// none.
+// fewRecords is the number of records for which every query of a route is sent; for others only the path.
 const fewRecords = 4
 
-// limitedPaths returns paths of a route with all queries, and several records.
+// limitedPaths returns a route's paths with all queries, and several records.
 func limitedPaths(t *testing.T, s *server, route string) (paths []string) {
 	t.Helper()
 	queries := limitedQueries[route]
@@ -518,9 +517,9 @@ func limitedPaths(t *testing.T, s *server, route string) (paths []string) {
 	return paths
 }
 
-// TestLimitedKeysWriteNothingElse: a limited key gets 404 for records that it does not see, 403
-// for what it names outside of its scope or may not write, and nothing is written. Every route
-// that writes has a case. Inside, the key writes what any key would.
+// TestLimitedKeysWriteNothingElse: a limited key gets 404 for records that it does not see, 403 for what it
+// names outside its scope or may not write, and nothing is written. Every route that writes has a case.
+// Inside its scope, the key writes what any key would.
 func TestLimitedKeysWriteNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
@@ -605,7 +604,7 @@ func TestLimitedKeysWriteNothingElse(t *testing.T) {
 	if first := dry.at("data", "customer", "first_name"); first != "Guess" {
 		t.Errorf("the dry run shows %v", first)
 	}
-	// Any agent is one of its own; what is inside works.
+	// Any agent means one of its own; inside the scope everything works.
 	any := s.write(http.MethodPost, "/bookings", friday("agent_id", `"any"`, "start_time", `"13:00"`, "customer_id", customer)).want(http.StatusCreated)
 	if agent := any.at("data", "agent", "id"); agent != "5" {
 		t.Errorf("agent %v", agent)
@@ -623,8 +622,8 @@ func TestLimitedKeysWriteNothingElse(t *testing.T) {
 	s.key = all
 }
 
-// TestConflictsTellNothingOfHiddenBookings: a slot that a hidden booking occupies is not free,
-// but nobody learns whose booking it is.
+// TestConflictsTellNothingOfHiddenBookings: a slot occupied by a hidden booking is not free, but nobody
+// learns whose booking it is.
 func TestConflictsTellNothingOfHiddenBookings(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -650,8 +649,8 @@ func TestConflictsTellNothingOfHiddenBookings(t *testing.T) {
 	}
 }
 
-// TestErrorsTellNothingOfHiddenCustomers: whether a hidden customer is blocked makes no difference
-// to their id, and that they cannot book with their address says no more than that.
+// TestErrorsTellNothingOfHiddenCustomers: whether a hidden customer is blocked makes no difference when
+// they are named by id, and an error that they cannot book with their address reveals nothing else.
 func TestErrorsTellNothingOfHiddenCustomers(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -692,8 +691,8 @@ func TestErrorsTellNothingOfHiddenCustomers(t *testing.T) {
 	wantNoWrites(t, "what was refused or a dry run", before)
 }
 
-// TestRefusedRecordsTellNothing: a record that a limited key may not add is refused alike, whatever
-// else is wrong with it, and takes no id.
+// TestRefusedRecordsTellNothing: a record that a limited key may not add is refused in the same way,
+// whatever else is wrong with it, and uses up no id.
 func TestRefusedRecordsTellNothing(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())

@@ -16,8 +16,8 @@ import (
 	"bookside/handlers"
 )
 
-// strangers are customers about whom everything has a mark: 7100 with a booking of agent 1, 7101 without one, 7102 with
-// bookings of agent 5 alone. 7100 and 7102 are users of the site.
+// strangers are customers whose every field has a mark: 7100 has a booking of agent 1, 7101 has none, 7102
+// has only bookings of agent 5. 7100 and 7102 are users of the site.
 var strangers = []string{
 	"INSERT INTO wp_users (ID, user_login, user_email, display_name) VALUES (7100, 'zora', 'zora@example.test', 'Zora'), (7102, 'xaver', 'xaver@example.test', 'Xaver')",
 	`INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (7100, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}'), (7102, 'wp_capabilities', 'a:1:{s:10:"subscriber";b:1;}'), (7102, 'first_name', 'Xaver')`,
@@ -28,7 +28,7 @@ var strangers = []string{
 	"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) SELECT c.id, m.k, 'zzqq' FROM wp_latepoint_customers c JOIN (SELECT 'address' AS k UNION SELECT 'date_of_birth' UNION SELECT 'cf_zz') m WHERE c.id IN (7100, 7101)",
 }
 
-// strangersSite has them, with their bookings.
+// strangersSite has the strangers and their bookings.
 func strangersSite(t *testing.T) *server {
 	t.Helper()
 	s := usersSite(t)
@@ -40,8 +40,8 @@ func strangersSite(t *testing.T) *server {
 	return s
 }
 
-// TestLimitedKeysTakeNobodyOver: whoever makes somebody the customer of a booking, by their e-mail address, learns no more than
-// their name, and changes nothing about them.
+// TestLimitedKeysTakeNobodyOver: making somebody the customer of a booking, by their e-mail address,
+// reveals no more than their name, and changes nothing about them.
 func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -112,7 +112,7 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 		}
 		wantNoWrites(t, "refused", before)
 	}
-	// What another key sent is nothing that this one knows.
+	// What another key sent is unknown to this one.
 	first := s.key
 	s.key = s.limitedKey(domain.Scope{Agents: []int64{5}})
 	if a := s.get("/customers/7100").want(http.StatusOK); a.at("data", "email") != "" || a.at("data", "phone") != "" || a.at("data", "first_name") != "Zora" {
@@ -121,11 +121,11 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 	if n := len(s.get("/customers?email=zora").records()); n != 0 {
 		t.Errorf("an address that the key did not send finds %d", n)
 	}
-	// A booking of somebody else's that the key gives to a stranger makes them no more its own.
+	// Somebody else's booking that the key gives to a stranger does not make them its own.
 	moved := fmt.Sprint(s.get("/bookings?customer_id=7102").at("data", 0, "id"))
 	s.write(http.MethodPut, "/bookings/"+moved, `{"customer_id":7101}`).want(http.StatusOK)
 	s.write(http.MethodPut, "/customers/7101", `{"notes":"x"}`).want(http.StatusForbidden)
-	// The key that takes the place of one knows what that one made.
+	// The key that replaces another knows what that one created.
 	s.key = first
 	rolled, _, _, _, err := s.keys.Roll(t.Context(), scalar[int64](t, s, "SELECT MAX(id) - 1 FROM wp_bookside_api_keys"), time.Hour, "")
 	if err != nil {
@@ -137,8 +137,8 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 	}
 }
 
-// TestLimitedKeysHaveCustomersOfTheirOwn: those of whom everything lies within the scope, and those whom the key created.
-// The users of the site are nobody's.
+// TestLimitedKeysHaveCustomersOfTheirOwn: customers whose records all lie within the scope, and those whom
+// the key created. The site's users are nobody's.
 func TestLimitedKeysHaveCustomersOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := strangersSite(t)
@@ -152,7 +152,7 @@ func TestLimitedKeysHaveCustomersOfTheirOwn(t *testing.T) {
 	if n := s.count("users u JOIN wp_usermeta m ON m.user_id = u.ID AND m.meta_key = 'first_name'", "u.ID = 7102 AND u.user_email = 'xaver@example.test' AND m.meta_value = 'Xaver'"); n != 1 {
 		t.Error("the user was changed")
 	}
-	// One whom the key created, also after a second booking of the same key.
+	// A customer whom the key created, even after a second booking by the same key.
 	made := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
 	id := fmt.Sprint(made.at("data", "customer", "id"))
 	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
@@ -160,7 +160,8 @@ func TestLimitedKeysHaveCustomersOfTheirOwn(t *testing.T) {
 	if a := s.get("/customers/" + id).want(http.StatusOK); a.at("data", "notes") != "mine" || a.at("data", "stats", "total_bookings") != "2" {
 		t.Errorf("%s", a.body)
 	}
-	// Not any more once somebody else has a booking, an order or a payment of theirs. What the key sent, it still sees.
+	// No longer once somebody else adds a booking, an order or a payment for them. The key still sees what
+	// it sent.
 	limited := s.key
 	for name, statements := range map[string][2]string{
 		"a booking":              {"INSERT INTO wp_latepoint_bookings (id, booking_code, customer_id, agent_id, service_id, status, buffer_before, buffer_after) VALUES (99001, 'X', " + id + ", 1, 4, 'approved', 0, 0)", "DELETE FROM wp_latepoint_bookings WHERE id = 99001"},
@@ -179,7 +180,7 @@ func TestLimitedKeysHaveCustomersOfTheirOwn(t *testing.T) {
 			s.database.Execute(t, statements[1])
 		}
 	}
-	s.key = s.limitedKey(domain.Scope{Agents: []int64{5, 1}}) // another one, to which nothing is hidden
+	s.key = s.limitedKey(domain.Scope{Agents: []int64{5, 1}}) // another key, from which nothing is hidden
 	if a := s.get("/customers/" + id).want(http.StatusOK); a.at("data", "notes") != "mine" {
 		t.Errorf("%s", a.body)
 	}
@@ -189,13 +190,13 @@ func TestLimitedKeysHaveCustomersOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestNewKeysInheritNothing: where the tables of keys and webhooks were emptied, new ones do not get the
-// ids of old ones, with what these made, and what was sent to them.
+// TestNewKeysInheritNothing: if the tables of keys and webhooks were emptied, new ones do not get the ids
+// of old ones, with the records that these created and the deliveries that were sent to them.
 func TestNewKeysInheritNothing(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	admin := s.key
-	for range 3 { // the id of the key below is greater than those of new ones would be
+	for range 3 { // so that the id of the key below exceeds those of new keys
 		s.limitedKey(domain.Scope{Agents: []int64{5}})
 	}
 	old, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "old", Kind: keys.Live, Permissions: []string{"read", "write", "delete", "write_webhooks"}, Scope: domain.Scope{Agents: []int64{5}}})

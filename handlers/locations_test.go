@@ -26,7 +26,7 @@ func TestLocations(t *testing.T) {
 		{query: "status=Inactive", where: "l.id = 3"},
 		{query: "search=MITTE", where: "l.id = 1"},
 		{query: "search=10627", where: "l.id = 2"},
-		{query: "search=torstrasse", none: true}, // a ß is one letter
+		{query: "search=torstrasse", none: true}, // ß is a single letter
 		{query: "search=torstraße", where: "l.id = 1"},
 		{query: "search=str&status=active", where: "l.id IN (1, 2)"},
 		{query: "search=str&status=inactive", where: "l.id = 3"},
@@ -36,8 +36,8 @@ func TestLocations(t *testing.T) {
 	wantInvalidParameters(t, "several", s.get("/locations?status=open&page=0&per_page=101"), "status", "page", "per_page")
 }
 
-// TestLocationsOfTheEdgeSite: only a location with exactly the status active
-// is shown as active.
+// TestLocationsOfTheEdgeSite: only a location whose status is exactly active is
+// shown as active.
 func TestLocationsOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))

@@ -15,8 +15,8 @@ import (
 // validTraceparent matches a position in a trace (W3C Trace Context).
 var validTraceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// logRequest logs one line per request, without keys, URLs or personal data. It
-// turns errors into responses, so that the line has the status that was sent.
+// logRequest logs one line per request, without keys, URLs or personal data. It turns errors into
+// responses, so that the line has the status that was sent.
 func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := a.now()
@@ -56,7 +56,7 @@ func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// milliseconds returns a time in milliseconds, to the microsecond.
+// milliseconds converts a duration to milliseconds, to the microsecond.
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // codeEntry is set in a request's context to the code of the error that answers it.

@@ -17,8 +17,8 @@ import (
 	"bookside/handlers"
 )
 
-// privateTexts are all keys, addresses, phones and names of the customers,
-// agents and users of a site, and the password of its database.
+// privateTexts returns all keys, addresses, phones and names of a site's customers, agents and users, and
+// its database password.
 func privateTexts(t *testing.T, s *server) []string {
 	t.Helper()
 	config, err := mysql.ParseDSN(s.database.DSN)
@@ -43,7 +43,7 @@ func privateTexts(t *testing.T, s *server) []string {
 	return texts
 }
 
-// texts are the values of a column.
+// texts returns the values of a column.
 func (s *server) texts(query string) []string {
 	s.t.Helper()
 	rows, err := s.database.SQL.QueryContext(s.t.Context(), query)
@@ -65,9 +65,8 @@ func (s *server) texts(query string) []string {
 	return found
 }
 
-// TestLogHoldsNoPersonalData sends valid and invalid requests with personal
-// data to every route, at the most verbose level and with a failing database,
-// and looks for that data in the log.
+// TestLogHoldsNoPersonalData sends valid and invalid requests with personal data to every route, at the
+// most verbose level and with a failing database, and looks for that data in the log.
 func TestLogHoldsNoPersonalData(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -128,8 +127,7 @@ func TestLogHoldsNoPersonalData(t *testing.T) {
 	}
 }
 
-// TestLoggedRequests: a line has the code of an error and, where asked for, the client's
-// address.
+// TestLoggedRequests: a line has an error's code and, if requested, the client's address.
 func TestLoggedRequests(t *testing.T) {
 	t.Parallel()
 	for name, clients := range map[string]bool{"clients": true, "no clients": false} {
@@ -162,8 +160,8 @@ func TestLoggedRequests(t *testing.T) {
 	}
 }
 
-// TestTracing: a request's place in a trace is logged if it is one, and the response says where its
-// time went.
+// TestTracing: a request's place in a trace is logged if it is valid, and the response says where its time
+// went.
 func TestTracing(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))

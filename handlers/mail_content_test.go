@@ -20,7 +20,7 @@ import (
 	"bookside/fixtures/browser"
 )
 
-// mailLayout is a card as narrow as that of the plugin's own layout.
+// mailLayout is a card as narrow as the plugin's own layout.
 const mailLayout = `<div style="padding:20px;background:#eee;font-family:sans-serif"><div style="max-width:450px;margin:0 auto;padding:30px;background:#fff;font-size:16px;line-height:1.5">
 <table style="width:100%"><tr><td>{{business_logo_image}}</td><td style="text-align:right"><a href="{{business_logo_url}}">{{business_name}}</a></td></tr></table>
 <p>Hi {{customer_full_name}}, this is {{order_confirmation_code}}.</p>
@@ -32,8 +32,8 @@ const mailLayout = `<div style="padding:20px;background:#eee;font-family:sans-se
 <div>{{order_transactions_breakdown}}</div>
 </div></div>`
 
-// contentAutomation returns the statement that adds an automation which sends all the content of an
-// order by mail and as a text message.
+// contentAutomation returns the statement that adds an automation that sends all the content of an order by
+// mail and as a text message.
 func contentAutomation(t *testing.T, eventType string) string {
 	t.Helper()
 	action := func(id, kind string, settings map[string]string) map[string]any {
@@ -50,8 +50,8 @@ func contentAutomation(t *testing.T, eventType string) string {
 		strings.NewReplacer(`\`, `\\`, "'", "''").Replace(string(actions)) + "')"
 }
 
-// TestMailsHaveTheirContent: a mail of the site shows what was ordered, when, with whom
-// and for how much, as a table in mails and as lines elsewhere.
+// TestMailsHaveTheirContent: a mail of the site shows what was ordered, when, with whom and for how much,
+// as a table in mails and as lines elsewhere.
 func TestMailsHaveTheirContent(t *testing.T) {
 	t.Parallel()
 	const logo = `UPDATE wp_latepoint_settings SET value = '77' WHERE name = 'business_logo'`
@@ -123,8 +123,7 @@ func goldenText(t testing.TB, name, text string) {
 	}
 }
 
-// fitsItsLayout looks at a mail on a phone: nothing is wider than the screen, and every
-// table fills the card.
+// fitsItsLayout checks a mail on a phone: nothing is wider than the screen, and every table fills the card.
 func fitsItsLayout(t *testing.T, name, content string) {
 	t.Helper()
 	page := filepath.Join(t.TempDir(), name+".html")
@@ -145,17 +144,17 @@ func fitsItsLayout(t *testing.T, name, content string) {
 	browser.Screenshot(chromium, t, name)
 }
 
-// withCalendar is an automation that mails the customer with the booking as a calendar
-// file, and sends a text message.
+// withCalendar is an automation that sends the customer a mail with the booking as a calendar file, and a
+// text message.
 const withCalendar = `INSERT INTO wp_latepoint_processes (name, event_type, status, actions_json) SELECT 'P', event_type, 'active',
 	'[{"type":"group","trigger_condition":false,"items":[
 	{"type":"action","id":"pa_mail","settings":{"status":"active","type":"send_email","settings":{"to_email":"{{customer_email}}","subject":"S","content":"C","attach_calendar":"on","ics_filename_prefix":"{{service_name}} {{unknown}}"}}},
 	{"type":"action","id":"pa_text","settings":{"status":"active","type":"send_sms","settings":{"to_phone":"+49301","content":"C"}}}],"time_offset":[]}]'
 	FROM (SELECT 'booking_created' event_type UNION SELECT 'booking_updated' UNION SELECT 'order_created') types`
 
-// TestMailsCarryTheBookingAsACalendarFile: even if the site's cron sends, Bookside sends this mail,
-// because the site could not attach the file. The text message is still left to the site. Mails
-// about orders have no booking to attach, as in the plugin.
+// TestMailsCarryTheBookingAsACalendarFile: even if the site's cron sends, Bookside sends this mail, because
+// the site could not attach the file. The text message is still left to the site. As in the plugin, mails
+// about orders have no booking to attach.
 func TestMailsCarryTheBookingAsACalendarFile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -207,8 +206,8 @@ func TestMailsCarryTheBookingAsACalendarFile(t *testing.T) {
 	}
 }
 
-// TestCalendarFilesAreReadByOthers: an independent implementation reads the file of a
-// booking whose texts need escapes and whose end an administrator changed.
+// TestCalendarFilesAreReadByOthers: an independent implementation reads the file of a booking whose texts
+// need escapes and whose end an administrator changed.
 func TestCalendarFilesAreReadByOthers(t *testing.T) {
 	t.Parallel()
 	python := fixtures.RequirePython(t, "icalendar")

@@ -13,7 +13,7 @@ import (
 	"bookside/handlers"
 )
 
-// isCalendar reports whether a route wants the secret of a calendar in place of a key, see
+// isCalendar reports whether a route requires the secret of a calendar instead of a key, see
 // TestCalendarSecretsOpenNothingElse.
 func isCalendar(r handlers.RouteInfo) bool { return strings.HasSuffix(r.Path, "/calendar.ics") }
 
@@ -33,8 +33,8 @@ func routesOf(t *testing.T) []handlers.RouteInfo {
 	return routes
 }
 
-// TestOperationsReadTheParametersOfTheirPaths compares the parameters in each
-// path with those that its operation reads.
+// TestOperationsReadTheParametersOfTheirPaths compares the parameters in each path with those that its
+// operation reads.
 func TestOperationsReadTheParametersOfTheirPaths(t *testing.T) {
 	t.Parallel()
 	for _, r := range handlers.Routes() {
@@ -87,8 +87,8 @@ func TestMethodsOfEveryPath(t *testing.T) {
 	}
 }
 
-// TestCORS sends requests like a page of another origin: an allowed origin can
-// read every header about limits, others get no CORS headers.
+// TestCORS sends requests like a page of another origin: an allowed origin can read every header about
+// limits; others get no CORS headers.
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) {
@@ -177,9 +177,8 @@ func TestRoutesNeedTheirPermission(t *testing.T) {
 	}
 }
 
-// TestInvalidKeysLookAlike requests every route with every kind of invalid key:
-// the responses are equal, a WordPressError for lists, and otherwise an
-// ObjectError.
+// TestInvalidKeysLookAlike requests every route with every kind of invalid key: the responses are equal, a
+// WordPressError for lists and otherwise an ObjectError.
 func TestInvalidKeysLookAlike(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))

@@ -24,9 +24,8 @@ import (
 	"bookside/handlers/middleware"
 )
 
-// Tools for AI agents at /mcp. A tool calls operations of the API within the process: with
-// the key of the request, through the same checks and the same code as a request to their
-// routes, see endpoint.
+// Tools for AI agents at /mcp. A tool calls operations of the API within the process: with the request's
+// key, through the same checks and the same code as a request to their routes, see endpoint.
 
 // mcpRoute is how requests to the tools appear in the log and in metrics.
 var mcpRoute = route{tag: "mcp", method: http.MethodPost, path: "/mcp", operation: operation{id: "mcp"}}
@@ -36,14 +35,14 @@ var toolRoutes = []route{
 	{tag: "availability", method: http.MethodGet, path: "/business-hours", permission: "read_availability", operation: getBusinessHours},
 }
 
-// maxMessage is the limit of a message in bytes. So small a body needs no memory of the
-// budget, of which the operations that it leads to acquire their part.
+// maxMessage is the limit of a message in bytes. A body this small needs no memory from the budget; the
+// operations that it triggers acquire their own share.
 const maxMessage = middleware.FreeBytes
 
 var (
 	// errMessageTooLarge is the error for a message larger than maxMessage.
 	errMessageTooLarge = errors.New("message too large")
-	// errManyMessages is the error for a batch, which old versions of the protocol have.
+	// errManyMessages is the error for a batch, which old versions of the protocol allow.
 	errManyMessages = errors.New("several messages")
 	// errForeignOrigin is the error for a page of an origin that is not allowed.
 	errForeignOrigin = errors.New("origin not allowed")
@@ -60,15 +59,15 @@ func (a *api) addMCP(e *echo.Echo) {
 	protocol := sync.OnceValue(func() http.Handler { return mcp.New(a.options.Version) })
 	e.POST(mcpRoute.path, func(c echo.Context) error { return a.serveMCP(c, protocol()) },
 		mcpRoute.set, a.checkOrigin, a.authenticate, a.limiter.Middleware)
-	// The protocol wants 405 where a server neither streams nor has sessions.
+	// The protocol requires 405 from a server that neither streams nor has sessions.
 	e.Match([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, mcpRoute.path, func(c echo.Context) error {
 		c.Response().Header().Set(echo.HeaderAllow, http.MethodPost)
 		return c.NoContent(http.StatusMethodNotAllowed)
 	}, mcpRoute.set)
 }
 
-// checkOrigin rejects pages of other origins than those that may call the API. The page's own
-// host proves nothing: its name may have been pointed here (DNS rebinding).
+// checkOrigin rejects pages of origins other than those that may call the API. The page's own host proves
+// nothing: its name may have been pointed here (DNS rebinding).
 func (a *api) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		origin, allowed := c.Request().Header.Get(echo.HeaderOrigin), a.options.AllowedOrigins
@@ -79,7 +78,7 @@ func (a *api) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// serveMCP passes a message to the protocol, and sends its answer.
+// serveMCP passes a message to the protocol, and sends its response.
 func (a *api) serveMCP(c echo.Context, protocol http.Handler) error {
 	if c.Request().ContentLength > maxMessage {
 		return errMessageTooLarge
@@ -96,8 +95,8 @@ func (a *api) serveMCP(c echo.Context, protocol http.Handler) error {
 	}
 	principal, _ := principalOf(c)
 	caller := &toolCaller{api: a, echo: c, principal: principal}
-	// The protocol must not answer before the operations have ended: they use c. Their own
-	// context ends with the request.
+	// The protocol must not respond before the operations have ended, because they use c. Their own context
+	// ends with the request.
 	request := c.Request().Clone(mcp.WithCaller(context.WithoutCancel(c.Request().Context()), caller))
 	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(message)), int64(len(message))
 	answer := bufferedAnswer{header: http.Header{}, status: http.StatusOK}
@@ -115,7 +114,7 @@ func (a *api) serveMCP(c echo.Context, protocol http.Handler) error {
 	return c.Blob(answer.status, answer.header.Get(echo.HeaderContentType), answer.body.Bytes())
 }
 
-// bufferedAnswer is an answer within the process.
+// bufferedAnswer is a response within the process.
 type bufferedAnswer struct {
 	header http.Header
 	status int
@@ -131,7 +130,7 @@ func (b *bufferedAnswer) WriteHeader(status int) { b.status = status }
 // Write implements http.ResponseWriter.
 func (b *bufferedAnswer) Write(text []byte) (int, error) { return b.body.Write(text) }
 
-// toolCaller calls operations for the holder of the key of a request.
+// toolCaller calls operations on behalf of a request's key.
 type toolCaller struct {
 	api       *api
 	echo      echo.Context // of the request
@@ -183,7 +182,7 @@ func (t *toolCaller) charge(cost int64) error {
 	return nil
 }
 
-// request returns a request for a call, which comes from where the message came from.
+// request returns a request for a call, with the same origin as the message.
 func (t *toolCaller) request(r *route, call mcp.Call, w http.ResponseWriter) (echo.Context, error) {
 	outer := t.echo.Request()
 	var body []byte
@@ -205,7 +204,7 @@ func (t *toolCaller) request(r *route, call mcp.Call, w http.ResponseWriter) (ec
 	if call.IdempotencyKey != "" {
 		request.Header.Set(idempotencyKey, call.IdempotencyKey)
 		if r.method != http.MethodPost {
-			request.Header.Set(ifMatchHeader, "*") // or else the key would have no effect, see mayBeNamed
+			request.Header.Set(ifMatchHeader, "*") // otherwise the key would have no effect, see mayBeNamed
 		}
 	}
 	c := t.echo.Echo().NewContext(request, w)
@@ -220,8 +219,8 @@ func (t *toolCaller) request(r *route, call mcp.Call, w http.ResponseWriter) (ec
 	return c, nil
 }
 
-// failure logs and counts the error of a call as that of a request, and returns what the tool
-// may know of it.
+// failure logs and counts the error of a call like that of a request, and returns what the tool may know
+// about it.
 func (t *toolCaller) failure(c echo.Context, err error) error {
 	t.api.countRejection(c, err)
 	described, _ := t.api.describe(c, err)

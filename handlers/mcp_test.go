@@ -63,12 +63,12 @@ func (s *server) agent(t testing.TB, key string) agentClient {
 
 // outcome is the result of a call.
 type outcome struct {
-	answer        // its structured content or, if it failed, what is said about that
+	answer        // its structured content or, if it failed, the error
 	failed bool   //
 	brief  string // its sentence
 }
 
-// call calls a tool with arguments as JSON, in which ' stands for ".
+// call calls a tool with arguments as JSON, written with ' instead of ".
 func (a agentClient) call(tool, arguments string) outcome {
 	a.t.Helper()
 	o, err := a.try(tool, arguments)
@@ -137,8 +137,8 @@ func (a agentClient) toolNames() (names []string) {
 	return names
 }
 
-// TestAgentBooks is a whole conversation: an agent finds a service and a time, learns the price,
-// books, repeats itself, meets a conflict, moves the booking, cancels it, and sees what happened.
+// TestAgentBooks is a whole conversation: an agent finds a service and a time, learns the price, books,
+// repeats itself, meets a conflict, moves the booking, cancels it, and sees what happened.
 func TestAgentBooks(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings(), withTools)
@@ -219,7 +219,7 @@ func TestAgentBooks(t *testing.T) {
 			t.Errorf("moved: %s", moved.body)
 		}
 	}
-	// A repetition neither moves again nor notices what happened since.
+	// A repetition neither moves the booking again nor notices what happened since.
 	s.write(http.MethodPut, "/bookings/"+id, `{"start_time":"15:00"}`).want(http.StatusOK)
 	if repeated := a.call("reschedule", `{'idempotency_key':'move-rita','booking_id':`+id+`,`+later+`}`).done(); repeated.at("repeated") != true {
 		t.Errorf("repeated: %s", repeated.body)
@@ -271,7 +271,7 @@ func (s *server) keepJournal(t testing.TB) {
 	})
 }
 
-// followed asks for the changes of bookings after a cursor until one of them is wanted.
+// followed requests the changes of bookings after a cursor until one of them is wanted.
 func (a agentClient) followed(cursor string, wanted func(change map[string]any) bool) outcome {
 	a.t.Helper()
 	for range 1000 {
@@ -285,8 +285,8 @@ func (a agentClient) followed(cursor string, wanted func(change map[string]any) 
 	return outcome{}
 }
 
-// TestToolsSayWhatTheyDo: every tool has schemas of what it takes and returns, and the hints are
-// right: what is said to only read does not write.
+// TestToolsSayWhatTheyDo: every tool has schemas of its arguments and results, and the hints are right: a
+// tool described as read-only does not write.
 func TestToolsSayWhatTheyDo(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()), withTools)
@@ -311,7 +311,7 @@ func TestToolsSayWhatTheyDo(t *testing.T) {
 			if len(properties) == 0 || kind == "output" && (properties["timezone"] == nil || properties["now"] == nil) {
 				t.Errorf("%s: %s schema %v", tool.Name, kind, schema)
 			}
-			if strings.Contains(fmt.Sprint(schema), "null") { // not every model takes a value of several types
+			if strings.Contains(fmt.Sprint(schema), "null") { // not every model accepts a value of several types
 				t.Errorf("%s: %s schema with null: %v", tool.Name, kind, schema)
 			}
 		}
@@ -332,8 +332,7 @@ func TestToolsSayWhatTheyDo(t *testing.T) {
 	}
 }
 
-// TestToolsRefuse: what is wrong with a call is said under the names of its arguments, and
-// nothing is written.
+// TestToolsRefuse: errors in a call are reported under the names of its arguments, and nothing is written.
 func TestToolsRefuse(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -370,7 +369,7 @@ func TestToolsRefuse(t *testing.T) {
 	}
 }
 
-// TestToolsOfAKey: a key is shown the tools that it may use, and a call of another one names the
+// TestToolsOfAKey: a key is shown the tools that it may use, and a call of another one names the missing
 // permission.
 func TestToolsOfAKey(t *testing.T) {
 	t.Parallel()
@@ -411,8 +410,8 @@ func TestToolsOfAKey(t *testing.T) {
 	})
 }
 
-// TestToolsInScope: a limited key gets by tools what its requests to the routes get, and can
-// neither name nor reach what is hidden; with personal data masked, so are the results.
+// TestToolsInScope: through tools, a limited key gets what its requests to the routes get, and can neither
+// name nor reach what is hidden; if personal data are masked, they are masked in the results.
 func TestToolsInScope(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings(), withTools)
@@ -470,8 +469,8 @@ func TestToolsInScope(t *testing.T) {
 	masked.call("book", `{'idempotency_key':'masked-02','service_id':4,`+at+`,'customer_id':9}`).done()
 }
 
-// TestToolsShowALimitedKeyNothingElse: to a limited key, the tools answer as they would to any key
-// if what is hidden did not exist.
+// TestToolsShowALimitedKeyNothingElse: to a limited key, the tools respond as they would to any key if the
+// hidden records did not exist.
 func TestToolsShowALimitedKeyNothingElse(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -509,16 +508,17 @@ func TestToolsShowALimitedKeyNothingElse(t *testing.T) {
 	}
 }
 
-// notOwnInTools matches what tools say of the bookings of customers who are not the key's own: they have no status.
+// notOwnInTools matches what tools say about the bookings of customers who are not the key's own: they have
+// no status.
 var notOwnInTools = regexp.MustCompile(`(\{"id":\d+,"status":"",)"bookings":\d+,"upcoming_bookings":\d+,(?:"(?:last|next)_booking_date":"[^"]*",)*`)
 
-// changedTables are the tables of some resources whose changes are in the journal.
+// changedTables are the tables of some resources in the journal.
 var changedTables = map[string]string{
 	"bookings": "bookings", "customers": "customers", "orders": "orders", "payments": "transactions", "invoices": "order_invoices", "services": "services", "agents": "agents", "coupons": "coupons",
 }
 
-// enterChanges enters a change of some records of each resource into the journal: no more than it
-// reads at once for a limited key, which otherwise needs more calls.
+// enterChanges enters a change of some records of each resource into the journal: no more than are read at
+// once for a limited key, which would otherwise need more calls.
 func (s *server) enterChanges(t *testing.T) {
 	t.Helper()
 	var some []string
@@ -534,8 +534,8 @@ func (s *server) enterChanges(t *testing.T) {
 		"REPLACE INTO wp_bookside_change_positions (name, position) SELECT 'journal', MAX(number) FROM wp_bookside_changes")
 }
 
-// TestBusinessHours: the hours are those of the site, narrowed or replaced by those of an agent, a
-// service or a location, and by those of a date.
+// TestBusinessHours: the hours are the site's, narrowed or replaced by those of an agent, a service, a
+// location or a date.
 func TestBusinessHours(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), withTools)
@@ -571,8 +571,8 @@ func TestBusinessHours(t *testing.T) {
 	}
 }
 
-// TestTextOfCustomersIsData: what customers typed appears in objects named untrusted and nowhere
-// else, above all not in the sentences.
+// TestTextOfCustomersIsData: texts of customers appear in objects named untrusted and nowhere else,
+// especially not in the sentences.
 func TestTextOfCustomersIsData(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings(), withTools)
@@ -644,8 +644,7 @@ const (
 	hoursMessage = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"business_hours","arguments":{}}}`
 )
 
-// TestToolsBehindTheSameDoor: messages pass the same checks as requests to routes, and the
-// origin's.
+// TestToolsBehindTheSameDoor: messages pass the same checks as requests to routes, and the origin's.
 func TestToolsBehindTheSameDoor(t *testing.T) {
 	t.Parallel()
 	shared := fixtures.Shared(t, fixtures.SiteA().WithFewBookings())
@@ -695,8 +694,8 @@ func TestToolsBehindTheSameDoor(t *testing.T) {
 	newServer(t, shared).post(listMessage).want(http.StatusNotFound) // switched off
 }
 
-// TestToolsCostWhatTheirRequestsCost: a call counts as the requests that it makes, and is logged
-// and counted with its tool.
+// TestToolsCostWhatTheirRequestsCost: a call counts as the requests that it makes, and is logged and
+// counted with its tool.
 func TestToolsCostWhatTheirRequestsCost(t *testing.T) {
 	t.Parallel()
 	metrics := monitor.NewMetrics(monitor.Build{})
@@ -740,8 +739,8 @@ func TestToolsCostWhatTheirRequestsCost(t *testing.T) {
 	}
 }
 
-// TestAgentsAndRequestsRaceForASlot: of the bookings of one slot that are sent at the same time by
-// the tool and to the route, one succeeds, and the tool names what is free instead.
+// TestAgentsAndRequestsRaceForASlot: of concurrent bookings of one slot through the tool and the route, one
+// succeeds, and the tool lists what is free instead.
 func TestAgentsAndRequestsRaceForASlot(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings(), withTools)
@@ -783,8 +782,8 @@ func TestAgentsAndRequestsRaceForASlot(t *testing.T) {
 	}
 }
 
-// TestToolsWithoutTime: a call that takes longer than a request may is answered, and leaves
-// nothing running.
+// TestToolsWithoutTime: a call that takes longer than a request may is answered, and leaves nothing
+// running.
 func TestToolsWithoutTime(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -794,8 +793,8 @@ func TestToolsWithoutTime(t *testing.T) {
 	}
 }
 
-// TestToolsInTheInspector: the inspector, which people try servers with, reads the list of tools
-// and calls one.
+// TestToolsInTheInspector: the inspector, a program for trying out servers, reads the list of tools and
+// calls one.
 func TestToolsInTheInspector(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireTime(t)

@@ -15,8 +15,8 @@ import (
 	"bookside/wpdb"
 )
 
-// countRejection counts requests and bookings rejected by a limit or a conflict. It returns
-// the reason if it is a limit, and else "".
+// countRejection counts requests and bookings rejected because of a limit or a conflict. It returns the
+// reason if it is a limit, and otherwise "".
 func (a *api) countRejection(c echo.Context, err error) (refusal string) {
 	var limited *ratelimit.Error
 	switch {
@@ -63,7 +63,7 @@ func outcomeOf(c echo.Context) daystats.Outcome {
 	}
 }
 
-// Labels for requests that match no route of the table.
+// otherRoute is the label for requests that match no route of the table.
 const otherRoute = "none"
 
 // measure counts and times a request by the path of its route below the base path.

@@ -21,25 +21,25 @@ const (
 	minWork    = 256 << 10 // at least, of any request
 	recordWork = 16 << 10  // of a record in the response
 	dayWork    = 128 << 10 // of a day of start times
-	writeWork  = 1 << 20   // of a request that writes
-	bulkWork   = 8 << 20   // of a bulk request
+	writeWork  = 1 << 20   // for a request that writes
+	bulkWork   = 8 << 20   // for a bulk request
 	bodyFactor = 14        // times the bytes of the body
 	readFactor = 5         // times the bytes read from the database, see wpdb.Allow
 	maxRead    = maxWork / readFactor
 )
 
-// MinMemory is the least memory that all requests need together, in bytes.
+// MinMemory is the minimum memory for all requests together, in bytes.
 const MinMemory = 2 * maxWork
 
-// size is what the memory of a request grows with: a parameter, the number of items
-// that it asks for, and the bytes of an item.
+// size is what the memory of a request depends on: a parameter, the number of items that it requests, and
+// the bytes of an item.
 type size struct {
 	parameter string
 	each      int64
 	count     func(*compat.Query) int64
 }
 
-// recordsBy returns the size of a response with as many records as a parameter asks for.
+// recordsBy returns the size of a response with as many records as a parameter requests.
 func recordsBy(parameter string) size {
 	return size{parameter, recordWork, func(q *compat.Query) int64 { return q.Records(parameter) }}
 }
@@ -62,8 +62,8 @@ func (r *route) memory(query *compat.Query, sent int) int64 {
 	return min(bytes, maxWork)
 }
 
-// encodedResponse is a response that is ready to be sent. Its memory is counted, or
-// that of a write as far as there was some left, until it is discarded.
+// encodedResponse is a response that is ready to send. Its memory is counted (for a write, as far as there
+// was any left) until it is discarded.
 type encodedResponse struct {
 	status  int
 	typ     string // of its content
@@ -75,8 +75,7 @@ type encodedResponse struct {
 	tag      string // "" if the response has none
 }
 
-// totalAgeHeader has the age of the size of a list, in seconds, if it was not counted for
-// this request.
+// totalAgeHeader carries the age of a list's size, in seconds, if it was not counted for this request.
 const totalAgeHeader = "X-Total-Age"
 
 // send sends the response, or 304 if the client has it already.
@@ -98,8 +97,8 @@ func (e encodedResponse) discard() {
 	middleware.Buffers.Put(e.body)
 }
 
-// run processes a request with its estimated memory, and if the database returns more
-// than that, once more with the maximum: what was written before is rolled back.
+// run processes a request with its estimated memory. If the database returns more than that, it processes
+// it once more with the maximum; what was written before is rolled back.
 func (r *request) run() (encodedResponse, error) {
 	estimate := r.route.memory(r.query, len(r.rawBody))
 	response, err := r.runWithin(estimate)
@@ -116,8 +115,8 @@ func exceedsMemory(err error) bool {
 	return errors.Is(err, wpdb.ErrTooMuch) || errors.Is(err, wpdb.ErrTooManyRows)
 }
 
-// runWithin processes a request with so many bytes. They are free again when it
-// returns, however slowly the client reads the response.
+// runWithin processes a request within this many bytes. They are free again when it returns, however slowly
+// the client reads the response.
 func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 	done, err := r.api.memory.Work(r.ctx(), bytes)
 	if err != nil {
@@ -136,7 +135,7 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 	body := middleware.Buffers.Get()
 	complete := false
 	defer func() {
-		if !complete { // after a panic too
+		if !complete { // even after a panic
 			middleware.Buffers.Put(body)
 		}
 	}()
@@ -156,7 +155,7 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 	return encodedResponse{response.status, typ, body, release, r.session.TotalAge, tag}, nil
 }
 
-// atSite calls work with the site as it is now, perhaps twice.
+// atSite calls work with the present state of the site, perhaps twice.
 func (r *request) atSite(work func() error) error {
 	return r.api.inFlight.Do(func() error {
 		return r.api.platform.Serve(r.ctx(), r.principal, func(site *session.Session) error {
@@ -167,7 +166,7 @@ func (r *request) atSite(work func() error) error {
 			if r.cursor != nil {
 				site.ExportWith(r.cursor)
 			}
-			if r.mayRead == maxRead { // whether it is too large must not depend on others
+			if r.mayRead == maxRead { // whether a response is too large must not depend on other requests
 				site.ReadAlone()
 			}
 			return work()
@@ -187,9 +186,8 @@ func (r *request) serve() (response response, err error) {
 	return response, err
 }
 
-// acquireResponse acquires the memory of a response. If too many clients read slowly,
-// the response to a read is replaced by an error; the response to a write is always
-// sent.
+// acquireResponse acquires the memory for a response. If too many clients read slowly, the response to a
+// read is replaced by an error; the response to a write is always sent.
 func (r *request) acquireResponse(bytes int, heavy bool) (release func(), err error) {
 	writes := r.route.method != http.MethodGet
 	wait := r.api.memory.Wait

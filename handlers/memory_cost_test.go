@@ -1,7 +1,6 @@
 //go:build !race
 
-// The race detector slows down the many garbage collections that finding a peak
-// takes.
+// The race detector slows down the many garbage collections needed to find a peak.
 
 package handlers_test
 
@@ -21,7 +20,7 @@ import (
 	"bookside/handlers"
 )
 
-// sink is a client that discards the answer.
+// sink is a client that discards the response.
 type sink struct {
 	header http.Header
 	status int
@@ -45,8 +44,7 @@ func (s *sink) Write(p []byte) (int, error) {
 // Flush is part of http.Flusher.
 func (s *sink) Flush() {}
 
-// growth returns how far the heap grows at most during some work. Nothing else may run in the
-// process.
+// growth returns how far the heap grows at most during work. Nothing else may run in the process.
 func growth(work func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(1)) // of a heap that the fixtures have made large
 	runtime.GC()
@@ -76,8 +74,8 @@ func growth(work func()) int64 {
 	return most - before
 }
 
-// peak returns how far the heap grows at most while a request is answered. Beyond the limit it tries
-// up to twice more: on a busy machine garbage piles up before the collector has its turn.
+// peak returns how far the heap grows at most while a request is answered. If that exceeds the limit, it
+// tries up to twice more: on a busy machine garbage piles up before the collector gets its turn.
 func (s *server) peak(limit int64, method, path, contentType, body string) (grown int64, answer *sink) {
 	s.t.Helper()
 	for attempt := 0; attempt == 0 || attempt < 3 && grown > limit; attempt++ {
@@ -91,11 +89,11 @@ func (s *server) peak(limit int64, method, path, contentType, body string) (grow
 
 const mebibyte = 1 << 20
 
-// fill repeats a text up to the largest allowed body, less some room.
+// fill repeats a text up to the largest allowed body, leaving some room.
 func fill(text string, room int) string { return strings.Repeat(text, (mebibyte-room)/len(text)) }
 
-// TestMemoryOfBodies: no body of any kind costs more than 16 MiB, valid or
-// not. It is not parallel, because it measures the heap.
+// TestMemoryOfBodies: no body of any kind costs more than 16 MiB, valid or not. It is not parallel, because
+// it measures the heap.
 func TestMemoryOfBodies(t *testing.T) {
 	fixtures.RequireServer(t)
 	fixtures.RequireTime(t)
@@ -194,9 +192,8 @@ func headLines() string {
 	return b.String()
 }
 
-// TestMemoryOfRequests: no request costs more than 32 MiB, not even on a site
-// with very long texts; one that would is rejected with advice. It is not
-// parallel, because it measures the heap.
+// TestMemoryOfRequests: no request costs more than 32 MiB, not even on a site with very long texts; one
+// that would is rejected with advice. It is not parallel, because it measures the heap.
 func TestMemoryOfRequests(t *testing.T) {
 	fixtures.RequireServer(t)
 	fixtures.RequireTime(t)
@@ -237,8 +234,8 @@ func TestMemoryOfRequests(t *testing.T) {
 	}
 }
 
-// TestMemoryOfExports: ten times as long a list needs no more memory, in every form, from the server
-// and from the program itself. It is not parallel, because it measures the heap.
+// TestMemoryOfExports: a list that is ten times as long needs no more memory, in every format, from the
+// server and from the program itself. It is not parallel, because it measures the heap.
 func TestMemoryOfExports(t *testing.T) {
 	fixtures.RequireServer(t)
 	fixtures.RequireTime(t)
@@ -251,7 +248,7 @@ func TestMemoryOfExports(t *testing.T) {
 			SELECT 'Jo', 'Doe', CONCAT(a.id, '.', b.id, '@example.com'), REPEAT('x', 300), 'active', '2026-01-01', '2026-01-01' FROM wp_latepoint_bookings a JOIN wp_latepoint_bookings b LIMIT 20000`,
 		`INSERT INTO wp_latepoint_bookings (agent_id, service_id, location_id, customer_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, created_at, updated_at)
 			SELECT a.agent_id, a.service_id, a.location_id, a.customer_id, 'approved', IF(b.id % 10 = 0, '2029-01-01', '2030-01-01'), 540, IF(b.id % 10 = 0, '2029-01-01', '2030-01-01'), 600, 0, 0, '2026-01-01', '2026-01-01' FROM wp_latepoint_bookings a JOIN wp_latepoint_bookings b LIMIT 20000`)
-	// from measures the sending of so many records.
+	// from measures sending a number of records.
 	type from func(t *testing.T, records int) (grown int64, sent int)
 	server := func(path, accept string) from {
 		return func(t *testing.T, records int) (grown int64, sent int) {
@@ -288,15 +285,15 @@ func TestMemoryOfExports(t *testing.T) {
 			before, few := measure(t, short)
 			grown, many := measure(t, long)
 			t.Logf("%.1f MiB for %.1f MiB, %.1f MiB for %.1f MiB", float64(before)/mebibyte, float64(few)/mebibyte, float64(grown)/mebibyte, float64(many)/mebibyte)
-			if many < few+4*mebibyte || grown > before+4*mebibyte { // a collection of garbage more or less
+			if many < few+4*mebibyte || grown > before+4*mebibyte { // one garbage collection more or less
 				t.Error("memory grows with the list")
 			}
 		})
 	}
 }
 
-// TestDocsWithoutCompression: clients without gzip do not make the server uncompress a file each
-// time. It is not parallel, because it measures what is allocated.
+// TestDocsWithoutCompression: clients without gzip do not make the server decompress a file each time. It
+// is not parallel, because it measures allocations.
 func TestDocsWithoutCompression(t *testing.T) {
 	s := newServer(t, small(t))
 	const path, requests = "/docs/swagger-ui-bundle.js", 20

@@ -13,7 +13,7 @@ import (
 	"bookside/handlers"
 )
 
-// limitMemory gives requests the memory that the service unit leaves them.
+// limitMemory gives requests as much memory as the service unit leaves them.
 func limitMemory(o *handlers.Options) { o.Memory, o.MemoryWait = 128<<20, 5*time.Second }
 
 // TestTooManyVariables: requests with more variables than PHP reads are
@@ -58,9 +58,9 @@ func TestTooManyVariables(t *testing.T) {
 	s.do(http.MethodGet, "/v1/bookings?"+strings.Repeat("a&", 999)+"page=1", http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)
 }
 
-// TestHeavyRequestsWaitForMemory: heavy requests wait for the memory of others,
-// and are rejected with Retry-After if it is not freed in time; ordinary
-// requests do not wait.
+// TestHeavyRequestsWaitForMemory: heavy requests wait for others' memory, and
+// are rejected with Retry-After if it is not freed in time; ordinary requests
+// do not wait.
 func TestHeavyRequestsWaitForMemory(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -132,7 +132,7 @@ func TestSlowBodiesBlockOnlyEachOther(t *testing.T) {
 }
 
 // TestSlowReadersFreeTheirMemory: clients that read responses slowly do not
-// occupy the memory of processing.
+// occupy the memory for processing.
 func TestSlowReadersFreeTheirMemory(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now), func(o *handlers.Options) {

@@ -19,7 +19,7 @@ import (
 	"bookside/handlers/monitor"
 )
 
-// metricsIntroduction is the text above the table of METRICS.md.
+// metricsIntroduction is the text above the table in METRICS.md.
 const metricsIntroduction = `# Metrics
 
 ` + "`GET /metrics`" + ` on ` + "`admin.listen`" + ` serves these metrics to Prometheus, besides those of the Go runtime
@@ -35,8 +35,8 @@ const metricsIntroduction = `# Metrics
 |---|---|---|---|
 `
 
-// labelsOf returns the labels of a family, with all values of those whose values
-// are fixed.
+// labelsOf returns the labels of a family, with all values of those that have
+// fixed ones.
 func labelsOf(family *dto.MetricFamily) string {
 	values := map[string]map[string]bool{}
 	for _, m := range family.GetMetric() {
@@ -58,8 +58,8 @@ func labelsOf(family *dto.MetricFamily) string {
 	return strings.Join(labels, ", ")
 }
 
-// TestMetricsDocument compares METRICS.md with the metrics of a server that has
-// everything it can measure.
+// TestMetricsDocument compares METRICS.md with the metrics of a server on which
+// everything can be measured.
 func TestMetricsDocument(t *testing.T) {
 	t.Parallel()
 	metrics := monitor.NewMetrics(monitor.Build{})

@@ -32,7 +32,7 @@ func scrape(t *testing.T, m *monitor.Metrics) map[string]*dto.MetricFamily {
 	return scrapeFrom(t, newAdmin(), m)
 }
 
-// scrapeFrom is scrape of a server with a certain administrative listener.
+// scrapeFrom scrapes a server with a given administrative listener.
 func scrapeFrom(t *testing.T, admin *monitor.Admin, m *monitor.Metrics) map[string]*dto.MetricFamily {
 	t.Helper()
 	admin.ServeMetrics(m)
@@ -48,8 +48,7 @@ func scrapeFrom(t *testing.T, admin *monitor.Admin, m *monitor.Metrics) map[stri
 	return families
 }
 
-// samples returns the values of a family by its labels; of a histogram, the number
-// of observations.
+// samples returns the values of a family by label; for a histogram, the number of observations.
 func samples(family *dto.MetricFamily) map[string]float64 {
 	values := map[string]float64{}
 	for _, m := range family.GetMetric() {
@@ -147,8 +146,7 @@ func TestMetricsOfRequests(t *testing.T) {
 	}
 }
 
-// TestMetricsWithoutDatabase: the other metrics are there before the database is
-// open and while it fails.
+// TestMetricsWithoutDatabase: the other metrics exist before the database is open and while it fails.
 func TestMetricsWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	metrics := monitor.NewMetrics(monitor.Build{})
@@ -167,7 +165,7 @@ func TestMetricsWithoutDatabase(t *testing.T) {
 	}
 }
 
-// TestMetricsOfReadiness: a site that is switched off is told from a database that is down.
+// TestMetricsOfReadiness: an inactive site is distinguished from a database that is down.
 func TestMetricsOfReadiness(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -178,7 +176,7 @@ func TestMetricsOfReadiness(t *testing.T) {
 		arrange  string
 		platform *session.Platform
 		ready    float64
-		site, db map[string]float64 // nil for absent
+		site, db map[string]float64 // nil if absent
 	}{
 		{"", nil, 0, nil, nil},
 		{"", s.platform, 1, map[string]float64{"reason=none": 1}, map[string]float64{"": 1}},
@@ -226,14 +224,13 @@ func TestMetricsOfJobsAndMails(t *testing.T) {
 	wantSamples(t, got, "bookside_outbox_mails", map[string]float64{"state=waiting": 1, "state=held": 0, "state=sent": 0, "state=failed": 2})
 }
 
-// changeSince enters a change that waits for its number since a time.
+// changeSince enters a change that has been waiting for its number since a time.
 func changeSince(t *testing.T, database *fixtures.Database, at time.Time) {
 	t.Helper()
 	database.Execute(t, "INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', 1, 'updated', 'api', '"+at.UTC().Format(time.DateTime)+"')")
 }
 
-// TestMetricsOfConflicts: every booking whose time is not available is counted,
-// in bulk requests too.
+// TestMetricsOfConflicts: every booking whose time is unavailable is counted, in bulk requests too.
 func TestMetricsOfConflicts(t *testing.T) {
 	t.Parallel()
 	metrics := monitor.NewMetrics(monitor.Build{})
@@ -269,7 +266,7 @@ func withoutRedis(t *testing.T) func(*handlers.Options) {
 	}
 }
 
-// TestKeysBeyondALimitShareALabel: many keys do not make many series.
+// TestKeysBeyondALimitShareALabel: many keys do not create many series.
 func TestKeysBeyondALimitShareALabel(t *testing.T) {
 	t.Parallel()
 	metrics := monitor.NewMetrics(monitor.Build{})
@@ -285,8 +282,7 @@ func TestKeysBeyondALimitShareALabel(t *testing.T) {
 	}
 }
 
-// TestProfiles: profiles are served only where they are switched on, without the
-// command line.
+// TestProfiles: profiles are served only if enabled, and without the command line.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	if r := probe(t, newAdmin(), http.MethodGet, "/debug/pprof/"); r.Code != http.StatusNotFound {

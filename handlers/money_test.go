@@ -12,9 +12,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestPaymentsFollowTheirOrder: a payment belongs to the customer of its order, and goes to
-// another one with it. Merging two customers, which moves what the duplicate has and then
-// deletes it, loses no payment.
+// TestPaymentsFollowTheirOrder: a payment belongs to its order's customer, and moves with it to another
+// one. Merging two customers, by moving everything of the duplicate and then deleting it, loses no payment.
 func TestPaymentsFollowTheirOrder(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -32,7 +31,7 @@ func TestPaymentsFollowTheirOrder(t *testing.T) {
 			return s.write(http.MethodPut, "/orders/"+order, `{"customer_id":`+to+`}`)
 		},
 	} {
-		t.Run(name, func(t *testing.T) { // one after the other: they share the slot
+		t.Run(name, func(t *testing.T) { // not parallel: they share the slot
 			duplicate, kept := customer("X"), customer("Y")
 			made := s.write(http.MethodPost, "/bookings", friday("customer_id", duplicate, "price", `"40"`)).want(http.StatusCreated)
 			booking, order := fmt.Sprint(made.at("data", "id")), fmt.Sprint(made.at("data", "order", "id"))
@@ -61,8 +60,8 @@ func TestPaymentsFollowTheirOrder(t *testing.T) {
 	}
 }
 
-// TestDeletedCustomerLeavesOrdersOfOthers: wp-admin moves an order without its payments.
-// Those that succeeded keep their customer from being deleted, and no other is deleted.
+// TestDeletedCustomerLeavesOrdersOfOthers: wp-admin moves an order without its payments. Successful
+// payments keep their customer from being deleted, and no others are deleted.
 func TestDeletedCustomerLeavesOrdersOfOthers(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -107,7 +106,7 @@ func TestPaymentIsOfTheOrdersCustomer(t *testing.T) {
 			t.Errorf("%s: the payment is customer %v's", sent, got)
 		}
 	}
-	// Of a booking that was moved to somebody else without its order.
+	// For a booking that was moved to another customer without its order.
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET customer_id = 12 WHERE id = 1441")
 	if got := s.write(http.MethodPost, "/payments", `{"booking_id":1441,"amount":10,"customer_id":12}`).want(http.StatusCreated).at("data", "customer_id"); got != "153" {
 		t.Errorf("the payment is customer %v's", got)
@@ -118,8 +117,8 @@ func TestPaymentIsOfTheOrdersCustomer(t *testing.T) {
 	}
 }
 
-// TestRefundedPaymentsKeepTheirCustomer: a payment that was refunded counts as one whichever
-// way it was, with an order or without, until it is deleted, which takes its refunds along.
+// TestRefundedPaymentsKeepTheirCustomer: a refunded payment counts as a payment, however it was refunded,
+// with an order or without, until it is deleted, which deletes its refunds too.
 func TestRefundedPaymentsKeepTheirCustomer(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -130,7 +129,7 @@ func TestRefundedPaymentsKeepTheirCustomer(t *testing.T) {
 		"with a row, without an order":        {"NULL", "INSERT INTO wp_latepoint_transaction_refunds (amount, transaction_id) SELECT 10, "},
 		"with both, of an order that is gone": {"8000000", "UPDATE wp_latepoint_transactions t, wp_latepoint_transaction_refunds r SET t.status = 'refunded', r.transaction_id = t.id WHERE r.amount = 1 AND t.id = "},
 	} {
-		t.Run(name, func(t *testing.T) { // one after the other: they count all refunds
+		t.Run(name, func(t *testing.T) { // not parallel: they count all refunds
 			customer := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
 			order := fmt.Sprint(s.write(http.MethodPost, "/orders", `{"customer_id":`+customer+`,"subtotal":10,"total":10}`).want(http.StatusCreated).at("id"))
 			payment := fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":10}`).want(http.StatusCreated).at("data", "id"))
@@ -150,8 +149,8 @@ func TestRefundedPaymentsKeepTheirCustomer(t *testing.T) {
 	}
 }
 
-// paidOrder returns a server on which order 1403, which costs 135, was paid in full, and the
-// path of its payment. Invoice 1270 is over the whole of it.
+// paidOrder returns a server on which order 1403, which costs 135, was paid in full, and the path of its
+// payment. Invoice 1270 covers the full amount.
 func paidOrder(t *testing.T) (s *server, path string) {
 	t.Helper()
 	s = newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -162,7 +161,7 @@ func paidOrder(t *testing.T) (s *server, path string) {
 	return s, fmt.Sprintf("/payments/%v", created.at("data", "id"))
 }
 
-// wantMoney checks what all places say about order 1403.
+// wantMoney checks what every place says about order 1403.
 func wantMoney(t *testing.T, s *server, step, spent, status, invoice string) {
 	t.Helper()
 	order := s.get("/orders/1403").want(http.StatusOK)
@@ -179,8 +178,8 @@ func wantMoney(t *testing.T, s *server, step, spent, status, invoice string) {
 	}
 }
 
-// TestRefundedPaymentKeepsItsCapture: an existing payment that is refunded stays what it
-// was, and has a refund beside it.
+// TestRefundedPaymentKeepsItsCapture: an existing payment that is refunded stays what it was, and gets a
+// refund beside it.
 func TestRefundedPaymentKeepsItsCapture(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -208,9 +207,9 @@ func TestRefundedPaymentKeepsItsCapture(t *testing.T) {
 	}
 }
 
-// TestRefundsOfPlainTransactions: LatePoint before 5.1 has no table for refunds. There a refund
-// is a transaction that names its payment, and the same request still makes it once, whether
-// the payment has an order or not.
+// TestRefundsOfPlainTransactions: LatePoint before 5.1 has no table for refunds. There a refund is a
+// transaction that names its payment, and repeating the request still refunds only once, whether or not the
+// payment has an order.
 func TestRefundsOfPlainTransactions(t *testing.T) {
 	t.Parallel()
 	for name, order := range map[string]string{"of an order": "1403", "without an order": "NULL", "of order 0": "0"} {
@@ -241,7 +240,7 @@ func TestRefundsOfPlainTransactions(t *testing.T) {
 	}
 }
 
-// TestRefundsAreBoundedByPayments: what was not taken cannot be given back, unless by force.
+// TestRefundsAreBoundedByPayments: money that was not taken cannot be given back, except by force.
 func TestRefundsAreBoundedByPayments(t *testing.T) {
 	t.Parallel()
 	s, path := paidOrder(t)
@@ -281,8 +280,8 @@ func TestRefundsAreBoundedByPayments(t *testing.T) {
 	wantMoney(t, s, "by force", "0.00", "refunded", "open")
 }
 
-// TestPartialRefundsOfAPayment: the amount that is sent with the status is that of the
-// refund, and sent twice it is given back once.
+// TestPartialRefundsOfAPayment: the amount sent with the status is that of the refund, and sending it twice
+// refunds it once.
 func TestPartialRefundsOfAPayment(t *testing.T) {
 	t.Parallel()
 	s, path := paidOrder(t)
@@ -298,8 +297,7 @@ func TestPartialRefundsOfAPayment(t *testing.T) {
 	}
 }
 
-// TestInvoiceFollowsItsPayment: a settled invoice is open again once its payment does not
-// cover it.
+// TestInvoiceFollowsItsPayment: a settled invoice opens again once its payment no longer covers it.
 func TestInvoiceFollowsItsPayment(t *testing.T) {
 	t.Parallel()
 	s, path := paidOrder(t)
@@ -313,8 +311,7 @@ func TestInvoiceFollowsItsPayment(t *testing.T) {
 	wantMoney(t, s, "a refund", "130.00", "partially_refunded", "open")
 }
 
-// TestPaymentThatThePluginRefunded: the plugin's ability says so with the status alone, for
-// all of the payment.
+// TestPaymentThatThePluginRefunded: the plugin's ability expresses a full refund by the status alone.
 func TestPaymentThatThePluginRefunded(t *testing.T) {
 	t.Parallel()
 	s, path := paidOrder(t)
@@ -344,8 +341,8 @@ func TestPaymentThatThePluginRefunded(t *testing.T) {
 	}
 }
 
-// unnamedPayments returns a server on which order 1403 was paid by two payments that name no
-// invoice, and invoice 1270 was set to paid, with the paths of both.
+// unnamedPayments returns a server on which two payments that name no invoice paid order 1403, and invoice
+// 1270 was set to paid, with the paths of both payments.
 func unnamedPayments(t *testing.T) (s *server, first, second string) {
 	t.Helper()
 	s, whole := paidOrder(t)
@@ -358,8 +355,8 @@ func unnamedPayments(t *testing.T) (s *server, first, second string) {
 	return s, first, second
 }
 
-// TestInvoiceThatWasSetToPaid: it stays paid as long as payments that name no invoice cover
-// it, whoever gave them back.
+// TestInvoiceThatWasSetToPaid: it stays paid as long as payments that name no invoice cover it, however
+// some were refunded.
 func TestInvoiceThatWasSetToPaid(t *testing.T) {
 	t.Parallel()
 	s, first, second := unnamedPayments(t)
@@ -382,8 +379,8 @@ func TestInvoiceThatWasSetToPaid(t *testing.T) {
 	}
 }
 
-// TestPaidIsAskedForAgain: an invoice that is stored as paid, while nothing pays it any more, is not
-// confirmed as paid, and what does not ask for it is changed as ever.
+// TestPaidIsAskedForAgain: setting an invoice to paid is refused if it is stored as paid but no longer
+// covered; other changes to it work as ever.
 func TestPaidIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	s, first, second := unnamedPayments(t)
@@ -405,7 +402,8 @@ func TestPaidIsAskedForAgain(t *testing.T) {
 	s.write(http.MethodPut, invoice, `{"status":"open"}`).want(http.StatusOK)
 }
 
-// TestInvoiceThatWasForced: what was never paid is not unpaid by a payment, either.
+// TestInvoiceThatWasForced: an invoice that was never covered does not become unpaid because of a payment,
+// either.
 func TestInvoiceThatWasForced(t *testing.T) {
 	t.Parallel()
 	s, path := paidOrder(t)
@@ -419,8 +417,8 @@ func TestInvoiceThatWasForced(t *testing.T) {
 	wantMoney(t, s, "refunded", "0.00", "refunded", "paid")
 }
 
-// TestInvoiceAfterWritesOfOthers: what a gateway or wp-admin took away from an invoice, the
-// next write of ours sees.
+// TestInvoiceAfterWritesOfOthers: our next write notices what a gateway or wp-admin took away from an
+// invoice.
 func TestInvoiceAfterWritesOfOthers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ change, spent, status string }{
@@ -448,8 +446,8 @@ func TestInvoiceAfterWritesOfOthers(t *testing.T) {
 	wantMoney(t, s, "paid again", "135.00", "partially_refunded", "paid")
 }
 
-// TestInvoiceIsPaidAgainWhenARefundFails: by the payments that name it, whatever their sum,
-// and by one of its amount.
+// TestInvoiceIsPaidAgainWhenARefundFails: by the payments that name it, whatever their sum, or by one of
+// its amount.
 func TestInvoiceIsPaidAgainWhenARefundFails(t *testing.T) {
 	t.Parallel()
 	s, path := paidOrder(t)
@@ -473,8 +471,8 @@ func TestInvoiceIsPaidAgainWhenARefundFails(t *testing.T) {
 	s.wantFields(t, path, map[string]any{"invoice_id": "1270"})
 }
 
-// TestMoneyThatOthersStored: whatever statuses and kinds the plugin stored, no more was given
-// back than was taken, and a refund never counts against another payment.
+// TestMoneyThatOthersStored: whatever statuses and kinds the plugin stored, no more is given back than was
+// taken, and a refund never counts against another payment.
 func TestMoneyThatOthersStored(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -497,7 +495,7 @@ func TestMoneyThatOthersStored(t *testing.T) {
 		{"a negative payment that was refunded", []string{transaction(90001, "succeeded", "'capture'", "100"), transaction(90002, "refunded", "'capture'", "-30"), refundRow(90002, "5")}, "100.00", "partially_paid"},
 		{"no money at all", []string{transaction(90001, "succeeded", "'capture'", "NULL"), refundRow(90001, "5"), transaction(90002, "succeeded", "'capture'", "10"), refundRow(90002, "NULL")}, "10.00", "partially_paid"},
 	} {
-		t.Run(c.name, func(t *testing.T) { // one after the other: they share the order
+		t.Run(c.name, func(t *testing.T) { // not parallel: they share the order
 			moneyOf(t, s, "not_paid", c.money...)
 			if a := s.write(http.MethodPut, "/payments/90001", `{"notes":"`+c.name+`"}`); a.status != http.StatusOK {
 				t.Errorf("%d %s", a.status, a.body)
@@ -519,8 +517,8 @@ func TestMoneyThatOthersStored(t *testing.T) {
 	}
 }
 
-// TestPaymentsKeepTheirDirection: what took money never becomes a refund, nor the other way
-// round, and nothing of a refused change is done or confirmed.
+// TestPaymentsKeepTheirDirection: a payment that took money never becomes a refund, nor vice versa, and no
+// part of a refused change is applied or confirmed.
 func TestPaymentsKeepTheirDirection(t *testing.T) {
 	t.Parallel()
 	s, path := paidOrder(t)
@@ -558,15 +556,15 @@ func TestPaymentsKeepTheirDirection(t *testing.T) {
 	}
 	wantNoWrites(t, "refused", before)
 
-	// A kind that takes money as well is no refusal.
+	// Another kind that takes money is not refused.
 	wantFieldsOf(t, s.write(http.MethodPut, whole, `{"status":"refunded","kind":"deposit"}`).want(http.StatusOK), map[string]any{"kind": "string deposit", "status": "string succeeded"})
 	wantFieldsOf(t, s.write(http.MethodPut, authorization, `{"kind":"capture"}`).want(http.StatusOK), map[string]any{"kind": "string capture"})
 	s.write(http.MethodPut, refund, `{"kind":"refund","status":"refunded","notes":"x"}`).want(http.StatusOK)
 	wantMoney(t, s, "in the end", "104.00", "partially_refunded", "open")
 }
 
-// TestPriceOfADiscountedOrder: the total of an order follows from its items, discounts and
-// tax, whatever wp-admin stored meanwhile, and never falls below nothing.
+// TestPriceOfADiscountedOrder: the total of an order follows from its items, discounts and tax, whatever
+// wp-admin stored meanwhile, and never falls below zero.
 func TestPriceOfADiscountedOrder(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -619,7 +617,7 @@ func TestPriceKeepsTheTaxOfTheForm(t *testing.T) {
 		"coupon 30, tax 10, and a total by hand":     {"-30", "", "10", "75", "40"},
 		"tax 10, and the subtotal by hand":           {"0", "", "10", "135", "70"},
 	} {
-		t.Run(name, func(t *testing.T) { // one after the other: they share the order
+		t.Run(name, func(t *testing.T) { // not parallel: they share the order
 			s.database.Execute(t, "DELETE FROM wp_latepoint_order_meta WHERE object_id = 1403 AND meta_key = 'discount_total'",
 				"UPDATE wp_latepoint_orders SET subtotal = 135, coupon_discount = "+c.coupon+", tax_total = "+c.tax+", total = "+c.total+" WHERE id = 1403",
 				"UPDATE wp_latepoint_order_items SET subtotal = 135, total = 135 WHERE order_id = 1403")
@@ -655,8 +653,8 @@ func TestLargestPrices(t *testing.T) {
 	wantNoWrites(t, "too large", before)
 }
 
-// TestOrdersTakeValidCoupons: an order may have a coupon if the add-on would accept it, as
-// often as it may be used.
+// TestOrdersTakeValidCoupons: an order may have a coupon if the add-on would accept it, as often as it may
+// be used.
 func TestOrdersTakeValidCoupons(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
@@ -691,11 +689,11 @@ func TestOrdersTakeValidCoupons(t *testing.T) {
 	s.database.Execute(t, "UPDATE wp_latepoint_orders SET status = 'cancelled' WHERE coupon_code = 'ONCE'")
 	order := fmt.Sprint("/orders/", s.write(http.MethodPost, "/orders", body("once", "")).want(http.StatusCreated).at("id"))
 
-	// The same holds for another coupon of an order, but not for the one that it has.
+	// The same applies to another coupon of an order, but not to the one that it has.
 	unprocessable("coupon_code").check(t, "off", s.write(http.MethodPut, order, `{"coupon_code":"OFF"}`))
 	s.database.Execute(t, "UPDATE wp_latepoint_coupons SET status = 'disabled' WHERE code = 'ONCE'")
 	s.write(http.MethodPut, order, `{"coupon_code":"ONCE","notes":"x"}`).want(http.StatusOK)
-	for _, more := range []string{"LAST", "LATER"} { // their period counts for new orders only
+	for _, more := range []string{"LAST", "LATER"} { // their period applies only to new orders
 		s.write(http.MethodPut, order, `{"coupon_code":"`+more+`"}`).want(http.StatusOK)
 	}
 	s.write(http.MethodPut, order, `{"coupon_code":"OFF","force":true}`).want(http.StatusOK)
@@ -704,7 +702,7 @@ func TestOrdersTakeValidCoupons(t *testing.T) {
 	s.write(http.MethodPut, "/orders/1403", `{"coupon_code":"SERVICE"}`).want(http.StatusOK)
 }
 
-// TestCouponIsUsedOnce: orders that arrive together count each other's use.
+// TestCouponIsUsedOnce: concurrent orders count each other's use.
 func TestCouponIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -725,7 +723,7 @@ func TestCouponIsUsedOnce(t *testing.T) {
 	}
 }
 
-// TestCouponIsUsedAgainOnce: of orders that are opened again together, one has the last use.
+// TestCouponIsUsedAgainOnce: of several orders that are reopened together, one gets the last use.
 func TestCouponIsUsedAgainOnce(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -750,8 +748,8 @@ func TestCouponIsUsedAgainOnce(t *testing.T) {
 	}
 }
 
-// TestCouponsAreCountedAgain: an order that is no longer cancelled, or goes to another
-// customer, uses its coupon again, as a new order would.
+// TestCouponsAreCountedAgain: an order that is no longer cancelled, or moves to another customer, uses its
+// coupon again, like a new order.
 func TestCouponsAreCountedAgain(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -777,7 +775,7 @@ func TestCouponsAreCountedAgain(t *testing.T) {
 	refused(first, `{"status":"completed","coupon_code":"Once"}`)
 	put(first, `{"status":"cancelled","notes":"x"}`).want(http.StatusOK)
 	put(second, `{"status":"completed"}`).want(http.StatusOK)
-	put(second, `{"customer_id":12}`).want(http.StatusOK) // is no further use
+	put(second, `{"customer_id":12}`).want(http.StatusOK) // is not another use
 	put(first, `{"status":"open","coupon_code":""}`).want(http.StatusOK)
 	put(first, `{"coupon_code":"ONCE","force":true}`).want(http.StatusOK)
 	put(first, `{"status":"cancelled"}`).want(http.StatusOK)
@@ -797,8 +795,8 @@ func TestCouponsAreCountedAgain(t *testing.T) {
 	refused(listed, `{"status":"open"}`)
 	s.database.Execute(t, "UPDATE wp_latepoint_coupons SET status = 'disabled' WHERE code = 'NINE'")
 	put(listed, `{"customer_id":8}`).want(http.StatusOK)
-	put(listed, `{"status":"open"}`).want(http.StatusOK) // which the coupon may be no longer, is not asked
-	// An order goes to another customer with its only booking, too.
+	put(listed, `{"status":"open"}`).want(http.StatusOK) // whether the coupon is still valid is not checked
+	// An order also moves to another customer with its only booking.
 	s.database.Execute(t, "UPDATE wp_latepoint_orders SET coupon_code = 'EACH', customer_id = 153 WHERE id = 1403", "UPDATE wp_latepoint_bookings SET customer_id = 153 WHERE id = 1441")
 	before := s.database.Snapshot(t)
 	unprocessable("customer_id").check(t, "booking", put("/bookings/1441", `{"customer_id":9}`))

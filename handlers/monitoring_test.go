@@ -23,14 +23,14 @@ const (
 	rulesTestFile = "../docker/prometheus/bookside.rules.test.yml"
 )
 
-// target are the labels that Prometheus gives everything it scrapes.
+// target are the labels that Prometheus adds to everything it scrapes.
 var target = []string{"job", "instance"}
 
 // documentedMetric is a row of METRICS.md, which [TestMetricsDocument] compares with the registry.
 type documentedMetric struct {
 	histogram bool
 	labels    []string
-	values    map[string][]string // of labels whose values are fixed
+	values    map[string][]string // values of labels that have fixed ones
 }
 
 // documentedMetrics returns the metrics of METRICS.md, and those of the process that are used.
@@ -128,8 +128,8 @@ var (
 	alternative = regexp.MustCompile(`^[a-z_|]+$`)
 )
 
-// TestMonitoringUsesOurMetrics: each metric, label and fixed value in the dashboard and the alerts is
-// one that Bookside has.
+// TestMonitoringUsesOurMetrics: each metric, label and fixed value in the dashboard and the alerts exists
+// in Bookside.
 func TestMonitoringUsesOurMetrics(t *testing.T) {
 	t.Parallel()
 	metrics := documentedMetrics(t)
@@ -214,7 +214,7 @@ func TestAlertRules(t *testing.T) {
 	}
 }
 
-// TestDashboardSchema: the dashboard is as Grafana publishes it.
+// TestDashboardSchema: the dashboard matches the schema that Grafana publishes.
 //
 //	git clone --depth 1 https://github.com/grafana/grafana-foundation-sdk
 //	BOOKSIDE_TEST_GRAFANA_SCHEMAS=$PWD/grafana-foundation-sdk/jsonschema go test ./handlers -run TestDashboardSchema

@@ -23,8 +23,8 @@ var clearedByNull = map[string][]string{
 	"coupons":   {"max_discount_amount", "usage_limit", "min_order_amount", "name", "description", "active_from", "active_to"},
 }
 
-// TestNullIsNeverConfirmedInVain sends null and an empty text, as JSON and, where a form can, as a form,
-// for every field that a PUT reads: the field is cleared, or the change is refused by its name.
+// TestNullIsNeverConfirmedInVain sends null and an empty text, as JSON and, where possible, as a form, for
+// every field of a PUT: either the field is cleared, or the change is refused with its name.
 func TestNullIsNeverConfirmedInVain(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -39,7 +39,7 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 	webhook := "/webhooks/" + fmt.Sprint(s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated).at("data", "id"))
 	invoice := fmt.Sprintf("/orders/%s/invoices/%v", order, s.get("/orders/" + order + "/invoices").records()[0]["id"])
 	before := s.database.Snapshot(t)
-	type fields struct{ kept, texts []string } // texts may be kept, but an empty one is a value
+	type fields struct{ kept, texts []string } // kept is never cleared; in texts an empty text is a value
 	resources := map[string]fields{
 		"/customers/9": {
 			kept: []string{"first_name", "last_name", "email", "status", "is_guest"},
@@ -105,7 +105,7 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 		refuses := func(field string, a answer) {
 			t.Helper()
 			want := http.StatusUnprocessableEntity
-			if strings.HasPrefix(path, "/customers") || strings.HasPrefix(path, "/payments") { // the contract has one status
+			if strings.HasPrefix(path, "/customers") || strings.HasPrefix(path, "/payments") { // the contract has a single status
 				want = http.StatusBadRequest
 			}
 			if a.status != want {
@@ -121,7 +121,7 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 			refuses(field, s.write(http.MethodPut, path, `{"`+field+`":null}`))
 			refuses(field, s.writeAs(http.MethodPut, path, formType, url.Values{field: {""}}.Encode()))
 		}
-		for _, field := range resource.kept { // nor is 0, which is no id
+		for _, field := range resource.kept { // nor is 0, which is not an id
 			if strings.HasSuffix(field, "_id") {
 				refuses(field, s.write(http.MethodPut, path, `{"`+field+`":0}`))
 				refuses(field, s.writeAs(http.MethodPut, path, formType, url.Values{field: {"0"}}.Encode()))
@@ -141,18 +141,17 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 	wantUpdateRejected(t, "custom fields", s.write(http.MethodPut, "/customers/9", `{"custom_fields":null}`), "custom_fields")
 }
 
-// resourceAt returns the resource of which a path has a record.
+// resourceAt returns the resource of a record's path.
 func resourceAt(path string) string {
 	parts := strings.Split(path, "/")
 	return parts[len(parts)-2]
 }
 
-// fieldsOfOtherTests are those of a PUT that have nothing to clear, members of their own, or no meaning without
-// Pro Features.
+// fieldsOfOtherTests are the fields of a PUT that have nothing to clear, have members, or mean nothing
+// without Pro Features.
 var fieldsOfOtherTests = []string{"dry_run", "extras", "force", "send_notification", "skip", "customer", "custom_fields"}
 
-// requireEveryField fails unless every field that the document has of a PUT is among those that null
-// clears, or those that refuse it.
+// requireEveryField fails unless null clears every documented field of a PUT, or is refused for it.
 func requireEveryField(t *testing.T, refusing map[string][]string) {
 	t.Helper()
 	contract, err := theContract()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestBookingsOffTheGridCanBeChanged: where date and time stay, it counts whether the agent's time is
+// TestBookingsOffTheGridCanBeChanged: if date and time stay, what counts is whether the agent's time is
 // open, not whether customers are offered it: a start that an administrator chose can be kept.
 func TestBookingsOffTheGridCanBeChanged(t *testing.T) {
 	t.Parallel()
@@ -53,7 +53,8 @@ func TestBookingsOffTheGridCanBeChanged(t *testing.T) {
 	put(`{"status":"approved"}`, http.StatusConflict)
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET agent_id = 2 WHERE id = 13")
 	put(`{"status":"approved"}`, http.StatusOK)
-	// Another start must be one that customers are offered; the own one may lie outside their window.
+	// A different start must be one that customers are offered; the booking's own may lie outside their
+	// window.
 	put(`{"start_time":"10:50"}`, http.StatusConflict)
 	s.database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('earliest_possible_booking', '+2 weeks')")
 	if !offered("") || len(s.day(t, "booking_id=11&date=2026-11-24").AvailableSlots) != 1 {
@@ -61,7 +62,7 @@ func TestBookingsOffTheGridCanBeChanged(t *testing.T) {
 	}
 	put(`{"duration":90}`, http.StatusOK)
 	put(`{"start_time":"14:00"}`, http.StatusConflict)
-	// A day without the booking has only what anybody is offered, and closed time is not open.
+	// A day without the booking has only what everybody is offered, and closed time is not open.
 	if slices.Contains(s.day(t, "booking_id=11&date=2026-12-15").AvailableSlots, "10:40") {
 		t.Error("10:40 is offered on another day")
 	}

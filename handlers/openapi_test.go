@@ -17,8 +17,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestOpenAPI compares the document with the golden one, and asks for it under
-// every base path without a key.
+// TestOpenAPI compares the document with the golden one, and requests it under every base path without a
+// key.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -35,13 +35,13 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestDocumentListsAllFieldsAndParameters sends every name in the document to every route,
-// with a value that is never valid: the answer changes if and only if the name
-// is described for that route. Fields of a body may also be sent in the query.
+// TestDocumentListsAllFieldsAndParameters sends every name in the document to every route, with a value
+// that is never valid: the response changes if and only if the name is described for that route. Fields of
+// a body may also be sent in the query.
 func TestDocumentListsAllFieldsAndParameters(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireTime(t)
-	s := newServer(t, fixtures.New(t, fixtures.Small(now).WithProFeatures())) // which reads extras and coupons
+	s := newServer(t, fixtures.New(t, fixtures.Small(now).WithProFeatures())) // so that extras and coupons are read
 	c, err := theContract()
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func bodyProperties(operation *openapi3.Operation) openapi3.Schemas {
 	return operation.RequestBody.Value.Content["application/json"].Schema.Value.Properties
 }
 
-// ofServices are the routes that judge extras and coupons by the service.
+// ofServices are the routes that check extras and coupons by service.
 var ofServices = []string{"POST/bookings", "POST/holds", "GET/availability"}
 
 func (s *server) probeQuery(method, path string, described []string, all map[string]bool) {
@@ -133,7 +133,7 @@ func (s *server) probeQuery(method, path string, described []string, all map[str
 		}
 	}
 	usual := s.send(method, "/v1"+path+"?"+query, header, "")
-	refused := strings.HasSuffix(path, ".ics") // which takes the secret of a calendar, and tells nobody else anything
+	refused := strings.HasSuffix(path, ".ics") // needs the secret of a calendar, and reveals nothing without it
 	for name := range all {
 		got := s.send(method, "/v1"+path+"?"+strings.Replace(query, "&"+name+"=", "&", 1)+"&"+name+"[]=1", header, "")
 		if read := !bytes.Equal(got.body, usual.body); read != slices.Contains(described, name) {
@@ -169,7 +169,7 @@ func (s *server) probeBody(method, path string, described openapi3.Schemas, all 
 	for name := range all {
 		_, ok := described[name]
 		if name == "dry_run" && !ok {
-			continue // is refused, see TestNoDryRunIsCarriedOut
+			continue // refused, see TestNoDryRunIsCarriedOut
 		}
 		if read := !bytes.Equal(send(map[string]any{name: [][]int{{1}}}), before); read != ok {
 			s.t.Errorf("%s %s reads the field %s: %v, described: %v", method, path, name, read, ok)
@@ -237,7 +237,7 @@ func describedMembers(described func(place, name, text string, schema *openapi3.
 	}
 }
 
-// TestDescriptionsBelongToTheField: fields of one name say what they mean in their own place.
+// TestDescriptionsBelongToTheField: fields with the same name are described for their own place.
 func TestDescriptionsBelongToTheField(t *testing.T) {
 	t.Parallel()
 	c, err := theContract()
@@ -273,7 +273,7 @@ func TestDescriptionsBelongToTheField(t *testing.T) {
 	}
 }
 
-// TestSchemaNames: no schema is called after a type of the program.
+// TestSchemaNames: no schema is named after a type of the program.
 func TestSchemaNames(t *testing.T) {
 	t.Parallel()
 	c, err := theContract()
@@ -287,8 +287,8 @@ func TestSchemaNames(t *testing.T) {
 	}
 }
 
-// TestRequiredFieldsAreDocumented compares the fields that are reported as
-// missing from an empty POST with those that the document requires.
+// TestRequiredFieldsAreDocumented compares the fields reported as missing from an empty POST with those
+// that the document requires.
 func TestRequiredFieldsAreDocumented(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -298,7 +298,7 @@ func TestRequiredFieldsAreDocumented(t *testing.T) {
 	}
 	for path, item := range c.document.Paths.Map() {
 		if item.Post == nil || item.Post.RequestBody == nil || strings.Contains(path, "{") {
-			continue // nothing is sent, or there is no such record
+			continue // no fields are sent, or there is no such record
 		}
 		schema := item.Post.RequestBody.Value.Content["application/json"].Schema.Value
 		a := s.send(http.MethodPost, "/v1"+path, http.Header{"X-Api-Key": {s.key}}, "").want(http.StatusBadRequest)
@@ -318,8 +318,8 @@ func TestRequiredFieldsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestBulkBookingsAreBookings compares the fields of a booking in a bulk
-// request with those of a single booking.
+// TestBulkBookingsAreBookings compares the fields of a booking in a bulk request with those of a single
+// booking.
 func TestBulkBookingsAreBookings(t *testing.T) {
 	t.Parallel()
 	c, err := theContract()

@@ -12,39 +12,39 @@ import (
 	"bookside/compat"
 )
 
-// operation is one thing that the API does: what the OpenAPI document says about
-// it, and the function that does it. It stands in the file of its resource.
+// operation is one thing that the API does: its description in the OpenAPI document, and the function that
+// does it. It is in its resource's file.
 type operation struct {
-	id               string // operationId, after which generated clients name their functions
+	id               string // operationId, which generated clients name their functions after
 	summary          string
 	description      string            // description, to which the permissions are added
 	path             []pathParameter   // in the order of the path
 	query            compat.QueryInput // nil for no parameters
 	body             compat.Input      // nil for no body
 	answers          []response        // samples of the records it answers with
-	extraPermissions []extraPermission // what may need more than the route's permission
-	exampleErrors    []error           // samples of errors that few operations know, see errorsOf
+	extraPermissions []extraPermission // requests that need more than the route's permission
+	exampleErrors    []error           // samples of errors that few operations have, see errorsOf
 	errors           errorForm
 	size             size            // what the memory of a request grows with
 	cost             cost            // of a request, in requests; nil for one
-	ours             bool            // a read that the PHP extension does not have
-	noETag           bool            // an answer is outdated when it arrives, and has no tag
+	ours             bool            // a read that the PHP extension lacks
+	noETag           bool            // a response is outdated when it arrives, and has no tag
 	perKey           bool            // a read whose response depends on the key itself, not only on its permissions
-	calendar         domain.Resource // whose calendar it serves, which its secret opens, and no API key; "" for none
-	formats          []*exportFormat // in which a list is sent besides JSON
-	decided          bool            // a write about which the site's extensions may decide, see session.CheckExtensions
+	calendar         domain.Resource // whose calendar it serves, opened by its secret and not by an API key; "" for none
+	formats          []*exportFormat // other formats in which a list can be sent
+	decided          bool            // a write that the site's extensions may decide about, see session.CheckExtensions
 	noIdempotency    bool            // a write without support for Idempotency-Key, because its response must not be stored
-	// wrap runs a read outside of the limits of others, and executes and sends it by
-	// deliver; nil for nothing.
+	// wrap runs a read outside the limits of others; it executes and sends it by calling deliver. nil for
+	// nothing.
 	wrap  func(c echo.Context, r *request, deliver func() error) error
 	serve func(*request) (response, error)
 }
 
-// errorForm is how an operation fails. The zero value is that of most.
+// errorForm is how an operation fails. The zero value applies to most.
 type errorForm struct {
-	list    bool              // a list: an invalid key is answered as a WordPressError
-	shape   compat.ErrorShape // of everything that has no shape of its own
-	unknown compat.ErrorShape // of a record that does not exist, if it has its own
+	list    bool              // a list: an invalid key gets a WordPressError
+	shape   compat.ErrorShape // of everything without its own shape
+	unknown compat.ErrorShape // for a missing record, if different
 	failure string            // message of an internal error; "" for "Internal server error"
 	code    string            // of an internal error; "" for server_error
 	invalid string            // code of invalid fields, as a WordPressError; "" for an ObjectError
@@ -71,10 +71,10 @@ var (
 	couponCode    = pathParameter{"code", domain.CouponResource}
 )
 
-// cost returns how many requests a request counts for, by its parameters.
+// cost returns how many requests a request counts as, depending on its parameters.
 type cost func(*compat.Query) int64
 
-// requests returns how many requests a request of the route counts for.
+// requests returns how many requests a request of the route counts as.
 func (r *route) requests(query *compat.Query) int64 {
 	if r.operation.cost == nil {
 		return 1
@@ -87,30 +87,30 @@ func (r *route) allowsDryRun() bool {
 	return r.operation.body != nil && slices.Contains(r.operation.body.Names(), compat.DryRun)
 }
 
-// extraPermission is a permission that a request needs besides that of its route to do what
+// extraPermission is a permission that a request needs in addition to its route's in order to do what
 // purpose says. The adapter checks it, because only the adapter knows.
 type extraPermission struct{ permission, purpose string }
 
-// exampleConflict is a sample of why a booking cannot have its time.
+// exampleConflict is a sample of the reason why a booking cannot have its time.
 var exampleConflict = domain.SlotConflict{
 	Start: availability.Moment{Day: exampleDay, Minutes: 600}, AgentID: 3, BookingID: 53, Free: []availability.Minutes{660},
 }
 
-// errExampleRefusal is a sample of the error about what a limited key may not name.
+// errExampleRefusal is a sample of the error for something that a limited key may not name.
 var errExampleRefusal = domain.Scope{Agents: []int64{3}}.Refuse(5, 0, 0)
 
 // errExampleFilterRefusal is the same for the filters of a webhook.
 var errExampleFilterRefusal = domain.Scope{Agents: []int64{3}}.RefuseAny(domain.Scope{Agents: []int64{5}})
 
-// exampleLoss is a sample of what else a customer could book who comes too late with a hold.
+// exampleLoss is a sample of what else a customer with a late hold could book.
 var exampleLoss = domain.SlotConflict{Start: exampleConflict.Start, AgentID: 3, Free: exampleConflict.Free}
 
 var exampleDay, _ = availability.ParseDay("2026-12-01")
 
-// What most operations do: read what was asked, call the adapter, and show what it returns. An
-// operation that does more says so in the file of its resource.
+// What most operations do: read the request, call the adapter, and show the result. An operation that does
+// more says so in its resource's file.
 
-// list serves a page of the records that a filter matches.
+// list serves a page of the records that match a filter.
 func list[Filter, Page, Body any](
 	filter func(compat.View, *compat.Query) (Filter, error),
 	find func(context.Context, *session.Session, Filter) (Page, error),
@@ -147,7 +147,7 @@ func get[Record, Body any](
 	}
 }
 
-// create makes a record of the body.
+// create creates a record from the body.
 func create[Values, Record, Body any](
 	read func(*compat.Body) Values,
 	insert func(context.Context, *session.Tx, Values) (Record, error),

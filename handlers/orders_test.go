@@ -189,8 +189,8 @@ func TestOrderTransactions(t *testing.T) {
 	golden(t, "transaction_list", s.get("/orders/504/transactions").want(http.StatusOK).body)
 }
 
-// TestOrderTransactionsOfTheEdgeSite reads every transaction under every
-// order: it is unknown under all but its own.
+// TestOrderTransactionsOfTheEdgeSite reads every transaction under every order:
+// it is found only under its own.
 func TestOrderTransactionsOfTheEdgeSite(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()

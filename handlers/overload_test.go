@@ -20,8 +20,8 @@ import (
 	"bookside/handlers/monitor"
 )
 
-// TestRequestsNeedOneConnection: no request needs two connections at the same
-// time. With a single one everything is served, one request after the other.
+// TestRequestsNeedOneConnection: no request needs two connections at the same time. With a single one
+// everything is served, one request after the other.
 func TestRequestsNeedOneConnection(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -181,8 +181,7 @@ func TestBulkWithoutConnection(t *testing.T) {
 	})
 }
 
-// TestRequestTimeout: a request over the time limit gets 503, and frees its
-// connection and slot.
+// TestRequestTimeout: a request that exceeds the time limit gets 503, and frees its connection and slot.
 func TestRequestTimeout(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -260,8 +259,8 @@ func hear(t *testing.T, reader *bufio.Reader) (status int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// TestSlowClientsOccupyNoConnectionOrSlot: while a client sends its body or
-// reads its response slowly, others use the only connection and the only slot.
+// TestSlowClientsOccupyNoConnectionOrSlot: while a client slowly sends its body or reads its response,
+// others can use the only connection and the only slot.
 func TestSlowClientsOccupyNoConnectionOrSlot(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -428,8 +427,8 @@ func TestUnneededBodiesAreDrained(t *testing.T) {
 	}
 }
 
-// TestTooLargeRequestsAreRejected: bodies over 1 MiB are rejected in every
-// form, without being read if their length is known; so are URLs over 8 KiB.
+// TestTooLargeRequestsAreRejected: bodies over 1 MiB are rejected in every format, without being read if
+// their length is known; so are URLs over 8 KiB.
 func TestTooLargeRequestsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -468,9 +467,8 @@ func TestTooLargeRequestsAreRejected(t *testing.T) {
 	}
 }
 
-// TestNothingTouchesTheConnectionAfterItsRequest: a request whose client leaves ends only when the
-// deadline of its writes has been set, because its connection and its context may then serve
-// another request.
+// TestNothingTouchesTheConnectionAfterItsRequest: when the client leaves, its request ends only after its
+// write deadline was set, because the connection and the context may then serve another request.
 func TestNothingTouchesTheConnectionAfterItsRequest(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
@@ -500,7 +498,7 @@ func TestNothingTouchesTheConnectionAfterItsRequest(t *testing.T) {
 type leavingClient struct {
 	*httptest.ResponseRecorder
 	leave   func()
-	setting chan struct{} // has one for each time that the deadline is being set
+	setting chan struct{} // has an element for each call that is setting the deadline
 	set     atomic.Bool
 }
 
@@ -522,5 +520,5 @@ func (c *leavingClient) SetWriteDeadline(deadline time.Time) error {
 	return nil
 }
 
-// SetReadDeadline makes the writer one of a connection.
+// SetReadDeadline makes the writer look like one of a connection.
 func (c *leavingClient) SetReadDeadline(time.Time) error { return nil }

@@ -25,8 +25,8 @@ func (s *server) as(permissions []string, method, path, body string) answer {
 	return s.send(method, "/v1"+path, http.Header{"X-Api-Key": {s.newKey(permissions...)}, "Content-Type": {jsonType}}, body)
 }
 
-// guardedMember is a member of an answer that is empty without a permission; * stands
-// for every element of a list.
+// guardedMember is a member of a response that is empty without a permission; * stands for every element of
+// a list.
 type guardedMember struct{ path, needs, empty string }
 
 // guardedMembers are all such members, by route.
@@ -78,9 +78,8 @@ func (g guardedMember) without(t testing.TB, value any, path []string) (emptied 
 	return 1
 }
 
-// TestResponsesHideWhatTheKeyMayNotRead requests all routes twice, with the
-// route's permission and each other permission to read: what the key may not
-// read is empty, everything else is unchanged.
+// TestResponsesHideWhatTheKeyMayNotRead requests all routes twice, with the route's permission and with
+// each other read permission: what the key may not read is empty, and everything else is unchanged.
 func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -133,11 +132,11 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 				if r.Permission == "" {
 					key.Permissions = append(slices.Clone(also), "delete_coupons")
 				}
-				if r.Method == http.MethodPut { // who may not read the record sees less, see TestWhatIsNotWrittenShowsNothing
+				if r.Method == http.MethodPut { // a key that may not read the record sees less, see TestWhatIsNotWrittenShowsNothing
 					key.Permissions = append(key.Permissions, strings.Replace(r.Permission, "write_", "read_", 1))
 				}
 				if r.Path == "/changes" && !slices.ContainsFunc(journal.Resources, func(of journal.Resource) bool { return key.Holds("read_" + string(of)) }) {
-					continue // there is nothing that it may follow
+					continue // there is nothing that the key may follow
 				}
 				want := answer{t: t, body: everything}.object()
 				for _, g := range guardedMembers[name] {
@@ -215,8 +214,8 @@ func TestNewRecordsHideWhatTheKeyMayNotRead(t *testing.T) {
 	}
 }
 
-// TestIncludesNeedTheirPermission: keys that may read both can include the
-// bookings of a customer; for others the request is rejected.
+// TestIncludesNeedTheirPermission: keys that may read both can include a customer's bookings; for others
+// the request is rejected.
 func TestIncludesNeedTheirPermission(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -244,8 +243,8 @@ func TestIncludesNeedTheirPermission(t *testing.T) {
 	s.as([]string{"read_customers"}, http.MethodGet, "/customers?include=bookings", "").want(http.StatusOK)
 }
 
-// TestStoredResponsesObeyCurrentPermissions: a stored response hides what the
-// key may no longer read, and shows it once the key has its permission back.
+// TestStoredResponsesObeyCurrentPermissions: a stored response hides what the key may no longer read, and
+// shows it once the key has its permission back.
 func TestStoredResponsesObeyCurrentPermissions(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -289,8 +288,8 @@ func TestStoredResponsesObeyCurrentPermissions(t *testing.T) {
 	}
 }
 
-// TestStoredResponsesObeyTheCurrentScope: a response that was stored before its key was limited is
-// not sent again, and the request is not processed again either.
+// TestStoredResponsesObeyTheCurrentScope: a response stored before its key was limited is not sent again,
+// and the request is not processed again either.
 func TestStoredResponsesObeyTheCurrentScope(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -325,8 +324,8 @@ func TestStoredResponsesObeyTheCurrentScope(t *testing.T) {
 	}
 }
 
-// TestSentContactsAreNotCompared: a key that may read neither bookings nor customers is refused alike,
-// whether a contact that it sends with a booking is the stored one or not. What is missing, it may fill in.
+// TestSentContactsAreNotCompared: a key that may read neither bookings nor customers gets the same error
+// whether or not a contact that it sends with a booking is the stored one. Missing contacts it may fill in.
 func TestSentContactsAreNotCompared(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -371,8 +370,8 @@ func TestSentContactsAreNotCompared(t *testing.T) {
 	s.key = all
 }
 
-// alsoNeeded are requests that need a permission besides that of their route.
-// Every row of the route table that names one needs an entry here.
+// alsoNeeded are requests that need a permission in addition to their route's. Every row of the route table
+// that names one needs an entry here.
 var alsoNeeded = map[string]struct{ method, path, body, route, also string }{
 	"link a user":               {http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","cms_user_id":801}`, "POST /customers", "write_users"},
 	"link a user, other name":   {http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","wordpress_user_id":"801"}`, "POST /customers", "write_users"},
@@ -396,8 +395,8 @@ var alsoNeeded = map[string]struct{ method, path, body, route, also string }{
 	"cancel what is completed":  {http.MethodPut, "/bookings/11", `{"status":"cancelled"}`, "PUT /bookings/:id", "delete_bookings"},
 }
 
-// TestAdditionalPermissions sends requests that need a second permission with
-// every other permission, then with the two.
+// TestAdditionalPermissions sends requests that need a second permission with every other permission, and
+// then with the two.
 func TestAdditionalPermissions(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -445,9 +444,8 @@ func TestAdditionalPermissions(t *testing.T) {
 	}
 }
 
-// arrangeCustomers gives booking 7 to a customer with all fields filled in,
-// booking 8 to one who has a user but no e-mail address, and booking 10 to one
-// who has only an e-mail address. User 801 may be linked.
+// arrangeCustomers gives booking 7 to a customer with all fields filled in, booking 8 to one who has a user
+// but no e-mail address, and booking 10 to one who has only an e-mail address. User 801 may be linked.
 func arrangeCustomers(t testing.TB, database *fixtures.Database) {
 	t.Helper()
 	database.MakeCustomersUsers(t)
@@ -503,9 +501,9 @@ func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
 	}
 }
 
-// TestUsersCannotBeProbed: without write_users a response reveals nothing
-// about a WordPress user, and with it only that the user cannot be linked.
-// Other invalid fields are reported whatever the key may do.
+// TestUsersCannotBeProbed: without write_users a response reveals nothing about a WordPress user, and with
+// it only that the user cannot be linked. Other invalid fields are reported regardless of the key's
+// permissions.
 func TestUsersCannotBeProbed(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -533,9 +531,8 @@ func TestUsersCannotBeProbed(t *testing.T) {
 	}
 }
 
-// TestBookingMetaOfAddOns: of a booking's metadata only custom fields, the
-// plugin's own and configured keys are shown and searched, and never the keys
-// that manage a booking.
+// TestBookingMetaOfAddOns: only custom fields, the plugin's own keys and configured keys of a booking's
+// metadata are shown and searched, and never the keys for managing a booking.
 func TestBookingMetaOfAddOns(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())

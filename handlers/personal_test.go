@@ -17,7 +17,7 @@ import (
 	"bookside/handlers"
 )
 
-// maskedKey makes a key with all permissions that masks personal data.
+// maskedKey creates a key with all permissions that masks personal data.
 func (s *server) maskedKey() string {
 	s.t.Helper()
 	all := []string{"read", "write", "delete", "read_changes", "write_users", "write_webhooks"}
@@ -28,8 +28,8 @@ func (s *server) maskedKey() string {
 	return secret
 }
 
-// TestPersonalDataIsMaskedEverywhere writes a mark into everything personal and requests every
-// route that reads: the mark appears without the mask, and never with it.
+// TestPersonalDataIsMaskedEverywhere writes a mark into all personal data and requests every route that
+// reads: the mark appears without masking, and never with it.
 func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -76,7 +76,7 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 	if shown < 40 {
 		t.Errorf("only %d answers have personal data", shown)
 	}
-	// What is masked keeps its form.
+	// Masked data keep their form.
 	s.database.Execute(t, "UPDATE wp_latepoint_customers SET email = 'rita.neu@shop.example', phone = '+49 30 1234567' WHERE id = 9")
 	customer := s.get("/customers/9").want(http.StatusOK)
 	if email, phone := customer.at("data", "email"), customer.at("data", "phone"); email != "r***@***.example" || phone != "+** ** *****67" {
@@ -99,8 +99,8 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 	}
 }
 
-// TestMaskedKeysNeitherSearchNorWritePersonalData: every parameter that searches or sorts by
-// personal data, and every field that has it, is refused, in whatever form it is sent.
+// TestMaskedKeysNeitherSearchNorWritePersonalData: every parameter that searches or sorts by personal data,
+// and every field that holds it, is refused, in whatever format it is sent.
 func TestMaskedKeysNeitherSearchNorWritePersonalData(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())

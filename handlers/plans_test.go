@@ -12,8 +12,8 @@ import (
 	"bookside/fixtures"
 )
 
-// fillSmallTables are statements that make the site's small tables so large that reading them whole is not
-// the quickest plan.
+// fillSmallTables are statements that make the site's small tables so large that a full scan is not the
+// quickest plan.
 var fillSmallTables = []string{
 	"INSERT INTO wp_options (option_name, option_value, autoload) SELECT CONCAT('filler_', a.id, '_', b.id), '', 'no' FROM wp_latepoint_agents a, wp_latepoint_bookings b",
 	"INSERT INTO wp_latepoint_settings (name, value) SELECT CONCAT('filler_', a.id, '_', b.id), '' FROM wp_latepoint_agents a, wp_latepoint_bookings b",
@@ -23,14 +23,14 @@ var fillSmallTables = []string{
 	"ANALYZE TABLE wp_options, wp_latepoint_settings, wp_latepoint_work_periods, wp_latepoint_agents",
 }
 
-// tablesWithoutIndex are tables that the plugin gave no index except for the id.
+// tablesWithoutIndex are tables that the plugin created without an index except for the id.
 var tablesWithoutIndex = []string{"wp_latepoint_processes", "wp_latepoint_process_jobs", "wp_latepoint_transactions", "wp_latepoint_transaction_refunds"}
 
 // TestBookingWritesUseIndexes explains every statement of a create, an update
 // and a deletion: none scans a table that has an index.
 func TestBookingWritesUseIndexes(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine has a planner of its own
+	fixtures.RequireServer(t) // the embedded engine has its own planner
 	var seen []statement
 	database := fixtures.New(t, fixtures.SiteA())
 	database.Execute(t, fillSmallTables...)
@@ -129,7 +129,7 @@ func TestStatementsOfANewBooking(t *testing.T) {
 func TestCustomersCompareNoOrderWithEachTransaction(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	database := fixtures.New(t, fixtures.SiteA()) // whose tables nobody has analyzed
+	database := fixtures.New(t, fixtures.SiteA()) // its tables were never analyzed
 	var seen []statement
 	s := tappedServer(t, database, func(shown statement) error {
 		seen = append(seen, shown)
@@ -145,7 +145,7 @@ func TestCustomersCompareNoOrderWithEachTransaction(t *testing.T) {
 		}
 		sums++
 		for _, step := range s.explain(t, shown) {
-			// MySQL joins by a hash table, in a buffer too.
+			// MySQL uses a hash join, also in a buffer.
 			if strings.Contains(step.extra, "BNL") || strings.Contains(step.extra, "Block Nested Loop") {
 				t.Errorf("each row of %s is compared with all others: %s", step.table, shown.text)
 			}
@@ -156,7 +156,7 @@ func TestCustomersCompareNoOrderWithEachTransaction(t *testing.T) {
 	}
 }
 
-// TestOneBookingScansPaymentsOnce: its payments also tell the payment status of its order.
+// TestOneBookingScansPaymentsOnce: its payments also give the payment status of its order.
 func TestOneBookingScansPaymentsOnce(t *testing.T) {
 	t.Parallel()
 	var seen []statement
@@ -180,8 +180,8 @@ func TestOneBookingScansPaymentsOnce(t *testing.T) {
 	}
 }
 
-// TestPagesOfSeveralFiltersReadLittle: a page of a long list with several filters is found in the
-// order of the list, not by sorting all that match.
+// TestPagesOfSeveralFiltersReadLittle: a page of a long list with several filters is found in the order of
+// the list, not by sorting all matches.
 func TestPagesOfSeveralFiltersReadLittle(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

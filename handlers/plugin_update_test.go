@@ -10,9 +10,8 @@ import (
 	"bookside/handlers/monitor"
 )
 
-// TestUnknownUpdateOfThePluginStopsItsWrites: an update of the plugin that we
-// do not know stops the writes to what it changed, and nothing else; readiness
-// reports it.
+// TestUnknownUpdateOfThePluginStopsItsWrites: an unknown update of the plugin
+// stops the writes to what it changed, and nothing else; readiness reports it.
 func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -20,7 +19,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 	for i, test := range []struct {
 		name, known, update, undo string   // known is a change of an earlier update
 		then                      []string // if one statement cannot do it on every server
-		why                       string   // the booking is rejected; "" if it is not
+		why                       string   // why the booking is rejected; "" if it is not
 		silent                    bool     // no statement fails
 		unannounced               bool     // only the failure reveals it
 	}{
@@ -55,8 +54,8 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 		{name: "a table that only writes name", update: "RENAME TABLE wp_latepoint_activities TO wp_latepoint_events",
 			undo: "RENAME TABLE wp_latepoint_events TO wp_latepoint_activities", why: "wp_latepoint_activities: it does not exist"},
 	} {
-		// The plugin changes its version with its tables; if it did not, the first
-		// failure reveals the change.
+		// The plugin changes its version together with its tables; if it did
+		// not, the first failure would reveal the change.
 		for _, versioned := range []bool{true, false} {
 			if !versioned && (test.silent || !fixtures.Thorough() && !test.unannounced && i%3 > 0) {
 				continue

@@ -13,10 +13,11 @@ import (
 	"bookside/fixtures"
 )
 
-// vat is the setting with taxes of a site with Pro Features.
+// vat is the tax setting of a site with Pro Features.
 const vat = `INSERT INTO wp_latepoint_settings (name, value) VALUES ('taxes', '{"tax_a":{"id":"tax_a","name":"VAT","type":"percentage","value":"10.0000"}}')`
 
-// proSite serves a site with Pro Features, on which service 4 costs 85.00 for 60 minutes, and has seats.
+// proSite serves a site with Pro Features, on which service 4 costs 85.00 for 60 minutes and has several
+// seats.
 func proSite(t testing.TB) *server {
 	t.Helper()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
@@ -70,7 +71,7 @@ func rowsOf(t testing.TB, database *fixtures.Database, query string, args ...any
 	return found
 }
 
-// TestPricesOfProFeatures: a booking costs and stores what the add-on's filters make of it.
+// TestPricesOfProFeatures: a booking costs and stores what the add-on's filters produce.
 func TestPricesOfProFeatures(t *testing.T) {
 	t.Parallel()
 	s := proSite(t)
@@ -115,7 +116,7 @@ func TestPricesOfProFeatures(t *testing.T) {
 	}
 }
 
-// TestPricesOfOneBooking: what of Pro Features counts for a price.
+// TestPricesOfOneBooking: the settings of Pro Features that affect a price.
 func TestPricesOfOneBooking(t *testing.T) {
 	t.Parallel()
 	s := proSite(t)
@@ -153,7 +154,7 @@ func TestPricesOfOneBooking(t *testing.T) {
 	}
 }
 
-// TestRefusedExtrasAndCoupons: what the site's form would not offer is refused by the name of its field.
+// TestRefusedExtrasAndCoupons: what the site's form would not offer is refused with the name of its field.
 func TestRefusedExtrasAndCoupons(t *testing.T) {
 	t.Parallel()
 	s := proSite(t)
@@ -206,7 +207,7 @@ func TestRefusedExtrasAndCoupons(t *testing.T) {
 	}
 }
 
-// TestExtrasOfHold: a hold keeps the time of its extras too, and the booking gets them.
+// TestExtrasOfHold: a hold includes the time of its extras, and the booking gets them.
 func TestExtrasOfHold(t *testing.T) {
 	t.Parallel()
 	s := proSite(t)
@@ -227,7 +228,7 @@ func TestExtrasOfHold(t *testing.T) {
 	}
 }
 
-// TestExtrasOfBulk: each booking of a list has extras and a coupon of its own.
+// TestExtrasOfBulk: each booking of a list has its own extras and coupon.
 func TestExtrasOfBulk(t *testing.T) {
 	t.Parallel()
 	s := proSite(t)
@@ -239,7 +240,8 @@ func TestExtrasOfBulk(t *testing.T) {
 	}
 }
 
-// TestPlainSiteIgnoresExtras: without the add-on, extras and coupon are unknown fields, and its tables say nothing.
+// TestPlainSiteIgnoresExtras: without the add-on, extras and coupon are unknown fields, and its tables are
+// ignored.
 func TestPlainSiteIgnoresExtras(t *testing.T) {
 	t.Parallel()
 	s := proSite(t)
@@ -254,7 +256,7 @@ func TestPlainSiteIgnoresExtras(t *testing.T) {
 	}
 }
 
-// TestAvailabilityWithExtras: extras make a booking longer, which decides when it can begin.
+// TestAvailabilityWithExtras: extras make a booking longer, which affects when it can begin.
 func TestAvailabilityWithExtras(t *testing.T) {
 	t.Parallel()
 	s := proSite(t)
@@ -304,14 +306,14 @@ func TestAvailabilityWithExtras(t *testing.T) {
 	}
 }
 
-// TestStatementsForExtras: the extras of a page are one statement, and a site without the add-on has none.
+// TestStatementsForExtras: the extras of a page take one statement, and on a site without the add-on none.
 func TestStatementsForExtras(t *testing.T) {
 	t.Parallel()
 	plain := newWriter(t, fixtures.SiteA().WithFewBookings())
 	pro := proSite(t)
 	for path, more := range map[string]int64{"/bookings?per_page=1": 1, "/bookings?per_page=100": 1, "/bookings/9": 1, "/availability?service_id=4&agent_id=5&date=2027-02-05": 0} {
 		queries := func(s *server) int64 {
-			s.get(path) // remembers what was counted
+			s.get(path) // remembers the count
 			s.get(path).want(http.StatusOK)
 			return int64(s.log.last(t).Queries)
 		}
@@ -344,7 +346,7 @@ func TestAgentBooksExtras(t *testing.T) {
 	}
 }
 
-// TestDeleteWithProFeatures: a booking takes along what the add-on's listeners delete with it.
+// TestDeleteWithProFeatures: deleting a booking also deletes what the add-on's listeners would.
 func TestDeleteWithProFeatures(t *testing.T) {
 	t.Parallel()
 	s := proSite(t)
@@ -369,7 +371,8 @@ func TestDeleteWithProFeatures(t *testing.T) {
 	}
 }
 
-// TestUpdateWithExtras: what a booking takes follows its extras, whatever else of it changes; what it costs stays.
+// TestUpdateWithExtras: the duration of a booking follows its extras, whatever else changes; their price
+// stays.
 func TestUpdateWithExtras(t *testing.T) {
 	t.Parallel()
 	s := proSite(t)
@@ -379,7 +382,7 @@ func TestUpdateWithExtras(t *testing.T) {
 		item   = "SELECT JSON_EXTRACT(i.item_data, '$.service_extras_ids'), JSON_EXTRACT(i.item_data, '$.end_time'), i.total FROM wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = ?"
 	)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("extras", `[{"id":4,"quantity":2},{"id":7}]`)).want(http.StatusCreated).at("data", "id"))
-	s.database.Execute(t, "UPDATE wp_latepoint_service_extras SET charge_amount = 12 WHERE id = 4", // what is booked keeps its price
+	s.database.Execute(t, "UPDATE wp_latepoint_service_extras SET charge_amount = 12 WHERE id = 4", // booked extras keep their price
 		"INSERT INTO wp_latepoint_services_service_extras (service_id, service_extra_id) VALUES (4, 9)")
 	for _, c := range []struct{ title, body, span, extras, item string }{
 		{"another time", `{"start_time":"13:00"}`, "780|870|60|2027-02-05 13:30:00", "4|15|2|10.0000 7|0|1|7.5000", `"4:2,7:1"|870|117.5000`},
@@ -425,7 +428,7 @@ func TestUpdateWithExtras(t *testing.T) {
 	}
 }
 
-// TestCouponForFirstOrder: orders that were cancelled do not count.
+// TestCouponForFirstOrder: cancelled orders do not count.
 func TestCouponForFirstOrder(t *testing.T) {
 	t.Parallel()
 	s := proSite(t)

@@ -8,8 +8,7 @@ import (
 	"bookside/fixtures"
 )
 
-// TestFieldsInTheQuery: fields that the body of a write lacks are taken from its query, as in
-// WordPress.
+// TestFieldsInTheQuery: as in WordPress, fields missing from a write's body are taken from its query.
 func TestFieldsInTheQuery(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -49,8 +48,8 @@ func TestFieldsInTheQuery(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeyWithQuery: a request with another query under the same key is another request;
-// parameters that are not fields do not matter.
+// TestIdempotencyKeyWithQuery: another query under the same key makes it a different request; parameters
+// that are not fields do not matter.
 func TestIdempotencyKeyWithQuery(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))

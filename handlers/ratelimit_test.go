@@ -74,7 +74,7 @@ func TestEveryResponseToAKeyHasLimitHeaders(t *testing.T) {
 // patience is longer than any response may take in a test.
 const patience = 30 * time.Second
 
-// newSharedCounter counts in a Redis of its own.
+// newSharedCounter counts in its own Redis.
 func newSharedCounter(t *testing.T) *ratelimit.SharedCounter {
 	t.Helper()
 	options, err := redis.ParseURL(fixtures.NewRedis(t).URL())
@@ -90,9 +90,8 @@ func newSharedCounter(t *testing.T) *ratelimit.SharedCounter {
 	return ratelimit.NewSharedCounter(client, "site", patience, fixedClock, slog.New(slog.DiscardHandler))
 }
 
-// TestMessageOfABulkOverTheLimit: the message for a bulk request larger than the limit of a window
-// advises splitting it; for one that comes too early it says how many requests are left and until
-// when.
+// TestMessageOfABulkOverTheLimit: the message for a bulk request larger than the limit of a window advises
+// splitting it; for one that comes too early it says how many requests are left and until when.
 func TestMessageOfABulkOverTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -149,9 +148,8 @@ func TestBulkOverASharedLimit(t *testing.T) {
 	}
 }
 
-// TestAvailabilityOfARangeCostsOneRequestAWeek: a range counts as one request for
-// each week or part of a week. One that is rejected, for its dates or for the rate
-// limit, counts as one.
+// TestAvailabilityOfARangeCostsOneRequestAWeek: a range counts as one request per week or part of a week. A
+// rejected one, because of its dates or the rate limit, counts as one.
 func TestAvailabilityOfARangeCostsOneRequestAWeek(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), limitRate(60, 3600))

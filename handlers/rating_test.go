@@ -16,8 +16,8 @@ import (
 	"bookside/wpdb"
 )
 
-// troubles are work that stands still, by the code of its rating: what makes it, and the ids that the
-// rating names.
+// troubles are kinds of work that stand still, by the code of their rating: what causes it, and the ids
+// that the rating names.
 var troubles = map[string]struct {
 	level      string
 	statements []string
@@ -64,7 +64,7 @@ func keyRow(id int, kind, status, expires string) string {
 		"VALUES (%d, SHA2('%[1]d', 256), 'lp_live_', 'abcd', 'secret name', '%s', 'read', '%s', %s, '2026-01-01')", id, kind, status, expires)
 }
 
-// moments replaces spans such as {-3m} by the time that is so far from now.
+// moments replaces spans such as {-3m} with the time that far from now.
 func moments(t testing.TB, text string) string {
 	t.Helper()
 	for {
@@ -81,7 +81,7 @@ func moments(t testing.TB, text string) string {
 	}
 }
 
-// rating is that of /readyz?verbose, by code, and how many statements it took.
+// rating returns the rating in /readyz?verbose, by code, and how many statements it took.
 func rating(t *testing.T, s *server) (found map[string]monitor.Rated, statements int64, body string) {
 	t.Helper()
 	admin := newAdmin()
@@ -100,8 +100,8 @@ func rating(t *testing.T, s *server) (found map[string]monitor.Rated, statements
 	return found, usage.Queries(), recorder.Body.String()
 }
 
-// TestRating: /readyz?verbose says of each kind of work whether it stands still, and of which. It
-// names nobody, and takes as many statements whatever there is.
+// TestRating: /readyz?verbose says for each kind of work whether it stands still, and which items. It names
+// no customers, and takes the same number of statements whatever it finds.
 func TestRating(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)

@@ -7,7 +7,7 @@ import (
 	"bookside/handlers"
 )
 
-// TestReadsSayWhatTheExtensionLacks: bookside compare takes what is ours from the declarations.
+// TestReadsSayWhatTheExtensionLacks: bookside compare learns from the declarations what only Bookside has.
 func TestReadsSayWhatTheExtensionLacks(t *testing.T) {
 	t.Parallel()
 	var ours []string

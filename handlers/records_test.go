@@ -24,8 +24,8 @@ type listing struct {
 	nested map[string]shape // of the elements of arrays, by field
 }
 
-// find is a query string and the SQL condition that finds the same records.
-// Without none or all, the condition must match some records but not all.
+// find is a query string and the SQL condition that finds the same records. Unless none or all is set, the
+// condition must match some records but not all.
 type find struct {
 	query     string // unescaped
 	where     string // "" for all records
@@ -117,11 +117,11 @@ func (l listing) allIDs(t testing.TB, s *server, query string) []string {
 	}
 }
 
-// everyPage is how many pages of a long list one stands for where all would take long.
+// everyPage: in a quick run, one of this many pages of a long list is read.
 const everyPage = 4
 
-// wantIDs compares pages with the ids that the whole list should have: pages of a hundred records,
-// if the query does not say otherwise.
+// wantIDs compares pages with the ids that the whole list should have: pages of a hundred records, unless
+// the query says otherwise.
 func (l listing) wantIDs(t testing.TB, s *server, query string, want []string) {
 	t.Helper()
 	step := everyPage
@@ -227,11 +227,11 @@ func (s *server) wantFields(t testing.TB, path string, want map[string]any) {
 	}
 }
 
-// shape lists the keys of a record in their order, each with the kinds of JSON
-// value that it may have, as in "token text|null".
+// shape lists the keys of a record in order, each with the types of JSON value that it may have, as in
+// "token text|null".
 type shape []string
 
-// kinds are the kinds of JSON value in records.
+// kinds are the types of JSON values in records.
 var kinds = map[string]*regexp.Regexp{
 	"text":      regexp.MustCompile(`^"`),
 	"id":        regexp.MustCompile(`^"\d+"$`), // any whole number as a string

@@ -24,9 +24,9 @@ import (
 	"bookside/handlers/ratelimit"
 )
 
-// TestDocumentedErrorsAreReal provokes each error that the document shows for an operation, and
-// compares status, code, message and form of the body with the example. All operations fail in the
-// same ways, except for what is special to some.
+// TestDocumentedErrorsAreReal provokes each error that the document shows for an operation, and compares
+// status, code, message and form of the body with the example. All operations fail in the same ways, except
+// for a few special cases.
 func TestDocumentedErrorsAreReal(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestDocumentedErrorsAreReal(t *testing.T) {
 					continue
 				}
 				for name, example := range response.Value.Content["application/json"].Examples {
-					if name == "answer" { // not an error: the answer to a bulk request that created nothing
+					if name == "answer" { // not an error: the response to a bulk request that created nothing
 						continue
 					}
 					compared++
@@ -71,7 +71,7 @@ type documentedError struct {
 	example      any
 }
 
-// member returns a member of the example, "" if there is none.
+// member returns a member of the example, or "".
 func (d documentedError) member(path ...string) string {
 	value := d.example
 	for _, name := range path {
@@ -121,13 +121,13 @@ type request struct {
 	header                                 http.Header
 }
 
-// provoker has a site and servers on it, each of which fails in one way.
+// provoker has a site and several servers on it, each of which fails in one way.
 type provoker struct {
 	t       *testing.T
 	server  *server
 	limited *server                // whose key has no requests left
 	failing *server                // whose statements fail
-	fails   *func(statement) error // how
+	fails   *func(statement) error // decides how they fail
 	cut     *server                // whose connection is cut
 	proxy   *fixtures.FaultProxy
 	valid   map[string]request // by operation
@@ -274,7 +274,7 @@ func (p *provoker) compare(d documentedError) {
 	}
 }
 
-// varying are the members whose value differs from request to request.
+// varying are the members whose value differs between requests.
 var varying = []string{"request_id", "requested_time", "agent_id", "conflicting_booking_id", "available_slots", "booking_count", "payment_count", "etag", "record"}
 
 // alike compares JSON values, but only the types of varying members.
@@ -298,8 +298,8 @@ func alike(name string, want, got any) bool {
 	return true
 }
 
-// provoke makes the operation fail as documented. substitutes are pairs of
-// texts: one of the answer, and the one in its place in the example.
+// provoke makes the operation fail as documented. substitutes are pairs of texts: one in the response, and
+// its counterpart in the example.
 func (p *provoker) provoke(d documentedError) (a answer, substitutes []string) {
 	p.t.Helper()
 	r := p.request(d)
@@ -434,8 +434,7 @@ func (p *provoker) special(d documentedError, r request) answer {
 	return p.wrongField(d, r)
 }
 
-// bookedStart makes a booking, unless it exists, and returns the body of
-// another one at the same time.
+// bookedStart creates a booking, unless it exists, and returns the body of another one at the same time.
 func (p *provoker) bookedStart() string {
 	p.t.Helper()
 	if a := p.send(p.server, request{method: http.MethodPost, path: "/bookings", body: friday("start_date", `"2027-02-12"`), contentType: jsonType}); a.status != http.StatusCreated {
@@ -458,7 +457,7 @@ func (p *provoker) masked(d documentedError, r request) answer {
 	return p.send(&masked, r)
 }
 
-// outsideLimits sends a request with a key that is limited to others than what it names.
+// outsideScope sends a request with a key that is limited to something other than what it names.
 func (p *provoker) outsideScope(d documentedError, r request) (a answer, substitutes []string) {
 	p.t.Helper()
 	limited := *p.server
@@ -470,12 +469,12 @@ func (p *provoker) outsideScope(d documentedError, r request) (a answer, substit
 		}
 		r.body, substitutes = `{"agent_id":99}`, []string{"agent_id 99", "agent_id 5"}
 	case "createOrder":
-		var customer int64 // whom the key sees
+		var customer int64 // a customer that the key sees
 		if err := limited.database.SQL.QueryRowContext(p.t.Context(), "SELECT agent_id, customer_id FROM wp_latepoint_bookings ORDER BY id DESC LIMIT 1").Scan(&scope.Agents[0], &customer); err != nil {
 			p.t.Fatal(err)
 		}
 		r.body = fmt.Sprintf(`{"customer_id":%d,"subtotal":1,"total":1}`, customer)
-	case "updateCustomer", "deleteCustomer": // of somebody who also books with agents outside the scope
+	case "updateCustomer", "deleteCustomer": // of a customer who also books with agents outside the scope
 		var customer int64
 		row := limited.database.SQL.QueryRowContext(p.t.Context(), "SELECT MIN(agent_id), customer_id FROM wp_latepoint_bookings GROUP BY customer_id HAVING MIN(agent_id) < MAX(agent_id) LIMIT 1")
 		if err := row.Scan(&scope.Agents[0], &customer); err != nil {
@@ -494,7 +493,7 @@ func (p *provoker) outsideScope(d documentedError, r request) (a answer, substit
 	return p.send(&limited, r), substitutes
 }
 
-// tooManyHolds makes a hold with a key that has as many as it may have.
+// tooManyHolds creates a hold with a key that already has the maximum number.
 func (p *provoker) tooManyHolds(r request) answer {
 	p.t.Helper()
 	full := *p.server
@@ -547,8 +546,7 @@ func (p *provoker) forbid(d documentedError, r request) answer {
 	return p.send(p.server, r)
 }
 
-// outdated changes a record whose tag is another one. The answer must show the record as
-// a GET does.
+// outdated changes a record whose tag is outdated. The response must show the record as a GET does.
 func (p *provoker) outdated(r request) answer {
 	p.t.Helper()
 	read := p.send(p.server, request{method: http.MethodGet, path: r.path, header: http.Header{}}).want(http.StatusOK)
@@ -596,8 +594,8 @@ func (p *provoker) notFound(d documentedError, r request) (a answer, substitutes
 	return p.send(p.server, r), []string{unknown, fmt.Sprint(example)}
 }
 
-// named returns a request with an Idempotency-Key, which counts for PUT and DELETE only
-// under a condition. One that deletes a record gets a record of its own.
+// named returns a request with an Idempotency-Key, which PUT and DELETE support only under a condition. A
+// request that deletes a record gets its own record.
 func (p *provoker) named(r request) request {
 	p.t.Helper()
 	r.header.Set("Idempotency-Key", p.t.Name())
@@ -631,7 +629,7 @@ func (p *provoker) inProgress(r request) answer {
 	reached, release, over := make(chan struct{}), make(chan struct{}), make(chan answer)
 	waits := true
 	*p.fails = func(shown statement) error {
-		if waits && strings.HasPrefix(shown.text, "UPDATE `wp_bookside_idempotency`") { // stores the answer
+		if waits && strings.HasPrefix(shown.text, "UPDATE `wp_bookside_idempotency`") { // stores the response
 			waits = false
 			close(reached)
 			select {
@@ -655,8 +653,7 @@ func (p *provoker) inProgress(r request) answer {
 	return a
 }
 
-// wrongParameter sends invalid parameters, one after the other, until the
-// answer is the documented one.
+// wrongParameter sends invalid parameters, one after the other, until the response is the documented one.
 func (p *provoker) wrongParameter(d documentedError, r request) answer {
 	p.t.Helper()
 	var a answer
@@ -672,8 +669,7 @@ func (p *provoker) wrongParameter(d documentedError, r request) answer {
 	return a
 }
 
-// wrongField sends invalid fields, one after the other, until the answer is the
-// documented one.
+// wrongField sends invalid fields, one after the other, until the response is the documented one.
 func (p *provoker) wrongField(d documentedError, r request) answer {
 	p.t.Helper()
 	names := slices.Sorted(maps.Keys(d.details()))

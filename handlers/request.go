@@ -23,19 +23,19 @@ type request struct {
 	route    *route
 	redactor *compat.Redactor // of the route's responses
 	read     *recordRead      // of the record that a write changes; nil for none
-	reading  string           // the permission to read what a write writes; "" for what nobody needs one for
+	reading  string           // the permission to read what a write writes; "" if none is needed
 	context  context.Context
 	echo     echo.Context // nil for a read: others may share it, see sharedReads
 	path     middleware.PathValues
 	session  *session.Session
-	// lockedWebhooks are those within the transaction of lockWebhook; nil outside.
+	// lockedWebhooks are the webhooks within the transaction of lockWebhook; nil outside it.
 	lockedWebhooks *webhooks.Store
 	// principal is the holder of the key.
 	principal    keys.Principal
 	view         compat.View
-	allowsDryRun bool // whether the operation knows dry runs
+	allowsDryRun bool // the operation supports dry runs
 	query        *compat.Query
-	rawQuery     string // from which query was parsed
+	rawQuery     string // the text that query was parsed from
 	rawBody      []byte
 	cursor       *session.ExportCursor // of an export; nil for an answer as a whole
 	// mayRead is the number of bytes that the operation may read from the database,
@@ -60,8 +60,8 @@ func maxID(resource domain.Resource) int64 {
 	}
 }
 
-// id returns an id from the path. If it is not a number, no route serves the path;
-// if it does not fit its column, the record cannot exist.
+// id returns an id from the path. If it is not a number, no route serves the path; if it does not fit its
+// column, the record cannot exist.
 func (r *request) id(p pathParameter) (int64, error) {
 	text := r.param(p.name)
 	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
@@ -74,8 +74,8 @@ func (r *request) id(p pathParameter) (int64, error) {
 	return id, nil
 }
 
-// code returns a code from the path. In echo the last parameter of a path can
-// contain slashes; no route serves such a path.
+// code returns a code from the path. In echo the last parameter of a path can contain slashes; no route
+// serves such a path.
 func (r *request) code(p pathParameter) (string, error) {
 	if strings.Contains(r.path.Encoded(p.name), "/") {
 		return "", errNoRoute

@@ -13,7 +13,8 @@ func ok(body any) response { return response{status: http.StatusOK, body: body} 
 // created returns a response with status 201.
 func created(body any) response { return response{status: http.StatusCreated, body: body} }
 
-// encodeAny writes a body as it is sent, and returns its content type.
+// encodeAny writes a body in the form in which it is sent, and returns its
+// content type.
 func encodeAny(buffer *bytes.Buffer, body any) (typ string, err error) {
 	if f, is := body.(file); is {
 		buffer.Write(f.text)

@@ -6,18 +6,18 @@ import (
 	"bookside/compat"
 )
 
-// route says where an operation is served and which permission it takes.
+// route says where an operation is served and which permission it needs.
 // Router, permission check, rate limit, method matrix and OpenAPI document are
-// all made from the table of routes.
+// all generated from the table of routes.
 type route struct {
-	tag        string // the resource under which the document lists it
+	tag        string // the resource that the document lists it under
 	method     string
 	path       string // below a base path
 	permission string // "" for any valid key
 	operation  operation
 }
 
-// routes is the whole API. An operation stands in the file of its resource.
+// routes is the whole API. An operation is in its resource's file.
 var routes = []route{
 	{tag: "status", method: http.MethodGet, path: "/status", operation: status},
 	{tag: "status", method: http.MethodGet, path: "/site", operation: site},
@@ -94,7 +94,7 @@ var routes = []route{
 // Read is a GET of the API.
 type Read struct {
 	Path       string                    // below a base path, such as /bookings/{id}
-	Ours       bool                      // the PHP extension does not have it
+	Ours       bool                      // the PHP extension lacks it
 	Parameters []compat.FieldDescription // of the query, in the order of the document
 }
 

@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
 
-// now is the moment at which the recorded site was recorded.
+// now is the time at which the recorded site was recorded.
 var now = fixtures.RecordedNow()
 
 func fixedClock() time.Time { return now }
@@ -91,8 +91,8 @@ func newServer(t testing.TB, database *fixtures.Database, change ...func(*handle
 	return newServerOver(t, database, 4, time.Minute, change...)
 }
 
-// newServerOver is newServer with a number of connections to the database, and
-// the time for which a request waits for one.
+// newServerOver is newServer with a number of database connections, and the time that a request waits for
+// one.
 func newServerOver(t testing.TB, database *fixtures.Database, connections int, wait time.Duration, change ...func(*handlers.Options)) *server {
 	t.Helper()
 	db := openDatabase(t, database, connections, wait)
@@ -110,7 +110,7 @@ func newServerOver(t testing.TB, database *fixtures.Database, connections int, w
 	return s
 }
 
-// ownTables has a function for each database, by its DSN, that creates our own tables.
+// ownTables has a function for each database, by DSN, that creates our own tables.
 var ownTables sync.Map
 
 // haveOwnTables creates our own tables unless another server of the same database has.
@@ -127,7 +127,7 @@ func openDatabase(t testing.TB, database *fixtures.Database, connections int, wa
 	return wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: connections, AcquireTimeout: wait, LockWait: time.Minute})
 }
 
-// newKey makes a key with permissions.
+// newKey creates a key with permissions.
 func (s *server) newKey(permissions ...string) string {
 	s.t.Helper()
 	secret, _, err := s.keys.Create(context.Background(), keys.NewKey{Name: s.t.Name()[:min(190, len(s.t.Name()))], Kind: keys.Live, Permissions: permissions})
@@ -155,8 +155,7 @@ func (s *server) do(method, path string, header http.Header) answer {
 	return s.send(method, path, header, "")
 }
 
-// send is do with a body. Request and answer are compared with the OpenAPI
-// document.
+// send is do with a body. Request and response are checked against the OpenAPI document.
 func (s *server) send(method, path string, header http.Header, body string) answer {
 	s.t.Helper()
 	request := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))

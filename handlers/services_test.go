@@ -139,8 +139,8 @@ func TestServicesByDateAndMeta(t *testing.T) {
 }
 
 // TestServiceIncludes requests every combination of includes: exactly their
-// keys are added, in a fixed order, with ids as strings in lists and numbers
-// in single reads.
+// keys are added, in a fixed order, with ids as strings in lists and numbers in
+// single reads.
 func TestServiceIncludes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -171,7 +171,7 @@ func TestServiceIncludes(t *testing.T) {
 	}
 }
 
-// checkIncluded checks the associations that a service carries.
+// checkIncluded checks the associations of a service.
 func checkIncluded(t *testing.T, where string, record map[string]json.RawMessage, category, agent shape) {
 	t.Helper()
 	if value, ok := record["category"]; ok && string(value) != "null" {

@@ -13,8 +13,8 @@ import (
 	"bookside/wpdb"
 )
 
-// sharedReads let equal reads that wait at the same time share one execution, which
-// began after each of them arrived. Nothing is kept for later reads.
+// sharedReads let equal reads that wait at the same time share one execution, which begins after each of
+// them has arrived. Nothing is kept for later reads.
 type sharedReads struct {
 	queues *coalesce.Queues[readKey, *request, encodedResponse]
 }
@@ -27,7 +27,7 @@ type readKey struct {
 	permissions string
 	scope       string
 	masked      bool
-	owner       int64 // the key, for responses that depend on it, and if it is limited: it sees its own customers
+	owner       int64 // the key, if the response depends on it, or if it is limited and thus sees its own customers
 }
 
 func newSharedReads() sharedReads {
@@ -44,8 +44,8 @@ func (s sharedReads) deliver(c echo.Context, r *request) error {
 	return response.send(c)
 }
 
-// execute runs a read, or shares its execution with equal ones. The response must not be
-// used after release.
+// execute runs a read, or shares its execution with equal ones. The response must not be used after
+// release.
 func (s sharedReads) execute(r *request) (response encodedResponse, release func(), err error) {
 	return s.queues.Do(r.ctx(), r.key(), r)
 }
@@ -80,8 +80,8 @@ func withoutParameter(query, name string) string {
 	return strings.Join(parts, "&")
 }
 
-// runRead runs equal reads once, with the platform's options that were read last:
-// that was after all of them arrived.
+// runRead runs equal reads once, with the platform's options that were read last, which was after all of
+// them had arrived.
 func runRead(ctx context.Context, equal []*request) (encodedResponse, error) {
 	latest := slices.MaxFunc(equal, func(a, b *request) int { return cmp.Compare(a.principal.Lookup, b.principal.Lookup) })
 	shared := *latest

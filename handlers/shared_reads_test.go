@@ -15,7 +15,7 @@ import (
 	"bookside/handlers"
 )
 
-// readWhile reads again and again from 16 clients until write returns.
+// readWhile reads repeatedly from 16 clients until write returns.
 func readWhile(read func(client int), write func()) {
 	over := make(chan struct{})
 	var readers sync.WaitGroup
@@ -36,8 +36,8 @@ func readWhile(read func(client int), write func()) {
 	write()
 }
 
-// readWhileWriting writes again and again while 16 clients read, so many times at least, and until they
-// have read as often, also on a busy machine. It returns how often they did.
+// readWhileWriting writes repeatedly while 16 clients read: at least the given number of times, and until
+// they have read as often, even on a busy machine. It returns how often they did.
 func readWhileWriting(t *testing.T, times int, read func(client int), write func(n int)) int64 {
 	t.Helper()
 	var reads atomic.Int64
@@ -52,7 +52,7 @@ func readWhileWriting(t *testing.T, times int, read func(client int), write func
 	return reads.Load()
 }
 
-// readTogether reads all paths several times, those next to each other at the same time.
+// readTogether reads all paths several times, adjacent ones at the same time.
 func readTogether(rounds int, paths []string, read func(path string)) {
 	var next atomic.Int64
 	var readers sync.WaitGroup
@@ -66,8 +66,8 @@ func readTogether(rounds int, paths []string, read func(path string)) {
 	readers.Wait()
 }
 
-// TestSharedReadsAreFresh: equal concurrent reads share executions, but each of
-// them sees what another connection committed before it was sent.
+// TestSharedReadsAreFresh: equal concurrent reads share executions, but each sees what another connection
+// committed before it was sent.
 func TestSharedReadsAreFresh(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -99,8 +99,8 @@ func TestSharedReadsAreFresh(t *testing.T) {
 	}
 }
 
-// TestRevokedKeyIsRejectedByTheNextRequest: however many requests wait with a key, those
-// sent after it was revoked are rejected.
+// TestRevokedKeyIsRejectedByTheNextRequest: however many requests are waiting with a key, those sent after
+// it was revoked are rejected.
 func TestRevokedKeyIsRejectedByTheNextRequest(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) { o.FailedKeysPerMinute = 0 })
@@ -177,8 +177,8 @@ func TestReadsWithOtherPermissionsAreNotShared(t *testing.T) {
 	readers.Wait()
 }
 
-// TestReadsInOtherScopesAreNotShared: of equal reads at the same time, each shows what its key
-// may see, and so does each of the pages that share statements.
+// TestReadsInOtherScopesAreNotShared: equal concurrent reads each show what their key may see, and so do
+// pages that share statements.
 func TestReadsInOtherScopesAreNotShared(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
@@ -188,7 +188,7 @@ func TestReadsInOtherScopesAreNotShared(t *testing.T) {
 	paths := []string{
 		"/bookings?per_page=5", "/bookings?per_page=5&page=2", "/orders?per_page=5", "/customers?per_page=5&include=stats", "/agents", "/payments?per_page=5",
 		"/availability?service_id=4&agent_id=any&date=2027-02-05",
-		// Of lists that fit on a page, all keys could share the statement.
+		// All keys could share the statement for lists that fit on a page.
 		"/bookings?per_page=100&date_from=2026-12-01&date_to=2026-12-02", "/bookings?per_page=100&date_from=2026-12-07&date_to=2026-12-08", "/orders?per_page=100&search=an",
 	}
 	ask := func(key, path string) string {
@@ -243,8 +243,7 @@ func TestKeysInQueriesAreShared(t *testing.T) {
 	readers.Wait()
 }
 
-// TestPagesThatShareStatementsAreTheSame: pages that are read at the same time show what they
-// show alone.
+// TestPagesThatShareStatementsAreTheSame: pages read at the same time show the same as when read alone.
 func TestPagesThatShareStatementsAreTheSame(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -306,8 +305,8 @@ func TestPagesThatShareStatementsAreTheSame(t *testing.T) {
 	}
 }
 
-// TestPagesThatShareStatementsAreFresh: a page shows what another connection committed before
-// it was sent for, whichever pages it shares a statement with.
+// TestPagesThatShareStatementsAreFresh: a page shows what another connection committed before it was
+// requested, whichever pages it shares a statement with.
 func TestPagesThatShareStatementsAreFresh(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -338,8 +337,8 @@ func TestPagesThatShareStatementsAreFresh(t *testing.T) {
 	}, write)
 }
 
-// TestCalendarsThatShareStatementsAreFresh: a day that was fully booked by another connection before its
-// free times were asked for has none, whichever days it shares a statement with.
+// TestCalendarsThatShareStatementsAreFresh: a day that another connection fully booked before its free
+// times were requested has none, whichever days it shares a statement with.
 func TestCalendarsThatShareStatementsAreFresh(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.SiteA()))
@@ -375,8 +374,8 @@ func TestCalendarsThatShareStatementsAreFresh(t *testing.T) {
 	})
 }
 
-// TestUnreadableBookingConcernsItsDay: a booking that cannot be read fails the searches for slots that
-// need it, and no others that are read together with them.
+// TestUnreadableBookingConcernsItsDay: a booking that cannot be read fails the slot searches that need it,
+// but not others that are read together with them.
 func TestUnreadableBookingConcernsItsDay(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.SiteA()))
@@ -395,7 +394,7 @@ func TestUnreadableBookingConcernsItsDay(t *testing.T) {
 			failing++
 		}
 	}
-	if failing != 2 { // the day itself, and the next one, into which a booking may reach
+	if failing != 2 { // the day itself, and the next one, which a booking may extend into
 		t.Fatalf("%d searches fail: %v", failing, alone)
 	}
 	readTogether(20, paths, func(path string) {

@@ -17,7 +17,7 @@ import (
 type shopBody struct {
 	method, path string
 	least        string            // the required fields of a new record
-	fields       map[string]string // by the kind of their value
+	fields       map[string]string // by the type of their value
 }
 
 var shopBodies = sync.OnceValue(func() map[string]shopBody {
@@ -46,9 +46,8 @@ var (
 	allKinds        = append(slices.Clone(needed), "text")
 )
 
-// shopValues are JSON values with the kinds of field that reject them, and
-// those of them that do so because the value is forbidden. For the others it is
-// malformed.
+// shopValues are JSON values, with the types of field that reject them and those that reject them as not
+// allowed. For the others they are malformed.
 var shopValues = map[string]struct {
 	raw                 string
 	rejected, forbidden []string
@@ -91,7 +90,7 @@ var shopValues = map[string]struct {
 	"emoji":             {`"😀"`, numbersAndWords, []string{"word"}},
 }
 
-// paymentWords are the names that answers use for fields of a payment.
+// paymentWords are the names that responses use for fields of a payment.
 var paymentWords = map[string]string{
 	"order_id": "order ID", "booking_id": "booking ID", "customer_id": "customer ID", "status": "payment status",
 	"payment_method": "payment method", "payment_portion": "payment portion", "receipt_number": "receipt number",
@@ -128,8 +127,8 @@ func newShop(t testing.TB) (*server, *fixtures.Snapshot) {
 
 const aCoupon = "INSERT INTO wp_latepoint_coupons (id, code, discount_type, discount_value, status) VALUES (900, 'OLD', 'percent', 5, 'active')"
 
-// fieldsInTurn returns the names of all fields; in a quick run those of one field of each kind,
-// with n in turns.
+// fieldsInTurn returns the names of all fields; in a quick run, one field of each type, which n selects in
+// turn.
 func (b shopBody) fieldsInTurn(n int) []string {
 	names := slices.Sorted(maps.Keys(b.fields))
 	if fixtures.Thorough() {
@@ -146,9 +145,8 @@ func (b shopBody) fieldsInTurn(n int) []string {
 	return turn
 }
 
-// TestInvalidShopFieldsAreNamed sends every invalid value in every field: the
-// response names that field only, in the endpoint's own shape, and nothing is
-// written.
+// TestInvalidShopFieldsAreNamed sends every invalid value in every field: the response names only that
+// field, in the endpoint's own shape, and nothing is written.
 func TestInvalidShopFieldsAreNamed(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -236,7 +234,7 @@ func TestReferencesToUnknownRecords(t *testing.T) {
 			}
 		})
 	}
-	// A booking of another order than the one named.
+	// A booking of an order other than the named one.
 	if a := s.write(http.MethodPost, "/payments", `{"order_id":1403,"booking_id":10,"amount":1}`); string(a.body) != `{"success":false,"error":"Invalid booking ID provided"}` {
 		t.Errorf("another order's booking: %s", a.body)
 	}
@@ -291,8 +289,7 @@ func TestNullEqualsNoField(t *testing.T) {
 	wantNoWrites(t, "nothing", before)
 }
 
-// TestLongestTexts: a text that fills its column is stored, one that is a
-// character longer is rejected.
+// TestLongestTexts: a text that fills its column is stored, and one with one character more is rejected.
 func TestLongestTexts(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -385,8 +382,7 @@ func TestShopEmoji(t *testing.T) {
 	wantNoWrites(t, "emoji", before)
 }
 
-// TestShopTexts: texts are stored without tags, except for harmless ones in
-// the descriptions of a service.
+// TestShopTexts: texts are stored without tags, except harmless ones in the descriptions of a service.
 func TestShopTexts(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -498,9 +494,8 @@ func TestAmountsAddUpExactly(t *testing.T) {
 	pay("0.2", "refund", "refunded")
 }
 
-// TestRequiredFields: the OpenAPI document requires the fields that are
-// reported as missing from an empty body. A payment may name a booking instead
-// of its order.
+// TestRequiredFields: the OpenAPI document requires the fields that are reported as missing from an empty
+// body. A payment may name a booking instead of its order.
 func TestRequiredFields(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())

@@ -11,8 +11,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestNullClears sends null twice for every field of an update that can be null, on a record that
-// has a value there: the second request has nothing left to clear.
+// TestNullClears sends null twice for every nullable field of an update, on a record that has a value
+// there: the second request has nothing left to clear.
 func TestNullClears(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestNullClears(t *testing.T) {
 	for _, c := range cases {
 		resource, _, _ := strings.Cut(c.path[1:], "/")
 		delete(documented, resource+"."+c.field)
-		t.Run(c.path[1:]+" "+c.field, func(t *testing.T) { // one after the other: they share the records
+		t.Run(c.path[1:]+" "+c.field, func(t *testing.T) { // not parallel: they share the records
 			put := func(value string) any {
 				return s.write(http.MethodPut, c.path, `{"`+c.field+`":`+value+`}`).want(http.StatusOK).record()[c.field]
 			}
@@ -95,8 +95,7 @@ func TestNullClears(t *testing.T) {
 	}
 }
 
-// nullableFields returns the fields of updates that can be null by the document, each as
-// resource.field.
+// nullableFields returns the fields of updates that are nullable in the document, each as resource.field.
 func nullableFields(t *testing.T) map[string]bool {
 	t.Helper()
 	c, err := theContract()

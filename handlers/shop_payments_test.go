@@ -9,9 +9,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestPaymentsOfTheAutomationNode replays the calls of an n8n node that was made for an
-// older version of the API: ids are texts, statuses have other words, a token is a
-// transaction id.
+// TestPaymentsOfTheAutomationNode replays the calls of an n8n node that was made for an older version of
+// the API: ids are texts, statuses have other words, and a token is a transaction id.
 func TestPaymentsOfTheAutomationNode(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -31,7 +30,7 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 		"a token and a transaction id":  {`{"booking_id":"1441","amount":50,"token":"tok","transaction_id":"tx"}`, "succeeded", "capture", "string tok", "partially_paid"},
 		"the words of the present ones": {`{"booking_id":"1441","amount":50,"status":"processing","token":"tok"}`, "processing", "capture", "string tok", "processing"},
 	} {
-		t.Run(name, func(t *testing.T) { // one after the other: they share the order
+		t.Run(name, func(t *testing.T) { // not parallel: they share the order
 			created := s.write(http.MethodPost, "/payments", c.body).want(http.StatusCreated)
 			want := map[string]any{"status": "string " + c.status, "kind": "string " + c.kind, "token": c.token, "order_id": "string 1403", "booking_id": "string 1441"}
 			wantFieldsOf(t, created, want)
@@ -60,7 +59,7 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 			t.Errorf("%s: the order is %v, want %s", step.body, got, step.order)
 		}
 	}
-	// A status that the plugin itself has stored stays as it is.
+	// A status that the plugin itself has stored stays unchanged.
 	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = 3")
 	wantFieldsOf(t, s.write(http.MethodPut, "/payments/3", `{"status":"refunded","notes":"x"}`).want(http.StatusOK),
 		map[string]any{"status": "string refunded", "kind": "string capture", "notes": "string x"})
@@ -98,8 +97,7 @@ func TestPriceFollowsPayments(t *testing.T) {
 	}
 }
 
-// TestFailedPaymentReopensItsInvoice: invoice 1270 covers the whole of order
-// 1403.
+// TestFailedPaymentReopensItsInvoice: invoice 1270 covers all of order 1403.
 func TestFailedPaymentReopensItsInvoice(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())

@@ -31,7 +31,7 @@ func refundRow(transaction int, amount string) string {
 }
 
 // TestRefundsAreDerived: the payment status that orders and bookings show, and
-// are found by, follows their refunds, whoever stored them.
+// are found by, follows their refunds, however these were stored.
 func TestRefundsAreDerived(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestRefundsAreDerived(t *testing.T) {
 		{"a word that somebody set", "refunded", []string{paid}, "refunded"},
 		{"another word that somebody set", "partially_refunded", nil, "partially_refunded"},
 	} {
-		t.Run(c.name, func(t *testing.T) { // one after the other: they share the order
+		t.Run(c.name, func(t *testing.T) { // not parallel: they share the order
 			moneyOf(t, s, c.stored, c.money...)
 			order := s.get("/orders/1403").want(http.StatusOK)
 			customer := fmt.Sprint(order.at("customer_id"))
@@ -99,8 +99,8 @@ func TestRefundsAreDerived(t *testing.T) {
 	}
 }
 
-// TestRefundsAreStoredNegative: amounts and payment statuses are stored for the
-// plugin, which adds up all transactions of an order and knows only four
+// TestRefundsAreStoredNegative: amounts and payment statuses are stored in the
+// plugin's way, which adds up all transactions of an order and knows only four
 // payment statuses.
 func TestRefundsAreStoredNegative(t *testing.T) {
 	t.Parallel()
@@ -169,14 +169,14 @@ func TestRefundsAreStoredNegative(t *testing.T) {
 		check("sent "+word, refund, "5.0000", "-5", word, word)
 	}
 
-	// A positive refund that others stored is shown and stays as it is.
+	// A positive refund that others stored is shown and stays unchanged.
 	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'succeeded', amount = 7 WHERE id = "+refund)
 	put(`{"notes":"x","amount":7}`)
 	check("positive", refund, "7.0000", "7", "partially_refunded", "partially_paid")
 }
 
-// TestRefundFiltersMatchShownAmounts filters and sorts by the amounts that are
-// shown, negative ones of other kinds included.
+// TestRefundFiltersMatchShownAmounts filters and sorts by the shown amounts,
+// including negative ones of other kinds.
 func TestRefundFiltersMatchShownAmounts(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())

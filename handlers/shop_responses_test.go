@@ -90,7 +90,7 @@ func TestShopWritesToUnknownRecords(t *testing.T) {
 }
 
 // TestUnexpectedErrorsOfShopWrites: an unexpected error is reported in the
-// shape of the endpoint, without details, and nothing is written.
+// endpoint's shape, without details, and nothing is written.
 func TestUnexpectedErrorsOfShopWrites(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())

@@ -9,7 +9,7 @@ import (
 )
 
 // TestShopOfEverySite creates services, orders and payments on sites of every
-// kind, and coupons where they have the add-on.
+// kind, and coupons if they have the add-on.
 func TestShopOfEverySite(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()

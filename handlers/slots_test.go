@@ -22,8 +22,8 @@ func (s *server) startsOf(t testing.TB, query url.Values) (grid, offered []strin
 	return grid, day.AvailableSlots
 }
 
-// firstDay returns the first date from a Tuesday on for which starts are offered; false
-// if there is none in eight weeks.
+// firstDay returns the first date with offered starts, beginning with a Tuesday; false if there is none in
+// eight weeks.
 func (s *server) firstDay(t testing.TB, query url.Values) (date string, ok bool) {
 	t.Helper()
 	query.Set("date", "2026-11-24")
@@ -44,9 +44,9 @@ func (s *server) firstDay(t testing.TB, query url.Values) (date string, ok bool)
 	return date, date != ""
 }
 
-// TestOfferedStartsCanBeBooked: on every sample site, the starts of the grid that can be booked are
-// exactly those that GET /availability offers for the same parameters; with booking_id, they are
-// exactly those to which the booking can be moved.
+// TestOfferedStartsCanBeBooked: on every sample site, the starts of the grid that can be booked are exactly
+// those that GET /availability offers for the same parameters; with booking_id, exactly those that the
+// booking can be moved to.
 func TestOfferedStartsCanBeBooked(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
@@ -59,7 +59,7 @@ func TestOfferedStartsCanBeBooked(t *testing.T) {
 			for i, service := range s.ids(t, "SELECT id FROM {services} WHERE status = 'active' ORDER BY id LIMIT 6") {
 				for j, location := range []string{"", "any"} {
 					if !fixtures.Thorough() && (i/2+j)%2 != 0 {
-						continue // two services stand for two others: with and without a location, with and without an agent
+						continue // two services represent two others: with and without a location, with and without an agent
 					}
 					query := url.Values{"service_id": {service}, "agent_id": {"any"}}
 					if location != "" {
@@ -84,11 +84,11 @@ func TestOfferedStartsCanBeBooked(t *testing.T) {
 	}
 }
 
-// everyStart is how many starts of a grid one stands for where all would take long. It shares no
-// divisor with the steps of hours and half hours.
+// everyStart: in a quick run, one of this many starts of a grid is tried. It shares no divisor with the
+// steps of hours and half hours.
 const everyStart = 5
 
-// newBooking is the body of a booking at a start, with the parameters of a question.
+// newBooking returns the body of a booking at a start, with the parameters of a query.
 func newBooking(query url.Values, start, customer string) string {
 	fields := map[string]string{"start_date": query.Get("date"), "start_time": start, "customer_id": customer}
 	for _, name := range []string{"service_id", "agent_id", "location_id"} {
@@ -128,8 +128,8 @@ func (s *server) deleteBooking(t testing.TB, id string) {
 	s.database.Execute(t, "DELETE FROM `"+s.database.Prefix+"latepoint_bookings` WHERE id = "+id)
 }
 
-// wantMovable makes a booking, moves it to the starts of the day that is asked for with
-// booking_id, and returns to how many it could be moved.
+// wantMovable creates a booking, moves it to the starts of the day that is requested with booking_id, and
+// returns how many it could be moved to.
 func (s *server) wantMovable(t *testing.T, query url.Values, customer string) int {
 	t.Helper()
 	_, free := s.startsOf(t, query)
@@ -143,8 +143,7 @@ func (s *server) wantMovable(t *testing.T, query url.Values, customer string) in
 	if !slices.Contains(offered, own) {
 		t.Errorf("%s: booking %s conflicts with itself at %s", query.Encode(), id, own)
 	}
-	// The booking moves on from its present start, and never conflicts with
-	// itself.
+	// The booking moves from start to start, and never conflicts with itself.
 	for _, start := range fixtures.Sample(grid, everyStart) {
 		a := move(start)
 		if can := a.status == http.StatusOK; can != slices.Contains(offered, start) {
@@ -157,8 +156,8 @@ func (s *server) wantMovable(t *testing.T, query url.Values, customer string) in
 	return len(offered)
 }
 
-// TestBookingWithoutLocationIsCreatedOnce: a booking that is sent twice finds its slot occupied,
-// without a location as well as with any location, although the agent is free elsewhere.
+// TestBookingWithoutLocationIsCreatedOnce: a booking sent twice finds its slot occupied, both without a
+// location and with any location, although the agent is free elsewhere.
 func TestBookingWithoutLocationIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	for name, location := range map[string]string{"none": "", "any": `"any"`, "minus one": `-1`, "zero": `0`} {
@@ -185,8 +184,8 @@ func TestBookingWithoutLocationIsCreatedOnce(t *testing.T) {
 	}
 }
 
-// TestLocationOfABooking: without a location, a booking is made at the default one if the service
-// is offered there, and otherwise at the first one where it is; the answer names it.
+// TestLocationOfABooking: without a location, a booking is made at the default one if that offers the
+// service, and otherwise at the first one that does; the response names it.
 func TestLocationOfABooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -219,8 +218,8 @@ func TestLocationOfABooking(t *testing.T) {
 	}
 }
 
-// TestAvailabilityOfABooking: with booking_id, parameters that are not sent are those of the
-// booking, including its own duration and buffers.
+// TestAvailabilityOfABooking: with booking_id, parameters that are not sent are the booking's, including
+// its own duration and buffers.
 func TestAvailabilityOfABooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -259,7 +258,7 @@ func TestAvailabilityOfABooking(t *testing.T) {
 	}
 	s.key = full
 
-	// Seats: the booking's own number unless another is sent.
+	// Seats: the booking's own number unless another one is sent.
 	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 3 WHERE id = 4", "UPDATE wp_latepoint_bookings SET total_attendees = 3 WHERE id = "+id)
 	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "10")).want(http.StatusCreated)
 	offers := func(query string) bool {
@@ -270,8 +269,8 @@ func TestAvailabilityOfABooking(t *testing.T) {
 	}
 }
 
-// TestAttendeesOfABookingCanBeChanged: a change of total_attendees checks the slot again
-// and leaves the rest of the booking alone, an end that an administrator changed included.
+// TestAttendeesOfABookingCanBeChanged: changing total_attendees checks the slot again and leaves the rest
+// of the booking alone, including an end that an administrator changed.
 func TestAttendeesOfABookingCanBeChanged(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())

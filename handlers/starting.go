@@ -10,9 +10,9 @@ import (
 	"bookside/adapter/domain"
 )
 
-// Starting serves the API from the moment at which its port is open. Requests wait until the site
-// is open, as they do during a restart; those that come when that takes longer than it should get
-// 503 at once, because it may be impossible.
+// Starting serves the API from the moment its port is open. Requests wait until the site is open, as during
+// a restart; if that takes longer than it should, further requests get 503 at once, because it may be
+// impossible.
 type Starting struct {
 	refuse http.Handler
 	late   chan struct{}
@@ -21,7 +21,7 @@ type Starting struct {
 	opened chan struct{}
 }
 
-// NewStarting returns a handler that lets requests wait for so long at most, altogether.
+// NewStarting returns a handler that lets requests wait for at most this long, altogether.
 func NewStarting(now domain.Clock, log *slog.Logger, options Options, wait time.Duration) *Starting {
 	s := &Starting{late: make(chan struct{}), opened: make(chan struct{})}
 	a := newAPI(nil, nil, now, log, options)
@@ -32,7 +32,7 @@ func NewStarting(now domain.Clock, log *slog.Logger, options Options, wait time.
 	return s
 }
 
-// Open passes all requests on to the API, those that wait, too.
+// Open passes all requests on to the API, including those that are waiting.
 func (s *Starting) Open(api http.Handler) {
 	s.api = api
 	close(s.opened)

@@ -12,8 +12,8 @@ import (
 	"bookside/handlers"
 )
 
-// TestStarting: while the site is being opened, requests wait for a while and are served then; those
-// that come too early get a 503 that says when to come again.
+// TestStarting: while the site is being opened, requests wait for a while and are then served; those that
+// come too early get a 503 that says when to retry.
 func TestStarting(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

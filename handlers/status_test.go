@@ -56,7 +56,7 @@ func TestStatusOfTheHalfHourSite(t *testing.T) {
 	}
 }
 
-// siteTimestamps is the option to show timestamps in the site's zone.
+// siteTimestamps makes timestamps appear in the site's zone.
 func siteTimestamps(o *handlers.Options) { o.SiteTimestamps = true }
 
 // TestTimestamps compares the timestamps of every list with their columns: as

@@ -16,7 +16,7 @@ import (
 func TestStatusTransitionsWithOtherFields(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
-	moves := map[string][]string{ // the contract's table, and no change
+	moves := map[string][]string{ // the contract's table, plus no change
 		"pending":   {"pending", "approved", "cancelled"},
 		"approved":  {"approved", "completed", "cancelled", "no_show"},
 		"cancelled": {"cancelled", "pending", "approved"},

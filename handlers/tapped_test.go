@@ -22,8 +22,8 @@ type statement struct {
 	args []any
 }
 
-// tappedServer serves a database and calls see for each statement, which fails
-// if see returns an error; change adjusts the options.
+// tappedServer serves a database and calls see for each statement, which fails if see returns an error;
+// change adjusts the options.
 func tappedServer(t *testing.T, database *fixtures.Database, see func(statement) error, change ...func(*handlers.Options)) *server {
 	t.Helper()
 	config, err := mysql.ParseDSN(database.DSN)
@@ -64,7 +64,7 @@ func tappedServer(t *testing.T, database *fixtures.Database, see func(statement)
 // step is how the server reads one table of a statement.
 type step struct {
 	table, access, key string // all are "" for a table that need not be read
-	extra              string // what else the server says of it
+	extra              string // the server's remarks
 }
 
 // whole reports whether all rows of the table are read.
@@ -137,7 +137,7 @@ func rowsRead(t *testing.T, database *fixtures.Database, shown statement) int {
 		return sum
 	}
 	before := counted()
-	overhead := counted() - before // of asking, which reads tables too
+	overhead := counted() - before // of the query itself, which reads tables too
 	rows, err := conn.QueryContext(t.Context(), shown.text, shown.args...)
 	if err != nil {
 		t.Fatalf("%s: %v", shown.text, err)

@@ -13,7 +13,7 @@ import (
 	"bookside/adapter/journal"
 )
 
-// documentNames are the names of fields in the document. What is named …Body is sent.
+// documentNames are the names of fields in the document. Schemas named …Body are sent by clients.
 type documentNames struct {
 	records map[string]map[string]bool // of named schemas, by the name of the schema; "" for envelopes
 	sent    map[string]bool
@@ -68,7 +68,7 @@ func namesInDocument(t *testing.T, document map[string]any) documentNames {
 	return names
 }
 
-// TestEveryFieldHasAText, and every text in compat/texts a field in the document.
+// TestEveryFieldHasAText: and every text in compat/texts has a field in the document.
 func TestEveryFieldHasAText(t *testing.T) {
 	t.Parallel()
 	names := namesInDocument(t, newServer(t, small(t)).do(http.MethodGet, "/openapi.json", nil).want(http.StatusOK).object())

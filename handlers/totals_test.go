@@ -77,8 +77,8 @@ func TestTotalsThatTakeLongAreShared(t *testing.T) {
 	}
 }
 
-// TestTotalsCountedAloneAreSharedAtOnce: where a statement does nothing but count, its time tells
-// whether the total may be shared.
+// TestTotalsCountedAloneAreSharedAtOnce: if a statement does nothing but count, its time shows whether the
+// total may be shared.
 func TestTotalsCountedAloneAreSharedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newSlowCountServer(t, 5*time.Second)
@@ -138,8 +138,8 @@ func TestTotalsOfOtherFilters(t *testing.T) {
 	}
 }
 
-// TestTotalsInOtherScopes: a total that was counted for one key is shared with those that have
-// the same scope, and with no others.
+// TestTotalsInOtherScopes: a total counted for one key is shared with keys of the same scope, and with no
+// others.
 func TestTotalsInOtherScopes(t *testing.T) {
 	t.Parallel()
 	s := newSlowCountServer(t, 5*time.Second)
@@ -147,13 +147,13 @@ func TestTotalsInOtherScopes(t *testing.T) {
 	totals := map[string]int{}
 	for round := range 3 {
 		for _, scope := range scopes {
-			s.key = s.limitedKey(scope) // another one with the same scope
+			s.key = s.limitedKey(scope) // another key with the same scope
 			a := s.get("/bookings?per_page=1").want(http.StatusOK)
 			want := scalar[int](t, s, "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE "+withinSQL(scope))
 			if got := fmt.Sprint(a.at("pagination", "total")); got != fmt.Sprint(want) {
 				t.Errorf("round %d, limits %v: total %s, want %d", round, scope, got, want)
 			}
-			alone := !scope.Unlimited() // no statement but the count
+			alone := !scope.Unlimited() // the count is a separate statement
 			if shared := a.header.Get("X-Total-Age") != ""; shared != (round == 2 || round == 1 && alone) {
 				t.Errorf("round %d, limits %v: shared %t", round, scope, shared)
 			}

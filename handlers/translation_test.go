@@ -13,7 +13,7 @@ import (
 	"bookside/fixtures"
 )
 
-// german has translations as the plugin's own file has them.
+// german holds translations like those in the plugin's own file.
 var german = map[string]string{
 	"Service": "Dienstleistung", "Approved": "Genehmigt", "Cancelled": "Abgesagt", "minutes": "minuten", "Feb": "Feb.", "February": "Februar",
 	"Open": "Offen", "Not Fulfilled": "Nicht erfüllt", "Not Paid": "Nicht bezahlt", "Fully Paid": "Vollständig bezahlt",
@@ -21,7 +21,7 @@ var german = map[string]string{
 	"No transactions found.": "Keine Transaktionen gefunden.", "Full Balance": "Voller Saldo", "In Progress": "wrong",
 }
 
-// newGermanWriter returns a server of a site in German, and the path of its translation.
+// newGermanWriter returns a server of a German site, and the path of its translation.
 func newGermanWriter(t *testing.T) (*server, string) {
 	t.Helper()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -36,8 +36,8 @@ func newGermanWriter(t *testing.T) (*server, string) {
 const heading = "SELECT CONCAT_WS(' ', JSON_VALUE(o.price_breakdown, '$.before_subtotal[0].heading'), JSON_VALUE(i.data, '$.price_breakdown.before_subtotal[0].heading'))" +
 	" FROM wp_latepoint_orders o JOIN wp_latepoint_order_invoices i ON i.order_id = o.id ORDER BY o.id DESC LIMIT 1"
 
-// TestStoredTextsAreTranslated: price breakdowns and invoices have the plugin's text of the
-// site's language, as it is at the moment.
+// TestStoredTextsAreTranslated: price breakdowns and invoices have the plugin's text in the site's
+// language, from the present translation file.
 func TestStoredTextsAreTranslated(t *testing.T) {
 	t.Parallel()
 	s, path := newGermanWriter(t)
@@ -77,8 +77,8 @@ func TestStoredTextsAreTranslated(t *testing.T) {
 	want("Service Service")
 }
 
-// TestMailsAreTranslated: so have mails, whose statuses, sums and months come from the
-// plugin. Statuses of the site's own are not the plugin's to translate.
+// TestMailsAreTranslated: the same applies to mails, whose statuses, sums and months come from the plugin.
+// The site's custom statuses are not translated.
 func TestMailsAreTranslated(t *testing.T) {
 	t.Parallel()
 	s, _ := newGermanWriter(t)

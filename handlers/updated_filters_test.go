@@ -6,8 +6,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestListsByTheDayOfTheLastChange filters lists by days, both included: in UTC, and in the site's
-// time zone where timestamps are printed in it.
+// TestListsByTheDayOfTheLastChange filters lists by days, both included: in UTC, and in the site's time
+// zone if timestamps are shown in it.
 func TestListsByTheDayOfTheLastChange(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
@@ -35,8 +35,8 @@ func TestListsByTheDayOfTheLastChange(t *testing.T) {
 	}
 }
 
-// TestListsByTheLastChangeWhereItIsNotStored: tables of older versions lack the column. No record
-// is known to have changed.
+// TestListsByTheLastChangeWhereItIsNotStored: tables of older versions lack the column, so no record is
+// known to have changed.
 func TestListsByTheLastChangeWhereItIsNotStored(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))

@@ -18,9 +18,9 @@ import (
 	"bookside/handlers/middleware"
 )
 
-// Requests that wait for changes hold neither a place among the requests in flight nor a connection to the database
-// meanwhile, and are outside of the time limits of other requests. Their number has a limit
-// of its own. Before anything is delivered, their key is checked again.
+// While requests wait for changes, they hold neither a place among the requests in flight nor a database
+// connection, and other requests' time limits do not apply. Their number has its own limit. Before anything
+// is delivered, their key is checked again.
 
 const (
 	streamCheck = 15 * time.Second // between two checks of the key of an event stream, which also keep proxies from closing it
@@ -28,11 +28,11 @@ const (
 	lastEventID = "Last-Event-ID"
 )
 
-// errTooManyWaiting is the error of a request beyond Options.MaxWaiting.
+// errTooManyWaiting is the error of a request that exceeds Options.MaxWaiting.
 var errTooManyWaiting = domain.Unavailable("Too many requests wait for changes", middleware.ErrOverloaded)
 
-// waitForChanges waits until there is something to deliver, if the client asks for that, or
-// sends a stream of events.
+// waitForChanges waits until there is something to deliver, if the client requests that, or sends a stream
+// of events.
 func waitForChanges(c echo.Context, r *request, deliver func() error) error {
 	filter, err := compat.ChangeParameters.Read(r.view, r.query)
 	if err != nil {
@@ -69,10 +69,10 @@ type waiting struct {
 	api       *api
 	echo      echo.Context
 	request   *request
-	asked     []journal.Resource // by the client; empty for all
-	resources []journal.Resource // of those, what the key may read
+	asked     []journal.Resource // requested by the client; empty for all
+	resources []journal.Resource // those of them that the key may read
 	cursor    journal.Cursor
-	ctx       context.Context // of the connection
+	ctx       context.Context // context of the connection
 }
 
 // begin finds the cursor of the request.
@@ -100,12 +100,12 @@ func (w *waiting) checkCursor() error {
 	return err
 }
 
-// maxReads is how many pages of hidden changes are skipped before the client is sent how far
-// they were read: a place must not be held for all of a long journal.
+// maxReads is how many pages of hidden changes are skipped before the client is told how far it has read: a
+// place must not be held for all of a long journal.
 const maxReads = 20
 
-// read reports whether there is something to deliver after the cursor, and moves the cursor to
-// before it: a change or, after many that the key does not see, a page that says to go on.
+// read reports whether there is something to deliver after the cursor, and moves the cursor to just before
+// it: a change or, after many that the key does not see, a page that says to continue.
 func (w *waiting) read(ctx context.Context) (found bool, err error) {
 	err = w.api.inFlight.Do(func() error {
 		for range maxReads {
@@ -128,13 +128,13 @@ func (w *waiting) read(ctx context.Context) (found bool, err error) {
 	return found, err
 }
 
-// next waits until there is a change after the cursor, a time is over, or the server stops.
+// next waits until there is a change after the cursor, the time is up, or the server stops.
 func (w *waiting) next(limit time.Duration) (found bool, err error) {
 	over := time.NewTimer(limit)
 	defer over.Stop()
 	for {
 		end, changed := w.api.platform.Journal.Changed()
-		if end != w.cursor { // of another epoch if the journal was replaced; lower if this server has not heard of it yet
+		if end != w.cursor { // of another epoch if the journal was replaced; lower if this server does not know the cursor's number yet
 			err = w.withTurn(func(ctx context.Context) (err error) {
 				found, err = w.read(ctx)
 				return err
@@ -158,8 +158,8 @@ func (w *waiting) next(limit time.Duration) (found bool, err error) {
 // errStopping means that the server stops.
 var errStopping = errors.New("the server is stopping")
 
-// wait waits once, and sends what there is then. The time limit of the request begins again when
-// the wait is over, but not where nothing had to be waited for.
+// wait waits once, and sends what there is then. The request's time limit begins again after waiting, but
+// not if there was nothing to wait for.
 func (w *waiting) wait(limit time.Duration) error {
 	ctx := w.request.ctx()
 	found, err := w.read(ctx)
@@ -182,8 +182,7 @@ func (w *waiting) wait(limit time.Duration) error {
 	return response.send(w.echo)
 }
 
-// list checks the key and reads the changes after the cursor. release must be called in
-// any case.
+// list checks the key and reads the changes after the cursor. release must always be called.
 func (w *waiting) list(ctx context.Context) (response encodedResponse, release func(), err error) {
 	release = func() {}
 	err = w.api.longPolls.WithTurn(ctx, func() error {
@@ -213,7 +212,7 @@ func (w *waiting) checkKey(ctx context.Context) error {
 	})
 }
 
-// refresh makes the request one for what comes after the cursor.
+// refresh makes the request ask for what follows the cursor.
 func (w *waiting) refresh(ctx context.Context) {
 	values := url.Values{cursorName: {w.cursor.String()}}
 	for _, name := range []string{"resources", "limit", compat.IncludeParameter} {
@@ -233,8 +232,8 @@ func (w *waiting) stream() {
 	header.Set("X-Accel-Buffering", "no") // nginx would collect the events
 	w.echo.Response().WriteHeader(http.StatusOK)
 	for {
-		// An id alone is no event, but the client continues from there after a break, even if
-		// nothing was sent so far.
+		// An id alone is not an event, but after a break the client continues from there, even if nothing
+		// else was sent.
 		if err := w.send(fmt.Appendf(nil, ": %s\nid: %s\n\n", eventStream, w.cursor)); err != nil {
 			return // the client has left
 		}
@@ -266,11 +265,11 @@ type batch struct {
 	HasMore bool              `json:"has_more"`
 }
 
-// sendBatch sends the changes after the cursor as events, and moves the cursor behind them.
+// sendBatch sends the changes after the cursor as events, and moves the cursor past them.
 func (w *waiting) sendBatch() (more bool, err error) {
 	var list batch
 	release := func() {}
-	defer func() { release() }() // until the client has read it, the response is counted
+	defer func() { release() }() // the response is counted until the client has read it
 	err = w.api.limited(w.ctx, func(ctx context.Context) error {
 		response, done, err := w.list(ctx)
 		release = done
@@ -303,7 +302,7 @@ func (w *waiting) sendBatch() (more bool, err error) {
 	return list.HasMore, nil
 }
 
-// send writes a part of the stream, with a time limit for a client that does not read.
+// send writes a part of the stream, with a time limit for clients that do not read.
 func (w *waiting) send(texts ...[]byte) error {
 	return w.api.limited(w.ctx, func(ctx context.Context) error {
 		defer middleware.StopWritingAfter(ctx, w.echo)()

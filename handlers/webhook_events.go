@@ -15,11 +15,11 @@ import (
 	"bookside/wpdb"
 )
 
-// recordMemory is what the record of a webhook may take while it is read, in bytes.
+// recordMemory is how much memory a webhook's record may take while it is read, in bytes.
 const recordMemory = 8 << 20
 
-// WebhookOptions returns how changes and records are sent to webhooks: as GET /changes
-// returns them. A record has only what the webhook's key may see.
+// WebhookOptions returns how changes and records are sent to webhooks: in the form of GET /changes. A
+// record has only what the webhook's key may see.
 func WebhookOptions(platform *session.Platform, store *keys.Store, siteTimestamps bool) webhooks.Options {
 	return webhooks.Options{
 		Encode:  func(e journal.Entry) ([]byte, error) { return encodeBody(compat.ChangeOf(e)) },

@@ -13,7 +13,7 @@ import (
 	"bookside/compat"
 )
 
-// A key sees and changes only the webhooks that were made with it.
+// A key sees and changes only the webhooks that it created.
 
 // webhooks returns the webhooks of the request's key.
 func (r *request) webhooks() *webhooks.Store {
@@ -23,8 +23,8 @@ func (r *request) webhooks() *webhooks.Store {
 	return r.api.platform.Webhooks.OwnedBy(r.principal.ID)
 }
 
-// lockWebhook runs change in a transaction, with the webhook in the path locked and the
-// request's If-Match compared. A deadlock runs change again.
+// lockWebhook runs change in a transaction, with the webhook in the path locked and the request's If-Match
+// compared. After a deadlock change runs again.
 func (r *request) lockWebhook(change func(*webhooks.Store, webhooks.Hook) error) error {
 	id, err := r.id(webhookID)
 	if err != nil {
@@ -43,8 +43,8 @@ func (r *request) lockWebhook(change func(*webhooks.Store, webhooks.Hook) error)
 	return foundWebhook(id, found, err)
 }
 
-// refuseName rejects an Idempotency-Key of a POST: responses with secrets are not stored.
-// PUT and DELETE ignore it, since they do the same when they are repeated.
+// refuseName rejects an Idempotency-Key of a POST, because responses with secrets are not stored. PUT and
+// DELETE ignore it, because they do the same when repeated.
 func (r *request) refuseName() error {
 	if r.route.method != http.MethodPost || len(r.echo.Request().Header.Values(idempotencyKey)) == 0 {
 		return nil
@@ -52,13 +52,12 @@ func (r *request) refuseName() error {
 	return nameRefused()
 }
 
-// nameRefused returns the error for a request with an Idempotency-Key that may have none.
+// nameRefused returns the error for a request that may not have an Idempotency-Key.
 func nameRefused() error {
 	return domain.InvalidRequest(map[string]string{idempotencyKey: "Not supported for webhooks"})
 }
 
-// webhookChange returns the body of a write, with filters that exist and are within the scope of
-// the key.
+// webhookChange returns the body of a write. Its filters exist and are within the key's scope.
 func (r *request) webhookChange(fields compat.Fields[compat.WebhookChange]) (change compat.WebhookChange, err error) {
 	body, err := r.webhookBody()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 
 const newWebhook = `{"url":"https://example.test/hooks?token=1","events":["booking.created","order.*"],"agents":[3],"name":"shop","include_record":true}`
 
-// TestWebhooksOfAKey covers the life of a webhook: only the key that made it can see and
-// change it, and its secret is shown only where it is made.
+// TestWebhooksOfAKey covers the life of a webhook: only the key that created it can see and change it, and
+// its secret is shown only when it is created.
 func TestWebhooksOfAKey(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -68,8 +68,8 @@ func TestWebhooksOfAKey(t *testing.T) {
 	s.get("/webhooks/1").want(http.StatusNotFound)
 }
 
-// TestWebhooksOfAKeyAreLimited: a key cannot take all the webhooks that a site's keys may have, and
-// the site's administrator is not bound by what they took.
+// TestWebhooksOfAKeyAreLimited: a key cannot take all the webhooks that a site's keys may have, and the
+// limit does not apply to the site's administrator.
 func TestWebhooksOfAKeyAreLimited(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -95,8 +95,8 @@ func TestWebhooksOfAKeyAreLimited(t *testing.T) {
 	}
 }
 
-// TestWebhooksOfAKeyAreCounted: of many requests at once, to two servers, no more are answered than
-// the key and the site may have.
+// TestWebhooksOfAKeyAreCounted: of many concurrent requests, to two servers, no more succeed than the key
+// and the site may have.
 func TestWebhooksOfAKeyAreCounted(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -180,8 +180,7 @@ func TestConfigurationAllowsPrivateWebhooks(t *testing.T) {
 	}
 }
 
-// TestRecordsForWebhooks: a webhook's record is that of its list, without what its key may
-// not read.
+// TestRecordsForWebhooks: a webhook's record is the same as in its list, without what its key may not read.
 func TestRecordsForWebhooks(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))

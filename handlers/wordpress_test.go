@@ -32,8 +32,8 @@ func (s *server) exchange(t *testing.T, method, target, body string, headers ...
 	return recorder, recorder.Body.String()
 }
 
-// TestMethodOverride: a POST can stand for another method, as in WordPress; permission, route and
-// log are those of the other method.
+// TestMethodOverride: as in WordPress, a POST can stand for another method; permission, route and log are
+// those of that method.
 func TestMethodOverride(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -67,8 +67,8 @@ func TestMethodOverride(t *testing.T) {
 	}
 }
 
-// TestPostAsHeadHasABody: a client that sent a POST waits for as many bytes as Content-Length says,
-// so the response to a POST that stands for HEAD must have its body.
+// TestPostAsHeadHasABody: a client that sent a POST waits for as many bytes as Content-Length says, so the
+// response to a POST that stands for HEAD must have a body.
 func TestPostAsHeadHasABody(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -91,7 +91,7 @@ func TestPostAsHeadHasABody(t *testing.T) {
 	}
 }
 
-// TestPlainRoute: the form of sites without permalinks reaches the same routes.
+// TestPlainRoute: the URL form of sites without permalinks reaches the same routes.
 func TestPlainRoute(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -115,8 +115,8 @@ func TestPlainRoute(t *testing.T) {
 	}
 }
 
-// TestCompanionIsTold: the companion, and nobody else, learns what it must know to answer in place of
-// the server, also from errors and from pages without a key.
+// TestCompanionIsTold: the companion, and nobody else, learns what it needs to answer in the server's
+// place, even from errors and from pages without a key.
 func TestCompanionIsTold(t *testing.T) {
 	t.Parallel()
 	const header = "X-Bookside-Forwarding"

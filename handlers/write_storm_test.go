@@ -14,8 +14,8 @@ import (
 )
 
 // stormWrites has a write for each route that writes, on so few records that
-// they often conflict. i differs from write to write; created returns the id of
-// a record that the storm may delete.
+// they often conflict. i differs between writes; created returns the id of a
+// record that the storm may delete.
 var stormWrites = map[string]func(i int, created func(kind string) string) (path, body string){
 	"POST /bookings": func(i int, _ func(string) string) (string, string) {
 		if i%2 == 0 {
