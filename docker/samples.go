@@ -1,5 +1,5 @@
-// Package docker has the configurations of web servers and of systemd that the program brings
-// along for setup: the same files that INSTALL.md tells to copy.
+// Package docker has the configurations of web servers and of systemd that setup installs: the same files
+// that INSTALL.md says to copy.
 //
 // It imports no other package.
 package docker

@@ -37,7 +37,7 @@ type request struct {
 	query        *compat.Query
 	rawQuery     string // the text that query was parsed from
 	rawBody      []byte
-	cursor       *session.ExportCursor // of an export; nil for an answer as a whole
+	cursor       *session.ExportCursor // of an export; nil for a complete response
 	// mayRead is the number of bytes that the operation may read from the database,
 	// see wpdb.Allow.
 	mayRead int64

@@ -74,8 +74,8 @@ func unfinished(ctx context.Context, address string, count int, duration time.Du
 	return nil
 }
 
-// greedy measures an ordinary client, which asks for one booking after the other, alone and beside a key that
-// sends expensive requests, many at a time.
+// greedy measures an ordinary client, which requests one booking after the other, alone and beside a key
+// that sends many expensive requests at a time.
 func greedy(ctx context.Context, url, ordinaryKey, greedyKey string, count int, duration time.Duration) error {
 	var paths []string
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
@@ -102,7 +102,7 @@ func greedy(ctx context.Context, url, ordinaryKey, greedyKey string, count int, 
 	for n := range count {
 		requests.Go(func() {
 			for i := n; attack.Err() == nil; i++ {
-				// Equal ones would share their statements. Any response will do.
+				// Equal requests would share their statements. Any response will do.
 				_, _ = attacker.Send(attack, load.Get(fmt.Sprintf("%s&per_page=%d", paths[i%len(paths)], 1+i%100)))
 			}
 		})

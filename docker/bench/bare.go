@@ -39,7 +39,7 @@ type statement struct {
 	write bool
 }
 
-// bare returns what runs the statements that the server runs for the n-th request, without the server: in
+// bare returns a function that runs the server's statements for the n-th request, without the server: in
 // one transaction if some of them write.
 func bare(ctx context.Context, dsn, key string, next draw) (run func(context.Context, int) error, end func() error, err error) {
 	config, err := mysql.ParseDSN(dsn)
@@ -61,7 +61,7 @@ func bare(ctx context.Context, dsn, key string, next draw) (run func(context.Con
 	return func(ctx context.Context, n int) error { return replay(ctx, pool, requests[n%len(requests)]) }, pool.Close, nil
 }
 
-// record has a server in this process answer some requests, and returns the statements of each.
+// record serves some requests in this process, and returns the statements of each.
 func record(ctx context.Context, connector driver.Connector, key string, next draw) (requests [][]statement, err error) {
 	var seen []statement
 	pool := sql.OpenDB(fixtures.Tap{Connector: connector, See: func(text string, args []any) error {
@@ -97,7 +97,7 @@ func record(ctx context.Context, connector driver.Connector, key string, next dr
 	return requests, nil
 }
 
-// serve has a handler answer a request, and reports whether a slot that it wants was taken.
+// serve serves a request, and reports whether the requested slot was taken.
 func serve(ctx context.Context, handler http.Handler, key string, r load.Request) (taken bool, err error) {
 	body, err := json.Marshal(r.Body)
 	if err != nil {
@@ -152,7 +152,7 @@ func replay(ctx context.Context, pool *sql.DB, statements []statement) error {
 
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// fresh returns arguments with other UUIDs, which must be unique.
+// fresh returns arguments with new UUIDs, which must be unique.
 func fresh(args []any) []any {
 	args = slices.Clone(args)
 	for i, arg := range args {

@@ -1,5 +1,5 @@
-// Command bench measures what clients of a site do, with Bookside, with PHP if a site with it is named, and
-// with the bare SQL statements that Bookside runs for it. README.md tells how to use it and what it showed.
+// Command bench measures requests of a site's clients, with Bookside, with PHP if a site with it is named,
+// and with the bare SQL statements that Bookside runs for them. README.md explains its use and results.
 package main
 
 import (
@@ -108,7 +108,7 @@ func numbers(text string) (found []int, err error) {
 	return found, nil
 }
 
-// measureSites measures a site after the other: the one of BOOKSIDE_DB__DSN, or samples on the server of
+// measureSites measures one site after the other: the one of BOOKSIDE_DB__DSN, or samples on the server of
 // BOOKSIDE_TEST_DSN or on a private one.
 func (b *bench) measureSites(ctx context.Context, sizes []int) error {
 	if dsn := os.Getenv("BOOKSIDE_DB__DSN"); dsn != "" {
@@ -149,7 +149,7 @@ func (b *bench) measureSample(ctx context.Context, server string, size int) (err
 	return b.measureSite(ctx, dsn, size)
 }
 
-// measureSite measures the rows on a site of so many bookings, with Bookside and all others.
+// measureSite measures the rows on a site with this many bookings, with Bookside and all others.
 func (b *bench) measureSite(ctx context.Context, dsn string, size int) error {
 	server, err := load.NewServer(ctx, b.program, "bookside", os.DevNull, "BOOKSIDE_DB__DSN="+dsn)
 	if err != nil {
@@ -158,7 +158,7 @@ func (b *bench) measureSite(ctx context.Context, dsn string, size int) error {
 	if server.Key, err = server.NewKey(ctx, "benchmark", "read,write,read_changes"); err != nil {
 		return err
 	}
-	if size > 0 { // a sample of our own
+	if size > 0 { // our own sample
 		if _, err := server.Run(ctx, "indexes", "--apply"); err != nil {
 			return err
 		}
@@ -271,7 +271,7 @@ func (b *bench) measure(ctx context.Context, r row, system string, t *target, ds
 	return errors.Join(err, end())
 }
 
-// judge reports whether a slot was taken, and returns an error if a request was not served otherwise.
+// judge reports whether a slot was taken, and returns an error if a request failed otherwise.
 func judge(r load.Request, a load.Answer) (taken bool, err error) {
 	switch {
 	case a.Status == http.StatusOK || a.Status == http.StatusCreated:

@@ -13,20 +13,21 @@ import (
 	"bookside/docker/load"
 )
 
-// measured is what was measured: a row, on a site of so many bookings, with so many clients of a system.
+// measured identifies a measurement: a row, on a site with this many bookings, with this many clients of a
+// system.
 type measured struct {
 	row               string
 	bookings, clients int
 	system            string
 }
 
-// with returns the same of another system.
+// with returns the same for another system.
 func (m measured) with(system string) measured {
 	m.system = system
 	return m
 }
 
-// String names it but for the system.
+// String names everything but the system.
 func (m measured) String() string {
 	text := fmt.Sprintf("%s, %d", m.row, m.clients)
 	if m.bookings > 0 {
@@ -38,7 +39,7 @@ func (m measured) String() string {
 // result is the best rate of all rounds.
 type result struct {
 	load.Rate
-	busy  int // answers that told to come again
+	busy  int // answers that asked to retry
 	taken int // slots that were taken meanwhile
 }
 
@@ -90,10 +91,10 @@ func milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.2f", float64(d)/float64(time.Millisecond))
 }
 
-// colours are those of the bars, in their order.
+// colours are those of the bars, in order.
 var colours = []struct{ system, colour string }{{bookside, "#1f6feb"}, {php, "#d1570a"}, {bareSQL, "#8c959f"}}
 
-// picture draws the rates as bars, whose lengths are by powers of ten.
+// picture draws the rates as bars on a logarithmic scale.
 func (r *results) picture(title string) string {
 	const width, left, rowSpace = 860, 250, 14
 	var c strings.Builder

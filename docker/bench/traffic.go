@@ -16,7 +16,7 @@ import (
 	"bookside/docker/load"
 )
 
-// target is a system that is asked, with what its clients know of the site.
+// target is a measured system, with what its clients know about the site.
 type target struct {
 	*load.Client
 
@@ -25,8 +25,8 @@ type target struct {
 	days, emails                []string
 	pages                       int // of the list of bookings, 20 on each
 
-	series uint64          // of requests that are drawn, so that no measurement repeats those of another
-	texts  map[string]bool // that were searched for
+	series uint64          // number of drawn sequences, so that no measurement repeats another's
+	texts  map[string]bool // already searched for
 }
 
 // list reads a list.
@@ -45,7 +45,7 @@ func list[T any](ctx context.Context, t *target, path string) (records []T, tota
 	return body.Data, body.Pagination.Total, nil
 }
 
-// learn reads what the clients know of the site.
+// learn reads what the clients need to know about the site.
 func (t *target) learn(ctx context.Context) error {
 	type record struct {
 		ID        json.Number
@@ -80,7 +80,7 @@ func (t *target) learn(ctx context.Context) error {
 			}
 		}
 	}
-	// Nobody asks for the free times of a service that nobody offers.
+	// Nobody asks for the free times of a service without agents.
 	var offered []int
 	for _, service := range t.services {
 		starts, err := t.FreeStarts(ctx, load.Availability(service, "any", 1, 14))
@@ -118,7 +118,7 @@ var rows = []row{
 	{name: "equal lists", start: drawn(func(*target, *rand.Rand) string { return "/bookings?per_page=20" })},
 }
 
-// drawn is the row of paths that are drawn independently of each other.
+// drawn returns a row of paths that are drawn independently of each other.
 func drawn(path func(t *target, random *rand.Rand) string) func(*target, context.Context) (draw, error) {
 	return func(t *target, _ context.Context) (draw, error) {
 		t.series++
@@ -131,8 +131,8 @@ func drawn(path func(t *target, random *rand.Rand) string) func(*target, context
 // one draws one of several.
 func one[T any](random *rand.Rand, values []T) T { return values[random.IntN(len(values))] }
 
-// mixed is what the clients of a site ask for: 30 % free times, 20 % single records, 27 % filtered lists,
-// 8 % searches, 15 % catalogue.
+// mixed is typical traffic: 30 % free times, 20 % single records, 27 % filtered lists, 8 % searches, 15 %
+// catalogue.
 func (t *target) mixed(random *rand.Rand) string {
 	switch n := random.IntN(100); {
 	case n < 30:
@@ -172,12 +172,12 @@ func (t *target) widget(random *rand.Rand) string {
 	return load.Availability(one(random, t.services), "any", first, first+13)
 }
 
-// deepPage is a page of the last half of all bookings.
+// deepPage is a page in the last half of all bookings.
 func (t *target) deepPage(random *rand.Rand) string {
 	return fmt.Sprint("/bookings?per_page=20&page=", t.pages-random.IntN(max(1, t.pages/2)))
 }
 
-// firstSearches are parts of e-mail addresses, none of which anybody has searched for.
+// firstSearches are parts of e-mail addresses that were not searched for yet.
 func (t *target) firstSearches(context.Context) (draw, error) {
 	t.series++
 	random := rand.New(rand.NewPCG(t.series, 0)) //nolint:gosec // an order of requests, no secret
@@ -200,7 +200,7 @@ func (t *target) firstSearches(context.Context) (draw, error) {
 	}, nil
 }
 
-// creates book slots that do not touch each other, each for a new customer.
+// creates books slots that do not touch each other, each for a new customer.
 func (t *target) creates(ctx context.Context) (draw, error) {
 	const apart, window, windows = 3 * 60, 60, 6 // minutes, and days
 	var bodies []map[string]any
@@ -232,7 +232,7 @@ func (t *target) creates(ctx context.Context) (draw, error) {
 	}, nil
 }
 
-// syncs follow changes that are made here: each page of them, and the bookings that it names.
+// syncs follows changes that are made here: each page of them, and the bookings that it names.
 func (t *target) syncs(ctx context.Context) (draw, error) {
 	const changed, page = 200, 20
 	type answer struct {

@@ -1,5 +1,5 @@
-// Package changes makes changes through several servers and by plain SQL, follows them at each of the servers,
-// receives the webhooks about them, and compares all of that with the journal.
+// Package changes makes changes through several servers and by plain SQL, follows them at each server,
+// receives their webhooks, and compares all of that with the journal.
 package changes
 
 import (
@@ -21,14 +21,14 @@ import (
 	"bookside/docker/load"
 )
 
-// resources are those whose changes are followed, and events those that are received.
+// resources are those whose changes are followed, events those that are received.
 const (
 	resources = "bookings,customers"
 	events    = "booking.*,customer.*"
 )
 
-// trial is what writers, readers and the receiver share. Of a request whose server or database was killed, nobody
-// knows whether it happened.
+// trial is shared by writers, readers and the receiver. If a request's server or database was killed,
+// nobody knows whether it happened.
 type trial struct {
 	*load.Tally
 	servers  []*load.Server
@@ -44,17 +44,17 @@ type trial struct {
 	contested []int64
 }
 
-// Run makes changes of the sample site fixtures.Small for a while. Every change that was confirmed must be in the
-// journal, once; whoever follows the changes at any server must see all of them; every entry must be received; and all
-// of that in the order of the commits, as far as a record is concerned. Meanwhile, faults may happen until its context
-// ends. It returns what was seen.
+// Run changes the sample site fixtures.Small for a while. Every confirmed change must be in the journal,
+// once; readers of the changes at every server must see all of them; every entry must be received; and all
+// in commit order for each record. Meanwhile, faults may happen until its context ends. It returns a
+// summary.
 func Run(ctx context.Context, servers []*load.Server, db *sql.DB, tally *load.Tally, duration time.Duration, faults func(until context.Context) error) (summary string, err error) {
 	t := &trial{Tally: tally, servers: servers, db: db}
 	if err := t.startReceiver(ctx); err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, t.receiver.Close()) }()
-	// Changes before all rows have been seen once are not found.
+	// Changes made before all rows have been seen once are not found.
 	for seen := false; !seen; load.Pause() {
 		err := db.QueryRowContext(ctx, "SELECT COALESCE(COUNT(*) = SUM(position > floor), 0) FROM wp_bookside_change_positions WHERE name NOT IN ('journal', 'search', 'site')").Scan(&seen)
 		if err != nil {
@@ -96,8 +96,8 @@ func Run(ctx context.Context, servers []*load.Server, db *sql.DB, tally *load.Ta
 	return t.compare(ctx, number(first.Cursor))
 }
 
-// startReceiver receives the webhooks. It refuses every second try, but none of a message twice: the third one would come
-// much later.
+// startReceiver receives the webhooks. It refuses every second delivery, but no message twice, because the
+// third attempt would come much later.
 func (t *trial) startReceiver(ctx context.Context) (err error) {
 	refused := map[string]bool{}
 	t.receiver, err = load.NewReceiver(ctx, t.Tally, func(id string) bool {
@@ -126,7 +126,7 @@ func pause(ctx context.Context) {
 // writeBySQL creates customers, and changes them in a way that leaves no trace.
 func (t *trial) writeBySQL(ctx context.Context) {
 	for ; ctx.Err() == nil; pause(ctx) {
-		// Not until the end: a statement that was sent is waited for.
+		// Not the run's context: a statement that was sent must be awaited.
 		result, err := t.db.ExecContext(context.WithoutCancel(ctx), "INSERT INTO wp_latepoint_customers (first_name, last_name, email, status, created_at, updated_at) VALUES ('S', 'Q', ?, 'active', '2020-01-01', '2020-01-01')",
 			fmt.Sprintf("%d@example.test", rand.Int64()))
 		if err != nil {
@@ -148,24 +148,24 @@ func (t *trial) created(r load.Record) {
 	t.confirmed = append(t.confirmed, r)
 }
 
-// life is a booking that one client changes, each time through another server: the journal must have its steps in
-// their order.
+// life is a booking that one client changes, each time through another server: the journal must have its
+// steps in order.
 type life struct {
 	id    int64
 	steps []string
 }
 
-// step is what an entry says about the state of its booking.
+// step describes the state of the booking in an entry.
 func step(c load.Change) string { return c.Kind + " " + c.NewStatus }
 
-// statuses are those that a booking goes through, again and again.
+// statuses are those that a booking goes through repeatedly.
 var statuses = []string{"approved", "completed", "cancelled", "pending"}
 
 // rounds is how often a client changes its booking.
 const rounds = 12
 
-// write creates customers, and bookings that it changes, each time through another server: every second booking in
-// competition with another client.
+// write creates customers, and bookings that it changes, each time through another server: every second
+// booking in competition with another client.
 func (t *trial) write(ctx context.Context, first int) {
 	for n := first; ctx.Err() == nil; n++ {
 		if id, confirmed := t.ask(ctx, n, load.Post("/customers", map[string]string{"first_name": "A", "last_name": "B", "email": fmt.Sprintf("%d@example.test", rand.Int64())})); confirmed {
@@ -209,7 +209,7 @@ func (t *trial) createBooking(ctx context.Context, server int) (id int64, confir
 	return id, confirmed
 }
 
-// lead takes a booking through its statuses and deletes it. Its steps are compared if all of them were confirmed.
+// lead takes a booking through its statuses and deletes it. Its steps are compared if all were confirmed.
 func (t *trial) lead(ctx context.Context, id int64, first int) {
 	one, path := &life{id, []string{"created pending"}}, fmt.Sprint("/bookings/", id)
 	for i := range rounds {
@@ -227,18 +227,18 @@ func (t *trial) lead(ctx context.Context, id int64, first int) {
 	}
 }
 
-// toggle cancels a booking and brings it back, in competition with another client.
+// toggle cancels and restores a booking, in competition with another client.
 func (t *trial) toggle(ctx context.Context, id int64, first int) {
 	for i := range rounds {
 		t.ask(ctx, first+i, load.Put(fmt.Sprint("/bookings/", id), map[string]string{"status": []string{"cancelled", "pending"}[i%2]}))
 	}
 }
 
-// ask sends a request to one of the servers, and reports whether its success was confirmed, and that of no earlier try
-// is unknown.
+// ask sends a request to one of the servers, and reports whether its success is certain: it was confirmed,
+// and no earlier attempt has an unknown outcome.
 func (t *trial) ask(ctx context.Context, to int, r load.Request) (id int64, confirmed bool) {
 	server := t.servers[to%len(t.servers)]
-	// Not until the end: a request that was sent is waited for.
+	// Not the run's context: a request that was sent must be awaited.
 	a, err := server.Send(context.WithoutCancel(ctx), r)
 	switch {
 	case err != nil:
@@ -270,7 +270,7 @@ type reader struct {
 	seen   []load.Change
 }
 
-// page is an answer of GET /changes.
+// page is a response of GET /changes.
 type page struct {
 	Data   []load.Change
 	Cursor string
@@ -306,7 +306,7 @@ func (r *reader) follow(ctx context.Context) {
 	}
 }
 
-// number returns that of a cursor, which is behind its journal.
+// number returns the number in a cursor, which follows its journal.
 func number(cursor string) int64 {
 	_, text, _ := strings.Cut(cursor, "-")
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -316,26 +316,26 @@ func number(cursor string) int64 {
 	return n
 }
 
-// late reports whether a reader has not come to a number.
+// late reports whether a reader has not reached a number.
 func (r *reader) late(last int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return number(r.cursor) != last
 }
 
-// patience limits how long settle waits, and quiet is how many seconds in a row nothing may be missing.
+// patience limits how long settle waits; quiet is how many consecutive seconds nothing may be missing.
 const (
 	patience = 10 * time.Minute
 	quiet    = 15
 )
 
-// settle waits until the journal has everything, every reader has read it, and every delivery has arrived.
+// settle waits until the journal is complete, every reader has read it, and every delivery has arrived.
 func (t *trial) settle(ctx context.Context) error {
 	end := time.Now().Add(patience)
 	for n := 0; n < quiet; time.Sleep(time.Second) {
-		// Deliveries whose next try is in an hour are tried now.
+		// Deliveries whose next attempt is in an hour are tried now.
 		_, err := t.db.ExecContext(ctx, "UPDATE wp_bookside_webhook_deliveries SET due_at = UTC_TIMESTAMP() WHERE status = 'waiting'")
-		// Rows of plain SQL that were inserted while no server led are found when all rows are looked at again.
+		// Rows inserted by plain SQL while no server led are found when all rows are examined again.
 		var missing, last int64
 		if err == nil {
 			err = t.db.QueryRowContext(ctx, "SELECT (SELECT COUNT(*) FROM wp_bookside_webhook_deliveries WHERE status NOT IN ('delivered', 'failed')) + (SELECT COUNT(*) FROM wp_bookside_change_inbox) + "+
@@ -407,7 +407,7 @@ func (t *trial) compare(ctx context.Context, previous int64) (string, error) {
 		t.Counted("webhooks")+t.Counted("webhooks again"), t.Counted("webhooks again"), t.Counted("webhooks refused")), nil
 }
 
-// checkBookings compares the order of the changes of bookings with what was confirmed.
+// checkBookings compares the order of bookings' changes with what was confirmed.
 func (t *trial) checkBookings(byRecord map[load.Record][]load.Change) {
 	for _, one := range t.lives {
 		var got []string
@@ -421,7 +421,7 @@ func (t *trial) checkBookings(byRecord map[load.Record][]load.Change) {
 	for _, id := range t.contested {
 		status := ""
 		for _, c := range byRecord[load.Record{Resource: "bookings", ID: id}] {
-			// A status that did not change is an update; two equal ones in a row are out of order.
+			// An unchanged status is an update; two equal ones in a row are out of order.
 			if c.OldStatus != status || c.Kind == "updated" && c.OldStatus != c.NewStatus && c.NewStatus == status {
 				t.Problem("booking %d: change %d is from %q to %q after %q", id, c.Number, c.OldStatus, c.NewStatus, status)
 			}

@@ -13,18 +13,18 @@ import (
 	"bookside/fixtures/history"
 )
 
-// Histories are of one agent and day each. Those of the agents are recorded at the same time, a day after the
-// other.
+// Each history is of one agent and day. Those of all agents are recorded at the same time, one day after
+// the other.
 const (
 	agents    = 3 // of the sample site
 	clients   = 4 // of a history
 	firstDay  = 2 // from now
 	lastDay   = 60
 	customer  = 3
-	spacing   = 90 // minutes from a slot to the next, so that none touches another
+	spacing   = 90 // minutes between starts, so that slots do not touch
 	lasts     = 20 * time.Second
-	decision  = 2 * time.Minute  // limit for the checker
-	patience  = 20 * time.Second // of a client: longer than a server takes for an answer
+	decision  = 2 * time.Minute  // time limit of the checker
+	patience  = 20 * time.Second // of a client: longer than a server may take to answer
 	clientGap = 10 * time.Millisecond
 )
 
@@ -38,8 +38,8 @@ type chapter struct {
 	verdict history.Verdict
 
 	mu        sync.Mutex
-	made      map[int64]string // codes of the bookings whose creation was confirmed, by their ids
-	cancelled map[int64]bool   // bookings whose cancellation was confirmed
+	made      map[int64]string // codes of confirmed bookings, by id
+	cancelled map[int64]bool   // confirmed cancellations
 }
 
 // record records the histories of an agent, and has each checked.
@@ -51,7 +51,7 @@ func (t *trial) record(ctx context.Context, agent int) {
 		for c.begin(until) != nil && until.Err() == nil {
 			time.Sleep(100 * time.Millisecond)
 		}
-		if len(c.slots) < 2 { // a day off, or nobody was there
+		if len(c.slots) < 2 { // a day off, or no server answered
 			cancel()
 			continue
 		}
@@ -68,7 +68,7 @@ func (t *trial) record(ctx context.Context, agent int) {
 	}
 }
 
-// anyServer returns a server whose last answer was one, and nil if there is none.
+// anyServer returns a server that answered its last request, or nil.
 func (t *trial) anyServer() *server {
 	for _, i := range rand.Perm(len(t.servers)) {
 		if s := t.servers[i]; !s.away.Load() {
@@ -78,7 +78,7 @@ func (t *trial) anyServer() *server {
 	return nil
 }
 
-// calendar is the path of the free starts.
+// calendar returns the path of the free starts.
 func (c *chapter) calendar() string {
 	return fmt.Sprintf("/availability?service_id=1&agent_id=%d&location_id=1&date=%s", c.agent, c.day)
 }
@@ -89,7 +89,7 @@ type found struct {
 	Code string `json:"booking_code"`
 }
 
-// begin chooses slots that are free.
+// begin chooses free slots.
 func (c *chapter) begin(ctx context.Context) error {
 	s := c.anyServer()
 	if s == nil {
@@ -113,9 +113,9 @@ func (c *chapter) begin(ctx context.Context) error {
 	return nil
 }
 
-// exchange sends a request to a server, and returns the status, 0 if there was no answer. The server is then
-// left alone until it answers again: the more requests there are whose outcome is unknown, the longer the
-// checker takes.
+// exchange sends a request to a server, and returns the status, 0 for no answer. After that the server is
+// left alone until it answers again: the more requests have an unknown outcome, the longer the checker
+// takes.
 func (c *chapter) exchange(ctx context.Context, s *server, r load.Request) (status int, data found) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()

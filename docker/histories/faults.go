@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// recovery is how long a server may take, once faults are over and the nodes serve, until it answers. Nodes of
-// a cluster say that they serve also before they have noticed that they were away.
+// recovery is how long a server may take to answer once faults are over and the nodes serve. Nodes of a
+// cluster may claim to serve before they notice that they were away.
 func (t *trial) recovery() time.Duration {
 	if len(t.nodes) > 1 {
 		return 15 * time.Second
@@ -18,8 +18,8 @@ func (t *trial) recovery() time.Duration {
 	return 5 * time.Second
 }
 
-// brief returns a short time mostly, and now and then one that is longer than servers and nodes wait for each
-// other.
+// brief mostly returns a short time, and occasionally one that is longer than servers and nodes wait for
+// each other.
 func brief(random *rand.Rand) time.Duration {
 	if random.IntN(4) == 0 {
 		return 5*time.Second + time.Duration(random.Int64N(int64(15*time.Second)))
@@ -27,7 +27,7 @@ func brief(random *rand.Rand) time.Duration {
 	return time.Duration(random.Int64N(int64(3 * time.Second)))
 }
 
-// fault is something that happens to a server or a node, and is over when do returns.
+// fault happens to a server or a node, and is over when do returns.
 type fault struct {
 	name string
 	do   func() error
@@ -93,7 +93,7 @@ func (t *trial) nodeFault(ctx context.Context, random *rand.Rand) fault {
 	}
 }
 
-// inject has faults happen until the end, one or two at a time.
+// inject makes faults happen until the end, one or two at a time.
 func (t *trial) inject(ctx context.Context, until time.Time, random *rand.Rand) error {
 	for time.Now().Before(until) {
 		time.Sleep(2*time.Second + time.Duration(random.Int64N(int64(4*time.Second))))
@@ -150,7 +150,7 @@ func (t *trial) recover(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// say tells what happens.
+// say prints an event.
 func (t *trial) say(format string, args ...any) {
 	fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }

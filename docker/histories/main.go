@@ -1,6 +1,6 @@
-// Command histories records what clients of several servers are told of the slots of agents and days while
-// servers and databases are killed, stopped and cut off, and has Porcupine decide whether that is linearizable.
-// docker/histories/run builds what it needs, and says what it checks.
+// Command histories records what several servers tell clients about the slots of agents and days while
+// servers and databases are killed, stopped and cut off, and has Porcupine decide whether that is
+// linearizable. docker/histories/run builds what it needs, and explains what it checks.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// trial is the nodes, the servers, and what has become of them.
+// trial has the nodes, the servers and what happened to them.
 type trial struct {
 	load.Tally
 	program, folder, root, galera string
@@ -44,12 +44,12 @@ type trial struct {
 	witness                       witness
 
 	kills                      []time.Time   // of nodes
-	slowestNode, slowestServer time.Duration // to serve again
+	slowestNode, slowestServer time.Duration // until it served again
 
 	mu       sync.Mutex
 	chapters []*chapter
 	gaveUp   []string // nodes that ended by themselves
-	notes    []string // of what is the database's way
+	notes    []string // faults of the database
 }
 
 func try(ctx context.Context) error {
@@ -96,7 +96,7 @@ func (t *trial) prepare(ctx context.Context, servers int) error {
 	return t.startServers(ctx, servers)
 }
 
-// run records histories while faults happen, and goes on until everything serves again.
+// run records histories while faults happen, and continues until everything serves again.
 func (t *trial) run(ctx context.Context, duration time.Duration, random *rand.Rand) error {
 	recording, stop := context.WithCancel(ctx)
 	defer stop()
@@ -120,7 +120,7 @@ func (t *trial) run(ctx context.Context, duration time.Duration, random *rand.Ra
 	return err
 }
 
-// nodeEnded notes that a node has given up, which those of a cluster may.
+// nodeEnded notes that a node has given up, which a cluster's node may.
 func (t *trial) nodeEnded(text string) {
 	t.say("%s", text)
 	if len(t.nodes) == 1 {
@@ -133,8 +133,8 @@ func (t *trial) nodeEnded(text string) {
 	t.gaveUp = append(t.gaveUp, time.Now().Format(time.TimeOnly)+" node "+first)
 }
 
-// judge compares the rows of the nodes with what was confirmed, and reports. It tells apart what the database
-// does by itself, to the witness, too: to lose what it committed, and to show less than was committed before.
+// judge compares the nodes' rows with what was confirmed, and reports. It sets apart the faults of the
+// database, which the witness sees too: losing commits, and showing less than was committed before.
 func (t *trial) judge(ctx context.Context, duration time.Duration) error {
 	for _, s := range t.servers {
 		s.Kill()
@@ -210,7 +210,7 @@ func (t *trial) judge(ctx context.Context, duration time.Duration) error {
 // first returns the first of many.
 func first(ids []int64) []int64 { return ids[:min(len(ids), 5)] }
 
-// accuse says who may be to blame for a history.
+// accuse names what may be to blame for a history.
 func (t *trial) accuse(c *chapter, lost map[int64]bool) {
 	file := filepath.Join(t.folder, fmt.Sprintf("history-%d-%s.txt", c.agent, c.day))
 	if err := os.WriteFile(file, []byte(c.String()), 0o600); err != nil {
@@ -237,7 +237,7 @@ func (t *trial) accuse(c *chapter, lost map[int64]bool) {
 	t.Problem("%s is %s; %s", file, c.verdict, who)
 }
 
-// beforeKill reports whether an answer only showed something, within a second of a kill of a node.
+// beforeKill reports whether a request only read, within a second of the kill of a node.
 func (t *trial) beforeKill(r history.Request, a history.Answer, sent, answered time.Time) bool {
 	shows := a.Outcome == history.Refused || r.Kind == history.Read || r.Kind == history.Availability
 	return shows && slices.ContainsFunc(t.kills, func(at time.Time) bool { return sent.Before(at) && answered.After(at.Add(-time.Second)) })

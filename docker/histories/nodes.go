@@ -20,7 +20,7 @@ type node struct {
 	load.MariaDB
 	*trial
 	number  int
-	site    *sql.DB // its connections see what other nodes have committed before
+	site    *sql.DB // its connections see earlier commits of other nodes
 	witness *sql.DB
 }
 
@@ -38,7 +38,7 @@ func (t *trial) newNodes(number int) {
 		n := &node{trial: t, number: i}
 		n.Name, n.Log, n.Ended = nodeNames[i], filepath.Join(t.folder, "node-"+nodeNames[i]+".log"), t.nodeEnded
 		n.Folder = filepath.Join(t.folder, n.Name)
-		n.Options = []string{"--innodb-flush-log-at-trx-commit=1"} // Galera loses what it has acknowledged otherwise
+		n.Options = []string{"--innodb-flush-log-at-trx-commit=1"} // otherwise Galera loses acknowledged commits
 		if t.root != "" {
 			n.Prefix = []string{"chroot", t.root}
 		}
@@ -59,8 +59,7 @@ func (t *trial) newNodes(number int) {
 
 var recoveredAt = regexp.MustCompile(`WSREP: Recovered position: (\S+:(-?\d+))`)
 
-// recovered returns how far a node of a cluster had come when it was killed, as the service's galera_recovery
-// finds it out.
+// recovered returns the position of a killed cluster node, found as the service's galera_recovery does.
 func (n *node) recovered(ctx context.Context) (position string, number int, err error) {
 	output, err := load.Run(ctx, n.Command("--wsrep-recover")...)
 	if err != nil {
@@ -68,13 +67,13 @@ func (n *node) recovered(ctx context.Context) (position string, number int, err 
 	}
 	found := recoveredAt.FindStringSubmatch(output)
 	if found == nil {
-		return "", -1, nil // a copy that was interrupted
+		return "", -1, nil // an interrupted copy
 	}
 	number, err = strconv.Atoi(found[2])
 	return found[1], number, err
 }
 
-// again starts a node that was killed, and one of a cluster as its service does.
+// again restarts a killed node; a cluster's node as its service does.
 func (n *node) again(ctx context.Context) error {
 	if len(n.nodes) == 1 {
 		return n.Launch()
@@ -89,7 +88,7 @@ func (n *node) again(ctx context.Context) error {
 	return n.Launch("--wsrep-start-position=" + position)
 }
 
-// allAgain starts a cluster of which all nodes were killed, with the one that had come farthest.
+// allAgain starts a cluster whose nodes were all killed, beginning with the most advanced one.
 func (t *trial) allAgain(ctx context.Context) error {
 	first, farthest := 0, -2
 	for i, n := range t.nodes {
@@ -145,7 +144,7 @@ func (n *node) ready(ctx context.Context) bool {
 	return err == nil && state == "Synced"
 }
 
-// wait waits until a node serves, and starts it again if it gives up meanwhile.
+// wait waits until a node serves, and restarts it if it gives up meanwhile.
 func (n *node) wait(ctx context.Context) error {
 	for end := time.Now().Add(3 * time.Minute); !n.ready(ctx); time.Sleep(50 * time.Millisecond) {
 		switch {
@@ -174,7 +173,7 @@ func (n *node) connect() (err error) {
 	return errors.Join(err, other)
 }
 
-// spaces is how the names of the cluster's networks begin.
+// spaces is the prefix of the names of the cluster's networks.
 func (t *trial) spaces() string { return fmt.Sprintf("bookside-%d-", os.Getpid()) }
 
 // startNodes starts the nodes with the sample site.
@@ -202,7 +201,7 @@ func (t *trial) startNodes(ctx context.Context) error {
 	return nil
 }
 
-// startNetwork connects the nodes by a switch.
+// startNetwork connects the nodes with a switch.
 func (t *trial) startNetwork(ctx context.Context) error {
 	hub := t.spaces() + "switch"
 	commands := []string{"netns add " + hub, "-n " + hub + " link add hub type bridge", "-n " + hub + " link set hub up"}
@@ -219,7 +218,7 @@ func (t *trial) startNetwork(ctx context.Context) error {
 	return nil
 }
 
-// cut takes a node off the switch for a while; what is sent meanwhile is lost.
+// cut disconnects a node for a while; traffic meanwhile is lost.
 func (n *node) cut(ctx context.Context, d time.Duration) error {
 	_, err := load.Run(ctx, "ip", "-n", n.spaces()+"switch", "link", "set", "dev", n.Name, "nomaster")
 	time.Sleep(d)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// witness writes and reads rows of its own, without Bookside: what is lost of them, the database has lost. Its
-// transactions compete for a row, as those of Bookside do.
+// witness writes and reads its own rows without Bookside: if those are lost, the database lost them. Its
+// transactions compete for a row, as Bookside's do.
 type witness struct {
 	mu        sync.Mutex
 	last      int64
@@ -34,7 +34,7 @@ func (t *trial) testify(ctx context.Context, n *node) {
 		id := w.last
 		w.mu.Unlock()
 		if insert(ctx, n.site, id) != nil {
-			continue // nobody was told that it is there
+			continue // nobody was told that it exists
 		}
 		w.mu.Lock()
 		w.confirmed = append(w.confirmed, id)
@@ -69,7 +69,7 @@ func insert(ctx context.Context, db *sql.DB, id int64) error {
 	return tx.Commit()
 }
 
-// loss is what a node lacks of what was confirmed.
+// loss is what was confirmed but is missing on a node.
 type loss struct {
 	bookings, cancellations []int64
 	plain                   []int64
@@ -125,7 +125,7 @@ func each(ctx context.Context, db *sql.DB, query string, do func(id int64, one, 
 	return rows.Err()
 }
 
-// checksums returns the sums of the tables that the histories write, on a node.
+// checksums returns the checksums of the tables that histories write, on a node.
 func checksums(ctx context.Context, n *node) (sums string, err error) {
 	for _, table := range []string{"wp_latepoint_bookings", "wp_latepoint_order_items", "wp_latepoint_orders", "wp_bookside_holds", "witness.confirmed"} {
 		var name, sum string

@@ -13,10 +13,10 @@ import (
 // server is a Bookside.
 type server struct {
 	*load.Server
-	away atomic.Bool // whether its last answer was none
+	away atomic.Bool // whether its last request got no answer
 }
 
-// watch brings the server back to the clients when it answers again.
+// watch returns the server to the clients once it answers again.
 func (s *server) watch(ctx context.Context) {
 	for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		if s.away.Load() && s.Answers(ctx) {
@@ -25,10 +25,10 @@ func (s *server) watch(ctx context.Context) {
 	}
 }
 
-// skews are how far the clocks of the servers are from the right one.
+// skews are the errors of the servers' clocks.
 var skews = []time.Duration{0, 90 * time.Second, 0, -90 * time.Second}
 
-// startServers creates the keys, and starts a server after the other.
+// startServers creates the keys, and starts one server after the other.
 func (t *trial) startServers(ctx context.Context, number int) error {
 	for i := range number {
 		s, err := load.NewServer(ctx, t.program, fmt.Sprint("server ", i+1), filepath.Join(t.folder, fmt.Sprintf("server-%d.log", i+1)),
@@ -39,7 +39,7 @@ func (t *trial) startServers(ctx context.Context, number int) error {
 		s.Ended = func(text string) { t.Problem("%s", text) }
 		t.servers = append(t.servers, &server{Server: s})
 	}
-	for range agents { // each has its own, as a key has few holds at a time
+	for range agents { // each agent has its own, because a key can have only a few holds at a time
 		key, err := t.servers[0].NewKey(ctx, "histories", "read,write")
 		if err != nil {
 			return err

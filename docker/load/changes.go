@@ -30,7 +30,7 @@ type Record struct {
 	ID       int64
 }
 
-// Record returns whose change it is.
+// Record returns the record that changed.
 func (c Change) Record() Record { return Record{c.Resource, c.ID} }
 
 type delivery struct {
@@ -38,8 +38,8 @@ type delivery struct {
 	number int64
 }
 
-// Receiver gets webhooks. It checks their signatures, and that the changes of a record come in their order; those
-// that come again may be late. It counts in its tally "webhooks", "webhooks refused" and "webhooks again".
+// Receiver receives webhooks. It checks their signatures, and that the changes of a record come in order;
+// repeated ones may be late. Its tally counts "webhooks", "webhooks refused" and "webhooks again".
 type Receiver struct {
 	*Tally
 	URL    string
@@ -49,10 +49,10 @@ type Receiver struct {
 	mu       sync.Mutex
 	verifier *webhook.Webhook
 	received map[delivery]bool
-	last     map[Record]int64 // the number received last
+	last     map[Record]int64 // the last number received
 }
 
-// NewReceiver listens at a free port. It answers 500 to what refuse returns true for, by the id of the message.
+// NewReceiver listens on a free port. It answers 500 to messages whose id refuse returns true for.
 func NewReceiver(ctx context.Context, tally *Tally, refuse func(id string) bool) (*Receiver, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -81,12 +81,12 @@ func (r *Receiver) Verify(secret string) error {
 func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(request.Body, 1<<20))
 	if err != nil {
-		return // the server was killed while it was sending
+		return // the server was killed while sending
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.verifier == nil {
-		w.WriteHeader(http.StatusInternalServerError) // it comes again
+		w.WriteHeader(http.StatusInternalServerError) // it will come again
 		return
 	}
 	if err := r.verifier.Verify(body, request.Header); err != nil {

@@ -63,12 +63,12 @@ type Answer struct {
 // String returns the status and the beginning of the body.
 func (a Answer) String() string { return fmt.Sprintf("%d %.300s", a.Status, a.Body) }
 
-// Busy reports whether the client is told to come again.
+// Busy reports whether the client is told to retry.
 func (a Answer) Busy() bool {
 	return a.Status == http.StatusServiceUnavailable && a.Header.Get("Retry-After") != ""
 }
 
-// Replayed reports whether the answer is that of an earlier request with the same Idempotency-Key.
+// Replayed reports whether the answer repeats that of an earlier request with the same Idempotency-Key.
 func (a Answer) Replayed() bool { return a.Header.Get("Idempotent-Replayed") == "true" }
 
 // InProgress reports whether an earlier request with the same Idempotency-Key is still being processed.
@@ -76,7 +76,7 @@ func (a Answer) InProgress() bool {
 	return a.Status == http.StatusConflict && a.Code() == "idempotency_in_progress"
 }
 
-// Code returns the code of an error, and "" of any other response.
+// Code returns the code of an error, and "" for any other response.
 func (a Answer) Code() string {
 	var body struct {
 		Code  string
@@ -94,7 +94,7 @@ func (a Answer) Data(into any) error {
 	return nil
 }
 
-// ID returns the id of the record that was read or written, and an error unless the status is 200 or 201.
+// ID returns the id of the record read or written, and an error unless the status is 200 or 201.
 func (a Answer) ID() (int64, error) {
 	var record struct{ ID json.Number }
 	if err := a.Data(&record); err != nil {
@@ -137,9 +137,9 @@ func (c *Client) Send(ctx context.Context, r Request) (a Answer, err error) {
 // patience limits how long a request is repeated.
 const patience = time.Minute
 
-// Ask sends a request until its answer is final: neither one that is Busy, nor, once the request has been
-// repeated, one that says that the first is in progress. It calls seen with every answer that is Busy, and
-// returns how often the request was sent.
+// Ask repeats a request until its answer is final: it is not Busy, and after the first attempt it is not
+// InProgress either. It calls seen with every answer that is Busy, and returns how often the request was
+// sent.
 func (c *Client) Ask(ctx context.Context, r Request, seen func()) (a Answer, sent int, err error) {
 	for deadline := time.Now().Add(patience); ; Pause() {
 		a, err = c.Send(ctx, r)
@@ -155,7 +155,7 @@ func (c *Client) Ask(ctx context.Context, r Request, seen func()) (a Answer, sen
 	}
 }
 
-// Pause waits much shorter than Retry-After, because there are no other clients to spare.
+// Pause waits much less than Retry-After, because there are no other clients to spare.
 func Pause() { time.Sleep(20*time.Millisecond + rand.N(80*time.Millisecond)) }
 
 // Start is when a booking begins.

@@ -14,7 +14,7 @@ import (
 // Folder is a directory for the programs, databases and logs of a recipe.
 type Folder string
 
-// NewFolder creates a directory, which the database's account may enter.
+// NewFolder creates a directory that the database's account may enter.
 func NewFolder() (Folder, error) {
 	path, err := os.MkdirTemp("", "bookside-recipe-")
 	if err != nil {
@@ -23,7 +23,7 @@ func NewFolder() (Folder, error) {
 	return Folder(path), os.Chmod(path, 0o755) //nolint:gosec // the account of the database enters it
 }
 
-// Remove removes the directory, but after an error only what is large, so that the logs remain.
+// Remove removes the directory; after an error only large files, so that the logs remain.
 func (f Folder) Remove(err error) error {
 	if err == nil {
 		return os.RemoveAll(string(f))

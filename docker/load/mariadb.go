@@ -11,12 +11,12 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// MariaDB is a private server, reached by a socket, whose root has no password.
+// MariaDB is a private server on a socket, whose root has no password.
 type MariaDB struct {
 	Process
 	Folder    string   // for its files; it must not exist yet
-	Prefix    []string // before its commands, such as chroot and a directory
-	Namespace []string // before the command that starts it, such as ip netns exec and a name
+	Prefix    []string // before its commands, for example chroot and a directory
+	Namespace []string // before the command that starts it, for example ip netns exec and a name
 	Options   []string
 }
 
@@ -29,7 +29,7 @@ func (m *MariaDB) Socket() string { return m.Path("socket") }
 // DSN returns the data source name of a database.
 func (m *MariaDB) DSN(database string) string { return "root@unix(" + m.Socket() + ")/" + database }
 
-// Install creates the data; that of a node which joins a cluster stays empty, because it copies that of another.
+// Install creates the data; a node that joins a cluster stays empty, because it copies another's data.
 func (m *MariaDB) Install(ctx context.Context, joins bool) error {
 	if err := os.MkdirAll(m.Path("data"), 0o755); err != nil { //nolint:gosec // the servers connect to the socket in it
 		return err
@@ -49,7 +49,7 @@ func (m *MariaDB) Install(ctx context.Context, joins bool) error {
 	return nil
 }
 
-// Command returns the command that starts the server, but for its namespace, with more options.
+// Command returns the command that starts the server, without its namespace, with additional options.
 func (m *MariaDB) Command(more ...string) []string {
 	account := []string{}
 	if os.Geteuid() == 0 {
@@ -66,7 +66,7 @@ func (m *MariaDB) Launch(more ...string) error {
 	return m.Start(nil, slices.Concat(m.Namespace, m.Command(more...))...)
 }
 
-// Open returns a pool of connections, whose sessions have these variables.
+// Open returns a pool of connections whose sessions have these variables.
 func Open(dsn string, session map[string]string) (*sql.DB, error) {
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -81,7 +81,7 @@ func Open(dsn string, session map[string]string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// quiet keeps the driver from printing that connections broke.
+// quiet keeps the driver from printing broken connections.
 type quiet struct{}
 
 func (quiet) Print(...any) {}

@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// Process is a program that faults stop, kill and start again.
+// Process is a program that faults stop, kill and restart.
 type Process struct {
 	Name  string
-	Log   string            // file, to which each start adds
+	Log   string            // file that each start appends to
 	Ended func(text string) // called if it ends by itself
 
 	mu      sync.Mutex
 	running *exec.Cmd
-	killed  bool          // whether its end is ours
+	killed  bool          // whether we ended it
 	over    chan struct{} // closed when it has ended
 }
 
-// Start starts the program. If it ends before Kill, Ended is told how, and the end of its log.
+// Start starts the program. If it ends before Kill, Ended gets the reason and the end of its log.
 func (p *Process) Start(env []string, command ...string) error {
 	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // the database's account reads it too
 	if err != nil {
@@ -76,10 +76,10 @@ func (p *Process) Alive() bool {
 	}
 }
 
-// signal sends a signal to the program, unless it has ended: its number may be another's by now.
+// signal sends a signal to the program, unless it has ended: another process may have its number by now.
 func (p *Process) signal(s syscall.Signal) {
 	if p.Alive() {
-		_ = p.running.Process.Signal(s) // Wait has its handle until then
+		_ = p.running.Process.Signal(s) // valid until Wait returns
 	}
 }
 

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Rate is how many requests were answered, and how long they took.
+// Rate is how many requests were answered and how long they took.
 type Rate struct {
 	Requests    int
 	PerSecond   float64
 	Median, P99 time.Duration
 }
 
-// ErrNoMore ends a measurement before its time, without an error.
+// ErrNoMore ends a measurement early, without an error.
 var ErrNoMore = errors.New("there is nothing more to do")
 
-// Measure has so many clients call do, one call after the other, until the time is over. Each call has a
-// number of its own. An error ends the measurement.
+// Measure makes this many clients call do repeatedly until the time is over. Each call has its own number.
+// An error ends the measurement.
 func Measure(ctx context.Context, clients int, duration time.Duration, do func(ctx context.Context, n int) error) (Rate, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

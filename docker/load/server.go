@@ -21,7 +21,7 @@ type Server struct {
 	environment []string
 }
 
-// NewServer returns a server that Launch starts. Its log goes to a file; the settings are those of its environment.
+// NewServer returns a server that Launch starts. Its log goes to a file, and settings to its environment.
 func NewServer(ctx context.Context, program, name, log string, settings ...string) (*Server, error) {
 	port, err := freePort(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func freePort(ctx context.Context) (int, error) {
 // Launch starts the program.
 func (s *Server) Launch() error { return s.Start(s.environment, s.program, "serve") }
 
-// Answers reports whether the server serves a read.
+// Answers reports whether the server answers a read.
 func (s *Server) Answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -89,7 +89,7 @@ func (s *Server) NewKey(ctx context.Context, name, permissions string) (string, 
 	return s.Run(ctx, "keys", "create", "--name", name, "--permissions", permissions, "--expires", "1d", "--quiet")
 }
 
-// Run runs a command to its end and returns what it prints, its errors included.
+// Run runs a command to its end and returns its output, including errors.
 func Run(ctx context.Context, command ...string) (string, error) {
 	output, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
 	if err != nil {

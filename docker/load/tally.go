@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Tally counts what happened, and collects what should not have. Several clients may use it at the same time.
+// Tally counts events and collects problems. It is safe for concurrent use.
 type Tally struct {
 	mu       sync.Mutex
 	counts   map[string]int
 	problems []string
 }
 
-// Count counts something.
+// Count counts an event.
 func (t *Tally) Count(what string) { t.Add(what, 1) }
 
-// Add counts something that happened n times.
+// Add counts an event n times.
 func (t *Tally) Add(what string, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,14 +30,14 @@ func (t *Tally) Add(what string, n int) {
 	t.counts[what] += n
 }
 
-// Counted returns how often something happened.
+// Counted returns how often an event was counted.
 func (t *Tally) Counted(what string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.counts[what]
 }
 
-// String returns a line for all that was counted, in alphabetical order.
+// String returns a line for each event, in alphabetical order.
 func (t *Tally) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

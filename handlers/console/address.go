@@ -7,12 +7,12 @@ import (
 	"bookside/adapter/slots"
 )
 
-// apiAddresses are those at which the API is: on this machine, and below the site's own address, if
-// that is known.
+// apiAddresses are the addresses of the API: the one on this machine, and the one below the site's own
+// address, if known.
 type apiAddresses struct{ local, public string }
 
-// addresses returns the addresses of the API. The public one is no more than a convenience: a key
-// that was just created must be shown even if it cannot be read.
+// addresses returns the addresses of the API. The public one is only a convenience: a new key must be shown
+// even if that address cannot be found.
 func (c *Console) addresses(v *visit) apiAddresses {
 	found := apiAddresses{local: v.API}
 	if !v.Proxied {
@@ -30,8 +30,8 @@ func (c *Console) addresses(v *visit) apiAddresses {
 	return found
 }
 
-// publicAddress returns the address of the API below that of a site; "" if the base path is not the
-// one that web servers pass on, or if the address does not fit into quotes in a line for a shell.
+// publicAddress returns the address of the API below that of a site; "" if web servers do not forward the
+// base path, or if the address cannot be quoted in a shell command.
 func publicAddress(home, basePath string) string {
 	u, err := url.Parse(home)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.ContainsAny(home, `'"\`) || basePath != u.Path+"/wp-json/latepoint-api/v1" {

@@ -20,7 +20,7 @@ import (
 	"bookside/fixtures/browser"
 )
 
-// keyboard is a person at a browser who has no mouse.
+// keyboard drives a browser without a mouse.
 type keyboard struct {
 	t     *testing.T
 	page  context.Context
@@ -44,8 +44,8 @@ func (k *keyboard) eval(expression string) string {
 	return text
 }
 
-// until waits for an expression to become true in the page. While the browser is
-// between pages, evaluating fails.
+// until waits for an expression to become true in the page. Evaluating fails while the browser is between
+// pages.
 func (k *keyboard) until(expression string) {
 	k.t.Helper()
 	ready := "document.readyState === 'complete' && Boolean(" + expression + ")"
@@ -62,9 +62,8 @@ func (k *keyboard) until(expression string) {
 	}
 }
 
-// arrives waits for a page by its title, and for the element that takes the
-// focus, if there is one: it does so at the first paint. It checks what has to
-// hold for every page.
+// arrives waits for a page by its title, and for the element that takes the focus at the first paint, if
+// there is one. It checks what must hold for every page.
 func (k *keyboard) arrives(title string) {
 	k.t.Helper()
 	k.until("document.title.startsWith(" + quote(title) + ") && (!document.querySelector('[autofocus]') || document.activeElement !== document.body)")
@@ -80,8 +79,7 @@ func quote(text string) string { return "`" + strings.ReplaceAll(text, "`", "\\`
 // focusName is an expression for the name of the element that has the focus.
 const focusName = `(e => (e.labels && e.labels.length ? e.labels[0].textContent : e.textContent).trim().replace(/\s+/g, " "))(document.activeElement)`
 
-// reach presses Tab until the element with this name has the focus, which must be
-// visible.
+// reach presses Tab until the element with this name has the focus, and checks that the focus is visible.
 func (k *keyboard) reach(name string) {
 	k.t.Helper()
 	var passed []string
@@ -110,10 +108,10 @@ func (k *keyboard) activate(name string) {
 // key in a browser without a mouse.
 func TestPageWithTheKeyboardAlone(t *testing.T) {
 	t.Parallel()
-	page := browser.New(t) // one for both screens, because its start takes a second
+	page := browser.New(t) // shared by both screens, because it takes a second to start
 	for name, on := range map[string]struct {
 		screen chromedp.Action[chromedp.Void]
-		copies cdp.PermissionSetting // denied: the older way to copy
+		copies cdp.PermissionSetting // denied, to test the older way to copy
 	}{
 		"desk":  {chromedp.EmulateViewport(1280, 900), cdp.PermissionSettingGranted},
 		"phone": {chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch), cdp.PermissionSettingDenied},
@@ -217,7 +215,7 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	}
 }
 
-// manageCalendars makes a calendar and revokes it.
+// manageCalendars creates and revokes a calendar.
 func manageCalendars(k *keyboard, s *consoleServer) {
 	k.t.Helper()
 	k.activate("Calendars")
@@ -253,9 +251,8 @@ func manageCalendars(k *keyboard, s *consoleServer) {
 	s.get(path, nil).want(http.StatusUnauthorized)
 }
 
-// TestEveryPageLooks opens every page on a desk, in the dark and on a telephone. None may be
-// wider than the screen, break a part of a network or show a label for nothing, and axe must find
-// nothing wrong.
+// TestEveryPageLooks opens every page on a desktop, in dark mode and on a phone. No page may be wider than
+// the screen, break a part of a network or show a label without a value, and axe must find nothing wrong.
 func TestEveryPageLooks(t *testing.T) {
 	t.Parallel()
 	window := browser.New(t)
@@ -313,14 +310,14 @@ func TestEveryPageLooks(t *testing.T) {
 	}
 }
 
-// brokenNetworks is an expression for the parts of networks that are on two lines.
+// brokenNetworks is an expression for the parts of networks that wrap over two lines.
 const brokenNetworks = `[...document.querySelectorAll(".network")].flatMap(network => [...network.childNodes]).filter(part => {
 	const range = document.createRange();
 	range.selectNodeContents(part);
 	return part.nodeType === Node.TEXT_NODE && range.getClientRects().length > 1;
 }).map(part => part.textContent).join(", ")`
 
-// emptyCards is an expression for the labels in cards that have nothing beside them.
+// emptyCards is an expression for the labels in cards that have no value beside them.
 const emptyCards = `[...document.querySelectorAll(".keys td[data-label]")].filter(cell =>
 	cell.offsetHeight > 0 && cell.innerText.trim() === "" && getComputedStyle(cell, "::before").content !== "none"
 ).map(cell => cell.dataset.label).join(", ")`

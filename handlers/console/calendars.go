@@ -24,7 +24,7 @@ func (c *Console) addCalendars(mux *http.ServeMux) {
 	mux.Handle("POST "+calendarsPath+"/{id}/revoke", c.withForm(c.showRevokeCalendar, c.revokeCalendar))
 }
 
-// listCalendars shows all calendars: those in use first, the newest on top.
+// listCalendars shows all calendars: those in use first, the newest first.
 func (c *Console) listCalendars(v *visit) error {
 	all, err := v.Keys.Calendars(v.ctx())
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no calendars
@@ -42,7 +42,7 @@ func (c *Console) listCalendars(v *visit) error {
 	return nil
 }
 
-// ended returns 1 for what is no longer in use.
+// ended returns 1 for a key that is no longer in use.
 func ended(r keyRow) int {
 	if r.Status == keys.Active {
 		return 0
@@ -50,7 +50,7 @@ func ended(r keyRow) int {
 	return 1
 }
 
-// withCalendar calls serve with the calendar in the path, unless it is revoked.
+// withCalendar calls serve with the calendar in the path, unless that is revoked.
 func (c *Console) withCalendar(v *visit, serve func(keys.Key) error) error {
 	all, err := v.Keys.Calendars(v.ctx())
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
@@ -86,10 +86,10 @@ func (c *Console) revokeCalendar(v *visit) error {
 
 const newCalendarTitle = "New calendar"
 
-// calendarForm is the form of a new calendar as typed.
+// calendarForm is the form of a new calendar as submitted.
 type calendarForm struct{ form }
 
-// terms returns the attributes that the form has.
+// terms returns the attributes shown in the form.
 func (f *calendarForm) terms() []keys.Attribute[keys.Key, keys.NewKey] {
 	subject := keys.CalendarSubjects[0]
 	for _, a := range keys.CalendarSubjects {
@@ -147,7 +147,7 @@ func (c *Console) createCalendar(v *visit) error {
 	return nil
 }
 
-// calendarName returns the name of an agent or a location, as it can be that of a calendar.
+// calendarName returns the name of an agent or a location in a form that a calendar's name may have.
 func (c *Console) calendarName(v *visit, resource domain.Resource, id int64) (string, error) {
 	site, err := v.Platform.Session(v.ctx())
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestCalendarsAreManagedOnTheConsole: a calendar is made, its address shown once, listed with
-// its requests, and revoked.
+// TestCalendarsAreManagedOnTheConsole: a calendar is created, its address shown once, listed with its
+// requests, and revoked.
 func TestCalendarsAreManagedOnTheConsole(t *testing.T) {
 	t.Parallel()
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))

@@ -16,7 +16,7 @@ import (
 	"bookside/wpdb"
 )
 
-// shownChanges is how many entries of the journal a page shows.
+// shownChanges is the number of journal entries on a page.
 const shownChanges = 100
 
 func (c *Console) listChanges(v *visit) error {
@@ -25,7 +25,7 @@ func (c *Console) listChanges(v *visit) error {
 	if slices.Contains(journal.Resources, resource) {
 		only = []journal.Resource{resource}
 	}
-	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64) // otherwise the newest
+	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64) // otherwise the newest entries
 	entries, err := v.Platform.Journal.Latest(v.ctx(), only, before, shownChanges)
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the tables there is no journal
 		return err

@@ -8,16 +8,16 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// chart is a picture of numbers over time. Its words are HTML, so that they keep their size
-// on a small screen; the picture itself stretches.
+// chart plots numbers over time. Its text is HTML, so that it keeps its size on a small screen while the
+// picture stretches.
 type chart struct {
 	ID, Title string
 	Series    []series
-	Labels    []string // of the columns, for people who point at one or read the table
+	Labels    []string // of the columns, for tooltips and the table
 	Axis      []string // evenly spread below the picture
 	Format    func(float64) string
 	Lines     bool // instead of stacked bars
-	Mark      int  // the column to mark, such as today; -1 for none
+	Mark      int  // the column to mark, for example today's; -1 for none
 	Hint      string
 }
 
@@ -107,7 +107,7 @@ func (c chart) shapes(top float64) g.Node {
 			if s.Values[i] == 0 {
 				continue
 			}
-			height := max(s.Values[i]/top*chartHeight, 1) // one of many must be seen
+			height := max(s.Values[i]/top*chartHeight, 1) // one among many must be visible
 			y -= height
 			bars = append(bars, rect(s.Class, float64(i*10)+1, max(y, 0), 8, height))
 		}
@@ -115,7 +115,7 @@ func (c chart) shapes(top float64) g.Node {
 	return bars
 }
 
-// line connects the values; where there is none, it ends.
+// line connects the values, with a gap where there is none.
 func line(s series, top float64) g.Node {
 	path, drawing := "", false
 	for i, value := range s.Values {
@@ -134,7 +134,7 @@ func line(s series, top float64) g.Node {
 	return g.El("path", h.Class(s.Class), g.Attr("d", path), g.Attr("fill", "none"), g.Attr("vector-effect", "non-scaling-stroke"))
 }
 
-// columns say the numbers of a column to whoever points at it.
+// columns shows the numbers of a column as a tooltip.
 func (c chart) columns() g.Node {
 	var all g.Group
 	for i, label := range c.Labels {
@@ -153,7 +153,7 @@ func (c chart) columns() g.Node {
 	return all
 }
 
-// table has the same numbers for people who cannot see the picture, without empty columns.
+// table has the same numbers for screen readers, without empty columns.
 func (c chart) table() g.Node {
 	var rows g.Group
 	for i, label := range c.Labels {

@@ -79,8 +79,7 @@ func TestOverlapsOfADay(t *testing.T) {
 	}
 }
 
-// TestSharedIsFoundOnceAtATime: visitors share what was found within its life, and errors are
-// not kept.
+// TestSharedIsFoundOnceAtATime: visitors share a value during its lifetime, and errors are not kept.
 func TestSharedIsFoundOnceAtATime(t *testing.T) {
 	t.Parallel()
 	at, found := time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC), 0

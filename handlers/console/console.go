@@ -23,8 +23,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Path is where the console is mounted. Everything that the cookie of a session is
-// sent to lies below it.
+// Path is where the console is mounted. The session cookie is only sent to paths below it.
 const Path = "/console"
 
 // Paths of the pages.
@@ -43,7 +42,7 @@ type Console struct {
 	log    *slog.Logger
 	routes http.Handler
 	logins *ratelimit.LocalCounter // by loginBucket
-	// forgers counts requests in the name of WordPress with a wrong signature, likewise.
+	// forgers counts requests with a wrong WordPress signature, by loginBucket too.
 	forgers *ratelimit.LocalCounter
 	// crowded is held while a token or a signature is checked for a client with too many attempts.
 	crowded chan struct{}
@@ -70,7 +69,7 @@ type Site struct {
 //go:embed style.css script.js icon.svg
 var files embed.FS
 
-// New returns a console that asks its visitors to wait until Open.
+// New returns a console that asks its visitors to wait until Open is called.
 func New(now domain.Clock, log *slog.Logger) *Console {
 	c := &Console{now: now, log: log, logins: ratelimit.NewLocalCounter(now), forgers: ratelimit.NewLocalCounter(now), crowded: make(chan struct{}, 1)}
 	mux := http.NewServeMux()
@@ -79,7 +78,7 @@ func New(now domain.Clock, log *slog.Logger) *Console {
 	}
 	mux.Handle("GET "+Path, c.withSession(c.showOverview))
 	mux.Handle("GET "+Path+"/{$}", http.RedirectHandler(Path, http.StatusSeeOther))
-	mux.Handle("GET "+Path+"/", c.withSession(c.noPage)) // also for the address of a form that is opened again
+	mux.Handle("GET "+Path+"/", c.withSession(c.noPage)) // also reached when the address of a form is opened again
 	mux.Handle("GET "+loginPath, c.withDatabase(c.showLogin))
 	mux.Handle("POST "+loginPath, c.withDatabase(c.login))
 	mux.Handle("POST "+logoutPath, c.withForm(redirectToOverview, c.logout))
@@ -102,7 +101,7 @@ func (c *Console) Open(site Site) {
 	c.site.Store(&site)
 }
 
-// maxForm is the limit of a form's body in bytes, far more than a form needs.
+// maxForm limits a form's body in bytes, with ample room.
 const maxForm = 64 << 10
 
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +110,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 		"Cross-Origin-Opener-Policy":   "same-origin",
 		"Cross-Origin-Resource-Policy": "same-origin",
-		"Referrer-Policy":              "same-origin", // no-referrer would remove the Origin of forms too
+		"Referrer-Policy":              "same-origin", // no-referrer would also remove the Origin of forms
 		"X-Content-Type-Options":       "nosniff",
 		"X-Frame-Options":              "DENY",
 	} {
@@ -132,8 +131,8 @@ type visit struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	session string // "" before the login
-	person  string // who issued the token of the login, or uses WordPress; "" if unknown
-	// wordpress is whether WordPress asks, for what its own pages show.
+	person  string // who issued the login token, or uses WordPress; "" if unknown
+	// wordpress marks requests from the companion, for the pages of wp-admin.
 	wordpress  bool
 	signAnswer func(status int, body []byte) string // nil for answers that are not signed
 }
@@ -189,7 +188,7 @@ func (c *Console) notFound(v *visit) error {
 	return nil
 }
 
-// showMessage sends a page that consists of a text.
+// showMessage sends a page that only has a text.
 func (c *Console) showMessage(v *visit, status int, title, text string) {
 	c.answer(v, status, layout{Title: title}, messageView(v.session, v.r.URL.Path, text), messageFacts{title + ". " + text})
 }
@@ -200,7 +199,7 @@ const (
 	retryAfterHeader = "Retry-After"
 )
 
-// answer sends a page to a browser, and to WordPress what it consists of.
+// answer sends a page to a browser, or its facts to WordPress.
 func (c *Console) answer(v *visit, status int, l layout, content g.Node, facts any) {
 	if v.wordpress {
 		v.send(status, facts)
@@ -220,7 +219,7 @@ func (c *Console) show(v *visit, status int, l layout, content g.Node) {
 	_ = l.around(content).Render(v.w) // fails only if the client is gone
 }
 
-// redirectToOverview responds with the first page, without anything of the form.
+// redirectToOverview redirects to the first page and drops the form.
 func redirectToOverview(v *visit, _ int, _ string) error {
 	http.Redirect(v.w, v.r, Path, http.StatusSeeOther)
 	return nil

@@ -1,10 +1,9 @@
-// Package console is the console of an administrator in a browser, at /console and below: an
-// overview of the site and the last 24 hours, API keys, calendars and webhooks with forms, the
-// outbox and the journal. It is plain HTML and SVG rendered on the server; the only script
-// copies a new key.
+// Package console is the console of an administrator in a browser, at /console and below: an overview of
+// the site and the last 24 hours, API keys, calendars and webhooks with forms, the outbox and the journal.
+// It is plain HTML and SVG rendered on the server; the only script copies a new key.
 //
-// It is meant for a loopback address. That does not protect it from the pages
-// that a browser on the same machine opens, so:
+// It is meant for a loopback address. That does not protect it from pages that a browser on the same
+// machine opens, so:
 //
 //   - it is mounted on a monitor.Admin, which rejects requests whose Host is not
 //     one of its names;
@@ -14,6 +13,6 @@
 //   - the session is a random cookie that scripts cannot read and that is never
 //     sent with requests from other sites.
 //
-// It imports adapter and what is below it, and handlers/ratelimit for the limits
-// of keys and to bound attempts to log in.
+// It imports adapter and what is below it, and handlers/ratelimit for the limits of keys and to bound
+// attempts to log in.
 package console

@@ -9,10 +9,10 @@ import (
 	"bookside/handlers/documents"
 )
 
-// DocumentsPath is below which the documents are shown.
+// DocumentsPath is the path below which documents are shown.
 const DocumentsPath = Path + "/documents"
 
-// listDocuments shows all documents, or what a search finds in them.
+// listDocuments shows all documents, or the sections that a search finds.
 func (c *Console) listDocuments(v *visit) error {
 	library, err := v.Documents()
 	if err != nil {

@@ -21,7 +21,7 @@ func (c *Console) addExtensions(mux *http.ServeMux) {
 	mux.Handle("POST "+extensionsPath+"/{id}/again", c.withForm(c.listEvents, c.tellAgain))
 }
 
-// shownEvents is how many events a page shows.
+// shownEvents is the number of events on a page.
 const shownEvents = 100
 
 func (c *Console) listEvents(v *visit, status int, problem string) error {
@@ -37,7 +37,7 @@ func (c *Console) listEvents(v *visit, status int, problem string) error {
 	return nil
 }
 
-// tellAgain has extensions told about a failed event again.
+// tellAgain sends a failed event to extensions again.
 func (c *Console) tellAgain(v *visit) error {
 	id, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
 	found := false

@@ -9,7 +9,8 @@ import (
 	"bookside/fixtures"
 )
 
-// TestFailedEventsAreToldAgain: the page and WordPress show what extensions were told, and have it told again.
+// TestFailedEventsAreToldAgain: the page and WordPress show the events sent to extensions, and can send
+// them again.
 func TestFailedEventsAreToldAgain(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))

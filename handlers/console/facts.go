@@ -12,19 +12,19 @@ import (
 	"bookside/adapter/webhooks"
 )
 
-// What pages consist of, for WordPress: it shows them in its own look, in the language of the site. Times are UTC, as
-// 2026-11-22 09:30:00; "" is none.
+// The contents of pages for WordPress, which shows them in its own style and in the site's language. Times
+// are UTC, as 2026-11-22 09:30:00; "" is none.
 
-// messageFacts is a page that consists of a text.
+// messageFacts is a page that only has a text.
 type messageFacts struct {
 	Message string `json:"message"`
 }
 
-// formFacts is a form, with what was typed and the errors in it.
+// formFacts is a form, with the submitted values and their errors.
 type formFacts struct {
 	Fields  []fieldFacts `json:"fields"`
-	Nonce   string       `json:"nonce"`   // to be sent along
-	Version string       `json:"version"` // likewise
+	Nonce   string       `json:"nonce"`   // to be sent with the form
+	Version string       `json:"version"` // to be sent with the form
 	Problem string       `json:"problem"` // of the form as a whole; "" for none
 }
 
@@ -62,7 +62,6 @@ func factsOf[S, N any](f *form, attributes []keys.Attribute[S, N]) formFacts {
 	return facts
 }
 
-// facts returns the form of a key, with the table of permissions and, for a new key, the presets.
 func (f *keyForm) facts() formFacts {
 	facts := factsOf(&f.form, f.attributes())
 	i := slices.IndexFunc(facts.Fields, func(field fieldFacts) bool { return field.Name == permissionsField })
@@ -77,7 +76,7 @@ type createdFacts struct {
 	ID     int64  `json:"id"`
 }
 
-// scopeFacts are ids of agents, services and locations with their names, such as 3 Ada, 4 Ben.
+// scopeFacts are ids of agents, services and locations with their names, for example 3 Ada, 4 Ben.
 type scopeFacts struct {
 	Agents    string `json:"agents"`
 	Services  string `json:"services"`
@@ -126,7 +125,7 @@ func (l keyList) facts() listFacts[keyFacts] {
 type webhookFacts struct {
 	ID           int64            `json:"id"`
 	Name         string           `json:"name"`
-	URL          string           `json:"url"` // without what may be secret in it
+	URL          string           `json:"url"` // without anything that may be secret
 	Events       []string         `json:"events"`
 	Enabled      bool             `json:"enabled"`
 	Reason       string           `json:"reason"` // why it is disabled
@@ -149,7 +148,7 @@ func webhookListFactsOf(all []webhooks.Hook, labels slots.Labels) listFacts[webh
 	return listFacts[webhookFacts]{"webhooks": list}
 }
 
-// deliveryFacts is a delivery with its last try: the status of the response, or why there was none.
+// deliveryFacts is a delivery with its last attempt: the status of the response, or the error.
 type deliveryFacts struct {
 	Event      string           `json:"event"`
 	ResourceID int64            `json:"resource_id"`
@@ -237,13 +236,13 @@ type overlappingBookingFacts struct {
 
 type overlapListFacts struct {
 	Overlaps []overlapFacts `json:"overlaps"`
-	More     bool           `json:"more"` // than are listed
+	More     bool           `json:"more"` // whether there are more than are listed
 }
 
 // listedOverlaps is how many pairs WordPress lists.
 const listedOverlaps = 100
 
-// listOverlaps answers with the bookings from today on that overlap.
+// listOverlaps answers with the overlapping bookings from today on.
 func (c *Console) listOverlaps(v *visit) error {
 	site, err := v.Platform.Session(v.ctx())
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"bookside/adapter/slots"
 )
 
-// form is a form for the attributes of something, with what was typed and the errors in it.
+// form is a form for the attributes of something, with the submitted values and their errors.
 type form struct {
-	ID      int64 // 0 for a new one
+	ID      int64 // 0 for something new
 	Values  url.Values
 	Nonce   string // identifies the form, which can be submitted once
 	Version string // hash of the values that the form was filled from
@@ -30,14 +30,14 @@ type fieldError struct{ Field, Error string }
 
 func newForm(values url.Values) form { return form{Values: values, Nonce: rand.Text()} }
 
-// submittedValues returns a form as submitted, and what is wrong with it as a whole; "" for nothing.
+// submittedValues returns a submitted form with its general problem; "" for none.
 func submittedValues(r *http.Request, problem string) form {
 	f := newForm(maps.Clone(r.PostForm))
 	f.Problem = problem
 	return f
 }
 
-// storedValues returns a form filled with what is stored.
+// storedValues returns a form filled with stored values.
 func storedValues[S, N any](id int64, attributes []keys.Attribute[S, N], is S) form {
 	values := url.Values{}
 	for _, a := range attributes {
@@ -52,7 +52,7 @@ func (f *form) value(name string) string {
 	return strings.ReplaceAll(strings.TrimSpace(f.Values.Get(name)), "\r\n", "\n")
 }
 
-// addError adds what is wrong with a field.
+// addError adds the error of a field.
 func (f *form) addError(name, problem string) {
 	f.Errors = append(f.Errors, fieldError{name, domain.Capitalize(problem) + "."})
 }
@@ -70,9 +70,9 @@ func (f *form) errorFor(field string) string {
 // invalid reports whether the form has any error.
 func (f *form) invalid() bool { return f.Problem != "" || len(f.Errors) > 0 }
 
-// parseForm puts the fields that differ from those of stored, or all if that is nil, into n, and returns the names of
-// their attributes. It fills f.Errors. Unchanged fields are not checked: the last day of a key may be in the past,
-// an agent deleted.
+// parseForm puts the fields that differ from those of stored, or all fields if stored is nil, into n, and
+// returns the names of their attributes. It fills f.Errors. Unchanged fields are not checked: a key's last
+// day may be in the past, or its agent deleted.
 func parseForm[S, N any](c *Console, v *visit, f, stored *form, attributes []keys.Attribute[S, N], n *N) (changed []string) {
 	for _, a := range attributes {
 		text := f.value(a.Name)
@@ -87,7 +87,7 @@ func parseForm[S, N any](c *Console, v *visit, f, stored *form, attributes []key
 			continue
 		case text == "" && a.Missing != "":
 			err = errors.New(a.Missing)
-		case a.Of != "" && a.CheckChoices(text) == nil: // otherwise Parse says what to write
+		case a.Of != "" && a.CheckChoices(text) == nil: // otherwise Parse reports the error
 			text, err = c.numbers(v, a.Of, text)
 		}
 		if err == nil {
@@ -100,7 +100,7 @@ func parseForm[S, N any](c *Console, v *visit, f, stored *form, attributes []key
 	return changed
 }
 
-// numbers returns the ids of agents, services or locations for a list of ids or names.
+// numbers converts a list of ids or names of agents, services or locations to ids.
 func (c *Console) numbers(v *visit, resource domain.Resource, text string) (string, error) {
 	site, err := v.Platform.Session(v.ctx())
 	if err == nil {

@@ -18,9 +18,9 @@ import (
 type keyForm struct {
 	form
 	MaskedSecret                     string   // of an existing key
-	Permissions                      []string // of the boxes
-	Preset                           string   // the name of one, or custom
-	DefaultPerMinute, DefaultPerHour string   // the configured limits, for people
+	Permissions                      []string // ticked boxes
+	Preset                           string   // name of a preset, or custom
+	DefaultPerMinute, DefaultPerHour string   // the configured limits as text
 }
 
 // permissionRow is a row of the table of permissions.
@@ -31,12 +31,13 @@ type permissionRow struct {
 }
 
 type permissionCell struct {
-	Value   string `json:"value"` // "" where there is no such permission, as the label
+	Value   string `json:"value"` // "" where there is no such permission; so is the label
 	Label   string `json:"-"`
 	Checked bool   `json:"checked"`
 }
 
-// attributes are those of the form, in its order: the kind of a new key comes before the many permissions.
+// attributes returns the attributes in the order of the form: the kind of a new key comes before the many
+// permissions.
 func (f *keyForm) attributes() []keys.Attribute[keys.Key, keys.NewKey] {
 	if f.ID != 0 {
 		return slices.Clone(keys.Terms)
@@ -47,14 +48,13 @@ func (f *keyForm) attributes() []keys.Attribute[keys.Key, keys.NewKey] {
 	return attributes
 }
 
-// permissionsField is the name of their attribute.
 const permissionsField = "permissions"
 
 // everything labels the permissions that hold for every resource.
 const everything = "everything"
 
-// rows returns the table of permissions: for everything, for each resource, and
-// those that no general permission includes, which not every verb has.
+// rows returns the table of permissions: those for everything, those of each resource, and those that no
+// general permission includes. Not every cell has a permission.
 func (f *keyForm) rows() []permissionRow {
 	resources := append([]string{""}, keys.PermissionResources...)
 	for _, permission := range keys.NamedPermissions {
@@ -78,7 +78,7 @@ func (f *keyForm) rows() []permissionRow {
 
 // submittedForm returns the form as submitted.
 func submittedForm(r *http.Request, problem string) *keyForm {
-	// WordPress sends one list, and a browser each box.
+	// WordPress sends one list, a browser each box.
 	permissions := strings.FieldsFunc(strings.Join(r.PostForm["permissions"], ","), func(r rune) bool { return r == ',' })
 	f := &keyForm{form: submittedValues(r, problem), Permissions: permissions, Preset: strings.TrimSpace(r.PostForm.Get("preset"))}
 	f.Values.Set("permissions", strings.Join(f.chosen(), ","))
@@ -93,7 +93,7 @@ func storedForm(key keys.Key) *keyForm {
 	}
 }
 
-// submittedTerms returns the form of an existing key as submitted and as stored.
+// submittedTerms returns the form of an existing key, as submitted and as stored.
 func submittedTerms(r *http.Request, key keys.Key, problem string) (submitted, stored *keyForm) {
 	submitted, stored = submittedForm(r, problem), storedForm(key)
 	submitted.ID, submitted.Version, submitted.MaskedSecret = stored.ID, stored.Version, stored.MaskedSecret
@@ -104,10 +104,10 @@ func submittedTerms(r *http.Request, key keys.Key, problem string) (submitted, s
 	return submitted, stored
 }
 
-// customPreset stands for the boxes.
+// customPreset is the choice of individual boxes.
 const customPreset = "custom"
 
-// presetOf returns the preset with these permissions, or customPreset.
+// presetOf returns the preset with exactly these permissions, or customPreset.
 func presetOf(permissions []string) string {
 	for _, p := range keys.Presets {
 		if samePermissions(p.Permissions, permissions) {
@@ -138,8 +138,8 @@ func (c *Console) showForm(v *visit, status int, title string, f *keyForm) error
 	return nil
 }
 
-// defaultLimits describes the configured limits for the key's kind, or for both
-// kinds if it is still to be chosen.
+// defaultLimits describes the configured limits for the key's kind, or for both kinds while the kind is not
+// chosen.
 func (f *keyForm) defaultLimits(options ratelimit.Options) (perMinute, perHour string) {
 	var minutes, hours []string
 	for _, kind := range keys.Kinds {
@@ -185,13 +185,13 @@ func (c *Console) create(v *visit) error {
 	return nil
 }
 
-// showCreated shows a new key, in place of which rolled was valid; nil for none.
+// showCreated shows a new key. rolled is the key that it replaces; nil for none.
 func (c *Console) showCreated(v *visit, key keys.Key, secret string, rolled *keys.Key) {
 	c.answer(v, http.StatusOK, layout{Title: "Key " + strconv.FormatInt(key.ID, 10) + " was created"},
 		createdView(c.addresses(v), key, secret, rolled), createdFacts{secret, key.ID})
 }
 
-// creator says who made a key.
+// creator returns the name to record as a new key's creator.
 func (v *visit) creator() string {
 	place := "console"
 	if v.wordpress {

@@ -24,9 +24,9 @@ type keyRow struct {
 	Limited           bool
 	PerMinute         int64
 	PerHour           int64
-	LastDay           int64 // requests of the last 24 hours
+	LastDay           int64 // requests in the last 24 hours
 	Labels            slots.Labels
-	Unused            time.Duration // since the last use
+	Unused            time.Duration // time since the last use
 }
 
 // utcTime is a time in UTC, for machines and for people; the zero value is none.
@@ -61,7 +61,7 @@ func (c *Console) row(v *visit, key keys.Key) keyRow {
 	}
 }
 
-// labels returns the names of agents, services and locations, if any are needed. A page can be read without.
+// labels returns the names of agents, services and locations, if needed. Pages work without them.
 func (c *Console) labels(v *visit, needed bool) slots.Labels {
 	if !needed {
 		return nil
@@ -91,15 +91,15 @@ func (c *Console) addKeys(mux *http.ServeMux) {
 	mux.Handle("POST "+keysPath+"/{id}/revoke", c.withForm(c.redisplayRevoke, c.revoke))
 }
 
-// matches reports whether a key is found by a search: its name, id, visible characters,
-// permissions, networks, and who made it.
+// matches reports whether a search matches the key's name, id, visible characters, permissions, networks or
+// creator.
 func (r keyRow) matches(search string) bool {
 	text := strings.Join([]string{r.Name, strconv.FormatInt(r.ID, 10), r.maskedSecret(), string(r.Kind), r.permissionText(), strings.Join(r.Permissions, " "),
 		keys.FormatNetworks(r.Networks), r.CreatedBy}, "\n")
 	return strings.Contains(strings.ToLower(text), strings.ToLower(search))
 }
 
-// list shows the keys that match a search, or all: active ones first, the newest on top.
+// list shows the keys that match a search, or all: active ones first, the newest first.
 func (c *Console) list(v *visit) error {
 	all, err := v.Keys.List(v.ctx())
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no keys
@@ -128,8 +128,7 @@ func (c *Console) list(v *visit) error {
 	return nil
 }
 
-// confirmation describes what was just done, as the address of the list says;
-// "" for nothing.
+// confirmation describes the action that the list's address says was just done; "" for none.
 func confirmation(r *http.Request) string {
 	id, err := strconv.ParseInt(r.URL.Query().Get("id"), 10, 64)
 	if err != nil {
@@ -145,7 +144,7 @@ func confirmation(r *http.Request) string {
 	}
 }
 
-// redirectDone responds with the list, which confirms what was done. WordPress has a list of its own.
+// redirectDone redirects to the list, which confirms the action. WordPress has its own list.
 func redirectDone(v *visit, what string, id int64) error {
 	if v.wordpress {
 		v.send(http.StatusOK, struct{}{})

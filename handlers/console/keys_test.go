@@ -38,7 +38,7 @@ type consoleServer struct {
 	*api
 	tokens *keys.AdminTokens
 	admin  *httptest.Server
-	pages  *fixtures.Buffer // what the page logs
+	pages  *fixtures.Buffer // log of the console
 }
 
 // serve serves the console for a database, also under the given host names.
@@ -47,7 +47,7 @@ func serve(t testing.TB, database *fixtures.Database, hosts ...string) *consoleS
 	return serveSite(t, database, func(*console.Site) {}, hosts...)
 }
 
-// serveSite serves the console for a site that differs from the usual one.
+// serveSite serves the console for a changed site.
 func serveSite(t testing.TB, database *fixtures.Database, change func(*console.Site), hosts ...string) *consoleServer {
 	t.Helper()
 	k := &consoleServer{api: newAPI(t, database), pages: &fixtures.Buffer{}}
@@ -110,7 +110,7 @@ func (k *consoleServer) login() *visitor {
 	return v
 }
 
-// page is a response, and its text without entities.
+// page is a response with its text, entities decoded.
 type page struct {
 	response
 	text string
@@ -147,8 +147,7 @@ func (v *visitor) ask(method, path string, header http.Header, form url.Values) 
 	return page{response{t: v.t, status: r.StatusCode, header: r.Header, body: body}, html.UnescapeString(string(body))}
 }
 
-// fill opens a page and submits its form with changed values; nil removes a
-// field.
+// fill opens a page and submits its form with some values changed; nil removes a field.
 func (v *visitor) fill(path string, changed url.Values) page {
 	v.t.Helper()
 	opened := v.open(path)
@@ -156,7 +155,7 @@ func (v *visitor) fill(path string, changed url.Values) page {
 	return v.post(path, merge(opened.form(path), changed))
 }
 
-// merge changes the values of a form. Whoever ticks boxes for permissions has pressed custom.
+// merge changes values of a form. Ticking permissions implies the custom preset.
 func merge(form, changed url.Values) url.Values {
 	form = maps.Clone(form)
 	if changed["permissions"] != nil {
@@ -207,7 +206,7 @@ func (p page) form(action string) url.Values {
 	return nil
 }
 
-// says fails the test unless the page has this status and contains the texts.
+// says fails the test unless the page has this status and these texts.
 func (p page) says(status int, texts ...string) page {
 	p.t.Helper()
 	p.want(status)
@@ -239,8 +238,7 @@ func (p page) secret() string {
 	return secret
 }
 
-// TestLifeOfAKey creates, changes and revokes a key, and checks that the API obeys
-// each time.
+// TestLifeOfAKey creates, changes and revokes a key, and checks that the API follows each time.
 func TestLifeOfAKey(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // the embedded engine does not know the views of limited keys
@@ -343,7 +341,7 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 			t.Errorf("%s: the input: %s", path, diff)
 		}
 	}
-	accepted := merge(input, url.Values{"permissions": {"read_bookings"}}) // a word that no box has
+	accepted := merge(input, url.Values{"permissions": {"read_bookings"}}) // a permission without a box
 	accepted.Del("kind")
 	sent := v.fill("/console/keys/new", input)
 	check(sent, "/console/keys/new", accepted)
@@ -393,8 +391,8 @@ func TestUnchangedFieldsAreNotChecked(t *testing.T) {
 	}
 }
 
-// TestFormsTakeEffectOnce: a form that is submitted twice creates one key, and a
-// form with outdated terms does not undo somebody else's change.
+// TestFormsTakeEffectOnce: a form submitted twice creates one key, and a form with outdated terms does not
+// undo somebody else's change.
 func TestFormsTakeEffectOnce(t *testing.T) {
 	t.Parallel()
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))

@@ -16,11 +16,11 @@ import (
 	"bookside/wpdb"
 )
 
-// sessionCookie holds the secret of a session. Cookies ignore ports: its path
-// keeps it from most other servers on the same host.
+// sessionCookie holds the secret of a session. Cookies ignore ports, so its path keeps it from most other
+// servers on the same host.
 const sessionCookie = "bookside_console"
 
-// withSession serves requests of those who are logged in.
+// withSession serves requests with a valid session.
 func (c *Console) withSession(serve func(*visit) error) http.Handler {
 	return c.withDatabase(func(v *visit) error {
 		found, err := c.findSession(v)
@@ -46,7 +46,7 @@ func (c *Console) findSession(v *visit) (bool, error) {
 	}
 	person, found, err := v.Tokens.Session(v.ctx(), cookies[0].Value)
 	if errors.Is(err, wpdb.ErrSchema) {
-		return false, nil // the table is created with the first token
+		return false, nil // the first token creates the table
 	}
 	if found {
 		v.session, v.person = cookies[0].Value, person
@@ -57,8 +57,8 @@ func (c *Console) findSession(v *visit) (bool, error) {
 // redisplay shows a submitted form again, with a problem.
 type redisplay func(v *visit, status int, problem string) error
 
-// withForm serves forms of the current session. A form of an earlier session is
-// shown again, to be submitted once more.
+// withForm serves forms of the current session. A form of an earlier session is shown again for
+// resubmission.
 func (c *Console) withForm(show redisplay, submit func(*visit) error) http.Handler {
 	return c.withSession(func(v *visit) error {
 		if v.r.ParseForm() != nil {
@@ -71,14 +71,14 @@ func (c *Console) withForm(show redisplay, submit func(*visit) error) http.Handl
 	})
 }
 
-// badForm responds to a body that is not a form of the page, or is too long.
+// badForm responds to a body that is too long or not a form.
 func (c *Console) badForm(v *visit) error {
 	c.showMessage(v, http.StatusBadRequest, "This form cannot be read", "Go back and send it again.")
 	return nil
 }
 
-// csrfToken returns a value that only a page of the session can know, besides
-// the holder of the cookie; "" without a session.
+// csrfToken returns a value that only the holder of the cookie and pages of the session know; "" without a
+// session.
 func csrfToken(session string) string {
 	if session == "" {
 		return ""
@@ -100,23 +100,20 @@ func (c *Console) showLogin(v *visit) error {
 	return nil
 }
 
-// loginLimits bound the attempts to log in from an address, valid ones too. A token cannot
-// be guessed anyway; this keeps attempts cheap. Beyond them tokens are still looked up, one
-// at a time: whoever sends wrong ones must not keep out who has the right one, and behind a
-// tunnel all have the same address.
+// loginLimits bound the login attempts from an address, successful ones too. Tokens cannot be guessed; this
+// only bounds the cost. Beyond the limits tokens are still checked, one at a time: behind a tunnel
+// everybody has the same address, and wrong tokens must not keep out the holder of a valid one.
 var loginLimits = ratelimit.Limits{PerMinute: 20, PerHour: 20 * 60}
 
-// loginBuckets is how many counts of attempts there are. Addresses that share one merely
-// have their limit together.
+// loginBuckets is the number of counters of attempts. Addresses in the same bucket share a limit.
 const loginBuckets = 1024
 
-// loginBucket returns the number of the count for an address with a port. All addresses of
-// an IPv6 network of 64 bits have the same.
+// loginBucket returns the bucket of an address with a port. All addresses of an IPv6 /64 network share one.
 func loginBucket(remote string) int64 {
-	var prefix netip.Prefix // stays empty for what is no address
+	var prefix netip.Prefix // stays empty for an invalid address
 	if from, err := netip.ParseAddrPort(remote); err == nil {
 		address := from.Addr().Unmap().WithZone("")
-		prefix, _ = address.Prefix(min(address.BitLen(), 64)) // it has as many bits
+		prefix, _ = address.Prefix(min(address.BitLen(), 64)) // never fails: the address has as many bits
 	}
 	return int64(crc32.ChecksumIEEE([]byte(prefix.String()))) % loginBuckets
 }

@@ -14,7 +14,7 @@ import (
 	"bookside/wpdb"
 )
 
-// shownMails is how many mails a page shows.
+// shownMails is the number of mails on a page.
 const shownMails = 100
 
 func (c *Console) listMails(v *visit) error {

@@ -15,32 +15,31 @@ import (
 	"bookside/wpdb"
 )
 
-// How long visitors of the overview share what it shows. To examine a site takes some
-// hundred statements.
+// How long visitors share the contents of the overview. Examining a site takes some hundred statements.
 const (
 	healthLife  = time.Minute
 	agendaLife  = time.Minute
 	figuresLife = 10 * time.Second
 )
 
-// overview is what the first page shares among its visitors.
+// overview holds what visitors of the first page share.
 type overview struct {
 	health  *shared[health]
 	figures *shared[daystats.Day]
 	agenda  *shared[agenda]
 }
 
-// health is what is known of the site and of what waits to be done.
+// health is the state of the site and of its pending work.
 type health struct {
 	diagnose.Report
-	rating []diagnose.Rating // none if the work cannot be looked at
+	rating []diagnose.Rating // nil if pending work cannot be examined
 }
 
 // agenda has the bookings of the days around today, and those that overlap.
 type agenda struct {
 	slots.Agenda
 	overlaps []overlap
-	more     int // overlaps that are not shown
+	more     int // number of overlaps not shown
 }
 
 func (c *Console) newOverview(site *Site) *overview {
@@ -98,24 +97,24 @@ func (s *Site) agenda(ctx context.Context) (agenda, error) {
 	return a, nil
 }
 
-// overlap has the bookings of an agent on a day that overlap.
+// overlap is a group of an agent's bookings on a day that overlap.
 type overlap struct {
 	Agent, Date string
 	BuffersOnly bool
-	Start, End  int // whole hours around all of them, in minutes
+	Start, End  int // full hours around all of them, in minutes after midnight
 	Bookings    []overlappingBooking
 }
 
 type overlappingBooking struct {
 	slots.ConflictingBooking
 	ID       int64
-	From, To int    // minutes after midnight of the day of the overlap
+	From, To int    // minutes after midnight of the overlap's day
 	URL      string // on the site; "" if its address is not known
 }
 
 const dayMinutes = 24 * 60
 
-// overlapsOf puts the pairs of an agent on a day together, in the order of the pairs.
+// overlapsOf groups pairs by agent and day, in the order of the pairs.
 func overlapsOf(pairs []slots.Conflict, bookings map[int64]slots.ConflictingBooking, address string) []overlap {
 	type place struct {
 		agent int64
@@ -152,7 +151,7 @@ func overlapsOf(pairs []slots.Conflict, bookings map[int64]slots.ConflictingBook
 	return all
 }
 
-// onDay places a booking on the timeline of a day, which goes on after midnight.
+// onDay places a booking on the timeline of a day, which extends past midnight.
 func onDay(date string, id int64, b slots.ConflictingBooking, address string) overlappingBooking {
 	placed := overlappingBooking{ConflictingBooking: b, ID: id, From: b.Start, To: b.End}
 	day, err := time.Parse(time.DateOnly, date)
@@ -170,8 +169,7 @@ func onDay(date string, id int64, b slots.ConflictingBooking, address string) ov
 	return placed
 }
 
-// showOverview shows each part that can be found; a database that cannot be used must not
-// hide the others.
+// showOverview shows every part that it can load; a broken database must not hide the others.
 func (c *Console) showOverview(v *visit) error {
 	var page overviewPage
 	var err error

@@ -13,15 +13,14 @@ import (
 	"bookside/handlers/console"
 )
 
-// overlapping books an agent twice at the same time, as PHP may, and once over midnight.
+// overlapping books an agent twice at the same time, as PHP may, and once across midnight.
 const overlapping = `INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id) VALUES
 	(7001, 1, 1, 1, 'approved', '2026-12-06', 540, '2026-12-06', 600, 0, 0, 1),
 	(7002, 1, 1, 1, 'approved', '2026-12-06', 570, '2026-12-06', 635, 0, 0, 2),
 	(7003, 2, 1, 1, 'approved', '2026-12-13', 1380, '2026-12-14', 30, 0, 0, 1),
 	(7004, 2, 1, 1, 'approved', '2026-12-14', 10, '2026-12-14', 60, 0, 0, 2)`
 
-// TestOverview: the first page says how the site is, and shows the requests, the bookings and
-// the overlaps.
+// TestOverview: the first page shows the state of the site, the requests, the bookings and the overlaps.
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -46,7 +45,7 @@ func TestOverview(t *testing.T) {
 		t.Errorf("a part cannot be shown: %s", page.text)
 	}
 
-	// What was found is shared until it is too old, and every part by itself.
+	// Each part is cached on its own until it expires.
 	database.Execute(t, "RENAME TABLE wp_latepoint_bookings TO elsewhere")
 	v.open("/console").says(http.StatusOK, "Sunday 2026-12-06", "Examined just now")
 	k.clock = now.Add(2 * time.Minute)
@@ -56,8 +55,7 @@ func TestOverview(t *testing.T) {
 	v.open("/console").says(http.StatusOK, "Sunday 2026-12-06", "those of this server alone", `succeeded <strong>3</strong>`)
 }
 
-// TestOverviewNamesWhatItCounts: what is counted is named, or linked, and so are the things that are
-// worth a look.
+// TestOverviewNamesWhatItCounts: counted items are named or linked, and so are items that need attention.
 func TestOverviewNamesWhatItCounts(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -85,7 +83,7 @@ func TestOverviewNamesWhatItCounts(t *testing.T) {
 	}
 }
 
-// TestOverviewCountsRefusals: requests that a limit refuses count by themselves.
+// TestOverviewCountsRefusals: requests refused by a limit are counted separately.
 func TestOverviewCountsRefusals(t *testing.T) {
 	t.Parallel()
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))
@@ -98,8 +96,8 @@ func TestOverviewCountsRefusals(t *testing.T) {
 		`invalid keys <strong>2</strong>`, `too many at a time <strong>3</strong>`, `no connection free <strong>4</strong>`)
 }
 
-// TestExampleThroughTheSite: where a web server leads to the API, a new key comes with a line for the
-// site's own address, if that can be told.
+// TestExampleThroughTheSite: where a web server forwards to the API, a new key comes with a line for the
+// site's own address, if it is known.
 func TestExampleThroughTheSite(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -117,7 +115,7 @@ func TestExampleThroughTheSite(t *testing.T) {
 		{"no address", "practice", true, path, ""},
 		{"a quote", "https://practice.example'$(reboot)'", true, path, ""},
 	} {
-		t.Run(test.name, func(t *testing.T) { // one after the other, because all change the same site
+		t.Run(test.name, func(t *testing.T) { // sequential, because all change the same site
 			database.Execute(t, "DELETE FROM wp_options WHERE option_name = 'home'")
 			if _, err := database.SQL.ExecContext(t.Context(), "INSERT INTO wp_options (option_name, option_value) VALUES ('home', ?)", test.home); err != nil {
 				t.Fatal(err)
@@ -137,8 +135,8 @@ func TestExampleThroughTheSite(t *testing.T) {
 	}
 }
 
-// TestPresetsAndSearch: a preset gives its permissions whatever boxes are ticked, and keys are
-// found by what the list shows of them.
+// TestPresetsAndSearch: a preset gives its permissions whichever boxes are ticked, and a search finds keys
+// by the columns of the list.
 func TestPresetsAndSearch(t *testing.T) {
 	t.Parallel()
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))
@@ -180,8 +178,7 @@ func TestPresetsAndSearch(t *testing.T) {
 	}
 }
 
-// TestRoll: the new key works with the terms of the old one, which works until it ends. A
-// form makes one key.
+// TestRoll: the new key has the terms of the old one, which works until it expires. A form creates one key.
 func TestRoll(t *testing.T) {
 	t.Parallel()
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))
@@ -212,7 +209,7 @@ func TestRoll(t *testing.T) {
 	}
 }
 
-// TestOutboxAndJournal: mails have their reasons, and changes who made them.
+// TestOutboxAndJournal: mails are shown with their reasons, changes with their authors.
 func TestOutboxAndJournal(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))

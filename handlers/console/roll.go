@@ -10,7 +10,7 @@ import (
 	"bookside/adapter/keys"
 )
 
-// rollForm is the form that makes a new key for an old one.
+// rollForm is the form that replaces a key with a new one.
 type rollForm struct{ form }
 
 func (c *Console) showRoll(v *visit) error {

@@ -16,8 +16,8 @@ import (
 	"bookside/handlers/monitor"
 )
 
-// TestLogin: a token can be used once until it expires, a session until it
-// expires, and nothing works without a session.
+// TestLogin: a token works once and until it expires, a session until it expires, and nothing works without
+// a session.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))
@@ -72,8 +72,8 @@ func TestLogoutEndsTheSession(t *testing.T) {
 	thief.open("/console/keys").leadsTo("/console/login")
 }
 
-// TestEveryServerKnowsSessionsAndTokens: sessions and tokens are valid on another
-// server, and so after a restart; of several logins with one token one succeeds.
+// TestEveryServerKnowsSessionsAndTokens: sessions and tokens are valid on another server, and therefore
+// after a restart; of several logins with one token one succeeds.
 func TestEveryServerKnowsSessionsAndTokens(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -115,8 +115,8 @@ func TestEveryServerKnowsSessionsAndTokens(t *testing.T) {
 	}
 }
 
-// TestLoginsAreLimited: after some attempts wrong tokens of that address are refused until the
-// minute ends. The right one is accepted, and sessions continue.
+// TestLoginsAreLimited: after some attempts, wrong tokens from an address are refused until the minute
+// ends. A valid one is accepted, and sessions continue.
 func TestLoginsAreLimited(t *testing.T) {
 	t.Parallel()
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))
@@ -175,7 +175,7 @@ func TestForeignFormsAreRejected(t *testing.T) {
 		for name, csrf := range map[string][]string{"none": nil, "empty": {""}, "of another session": {foreign}, "cut": {foreign[:10]}} {
 			sent := v.post(path, merge(form, url.Values{"csrf": csrf}))
 			if path == "/console/logout" {
-				sent.leadsTo("/console") // where it can be pressed
+				sent.leadsTo("/console") // where the form can be submitted again
 				continue
 			}
 			sent.says(http.StatusForbidden, "from an earlier login")
@@ -183,7 +183,7 @@ func TestForeignFormsAreRejected(t *testing.T) {
 				sent.says(http.StatusForbidden, `value="evil"`)
 			}
 		}
-		// A right value does not help a page of another origin.
+		// A valid token does not help a page of another origin.
 		right := merge(form, url.Values{"csrf": {v.open("/console/keys").form("/console/logout").Get("csrf")}})
 		for name, header := range map[string]http.Header{
 			"cross-site":      {"Sec-Fetch-Site": {"cross-site"}},
@@ -209,7 +209,7 @@ func TestForeignFormsAreRejected(t *testing.T) {
 	if err != nil || len(keys) != 1 || keys[0].Name != "TestForeignFormsAreRejected" || keys[0].Revoked {
 		t.Errorf("%+v, %v", keys, err)
 	}
-	// Nothing is changed by looking.
+	// Opening a page changes nothing.
 	for path := range paths {
 		v.ask(http.MethodHead, path, nil, nil)
 	}
@@ -220,8 +220,8 @@ func TestForeignFormsAreRejected(t *testing.T) {
 	v.ask(http.MethodPost, "/console/keys/1/revoke", own, v.open("/console/keys/1/revoke").form("/console/keys/1/revoke")).leadsTo("/console/keys?done=revoked&id=1")
 }
 
-// TestDNSRebindingIsRejected: requests under an unknown host name are rejected
-// before anything happens, those under an address or localhost are not.
+// TestDNSRebindingIsRejected: requests with an unknown Host are rejected before anything happens; those
+// with an IP address or localhost are accepted.
 func TestDNSRebindingIsRejected(t *testing.T) {
 	t.Parallel()
 	k := serve(t, fixtures.New(t, fixtures.Small(now)), "Keys.example.com")
@@ -244,14 +244,14 @@ func TestDNSRebindingIsRejected(t *testing.T) {
 			}
 		})
 	}
-	// The token is not spent by a rebound page, however it asks.
+	// A rebound page cannot use up the token.
 	token := k.token()
 	rebound := http.Header{"Host": {"evil.example"}, "Origin": {"http://evil.example"}, "Sec-Fetch-Site": {"same-origin"}, "Content-Type": {"application/x-www-form-urlencoded"}}
 	k.visitor().ask(http.MethodPost, "/console/login", rebound, url.Values{"token": {token}}).want(http.StatusMisdirectedRequest)
 	k.visitor().post("/console/login", url.Values{"token": {token}}).leadsTo("/console")
 }
 
-// TestNamesAreEscaped: names are text, never markup, on every page.
+// TestNamesAreEscaped: names are escaped on every page.
 func TestNamesAreEscaped(t *testing.T) {
 	t.Parallel()
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))
@@ -277,8 +277,7 @@ func TestNamesAreEscaped(t *testing.T) {
 	pages[0].says(http.StatusOK, name)
 }
 
-// TestSecurityHeaders: no page is cached, framed, or loads anything from
-// elsewhere.
+// TestSecurityHeaders: no page can be cached or framed, or load anything from elsewhere.
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))
@@ -355,8 +354,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	}
 }
 
-// TestPageWithoutDatabase: the page says that the database is not open or cannot
-// be used, and keeps the input.
+// TestPageWithoutDatabase: the page says that the database is not open or unusable, and keeps the input.
 func TestPageWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	closed := monitor.NewAdmin(slog.New(slog.DiscardHandler), nil)
@@ -376,7 +374,7 @@ func TestPageWithoutDatabase(t *testing.T) {
 	v := k.login()
 	form := merge(v.open("/console/keys/new").form("/console/keys/new"), url.Values{"name": {"typed"}, "permissions": {"read"}})
 	database.Execute(t, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
-	v.open("/console/keys").says(http.StatusOK, "No key is in use.") // none was ever made
+	v.open("/console/keys").says(http.StatusOK, "No key is in use.") // no key was ever created
 	failed := v.post("/console/keys/new", form).says(http.StatusServiceUnavailable, "cannot be used at the moment", `value="typed"`)
 	if got := failed.header.Get("Retry-After"); got != "5" {
 		t.Errorf("Retry-After %q", got)

@@ -27,8 +27,8 @@ var now = fixtures.RecordedNow()
 
 func fixedClock() time.Time { return now }
 
-// api is the booking API of a site, which accepts or rejects the keys that the
-// page manages.
+// api is the booking API of a site, which checks the keys that the console
+// manages.
 type api struct {
 	t       testing.TB
 	handler http.Handler
@@ -75,7 +75,7 @@ func (a *api) get(path string, header http.Header) response {
 	return response{t: a.t, status: recorder.Code, header: recorder.Header(), body: recorder.Body.Bytes()}
 }
 
-// response is a response, read to the end.
+// response is a response that was read to the end.
 type response struct {
 	t      testing.TB
 	status int

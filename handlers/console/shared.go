@@ -7,16 +7,16 @@ import (
 	"bookside/adapter/domain"
 )
 
-// shared is something that costs more than opening a page should. Visitors share what was
-// found within its life, and wait for each other to find it anew.
+// shared is a value that is too expensive to compute for each page. Visitors share it during its lifetime,
+// and only one of them recomputes it.
 type shared[T any] struct {
 	now  domain.Clock
 	life time.Duration
 	find func(context.Context) (T, error)
 
-	turn  chan struct{} // has room for one
+	turn  chan struct{} // capacity 1: who computes the value
 	value T
-	at    time.Time // when it was found; zero for never
+	at    time.Time // when it was computed; zero for never
 }
 
 func newShared[T any](now domain.Clock, life time.Duration, find func(context.Context) (T, error)) *shared[T] {

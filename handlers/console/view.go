@@ -10,9 +10,8 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// layout is the frame around the content of a page. Pages are built by functions
-// and not by html/template: executing a template makes the linker keep every
-// exported method of the program.
+// layout is the frame around the content of a page. Pages are built by functions instead of html/template,
+// because executing a template makes the linker keep every exported method of the program.
 type layout struct {
 	Title        string
 	Invalid      bool   // the content describes an error
@@ -67,7 +66,7 @@ func (l layout) banner() g.Node {
 	)
 }
 
-// pages are what the navigation leads to.
+// pages are the entries of the navigation.
 var pages = []filter{{Text: "Overview", Path: Path}, {Text: "Keys", Path: keysPath}, {Text: "Calendars", Path: calendarsPath}, {Text: "Webhooks", Path: webhooksPath}, {Text: "Extensions", Path: extensionsPath}, {Text: "Outbox", Path: outboxPath}, {Text: "Journal", Path: journalPath}, {Text: "Documents", Path: DocumentsPath}}
 
 // pageAt returns the page to which a path belongs.
@@ -80,23 +79,23 @@ func pageAt(path string) filter {
 	return pages[0]
 }
 
-// filter is one of several links between which people choose.
+// filter is one of several links to choose from.
 type filter struct {
 	Text, Path string
-	Here       bool // it leads to what is shown
+	Here       bool // whether it leads to the current page
 }
 
 func (f filter) link() g.Node {
 	return h.A(h.Href(f.Path), g.If(f.Here, h.Aria("current", "page")), g.Text(f.Text))
 }
 
-// filterList offers parts of a list.
+// filterList offers links to parts of a list.
 func filterList(label string, filters []filter) g.Node {
 	return h.Nav(h.Class("filters"), h.Aria("label", label), g.Map(filters, filter.link))
 }
 
-// dataTable sets the roles of its parts, because browsers no longer see a table where the
-// style sheet turns its rows into cards.
+// dataTable sets the roles of its parts, because browsers no longer recognise a table whose rows the style
+// sheet turns into cards.
 func dataTable(heads []string, rows g.Node) g.Node {
 	return h.Table(h.Class("keys"), h.Role("table"),
 		h.THead(h.Role("rowgroup"), h.Tr(h.Role("row"), g.Map(heads, func(head string) g.Node {
@@ -130,7 +129,7 @@ func screenReaderText(text string) g.Node { return h.Span(h.Class("visually-hidd
 // takesFocus makes an element take the focus when the page opens.
 func takesFocus() g.Node { return g.Group{h.TabIndex("-1"), h.AutoFocus()} }
 
-// alert shows a problem of the whole page; "" for none.
+// alert shows a problem with the whole page; "" for none.
 func alert(problem string) g.Node {
 	return g.If(problem != "", h.P(h.Class("problem"), h.Role("alert"), takesFocus(), g.Text(problem)))
 }
@@ -148,7 +147,7 @@ func describedBy(field, problem string) g.Node {
 	return g.Group{h.Aria("describedby", field+"-hint "+field+"-error"), h.Aria("invalid", "true")}
 }
 
-// view shows the time, or the given word if there is none.
+// view shows the time, or the given word for none.
 func (t utcTime) view(none string) g.Node {
 	if t.Text == "" {
 		return g.Text(none)
@@ -183,7 +182,7 @@ func messageView(session, path, text string) g.Node {
 	}
 }
 
-// sessionExpiredView answers a form that is sent after the session has expired.
+// sessionExpiredView answers a form sent after its session expired.
 func sessionExpiredView() g.Node {
 	return g.Group{
 		alert("Nothing was changed."),

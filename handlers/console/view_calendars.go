@@ -54,7 +54,7 @@ func (f *calendarForm) view(csrf string) g.Node {
 	}
 }
 
-// calendarAddressView is the only page that ever contains the address of a calendar.
+// calendarAddressView is the only page that ever shows the address of a calendar.
 func calendarAddressView(key keys.Key, address string) g.Node {
 	return g.Group{
 		h.P(g.Text("This is the only time the address of "), h.Strong(g.Text(key.Name)), g.Text(" is shown: Bookside stores only a hash of its secret. Put "),

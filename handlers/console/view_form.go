@@ -31,7 +31,7 @@ func fields[S, N any](f *form, attributes []keys.Attribute[S, N]) g.Node {
 	return shown
 }
 
-// choices shows a field with one of several values.
+// choices shows a field that has one of several values.
 func (f *form) choices(name, label, hint string, choices []keys.Choice) g.Node {
 	problem := f.errorFor(name)
 	return h.FieldSet(h.ID(name), g.If(problem != "", h.Aria("describedby", name+"-error")),
@@ -58,8 +58,8 @@ func (f *form) errorSummary() g.Node {
 	)
 }
 
-// hiddenFields keep the form of something new from being submitted twice, and that of
-// something stored from overwriting the changes of somebody else.
+// hiddenFields keep the form of something new from being submitted twice, and that of something stored from
+// overwriting somebody else's changes.
 func (f *form) hiddenFields() g.Node {
 	if f.ID == 0 {
 		return hidden("nonce", f.Nonce)
@@ -82,7 +82,7 @@ func (f *form) text(name, label, hint string, attributes ...g.Node) g.Node {
 	return f.field(name, label, hint, f.input(name, f.value(name), attributes...))
 }
 
-// box shows a box to tick.
+// box shows a checkbox.
 func (f *form) box(name, text string, attributes ...g.Node) g.Node {
 	return h.Label(
 		h.Input(h.Type("checkbox"), g.Group(attributes), h.Name(name), h.Value("1"), g.If(f.value(name) != "", h.Checked())),

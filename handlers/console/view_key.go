@@ -13,8 +13,8 @@ import (
 // keyPath returns the path of the page that changes a key.
 func keyPath(id int64) string { return keysPath + "/" + strconv.FormatInt(id, 10) }
 
-// createdView is the only page that ever contains a secret. rolled is the key that the new
-// one replaces; nil for none.
+// createdView is the only page that ever shows a secret. rolled is the key that the new one replaces; nil
+// for none.
 func createdView(api apiAddresses, key keys.Key, secret string, rolled *keys.Key) g.Node {
 	return g.Group{
 		h.P(g.Text("This is the only time the key "), h.Strong(g.Text(key.Name)),
@@ -75,7 +75,7 @@ func (f *rollForm) view(key keyRow, csrf string) g.Node {
 	}
 }
 
-// useText says when the key was last used.
+// useText describes the last use of the key.
 func (r keyRow) useText() g.Node {
 	if r.LastUsed.Text == "" {
 		return g.Text("It was never used.")

@@ -30,7 +30,8 @@ func (f *keyForm) view(csrf string) g.Node {
 	}
 }
 
-// terms are the attributes that the form shows, limits with the configured ones.
+// terms returns the attributes shown in the form; limits have the configured
+// ones as hints.
 func (f *keyForm) terms() []keys.Attribute[keys.Key, keys.NewKey] {
 	terms := f.attributes()
 	for i, a := range terms {
@@ -41,7 +42,7 @@ func (f *keyForm) terms() []keys.Attribute[keys.Key, keys.NewKey] {
 	return terms
 }
 
-// description shows what the form cannot change about a key.
+// description shows the terms that the form cannot change.
 func (f *keyForm) description() g.Node {
 	if f.ID == 0 {
 		return nil

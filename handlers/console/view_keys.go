@@ -16,8 +16,8 @@ import (
 // keyList has the keys that match a search.
 type keyList struct {
 	Search           string // "" for all
-	Confirmation     string // of what was just done; "" for nothing
-	Total            int    // keys, also those that do not match
+	Confirmation     string // describes the action just done; "" for none
+	Total            int    // number of all keys, including those that do not match
 	Active, Inactive []keyRow
 }
 
@@ -74,7 +74,7 @@ func (r keyRow) view() g.Node {
 	)
 }
 
-// cell repeats the head of its column, which cards show.
+// cell repeats the head of its column, for display as a card.
 func cell(head string, content ...g.Node) g.Node {
 	return h.Td(h.Role("cell"), h.Data("label", head), h.Div(content...))
 }
@@ -90,7 +90,7 @@ func (r keyRow) nameCell() g.Node {
 	)
 }
 
-// narrow says what the key is limited to; nothing for most keys.
+// narrow describes the key's scope; nothing for most keys.
 func (r keyRow) narrow() g.Node {
 	var lines g.Group
 	for _, part := range []struct {
@@ -113,7 +113,7 @@ func (r keyRow) narrow() g.Node {
 	return lines
 }
 
-// lastUse is relative; the exact time is what the element is titled.
+// lastUse shows a relative time, with the exact one as its title.
 func (r keyRow) lastUse() g.Node {
 	if r.LastUsed.Text == "" {
 		return g.Text("never")
@@ -135,7 +135,7 @@ func (r keyRow) networks() g.Node {
 // networkPart is a part of a network with the colons behind it.
 var networkPart = regexp.MustCompile(`[^:]*:+|[^:]+`)
 
-// networkView shows a network, which may be broken between its parts and nowhere else.
+// networkView shows a network that can only wrap between its parts.
 func networkView(network netip.Prefix) g.Node {
 	var parts g.Group
 	for i, part := range networkPart.FindAllString(keys.FormatNetwork(network), -1) {

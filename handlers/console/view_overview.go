@@ -14,7 +14,7 @@ import (
 	"bookside/adapter/diagnose"
 )
 
-// overviewPage is the first page. A part that could not be found has a problem instead.
+// overviewPage is the first page. A part that could not be loaded has a problem instead.
 type overviewPage struct {
 	health                                       health
 	figures                                      daystats.Day
@@ -33,7 +33,7 @@ func (p overviewPage) view() g.Node {
 	}
 }
 
-// section shows a part of a page, or why it cannot be shown.
+// section shows a part of a page, or the reason why it is missing.
 func section(id, title, problem string, content func() g.Node) g.Node {
 	inside := h.P(h.Class("problem"), g.Text(problem))
 	if problem == "" {
@@ -42,7 +42,7 @@ func section(id, title, problem string, content func() g.Node) g.Node {
 	return h.Section(h.Aria("labelledby", id), h.H2(h.ID(id), g.Text(title)), inside)
 }
 
-// levels are the marks of findings, and what screen readers say instead.
+// levels are the marks of findings, with words for screen readers.
 var levels = map[diagnose.Level]struct{ class, mark, word string }{
 	diagnose.Good: {"good", "✓", "good"}, diagnose.Minor: {"minor", "!", "to look at"}, diagnose.Broken: {"broken", "✗", "broken"},
 }
@@ -87,7 +87,7 @@ func findingRow(f diagnose.Finding, content ...g.Node) g.Node {
 	)
 }
 
-// ratedPages are the pages that show what a rating counts: all of it, or each by its id.
+// ratedPages are the pages that show the items of a rating: all of them, or each by its id.
 var ratedPages = map[diagnose.Code]struct{ all, each string }{
 	diagnose.ChangesLate:      {all: journalPath},
 	diagnose.RestoredUnder:    {all: journalPath},
@@ -103,7 +103,7 @@ var ratedPages = map[diagnose.Code]struct{ all, each string }{
 	diagnose.ExtensionsFailed:  {all: extensionsPath + "?state=failed"},
 }
 
-// ratingView names what a rating counts, with links.
+// ratingView names the items of a rating, with links.
 func ratingView(r diagnose.Rating) g.Node {
 	page := ratedPages[r.Code]
 	text := g.Text(r.Text)
@@ -127,7 +127,7 @@ func ratingView(r diagnose.Rating) g.Node {
 	return findingRow(r.Finding, content...)
 }
 
-// dayView shows the figures of 24 hours as pictures.
+// dayView shows charts of the last 24 hours.
 func dayView(day daystats.Day) g.Node {
 	all := day.Total()
 	total := func(which ...daystats.Outcome) string { return strconv.FormatInt(all.Of(which...), 10) }
@@ -173,7 +173,7 @@ func dayView(day daystats.Day) g.Node {
 	}
 }
 
-// slotLabels are those of the columns of a day, and of five places below them.
+// slotLabels returns the labels of a day's columns, and of five places below them.
 func slotLabels(day daystats.Day) (labels, axis []string) {
 	for i := range day.Slots {
 		labels = append(labels, day.Start.Add(time.Duration(i)*daystats.SlotWidth).Format("15:04"))
@@ -256,7 +256,7 @@ func (o overlap) view() g.Node {
 	)
 }
 
-// hours are lines at the full hours.
+// hours draws a line at each full hour.
 func (o overlap) hours() g.Node {
 	var lines g.Group
 	for minute := o.Start; minute <= o.End; minute += 60 {
@@ -265,12 +265,12 @@ func (o overlap) hours() g.Node {
 	return lines
 }
 
-// clock returns the time of a minute of a day or of the next.
+// clock formats a minute of a day or of the next one.
 func clock(minute int) string {
 	return fmt.Sprintf("%02d:%02d", minute/60%24, minute%60)
 }
 
-// count returns a number with its noun.
+// count formats a number with its noun.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

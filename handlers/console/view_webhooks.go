@@ -144,7 +144,7 @@ func (f *webhookForm) view(csrf string) g.Node {
 	}
 }
 
-// webhookSecretView shows a secret, which is shown only once.
+// webhookSecretView shows a secret, once.
 func webhookSecretView(name, secret string) g.Node {
 	return g.Group{
 		h.P(g.Text("This is the only time the secret of "), h.Strong(g.Text(name)), g.Text(" is shown. Copy it to the receiver, which checks signatures with it. An earlier secret stays valid for a day.")),

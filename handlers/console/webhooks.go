@@ -45,7 +45,7 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 		return "", found, err
 	},
 	"rotate": func(v *visit, id int64) (string, bool, error) {
-		if err := v.spend(v.r.PostForm.Get("nonce")); err != nil { // a page that is reloaded must not replace the secret that was copied from it
+		if err := v.spend(v.r.PostForm.Get("nonce")); err != nil { // reloading the page must not replace a secret that was already copied
 			return "", false, err
 		}
 		return v.Platform.Webhooks.Rotate(v.ctx(), id, secretOverlap)
@@ -61,11 +61,11 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 	"replay": func(v *visit, id int64) (string, bool, error) {
 		delivery, err := strconv.ParseInt(v.r.PostForm.Get("delivery"), 10, 64)
 		if err != nil {
-			return "", false, nil // no form of ours has such a number
+			return "", false, nil // not sent by our forms
 		}
 		found, err := v.Platform.Webhooks.Replay(v.ctx(), id, delivery)
 		if errors.Is(err, webhooks.ErrSending) {
-			return "", true, nil // it is sent again already
+			return "", true, nil // it is already being sent again
 		}
 		return "", found, err
 	},
@@ -74,10 +74,10 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 // inputTime is the layout of a field for a date and a time, to the minute.
 const inputTime = "2006-01-02T15:04"
 
-// errSince means that the time from which changes are to be sent again cannot be read.
+// errSince means that the start of the changes to send again is not a time.
 var errSince = errors.New("the time cannot be read")
 
-// secretOverlap is how long an old secret stays valid if it is changed on the page.
+// secretOverlap is how long an old secret stays valid after it is replaced on the page.
 const secretOverlap = 24 * time.Hour
 
 func (c *Console) listWebhooks(v *visit) error {
@@ -90,8 +90,7 @@ func (c *Console) listWebhooks(v *visit) error {
 	return nil
 }
 
-// requestedWebhook returns the webhook in the path; found is false if there is none, which
-// is shown.
+// requestedWebhook returns the webhook in the path. If there is none, it shows that and found is false.
 func (c *Console) requestedWebhook(v *visit) (hook webhooks.Hook, found bool, err error) {
 	id, failed := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
 	if failed == nil {
@@ -103,7 +102,7 @@ func (c *Console) requestedWebhook(v *visit) (hook webhooks.Hook, found bool, er
 	return hook, found, err
 }
 
-// shownDeliveries is how many deliveries a page shows.
+// shownDeliveries is the number of deliveries on a page.
 const shownDeliveries = 25
 
 func (c *Console) showWebhook(v *visit, status int, problem string) error {
@@ -164,7 +163,7 @@ func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64)
 
 const newWebhookTitle = "New webhook"
 
-// webhookForm is the form of a webhook as typed.
+// webhookForm is the form of a webhook as submitted.
 type webhookForm struct{ form }
 
 func (f *webhookForm) title() string {
@@ -179,7 +178,7 @@ func storedWebhookForm(hook webhooks.Hook) *webhookForm {
 	return &webhookForm{storedValues(hook.ID, webhooks.Terms, hook)}
 }
 
-// submittedWebhookForm returns the form of a webhook as submitted, and of the version that is stored.
+// submittedWebhookForm returns the form of a webhook, as submitted and as stored.
 func submittedWebhookForm(r *http.Request, hook webhooks.Hook, problem string) *webhookForm {
 	f := &webhookForm{submittedValues(r, problem)}
 	f.ID, f.Version = hook.ID, storedWebhookForm(hook).Version
@@ -243,8 +242,8 @@ func (c *Console) createWebhook(v *visit) error {
 	return nil
 }
 
-// updateWebhook changes a webhook. An address that is not public may stay as it is: the
-// command line allowed it.
+// updateWebhook changes a webhook. An address that is not public may stay, because the command line allowed
+// it.
 func (c *Console) updateWebhook(v *visit) error {
 	return c.withWebhook(v, func(hook webhooks.Hook) error {
 		f := submittedWebhookForm(v.r, hook, "")

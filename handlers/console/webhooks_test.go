@@ -68,7 +68,7 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 	do("enable").leadsTo("/console/webhooks/1")
 	rotate := v.open("/console/webhooks/1").form("/console/webhooks/1/rotate")
 	v.post("/console/webhooks/1/rotate", rotate).says(http.StatusOK, "The secret was changed", "whsec_")
-	again := v.post("/console/webhooks/1/rotate", rotate).says(http.StatusConflict, "This form was already submitted") // as by reloading
+	again := v.post("/console/webhooks/1/rotate", rotate).says(http.StatusConflict, "This form was already submitted") // as after a reload
 	if strings.Contains(again.text, "whsec_") {
 		t.Error("the secret was changed once more")
 	}

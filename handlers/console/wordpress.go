@@ -14,8 +14,8 @@ import (
 	"bookside/wpdb"
 )
 
-// WordPressPath is where the companion in WordPress asks for what its pages show, by signed requests. The forms and
-// what is done with them are the console's; the answers are JSON instead of pages.
+// WordPressPath is where the companion requests the contents of its pages, by signed requests. Forms and
+// their effects are those of the console; responses are JSON instead of pages.
 const WordPressPath = "/wordpress"
 
 func (c *Console) addWordPress(mux *http.ServeMux) {
@@ -41,7 +41,7 @@ func (c *Console) addWordPress(mux *http.ServeMux) {
 	mux.Handle(WordPressPath+"/", c.withSignature(c.noPage))
 }
 
-// withSignature serves requests that are signed with the secret of this site.
+// withSignature serves requests signed with the secret of this site.
 func (c *Console) withSignature(serve func(*visit) error) http.Handler {
 	return c.withDatabase(func(v *visit) error {
 		body, err := io.ReadAll(v.r.Body)
@@ -60,11 +60,12 @@ func (c *Console) withSignature(serve func(*visit) error) http.Handler {
 	})
 }
 
-// wrongSignatures bound the requests with a wrong signature of an address. Beyond them signatures are still
-// checked, one at a time: whoever sends wrong ones must not keep out WordPress, which may have the same address.
+// wrongSignatures bounds the requests with a wrong signature from an address. Beyond it signatures are
+// still checked, one at a time: WordPress may have the same address, and wrong signatures must not keep it
+// out.
 var wrongSignatures = ratelimit.Limits{PerMinute: 20, PerHour: 20 * 60}
 
-// admit reports whether a request is signed, and is the first one with its nonce. Others it refuses.
+// admit reports whether a request is signed and the first with its nonce. It refuses all others.
 func (c *Console) admit(v *visit, body []byte) (admitted bool, err error) {
 	from := loginBucket(v.r.RemoteAddr)
 	if used, _ := c.forgers.Take(v.ctx(), from, 0, wrongSignatures); used.Minute >= wrongSignatures.PerMinute || used.Hour >= wrongSignatures.PerHour {
@@ -83,7 +84,7 @@ func (c *Console) admit(v *visit, body []byte) (admitted bool, err error) {
 	if err == nil {
 		err = request.Check(v.r.Header.Get(signed.Header), secret, c.now())
 	}
-	if err == nil { // a request that was spied on cannot be sent again
+	if err == nil { // an intercepted request cannot be sent again
 		err = v.spend("request " + request.Nonce)
 	}
 	switch {

@@ -26,14 +26,14 @@ import (
 	"bookside/wpdb"
 )
 
-// companion asks as WordPress does.
+// companion sends requests as WordPress does.
 type companion struct {
 	*consoleServer
 	secret string
 	site   string // its fingerprint
 }
 
-// fromWordPress returns the companion of a site that the server knows.
+// fromWordPress returns a companion that the server knows.
 func (k *consoleServer) fromWordPress(database *fixtures.Database) *companion {
 	k.t.Helper()
 	database.Execute(k.t, "INSERT INTO wp_bookside_change_positions (name, signature) VALUES ('site', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ')")
@@ -52,7 +52,7 @@ func (k *consoleServer) fromWordPress(database *fixtures.Database) *companion {
 	return &companion{k, secret, site}
 }
 
-// request returns a request and what is signed of it.
+// request returns a request and its signed content.
 func (c *companion) request(method, path string, form url.Values) (*http.Request, signed.Request) {
 	c.t.Helper()
 	body := ""
@@ -99,14 +99,14 @@ func (c *companion) ask(method, path string, form url.Values) response {
 	request, content := c.request(method, path, form)
 	request.Header.Set(signed.Header, content.Header(c.secret))
 	answer := c.send(request)
-	// Whoever gets a form or a list knows that the server sent it; a refusal may come from anybody.
+	// Forms and lists are signed; refusals need not be.
 	if got, want := answer.header.Get(signed.Header), content.AnswerHeader(c.secret, answer.status, answer.body); got != want && (got != "" || strings.Contains(string(answer.body), `"fields"`) || answer.status == http.StatusOK) {
 		c.t.Errorf("%s %s: the answer is signed %q, want %q", method, path, got, want)
 	}
 	return answer
 }
 
-// formOf is the form in an answer, with the names of those of its fields that are wrong.
+// formOf is the form in a response, with the names of its wrong fields.
 type formOf struct {
 	Nonce, Version, Problem string
 	Fields                  []struct{ Name, Type, Label, Value, Error string }
@@ -138,8 +138,8 @@ func (r response) contains(status int, texts ...string) response {
 	return r
 }
 
-// TestWordPressManagesKeys: WordPress gets the forms of the console, and what is wrong with them by field; a key that it
-// makes, changes and rolls is one at once. It is made by the person who uses WordPress.
+// TestWordPressManagesKeys: WordPress gets the console's forms with their errors by field. Keys created,
+// changed or rolled there take effect at once, and record the WordPress user as their creator.
 func TestWordPressManagesKeys(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -172,7 +172,7 @@ func TestWordPressManagesKeys(t *testing.T) {
 	if err := json.Unmarshal(c.ask(http.MethodPost, "/wordpress/keys/new", form).contains(http.StatusOK).body, &created); err != nil {
 		t.Fatal(err)
 	}
-	k.get("/v1/services", http.Header{"X-Api-Key": {created.Secret}}).want(http.StatusUnauthorized) // from another network
+	k.get("/v1/services", http.Header{"X-Api-Key": {created.Secret}}).want(http.StatusUnauthorized) // from a network that the key excludes
 	c.ask(http.MethodPost, "/wordpress/keys/new", form).contains(http.StatusConflict, "already submitted")
 
 	path := "/wordpress/keys/" + strconv.FormatInt(created.ID, 10)
@@ -254,8 +254,8 @@ func TestWordPressReads(t *testing.T) {
 	c.ask(http.MethodGet, "/wordpress/overlaps", nil).contains(http.StatusOK, `"buffers_only":false,"bookings":[{"id":7001,"code":"","service":"`, `"date":"2026-12-06","start":540,"end":600}`, `{"id":7004,`, `"more":false`)
 }
 
-// TestOnlyWordPressIsAnswered: without a signature of this site's secret, of now and for this very request, nothing is
-// done or told, and a request is served once.
+// TestOnlyWordPressIsAnswered: without a current signature of exactly this request with this site's secret,
+// nothing is done or revealed, and a request is served once.
 func TestOnlyWordPressIsAnswered(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -311,7 +311,7 @@ func TestOnlyWordPressIsAnswered(t *testing.T) {
 	if got := k.keyNames(); !slices.Equal(got, []string{"TestOnlyWordPressIsAnswered"}) {
 		t.Errorf("keys %q", got)
 	}
-	// A request that was sent before, also at the same time.
+	// A request that was sent before, and the same one concurrently.
 	request, content := c.request(http.MethodGet, "/wordpress/keys", nil)
 	request.Header.Set(signed.Header, content.Header(c.secret))
 	answers := make(chan int, 4)
@@ -351,8 +351,8 @@ func (k *consoleServer) keyNames() (names []string) {
 	return names
 }
 
-// TestWrongSignaturesAreLimited: after some wrong signatures an address is told to wait, and the log is not filled;
-// WordPress is still answered.
+// TestWrongSignaturesAreLimited: after some wrong signatures an address has to wait, and the log is not
+// flooded; WordPress is still served.
 func TestWrongSignaturesAreLimited(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -379,7 +379,7 @@ func TestWrongSignaturesAreLimited(t *testing.T) {
 	k.visitor().post("/console/login", url.Values{"token": {k.token()}}).leadsTo("/console")
 }
 
-// TestWordPressWithoutTables: a server that cannot know who asks, or cannot note that it was asked, answers nothing.
+// TestWordPressWithoutTables: a server that cannot check a signature or store a nonce serves nothing.
 func TestWordPressWithoutTables(t *testing.T) {
 	t.Parallel()
 	closed := monitor.NewAdmin(slog.New(slog.DiscardHandler), nil)
@@ -407,7 +407,7 @@ func TestWordPressWithoutTables(t *testing.T) {
 	database.Execute(t, "INSERT INTO wp_bookside_secrets (name, secret, created_at) VALUES ('wordpress', '"+c.secret+"', NOW())")
 	c.ask(http.MethodGet, "/wordpress/keys", nil).contains(http.StatusOK)
 
-	// A database that can only be read.
+	// A read-only database.
 	account, _, err := wpdb.Config{DSN: database.DSN, Prefix: database.Prefix}.Account(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -422,7 +422,7 @@ func TestWordPressWithoutTables(t *testing.T) {
 	}
 }
 
-// TestAPIDoesNotKnowWordPress: what WordPress asks is no part of the API, nor of its document.
+// TestAPIDoesNotKnowWordPress: the companion's routes are neither in the API nor in its document.
 func TestAPIDoesNotKnowWordPress(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))

@@ -25,27 +25,28 @@ type Library struct {
 
 // Document is a rendered document.
 type Document struct {
-	Name  string // in addresses, such as "install"
+	Name  string // in addresses, for example "install"
 	Title string
 	HTML  []byte // without the title
 
 	sections []section
 }
 
-// section is what stands between two headings.
+// section is the text between two headings.
 type section struct {
 	heading, anchor, text string
 }
 
-// readers are the documents in the order of their readers: the owner of a site, who runs the server,
-// who writes a client.
+// readers are the names of documents, ordered by reader: the owner of a site, the operator of the server,
+// the author of a client.
 var readers = []string{
 	"install", "owner", "extensions", "companion", "without-root", "moving", "compare",
 	"operation", "configuration", "backup", "metrics", "limits",
 	"api", "permissions", "webhooks", "agents", "decisions",
 }
 
-// New renders the Markdown files of some directories. base is the address below which their pages are.
+// New renders the Markdown files of some directories. base is the address below which their pages are
+// served.
 func New(base string, sources ...fs.FS) (*Library, error) {
 	texts := map[string][]byte{}
 	for _, source := range sources {
@@ -75,7 +76,7 @@ func New(base string, sources ...fs.FS) (*Library, error) {
 
 func nameOf(file string) string { return strings.ToLower(strings.TrimSuffix(path.Base(file), ".md")) }
 
-// place returns the position of a document; those of no known reader are last.
+// place returns the position of a document; documents not in readers come last.
 func place(name string) int {
 	if i := slices.Index(readers, name); i >= 0 {
 		return i
@@ -115,8 +116,8 @@ func links(root ast.Node) (all []*ast.Link) {
 	return all
 }
 
-// relink leads a link to another document to its page. A link to a file that the program does not have
-// becomes its text.
+// relink points a link to another document at its page. A link to a file that is not embedded becomes its
+// text.
 func relink(link *ast.Link, base string, texts map[string][]byte) {
 	to, err := url.Parse(string(link.Destination))
 	if err != nil || to.Scheme != "" || to.Path == "" {
@@ -178,7 +179,7 @@ func plainText(root ast.Node, content []byte) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// Documents returns all documents, those for one reader beside each other.
+// Documents returns all documents, grouped by reader.
 func (l *Library) Documents() []Document {
 	if l == nil {
 		return nil
@@ -196,7 +197,7 @@ func (l *Library) Document(name string) (Document, bool) {
 	return Document{}, false
 }
 
-// Summary returns how a document begins: what its reader wants to do.
+// Summary returns the first sentence of a document.
 func (d Document) Summary() string { return firstSentence(d.sections[0].text) }
 
 func firstSentence(text string) string {
@@ -206,21 +207,21 @@ func firstSentence(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// Match is a section that has all words of a search.
+// Match is a section that contains all words of a search.
 type Match struct {
 	Document, Title string // the document
-	Heading, Anchor string // Anchor is "" for what stands before the first heading
-	Excerpt         string // around the first of the words
+	Heading, Anchor string // Anchor is "" for the text before the first heading
+	Excerpt         string // around the first word found
 }
 
 const (
 	maxMatches = 50
-	// excerpt is how many bytes are shown before and after a word, about a line each.
+	// excerpt is the number of bytes shown before and after a word, about a line each.
 	excerpt = 120
 )
 
-// Search returns the sections that have all words of a query, in any letter case; those with one in
-// the heading come first. An empty query finds nothing.
+// Search returns the sections that contain all words of a query, ignoring case; those with one in the
+// heading come first. An empty query finds nothing.
 func (l *Library) Search(query string) []Match {
 	words := strings.Fields(strings.ToLower(query))
 	if len(words) == 0 {
@@ -245,7 +246,7 @@ func (l *Library) Search(query string) []Match {
 	return found[:min(len(found), maxMatches)]
 }
 
-// around returns the whole words of a text beside a position.
+// around returns the whole words of a text around a position.
 func around(text string, at int) string {
 	from, to := max(0, min(at, len(text))-excerpt), min(len(text), max(0, at)+excerpt)
 	cut := text[from:to]

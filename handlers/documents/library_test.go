@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAllDocuments: each document of the program is known by its reader, and its links lead to pages
-// and headings that exist.
+// TestAllDocuments: each embedded document has a reader, and its links lead to existing pages and headings.
 func TestAllDocuments(t *testing.T) {
 	t.Parallel()
 	var sources []fs.FS

@@ -49,7 +49,7 @@ type bookInput struct {
 	DryRun     bool             `json:"dry_run,omitempty" jsonschema:"Only say what would happen and what it would cost"`
 }
 
-// sentBookingFields is the body of the operations that write bookings.
+// sentBookingFields is the body of operations that write bookings.
 type sentBookingFields struct {
 	ServiceID  id               `json:"service_id,omitempty"`
 	AgentID    any              `json:"agent_id,omitempty"`

@@ -10,13 +10,13 @@ import (
 
 // Caller calls the operations of the API for the holder of a request's key.
 type Caller interface {
-	// Lacks returns the permission of an operation if the key lacks it, or "".
+	// Lacks returns the permission that an operation needs and the key lacks, or "".
 	Lacks(operation string) string
 	// Call calls an operation. An error is a CallError.
 	Call(Call) (Answer, error)
 	// Clock returns the name of the site's time zone and the time there. An error is a CallError.
 	Clock() (zone string, now time.Time, err error)
-	// Report logs a fault of the program, an error or a panic, and returns the CallError for it.
+	// Report logs an internal error or a panic, and returns the CallError for it.
 	Report(fault any) error
 	// Called counts a call of a tool.
 	Called(tool string, failed bool)
@@ -34,17 +34,17 @@ type Call struct {
 // Answer is the answer to a Call that succeeded.
 type Answer struct {
 	Body     []byte // JSON
-	Replayed bool   // whether it is that of an earlier call with the same IdempotencyKey
+	Replayed bool   // whether it repeats the response to an earlier call with the same IdempotencyKey
 }
 
-// CallError is why a Call failed.
+// CallError is the reason why a Call failed.
 type CallError struct {
 	Code       string // as in the API's errors
 	Message    string
 	Details    json.RawMessage // as in the API's errors; nil for none
-	RetryAfter string          // seconds; "" if that makes no difference
-	RequestID  string          // of a failure of the server
-	Unknown    bool            // a write may have taken effect all the same
+	RetryAfter string          // seconds; "" if waiting does not help
+	RequestID  string          // of an internal error
+	Unknown    bool            // whether a write may have taken effect nevertheless
 }
 
 func (f *CallError) Error() string { return fmt.Sprintf("%s: %s", f.Code, f.Message) }

@@ -93,7 +93,7 @@ func (c *call) findServices(in servicesInput) (out servicesOutput, brief string,
 	return out, "Found " + counted(len(out.Services), "service") + ".", nil
 }
 
-// deposit returns an amount, "" for none.
+// deposit formats an amount, "" for none.
 func deposit(text string) string {
 	if strings.Trim(text, "0.") == "" {
 		return ""
@@ -201,7 +201,7 @@ func (c *call) findCustomer(in customerInput) (out customersOutput, brief string
 	name := strings.Fields(in.Name)
 	in.Email, in.Phone = strings.TrimSpace(in.Email), strings.TrimSpace(in.Phone)
 	noNumber := in.Phone != "" && !strings.ContainsFunc(in.Phone, unicode.IsDigit)
-	if noNumber || len(name) == 0 && in.Email == "" && in.Phone == "" { // which would find everybody
+	if noNumber || len(name) == 0 && in.Email == "" && in.Phone == "" { // would find everybody
 		return out, "", &problem{Code: "invalid_arguments", Message: "Nothing to search for", TryNext: "Send a name, an e-mail address or a telephone number. Ask the person for one."}
 	}
 	if out.now, err = c.now(); err != nil {
@@ -242,8 +242,8 @@ func isMasked(err error) bool {
 	return errors.As(err, &f) && f.Code == maskedCode
 }
 
-// customersNamed finds customers by their last name, or else by their first name. The search,
-// which looks at both, looks at e-mail addresses too.
+// customersNamed finds customers by last name, or if there are none by first name. The search parameter
+// looks at both but also at e-mail addresses.
 func (c *call) customersNamed(name string, query url.Values) (found sentCustomers, err error) {
 	query.Del("search")
 	for _, part := range []string{"last_name", "first_name"} {

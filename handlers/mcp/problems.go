@@ -11,11 +11,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// problem is why a call failed, and what the model should try next.
+// problem tells the model why a call failed and what to try next.
 type problem struct {
 	Code       string            `json:"code"`
 	Message    string            `json:"message"`
-	Arguments  map[string]string `json:"arguments,omitempty"` // what is wrong with each
+	Arguments  map[string]string `json:"arguments,omitempty"` // the error of each argument
 	Permission string            `json:"required_permission,omitempty"`
 	FreeTimes  []freeDay         `json:"free_times,omitempty"`
 	RetryAfter string            `json:"retry_after_seconds,omitempty"`
@@ -25,8 +25,8 @@ type problem struct {
 
 func (p *problem) Error() string { return p.Code + ": " + p.Message }
 
-// failed returns the result of a call that failed. It has no structured content, which would
-// have to be that of a success.
+// failed returns the result of a failed call. It has no structured content, because that must have the
+// schema of a success.
 func failed(p *problem) *sdk.CallToolResult {
 	brief := p.Message
 	for _, name := range slices.Sorted(maps.Keys(p.Arguments)) {
@@ -39,7 +39,7 @@ func failed(p *problem) *sdk.CallToolResult {
 	return result
 }
 
-// missing is the problem of a key without a permission.
+// missing returns the problem of a key that lacks a permission.
 func missing(permission string) *problem {
 	return &problem{
 		Code: "insufficient_permissions", Message: "This key lacks the permission " + permission, Permission: permission,
@@ -47,7 +47,7 @@ func missing(permission string) *problem {
 	}
 }
 
-// advice is what to try after a failure, by its code.
+// advice says what to try after a failure, by code.
 var advice = map[string]string{
 	"outside_key_limits":       "This key is only for some agents, services or locations. find_agents and find_services list them.",
 	maskedCode:                 "This key neither searches nor writes personal data. Name the customer by customer_id.",
@@ -61,13 +61,13 @@ var advice = map[string]string{
 	"insufficient_permissions": "Do not repeat the call. Tell the person that whoever manages the site's API keys can add the permission.",
 }
 
-// maskedCode is the code of personal data from a key that masks it.
+// maskedCode is the error code for data that the key masks.
 const maskedCode = "personal_data_masked"
 
-// unknownOutcome is what to try after a write that may have taken effect.
+// unknownOutcome is the advice after a write that may have taken effect.
 const unknownOutcome = "It is not known whether this took effect. Send exactly the same call again, with the same idempotency_key: it takes effect once."
 
-// problemOf returns a failure as a model is told about it.
+// problemOf translates an error for the model.
 func (c *call) problemOf(err error) *problem {
 	var p *problem
 	var f *CallError
@@ -105,7 +105,7 @@ func (c *call) problemOf(err error) *problem {
 	return p
 }
 
-// argument returns the name under which the tool knows a field of an operation.
+// argument returns the tool's name for a field of an operation.
 func (c *call) argument(field string) string {
 	if name, renamed := c.tool.arguments[field]; renamed {
 		return name
@@ -113,11 +113,11 @@ func (c *call) argument(field string) string {
 	return field
 }
 
-// conflictCode is the code of a time that is not free.
+// conflictCode is the error code for a time that is not free.
 const conflictCode = "time_slot_unavailable"
 
-// unavailable adds to the failure of a write, if it is that the time is not free, the times
-// that are: those of the same day, or else of the next days.
+// unavailable adds the free times to the error of a write whose time is taken: those of the same day, or if
+// there are none those of the next days.
 func (c *call) unavailable(err error, on date, slot slotArguments) error {
 	var f *CallError
 	if !errors.As(err, &f) || f.Code != conflictCode {
@@ -130,7 +130,7 @@ func (c *call) unavailable(err error, on date, slot slotArguments) error {
 	if json.Unmarshal(f.Details, &details) == nil && len(details.Free) > 0 {
 		p.FreeTimes = []freeDay{{Date: on, Weekday: on.weekday(), Times: details.Free}}
 	} else if c.Lacks(availabilityOperation) == "" {
-		// Whatever is wrong here, the conflict is what counts.
+		// Errors here are ignored: the conflict matters more.
 		if found, err := c.freeTimes(on, on.after(13), slot); err == nil {
 			p.FreeTimes = found.Days[:min(len(found.Days), 3)]
 		}

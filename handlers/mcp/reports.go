@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// addReports adds the tools that say what is booked and what has changed.
+// addReports adds the tools that report bookings and changes.
 func (s *server) addReports() {
 	add(s, tool{
 		name: "customer_bookings", title: "Bookings of a customer", uses: []string{bookingsOperation},
@@ -118,7 +118,7 @@ type change struct {
 	Booking   *booking `json:"booking,omitzero" jsonschema:"The booking as it is now"`
 }
 
-// sentChanges is what is read of a part of the journal.
+// sentChanges is the part of a page of the journal that is read.
 type sentChanges struct {
 	Cursor string `json:"cursor"`
 	More   bool   `json:"has_more"`
@@ -159,7 +159,7 @@ func (c *call) recentChanges(in changesInput) (out changesOutput, brief string, 
 	return out, counted(len(out.Changes), "change") + ".", nil
 }
 
-// changes reads what came after a cursor; without one, the last changes that are kept.
+// changes reads the changes after a cursor; without a cursor, the latest ones.
 func (c *call) changes(in changesInput) (found sentChanges, err error) {
 	most := in.Limit.or(20)
 	after := func(cursor string) (sentChanges, error) {
@@ -171,14 +171,14 @@ func (c *call) changes(in changesInput) (found sentChanges, err error) {
 	if found, err = after(""); err != nil {
 		return found, err
 	}
-	// A cursor is a number, or a number behind an epoch and a hyphen.
+	// A cursor is a number, optionally after an epoch and a hyphen.
 	split := strings.LastIndex(found.Cursor, "-") + 1
 	epoch, number := found.Cursor[:split], found.Cursor[split:]
 	end, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		return found, fmt.Errorf("read a cursor: %w", err)
 	}
-	// Few changes may be left where others have been deleted.
+	// Few changes may remain, because old ones are deleted.
 	for back := min(int64(most), end); back > 0; back /= 2 {
 		last, err := after(epoch + strconv.FormatInt(end-back, 10))
 		var f *CallError
@@ -189,7 +189,7 @@ func (c *call) changes(in changesInput) (found sentChanges, err error) {
 	return found, nil
 }
 
-// or returns the limit, or a standard one if none was sent.
+// or returns the limit, or a default for none.
 func (l limit) or(standard limit) limit {
 	if l == 0 {
 		return standard

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// instructions are what a client tells its model about the server.
+// instructions tell the client's model about the server.
 const instructions = `Bookside reads and changes the appointments of a LatePoint site.
 Dates and times are local to the site; every result has its time zone and the time there now.
 To book: find the ids with find_services and find_agents, ask find_free_times, call book with dry_run to learn the price, let the person confirm, then call book with an idempotency_key of your own making. Send the same key again only to repeat the same call, for example after a lost answer.
@@ -23,22 +23,21 @@ type server struct {
 	tools    map[string]tool
 }
 
-// tool is what clients and their models are told about a tool.
+// tool describes a tool to clients and their models.
 type tool struct {
 	name, title, about string
-	uses               []string // operations, without whose permissions the tool can do nothing
+	uses               []string // operations; the tool is useless without permission for them
 	writes             bool
-	destroys           bool              // what it overwrites is gone
-	arguments          map[string]string // names of the arguments that operations know by another name
+	destroys           bool              // whether it overwrites data irrecoverably
+	arguments          map[string]string // names of arguments that operations call differently
 }
 
-// New returns the handler of requests, whose contexts have a Caller. Clients are told the
-// version of the program.
+// New returns the handler of requests, whose contexts must have a Caller. The version is shown to clients.
 func New(version string) http.Handler {
 	s := &server{tools: map[string]tool{}}
 	s.protocol = sdk.NewServer(&sdk.Implementation{Name: "bookside", Title: "Bookside", Version: version}, &sdk.ServerOptions{
 		Instructions: instructions,
-		// What the list contains depends on the key alone, and nobody is told of a change.
+		// The list depends only on the key, and changes are not announced.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope, c.TTLMs = "private", 0 },
 	})
@@ -53,8 +52,8 @@ func New(version string) http.Handler {
 	})
 }
 
-// add adds a tool that is run with its arguments and returns its result and a sentence about
-// it, or a CallError or problem.
+// add registers a tool. run takes the arguments and returns the result and a sentence about it; its error
+// is a CallError or a problem.
 func add[In, Out any](s *server, t tool, run func(c *call, in In) (Out, string, error)) {
 	s.tools[t.name] = t
 	no := false
@@ -68,7 +67,7 @@ func add[In, Out any](s *server, t tool, run func(c *call, in In) (Out, string, 
 	sdk.AddTool(s.protocol, definition, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (result *sdk.CallToolResult, structured any, err error) {
 		c := &call{Caller: callerOf(ctx), tool: t}
 		defer func() {
-			if value := recover(); value != nil { // in a goroutine of the protocol's, it would end the program
+			if value := recover(); value != nil { // in a goroutine of the SDK, a panic would end the program
 				result, structured, err = failed(c.problemOf(c.Report(value))), nil, nil
 			}
 		}()
@@ -79,7 +78,7 @@ func add[In, Out any](s *server, t tool, run func(c *call, in In) (Out, string, 
 		if err != nil {
 			return failed(c.problemOf(err)), nil, nil
 		}
-		// Clients that know no structured content read the text.
+		// For clients that do not support structured content.
 		text, err := json.Marshal(out)
 		if err != nil {
 			return nil, nil, err
@@ -104,8 +103,8 @@ func (c *call) refusal() *problem {
 	return nil
 }
 
-// guard shows each key the tools that it may use, counts calls, and says what to do about
-// arguments that do not fit the schema.
+// guard lists for each key the tools that it may use, counts calls, and explains arguments that violate the
+// schema.
 func (s *server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, request)
@@ -132,8 +131,7 @@ func (s *server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// schemaOf returns the schema of a type, encoded once: it takes long, and every list of tools has
-// all of them.
+// schemaOf returns the encoded schema of a type. It is slow, so every tool calls it once.
 func schemaOf[T any]() json.RawMessage {
 	schema, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: valueSchemas})
 	if err != nil {
@@ -146,8 +144,8 @@ func schemaOf[T any]() json.RawMessage {
 	return text
 }
 
-// withoutNulls makes every value of a schema one that is never null: what is missing is left out, and
-// some models take no tool of which a value has several types.
+// withoutNulls removes null from all types of a schema: missing values are omitted, and some models reject
+// tools whose values have several types.
 func withoutNulls(schema *jsonschema.Schema) *jsonschema.Schema {
 	if len(schema.Types) == 2 && schema.Types[0] == "null" {
 		schema.Type, schema.Types = schema.Types[1], nil

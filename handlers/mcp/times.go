@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// addTimes adds the tools about when a booking can be.
+// addTimes adds the tools that find times for bookings.
 func (s *server) addTimes() {
 	add(s, tool{
 		name: "find_free_times", title: "Find free times", uses: []string{availabilityOperation},
@@ -28,7 +28,7 @@ func (s *server) addTimes() {
 	}, (*call).businessHours)
 }
 
-// slotArguments are those of a slot that is sought.
+// slotArguments describe the slot to find.
 type slotArguments struct {
 	ServiceID   id      `json:"service_id,omitempty" jsonschema:"Required, except with booking_id"`
 	AgentID     id      `json:"agent_id,omitempty" jsonschema:"Leave out for any agent"`
@@ -46,7 +46,7 @@ type extra struct {
 	Quantity count `json:"quantity,omitempty" jsonschema:"1 unless sent"`
 }
 
-// query returns the parameters with which availability is asked for the slot, and other ones.
+// query returns the availability request for the slot, with additional parameters.
 func (s slotArguments) query(others ...any) Call {
 	query := parameters(append(others,
 		"service_id", s.ServiceID, "location_id", s.LocationID, "duration", s.Duration, "total_attendees", s.Attendees, "booking_id", s.BookingID)...)
@@ -83,14 +83,14 @@ type freeTimes struct {
 	Continue  date      `json:"continue_from,omitempty" jsonschema:"There are more free times; ask again from this day"`
 }
 
-// freeDay are the starts that are free on a day.
+// freeDay has the free starts of a day.
 type freeDay struct {
 	Date    date    `json:"date"`
 	Weekday string  `json:"weekday"`
 	Times   []clock `json:"times" jsonschema:"Starts, HH:MM"`
 }
 
-// maxTimes is the number of starts after which a list of days ends.
+// maxTimes is the number of starts after which a list of days is cut off.
 const maxTimes = 200
 
 func (c *call) findFreeTimes(in freeTimesInput) (out freeTimesOutput, brief string, err error) {
@@ -112,7 +112,7 @@ func (c *call) findFreeTimes(in freeTimesInput) (out freeTimesOutput, brief stri
 	return out, fmt.Sprintf("Free on %s; first on %s %s at %s.", counted(len(out.Days), "day"), first.Weekday, first.Date, first.Times[0]), nil
 }
 
-// freeTimes returns the free starts of the days from one to another.
+// freeTimes returns the free starts of a range of days.
 func (c *call) freeTimes(from, to date, slot slotArguments) (free freeTimes, err error) {
 	found, err := read[single[struct {
 		ServiceID  number           `json:"service_id"`

@@ -35,7 +35,7 @@ var valueSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[token](): {Type: "string", Pattern: `^[ -~]{8,255}$`},
 }
 
-// now is in every result, because a model knows neither the site's zone nor the time.
+// now is part of every result, because a model knows neither the site's time zone nor the time.
 type now struct {
 	Timezone string `json:"timezone" jsonschema:"Time zone of the site. All dates and times in this result are local to it"`
 	Now      string `json:"now" jsonschema:"Date and time at the site when this was answered"`
@@ -48,7 +48,7 @@ func (c *call) now() (now, error) {
 	return now{Timezone: zone, Now: t.Format(time.RFC3339), today: t}, err
 }
 
-// orToday returns a date, or the present one if none was sent.
+// orToday returns a date, or today for none.
 func (n now) orToday(d date) date {
 	if d != "" {
 		return d
@@ -56,7 +56,7 @@ func (n now) orToday(d date) date {
 	return date(n.today.Format(time.DateOnly))
 }
 
-// after returns the date some days later, or the date itself if it is none.
+// after returns the date some days later; an invalid date is returned as it is.
 func (d date) after(days int) date {
 	t, err := time.Parse(time.DateOnly, string(d))
 	if err != nil {
@@ -65,7 +65,7 @@ func (d date) after(days int) date {
 	return date(t.AddDate(0, 0, days).Format(time.DateOnly))
 }
 
-// weekday returns the name of the date's weekday, "" for what is no date.
+// weekday returns the name of the date's weekday, "" for an invalid date.
 func (d date) weekday() string {
 	t, err := time.Parse(time.DateOnly, string(d))
 	if err != nil {
@@ -74,7 +74,7 @@ func (d date) weekday() string {
 	return t.Weekday().String()
 }
 
-// parameters are pairs of a name and a value; those without a value are left out.
+// parameters encodes pairs of a name and a value, omitting empty values.
 func parameters(pairs ...any) url.Values {
 	query := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -85,7 +85,7 @@ func parameters(pairs ...any) url.Values {
 	return query
 }
 
-// orAny returns an id as an operation reads it, or any.
+// orAny returns an id as operations expect it, or any.
 func (i id) orAny() any {
 	if i == 0 {
 		return "any"
@@ -93,7 +93,7 @@ func (i id) orAny() any {
 	return int64(i)
 }
 
-// number is an integer of the API, which writes some of them as strings, and any as a word.
+// number is an integer of the API, which encodes some as strings, and any as a word.
 type number int64
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -108,7 +108,7 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// amount returns an amount without the decimals that currencies do not have.
+// amount drops the decimals that currencies do not have.
 func amount(text string) string {
 	whole, decimals, _ := strings.Cut(text, ".")
 	if len(decimals) == 4 && strings.HasSuffix(decimals, "00") {
@@ -117,7 +117,7 @@ func amount(text string) string {
 	return text
 }
 
-// read calls an operation and reads its answer.
+// read calls an operation and decodes the response.
 func read[T any](c *call, sent Call) (record T, err error) {
 	answer, err := c.Call(sent)
 	if err != nil {
@@ -126,7 +126,7 @@ func read[T any](c *call, sent Call) (record T, err error) {
 	return record, decode(answer, &record)
 }
 
-// page is a part of a list of the API.
+// page is a page of a list of the API.
 type page[T any] struct {
 	Data       []T `json:"data"`
 	Pagination struct {

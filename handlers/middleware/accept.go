@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// PreferredMedia returns the media type, among some besides JSON, that the values of an Accept header prefer;
-// "" for JSON. A type must be named: */* and text/* stand for JSON. Of those with the same weight, a name
-// counts more than a wildcard, and the first name more than the others.
+// PreferredMedia returns the media type, among some besides JSON, that the values of an Accept header
+// prefer; "" for JSON. A type must be named: */* and text/* stand for JSON. Among those of the same weight,
+// a name beats a wildcard, and the first name beats the others.
 func PreferredMedia(values, besides []string) string {
 	all := accepted(values)
 	place := func(name string) int {
@@ -43,7 +43,7 @@ type mediaType struct {
 	weight float64
 }
 
-// accepted reads the values of an Accept header. What cannot be read accepts nothing.
+// accepted parses the values of an Accept header and ignores invalid parts.
 func accepted(values []string) []mediaType {
 	var all []mediaType
 	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {

@@ -45,8 +45,8 @@ func ReadAll(c echo.Context, most int64) ([]byte, error) {
 // bodyGrace is how long a response waits for the rest of a body that is not needed.
 const bodyGrace = time.Second
 
-// DiscardBody keeps responses from waiting for a body that is not needed: net/http
-// reads it before it sends them, for as long as a connection may last.
+// DiscardBody keeps responses from waiting for an unneeded body, which net/http would read first, for as
+// long as the connection may last.
 func DiscardBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Response().Before(func() {
@@ -58,15 +58,14 @@ func DiscardBody(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// bodyPending reports whether a client may be sending a body that was not read and
-// is not too large to wait for. A client that expects 100-continue sends no body
-// before that.
+// bodyPending reports whether a client may still be sending a body that is not too large to wait for. A
+// client that expects 100-continue has not started.
 func bodyPending(request *http.Request) bool {
 	return request.Body != http.NoBody && request.ContentLength != 0 && request.ContentLength <= MaxBody && request.Header.Get("Expect") == ""
 }
 
-// drainBody reads the rest of a body for a short time and reports whether that
-// sufficed. Many clients read the response only after they have sent everything.
+// drainBody reads the rest of a body for a short time and reports whether that was enough. Many clients
+// read the response only after they have sent everything.
 func drainBody(request *http.Request, w http.ResponseWriter) (inTime bool) {
 	ctx, cancel := context.WithTimeout(request.Context(), bodyGrace)
 	defer cancel()
@@ -84,9 +83,9 @@ func stopReadingAfter(ctx context.Context, w http.ResponseWriter) (stop func() b
 	})
 }
 
-// afterDone runs work once the context is done. The caller must call stop once, before its
-// request ends: then neither work runs nor will it, because the connection and echo's context
-// may serve the next request from then on. stop reports whether it came before work.
+// afterDone runs work once the context is done. The caller must call stop once, before its request ends,
+// because the connection and echo's context may then serve the next request: work has then finished or
+// never runs. stop reports whether it came before work.
 func afterDone(ctx context.Context, work func()) (stop func() bool) {
 	ended := make(chan struct{})
 	prevent := context.AfterFunc(ctx, func() {

@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// JSON is the content type of answers.
+// JSON is the content type of responses.
 const JSON = "application/json; charset=UTF-8"
 
 // SendJSON encodes a body before it writes the status, so that an encoding error can
@@ -23,7 +23,7 @@ func SendJSON(c echo.Context, status int, body any) error {
 	return c.Blob(status, JSON, buffer.Bytes())
 }
 
-// EncodeJSON writes a body as it is sent.
+// EncodeJSON encodes a body as it is sent.
 func EncodeJSON(to *bytes.Buffer, body any) error {
 	encoder := json.NewEncoder(to)
 	encoder.SetEscapeHTML(false)
@@ -34,11 +34,10 @@ func EncodeJSON(to *bytes.Buffer, body any) error {
 	return nil
 }
 
-// bufferPool reuses the buffers of responses; large ones are left to the garbage
-// collector.
+// bufferPool reuses the buffers of responses; large ones are left to the garbage collector.
 type bufferPool struct{ pool sync.Pool }
 
-// Buffers are those of responses.
+// Buffers is the pool for responses.
 var Buffers bufferPool
 
 const maxPooledBuffer = 256 << 10

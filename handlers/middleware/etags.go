@@ -19,8 +19,8 @@ type ETags struct {
 	opaque []string
 }
 
-// ParseETags reads the values of a header. Lists are read leniently, with or without quotes,
-// and weak tags as strong ones: proxies that compress weaken the tags of responses.
+// ParseETags reads the values of a header. It is lenient about quotes, and treats weak tags as strong ones,
+// because compressing proxies weaken the tags of responses.
 func ParseETags(values []string) ETags {
 	var tags ETags
 	for rest := strings.Join(values, ","); rest != ""; {
@@ -40,8 +40,8 @@ func ParseETags(values []string) ETags {
 	return tags
 }
 
-// Include reports whether one of the tags is that of a response, as we sent it or as a
-// proxy marked it: Apache and Caddy append the name of the compression.
+// Include reports whether one of the tags is that of a response, as we sent it or as a proxy marked it:
+// Apache and Caddy append the name of the compression.
 func (l ETags) Include(tag string) bool {
 	return l.Any || slices.ContainsFunc(l.opaque, func(sent string) bool {
 		sent, _, _ = strings.Cut(sent, "-")

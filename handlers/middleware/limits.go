@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxURL is the limit of a request's URL in bytes, far more than filters need.
+// maxURL limits a request's URL in bytes, with ample room for filters.
 const maxURL = 8 << 10
 
 var (
@@ -32,9 +32,9 @@ func LimitURL(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// InFlight bounds the number of requests that are processed at the same time; nil
-// does not. A request has a place while it uses the database, not while its
-// client sends the body or reads the response: slow clients block nobody.
+// InFlight bounds the number of requests that are processed at the same time; nil sets no limit. A request
+// only has a place while it uses the database, not while its client sends the body or reads the response,
+// so slow clients block nobody.
 type InFlight chan struct{}
 
 // NewInFlight returns a limit of n; 0 for none.
@@ -45,8 +45,8 @@ func NewInFlight(n int) InFlight {
 	return make(InFlight, n)
 }
 
-// Do calls work in one of the places. If all are taken it returns ErrOverloaded at once:
-// to wait would only add load to a busy database.
+// Do calls work in one of the places. If all are taken it returns ErrOverloaded at once: waiting would only
+// add load to a busy database.
 func (f InFlight) Do(work func() error) error {
 	if f == nil {
 		return work()
@@ -60,8 +60,7 @@ func (f InFlight) Do(work func() error) error {
 	}
 }
 
-// connectionEntry is the entry of a request's context with the context of the connection,
-// without a time limit.
+// connectionEntry is the context key of the connection's context, which has no time limit.
 const connectionEntry = "bookside.connection"
 
 // Deadline bounds the time of a request until its response is sent.
@@ -77,8 +76,7 @@ func Deadline(limit time.Duration) echo.MiddlewareFunc {
 	}
 }
 
-// Detach returns a context for a request that may take longer than others: it ends with
-// the connection. The time limits of the connection are lifted.
+// Detach returns a context for a long request: it ends with the connection, whose time limits are lifted.
 func Detach(c echo.Context) (context.Context, context.CancelFunc) {
 	controller := http.NewResponseController(c.Response())
 	// A writer without deadlines is not a connection.

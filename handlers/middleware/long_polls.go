@@ -9,9 +9,8 @@ import (
 	"bookside/wpdb"
 )
 
-// LongPolls bound the number of requests that wait for changes, or for their clients to read, and
-// of those that use the database when all of them wake up at once: unlike other requests, they
-// wait for a place.
+// LongPolls bounds the number of requests that wait for changes or for slow readers, and how many of them
+// use the database when all wake up at once. Unlike other requests, they wait for a place.
 type LongPolls struct {
 	places chan struct{} // nil for no limit
 	turns  chan struct{}
@@ -22,7 +21,7 @@ const (
 	slotPause   = 5 * time.Millisecond
 )
 
-// NewLongPolls returns a limit of so many requests; 0 for none.
+// NewLongPolls returns a limit of this many requests; 0 for none.
 func NewLongPolls(most int) LongPolls {
 	w := LongPolls{turns: make(chan struct{}, waiterTurns)}
 	if most > 0 {
@@ -31,7 +30,7 @@ func NewLongPolls(most int) LongPolls {
 	return w
 }
 
-// Begin reports whether one more may wait. If so, End must be called.
+// Begin reports whether another request may wait. If so, End must be called.
 func (w LongPolls) Begin() bool {
 	if w.places == nil {
 		return true
@@ -51,8 +50,8 @@ func (w LongPolls) End() {
 	}
 }
 
-// WithTurn calls work, which uses the database, and calls it again while the server is busy
-// with other requests.
+// WithTurn calls work, which uses the database, and retries it while the server is busy with other
+// requests.
 func (w LongPolls) WithTurn(ctx context.Context, work func() error) error {
 	select {
 	case w.turns <- struct{}{}:
@@ -61,7 +60,7 @@ func (w LongPolls) WithTurn(ctx context.Context, work func() error) error {
 		return fmt.Errorf("wait for a turn: %w", ctx.Err())
 	}
 	for {
-		wpdb.Allow(ctx, 0) // what an earlier attempt or batch read is freed
+		wpdb.Allow(ctx, 0) // memory of an earlier attempt or batch is freed
 		err := work()
 		if !errors.Is(err, ErrOverloaded) {
 			return err

@@ -11,24 +11,23 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// ErrNoMemory is the error of a request for which no memory came free in time.
+// ErrNoMemory is the error of a request for which no memory became free in time.
 var ErrNoMemory = fmt.Errorf("no memory for the request: %w", ErrOverloaded)
 
 // Parts of the memory of requests, in bytes.
 const (
-	MaxOrdinary = 2 << 20  // at most, of a request that does not wait for heavy ones
-	FreeBytes   = 32 << 10 // of a body or a response that are not counted
+	MaxOrdinary = 2 << 20  // limit of a request that does not wait for heavy ones
+	FreeBytes   = 32 << 10 // of a body or a response, not counted
 )
 
-// Memory bounds what requests may use together. It is divided, so that ordinary
-// requests do not wait for heavy ones, and none waits for clients that send or read
-// slowly. A request acquires its parts in the order of the fields and never the
-// other way round, so that requests cannot block each other for ever.
+// Memory bounds the memory that requests use together. It is divided so that ordinary requests do not wait
+// for heavy ones, and none waits for clients that send or read slowly. A request acquires its parts in the
+// order of the fields, so that requests cannot deadlock.
 type Memory struct {
 	bodies    budget // of requests being received or processed
-	ordinary  budget // for processing with up to MaxOrdinary each
-	heavy     budget // for processing with more
-	responses budget // being read by their clients
+	ordinary  budget // for processing up to MaxOrdinary each
+	heavy     budget // for processing more
+	responses budget // being read by clients
 	// Wait is how long a request waits for each of them.
 	Wait time.Duration
 }
@@ -38,8 +37,8 @@ func NewMemory(bytes int64, wait time.Duration) Memory {
 	return Memory{newBudget(bytes / 8), newBudget(bytes / 4), newBudget(bytes / 2), newBudget(bytes / 8), wait}
 }
 
-// ReadBody returns the body of a POST or PUT. It is read once, because the operation
-// may run twice. Its memory is counted until release is called.
+// ReadBody returns the body of a POST or PUT. It is read up front, because the operation may run twice. Its
+// memory is counted until release is called.
 func (m *Memory) ReadBody(c echo.Context) (body []byte, release func(), err error) {
 	request := c.Request()
 	if request.Method != http.MethodPost && request.Method != http.MethodPut {
@@ -85,13 +84,13 @@ func counted(bytes int64) int64 {
 	return bytes
 }
 
-// budget is a number of bytes for which requests wait in the order of their arrival.
+// budget is a number of bytes that requests acquire in the order of their arrival.
 type budget struct {
 	size  int64
 	bytes *semaphore.Weighted // nil for no limit
 }
 
-// newBudget returns a budget of so many bytes; 0 for no limit.
+// newBudget returns a budget of this many bytes; 0 for no limit.
 func newBudget(size int64) budget {
 	if size == 0 {
 		return budget{}
@@ -99,8 +98,7 @@ func newBudget(size int64) budget {
 	return budget{size, semaphore.NewWeighted(size)}
 }
 
-// acquire waits until so many bytes are free, and returns ErrNoMemory if that takes
-// too long.
+// acquire waits until this many bytes are free, and returns ErrNoMemory if that takes too long.
 func (b *budget) acquire(ctx context.Context, bytes int64, wait time.Duration) (release func(), err error) {
 	if b.bytes == nil || bytes == 0 {
 		return func() {}, nil

@@ -18,10 +18,9 @@ const (
 // OtherMethod stands for every method that is not a standard one.
 const OtherMethod = "other"
 
-// OverrideMethod lets a POST stand for another method, for clients that can send nothing
-// else: by the parameter _method or else by a header, as
-// WP_REST_Server::serve_request reads them, WordPress 7.0. WordPress does the same for
-// GET, which would let a link delete something.
+// OverrideMethod lets a POST stand for another method, for clients that cannot send others: by the
+// parameter _method, otherwise by a header, as WP_REST_Server::serve_request reads them, WordPress 7.0.
+// WordPress does the same for GET, which would let a link delete something.
 func OverrideMethod(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -39,8 +38,8 @@ func OverrideMethod(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// effectiveMethod keeps methods that no route has out of logs, and OPTIONS from CORS, which
-// would answer it. HEAD becomes GET: whoever sent a POST waits for the body.
+// effectiveMethod keeps unrouted methods out of logs, and OPTIONS from CORS, which would answer it. HEAD
+// becomes GET, because the client of a POST expects a body.
 func effectiveMethod(method string) string {
 	switch method = strings.ToUpper(strings.TrimSpace(method)); method {
 	case http.MethodOptions:
@@ -52,7 +51,7 @@ func effectiveMethod(method string) string {
 	}
 }
 
-// KnownMethod returns a standard method as it is, and one label for all others.
+// KnownMethod returns a standard method unchanged, and one label for all others.
 func KnownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:

@@ -11,10 +11,10 @@ import (
 // PathValues are the parameters of a request's path.
 type PathValues struct {
 	names, values []string
-	escaped       bool // echo leaves the values encoded if the path has an escape of its own, such as that of a slash
+	escaped       bool // echo leaves values encoded if the path contains a non-standard escape, for example that of a slash
 }
 
-// String tells the values from all others, also where one is the encoded form of another.
+// String returns distinct texts for distinct values, even if one is the encoded form of another.
 func (p PathValues) String() string {
 	if len(p.values) == 0 {
 		return "[]"
@@ -34,7 +34,7 @@ func PathValuesOf(c echo.Context) PathValues {
 	return PathValues{slices.Clone(c.ParamNames()), slices.Clone(c.ParamValues()), c.Request().URL.RawPath != ""}
 }
 
-// Encoded returns a value as it stands in the path.
+// Encoded returns a value as it appears in the path.
 func (p PathValues) Encoded(name string) string {
 	if i := slices.Index(p.names, name); i >= 0 {
 		return p.values[i]

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Handling is how mistakes in a request are handled; "" where nobody asked.
+// Handling is how to treat mistakes in a request; "" if the client has no preference.
 type Handling string
 
-// The ways of handling mistakes.
+// The ways to treat mistakes.
 const (
 	Strict  Handling = "strict"
 	Lenient Handling = "lenient"
@@ -37,11 +37,11 @@ func PreferredHandling(preferences []string) Handling {
 }
 
 const (
-	maxIgnored   = 16 // names are listed; three dots stand for more
-	ignoredBytes = 64 // of a name are shown, and three dots for the rest
+	maxIgnored   = 16 // names listed; three dots stand for more
+	ignoredBytes = 64 // bytes of a name shown, then three dots
 )
 
-// Legible returns names as a header may show them: few, short, and escaped unless they are words.
+// Legible abridges names for a header: few, short, and escaped unless they are words.
 func Legible(names []string) []string {
 	var shown []string
 	for i, name := range names {

@@ -15,10 +15,10 @@ import (
 // RequestIDHeader has the id of a request.
 const RequestIDHeader = "X-Request-Id"
 
-// validRequestID matches the ids that a client may choose: they go into logs.
+// validRequestID matches the ids that a client may choose; they are logged.
 var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
-// Identify gives every request an id, that of the client if it is valid.
+// Identify gives every request an id: the client's, if valid.
 func Identify(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := c.Request().Header.Get(RequestIDHeader)
@@ -66,10 +66,10 @@ func Headers(next echo.HandlerFunc) echo.HandlerFunc {
 // abortedEntry is set in the context of a request whose response broke off.
 const abortedEntry = "bookside.aborted"
 
-// MarkAborted says that the response of a request broke off.
+// MarkAborted records that the response of a request broke off.
 func MarkAborted(c echo.Context) { c.Set(abortedEntry, true) }
 
-// Abort closes the connection of a response that broke off, so that the client can tell.
+// Abort closes the connection of a response that broke off, so that the client notices.
 func Abort(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		err := next(c)

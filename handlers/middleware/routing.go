@@ -8,8 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// AddressFrom returns a function for the address of a client: that of the peer,
-// unless the peer is a trusted proxy.
+// AddressFrom returns a function for a client's address: the peer's, unless the
+// peer is a trusted proxy.
 func AddressFrom(proxies []*net.IPNet) echo.IPExtractor {
 	if len(proxies) == 0 {
 		return echo.ExtractIPDirect()
@@ -21,8 +21,9 @@ func AddressFrom(proxies []*net.IPNet) echo.IPExtractor {
 	return echo.ExtractIPFromXFFHeader(trust...)
 }
 
-// TrimEscapedPath removes the slash at the end of an escaped path. echo routes by
-// that if the path contains an encoded slash, and its own middleware ignores it.
+// TrimEscapedPath removes the slash at the end of an escaped path. echo routes
+// by that if the path contains an encoded slash, and echo's own middleware
+// ignores it.
 func TrimEscapedPath(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		url := c.Request().URL
@@ -31,8 +32,8 @@ func TrimEscapedPath(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// RejectOptions rejects OPTIONS, which the router would answer by itself. No route
-// has that method, and preflight requests are handled by the CORS middleware.
+// RejectOptions rejects OPTIONS, which the router would answer itself. No route
+// has that method, and the CORS middleware handles preflight requests.
 func RejectOptions(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Method == http.MethodOptions {

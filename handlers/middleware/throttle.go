@@ -12,11 +12,9 @@ import (
 	"bookside/handlers/ratelimit"
 )
 
-// Throttle limits the invalid keys that a client may send in a minute.
-// Further requests of the client get 429 and their keys are not looked up, or a
-// short key could be guessed in seconds. Keys that were accepted recently are
-// looked up all the same: one bad client must not lock out others behind the
-// same address.
+// Throttle limits the invalid keys that a client may send in a minute. Further requests from the client get
+// 429 without a look-up, so that a short key cannot be guessed in seconds. Recently accepted keys are still
+// looked up: one bad client must not lock out others behind the same address.
 type Throttle struct {
 	now   domain.Clock
 	limit int // 0 for none
@@ -27,7 +25,7 @@ type Throttle struct {
 	accepted recentKeys
 }
 
-// attempts are those of a client in the current minute.
+// attempts are a client's attempts in the current minute.
 type attempts struct {
 	client  netip.Prefix
 	failed  int           // invalid keys
@@ -39,7 +37,7 @@ type attempts struct {
 // networks after those.
 const maxClients = 10_000
 
-// NewThrottle returns a throttle for so many invalid keys a minute; 0 for no limit.
+// NewThrottle returns a throttle for this many invalid keys a minute; 0 for no limit.
 func NewThrottle(now domain.Clock, limit int) *Throttle {
 	return &Throttle{now: now, limit: limit, clients: map[netip.Prefix]*attempts{}}
 }
@@ -67,10 +65,9 @@ func (t *Throttle) Do(ctx context.Context, address, secret string, lookUp func()
 	return err
 }
 
-// reserve reserves an invalid key of the client's limit, so that concurrent
-// requests cannot exceed it together. While everything left is reserved it
-// waits, because the keys being looked up may be valid. A recently accepted key
-// needs no reservation and gets nil attempts.
+// reserve reserves an invalid key of the client's limit, so that concurrent requests cannot exceed it
+// together. It waits while everything left is reserved, because the keys being looked up may be valid. A
+// recently accepted key needs no reservation and gets nil attempts.
 func (t *Throttle) reserve(ctx context.Context, client netip.Prefix, key keyFingerprint) (*attempts, error) {
 	for {
 		a, done, err := t.tryReserve(client, key)
@@ -85,8 +82,7 @@ func (t *Throttle) reserve(ctx context.Context, client netip.Prefix, key keyFing
 	}
 }
 
-// tryReserve is reserve without waiting. If it returns a channel it has to be
-// called again once that is closed.
+// tryReserve is reserve without waiting. If it returns a channel, call it again once that is closed.
 func (t *Throttle) tryReserve(client netip.Prefix, key keyFingerprint) (a *attempts, done <-chan struct{}, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,7 +112,7 @@ func (t *Throttle) release(a *attempts) {
 	close(a.done)
 	a.done = make(chan struct{})
 	if a.failed == 0 && a.pending == 0 && t.clients[a.client] == a {
-		delete(t.clients, a.client) // makes room for clients that send invalid keys
+		delete(t.clients, a.client) // makes room for clients with invalid keys
 	}
 }
 
@@ -150,10 +146,10 @@ func (t *Throttle) attemptsOf(client netip.Prefix) *attempts {
 		clear(t.clients)
 	}
 	if _, known := t.clients[client]; !known && len(t.clients) >= maxClients {
-		client = networkOf(client) // one client must not fill the table for others
+		client = networkOf(client) // one client must not fill the table
 	}
 	if _, known := t.clients[client]; !known && len(t.clients) >= 2*maxClients {
-		client = netip.Prefix{} // all further networks together
+		client = netip.Prefix{} // all further networks share one count
 	}
 	a, known := t.clients[client]
 	if !known {
@@ -163,8 +159,8 @@ func (t *Throttle) attemptsOf(client netip.Prefix) *attempts {
 	return a
 }
 
-// clientOf returns what counts as one client: an IPv4 address, or the 64 bits of
-// an IPv6 network, because whoever has one address of it has all of them.
+// clientOf returns what counts as one client: an IPv4 address, or an IPv6 /64 network, because a client
+// usually has all of its addresses.
 func clientOf(address string) netip.Prefix {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
@@ -195,9 +191,8 @@ func networkOf(client netip.Prefix) netip.Prefix {
 	return netip.PrefixFrom(client.Addr(), bits).Masked()
 }
 
-// keyFingerprint identifies an accepted key: its hash, and for a key that can be
-// guessed also its client. Otherwise the use of such a key by its owner would
-// let everybody's guesses through.
+// keyFingerprint identifies an accepted key: its hash, and for a guessable key also its client. Otherwise
+// its owner's use would let everybody guess.
 type keyFingerprint struct {
 	hash   [sha256.Size]byte
 	client netip.Prefix

@@ -21,15 +21,15 @@ import (
 	"bookside/wpdb"
 )
 
-// Admin serves the endpoints of the administration: /livez while the process runs,
-// /readyz while it can serve the site, and metrics, profiles and pages that are added
-// to it. It belongs on an address that clients cannot reach.
+// Admin serves the administrative endpoints: /livez while the process runs, /readyz while it can serve the
+// site, and metrics, profiles and pages that are added to it. It belongs on an address that clients cannot
+// reach.
 type Admin struct {
 	router   *echo.Echo
 	platform atomic.Pointer[session.Platform]
 	stopping atomic.Bool
-	waits    atomic.Value // of string: what the start waits for
-	// companion is the version of the companion for WordPress that this program brings.
+	waits    atomic.Value // string: what the start waits for
+	// companion is the version of the embedded companion.
 	companion string
 }
 
@@ -41,38 +41,37 @@ const (
 	StatusStopping    = "stopping"
 )
 
-// Readiness is the body of /readyz, which has status 200 when the server is ready and
-// else 503 and what is wrong with the database or the platform. Anybody may read it.
+// Readiness is the body of /readyz. Its status is 200 when the server is ready, otherwise 503 with the
+// problem of the database or the platform. Anybody may read it.
 type Readiness struct {
 	Status   string `json:"status"`
 	Database string `json:"database"`
 	Platform string `json:"platform"`
 	// Writes says why some writes are rejected although everything else is served.
 	Writes string `json:"writes,omitempty"`
-	// Changes says that changes are not noticed, so that webhooks and all who follow /changes
-	// stand still, although everything else is served.
+	// Changes says that changes are not recorded, so that webhooks and readers of /changes are stuck,
+	// although everything else is served.
 	Changes string `json:"changes,omitempty"`
-	// Extensions says which plugins take part in the site's bookings without taking part in those of the
-	// API, although everything is served.
+	// Extensions names the plugins that take part in the site's bookings but not in those of the API,
+	// although everything is served.
 	Extensions string `json:"extensions,omitempty"`
-	// Companion is the version of the companion for WordPress that this server brings.
+	// Companion is the version of the embedded companion.
 	Companion string `json:"companion,omitempty"`
-	// Fingerprint tells the site that is served from all others; "" if it is not known. See
-	// session.Platform.Fingerprint.
+	// Fingerprint identifies the site; "" if it is not known. See session.Platform.Fingerprint.
 	Fingerprint string `json:"fingerprint,omitempty"`
 
 	down      domain.Down // why the site cannot be served; "" if it can, or if that is not known
-	siteKnown bool        // whether the database told how the site is
+	siteKnown bool        // whether the database answered about the site's state
 }
 
-// VerboseReadiness is the body of /readyz?verbose, which costs some statements more: it also rates
-// what is done while nobody looks.
+// VerboseReadiness is the body of /readyz?verbose, which takes a few more statements: it also rates
+// background work.
 type VerboseReadiness struct {
 	Readiness
-	Rating []Rated `json:"rating,omitempty"` // none if it is not known
+	Rating []Rated `json:"rating,omitempty"` // empty if unknown
 }
 
-// Rated is a diagnose.Rating. It names nobody.
+// Rated is a diagnose.Rating without personal data.
 type Rated struct {
 	Code  diagnose.Code `json:"code"`
 	Name  string        `json:"name"`  // of the kind of work
@@ -106,8 +105,8 @@ const (
 	partUnknown = "unknown"
 )
 
-// NewAdmin returns an Admin that is not ready before Started. hosts are the names
-// under which it is served, besides localhost and IP addresses.
+// NewAdmin returns an Admin that is not ready until Started is called. hosts are the names under which it
+// is served, besides localhost and IP addresses.
 func NewAdmin(log *slog.Logger, hosts []string) *Admin {
 	a := &Admin{router: echo.New()}
 	a.router.HTTPErrorHandler = failProbe
@@ -118,8 +117,8 @@ func NewAdmin(log *slog.Logger, hosts []string) *Admin {
 	return a
 }
 
-// Mount adds the console at a path and everything below it. / leads to it, and so does
-// /keys, where its page for keys was in version 0.1.
+// Mount adds the console at a path and everything below it. / redirects to it, and so does /keys, where
+// version 0.1 had its page for keys.
 func (a *Admin) Mount(path string, page http.Handler) {
 	for from, to := range map[string]string{"/": path, "/keys": path + "/keys"} {
 		a.router.Match([]string{http.MethodGet, http.MethodHead}, from, func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, to) })
@@ -128,26 +127,26 @@ func (a *Admin) Mount(path string, page http.Handler) {
 	a.Handle(path, page)
 }
 
-// Handle adds what is below a path.
+// Handle adds a handler for everything below a path.
 func (a *Admin) Handle(path string, below http.Handler) {
 	a.router.Any(path+"/*", echo.WrapHandler(below))
 }
 
-// SetCompanionVersion names the version of the companion for WordPress that this program brings, for
-// /readyz. It has to be called before the first request.
+// SetCompanionVersion sets the version of the embedded companion for /readyz. Call it before the first
+// request.
 func (a *Admin) SetCompanionVersion(companion string) { a.companion = companion }
 
-// Waits says what the start waits for. Anybody may read it.
+// Waits sets what the start waits for. Anybody may read it.
 func (a *Admin) Waits(reason string) { a.waits.Store(reason) }
 
-// Started marks the API as being served, from a platform.
+// Started marks the API as served, from a platform.
 func (a *Admin) Started(platform *session.Platform) { a.platform.Store(platform) }
 
 // Stopping marks the server as shutting down.
 func (a *Admin) Stopping() { a.stopping.Store(true) }
 
-// ServeMetrics adds /metrics. Like Mount, Handle and ServeProfiles it has to be called before
-// the first request.
+// ServeMetrics adds /metrics. Like Mount, Handle and ServeProfiles it must be called before the first
+// request.
 func (a *Admin) ServeMetrics(m *Metrics) {
 	m.readiness.Store(new(a.readiness))
 	a.router.GET("/metrics", echo.WrapHandler(m.handler()))
@@ -179,7 +178,7 @@ func (a *Admin) ready(c echo.Context) error {
 	readiness := VerboseReadiness{Readiness: a.readiness(ctx)}
 	readiness.Companion = a.companion
 	if readiness.siteKnown {
-		readiness.Fingerprint, _ = a.platform.Load().Fingerprint(ctx) // what is wrong is said in a moment, by the next probe
+		readiness.Fingerprint, _ = a.platform.Load().Fingerprint(ctx) // the next probe reports errors
 	}
 	if c.QueryParams().Has("verbose") && readiness.siteKnown {
 		if work, err := upkeep.LoadWork(ctx, a.platform.Load()); err == nil {
@@ -239,8 +238,7 @@ func writeProblem(site *session.Session) string {
 	return ""
 }
 
-// changesProblem returns that changes wait for their numbers for too long, or that a backup was
-// restored, or "".
+// changesProblem reports changes that wait too long for their numbers, or a restored backup, or returns "".
 func changesProblem(restored bool, waiting time.Duration) string {
 	r := diagnose.RateChanges(restored, waiting)
 	if r.Level == diagnose.Good {
@@ -249,7 +247,7 @@ func changesProblem(restored bool, waiting time.Duration) string {
 	return r.Text
 }
 
-// extensionsProblem returns that not all extensions are honoured, or "".
+// extensionsProblem reports extensions that are not honoured, or returns "".
 func extensionsProblem(active []extensions.Active) string {
 	ignored := extensions.Ignored(active)
 	if len(ignored) == 0 {

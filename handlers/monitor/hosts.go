@@ -11,15 +11,14 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// adminHosts are the names under which the admin address is served, besides localhost
-// and IP addresses. A loopback address does not protect from the pages that a browser
-// on the same machine opens: a page can make its own name resolve to this address (DNS
-// rebinding), and would then have the same origin as everything served here. Only the
-// Host header reveals that.
+// adminHosts are the names under which the admin address is served, besides localhost and IP addresses. A
+// loopback address does not protect against pages that a browser on the same machine opens: a page can make
+// its own name resolve to this address (DNS rebinding), and then has the same origin as everything served
+// here. Only the Host header reveals that.
 type adminHosts []string
 
-// expects reports whether a Host header is known to name this server. An IP address
-// is: it was not resolved from a name. An empty Host is not.
+// expects reports whether a Host header names this server. An IP address does, because it was not resolved
+// from a name. An empty Host does not.
 func (h adminHosts) expects(host string) bool {
 	name := host
 	if withoutPort, _, err := net.SplitHostPort(host); err == nil {

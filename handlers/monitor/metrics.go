@@ -23,8 +23,9 @@ import (
 	"bookside/handlers/ratelimit"
 )
 
-// Metrics are those of a running server, in a registry of their own. The values
-// of their labels are bounded: routes of the table, known methods, ids of keys.
+// Metrics are the metrics of a running server, in their own registry. The
+// values of labels are bounded: routes of the table, known methods, ids of
+// keys.
 type Metrics struct {
 	registry  *prometheus.Registry
 	Requests  *prometheus.CounterVec
@@ -50,7 +51,7 @@ type overlapMetrics struct {
 	found                             prometheus.Counter
 }
 
-// Build is what the running program was built from.
+// Build describes how the running program was built.
 type Build struct{ Version, Commit, Go string }
 
 const namespace = "bookside"
@@ -59,7 +60,7 @@ const namespace = "bookside"
 // them; the last buckets are near the time limit of a request.
 var durationBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15}
 
-// Why a request was rejected: values of the label reason.
+// Values of the label reason: why a request was rejected.
 const (
 	RejectedByLimit       = "rate_limit"    // of a key
 	RejectedByThrottle    = "failed_keys"   // of an address
@@ -77,7 +78,7 @@ func NewMetrics(build Build) *Metrics {
 	m.Running = m.gauge("requests_in_flight", "Requests being processed.")
 	m.Refusals = m.counters("requests_refused_total", "Requests rejected by a limit: of the key, of invalid keys per address, of concurrent requests and their memory, or of connections to the database.", "reason")
 	for _, reason := range []string{RejectedByLimit, RejectedByThrottle, RejectedByConcurrency, RejectedByPool} {
-		m.Refusals.WithLabelValues(reason) // exists from the start, at 0
+		m.Refusals.WithLabelValues(reason) // present from the start, at 0
 	}
 	m.Conflicts = m.counter("booking_conflicts_total", "Bookings rejected because their time was not available.")
 	m.dropped = m.counter("connections_dropped_total", "Connections without a request that were closed to free memory for others.")
@@ -120,13 +121,13 @@ func (m *Metrics) ObserveWebhooks(worker *webhooks.Worker) { m.webhooks.Store(wo
 // ConnectionDropped counts a connection that was closed to free memory for others.
 func (m *Metrics) ConnectionDropped() { m.dropped.Inc() }
 
-// OverlapInterval records how often Overlaps will be called; 0 for never.
+// OverlapInterval records the interval between calls of Overlaps; 0 for never.
 func (m *Metrics) OverlapInterval(interval time.Duration) {
 	m.overlaps.interval.Set(interval.Seconds())
 }
 
 // Overlaps records the result of a check for conflicts at a time; fresh is the
-// number of those found for the first time.
+// number of new ones.
 func (m *Metrics) Overlaps(found slots.ConflictReport, fresh int, at time.Time) {
 	m.overlaps.present.Set(float64(len(found.Conflicts)))
 	m.overlaps.compared.Set(float64(found.Bookings))
@@ -172,8 +173,8 @@ func (m *Metrics) KeyLabel(id int64) string {
 	return label
 }
 
-// platformMetrics are collected with each scrape: those of the database, and those
-// that other parts count themselves.
+// platformMetrics are collected at each scrape: those of the database, and
+// those that other parts count themselves.
 type platformMetrics struct{ *Metrics }
 
 func newDesc(name, help string, labels ...string) *prometheus.Desc {
@@ -250,7 +251,7 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	var known *domain.Error
 	gauge(databaseUp, oneIf(err == nil || errors.As(err, &known)))
 	if err != nil {
-		return // the log of failed requests says why
+		return // failed requests are logged with the reason
 	}
 	gauge(jobsScheduled, float64(stats.JobsScheduled))
 	gauge(jobsOverdue, float64(stats.JobsOverdue))
@@ -261,7 +262,7 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// examineInTime returns what /readyz says.
+// examineInTime returns the readiness that /readyz reports.
 func examineInTime(examine func(context.Context) Readiness) Readiness {
 	ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"bookside/compat"
 )
 
-// members and member write the objects of the document in their order.
+// members and member write JSON objects in a given order.
 type (
 	members = compat.Members
 	member  = compat.Member
@@ -29,8 +29,8 @@ func indexOf(all members, name string) int {
 // API is what the document describes.
 type API struct {
 	QueryParameter string      // for keys; "" for none
-	Operations     []Operation // in the order of the document, those of a tag together
-	Headers        []Header    // of answers
+	Operations     []Operation // in the order of the document, grouped by tag
+	Headers        []Header    // of responses
 }
 
 // Operation is what the document says about a route.
@@ -39,16 +39,16 @@ type Operation struct {
 	Path                 string // below a server, with its parameters in braces
 	Summary, Description string
 	Noun                 string          // what descriptions call a record
-	PathParameters       []PathParameter // in the order of the path
+	PathParameters       []PathParameter // what descriptions call a record
 	Query, Body          []compat.FieldDescription
 	Answers              []Answer
 	Failures             []Failure
-	Headers              func(status int) []string // of its answers, from API.Headers
+	Headers              func(status int) []string // of its responses, from API.Headers
 	Formats              []string                  // media types of a list besides JSON
-	Tagged               bool                      // a read whose answers have an ETag
-	Conditional          bool                      // a write that may have an If-Match
-	Idempotent           bool                      // a write that may have an Idempotency-Key
-	CalendarSecret       bool                      // opened by the secret of a calendar, and by no key
+	Tagged               bool                      // a read whose responses have an ETag
+	Conditional          bool                      // a write that accepts If-Match
+	Idempotent           bool                      // a write that accepts Idempotency-Key
+	CalendarSecret       bool                      // opened by the secret of a calendar, not by a key
 }
 
 // PathParameter is an id, or the code of a coupon, in a path.
@@ -57,20 +57,20 @@ type PathParameter struct {
 	Resource domain.Resource
 }
 
-// Answer is a sample of an answer of an operation.
+// Answer is a sample response of an operation.
 type Answer struct {
 	Status int
 	Body   any
-	Media  string // of a Body that is a text; "" for JSON
+	Media  string // of a Body that is text; "" for JSON
 }
 
-// Failure is a sample of an error that an operation answers with.
+// Failure is a sample error of an operation.
 type Failure struct {
 	compat.Failure
 	Shape compat.ErrorShape
 }
 
-// Header describes a header of answers.
+// Header describes a response header.
 type Header struct {
 	Name, Description, Type string
 	Example                 any
@@ -79,8 +79,7 @@ type Header struct {
 //go:embed introduction.md
 var introduction string
 
-// document returns the document of the API at some base paths, with examples of a day, see
-// dayOfExamples.
+// document returns the document of the API at some base paths, with examples on a day; see dayOfExamples.
 func (a *API) document(servers []string, day time.Time) ([]byte, error) {
 	d := describer{API: a, schemas: compat.NewSchemas()}
 	paths := d.paths()
@@ -116,14 +115,14 @@ func (a *API) document(servers []string, day time.Time) ([]byte, error) {
 	return []byte(strings.TrimSuffix(dates.Replace(text.String()), "\n")), nil
 }
 
-// dayOfExamples is the day of bookings in examples: a Tuesday after everything that is
-// booked in the demo, so that requests with the examples find free times there.
+// dayOfExamples is the day of bookings in examples: a Tuesday after all bookings of the demo, so that
+// requests with the examples find free times there.
 func dayOfExamples(now time.Time) time.Time {
 	day := time.Date(now.Year(), now.Month(), now.Day()+7*7, 0, 0, 0, 0, time.UTC)
 	return day.AddDate(0, 0, (int(time.Tuesday-day.Weekday())+7)%7)
 }
 
-// describer makes the parts of the document.
+// describer builds the parts of the document.
 type describer struct {
 	*API
 	schemas *compat.Schemas
@@ -140,7 +139,7 @@ func serversOf(bases []string) []members {
 
 func (d *describer) tags() []members {
 	var all []members
-	for i, r := range d.Operations { // those with the same tag stand together
+	for i, r := range d.Operations { // grouped by tag
 		if i == 0 || r.Tag != d.Operations[i-1].Tag {
 			all = append(all, members{{"name", r.Tag}, {"description", tagTexts[r.Tag]}})
 		}
@@ -148,7 +147,7 @@ func (d *describer) tags() []members {
 	return all
 }
 
-// tagTexts say what the operations of a tag are about.
+// tagTexts describe the tags.
 var tagTexts = map[string]string{
 	"status":       "Whether the API answers, and the time of the site",
 	"bookings":     "Appointments of customers with agents: search, make, move and cancel them",

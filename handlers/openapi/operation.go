@@ -70,7 +70,7 @@ func (p PathParameter) describe() members {
 	return members{{"name", p.Name}, {"in", "path"}, {"required", true}, {"description", about}, {"schema", schema}, {"example", p.Example()}}
 }
 
-// Example is a value of the parameter.
+// Example returns an example value of the parameter.
 func (p PathParameter) Example() any {
 	if p.Resource == domain.CouponResource {
 		return "WELCOME10"
@@ -78,14 +78,14 @@ func (p PathParameter) Example() any {
 	return 1
 }
 
-// queryParameter describes a parameter. An optional one has its example in the schema:
-// viewers fill in examples of parameters, and a list asked for every filter is empty.
+// queryParameter describes a parameter. The example of an optional one is in the schema, because viewers
+// fill in examples of parameters, and a list with every filter set is empty.
 func (d *describer) queryParameter(p compat.FieldDescription) members {
 	parameter := members{{"name", p.Name}, {"in", "query"}, {"description", p.Schema.Description}}
 	if p.Required {
 		parameter = append(parameter, member{"required", true})
 	}
-	if p.Schema.Items != nil { // words with commas between them
+	if p.Schema.Items != nil { // comma-separated words
 		parameter = append(parameter, member{"style", "form"}, member{"explode", false})
 	}
 	p.Schema.Description = ""
@@ -111,7 +111,7 @@ func withExample(schema *compat.Schema, example any) *compat.Schema {
 	return schema
 }
 
-// ExampleTag is a sample of an ETag.
+// ExampleTag is a sample ETag.
 const ExampleTag = `"b1946ac92492d2347c6235b4d2611184"`
 
 var ifNoneMatchParameter = members{
@@ -126,7 +126,7 @@ var ifMatchParameter = members{
 	{"schema", withExample(&compat.Schema{Type: "string"}, ExampleTag)},
 }
 
-// requestBody describes a body under each content type that is read.
+// requestBody describes a body under each supported content type.
 func (d *describer) requestBody(o *Operation) members {
 	schema := compat.SchemaOf(o.Body).Concerning(o.Noun)
 	schema.Description = "What is sent to " + strings.ToLower(o.Summary[:1]) + o.Summary[1:]
@@ -142,14 +142,14 @@ func (d *describer) requestBody(o *Operation) members {
 	return members{{"content", content}}
 }
 
-// bodyTypes are the types of bodies that compat reads.
+// bodyTypes are the content types that compat reads.
 var bodyTypes = []string{"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
 
-// outcome is an answer of an operation, or an error.
+// outcome is a response or an error of an operation.
 type outcome struct {
 	name    string
 	schema  *compat.Schema
-	example any    // nil for one that is made of the schema
+	example any    // nil to derive it from the schema
 	media   string // "" for JSON
 }
 
@@ -179,7 +179,7 @@ func (d *describer) responses(o *Operation) members {
 	return responses
 }
 
-// answer describes the body of an answer.
+// answer describes the body of a response.
 func (d *describer) answer(a Answer) outcome {
 	if a.Media != "" {
 		return outcome{"answer", &compat.Schema{Type: "string"}, a.Body, a.Media}
@@ -187,8 +187,8 @@ func (d *describer) answer(a Answer) outcome {
 	return outcome{"answer", d.schemas.Of(a.Body), nil, ""}
 }
 
-// share keeps a response under a name and returns a reference to it. Different
-// responses of one name are numbered.
+// share stores a response under a name and returns a reference to it. Different responses with one name are
+// numbered.
 func (d *describer) share(name string, response members) members {
 	numbered := name
 	for n := 2; ; n++ {

@@ -23,10 +23,10 @@ import (
 //go:embed swaggerui/*.gz swaggerui/docs.* swaggerui/LICENSE swaggerui/NOTICE swaggerui/*.txt
 var swaggerUI embed.FS
 
-// page is a file that is the same for everybody and needs no key.
+// page is a public file that needs no key.
 type page struct {
 	zipped []byte
-	plain  func() ([]byte, error) // unzipped once: clients without gzip must not cost that each time
+	plain  func() ([]byte, error) // unzipped once, because clients without gzip must not cost that each time
 	typ    string
 	tag    string
 }
@@ -59,8 +59,7 @@ func zippedPage(zipped []byte, typ string) page {
 	return page{zipped: zipped, plain: plain, typ: typ, tag: `W/"` + hex.EncodeToString(sum[:16]) + `"`}
 }
 
-// docsPolicy allows a page to load from its own origin, to talk to it, and nothing
-// else.
+// docsPolicy allows a page to load from and connect to its own origin only.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -86,11 +85,11 @@ func (p page) serve(c echo.Context) error {
 	return c.Blob(http.StatusOK, p.typ, content)
 }
 
-// reading are the methods of pages.
+// reading are the methods that pages accept.
 var reading = []string{http.MethodGet, http.MethodHead}
 
-// AddPages serves the document and Swagger UI at the root and under every base path. describe is
-// called each time that the document is made, which changes what it returned.
+// AddPages serves the document and Swagger UI at the root and under every base path. describe is called
+// each time the document is built, because building changes its result.
 func AddPages(e *echo.Echo, bases []string, now func() time.Time, describe func() (API, error)) {
 	addPagesAt := func(base string, servers []string) {
 		described := &datedPage{build: func(day time.Time) (page, error) {
@@ -120,10 +119,10 @@ func AddPages(e *echo.Echo, bases []string, now func() time.Time, describe func(
 	}
 }
 
-// FrontPage serves the page that leads to the documentation.
+// FrontPage serves the page that links to the documentation.
 func FrontPage(c echo.Context) error { return files.serve(c, "docs.front.html") }
 
-// datedPage is a page with examples of a day, built again when the day changes.
+// datedPage is a page with dated examples, rebuilt when the day changes.
 type datedPage struct {
 	build func(day time.Time) (page, error)
 
@@ -158,8 +157,7 @@ func NoteSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// withoutSlash redirects docs/ to docs, to which the addresses in the page are
-// relative.
+// withoutSlash redirects docs/ to docs, because the page's addresses are relative to that.
 func withoutSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Get(slashEntry) != nil {
@@ -174,13 +172,13 @@ var docsTypes = map[string]string{
 	".html": "text/html; charset=UTF-8", ".js": "text/javascript; charset=UTF-8", ".css": "text/css; charset=UTF-8",
 }
 
-// docsFiles are the files of Swagger UI that were asked for, each built once.
+// docsFiles are files of Swagger UI, each built on first use.
 type docsFiles struct {
 	mu    sync.Mutex
 	built map[string]page
 }
 
-// files are those of the program, which are the same for everybody.
+// files are the files of the program.
 var files = docsFiles{built: map[string]page{}}
 
 func (d *docsFiles) serve(c echo.Context, name string) error {
@@ -191,7 +189,7 @@ func (d *docsFiles) serve(c echo.Context, name string) error {
 	return p.serve(c)
 }
 
-// named returns a file; echo.ErrNotFound for a name that none has.
+// named returns a file, or echo.ErrNotFound.
 func (d *docsFiles) named(name string) (page, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -205,7 +203,7 @@ func (d *docsFiles) named(name string) (page, error) {
 	return p, err
 }
 
-// docsFile returns a file of Swagger UI; echo.ErrNotFound for any other.
+// docsFile returns a file of Swagger UI, or echo.ErrNotFound.
 func docsFile(name string) (page, error) {
 	typ, known := docsTypes[path.Ext(name)]
 	if !known {

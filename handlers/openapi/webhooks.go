@@ -8,7 +8,7 @@ import (
 	"bookside/compat"
 )
 
-// webhooks describes the requests that are sent to webhooks, by event.
+// webhooks describes the requests sent to webhooks, by event.
 func (d *describer) webhooks() members {
 	var all members
 	for _, event := range webhooks.Events() {
@@ -47,8 +47,8 @@ func eventText(event, resource string) string {
 	}
 }
 
-// eventHeaders are the headers of requests to webhooks. They are written out: generators
-// do not find what only webhooks refer to.
+// eventHeaders are the headers of requests to webhooks. They are written out, because generators do not
+// find components that only webhooks refer to.
 var eventHeaders = []members{
 	eventHeader(webhooks.IDHeader, "Unique id of the delivery, the same for each try: do nothing for one that was processed before", "evt_1f0a3c5e7b9d2468ace013579bdf2468"),
 	eventHeader(webhooks.TimestampHeader, "Time of the try, in seconds since 1970: refuse one that is more than five minutes away", "1795341600"),

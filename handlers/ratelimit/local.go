@@ -7,9 +7,9 @@ import (
 	"bookside/adapter/domain"
 )
 
-// LocalCounter counts in this process. The hours of all keys end together, so
-// everything is forgotten then and the memory never holds more than the keys of
-// one hour.
+// LocalCounter counts in this process. The hours of all keys end at the same
+// time, so it forgets everything then and never holds more than the keys of one
+// hour.
 type LocalCounter struct {
 	now domain.Clock
 
@@ -30,8 +30,8 @@ func NewLocalCounter(now domain.Clock) *LocalCounter {
 }
 
 // Take adds cost to both windows of a key if both have room for it, and returns
-// the usage after that. It reads the clock under the lock: a request that came
-// before the end of a window must not be counted after one that came later.
+// the usage after that. It reads the clock under the lock, so that a request
+// from before the end of a window is not counted after a later one.
 func (l *LocalCounter) Take(_ context.Context, key, cost int64, limits Limits) (used Usage, allowed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,8 +45,8 @@ func (l *LocalCounter) Take(_ context.Context, key, cost int64, limits Limits) (
 	return Usage{now, u.minute, u.hour}, allowed
 }
 
-// raise takes over the usage that another counter reports for the current
-// windows. Reports can arrive out of order, so it never lowers a count.
+// raise adopts the usage that another counter reports for the current windows.
+// Reports can arrive out of order, so it never lowers a count.
 func (l *LocalCounter) raise(key int64, used Usage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -102,7 +102,7 @@ func New(options Options, now domain.Clock, keyOf KeyOf) *Limiter {
 	return l
 }
 
-// Middleware counts each request once. It has to run after the key is known.
+// Middleware counts each request once. It must run after the key is known.
 func (l *Limiter) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := l.Charge(c, 1); err != nil {
@@ -116,9 +116,9 @@ func (l *Limiter) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 // so far.
 const chargedEntry = "bookside.charged"
 
-// Charge counts a request as cost requests, less what it was charged before, and
-// sets the headers. If the limits do not allow that, it counts nothing and
-// returns an Error, or a domain.TooCostly if they never will.
+// Charge raises the charge of a request to cost requests and sets the headers.
+// If the limits do not allow that, it counts nothing and returns an Error, or
+// domain.TooCostly if they never will.
 func (l *Limiter) Charge(c echo.Context, cost int64) error {
 	key, known := l.keyOf(c)
 	charged, _ := c.Get(chargedEntry).(int64)
@@ -155,7 +155,7 @@ func message(cost, wait int64, exhausted state) string {
 	return Message
 }
 
-// state is a window as the client sees it.
+// state is a window as reported to the client.
 type state struct {
 	name             string
 	length           Window
@@ -168,7 +168,7 @@ func stateOf(name string, length Window, limit, now, used int64) state {
 }
 
 // setHeaders describes the window with the fewest requests left in the widely
-// used X-RateLimit headers, and both windows in those of the IETF draft.
+// used X-RateLimit headers, and both windows in the IETF draft's headers.
 func setHeaders(header http.Header, now int64, minute, hour state) {
 	scarce := minute
 	if hour.remaining < minute.remaining {

@@ -32,8 +32,8 @@ type server struct {
 	log     *fixtures.Buffer
 }
 
-// newServer limits all keys to so many requests. shared makes a counter that
-// several servers have in common; nil counts in the server.
+// newServer limits all keys to this many requests. shared returns a counter
+// that several servers share; nil counts in the server.
 func newServer(t *testing.T, limits ratelimit.Limits, shared func(s *server) *ratelimit.SharedCounter) *server {
 	t.Helper()
 	s := &server{t: t, clock: start, log: &fixtures.Buffer{}}
@@ -72,8 +72,8 @@ func (s *server) get(key int64) *httptest.ResponseRecorder {
 	return recorder
 }
 
-// wantStatuses sends requests with a key at the same time, to each of the servers
-// in turn, and fails the test unless so many are allowed.
+// wantStatuses sends concurrent requests with a key, to each of the servers in
+// turn, and fails the test unless this many are allowed.
 func wantStatuses(t *testing.T, requests, allowed int, key int64, servers ...*server) {
 	t.Helper()
 	var mu sync.Mutex
@@ -93,8 +93,8 @@ func wantStatuses(t *testing.T, requests, allowed int, key int64, servers ...*se
 	}
 }
 
-// TestConcurrentRequestsNeverExceedALimit: of requests at the same time exactly
-// as many are allowed as the limit says, of the minute or of the hour.
+// TestConcurrentRequestsNeverExceedALimit: concurrent requests are allowed up
+// to exactly the limit, of the minute or of the hour.
 func TestConcurrentRequestsNeverExceedALimit(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]ratelimit.Limits{"minute": {PerMinute: 37, PerHour: 1000}, "hour": {PerMinute: 1000, PerHour: 37}} {
@@ -108,8 +108,8 @@ func TestConcurrentRequestsNeverExceedALimit(t *testing.T) {
 	}
 }
 
-// TestLimitsOfAKeyReplaceTheConfiguredOnes: a key's own limits, higher or lower,
-// replace the configured ones, each by itself.
+// TestLimitsOfAKeyReplaceTheConfiguredOnes: a key's own limits, higher or
+// lower, each replace the configured one.
 func TestLimitsOfAKeyReplaceTheConfiguredOnes(t *testing.T) {
 	t.Parallel()
 	options := ratelimit.Options{Live: ratelimit.Limits{PerMinute: 10, PerHour: 100}, Test: ratelimit.Limits{PerMinute: 20, PerHour: 200}}
@@ -133,8 +133,8 @@ func TestLimitsOfAKeyReplaceTheConfiguredOnes(t *testing.T) {
 	}
 }
 
-// TestRequestsWithoutAKeyAreNotLimited: neither are they counted, nor do their
-// responses mention limits.
+// TestRequestsWithoutAKeyAreNotLimited: they are not counted, and their
+// responses mention no limits.
 func TestRequestsWithoutAKeyAreNotLimited(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, ratelimit.Limits{PerMinute: 1, PerHour: 1}, nil)
@@ -152,7 +152,7 @@ func TestRequestsWithoutAKeyAreNotLimited(t *testing.T) {
 	}
 }
 
-// patience is longer than any Redis of a test may take.
+// patience is longer than any test's Redis may take.
 const patience = 30 * time.Second
 
 // redisClient connects to a Redis until the test ends.
@@ -184,8 +184,8 @@ func newSharedServer(t *testing.T, client *redis.Client, site string, timeout ti
 	return s, counter
 }
 
-// TestServersOfASiteShareTheirCounts: two servers of a site give a key one limit
-// together, another site on the same Redis has its own counts, and Redis forgets
+// TestServersOfASiteShareTheirCounts: two servers of a site share a key's
+// limit, another site on the same Redis has its own counts, and Redis forgets
 // counts that are no longer needed.
 func TestServersOfASiteShareTheirCounts(t *testing.T) {
 	t.Parallel()
@@ -212,7 +212,7 @@ func TestServersOfASiteShareTheirCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != 6 { // a minute and an hour: of the first key, of it at the other site, of the second key
+	if len(entries) != 6 { // a minute and an hour each: the first key, the same at the other site, the second key
 		t.Errorf("Redis holds %q", entries)
 	}
 	for _, entry := range entries {
@@ -225,9 +225,9 @@ func TestServersOfASiteShareTheirCounts(t *testing.T) {
 	}
 }
 
-// TestServersCountAloneWithoutRedis: without Redis each server counts by itself
-// at once, starting from the last counts it received; the log says so once, and
-// once when Redis is back.
+// TestServersCountAloneWithoutRedis: without Redis each server immediately
+// counts by itself, starting from the last counts it received; the log says so
+// once, and once when Redis is back.
 func TestServersCountAloneWithoutRedis(t *testing.T) {
 	t.Parallel()
 	database := fixtures.NewRedis(t)
@@ -239,7 +239,7 @@ func TestServersCountAloneWithoutRedis(t *testing.T) {
 		t.Errorf("%d requests were counted locally, want 20", n)
 	}
 	database.Start(t)
-	wantStatuses(t, 1, 0, 1, s) // Redis is left alone for a while
+	wantStatuses(t, 1, 0, 1, s) // Redis is not tried for a while
 	s.clock = s.clock.Add(5 * time.Second)
 	wantStatuses(t, 1, 1, 1, s)
 	wantStatuses(t, 20, 9, 1, s)
@@ -253,8 +253,8 @@ func TestServersCountAloneWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestBrokenRedisIsTriedOnce: a Redis that does not answer, or answers nonsense,
-// is asked by the requests that arrive before the first failure, and then left
+// TestBrokenRedisIsTriedOnce: only requests that arrive before the first
+// failure try a Redis that does not answer or answers nonsense; then it is left
 // alone. Its password stays out of the log.
 func TestBrokenRedisIsTriedOnce(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 
 // SharedCounter counts in a Redis that several servers of a site share. While
 // Redis fails, each server counts by itself, starting from the last counts it
-// received: no request fails or waits because of Redis.
+// received, so that no request fails or waits because of Redis.
 type SharedCounter struct {
 	redis   redis.Scripter
 	site    string
@@ -38,9 +38,8 @@ type SharedCounter struct {
 // tries it, and the others still do not wait.
 const RetryInterval = 5 * time.Second
 
-// NewSharedCounter returns a counter that keeps its counts under the name of a
-// site, so that several sites can share a Redis. A request waits no longer than
-// timeout for Redis.
+// NewSharedCounter returns a counter under the name of a site, so that several
+// sites can share a Redis. A request waits for Redis no longer than timeout.
 func NewSharedCounter(server redis.Scripter, site string, timeout time.Duration, now domain.Clock, log *slog.Logger) *SharedCounter {
 	return &SharedCounter{redis: server, site: site, timeout: timeout, now: now, log: log, local: NewLocalCounter(now)}
 }
@@ -66,13 +65,13 @@ func (s *SharedCounter) Take(ctx context.Context, key, cost int64, limits Limits
 	return s.local.Take(ctx, key, cost, limits)
 }
 
-// script is atomic in Redis, whichever servers count at the same time.
+// script is atomic in Redis, however many servers count at the same time.
 var script = redis.NewScript(scriptSource)
 
 //go:embed ratelimit.lua
 var scriptSource string
 
-// run counts in Redis. A client that goes away does not cancel it, because that
+// run counts in Redis. A departing client does not cancel it, because that
 // would look like a failure of Redis.
 func (s *SharedCounter) run(ctx context.Context, now, key, cost int64, limits Limits) (used Usage, allowed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
@@ -93,8 +92,8 @@ func (s *SharedCounter) run(ctx context.Context, now, key, cost int64, limits Li
 	return Usage{now, result[1], result[2]}, result[0] == 1, nil
 }
 
-// mayTry reports whether a request may ask Redis, and whether it does so to find
-// out if Redis works again.
+// mayTry reports whether a request may ask Redis, and whether it does so to
+// test whether Redis works again.
 func (s *SharedCounter) mayTry(now time.Time) (try, retry bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,8 +121,9 @@ func (s *SharedCounter) record(err error, retry bool) {
 	}
 }
 
-// RedisError describes why Redis failed. Of an error that Redis sent it keeps
-// only the code: some servers quote what they received, passwords included.
+// RedisError describes why Redis failed. It keeps only the code of an error
+// sent by Redis, because some servers quote what they received, including
+// passwords.
 func RedisError(err error) string {
 	var reply redis.Error
 	if !errors.As(err, &reply) {

@@ -18,9 +18,8 @@ import (
 	"bookside/handlers/openapi"
 )
 
-// namespaceIndex lists the routes below a base path in the form of
-// WP_REST_Server::get_namespace_index, WordPress 7.0. It needs no key, as there. The fingerprint
-// is ours; it is "" if it is not known.
+// namespaceIndex lists the routes below a base path in the form of WP_REST_Server::get_namespace_index,
+// WordPress 7.0. It needs no key, as in WordPress. The fingerprint is our addition; it is "" if not known.
 type namespaceIndex struct {
 	Namespace   string         `json:"namespace"`
 	Fingerprint string         `json:"fingerprint"`
@@ -49,7 +48,7 @@ type link struct {
 	Href string `json:"href"`
 }
 
-// Index is what the index of the routes is made of.
+// Index describes the index of routes.
 type Index struct {
 	Describe    func() (openapi.API, error)
 	Fingerprint func(context.Context) (string, error) // of the site
@@ -65,7 +64,7 @@ func (i Index) Serve(e *echo.Echo, base string) {
 	} else if namespace = strings.Trim(base, "/"); namespace == "" {
 		return
 	}
-	// The same for everybody but for the origin and the fingerprint, so that it is made once.
+	// Only the origin and the fingerprint vary, so it is built once.
 	index := sync.OnceValues(func() ([]byte, error) {
 		api, err := i.Describe()
 		if err != nil {
@@ -93,14 +92,14 @@ func (i Index) Serve(e *echo.Echo, base string) {
 	})
 }
 
-// originInIndex and fingerprintInIndex stand for the origin of a request and the fingerprint of the
-// site in an index that is kept.
+// originInIndex and fingerprintInIndex are placeholders in the cached index for the origin of a request and
+// the fingerprint of the site.
 const (
 	originInIndex      = "origin:"
 	fingerprintInIndex = "fingerprint:"
 )
 
-// fingerprintWait is how long the index, which does without, waits for the database.
+// fingerprintWait is how long the index waits for the database before it omits the fingerprint.
 const fingerprintWait = time.Second
 
 func (i Index) fingerprint(ctx context.Context) string {
@@ -146,7 +145,7 @@ func indexedRoutes(api openapi.API, namespace, address string) compat.Members {
 	return all
 }
 
-// patternOf is what a parameter of a path matches.
+// patternOf returns the pattern of a path parameter.
 func patternOf(p openapi.PathParameter) string {
 	if p.Resource == domain.CouponResource {
 		return `[^/]+`
@@ -160,7 +159,7 @@ func encode(body any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// origin returns scheme and host of a request, as its client sees them.
+// origin returns scheme and host of a request as its client sees them.
 func (i Index) origin(c echo.Context) string {
 	scheme := "http"
 	if c.Request().TLS != nil || c.Request().Header.Get(echo.HeaderXForwardedProto) == "https" && i.fromProxy(c) {

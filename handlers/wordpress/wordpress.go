@@ -1,6 +1,5 @@
-// Package wordpress has what WordPress's REST server does around its routes, for clients that rely on it:
-// paths in a parameter, and an index of the routes. It also tells the companion what that must know to pass
-// requests on.
+// Package wordpress imitates what WordPress's REST server does around its routes, for clients that rely on
+// it: paths in a parameter, and an index of routes. It also tells the companion how to forward requests.
 package wordpress
 
 import (
@@ -47,15 +46,15 @@ func below(path, base string) bool {
 const root = "/wp-json"
 
 const (
-	// ForwardedHeader marks requests that the companion in WordPress passes on.
+	// ForwardedHeader marks requests that the companion forwards.
 	ForwardedHeader = "X-Bookside-Forwarded"
-	// forwardingHeader tells the companion what it must know to answer in place of the server.
+	// forwardingHeader tells the companion what it needs to answer for the server.
 	forwardingHeader = "X-Bookside-Forwarding"
 )
 
-// TellCompanion is middleware that tells the companion, on what it passes on, how long a request may
-// take in seconds (timeout), which query parameter may have the key (key, empty for none), and whether
-// responses depend on the origin of a page (cors). The companion keeps this, and the header from clients.
+// TellCompanion is middleware that tells the companion, on forwarded requests, how many seconds a request
+// may take (timeout), which query parameter may have the key (key, empty for none), and whether responses
+// depend on the origin of a page (cors). The companion stores this, and removes the header for clients.
 func TellCompanion(timeout time.Duration, keyParameter string, cors bool) echo.MiddlewareFunc {
 	told := url.Values{"timeout": {strconv.FormatFloat(timeout.Seconds(), 'f', -1, 64)}, "key": {keyParameter}, "cors": {"0"}}
 	if cors {

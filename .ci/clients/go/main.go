@@ -1,4 +1,4 @@
-// Creates a booking and finds it, with the client that oapi-codegen made of the document.
+// Creates a booking and finds it, with the client that oapi-codegen generated from the document.
 package main
 
 import (

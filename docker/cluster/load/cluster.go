@@ -110,7 +110,7 @@ func (c *cluster) close() error {
 	return errors.Join(problems...)
 }
 
-// conflicts sums the servers' counters of conflicts over the nodes, by the columns of the report.
+// conflicts adds up the servers' conflict counters over the nodes, by the columns of the report.
 func (c *cluster) conflicts(ctx context.Context) (sums map[string]int, err error) {
 	query := "SELECT 'conflicts', COUNT_CONFLICTS_DETECTED FROM performance_schema.replication_group_member_stats WHERE MEMBER_ID = @@server_uuid"
 	if c.galera {

@@ -111,7 +111,7 @@ func (l *trial) bulk(bookings ...body) attempt {
 	})
 }
 
-// move is PUT /bookings/{id}, which approves a pending booking.
+// move is PUT /bookings/{id} that approves a pending booking.
 func (l *trial) move(ctx context.Context, to body) (attempt, error) {
 	id, err := l.create(ctx, "/bookings", with(to, body{"status": "pending"}))
 	if err != nil {
@@ -259,7 +259,7 @@ func (l *trial) under(ctx context.Context, name, value string, work func() error
 // perDay is the limit of the limited service.
 const perDay = 5
 
-// settingStorms are those where settings make more than the agent scarce.
+// settingStorms are contests where settings limit more than the agent.
 func (l *trial) settingStorms(ctx context.Context, n int) error {
 	const rounds = 4
 	limit := fmt.Sprintf("INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (%d, 'max_bookings_per_day', '%d')", limitedService, perDay)
@@ -321,15 +321,14 @@ func (l *trial) settingStorms(ctx context.Context, n int) error {
 	return nil
 }
 
-// pendingBooking is a booking that blocks no slot, so that any number of them can be
-// created.
+// pendingBooking is a booking that blocks no slot, so any number can be created.
 func (l *trial) pendingBooking(b body) body {
 	s := l.slots.parking
 	return with(at(s.Start, shortService, s.agents[0]), with(body{"status": "pending"}, b))
 }
 
-// emailContest is requests that create or change customers to the same e-mail
-// address. Only one customer may get it; bookings all succeed, for that customer.
+// emailContest has requests that give customers the same e-mail address. Only one customer may get it; all
+// bookings succeed, for that customer.
 func (l *trial) emailContest(ctx context.Context, i, n int) (contest, error) {
 	email := strings.ToLower(rand.Text()) + "@example.test"
 	person := body{"first_name": "Rita", "last_name": "Neu", "email": email}
@@ -378,8 +377,8 @@ func (l *trial) bookFor(b body) attempt {
 	})
 }
 
-// onceContest is one request with an Idempotency-Key, sent many times. Without the
-// key, each of them would succeed.
+// onceContest is one request with an Idempotency-Key, sent many times. Without the key, each of them would
+// succeed.
 func (l *trial) onceContest(ctx context.Context, i, n int) (contest, error) {
 	note := rand.Text()
 	r := load.Request{Method: http.MethodPost, Path: "/bookings", IdempotencyKey: note, Body: l.pendingBooking(body{"notes": note})}
@@ -455,7 +454,7 @@ func (l *trial) cutStorms(ctx context.Context, n int) error {
 	return nil
 }
 
-// cutStorm is a contest without its attempts, and the body of these.
+// cutStorm is a contest without its attempts, and their body.
 func (l *trial) cutStorm(i int) (contest, body, error) {
 	if i%2 == 1 {
 		s, err := l.slots.takeCourse()
@@ -483,7 +482,7 @@ func (l *trial) outOfService(ctx context.Context) (err error) {
 	if err := reject(ctx, "ALL"); err != nil {
 		return err
 	}
-	// The cluster may not be ours: never leave it like this.
+	// The cluster may not be ours, so always restore it.
 	defer func() { err = errors.Join(err, reject(context.WithoutCancel(ctx), "NONE")) }()
 	for _, r := range []load.Request{load.Get("/bookings"), load.Post("/bookings", l.pendingBooking(nil))} {
 		l.now().Count("requests")

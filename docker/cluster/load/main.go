@@ -1,14 +1,13 @@
-// Command load checks that several sidecars on one cluster assign a slot, an e-mail
-// address and an Idempotency-Key only once, whichever nodes the requests reach.
+// Command load checks that several sidecars on one cluster assign a slot, an e-mail address and an
+// Idempotency-Key only once, whichever nodes requests reach.
 //
 //	load -bookside PATH -folder PATH -nodes /tmp/x/a.sock,/tmp/x/b.sock
 //
-// It starts a sidecar on each node and one behind a round-robin proxy, sends
-// competing requests to them at the same time, and compares the responses and the
-// rows on every node with what was available. It also follows the changes at each of
-// them, and receives the webhooks about them. With one node it only measures how many
-// bookings are created per second. The nodes belong to a MariaDB Galera Cluster, or to
-// MySQL Group Replication with several primaries.
+// It starts a sidecar on each node and one behind a round-robin proxy, sends competing requests to them at
+// the same time, and compares the responses and the rows on every node with what was available. It also
+// follows the changes at each sidecar, and receives their webhooks. With one node it only measures how many
+// bookings are created per second. The nodes belong to a MariaDB Galera Cluster, or to MySQL Group
+// Replication with several primaries.
 package main
 
 import (

@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// proxy forwards each new connection to the next of the sockets, like a load balancer
-// in front of a cluster.
+// proxy forwards each new connection to the next socket, like a load balancer in front of a cluster.
 type proxy struct {
 	net.Listener
 	sockets []string

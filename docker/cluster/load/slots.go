@@ -21,7 +21,7 @@ const (
 	agents         = 3
 )
 
-// slot is a start and the agents who are free at that time.
+// slot is a start with the agents who are free then.
 type slot struct {
 	load.Start
 	agents []int
@@ -35,7 +35,7 @@ type slots struct {
 	limited map[string][]slot // by day
 }
 
-// learn reads the available slots. Each service uses different days.
+// learn reads the free slots. Each service uses different days.
 func (l *trial) learn(ctx context.Context) (*slots, error) {
 	s := &slots{limited: map[string][]slot{}}
 	var err error
@@ -62,8 +62,7 @@ func (l *trial) learn(ctx context.Context) (*slots, error) {
 	return s, nil
 }
 
-// offers returns the free starts of agents, in an order that looks random but is the
-// same each time.
+// offers returns the free starts of agents, in a shuffled but reproducible order.
 func (l *trial) offers(ctx context.Context, service, first, last int, agents ...int) (found []slot, err error) {
 	by := map[load.Start][]int{}
 	for _, agent := range agents {

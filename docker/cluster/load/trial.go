@@ -32,8 +32,8 @@ type stage struct {
 	facts string // more for the report
 }
 
-// columns are those of the report. A 503 with Retry-After is of a request that was repeated; a contest is wrong if it
-// has more or fewer winners than there should be.
+// columns are those of the report. A repeated request counts as a 503 with Retry-After; a contest with the
+// wrong number of winners is wrong.
 var columns = []string{"contests", "requests", "won", "refused", "replayed", "503", "other 5xx", "certification", "aborts", "deadlocks", "wrong"}
 
 func newTrial(ctx context.Context, c *cluster) (*trial, error) {
@@ -45,7 +45,7 @@ func newTrial(ctx context.Context, c *cluster) (*trial, error) {
 	return l, err
 }
 
-// measure runs work and adds a line to the report for it.
+// measure runs work and adds a line to the report.
 func (l *trial) measure(ctx context.Context, name string, work func() error) error {
 	fmt.Fprintln(os.Stderr, name)
 	now := &stage{name: name}
@@ -117,8 +117,8 @@ func (l *trial) unexpected(to *load.Server, r load.Request, a load.Answer) {
 	l.now().Problem("%s through %s: %s", r, to.Name, a)
 }
 
-// compete returns an attempt that sends a request. judge returns how much a response
-// has won, and whether it is a response that the request may get.
+// compete returns an attempt that sends a request. judge returns how much a response won, and whether the
+// request may get it.
 func (l *trial) compete(r load.Request, judge func(load.Answer) (won int, fair bool)) attempt {
 	return func(ctx context.Context, to *load.Server) int {
 		a, err := l.ask(ctx, to, r)
@@ -144,7 +144,7 @@ type contest struct {
 	name     string
 	capacity int // number of winners
 	attempts []attempt
-	rows     string // a query for the number of winners' rows
+	rows     string // query for the number of winners' rows
 	args     []any
 	silent   bool // responses do not reveal the winner
 }
@@ -183,8 +183,7 @@ func (l *trial) runContest(ctx context.Context, c contest, first int) error {
 	return nil
 }
 
-// compareNodes checks that all nodes have the same rows, and that no agent has two
-// bookings at once.
+// compareNodes checks that all nodes have the same rows, and that no agent has two bookings at once.
 func (l *trial) compareNodes(ctx context.Context) error {
 	return l.measure(ctx, "comparison of nodes", func() error {
 		l.stopSidecars()

@@ -1,5 +1,5 @@
-// Command changes makes changes through two servers and by plain SQL, and receives the webhooks about them, while the
-// database and the servers are killed again and again (docker/changes says what is compared):
+// Command changes makes changes through two servers and by plain SQL, and receives their webhooks, while
+// the database and the servers are killed again and again (docker/changes explains what it compares):
 //
 //	go run ./docker/endurance/changes                   ten minutes
 //	go run ./docker/endurance/changes -duration 1m

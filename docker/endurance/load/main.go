@@ -1,12 +1,11 @@
-// Command load runs the clients of the endurance run. They read, book, move and
-// delete without a pause, retry requests that get a 503, and check every response.
-// Other clients disconnect before they get a response.
+// Command load runs the clients of the endurance run. They read, book, move and delete without a pause,
+// retry requests that get a 503, and check every response. Other clients disconnect before they get a
+// response.
 //
 //	KEY=lp_live_… load -url http://127.0.0.1:8080 -duration 10m -folder /tmp/x
 //
-// It writes two files into the folder: bookings.tsv has, for each booking's note,
-// how many bookings must exist in the end (0 or 1); refused.tsv has the time in
-// seconds, the method and the path of each 503.
+// It writes two files into the folder: bookings.tsv says for each booking's note how many bookings must
+// exist in the end (0 or 1); refused.tsv has the time in seconds, the method and the path of each 503.
 package main
 
 import (
@@ -65,7 +64,7 @@ func run() error {
 
 // The numbers of clients.
 const (
-	writers = 6 // and as many that read
+	writers = 6 // the same number of clients read
 	leavers = 20
 )
 
@@ -73,12 +72,12 @@ const (
 // the time.
 const lockedBooking = "/bookings/1"
 
-// clients are what all clients share.
+// clients is shared by all clients.
 type clients struct {
 	load.Tally // by method and status
 	*load.Client
 	constants map[string][]byte // responses that must not change, by path
-	starts    []load.Start      // that were offered at the beginning
+	starts    []load.Start      // offered at the beginning
 
 	mu       sync.Mutex
 	expected map[string]int // bookings by note
@@ -101,13 +100,13 @@ func (c *clients) learn(ctx context.Context) (err error) {
 	return err
 }
 
-// ask sends a request until the answer is not a 503, and returns how often it was sent. It records a status that
-// is not in want as a problem, and returns none for a request without an answer.
+// ask sends a request until the answer is not a 503, and returns how often it was sent. It records a status
+// not in want as a problem, and returns a zero answer for a request without one.
 func (c *clients) ask(r load.Request, want ...int) (a load.Answer, sent int) {
 	if r.Method == http.MethodPost {
 		r.IdempotencyKey = rand.Text()
 	}
-	// Not until the end of the load: a request that was sent is waited for.
+	// Not the load's context: a request that was sent must be awaited.
 	a, sent, err := c.Ask(context.Background(), r, func() {
 		c.Count(r.Method + " 503")
 		c.mu.Lock()
@@ -132,7 +131,7 @@ func (c *clients) read(ctx context.Context) {
 				c.Problem("GET %s has changed: %s", path, got.Body)
 			}
 		}
-		// A page lacks bookings that are deleted while it is read.
+		// A page may lack bookings that are deleted while it is read.
 		var list []json.RawMessage
 		page, _ := c.ask(load.Get("/bookings?per_page=20"), http.StatusOK)
 		if err := page.Data(&list); err != nil || len(list) > 20 || len(list) < 20-writers {
@@ -201,7 +200,7 @@ func (c *clients) expect(note string, bookings int) {
 	c.expected[note] = bookings
 }
 
-// begins reads a booking and checks when it begins.
+// begins reads a booking and checks its start.
 func (c *clients) begins(path string, want load.Start) {
 	var got load.Start
 	a, _ := c.ask(load.Get(path), http.StatusOK)

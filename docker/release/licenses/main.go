@@ -1,6 +1,5 @@
-// Command licenses prints the licences of everything in a bookside binary: of the
-// linked modules, of Go's standard library, and of embedded files. It fails if a
-// module has no licence.
+// Command licenses prints the licences of everything in a bookside binary: linked modules, Go's standard
+// library, and embedded files. It fails if a module has no licence.
 //
 //	go run ./docker/release/licenses dist/bookside-linux-amd64
 //
@@ -59,11 +58,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 type module struct {
 	name, version string
 	root          string          // its directory
-	folders       map[string]bool // directories below root of packages and of the files they embed
+	folders       map[string]bool // directories below root of packages and of their embedded files
 }
 
-// source returns where to get a module's source code, which some licences require
-// to be stated.
+// source returns where to get a module's source code, which some licences require to be stated.
 func (m *module) source() string {
 	switch m.name {
 	case goModule:
@@ -156,7 +154,7 @@ func sameModules(info *buildinfo.BuildInfo, modules map[string]*module) error {
 	return nil
 }
 
-// licenseFile matches names such as LICENSE, COPYING.txt or bundle.js.LICENSE.txt.
+// licenseFile matches names like LICENSE, COPYING.txt or bundle.js.LICENSE.txt.
 var licenseFile = regexp.MustCompile(`(?i)^(.*[._-])?(un)?(licen[cs]es?|copying|copyright|notice|patents)([._-].*)?$`)
 
 // texts returns the licences of a module by path: those in its directories and in

@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// swaggerUI is the file with the version of the only embedded program of others.
+// swaggerUI is the file with the version of the only embedded third-party program.
 const swaggerUI = "handlers/openapi/swaggerui/VERSION"
 
 func run(args []string, stdout io.Writer) error {
@@ -43,7 +43,7 @@ func run(args []string, stdout io.Writer) error {
 	return encoder.EncodeVersion(document(info, strings.TrimSpace(string(embedded))), cyclonedx.SpecVersion1_6)
 }
 
-// document has neither a time nor a serial number: the same binary always has the same document.
+// document has neither a time nor a serial number, so that the same binary always has the same document.
 func document(info *buildinfo.BuildInfo, swaggerUI string) *cyclonedx.BOM {
 	program := goModule(cyclonedx.ComponentTypeApplication, info.Main.Path, info.Main.Version)
 	components := []cyclonedx.Component{goModule(cyclonedx.ComponentTypeLibrary, "std", strings.TrimPrefix(info.GoVersion, "go"))}
