@@ -63,7 +63,7 @@ func (q *Query) PersonalParameter(parameters QueryInput) string {
 		}
 	}
 	for _, name := range []string{"sort", "order_by"} {
-		if strings.EqualFold(strings.TrimSpace(q.sent[name]), "email") {
+		if isPersonal(strings.TrimSpace(q.sent[name])) {
 			return name
 		}
 	}

@@ -127,6 +127,7 @@ func TestMaskedKeysNeitherSearchNorWritePersonalData(t *testing.T) {
 		}
 	}
 	refused(s.get("/agents?order_by=email"), "order_by")
+	refused(s.get("/agents?order_by=Phone"), "order_by")
 	for _, c := range []struct{ method, path, contentType, body, name string }{
 		{http.MethodPost, "/bookings", jsonType, friday("customer_id", "", "customer", newCustomer), "email"},
 		{http.MethodPost, "/bookings", jsonType, friday("notes", `"x"`), "notes"},
