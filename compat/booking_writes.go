@@ -43,6 +43,7 @@ var bookingFields = Fields[bookings.New]{
 	optional("price", price(), func(b *bookings.New) **decimal.Decimal { return &b.Price }).about("Price of the booking before coupon and taxes, with at most four decimals; by default that of the service with its extras"),
 	extras(func(b *bookings.New) **slots.Extras { return &b.Extras }, extrasSchema),
 	couponCode(func(b *bookings.New) *string { return &b.CouponCode }),
+	bookingCustomFields(func(b *bookings.New) **bookings.SentFields { return &b.Fields }),
 	defaulted("total_attendees", integer(1, maxMediumInt), 1, func(b *bookings.New) *int64 { return &b.Attendees }),
 }.requiring("service_id", "agent_id", "start_date", "start_time", "customer")
 
@@ -103,6 +104,7 @@ var BookingPatchFields = Fields[BookingPatch]{
 	optional("status", statusText(), func(p *BookingPatch) **string { return &p.Status }).about(bookingStatusText, "completed"),
 	optional("price", price(), func(p *BookingPatch) **decimal.Decimal { return &p.Price }),
 	optional("notes", anyText(), func(p *BookingPatch) **string { return &p.Notes }),
+	bookingCustomFields(func(p *BookingPatch) **bookings.SentFields { return &p.Fields }),
 	flag("send_notification", func(p *BookingPatch) *bool { return &p.Notify }),
 	optional("start_date", day(), func(p *BookingPatch) **availability.Day { return &p.StartDate }),
 	flag(dryRun, func(p *BookingPatch) *bool { return &p.DryRun }),

@@ -55,6 +55,26 @@ func TestNewBooking(t *testing.T) {
 				b.Price, b.Attendees, b.Confirm = new(decimal.RequireFromString("12.5")), 3, false
 			},
 		},
+		"custom fields": {
+			`{` + basis + `,"customer_id":9,"custom_fields":{"a":" x ","b":["1",2,true],"c":false,"d":null,"e":{"f":1},"g":[[]]},"custom_fields.h":1.50}`,
+			func(b *bookings.New) {
+				const noValue = "Must be a single value or a list of such"
+				b.CustomerID, b.Fields = 9, &bookings.SentFields{Values: map[string]bookings.FieldValue{
+					"a": {Text: " x "}, "b": {List: []string{"1", "2", "on"}}, "c": {Text: "off"}, "d": {}, "e": {Wrong: noValue}, "g": {Wrong: noValue}, "h": {Text: "1.50"},
+				}}
+			},
+		},
+		"custom fields as a text": {
+			`{` + basis + `,"customer_id":9,"custom_fields":"{\"a\":[]}"}`,
+			func(b *bookings.New) {
+				b.CustomerID, b.Fields = 9, &bookings.SentFields{Values: map[string]bookings.FieldValue{"a": {List: []string{}}}}
+			},
+		},
+		"custom fields that are none": {
+			`{` + basis + `,"customer_id":9,"custom_fields":"x"}`,
+			func(b *bookings.New) { b.CustomerID, b.Fields = 9, &bookings.SentFields{NoObject: true} },
+		},
+		"no custom fields": {`{` + basis + `,"customer_id":9,"custom_fields":""}`, func(b *bookings.New) { b.CustomerID = 9 }},
 		"nothing where it is optional": {
 			`{` + basis + `,"customer_id":9,"location_id":"","duration":null,"status":"","notes":null,"price":"","total_attendees":"","send_confirmation":null}`,
 			func(b *bookings.New) { b.CustomerID = 9 },

@@ -3,6 +3,7 @@ package compat
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +53,11 @@ func (d Document) Sent(fields []FieldDescription) Sent {
 	}
 	if _, known := members["customer_comment"]; !known { // the field in which a booking stores its notes
 		sent["customer_comment"] = sent["notes"]
+	}
+	for name, texts := range maps.Clone(sent) { // of a booking, its meta has them
+		if field, custom := strings.CutPrefix(name, "custom_fields."); custom {
+			sent["meta."+field] = texts
+		}
 	}
 	for _, first := range sent["first_name"] {
 		for _, last := range sent["last_name"] {

@@ -415,7 +415,16 @@ func TestUpdateWithExtras(t *testing.T) {
 			t.Errorf("%s: %v", body, got)
 		}
 	}
-	s.write(http.MethodPost, "/bookings", friday("start_time", `"15:00"`, "customer_id", `8`)).want(http.StatusCreated)
+	s.database.Execute(t, "INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (4, 'minimum_service_extras_required', 'on'), (4, 'minimum_service_extras_value', '1'), (4, 'maximum_service_extras_required', 'on'), (4, 'maximum_service_extras_value', '1')")
+	for body, message := range map[string]string{
+		`{"extras":[]}`:                  "The service has to be booked with at least 1 extras",
+		`{"extras":[{"id":4},{"id":7}]}`: "The service can be booked with at most 1 extras",
+	} {
+		if got := s.write(http.MethodPut, "/bookings/"+id, body).want(http.StatusUnprocessableEntity).at("error", "details", "extras"); got != message {
+			t.Errorf("%s: %v", body, got)
+		}
+	}
+	s.write(http.MethodPost, "/bookings", friday("start_time", `"15:00"`, "customer_id", `8`, "extras", `[{"id":7}]`)).want(http.StatusCreated)
 	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 1 WHERE id = 4", "UPDATE wp_latepoint_service_extras SET duration = 45 WHERE id = 4")
 	s.write(http.MethodPut, "/bookings/"+id, `{"extras":[{"id":4,"quantity":2}]}`).want(http.StatusConflict)
 	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)

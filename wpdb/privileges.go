@@ -32,7 +32,7 @@ var writePrivileges = map[Table][]Privilege{
 	Users:         {Insert, Update}, // only where customers are users
 	Usermeta:      {Insert, Update},
 	Activities:    {Insert},
-	BookingMeta:   {Insert, Delete},
+	BookingMeta:   {Insert, Update, Delete},
 	Bookings:      {Insert, Update, Delete},
 	Coupons:       {Insert, Update, Delete},
 	CustomerMeta:  {Insert, Update, Delete},

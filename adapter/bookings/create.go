@@ -54,6 +54,9 @@ func Create(ctx context.Context, tx *session.Tx, b New) (Created, error) {
 		return Created{}, err
 	}
 	plan.resource = assigned.Resource
+	if err := plan.fields.check(plan.resource); err != nil {
+		return Created{}, err
+	}
 	if tx.DryRun {
 		draft, err := draftBooking(ctx, tx.Session, w, plan)
 		return Created{BookingDetail: draft}, err
@@ -200,6 +203,7 @@ func insertBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings,
 	}
 	booking, shown, err := notify.NewBooking(ctx, tx.Session, id)
 	booking.Extras = plan.shownExtras(tx.Session)
+	_, booking.Meta = plan.fields.newMeta(tx.Session, id, plan.resource)
 	return notify.Snapshot{
 		Customer: booking.Customer,
 		Booking:  &notify.BookingSnapshot{Booking: booking, Keys: keys, Shown: &shown},
@@ -246,13 +250,15 @@ func insertOrderWithItem(ctx context.Context, tx *session.Tx, w session.WriteSet
 	return order, item, err
 }
 
-// completeBooking writes the data of the item, which contains the booking's id, the booking's keys and its extras.
+// completeBooking writes the data of the item, which contains the booking's id, the booking's custom fields, keys and extras.
 func completeBooking(ctx context.Context, tx *session.Tx, plan bookingPlan, created notify.Snapshot) error {
 	item := created.BookingItem()
 	if _, err := tx.UpdateLater(ctx, wpdb.OrderItems, item.ID, session.Row{{Name: "item_data", Value: item.ItemData}}); err != nil {
 		return err
 	}
-	if _, err := tx.InsertLater(ctx, wpdb.BookingMeta, records.KeyRows(tx.Session, created.Booking.ID, records.ManageKeys{}, created.Booking.Keys)...); err != nil {
+	meta, _ := plan.fields.newMeta(tx.Session, created.Booking.ID, plan.resource)
+	meta = append(meta, records.KeyRows(tx.Session, created.Booking.ID, records.ManageKeys{}, created.Booking.Keys)...)
+	if _, err := tx.InsertLater(ctx, wpdb.BookingMeta, meta...); err != nil {
 		return err
 	}
 	_, err := tx.InsertLater(ctx, wpdb.BookingsServiceExtras, extraRows(tx.Session, created.Booking.ID, plan.extras)...)
@@ -298,9 +304,7 @@ type itemData struct {
 	BufferAfter               int64    `json:"buffer_after"`
 	Duration                  int64    `json:"duration"`
 	GenerateRecurrentSequence []string `json:"generate_recurrent_sequence"`
-	// Pro Features.
-	Attendees int64  `json:"total_attendees,omitempty"`
-	ExtraIDs  string `json:"service_extras_ids,omitempty"`
+	Attendees                 int64    `json:"total_attendees,omitempty"` // Pro Features
 }
 
 func newItemData(plan bookingPlan, span records.BookingSpan, id int64) (string, error) {
@@ -311,10 +315,21 @@ func newItemData(plan bookingPlan, span records.BookingSpan, id int64) (string, 
 		GenerateRecurrentSequence: []string{},
 	}
 	if plan.charged.pro {
-		data.Attendees, data.ExtraIDs = plan.Attendees, slots.ExtrasText(chosen(plan.extras))
+		data.Attendees = plan.Attendees
 	}
 	if !plan.customerIsNew {
 		data.CustomerID = domain.IDText(plan.customer.ID) // for a loaded customer PHP has texts
 	}
-	return automation.EncodePHP(data)
+	encoded, err := automation.EncodePHP(data)
+	if err != nil {
+		return "", err
+	}
+	fields, err := plan.fields.members()
+	if err != nil {
+		return "", err
+	}
+	if encoded, err = records.WithCustomFields(encoded, fields); err != nil {
+		return "", err
+	}
+	return records.WithExtras(encoded, slots.ExtrasText(chosen(plan.extras)))
 }

@@ -34,6 +34,7 @@ type New struct {
 	Price      *decimal.Decimal // before coupon and taxes; nil for the price of the service with its extras
 	Extras     *slots.Extras    // nil for none
 	CouponCode string           // "" for none
+	Fields     *SentFields      // custom fields; nil for none
 	Notes      string
 	HoldID     int64    // the hold whose slot it takes; 0 for none
 	Sent       []string // with HoldID, the names of the fields of the slot that were sent
@@ -61,6 +62,7 @@ type bookingPlan struct {
 	extras        []pricing.Extra
 	meta          map[string]string // of the service, see metaKeys; nil without Pro Features
 	charged       charge
+	fields        customFields
 	notes         string
 }
 
@@ -87,6 +89,11 @@ func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 	if err := planTime(ctx, tx.Session, &plan, &p); err != nil {
 		return plan, err
 	}
+	var err error
+	if plan.fields, err = readCustomFields(tx.Session, w, b.Fields, nil, "{}", &p); err != nil {
+		return plan, err
+	}
+	plan.fields.require(&p, plan.resources...)
 	if p.Err() == nil {
 		if err := lockNewBooking(ctx, tx, w, rules, plan); err != nil {
 			return plan, err

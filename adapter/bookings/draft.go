@@ -29,7 +29,8 @@ func draftBooking(ctx context.Context, s *session.Session, w session.WriteSettin
 	if err != nil {
 		return records.BookingDetail{}, err
 	}
-	booking.Customer, booking.Price, booking.Extras, booking.Meta = plan.customer, plan.charged.item.Total(), plan.shownExtras(s), map[string]string{}
+	booking.Customer, booking.Price, booking.Extras = plan.customer, plan.charged.item.Total(), plan.shownExtras(s)
+	_, booking.Meta = plan.fields.newMeta(s, 0, plan.resource)
 	order := draftOrder(s, w, plan)
 	booking.Order = &records.BookingOrder{PaymentStatus: order.PaymentStatus, CustomerComment: order.CustomerComment}
 	return records.BookingDetail{Booking: *booking, Order: &order, Payments: []records.Payment{}}, nil

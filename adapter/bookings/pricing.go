@@ -45,30 +45,43 @@ var metaKeys = []string{metaBaseFee, metaFlat, metaFewestExtras, metaFewestExtra
 // planExtras reads the extras of a booking and the service's other settings of Pro Features, which lets a
 // service require extras and limit their number.
 func planExtras(ctx context.Context, s *session.Session, plan *bookingPlan, p *domain.Validation) (err error) {
-	const field = "extras"
 	if p.Has("service_id") || !plan.service.Pro(s) {
 		return nil
 	}
 	if plan.extras, err = slots.LoadExtras(ctx, s, p, plan.service, plan.Extras); err != nil {
 		return err
 	}
-	metas, err := session.LoadMetas(ctx, s, wpdb.ServiceMeta, []int64{plan.service.ID}, sq.Eq{"meta_key": metaKeys})
-	if err != nil {
+	if plan.meta, err = serviceMeta(ctx, s, plan.service.ID); err != nil {
 		return err
 	}
-	plan.meta = metas[plan.service.ID]
+	if err := checkNumber(ctx, s, plan.service.ID, plan.meta, len(plan.extras), p); err != nil {
+		return err
+	}
+	checkLength(p, plan.duration, slots.ExtraMinutes(plan.extras))
+	return nil
+}
+
+// serviceMeta reads the meta of a service that is the add-on's.
+func serviceMeta(ctx context.Context, s *session.Session, service int64) (map[string]string, error) {
+	metas, err := session.LoadMetas(ctx, s, wpdb.ServiceMeta, []int64{service}, sq.Eq{"meta_key": metaKeys})
+	return metas[service], err
+}
+
+// checkNumber rejects fewer extras than the service requires, or more than it allows, where its meta says so.
+func checkNumber(ctx context.Context, s *session.Session, service int64, meta map[string]string, extras int, p *domain.Validation) error {
+	const field = "extras"
 	limit := func(switched, number string) int {
-		if plan.meta[switched] != session.On {
+		if meta[switched] != session.On {
 			return 0
 		}
-		return session.LeadingInt(plan.meta[number])
+		return session.LeadingInt(meta[number])
 	}
 	fewest, most := limit(metaFewestExtras, metaFewestExtrasNumber), limit(metaMostExtras, metaMostExtrasNumber)
 	switch {
-	case most > 0 && len(plan.extras) > most:
+	case most > 0 && extras > most:
 		p.Reject(field, fmt.Sprintf("The service can be booked with at most %d extras", most))
-	case fewest > 0 && len(plan.extras) < fewest:
-		offers, err := slots.OffersExtras(ctx, s, plan.service.ID) // if there are none, the form does not ask
+	case fewest > 0 && extras < fewest:
+		offers, err := slots.OffersExtras(ctx, s, service) // if there are none, the form does not ask
 		if err != nil {
 			return err
 		}
@@ -76,7 +89,6 @@ func planExtras(ctx context.Context, s *session.Session, plan *bookingPlan, p *d
 			p.Reject(field, fmt.Sprintf("The service has to be booked with at least %d extras", fewest))
 		}
 	}
-	checkLength(p, plan.duration, slots.ExtraMinutes(plan.extras))
 	return nil
 }
 

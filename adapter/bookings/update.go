@@ -44,6 +44,11 @@ func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records
 			return records.BookingDetail{}, err
 		}
 		plan.resource = assigned.Resource
+		if plan.saved() {
+			if err := plan.custom.check(plan.resource); err != nil {
+				return records.BookingDetail{}, err
+			}
+		}
 	}
 	changed, err := applyUpdate(ctx, tx, w, plan)
 	if err != nil {
@@ -119,12 +124,19 @@ func applyUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, p
 	if err != nil {
 		return done, err
 	}
+	metas, err := session.NewMetaChanges(ctx, tx.Session, wpdb.BookingMeta, plan.before.Booking.ID, plan.custom.metas(plan.resource))
+	if err != nil {
+		return done, err
+	}
 	done.order = itemChanged && plan.Price != nil || orderChanged
 	// To the client, price and notes belong to the booking.
-	if done.booking = len(columns) > 0 || done.order; done.booking {
+	if done.booking = len(columns) > 0 || itemChanged || done.order || metas.Any(); done.booking {
 		if err := tx.Update(ctx, wpdb.Bookings, plan.before.Booking.ID, append(columns, tx.LaterTimestamp())); err != nil {
 			return done, err
 		}
+	}
+	if err := session.ChangeMeta(ctx, tx, wpdb.BookingMeta, metas); err != nil {
+		return done, err
 	}
 	if err := updateExtras(ctx, tx, plan); err != nil {
 		return done, err
@@ -243,6 +255,15 @@ func updateItem(ctx context.Context, tx *session.Tx, plan updatePlan, columns se
 	}
 	if plan.newExtras && item.Variant != records.BundleItem {
 		if data, err = records.WithExtras(data, slots.ExtrasText(chosen(plan.extras))); err != nil {
+			return false, err
+		}
+	}
+	if item.Variant != records.BundleItem {
+		fields, err := plan.custom.members()
+		if err != nil {
+			return false, err
+		}
+		if data, err = records.WithCustomFields(data, fields); err != nil {
 			return false, err
 		}
 	}

@@ -36,6 +36,7 @@ type Patch struct {
 	Duration              *int64 // minutes
 	Attendees             *int64
 	Extras                *slots.Extras // all extras that the booking is to have
+	Fields                *SentFields   // custom fields; others stay
 	Status                *string
 	Customer              records.CustomerFields
 	Price                 *decimal.Decimal
@@ -58,6 +59,7 @@ type updatePlan struct {
 	newExtras bool                  // the extras or the service change
 	extras    []pricing.Extra       // with newExtras
 	duration  int64                 // with newSpan, without extras
+	custom    customFields
 	status    string
 	rules     customers.Rules
 	customer  records.BookingCustomer // of the booking, with its changes
@@ -78,6 +80,8 @@ func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, be
 	}
 	plan := updatePlan{Patch: patch, before: before, status: before.Booking.Status, customer: before.Customer}
 	plan.rules = customers.RulesOf(tx.Session, w.Settings)
+	plan.resource = availability.Resource{Agent: before.Booking.Agent.ID, Service: before.Booking.ServiceID(), Location: before.Booking.LocationID()}
+	plan.present = plan.resource
 	if patch.Status != nil {
 		plan.status = *patch.Status
 		checkTransition(&p, before.Booking.Status, plan.status)
@@ -98,6 +102,9 @@ func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, be
 		return plan, err
 	}
 	if err := planCustomerChange(ctx, tx, &plan, &p); err != nil {
+		return plan, err
+	}
+	if err := planCustomFields(tx.Session, w, &plan, &p); err != nil {
 		return plan, err
 	}
 	if err := p.Err(); err != nil {
@@ -265,7 +272,6 @@ func planSlot(ctx context.Context, s *session.Session, plan *updatePlan, p *doma
 	if plan.service, plan.resources, _, err = slots.LoadService(ctx, s, p, c.service, c.agent, location); err != nil {
 		return err
 	}
-	plan.present = availability.Resource{Agent: b.Agent.ID, Service: b.ServiceID(), Location: b.LocationID()}
 	plan.slot = &slots.SlotRequest{
 		Request: plan.service.RequestToMove(b.Booking, plan.Duration, plan.Attendees),
 		At:      c.at, Window: c.timeChanged, AnyLocation: slots.IsAny(location),
@@ -279,6 +285,13 @@ func planSlot(ctx context.Context, s *session.Session, plan *updatePlan, p *doma
 	minutes := b.ExtraMinutes()
 	if plan.newExtras = c.extrasChanged; plan.newExtras {
 		if plan.extras, err = slots.LoadExtras(ctx, s, p, plan.service, plan.Extras); err != nil {
+			return err
+		}
+		meta, err := serviceMeta(ctx, s, plan.service.ID)
+		if err != nil {
+			return err
+		}
+		if err := checkNumber(ctx, s, plan.service.ID, meta, len(plan.extras), p); err != nil {
 			return err
 		}
 		minutes = slots.ExtraMinutes(plan.extras)
@@ -467,6 +480,29 @@ func checkMovedCoupon(ctx context.Context, tx *session.Tx, plan *updatePlan, p *
 		p.Reject("customer_id", "May not use the coupon of the booking's order. PUT /orders/{id} with force=true moves the order all the same")
 	}
 	return nil
+}
+
+// planCustomFields checks the custom fields that the booking gets, and those that it has.
+func planCustomFields(s *session.Session, w session.WriteSettings, plan *updatePlan, p *domain.Validation) (err error) {
+	item := "{}"
+	if i := plan.before.BookingItem(); i != nil {
+		item = i.ItemData
+	}
+	if plan.custom, err = readCustomFields(s, w, plan.Fields, plan.before.Booking.Meta, item, p); err != nil || !plan.saved() {
+		return err
+	}
+	if plan.slot == nil {
+		plan.custom.require(p, plan.present)
+	} else {
+		plan.custom.require(p, plan.resources...)
+	}
+	return nil
+}
+
+// saved reports whether the plugin would save the booking, and so validate its custom fields: it changes a mere status
+// without (OsBookingModel::update_status), and price and notes are the order's.
+func (plan *updatePlan) saved() bool {
+	return plan.moved || plan.customer.ID != plan.before.Customer.ID || len(plan.custom.changes) > 0
 }
 
 // replaces reports whether a non-empty field of a customer changed.

@@ -26,9 +26,8 @@ type Rules struct {
 	// Contact is the column that identifies customers, contactEmail or contactPhone, or empty if the site
 	// treats every customer as new.
 	Contact string
-	columns []string // that may not be empty
-	// fields are the custom fields that may not be empty, by key; the value is true for checkboxes.
-	fields map[string]bool
+	columns []string              // that may not be empty
+	fields  []records.CustomField // that may not be empty
 }
 
 // customerRules reads the rules for changing a customer.
@@ -43,9 +42,8 @@ func customerRules(ctx context.Context, s *session.Session) (Rules, error) {
 // RulesOf returns the rules in the settings. Required custom fields come from the add-on that shows them.
 func RulesOf(s *session.Session, settings map[string]string) Rules {
 	rules := Rules{Contact: identifyingContact(settings), columns: requiredColumns(settings[session.SettingDefaultFields])}
-	required := requiredFields(settings[session.SettingCustomerFields])
-	if len(required) > 0 && s.Extension(extensions.ProFeatures, settings) {
-		rules.fields = required
+	if s.Extension(extensions.ProFeatures, settings) {
+		rules.fields = slices.DeleteFunc(records.CustomFields(settings[session.SettingCustomerFields]), func(f records.CustomField) bool { return !f.Required })
 	}
 	return rules
 }
@@ -96,22 +94,6 @@ func requiredColumns(setting string) []string {
 		}
 	}
 	return columns
-}
-
-// requiredFields returns the custom fields that a setting requires.
-func requiredFields(setting string) map[string]bool {
-	definitions := map[string]json.RawMessage{}
-	if json.Unmarshal([]byte(setting), &definitions) != nil {
-		return nil
-	}
-	required := map[string]bool{}
-	for key, definition := range definitions {
-		var field struct{ Type, Required any }
-		if json.Unmarshal(definition, &field) == nil && field.Required == session.On {
-			required[key] = field.Type == "checkbox"
-		}
-	}
-	return required
 }
 
 // truthy reports whether PHP treats a decoded JSON value as true.
@@ -186,9 +168,9 @@ func (r Rules) requireOfNew(c records.BookingCustomer, notes string, fields map[
 	if slices.Contains(r.columns, "notes") && blank(notes) {
 		p.Reject("notes", requiredBySite)
 	}
-	for key, checkbox := range r.fields {
-		if blankField(fields[key], checkbox) {
-			p.Reject(customField(key), requiredBySite)
+	for _, f := range r.fields {
+		if f.Blank(fields[f.ID]) {
+			p.Reject(customField(f.ID), requiredBySite)
 		}
 	}
 }
@@ -200,8 +182,8 @@ func (r Rules) RequireOfDescribed(c records.BookingCustomer, p *domain.Validatio
 	if slices.Contains(r.columns, "notes") {
 		p.Reject(Prefix+"notes", message)
 	}
-	for key := range r.fields {
-		p.Reject(Prefix+customField(key), message)
+	for _, f := range r.fields {
+		p.Reject(Prefix+customField(f.ID), message)
 	}
 }
 
@@ -219,15 +201,12 @@ func (r Rules) keepRequired(v Patch, p *domain.Validation) {
 		p.Reject("notes", requiredBySite)
 	}
 	for name, value := range v.CustomFields {
-		for key, checkbox := range r.fields {
-			if strings.EqualFold(key, name) && blankField(value, checkbox) {
+		for _, f := range r.fields {
+			if strings.EqualFold(f.ID, name) && f.Blank(value) {
 				p.Reject(customField(name), requiredBySite)
 			}
 		}
 	}
 }
-
-// blankField reports whether the add-on treats the value of a custom field as missing.
-func blankField(value string, checkbox bool) bool { return blank(value) || checkbox && value == "off" }
 
 const requiredBySite = "This site requires it"

@@ -100,7 +100,6 @@ func NewBooking(ctx context.Context, s *session.Session, id int64) (records.Book
 	if !ok {
 		return records.Booking{}, ShownInMessages{}, domain.NotFound(domain.BookingResource, id)
 	}
-	read.Meta = map[string]string{}
 	return *read.Booking, read.ShownInMessages, nil
 }
 

@@ -62,6 +62,25 @@ func WithExtras(stored, extras string) (string, error) {
 	}
 }
 
+// WithCustomFields returns an order item's data with some custom fields of its booking set, each value encoded. Data
+// that is not an object stays as it is.
+func WithCustomFields(stored string, changes []Member) (string, error) {
+	const key = "custom_fields" // of Pro Features
+	members, err := ObjectMembers(stored)
+	if err != nil || len(changes) == 0 {
+		return stored, nil //nolint:nilerr // as in WithItemData
+	}
+	var present string
+	if at := slices.IndexFunc(members, func(m Member) bool { return m.Key == key }); at >= 0 {
+		present = string(members[at].Value)
+	}
+	fields, err := WithMembers(present, changes)
+	if err != nil {
+		return "", err
+	}
+	return WithMembers(stored, []Member{{key, json.RawMessage(fields)}})
+}
+
 // sameType encodes a value as a text if the old value was a text.
 func sameType(old json.RawMessage, value any) (json.RawMessage, error) {
 	if bytes.HasPrefix(old, []byte(`"`)) {

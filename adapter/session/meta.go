@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -112,12 +113,30 @@ func ChangeMeta(ctx context.Context, tx *Tx, table wpdb.Table, m MetaChanges) er
 	if err := tx.Delete(ctx, table, m.deletes...); err != nil {
 		return err
 	}
-	for _, altered := range m.updates {
-		if err := tx.Update(ctx, table, altered.id, Row{{"meta_value", altered.value}, tx.UpdateTimestamp()}); err != nil {
-			return err
-		}
+	if err := updateMeta(ctx, tx, table, m.updates); err != nil {
+		return err
 	}
 	_, err := tx.Insert(ctx, table, m.inserts...)
+	return err
+}
+
+// updateMeta changes rows of meta in one statement.
+func updateMeta(ctx context.Context, tx *Tx, table wpdb.Table, updates []metaUpdate) error {
+	if len(updates) == 0 {
+		return nil
+	}
+	if err := writable(tx.Session, table); err != nil {
+		return err
+	}
+	ids, value := make([]int64, len(updates)), sq.Case("id")
+	for i, u := range updates {
+		ids[i], value = u.id, value.When(sq.Expr("?", u.id), sq.Expr("?", u.value))
+	}
+	stmt := sq.Update(tx.DB.Name(table)).Set("meta_value", value).Set("updated_at", tx.UpdateTimestamp().Value).Where(sq.Eq{"id": ids})
+	result, err := tx.Exec(ctx, table, "update "+string(table), stmt)
+	if err == nil && result.Rows < int64(len(ids)) {
+		err = fmt.Errorf("update %s: %w", table, ErrRowGone)
+	}
 	return err
 }
 

@@ -91,7 +91,7 @@ const On = "on"
 
 var writeSettingNames = slices.Concat([]string{
 	settingDateFormat, settingTimeSystem, SettingInvoices, SettingFreeInvoices, SettingInvoiceCompany, SettingInvoiceFrom, SettingInvoiceTo,
-	SettingInvoiceTaxID, SettingLogAddress, SettingMailProcessor, SettingBusinessName, SettingBusinessPhone, SettingBusinessAddress, SettingBusinessLogo, SettingOwnStatuses, SettingTaxes,
+	SettingInvoiceTaxID, SettingLogAddress, SettingMailProcessor, SettingBusinessName, SettingBusinessPhone, SettingBusinessAddress, SettingBusinessLogo, SettingOwnStatuses, SettingTaxes, SettingBookingFields,
 	SettingDashboard, SettingTerseDates, SettingUsersAsCustomers, SettingCustomerRole,
 }, CustomerRuleSettings, currencySettings)
 

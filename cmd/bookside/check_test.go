@@ -221,7 +221,7 @@ func TestCheckPrivileges(t *testing.T) {
 		{name: "to read", grants: []string{"SELECT ON *"}, wantStdout: []string{
 			"privileges     to read, but not to write everything\n",
 			"warning: the database user lacks INSERT, UPDATE on wp_latepoint_order_invoices, wp_latepoint_services: requests that write there will fail\n",
-			"warning: the database user lacks INSERT, UPDATE, DELETE on wp_latepoint_bookings, wp_latepoint_coupons, ", ", wp_bookside_webhooks: requests",
+			"warning: the database user lacks INSERT, UPDATE, DELETE on wp_latepoint_booking_meta, wp_latepoint_bookings, wp_latepoint_coupons, ", ", wp_bookside_webhooks: requests",
 		}},
 		{name: "to write but one", grants: []string{"SELECT, INSERT, UPDATE ON *", "DELETE ON wp_latepoint_bookings"}, wantStdout: []string{
 			"warning: the database user lacks DELETE on wp_latepoint_booking_meta, wp_latepoint_coupons, ",

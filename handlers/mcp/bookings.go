@@ -42,6 +42,7 @@ type bookInput struct {
 	Attendees  count            `json:"attendees,omitempty" jsonschema:"1 unless sent"`
 	Extras     []extra          `json:"extras,omitempty" jsonschema:"Extras of the service, on sites that have them"`
 	CouponCode string           `json:"coupon_code,omitempty" jsonschema:"On sites that have coupons"`
+	Fields     map[string]any   `json:"custom_fields,omitempty" jsonschema:"Custom fields of the booking by id, if the site has some; an error names those that it requires"`
 	CustomerID id               `json:"customer_id,omitempty" jsonschema:"Who books, if known; else send customer"`
 	Customer   *customerDetails `json:"customer,omitzero" jsonschema:"Who books, if there is no customer_id"`
 	Notes      string           `json:"notes,omitempty" jsonschema:"What the customer wants the staff to know"`
@@ -60,6 +61,7 @@ type sentBookingFields struct {
 	Attendees  count            `json:"total_attendees,omitempty"`
 	Extras     []extra          `json:"extras,omitempty"`
 	CouponCode string           `json:"coupon_code,omitempty"`
+	Fields     map[string]any   `json:"custom_fields,omitempty"`
 	CustomerID id               `json:"customer_id,omitempty"`
 	Customer   *customerDetails `json:"customer,omitempty"`
 	Notes      string           `json:"notes,omitempty"`
@@ -93,7 +95,7 @@ func (c *call) book(in bookInput) (out bookOutput, brief string, err error) {
 	confirm := !in.Silent
 	body := sentBookingFields{
 		ServiceID: in.ServiceID, AgentID: in.AgentID.orAny(), LocationID: in.LocationID, Date: in.Date, StartTime: in.StartTime, Duration: in.Duration, Attendees: in.Attendees,
-		Extras: in.Extras, CouponCode: in.CouponCode, CustomerID: in.CustomerID, Customer: in.Customer, Notes: in.Notes, Confirm: &confirm, DryRun: in.DryRun,
+		Extras: in.Extras, CouponCode: in.CouponCode, Fields: in.Fields, CustomerID: in.CustomerID, Customer: in.Customer, Notes: in.Notes, Confirm: &confirm, DryRun: in.DryRun,
 	}
 	slot := slotArguments{ServiceID: in.ServiceID, AgentID: in.AgentID, LocationID: in.LocationID, Duration: in.Duration, AnyDuration: true, Attendees: in.Attendees, Extras: in.Extras}
 	answer, err := c.Call(Call{Operation: createBookingOperation, Body: body, IdempotencyKey: string(in.Key)})
@@ -115,13 +117,14 @@ func (c *call) book(in bookInput) (out bookOutput, brief string, err error) {
 }
 
 type rescheduleInput struct {
-	Key       token `json:"idempotency_key" jsonschema:"A text of your own making, 8 to 255 printable characters, one for each move. Sent again, it repeats the answer instead of moving twice"`
-	BookingID id    `json:"booking_id"`
-	Date      date  `json:"date" jsonschema:"YYYY-MM-DD"`
-	StartTime clock `json:"start_time" jsonschema:"HH:MM"`
-	AgentID   id    `json:"agent_id,omitempty" jsonschema:"Leave out to keep the agent"`
-	Notify    bool  `json:"send_notification,omitempty" jsonschema:"Tell the customer, as the site's workflows say"`
-	DryRun    bool  `json:"dry_run,omitempty" jsonschema:"Only say what would happen"`
+	Key       token          `json:"idempotency_key" jsonschema:"A text of your own making, 8 to 255 printable characters, one for each move. Sent again, it repeats the answer instead of moving twice"`
+	BookingID id             `json:"booking_id"`
+	Date      date           `json:"date" jsonschema:"YYYY-MM-DD"`
+	StartTime clock          `json:"start_time" jsonschema:"HH:MM"`
+	AgentID   id             `json:"agent_id,omitempty" jsonschema:"Leave out to keep the agent"`
+	Fields    map[string]any `json:"custom_fields,omitempty" jsonschema:"Custom fields of the booking by id, if an error names some that it lacks"`
+	Notify    bool           `json:"send_notification,omitempty" jsonschema:"Tell the customer, as the site's workflows say"`
+	DryRun    bool           `json:"dry_run,omitempty" jsonschema:"Only say what would happen"`
 }
 
 type writtenOutput struct {
@@ -130,7 +133,7 @@ type writtenOutput struct {
 }
 
 func (c *call) reschedule(in rescheduleInput) (out writtenOutput, brief string, err error) {
-	body := sentBookingFields{Date: in.Date, StartTime: in.StartTime, Notify: in.Notify, DryRun: in.DryRun}
+	body := sentBookingFields{Date: in.Date, StartTime: in.StartTime, Fields: in.Fields, Notify: in.Notify, DryRun: in.DryRun}
 	if in.AgentID != 0 {
 		body.AgentID = int64(in.AgentID)
 	}

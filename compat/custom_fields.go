@@ -1,0 +1,73 @@
+package compat
+
+import (
+	"bookside/adapter/bookings"
+	"bookside/adapter/domain"
+	"bookside/compat/jsontext"
+)
+
+// bookingCustomFields declares the custom fields of a booking: an object, or its JSON. Whether such a field is known, and
+// what is none, the site decides.
+func bookingCustomFields[T any](at func(*T) **bookings.SentFields) Field[T] {
+	const name = "custom_fields"
+	text := func() *Schema {
+		return AnyOf(&Schema{Type: typeString}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean})
+	}
+	schema := func() *Schema {
+		return &Schema{Type: typeObject, AdditionalProperties: AnyOf(&Schema{Type: []string{typeString, typeNull}}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean}, &Schema{Type: typeArray, Items: text()})}
+	}
+	f := Field[T]{declaration: declaration{name: name, ours: true, clears: true, hideFromExample: true, valueType: description{schema: schema}}, read: func(in input, into *T) {
+		b := in.(*Body)
+		var problems domain.Validation // which only sites with such fields have
+		object := newBody("", b.fields, &problems).object(name)
+		switch {
+		case b.blank(name):
+		case problems.Has(name):
+			*at(into) = &bookings.SentFields{NoObject: true}
+		case object != nil:
+			sent := &bookings.SentFields{Values: map[string]bookings.FieldValue{}}
+			for id, value := range object.fields {
+				sent.Values[id] = fieldValue(value)
+			}
+			*at(into) = sent
+		}
+	}}
+	return f.about("Custom fields of the booking by id, on a site with LatePoint Pro Features: a text, a number, on or off for a checkbox, or a list of options; null or an empty text removes one")
+}
+
+// fieldValue reads the value of a custom field. A boolean is that of a checkbox.
+func fieldValue(sent jsontext.Value) bookings.FieldValue {
+	if sent.Null() {
+		return bookings.FieldValue{}
+	}
+	elements, isList := sent.List()
+	if !isList {
+		text, wrong := customFieldText(sent)
+		return bookings.FieldValue{Text: text, Wrong: wrong}
+	}
+	value := bookings.FieldValue{List: []string{}}
+	for _, element := range elements {
+		text, wrong := customFieldText(element)
+		if wrong != "" {
+			return bookings.FieldValue{Wrong: wrong}
+		}
+		value.List = append(value.List, text)
+	}
+	return value
+}
+
+func customFieldText(sent jsontext.Value) (text, wrong string) {
+	text, isText, single := sent.Scalar()
+	switch {
+	case !single:
+		return "", "Must be a single value or a list of such"
+	case len(text) > maxLongText:
+		return "", "Too long"
+	case !isText && text == "true":
+		return "on", ""
+	case !isText && text == "false":
+		return "off", ""
+	default:
+		return text, ""
+	}
+}

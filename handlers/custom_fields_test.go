@@ -1,0 +1,321 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// definedFields are custom fields of bookings as Pro Features stores their definitions: the others are required of
+// nobody, of staff, or under conditions.
+const definedFields = `{"cf_reason":{"id":"cf_reason","label":"Reason for visit","type":"textarea","required":"on","visibility":"public"},` +
+	`"cf_terms":{"id":"cf_terms","label":"Terms","type":"checkbox","required":"on","visibility":"admin_agent"},` +
+	`"cf_secret":{"id":"cf_secret","label":"Secret","type":"text","required":"on","visibility":"hidden"},` +
+	`"cf_many":{"id":"cf_many","label":"Allergies","type":"multiselect","required":"off","visibility":"public","options":"Milk\nNuts"},` +
+	`"cf_count":{"id":"cf_count","label":"Count","type":"number","required":"off"},` +
+	`"cf_other":{"id":"cf_other","label":"Of another service","type":"text","required":"on","conditional":"on","conditions":{"cfc_1":{"property":"service","operator":"not_equal","value":"4"}}},` +
+	`"cf_file":{"id":"cf_file","label":"Referral","type":"file_upload","required":"off","visibility":"public"}}`
+
+// filled are values of the required ones.
+const filled = `"cf_reason":"Back pain","cf_terms":"on"`
+
+// fieldsSite is proSite with custom fields of bookings.
+func fieldsSite(t testing.TB, definitions string) *server {
+	t.Helper()
+	s := proSite(t)
+	s.define(t, definitions)
+	return s
+}
+
+func (s *server) define(t testing.TB, definitions string) {
+	t.Helper()
+	s.database.Execute(t, setting("custom_fields_for_booking", strings.ReplaceAll(definitions, `\`, `\\`)))
+}
+
+// fieldsOf returns the meta of a booking but its keys, and what its order item has of custom fields and next to them.
+func (s *server) fieldsOf(t testing.TB, booking any) (meta []string, item string) {
+	t.Helper()
+	return rowsOf(t, s.database, "SELECT CONCAT(meta_key, '=', meta_value) FROM wp_latepoint_booking_meta WHERE object_id = ? AND meta_key NOT LIKE 'key_to_manage%' ORDER BY id", booking),
+		rowOf(t, s.database, "SELECT SUBSTRING(i.item_data, LOCATE('\"total_attendees\"', i.item_data)) FROM wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = ?", booking)
+}
+
+// TestCustomFieldsOfBooking: a booking stores its custom fields as the add-on's listeners do, and shows them.
+func TestCustomFieldsOfBooking(t *testing.T) {
+	t.Parallel()
+	s := fieldsSite(t, definedFields)
+	fields := []string{"extras", `[{"id":7}]`, "custom_fields", `{"cf_terms":true,"cf_many":["Nuts","","Milk & <b>honey</b> \u00e4/b"],"cf_reason":" <b>Back</b>\npain ","cf_count":0,"cf_secret":"x","cf_other":"y"}`}
+	possible := s.write(http.MethodPost, "/bookings", friday(append(fields, "dry_run", `true`)...)).want(http.StatusOK)
+	made := s.write(http.MethodPost, "/bookings", friday(fields...)).want(http.StatusCreated)
+	id := fmt.Sprint(made.at("data", "id"))
+	if diff := cmp.Diff(s.get("/bookings/"+id).at("data"), made.at("data")); diff != "" {
+		t.Errorf("created and read differ (-read +created):\n%s", diff)
+	}
+	want := map[string]any{"cf_reason": "Back\npain", "cf_terms": "on", "cf_many": `["Nuts","Milk & honey \u00e4\/b"]`}
+	for title, shown := range map[string]any{
+		"created": made.at("data", "meta"), "tried": possible.at("data", "meta"),
+		"listed": s.get("/bookings?include_meta=1&customer_id=9&date_from=2027-02-05&date_to=2027-02-05").records()[0]["meta"],
+	} {
+		if diff := cmp.Diff(any(want), shown); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", title, diff)
+		}
+	}
+	// "0" has no row, neither has what no form shows, nor what is of another service.
+	meta, item := s.fieldsOf(t, id)
+	if diff := cmp.Diff([]string{"cf_reason=Back\npain", "cf_terms=on", `cf_many=["Nuts","Milk & honey \u00e4\/b"]`}, meta); diff != "" {
+		t.Errorf("meta (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(`"total_attendees":1,"custom_fields":{"cf_reason":"Back\npain","cf_terms":"on","cf_secret":"x","cf_many":"[\"Nuts\",\"Milk & honey \\u00e4\\\/b\"]","cf_count":"0","cf_other":"y"},"service_extras_ids":"7:1"}`, item); diff != "" {
+		t.Errorf("item data (-want +got):\n%s", diff)
+	}
+	form := s.send(http.MethodPost, "/v1/bookings", http.Header{"X-Api-Key": {s.key}, "Content-Type": {"application/x-www-form-urlencoded"}},
+		"service_id=4&agent_id=5&location_id=1&start_date=2027-02-05&start_time=13:00&customer_id=9&custom_fields[cf_reason]=a&custom_fields[cf_terms]=on&custom_fields[cf_many][]=Milk").want(http.StatusCreated)
+	if diff := cmp.Diff(any(map[string]any{"cf_reason": "a", "cf_terms": "on", "cf_many": `["Milk"]`}), form.at("data", "meta")); diff != "" {
+		t.Errorf("a form (-want +got):\n%s", diff)
+	}
+}
+
+// TestRequiredCustomFields: a booking without what the site requires is refused, by field.
+func TestRequiredCustomFields(t *testing.T) {
+	t.Parallel()
+	s := fieldsSite(t, definedFields)
+	before := s.database.Snapshot(t)
+	file := strings.Replace(definedFields, `"file_upload","required":"off"`, `"file_upload","required":"on"`, 1)
+	const reason, terms, needsFile = "This site requires it: Reason for visit", "This site requires it: Terms", "Pro Features requires a file here, which can only be uploaded in the site's forms: Referral"
+	for _, c := range []struct {
+		title, definitions string
+		fields             string
+		service            string
+		status             int
+		details            map[string]any
+	}{
+		{"none", definedFields, ``, `4`, 422, map[string]any{"custom_fields.cf_reason": reason, "custom_fields.cf_terms": terms}},
+		{"null", definedFields, `null`, `4`, 422, map[string]any{"custom_fields.cf_reason": reason, "custom_fields.cf_terms": terms}},
+		{"empty values", definedFields, `{"cf_reason":"","cf_terms":null}`, `4`, 422, map[string]any{"custom_fields.cf_reason": reason, "custom_fields.cf_terms": terms}},
+		{"what PHP takes for empty", definedFields, `{"cf_reason":"0","cf_terms":"off"}`, `4`, 422, map[string]any{"custom_fields.cf_reason": reason, "custom_fields.cf_terms": terms}},
+		{"a checkbox that is off", definedFields, `{"cf_reason":"x","cf_terms":false}`, `4`, 422, map[string]any{"custom_fields.cf_terms": terms}},
+		{"of another service", definedFields, `{` + filled + `}`, `1`, 422, map[string]any{"custom_fields.cf_other": "This site requires it: Of another service"}},
+		{"unknown", definedFields, `{` + filled + `,"cf_unknown":"x","Cf_Count":1}`, `4`, 422, map[string]any{"custom_fields.cf_unknown": "This site's bookings have no such field", "custom_fields.Cf_Count": "This site's bookings have no such field"}},
+		{"a file", definedFields, `{` + filled + `,"cf_file":"https://example.test/a.pdf"}`, `4`, 422, map[string]any{"custom_fields.cf_file": "Pro Features takes files in the site's forms; none can be sent or removed here"}},
+		{"a required file", file, `{` + filled + `}`, `4`, 422, map[string]any{"custom_fields.cf_file": needsFile}},
+		{"no object", definedFields, `[1]`, `4`, 400, map[string]any{"custom_fields": "Must be an object with the values of custom fields by their ids"}},
+		{"no value", definedFields, `{"cf_reason":{"a":1},"cf_many":[["x"]],"cf_terms":"on"}`, `4`, 400, map[string]any{"custom_fields.cf_reason": "Must be a single value or a list of such", "custom_fields.cf_many": "Must be a single value or a list of such"}},
+		{"too long", definedFields, `{"cf_reason":"` + strings.Repeat("x", 70_000) + `","cf_terms":"on"}`, `4`, 422, map[string]any{"custom_fields.cf_reason": "Too long", "custom_fields": "Too long"}},
+		{"too long together", definedFields, `{"cf_reason":"` + strings.Repeat("x", 40_000) + `","cf_count":"` + strings.Repeat("1", 40_000) + `","cf_terms":"on"}`, `4`, 422, map[string]any{"custom_fields": "Too long"}},
+		{"with another mistake", definedFields, `{"cf_terms":"on"}`, `99999`, 400, nil},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			s.define(t, c.definitions)
+			body := friday("custom_fields", c.fields, "service_id", c.service, "agent_id", `"any"`)
+			for _, query := range []string{"", "?dry_run=1"} {
+				a := s.write(http.MethodPost, "/bookings"+query, body).want(c.status)
+				if diff := cmp.Diff(any(c.details), a.at("error", "details")); c.details != nil && diff != "" {
+					t.Errorf("details (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+	before.Restore(t)
+	s.define(t, strings.ReplaceAll(definedFields, `"required":"on"`, `"required":"off"`))
+	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
+	before.Restore(t)
+	for _, none := range []string{`[]`, ``, `{}`} {
+		s.define(t, none)
+		s.write(http.MethodPost, "/bookings?dry_run=1", friday("custom_fields", `{}`)).want(http.StatusOK)
+	}
+}
+
+// TestCustomFieldsOfAnyAgent: where any agent will do, whoever is chosen decides which fields are required; what all of
+// them require is said with everything else that is wrong.
+func TestCustomFieldsOfAnyAgent(t *testing.T) {
+	t.Parallel()
+	s := fieldsSite(t, `{}`)
+	agents := rowsOf(t, s.database, "SELECT DISTINCT c.agent_id FROM wp_latepoint_agents_services c JOIN wp_latepoint_agents a ON a.id = c.agent_id WHERE c.service_id = 4 AND c.location_id = 1 AND a.status = 'active' ORDER BY 1")
+	body := friday("agent_id", `"any"`)
+	chosen := fmt.Sprint(s.write(http.MethodPost, "/bookings?dry_run=1", body).want(http.StatusOK).at("data", "agent", "id"))
+	others := slices.DeleteFunc(slices.Clone(agents), func(id string) bool { return id == chosen })
+	if len(others) == 0 {
+		t.Fatalf("only agent %s", chosen)
+	}
+	under := func(operator, ids string) {
+		s.define(t, `{"cf_a":{"label":"A","required":"on","conditional":"on","conditions":{"cfc_1":{"property":"agent","operator":"`+operator+`","value":"`+ids+`"}}}}`)
+	}
+	under("equal", chosen)
+	unprocessable("custom_fields.cf_a").check(t, "of the chosen agent", s.write(http.MethodPost, "/bookings", body))
+	under("equal", strings.Join(others, ","))
+	s.write(http.MethodPost, "/bookings?dry_run=1", body).want(http.StatusOK)
+	under("equal", strings.Join(agents, ","))
+	unprocessable("custom_fields.cf_a", "status").check(t, "of all agents", s.write(http.MethodPost, "/bookings", friday("agent_id", `"any"`, "status", `"no_show"`)))
+	under("not_equal", chosen)
+	s.write(http.MethodPost, "/bookings", body).want(http.StatusCreated)
+}
+
+// TestUpdateCustomFields: what is sent changes, the rest stays. A change that saves the booking needs what is required;
+// one of its status does not.
+func TestUpdateCustomFields(t *testing.T) {
+	t.Parallel()
+	s := fieldsSite(t, definedFields)
+	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("custom_fields", `{`+filled+`,"cf_many":["Nuts"]}`)).want(http.StatusCreated).at("data", "id"))
+	path := "/bookings/" + id
+	s.database.Execute(t, "INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES ("+id+", 'cf_file', 'https://site.example/a.pdf')",
+		"UPDATE wp_latepoint_bookings SET updated_at = '2026-01-01 00:00:00' WHERE id = "+id)
+	const updated = "SELECT updated_at > '2026-01-01 00:00:00' FROM wp_latepoint_bookings WHERE id = ?"
+	s.write(http.MethodPut, path, `{"custom_fields":{"cf_reason":"Back pain","cf_count":"","cf_file":"https://site.example/a.pdf"}}`).want(http.StatusOK)
+	if got := rowOf(t, s.database, updated, id); got != "0" {
+		t.Error("the same values change the booking")
+	}
+	for _, c := range []struct {
+		body  string
+		meta  []string
+		named map[string]any // what its order item has
+	}{
+		{`{"custom_fields":{"cf_reason":"Knee","cf_count":3}}`, []string{"cf_reason=Knee", "cf_terms=on", `cf_many=["Nuts"]`, "cf_file=https://site.example/a.pdf", "cf_count=3"},
+			map[string]any{"cf_reason": "Knee", "cf_terms": "on", "cf_many": `["Nuts"]`, "cf_count": "3"}},
+		{`{"custom_fields":{"cf_many":[],"cf_count":null}}`, []string{"cf_reason=Knee", "cf_terms=on", `cf_many=[]`, "cf_file=https://site.example/a.pdf"},
+			map[string]any{"cf_reason": "Knee", "cf_terms": "on", "cf_many": `[]`, "cf_count": ""}},
+		{`{"custom_fields":{"cf_other":"x","cf_secret":"y"}}`, []string{"cf_reason=Knee", "cf_terms=on", `cf_many=[]`, "cf_file=https://site.example/a.pdf"},
+			map[string]any{"cf_reason": "Knee", "cf_terms": "on", "cf_many": `[]`, "cf_count": "", "cf_other": "x", "cf_secret": "y"}},
+		{`{"start_time":"14:00","custom_fields":{"cf_many":""}}`, []string{"cf_reason=Knee", "cf_terms=on", "cf_file=https://site.example/a.pdf"},
+			map[string]any{"cf_reason": "Knee", "cf_terms": "on", "cf_many": "", "cf_count": "", "cf_other": "x", "cf_secret": "y"}},
+	} {
+		possible := s.write(http.MethodPut, path+"?dry_run=1", c.body).want(http.StatusOK)
+		a := s.write(http.MethodPut, path, c.body).want(http.StatusOK)
+		shown := map[string]any{}
+		for _, row := range c.meta {
+			key, value, _ := strings.Cut(row, "=")
+			shown[key] = value
+		}
+		for _, got := range []any{possible.at("data", "meta"), a.at("data", "meta"), s.get(path).at("data", "meta")} {
+			if diff := cmp.Diff(any(shown), got); diff != "" {
+				t.Errorf("%s shows (-want +got):\n%s", c.body, diff)
+			}
+		}
+		meta, _ := s.fieldsOf(t, id)
+		if diff := cmp.Diff(c.meta, meta); diff != "" {
+			t.Errorf("%s: meta (-want +got):\n%s", c.body, diff)
+		}
+		for field, want := range c.named {
+			if got := rowOf(t, s.database, "SELECT JSON_UNQUOTE(JSON_EXTRACT(i.item_data, '$.custom_fields."+field+"')) FROM wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = ?", id); got != want {
+				t.Errorf("%s: the item has %s %q, not %q", c.body, field, got, want)
+			}
+		}
+		if got := rowOf(t, s.database, updated, id); got != "1" {
+			t.Errorf("%s: the booking counts as unchanged", c.body)
+		}
+	}
+	for body, field := range map[string]string{
+		`{"custom_fields":{"cf_reason":""}}`:                             "custom_fields.cf_reason",
+		`{"custom_fields":{"cf_terms":"off"},"start_time":"16:00"}`:      "custom_fields.cf_terms",
+		`{"custom_fields":{"cf_file":""}}`:                               "custom_fields.cf_file",
+		`{"custom_fields":{"cf_file":"https://example.test/other.pdf"}}`: "custom_fields.cf_file",
+		`{"custom_fields":{"cf_nothing":"x"}}`:                           "custom_fields.cf_nothing",
+		`{"service_id":1,"agent_id":"any"}`:                              "custom_fields.cf_other",
+	} {
+		unprocessable(field).check(t, body, s.write(http.MethodPut, path, body))
+	}
+	s.database.Execute(t, "DELETE FROM wp_latepoint_booking_meta WHERE meta_key = 'cf_reason' AND object_id = "+id)
+	unprocessable("custom_fields.cf_reason").check(t, "a move", s.write(http.MethodPut, path, `{"start_time":"15:00"}`))
+	unprocessable("custom_fields.cf_reason").check(t, "another customer", s.write(http.MethodPut, path, `{"customer_id":5}`))
+	for _, body := range []string{`{"notes":"x"}`, `{"price":12}`, `{"status":"cancelled"}`} {
+		s.write(http.MethodPut, path, body).want(http.StatusOK)
+	}
+}
+
+// TestStatementsForCustomFields: a booking costs as many statements with one custom field as with many, and what a plain
+// site costs is the same with them.
+func TestStatementsForCustomFields(t *testing.T) {
+	t.Parallel()
+	many, all := strings.Builder{}, strings.Builder{}
+	for i := range 20 {
+		fmt.Fprintf(&many, `,"cf_%d":{"label":"%d","type":"text"}`, i, i)
+		fmt.Fprintf(&all, `,"cf_%d":"%%[1]s"`, i)
+	}
+	s := fieldsSite(t, `{`+many.String()[1:]+`}`)
+	twenty := func(text string) string { return `{` + fmt.Sprintf(all.String()[1:], text) + `}` }
+	write := func(method, path, body string, status int) (answer, int64) {
+		a := s.write(method, path, body).want(status)
+		return a, int64(s.log.last(t).Queries)
+	}
+	write(http.MethodPost, "/bookings", friday(), http.StatusCreated) // adds rows to lock
+	_, none := write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-12"`), http.StatusCreated)
+	made, with := write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-19"`, "custom_fields", twenty("a")), http.StatusCreated)
+	if none != with {
+		t.Errorf("%d statements for a booking without custom fields, %d with 20", none, with)
+	}
+	path := fmt.Sprint("/bookings/", made.at("data", "id"))
+	write(http.MethodPut, path, `{"custom_fields":{"cf_0":"z"}}`, http.StatusOK)
+	_, one := write(http.MethodPut, path, `{"custom_fields":{"cf_0":"b"}}`, http.StatusOK)
+	if _, all := write(http.MethodPut, path, `{"custom_fields":`+twenty("c")+`}`, http.StatusOK); one != all {
+		t.Errorf("%d statements to change one custom field, %d for 20", one, all)
+	}
+}
+
+// TestCustomFieldsElsewhere: bulk requests, bookings of a hold and tools for AI agents take custom fields; keys that mask
+// personal data may not send them; on a plain site, they are an unknown field.
+func TestCustomFieldsElsewhere(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures(), withTools)
+	s.define(t, definedFields)
+	a := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("custom_fields", `{`+filled+`}`)+`,`+friday("start_time", `"14:00"`)+`]`).want(http.StatusMultiStatus)
+	if got := fmt.Sprint(a.at("results", "errors", 0, "error"), a.at("results", "summary", "successful")); got != "custom_fields.cf_reason: This site requires it: Reason for visit1" {
+		t.Error(got)
+	}
+	hold := s.keepSlot(t, holdBody("start_date", `"2027-02-12"`))
+	unprocessable("custom_fields.cf_reason", "custom_fields.cf_terms").check(t, "of a hold", s.write(http.MethodPost, "/bookings", `{"hold_id":`+hold+`,"customer_id":9}`))
+	s.write(http.MethodPost, "/bookings", `{"hold_id":`+hold+`,"customer_id":9,"custom_fields":{`+filled+`}}`).want(http.StatusCreated)
+
+	const slot = `'service_id':4,'agent_id':5,'location_id':1,'date':'2027-02-19','start_time':'10:00','customer_id':9`
+	agent := s.agent(t, s.key)
+	refused := agent.call("book", `{'idempotency_key':'fields-1',`+slot+`}`).refused("validation_failed")
+	if got := refused.at("error", "arguments", "custom_fields.cf_terms"); got != "This site requires it: Terms" {
+		t.Errorf("the tool says %v", got)
+	}
+	booked := agent.call("book", `{'idempotency_key':'fields-1',`+slot+`,'custom_fields':{'cf_reason':'Knee','cf_terms':true,'cf_many':['Milk','Nuts']}}`).done()
+	meta, _ := s.fieldsOf(t, fmt.Sprint(booked.at("booking", "id")))
+	if diff := cmp.Diff([]string{"cf_reason=Knee", "cf_terms=on", `cf_many=["Milk","Nuts"]`}, meta); diff != "" {
+		t.Errorf("of the tool (-want +got):\n%s", diff)
+	}
+	s.database.Execute(t, "DELETE FROM wp_latepoint_booking_meta WHERE meta_key = 'cf_terms'")
+	move := `{'idempotency_key':'fields-2','booking_id':` + fmt.Sprint(booked.at("booking", "id")) + `,'date':'2027-02-19','start_time':'13:00'`
+	agent.call("reschedule", move+`}`).refused("validation_failed")
+	agent.call("reschedule", move+`,'custom_fields':{'cf_terms':'on'}}`).done()
+
+	asMasked := http.Header{"X-Api-Key": {s.maskedKey()}, "Content-Type": {"application/json"}}
+	wantCode(t, s.send(http.MethodPost, "/v1/bookings", asMasked, friday("custom_fields", `{`+filled+`}`)), http.StatusForbidden, "personal_data_masked")
+	path := "/bookings/" + fmt.Sprint(booked.at("booking", "id"))
+	if got := s.send(http.MethodGet, "/v1"+path, asMasked, "").want(http.StatusOK).at("data", "meta", "cf_reason"); got != "***" {
+		t.Errorf("masked: %v", got)
+	}
+
+	writer := http.Header{"X-Api-Key": {s.newKey("write_bookings")}, "Content-Type": {"application/json"}}
+	tried := s.send(http.MethodPost, "/v1/bookings", writer, friday("start_date", `"2027-02-26"`, "dry_run", `true`, "custom_fields", `{`+filled+`}`)).want(http.StatusOK)
+	if diff := cmp.Diff(any(map[string]any{"cf_reason": "Back pain", "cf_terms": "on"}), tried.at("data", "meta")); diff != "" {
+		t.Errorf("who may not read is shown what it sent (-want +got):\n%s", diff)
+	}
+
+	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
+	for i, fields := range []string{`{"cf_reason":"a","cf_none":[]}`, `{"cf_file":"x"}`} {
+		plain := s.write(http.MethodPost, "/bookings", friday("start_date", fmt.Sprintf(`"2027-03-%02d"`, 5+7*i), "custom_fields", fields)).want(http.StatusCreated)
+		if got := fmt.Sprint(plain.at("data", "meta")); got != "map[]" {
+			t.Errorf("a plain site stores %s", got)
+		}
+		changed := s.write(http.MethodPut, fmt.Sprint("/bookings/", plain.at("data", "id")), `{"custom_fields":`+fields+`}`).want(http.StatusOK)
+		if got := fmt.Sprint(changed.at("data", "meta")); got != "map[]" {
+			t.Errorf("a plain site changes %s", got)
+		}
+	}
+}
+
+// TestProFeaturesAloneRefusesNothing: where the owner refuses what is not honoured, a site with Pro Features takes
+// bookings.
+func TestProFeaturesAloneRefusesNothing(t *testing.T) {
+	t.Parallel()
+	s := fieldsSite(t, definedFields)
+	s.platform.RefuseIgnored = true
+	s.write(http.MethodPost, "/bookings", friday("custom_fields", `{`+filled+`}`)).want(http.StatusCreated)
+}
