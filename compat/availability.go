@@ -54,6 +54,8 @@ type Unavailable struct {
 	StartTime string `json:"start_time"`
 	Reason    string `json:"reason"`
 	BookingID *int64 `json:"booking_id,omitempty" needs:"read_bookings"`
+	// Extension has the titles of those that may be the reason.
+	Extension *string `json:"extension,omitempty"`
 }
 
 // idOrAny is an id; 0 is sent as "any".
@@ -166,7 +168,7 @@ func (v View) Availability(r AvailabilityRequest, grid slots.Grid, timezone stri
 		a.Slots[i] = Slot{StartTime: a.AvailableSlots[i], EndTime: clock(new(grid.End(day.Day, s))), AvailableCapacity: s.Capacity}
 	}
 	if r.Explain {
-		a.Explain = explanation(grid.Missing, day.Slots)
+		a.Explain = explanation(grid, day.Slots)
 	}
 	return bothSingle(a)
 }
@@ -185,15 +187,18 @@ func availabilityDays(grid slots.Grid, timezone string) AvailabilityDays {
 
 func startTime(s availability.Slot) string { return clock(&s.Start) }
 
-func explanation(missing slots.Missing, grid []availability.Slot) *Explanation {
-	e := &Explanation{Missing: textOrNil(missing), Unavailable: []Unavailable{}}
-	for _, s := range grid {
+func explanation(grid slots.Grid, day []availability.Slot) *Explanation {
+	e := &Explanation{Missing: textOrNil(grid.Missing), Unavailable: []Unavailable{}}
+	for _, s := range day {
 		if s.Reason == availability.Free {
 			continue
 		}
 		u := Unavailable{StartTime: startTime(s), Reason: string(s.Reason)}
 		if s.Booking != 0 {
 			u.BookingID = &s.Booking
+		}
+		if s.Reason == availability.NotOffered {
+			u.Extension = new(strings.Join(grid.Extensions, ", "))
 		}
 		e.Unavailable = append(e.Unavailable, u)
 	}

@@ -139,6 +139,10 @@ func TestAvailability(t *testing.T) {
 		`"explain":{"missing":null,"unavailable":[{"start_time":"10:00","reason":"booked","booking_id":17},{"start_time":"11:00","reason":"past"}]}}}`
 	wantJSON(t, want, View{}.Availability(asked, answer, "UTC"))
 
+	answer.Extensions = []string{"Lunch", "Holidays"}
+	answer.Days[0].Slots[2].Reason = availability.NotOffered
+	wantJSON(t, strings.Replace(want, `"reason":"past"`, `"reason":"extension","extension":"Lunch, Holidays"`, 1), View{}.Availability(asked, answer, "UTC"))
+
 	asked.Explain, asked.ManyDays, answer.AgentID = false, true, nil
 	answer.Days = append([]slots.Day{{Day: answer.From - 1}}, answer.Days...)
 	answer.From--

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"bookside/adapter/ask"
 	"bookside/handlers/middleware"
 	"bookside/wpdb"
 )
@@ -21,10 +22,14 @@ func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := a.now()
 		ctx, usage := wpdb.WithUsage(c.Request().Context())
+		ctx, asking := ask.WithMeter(ctx)
 		c.SetRequest(c.Request().WithContext(ctx))
 		c.Response().Before(func() {
-			c.Response().Header().Set("Server-Timing", fmt.Sprintf("db;dur=%g, wait;dur=%g, total;dur=%g",
-				milliseconds(usage.Busy()), milliseconds(usage.Waited()), milliseconds(a.now().Sub(start))))
+			timing := fmt.Sprintf("db;dur=%g, wait;dur=%g, total;dur=%g", milliseconds(usage.Busy()), milliseconds(usage.Waited()), milliseconds(a.now().Sub(start)))
+			if waited := asking.Waited(); waited > 0 {
+				timing += fmt.Sprintf(", wordpress;dur=%g", milliseconds(waited))
+			}
+			c.Response().Header().Set("Server-Timing", timing)
 		})
 		if err := next(c); err != nil {
 			c.Error(err)

@@ -73,6 +73,7 @@ type encodedResponse struct {
 	// the response has none.
 	totalAge *time.Duration
 	tag      string // "" if the response has none
+	warnings []string
 }
 
 // totalAgeHeader carries the age of a list's size, in seconds, if it was not counted for this request.
@@ -82,6 +83,9 @@ const totalAgeHeader = "X-Total-Age"
 func (e encodedResponse) send(c echo.Context) error {
 	if e.totalAge != nil {
 		c.Response().Header().Set(totalAgeHeader, strconv.Itoa(int(e.totalAge.Seconds())))
+	}
+	for _, text := range e.warnings {
+		c.Response().Header().Add("Warning", "199 bookside "+strconv.QuoteToASCII(text))
 	}
 	if e.tag != "" {
 		mayKeep(c, e.tag)
@@ -152,7 +156,7 @@ func (r *request) runWithin(bytes int64) (encoded encodedResponse, err error) {
 	if r.route.tagged() {
 		tag = middleware.ETag(body.Bytes())
 	}
-	return encodedResponse{response.status, typ, body, release, r.session.TotalAge, tag}, nil
+	return encodedResponse{response.status, typ, body, release, r.session.TotalAge, tag, r.session.Warnings}, nil
 }
 
 // atSite calls work with the present state of the site, perhaps twice.

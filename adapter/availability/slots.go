@@ -64,6 +64,7 @@ type Input struct {
 	OffPeriods  []OffPeriod
 	Events      []OffPeriod // of the agents' own calendars
 	Limits      DailyLimits
+	Offers      Offers // nil unless extensions of the site decide which starts are offered
 	Clock       Clock
 	Deviations  Deviations
 }
@@ -211,15 +212,14 @@ func Offered(grid []Slot) []Slot {
 // appendSlots mirrors BookingResource::build_bookable_slots: a grid from the
 // start of each working period.
 func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Slot {
+	if c.Offers != nil {
+		return c.appendOffered(grid, r, day, q)
+	}
 	hours := c.schedule.hours(r, day)
 	if len(hours) == 0 {
 		return grid
 	}
-	occupied := c.occupancyOn(day, r, q)
-	var missing period
-	if c.Window != nil && c.Deviations.SkipMissingHour {
-		missing = c.gapOn(day)
-	}
+	occupied, missing := c.occupancyOn(day, r, q), c.missingHour(day)
 	for _, h := range hours {
 		for start := h.start; start <= h.end-q.Duration; start += c.Service.Step {
 			if start >= dayEnd && c.Deviations.StartWithinDay {
@@ -235,6 +235,14 @@ func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Sl
 		grid = append(grid, c.ownSlot(r, q))
 	}
 	return grid
+}
+
+// missingHour returns the hour of a day that customers are not offered, because the clock skips it.
+func (c *Calendar) missingHour(day Day) period {
+	if c.Window == nil || !c.Deviations.SkipMissingHour {
+		return period{}
+	}
+	return c.gapOn(day)
 }
 
 // ownSlot returns the slot that a booking keeps: the booking window applies to new starts.

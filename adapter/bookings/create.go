@@ -213,7 +213,7 @@ func insertBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings,
 
 // insertOrderWithItem saves the customer and writes the order of a booking and its item, whose data
 // completeBooking writes.
-func insertOrderWithItem(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan *bookingPlan, breakdown records.PriceBreakdown) (order records.Order, item records.OrderItem, err error) {
+func insertOrderWithItem(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan *bookingPlan, breakdown any) (order records.Order, item records.OrderItem, err error) {
 	customer, err := saveCustomer(ctx, tx, w, plan)
 	if err != nil {
 		return order, item, err
@@ -233,7 +233,7 @@ func insertOrderWithItem(ctx context.Context, tx *session.Tx, w session.WriteSet
 		return order, item, err
 	}
 	charged := plan.charged.item
-	item = records.OrderItem{Variant: records.BookingItem, Subtotal: charged.Subtotal, Total: charged.Total()}
+	item = records.OrderItem{Variant: records.BookingItem, Subtotal: charged.Subtotal, Total: plan.charged.itemTotal()}
 	item.ID, err = tx.Insert(ctx, wpdb.OrderItems, append(session.Row{
 		{Name: "order_id", Value: lastID}, {Name: "variant", Value: item.Variant}, {Name: "item_data", Value: ""}, {Name: "subtotal", Value: domain.AmountText(item.Subtotal)}, {Name: "total", Value: domain.AmountText(item.Total)},
 		{Name: "coupon_code", Value: wpdb.NullIfZero(plan.charged.coupon)}, {Name: "coupon_discount", Value: domain.AmountText(charged.Discount)}, {Name: "tax_total", Value: "0.0000"},
@@ -331,5 +331,5 @@ func newItemData(plan bookingPlan, span records.BookingSpan, id int64) (string, 
 	if encoded, err = records.WithCustomFields(encoded, fields); err != nil {
 		return "", err
 	}
-	return records.WithExtras(encoded, slots.ExtrasText(chosen(plan.extras)))
+	return records.WithExtras(encoded, slots.ExtrasText(slots.ChosenOf(plan.extras)))
 }

@@ -1,12 +1,14 @@
 package bookings
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
+	"bookside/adapter/ask"
 	"bookside/adapter/availability"
 	"bookside/adapter/customers"
 	"bookside/adapter/domain"
@@ -64,6 +66,9 @@ type bookingPlan struct {
 	charged       charge
 	fields        customFields
 	notes         string
+	// What WordPress said: 0 and nil where it was not asked.
+	decidedLength int64 // minutes, with everything that extensions add
+	decidedPrice  *ask.Price
 }
 
 // planBooking validates a booking, reporting all problems at once, reads what it needs
@@ -103,6 +108,9 @@ func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 		return plan, err
 	}
 	plan.setSlot()
+	if err := plan.decide(ctx, tx, &p, extensions.Times, extensions.Prices, extensions.Acceptance); err != nil {
+		return plan, err
+	}
 	if !p.Has("service_id") {
 		if err := planPrice(ctx, tx, w, pro, &plan, &p); err != nil {
 			return plan, err
@@ -132,7 +140,9 @@ func (plan *bookingPlan) setSlot() {
 }
 
 // length returns how long the booking takes, including its extras.
-func (plan *bookingPlan) length() int64 { return plan.duration + slots.ExtraMinutes(plan.extras) }
+func (plan *bookingPlan) length() int64 {
+	return cmp.Or(plan.decidedLength, plan.duration+slots.ExtraMinutes(plan.extras))
+}
 
 // span returns when the booking takes place.
 func (plan *bookingPlan) span(s *session.Session) records.BookingSpan {

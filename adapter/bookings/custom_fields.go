@@ -159,6 +159,25 @@ func (c customFields) members() (members []records.Member, err error) {
 	return members, nil
 }
 
+// asked returns the values that the booking will have, as WordPress is asked about it.
+func (c customFields) asked() (string, error) {
+	values := map[string]string{}
+	for _, f := range c.defined {
+		value, changes := c.changes[f.ID]
+		if !changes {
+			value = c.present[f.ID]
+		}
+		if value != "" {
+			values[f.ID] = value
+		}
+	}
+	if len(values) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(values)
+	return string(text), err
+}
+
 // metas returns the changed values that a booking of the resource keeps in its meta, "" for what has no row there
 // (OsFeatureCustomFieldsHelper::save_custom_fields, Pro Features 1.6, and OsMetaModel::save_by_key, which takes "0"
 // for nothing).

@@ -29,7 +29,7 @@ func draftBooking(ctx context.Context, s *session.Session, w session.WriteSettin
 	if err != nil {
 		return records.BookingDetail{}, err
 	}
-	booking.Customer, booking.Price, booking.Extras = plan.customer, plan.charged.item.Total(), plan.shownExtras(s)
+	booking.Customer, booking.Price, booking.Extras = plan.customer, plan.charged.itemTotal(), plan.shownExtras(s)
 	_, booking.Meta = plan.fields.newMeta(s, 0, plan.resource)
 	order := draftOrder(s, w, plan)
 	booking.Order = &records.BookingOrder{PaymentStatus: order.PaymentStatus, CustomerComment: order.CustomerComment}

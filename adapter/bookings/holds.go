@@ -9,6 +9,7 @@ import (
 
 	"bookside/adapter/availability"
 	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
 	"bookside/adapter/session"
 	"bookside/adapter/slots"
 	"bookside/wpdb"
@@ -90,12 +91,15 @@ func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, err
 		return slots.Hold{}, err
 	}
 	plan.setSlot()
+	if err := plan.decide(ctx, tx, &p, extensions.Times); err != nil {
+		return slots.Hold{}, err
+	}
 	assigned, err := slots.Assign(ctx, tx, plan.service, plan.resources, plan.slot)
 	if err != nil {
 		return slots.Hold{}, err
 	}
 	hold := slots.Hold{
-		Resource: assigned.Resource, Start: n.Start, End: plan.span(tx.Session).End, Duration: plan.duration, Attendees: n.Attendees, Extras: chosen(plan.extras),
+		Resource: assigned.Resource, Start: n.Start, End: plan.span(tx.Session).End, Duration: plan.duration, Attendees: n.Attendees, Extras: slots.ChosenOf(plan.extras),
 		CreatedAt: domain.Timestamp(domain.Stamp(tx.Now)), ExpiresAt: domain.Timestamp(domain.Stamp(tx.Now.Add(time.Duration(n.Minutes) * time.Minute))),
 	}
 	hold.ID, err = tx.Insert(ctx, wpdb.Holds, session.Row{

@@ -2,10 +2,13 @@ package bookings
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
 
+	"bookside/adapter/ask"
 	"bookside/adapter/domain"
 	"bookside/adapter/payments"
 	"bookside/adapter/pricing"
@@ -23,10 +26,22 @@ type charge struct {
 	item    pricing.Item
 	coupon  string // its code; "" for none
 	pricing.Totals
+	asked *ask.Price // what WordPress said; nil where it was not asked
 }
 
-// breakdown returns the composition of the price.
-func (c charge) breakdown(w session.WriteSettings, service string) records.PriceBreakdown {
+// itemTotal returns what the item costs after its discount, before taxes.
+func (c charge) itemTotal() decimal.Decimal {
+	if c.asked != nil {
+		return pricing.Stored(c.asked.Item.Total)
+	}
+	return c.item.Total()
+}
+
+// breakdown returns the composition of the price, to be stored as JSON.
+func (c charge) breakdown(w session.WriteSettings, service string) any {
+	if c.asked != nil {
+		return json.RawMessage(c.asked.Breakdown)
+	}
 	return records.BreakdownOf(w, service, c.booking).WithTotals(w, c.Totals, c.coupon)
 }
 
@@ -118,6 +133,9 @@ func planPrice(ctx context.Context, tx *session.Tx, w session.WriteSettings, pro
 		}
 	}
 	c.item, c.Totals = items[0], pricing.Total(items, taxes)
+	if plan.decidedPrice != nil && plan.Price == nil {
+		c = chargeAsked(c, *plan.decidedPrice)
+	}
 	if c.Subtotal.GreaterThan(domain.MaxAmount) || c.Total.GreaterThan(domain.MaxAmount) {
 		p.Reject("price", "Too large")
 	}
@@ -146,15 +164,6 @@ func applyCoupon(ctx context.Context, tx *session.Tx, plan *bookingPlan, c *char
 	}
 	coupon.Pricing().Apply(items)
 	return nil
-}
-
-// chosen returns ids and quantities of extras.
-func chosen(extras []pricing.Extra) []slots.ChosenExtra {
-	list := make([]slots.ChosenExtra, len(extras))
-	for i, e := range extras {
-		list[i] = slots.ChosenExtra{ID: e.ID, Quantity: e.Quantity}
-	}
-	return list
 }
 
 // shownExtras returns the extras in the form in which a booking shows them.

@@ -254,7 +254,7 @@ func updateItem(ctx context.Context, tx *session.Tx, plan updatePlan, columns se
 		return false, err
 	}
 	if plan.newExtras && item.Variant != records.BundleItem {
-		if data, err = records.WithExtras(data, slots.ExtrasText(chosen(plan.extras))); err != nil {
+		if data, err = records.WithExtras(data, slots.ExtrasText(slots.ChosenOf(plan.extras))); err != nil {
 			return false, err
 		}
 	}

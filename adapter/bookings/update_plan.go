@@ -107,6 +107,9 @@ func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, be
 	if err := planCustomFields(tx.Session, w, &plan, &p); err != nil {
 		return plan, err
 	}
+	if err := plan.decide(ctx, tx, &p); err != nil {
+		return plan, err
+	}
 	if err := p.Err(); err != nil {
 		return plan, err
 	}
@@ -245,7 +248,7 @@ func (plan *updatePlan) slotChange() slotChange {
 	c.serviceChanged = changes(&c.service, plan.ServiceID, true)
 	c.changed = changes(&c.agent, plan.AgentID, true) || c.timeChanged || c.serviceChanged
 	c.changed = changes(&c.location, plan.LocationID, true) || c.changed
-	c.extrasChanged = plan.Extras != nil && (plan.Extras.Unreadable || c.serviceChanged || !slots.SameExtras(plan.Extras.Chosen, extrasOf(b.Booking)))
+	c.extrasChanged = plan.Extras != nil && (plan.Extras.Unreadable || c.serviceChanged || !slots.SameExtras(plan.Extras.Chosen, slots.ExtrasOf(b.Booking)))
 	c.spanChanged = changes(&c.duration, plan.Duration, true) || c.timeChanged || c.serviceChanged || c.extrasChanged
 	c.changed = changes(&c.attendees, plan.Attendees, true) || c.spanChanged || c.changed
 	return c
@@ -299,15 +302,6 @@ func planSlot(ctx context.Context, s *session.Session, plan *updatePlan, p *doma
 	checkLength(p, plan.duration, minutes)
 	plan.slot.Duration += session.Minutes(minutes)
 	return nil
-}
-
-// extrasOf returns the extras that a booking has.
-func extrasOf(b records.Booking) []slots.ChosenExtra {
-	list := make([]slots.ChosenExtra, len(b.Extras))
-	for i, e := range b.Extras {
-		list[i] = slots.ChosenExtra{ID: e.ID, Quantity: e.Quantity}
-	}
-	return list
 }
 
 // checkNewStart rejects a slot without a start, and a new start that is in the past or

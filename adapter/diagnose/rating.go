@@ -245,7 +245,7 @@ func rateExtensions(active []extensions.Active) Rating {
 	case len(active) == 0:
 		return rated(Good, ExtensionsGood, name, "none")
 	case len(ignored) == 0:
-		return rated(Good, ExtensionsGood, name, "all that take part are honoured: "+extensions.Titles(active))
+		return rated(Good, ExtensionsGood, name, "all that take part are honoured: "+extensions.Titles(active)+"; bookside extensions verify compares")
 	}
 	texts := make([]string, len(ignored))
 	for i, e := range ignored {

@@ -5,7 +5,7 @@ package domain
 type Options map[string]string
 
 // OptionNames are the names in Options.
-var OptionNames = []string{OptionActivePlugins, "latepoint_db_version", "timezone_string", "gmt_offset", OptionGoogleCalendar, OptionEvents}
+var OptionNames = []string{OptionActivePlugins, "latepoint_db_version", "timezone_string", "gmt_offset", OptionGoogleCalendar, OptionEvents, OptionReported}
 
 const (
 	// OptionActivePlugins is the site's list of active plugins, serialised.
@@ -16,4 +16,7 @@ const (
 	// OptionEvents lists the events that extensions of the site listen to, separated by spaces. The
 	// companion writes it.
 	OptionEvents = "bookside_companion_events"
+	// OptionReported has when the companion reported what listens to LatePoint, and how many listeners there
+	// are: a fingerprint, the Unix time and a number, separated by spaces.
+	OptionReported = "bookside_companion_extensions"
 )

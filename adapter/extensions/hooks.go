@@ -46,6 +46,21 @@ var hooks = bySubject(map[Subject][]string{
 	},
 })
 
+// unasked are hooks that WordPress does not run when it is asked: those of its form, of bundles, and of items of orders,
+// which the API does not price.
+var unasked = []string{
+	"latepoint_customer_model_validations", "latepoint_process_step",
+	"latepoint_deposit_amount_for_bundle", "latepoint_full_amount_for_bundle", "latepoint_order_item_full_amount_to_charge", "latepoint_order_item_get_coupon_code",
+	"latepoint_order_item_get_coupon_discount", "latepoint_order_item_get_subtotal", "latepoint_order_item_get_tax_total", "latepoint_order_item_get_total",
+	"latepoint_order_item_recalculate_prices", "latepoint_price_breakdown_service_row_for_bundle",
+}
+
+// asks reports whether WordPress can be asked what a listener of a hook decides.
+func asks(hook string) bool { return askable(hooks[hook]) && !slices.Contains(unasked, hook) }
+
+// askable reports whether WordPress can be asked about a subject.
+func askable(s Subject) bool { return s == Times || s == Prices || s == Acceptance }
+
 // Hooks returns the names of the relevant hooks.
 func Hooks() []string { return slices.Sorted(maps.Keys(hooks)) }
 

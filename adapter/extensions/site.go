@@ -16,6 +16,7 @@ type Site struct {
 	Events   []string          // that the companion tells extensions about, such as booking_created
 	Unread   []string          // the ids of calendars whose tables cannot be seen
 	Reports  []Report          // of the companion; none without one
+	Asks     bool              // WordPress is asked what listeners decide that nobody knows
 }
 
 // Report is what the companion found about a loaded plugin: an add-on of LatePoint, or a plugin that
@@ -76,7 +77,7 @@ func Titles(all []Active) string {
 }
 
 // worst is the order of kinds; the first matters most to a site's owner.
-var worst = []Kind{NotHonoured, RunAfterwards, Understood, TakesNoPart}
+var worst = []Kind{NotHonoured, AskedFor, RunAfterwards, Understood, TakesNoPart}
 
 func byKind(a, b Kind) int { return slices.Index(worst, a) - slices.Index(worst, b) }
 
@@ -122,7 +123,7 @@ func (s Site) Active() []Active {
 	}
 	for _, id := range s.AddOns {
 		if e, known := Find(id); known {
-			add(id, id, s.known(id, e))
+			add(id, id, s.known(id, id, e))
 		} else {
 			add(id, id, s.judged(id))
 		}
@@ -133,7 +134,7 @@ func (s Site) Active() []Active {
 		switch e, known := Find(name); {
 		case name == "latepoint" || name == "bookside":
 		case known:
-			add(name, folder, s.known(name, e))
+			add(name, folder, s.known(name, folder, e))
 		default:
 			add(folder, folder, s.judged(folder))
 		}
@@ -149,10 +150,18 @@ func (s Site) Active() []Active {
 	return all
 }
 
-// known returns an extension of the catalogue, with the parts that are switched on.
-func (s Site) known(id string, e Extension) Active {
+// known returns an extension of the catalogue, with the parts that are switched on. What the catalogue knows not to be honoured of
+// acceptance is not asked: such rules are those of forms.
+func (s Site) known(id, plugin string, e Extension) Active {
 	a := Active{Title: e.Title, Version: s.Versions[id]}
+	asked := s.askedOf(plugin)
 	for _, part := range e.Parts {
+		if part.Kind == NotHonoured && part.Subject != Acceptance && asked[part.Subject] {
+			part.Kind, part.Means = AskedFor, askedMeans[part.Subject]
+			if slices.ContainsFunc(a.Parts, func(p Part) bool { return p.Kind == AskedFor && p.Subject == part.Subject }) {
+				continue
+			}
+		}
 		switch {
 		case part.Setting != "" && s.Settings[part.Setting] != "on":
 			continue
@@ -171,6 +180,18 @@ func (s Site) known(id string, e Extension) Active {
 	return a
 }
 
+// askedOf returns the subjects about which WordPress is asked because of a plugin.
+func (s Site) askedOf(plugin string) map[Subject]bool {
+	reported, _ := s.report(plugin)
+	subjects := map[Subject]bool{}
+	for _, l := range reported.Listeners {
+		if s.Asks && asks(l.Hook) {
+			subjects[hooks[l.Hook]] = true
+		}
+	}
+	return subjects
+}
+
 // report returns what the companion found about a plugin.
 func (s Site) report(plugin string) (found Report, told bool) {
 	i := slices.IndexFunc(s.Reports, func(r Report) bool { return r.Plugin == plugin })
@@ -184,17 +205,24 @@ func (s Site) report(plugin string) (found Report, told bool) {
 func (s Site) judged(plugin string) Active {
 	reported, told := s.report(plugin)
 	a := Active{Title: reported.Title}
+	asked := s.askedOf(plugin)
 	subjects := map[Subject]bool{}
 	for _, l := range reported.Listeners {
-		if s.tells(l.Hook) {
+		switch {
+		case s.tells(l.Hook):
 			a.Parts = []Part{{Reactions, RunAfterwards, "", "It is told about bookings by the API right after they are stored."}}
-		} else {
+		case !s.Asks || !asks(l.Hook):
 			subjects[hooks[l.Hook]] = true
 		}
 	}
 	for _, j := range judgements {
 		if subjects[j.Subject] {
 			a.Parts = append(a.Parts, j)
+		}
+	}
+	for _, subject := range []Subject{Times, Prices, Acceptance} {
+		if asked[subject] {
+			a.Parts = append(a.Parts, Part{Subject: subject, Kind: AskedFor, Means: askedMeans[subject]})
 		}
 	}
 	switch addOn := strings.HasPrefix(plugin, "latepoint-"); {
@@ -225,6 +253,29 @@ var judgements = []Part{
 	{Records, NotHonoured, "", "It changes what is stored with a booking: bookings by the API lack that."},
 	{Messages, NotHonoured, "", "It adds to messages: those about bookings by the API lack that."},
 	{Reactions, NotHonoured, "", "It learns of bookings made on the site: of those by the API it learns nothing."},
+}
+
+// askedMeans are what it means by subject that WordPress is asked.
+var askedMeans = map[Subject]string{
+	Times:      "It changes which times are offered: WordPress is asked for them.",
+	Prices:     "It changes prices: WordPress is asked what a booking costs.",
+	Acceptance: "It may refuse bookings: WordPress is asked before one is made or moved.",
+}
+
+// Asked are the titles of the extensions that WordPress is asked about, by subject.
+type Asked map[Subject][]string
+
+// AskedOf returns who of the active extensions is asked about what.
+func AskedOf(active []Active) Asked {
+	asked := Asked{}
+	for _, a := range active {
+		for _, part := range a.Parts {
+			if part.Kind == AskedFor {
+				asked[part.Subject] = append(asked[part.Subject], a.Title)
+			}
+		}
+	}
+	return asked
 }
 
 // unread stands for a calendar whose events cannot be read.

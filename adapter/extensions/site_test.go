@@ -72,6 +72,23 @@ func TestActive(t *testing.T) {
 			extensions.Site{Plugins: zoom.Plugins, Settings: zoom.Settings, Reports: []extensions.Report{report("latepoint-zoom", "LatePoint Zoom", "latepoint_model_save")}},
 			[]string{"latepoint-zoom Zoom: not_honoured not_honoured"},
 		},
+		"asked": {
+			extensions.Site{Plugins: []string{"a/a.php", "latepoint-coupons/latepoint-coupons.php", "latepoint-x/x.php"}, AddOns: []string{"latepoint-custom-fields"}, Asks: true, Reports: []extensions.Report{
+				report("a", "A", "latepoint_model_validate", "latepoint_get_booked_periods", "latepoint_cart_get_total"),
+				report("latepoint-coupons", "C", "latepoint_cart_calculate_prices"), report("latepoint-custom-fields", "F", "latepoint_model_validate"),
+			}},
+			[]string{"latepoint-custom-fields Custom Fields: not_honoured", "latepoint-x latepoint-x: not_honoured", "a A: asked asked asked", "latepoint-coupons Coupons: asked"},
+		},
+		"asked, but of something else": {
+			extensions.Site{Plugins: []string{"a/a.php"}, Asks: true, Reports: []extensions.Report{
+				report("a", "A", "latepoint_process_step", "latepoint_full_amount_for_bundle", "latepoint_full_amount_for_service", "latepoint_model_save"),
+			}},
+			[]string{"a A: not_honoured not_honoured not_honoured asked"},
+		},
+		"never asked": {
+			extensions.Site{Plugins: []string{"a/a.php"}, Reports: []extensions.Report{report("a", "A", "latepoint_model_validate", "latepoint_get_booked_periods")}},
+			[]string{"a A: not_honoured not_honoured"},
+		},
 		"a single file": {
 			extensions.Site{Plugins: []string{"snippet.php"}, Reports: []extensions.Report{report("snippet.php", "Snippet", "latepoint_model_validate")}},
 			[]string{"snippet.php Snippet: not_honoured"},
@@ -124,6 +141,19 @@ func TestCalendars(t *testing.T) {
 	}
 }
 
+// TestAskedOf: who is asked about what.
+func TestAskedOf(t *testing.T) {
+	t.Parallel()
+	site := extensions.Site{Plugins: []string{"a/a.php", "b/b.php"}, Asks: true, Reports: []extensions.Report{
+		{Plugin: "a", Title: "A", Listeners: []extensions.Listener{{Hook: "latepoint_get_booked_periods"}, {Hook: "latepoint_model_save"}}},
+		{Plugin: "b", Title: "B", Listeners: []extensions.Listener{{Hook: "latepoint_cart_get_total"}, {Hook: "latepoint_get_booked_periods"}}},
+	}}
+	want := extensions.Asked{extensions.Times: {"A", "B"}, extensions.Prices: {"B"}}
+	if diff := cmp.Diff(want, extensions.AskedOf(site.Active())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestDecides: a plugin that only reacts does not affect requests.
 func TestDecides(t *testing.T) {
 	t.Parallel()
@@ -138,7 +168,7 @@ func TestDecides(t *testing.T) {
 			t.Errorf("version %q", a.Version)
 		}
 	}
-	if diff := cmp.Diff(map[string]bool{"latepoint-x": true, extensions.ProFeatures: true, extensions.Zoom: false}, got); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"latepoint-x": true, extensions.ProFeatures: false, extensions.Zoom: false}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

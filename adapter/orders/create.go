@@ -126,7 +126,7 @@ func insertOrder(ctx context.Context, tx *session.Tx, w session.WriteSettings, n
 }
 
 // OrderRow returns the row of a new order; customer is an id, or an expression for it.
-func OrderRow(s *session.Session, w session.WriteSettings, n New, customer any, breakdown records.PriceBreakdown) (session.Row, error) {
+func OrderRow(s *session.Session, w session.WriteSettings, n New, customer any, breakdown any) (session.Row, error) {
 	stored, err := automation.EncodePHP(breakdown)
 	if err != nil {
 		return nil, err

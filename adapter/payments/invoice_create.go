@@ -19,7 +19,7 @@ type InvoiceSource struct {
 	ID              int64
 	Customer        records.BookingCustomer
 	Subtotal, Total decimal.Decimal
-	Breakdown       records.PriceBreakdown
+	Breakdown       any // records.PriceBreakdown, or JSON
 }
 
 // InvoiceOrder writes the invoice of a new order (OsInvoicesHelper::create_invoices_for_new_order,
@@ -59,12 +59,12 @@ func InvoiceRows(s *session.Session, w session.WriteSettings, o InvoiceSource) (
 
 // invoiceData is the content of an invoice at the time of its creation.
 type invoiceData struct {
-	Company        string                 `json:"company"`
-	From           string                 `json:"from"`
-	To             string                 `json:"to"`
-	PriceBreakdown records.PriceBreakdown `json:"price_breakdown"`
-	TaxID          string                 `json:"tax_id"`
-	Totals         invoiceTotals          `json:"totals"`
+	Company        string        `json:"company"`
+	From           string        `json:"from"`
+	To             string        `json:"to"`
+	PriceBreakdown any           `json:"price_breakdown"`
+	TaxID          string        `json:"tax_id"`
+	Totals         invoiceTotals `json:"totals"`
 }
 
 type invoiceTotals struct {

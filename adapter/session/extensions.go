@@ -103,8 +103,7 @@ func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 	for _, e := range extensions.Catalogue {
 		versions[extensions.VersionOption(e.ID)] = e.ID
 	}
-	const companion = "bookside_companion_extensions" // exists once the companion has reported
-	settings, options, err := s.DB.SettingsAndOptions(ctx, append(extensions.Settings(), SettingAddOns), append(slices.Sorted(maps.Keys(versions)), companion))
+	settings, options, err := s.DB.SettingsAndOptions(ctx, append(extensions.Settings(), SettingAddOns), append(slices.Sorted(maps.Keys(versions)), domain.OptionReported))
 	if err != nil {
 		return nil, err
 	}
@@ -114,10 +113,11 @@ func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 	}
 	site := extensions.Site{Plugins: s.plugins.Files(), AddOns: addOns(settings), Settings: settings, Versions: map[string]string{}, Unread: unread,
 		Events: s.heardEvents()}
+	site.Asks, _ = s.canAsk()
 	for option, version := range options {
 		site.Versions[versions[option]] = wpdb.PlainText(version)
 	}
-	if options[companion] != "" {
+	if options[domain.OptionReported] != "" { // the companion has reported
 		site.Reports, err = s.reports(ctx)
 	}
 	return site.Active(), err

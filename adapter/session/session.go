@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter/ask"
 	"bookside/adapter/availability"
 	"bookside/adapter/coalesce"
 	"bookside/adapter/domain"
@@ -34,6 +35,8 @@ type Platform struct {
 	Outbox *outbox.Relay
 	// Events tell the extensions of the site about changes; nil for none.
 	Events *events.Relay
+	// Asker asks WordPress what extensions decide that nobody else knows; nil if nobody does.
+	Asker *ask.Asker
 	// Journal records the changes.
 	Journal *journal.Journal
 	// Webhooks are told about the changes. NewPlatform sets a store that keeps secrets readable.
@@ -75,13 +78,16 @@ type Session struct {
 	Schema *wpdb.Schema
 	Zone   Zone
 	// Now stays the same throughout a request.
-	Now             time.Time
-	options         domain.Options // as stored
-	plugins         wpdb.Plugins
-	Random          io.Reader
-	Pick            func(n int) int
-	Outbox          *outbox.Relay
-	Events          *events.Relay
+	Now     time.Time
+	options domain.Options // as stored
+	plugins wpdb.Plugins
+	Random  io.Reader
+	Pick    func(n int) int
+	Outbox  *outbox.Relay
+	Events  *events.Relay
+	Asker   *ask.Asker
+	// Warnings are about the answer, for whoever asked.
+	Warnings        []string
 	journal         *journal.Journal
 	caller          *keys.Key // whose permissions apply; nil for the program itself
 	MetaKeys        []string  // see Platform.BookingMetaKeys
@@ -89,10 +95,11 @@ type Session struct {
 	Totals          *Totals
 	languages       *language.Files
 	Shared          *Shared
-	asCaller        *Session      // the session of AsCaller; nil for this one
-	NoSharing       bool          // shares no statements with other requests
-	Export          *ExportCursor // nil for lists in pages, see ExportWith
-	AuthenticatedAt uint64        // see keys.Principal
+	decisions       map[ask.Question]*ask.Decision // of WordPress, for the transaction that runs
+	asCaller        *Session                       // the session of AsCaller; nil for this one
+	NoSharing       bool                           // shares no statements with other requests
+	Export          *ExportCursor                  // nil for lists in pages, see ExportWith
+	AuthenticatedAt uint64                         // see keys.Principal
 	// TotalAge is the age of a list's size that the request shares with others; nil if it does not.
 	TotalAge *time.Duration
 }
@@ -158,7 +165,7 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Session{
 		DB: p.DB, Schema: schema, Zone: zone, Now: p.Now(),
-		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, Events: p.Events, journal: p.Journal, MetaKeys: p.BookingMetaKeys, refuseIgnored: p.RefuseIgnored,
+		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, Events: p.Events, Asker: p.Asker, journal: p.Journal, MetaKeys: p.BookingMetaKeys, refuseIgnored: p.RefuseIgnored,
 		Totals: &p.Totals, languages: p.Languages, Shared: p.shared, NoSharing: true,
 	}, nil
 }

@@ -64,16 +64,21 @@ func (s *Session) DryRun(ctx context.Context, op string, work func(tx *Tx) error
 	return s.transact(ctx, op, s.dryRunOnce, work)
 }
 
-// transact runs work once, and again after it has created rows to lock.
+// transact runs work once, and again after it has created rows to lock, or has asked WordPress what work has to know.
 func (s *Session) transact(ctx context.Context, op string, once func(context.Context, string, func(*Tx) error) error, work func(*Tx) error) error {
+	s.decisions = nil
 	err := once(ctx, op, work)
 	for tries := 0; tries < maxLockCreations; tries++ {
-		missing, ok := errors.AsType[*missingLocksError](err)
-		if !ok {
+		if missing, ok := errors.AsType[*missingLocksError](err); ok {
+			if err := CreateLocks(ctx, s, missing.locks); err != nil {
+				return err
+			}
+		} else if asks, ok := errors.AsType[*undecidedError](err); ok {
+			if err := s.decide(ctx, asks); err != nil {
+				return err
+			}
+		} else {
 			break
-		}
-		if err := CreateLocks(ctx, s, missing.locks); err != nil {
-			return err
 		}
 		err = once(ctx, op, work)
 	}

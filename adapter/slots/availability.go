@@ -34,7 +34,9 @@ type Grid struct {
 	Days []Day
 	// Missing says why no day has a grid; empty if one has.
 	Missing Missing
-	clock   availability.Clock
+	// Extensions are the titles of those that decide which starts are offered.
+	Extensions []string
+	clock      availability.Clock
 }
 
 // End returns when a booking in a slot ends: 24:00 or a time of day.
@@ -58,11 +60,19 @@ func Search(ctx context.Context, s *session.Session, q Query) (Grid, error) {
 	if err != nil {
 		return Grid{}, err
 	}
-	grid := Grid{Query: search.Query, Missing: search.missing, clock: s.Zone.Clock(), Days: make([]Day, 0, q.To-q.From+1)}
+	var offers availability.Offers
+	var titles []string
+	if len(search.resources) > 0 {
+		if offers, titles, err = askOffers(ctx, s, search.draft(), &search.request, q.From, q.To); err != nil {
+			return Grid{}, err
+		}
+		search.Duration = new(int64(search.request.Duration))
+	}
+	grid := Grid{Extensions: titles, Query: search.Query, Missing: search.missing, clock: s.Zone.Clock(), Days: make([]Day, 0, q.To-q.From+1)}
 	var calendar *availability.Calendar
 	if len(search.resources) > 0 {
 		calendar, err = Calendar(ctx, s, search.service, search.resources, CalendarQuery{
-			From: q.From, To: q.To, Customer: true, anyLocation: IsAny(search.LocationID),
+			From: q.From, To: q.To, Customer: true, anyLocation: IsAny(search.LocationID), offers: offers,
 		})
 		if err != nil {
 			return Grid{}, err
@@ -92,6 +102,9 @@ type slotSearch struct {
 	resources []availability.Resource
 	missing   Missing // says why there are no resources
 	request   availability.Request
+	// Without extras, and what they are.
+	plainDuration int64
+	chosen        []ChosenExtra
 }
 
 // newSlotSearch reads the booking and the service of a query and the bookable resources, and reports
@@ -130,8 +143,9 @@ func newSlotSearch(ctx context.Context, s *session.Session, q Query) (slotSearch
 		return found, err
 	}
 	minutes := ExtraMinutes(extras)
+	found.plainDuration, found.chosen = int64(found.request.Duration), ChosenOf(extras)
 	if q.Extras == nil && booking != nil {
-		minutes = booking.ExtraMinutes()
+		minutes, found.chosen = booking.ExtraMinutes(), ExtrasOf(*booking)
 	}
 	found.request.Duration += session.Minutes(minutes)
 	found.Duration = new(int64(found.request.Duration))
@@ -221,16 +235,23 @@ func FreeAgents(ctx context.Context, s *session.Session, q AgentQuery) ([]int64,
 }
 
 func freeAt(ctx context.Context, s *session.Session, service Service, resources []availability.Resource, q AgentQuery) ([]availability.Resource, error) {
-	calendar, err := Calendar(ctx, s, service, resources, CalendarQuery{
-		From: q.At.Day, To: q.At.Day, Customer: true, also: extraBlockingStatuses, anyLocation: IsAny(q.LocationID),
-	})
-	if err != nil {
-		return nil, err
-	}
 	if q.Duration == nil {
 		q.Duration = &service.Duration
 	}
 	request := service.Request(*q.Duration, 1)
+	var offers availability.Offers
+	if q.ServiceID != 0 {
+		var err error
+		if offers, _, err = askOffers(ctx, s, NewDraft(q.ServiceID, 0, domain.ValueOr(q.LocationID, 0), *q.Duration, request, nil), &request, q.At.Day, q.At.Day); err != nil {
+			return nil, err
+		}
+	}
+	calendar, err := Calendar(ctx, s, service, resources, CalendarQuery{
+		From: q.At.Day, To: q.At.Day, Customer: true, also: extraBlockingStatuses, anyLocation: IsAny(q.LocationID), offers: offers,
+	})
+	if err != nil {
+		return nil, err
+	}
 	if q.ServiceID != 0 {
 		return calendar.Free(*q.At, request), nil
 	}

@@ -31,13 +31,14 @@ type CalendarQuery struct {
 	// anyLocation is set if any location will do. Then an agent with a booking at one location is not free
 	// at another, even if the site allows it: otherwise a booking sent twice would be made twice.
 	anyLocation bool
+	offers      availability.Offers // nil unless extensions decide which starts are offered
 }
 
 // Calendar reads working hours, bookings and limits of a service's resources. The number
 // of statements does not depend on the number of days.
 func Calendar(ctx context.Context, s *session.Session, service Service, resources []availability.Resource, q CalendarQuery) (*availability.Calendar, error) {
 	in := availability.Input{
-		Service: service.Service, Resources: resources, Clock: s.Zone.Clock(), Deviations: availability.DefaultDeviations,
+		Service: service.Service, Resources: resources, Clock: s.Zone.Clock(), Deviations: availability.DefaultDeviations, Offers: q.offers,
 		Rules: availability.Rules{
 			OneLocationAtTime:      service.settings[session.SettingOneLocation] == session.On || q.anyLocation,
 			MultipleServicesAtTime: service.settings[session.SettingManyServices] == session.On,

@@ -14,6 +14,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/extensions"
 	"bookside/adapter/pricing"
+	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/wpdb"
 )
@@ -51,6 +52,24 @@ func ExtrasText(chosen []ChosenExtra) string {
 		texts[i] = fmt.Sprintf("%d:%d", e.ID, e.Quantity)
 	}
 	return strings.Join(texts, ",")
+}
+
+// ChosenOf returns ids and quantities of extras.
+func ChosenOf(extras []pricing.Extra) []ChosenExtra {
+	list := make([]ChosenExtra, len(extras))
+	for i, e := range extras {
+		list[i] = ChosenExtra{ID: e.ID, Quantity: e.Quantity}
+	}
+	return list
+}
+
+// ExtrasOf returns the extras that a booking has.
+func ExtrasOf(b records.Booking) []ChosenExtra {
+	list := make([]ChosenExtra, len(b.Extras))
+	for i, e := range b.Extras {
+		list[i] = ChosenExtra{ID: e.ID, Quantity: e.Quantity}
+	}
+	return list
 }
 
 // Pro reports whether Pro Features is active.

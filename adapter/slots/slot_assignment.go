@@ -21,6 +21,7 @@ type SlotRequest struct {
 	Window bool // the rules for customers apply: nothing in the past, and the booking window
 	// AnyLocation is set if any location will do: see CalendarQuery.
 	AnyLocation bool
+	Offers      availability.Offers // nil unless extensions decide which starts are offered
 	// Hold is the hold that the booking uses, whose slot it gets; nil for none. Lost is set if that hold
 	// did not exist: the booking then gets no slot.
 	Hold *Hold
@@ -29,7 +30,7 @@ type SlotRequest struct {
 
 // covers returns the query for the calendar that shows whether the slot is free.
 func (q SlotRequest) covers() CalendarQuery {
-	covers := CalendarQuery{From: q.At.Day, To: q.At.Day, Customer: q.Window, anyLocation: q.AnyLocation}
+	covers := CalendarQuery{From: q.At.Day, To: q.At.Day, Customer: q.Window, anyLocation: q.AnyLocation, offers: q.Offers}
 	if q.Hold != nil && !q.Lost {
 		covers.asOf, _ = q.Hold.CreatedAt.Time() // the customer was in time then
 	}

@@ -11,6 +11,7 @@ import (
 
 	"bookside/adapter/diagnose"
 	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
 	"bookside/adapter/session"
 	"bookside/adapter/slots"
 	"bookside/adapter/upkeep"
@@ -119,7 +120,7 @@ func (p *program) checkSite(ctx context.Context, c settings.Config, show checkOu
 // examineWork looks for the server that answers at admin.listen, and examines the site's work. Tables that
 // may not be read are already listed as unreadable.
 func (f *findings) examineWork(ctx context.Context, c settings.Config, now domain.Clock) error {
-	platform := session.NewPlatform(f.db, now)
+	platform := server.NewPlatform(c, f.db, now)
 	if !f.show.unfinished {
 		own, err := platform.Fingerprint(ctx)
 		if err != nil && !errors.Is(err, wpdb.ErrAccessDenied) {
@@ -143,6 +144,11 @@ func (f *findings) examineWork(ctx context.Context, c settings.Config, now domai
 		work.Jobs.SendsMail = c.Mail.Enabled
 	}
 	f.work, f.rating = work, diagnose.Rate(work)
+	if asked := extensions.AskedOf(domain.ValueOr(work.Extensions, nil)); len(asked) > 0 {
+		if err := platform.Asker.Try(ctx); err != nil {
+			f.Warnings = append(f.Warnings, "extensions of the site decide, and WordPress cannot be asked; see wordpress.loopback: "+err.Error())
+		}
+	}
 	return nil
 }
 

@@ -115,9 +115,19 @@ honoured would decide about times, prices, acceptance or records: the answer is 
 | Kind | Means |
 |---|---|
 | understood | Bookside does the same |
+| asked | [the companion](COMPANION.md) has WordPress say it, before an answer; without it, it is not honoured |
 | run afterwards | [the companion](COMPANION.md) has WordPress do it right after the change is stored; without it, it is not honoured |
 | takes no part | it changes nothing of what the API reads and writes |
 | not honoured | the site does it, the API does not |
+
+## Proof on your own site
+
+` + "```sh\nbookside extensions verify\n```" + `
+
+takes 20 random days of the next two months, and each service with each of its agents (of more than a hundred pairs a random choice), asks WordPress, with all its
+plugins, for the free times and for the price of a booking, and compares them with the answers of the API. It needs [the companion](COMPANION.md), no knowledge of
+any plugin, and writes no booking. Each difference is printed with service, agent and day, and the extensions that may be the reason; the exit code is 8
+then. ` + "`--seed`" + ` repeats a run.
 
 ## Known by name
 
@@ -136,6 +146,29 @@ event that recurs until a day does not take place on it, exceptions count for no
 Calendar 1.4 and 1.6 differ, and the version of its tables decides; if it is not known, the rules of 1.6 apply. One thing differs from the
 site, where an event without a time of its end breaks the calendar: here it blocks the day. The account of the database needs
 ` + "`SELECT`" + ` on the tables of the add-ons, which ` + "`bookside check --grants`" + ` prints.
+
+## Asked
+
+Where [the companion](COMPANION.md) is installed, WordPress itself is asked about what an extension decides and nobody else
+knows. Nothing needs to be known of such an extension.
+
+- **Times.** Before free times are shown, WordPress says which starts it offers: those of a month by one request, which takes about as
+  long as a page of the site. The answer is kept for ` + "`extensions.cache`" + ` (60 s) and shared. A start is offered if WordPress
+  offers it and nothing that Bookside knows of occupies it. Extensions may take starts away, add some that are on no grid and in no working hours, and make
+  bookings longer. ` + "`explain=1`" + ` says ` + "`extension`" + `, and which.
+- **Prices.** Before a booking is written, WordPress says what it costs, by a cart that is not stored. Amounts and the price breakdown are stored as it says. A
+  ` + "`price`" + ` that is sent counts instead. Orders without a booking are not asked about.
+- **Acceptance.** What WordPress refuses when a booking is made or moved is a 422 with its message.
+
+For any agent or location, the site chooses. Before each write, including holds, dry runs and each booking of a bulk request, WordPress is asked
+anew, outside of the transaction and before any lock is held. Answers show the waiting as ` + "`wordpress`" + ` in ` + "`Server-Timing`" + `.
+
+At most two requests are under way, each for at most ten seconds; after three failures in a row WordPress is left alone for ten seconds. Without an
+answer, such requests are answered 503 and write nothing; with ` + "`extensions.unreachable: serve`" + ` they go on as if there were no extension, with a
+` + "`Warning`" + ` header. ` + "`bookside check`" + ` tries whether WordPress answers, and ` + "`wordpress.loopback`" + ` says where. With ` + "`extensions.ask: never`" + `
+nobody is asked. A site on which nothing listens to LatePoint is never asked.
+
+Not asked is what listens to the steps of the site's form only (` + "`latepoint_process_step`" + `), to the rules for customers, or to prices of bundles and of items of orders: that is not honoured.
 
 ## Others
 

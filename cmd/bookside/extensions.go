@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bookside/adapter/extensions"
-	"bookside/adapter/session"
+	"bookside/cmd/internal/server"
 	"bookside/compat"
 )
 
@@ -33,17 +33,17 @@ function that is hooked into LatePoint, with its priority.`,
 		}
 		return p.listExtensions(command.Context(), *asJSON, *listeners)
 	}
-	command.AddCommand(p.logExtensions(), p.replayExtensions())
+	command.AddCommand(p.verifyExtensions(), p.logExtensions(), p.replayExtensions())
 	return command
 }
 
 func (p *program) listExtensions(ctx context.Context, asJSON, listeners bool) (err error) {
-	_, t, db, err := p.open(ctx)
+	c, t, db, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	site, err := session.NewPlatform(db, p.now).Session(ctx)
+	site, err := server.NewPlatform(c, db, p.now).Session(ctx)
 	if err != nil {
 		return t.Explain(err)
 	}

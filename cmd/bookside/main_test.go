@@ -70,8 +70,14 @@ type result struct {
 // run runs a command until it exits.
 func run(t *testing.T, env []string, stdin string, args ...string) result {
 	t.Helper()
+	return runAt(t, fixedClock, env, stdin, args...)
+}
+
+// runAt is run by another clock.
+func runAt(t *testing.T, clock domain.Clock, env []string, stdin string, args ...string) result {
+	t.Helper()
 	var stdout, stderr fixtures.Buffer
-	p := program{env: env, stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr, now: fixedClock}
+	p := program{env: env, stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr, now: clock}
 	code := exit.Report(&stderr, p.run(t.Context(), args))
 	return result{code, stdout.String(), stderr.String()}
 }

@@ -526,5 +526,6 @@ func (s *Setup) conclude() {
 	}
 	s.say("\nThe documentation, where requests can be tried: %s/docs\n", api)
 	s.say("More keys: sudo bookside keys create --name NAME --permissions read,write_bookings\n")
+	s.say("With the companion in WordPress, compare the site's own answers with the API's: sudo bookside extensions verify\n")
 	s.say("To take everything back: sudo bookside setup --undo\n")
 }

@@ -37,8 +37,8 @@ func bareServer(t *testing.T, memory int64, handler http.Handler) (address strin
 	return listener.Addr().String(), all
 }
 
-// ask sends a request over a connection and reads its response.
-func ask(t *testing.T, conn net.Conn) {
+// request sends a request over a connection and reads its response.
+func request(t *testing.T, conn net.Conn) {
 	t.Helper()
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Error(err)
@@ -83,7 +83,7 @@ func TestStopDoesNotWaitForHeaders(t *testing.T) {
 			if _, err := io.WriteString(conn, sent); err != nil {
 				t.Fatal(err)
 			}
-			ask(t, dial(t, listener.Addr().String())) // once this succeeds, the earlier connection is accepted
+			request(t, dial(t, listener.Addr().String())) // once this succeeds, the earlier connection is accepted
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
@@ -110,7 +110,7 @@ func TestUnfinishedHeadersAreBounded(t *testing.T) {
 			var idle, slow []net.Conn
 			for range kept {
 				conn := dial(t, address)
-				ask(t, conn)
+				request(t, conn)
 				idle = append(idle, conn)
 			}
 			for i := range attackers {
@@ -118,14 +118,14 @@ func TestUnfinishedHeadersAreBounded(t *testing.T) {
 				_, _ = io.WriteString(conn, sent) // it may be closed by now
 				slow = append(slow, conn)
 				if i%10 == 0 {
-					ask(t, dial(t, address))
+					request(t, dial(t, address))
 				}
 			}
 			for _, conn := range idle {
-				ask(t, conn)
+				request(t, conn)
 			}
 			// A new connection is answered only if there was room for it.
-			ask(t, dial(t, address))
+			request(t, dial(t, address))
 			all.mu.Lock()
 			unfinished, dropped := all.unfinished.used, attackers-all.unfinished.Len()
 			all.mu.Unlock()
@@ -152,11 +152,11 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	const room = 20
 	address, all := bareServer(t, room*2*connectionCost, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	first := dial(t, address)
-	ask(t, first)
+	request(t, first)
 	used := dial(t, address)
 	for range 4 * room {
-		ask(t, used)
-		ask(t, dial(t, address))
+		request(t, used)
+		request(t, dial(t, address))
 	}
 	if n, err := first.Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Error("the first one is still open")
@@ -193,7 +193,7 @@ func TestConnectionsWaitForRequests(t *testing.T) {
 		conns := make([]net.Conn, clients)
 		for i := range conns {
 			conns[i] = dial(t, address)
-			answered.Go(func() { ask(t, conns[i]) })
+			answered.Go(func() { request(t, conns[i]) })
 		}
 	}
 	// Connections that have not sent their header get only half of the memory.

@@ -53,6 +53,23 @@ func TestTrustedProxies(t *testing.T) {
 	}
 }
 
+// TestPlatformAsksWordPress: unless the owner does not want it.
+func TestPlatformAsksWordPress(t *testing.T) {
+	t.Parallel()
+	c := settings.Default()
+	if asker := NewPlatform(c, new(wpdb.DB), time.Now).Asker; asker == nil || asker.Serve {
+		t.Error("by default it does not ask, or goes on without an answer")
+	}
+	c.Extensions.Unreachable = settings.ServeUnreachable
+	if !NewPlatform(c, new(wpdb.DB), time.Now).Asker.Serve {
+		t.Error("it does not go on without an answer")
+	}
+	c.Extensions.Ask = settings.AskNever
+	if NewPlatform(c, new(wpdb.DB), time.Now).Asker != nil {
+		t.Error("it asks")
+	}
+}
+
 // TestPlatformRefusesWhatExtensionsDecide: writes are refused only if the owner asks for it.
 func TestPlatformRefusesWhatExtensionsDecide(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bookside/adapter/ask"
 	"bookside/adapter/companion"
 	"bookside/adapter/domain"
 	"bookside/adapter/events"
@@ -35,9 +36,7 @@ func (s *Server) open(ctx context.Context) (*wpdb.DB, *session.Platform, error) 
 	if err == nil {
 		platform.Outbox, err = s.newOutbox(ctx, db)
 	}
-	wordpress := companion.New(db, s.Now, platform.Fingerprint)
-	wordpress.Loopback = s.Config.WordPress.Loopback
-	platform.Events = events.NewRelay(db, s.Now, wordpress, s.Log)
+	platform.Events = events.NewRelay(db, s.Now, newCompanion(s.Config, platform), s.Log)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
@@ -105,9 +104,26 @@ func NewPlatform(c settings.Config, db *wpdb.DB, now domain.Clock) *session.Plat
 	platform := session.NewPlatform(db, now)
 	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
 	platform.RefuseIgnored = c.Extensions.Unknown == settings.RefuseUnknown
+	if c.Extensions.Ask == settings.AskAuto {
+		platform.Asker = NewAsker(c, platform)
+	}
 	platform.Totals.ExactTime = time.Duration(c.Lists.ExactCountMS) * time.Millisecond
 	platform.Totals.MaxAge = c.Lists.CountMaxAge
 	return platform
+}
+
+// NewAsker returns who asks WordPress what extensions of a site decide.
+func NewAsker(c settings.Config, platform *session.Platform) *ask.Asker {
+	asker := ask.New(newCompanion(c, platform), platform.Now, c.Extensions.Cache)
+	asker.Serve = c.Extensions.Unreachable == settings.ServeUnreachable
+	return asker
+}
+
+// newCompanion returns the companion of a site, with a number of requests of its own.
+func newCompanion(c settings.Config, platform *session.Platform) *companion.Companion {
+	wordpress := companion.New(platform.DB, platform.Now, platform.Fingerprint)
+	wordpress.Loopback = c.WordPress.Loopback
+	return wordpress
 }
 
 // NewVault requires a valid configuration.

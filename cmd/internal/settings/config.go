@@ -92,7 +92,10 @@ type Config struct {
 		AllowPrivate bool
 	}
 	Extensions struct {
-		Unknown string
+		Ask         string
+		Cache       time.Duration
+		Unreachable string
+		Unknown     string
 	}
 	Compat struct {
 		Timestamps      string

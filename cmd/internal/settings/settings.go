@@ -83,6 +83,18 @@ const (
 	MailPlain    = "none"
 )
 
+// The values of extensions.ask.
+const (
+	AskAuto  = "auto"
+	AskNever = "never"
+)
+
+// The values of extensions.unreachable.
+const (
+	RefuseUnreachable = "refuse"
+	ServeUnreachable  = "serve"
+)
+
 // The values of extensions.unknown.
 const (
 	ServeUnknown  = "serve"
@@ -281,6 +293,15 @@ var All = []Setting{
 	newSetting("webhooks.allow_private", func(c *Config) *bool { return &c.Webhooks.AllowPrivate }, false,
 		"webhooks that are added through the API or the console may lead to private addresses; bookside webhooks add has the flag --allow-private for that"),
 
+	newSetting("extensions.ask", func(c *Config) *string { return &c.Extensions.Ask }, AskAuto,
+		"where an extension of the site that nobody understands decides about times, prices or acceptance, and the companion is there: auto asks WordPress before an answer; never leaves it not honoured",
+		oneOf("write auto or never", AskAuto, AskNever)),
+	newSetting("extensions.cache", func(c *Config) *time.Duration { return &c.Extensions.Cache }, time.Minute,
+		"how long an answer of WordPress about free times is kept; before a booking is written, it is asked anew",
+		must(func(d time.Duration) bool { return d >= 0 && d <= time.Hour }, "write a time up to 1h, such as 60s")),
+	newSetting("extensions.unreachable", func(c *Config) *string { return &c.Extensions.Unreachable }, RefuseUnreachable,
+		"where WordPress has to be asked and does not answer: refuse answers 503; serve goes on without the extensions, with a Warning header",
+		oneOf("write refuse or serve", RefuseUnreachable, ServeUnreachable)),
 	newSetting("extensions.unknown", func(c *Config) *string { return &c.Extensions.Unknown }, ServeUnknown,
 		"where an extension of the site that is not honoured would decide about a booking: serve writes it all the same; refuse answers 503 and names the extension",
 		oneOf("write serve or refuse", ServeUnknown, RefuseUnknown)),

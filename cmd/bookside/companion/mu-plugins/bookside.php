@@ -108,6 +108,7 @@ require_once __DIR__ . '/bookside/users.php';
 require_once __DIR__ . '/bookside/extensions.php';
 require_once __DIR__ . '/bookside/ask.php';
 require_once __DIR__ . '/bookside/events.php';
+require_once __DIR__ . '/bookside/decisions.php';
 require_once __DIR__ . '/bookside/alone.php';
 
 add_action('init', 'bookside_companion_seen');
@@ -120,6 +121,7 @@ add_action('init', 'bookside_companion_seen');
     BooksideUsers::register();
     BooksideExtensions::register();
     BooksideEvents::register();
+    BooksideDecisions::register();
     BooksideAsk::register();
     BooksideAlone::register();
 })();

@@ -9,7 +9,7 @@ defined('ABSPATH') || exit;
  */
 class BooksideExtensions
 {
-    private const TOLD = 'bookside_companion_extensions'; // option: what there was when it was told, and the time
+    private const TOLD = 'bookside_companion_extensions'; // option: what there was when it was told, the time, and the number of listeners
 
     public static function register(): void
     {
@@ -34,20 +34,21 @@ class BooksideExtensions
         if ($told === $there && time() - (int) $at < DAY_IN_SECONDS) {
             return;
         }
-        update_option(self::TOLD, $there . ' ' . time());
-        self::tell();
+        update_option(self::TOLD, $there . ' ' . time() . ' ' . self::tell());
     }
 
-    /** Writes the report, which replaces the one before. */
-    public static function tell(): void
+    /** Writes the report, which replaces the one before, and returns how many listeners are in it. */
+    public static function tell(): int
     {
         global $wpdb;
+        $report = self::report();
         $quiet = $wpdb->suppress_errors(); // a server of an earlier version has no such table
         $wpdb->query($wpdb->prepare(
             "REPLACE INTO `{$wpdb->prefix}bookside_extensions` (id, reported_at, plugins) VALUES (1, UTC_TIMESTAMP(), %s)",
-            wp_json_encode(self::report(), JSON_INVALID_UTF8_SUBSTITUTE)
+            wp_json_encode($report, JSON_INVALID_UTF8_SUBSTITUTE)
         ));
         $wpdb->suppress_errors($quiet);
+        return array_sum(array_map('count', array_column($report, 'listeners')));
     }
 
     /**

@@ -13,6 +13,9 @@ class BooksideHolds
     private const LASTS = 300; // seconds
     private const FRESH = 60; // seconds in which it is not renewed
 
+    /** @var int The hold whose slot a booking of the server is to have: it does not stand in its own way. */
+    public static int $used = 0;
+
     private BooksideLock $lock;
 
     /** @var array<int,OsBookingModel> The bookings of this request that are kept, by the ids of their holds. */
@@ -160,10 +163,11 @@ class BooksideHolds
             $wpdb->prepare(
                 'SELECT agent_id, service_id, location_id, start_date, start_time, end_date, end_time, buffer_before, '
                 . "buffer_after, total_attendees FROM `$table` WHERE expires_at > UTC_TIMESTAMP() "
-                . 'AND start_date BETWEEN %s - INTERVAL 1 DAY AND %s AND id <> %d',
+                . 'AND start_date BETWEEN %s - INTERVAL 1 DAY AND %s AND id NOT IN (%d, %d)',
                 $from,
                 $to,
-                $except
+                $except,
+                self::$used
             ),
             ARRAY_A
         );

@@ -146,7 +146,7 @@ function rated_words(array $rated): array
                 sprintf(__('%1$s keys expire within a week, the first on %2$s: %3$s. Replace them under LatePoint, API, Keys.', 'bookside'), $count, $since, $which),
             ];
         case 'extensions':
-            return [__('What is added to LatePoint counts in the API, too', 'bookside'), __('No active plugin changes bookings in a way that the API leaves out.', 'bookside')];
+            return [__('What is added to LatePoint counts in the API, too', 'bookside'), __('No active plugin changes bookings in a way that the API leaves out. The command bookside extensions verify compares the site with the API.', 'bookside')];
         case 'extensions_ignored':
             return [
                 __('The API leaves out some of what is added to LatePoint', 'bookside'),

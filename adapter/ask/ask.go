@@ -1,0 +1,277 @@
+// Package ask has WordPress decide, by the companion, what extensions of the site change in ways that nobody else knows:
+// which times are offered, what a booking costs, and whether it is accepted.
+//
+// It may import adapter/companion and adapter/domain, and no other part of the domain.
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"bookside/adapter/companion"
+	"bookside/adapter/domain"
+)
+
+const (
+	deadline = 10 * time.Second // for an answer
+	// After so many failures in a row nobody is asked for a while, so that requests do not wait in vain.
+	maxFailures = 3
+	rest        = 10 * time.Second
+	maxKept     = 1000 // answers about times
+)
+
+// Draft is a booking about which WordPress is asked, as the plugin's own columns.
+type Draft struct {
+	ID           int64  `json:"id"`      // of the booking that changes; 0 for a new one
+	HoldID       int64  `json:"hold_id"` // of the hold whose slot it gets; 0 for none
+	ServiceID    int64  `json:"service_id"`
+	AgentID      int64  `json:"agent_id"`    // 0 for any
+	LocationID   int64  `json:"location_id"` // 0 for any
+	StartDate    string `json:"start_date"`  // YYYY-MM-DD; with times the first day
+	StartTime    int    `json:"start_time"`  // minutes after midnight
+	Duration     int64  `json:"duration"`    // minutes, without extras
+	BufferBefore int    `json:"buffer_before"`
+	BufferAfter  int    `json:"buffer_after"`
+	Attendees    int64  `json:"total_attendees"`
+	Extras       string `json:"service_extras_ids"` // ids and quantities, 4:2,7:1
+	Status       string `json:"status"`
+	CustomerID   int64  `json:"customer_id"` // 0 for a new one
+	CouponCode   string `json:"coupon_code"`
+	CustomFields string `json:"custom_fields"` // their values by id, as JSON; "" for none
+}
+
+// Times asks which starts are offered to a booking from its date to another day.
+type Times struct {
+	Draft
+	DateTo string `json:"date_to"`
+}
+
+// Offer is what is offered of a booking's times.
+type Offer struct {
+	Duration  int // minutes, with everything that extensions add
+	Resources []OfferOfResource
+}
+
+// OfferOfResource are the starts that an agent has at a location, by date: minutes after midnight, and seats.
+type OfferOfResource struct {
+	Agent, Location int64
+	Days            map[string][][2]int
+}
+
+// Question is about a booking that is about to be written.
+type Question struct {
+	Draft
+	// What is asked.
+	Times      bool `json:"-"`
+	Price      bool `json:"price"`
+	Acceptance bool `json:"-"`
+}
+
+// Decision is the answer to a Question.
+type Decision struct {
+	Offer     *Offer     // of the day; nil unless times were asked
+	Judgement *Judgement // nil unless more than times had to be asked
+}
+
+// Judgement is what WordPress says of a new booking.
+type Judgement struct {
+	// Available reports whether the site would book the slot, by AgentID and LocationID, which it chose if any would do.
+	Available  bool
+	AgentID    int64  `json:"agent_id"`
+	LocationID int64  `json:"location_id"`
+	Refusal    string // why the booking is not accepted; "" if it is
+	Price      *Price // nil unless it was asked
+}
+
+// Price is what a booking costs, as amounts with four decimals.
+type Price struct {
+	Subtotal, Total, Tax, Discount string
+	Item                           struct{ Subtotal, Discount, Total string }
+	Breakdown                      string // JSON
+}
+
+// Asker asks. It shares the answers about times between equal requests and keeps them for a while.
+type Asker struct {
+	// Serve has requests go on without an answer if there is none; otherwise they fail.
+	Serve bool
+
+	companion *companion.Companion
+	now       domain.Clock
+	maxAge    time.Duration // of answers about times
+
+	mu       sync.Mutex
+	kept     map[Times]*keptOffer
+	failures int
+	until    time.Time // nobody is asked before
+}
+
+// keptOffer is an answer, or one that is awaited.
+type keptOffer struct {
+	Offer
+	err  error
+	done chan struct{} // closed when it is there
+	at   time.Time     // when it was asked
+}
+
+// New returns an Asker that keeps answers about times for maxAge.
+func New(to *companion.Companion, now domain.Clock, maxAge time.Duration) *Asker {
+	return &Asker{companion: to, now: now, maxAge: maxAge, kept: map[Times]*keptOffer{}}
+}
+
+// asked is the body of a request, answered that of its answer.
+type asked struct {
+	Times    []Times    `json:"times"`
+	Bookings []Question `json:"bookings"`
+}
+
+type answered struct {
+	Times    []Offer
+	Bookings []Judgement
+}
+
+// complete reports whether everything is answered that was asked.
+func (a answered) complete(q asked) bool {
+	if len(a.Times) != len(q.Times) || len(a.Bookings) != len(q.Bookings) {
+		return false
+	}
+	for i, booking := range q.Bookings {
+		if booking.Price && a.Bookings[i].Price == nil {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(a.Times, func(o Offer) bool { return o.Duration <= 0 })
+}
+
+// Offers returns what is offered of several times: what nobody has asked for lately by one request. It returns a
+// companion.ErrAway if WordPress does not answer.
+func (a *Asker) Offers(ctx context.Context, wanted []Times) ([]Offer, error) {
+	defer meter(ctx)()
+	found, missing := a.find(wanted)
+	if len(missing) > 0 {
+		go a.fetch(context.WithoutCancel(ctx), missing)
+	}
+	offers := make([]Offer, len(wanted))
+	for i, kept := range found {
+		select {
+		case <-kept.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if kept.err != nil {
+			return nil, kept.err
+		}
+		offers[i] = kept.Offer
+	}
+	return offers, nil
+}
+
+// find returns the answers, and those of them that the caller has to fetch.
+func (a *Asker) find(wanted []Times) (found []*keptOffer, missing map[Times]*keptOffer) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.now()
+	if len(a.kept)+len(wanted) > maxKept {
+		clear(a.kept)
+	}
+	missing = map[Times]*keptOffer{}
+	for _, t := range wanted {
+		kept := a.kept[t]
+		if kept == nil || now.Sub(kept.at) >= a.maxAge && missing[t] == nil {
+			kept = &keptOffer{done: make(chan struct{}), at: now}
+			a.kept[t], missing[t] = kept, kept
+		}
+		found = append(found, kept)
+	}
+	return found, missing
+}
+
+func (a *Asker) fetch(ctx context.Context, missing map[Times]*keptOffer) {
+	var q asked
+	for t := range missing {
+		q.Times = append(q.Times, t)
+	}
+	answer, err := a.ask(ctx, q)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, t := range q.Times {
+		kept := missing[t]
+		if kept.err = err; err == nil {
+			kept.Offer = answer.Times[i]
+		} else if a.kept[t] == kept {
+			delete(a.kept, t)
+		}
+		close(kept.done)
+	}
+}
+
+// Decide returns what WordPress says now of a booking. It returns a companion.ErrAway if it does not answer.
+func (a *Asker) Decide(ctx context.Context, question Question) (d Decision, err error) {
+	defer meter(ctx)()
+	var q asked
+	if question.Times {
+		q.Times = []Times{{question.Draft, question.StartDate}}
+	}
+	if chooses := question.ID == 0 && (question.AgentID == 0 || question.LocationID == 0); chooses || question.Price || question.Acceptance {
+		q.Bookings = []Question{question}
+	}
+	answer, err := a.ask(ctx, q)
+	if err != nil {
+		return d, err
+	}
+	if question.Times {
+		d.Offer = &answer.Times[0]
+	}
+	if len(answer.Bookings) > 0 {
+		d.Judgement = &answer.Bookings[0]
+	}
+	return d, nil
+}
+
+// Try asks nothing, to see whether WordPress answers.
+func (a *Asker) Try(ctx context.Context) error {
+	_, err := a.ask(ctx, asked{})
+	return err
+}
+
+func (a *Asker) ask(ctx context.Context, q asked) (answer answered, err error) {
+	if a.resting() {
+		return answer, fmt.Errorf("%w: it did not answer before", companion.ErrAway)
+	}
+	bounded, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	err = a.companion.Ask(bounded, "decisions", q, &answer)
+	switch {
+	case ctx.Err() != nil: // nobody waits any more
+		return answer, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("%w in %s: %w", companion.ErrAway, deadline, err)
+	case err == nil && !answer.complete(q):
+		err = fmt.Errorf("%w all that it is asked", companion.ErrAway)
+	}
+	a.note(err)
+	return answer, err
+}
+
+// resting reports whether nobody is asked for now.
+func (a *Asker) resting() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.now().Before(a.until)
+}
+
+// note counts failures in a row.
+func (a *Asker) note(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !errors.Is(err, companion.ErrAway) {
+		a.failures = 0
+		return
+	}
+	if a.failures++; a.failures >= maxFailures {
+		a.until = a.now().Add(rest)
+	}
+}

@@ -1,0 +1,261 @@
+package ask_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/ask"
+	"bookside/adapter/companion"
+	"bookside/adapter/signed"
+	"bookside/fixtures"
+	"bookside/fixtures/wpdbtest"
+	"bookside/wpdb"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
+
+// wordPress stands in for the companion: it offers 09:00 of agent 1 on the first day that it is asked for.
+type wordPress struct {
+	*ask.Asker
+	mu      sync.Mutex
+	at      time.Time // what all clocks say
+	asked   []string  // first days by request
+	away    atomic.Bool
+	partial atomic.Bool // it does not say what bookings cost
+	waiting chan struct{} // requests wait for it to be closed; nil for no wait
+}
+
+func (w *wordPress) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at
+}
+
+func (w *wordPress) later(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at = w.at.Add(d)
+}
+
+// requests returns what was asked since it was called last.
+func (w *wordPress) requests() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	asked := w.asked
+	w.asked = nil
+	return asked
+}
+
+const fingerprint = "0123456789abcdef"
+
+func newWordPress(t *testing.T) *wordPress {
+	t.Helper()
+	w := &wordPress{at: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
+	database := fixtures.New(t, fixtures.Small(w.at))
+	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4})
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := signed.MakeSecret(t.Context(), db, w.now, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	secret, err := signed.Secret(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) { w.answer(t, secret, out, in) }))
+	t.Cleanup(server.Close)
+	to := companion.New(db, w.now, func(context.Context) (string, error) { return fingerprint, nil })
+	to.Loopback = server.URL
+	w.Asker = ask.New(to, w.now, time.Minute)
+	return w
+}
+
+func (w *wordPress) answer(t *testing.T, secret string, out http.ResponseWriter, in *http.Request) {
+	body, err := io.ReadAll(in.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	request := signed.Request{Receiver: signed.ToWordPress, Site: fingerprint, Method: in.Method, Target: in.URL.RequestURI(), Body: body}
+	if err := request.Check(in.Header.Get(signed.Header), secret, w.now()); err != nil {
+		t.Error(err)
+	}
+	var question struct {
+		Ask string
+		Of  struct {
+			Times []struct {
+				Start string `json:"start_date"`
+			}
+			Bookings []struct{ Price bool }
+		}
+	}
+	if err := json.Unmarshal(body, &question); err != nil || question.Ask != "decisions" {
+		t.Errorf("%s: %v", body, err)
+	}
+	days := ""
+	times, bookings := []any{}, []any{}
+	for _, q := range question.Of.Times {
+		days += q.Start + " "
+		times = append(times, map[string]any{"duration": 60, "resources": []any{map[string]any{"agent": 1, "location": 1, "days": map[string]any{q.Start: [][]int{{540, 1}}}}}})
+	}
+	for _, q := range question.Of.Bookings {
+		judgement := map[string]any{"available": true, "agent_id": 7}
+		if q.Price && !w.partial.Load() {
+			judgement["price"] = map[string]any{"total": "1.0000"}
+		}
+		bookings = append(bookings, judgement)
+	}
+	w.mu.Lock()
+	w.asked = append(w.asked, days)
+	w.mu.Unlock()
+	if w.waiting != nil {
+		<-w.waiting
+	}
+	if w.away.Load() {
+		out.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	text, err := json.Marshal(map[string]any{"times": times, "bookings": bookings})
+	if err != nil {
+		t.Error(err)
+	}
+	out.Header().Set(signed.Header, request.AnswerHeader(secret, http.StatusOK, text))
+	_, _ = out.Write(text)
+}
+
+func times(days ...string) (list []ask.Times) {
+	for _, day := range days {
+		list = append(list, ask.Times{Draft: ask.Draft{ServiceID: 1, StartDate: day}, DateTo: day})
+	}
+	return list
+}
+
+// TestOffersAreKept: several times cost one request, and the same ones none for a minute; before a booking it is asked anew.
+func TestOffersAreKept(t *testing.T) {
+	t.Parallel()
+	w := newWordPress(t)
+	ctx, meter := ask.WithMeter(t.Context())
+	offers, err := w.Offers(ctx, times("2027-01-01", "2027-02-01"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ask.Offer{Duration: 60, Resources: []ask.OfferOfResource{{Agent: 1, Location: 1, Days: map[string][][2]int{"2027-02-01": {{540, 1}}}}}}
+	if diff := cmp.Diff(want, offers[1]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := w.requests(); len(got) != 1 || len(got[0]) != len("2027-01-01 2027-02-01 ") {
+		t.Errorf("requests %q, want one", got)
+	}
+	if meter.Waited() <= 0 {
+		t.Error("no time was measured")
+	}
+	if _, err := w.Offers(t.Context(), times("2027-02-01")); err != nil || len(w.requests()) != 0 {
+		t.Errorf("asked again: %v", err)
+	}
+	if _, err := w.Offers(t.Context(), times("2027-02-01", "2027-03-01", "2027-03-01")); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"2027-03-01 "}, w.requests()); diff != "" {
+		t.Errorf("what is known is asked again (-want +got):\n%s", diff)
+	}
+	decision, err := w.Decide(t.Context(), ask.Question{Draft: times("2027-02-01")[0].Draft, Times: true, Price: true})
+	if err != nil || decision.Offer == nil || decision.Judgement == nil || decision.Judgement.Price.Total != "1.0000" || decision.Judgement.AgentID != 7 {
+		t.Errorf("%+v, %v", decision, err)
+	}
+	if diff := cmp.Diff([]string{"2027-02-01 "}, w.requests()); diff != "" {
+		t.Errorf("before a booking (-want +got):\n%s", diff)
+	}
+	w.later(time.Minute)
+	if _, err := w.Offers(t.Context(), times("2027-02-01")); err != nil || len(w.requests()) != 1 {
+		t.Errorf("not asked again after a minute: %v", err)
+	}
+}
+
+// TestOffersAreShared: who wants the same at the same time waits for one answer, and whoever leaves takes nobody along.
+func TestOffersAreShared(t *testing.T) {
+	t.Parallel()
+	w := newWordPress(t)
+	w.waiting = make(chan struct{})
+	leaving, leave := context.WithCancel(t.Context())
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		if _, err := w.Offers(leaving, times("2027-01-01")); !errors.Is(err, context.Canceled) {
+			t.Errorf("who left got %v", err)
+		}
+	})
+	for len(w.requests()) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 5 {
+		wait.Go(func() {
+			if _, err := w.Offers(t.Context(), times("2027-01-01")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	leave()
+	close(w.waiting)
+	wait.Wait()
+	if got := w.requests(); len(got) != 0 {
+		t.Errorf("asked again: %q", got)
+	}
+}
+
+// TestPartialAnswers: without a price that was asked, there is no answer; nobody takes another one for it.
+func TestPartialAnswers(t *testing.T) {
+	t.Parallel()
+	w := newWordPress(t)
+	w.partial.Store(true)
+	draft := times("2027-01-01")[0].Draft
+	if _, err := w.Decide(t.Context(), ask.Question{Draft: draft, Price: true}); !errors.Is(err, companion.ErrAway) {
+		t.Errorf("without the price: %v", err)
+	}
+	if decision, err := w.Decide(t.Context(), ask.Question{Draft: draft, Acceptance: true}); err != nil || decision.Judgement == nil || decision.Offer != nil {
+		t.Errorf("no price was asked: %+v, %v", decision, err)
+	}
+}
+
+// TestWordPressIsLeftAlone: after some failures nobody asks for a while, and failures are not kept.
+func TestWordPressIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	w := newWordPress(t)
+	w.away.Store(true)
+	fails := func() {
+		t.Helper()
+		if _, err := w.Offers(t.Context(), times("2027-01-01")); !errors.Is(err, companion.ErrAway) {
+			t.Errorf("%v, want that it is away", err)
+		}
+	}
+	for range 5 {
+		fails()
+	}
+	if got := w.requests(); len(got) != 3 {
+		t.Errorf("%d requests, want 3", len(got))
+	}
+	w.later(10 * time.Second)
+	fails()
+	if got := w.requests(); len(got) != 1 {
+		t.Errorf("%d requests after a rest, want 1", len(got))
+	}
+	w.away.Store(false)
+	fails()
+	w.later(10 * time.Second)
+	if _, err := w.Offers(t.Context(), times("2027-01-01")); err != nil {
+		t.Error(err)
+	}
+	if err := w.Try(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

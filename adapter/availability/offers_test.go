@@ -1,0 +1,45 @@
+package availability_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	a "bookside/adapter/availability"
+)
+
+// TestOffers: extensions take starts away, and add starts off the grid and outside of working hours; what is booked is not
+// offered, whatever they say.
+func TestOffers(t *testing.T) {
+	t.Parallel()
+	day, _ := a.ParseDay("2031-03-03")
+	r := a.Resource{Agent: 1, Service: 1, Location: 1}
+	in := a.Input{
+		Service: a.Service{ID: 1, Step: 60, CapacityMax: 2}, Resources: []a.Resource{r}, Deviations: a.DefaultDeviations,
+		WorkPeriods: []a.WorkPeriod{{Weekday: day.Weekday(), Start: 600, End: 840}},
+		Bookings: []a.Booking{{
+			ID: 9, Agent: 1, Service: 2, Location: 1, Attendees: 1, Start: a.Moment{Day: day, Minutes: 720}, End: a.Moment{Day: day, Minutes: 780}, Duration: 60,
+		}},
+		Offers: a.Offers{r: {day: {{Start: 600, Capacity: 1}, {Start: 720, Capacity: 2}, {Start: 735, Capacity: 2}, {Start: 1200, Capacity: 2}, {Start: 1500, Capacity: 2}}}},
+	}
+	calendar := a.NewCalendar(in)
+	request := a.Request{Duration: 60, Attendees: 1}
+	want := []a.Slot{
+		{Start: 600, Capacity: 1}, {Start: 660, Reason: a.NotOffered}, {Start: 720, Reason: a.Booked, Booking: 9}, {Start: 735, Reason: a.Booked, Booking: 9},
+		{Start: 780, Reason: a.NotOffered}, {Start: 1200, Capacity: 2},
+	}
+	if diff := cmp.Diff(want, calendar.Day(day, request)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if free := calendar.Free(a.Moment{Day: day, Minutes: 1200}, request); len(free) != 1 {
+		t.Errorf("%v have an added start", free)
+	}
+	request.Own = &a.Moment{Day: day, Minutes: 660}
+	if free := calendar.Free(*request.Own, request); len(free) != 1 {
+		t.Errorf("%v keep a start that is not offered to others", free)
+	}
+	in.Offers = in.Offers.Without(a.Moment{Day: day, Minutes: 600})
+	if free := a.NewCalendar(in).Free(a.Moment{Day: day, Minutes: 600}, a.Request{Duration: 60, Attendees: 1}); len(free) != 0 {
+		t.Errorf("%v have a start that was taken away", free)
+	}
+}

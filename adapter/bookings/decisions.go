@@ -1,0 +1,138 @@
+package bookings
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"bookside/adapter/ask"
+	"bookside/adapter/availability"
+	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
+	"bookside/adapter/pricing"
+	"bookside/adapter/session"
+	"bookside/adapter/slots"
+)
+
+// askWordPress returns what WordPress says of a booking, of those subjects about which extensions of the site decide; nil if none
+// does. What is refused is rejected.
+func askWordPress(ctx context.Context, tx *session.Tx, draft ask.Draft, p *domain.Validation, subjects ...extensions.Subject) (*ask.Decision, error) {
+	asked, err := tx.Asked(ctx)
+	if err != nil || p.Err() != nil {
+		return nil, err
+	}
+	question := ask.Question{Draft: draft}
+	var titles []string
+	for _, subject := range subjects {
+		names := asked[subject]
+		if len(names) == 0 {
+			continue
+		}
+		titles = append(titles, names...)
+		switch subject {
+		case extensions.Times:
+			question.Times = true
+		case extensions.Prices:
+			question.Price = true
+		default:
+			question.Acceptance = true
+		}
+	}
+	if len(titles) == 0 {
+		return nil, nil
+	}
+	slices.Sort(titles)
+	decision, err := tx.Decide(question, slices.Compact(titles))
+	if err == nil && decision != nil && decision.Judgement != nil && question.Acceptance && decision.Judgement.Refusal != "" {
+		p.Reject("extension", strings.Join(asked[extensions.Acceptance], ", ")+": "+decision.Judgement.Refusal)
+	}
+	return decision, err
+}
+
+// decide asks WordPress about a new booking.
+func (plan *bookingPlan) decide(ctx context.Context, tx *session.Tx, p *domain.Validation, subjects ...extensions.Subject) error {
+	if len(plan.resources) == 0 {
+		return nil
+	}
+	location := plan.resources[0].Location
+	if slots.IsAny(plan.LocationID) {
+		location = 0
+	}
+	draft := slots.NewDraft(plan.service.ID, plan.AgentID, location, plan.duration, plan.slot.Request, slots.ChosenOf(plan.extras))
+	draft.StartDate, draft.StartTime = plan.Start.Day.String(), int(plan.Start.Minutes)
+	draft.HoldID, draft.Status, draft.CustomerID, draft.CouponCode = plan.HoldID, plan.status, plan.customer.ID, plan.CouponCode
+	var err error
+	if draft.CustomFields, err = plan.fields.asked(); err != nil {
+		return err
+	}
+	decision, err := askWordPress(ctx, tx, draft, p, subjects...)
+	if err != nil || decision == nil {
+		return err
+	}
+	if decision.Offer != nil {
+		plan.slot.Offers = slots.OffersOf(plan.service.ID, *decision.Offer)
+		plan.slot.Duration = availability.Minutes(decision.Offer.Duration)
+		plan.decidedLength = int64(decision.Offer.Duration)
+	}
+	said := decision.Judgement
+	switch {
+	case said == nil:
+	case !said.Available && plan.slot.Offers != nil:
+		plan.slot.Offers = plan.slot.Offers.Without(plan.Start)
+	case said.Available:
+		chosen := func(r availability.Resource) bool { return r.Agent == said.AgentID && r.Location == said.LocationID }
+		if slices.ContainsFunc(plan.resources, chosen) { // the key may book others only
+			plan.resources = slices.DeleteFunc(slices.Clone(plan.resources), func(r availability.Resource) bool { return !chosen(r) })
+		}
+	}
+	if said != nil {
+		plan.decidedPrice = said.Price
+	}
+	return nil
+}
+
+// decide asks WordPress about the slot that a booking is to have.
+func (plan *updatePlan) decide(ctx context.Context, tx *session.Tx, p *domain.Validation) error {
+	if plan.slot == nil || len(plan.resources) == 0 {
+		return nil
+	}
+	b, c := plan.before.Booking, plan.slotChange()
+	chosen := slots.ExtrasOf(b.Booking)
+	if plan.newExtras {
+		chosen = slots.ChosenOf(plan.extras)
+	}
+	location := c.location
+	if plan.slot.AnyLocation {
+		location = 0
+	}
+	duration := b.Duration
+	if plan.newSpan {
+		duration = plan.duration
+	}
+	draft := slots.NewDraft(plan.service.ID, c.agent, location, duration, plan.slot.Request, chosen)
+	draft.ID, draft.StartDate, draft.StartTime = b.ID, c.at.Day.String(), int(c.at.Minutes)
+	draft.Status, draft.CustomerID = plan.status, domain.ValueOr(plan.CustomerID, b.Customer.ID)
+	var err error
+	if draft.CustomFields, err = plan.custom.asked(); err != nil {
+		return err
+	}
+	decision, err := askWordPress(ctx, tx, draft, p, extensions.Times, extensions.Acceptance)
+	if err != nil || decision == nil || decision.Offer == nil {
+		return err
+	}
+	plan.slot.Offers = slots.OffersOf(plan.service.ID, *decision.Offer)
+	if plan.newSpan {
+		plan.slot.Duration = availability.Minutes(decision.Offer.Duration)
+	}
+	return nil
+}
+
+// chargeAsked returns what WordPress says that a booking costs.
+func chargeAsked(c charge, price ask.Price) charge {
+	c.asked = &price
+	c.item = pricing.Item{Subtotal: pricing.Stored(price.Item.Subtotal), Discount: pricing.Stored(price.Item.Discount)}
+	c.Totals = pricing.Totals{
+		Subtotal: pricing.Stored(price.Subtotal), Discount: pricing.Stored(price.Discount), Tax: pricing.Stored(price.Tax), Total: pricing.Stored(price.Total),
+	}
+	return c
+}

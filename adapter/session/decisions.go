@@ -1,0 +1,115 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"bookside/adapter/ask"
+	"bookside/adapter/companion"
+	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
+	"bookside/wpdb"
+)
+
+// askedFor keeps who is asked, because to find out takes statements: for a while, as settings of the plugin switch
+// extensions.
+type askedFor struct {
+	mu    sync.Mutex
+	of    string // what the companion reported, and the active plugins
+	until time.Time
+	extensions.Asked
+}
+
+// askedForAge is how long that is kept.
+const askedForAge = time.Minute
+
+// canAsk reports whether there is a companion that answers, and how many listeners it reported. Those before told no number.
+func (s *Session) canAsk() (can bool, listeners string) {
+	reported := strings.Fields(wpdb.PlainText(s.options[domain.OptionReported]))
+	if s.Asker == nil || len(reported) != 3 {
+		return false, ""
+	}
+	return true, reported[2]
+}
+
+// Asked returns the extensions that WordPress is asked about. Where none listens to LatePoint, it runs no statement.
+func (s *Session) Asked(ctx context.Context) (extensions.Asked, error) {
+	if can, listeners := s.canAsk(); !can || listeners == "0" {
+		return nil, nil
+	}
+	of := strings.Join([]string{wpdb.PlainText(s.options[domain.OptionReported]), wpdb.PlainText(s.options[domain.OptionActivePlugins]), wpdb.PlainText(s.options[domain.OptionEvents])}, "\n")
+	kept := SharedOf(s, func() *askedFor { return new(askedFor) })
+	if known, found := kept.find(of, s.Now); found {
+		return known, nil
+	}
+	active, err := s.Extensions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	kept.Asked, kept.of, kept.until = extensions.AskedOf(active), of, s.Now.Add(askedForAge)
+	return kept.Asked, nil
+}
+
+func (k *askedFor) find(of string, now time.Time) (asked extensions.Asked, found bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.Asked, k.of == of && now.Before(k.until)
+}
+
+// Away returns the error of a question that nobody answered: nil, with a warning, if such requests go on as if there were no
+// extensions. Other errors are returned as they are.
+func (s *Session) Away(err error, titles []string) error {
+	if !errors.Is(err, companion.ErrAway) {
+		return err
+	}
+	names := strings.Join(titles, ", ")
+	if s.Asker.Serve {
+		if text := "WordPress does not answer: this is without " + names; !slices.Contains(s.Warnings, text) {
+			s.Warnings = append(s.Warnings, text)
+		}
+		return nil
+	}
+	return domain.Unavailable("Extensions of this site decide about this, and WordPress, which has to be asked, does not answer: "+names, err)
+}
+
+// undecidedError ends a transaction whose work has to know first what WordPress says of a booking. It is asked outside of the
+// transaction, which holds locks and a connection.
+type undecidedError struct {
+	question ask.Question
+	titles   []string
+}
+
+func (*undecidedError) Error() string { return "WordPress has to be asked" }
+
+// Decide returns what WordPress says of a booking that the transaction is about to write; nil if it does not answer, and
+// need not. Titles are those of the extensions because of which it is asked.
+func (tx *Tx) Decide(question ask.Question, titles []string) (*ask.Decision, error) {
+	decision, known := tx.decisions[question]
+	if !known {
+		return nil, &undecidedError{question, titles}
+	}
+	return decision, nil
+}
+
+// decide asks WordPress, for the next run of the transaction.
+func (s *Session) decide(ctx context.Context, asks *undecidedError) error {
+	decision, err := s.Asker.Decide(ctx, asks.question)
+	answer := &decision
+	if err != nil {
+		answer = nil
+		if err = s.Away(err, asks.titles); err != nil {
+			return err
+		}
+	}
+	if s.decisions == nil {
+		s.decisions = map[ask.Question]*ask.Decision{}
+	}
+	s.decisions[asks.question] = answer
+	return nil
+}

@@ -1,0 +1,81 @@
+package slots
+
+import (
+	"context"
+	"time"
+
+	"bookside/adapter/ask"
+	"bookside/adapter/availability"
+	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
+	"bookside/adapter/session"
+)
+
+// NewDraft returns a booking of a service as WordPress is asked about it. The duration is that without extras.
+func NewDraft(service, agent, location int64, duration int64, request availability.Request, extras []ChosenExtra) ask.Draft {
+	return ask.Draft{
+		ServiceID: service, AgentID: agent, LocationID: location, Duration: duration,
+		BufferBefore: int(request.BufferBefore), BufferAfter: int(request.BufferAfter), Attendees: int64(request.Attendees), Extras: ExtrasText(extras),
+	}
+}
+
+// askOffers has WordPress say which starts it offers, if an extension of the site changes them, and returns the titles of such
+// extensions. Extensions may make the request longer. Answers are kept by month, so that the next days cost nothing.
+func askOffers(ctx context.Context, s *session.Session, draft ask.Draft, request *availability.Request, from, to availability.Day) (availability.Offers, []string, error) {
+	asked, err := s.Asked(ctx)
+	titles := asked[extensions.Times]
+	if err != nil || len(titles) == 0 {
+		return nil, nil, err
+	}
+	today := availability.MomentOf(s.LocalNow()).Day
+	var months []ask.Times
+	for day := max(from, today); day <= to; {
+		year, month, _ := day.Date()
+		first, _ := availability.ParseDay(time.Date(year, month, 1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
+		next, known := availability.ParseDay(time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
+		if !known {
+			next = availability.LastDay + 1
+		}
+		draft.StartDate = max(first, today).String()
+		months = append(months, ask.Times{Draft: draft, DateTo: (next - 1).String()})
+		day = next
+	}
+	if len(months) == 0 {
+		return availability.Offers{}, titles, nil
+	}
+	answers, err := s.Asker.Offers(ctx, months)
+	if err != nil {
+		return nil, titles, s.Away(err, titles)
+	}
+	request.Duration = availability.Minutes(answers[0].Duration)
+	return OffersOf(draft.ServiceID, answers...), titles, nil
+}
+
+// OffersOf returns answers of WordPress about a service.
+func OffersOf(service int64, answers ...ask.Offer) availability.Offers {
+	offers := availability.Offers{}
+	for _, answer := range answers {
+		for _, of := range answer.Resources {
+			r := availability.Resource{Agent: of.Agent, Service: service, Location: of.Location}
+			if offers[r] == nil {
+				offers[r] = map[availability.Day][]availability.Slot{}
+			}
+			for date, starts := range of.Days {
+				day, known := availability.ParseDay(date)
+				for _, start := range starts {
+					if known {
+						offers[r][day] = append(offers[r][day], availability.Slot{Start: availability.Minutes(start[0]), Capacity: start[1]})
+					}
+				}
+			}
+		}
+	}
+	return offers
+}
+
+// draftOf returns the booking of a search, with the booking to move if there is one.
+func (q slotSearch) draft() ask.Draft {
+	draft := NewDraft(q.ServiceID, domain.ValueOr(q.AgentID, 0), domain.ValueOr(q.LocationID, 0), q.plainDuration, q.request, q.chosen)
+	draft.ID = q.BookingID
+	return draft
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/cmd/internal/exit"
+	"bookside/fixtures"
+)
+
+// decidingSite is a site with an extension that decides, in every way that LatePoint knows, and a server that asks it.
+type decidingSite struct {
+	*bookingSite
+	functions string // statement that loads testdata/decisions.php
+	loopback  string // setting
+}
+
+func newDecidingSite(t *testing.T) *decidingSite {
+	t.Helper()
+	db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	b := &bookingSite{WordPress: fixtures.NewWordPressWithPlatform(t, db), t: t, db: db, bookday: "2031-03-03"}
+	plugin, err := os.ReadFile("testdata/decides.php")
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions, err := filepath.Abs("testdata/decisions.php")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeBelow(t, b.Content, map[string]string{"plugins/decides/decides.php": string(plugin)})
+	execute(t, db.SQL, "DELETE FROM wp_latepoint_settings WHERE name IN ('earliest_possible_booking', 'latest_possible_booking')")
+	execute(t, db.SQL, "UPDATE wp_latepoint_services SET earliest_possible_booking = NULL, latest_possible_booking = NULL")
+	b.Activate(t, "latepoint/latepoint.php", "decides/decides.php")
+	run(t, nil, "", "companion", "install", "--wordpress", b.Dir).want(t, exit.OK)
+	b.key = newKey(t, settingsFor(db), "--permissions", "read,write")
+	wordpress := b.ServeByWorkers(t, 2)
+	loopback := "BOOKSIDE_WORDPRESS__LOOPBACK=" + wordpress.URL
+	b.s = serveAt(t, settingsFor(db, loopback, "BOOKSIDE_RATE_LIMIT__ENABLED=false"), time.Now)
+	if a, err := roundTrip(t.Context(), http.MethodGet, wordpress.URL+"/"); err != nil || a.status >= http.StatusInternalServerError {
+		t.Fatalf("a visit: %+v, %v", a, err)
+	}
+	return &decidingSite{b, "require_once '" + functions + "';", loopback}
+}
+
+// each returns what a function of PHP returns for each of its arguments.
+func each[T any](s *decidingSite, function string, asked [][]any) []T {
+	s.t.Helper()
+	text, err := json.Marshal(asked)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return fromPHP[[]T](s.t, s.WordPress, s.functions+"return array_map('"+function+"', json_decode("+phpText(string(text))+"));")
+}
+
+// TestCompanionDecidesTimes: the API offers what LatePoint offers with the extension, and says why not.
+func TestCompanionDecidesTimes(t *testing.T) {
+	t.Parallel()
+	s := newDecidingSite(t)
+	list := run(t, settingsFor(s.db), "", "extensions").want(t, exit.OK).stdout
+	wantTexts(t, list, "Decides (decides)\n  not honoured", "\n  asked ", "It changes which times are offered: WordPress is asked for them.")
+	random := rand.New(rand.NewPCG(5, 6))
+	var asked [][]any
+	for _, month := range []time.Month{time.January, time.May, time.June, time.September, time.December} { // without a change of the clock
+		first := time.Date(2031, month, 1+random.IntN(3), 0, 0, 0, 0, time.UTC)
+		for _, agent := range []string{"any", "1", "2", "3"} {
+			asked = append(asked, []any{[]int{1, 4, 6}[random.IntN(3)], agent, first.Format(time.DateOnly), first.AddDate(0, 0, 27).Format(time.DateOnly)})
+		}
+	}
+	offered, early := 0, 0
+	for i, want := range each[map[string][]string](s, "test_offers", asked) {
+		status, body := get(t, s.s.url+fmt.Sprintf("/v1/availability?service_id=%v&agent_id=%v&location_id=any&date=%v&date_to=%v", asked[i]...), s.key)
+		var answer struct {
+			Data struct {
+				Days map[string][]string `json:"days"`
+			} `json:"data"`
+		}
+		if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK {
+			t.Fatalf("%d %s: %v", status, body, err)
+		}
+		if diff := cmp.Diff(want, answer.Data.Days); diff != "" {
+			t.Errorf("%v (-LatePoint +API):\n%.2000s", asked[i], diff)
+		}
+		for _, times := range want {
+			offered += len(times)
+			early += strings.Count(strings.Join(times, " "), "06:07")
+		}
+	}
+	if offered < 1000 || early < 100 {
+		t.Errorf("%d times are offered, %d of them early: the case proves little", offered, early)
+	}
+	_, body := get(t, s.s.url+"/v1/availability?service_id=1&agent_id=1&date="+s.bookday+"&explain=1", s.key)
+	wantTexts(t, body, `{"start_time":"12:00","reason":"extension","extension":"Decides"}`)
+	if strings.Contains(body, `"end_time":"09:30"`) {
+		t.Errorf("the extension makes bookings longer: %s", body)
+	}
+
+	verify := []string{"extensions", "verify", "--days", "2", "--seed", "7"}
+	bookings := s.number("SELECT COUNT(*) FROM {p}bookings")
+	wantTexts(t, runAt(t, time.Now, settingsFor(s.db, s.loopback), "", verify...).want(t, exit.OK).stdout, "prices (--seed 7).\nThe API answers as the site does.\n")
+	wantTexts(t, runAt(t, time.Now, settingsFor(s.db, s.loopback, "BOOKSIDE_EXTENSIONS__ASK=never"), "", verify...).want(t, exit.Different).stdout,
+		": the site offers 06:07, which the API does not\n", ": a booking costs ", "\nWhat may be the reason: Decides; see bookside extensions\n")
+	run(t, settingsFor(s.db, "BOOKSIDE_WORDPRESS__LOOPBACK=http://127.0.0.1:1"), "", verify...).want(t, exit.Failure)
+	if after := s.number("SELECT COUNT(*) FROM {p}bookings"); after != bookings {
+		t.Errorf("%d bookings, and %d after the comparison", bookings, after)
+	}
+}
+
+// TestCompanionDecidesBookings: what is written is what the extension would have LatePoint write.
+func TestCompanionDecidesBookings(t *testing.T) {
+	t.Parallel()
+	s := newDecidingSite(t)
+	const customer = `"customer":{"first_name":"Ada","last_name":"Neu","email":"ada.neu@example.test"}`
+	at := func(agent any, time, more string) string {
+		return fmt.Sprintf(`{"service_id":1,"agent_id":%v,"location_id":1,%s,"start_date":%q,"start_time":%q%s}`, agent, customer, s.bookday, time, more)
+	}
+	post := func(path, body string) (int, string, http.Header) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.s.url+"/v1"+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-API-Key", s.key)
+		request.Header.Set("Content-Type", "application/json")
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, string(text), response.Header
+	}
+	refused := func(path, body string, want int, texts ...string) {
+		t.Helper()
+		status, text, _ := post(path, body)
+		if status != want {
+			t.Errorf("%s %s: %d %s, want %d", path, body, status, text, want)
+		}
+		wantTexts(t, text, texts...)
+	}
+	prices := each[[]string](s, "test_price", [][]any{{1, "1", s.bookday, 367}, {1, "7", s.bookday, 600}})
+	stored := func(where string) []string {
+		t.Helper()
+		return strings.Split(s.text("SELECT CONCAT_WS('|', b.agent_id, b.start_time, b.end_time, i.subtotal, i.total, o.subtotal, o.tax_total, o.coupon_discount, o.total, o.price_breakdown) FROM {p}bookings b "+
+			"JOIN {p}order_items i ON i.id = b.order_item_id JOIN {p}orders o ON o.id = i.order_id WHERE b.start_date = '"+s.bookday+"' AND "+where), "|")
+	}
+
+	refused("/bookings", at(1, "12:00", ""), http.StatusConflict, `"time_slot_unavailable"`)
+	refused("/bookings", at(1, "15:00", ""), http.StatusConflict, `"time_slot_unavailable"`)
+	refused("/bookings", at(1, "11:00", ""), http.StatusUnprocessableEntity, "Decides: Nobody comes at eleven.")
+	refused("/bookings", at(1, "11:00", `,"dry_run":true`), http.StatusUnprocessableEntity, "Decides: Nobody comes at eleven.")
+	refused("/holds", at(1, "12:00", ""), http.StatusConflict, `"time_slot_unavailable"`)
+	status, text, header := post("/bookings", at(1, "06:07", ""))
+	if status != http.StatusCreated {
+		t.Fatal(status, text)
+	}
+	if timing := header.Get("Server-Timing"); !strings.Contains(timing, ", wordpress;dur=") {
+		t.Errorf("Server-Timing %q", timing)
+	}
+	duration := s.number("SELECT duration FROM {p}services WHERE id = 1")
+	if diff := cmp.Diff(append([]string{"1", "367", fmt.Sprint(367 + duration + 10)}, prices[0]...), stored("b.start_time = 367")); diff != "" {
+		t.Errorf("the booking (-LatePoint +API):\n%s", diff)
+	}
+	if status, text, _ := post("/bookings", at(`"any"`, "10:00", "")); status != http.StatusCreated {
+		t.Fatal(status, text)
+	}
+	if diff := cmp.Diff(append([]string{"7", "600", fmt.Sprint(600 + duration + 10)}, prices[1]...), stored("b.start_time = 600")); diff != "" {
+		t.Errorf("the booking of any agent (-LatePoint +API):\n%s", diff)
+	}
+	if status, text, _ := post("/bookings", at(1, "13:00", `,"price":7`)); status != http.StatusCreated || stored("b.start_time = 780")[5] != "7.0000" {
+		t.Error("a booking with a price of its own", status, text, stored("b.start_time = 780"))
+	}
+
+	var kept struct{ Data struct{ ID json.Number } }
+	status, text, _ = post("/holds", at(1, "16:00", ""))
+	if err := json.Unmarshal([]byte(text), &kept); err != nil || status != http.StatusCreated {
+		t.Fatal(status, text, err)
+	}
+	refused("/bookings", at(1, "16:00", ""), http.StatusConflict, `"time_slot_unavailable"`)
+	if status, text, _ := post("/bookings", `{"hold_id":`+kept.Data.ID.String()+`,`+customer+`}`); status != http.StatusCreated {
+		t.Error("the booking of the hold", status, text)
+	}
+
+	id := s.number("SELECT id FROM {p}bookings WHERE start_date = '" + s.bookday + "' AND start_time = 367")
+	move := func(body string, want int, texts ...string) {
+		t.Helper()
+		status, text, err := sendOnce((&toldSite{bookingSite: s.bookingSite}).request(http.MethodPut, fmt.Sprint("/bookings/", id), body))
+		if err != nil || status != want {
+			t.Errorf("%s: %d %s %v, want %d", body, status, text, err, want)
+		}
+		wantTexts(t, text, texts...)
+	}
+	move(`{"start_time":"15:00"}`, http.StatusConflict, `"time_slot_unavailable"`)
+	move(`{"start_time":"11:00"}`, http.StatusUnprocessableEntity, "Decides: Nobody comes at eleven.")
+	move(`{"start_time":"14:00"}`, http.StatusOK)
+	if got, want := stored(fmt.Sprint("b.id = ", id))[2], fmt.Sprint(840+duration+10); got != want {
+		t.Errorf("the booking that moved ends at %s, want %s", got, want)
+	}
+	move(`{"notes":"nobody is asked"}`, http.StatusOK)
+
+	away := "BOOKSIDE_WORDPRESS__LOOPBACK=http://127.0.0.1:1"
+	reached := s.s
+	s.s = serveAt(t, settingsFor(s.db, away), time.Now)
+	refused("/bookings", at(1, "17:00", ""), http.StatusServiceUnavailable, "WordPress, which has to be asked, does not answer: Decides", `"written":false`)
+	if status, text := get(t, s.s.url+"/v1/availability?service_id=1&agent_id=1&date="+s.bookday, s.key); status != http.StatusServiceUnavailable {
+		t.Error("times without WordPress", status, text)
+	}
+	s.s = serveAt(t, settingsFor(s.db, away, "BOOKSIDE_EXTENSIONS__UNREACHABLE=serve"), time.Now)
+	status, text, header = post("/bookings", at(1, "11:00", ""))
+	if warning := header.Get("Warning"); status != http.StatusCreated || warning != `199 bookside "WordPress does not answer: this is without Decides"` {
+		t.Error("served without WordPress", status, text, warning)
+	}
+	s.s = serveAt(t, settingsFor(s.db, away, "BOOKSIDE_EXTENSIONS__ASK=never"), time.Now)
+	if status, text, header := post("/bookings", at(2, "11:00", "")); status != http.StatusCreated || header.Get("Warning") != "" {
+		t.Error("never asked", status, text)
+	}
+	s.s = reached
+	wantTexts(t, run(t, settingsFor(s.db, away), "", "check").want(t, exit.OK).stdout, "WordPress cannot be asked; see wordpress.loopback")
+	if faults := s.Faults(t); strings.Contains(faults, "mu-plugins/bookside") {
+		t.Error(faults)
+	}
+}

@@ -1,0 +1,194 @@
+package handlers_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bookside/adapter/ask"
+	"bookside/adapter/companion"
+	"bookside/adapter/signed"
+	"bookside/fixtures"
+)
+
+// standInSite is the fingerprint of the site for which a standIn answers.
+const standInSite = "0123456789abcdef"
+
+// standIn answers in place of the companion: with every day from 08:10 to 09:10 and from 10:00 to 11:00, a price of its own, and
+// no booking at 08:10.
+type standIn struct {
+	s        *server
+	requests atomic.Int64
+	away     atomic.Bool
+}
+
+func (w *standIn) answer(t *testing.T, secret string, out http.ResponseWriter, in *http.Request) {
+	t.Helper()
+	w.requests.Add(1)
+	body, err := io.ReadAll(in.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	request := signed.Request{Receiver: signed.ToWordPress, Site: standInSite, Method: in.Method, Target: in.URL.RequestURI(), Body: body}
+	if err := request.Check(in.Header.Get(signed.Header), secret, now); err != nil {
+		t.Error(err)
+	}
+	// Nobody is asked while locks are held.
+	if _, err := w.s.database.SQL.ExecContext(t.Context(), "SELECT n FROM wp_bookside_locks FOR UPDATE NOWAIT"); err != nil {
+		t.Errorf("while WordPress is asked: %v", err)
+	}
+	if w.away.Load() {
+		out.WriteHeader(http.StatusForbidden)
+		return
+	}
+	var question struct {
+		Of struct {
+			Times []struct {
+				From string `json:"start_date"`
+				To   string `json:"date_to"`
+			}
+			Bookings []struct {
+				Start int `json:"start_time"`
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &question); err != nil {
+		t.Error(err)
+	}
+	times, bookings := []any{}, []any{}
+	for _, q := range question.Of.Times {
+		days := map[string][][]int{}
+		for day, _ := time.Parse(time.DateOnly, q.From); day.Format(time.DateOnly) <= q.To; day = day.AddDate(0, 0, 1) {
+			days[day.Format(time.DateOnly)] = [][]int{{490, 1}, {600, 1}}
+		}
+		times = append(times, map[string]any{"duration": 60, "resources": []any{map[string]any{"agent": 5, "location": 1, "days": days}}})
+	}
+	for _, q := range question.Of.Bookings {
+		judgement := map[string]any{"available": true, "agent_id": 5, "location_id": 1, "price": map[string]any{
+			"subtotal": "20.0000", "total": "21.5000", "tax": "1.5000", "discount": "0.0000",
+			"item": map[string]string{"subtotal": "20.0000", "total": "19.0000", "discount": "0.0000"}, "breakdown": `{"before_subtotal":[],"said":"by / it"}`,
+		}}
+		if q.Start == 490 {
+			judgement["refusal"] = "Not before nine."
+		}
+		bookings = append(bookings, judgement)
+	}
+	text, err := json.Marshal(map[string]any{"times": times, "bookings": bookings})
+	if err != nil {
+		t.Error(err)
+	}
+	out.Header().Set(signed.Header, request.AnswerHeader(secret, http.StatusOK, text))
+	_, _ = out.Write(text)
+}
+
+func newAskingServer(t *testing.T) *standIn {
+	t.Helper()
+	w := &standIn{s: newWriter(t, fixtures.SiteA().WithFewBookings())}
+	db := w.s.platform.DB
+	if err := signed.MakeSecret(t.Context(), db, w.s.platform.Now, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	secret, err := signed.Secret(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wordpress := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) { w.answer(t, secret, out, in) }))
+	t.Cleanup(wordpress.Close)
+	to := companion.New(db, w.s.platform.Now, func(context.Context) (string, error) { return standInSite, nil })
+	to.Loopback = wordpress.URL
+	w.s.platform.Asker = ask.New(to, w.s.platform.Now, time.Minute)
+	w.s.database.Execute(t, activate(pluginFile, "rules/rules.php"), reported("3"),
+		`REPLACE INTO wp_bookside_extensions (id, reported_at, plugins) VALUES (1, '2026-11-01', '[{"plugin":"rules","title":"House Rules","listeners":[{"hook":"latepoint_get_resources_grouped_by_day","callback":"a","priority":10},
+			{"hook":"latepoint_cart_calculate_prices","callback":"b","priority":10},{"hook":"latepoint_model_validate","callback":"c","priority":10}]}]')`)
+	return w
+}
+
+// reported returns the statement by which the companion says how many listeners it found.
+func reported(listeners string) string {
+	return "REPLACE INTO wp_options (option_name, option_value) VALUES ('bookside_companion_extensions', '0123456789abcdef 1796000000 " + listeners + "')"
+}
+
+// TestExtensionsAreAsked: what an extension decides is answered as WordPress says.
+func TestExtensionsAreAsked(t *testing.T) {
+	t.Parallel()
+	w := newAskingServer(t)
+	asks := func(n int64, what string) {
+		t.Helper()
+		if got := w.requests.Swap(0); got != n {
+			t.Errorf("%s: %d requests to WordPress, want %d", what, got, n)
+		}
+	}
+	if got := w.s.get("/site").want(http.StatusOK).at("data", "extensions", 0, "kind"); got != "asked" {
+		t.Errorf("kind %v", got)
+	}
+	const range2 = "/availability?service_id=4&agent_id=5&date=2027-02-05&date_to=2027-03-05"
+	asks(0, "the list of extensions")
+	a := w.s.get(range2).want(http.StatusOK)
+	if timing := a.header.Get("Server-Timing"); !strings.Contains(timing, ", wordpress;dur=") {
+		t.Errorf("Server-Timing %q", timing)
+	}
+	asks(1, "times of two months")
+	if days, _ := json.Marshal(a.at("data", "days", "2027-02-05")); string(days) != `["08:10","10:00"]` {
+		t.Errorf("times %s", days)
+	}
+	w.s.get(range2).want(http.StatusOK)
+	a = w.s.get("/availability?service_id=4&agent_id=5&date=2027-02-05&explain=1").want(http.StatusOK)
+	asks(0, "the same times, and those of a day of them")
+	unavailable, _ := a.at("data", "explain", "unavailable").([]any)
+	if !slices.ContainsFunc(unavailable, func(u any) bool {
+		start := u.(map[string]any)
+		return start["start_time"] == "10:30" && start["reason"] == "extension" && start["extension"] == "House Rules"
+	}) {
+		t.Errorf("explained: %v", unavailable)
+	}
+
+	w.s.write(http.MethodPost, "/bookings", friday("start_time", `"09:00"`)).want(http.StatusConflict)
+	asks(1, "a booking at a time that is not offered")
+	refused := w.s.write(http.MethodPost, "/bookings", friday("start_time", `"08:10"`)).want(http.StatusUnprocessableEntity)
+	if !strings.Contains(string(refused.body), `"extension":"House Rules: Not before nine."`) {
+		t.Errorf("refused: %s", refused.body)
+	}
+	asks(1, "a booking that is refused")
+	w.s.write(http.MethodPost, "/holds", friday("customer_id", "", "start_time", `"09:00"`)).want(http.StatusConflict)
+	asks(1, "a hold")
+	w.s.write(http.MethodPost, "/bookings?dry_run=1", friday()).want(http.StatusOK)
+	asks(1, "a dry run")
+	made := w.s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
+	asks(1, "a booking")
+	if price := made.at("data", "price"); price != "19.0000" && price != 19.0 && price != "19.00" {
+		t.Errorf("price %v", price)
+	}
+	var amounts string
+	if err := w.s.database.SQL.QueryRowContext(t.Context(), "SELECT CONCAT_WS(' ', subtotal, tax_total, total, price_breakdown) FROM wp_latepoint_orders ORDER BY id DESC LIMIT 1").Scan(&amounts); err != nil {
+		t.Fatal(err)
+	}
+	if amounts != `20.0000 1.5000 21.5000 {"before_subtotal":[],"said":"by \/ it"}` {
+		t.Errorf("the order: %s", amounts)
+	}
+
+	w.away.Store(true)
+	away := w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusServiceUnavailable)
+	if away.at("data", "written") != false || !strings.Contains(string(away.body), "House Rules") {
+		t.Errorf("without WordPress: %s", away.body)
+	}
+	w.s.platform.Asker.Serve = true
+	served := w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusCreated)
+	if got := served.header.Get("Warning"); got != `199 bookside "WordPress does not answer: this is without House Rules"` {
+		t.Errorf("Warning %q", got)
+	}
+	w.s.get("/availability?service_id=4&agent_id=5&date=2027-06-07").want(http.StatusOK)
+	w.requests.Store(0)
+
+	w.s.database.Execute(t, reported("0"))
+	w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-09"`)).want(http.StatusCreated)
+	w.s.get("/availability?service_id=4&agent_id=5&date=2027-02-10").want(http.StatusOK)
+	asks(0, "a site on which nothing listens")
+}
