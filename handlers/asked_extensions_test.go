@@ -73,7 +73,7 @@ func (w *standIn) answer(t *testing.T, secret string, out http.ResponseWriter, i
 	}
 	for _, q := range question.Of.Bookings {
 		judgement := map[string]any{"available": true, "agent_id": 5, "location_id": 1, "price": map[string]any{
-			"subtotal": "20.0000", "total": "21.5000", "tax": "1.5000", "discount": "0.0000",
+			"subtotal": "20.0000", "total": "21.5000", "tax": "1.5000", "discount": "0.0000", "coupon_code": "",
 			"item": map[string]string{"subtotal": "20.0000", "total": "19.0000", "discount": "0.0000"}, "breakdown": `{"before_subtotal":[],"said":"by / it"}`,
 		}}
 		if q.Start == 490 {

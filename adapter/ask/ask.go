@@ -91,6 +91,7 @@ type Judgement struct {
 type Price struct {
 	Subtotal, Total, Tax, Discount string
 	Item                           struct{ Subtotal, Discount, Total string }
+	CouponCode                     string `json:"coupon_code"` // that was sent, or that of an extension; "" for none
 	Breakdown                      string // JSON
 }
 

@@ -129,7 +129,7 @@ func (plan *updatePlan) decide(ctx context.Context, tx *session.Tx, p *domain.Va
 
 // chargeAsked returns what WordPress says that a booking costs.
 func chargeAsked(c charge, price ask.Price) charge {
-	c.asked = &price
+	c.asked, c.coupon = &price, price.CouponCode
 	c.item = pricing.Item{Subtotal: pricing.Stored(price.Item.Subtotal), Discount: pricing.Stored(price.Item.Discount)}
 	c.Totals = pricing.Totals{
 		Subtotal: pricing.Stored(price.Subtotal), Discount: pricing.Stored(price.Discount), Tax: pricing.Stored(price.Tax), Total: pricing.Stored(price.Total),

@@ -173,6 +173,9 @@ func TestCompanionDecidesBookings(t *testing.T) {
 	if diff := cmp.Diff(append([]string{"1", "367", fmt.Sprint(367 + duration + 10)}, prices[0]...), stored("b.start_time = 367")); diff != "" {
 		t.Errorf("the booking (-LatePoint +API):\n%s", diff)
 	}
+	if got := s.text("SELECT CONCAT_WS(' ', o.coupon_code, i.coupon_code) FROM {p}bookings b JOIN {p}order_items i ON i.id = b.order_item_id JOIN {p}orders o ON o.id = i.order_id WHERE b.start_date = '" + s.bookday + "' AND b.start_time = 367"); got != "LOYAL LOYAL" {
+		t.Errorf("coupon of the extension: %q", got)
+	}
 	if status, text, _ := post("/bookings", at(`"any"`, "10:00", "")); status != http.StatusCreated {
 		t.Fatal(status, text)
 	}

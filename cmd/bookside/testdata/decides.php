@@ -76,7 +76,7 @@ defined('ABSPATH') || exit;
     });
     foreach (['subtotal', 'total', 'tax_total', 'coupon_discount', 'coupon_code'] as $what) {
         $filter("cart_get_$what", static function ($value) use ($what) {
-            return $what === 'total' ? (float) $value + 0.01 : $value;
+            return $what === 'total' ? (float) $value + 0.01 : ($what === 'coupon_code' ? 'LOYAL' : $value);
         });
         $filter("cart_item_get_$what", static function ($value) use ($what) {
             return $what === 'coupon_discount' ? 2 : ($what === 'total' ? (float) $value - 2 : $value);

@@ -99,6 +99,7 @@ class BooksideDecisions
             'total' => $cart->get_total(),
             'tax' => $cart->get_tax_total(),
             'discount' => $cart->get_coupon_discount(),
+            'coupon_code' => (string) $cart->get_coupon_code(),
             'item' => ['subtotal' => $item->get_subtotal(), 'total' => $item->get_total(), 'discount' => $item->get_coupon_discount()],
             'breakdown' => wp_json_encode($cart->generate_price_breakdown_rows(['balance', 'total', 'subtotal']), JSON_UNESCAPED_SLASHES),
         ];
