@@ -73,7 +73,7 @@ func Create(ctx context.Context, tx *session.Tx, b New) (Created, error) {
 	if plan.customerIsNew {
 		events = slices.Insert(events, 0, notify.Event{Kind: notify.CustomerCreated, After: created})
 	}
-	// What reads comes first: what nobody waits for is sent together, at the end.
+	// Reads come first, so that the writes whose results nobody needs are sent together.
 	confirmed, err := notify.Notify(ctx, tx, w, events, b.Confirm)
 	if err != nil {
 		return Created{}, err
