@@ -179,6 +179,11 @@ func TestExtensionsAreAsked(t *testing.T) {
 	if away.at("data", "written") != false || !strings.Contains(string(away.body), "House Rules") {
 		t.Errorf("without WordPress: %s", away.body)
 	}
+	admin := newAdmin()
+	admin.Started(w.s.platform)
+	if probe := probe(t, admin, http.MethodGet, "/readyz"); probe.Code != http.StatusOK || !strings.Contains(probe.Body.String(), `"extensions":"WordPress does not answer what extensions decide; see bookside check"`) {
+		t.Errorf("readiness: %d %s", probe.Code, probe.Body)
+	}
 	w.s.platform.Asker.Serve = true
 	served := w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusCreated)
 	if got := served.header.Get("Warning"); got != `199 bookside "WordPress does not answer: this is without House Rules"` {

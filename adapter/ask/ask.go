@@ -257,6 +257,13 @@ func (a *Asker) ask(ctx context.Context, q asked) (answer answered, err error) {
 	return answer, err
 }
 
+// Unanswered reports whether the last question was not answered.
+func (a *Asker) Unanswered() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.failures > 0
+}
+
 // resting reports whether nobody is asked for now.
 func (a *Asker) resting() bool {
 	a.mu.Lock()

@@ -33,7 +33,7 @@ type wordPress struct {
 	at      time.Time // what all clocks say
 	asked   []string  // first days by request
 	away    atomic.Bool
-	partial atomic.Bool // it does not say what bookings cost
+	partial atomic.Bool   // it does not say what bookings cost
 	waiting chan struct{} // requests wait for it to be closed; nil for no wait
 }
 
@@ -241,8 +241,8 @@ func TestWordPressIsLeftAlone(t *testing.T) {
 	for range 5 {
 		fails()
 	}
-	if got := w.requests(); len(got) != 3 {
-		t.Errorf("%d requests, want 3", len(got))
+	if got := w.requests(); len(got) != 3 || !w.Unanswered() {
+		t.Errorf("%d requests, want 3; unanswered %v", len(got), w.Unanswered())
 	}
 	w.later(10 * time.Second)
 	fails()
@@ -255,7 +255,7 @@ func TestWordPressIsLeftAlone(t *testing.T) {
 	if _, err := w.Offers(t.Context(), times("2027-01-01")); err != nil {
 		t.Error(err)
 	}
-	if err := w.Try(t.Context()); err != nil {
-		t.Error(err)
+	if err := w.Try(t.Context()); err != nil || w.Unanswered() {
+		t.Errorf("%v, unanswered %v", err, w.Unanswered())
 	}
 }

@@ -165,7 +165,7 @@ anew, outside of the transaction and before any lock is held. Answers show the w
 
 At most two requests are under way, each for at most ten seconds; after three failures in a row WordPress is left alone for ten seconds. Without an
 answer, such requests are answered 503 and write nothing; with ` + "`extensions.unreachable: serve`" + ` they go on as if there were no extension, with a
-` + "`Warning`" + ` header. ` + "`bookside check`" + ` tries whether WordPress answers, and ` + "`wordpress.loopback`" + ` says where. With ` + "`extensions.ask: never`" + `
+` + "`Warning`" + ` header, and ` + "`/readyz`" + ` says so. ` + "`bookside check`" + ` tries whether WordPress answers, and ` + "`wordpress.loopback`" + ` says where. With ` + "`extensions.ask: never`" + `
 nobody is asked. A site on which nothing listens to LatePoint is never asked.
 
 Not asked is what listens to the steps of the site's form only (` + "`latepoint_process_step`" + `), to the rules for customers, or to prices of bundles and of items of orders: that is not honoured.

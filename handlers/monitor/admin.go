@@ -220,7 +220,7 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	case err == nil:
 		return Readiness{
 			Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site), Changes: changesProblem(platform.Journal.RestoredUnder(), waiting),
-			Extensions: extensionsProblem(active), siteKnown: true,
+			Extensions: extensionsProblem(active, site.Asker != nil && site.Asker.Unanswered()), siteKnown: true,
 		}
 	case errors.As(err, &known):
 		return Readiness{Status: StatusUnavailable, Database: partOK, Platform: known.Message, down: known.Down, siteKnown: true}
@@ -247,10 +247,14 @@ func changesProblem(restored bool, waiting time.Duration) string {
 	return r.Text
 }
 
-// extensionsProblem reports extensions that are not honoured, or returns "".
-func extensionsProblem(active []extensions.Active) string {
+// extensionsProblem reports that WordPress, which is asked what extensions decide, did not answer last, or extensions that are
+// not honoured, or returns "".
+func extensionsProblem(active []extensions.Active, unanswered bool) string {
 	ignored := extensions.Ignored(active)
-	if len(ignored) == 0 {
+	switch {
+	case unanswered:
+		return "WordPress does not answer what extensions decide; see bookside check"
+	case len(ignored) == 0:
 		return ""
 	}
 	return "not all is honoured that these do: " + extensions.Titles(ignored) + "; see bookside extensions"
