@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"bookside/adapter/availability"
 	"bookside/adapter/bookings"
+	"bookside/adapter/events"
+	"bookside/adapter/notify"
 	"bookside/adapter/outbox"
 	"bookside/adapter/records"
 	"bookside/adapter/session"
@@ -64,6 +67,7 @@ func newNotifyingSite(t *testing.T, relays bool, setup ...string) (*fixtures.Dat
 	}
 	db := wpdbtest.Open(t, database, 2)
 	platform := session.NewPlatform(db, fixtures.RecordedNow)
+	platform.Events = events.NewRelay(db, fixtures.RecordedNow, nil, slog.New(slog.DiscardHandler))
 	if relays {
 		platform.Outbox = outbox.NewRelay(db, fixtures.RecordedNow, nil, slog.New(slog.DiscardHandler))
 	}
@@ -184,5 +188,159 @@ func TestRollbackRemovesMessages(t *testing.T) {
 	}
 	if jobs, mails := queuedJobs(t, database), countRows(t, database, "bookside_outbox"); len(jobs)+mails > 0 {
 		t.Errorf("%d jobs and %d mails of a booking that was not made", len(jobs), mails)
+	}
+}
+
+// left is a site whose companion says that something is added to LatePoint that messages may show.
+const left = "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'messages')"
+
+// sentLater is what SendLeft sends some seconds later.
+func sentLater(t *testing.T, d *fixtures.Database, site *session.Session, seconds int) []string {
+	t.Helper()
+	later := *site
+	later.Now = site.Now.Add(time.Duration(seconds) * time.Second)
+	if err := notify.SendLeft(t.Context(), &later); err != nil {
+		t.Fatal(err)
+	}
+	return sentMessages(t, d)
+}
+
+// sentMessages are the jobs and the mails that are stored.
+func sentMessages(t *testing.T, d *fixtures.Database) (rows []string) {
+	t.Helper()
+	for _, query := range []string{
+		"SELECT CONCAT_WS('|', process_id, object_id, object_model_type, to_run_after_utc, status, process_info, settings, created_at) FROM wp_latepoint_process_jobs WHERE status = 'scheduled'",
+		"SELECT CONCAT_WS('|', name, address, subject, content, status) FROM wp_bookside_outbox",
+	} {
+		stored, err := d.SQL.QueryContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stored.Close()
+		for stored.Next() {
+			var row string
+			if err := stored.Scan(&row); err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, row)
+		}
+		if err := stored.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return rows
+}
+
+// TestMessagesAreLeftToThePlugin: where something is added to LatePoint, it has ten seconds to send messages itself. What it has not
+// begun with is sent as on a plain site.
+func TestMessagesAreLeftToThePlugin(t *testing.T) {
+	t.Parallel()
+	const mailOff = "UPDATE wp_latepoint_settings SET value = '' WHERE name = 'notifications_email_processor'"
+	for name, c := range map[string]struct {
+		setup  []string
+		outbox bool
+		silent bool
+		late   int // seconds
+		kept   bool
+	}{
+		"the site's cron sends":           {setup: []string{withJobCron, dayBefore}, late: 10},
+		"we send":                         {setup: []string{dayBefore}, outbox: true, late: 10},
+		"nobody else sends":               {setup: []string{dayBefore}, late: 300},
+		"nobody wants a confirmation":     {setup: []string{dayBefore}, outbox: true, silent: true, late: 10},
+		"mail is off on the site":         {setup: []string{dayBefore, mailOff}, outbox: true, kept: true},
+		"no workflow is about the events": {setup: []string{"DELETE FROM wp_latepoint_processes"}, outbox: true, kept: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plain, native, b := newNotifyingSite(t, c.outbox, c.setup...)
+			b.Confirm = !c.silent
+			if _, err := txCreate(t.Context(), native, bookings.Create, b); err != nil {
+				t.Fatal(err)
+			}
+			want := sentMessages(t, plain)
+			database, site, b := newNotifyingSite(t, c.outbox, append(c.setup, left)...)
+			b.Confirm = !c.silent
+			created, err := txCreate(t.Context(), site, bookings.Create, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.kept {
+				if diff := cmp.Diff(want, sentMessages(t, database)); diff != "" {
+					t.Errorf("at once (-want +got):\n%s", diff)
+				}
+				if n := countRows(t, database, "bookside_events"); n != 0 {
+					t.Errorf("%d events are left to the plugin", n)
+				}
+				return
+			}
+			if created.ConfirmationSent == c.silent {
+				t.Errorf("confirmation sent: %t", created.ConfirmationSent)
+			}
+			if got := append(sentMessages(t, database), sentLater(t, database, site, c.late-1)...); len(got) != 0 {
+				t.Errorf("before the time is over: %s", got)
+			}
+			for range 2 {
+				if diff := cmp.Diff(want, sentLater(t, database, site, c.late)); diff != "" {
+					t.Errorf("in place of the plugin (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+// TestMessagesThatThePluginSends: once the plugin has begun with messages, nobody else sends them; nobody sends those of a booking that is
+// gone; and those of a booking that moved replace those of before.
+func TestMessagesThatThePluginSends(t *testing.T) {
+	t.Parallel()
+	move := func(t *testing.T, site *session.Session, id int64) {
+		t.Helper()
+		day, at := parseDay(t, "2027-02-05"), session.Minutes(600)
+		if _, err := txUpdate(t.Context(), site, bookings.Update, id, bookings.Patch{StartDate: &day, StartTime: &at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		meanwhile func(*testing.T, *fixtures.Database, *session.Session, int64)
+		mails     int
+		reminders []queuedJob
+	}{
+		"it has begun": {func(t *testing.T, d *fixtures.Database, _ *session.Session, _ int64) {
+			d.Execute(t, "UPDATE wp_bookside_events SET sender = 'plugin', rendered = NULL WHERE messages <> ''")
+		}, 0, []queuedJob{}},
+		"it died before it began": {func(t *testing.T, d *fixtures.Database, _ *session.Session, _ int64) {
+			d.Execute(t, "UPDATE wp_bookside_events SET status = 'started', tries = 1")
+		}, 1, []queuedJob{{10, "booking", "2026-11-26 09:00:00"}}},
+		"a backup was restored": {func(t *testing.T, d *fixtures.Database, site *session.Session, _ int64) {
+			if _, err := events.Drop(t.Context(), site.DB, site.Now); err != nil {
+				t.Fatal(err)
+			}
+		}, 0, []queuedJob{}},
+		"the booking is gone": {func(t *testing.T, _ *fixtures.Database, site *session.Session, id int64) {
+			if err := site.Transact(t.Context(), "delete booking", func(tx *session.Tx) error { return bookings.Delete(t.Context(), tx, id, true) }); err != nil {
+				t.Fatal(err)
+			}
+		}, 0, []queuedJob{}},
+		"the booking moved": {func(t *testing.T, _ *fixtures.Database, site *session.Session, id int64) { move(t, site, id) }, 1, []queuedJob{{10, "booking", "2027-02-04 09:00:00"}}},
+		"the booking moved later": {func(t *testing.T, d *fixtures.Database, site *session.Session, id int64) {
+			sentLater(t, d, site, 10)
+			move(t, site, id)
+		}, 1, []queuedJob{{10, "booking", "2027-02-04 09:00:00"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database, site, b := newNotifyingSite(t, true, dayBefore, left)
+			created, err := txCreate(t.Context(), site, bookings.Create, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.meanwhile(t, database, site, created.ID)
+			sentLater(t, database, site, 10)
+			if diff := cmp.Diff(c.reminders, queuedJobs(t, database)); diff != "" {
+				t.Errorf("reminders (-want +got):\n%s", diff)
+			}
+			if got := countRows(t, database, "bookside_outbox"); got != c.mails {
+				t.Errorf("%d mails, want %d", got, c.mails)
+			}
+		})
 	}
 }

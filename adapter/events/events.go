@@ -26,6 +26,12 @@ type Event struct {
 	RecordID int64
 	// Old is the previous row of an updated record, as the texts that PHP reads; nil for other events.
 	Old map[string]*string
+
+	// Messages is what the plugin sends about the event, AllMessages or Reminders; "" for nothing.
+	Messages string
+	// Rendered is what this server sends instead if the plugin has not begun by RenderedDue.
+	Rendered    string
+	RenderedDue time.Time
 }
 
 // The states of an event. The companion changes them: it starts a waiting event, and ends it.
@@ -50,7 +56,7 @@ func Add(ctx context.Context, tx *wpdb.DB, now time.Time, all []Event) error {
 		return nil
 	}
 	created := domain.Stamp(now)
-	stmt := sq.Insert(tx.Name(wpdb.Events)).Columns("event", "record_id", "old", "status", "tries", "due_at", "failure", "created_at")
+	stmt := sq.Insert(tx.Name(wpdb.Events)).Columns("event", "record_id", "old", "messages", "rendered", "rendered_due", "status", "tries", "due_at", "failure", "created_at")
 	for _, e := range all {
 		var old any
 		if e.Old != nil {
@@ -60,7 +66,11 @@ func Add(ctx context.Context, tx *wpdb.DB, now time.Time, all []Event) error {
 			}
 			old = string(text)
 		}
-		stmt = stmt.Values(e.Name, e.RecordID, old, waiting, 0, created, "", created)
+		var rendered, due any
+		if e.Messages != "" {
+			rendered, due = e.Rendered, domain.Stamp(e.RenderedDue)
+		}
+		stmt = stmt.Values(e.Name, e.RecordID, old, e.Messages, rendered, due, waiting, 0, created, "", created)
 	}
 	_, err := wpdb.Later(ctx, tx, "queue events", stmt)
 	return err
@@ -82,11 +92,18 @@ type Relay struct {
 	pause     time.Duration // until the next try, while the companion is away
 	next      time.Time
 	queue.Waker
+	Late queue.Waker // wakes those who send what the plugin has not
 }
 
 // NewRelay returns a Relay for the events in a database.
 func NewRelay(db *wpdb.DB, now domain.Clock, to *companion.Companion, log *slog.Logger) *Relay {
-	return &Relay{db: db, now: now, companion: to, log: log, Waker: queue.NewWaker()}
+	return &Relay{db: db, now: now, companion: to, log: log, Waker: queue.NewWaker(), Late: queue.NewWaker()}
+}
+
+// Wake makes Run look for events at once, and wakes Late when the plugin's time for their messages is over.
+func (r *Relay) Wake() {
+	r.Waker.Wake()
+	time.AfterFunc(Patience, r.Late.Wake)
 }
 
 // Run fires the actions of events until ctx ends.
@@ -133,6 +150,7 @@ func (r *Relay) round(ctx context.Context) error {
 		if waits, err := r.waits(ctx); err != nil || !waits {
 			return err
 		}
+		r.Late.Wake() // what an earlier process or another server has left
 		outlived, release := queue.Outlive(ctx, grace)
 		var answer fired
 		err := r.companion.Ask(outlived, "events", nil, &answer)
@@ -141,7 +159,7 @@ func (r *Relay) round(ctx context.Context) error {
 			r.pause = min(max(2*r.pause, time.Second), maxPause)
 			r.next = now.Add(r.pause)
 			if r.pause < pollInterval {
-				time.AfterFunc(r.pause, r.Wake)
+				time.AfterFunc(r.pause, r.Waker.Wake)
 			}
 			return errors.Join(err, r.giveUp(ctx))
 		}
@@ -181,5 +199,5 @@ func Drop(ctx context.Context, tx *wpdb.DB, now time.Time) (int64, error) {
 // end returns the statement that gives up waiting events.
 func end(db *wpdb.DB, now time.Time, why string) sq.UpdateBuilder {
 	o := queue.Outcome{State: Failed, Due: now, Failure: why}
-	return o.Update(db.Name(wpdb.Events), now).Set("old", nil).Where(sq.Eq{"status": []string{waiting, started}})
+	return o.Update(db.Name(wpdb.Events), now).Set("old", nil).Set("rendered", nil).Where(sq.Eq{"status": []string{waiting, started}})
 }

@@ -13,7 +13,7 @@ var Catalogue = []Extension{
 		{Records, NotHonoured, "enable_cancellation_reason", "Reasons of cancellations are not kept."},
 		{Records, NotHonoured, "enable_reschedule_reason", "Reasons of reschedulings are not kept."},
 		{Records, Understood, "", "Messages, extras and assets of a booking are deleted with it."},
-		{Messages, NotHonoured, "", "Messages about bookings by the API lack its variables, such as those of extras."},
+		{Messages, RunAfterwards, "", "Messages about bookings by the API have its variables, such as those of extras."},
 		{Pages, TakesNoPart, "", "Time zone selector, QR codes, white label and roles belong to the site's pages."},
 	}},
 	{GoogleCalendar, "Google Calendar", calendar("Google", "Meet")},
@@ -24,7 +24,7 @@ var Catalogue = []Extension{
 	}},
 	{Zoom, "Zoom", []Part{
 		{Reactions, RunAfterwards, "enable_zoom", "Bookings by the API get their Zoom meeting."},
-		{Messages, NotHonoured, "enable_zoom", "Messages about bookings by the API lack the link to the meeting."},
+		{Messages, RunAfterwards, "enable_zoom", "Messages about bookings by the API have the link to the meeting."},
 	}},
 
 	// Payments are made on the site's pages.
@@ -32,7 +32,7 @@ var Catalogue = []Extension{
 		{Pages, TakesNoPart, "", "Customers pay on the site's pages: a booking by the API is unpaid until then."},
 	}},
 	{"latepoint-mailchimp", "Mailchimp", []Part{
-		{Reactions, NotHonoured, "", "Workflows leave its action out for bookings by the API."},
+		{Messages, RunAfterwards, "", "Workflows run its action for bookings by the API."},
 	}},
 
 	// The single add-ons that Pro Features replaces.
@@ -91,6 +91,6 @@ func calendar(name, meeting string) []Part {
 	return []Part{
 		{Times, Understood, "", "Appointments in an agent's " + name + " calendar block the agent."},
 		{Reactions, RunAfterwards, "", "Bookings by the API reach the agent's " + name + " calendar."},
-		{Messages, NotHonoured, "", "Messages about bookings by the API lack the " + meeting + " link."},
+		{Messages, RunAfterwards, "", "Messages about bookings by the API have the " + meeting + " link."},
 	}
 }

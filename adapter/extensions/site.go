@@ -167,6 +167,10 @@ func (s Site) known(id, plugin string, e Extension) Active {
 			continue
 		case part.Subject == Times && slices.Contains(s.Unread, id):
 			part = unread
+		case part.Kind == RunAfterwards && part.Subject == Messages:
+			if !s.sendsMessages() {
+				part = Part{Messages, NotHonoured, part.Setting, "Messages about bookings by the API are made without it: that takes the companion."}
+			}
 		case part.Kind == RunAfterwards && len(s.Events) == 0:
 			part = Part{part.Subject, NotHonoured, part.Setting, "Nothing tells it about bookings by the API: that takes the companion."}
 		case part.Subject == Times && id == GoogleCalendar && a.Version == "":
@@ -215,6 +219,10 @@ func (s Site) judged(plugin string) Active {
 			subjects[hooks[l.Hook]] = true
 		}
 	}
+	if subjects[Messages] && s.sendsMessages() {
+		a.Parts = append(a.Parts, Part{Messages, RunAfterwards, "", "It adds to messages: LatePoint itself sends those about bookings by the API."})
+		delete(subjects, Messages)
+	}
 	for _, j := range judgements {
 		if subjects[j.Subject] {
 			a.Parts = append(a.Parts, j)
@@ -243,6 +251,12 @@ func (s Site) tells(hook string) bool {
 	}
 	return slices.Contains(s.Events, event)
 }
+
+// EventMessages is listed among the events if the plugin sends messages about what the API changes itself, because something is added to
+// it.
+const EventMessages = "messages"
+
+func (s Site) sendsMessages() bool { return slices.Contains(s.Events, EventMessages) }
 
 // judgements say what a plugin that is not in the catalogue means for the API, depending on what it listens
 // to.

@@ -57,6 +57,16 @@ func TestActive(t *testing.T) {
 			}},
 			[]string{"latepoint-zoom Zoom: not_honoured run_afterwards", "a A: run_afterwards"},
 		},
+		"messages are the plugin's": {
+			extensions.Site{Plugins: append([]string{"a/a.php"}, zoom.Plugins...), Settings: zoom.Settings, Events: []string{"booking_created", "messages"}, Reports: []extensions.Report{
+				report("a", "A", "latepoint_replace_booking_vars"),
+			}},
+			[]string{"a A: run_afterwards", "latepoint-zoom Zoom: run_afterwards run_afterwards"},
+		},
+		"messages are ours": {
+			extensions.Site{Plugins: []string{"a/a.php"}, Events: []string{"booking_created"}, Reports: []extensions.Report{report("a", "A", "latepoint_replace_booking_vars")}},
+			[]string{"a A: not_honoured"},
+		},
 		"told, and more": {
 			extensions.Site{Plugins: []string{"a/a.php"}, Events: []string{"booking_created"}, Reports: []extensions.Report{
 				report("a", "A", "latepoint_booking_created", "latepoint_invoice_created", "latepoint_full_amount_for_service"),

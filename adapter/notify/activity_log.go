@@ -51,17 +51,18 @@ func LogEvents(ctx context.Context, tx *session.Tx, w session.WriteSettings, eve
 	if err := LogActivities(ctx, tx, activities...); err != nil {
 		return err
 	}
-	return Announce(ctx, tx, events...)
+	Announce(tx, events...)
+	return nil
 }
 
 // Announce queues events for the extensions of the site.
-func Announce(ctx context.Context, tx *session.Tx, all ...Event) error {
+func Announce(tx *session.Tx, all ...Event) {
 	told := make([]events.Event, len(all))
 	for i, e := range all {
 		_, id := e.record()
 		told[i] = events.Event{Name: string(e.Kind), RecordID: id}
 	}
-	return tx.Announce(ctx, told...)
+	tx.Announce(told...)
 }
 
 // The descriptions of entries.
@@ -134,5 +135,6 @@ func logOrderUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings
 		return Event{}, err
 	}
 	updated := Event{Kind: OrderUpdated, After: now.Snapshot(), Before: new(old.Snapshot())}
-	return updated, Announce(ctx, tx, updated)
+	Announce(tx, updated)
+	return updated, nil
 }

@@ -37,12 +37,13 @@ const (
 	bookingEnd   = "booking_end"
 )
 
-// Notify hands over what the site's automations send about events: to the site itself if its cron sends,
-// otherwise to our outbox if there is one. Unless all is true, it hands over only reminders. notified
+// Notify hands over what the site's automations send about events: to the plugin if it sends itself, see leave; to
+// the site if its cron sends, otherwise to our outbox if there is one. Unless all is true, it hands over only reminders. notified
 // reports whether a message to the customer goes out now.
 //
 // Jobs scheduled for an earlier state of a record are deleted first.
 func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events []Event, all bool) (notified bool, err error) {
+	Announce(tx, events...) // in their order, whichever of them has messages
 	if !HasAutomations(tx.Session) {
 		return false, nil
 	}
@@ -55,7 +56,7 @@ func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events
 	if err != nil || len(processes) == 0 {
 		return false, err
 	}
-	d := deliveries{w: w, byCron: strings.Contains(w.Cron, JobCron) && w.Settings[session.SettingMailProcessor] != ""}
+	d := deliveries{w: w, byPlugin: tx.PluginSends(w), byCron: strings.Contains(w.Cron, JobCron) && w.Settings[session.SettingMailProcessor] != ""}
 	contexts, err := newMessageContexts(ctx, tx, w, needsOf(processes))
 	if err != nil {
 		return false, err
@@ -71,23 +72,32 @@ func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events
 		if err := deliver(tx.Session, &d, e, processes, notificationSubject(tx.Session, w, e, context)); err != nil {
 			return false, err
 		}
+		if d.byPlugin {
+			if err := leave(tx, e, &d, all); err != nil {
+				return false, err
+			}
+		}
 	}
-	if _, err := tx.InsertLater(ctx, wpdb.ProcessJobs, d.jobs...); err != nil {
-		return false, err
-	}
-	if len(d.mails) > 0 {
-		err = outbox.Add(ctx, tx.DB, tx.Now, d.mails)
-	}
-	return d.notified, err
+	return d.notified, d.hand(ctx, tx)
 }
 
 // deliveries are the jobs and mails that automations produce for events.
 type deliveries struct {
 	w        session.WriteSettings
+	byPlugin bool // it is asked to send first
 	byCron   bool // the site's cron sends what is due now
 	jobs     []session.Row
 	mails    []outbox.Mail
 	notified bool // a message to the customer goes out now
+	unsent   bool // something is due now that only the plugin can send
+}
+
+// hand stores the jobs for the site, and the mails in our outbox.
+func (d deliveries) hand(ctx context.Context, tx *session.Tx) error {
+	if _, err := tx.InsertLater(ctx, wpdb.ProcessJobs, d.jobs...); err != nil || len(d.mails) == 0 {
+		return err
+	}
+	return outbox.Add(ctx, tx.DB, tx.Now, d.mails)
 }
 
 // deliver adds what automations produce for an event. A job that is due now becomes mails of our outbox,
@@ -106,6 +116,8 @@ func deliver(s *session.Session, d *deliveries, e Event, processes []automation.
 			case d.byCron:
 			case s.Outbox != nil:
 				queued, own = automation.Job{}, job
+			case d.byPlugin:
+				queued, d.unsent = automation.Job{}, true
 			default:
 				continue
 			}
@@ -143,6 +155,10 @@ func deleteScheduledJobs(ctx context.Context, tx *session.Tx, e Event) error {
 		return nil
 	}
 	objectType, id := e.record()
+	return deleteScheduled(ctx, tx, objectType, id)
+}
+
+func deleteScheduled(ctx context.Context, tx *session.Tx, objectType string, id int64) error {
 	return DeleteJobs(ctx, tx, sq.Eq{"status": session.JobScheduled, "object_id": id, "object_model_type": objectType})
 }
 

@@ -73,9 +73,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Order, error) {
 		return records.Order{}, err
 	}
 	event := notify.Event{Kind: notify.OrderCreated, After: created.Snapshot()}
-	if err := notify.Announce(ctx, tx, event); err != nil {
-		return records.Order{}, err
-	}
+	notify.Announce(tx, event)
 	_, err = notify.Notify(ctx, tx, w, []notify.Event{event}, true)
 	return order, err
 }

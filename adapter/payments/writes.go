@@ -93,9 +93,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Payment, error)
 	if err := records.Remember(ctx, tx, journal.Payments, id); err != nil {
 		return records.Payment{}, err
 	}
-	if err := notify.Announce(ctx, tx, notify.Event{Kind: notify.TransactionCreated, Payment: &created}); err != nil {
-		return records.Payment{}, err
-	}
+	notify.Announce(tx, notify.Event{Kind: notify.TransactionCreated, Payment: &created})
 	return created, notifyPayment(ctx, tx, created)
 }
 

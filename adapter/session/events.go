@@ -9,6 +9,7 @@ import (
 
 	"bookside/adapter/domain"
 	"bookside/adapter/events"
+	"bookside/adapter/extensions"
 	"bookside/wpdb"
 )
 
@@ -28,7 +29,14 @@ func (s *Session) toldEvents() []string {
 
 // heardEvents are the events that extensions listen to, as the companion reported.
 func (s *Session) heardEvents() []string {
-	return strings.Fields(wpdb.PlainText(s.options[domain.OptionEvents]))
+	heard := strings.Fields(wpdb.PlainText(s.options[domain.OptionEvents]))
+	return slices.DeleteFunc(heard, func(event string) bool { return s.ownMessages && event == extensions.EventMessages })
+}
+
+// PluginSends reports whether the plugin itself sends messages about what the API changes, because something is added
+// to it that they may show or that sends them. It must be able to send mail.
+func (s *Session) PluginSends(w WriteSettings) bool {
+	return s.Tells(extensions.EventMessages) && w.Settings[SettingMailProcessor] != ""
 }
 
 // updateEvents are the events of changed rows.
@@ -45,7 +53,7 @@ type storedRow struct {
 // keepOld keeps the row of a record before its first change, if extensions are told about it.
 func keepOld(ctx context.Context, tx *Tx, table wpdb.Table, id int64) error {
 	row := storedRow{table, id}
-	if tx.old[row] != nil || updateEvents[table] == "" || !tx.Tells(updateEvents[table]) {
+	if tx.old[row] != nil || updateEvents[table] == "" || !tx.Tells(updateEvents[table]) && !tx.Tells(extensions.EventMessages) {
 		return nil
 	}
 	names := tx.Schema.ColumnNames(table)
@@ -70,22 +78,29 @@ func keepOld(ctx context.Context, tx *Tx, table wpdb.Table, id int64) error {
 	return nil
 }
 
-// Announce queues events for the extensions of the site that listen to them.
-func (tx *Tx) Announce(ctx context.Context, all ...events.Event) error {
-	var told []events.Event
+// Announce queues events for the extensions of the site that listen to them, and for the plugin if it sends messages about
+// them. They are stored at the end of the transaction.
+func (tx *Tx) Announce(all ...events.Event) {
 	for _, e := range all {
-		if !tx.Tells(e.Name) {
-			continue
+		at := slices.IndexFunc(tx.told, func(told events.Event) bool { return told.Name == e.Name && told.RecordID == e.RecordID })
+		switch {
+		case at >= 0 && e.Messages == "":
+		case at >= 0 && tx.told[at].Messages == "":
+			tx.told[at] = e
+		case e.Messages != "" || tx.Tells(e.Name):
+			tx.told = append(tx.told, e)
 		}
+	}
+}
+
+// storeEvents stores what was announced.
+func storeEvents(ctx context.Context, tx *Tx) error {
+	for i, e := range tx.told {
 		for table, name := range updateEvents {
 			if name == e.Name {
-				e.Old = tx.old[storedRow{table, e.RecordID}]
+				tx.told[i].Old = tx.old[storedRow{table, e.RecordID}]
 			}
 		}
-		told = append(told, e)
 	}
-	if len(told) == 0 || tx.DryRun {
-		return nil
-	}
-	return events.Add(ctx, tx.DB, tx.Now, told)
+	return events.Add(ctx, tx.DB, tx.Now, tx.told)
 }

@@ -38,3 +38,35 @@ func TestNobodyIsWokenForNobody(t *testing.T) {
 		t.Error("it is not woken")
 	}
 }
+
+// TestPluginSends: the plugin sends messages where the companion says so, unless it cannot send mail or the server is to send all.
+func TestPluginSends(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(time.Now()))
+	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2})
+	if err := db.CreateOwnTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_created messages')")
+	for name, c := range map[string]struct {
+		processor string
+		own, want bool
+	}{
+		"it sends":            {"wp_mail", false, true},
+		"it cannot send mail": {"", false, false},
+		"the server sends":    {"wp_mail", true, false},
+	} {
+		platform := session.NewPlatform(db, time.Now)
+		platform.Events, platform.OwnMessages = events.NewRelay(db, time.Now, nil, slog.New(slog.DiscardHandler)), c.own
+		site, err := platform.Session(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := site.PluginSends(session.WriteSettings{Settings: map[string]string{session.SettingMailProcessor: c.processor}}); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+		if !site.Tells("booking_created") {
+			t.Errorf("%s: extensions are not told", name)
+		}
+	}
+}

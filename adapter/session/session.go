@@ -45,6 +45,8 @@ type Platform struct {
 	BookingMetaKeys []string
 	// RefuseIgnored refuses writes that an extension would decide about but that is not honoured.
 	RefuseIgnored bool
+	// OwnMessages renders all messages here, also where the plugin could send them itself.
+	OwnMessages bool
 
 	// Languages are the site's translations of the plugin. NewPlatform finds them in the
 	// site's wp-content, if it is known.
@@ -92,6 +94,7 @@ type Session struct {
 	caller          *keys.Key // whose permissions apply; nil for the program itself
 	MetaKeys        []string  // see Platform.BookingMetaKeys
 	refuseIgnored   bool      // see Platform.RefuseIgnored
+	ownMessages     bool      // see Platform.OwnMessages
 	Totals          *Totals
 	languages       *language.Files
 	Shared          *Shared
@@ -165,7 +168,7 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Session{
 		DB: p.DB, Schema: schema, Zone: zone, Now: p.Now(),
-		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, Events: p.Events, Asker: p.Asker, journal: p.Journal, MetaKeys: p.BookingMetaKeys, refuseIgnored: p.RefuseIgnored,
+		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, Events: p.Events, Asker: p.Asker, journal: p.Journal, MetaKeys: p.BookingMetaKeys, refuseIgnored: p.RefuseIgnored, ownMessages: p.OwnMessages,
 		Totals: &p.Totals, languages: p.Languages, Shared: p.shared, NoSharing: true,
 	}, nil
 }

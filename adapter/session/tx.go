@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bookside/adapter/events"
 	"bookside/adapter/idempotency"
 	"bookside/wpdb"
 )
@@ -28,7 +29,8 @@ type Tx struct {
 	wrote    bool                        // to a table of the site
 	kept     *idempotency.Request        // whose responses were stored; nil for none
 	// old holds rows before their first change, for the extensions of the site.
-	old map[storedRow]map[string]*string
+	old  map[storedRow]map[string]*string
+	told []events.Event // to be stored at the end
 }
 
 // Wrote reports whether the transaction has written to the site's tables.
@@ -162,6 +164,9 @@ func (tx *Tx) run(ctx context.Context, op string, work func(tx *Tx) error) error
 		return err
 	}
 	if !tx.DryRun {
+		if err := storeEvents(ctx, tx); err != nil {
+			return err
+		}
 		if err := enterChanges(ctx, tx); err != nil {
 			return err
 		}

@@ -55,19 +55,25 @@ func eachBookingSite(t *testing.T, test func(*testing.T, *bookingSite)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-			driver, err := filepath.Abs("testdata/companion.php")
-			if err != nil {
-				t.Fatal(err)
-			}
-			b := &bookingSite{WordPress: install(t, db), t: t, db: db, driver: "require_once '" + driver + "';", bookday: "2031-03-03"}
-			b.Activate(t, "latepoint/latepoint.php")
-			run(t, nil, "", "companion", "install", "--wordpress", b.Dir).want(t, exit.OK)
-			environment := settingsFor(db)
-			b.key = strings.TrimSpace(run(t, environment, "", "keys", "create", "--name", "rival", "--permissions", "read,write,delete", "--quiet").want(t, exit.OK).stdout)
-			b.s = serve(t, environment)
-			test(t, b)
+			test(t, newBookingSite(t, install(t, db), db))
 		})
 	}
+}
+
+// newBookingSite installs the companion in a WordPress with LatePoint, and starts a server.
+func newBookingSite(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) *bookingSite {
+	t.Helper()
+	driver, err := filepath.Abs("testdata/companion.php")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bookingSite{WordPress: w, t: t, db: db, driver: "require_once '" + driver + "';", bookday: "2031-03-03"}
+	b.Activate(t, "latepoint/latepoint.php")
+	run(t, nil, "", "companion", "install", "--wordpress", b.Dir).want(t, exit.OK)
+	environment := settingsFor(db)
+	b.key = strings.TrimSpace(run(t, environment, "", "keys", "create", "--name", "rival", "--permissions", "read,write,delete", "--quiet").want(t, exit.OK).stdout)
+	b.s = serve(t, environment)
+	return b
 }
 
 // starts starts PHP code that returns a value; decode waits for it.

@@ -104,6 +104,7 @@ func NewPlatform(c settings.Config, db *wpdb.DB, now domain.Clock) *session.Plat
 	platform := session.NewPlatform(db, now)
 	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
 	platform.RefuseIgnored = c.Extensions.Unknown == settings.RefuseUnknown
+	platform.OwnMessages = c.Extensions.Messages == settings.ServerSends
 	if c.Extensions.Ask == settings.AskAuto {
 		platform.Asker = NewAsker(c, platform)
 	}

@@ -9,6 +9,7 @@ import (
 	"bookside/adapter/daystats"
 	"bookside/adapter/journal"
 	"bookside/adapter/keys"
+	"bookside/adapter/notify"
 	"bookside/adapter/session"
 	"bookside/adapter/slots"
 	"bookside/adapter/upkeep"
@@ -29,6 +30,7 @@ func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.P
 	work.Go(func() { recorder.Run(ctx) })
 	work.Go(func() { platform.RunJournal(ctx, s.journalOptions(), s.Log) })
 	work.Go(func() { platform.Events.Run(ctx) })
+	work.Go(func() { notify.RunLeft(ctx, platform, s.Log) })
 	if platform.Outbox != nil {
 		work.Go(func() { s.sendMails(ctx, platform.Outbox) })
 	}

@@ -96,6 +96,7 @@ type Config struct {
 		Cache       time.Duration
 		Unreachable string
 		Unknown     string
+		Messages    string
 	}
 	Compat struct {
 		Timestamps      string

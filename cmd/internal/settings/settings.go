@@ -101,6 +101,12 @@ const (
 	RefuseUnknown = "refuse"
 )
 
+// The values of extensions.messages.
+const (
+	PluginSends = "plugin"
+	ServerSends = "server"
+)
+
 // The values of log.format.
 const (
 	FormatAuto = "auto"
@@ -305,6 +311,9 @@ var All = []Setting{
 	newSetting("extensions.unknown", func(c *Config) *string { return &c.Extensions.Unknown }, ServeUnknown,
 		"where an extension of the site that is not honoured would decide about a booking: serve writes it all the same; refuse answers 503 and names the extension",
 		oneOf("write serve or refuse", ServeUnknown, RefuseUnknown)),
+	newSetting("extensions.messages", func(c *Config) *string { return &c.Extensions.Messages }, PluginSends,
+		"who sends messages about changes by the API where the companion is there and something is added to LatePoint: plugin has LatePoint send them once the extensions were told, so that they have its variables; server does not wait for that",
+		oneOf("write plugin or server", PluginSends, ServerSends)),
 
 	newSetting("compat.timestamps", func(c *Config) *string { return &c.Compat.Timestamps }, "stored",
 		"stored returns timestamps as they are stored, in UTC, like the PHP extension; site returns them in the site's time zone",

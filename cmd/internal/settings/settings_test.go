@@ -122,7 +122,7 @@ func TestEverySetting(t *testing.T) {
 	want.Mail.SMTP.Host, want.Mail.SMTP.Port, want.Mail.SMTP.TLS = "h", 25, "none"
 	want.Mail.SMTP.User, want.Mail.SMTP.Password = "u", "p=q,r"
 	want.Compat.Timestamps, want.Compat.BookingMetaKeys, want.Log.Level = "site", []string{"zoom_join_url", "x-y"}, "debug"
-	want.Log.Format, want.Log.Clients, want.Extensions.Unknown = "json", true, "refuse"
+	want.Log.Format, want.Log.Clients, want.Extensions.Unknown, want.Extensions.Messages = "json", true, "refuse", "server"
 	want.Extensions.Ask, want.Extensions.Cache, want.Extensions.Unreachable = "never", 5*time.Second, "serve"
 	want.Changes.Interval, want.Changes.Sweep, want.Changes.Keep, want.Changes.Waiting = 2*time.Second, time.Minute, 48*time.Hour, 9
 	want.Webhooks.Enabled, want.Webhooks.SecretKey, want.Webhooks.AllowPrivate = false, strings.Repeat("k", 43)+"=", true
@@ -148,7 +148,7 @@ func TestEverySetting(t *testing.T) {
 		{"changes.interval", "2s", ""}, {"changes.sweep", "1m", ""}, {"changes.keep", "48h", ""}, {"changes.max_waiting", "9", ""},
 		{"webhooks.enabled", "false", ""}, {"webhooks.secret_key", strings.Repeat("k", 43) + "=", ""}, {"webhooks.allow_private", "true", ""},
 		{"extensions.ask", "never", ""}, {"extensions.cache", "5s", ""}, {"extensions.unreachable", "serve", ""},
-		{"extensions.unknown", "refuse", ""}, {"mcp.enabled", "false", ""}, {"lists.exact_count_ms", "7", ""}, {"lists.count_max_age", "3s", ""}, {"lists.max_exports", "2", ""},
+		{"extensions.unknown", "refuse", ""}, {"extensions.messages", "server", ""}, {"mcp.enabled", "false", ""}, {"lists.exact_count_ms", "7", ""}, {"lists.count_max_age", "3s", ""}, {"lists.max_exports", "2", ""},
 	}
 	l, err := newLayers()
 	if err != nil {
@@ -419,6 +419,7 @@ func TestValidate(t *testing.T) {
 		{"a meta key with a space", func(c *Config) { c.Compat.BookingMetaKeys = []string{"zoom url"} }, "compat.booking_meta_keys: \"zoom url\": write a key"},
 		{"a secret meta key", func(c *Config) { c.Compat.BookingMetaKeys = []string{"Key_To_Manage_for_agent"} }, "compat.booking_meta_keys: \"Key_To_Manage_for_agent\": this value lets anyone manage the booking"},
 		{"extensions", func(c *Config) { c.Extensions.Unknown = "ask" }, "extensions.unknown: write serve or refuse"},
+		{"messages", func(c *Config) { c.Extensions.Messages = "never" }, "extensions.messages: write plugin or server"},
 		{"who is asked", func(c *Config) { c.Extensions.Ask = "always" }, "extensions.ask: write auto or never"},
 		{"kept answers", func(c *Config) { c.Extensions.Cache = 2 * time.Hour }, "extensions.cache: write a time up to 1h"},
 		{"without WordPress", func(c *Config) { c.Extensions.Unreachable = "" }, "extensions.unreachable: write refuse or serve"},

@@ -4,7 +4,8 @@ defined('ABSPATH') || exit;
 
 /**
  * Tells the extensions of the site what the API has changed: fires LatePoint's actions for those who listen, with models that are read from the database.
- * LatePoint's own log and its messages are left out, because the server has written them. adapter/events in Bookside queues the events.
+ * LatePoint's own log is left out, because the server has written it. Messages follow once extensions were told, unless the server has sent them by then.
+ * adapter/events in Bookside queues the events.
  */
 class BooksideEvents
 {
@@ -19,6 +20,22 @@ class BooksideEvents
         'booking_updated' => ['booking_updated', 'booking_change_status'],
         'booking_will_be_deleted' => ['booking_will_be_deleted'],
         'booking_deleted' => ['booking_deleted'],
+        'order_created' => ['order_created'],
+        'order_updated' => ['order_updated'],
+        'transaction_created' => ['transaction_created'],
+    ];
+
+    /** What is noted beside the events if LatePoint is to send messages itself, because something is added to it. */
+    private const MESSAGES = 'messages';
+
+    /** Hooks through which plugins add to messages, or send them. */
+    private const MESSAGE_HOOKS = '/^latepoint_(replace_|prepare_replacement_vars_from_|process_action_run|process_prepare_data_for_run|notifications_send_|model_view_as_)/';
+
+    /** Types of events in LatePoint's workflows, by event. */
+    private const TYPES = [
+        'customer_created' => ['customer_created'],
+        'booking_created' => ['booking_created', 'booking_start', 'booking_end'],
+        'booking_updated' => ['booking_updated', 'booking_start', 'booking_end'],
         'order_created' => ['order_created'],
         'order_updated' => ['order_updated'],
         'transaction_created' => ['transaction_created'],
@@ -62,10 +79,25 @@ class BooksideEvents
                 }
             }
         }
+        if (($events !== [] || self::addsToMessages()) && method_exists('OsProcessJobsHelper', 'create_jobs_for_process')) {
+            $events[] = self::MESSAGES;
+        }
         $text = implode(' ', $events);
         if (get_option(self::OPTION, null) !== $text) {
             update_option(self::OPTION, $text, true);
         }
+    }
+
+    /** Reports whether somebody adds to messages, or sends them. */
+    private static function addsToMessages(): bool
+    {
+        global $wp_filter;
+        foreach ($wp_filter as $hook => $filter) {
+            if (strncmp((string) $hook, 'latepoint_', 10) === 0 && preg_match(self::MESSAGE_HOOKS, $hook) && self::listeners(substr($hook, 10)) !== []) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**
@@ -144,6 +176,11 @@ class BooksideEvents
                 self::$failures[] = $e->getMessage();
             }
         }
+        try {
+            self::send($event);
+        } catch (\Throwable $e) {
+            self::$failures[] = $e->getMessage();
+        }
         $failure = implode('; ', self::$failures);
         $wpdb->query($wpdb->prepare(
             "UPDATE $table SET status = %s, failure = %s, old = NULL, due_at = UTC_TIMESTAMP(), finished_at = UTC_TIMESTAMP() WHERE id = %d",
@@ -164,15 +201,36 @@ class BooksideEvents
             self::tell('booking_deleted', $id);
             return;
         }
+        $kind = strstr($event, '_', true);
+        [$new, $old] = self::models($event, $id, $before);
+        if ($new === null) {
+            return; // the event of that follows
+        }
+        if ($old === null) {
+            self::tell($event, $new);
+            return;
+        }
+        self::tell($event, $new, $kind === 'customer' ? $old->get_data_vars(true) : $old);
+        if ($kind === 'booking' && $new->status !== $old->status) {
+            self::tell('booking_change_status', $new, $old);
+        }
+    }
+
+    /**
+     * Returns the record of an event as it is, null if it is gone, and as it was before, null if it is new.
+     *
+     * @return array{0:?object,1:?object}
+     */
+    private static function models(string $event, int $id, array $before): array
+    {
         [$kind, $what] = explode('_', $event, 2);
         $class = self::MODELS[$kind];
         $new = new $class($id);
         if (empty($new->id)) {
-            return; // it is gone, and the event of that follows
+            return [null, null];
         }
         if ($what === 'created') {
-            self::tell($event, $new);
-            return;
+            return [$new, null];
         }
         $old = new $class($id);
         foreach ($before as $column => $value) {
@@ -180,10 +238,71 @@ class BooksideEvents
                 $old->$column = $value; // a text or null, like those of the new one: listeners compare types
             }
         }
-        self::tell($event, $new, $kind === 'customer' ? $old->get_data_vars(true) : $old);
-        if ($kind === 'booking' && $new->status !== $old->status) {
-            self::tell('booking_change_status', $new, $old);
+        return [$new, $old];
+    }
+
+    /**
+     * Has LatePoint send what its workflows send about an event, unless the server has. Whoever changes the row first sends.
+     */
+    private static function send(object $event): void
+    {
+        global $wpdb;
+        $messages = $event->messages ?? ''; // a server of an earlier version has no such column
+        $resumed = $messages !== '' && $event->sender === 'plugin';
+        if ($messages === '' || (!$resumed && 1 !== $wpdb->query($wpdb->prepare(
+            "UPDATE `{$wpdb->prefix}bookside_events` SET sender = 'plugin', rendered = NULL WHERE id = %d AND sender = ''",
+            $event->id
+        )))) {
+            return;
         }
+        [$new, $old] = self::models($event->event, (int) $event->record_id, (array) json_decode((string) $event->old, true));
+        if ($new === null || ($resumed && (int) $event->tries >= self::TRIES)) {
+            return;
+        }
+        if ($messages === 'all' && !$resumed) {
+            call_user_func_array(['OsProcessJobsHelper', 'handle_' . $event->event], array_filter([$new, $old]));
+            return;
+        }
+        $kind = strstr($event->event, '_', true);
+        $objects = [['model' => $kind, 'id' => $new->id, 'model_ready' => $new]];
+        if ($old !== null) {
+            $objects[] = ['model' => 'old_' . $kind, 'id' => $old->id, 'model_ready' => $old];
+        }
+        foreach (self::TYPES[$event->event] as $type) {
+            if ($messages !== 'all' && !in_array($type, ['booking_start', 'booking_end'], true)) {
+                continue;
+            }
+            foreach ((new OsProcessModel())->where(['event_type' => $type])->should_be_active()->get_results_as_models() ?: [] as $process) {
+                $process->build_from_json();
+                if (!$resumed || !self::begun($process, $event, $kind)) {
+                    OsProcessJobsHelper::create_jobs_for_process($process, $objects);
+                }
+            }
+        }
+    }
+
+    /**
+     * Reports whether a process that has died had begun with a workflow of an event. What it was sending then may have arrived, so that it is not sent again, and
+     * not by the cron either: LatePoint lists it as failed.
+     */
+    private static function begun(OsProcessModel $process, object $event, string $kind): bool
+    {
+        $jobs = (new OsProcessJobModel())->where([
+            'process_id' => $process->id, 'object_id' => $event->record_id, 'object_model_type' => $kind,
+            'created_at >=' => gmdate('Y-m-d H:i:s', strtotime($event->created_at . ' UTC') - MINUTE_IN_SECONDS), // clocks differ by as much at most
+        ])->get_results_as_models() ?: [];
+        foreach ($jobs as $job) {
+            if ($job->status === LATEPOINT_JOB_STATUS_SCHEDULED && $job->to_run_after_utc <= OsTimeHelper::now_datetime_utc_in_db_format()) {
+                $died = 'The process of PHP died while it sent this.';
+                $job->status = LATEPOINT_JOB_STATUS_ERROR;
+                $job->run_result = wp_json_encode([
+                    'status' => LATEPOINT_STATUS_ERROR, 'run_datetime_utc' => OsTimeHelper::now_datetime_utc_in_db_format(), 'message' => $died, 'ran_actions_info' => [],
+                ]);
+                $job->save();
+                self::$failures[] = "workflow {$process->id}: $died";
+            }
+        }
+        return $jobs !== [];
     }
 
     /**

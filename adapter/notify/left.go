@@ -1,0 +1,103 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/events"
+	"bookside/adapter/outbox"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// rendered are the jobs and mails of an event that are left to the plugin, as we would send them.
+type rendered struct {
+	Jobs  []session.Row `json:"jobs"`
+	Mails []outbox.Mail `json:"mails"`
+}
+
+// dropPatience is when the plugin no longer sends what was due at an event (OsProcessJobsHelper::create_jobs_for_process).
+const dropPatience = 5 * time.Minute
+
+// leave leaves what automations send about an event to the plugin, which sends it once the extensions of the site were told,
+// so that it has what they add. SendLeft sends what we have rendered if the plugin does not begin in time.
+func leave(tx *session.Tx, e Event, d *deliveries, all bool) error {
+	text, err := json.Marshal(rendered{d.jobs, d.mails})
+	if err != nil {
+		return fmt.Errorf("leave messages to the plugin: %w", err)
+	}
+	_, id := e.record()
+	left := events.Event{Name: string(e.Kind), RecordID: id, Messages: events.Reminders, Rendered: string(text), RenderedDue: tx.Now.Add(events.Patience)}
+	if all {
+		left.Messages = events.AllMessages
+	}
+	if d.unsent {
+		left.RenderedDue = tx.Now.Add(dropPatience)
+	}
+	tx.Announce(left)
+	d.jobs, d.mails, d.unsent = nil, nil, false
+	return nil
+}
+
+// RunLeft sends, until ctx ends, the messages that were left to the plugin and that it does not begin to send in time.
+func RunLeft(ctx context.Context, p *session.Platform, log *slog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.Events.Late:
+		}
+		_, err := session.ServeBackground(ctx, p, func(ctx context.Context, s *session.Session) (struct{}, error) { return struct{}{}, SendLeft(ctx, s) })
+		if err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, "messages that the site does not send are not sent yet", "error", err)
+		}
+	}
+}
+
+// SendLeft sends the messages that were left to the plugin and that it has not begun to send in time.
+func SendLeft(ctx context.Context, s *session.Session) error {
+	ids, err := events.Overdue(ctx, s.DB, s.Now)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := s.Transact(ctx, "send messages in place of the plugin", func(tx *session.Tx) error { return sendLeft(ctx, tx, id) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordTables are the tables of records, by the platform's words for their types.
+var recordTables = map[string]wpdb.Table{"booking": wpdb.Bookings, "customer": wpdb.Customers, "order": wpdb.Orders, "transaction": wpdb.Transactions}
+
+// sendLeft sends the messages of one event, unless its record is gone, as the plugin would.
+func sendLeft(ctx context.Context, tx *session.Tx, id int64) error {
+	e, taken, err := events.TakeOver(ctx, tx.DB, id)
+	if err != nil || !taken {
+		return err
+	}
+	var left rendered
+	values := json.NewDecoder(strings.NewReader(e.Rendered))
+	values.UseNumber() // ids
+	if err := values.Decode(&left); err != nil {
+		return fmt.Errorf("read messages of event %d: %w", id, err)
+	}
+	objectType, what, _ := strings.Cut(e.Name, "_")
+	stmt := sq.Select("1").From(tx.DB.Name(recordTables[objectType])).Where(sq.Eq{"id": e.RecordID})
+	if _, found, err := wpdb.One(ctx, tx.DB, "find "+objectType, stmt, wpdb.Value[int64]); err != nil || !found {
+		return err
+	}
+	if what == "updated" { // jobs of an earlier event may have been stored since
+		if err := deleteScheduled(ctx, tx, objectType, e.RecordID); err != nil {
+			return err
+		}
+	}
+	return deliveries{jobs: left.Jobs, mails: left.Mails}.hand(ctx, tx)
+}
