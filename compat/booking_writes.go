@@ -105,11 +105,34 @@ var BookingPatchFields = Fields[BookingPatch]{
 	optional("price", price(), func(p *BookingPatch) **decimal.Decimal { return &p.Price }),
 	optional("notes", anyText(), func(p *BookingPatch) **string { return &p.Notes }),
 	bookingCustomFields(func(p *BookingPatch) **bookings.SentFields { return &p.Fields }),
+	reason(records.CancellationReason).about("Why the booking is cancelled, together with the status cancelled; on a site with LatePoint Pro Features that asks for it"),
+	reason(records.RescheduleReason).about("Why the booking is changed, if it is not cancelled; on a site with LatePoint Pro Features that asks for it"),
 	flag("send_notification", func(p *BookingPatch) *bool { return &p.Notify }),
 	optional("start_date", day(), func(p *BookingPatch) **availability.Day { return &p.StartDate }),
 	flag(dryRun, func(p *BookingPatch) *bool { return &p.DryRun }),
 	object("customer", customerFields.changing("first_name", "last_name", "email"), func(p *BookingPatch) *records.CustomerFields { return &p.Customer }).notInExample(),
 }.changing()
+
+// reason declares why a booking is cancelled or changed. Whether such a field is known, and what is wrong with it, the
+// site decides. Null and an empty text are none.
+func reason(key string) Field[BookingPatch] {
+	f := custom(key, anyText(), func(*BookingPatch, string) {}).onlyOurs().notInExample()
+	f.clears = true
+	f.read = func(in input, into *BookingPatch) {
+		sent, ok := in.(*Body).sent(key)
+		if !ok {
+			return
+		}
+		if into.Reasons == nil {
+			into.Reasons = map[string]*string{}
+		}
+		into.Reasons[key] = nil
+		if text, _, single := sent.Scalar(); single {
+			into.Reasons[key] = &text
+		}
+	}
+	return f
+}
 
 // maxBulk is how many bookings one bulk request may create.
 const maxBulk = 50

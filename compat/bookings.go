@@ -35,6 +35,9 @@ type Booking struct {
 	UpdatedAt      string            `json:"updated_at"`
 	Meta           map[string]string `json:"meta,omitzero"`
 	Extras         []BookingExtra    `json:"extras,omitzero"`
+
+	CancellationReason *string `json:"cancellation_reason,omitzero"`
+	RescheduleReason   *string `json:"reschedule_reason,omitzero"`
 }
 
 // BookingCustomer is the customer in a booking.
@@ -213,6 +216,7 @@ func (v View) booking(b records.Booking) Booking {
 	if b.Extras != nil {
 		record.Extras = each(b.Extras, bookingExtra)
 	}
+	record.CancellationReason, record.RescheduleReason = reasonOf(b, records.CancellationReason), reasonOf(b, records.RescheduleReason)
 	if b.Service != nil {
 		record.Service = append(record.Service, serviceSummary(*b.Service))
 	}
@@ -220,6 +224,14 @@ func (v View) booking(b records.Booking) Booking {
 		record.PaymentStatus, record.Notes = b.Order.PaymentStatus, domain.ValueOr(b.Order.CustomerComment, "")
 	}
 	return record
+}
+
+// reasonOf returns a reason of a booking, "" where nobody gave one; nil where the site does not ask for it.
+func reasonOf(b records.Booking, key string) *string {
+	if text, asked := b.Reasons[key]; asked {
+		return &text
+	}
+	return nil
 }
 
 func serviceSummary(s records.BookingService) ServiceSummary {

@@ -39,6 +39,9 @@ var personal = map[string]masking{
 	"meta":             {text: maskText, deep: true},
 	"data":             {text: maskText}, // of an invoice, where it is a text; elsewhere it is the envelope
 	"item_data":        {text: maskText},
+
+	"cancellation_reason": {text: maskText},
+	"reschedule_reason":   {text: maskText},
 }
 
 // addressParts are the members that complete the address of a record with a member address. Elsewhere such

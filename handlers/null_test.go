@@ -149,7 +149,7 @@ func resourceAt(path string) string {
 
 // fieldsOfOtherTests are the fields of a PUT that have nothing to clear, have members, or mean nothing
 // without Pro Features.
-var fieldsOfOtherTests = []string{"dry_run", "extras", "force", "send_notification", "skip", "customer", "custom_fields"}
+var fieldsOfOtherTests = []string{"cancellation_reason", "dry_run", "extras", "force", "reschedule_reason", "send_notification", "skip", "customer", "custom_fields"}
 
 // requireEveryField fails unless null clears every documented field of a PUT, or is refused for it.
 func requireEveryField(t *testing.T, refusing map[string][]string) {

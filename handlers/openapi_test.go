@@ -41,7 +41,9 @@ func TestOpenAPI(t *testing.T) {
 func TestDocumentListsAllFieldsAndParameters(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireTime(t)
-	s := newServer(t, fixtures.New(t, fixtures.Small(now).WithProFeatures())) // so that extras and coupons are read
+	database := fixtures.New(t, fixtures.Small(now).WithProFeatures()) // so that extras, coupons and reasons are read
+	database.Execute(t, askForReasons...)
+	s := newServer(t, database)
 	c, err := theContract()
 	if err != nil {
 		t.Fatal(err)

@@ -202,7 +202,7 @@ func insertBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings,
 		return notify.Snapshot{}, err
 	}
 	booking, shown, err := notify.NewBooking(ctx, tx.Session, id)
-	booking.Extras = plan.shownExtras(tx.Session)
+	booking.Extras, booking.Reasons = plan.shownExtras(tx.Session), records.AskedReasons(tx.Session, w.Settings)
 	_, booking.Meta = plan.fields.newMeta(tx.Session, id, plan.resource)
 	return notify.Snapshot{
 		Customer: booking.Customer,

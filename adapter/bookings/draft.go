@@ -31,6 +31,7 @@ func draftBooking(ctx context.Context, s *session.Session, w session.WriteSettin
 	}
 	booking.Customer, booking.Price, booking.Extras = plan.customer, plan.charged.itemTotal(), plan.shownExtras(s)
 	_, booking.Meta = plan.fields.newMeta(s, 0, plan.resource)
+	booking.Reasons = records.AskedReasons(s, w.Settings)
 	order := draftOrder(s, w, plan)
 	booking.Order = &records.BookingOrder{PaymentStatus: order.PaymentStatus, CustomerComment: order.CustomerComment}
 	return records.BookingDetail{Booking: *booking, Order: &order, Payments: []records.Payment{}}, nil

@@ -58,7 +58,16 @@ func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records
 		return shownBooking(ctx, tx, before)
 	}
 	if tx.DryRun {
-		return records.LoadBookingDetail(ctx, tx.AsCaller(), id)
+		detail, err := records.LoadBookingDetail(ctx, tx.AsCaller(), id)
+		if err == nil && changed.booking {
+			plan.showReason(&detail.Booking)
+		}
+		return detail, err
+	}
+	if changed.booking {
+		if err := saveReason(ctx, tx, plan); err != nil {
+			return records.BookingDetail{}, err
+		}
 	}
 	// The activity log shows the keys, and the plugin creates missing ones when it
 	// writes an entry.
@@ -130,7 +139,7 @@ func applyUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, p
 	}
 	done.order = itemChanged && plan.Price != nil || orderChanged
 	// To the client, price and notes belong to the booking.
-	if done.booking = len(columns) > 0 || itemChanged || done.order || metas.Any(); done.booking {
+	if done.booking = len(columns) > 0 || itemChanged || done.order || metas.Any() || plan.newReason(); done.booking {
 		if err := tx.Update(ctx, wpdb.Bookings, plan.before.Booking.ID, append(columns, tx.LaterTimestamp())); err != nil {
 			return done, err
 		}

@@ -41,7 +41,8 @@ type Patch struct {
 	Customer              records.CustomerFields
 	Price                 *decimal.Decimal
 	Notes                 *string
-	Notify                bool // send the messages of the site's automations; reminders are always sent
+	Reasons               map[string]*string // why, by the keys of booking meta; nil for what is no text
+	Notify                bool               // send the messages of the site's automations; reminders are always sent
 	domain.Validation
 }
 
@@ -66,7 +67,8 @@ type updatePlan struct {
 	fields    session.Row             // changed columns of the customer
 	replaces  bool                    // the change replaces known data of the customer
 	notes     *string
-	sums      *orderSums // of the order with the sent price; nil if none was sent
+	reason    *givenReason // nil for none
+	sums      *orderSums   // of the order with the sent price; nil if none was sent
 }
 
 // orderSums are the sums of an order that follow from its items.
@@ -86,6 +88,7 @@ func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, be
 		plan.status = *patch.Status
 		checkTransition(&p, before.Booking.Status, plan.status)
 	}
+	planReason(tx.Session, &plan, &p)
 	planOrderFields(tx.Session, &plan, &p)
 	if err := planSlot(ctx, tx.Session, &plan, &p); err != nil {
 		return plan, err

@@ -15,7 +15,7 @@ import (
 type Activity struct {
 	Code                                                string
 	bookingID, customerID, OrderID, ServiceID, CouponID *int64
-	Description                                         any // nil for none
+	Description                                         any // nil for none; a sentence, or what becomes JSON
 }
 
 // LogActivities adds entries to the activity log. They have no author, like the plugin's entries about what
@@ -23,7 +23,7 @@ type Activity struct {
 func LogActivities(ctx context.Context, tx *session.Tx, activities ...Activity) error {
 	rows := make([]session.Row, len(activities))
 	for i, a := range activities {
-		description, err := automation.EncodePHP(a.Description)
+		description, err := a.text()
 		if err != nil {
 			return err
 		}
@@ -40,6 +40,29 @@ func LogActivities(ctx context.Context, tx *session.Tx, activities ...Activity) 
 	}
 	_, err := tx.InsertLater(ctx, wpdb.Activities, rows...)
 	return err
+}
+
+// sentence is a description that is no JSON.
+type sentence string
+
+func (a Activity) text() (string, error) {
+	if text, plain := a.Description.(sentence); plain {
+		return string(text), nil
+	}
+	return automation.EncodePHP(a.Description)
+}
+
+// reasonTitles are how entries of the activity log begin that say why a booking was cancelled or changed, in English: the
+// add-on's translations are not read.
+var reasonTitles = map[string]string{records.CancellationReason: "Cancellation reason: ", records.RescheduleReason: "Reschedule reason: "}
+
+// ReasonText returns the description of such an entry.
+func ReasonText(key, text string) string { return reasonTitles[key] + text }
+
+// LogReason adds the reason with a key of booking meta to the activity log
+// (OsFeatureBookingReasonsHelper::log_booking_reason_activity, Pro Features 1.6).
+func LogReason(ctx context.Context, tx *session.Tx, booking, customer int64, key, text string) error {
+	return LogActivities(ctx, tx, Activity{Code: "booking_" + key, bookingID: &booking, customerID: &customer, Description: sentence(ReasonText(key, text))})
 }
 
 // LogEvents adds events to the activity log.

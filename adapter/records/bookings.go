@@ -43,6 +43,7 @@ type Booking struct {
 	UpdatedAt    domain.Timestamp
 	Meta         map[string]string // nil unless requested
 	Extras       []BookingExtra    // nil on sites without extras, see HasExtras
+	Reasons      map[string]string // why it was cancelled or changed, see AskedReasons
 }
 
 // BookingCustomer is the part of a customer that bookings show.
@@ -133,6 +134,9 @@ func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStat
 		records = append(records, *b)
 	}
 	if err := addExtras(ctx, s, records); err != nil {
+		return nil, err
+	}
+	if err := addReasons(ctx, s, records); err != nil {
 		return nil, err
 	}
 	if !withMeta || len(records) == 0 {

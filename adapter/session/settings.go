@@ -48,7 +48,8 @@ const (
 	SettingBusinessAddress = "business_address"
 	SettingBusinessLogo    = "business_logo"
 	SettingOwnStatuses     = "additional_booking_statuses"
-	SettingTaxes           = "taxes" // of Pro Features
+	SettingTaxes           = "taxes"   // of Pro Features
+	SettingOfReason        = "enable_" // and the key of the reason, of Pro Features
 
 	SettingDashboard        = "page_url_customer_dashboard"
 	SettingTerseDates       = "disable_verbose_date_output"
@@ -92,6 +93,7 @@ const On = "on"
 var writeSettingNames = slices.Concat([]string{
 	settingDateFormat, settingTimeSystem, SettingInvoices, SettingFreeInvoices, SettingInvoiceCompany, SettingInvoiceFrom, SettingInvoiceTo,
 	SettingInvoiceTaxID, SettingLogAddress, SettingMailProcessor, SettingBusinessName, SettingBusinessPhone, SettingBusinessAddress, SettingBusinessLogo, SettingOwnStatuses, SettingTaxes, SettingBookingFields,
+	SettingOfReason + "cancellation_reason", SettingOfReason + "reschedule_reason",
 	SettingDashboard, SettingTerseDates, SettingUsersAsCustomers, SettingCustomerRole,
 }, CustomerRuleSettings, currencySettings)
 

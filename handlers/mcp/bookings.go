@@ -15,12 +15,12 @@ func (s *server) addBookings() {
 		name: "reschedule", title: "Move an appointment", uses: []string{updateBookingOperation}, writes: true, destroys: true,
 		about: "Moves a booking to another time, and to another agent if agent_id is sent. find_free_times with booking_id lists where it can go. " +
 			"With dry_run nothing is written. If the time is not free, the error lists free ones.",
-		arguments: map[string]string{"start_date": "date", "id": "booking_id"},
+		arguments: map[string]string{"start_date": "date", "id": "booking_id", "reschedule_reason": "reason"},
 	}, (*call).reschedule)
 	add(s, tool{
 		name: "cancel", title: "Cancel an appointment", uses: []string{updateBookingOperation}, writes: true, destroys: true,
 		about:     "Cancels a booking; it stays on record and its time becomes free. Cancel only what the person has confirmed. With dry_run nothing is written.",
-		arguments: map[string]string{"id": "booking_id"},
+		arguments: map[string]string{"id": "booking_id", "cancellation_reason": "reason"},
 	}, (*call).cancel)
 }
 
@@ -66,9 +66,13 @@ type sentBookingFields struct {
 	Customer   *customerDetails `json:"customer,omitempty"`
 	Notes      string           `json:"notes,omitempty"`
 	Status     string           `json:"status,omitempty"`
-	Confirm    *bool            `json:"send_confirmation,omitempty"`
-	Notify     bool             `json:"send_notification,omitempty"`
-	DryRun     bool             `json:"dry_run,omitempty"`
+
+	CancellationReason string `json:"cancellation_reason,omitempty"`
+	RescheduleReason   string `json:"reschedule_reason,omitempty"`
+
+	Confirm *bool `json:"send_confirmation,omitempty"`
+	Notify  bool  `json:"send_notification,omitempty"`
+	DryRun  bool  `json:"dry_run,omitempty"`
 }
 
 type bookOutput struct {
@@ -123,6 +127,7 @@ type rescheduleInput struct {
 	StartTime clock          `json:"start_time" jsonschema:"HH:MM"`
 	AgentID   id             `json:"agent_id,omitempty" jsonschema:"Leave out to keep the agent"`
 	Fields    map[string]any `json:"custom_fields,omitempty" jsonschema:"Custom fields of the booking by id, if an error names some that it lacks"`
+	Reason    string         `json:"reason,omitempty" jsonschema:"Why the person moves it, in their words, on sites that ask for it"`
 	Notify    bool           `json:"send_notification,omitempty" jsonschema:"Tell the customer, as the site's workflows say"`
 	DryRun    bool           `json:"dry_run,omitempty" jsonschema:"Only say what would happen"`
 }
@@ -133,7 +138,7 @@ type writtenOutput struct {
 }
 
 func (c *call) reschedule(in rescheduleInput) (out writtenOutput, brief string, err error) {
-	body := sentBookingFields{Date: in.Date, StartTime: in.StartTime, Fields: in.Fields, Notify: in.Notify, DryRun: in.DryRun}
+	body := sentBookingFields{Date: in.Date, StartTime: in.StartTime, RescheduleReason: in.Reason, Fields: in.Fields, Notify: in.Notify, DryRun: in.DryRun}
 	if in.AgentID != 0 {
 		body.AgentID = int64(in.AgentID)
 	}
@@ -147,13 +152,14 @@ func (c *call) reschedule(in rescheduleInput) (out writtenOutput, brief string, 
 }
 
 type cancelInput struct {
-	BookingID id   `json:"booking_id"`
-	Notify    bool `json:"send_notification,omitempty" jsonschema:"Tell the customer, as the site's workflows say"`
-	DryRun    bool `json:"dry_run,omitempty" jsonschema:"Only say what would happen"`
+	BookingID id     `json:"booking_id"`
+	Reason    string `json:"reason,omitempty" jsonschema:"Why the person cancels it, in their words, on sites that ask for it"`
+	Notify    bool   `json:"send_notification,omitempty" jsonschema:"Tell the customer, as the site's workflows say"`
+	DryRun    bool   `json:"dry_run,omitempty" jsonschema:"Only say what would happen"`
 }
 
 func (c *call) cancel(in cancelInput) (out writtenOutput, brief string, err error) {
-	if out, err = c.update(in.BookingID, sentBookingFields{Status: "cancelled", Notify: in.Notify, DryRun: in.DryRun}, ""); err != nil {
+	if out, err = c.update(in.BookingID, sentBookingFields{Status: "cancelled", CancellationReason: in.Reason, Notify: in.Notify, DryRun: in.DryRun}, ""); err != nil {
 		return out, "", err
 	}
 	if in.DryRun {

@@ -1,0 +1,77 @@
+package bookings
+
+import (
+	"context"
+	"strings"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/notify"
+	"bookside/adapter/records"
+	"bookside/adapter/sanitize"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// givenReason is why a booking is cancelled or changed.
+type givenReason struct {
+	key  string // in the booking's meta
+	text string
+}
+
+// planReason finds the reason for a change: that of a cancellation if the booking is cancelled by it, that of a
+// rescheduling for any other change (OsFeatureBookingReasonsHelper::capture_reason_on_booking_updated, Pro Features 1.6).
+// The other one, which the add-on drops, is rejected. A site that does not ask for a reason ignores it.
+func planReason(s *session.Session, plan *updatePlan, p *domain.Validation) {
+	before := plan.before.Booking
+	cancelled := before.Status == records.StatusCancelled
+	cancels := !cancelled && plan.status == records.StatusCancelled
+	for _, key := range records.ReasonKeys {
+		stored, asked := before.Reasons[key]
+		sent, given := plan.Reasons[key]
+		if !asked || !given {
+			continue
+		}
+		if sent == nil {
+			p.Invalid(key, "Must be a text")
+			continue
+		}
+		switch text := strings.TrimSpace(sanitize.TextareaField(*sent)); {
+		case text == "", text == "0": // which is empty to PHP
+		case cancels == (key == records.CancellationReason):
+			plan.reason = &givenReason{key, text}
+			s.CheckText(p, key, wpdb.BookingMeta, "meta_value", text)
+			s.CheckText(p, key, wpdb.Activities, "description", notify.ReasonText(key, text))
+		case cancels:
+			p.Reject(key, "The booking is cancelled: send "+records.CancellationReason)
+		case !cancelled:
+			p.Reject(key, "Only a change to the status cancelled has one")
+		case text != stored: // else it was sent again
+			p.Reject(key, "The booking is already cancelled")
+		}
+	}
+}
+
+// newReason reports whether the reason for a change is another one than the booking has: that alone makes it a change.
+func (plan *updatePlan) newReason() bool {
+	return plan.reason != nil && plan.reason.text != plan.before.Booking.Reasons[plan.reason.key]
+}
+
+// showReason shows the reason for a change that is only tried.
+func (plan *updatePlan) showReason(b *records.Booking) {
+	if plan.reason != nil && b.Reasons != nil {
+		b.Reasons[plan.reason.key] = plan.reason.text
+	}
+}
+
+// saveReason stores why a booking was changed, and logs it, before the change itself is logged
+// (OsFeatureBookingReasonsHelper::maybe_store_reason, Pro Features 1.6).
+func saveReason(ctx context.Context, tx *session.Tx, plan updatePlan) error {
+	if plan.reason == nil {
+		return nil
+	}
+	id := plan.before.Booking.ID
+	if err := session.SaveMeta(ctx, tx, wpdb.BookingMeta, id, map[string]string{plan.reason.key: plan.reason.text}); err != nil {
+		return err
+	}
+	return notify.LogReason(ctx, tx, id, plan.customer.ID, plan.reason.key, plan.reason.text)
+}
