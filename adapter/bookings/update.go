@@ -68,6 +68,9 @@ func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records
 		if err := saveReason(ctx, tx, plan); err != nil {
 			return records.BookingDetail{}, err
 		}
+		if err := countNoShow(ctx, tx, plan); err != nil {
+			return records.BookingDetail{}, err
+		}
 	}
 	// The activity log shows the keys, and the plugin creates missing ones when it
 	// writes an entry.

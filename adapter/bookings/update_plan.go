@@ -68,6 +68,7 @@ type updatePlan struct {
 	replaces  bool                    // the change replaces known data of the customer
 	notes     *string
 	reason    *givenReason // nil for none
+	noShows   bool         // whether the customer appears counts
 	sums      *orderSums   // of the order with the sent price; nil if none was sent
 }
 
@@ -89,6 +90,7 @@ func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, be
 		checkTransition(&p, before.Booking.Status, plan.status)
 	}
 	planReason(tx.Session, &plan, &p)
+	plan.noShows = countsNoShows(tx.Session, w, &plan)
 	planOrderFields(tx.Session, &plan, &p)
 	if err := planSlot(ctx, tx.Session, &plan, &p); err != nil {
 		return plan, err
@@ -357,7 +359,7 @@ func lockUpdate(ctx context.Context, tx *session.Tx, plan *updatePlan) error {
 	if plan.slot != nil && len(plan.resources) > 0 {
 		locks = append(locks, slots.Locks(tx.Session, plan.service, append(slices.Clone(plan.resources), plan.present))...)
 	}
-	if plan.CustomerID != nil || plan.Customer != (records.CustomerFields{}) {
+	if plan.CustomerID != nil || plan.Customer != (records.CustomerFields{}) || plan.noShows {
 		locks = append(locks, session.LockOf(session.CustomerLock, domain.ValueOr(plan.CustomerID, before.Customer.ID)))
 	}
 	if plan.before.Order != nil {

@@ -48,8 +48,9 @@ const (
 	SettingBusinessAddress = "business_address"
 	SettingBusinessLogo    = "business_logo"
 	SettingOwnStatuses     = "additional_booking_statuses"
-	SettingTaxes           = "taxes"   // of Pro Features
-	SettingOfReason        = "enable_" // and the key of the reason, of Pro Features
+	SettingTaxes           = "taxes"                        // of Pro Features
+	SettingOfReason        = "enable_"                      // and the key of the reason, of Pro Features
+	SettingNoShows         = "no_show_restrictions_enabled" // of Pro Features
 
 	SettingDashboard        = "page_url_customer_dashboard"
 	SettingTerseDates       = "disable_verbose_date_output"
@@ -93,7 +94,7 @@ const On = "on"
 var writeSettingNames = slices.Concat([]string{
 	settingDateFormat, settingTimeSystem, SettingInvoices, SettingFreeInvoices, SettingInvoiceCompany, SettingInvoiceFrom, SettingInvoiceTo,
 	SettingInvoiceTaxID, SettingLogAddress, SettingMailProcessor, SettingBusinessName, SettingBusinessPhone, SettingBusinessAddress, SettingBusinessLogo, SettingOwnStatuses, SettingTaxes, SettingBookingFields,
-	SettingOfReason + "cancellation_reason", SettingOfReason + "reschedule_reason",
+	SettingOfReason + "cancellation_reason", SettingOfReason + "reschedule_reason", SettingNoShows,
 	SettingDashboard, SettingTerseDates, SettingUsersAsCustomers, SettingCustomerRole,
 }, CustomerRuleSettings, currencySettings)
 

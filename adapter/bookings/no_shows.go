@@ -1,0 +1,127 @@
+package bookings
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/extensions"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// The keys of customer meta in which Pro Features keeps at which bookings a customer did not appear: a JSON list of their
+// ids, its length, and on or off.
+const (
+	metaNoShows     = "no_show_booking_ids"
+	metaNoShowCount = "no_show_count"
+	metaNoShowFlag  = "no_show_flag"
+)
+
+// countsNoShows reports whether a change makes the customer one who did not appear, or takes that back.
+func countsNoShows(s *session.Session, w session.WriteSettings, plan *updatePlan) bool {
+	before := plan.before.Booking.Status
+	return before != plan.status && (before == records.StatusNoShow || plan.status == records.StatusNoShow) &&
+		w.Settings[session.SettingNoShows] == session.On && s.Extension(extensions.ProFeatures, w.Settings)
+}
+
+// countNoShow keeps count of the bookings at which the customer did not appear
+// (OsFeatureNoShowRestrictionsHelper::handle_booking_status_change, Pro Features 1.6). Each counts once, whoever counts it.
+// Bookings that are deleted stay counted.
+func countNoShow(ctx context.Context, tx *session.Tx, plan updatePlan) error {
+	if !plan.noShows {
+		return nil
+	}
+	customer, booking := plan.customer.ID, plan.before.Booking.ID
+	stored, err := noShowMeta(ctx, tx, customer)
+	if err != nil || stored == nil {
+		return err
+	}
+	ids := noShows(stored[metaNoShows].value)
+	switch counted := slices.Contains(ids, booking); {
+	case plan.status != records.StatusNoShow:
+		ids = slices.DeleteFunc(ids, func(id int64) bool { return id == booking })
+	case counted:
+		return nil
+	default:
+		ids = append(ids, booking)
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	flag := session.On
+	if len(ids) == 0 {
+		flag = "off"
+	}
+	for _, m := range []struct{ key, value string }{{metaNoShows, string(list)}, {metaNoShowCount, strconv.Itoa(len(ids))}, {metaNoShowFlag, flag}} {
+		if err := saveCustomerMeta(ctx, tx, customer, stored[m.key].id, m.key, m.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storedMeta is a row of meta.
+type storedMeta struct {
+	id    int64 // 0 for none
+	value string
+}
+
+// noShowMeta reads what is kept of a customer, by key; nil if there is no such customer.
+func noShowMeta(ctx context.Context, tx *session.Tx, customer int64) (map[string]storedMeta, error) {
+	type row struct {
+		key string
+		storedMeta
+	}
+	stmt := sq.Select("m.id", "m.meta_key", "m.meta_value").From(tx.DB.As(wpdb.Customers, "c")).
+		LeftJoin(tx.DB.As(wpdb.CustomerMeta, "m")+" ON m.object_id = c.id AND m.meta_key IN (?, ?, ?)", metaNoShows, metaNoShowCount, metaNoShowFlag).
+		Where(sq.Eq{"c.id": customer}).OrderBy("m.id")
+	rows, err := wpdb.All(ctx, tx.DB, "read bookings at which a customer did not appear", stmt, func(scanner wpdb.Scanner) (r row, err error) {
+		err = scanner.Scan(wpdb.OrZero(&r.id), wpdb.OrZero(&r.key), wpdb.OrZero(&r.value))
+		return r, err
+	})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	stored := map[string]storedMeta{}
+	for _, r := range rows {
+		key := strings.ToLower(r.key)
+		if _, found := stored[key]; !found { // the first row of a key counts
+			stored[key] = r.storedMeta
+		}
+	}
+	return stored, nil
+}
+
+// noShows returns the ids of a stored list, whose members may be texts; none if it is no list.
+func noShows(stored string) []int64 {
+	var list []json.RawMessage
+	if json.Unmarshal([]byte(stored), &list) != nil {
+		return []int64{}
+	}
+	ids := make([]int64, len(list))
+	for i, element := range list {
+		ids[i] = int64(session.LeadingInt(strings.Trim(string(element), `"`)))
+	}
+	return ids
+}
+
+// saveCustomerMeta stores a value in a row of customer meta, or in a new one if the id is 0. What is empty to PHP, such as
+// "0", is not stored in a row that there is: the row goes (OsMetaModel::save_by_key, LatePoint 5.6.5).
+func saveCustomerMeta(ctx context.Context, tx *session.Tx, customer, id int64, key, value string) error {
+	switch {
+	case id == 0:
+		_, err := tx.Insert(ctx, wpdb.CustomerMeta, append(session.Row{{Name: "object_id", Value: customer}, {Name: "meta_key", Value: key}, {Name: "meta_value", Value: value}}, tx.NewTimestamps()...))
+		return err
+	case value == "0":
+		return tx.Delete(ctx, wpdb.CustomerMeta, id)
+	default:
+		return tx.Update(ctx, wpdb.CustomerMeta, id, session.Row{{Name: "meta_value", Value: value}, tx.UpdateTimestamp()})
+	}
+}
