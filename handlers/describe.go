@@ -176,6 +176,7 @@ var headersOfAnswers = []openapi.Header{
 	{Name: linkHeader, Description: "The next page, if there is one, where the answer is no JSON", Type: "string", Example: `<?per_page=20&page=2>; rel="next"`},
 	{Name: ignoredHeader, Description: "Parameters of the query that nothing reads, perhaps because they are misspelt: escaped as in a query, and no more than sixteen", Type: "string", Example: exampleMistake},
 	{Name: appliedHeader, Description: "handling=strict if such parameters are rejected, handling=lenient if the client prefers that they are not", Type: "string", Example: "handling=strict"},
+	{Name: warningHeader, Description: "What the site's own form would have said against the write, or what the answer is without, because WordPress did not answer; up to ten times", Type: "string", Example: `199 bookside "Customer 10 has as many future bookings as the site's form lets a customer have"`},
 	{Name: totalAgeHeader, Description: "Age of the total in seconds, if it took long to count and was counted for an earlier request", Type: "integer", Example: 3},
 }
 
@@ -199,6 +200,10 @@ func (r *route) answerHeaders(status int) []string {
 	}
 	if r.method != http.MethodGet && status < http.StatusMultipleChoices {
 		names = append(names, replayedHeader)
+	}
+	asks := r.operation.decided || r.permission == "read_availability" // which extensions of the site may decide
+	if asks && status < http.StatusMultipleChoices {
+		names = append(names, warningHeader)
 	}
 	if r.operation.errors.list && status < http.StatusBadRequest {
 		names = append(names, totalAgeHeader)

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -170,7 +171,18 @@ func (t *toolCaller) Call(call mcp.Call) (mcp.Answer, error) {
 		return mcp.Answer{}, t.failure(inner, err)
 	}
 	t.wrote = t.wrote || p.route.method != http.MethodGet
-	return mcp.Answer{Body: body.body.Bytes(), Replayed: body.header.Get(replayedHeader) != ""}, nil
+	return mcp.Answer{Body: body.body.Bytes(), Replayed: body.header.Get(replayedHeader) != "", Warnings: warningsIn(body.header)}, nil
+}
+
+// warningsIn returns the texts of warnings.
+func warningsIn(header http.Header) (texts []string) {
+	for _, warning := range header.Values(warningHeader) {
+		_, quoted, _ := strings.Cut(warning, "bookside ")
+		if text, err := strconv.Unquote(quoted); err == nil {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // charge counts a call, so that a tool costs what the requests to its routes would cost.

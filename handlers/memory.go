@@ -79,13 +79,19 @@ type encodedResponse struct {
 // totalAgeHeader carries the age of a list's size, in seconds, if it was not counted for this request.
 const totalAgeHeader = "X-Total-Age"
 
+// warningHeader has what an answer is without, or what the site would have said against a write.
+const warningHeader = "Warning"
+
+// maxWarnings is how many of them are sent: proxies limit the size of all headers, some to 4 KiB.
+const maxWarnings = 10
+
 // send sends the response, or 304 if the client has it already.
 func (e encodedResponse) send(c echo.Context) error {
 	if e.totalAge != nil {
 		c.Response().Header().Set(totalAgeHeader, strconv.Itoa(int(e.totalAge.Seconds())))
 	}
-	for _, text := range e.warnings {
-		c.Response().Header().Add("Warning", "199 bookside "+strconv.QuoteToASCII(text))
+	for _, text := range e.warnings[:min(len(e.warnings), maxWarnings)] {
+		c.Response().Header().Add(warningHeader, "199 bookside "+strconv.QuoteToASCII(text))
 	}
 	if e.tag != "" {
 		mayKeep(c, e.tag)

@@ -116,7 +116,10 @@ func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 			return plan, err
 		}
 	}
-	return plan, p.Err()
+	if err := p.Err(); err != nil {
+		return plan, err
+	}
+	return plan, warnOfLimits(ctx, tx, w, &plan)
 }
 
 // planTime checks the start of the booking, and reads the service and its resources.

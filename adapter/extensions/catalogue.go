@@ -8,7 +8,7 @@ var Catalogue = []Extension{
 		{Times, Understood, "", "Extras make a booking longer."},
 		{Prices, Understood, "", "The prices of durations, attendees, the base fee, extras, coupons and taxes count."},
 		{Acceptance, Understood, "", "Required custom fields of customers and bookings are asked for; a booking that requires a file is refused."},
-		{Acceptance, NotHonoured, "no_show_restrictions_enabled", "Customers who did not appear before can book."},
+		{Acceptance, Understood, "no_show_restrictions_enabled", "Who books for a customer who did not appear before is warned."},
 		{Acceptance, TakesNoPart, "enable_cloudflare_turnstile", "Turnstile guards the site's form; a key guards the API."},
 		{Records, Understood, "no_show_restrictions_enabled", "Bookings at which a customer did not appear are counted."},
 		{Records, Understood, "enable_cancellation_reason", "Reasons of cancellations are kept and shown."},

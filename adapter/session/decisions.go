@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -70,9 +69,7 @@ func (s *Session) Away(err error, titles []string) error {
 	}
 	names := strings.Join(titles, ", ")
 	if s.Asker.Serve {
-		if text := "WordPress does not answer: this is without " + names; !slices.Contains(s.Warnings, text) {
-			s.Warnings = append(s.Warnings, text)
-		}
+		s.Warn("WordPress does not answer: this is without " + names)
 		return nil
 	}
 	return domain.Unavailable("Extensions of this site decide about this, and WordPress, which has to be asked, does not answer: "+names, err)

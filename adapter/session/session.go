@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -105,6 +106,13 @@ type Session struct {
 	AuthenticatedAt uint64                         // see keys.Principal
 	// TotalAge is the age of a list's size that the request shares with others; nil if it does not.
 	TotalAge *time.Duration
+}
+
+// Warn adds a warning for whoever asked, once.
+func (s *Session) Warn(text string) {
+	if !slices.Contains(s.Warnings, text) {
+		s.Warnings = append(s.Warnings, text)
+	}
 }
 
 // ReadAlone makes the session share no statements with other requests.

@@ -51,6 +51,9 @@ const (
 	SettingTaxes           = "taxes"                        // of Pro Features
 	SettingOfReason        = "enable_"                      // and the key of the reason, of Pro Features
 	SettingNoShows         = "no_show_restrictions_enabled" // of Pro Features
+	SettingNoShowThreshold = "no_show_restriction_threshold"
+	SettingNoShowAction    = "no_show_restriction_action"
+	SettingFutureBookings  = "max_future_bookings_per_customer"
 
 	SettingDashboard        = "page_url_customer_dashboard"
 	SettingTerseDates       = "disable_verbose_date_output"
@@ -94,7 +97,7 @@ const On = "on"
 var writeSettingNames = slices.Concat([]string{
 	settingDateFormat, settingTimeSystem, SettingInvoices, SettingFreeInvoices, SettingInvoiceCompany, SettingInvoiceFrom, SettingInvoiceTo,
 	SettingInvoiceTaxID, SettingLogAddress, SettingMailProcessor, SettingBusinessName, SettingBusinessPhone, SettingBusinessAddress, SettingBusinessLogo, SettingOwnStatuses, SettingTaxes, SettingBookingFields,
-	SettingOfReason + "cancellation_reason", SettingOfReason + "reschedule_reason", SettingNoShows,
+	SettingOfReason + "cancellation_reason", SettingOfReason + "reschedule_reason", SettingNoShows, SettingNoShowThreshold, SettingNoShowAction, SettingFutureBookings,
 	SettingDashboard, SettingTerseDates, SettingUsersAsCustomers, SettingCustomerRole,
 }, CustomerRuleSettings, currencySettings)
 

@@ -29,8 +29,19 @@ type Tx struct {
 	wrote    bool                        // to a table of the site
 	kept     *idempotency.Request        // whose responses were stored; nil for none
 	// old holds rows before their first change, for the extensions of the site.
-	old  map[storedRow]map[string]*string
-	told []events.Event // to be stored at the end
+	old      map[storedRow]map[string]*string
+	told     []events.Event // to be stored at the end
+	warnings []string
+}
+
+// Warn is Session.Warn, unless the transaction fails.
+func (tx *Tx) Warn(text string) { tx.warnings = append(tx.warnings, text) }
+
+// giveWarnings gives the warnings of a transaction that succeeded.
+func (tx *Tx) giveWarnings(to *Session) {
+	for _, text := range tx.warnings {
+		to.Warn(text)
+	}
 }
 
 // Wrote reports whether the transaction has written to the site's tables.
@@ -119,7 +130,10 @@ func (s *Session) transactOn(ctx context.Context, on *wpdb.DB, op string, work f
 		tx = s.begin(db)
 		return tx.run(ctx, op, work)
 	})
-	if err != nil && tx != nil {
+	switch {
+	case err == nil:
+		tx.giveWarnings(s)
+	case tx != nil:
 		tx.kept.Lost()
 	}
 	return err
@@ -129,8 +143,9 @@ func (s *Session) transactOn(ctx context.Context, on *wpdb.DB, op string, work f
 var errDryRun = errors.New("dry run")
 
 func (s *Session) dryRunOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
+	var tx *Tx
 	err := s.DB.Transact(ctx, op, func(db *wpdb.DB) error {
-		tx := s.begin(db)
+		tx = s.begin(db)
 		tx.DryRun = true
 		if err := tx.run(ctx, op, work); err != nil {
 			return err
@@ -138,6 +153,7 @@ func (s *Session) dryRunOnce(ctx context.Context, op string, work func(tx *Tx) e
 		return errDryRun
 	})
 	if errors.Is(err, errDryRun) {
+		tx.giveWarnings(s)
 		return nil
 	}
 	return err

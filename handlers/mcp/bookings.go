@@ -84,9 +84,10 @@ type bookOutput struct {
 
 // written is a booking after a write.
 type written struct {
-	Done     bool    `json:"done" jsonschema:"false after dry_run: nothing was written"`
-	Repeated bool    `json:"repeated,omitempty" jsonschema:"An earlier call with the same idempotency_key did this; nothing happened twice"`
-	Booking  booking `json:"booking"`
+	Done     bool     `json:"done" jsonschema:"false after dry_run: nothing was written"`
+	Repeated bool     `json:"repeated,omitempty" jsonschema:"An earlier call with the same idempotency_key did this; nothing happened twice"`
+	Booking  booking  `json:"booking"`
+	Warnings []string `json:"warnings,omitempty" jsonschema:"What speaks against it: tell the person"`
 }
 
 func (c *call) book(in bookInput) (out bookOutput, brief string, err error) {
@@ -113,7 +114,7 @@ func (c *call) book(in bookInput) (out bookOutput, brief string, err error) {
 	if err := decode(answer, &made); err != nil {
 		return out, "", err
 	}
-	out.written, out.OrderTotal, out.Confirmed = written{!in.DryRun, answer.Replayed, made.Data.short()}, made.Data.total(), made.Confirmed
+	out.written, out.OrderTotal, out.Confirmed = written{!in.DryRun, answer.Replayed, made.Data.short(), answer.Warnings}, made.Data.total(), made.Confirmed
 	if in.DryRun {
 		return out, "Possible, nothing was written: " + out.Booking.brief() + ".", nil
 	}
@@ -180,6 +181,6 @@ func (c *call) update(id id, body sentBookingFields, key token) (out writtenOutp
 	if err := decode(answer, &changed); err != nil {
 		return out, err
 	}
-	out.written = written{!body.DryRun, answer.Replayed, changed.Data.short()}
+	out.written = written{!body.DryRun, answer.Replayed, changed.Data.short(), answer.Warnings}
 	return out, nil
 }

@@ -35,6 +35,7 @@ type Call struct {
 type Answer struct {
 	Body     []byte // JSON
 	Replayed bool   // whether it repeats the response to an earlier call with the same IdempotencyKey
+	Warnings []string
 }
 
 // CallError is the reason why a Call failed.

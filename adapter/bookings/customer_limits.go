@@ -1,0 +1,87 @@
+package bookings
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/extensions"
+	"bookside/adapter/records"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// Settings of Pro Features about customers who do not appear, and their defaults.
+const (
+	defaultNoShows     = 3
+	actionRequirePaid  = "require_payment"
+	actionBlockBooking = "block"
+)
+
+// customerLimits are the limits that the site's form sets to customers who book themselves.
+type customerLimits struct {
+	future        float64 // how many bookings from now on they may have; 0 for no limit
+	noShows       int     // who did not appear as often as that is restricted
+	noShowsAction string  // how; "" for not at all
+}
+
+// limitsOf reads the limits: OsStepsHelper's of LatePoint 5.6.5, and OsFeatureNoShowRestrictionsHelper's of Pro Features 1.6.
+func limitsOf(s *session.Session, w session.WriteSettings) (l customerLimits) {
+	if n, err := strconv.ParseFloat(strings.TrimSpace(w.Settings[session.SettingFutureBookings]), 64); err == nil {
+		l.future = n // PHP compares with whatever number it is
+	}
+	if w.Settings[session.SettingNoShows] != session.On || !s.Extension(extensions.ProFeatures, w.Settings) {
+		return l
+	}
+	l.noShows, l.noShowsAction = defaultNoShows, actionBlockBooking
+	if threshold, set := w.Settings[session.SettingNoShowThreshold]; set {
+		l.noShows = session.LeadingInt(threshold)
+	}
+	if action, set := w.Settings[session.SettingNoShowAction]; set {
+		l.noShowsAction = action
+	}
+	return l
+}
+
+// warnOfLimits warns if the site's form would refuse the booking because of its customer. This is the place to refuse it to a
+// key that acts for customers: there is none yet, and who books for a customer decides. Nothing is read unless the site has
+// limits, and nothing is said to a caller who may not read bookings, or about a customer whom it does not know.
+func warnOfLimits(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan *bookingPlan) error {
+	limits := limitsOf(tx.Session, w)
+	none := limits.future == 0 && limits.noShowsAction == ""
+	told := plan.known.Own && tx.RequirePermission("read_bookings") == nil
+	if none || !told || plan.customerIsNew {
+		return nil
+	}
+	id := plan.customer.ID
+	future := sq.Select("COUNT(*)").From(tx.DB.As(wpdb.Bookings, "b")).
+		Where(sq.Eq{"b.customer_id": id}).Where(sq.NotEq{"b.status": records.StatusCancelled}).Where(records.StartsAfterNow(tx.Session, "b", true))
+	stmt := sq.Select().Column(sq.ConcatExpr("(", future, ")")).Column(session.LoadMeta(tx.Session, wpdb.CustomerMeta, "c.id", metaNoShowCount)).
+		From(tx.DB.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
+	type counts struct {
+		future  float64
+		noShows string
+	}
+	found, _, err := wpdb.One(ctx, tx.DB, "count bookings of customer", stmt, func(row wpdb.Scanner) (c counts, err error) {
+		return c, row.Scan(&c.future, wpdb.OrZero(&c.noShows))
+	})
+	if err != nil {
+		return err
+	}
+	if limits.future != 0 && found.future >= limits.future {
+		tx.Warn(fmt.Sprintf("Customer %d has as many future bookings as the site's form lets a customer have", id))
+	}
+	if limits.noShowsAction == "" || session.LeadingInt(found.noShows) < limits.noShows {
+		return nil
+	}
+	switch limits.noShowsAction {
+	case actionBlockBooking:
+		tx.Warn(fmt.Sprintf("Customer %d did not appear too often: the site's form would refuse the booking", id))
+	case actionRequirePaid:
+		tx.Warn(fmt.Sprintf("Customer %d did not appear too often: on the site's form they would have to pay at once", id))
+	}
+	return nil
+}
