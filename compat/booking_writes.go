@@ -44,6 +44,7 @@ var bookingFields = Fields[bookings.New]{
 	extras(func(b *bookings.New) **slots.Extras { return &b.Extras }, extrasSchema),
 	couponCode(func(b *bookings.New) *string { return &b.CouponCode }),
 	bookingCustomFields(func(b *bookings.New) **bookings.SentFields { return &b.Fields }),
+	series(func(b *bookings.New) *bool { return &b.Series }),
 	defaulted("total_attendees", integer(1, maxMediumInt), 1, func(b *bookings.New) *int64 { return &b.Attendees }),
 }.requiring("service_id", "agent_id", "start_date", "start_time", "customer")
 
@@ -112,6 +113,17 @@ var BookingPatchFields = Fields[BookingPatch]{
 	flag(dryRun, func(p *BookingPatch) *bool { return &p.DryRun }),
 	object("customer", customerFields.changing("first_name", "last_name", "email"), func(p *BookingPatch) *records.CustomerFields { return &p.Customer }).notInExample(),
 }.changing()
+
+// series declares the recurrence of a booking, of which the site's form makes several with LatePoint Pro Features. Whether
+// such a field is known the site decides.
+func series[T any](at func(*T) *bool) Field[T] {
+	f := Field[T]{declaration: declaration{name: "recurrence", ours: true, hideFromExample: true, valueType: description{schema: func() *Schema { return &Schema{} }}}}
+	f.read = func(in input, into *T) {
+		sent, ok := in.(*Body).sent("recurrence")
+		*at(into) = ok && !slices.Contains([]string{`""`, "false", "[]", "{}"}, string(sent))
+	}
+	return f.about("Refused on a site with LatePoint Pro Features, which would make several bookings of it: send their times as a list to POST /bookings/bulk")
+}
 
 // reason declares why a booking is cancelled or changed. Whether such a field is known, and what is wrong with it, the
 // site decides. Null and an empty text are none.

@@ -37,6 +37,7 @@ type New struct {
 	Extras     *slots.Extras    // nil for none
 	CouponCode string           // "" for none
 	Fields     *SentFields      // custom fields; nil for none
+	Series     bool             // several bookings in one request
 	Notes      string
 	HoldID     int64    // the hold whose slot it takes; 0 for none
 	Sent       []string // with HoldID, the names of the fields of the slot that were sent
@@ -88,6 +89,7 @@ func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 			p.Reject("status", "Unknown status, or not allowed for a new booking")
 		}
 	}
+	refuseSeries(&plan, pro, &p)
 	if err := planHold(ctx, tx.Session, &plan, &p); err != nil {
 		return plan, err
 	}
@@ -115,6 +117,7 @@ func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 		if err := planPrice(ctx, tx, w, pro, &plan, &p); err != nil {
 			return plan, err
 		}
+		refuseUnpaid(w, &plan, &p)
 	}
 	if err := p.Err(); err != nil {
 		return plan, err
@@ -170,6 +173,9 @@ func planService(ctx context.Context, s *session.Session, plan *bookingPlan, p *
 		return nil
 	}
 	if plan.service, plan.resources, _, err = slots.LoadService(ctx, s, p, plan.ServiceID, plan.AgentID, plan.LocationID); err != nil {
+		return err
+	}
+	if err := refuseLinked(ctx, s, plan.ServiceID, p); err != nil {
 		return err
 	}
 	plan.duration = domain.ValueOr(plan.Duration, plan.service.Duration)

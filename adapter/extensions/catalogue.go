@@ -9,6 +9,7 @@ var Catalogue = []Extension{
 		{Prices, Understood, "", "The prices of durations, attendees, the base fee, extras, coupons and taxes count."},
 		{Acceptance, Understood, "", "Required custom fields of customers and bookings are asked for; a booking that requires a file is refused."},
 		{Acceptance, Understood, "no_show_restrictions_enabled", "Who books for a customer who did not appear before is warned."},
+		{Acceptance, Understood, "", "A series of bookings is a list of bookings in the API; one in a single request is refused."},
 		{Acceptance, TakesNoPart, "enable_cloudflare_turnstile", "Turnstile guards the site's form; a key guards the API."},
 		{Records, Understood, "no_show_restrictions_enabled", "Bookings at which a customer did not appear are counted."},
 		{Records, Understood, "enable_cancellation_reason", "Reasons of cancellations are kept and shown."},
@@ -30,6 +31,7 @@ var Catalogue = []Extension{
 
 	// Payments are made on the site's pages.
 	{"latepoint-payments-*", "Payments", []Part{
+		{Acceptance, Understood, "", "If the site does not let customers pay later, a booking that is to be paid is refused unless its price is sent."},
 		{Pages, TakesNoPart, "", "Customers pay on the site's pages: a booking by the API is unpaid until then."},
 	}},
 	{"latepoint-mailchimp", "Mailchimp", []Part{
@@ -83,7 +85,7 @@ var Catalogue = []Extension{
 		{Prices, NotHonoured, "", "It changes prices: bookings by the API have the service's own price."},
 	}},
 	{"latepoint-linked-services", "Linked Services", []Part{
-		{Reactions, NotHonoured, "", "A booking by the API makes no second booking of the linked service."},
+		{Acceptance, Understood, "", "Services with linked ones are booked on the site's pages; the API refuses them."},
 	}},
 }
 

@@ -2,7 +2,10 @@
 // by name, and how their parts are treated when a booking is made without PHP.
 package extensions
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // Kind says how a part of an extension is treated.
 type Kind string
@@ -71,4 +74,13 @@ const (
 	OutlookCalendar = "latepoint-outlook-calendar"
 	AppleCalendar   = "latepoint-apple-calendar"
 	Zoom            = "latepoint-zoom"
+	LinkedServices  = "latepoint-linked-services"
+	payments        = "latepoint-payments-" // and the name of who processes them
 )
+
+// PaymentProcessor returns the plugin's word for who processes the payments of an add-on, given its file, such as stripe for
+// latepoint-payments-stripe/latepoint-payments-stripe.php; ok is false for other plugins.
+func PaymentProcessor(file string) (code string, ok bool) {
+	code, ok = strings.CutPrefix(strings.TrimSuffix(path.Base(file), ".php"), payments)
+	return strings.ReplaceAll(code, "-", "_"), ok
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"bookside/adapter/automation"
 	"bookside/adapter/availability"
+	"bookside/adapter/extensions"
 	"bookside/adapter/language"
 	"bookside/wpdb"
 )
@@ -54,6 +56,8 @@ const (
 	SettingNoShowThreshold = "no_show_restriction_threshold"
 	SettingNoShowAction    = "no_show_restriction_action"
 	SettingFutureBookings  = "max_future_bookings_per_customer"
+	settingPayLocally      = "enable_payments_local"
+	settingOfProcessor     = "enable_payment_processor_" // and its word
 
 	SettingDashboard        = "page_url_customer_dashboard"
 	SettingTerseDates       = "disable_verbose_date_output"
@@ -97,7 +101,7 @@ const On = "on"
 var writeSettingNames = slices.Concat([]string{
 	settingDateFormat, settingTimeSystem, SettingInvoices, SettingFreeInvoices, SettingInvoiceCompany, SettingInvoiceFrom, SettingInvoiceTo,
 	SettingInvoiceTaxID, SettingLogAddress, SettingMailProcessor, SettingBusinessName, SettingBusinessPhone, SettingBusinessAddress, SettingBusinessLogo, SettingOwnStatuses, SettingTaxes, SettingBookingFields,
-	SettingOfReason + "cancellation_reason", SettingOfReason + "reschedule_reason", SettingNoShows, SettingNoShowThreshold, SettingNoShowAction, SettingFutureBookings,
+	SettingOfReason + "cancellation_reason", SettingOfReason + "reschedule_reason", SettingNoShows, SettingNoShowThreshold, SettingNoShowAction, SettingFutureBookings, settingPayLocally,
 	SettingDashboard, SettingTerseDates, SettingUsersAsCustomers, SettingCustomerRole,
 }, CustomerRuleSettings, currencySettings)
 
@@ -111,19 +115,45 @@ type WriteSettings struct {
 	Clock24    bool
 	Currency   Currency
 	Texts      language.Texts // of the plugin, in the site's language
+	PayAtOnce  string         // the id of an add-on with which customers have to pay when they book; "" for none
 }
 
 // WriteSettings reads the settings that a write needs.
 func (s *Session) WriteSettings(ctx context.Context) (WriteSettings, error) {
-	settings, options, err := s.DB.SettingsAndOptions(ctx, writeSettingNames, []string{"siteurl", "cron", "upload_path", "upload_url_path", optionLanguage})
+	processors := s.paymentProcessors()
+	settings, options, err := s.DB.SettingsAndOptions(ctx, slices.Concat(writeSettingNames, slices.Sorted(maps.Keys(processors))), []string{"siteurl", "cron", "upload_path", "upload_url_path", optionLanguage})
 	if err != nil {
 		return WriteSettings{}, err
 	}
 	return WriteSettings{
 		Settings: settings, SiteURL: wpdb.PlainText(options["siteurl"]), UploadURL: uploadURL(s, options), Cron: options["cron"],
 		DateFormat: cmp.Or(settings[settingDateFormat], "m/d/Y"), Clock24: settings[settingTimeSystem] == "24", Currency: currencyOf(settings),
-		Texts: s.languages.Texts(wpdb.PlainText(options[optionLanguage])),
+		Texts: s.languages.Texts(wpdb.PlainText(options[optionLanguage])), PayAtOnce: payAtOnce(settings, processors),
 	}, nil
+}
+
+// paymentProcessors returns the ids of the active add-ons by which customers pay, by the settings that switch them on.
+func (s *Session) paymentProcessors() map[string]string {
+	processors := map[string]string{}
+	for _, file := range s.plugins.Files() {
+		if code, ok := extensions.PaymentProcessor(file); ok {
+			processors[settingOfProcessor+code] = strings.TrimSuffix(path.Base(file), ".php")
+		}
+	}
+	return processors
+}
+
+// payAtOnce returns an add-on with which customers have to pay when they book, because they may not pay later; "" for none.
+func payAtOnce(settings, processors map[string]string) string {
+	if settings[settingPayLocally] == On {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(processors)) {
+		if settings[name] == On {
+			return processors[name]
+		}
+	}
+	return ""
 }
 
 // OnUnlessSet reports whether a setting is on. It is on by default.

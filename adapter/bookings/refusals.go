@@ -1,0 +1,54 @@
+package bookings
+
+import (
+	"context"
+	"encoding/json"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
+	"bookside/adapter/session"
+	"bookside/wpdb"
+)
+
+// What extensions make of a booking on the site's form and the API does not is refused, with a sentence that names the
+// extension.
+
+// metaLinkedServices is the key of service meta with the services that are booked together with a service: a JSON list of ids.
+const metaLinkedServices = "linked_services"
+
+// refuseLinked rejects a service with which others are booked.
+func refuseLinked(ctx context.Context, s *session.Session, service int64, p *domain.Validation) error {
+	if p.Has("service_id") || !s.Extension(extensions.LinkedServices, nil) {
+		return nil
+	}
+	stmt := sq.Select("meta_value").From(s.DB.Name(wpdb.ServiceMeta)).Where(sq.Eq{"object_id": service, "meta_key": metaLinkedServices}).OrderBy("id").Limit(1)
+	stored, _, err := wpdb.One(ctx, s.DB, "read linked services", stmt, func(row wpdb.Scanner) (text string, err error) {
+		return text, row.Scan(wpdb.OrZero(&text))
+	})
+	if err != nil {
+		return err
+	}
+	var linked []json.RawMessage
+	if json.Unmarshal([]byte(stored), &linked) == nil && len(linked) > 0 {
+		p.Reject("service_id", "Linked Services books other services together with this one, which the API does not: it is booked on the site's pages")
+	}
+	return nil
+}
+
+// refuseSeries rejects a series of bookings.
+func refuseSeries(plan *bookingPlan, pro bool, p *domain.Validation) {
+	if pro && plan.Series {
+		p.Reject("recurrence", "Pro Features makes several bookings of this, which the API does not: send their times as a list to POST /bookings/bulk")
+	}
+}
+
+// refuseUnpaid rejects a booking that has to be paid at once: the site has an add-on for payments, and does not let customers
+// pay later (OsPaymentsHelper::get_enabled_payment_times, LatePoint 5.6.5). One that costs nothing need not be paid
+// (OsStepsHelper::should_step_be_skipped); for one whose price was sent, the client sees to it.
+func refuseUnpaid(w session.WriteSettings, plan *bookingPlan, p *domain.Validation) {
+	if w.PayAtOnce != "" && plan.Price == nil && plan.charged.Total.IsPositive() {
+		p.Reject("price", "On this site, bookings are paid at once ("+w.PayAtOnce+"): send the price, and the payment to POST /payments, or have the customer book on the site's pages")
+	}
+}
