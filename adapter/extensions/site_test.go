@@ -32,7 +32,7 @@ func TestActive(t *testing.T) {
 		"in another folder":             {extensions.Site{Plugins: []string{"pro-1/latepoint-zoom.php"}, Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured not_honoured"}},
 		"in LatePoint's list":           {extensions.Site{AddOns: []string{"latepoint-zoom"}, Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured not_honoured"}},
 		"in both":                       {extensions.Site{Plugins: zoom.Plugins, AddOns: []string{"latepoint-zoom"}, Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured not_honoured"}},
-		"one of a family":               {extensions.Site{Plugins: []string{"latepoint-payments-x/latepoint-payments-x.php"}}, []string{"latepoint-payments-x Payments: takes_no_part"}},
+		"one of a family":               {extensions.Site{Plugins: []string{"latepoint-payments-x/latepoint-payments-x.php"}}, []string{"latepoint-payments-x Payments: understood takes_no_part"}},
 		"an unknown add-on":             {extensions.Site{Plugins: []string{"latepoint-x/main.php"}}, []string{"latepoint-x latepoint-x: not_honoured"}},
 		"an unknown one of the list":    {extensions.Site{AddOns: []string{"latepoint-x"}}, []string{"latepoint-x latepoint-x: not_honoured"}},
 		"the worst first, then by name": {extensions.Site{Plugins: append([]string{"latepoint-qr-code/latepoint-qr-code.php", "latepoint-x/x.php"}, zoom.Plugins...), Settings: zoom.Settings}, []string{"latepoint-zoom Zoom: not_honoured not_honoured", "latepoint-x latepoint-x: not_honoured", "latepoint-qr-code QR Code: takes_no_part"}},
