@@ -83,7 +83,7 @@ func TestFieldsAreDescribed(t *testing.T) {
 		`"weight":{"description":"Weight in kilograms","type":"integer","minimum":1,"maximum":50},` +
 		`"copies":{"type":"integer","minimum":1,"maximum":9,"default":2},` +
 		`"fast":{"type":"boolean","default":false},` +
-		`"order":{"description":"Direction of the order","type":"string","enum":["first","last"],"default":"last"},` +
+		`"order":{"description":"Sort direction","type":"string","enum":["first","last"],"default":"last"},` +
 		`"to":{"type":"object","properties":{"city":{"description":"City","type":"string"}},"required":["city"]},` +
 		`"code":{"description":"Code of the {it}","type":"string"}},"required":["weight"]}`
 	if string(schema) != want {

@@ -56,7 +56,7 @@ var getBooking = operation{
 var createBooking = operation{
 	id:            "createBooking",
 	summary:       "Create a booking",
-	description:   "Creates a booking if the agent is free, for a customer who is given by id or described. A described customer is found by the contact by which the site tells customers apart (the e-mail address, or the phone number where the site's settings say so), or created with what the site requires of customers. With hold_id, the booking gets the slot of that hold, and fields of the slot need not be sent. If the key has no such hold (any more), the answer is 409; it names the free starts of the day if the hold expired less than an hour ago, or if service_id, agent_id, start_date and start_time were sent again. With dry_run, nothing is written and nobody is notified: the answer, with status 200, has the booking, its agent and its price as they would be, with 0 for the ids that would be new.",
+	description:   "Creates a booking if the agent is free, for a customer given by id or by data. The latter is found by the contact that identifies customers on the site (the e-mail address, or the phone number if the site's settings say so), or created, with the fields that the site requires. With hold_id, the booking gets the slot of that hold, and fields of the slot need not be sent. If the key has no such hold (any more), the response is 409; it names the free starts of the day if the hold expired less than an hour ago, or if service_id, agent_id, start_date and start_time were sent again. With dry_run, nothing is written and nobody is notified: the answer, with status 200, has the booking, its agent and its price as they would be, with 0 for the ids that would be new.",
 	body:          compat.NewBookingFields,
 	answers:       []response{created(compat.BookingCreated), ok(compat.BookingPossible)},
 	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.HoldLost(exampleLoss), errExampleRefusal},
@@ -91,7 +91,7 @@ var createBooking = operation{
 var updateBooking = operation{
 	id:          "updateBooking",
 	summary:     "Change a booking",
-	description: "Changes only the fields that are sent. A new time is checked as for a new booking; where date and time stay, the agent's time must be open, whether customers are offered this start or not. With dry_run, nothing is written and nobody is notified: the answer has the booking as it would be.",
+	description: "Changes only the fields that are sent. A new time is checked as for a new booking; if date and time stay, the agent's time must be open, even if customers are not offered this start. With dry_run, nothing is written and nobody is notified: the response has the booking as it would be.",
 	path:        []pathParameter{bookingID},
 	body:        compat.BookingPatchFields,
 	extraPermissions: []extraPermission{

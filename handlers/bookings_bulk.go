@@ -17,7 +17,7 @@ import (
 var createBookings = operation{
 	id:          "createBookings",
 	summary:     "Create up to 50 bookings",
-	description: "Creates each booking on its own: one that fails does not undo the others. Answers 201 if all were created, 207 if some were, and 400 if none was; a failure of the server in one is an error of that booking, and the others are tried. Counts as one request per booking. The list may be sent without the object around it.",
+	description: "Creates each booking on its own: one that fails does not undo the others. Answers 201 if all were created, 207 if some were, and 400 if none was; an internal error in one is an error of that booking, and the others are still tried. Counts as one request per booking. The list may be sent without the object around it.",
 	size:        size{each: bulkWork},
 	body:        compat.BulkBookingFields,
 	answers: []response{

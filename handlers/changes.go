@@ -13,7 +13,7 @@ var listChanges = operation{
 	id:      "listChanges",
 	ours:    true,
 	summary: "Follow changes of records",
-	description: "The changes after a cursor, whoever made them, in the order in which they were numbered, and the cursor for the next request. " +
+	description: "The changes after a cursor, made by anybody, in the order of their numbers, and the cursor for the next request. " +
 		"Without a cursor, the response is empty and has the cursor of the present end. With `wait`, a request without new changes is held until there is one. " +
 		"With `Accept: text/event-stream`, changes are sent as server-sent events until the client leaves, and `Last-Event-ID` is the cursor. " +
 		"Changes are kept for a limited time. Without `resources`, all resources are followed that the key may read.",

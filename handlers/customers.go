@@ -26,7 +26,7 @@ var listCustomers = operation{
 var getCustomer = operation{
 	id:          "getCustomer",
 	summary:     "Read a customer",
-	description: "A customer, with bookings if include asks for them.",
+	description: "A customer, with bookings if include requests them.",
 	path:        []pathParameter{customerID},
 	size:        recordsBy("bookings_limit"),
 	query:       compat.CustomerIncludeParameters,
@@ -56,7 +56,7 @@ var getCustomer = operation{
 var createCustomer = operation{
 	id:               "createCustomer",
 	summary:          "Create a customer",
-	description:      "Creates a customer. The contact by which the site tells customers apart is unique: the e-mail address, or the phone number where the site's settings say so. What the site's form of customers requires is required here, too.",
+	description:      "Creates a customer. The contact that identifies customers on the site is unique: the e-mail address, or the phone number if the site's settings say so. Fields that the site's customer form requires are required here, too.",
 	body:             compat.NewCustomerFields,
 	exampleErrors:    []error{domain.OutsideScope()},
 	extraPermissions: []extraPermission{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
@@ -80,7 +80,7 @@ var updateCustomer = operation{
 var deleteCustomer = operation{
 	id:            "deleteCustomer",
 	summary:       "Delete a customer",
-	description:   "Deletes a customer who has no bookings and no successful payments, and whose orders have none. Orders of others stay whole.",
+	description:   "Deletes a customer who has no bookings and no successful payments, and whose orders have none. Orders of other customers stay complete.",
 	path:          []pathParameter{customerID},
 	answers:       []response{ok(compat.CustomerDeleted)},
 	exampleErrors: []error{domain.CustomerHasBookings(3), domain.CustomerHasPayments(2), domain.OutsideScope()},

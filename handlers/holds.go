@@ -9,8 +9,8 @@ import (
 
 var createHold = operation{
 	id:      "createHold",
-	summary: "Keep a slot",
-	description: "Keeps a slot for a customer who has yet to book, for hold_minutes. Until then, nobody else is offered it, and nobody else can book it. " +
+	summary: "Reserve a slot",
+	description: "Reserves a slot for a customer who has yet to book, for hold_minutes. Meanwhile, nobody else is offered it or can book it. " +
 		"POST /bookings with hold_id turns the hold into a booking. It belongs to this key, and ends by itself.",
 	body:          compat.NewHoldFields,
 	answers:       []response{created(compat.HoldCreated)},
@@ -33,7 +33,7 @@ var getHold = operation{
 
 var deleteHold = operation{
 	id:          "deleteHold",
-	summary:     "Give a slot back",
+	summary:     "Release a slot",
 	description: "Ends a hold of this key before its time. A hold that was used or has expired does not exist any more.",
 	path:        []pathParameter{holdID},
 	answers:     []response{ok(compat.HoldDeleted)},

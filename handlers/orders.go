@@ -127,7 +127,7 @@ var createOrder = operation{
 var updateOrder = operation{
 	id:          "updateOrder",
 	summary:     "Change an order",
-	description: "Changes only the fields that are sent. A new customer also becomes that of the order's bookings.",
+	description: "Changes only the fields that are sent. A new customer also becomes the customer of the order's bookings.",
 	path:        []pathParameter{orderID},
 	query:       compat.WriteOrderParameters,
 	body:        compat.OrderFields,

@@ -63,7 +63,7 @@ var createPayment = operation{
 var updatePayment = operation{
 	id:            "updatePayment",
 	summary:       "Change a payment",
-	description:   "Changes only the fields that are sent. A successful payment that becomes refunded, or of the kind refund, stays, and what was not given back yet is. No other payment becomes a refund, and no refund a payment.",
+	description:   "Changes only the fields that are sent. If a successful payment becomes refunded, or of the kind refund, it stays, and the rest of it is refunded. No other payment can become a refund, and no refund a payment.",
 	path:          []pathParameter{paymentID},
 	query:         compat.WritePaymentParameters,
 	body:          compat.PaymentFields,

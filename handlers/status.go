@@ -18,7 +18,7 @@ var status = operation{
 var site = operation{
 	id:          "site",
 	summary:     "Extensions of the site",
-	description: "What is added to the plugin on this site, and what becomes of it in requests to this API. Extensions of which something is not honoured come first: the site does it, the API does not.",
+	description: "The extensions of the plugin on this site, and how this API treats them. Those with parts that are not honoured come first: the site does them, the API does not.",
 	answers:     []response{ok(compat.StatusSingleOf[compat.Site]())},
 	ours:        true,
 	serve: func(r *request) (response, error) {

@@ -106,7 +106,7 @@ func tooManyWebhooks(reason error) error {
 var listWebhooks = operation{
 	id:          "listWebhooks",
 	summary:     "List webhooks",
-	description: "The webhooks that were made with this key. Others, such as those of the site's administrator, are not shown.",
+	description: "The webhooks created with this key. Others, such as those of the site's administrator, are not shown.",
 	ours:        true,
 	perKey:      true,
 	answers:     []response{ok(compat.WebhookListOf())},
@@ -123,7 +123,7 @@ var listWebhooks = operation{
 var getWebhook = operation{
 	id:          "getWebhook",
 	summary:     "Read a webhook",
-	description: "A webhook that was made with this key, without its secret.",
+	description: "A webhook created with this key, without its secret.",
 	ours:        true,
 	perKey:      true,
 	path:        []pathParameter{webhookID},
@@ -140,7 +140,7 @@ var getWebhook = operation{
 var createWebhook = operation{
 	id:      "createWebhook",
 	summary: "Add a webhook",
-	description: "Sends changes from now on to a URL, whoever makes them, signed as Standard Webhooks. The response has the secret with which receivers check the signature; it is not shown again. " +
+	description: "Sends all changes from now on to a URL, signed as Standard Webhooks. The response has the secret with which receivers check the signature; it is not shown again. " +
 		"Events of bookings require the permission `read_bookings`, and so on; `*` stands for the events that the key may read. The webhook ends with the key. An Idempotency-Key is refused, because responses with secrets are not stored.",
 	noIdempotency: true,
 	body:          compat.NewWebhookFields,
@@ -243,7 +243,7 @@ var deleteWebhook = operation{
 var listWebhookDeliveries = operation{
 	id:          "listWebhookDeliveries",
 	summary:     "Read the log of a webhook",
-	description: "What was sent to a webhook in the last 30 days, the newest first, with each try.",
+	description: "The deliveries to a webhook in the last 30 days, the newest first, with each try.",
 	ours:        true,
 	perKey:      true,
 	size:        recordsBy("limit"),
@@ -275,7 +275,7 @@ var listWebhookDeliveries = operation{
 var testWebhook = operation{
 	id:            "testWebhook",
 	summary:       "Test a webhook",
-	description:   "Sends the event `" + webhooks.TestEvent + "` once. The log of the webhook shows what the receiver answered. A disabled webhook gets it when it is enabled.",
+	description:   "Sends the event `" + webhooks.TestEvent + "` once. The log of the webhook shows the receiver's response. A disabled webhook gets it when it is enabled.",
 	noIdempotency: true,
 	path:          []pathParameter{webhookID},
 	answers:       []response{ok(compat.WebhookTested)},
@@ -298,7 +298,7 @@ var testWebhook = operation{
 var rotateWebhook = operation{
 	id:            "rotateWebhook",
 	summary:       "Change the secret of a webhook",
-	description:   "Makes a new secret, which is shown only in this response. Until the overlap has passed, requests are signed with both secrets.",
+	description:   "Creates a new secret, which is shown only in this response. Until the overlap has passed, requests are signed with both secrets.",
 	noIdempotency: true,
 	path:          []pathParameter{webhookID},
 	body:          compat.WebhookRotationFields,

@@ -20,8 +20,8 @@ import (
 func (p *program) createCalendar() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "create",
-		Short: "make a secret address at which calendar programs see bookings",
-		Long: `Makes a secret address at which calendar programs can subscribe to the bookings of an agent or of a
+		Short: "create a secret address for calendar programs",
+		Long: `Creates a secret address for calendar programs to subscribe to the bookings of an agent or a
 location, and prints its path. Put the address of the site before it. Only a hash of the secret is
 stored, so it cannot be shown again. Missing tables of Bookside are created first.
 
@@ -29,10 +29,10 @@ stored, so it cannot be shown again. Missing tables of Bookside are created firs
   bookside calendars create --location 1 --name "screen in the lobby" --expires 365d
 
 With --details busy, events show when somebody is booked; with names, also the service, the customer
-and the address; with full, also how to reach the customer and what they wrote. That cannot be
-changed later: make another address, and revoke this one.
+and the address; with full, also the customer's contacts and comment. That cannot be changed later:
+create another address, and revoke this one.
 
-Whoever has the address can read the calendar, and nothing else.`,
+Anybody who has the address can read the calendar, but nothing else.`,
 	}
 	flags := p.configFlags(command)
 	options := defineAttributes(flags, slices.Concat(keys.CalendarSubjects, keys.CalendarTerms))

@@ -29,17 +29,16 @@ func (p *program) check() *cobra.Command {
 		Long: `Connects to the database and reports what it finds: the server's version, the plugin, the tables,
 the privileges of the database user, the time zone, the API keys, and indexes that would make a
 large site faster. It changes nothing. It exits with 0 if the site can be served and
-nothing is marked as broken, and otherwise says what to do. If Redis is configured, it is tried too, and if
-a server answers at admin.listen,
-whether it serves this site. It rates what is done while nobody looks: changes, jobs, webhooks, mails
-and keys that expire.
+nothing is marked as broken, and otherwise says what to do. It also tests Redis, if configured, and
+whether a server that answers at admin.listen serves this site. It rates background work: changes, jobs,
+webhooks, mails and expiring keys.
 
 Missing privileges are printed as GRANT statements; --grants prints all that are needed, even for
 a user that has none yet. --conflicts lists overlapping bookings of one agent from today on, with names and times,
 and exits with 7 if there are any. --json prints all of this for programs; its "ok" is true if check
 exits with 0.
 
-With --live it asks the running server at admin.listen whether it is ready, as the health check of
+With --live it asks the running server at admin.listen whether it is ready, for the health check of
 a container.`,
 	}
 	flags := p.configFlags(command)

@@ -9,10 +9,10 @@ import (
 func (p *program) installCompanion() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "install",
-		Short: "place Bookside's companion in WordPress",
-		Long: `Places the companion in a WordPress site: a must-use plugin, which makes WordPress take Bookside's
+		Short: "install Bookside's companion in WordPress",
+		Long: `Installs the companion in a WordPress site: a must-use plugin, which makes WordPress take Bookside's
 locks and enter its changes into the journal, and an ordinary plugin with pages in wp-admin, which an
-administrator activates under Plugins. Installing again brings both up to date.
+administrator activates under Plugins. Installing again updates both.
 
 The files get the owner and the permissions of the directory around them; run the command as root or
 as their owner. A file that somebody has changed stays as it is, and nothing is installed, unless

@@ -17,8 +17,8 @@ func (p *program) companionStatus() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "status",
 		Short: "compare the companion in WordPress with that of this program",
-		Long: `Says which version of the companion is in a WordPress site, which one this program brings, which
-files differ, and whether the server that answers at admin.listen serves this site.`,
+		Long: `Shows the version of the companion in a WordPress site and the one in this program, which files
+differ, and whether the server that answers at admin.listen serves this site.`,
 	}
 	flags := command.Flags()
 	var options companionFlags

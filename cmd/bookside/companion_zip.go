@@ -10,7 +10,7 @@ func (p *program) zipCompanion() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "zip FILE",
 		Short: "write the companion as a plugin to upload in wp-admin",
-		Long: `Writes the companion as a ZIP file for sites whose files you cannot reach: upload it in wp-admin under
+		Long: `Writes the companion as a ZIP file for sites whose files you cannot access: upload it in wp-admin under
 Plugins, Add New, Upload Plugin. It does the same as the installed one, except that it cannot forward
 requests before WordPress has loaded its plugins.`,
 	}

@@ -20,21 +20,20 @@ func (p *program) compare() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "compare [FILE…]",
 		Short: "compare the answers of PHP and Bookside",
-		Long: `Asks the PHP extension and Bookside for the same things and tells where their answers differ, so
-that you see on your own traffic that clients will notice nothing but the speed. It changes nothing.
+		Long: `Sends the same requests to the PHP extension and to Bookside and shows where their answers differ, so
+that you can check with your own traffic that clients will only notice the speed. It changes nothing.
 
 The requests are the GETs of access logs (--log: nginx and Apache in the combined format, Caddy in
 JSON, also rotated and gzipped ones), or everything in the API's own document with values from the
 site's lists (--crawl), or a list of paths (--requests). Keys in logs are neither used nor printed:
-both sides are asked with the keys you name.
+both sides get the keys you name.
 
-Each request goes to PHP, to Bookside, and to PHP once more. Where PHP does not answer the same
-twice, that is noise and does not count. Status, headers and JSON are compared: missing and
-additional keys, types, values, the order of lists. Differences that are decisions of Bookside are
-listed apart, with the reason.
+Each request goes to PHP, to Bookside, and to PHP again. Differences between PHP's two answers are
+noise and do not count. Status, headers and JSON are compared: missing and additional keys, types,
+values, the order of lists. Deliberate differences are listed separately, with the reason.
 
 It sends at most --rate requests a second to PHP, pauses when PHP becomes slower, and stops if that
-does not help. Interrupted, it reports what it has.
+does not help. If interrupted, it reports the results so far.
 
   bookside compare --php https://example.com --php-key-file key --log /var/log/nginx/access.log*
   bookside compare --php https://example.com --php-key-file key --crawl --html compare.html

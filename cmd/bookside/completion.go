@@ -27,7 +27,7 @@ func (p *program) completion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "print a completion script for bash, fish, powershell or zsh",
-		Long: `Prints a script with which a shell, bash, fish, PowerShell or zsh, completes commands, flags and
+		Long: `Prints a script that lets a shell (bash, fish, PowerShell or zsh) complete commands, flags and
 settings, and the site's agents, services, locations, keys, calendars and webhooks if it may read the
 configuration. The packages install it. Elsewhere:
 
@@ -36,7 +36,7 @@ configuration. The packages install it. Elsewhere:
   bookside completion fish > ~/.config/fish/completions/bookside.fish
   bookside completion powershell >> $PROFILE
 
-That of bash needs the package bash-completion.`,
+The script for bash needs the package bash-completion.`,
 		ValidArgs: completedShells,
 		RunE: func(command *cobra.Command, operands []string) error {
 			switch root := command.Root(); operands[0] {

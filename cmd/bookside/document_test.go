@@ -102,32 +102,32 @@ const extensionsIntroduction = `# Extensions of LatePoint
 
 <!-- Made by: go test ./cmd/bookside -run TestConfigurationDocument -update -->
 
-A booking by the API is made beside PHP, so that it passes by what plugins add to LatePoint in PHP. What decides about it
-is answered as the site would answer, or it is said aloud that it is not:
+The API books without PHP, and so bypasses what plugins add to LatePoint in PHP. Bookside honours the additions that affect
+a booking, or reports that it does not:
 
 ` + "```sh\nbookside extensions\n```" + `
 
-lists the extensions of a site, with each of their parts, first of all those that are not honoured. ` + "`bookside check`, `/readyz`" + `, the
-console, and, with [the companion](COMPANION.md), *Status* and Site Health in wp-admin name them too, and ` + "`GET /site`" + `
-tells clients. With ` + "`extensions.unknown: refuse`" + `, bookings, holds and orders are not written where something that is not
-honoured would decide about times, prices, acceptance or records: the answer is a 503 that names it.
+lists the extensions of a site with their parts, beginning with those that are not honoured. ` + "`bookside check`, `/readyz`" + `, the
+console, and, with [the companion](COMPANION.md), *Status* and Site Health in wp-admin also name these, and ` + "`GET /site`" + `
+shows them to clients. With ` + "`extensions.unknown: refuse`" + `, bookings, holds and orders are not written if a part that is not
+honoured would affect times, prices, acceptance or records: the response is a 503 that names it.
 
 | Kind | Means |
 |---|---|
 | understood | Bookside does the same |
-| asked | [the companion](COMPANION.md) has WordPress say it, before an answer; without it, it is not honoured |
-| run afterwards | [the companion](COMPANION.md) has WordPress do it right after the change is stored; without it, it is not honoured |
-| takes no part | it changes nothing of what the API reads and writes |
+| asked | with [the companion](COMPANION.md), WordPress is asked before a response; without it, it is not honoured |
+| run afterwards | with [the companion](COMPANION.md), WordPress does it right after the change is stored; without it, it is not honoured |
+| takes no part | it does not affect what the API reads and writes |
 | not honoured | the site does it, the API does not |
 
 ## Proof on your own site
 
 ` + "```sh\nbookside extensions verify\n```" + `
 
-takes 20 random days of the next two months, and each service with each of its agents (of more than a hundred pairs a random choice), asks WordPress, with all its
-plugins, for the free times and for the price of a booking, and compares them with the answers of the API. It needs [the companion](COMPANION.md), no knowledge of
-any plugin, and writes no booking. Each difference is printed with service, agent and day, and the extensions that may be the reason; the exit code is 8
-then. ` + "`--seed`" + ` repeats a run.
+takes 20 random days in the next two months, and each service with each of its agents (a random selection if there are more than a hundred pairs), asks WordPress,
+with all its plugins, for the free times and for the price of a booking, and compares them with the API's. It needs [the companion](COMPANION.md) but no knowledge of
+any plugin, and writes no booking. It prints each difference with service, agent and day, and the extensions that may be the reason; the exit code is then
+8. ` + "`--seed`" + ` repeats a run.
 
 ## Known by name
 
@@ -138,45 +138,45 @@ then. ` + "`--seed`" + ` repeats a run.
 const extensionsEnd = `
 ## Calendars of agents
 
-Events that the add-ons for Google, Outlook and Apple calendars have stored block their agent wherever free times count:
+Events that the add-ons for Google, Outlook and Apple calendars have stored block their agent everywhere:
 in ` + "`GET /availability`" + ` and ` + "`/agents/availability`" + `, for bookings, moves, holds and dry runs, and for agents that are
 assigned. ` + "`explain=1`" + ` says ` + "`calendar`" + `; the text of an event is never read. As on the site, events of Google and Outlook block even if the
-calendar is switched off in LatePoint's settings, as long as the plugin is active, and recurrences are what the add-ons make of them: an
-event that recurs until a day does not take place on it, exceptions count for nothing, Apple's events of whole days block nothing. Google
-Calendar 1.4 and 1.6 differ, and the version of its tables decides; if it is not known, the rules of 1.6 apply. One thing differs from the
-site, where an event without a time of its end breaks the calendar: here it blocks the day. The account of the database needs
+calendar is turned off in LatePoint's settings, as long as the plugin is active, and recurrences follow the add-ons' rules: an
+event that recurs until a day does not take place on it, exceptions are ignored, Apple's all-day events block nothing. Google
+Calendar 1.4 and 1.6 differ, and the version of its tables decides; if that is not known, the rules of 1.6 apply. There is one difference:
+on the site, an event without an end time breaks the calendar; here it blocks the day. The database account needs
 ` + "`SELECT`" + ` on the tables of the add-ons, which ` + "`bookside check --grants`" + ` prints.
 
 ## Asked
 
-Where [the companion](COMPANION.md) is installed, WordPress itself is asked about what an extension decides and nobody else
-knows. Nothing needs to be known of such an extension.
+If [the companion](COMPANION.md) is installed, Bookside asks WordPress about the decisions of extensions that it does not know
+itself. It needs no knowledge of such an extension.
 
-- **Times.** Before free times are shown, WordPress says which starts it offers: those of a month by one request, which takes about as
-  long as a page of the site. The answer is kept for ` + "`extensions.cache`" + ` (60 s) and shared. A start is offered if WordPress
-  offers it and nothing that Bookside knows of occupies it. Extensions may take starts away, add some that are on no grid and in no working hours, and make
-  bookings longer. ` + "`explain=1`" + ` says ` + "`extension`" + `, and which.
-- **Prices.** Before a booking is written, WordPress says what it costs, by a cart that is not stored. Amounts and the price breakdown are stored as it says. A
-  ` + "`price`" + ` that is sent counts instead. Orders without a booking are not asked about.
-- **Acceptance.** What WordPress refuses when a booking is made or moved is a 422 with its message.
+- **Times.** Before free times are shown, WordPress says which starts it offers, for a month in one request, which takes about as
+  long as a page of the site. The answer is cached for ` + "`extensions.cache`" + ` (60 s) and shared. A start is offered if WordPress
+  offers it and nothing known to Bookside occupies it. Extensions may remove starts, add some outside of the grid and of working hours, and make
+  bookings longer. ` + "`explain=1`" + ` says ` + "`extension`" + `, and names it.
+- **Prices.** Before a booking is written, WordPress says what it costs, using a cart that is not stored. Its amounts and price breakdown are stored. A
+  ` + "`price`" + ` in the request takes precedence. Orders without a booking are not asked about.
+- **Acceptance.** If WordPress refuses to create or move a booking, the response is a 422 with its message.
 
-For any agent or location, the site chooses. Before each write, including holds, dry runs and each booking of a bulk request, WordPress is asked
-anew, outside of the transaction and before any lock is held. Answers show the waiting as ` + "`wordpress`" + ` in ` + "`Server-Timing`" + `.
+If any agent or location will do, the site chooses. Before each write, including holds, dry runs and each booking of a bulk request, WordPress is asked
+again, outside of the database transaction and before any lock is held. Responses show the waiting time as ` + "`wordpress`" + ` in ` + "`Server-Timing`" + `.
 
-At most two requests are under way, each for at most ten seconds; after three failures in a row WordPress is left alone for ten seconds. Without an
-answer, such requests are answered 503 and write nothing; with ` + "`extensions.unreachable: serve`" + ` they go on as if there were no extension, with a
-` + "`Warning`" + ` header, and ` + "`/readyz`" + ` says so. ` + "`bookside check`" + ` tries whether WordPress answers, and ` + "`wordpress.loopback`" + ` says where. With ` + "`extensions.ask: never`" + `
-nobody is asked. A site on which nothing listens to LatePoint is never asked.
+At most two requests to WordPress run at the same time, each for at most ten seconds; after three failures in a row WordPress is left alone for ten seconds. Without an
+answer, requests that need one get a 503 and write nothing; with ` + "`extensions.unreachable: serve`" + ` they are served as if there were no extension, with a
+` + "`Warning`" + ` header, and ` + "`/readyz`" + ` says so. ` + "`bookside check`" + ` tests whether WordPress answers, and ` + "`wordpress.loopback`" + ` sets its address. With ` + "`extensions.ask: never`" + `
+WordPress is never asked, nor is it on a site where nothing listens to LatePoint's hooks.
 
-Not asked is what listens to the steps of the site's form only (` + "`latepoint_process_step`" + `), to the rules for customers, or to prices of bundles and of items of orders: that is not honoured.
+WordPress is not asked about code that only listens to the steps of the site's form (` + "`latepoint_process_step`" + `), to the rules for customers, or to prices of bundles and of order items: that is not honoured.
 
 ## Others
 
-With [the companion](COMPANION.md), all other plugins, the theme and snippets of code are judged by the hooks of LatePoint that they listen
-to, as the companion found them in a visitor's request, when plugins change and once a day: those of times, prices, acceptance and
-records decide. ` + "`bookside extensions --listeners`" + ` prints them. Hooks that LatePoint no longer fires do not count.
+With [the companion](COMPANION.md), all other plugins, the theme and code snippets are judged by the hooks of LatePoint that they use. The
+companion collects these in a visitor's request, when plugins change and once a day. Those for times, prices, acceptance and records
+matter. ` + "`bookside extensions --listeners`" + ` prints them. Hooks that LatePoint no longer fires do not count.
 
-Without it, plugins whose folders begin with ` + "`latepoint-`" + ` are listed as unknown: they may decide about times, prices and bookings.
+Without it, plugins whose folders begin with ` + "`latepoint-`" + ` are listed as unknown: they may affect times, prices and bookings.
 `
 
 func extensionsDocument(*testing.T) string {

@@ -24,17 +24,17 @@ import (
 func (p *program) explain() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "explain REQUEST",
-		Short: "show why a request takes its time",
-		Long: `Answers a GET request as the server would, and shows why it takes its time: each SELECT with its
-duration, the rows that it returned, and the plan of the database: the tables in their order, the
-index by which rows are found, and how many rows that are. At the end it names the indexes that
-bookside indexes would make on these tables. It needs no server, and changes nothing.
+		Short: "show where the time of a request goes",
+		Long: `Answers a GET request as the server would, and shows where the time goes: each SELECT with its
+duration, the number of rows returned, and the database's plan: the tables in order, the index used
+to find rows, and how many rows it examines. At the end it names the indexes that bookside indexes
+would create on these tables. It needs no server, and changes nothing.
 
   bookside explain 'GET /bookings?search=anna'
   bookside explain '/availability?service_id=1&date=2026-12-01' --key 3
 
-Texts that are searched for, and what the answer says, are not shown; their lengths are. Without
---key the request may read everything; with it, what that key may.`,
+Search texts and the answer are not shown, only their lengths. Without --key the request may read
+everything; with it, only what that key may.`,
 	}
 	flags := p.configFlags(command)
 	var options explainCommand

@@ -31,9 +31,9 @@ customers, agents, services, categories, locations, payments, orders or coupons.
 the database, needs no server, and changes nothing. Its memory does not grow with the list.
 
 The format is csv, with the names of the fields in the first row; jsonl, with a record in JSON in
-each line; or for bookings ics, a calendar. In csv, a field of a record in a record has both names,
-such as customer.email, several values in one cell are separated by "; ", and an apostrophe is
-written before what a spreadsheet would take for a formula.
+each line; or for bookings ics, a calendar. In csv, a field of a nested record has both names,
+such as customer.email, several values in one cell are separated by "; ", and a cell that a
+spreadsheet would take for a formula gets an apostrophe in front.
 
 --from and --to are dates such as 2026-12-31, both included: those of bookings, and those on which
 other records were created. --filter is any parameter that GET has for the list, such as status or
@@ -43,8 +43,8 @@ sort, each of them once.
   bookside export bookings --format ics --filter agent_id=3 --output calendar.ics
   bookside export customers --format jsonl --filter has_bookings=true
 
-The file of --output appears when it is complete, and only its owner may read it. Without --output
-the records are printed; if the command fails, what it printed is not everything.`,
+The file of --output appears once it is complete, and only its owner may read it. Without --output
+the records are printed; if the command fails, the output is incomplete.`,
 	}
 	flags := p.configFlags(command)
 	e := handlers.Export{Filter: url.Values{}}

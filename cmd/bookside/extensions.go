@@ -16,12 +16,12 @@ import (
 func (p *program) extensions() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "extensions",
-		Short: "list what is added to LatePoint, and what becomes of it in bookings by the API",
-		Long: `Lists the extensions of LatePoint that are active on the site, and says of each part in a sentence
-what it means for the API. First come those of which something is not honoured: the site does it, the
-API does not. It changes nothing.
+		Short: "list what is added to LatePoint, and how bookings through the API treat it",
+		Long: `Lists the extensions of LatePoint that are active on the site, and says in a sentence
+what each part means for the API. Those with parts that are not honoured come first: the site does
+them, the API does not. It changes nothing.
 
-With the companion it also knows what no catalogue has, by what it listens to; --listeners prints each
+With the companion it also judges unknown extensions, by the hooks they use; --listeners prints each
 function that is hooked into LatePoint, with its priority.`,
 	}
 	flags := p.configFlags(command)

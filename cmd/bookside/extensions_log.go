@@ -18,10 +18,10 @@ import (
 func (p *program) logExtensions() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "log",
-		Short: "show what the extensions of the site were told",
-		Long: `Shows what the companion told the extensions of the site in the last 30 days, the newest first: the
-event, the record, its state, and what an extension threw. Failed ones can be told again, see
-extensions replay.`,
+		Short: "show the events sent to the extensions of the site",
+		Long: `Shows the events that the companion sent to the site's extensions in the last 30 days, the newest
+first: the event, the record, its state, and the error of an extension. To send a failed one again,
+see extensions replay.`,
 	}
 	flags := p.configFlags(command)
 	limit := flags.Uint64("limit", 50, "show at most `N` events")
@@ -84,10 +84,10 @@ func eventRecords(list []events.Stored) []eventRecord {
 func (p *program) replayExtensions() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "replay ID",
-		Short: "tell extensions about a failed event again",
-		Long: `Tells the extensions of the site about a failed event again; extensions log has its ID. If they may
-have heard of it before, they are told about an update in place of something new, so that no second
-meeting is made, and not at all about a payment. Messages are not sent again.`,
+		Short: "send a failed event to extensions again",
+		Long: `Sends a failed event to the site's extensions again; extensions log has its ID. If they may already
+have received it, they get an update instead of a creation, so that no second meeting is created, and
+a payment is not sent at all. Messages are not sent again.`,
 	}
 	p.configFlags(command)
 	command.RunE = func(command *cobra.Command, operands []string) error {

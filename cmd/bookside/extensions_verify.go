@@ -18,19 +18,19 @@ import (
 	"bookside/cmd/internal/server"
 )
 
-// verifiedDays is how many days verify compares unless told.
+// verifiedDays is the default number of days to compare.
 const verifiedDays = 20
 
 func (p *program) verifyExtensions() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "verify",
 		Short: "compare free times and prices of the site itself with those of the API",
-		Long: `Takes random days of the next two months, and each service with each of its agents (of more than a
-hundred pairs a random choice), asks WordPress, with all plugins of the site, for the free times and for
-the price of a booking, and compares them with the answers of the API. It needs no knowledge of any
+		Long: `Takes random days in the next two months, and each service with each of its agents (a random selection
+if there are more than a hundred pairs), asks WordPress, with all plugins of the site, for the free times
+and for the price of a booking, and compares them with the API's. It needs no knowledge of any
 plugin, and writes no booking.
 
-It needs the companion. Each difference is printed with service, agent and day, and the extensions that
+It needs the companion. It prints each difference with service, agent and day, and the extensions that
 may be the reason. With the seed that it prints, another run takes the same days.`,
 	}
 	p.configFlags(command)
@@ -76,7 +76,8 @@ func (p *program) verify(ctx context.Context, days int, seed uint64) (err error)
 	return errors.Join(p.print(b.String()), exit.Errorf(exit.Different, nil, "the API and the site differ in %d answers", len(found.Different)))
 }
 
-// writeDifferences writes each difference, and whose doing it may be.
+// writeDifferences writes each difference, with the extensions that may be the
+// reason.
 func writeDifferences(ctx context.Context, b *strings.Builder, site *session.Session, different []bookings.Difference) error {
 	labels, err := slots.LoadLabels(ctx, site)
 	if err != nil {

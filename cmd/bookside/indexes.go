@@ -20,22 +20,22 @@ import (
 func (p *program) indexes() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "indexes",
-		Short: "list indexes that help on a large site, make or drop them",
+		Short: "list, create or drop indexes for a large site",
 		Long: `Lists the indexes of the plugin's tables that make requests faster on a large site: whether this
 site has them, which requests need them, how many rows the database examines for those with and
-without the index, and how large an index would be and how long it would take to make. Indexes with
-the same columns that somebody else made count as present. It changes nothing.
+without the index, and how large an index would be and how long creating it would take. Indexes on
+the same columns created by somebody else count as present. It changes nothing.
 
-With --apply it makes the missing ones, one after the other, while the site goes on reading and
-writing. Small tables need none; --all makes those as well. Where the database would have to copy
-the table, it is refused. If others use a table for too long, the index is tried again a few times.
-Whatever interrupts the command, every index is either whole or absent; run it again for the rest.
+With --apply it creates the missing ones, one after the other, while the site keeps reading and
+writing. Small tables need none; --all creates those as well. An index that the database could only
+add by copying the table is refused. If others use a table for too long, it tries again a few times.
+If the command is interrupted, every index is either complete or absent; run it again for the rest.
 The plugin keeps the indexes when it updates its tables. They take disk space, and a little time
 with each write.
 
 With --drop it drops the indexes whose names begin with bookside_, and no others.
 
-On a cluster in which all nodes accept writes, such as Galera, all writes stand still while a table
+On a cluster in which all nodes accept writes, such as Galera, all writes stop while a table
 is being changed, so --apply and --drop also need --cluster there.
 
 The database user needs the privilege INDEX on these tables, which serve does not need; without it

@@ -24,8 +24,8 @@ unknown key, and the log names its ID. Behind a proxy this requires server.trust
 help config).
 
 With --agents, --services or --locations the key sees only bookings with these, their customers and
-orders, and can write nothing else. All that are named must hold. With --mask-personal it sees e-mail
-addresses, phone numbers, addresses and notes masked, and can neither search nor write them.`,
+orders, and can write nothing else. These limits are combined. With --mask-personal, e-mail
+addresses, phone numbers, addresses and notes are masked, and it can neither search nor write them.`,
 	}
 	flags := p.configFlags(command)
 	options := defineAttributes(flags, keys.NewTerms)

@@ -13,7 +13,7 @@ func (p *program) restrictKey() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "restrict ID",
 		Short: "change an API key",
-		Long: `Changes what the flags name about the API key with this ID (see keys list), and nothing else. It
+		Long: `Changes the given terms of the API key with this ID (see keys list), and nothing else. It
 takes effect at once, on every server of this database. The key itself stays the same, and a
 revoked one stays revoked.
 

@@ -14,11 +14,11 @@ import (
 func (p *program) rollKey() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "roll ID",
-		Short: "make a new API key for an old one",
-		Long: `Makes a new API key with the same terms as the one with this ID (see keys list), and prints it. The
-old one stays valid for a while, so that its clients can change over, and then expires. Webhooks of
-the old key pass to the new one at once, and so do its holds if it expires within 30 minutes; the
-requests of the new one are counted anew.
+		Short: "replace an API key with a new one",
+		Long: `Creates a new API key with the same terms as the one with this ID (see keys list), and prints it. The
+old one stays valid for a while, so that its clients can switch, and then expires. Webhooks of the
+old key pass to the new one at once, and so do its holds if it expires within 30 minutes; the
+request count of the new one starts at zero.
 
   bookside keys roll 3 --overlap 7d
 

@@ -15,17 +15,17 @@ import (
 func (p *program) migrate() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "migrate",
-		Short: "bring Bookside's own tables to this version",
-		Long: `Creates the tables of Bookside that are missing, and adds the columns and indexes that this version
-has and an earlier one did not make. It changes no table of WordPress or the plugin, and nothing that
-an earlier version needs, so a running one goes on.
+		Short: "update Bookside's own tables to this version",
+		Long: `Creates missing tables of Bookside, and adds the columns and indexes that are new in this version.
+It changes no table of WordPress or the plugin, and nothing that an earlier version needs, so a
+running one continues.
 
-serve does the same when it starts, if its database user has ALTER on these tables, as check --grants
-and setup give it. Otherwise run this as another user before an upgrade restarts the service:
+serve does the same when it starts, if its database user has ALTER on these tables, as granted by
+setup and check --grants. Otherwise run this as another user before an upgrade restarts the service:
 
   bookside migrate --set db.dsn='admin:PASSWORD@tcp(127.0.0.1:3306)/DATABASE'
 
-With --dry-run it prints the statements, and runs none.`,
+With --dry-run it prints the statements without running them.`,
 	}
 	flags := p.configFlags(command)
 	dryRun := flags.Bool("dry-run", false, "print the statements, and run none")

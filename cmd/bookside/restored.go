@@ -18,17 +18,16 @@ func (p *program) restored() *cobra.Command {
 		Short: "tell Bookside that a backup of the database was restored",
 		Long: `Tells Bookside that a backup of the database was restored. Run it before serve is started again:
 
-  - Cursors that clients of GET /changes hold expire, because numbers will be given again.
+  - Cursors of GET /changes expire, because their numbers will be reused.
   - Mails that waited in the backup are held, because they may have been sent since.
-  - Webhooks are disabled for the same reason. Read webhooks list, then continue each with webhooks
-    enable, or with webhooks enable --skip where nothing of before shall be sent.
-  - Events that extensions of the site were to be told about are dropped, because they may have been
-    told since.
-  - Holds of slots are dropped, and logins of the console end.
+  - Webhooks are disabled for the same reason. Check webhooks list, then continue each with webhooks
+    enable, or with webhooks enable --skip to send only future events.
+  - Events that wait for extensions of the site are dropped, because they may have been sent since.
+  - Holds of slots are dropped, and console sessions end.
 
-Keys that were revoked after the backup are valid again: read keys list.
+Keys that were revoked after the backup are valid again: check keys list.
 
-With --mails it only decides about the mails that are held: send sends them, drop gives them up.`,
+With --mails it only handles the held mails: send sends them, drop drops them.`,
 	}
 	flags := p.configFlags(command)
 	mails := flags.String("mails", "", "`send` or drop the mails that are held")

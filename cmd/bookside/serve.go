@@ -16,8 +16,8 @@ func (p *program) serve() *cobra.Command {
 		Use:   "serve",
 		Short: "serve the API",
 		Long: `Serves the API, and /livez, /readyz, /metrics and the console at a separate address, until SIGTERM or
-SIGINT; running requests may finish. When the API is ready, its address is printed to the standard
-output; the log is written to the standard error as lines of JSON.`,
+SIGINT; running requests may finish. When the API is ready, its address is printed to standard
+output; the log goes to standard error as lines of JSON.`,
 	}
 	flags := p.configFlags(command)
 	p.given.Short(flags, "listen", settings.Listen, "`ADDRESS` of the API, such as 127.0.0.1:8080; port 0 for any free one")

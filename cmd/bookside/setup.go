@@ -24,19 +24,19 @@ func (p *program) setup() *cobra.Command {
 		Long: `Connects Bookside with a WordPress site on this machine, as root:
 
   1. finds WordPress, reads its wp-config.php and runs check
-  2. creates an account of the database for Bookside alone, with the rights it needs
+  2. creates a database account for Bookside alone, with the privileges it needs
   3. writes /etc/bookside/config.yaml, and the password into a file that only the service can read
   4. starts the service
-  5. has the site's web server (nginx, Apache or Caddy) send the calls of the API to it, and has
+  5. makes the site's web server (nginx, Apache or Caddy) forward API calls to it, and makes
      SELinux allow that
-  6. creates a key, tries it through the site's own address, and prints it with a line for curl
+  6. creates a key, tests it through the site's own address, and prints it with a line for curl
 
-Each step is shown and asked before it is done. If one fails, everything is taken back at once. What
-was done is recorded in /var/lib/bookside/setup.json, and --undo takes it back at any time; what
-somebody else has changed since stays as it is then, and so do the tables of Bookside.
+Setup shows each step and asks before doing it. If one fails, it undoes them all at once. Changes are
+recorded in /var/lib/bookside/setup.json, and --undo undoes them at any time; what somebody else has
+changed since stays unchanged, and Bookside's tables stay too.
 
-Where systemd does not run, setup stops before the web server is changed, says how to start the
-service, and goes on from there when it is run again.`,
+Without systemd, setup stops before changing the web server, says how to start the service, and
+continues from there when it is run again.`,
 	}
 	flags := command.Flags()
 	s := &setup.Setup{}

@@ -13,7 +13,7 @@ func (p *program) version() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "version",
 		Short: "print the version",
-		Long:  `Prints the version, the commit it was built from if that is known, and the Go version.`,
+		Long:  `Prints the version, the commit it was built from if known, and the Go version.`,
 	}
 	command.RunE = func(_ *cobra.Command, _ []string) error {
 		return p.print(versionText())

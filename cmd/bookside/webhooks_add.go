@@ -12,9 +12,9 @@ import (
 func (p *program) addWebhook() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "add URL",
-		Short: "tell a URL about changes",
-		Long: `Tells a URL about changes from now on, whoever makes them, and prints the secret that signs what is
-sent (see webhooks listen). It is shown only once. A running server sends within seconds.
+		Short: "send changes to a URL",
+		Long: `Sends all changes from now on to a URL, and prints the secret that signs the requests (see webhooks
+listen). It is shown only once. A running server sends within seconds.
 
   bookside webhooks add https://example.com/hooks --events booking.created,customer.updated
   bookside webhooks add https://example.com/hooks --events 'booking.*' --agents 3,5 --record
@@ -24,7 +24,7 @@ Events are booking, customer, order, payment, invoice, service, agent, location 
 whose status changed is sent as booking.status_changed, or as booking.updated to a webhook that lists
 only that.
 
-The URL must lead to a public address, unless --allow-private is set. Redirects are not followed.`,
+The URL must have a public address, unless --allow-private is set. Redirects are not followed.`,
 	}
 	flags := p.configFlags(command)
 	options := defineAttributes(flags, webhooks.Terms)

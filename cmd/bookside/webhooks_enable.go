@@ -11,8 +11,7 @@ func (p *program) enableWebhook() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "enable ID",
 		Short: "continue a disabled webhook",
-		Long: `Continues a disabled webhook. Changes since it was disabled are sent first; with --skip, they are not
-sent.`,
+		Long:  `Continues a disabled webhook. Changes since it was disabled are sent first; --skip skips them.`,
 	}
 	flags := p.configFlags(command)
 	skip := flags.Bool("skip", false, "do not send the changes since it was disabled")

@@ -26,7 +26,7 @@ func (p *program) receiveWebhooks() *cobra.Command {
 		Use:   "listen",
 		Short: "receive events, check their signatures and print them",
 		Long: `Receives events at an address of this machine, checks their signatures, and prints a line for each:
-the time of the change, the event, its webhook-id and its data. It is for trying out webhooks:
+the time of the change, the event, its webhook-id and its data. Use it to try out webhooks:
 
   bookside webhooks add http://127.0.0.1:9000/ --events '*' --allow-private --quiet > secret
   bookside webhooks listen --secret-file secret

@@ -14,9 +14,9 @@ import (
 func (p *program) rotateWebhook() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "rotate ID",
-		Short: "make a new secret for a webhook",
-		Long: `Makes a new secret for the webhook with this ID and prints it. Until --overlap has passed, each request
-is signed with both secrets, so that receivers can change theirs in the meantime.`,
+		Short: "create a new secret for a webhook",
+		Long: `Creates a new secret for the webhook with this ID and prints it. Until --overlap has passed, requests
+are signed with both secrets, so that receivers can switch in the meantime.`,
 	}
 	flags := p.configFlags(command)
 	overlap := 24 * time.Hour

@@ -51,7 +51,7 @@ func changesView(only []journal.Resource, entries []journal.Entry) g.Node {
 		list = dataTable([]string{"Change", "Who", "Details", "Time"}, g.Map(entries, changeRow))
 	}
 	return g.Group{
-		h.P(g.Text("What changed on the site, whoever changed it.")),
+		h.P(g.Text("All changes on the site, made by anybody.")),
 		filterList("Records", filters),
 		list,
 		h.P(h.Class("hint"), g.Text("Times are in UTC; changes by others that were found by comparing have the time at which they were found. The newest "+strconv.Itoa(shownChanges)+" are shown, among the last 10,000; clients read all of them with "),

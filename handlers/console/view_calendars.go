@@ -60,7 +60,7 @@ func calendarAddressView(key keys.Key, address string) g.Node {
 		h.P(g.Text("This is the only time the address of "), h.Strong(g.Text(key.Name)), g.Text(" is shown: Bookside stores only a hash of its secret. Put "),
 			h.Code(g.Text("https://")), g.Text(" and the name of the site before it, and subscribe to it in a calendar program.")),
 		secretField("Path", address),
-		h.P(g.Text("Whoever has the address can read the calendar.")),
+		h.P(g.Text("Anybody who has the address can read the calendar.")),
 		h.P(calendarsLink("I have copied it: back to all calendars")),
 	}
 }

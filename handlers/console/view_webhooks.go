@@ -22,7 +22,7 @@ func webhooksView(all []webhooks.Hook) g.Node {
 		list = dataTable([]string{"Name", "URL", "Events", "Key", "Status"}, g.Map(all, webhookRow))
 	}
 	return g.Group{
-		h.P(g.Text("A webhook tells a URL what changed on the site, whoever changed it.")),
+		h.P(g.Text("A webhook sends all changes on the site to a URL.")),
 		h.P(h.A(h.Class("button main"), h.Href(webhooksPath+"/new"), g.Text("New webhook"))),
 		list,
 	}

@@ -160,7 +160,7 @@ var tagTexts = map[string]string{
 	"availability": "The times at which a booking can begin",
 	"payments":     "What was paid for orders, and what was paid back",
 	"orders":       "What customers ordered: bookings with their prices, invoices and transactions",
-	"changes":      "What changed on the site, in order, whoever changed it",
+	"changes":      "All changes on the site, in order",
 	"coupons":      "Codes that give a discount",
 	"webhooks":     "Addresses to which changes are sent",
 }

@@ -37,13 +37,13 @@ func eventText(event, resource string) string {
 	case event == webhooks.StatusChanged:
 		return "The status of a booking changed. A webhook that lists booking.updated and not this event gets it as booking.updated."
 	case strings.HasSuffix(event, ".created"):
-		return "A record of " + resource + " was created, whoever did it."
+		return "A record of " + resource + " was created, by anybody."
 	case event == "booking.deleted":
-		return "A booking was deleted, whoever did it; or it moved to an agent, service or location that the webhook or its key is not about, then `left` is true."
+		return "A booking was deleted, by anybody; or it moved out of the scope of the webhook or its key, then `left` is true."
 	case strings.HasSuffix(event, ".deleted"):
-		return "A record of " + resource + " was deleted, whoever did it."
+		return "A record of " + resource + " was deleted, by anybody."
 	default:
-		return "A record of " + resource + " changed, whoever did it."
+		return "A record of " + resource + " was changed, by anybody."
 	}
 }
 

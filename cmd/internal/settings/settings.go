@@ -127,10 +127,10 @@ var All = []Setting{
 		must(emptyOr(tablePrefix.MatchString), "write at most 40 letters, digits and _, such as wp_")).
 		noted("$table_prefix of the wp-config.php, else wp_"),
 	newSetting(TLS, func(c *Config) *string { return &c.DB.TLS }, string(wpdb.TLSAuto),
-		"whether connections to the database are encrypted: off; required, with any certificate; verify, with one that is valid for the server's name; auto is required unless the server is on this machine, at a socket or a loopback address, and verify if db.tls_ca is set; the parameter tls of db.dsn (true, skip-verify, preferred, false) and MYSQL_CLIENT_FLAGS of wp-config.php decide in place of auto",
+		"whether connections to the database are encrypted: off; required, with any certificate; verify, with one that is valid for the server's name; auto is required unless the server is on this machine, at a socket or a loopback address, and verify if db.tls_ca is set; the parameter tls of db.dsn (true, skip-verify, preferred, false) and MYSQL_CLIENT_FLAGS of wp-config.php take precedence over auto",
 		must(func(mode string) bool { return slices.Contains(wpdb.TLSModes(), wpdb.TLS(mode)) }, "write auto, off, required or verify")),
 	newSetting(TLSCA, func(c *Config) *string { return &c.DB.TLSCA }, "",
-		"file with the certificates of the authorities, in PEM, by which verify checks the server's certificate",
+		"PEM file with the certificates of the authorities that verify trusts to sign the server's certificate",
 		unless(func(file string, c *Config) bool {
 			return file == "" || c.DB.TLS == string(wpdb.TLSAuto) || c.DB.TLS == string(wpdb.TLSVerify)
 		}, "is used only where db.tls is verify or auto; change db.tls, or remove it")).
@@ -149,7 +149,7 @@ var All = []Setting{
 		"prepare frequent statements on the server, and send several statements of a transaction together; set it to false behind a proxy that shares connections without keeping track of prepared statements, or that refuses several statements at once"),
 
 	newSetting(WPConfig, func(c *Config) *string { return &c.WordPress.Config }, "",
-		"path of the site's wp-config.php, or of the directory that it is in, from which the database, the table prefix and the site's addresses are read; in place of db.dsn"),
+		"path of the site's wp-config.php, or of its directory, to read the database, the table prefix and the site's addresses from; in place of db.dsn"),
 	newSetting("wordpress.site_id", func(c *Config) *int { return &c.WordPress.SiteID }, 0,
 		"number of the site in a network, from 2 on; its tables have the prefix wp_2_ and so on", atLeastNumber(0, "write the number of the site in its network, or 0")).
 		noted("for no network or its first site"),
@@ -162,11 +162,11 @@ var All = []Setting{
 		must(emptyOr(isWebAddress), "write an address such as https://example.com/wordpress")).
 		noted("WP_SITEURL of the wp-config.php, else the option siteurl"),
 	newSetting("wordpress.loopback", func(c *Config) *string { return &c.WordPress.Loopback }, "",
-		"address at which this machine reaches WordPress, such as http://127.0.0.1:8080, if it does not by the site's own: the site's extensions are told about changes there, under the site's name",
+		"address at which this machine reaches WordPress, such as http://127.0.0.1:8080, if the site's own does not work; Bookside tells the site's extensions about changes there, under the site's name",
 		must(emptyOr(isWebAddress), "write an address such as http://127.0.0.1:8080")).
 		noted("the option siteurl"),
 	newSetting("wordpress.content", func(c *Config) *string { return &c.WordPress.Content }, "",
-		"path of the site's wp-content, in which the plugin's translations are: texts that Bookside stores or mails are then in the site's language, and otherwise English").
+		"path of the site's wp-content, which has the plugin's translations; without it, texts that Bookside stores or mails are English instead of in the site's language").
 		noted("WP_CONTENT_DIR of the wp-config.php, else wp-content beside it; none without wordpress.config"),
 
 	newSetting(Listen, func(c *Config) *string { return &c.Server.Listen }, "127.0.0.1:8080",
@@ -181,7 +181,7 @@ var All = []Setting{
 		each(func(text string) bool { _, err := ParseNetwork(text); return err == nil }, "%q: write an address or a network, such as 10.0.0.1 or 10.0.0.0/8")).
 		noted("none"),
 	newSetting("server.max_concurrent", func(c *Config) *int { return &c.Server.MaxConcurrent }, 256,
-		"maximum number of requests processed at a time, 0 for no limit; others get 503 at once", atLeastNumber(0, "write a number such as 256, or 0 for no limit")),
+		"maximum number of requests processed at the same time, 0 for no limit; others get 503 at once", atLeastNumber(0, "write a number such as 256, or 0 for no limit")),
 	newSetting("server.memory_mib", func(c *Config) *int { return &c.Server.MemoryMiB }, 0,
 		"memory that all requests together may use, in MiB, from 64; others wait up to 5s",
 		must(func(n int) bool { return n == 0 || n >= minMemory && n <= 1<<20 }, fmt.Sprintf("write a number from %d, or 0 for a share of GOMEMLIMIT", minMemory))).
@@ -202,7 +202,7 @@ var All = []Setting{
 		noted("none, which disables CORS"),
 
 	newSetting(AdminListen, func(c *Config) *string { return &c.Admin.Listen }, "127.0.0.1:8081",
-		"address of /livez, /readyz, /metrics, the console and what wp-admin asks; empty to disable them",
+		"address of /livez, /readyz, /metrics, the console and the requests of wp-admin; empty to disable them",
 		must(emptyOr(isListenAddress), "write an address and a port, such as 127.0.0.1:8081, or leave it empty to disable it"),
 		unless(func(address string, c *Config) bool {
 			return address != c.Server.Listen || strings.HasSuffix(address, ":0")
@@ -220,9 +220,9 @@ var All = []Setting{
 		"how often to look for overlapping bookings; 0s for never", zeroOrAtLeast(time.Second, ", such as 5m, or 0s for never")),
 
 	newSetting("changes.interval", func(c *Config) *time.Duration { return &c.Changes.Interval }, 5*time.Second,
-		"how often to look for changes of records that others made; 0s for never", zeroOrAtLeast(100*time.Millisecond, ", such as 5s, or 0s for never")),
+		"how often to look for changes made by others; 0s for never", zeroOrAtLeast(100*time.Millisecond, ", such as 5s, or 0s for never")),
 	newSetting("changes.sweep", func(c *Config) *time.Duration { return &c.Changes.Sweep }, 10*time.Minute,
-		"within which time to compare all records, to find deleted ones and changes by plain SQL; longer if it would take more than 2 % of a core of the database", atLeast(time.Second, ", such as 10m")),
+		"time in which all records are compared, to find deleted ones and changes by plain SQL; longer if that would take more than 2 % of a core of the database", atLeast(time.Second, ", such as 10m")),
 	newSetting("changes.keep", func(c *Config) *time.Duration { return &c.Changes.Keep }, 30*24*time.Hour,
 		"how long to keep the journal of changes", must(func(d time.Duration) bool { return d >= time.Hour }, "write a duration of at least 1h, such as 720h")),
 	newSetting("changes.max_waiting", func(c *Config) *int { return &c.Changes.Waiting }, 1000,
@@ -245,15 +245,15 @@ var All = []Setting{
 	newSetting("rate_limit.test_per_hour", func(c *Config) *int { return &c.RateLimit.TestPerHour }, 1000,
 		"requests of a test key per hour", requestLimit),
 	newSetting(Redis, func(c *Config) *string { return &c.RateLimit.Redis }, "",
-		"Redis in which all servers of a site count together, such as redis://user:password@host:6379/0",
+		"Redis in which all servers of a site share their counts, such as redis://user:password@host:6379/0",
 		must(emptyOr(func(address string) bool { _, err := redis.ParseURL(address); return err == nil }), "cannot be read; write redis://user:password@host:6379/0, rediss:// for TLS, or unix:///path/of/socket")).
 		noted("none: each server counts by itself").secret(maskRedis),
 
 	newSetting("mcp.enabled", func(c *Config) *bool { return &c.MCP.Enabled }, true,
-		"serve tools for AI agents at /mcp, by the Model Context Protocol; pages in browsers may call it from server.cors_origins only"),
+		"serve tools for AI agents at /mcp, through the Model Context Protocol; pages in browsers may only call it from server.cors_origins"),
 
 	newSetting("lists.exact_count_ms", func(c *Config) *int { return &c.Lists.ExactCountMS }, 20,
-		"milliseconds that counting a list may take for its total to be exact; one that takes longer is counted once for all requests within lists.count_max_age", atLeastNumber(0, "write a number of milliseconds such as 20")),
+		"milliseconds that counting a list may take to have an exact total; a count that takes longer is shared by all requests within lists.count_max_age", atLeastNumber(0, "write a number of milliseconds such as 20")),
 	newSetting("lists.count_max_age", func(c *Config) *time.Duration { return &c.Lists.CountMaxAge }, 5*time.Second,
 		"how long such a total is shared after it was counted; the header X-Total-Age shows its age; 0s to count for every request",
 		must(func(d time.Duration) bool { return d >= 0 && d <= time.Hour }, "write a duration up to 1h, such as 5s, or 0s for exact totals")),
@@ -297,19 +297,19 @@ var All = []Setting{
 		must(emptyOr(func(key string) bool { return len(key) >= webhooks.MinSecretKey }), fmt.Sprintf("write at least %d characters, such as the output of openssl rand -base64 32", webhooks.MinSecretKey))).
 		noted("none: secrets are stored readable").secret(maskAll),
 	newSetting("webhooks.allow_private", func(c *Config) *bool { return &c.Webhooks.AllowPrivate }, false,
-		"webhooks that are added through the API or the console may lead to private addresses; bookside webhooks add has the flag --allow-private for that"),
+		"let webhooks added through the API or the console use private addresses; bookside webhooks add has the flag --allow-private for that"),
 
 	newSetting("extensions.ask", func(c *Config) *string { return &c.Extensions.Ask }, AskAuto,
-		"where an extension of the site that nobody understands decides about times, prices or acceptance, and the companion is there: auto asks WordPress before an answer; never leaves it not honoured",
+		"what to do about an extension of the site that Bookside does not know and that decides about times, prices or acceptance, if the companion is installed: auto asks WordPress before a response; never leaves it not honoured",
 		oneOf("write auto or never", AskAuto, AskNever)),
 	newSetting("extensions.cache", func(c *Config) *time.Duration { return &c.Extensions.Cache }, time.Minute,
-		"how long an answer of WordPress about free times is kept; before a booking is written, it is asked anew",
+		"how long an answer of WordPress about free times is cached; before a booking is written, WordPress is asked again",
 		must(func(d time.Duration) bool { return d >= 0 && d <= time.Hour }, "write a time up to 1h, such as 60s")),
 	newSetting("extensions.unreachable", func(c *Config) *string { return &c.Extensions.Unreachable }, RefuseUnreachable,
-		"where WordPress has to be asked and does not answer: refuse answers 503; serve goes on without the extensions, with a Warning header",
+		"what to do if WordPress must be asked and does not answer: refuse answers 503; serve continues without the extensions, with a Warning header",
 		oneOf("write refuse or serve", RefuseUnreachable, ServeUnreachable)),
 	newSetting("extensions.unknown", func(c *Config) *string { return &c.Extensions.Unknown }, ServeUnknown,
-		"where an extension of the site that is not honoured would decide about a booking: serve writes it all the same; refuse answers 503 and names the extension",
+		"what to do with a booking that would be affected by an extension that is not honoured: serve writes it; refuse answers 503 and names the extension",
 		oneOf("write serve or refuse", ServeUnknown, RefuseUnknown)),
 	newSetting("extensions.messages", func(c *Config) *string { return &c.Extensions.Messages }, PluginSends,
 		"who sends messages about changes by the API where the companion is there and something is added to LatePoint: plugin has LatePoint send them once the extensions were told, so that they have its variables; server does not wait for that",
@@ -330,7 +330,7 @@ var All = []Setting{
 		"text is for people, json for programs; auto is text in a terminal and json elsewhere",
 		oneOf("write auto, text, json", FormatAuto, FormatText, FormatJSON)),
 	newSetting("log.clients", func(c *Config) *bool { return &c.Log.Clients }, false,
-		"log the address of each client too, for fail2ban and the like; addresses are personal data"),
+		"also log the address of each client, for fail2ban and similar programs; addresses are personal data"),
 }
 
 const minMemory = handlers.MinMemory >> 20 // MiB
