@@ -1,4 +1,4 @@
-# The few commands people type. Everything else is plain `go`.
+# The few commands that people type. Everything else is plain `go`.
 
 # Packages whose rules need no database, and those with rules about money.
 MUTATED = availability busytimes sanitize automation icalendar coalesce language domain rowdiff records payments
@@ -14,13 +14,13 @@ demo: ## a server on an embedded database with a sample site
 test: ## the tests, on a private MariaDB or MySQL if one is installed
 	go test ./...
 
-test-all: ## also those in a browser and in WordPress; a missing program is a failure
+test-all: ## the tests, including those in a browser and in WordPress; a missing program is a failure
 	BOOKSIDE_TEST_REQUIRE_SERVER=1 BOOKSIDE_TEST_REQUIRE_TOOLS=1 go test ./...
 
-race: ## the tests of the packages that run things in parallel, with the race detector
+race: ## the tests of packages with concurrency, with the race detector
 	CGO_ENABLED=1 go test -race -timeout=15m ./cmd/internal/server ./adapter/... ./handlers/... ./wpdb/...
 
-mutate: ## whether tests notice a changed operator (.gremlins.yaml); an hour, or `make mutate MUTATED=sanitize`
+mutate: ## checks whether tests notice a changed operator (.gremlins.yaml); an hour, or `make mutate MUTATED=sanitize`
 	for package in $(MUTATED); do go run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0 unleash ./adapter/$$package || exit 1; done
 
 golden: ## rewrites golden records, the API document and the generated documents

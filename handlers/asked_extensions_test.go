@@ -19,11 +19,11 @@ import (
 	"bookside/fixtures"
 )
 
-// standInSite is the fingerprint of the site for which a standIn answers.
+// standInSite is the fingerprint of the standIn's site.
 const standInSite = "0123456789abcdef"
 
-// standIn answers in place of the companion: with every day from 08:10 to 09:10 and from 10:00 to 11:00, a price of its own, and
-// no booking at 08:10.
+// standIn replaces the companion: it offers every day from 08:10 to 09:10 and from 10:00 to 11:00, has its
+// own price, and refuses bookings at 08:10.
 type standIn struct {
 	s        *server
 	requests atomic.Int64
@@ -41,7 +41,7 @@ func (w *standIn) answer(t *testing.T, secret string, out http.ResponseWriter, i
 	if err := request.Check(in.Header.Get(signed.Header), secret, now); err != nil {
 		t.Error(err)
 	}
-	// Nobody is asked while locks are held.
+	// WordPress must not be asked while locks are held.
 	if _, err := w.s.database.SQL.ExecContext(t.Context(), "SELECT n FROM wp_bookside_locks FOR UPDATE NOWAIT"); err != nil {
 		t.Errorf("while WordPress is asked: %v", err)
 	}
@@ -111,12 +111,12 @@ func newAskingServer(t *testing.T) *standIn {
 	return w
 }
 
-// reported returns the statement by which the companion says how many listeners it found.
+// reported returns the statement by which the companion reports the number of listeners.
 func reported(listeners string) string {
 	return "REPLACE INTO wp_options (option_name, option_value) VALUES ('bookside_companion_extensions', '0123456789abcdef 1796000000 " + listeners + "')"
 }
 
-// TestExtensionsAreAsked: what an extension decides is answered as WordPress says.
+// TestExtensionsAreAsked: decisions of an extension are answered as by WordPress.
 func TestExtensionsAreAsked(t *testing.T) {
 	t.Parallel()
 	w := newAskingServer(t)

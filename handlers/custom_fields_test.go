@@ -12,8 +12,8 @@ import (
 	"bookside/fixtures"
 )
 
-// definedFields are custom fields of bookings as Pro Features stores their definitions: the others are required of
-// nobody, of staff, or under conditions.
+// definedFields are custom fields of bookings as Pro Features stores their definitions: the others are
+// required of nobody, only of staff, or under conditions.
 const definedFields = `{"cf_reason":{"id":"cf_reason","label":"Reason for visit","type":"textarea","required":"on","visibility":"public"},` +
 	`"cf_terms":{"id":"cf_terms","label":"Terms","type":"checkbox","required":"on","visibility":"admin_agent"},` +
 	`"cf_secret":{"id":"cf_secret","label":"Secret","type":"text","required":"on","visibility":"hidden"},` +
@@ -22,7 +22,7 @@ const definedFields = `{"cf_reason":{"id":"cf_reason","label":"Reason for visit"
 	`"cf_other":{"id":"cf_other","label":"Of another service","type":"text","required":"on","conditional":"on","conditions":{"cfc_1":{"property":"service","operator":"not_equal","value":"4"}}},` +
 	`"cf_file":{"id":"cf_file","label":"Referral","type":"file_upload","required":"off","visibility":"public"}}`
 
-// filled are values of the required ones.
+// filled has values for the required ones.
 const filled = `"cf_reason":"Back pain","cf_terms":"on"`
 
 // fieldsSite is proSite with custom fields of bookings.
@@ -38,14 +38,16 @@ func (s *server) define(t testing.TB, definitions string) {
 	s.database.Execute(t, setting("custom_fields_for_booking", strings.ReplaceAll(definitions, `\`, `\\`)))
 }
 
-// fieldsOf returns the meta of a booking but its keys, and what its order item has of custom fields and next to them.
+// fieldsOf returns the meta of a booking except its keys, and its order item's custom fields and the
+// members next to them.
 func (s *server) fieldsOf(t testing.TB, booking any) (meta []string, item string) {
 	t.Helper()
 	return rowsOf(t, s.database, "SELECT CONCAT(meta_key, '=', meta_value) FROM wp_latepoint_booking_meta WHERE object_id = ? AND meta_key NOT LIKE 'key_to_manage%' ORDER BY id", booking),
 		rowOf(t, s.database, "SELECT SUBSTRING(i.item_data, LOCATE('\"total_attendees\"', i.item_data)) FROM wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = ?", booking)
 }
 
-// TestCustomFieldsOfBooking: a booking stores its custom fields as the add-on's listeners do, and shows them.
+// TestCustomFieldsOfBooking: a booking stores its custom fields as the add-on's listeners do, and shows
+// them.
 func TestCustomFieldsOfBooking(t *testing.T) {
 	t.Parallel()
 	s := fieldsSite(t, definedFields)
@@ -65,7 +67,7 @@ func TestCustomFieldsOfBooking(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", title, diff)
 		}
 	}
-	// "0" has no row, neither has what no form shows, nor what is of another service.
+	// "0" has no row, nor have fields that no form shows, or fields of another service.
 	meta, item := s.fieldsOf(t, id)
 	if diff := cmp.Diff([]string{"cf_reason=Back\npain", "cf_terms=on", `cf_many=["Nuts","Milk & honey \u00e4\/b"]`}, meta); diff != "" {
 		t.Errorf("meta (-want +got):\n%s", diff)
@@ -80,7 +82,7 @@ func TestCustomFieldsOfBooking(t *testing.T) {
 	}
 }
 
-// TestRequiredCustomFields: a booking without what the site requires is refused, by field.
+// TestRequiredCustomFields: a booking without a required field is refused, by field.
 func TestRequiredCustomFields(t *testing.T) {
 	t.Parallel()
 	s := fieldsSite(t, definedFields)
@@ -130,8 +132,8 @@ func TestRequiredCustomFields(t *testing.T) {
 	}
 }
 
-// TestCustomFieldsOfAnyAgent: where any agent will do, whoever is chosen decides which fields are required; what all of
-// them require is said with everything else that is wrong.
+// TestCustomFieldsOfAnyAgent: if any agent will do, the chosen one decides which fields are required;
+// fields that all agents require are reported with the other mistakes.
 func TestCustomFieldsOfAnyAgent(t *testing.T) {
 	t.Parallel()
 	s := fieldsSite(t, `{}`)
@@ -155,8 +157,8 @@ func TestCustomFieldsOfAnyAgent(t *testing.T) {
 	s.write(http.MethodPost, "/bookings", body).want(http.StatusCreated)
 }
 
-// TestUpdateCustomFields: what is sent changes, the rest stays. A change that saves the booking needs what is required;
-// one of its status does not.
+// TestUpdateCustomFields: sent fields change, the others stay. A change that saves the booking needs the
+// required fields; a mere change of status does not.
 func TestUpdateCustomFields(t *testing.T) {
 	t.Parallel()
 	s := fieldsSite(t, definedFields)
@@ -172,7 +174,7 @@ func TestUpdateCustomFields(t *testing.T) {
 	for _, c := range []struct {
 		body  string
 		meta  []string
-		named map[string]any // what its order item has
+		named map[string]any // its order item's fields
 	}{
 		{`{"custom_fields":{"cf_reason":"Knee","cf_count":3}}`, []string{"cf_reason=Knee", "cf_terms=on", `cf_many=["Nuts"]`, "cf_file=https://site.example/a.pdf", "cf_count=3"},
 			map[string]any{"cf_reason": "Knee", "cf_terms": "on", "cf_many": `["Nuts"]`, "cf_count": "3"}},
@@ -226,8 +228,8 @@ func TestUpdateCustomFields(t *testing.T) {
 	}
 }
 
-// TestStatementsForCustomFields: a booking costs as many statements with one custom field as with many, and what a plain
-// site costs is the same with them.
+// TestStatementsForCustomFields: a booking takes as many statements with one custom field as with many, and
+// a plain site takes no more with them.
 func TestStatementsForCustomFields(t *testing.T) {
 	t.Parallel()
 	many, all := strings.Builder{}, strings.Builder{}
@@ -255,8 +257,8 @@ func TestStatementsForCustomFields(t *testing.T) {
 	}
 }
 
-// TestCustomFieldsElsewhere: bulk requests, bookings of a hold and tools for AI agents take custom fields; keys that mask
-// personal data may not send them; on a plain site, they are an unknown field.
+// TestCustomFieldsElsewhere: bulk requests, bookings of a hold and tools for AI agents accept custom
+// fields; keys that mask personal data may not send them; on a plain site, they are an unknown field.
 func TestCustomFieldsElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures(), withTools)
@@ -311,8 +313,8 @@ func TestCustomFieldsElsewhere(t *testing.T) {
 	}
 }
 
-// TestProFeaturesAloneRefusesNothing: where the owner refuses what is not honoured, a site with Pro Features takes
-// bookings.
+// TestProFeaturesAloneRefusesNothing: if the owner refuses what is not honoured, a site with Pro Features
+// still takes bookings.
 func TestProFeaturesAloneRefusesNothing(t *testing.T) {
 	t.Parallel()
 	s := fieldsSite(t, definedFields)

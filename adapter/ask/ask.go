@@ -1,5 +1,5 @@
-// Package ask has WordPress decide, by the companion, what extensions of the site change in ways that nobody else knows:
-// which times are offered, what a booking costs, and whether it is accepted.
+// Package ask asks WordPress, through the companion, for the decisions of extensions that Bookside does not
+// know: which times are offered, what a booking costs, and whether it is accepted.
 //
 // It may import adapter/companion and adapter/domain, and no other part of the domain.
 package ask
@@ -18,20 +18,20 @@ import (
 
 const (
 	deadline = 10 * time.Second // for an answer
-	// After so many failures in a row nobody is asked for a while, so that requests do not wait in vain.
+	// After this many failures in a row nobody is asked for a while, so that requests do not wait in vain.
 	maxFailures = 3
 	rest        = 10 * time.Second
 	maxKept     = 1000 // answers about times
 )
 
-// Draft is a booking about which WordPress is asked, as the plugin's own columns.
+// Draft is a booking to ask WordPress about, in the plugin's own columns.
 type Draft struct {
-	ID           int64  `json:"id"`      // of the booking that changes; 0 for a new one
-	HoldID       int64  `json:"hold_id"` // of the hold whose slot it gets; 0 for none
+	ID           int64  `json:"id"`      // of the booking to change; 0 for a new one
+	HoldID       int64  `json:"hold_id"` // of the hold whose slot it takes; 0 for none
 	ServiceID    int64  `json:"service_id"`
 	AgentID      int64  `json:"agent_id"`    // 0 for any
 	LocationID   int64  `json:"location_id"` // 0 for any
-	StartDate    string `json:"start_date"`  // YYYY-MM-DD; with times the first day
+	StartDate    string `json:"start_date"`  // YYYY-MM-DD; the first day for times
 	StartTime    int    `json:"start_time"`  // minutes after midnight
 	Duration     int64  `json:"duration"`    // minutes, without extras
 	BufferBefore int    `json:"buffer_before"`
@@ -41,22 +41,22 @@ type Draft struct {
 	Status       string `json:"status"`
 	CustomerID   int64  `json:"customer_id"` // 0 for a new one
 	CouponCode   string `json:"coupon_code"`
-	CustomFields string `json:"custom_fields"` // their values by id, as JSON; "" for none
+	CustomFields string `json:"custom_fields"` // values by id, as JSON; "" for none
 }
 
-// Times asks which starts are offered to a booking from its date to another day.
+// Times asks which starts are offered to a booking on a range of days, from its date on.
 type Times struct {
 	Draft
 	DateTo string `json:"date_to"`
 }
 
-// Offer is what is offered of a booking's times.
+// Offer is the answer about a booking's times.
 type Offer struct {
-	Duration  int // minutes, with everything that extensions add
+	Duration  int // minutes, including additions by extensions
 	Resources []OfferOfResource
 }
 
-// OfferOfResource are the starts that an agent has at a location, by date: minutes after midnight, and seats.
+// OfferOfResource is the starts of an agent at a location by date: minutes after midnight, with seats.
 type OfferOfResource struct {
 	Agent, Location int64
 	Days            map[string][][2]int
@@ -73,31 +73,32 @@ type Question struct {
 
 // Decision is the answer to a Question.
 type Decision struct {
-	Offer     *Offer     // of the day; nil unless times were asked
-	Judgement *Judgement // nil unless more than times had to be asked
+	Offer     *Offer     // of the day; nil unless times were requested
+	Judgement *Judgement // nil unless more than times was requested
 }
 
-// Judgement is what WordPress says of a new booking.
+// Judgement is WordPress's answer about a new booking.
 type Judgement struct {
-	// Available reports whether the site would book the slot, by AgentID and LocationID, which it chose if any would do.
+	// Available reports whether the site would book the slot, with AgentID and LocationID, which it chose
+	// if any would do.
 	Available  bool
 	AgentID    int64  `json:"agent_id"`
 	LocationID int64  `json:"location_id"`
-	Refusal    string // why the booking is not accepted; "" if it is
-	Price      *Price // nil unless it was asked
+	Refusal    string // why the booking is refused; "" if it is accepted
+	Price      *Price // nil unless requested
 }
 
-// Price is what a booking costs, as amounts with four decimals.
+// Price is the price of a booking, as amounts with four decimals.
 type Price struct {
 	Subtotal, Total, Tax, Discount string
 	Item                           struct{ Subtotal, Discount, Total string }
-	CouponCode                     string `json:"coupon_code"` // that was sent, or that of an extension; "" for none
+	CouponCode                     string `json:"coupon_code"` // from the request or an extension; "" for none
 	Breakdown                      string // JSON
 }
 
-// Asker asks. It shares the answers about times between equal requests and keeps them for a while.
+// Asker asks WordPress. It caches answers about times for a while and shares them between equal requests.
 type Asker struct {
-	// Serve has requests go on without an answer if there is none; otherwise they fail.
+	// Serve lets requests continue without an answer; otherwise they fail.
 	Serve bool
 
 	companion *companion.Companion
@@ -107,23 +108,23 @@ type Asker struct {
 	mu       sync.Mutex
 	kept     map[Times]*keptOffer
 	failures int
-	until    time.Time // nobody is asked before
+	until    time.Time // WordPress is left alone until then
 }
 
-// keptOffer is an answer, or one that is awaited.
+// keptOffer is an answer, possibly still pending.
 type keptOffer struct {
 	Offer
 	err  error
-	done chan struct{} // closed when it is there
+	done chan struct{} // closed when the answer arrives
 	at   time.Time     // when it was asked
 }
 
-// New returns an Asker that keeps answers about times for maxAge.
+// New returns an Asker that caches answers about times for maxAge.
 func New(to *companion.Companion, now domain.Clock, maxAge time.Duration) *Asker {
 	return &Asker{companion: to, now: now, maxAge: maxAge, kept: map[Times]*keptOffer{}}
 }
 
-// asked is the body of a request, answered that of its answer.
+// asked is the body of a request, answered that of its response.
 type asked struct {
 	Times    []Times    `json:"times"`
 	Bookings []Question `json:"bookings"`
@@ -134,7 +135,7 @@ type answered struct {
 	Bookings []Judgement
 }
 
-// complete reports whether everything is answered that was asked.
+// complete reports whether everything requested was answered.
 func (a answered) complete(q asked) bool {
 	if len(a.Times) != len(q.Times) || len(a.Bookings) != len(q.Bookings) {
 		return false
@@ -147,8 +148,8 @@ func (a answered) complete(q asked) bool {
 	return !slices.ContainsFunc(a.Times, func(o Offer) bool { return o.Duration <= 0 })
 }
 
-// Offers returns what is offered of several times: what nobody has asked for lately by one request. It returns a
-// companion.ErrAway if WordPress does not answer.
+// Offers returns the answers about several times, and requests those that are not cached in one request. It
+// returns a companion.ErrAway if WordPress does not answer.
 func (a *Asker) Offers(ctx context.Context, wanted []Times) ([]Offer, error) {
 	defer meter(ctx)()
 	found, missing := a.find(wanted)
@@ -170,7 +171,7 @@ func (a *Asker) Offers(ctx context.Context, wanted []Times) ([]Offer, error) {
 	return offers, nil
 }
 
-// find returns the answers, and those of them that the caller has to fetch.
+// find returns the answers, and those among them that the caller must fetch.
 func (a *Asker) find(wanted []Times) (found []*keptOffer, missing map[Times]*keptOffer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -209,7 +210,8 @@ func (a *Asker) fetch(ctx context.Context, missing map[Times]*keptOffer) {
 	}
 }
 
-// Decide returns what WordPress says now of a booking. It returns a companion.ErrAway if it does not answer.
+// Decide returns WordPress's current answer about a booking. It returns a companion.ErrAway if it does not
+// answer.
 func (a *Asker) Decide(ctx context.Context, question Question) (d Decision, err error) {
 	defer meter(ctx)()
 	var q asked
@@ -232,7 +234,7 @@ func (a *Asker) Decide(ctx context.Context, question Question) (d Decision, err 
 	return d, nil
 }
 
-// Try asks nothing, to see whether WordPress answers.
+// Try sends an empty question, to test whether WordPress answers.
 func (a *Asker) Try(ctx context.Context) error {
 	_, err := a.ask(ctx, asked{})
 	return err
@@ -246,7 +248,7 @@ func (a *Asker) ask(ctx context.Context, q asked) (answer answered, err error) {
 	defer cancel()
 	err = a.companion.Ask(bounded, "decisions", q, &answer)
 	switch {
-	case ctx.Err() != nil: // nobody waits any more
+	case ctx.Err() != nil: // nobody is waiting any more
 		return answer, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("%w in %s: %w", companion.ErrAway, deadline, err)
@@ -264,7 +266,7 @@ func (a *Asker) Unanswered() bool {
 	return a.failures > 0
 }
 
-// resting reports whether nobody is asked for now.
+// resting reports whether WordPress is left alone for now.
 func (a *Asker) resting() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

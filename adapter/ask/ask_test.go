@@ -26,15 +26,15 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
 
-// wordPress stands in for the companion: it offers 09:00 of agent 1 on the first day that it is asked for.
+// wordPress stands in for the companion: it offers 09:00 of agent 1 on the first day of each request.
 type wordPress struct {
 	*ask.Asker
 	mu      sync.Mutex
-	at      time.Time // what all clocks say
-	asked   []string  // first days by request
+	at      time.Time // time of all clocks
+	asked   []string  // first days of requests
 	away    atomic.Bool
-	partial atomic.Bool   // it does not say what bookings cost
-	waiting chan struct{} // requests wait for it to be closed; nil for no wait
+	partial atomic.Bool   // omits prices
+	waiting chan struct{} // requests wait until it is closed; nil for no wait
 }
 
 func (w *wordPress) now() time.Time {
@@ -49,7 +49,7 @@ func (w *wordPress) later(d time.Duration) {
 	w.at = w.at.Add(d)
 }
 
-// requests returns what was asked since it was called last.
+// requests returns the requests since its last call.
 func (w *wordPress) requests() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,7 +142,8 @@ func times(days ...string) (list []ask.Times) {
 	return list
 }
 
-// TestOffersAreKept: several times cost one request, and the same ones none for a minute; before a booking it is asked anew.
+// TestOffersAreKept: several times need one request, and the same ones none for a minute; before a booking
+// WordPress is asked again.
 func TestOffersAreKept(t *testing.T) {
 	t.Parallel()
 	w := newWordPress(t)
@@ -183,7 +184,8 @@ func TestOffersAreKept(t *testing.T) {
 	}
 }
 
-// TestOffersAreShared: who wants the same at the same time waits for one answer, and whoever leaves takes nobody along.
+// TestOffersAreShared: concurrent equal requests wait for one answer, and one that leaves does not cancel
+// the others.
 func TestOffersAreShared(t *testing.T) {
 	t.Parallel()
 	w := newWordPress(t)
@@ -213,7 +215,7 @@ func TestOffersAreShared(t *testing.T) {
 	}
 }
 
-// TestPartialAnswers: without a price that was asked, there is no answer; nobody takes another one for it.
+// TestPartialAnswers: without a requested price there is no answer, and another answer is not used instead.
 func TestPartialAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWordPress(t)
@@ -227,7 +229,8 @@ func TestPartialAnswers(t *testing.T) {
 	}
 }
 
-// TestWordPressIsLeftAlone: after some failures nobody asks for a while, and failures are not kept.
+// TestWordPressIsLeftAlone: after some failures WordPress is left alone for a while, and failures are not
+// cached.
 func TestWordPressIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	w := newWordPress(t)

@@ -250,7 +250,8 @@ func insertOrderWithItem(ctx context.Context, tx *session.Tx, w session.WriteSet
 	return order, item, err
 }
 
-// completeBooking writes the data of the item, which contains the booking's id, the booking's custom fields, keys and extras.
+// completeBooking writes the item's data, which contains the booking's id, and the booking's custom fields,
+// keys and extras.
 func completeBooking(ctx context.Context, tx *session.Tx, plan bookingPlan, created notify.Snapshot) error {
 	item := created.BookingItem()
 	if _, err := tx.UpdateLater(ctx, wpdb.OrderItems, item.ID, session.Row{{Name: "item_data", Value: item.ItemData}}); err != nil {

@@ -67,8 +67,8 @@ type bookingPlan struct {
 	charged       charge
 	fields        customFields
 	notes         string
-	// What WordPress said: 0 and nil where it was not asked.
-	decidedLength int64 // minutes, with everything that extensions add
+	// WordPress's answers; 0 and nil if it was not asked.
+	decidedLength int64 // minutes, including additions by extensions
 	decidedPrice  *ask.Price
 }
 

@@ -16,17 +16,18 @@ import (
 	"bookside/wpdb"
 )
 
-// SentFields are the custom fields that are sent with a booking. A site without the add-on Pro Features ignores them.
+// SentFields are the custom fields in a request for a booking. A site without the add-on Pro Features
+// ignores them.
 type SentFields struct {
 	Values   map[string]FieldValue // by id
-	NoObject bool                  // they are no object
+	NoObject bool                  // they are not an object
 }
 
-// FieldValue is what is sent for a custom field.
+// FieldValue is a custom field's value in a request.
 type FieldValue struct {
 	Text  string   // "" removes it
-	List  []string // in place of Text, if it is not nil
-	Wrong string   // why it is no value; "" where it is one
+	List  []string // used instead of Text if not nil
+	Wrong string   // why it is not a value; "" if it is one
 }
 
 // stored returns a value as the add-on stores it (OsFeatureCustomFieldsHelper::set_custom_fields_data, Pro Features 1.6).
@@ -43,21 +44,21 @@ func (v FieldValue) stored() (string, error) {
 	return automation.EncodePHP(chosen)
 }
 
-// customFields are the custom fields of a booking on a site with Pro Features; none on another site.
+// customFields are the custom fields of a booking on a site with Pro Features; none on other sites.
 type customFields struct {
 	defined []records.CustomField
-	present map[string]string // values that are stored, by id
-	changes map[string]string // values to be stored that differ from those
+	present map[string]string // stored values, by id
+	changes map[string]string // values to store that differ from those
 }
 
 const (
 	customFieldsField = "custom_fields"
 	maxCustomFields   = 200     // in a request
-	itemRoom          = 4 << 10 // bytes that the data of an order item has at most besides custom fields
+	itemRoom          = 4 << 10 // maximum size of an order item's data besides custom fields, in bytes
 )
 
-// readCustomFields checks the custom fields that are sent with a booking, whose stored values are present. item is the
-// data of its order item.
+// readCustomFields checks the custom fields in a request for a booking with the stored values present. item
+// is the data of its order item.
 func readCustomFields(s *session.Session, w session.WriteSettings, sent *SentFields, present map[string]string, item string, p *domain.Validation) (c customFields, err error) {
 	if !s.Extension(extensions.ProFeatures, w.Settings) {
 		return c, nil
@@ -86,7 +87,7 @@ func readCustomFields(s *session.Session, w session.WriteSettings, sent *SentFie
 	return c, err
 }
 
-// change enters what is sent for a field. Files can only be uploaded in the site's forms.
+// change enters the sent value of a field. Files can only be uploaded in the site's forms.
 func (c customFields) change(s *session.Session, id string, sent FieldValue, p *domain.Validation) error {
 	name := customField(id)
 	at := slices.IndexFunc(c.defined, func(f records.CustomField) bool { return f.ID == id })
@@ -113,10 +114,10 @@ func (c customFields) change(s *session.Session, id string, sent FieldValue, p *
 
 func customField(id string) string { return customFieldsField + "." + id }
 
-// require rejects a booking without a field that the site requires, whichever of the resources it gets
+// require rejects a booking without a field that the site requires for all of the possible resources
 // (OsFeatureCustomFieldsHelper::validate_custom_fields, Pro Features 1.6).
 func (c customFields) require(p *domain.Validation, resources ...availability.Resource) {
-	if p.Has(customFieldsField) { // what was sent is not known
+	if p.Has(customFieldsField) { // the sent values are unknown
 		return
 	}
 	for _, f := range c.defined {
@@ -136,14 +137,14 @@ func (c customFields) require(p *domain.Validation, resources ...availability.Re
 	}
 }
 
-// check returns a CodeValidationFailed that names the required fields that a booking of the resource lacks.
+// check returns a CodeValidationFailed that names the missing required fields of a booking of the resource.
 func (c customFields) check(r availability.Resource) error {
 	var p domain.Validation
 	c.require(&p, r)
 	return p.Err()
 }
 
-// members returns the changed values as the data of an order item has them, in the order of the forms.
+// members returns the changed values for the data of an order item, in the order of the forms.
 func (c customFields) members() (members []records.Member, err error) {
 	for _, f := range c.defined {
 		value, changes := c.changes[f.ID]
@@ -159,7 +160,7 @@ func (c customFields) members() (members []records.Member, err error) {
 	return members, nil
 }
 
-// asked returns the values that the booking will have, as WordPress is asked about it.
+// asked returns the values that the booking will have, for the question to WordPress.
 func (c customFields) asked() (string, error) {
 	values := map[string]string{}
 	for _, f := range c.defined {
@@ -195,7 +196,7 @@ func (c customFields) metas(r availability.Resource) map[string]string {
 	return metas
 }
 
-// newMeta returns the meta of a new booking of the resource, in the order of the forms, and as it is shown.
+// newMeta returns the meta of a new booking of the resource, in the order of the forms, and as shown.
 func (c customFields) newMeta(s *session.Session, booking int64, r availability.Resource) (rows []session.Row, shown map[string]string) {
 	metas, shown := c.metas(r), map[string]string{}
 	for _, f := range c.defined {

@@ -14,8 +14,8 @@ import (
 	"bookside/adapter/slots"
 )
 
-// askWordPress returns what WordPress says of a booking, of those subjects about which extensions of the site decide; nil if none
-// does. What is refused is rejected.
+// askWordPress returns WordPress's answer about a booking, on the subjects that extensions of the site
+// decide; nil if there are none. It rejects refused bookings.
 func askWordPress(ctx context.Context, tx *session.Tx, draft ask.Draft, p *domain.Validation, subjects ...extensions.Subject) (*ask.Decision, error) {
 	asked, err := tx.Asked(ctx)
 	if err != nil || p.Err() != nil {
@@ -81,7 +81,7 @@ func (plan *bookingPlan) decide(ctx context.Context, tx *session.Tx, p *domain.V
 		plan.slot.Offers = plan.slot.Offers.Without(plan.Start)
 	case said.Available:
 		chosen := func(r availability.Resource) bool { return r.Agent == said.AgentID && r.Location == said.LocationID }
-		if slices.ContainsFunc(plan.resources, chosen) { // the key may book others only
+		if slices.ContainsFunc(plan.resources, chosen) { // the key may only book others
 			plan.resources = slices.DeleteFunc(slices.Clone(plan.resources), func(r availability.Resource) bool { return !chosen(r) })
 		}
 	}
@@ -91,7 +91,7 @@ func (plan *bookingPlan) decide(ctx context.Context, tx *session.Tx, p *domain.V
 	return nil
 }
 
-// decide asks WordPress about the slot that a booking is to have.
+// decide asks WordPress about a booking's new slot.
 func (plan *updatePlan) decide(ctx context.Context, tx *session.Tx, p *domain.Validation) error {
 	if plan.slot == nil || len(plan.resources) == 0 {
 		return nil
@@ -127,7 +127,7 @@ func (plan *updatePlan) decide(ctx context.Context, tx *session.Tx, p *domain.Va
 	return nil
 }
 
-// chargeAsked returns what WordPress says that a booking costs.
+// chargeAsked returns the charge with WordPress's price.
 func chargeAsked(c charge, price ask.Price) charge {
 	c.asked, c.coupon = &price, price.CouponCode
 	c.item = pricing.Item{Subtotal: pricing.Stored(price.Item.Subtotal), Discount: pricing.Stored(price.Item.Discount)}

@@ -26,10 +26,10 @@ type charge struct {
 	item    pricing.Item
 	coupon  string // its code; "" for none
 	pricing.Totals
-	asked *ask.Price // what WordPress said; nil where it was not asked
+	asked *ask.Price // WordPress's price; nil if it was not asked
 }
 
-// itemTotal returns what the item costs after its discount, before taxes.
+// itemTotal returns the item's price after its discount, before taxes.
 func (c charge) itemTotal() decimal.Decimal {
 	if c.asked != nil {
 		return pricing.Stored(c.asked.Item.Total)
@@ -76,13 +76,14 @@ func planExtras(ctx context.Context, s *session.Session, plan *bookingPlan, p *d
 	return nil
 }
 
-// serviceMeta reads the meta of a service that is the add-on's.
+// serviceMeta reads the add-on's meta of a service.
 func serviceMeta(ctx context.Context, s *session.Session, service int64) (map[string]string, error) {
 	metas, err := session.LoadMetas(ctx, s, wpdb.ServiceMeta, []int64{service}, sq.Eq{"meta_key": metaKeys})
 	return metas[service], err
 }
 
-// checkNumber rejects fewer extras than the service requires, or more than it allows, where its meta says so.
+// checkNumber rejects fewer extras than the service requires, or more than it allows, according to its
+// meta.
 func checkNumber(ctx context.Context, s *session.Session, service int64, meta map[string]string, extras int, p *domain.Validation) error {
 	const field = "extras"
 	limit := func(switched, number string) int {
@@ -96,7 +97,7 @@ func checkNumber(ctx context.Context, s *session.Session, service int64, meta ma
 	case most > 0 && extras > most:
 		p.Reject(field, fmt.Sprintf("The service can be booked with at most %d extras", most))
 	case fewest > 0 && extras < fewest:
-		offers, err := slots.OffersExtras(ctx, s, service) // if there are none, the form does not ask
+		offers, err := slots.OffersExtras(ctx, s, service) // without any, the form does not ask
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ type Patch struct {
 	Duration              *int64 // minutes
 	Attendees             *int64
 	Extras                *slots.Extras // all extras that the booking is to have
-	Fields                *SentFields   // custom fields; others stay
+	Fields                *SentFields   // custom fields; the others stay
 	Status                *string
 	Customer              records.CustomerFields
 	Price                 *decimal.Decimal
@@ -481,7 +481,7 @@ func checkMovedCoupon(ctx context.Context, tx *session.Tx, plan *updatePlan, p *
 	return nil
 }
 
-// planCustomFields checks the custom fields that the booking gets, and those that it has.
+// planCustomFields checks the new and the existing custom fields of the booking.
 func planCustomFields(s *session.Session, w session.WriteSettings, plan *updatePlan, p *domain.Validation) (err error) {
 	item := "{}"
 	if i := plan.before.BookingItem(); i != nil {
@@ -498,8 +498,8 @@ func planCustomFields(s *session.Session, w session.WriteSettings, plan *updateP
 	return nil
 }
 
-// saved reports whether the plugin would save the booking, and so validate its custom fields: it changes a mere status
-// without (OsBookingModel::update_status), and price and notes are the order's.
+// saved reports whether the plugin would save the booking, and so validate its custom fields: it does not
+// for a mere change of status (OsBookingModel::update_status), and price and notes belong to the order.
 func (plan *updatePlan) saved() bool {
 	return plan.moved || plan.customer.ID != plan.before.Customer.ID || len(plan.custom.changes) > 0
 }

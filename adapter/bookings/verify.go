@@ -18,26 +18,26 @@ import (
 	"bookside/adapter/slots"
 )
 
-// Verification is a comparison of what the site and the API would answer.
+// Verification is a comparison of the site's answers with the API's.
 type Verification struct {
-	Days, Prices int // that were compared
+	Days, Prices int // compared
 	Different    []Difference
 }
 
-// Difference is an answer of the API that is not that of the site.
+// Difference is an answer of the API that differs from the site's.
 type Difference struct {
 	Service, Agent int64
 	Day            string
-	Text           string // what differs
+	Text           string // the difference
 }
 
 const (
-	verifiedAhead = 60  // days from tomorrow on, of which some are compared
-	verifiedPairs = 100 // of services and agents, of more a random choice
+	verifiedAhead = 60  // days from tomorrow on, some of which are compared
+	verifiedPairs = 100 // pairs of services and agents; a random selection of more
 )
 
-// Verify compares times of random days ahead, for services and agents, and prices of bookings then, with what WordPress says of
-// them. It stores no booking.
+// Verify compares the times of random days ahead, for services and agents, and prices of bookings then,
+// with WordPress's answers. It stores no booking.
 func Verify(ctx context.Context, s *session.Session, site *ask.Asker, random *rand.Rand, days int) (v Verification, err error) {
 	pairs, err := bookablePairs(ctx, s)
 	if err != nil {
@@ -59,7 +59,7 @@ func Verify(ctx context.Context, s *session.Session, site *ask.Asker, random *ra
 	return v, nil
 }
 
-// bookablePairs returns the first location of each agent for each service, whose resource it is.
+// bookablePairs returns the resource of each service and agent at the agent's first location for it.
 func bookablePairs(ctx context.Context, s *session.Session) (pairs []availability.Resource, err error) {
 	services, err := slots.Choices(ctx, s, domain.ServiceResource)
 	if err != nil {
@@ -131,7 +131,7 @@ func (v *Verification) compare(ctx context.Context, s *session.Session, site *as
 	return nil
 }
 
-// missing returns the times of day of a list that another one lacks.
+// missing returns the times of day in a list that another one lacks.
 func missing(list, other []availability.Minutes) string {
 	var texts []string
 	for _, m := range list {
@@ -149,7 +149,8 @@ func (v *Verification) differ(pair availability.Resource, day availability.Day, 
 	}
 }
 
-// comparePrice compares what a booking costs, by a dry run. What is refused to strangers has no price.
+// comparePrice compares the price of a booking, with a dry run. Bookings refused to strangers have no
+// price.
 func (v *Verification) comparePrice(ctx context.Context, s *session.Session, site *ask.Asker, draft ask.Draft, pair availability.Resource, at availability.Moment) error {
 	var ours Created
 	stranger := records.CustomerFields{FirstName: new("Verification"), LastName: new("Verification"), Email: new("verification@bookside.invalid"), Phone: new("+15550100")}

@@ -39,7 +39,7 @@ const (
 	waiting = queue.Waiting
 	started = "started" // its actions are being fired, or the PHP process died while firing them
 	done    = "done"
-	Failed  = queue.Failed // an extension threw something, or nobody fired its actions
+	Failed  = queue.Failed // an extension threw an error, or nobody fired its actions
 )
 
 const (

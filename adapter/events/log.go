@@ -10,22 +10,22 @@ import (
 	"bookside/wpdb"
 )
 
-// Stored is an event as the log shows it.
+// Stored is an event as shown in the log.
 type Stored struct {
 	ID                    int64
-	Name                  string // such as booking_created
+	Name                  string // for example booking_created
 	RecordID              int64
 	State                 string // one of States
 	Tries                 int
-	Failure               string           // what extensions threw; "" for nothing
+	Failure               string           // errors of extensions; "" for none
 	CreatedAt, FinishedAt domain.Timestamp // FinishedAt is "" before it ended
 }
 
 // States are the states of events.
 var States = []string{waiting, started, Failed, done}
 
-// Repeatable reports whether the event can be fired again. Nobody can be told about a payment as an update,
-// and whoever was told about it already must not be told about another one.
+// Repeatable reports whether the event can be sent again. A payment cannot be sent as an update, and
+// extensions that already received it must not get another one.
 func (s Stored) Repeatable() bool {
 	return s.State == Failed && (s.Tries == 0 || s.Name != transactionCreated)
 }
@@ -55,8 +55,8 @@ func scanStored(row wpdb.Scanner) (s Stored, err error) {
 	return s, row.Scan(&s.ID, &s.Name, &s.RecordID, &s.State, &s.Tries, &s.Failure, (*string)(&s.CreatedAt), wpdb.OrZero((*string)(&s.FinishedAt)))
 }
 
-// Again has the actions of a failed event fired once more: of what was created those of an update, if the companion had begun,
-// because some extensions may know of it. found is false if there is no such event, or it is not Repeatable.
+// Again sends a failed event again: a creation as an update if the companion had begun, because some
+// extensions may already know it. found is false if there is no such event, or it is not Repeatable.
 func Again(ctx context.Context, db *wpdb.DB, now time.Time, id int64) (found bool, err error) {
 	stmt := sq.Update(db.Name(wpdb.Events)).Set("status", waiting).Set("tries", sq.Expr("LEAST(tries, 1)")).Set("due_at", domain.Stamp(now)).
 		Set("failure", "").Set("finished_at", nil).Where(sq.Eq{"id": id, "status": Failed}).

@@ -13,7 +13,7 @@ type Kind string
 // The kinds.
 const (
 	Understood    Kind = "understood"     // Bookside does the same
-	AskedFor      Kind = "asked"          // the companion has WordPress say it, before an answer
+	AskedFor      Kind = "asked"          // WordPress is asked through the companion, before a response
 	RunAfterwards Kind = "run_afterwards" // the companion has WordPress do it right after the change is stored
 	TakesNoPart   Kind = "takes_no_part"  // it does not affect what the API reads and writes
 	NotHonoured   Kind = "not_honoured"   // the site does it, the API does not

@@ -46,8 +46,8 @@ var hooks = bySubject(map[Subject][]string{
 	},
 })
 
-// unasked are hooks that WordPress does not run when it is asked: those of its form, of bundles, and of items of orders,
-// which the API does not price.
+// unasked are hooks that WordPress does not run when asked: those of its form, of bundles, and of order
+// items, which the API does not price.
 var unasked = []string{
 	"latepoint_customer_model_validations", "latepoint_process_step",
 	"latepoint_deposit_amount_for_bundle", "latepoint_full_amount_for_bundle", "latepoint_order_item_full_amount_to_charge", "latepoint_order_item_get_coupon_code",
@@ -55,7 +55,7 @@ var unasked = []string{
 	"latepoint_order_item_recalculate_prices", "latepoint_price_breakdown_service_row_for_bundle",
 }
 
-// asks reports whether WordPress can be asked what a listener of a hook decides.
+// asks reports whether WordPress can be asked about the decisions of a hook's listeners.
 func asks(hook string) bool { return askable(hooks[hook]) && !slices.Contains(unasked, hook) }
 
 // askable reports whether WordPress can be asked about a subject.

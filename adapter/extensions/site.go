@@ -16,7 +16,7 @@ type Site struct {
 	Events   []string          // that the companion tells extensions about, such as booking_created
 	Unread   []string          // the ids of calendars whose tables cannot be seen
 	Reports  []Report          // of the companion; none without one
-	Asks     bool              // WordPress is asked what listeners decide that nobody knows
+	Asks     bool              // WordPress is asked about the decisions of unknown listeners
 }
 
 // Report is what the companion found about a loaded plugin: an add-on of LatePoint, or a plugin that
@@ -150,8 +150,8 @@ func (s Site) Active() []Active {
 	return all
 }
 
-// known returns an extension of the catalogue, with the parts that are switched on. What the catalogue knows not to be honoured of
-// acceptance is not asked: such rules are those of forms.
+// known returns an extension of the catalogue, with the parts that are turned on. Parts about acceptance
+// that the catalogue marks as not honoured are not asked: they are rules of forms.
 func (s Site) known(id, plugin string, e Extension) Active {
 	a := Active{Title: e.Title, Version: s.Versions[id]}
 	asked := s.askedOf(plugin)
@@ -184,7 +184,7 @@ func (s Site) known(id, plugin string, e Extension) Active {
 	return a
 }
 
-// askedOf returns the subjects about which WordPress is asked because of a plugin.
+// askedOf returns the subjects that WordPress is asked about because of a plugin.
 func (s Site) askedOf(plugin string) map[Subject]bool {
 	reported, _ := s.report(plugin)
 	subjects := map[Subject]bool{}
@@ -269,17 +269,17 @@ var judgements = []Part{
 	{Reactions, NotHonoured, "", "It learns of bookings made on the site: of those by the API it learns nothing."},
 }
 
-// askedMeans are what it means by subject that WordPress is asked.
+// askedMeans says by subject what asking WordPress means.
 var askedMeans = map[Subject]string{
 	Times:      "It changes which times are offered: WordPress is asked for them.",
 	Prices:     "It changes prices: WordPress is asked what a booking costs.",
 	Acceptance: "It may refuse bookings: WordPress is asked before one is made or moved.",
 }
 
-// Asked are the titles of the extensions that WordPress is asked about, by subject.
+// Asked has the titles of the extensions that WordPress is asked about, by subject.
 type Asked map[Subject][]string
 
-// AskedOf returns who of the active extensions is asked about what.
+// AskedOf returns which active extensions WordPress is asked about, by subject.
 func AskedOf(active []Active) Asked {
 	asked := Asked{}
 	for _, a := range active {

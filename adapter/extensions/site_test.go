@@ -151,7 +151,7 @@ func TestCalendars(t *testing.T) {
 	}
 }
 
-// TestAskedOf: who is asked about what.
+// TestAskedOf: which extensions are asked about which subjects.
 func TestAskedOf(t *testing.T) {
 	t.Parallel()
 	site := extensions.Site{Plugins: []string{"a/a.php", "b/b.php"}, Asks: true, Reports: []extensions.Report{

@@ -10,7 +10,7 @@ import (
 	"bookside/adapter/session"
 )
 
-// CustomField is a custom field of customers or bookings, as the add-on Pro Features defines it.
+// CustomField is a custom field of customers or bookings, as defined by the add-on Pro Features.
 type CustomField struct {
 	ID, Label  string
 	Required   bool
@@ -19,11 +19,11 @@ type CustomField struct {
 	conditions []fieldCondition
 }
 
-// fieldCondition is one of the conditions under which a booking has a field.
+// fieldCondition is a condition under which a booking has a field.
 type fieldCondition struct {
 	property string // of the booking: service, agent or location
 	not      bool
-	ids      []int64 // one of which it has, or may not have
+	ids      []int64 // the booking has, or may not have, one of them
 }
 
 // CustomFields reads the fields that a setting defines, in the order of the forms
@@ -81,10 +81,10 @@ func (f CustomField) OfBooking(r availability.Resource) bool {
 	})
 }
 
-// IsFile reports whether its value is the address of a file that was uploaded.
+// IsFile reports whether its value is the address of an uploaded file.
 func (f CustomField) IsFile() bool { return f.kind == "file_upload" }
 
-// Blank reports whether the add-on takes a value of the field for missing
+// Blank reports whether the add-on treats a value of the field as missing
 // (OsCustomFieldsHelper::validate_fields, Pro Features 1.6).
 func (f CustomField) Blank(value string) bool {
 	return value == "" || value == "0" || f.kind == "checkbox" && value == "off"

@@ -8,7 +8,7 @@ import (
 	"bookside/adapter/availability"
 )
 
-// TestCustomFields: definitions are read in their order, whatever lacks in one of them.
+// TestCustomFields: definitions are read in order, even incomplete ones.
 func TestCustomFields(t *testing.T) {
 	t.Parallel()
 	for setting, want := range map[string][]string{
@@ -29,7 +29,8 @@ func TestCustomFields(t *testing.T) {
 	}
 }
 
-// TestCustomFieldsOfBookings: staff see what is public or theirs, and all conditions of a conditional field hold.
+// TestCustomFieldsOfBookings: staff see public and staff fields, if all conditions of a conditional field
+// hold.
 func TestCustomFieldsOfBookings(t *testing.T) {
 	t.Parallel()
 	booking := availability.Resource{Agent: 5, Service: 4, Location: 1}
@@ -57,7 +58,7 @@ func TestCustomFieldsOfBookings(t *testing.T) {
 	}
 }
 
-// TestBlankCustomFields: what PHP takes for empty is missing, and so is a checkbox that is off.
+// TestBlankCustomFields: values that are empty in PHP are missing, and so is an unchecked checkbox.
 func TestBlankCustomFields(t *testing.T) {
 	t.Parallel()
 	for kind, blank := range map[string][]string{"text": {"", "0"}, "number": {"", "0"}, "checkbox": {"", "0", "off"}, "multiselect": {"", "0"}} {

@@ -62,8 +62,8 @@ func WithExtras(stored, extras string) (string, error) {
 	}
 }
 
-// WithCustomFields returns an order item's data with some custom fields of its booking set, each value encoded. Data
-// that is not an object stays as it is.
+// WithCustomFields returns an order item's data with some custom fields of its booking set, each value
+// encoded. Data that is not an object stays unchanged.
 func WithCustomFields(stored string, changes []Member) (string, error) {
 	const key = "custom_fields" // of Pro Features
 	members, err := ObjectMembers(stored)

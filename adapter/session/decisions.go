@@ -14,19 +14,20 @@ import (
 	"bookside/wpdb"
 )
 
-// askedFor keeps who is asked, because to find out takes statements: for a while, as settings of the plugin switch
-// extensions.
+// askedFor caches which extensions WordPress is asked about, because finding out takes statements; only for
+// a while, because settings of the plugin turn extensions on and off.
 type askedFor struct {
 	mu    sync.Mutex
-	of    string // what the companion reported, and the active plugins
+	of    string // the companion's report, and the active plugins
 	until time.Time
 	extensions.Asked
 }
 
-// askedForAge is how long that is kept.
+// askedForAge is how long that is cached.
 const askedForAge = time.Minute
 
-// canAsk reports whether there is a companion that answers, and how many listeners it reported. Those before told no number.
+// canAsk reports whether there is a companion that answers, and the number of listeners it reported.
+// Earlier versions reported no number.
 func (s *Session) canAsk() (can bool, listeners string) {
 	reported := strings.Fields(wpdb.PlainText(s.options[domain.OptionReported]))
 	if s.Asker == nil || len(reported) != 3 {
@@ -35,7 +36,8 @@ func (s *Session) canAsk() (can bool, listeners string) {
 	return true, reported[2]
 }
 
-// Asked returns the extensions that WordPress is asked about. Where none listens to LatePoint, it runs no statement.
+// Asked returns the extensions that WordPress is asked about. If nothing listens to LatePoint, it runs no
+// statement.
 func (s *Session) Asked(ctx context.Context) (extensions.Asked, error) {
 	if can, listeners := s.canAsk(); !can || listeners == "0" {
 		return nil, nil
@@ -61,8 +63,8 @@ func (k *askedFor) find(of string, now time.Time) (asked extensions.Asked, found
 	return k.Asked, k.of == of && now.Before(k.until)
 }
 
-// Away returns the error of a question that nobody answered: nil, with a warning, if such requests go on as if there were no
-// extensions. Other errors are returned as they are.
+// Away returns the error of an unanswered question: nil, with a warning, if requests continue as if there
+// were no extensions. Other errors are returned unchanged.
 func (s *Session) Away(err error, titles []string) error {
 	if !errors.Is(err, companion.ErrAway) {
 		return err
@@ -75,8 +77,8 @@ func (s *Session) Away(err error, titles []string) error {
 	return domain.Unavailable("Extensions of this site decide about this, and WordPress, which has to be asked, does not answer: "+names, err)
 }
 
-// undecidedError ends a transaction whose work has to know first what WordPress says of a booking. It is asked outside of the
-// transaction, which holds locks and a connection.
+// undecidedError ends a transaction whose work first needs WordPress's answer about a booking. WordPress is
+// asked outside of the transaction, which holds locks and a connection.
 type undecidedError struct {
 	question ask.Question
 	titles   []string
@@ -84,8 +86,8 @@ type undecidedError struct {
 
 func (*undecidedError) Error() string { return "WordPress has to be asked" }
 
-// Decide returns what WordPress says of a booking that the transaction is about to write; nil if it does not answer, and
-// need not. Titles are those of the extensions because of which it is asked.
+// Decide returns WordPress's answer about a booking that the transaction is about to write; nil if it does
+// not answer and need not. Titles are those of the extensions that decide.
 func (tx *Tx) Decide(question ask.Question, titles []string) (*ask.Decision, error) {
 	decision, known := tx.decisions[question]
 	if !known {

@@ -8,7 +8,8 @@ import (
 	"bookside/adapter/domain"
 )
 
-// TestNobodyIsAskedForNobody: where nothing listens to LatePoint, or nobody asks, no statement is run: there is no database here.
+// TestNobodyIsAskedForNobody: if nothing listens to LatePoint, or asking is off, no statement is run: there
+// is no database here.
 func TestNobodyIsAskedForNobody(t *testing.T) {
 	t.Parallel()
 	asker := ask.New(nil, time.Now, time.Minute)

@@ -36,7 +36,7 @@ type Platform struct {
 	Outbox *outbox.Relay
 	// Events tell the extensions of the site about changes; nil for none.
 	Events *events.Relay
-	// Asker asks WordPress what extensions decide that nobody else knows; nil if nobody does.
+	// Asker asks WordPress about decisions of extensions that Bookside does not know; nil to never ask.
 	Asker *ask.Asker
 	// Journal records the changes.
 	Journal *journal.Journal
@@ -89,7 +89,7 @@ type Session struct {
 	Outbox  *outbox.Relay
 	Events  *events.Relay
 	Asker   *ask.Asker
-	// Warnings are about the answer, for whoever asked.
+	// Warnings are about the response, for the client.
 	Warnings        []string
 	journal         *journal.Journal
 	caller          *keys.Key // whose permissions apply; nil for the program itself
@@ -99,7 +99,7 @@ type Session struct {
 	Totals          *Totals
 	languages       *language.Files
 	Shared          *Shared
-	decisions       map[ask.Question]*ask.Decision // of WordPress, for the transaction that runs
+	decisions       map[ask.Question]*ask.Decision // WordPress's answers, for the current transaction
 	asCaller        *Session                       // the session of AsCaller; nil for this one
 	NoSharing       bool                           // shares no statements with other requests
 	Export          *ExportCursor                  // nil for lists in pages, see ExportWith

@@ -77,7 +77,7 @@ func (s *Session) DryRun(ctx context.Context, op string, work func(tx *Tx) error
 	return s.transact(ctx, op, s.dryRunOnce, work)
 }
 
-// transact runs work once, and again after it has created rows to lock, or has asked WordPress what work has to know.
+// transact runs work once, and again after it has created rows to lock, or has asked WordPress a question.
 func (s *Session) transact(ctx context.Context, op string, once func(context.Context, string, func(*Tx) error) error, work func(*Tx) error) error {
 	s.decisions = nil
 	err := once(ctx, op, work)

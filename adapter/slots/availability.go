@@ -34,7 +34,7 @@ type Grid struct {
 	Days []Day
 	// Missing says why no day has a grid; empty if one has.
 	Missing Missing
-	// Extensions are the titles of those that decide which starts are offered.
+	// Extensions are the titles of extensions that decide which starts are offered.
 	Extensions []string
 	clock      availability.Clock
 }
@@ -102,7 +102,7 @@ type slotSearch struct {
 	resources []availability.Resource
 	missing   Missing // says why there are no resources
 	request   availability.Request
-	// Without extras, and what they are.
+	// The duration without extras, and the extras.
 	plainDuration int64
 	chosen        []ChosenExtra
 }

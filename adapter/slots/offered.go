@@ -11,7 +11,7 @@ import (
 	"bookside/adapter/session"
 )
 
-// NewDraft returns a booking of a service as WordPress is asked about it. The duration is that without extras.
+// NewDraft returns a booking of a service to ask WordPress about. The duration does not include extras.
 func NewDraft(service, agent, location int64, duration int64, request availability.Request, extras []ChosenExtra) ask.Draft {
 	return ask.Draft{
 		ServiceID: service, AgentID: agent, LocationID: location, Duration: duration,
@@ -19,8 +19,9 @@ func NewDraft(service, agent, location int64, duration int64, request availabili
 	}
 }
 
-// askOffers has WordPress say which starts it offers, if an extension of the site changes them, and returns the titles of such
-// extensions. Extensions may make the request longer. Answers are kept by month, so that the next days cost nothing.
+// askOffers asks WordPress which starts it offers, if an extension of the site changes them, and returns
+// the titles of such extensions. Extensions may lengthen the request. Answers are cached by month, so that
+// the next days cost nothing.
 func askOffers(ctx context.Context, s *session.Session, draft ask.Draft, request *availability.Request, from, to availability.Day) (availability.Offers, []string, error) {
 	asked, err := s.Asked(ctx)
 	titles := asked[extensions.Times]
@@ -51,7 +52,7 @@ func askOffers(ctx context.Context, s *session.Session, draft ask.Draft, request
 	return OffersOf(draft.ServiceID, answers...), titles, nil
 }
 
-// OffersOf returns answers of WordPress about a service.
+// OffersOf returns WordPress's answers about a service.
 func OffersOf(service int64, answers ...ask.Offer) availability.Offers {
 	offers := availability.Offers{}
 	for _, answer := range answers {

@@ -91,7 +91,7 @@ func eachCommand(c *cobra.Command, use func(*cobra.Command)) {
 	}
 }
 
-// isGroup reports whether a command only has others, see program.group.
+// isGroup reports whether a command only has subcommands; see program.group.
 func isGroup(c *cobra.Command) bool { return operandsOf(c) == groupOperand }
 
 // operandsOf returns the operands of a command as its help shows them: "" for none, [FILE…] for any number.

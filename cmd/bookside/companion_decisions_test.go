@@ -18,7 +18,8 @@ import (
 	"bookside/fixtures"
 )
 
-// decidingSite is a site with an extension that decides, in every way that LatePoint knows, and a server that asks it.
+// decidingSite is a site with an extension that decides in every way that LatePoint supports, and a server
+// that asks it.
 type decidingSite struct {
 	*bookingSite
 	functions string // statement that loads testdata/decisions.php
@@ -52,7 +53,7 @@ func newDecidingSite(t *testing.T) *decidingSite {
 	return &decidingSite{b, "require_once '" + functions + "';", loopback}
 }
 
-// each returns what a function of PHP returns for each of its arguments.
+// each returns the results of a PHP function for each of its arguments.
 func each[T any](s *decidingSite, function string, asked [][]any) []T {
 	s.t.Helper()
 	text, err := json.Marshal(asked)
@@ -62,7 +63,7 @@ func each[T any](s *decidingSite, function string, asked [][]any) []T {
 	return fromPHP[[]T](s.t, s.WordPress, s.functions+"return array_map('"+function+"', json_decode("+phpText(string(text))+"));")
 }
 
-// TestCompanionDecidesTimes: the API offers what LatePoint offers with the extension, and says why not.
+// TestCompanionDecidesTimes: the API offers what LatePoint with the extension offers, and explains why not.
 func TestCompanionDecidesTimes(t *testing.T) {
 	t.Parallel()
 	s := newDecidingSite(t)
@@ -70,7 +71,7 @@ func TestCompanionDecidesTimes(t *testing.T) {
 	wantTexts(t, list, "Decides (decides)\n  not honoured", "\n  asked ", "It changes which times are offered: WordPress is asked for them.")
 	random := rand.New(rand.NewPCG(5, 6))
 	var asked [][]any
-	for _, month := range []time.Month{time.January, time.May, time.June, time.September, time.December} { // without a change of the clock
+	for _, month := range []time.Month{time.January, time.May, time.June, time.September, time.December} { // months without a clock change
 		first := time.Date(2031, month, 1+random.IntN(3), 0, 0, 0, 0, time.UTC)
 		for _, agent := range []string{"any", "1", "2", "3"} {
 			asked = append(asked, []any{[]int{1, 4, 6}[random.IntN(3)], agent, first.Format(time.DateOnly), first.AddDate(0, 0, 27).Format(time.DateOnly)})
@@ -115,7 +116,7 @@ func TestCompanionDecidesTimes(t *testing.T) {
 	}
 }
 
-// TestCompanionDecidesBookings: what is written is what the extension would have LatePoint write.
+// TestCompanionDecidesBookings: bookings are written as LatePoint with the extension would write them.
 func TestCompanionDecidesBookings(t *testing.T) {
 	t.Parallel()
 	s := newDecidingSite(t)

@@ -96,8 +96,8 @@ func TestCompanionTellsExtensions(t *testing.T) {
 			t.Errorf("the event with the failure: %s", got)
 		}
 
-		// Again, it is told as an update: others may have heard of it. So is what a process that died has perhaps told: a
-		// second meeting would be worse than none.
+		// Sent again, it is an update, because others may have received it. So is an event that a process
+		// may have sent before it died: a second meeting would be worse than none.
 		failed := s.text("SELECT id FROM {own}events WHERE status = 'failed'")
 		run(t, settingsFor(b.db), "", "extensions", "replay", failed).want(t, exit.OK)
 		b.db.Execute(t, b.expand("INSERT INTO {own}events (event, record_id, status, tries, due_at, failure, created_at) VALUES ('booking_created', "+fmt.Sprint(booking)+", 'started', 1, UTC_TIMESTAMP(), '', UTC_TIMESTAMP())"))

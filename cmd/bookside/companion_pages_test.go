@@ -231,7 +231,7 @@ func (v *visitor) readPages() {
 	}
 }
 
-// sendAgain has plugins told about an event again; each screen has one.
+// sendAgain sends an event to plugins again; each screen has one.
 func (v *visitor) sendAgain() {
 	v.t.Helper()
 	event := map[string]string{"desk": "booking_created 7001", "phone": "booking_created 7002"}[v.label]

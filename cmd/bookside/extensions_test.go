@@ -51,7 +51,8 @@ func TestExtensions(t *testing.T) {
 	wantTexts(t, run(t, env, "", "check", "--json").want(t, exit.OK).stdout, `"code": "extensions_ignored"`)
 }
 
-// TestExtensionsLog: what extensions were told is listed, and what failed is told again, payments only if nobody has heard of them.
+// TestExtensionsLog: events for extensions are listed, and failed ones are sent again, payments only if
+// nobody received them.
 func TestExtensionsLog(t *testing.T) {
 	t.Parallel()
 	db := small(t)

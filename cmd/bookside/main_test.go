@@ -73,7 +73,7 @@ func run(t *testing.T, env []string, stdin string, args ...string) result {
 	return runAt(t, fixedClock, env, stdin, args...)
 }
 
-// runAt is run by another clock.
+// runAt is run with another clock.
 func runAt(t *testing.T, clock domain.Clock, env []string, stdin string, args ...string) result {
 	t.Helper()
 	var stdout, stderr fixtures.Buffer

@@ -16,7 +16,7 @@ async function copy() {
   }
 }
 
-// Screen readers do not repeat a text that has not changed.
+// Screen readers do not repeat an unchanged text.
 function say(text) {
   message.textContent = "";
   setTimeout(() => { message.textContent = text; }, 100);

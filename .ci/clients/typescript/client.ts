@@ -1,4 +1,4 @@
-// Creates a booking and finds it, with the types that openapi-typescript made of the document.
+// Creates a booking and finds it, with the types that openapi-typescript generated from the document.
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.js";
 

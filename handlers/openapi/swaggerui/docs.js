@@ -1,5 +1,5 @@
-// The key that is pasted stays in the page: nothing is stored, and nothing is
-// asked of any other server.
+// The pasted key stays in the page: nothing is stored, and no other server is
+// contacted.
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const shade = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
@@ -23,7 +23,7 @@ const excerpt = (spec, [kind, path, method]) => {
   return { ...spec, paths: {}, webhooks: {}, [kind]: { [path]: { [method]: operation } }, components };
 };
 
-// What Bookside changes of Swagger UI.
+// Bookside's changes to Swagger UI.
 const changes = ({ React, fn: { resolveSubtree } }) => {
   const h = React.createElement;
 
@@ -103,7 +103,7 @@ window.ui = SwaggerUIBundle({
   plugins: [changes],
   queryConfigEnabled: false,
   requestInterceptor: (request) => {
-    // Whoever tries requests here wants to hear of every mistake.
+    // People who try requests here want to see every mistake.
     if (!request.loadSpec) request.headers.Prefer = "handling=strict";
     return request;
   },

@@ -40,7 +40,7 @@ function bookside_companion_settings(): array
 }
 
 /**
- * Takes a lock that nobody else wants, as for a booking, and returns what is wrong, '' for nothing.
+ * Tests the lock with a row that nobody else uses, and returns the problem, '' for none.
  */
 function bookside_companion_lock_problem(): string
 {
@@ -51,7 +51,7 @@ function bookside_companion_lock_problem(): string
 }
 
 /**
- * Returns what failed since the failures were cleared, by what failed: payment, lock, journal, forms, jobs, forward, ask or events.
+ * Returns the failures since they were last cleared, by what failed: payment, lock, journal, forms, jobs, forward, ask or events.
  *
  * @return array<string,array{count:int,at:int,message:string}> With the time (Unix) and the message of the last one.
  */
@@ -73,7 +73,7 @@ function bookside_companion_seen(): void
     [$version, $at] = explode(' ', get_option('bookside_companion_seen', '') . ' 0');
     if ($version !== BOOKSIDE_COMPANION_VERSION || time() - (int) $at > DAY_IN_SECONDS) {
         update_option('bookside_companion_seen', BOOKSIDE_COMPANION_VERSION . ' ' . time());
-        add_option('bookside_companion', []); // one that is missing costs each page a query
+        add_option('bookside_companion', []); // a missing option costs each page a query
     }
 }
 
@@ -89,13 +89,13 @@ function bookside_companion_failed(string $what, string $message): void
         ];
         update_option('bookside_companion_failures', $failures, false);
     } catch (\Throwable $ignored) {
-        return; // the database is away, and WordPress says so itself
+        return; // the database is down, which WordPress reports itself
     }
 }
 
 require_once __DIR__ . '/bookside/gate.php';
 require_once __DIR__ . '/bookside/forward.php';
-BooksideForward::run(); // a request that is forwarded needs nothing else
+BooksideForward::run(); // a forwarded request needs nothing else
 
 require_once __DIR__ . '/bookside/lock.php';
 require_once __DIR__ . '/bookside/holds.php';

@@ -3,7 +3,7 @@
 defined('ABSPATH') || exit;
 
 /**
- * Says on the page of the plugins that this must-use plugin is at work although the plugin Bookside, which has the pages, is not active, and
+ * Says on the Plugins page that this must-use plugin is active although the plugin Bookside, which has the pages, is not, and
  * offers to remove it.
  */
 class BooksideAlone

@@ -3,14 +3,14 @@
 defined('ABSPATH') || exit;
 
 /**
- * Answers the server, which asks by signed requests to index.php: the secret is in a table of Bookside, so that nobody asks who cannot read the database.
+ * Answers the server's signed requests to index.php. The secret is in a table of Bookside, so that only readers of the database can sign.
  * adapter/signed and adapter/companion in Bookside are the other side.
  */
 class BooksideAsk
 {
     private const HEADER = 'HTTP_X_BOOKSIDE_SIGNATURE';
     private const LIFE = 60; // seconds before and after the time of a request
-    private const TIME = 55; // seconds for an answer: the server waits a minute
+    private const TIME = 55; // seconds for a response: the server waits a minute
 
     /** @var array<string,callable(mixed):array> What can be asked. */
     private static array $answers = [];
@@ -43,13 +43,13 @@ class BooksideAsk
         if (!hash_equals(hash_hmac('sha256', $signed, $secret), $signature) || abs(time() - (int) $at) > self::LIFE || !self::first($nonce)) {
             return;
         }
-        BooksideExtensions::look(); // before anything changes who listens
+        BooksideExtensions::look(); // before anything changes the listeners
         $question = json_decode($body, true);
         $about = self::$answers[is_array($question) ? (string) ($question['ask'] ?? '') : ''] ?? null;
         $status = 200;
         ignore_user_abort(true);
         set_time_limit(self::TIME);
-        ob_start(); // what plugins print must not get into the answer
+        ob_start(); // the output of plugins must not get into the response
         try {
             $answer = $about === null ? [] : $about($question['of'] ?? null);
             $status = $about === null ? 404 : 200;
@@ -84,7 +84,7 @@ class BooksideAsk
         if ($signature === '') {
             return '';
         }
-        $url = (string) $wpdb->get_var("SELECT option_value FROM $wpdb->options WHERE option_name = 'siteurl'"); // constants and filters may say something else
+        $url = (string) $wpdb->get_var("SELECT option_value FROM $wpdb->options WHERE option_name = 'siteurl'"); // constants and filters may differ
         $database = (string) $wpdb->get_var('SELECT DATABASE()');
         return substr(hash('sha256', implode("\n", [$signature, $url, strtolower($database), $wpdb->options])), 0, 16);
     }

@@ -3,15 +3,15 @@
 defined('ABSPATH') || exit;
 
 /**
- * Knows to what the bookings of customers, orders, payments and invoices belonged that a request deletes, so that those
- * who saw them learn of it. LatePoint deletes bookings and items before what they are part of: it is remembered then.
+ * Remembers what the bookings of deleted customers, orders, payments and invoices belonged to, so that keys that saw
+ * them learn of the deletion. LatePoint deletes bookings and items before the records that they are part of.
  */
 class BooksideBelonged
 {
     /** What is to be known of rows that are deleted, by resource: their ids, and the order or the customer of each. */
     public const COLUMNS = ['customers' => 'id', 'orders' => 'id, customer_id', 'payments' => 'id, order_id', 'invoices' => 'id, order_id'];
 
-    private const MOST_ORDERS = 500; // of one statement: nobody learns to whom the orders of more belonged
+    private const MOST_ORDERS = 500; // per statement: beyond that, nobody learns whose the orders were
 
     /**
      * @var array<string,array<int,string[]>> To what the bookings of items, orders and customers belonged, by the table and by
@@ -20,7 +20,7 @@ class BooksideBelonged
     private array $known = [];
 
     /**
-     * Returns to what the bookings of records belong that are about to be deleted, as the journal has it, by id.
+     * Returns what the bookings of records about to be deleted belong to, in the journal's form, by id.
      *
      * @param array<int,array<int,string|null>> $rows Of the columns above.
      * @param array<int,array{item:int,assignment:int[]}> $bookings Those that are about to be deleted, by id.
@@ -75,8 +75,8 @@ class BooksideBelonged
     }
 
     /**
-     * Learns to what the bookings of orders belong. The JSON of an item names its booking, and says to what one belonged
-     * that went in an earlier request; the bookings of a bundle are searched among those of the customer.
+     * Finds what the bookings of orders belong to. The JSON of an item names its booking, and has what one deleted in an
+     * earlier request belonged to; the bookings of a bundle are searched among the customer's.
      */
     private function itemsOf(string $prefix, array $orders): void
     {
@@ -105,8 +105,8 @@ class BooksideBelonged
     }
 
     /**
-     * Returns to what the bookings of items belong, by item: those that are named, and those of the customers of orders
-     * with bundles.
+     * Returns what the bookings of items belong to, by item: the named ones, and those of customers whose orders have
+     * bundles.
      *
      * @return array<int,string[]>
      */

@@ -3,8 +3,8 @@
 defined('ABSPATH') || exit;
 
 /**
- * Says what this site, with its extensions, would decide about bookings of the API: which times it offers, what a booking costs
- * and whether it is accepted. Nothing is stored. adapter/ask in Bookside is the other side.
+ * Reports this site's decisions, including those of extensions, about bookings of the API: which times it offers, what a booking
+ * costs and whether it is accepted. Nothing is stored. adapter/ask in Bookside is the other side.
  */
 class BooksideDecisions
 {
@@ -63,8 +63,8 @@ class BooksideDecisions
         $answer = [];
         if (empty($draft['id'])) {
             $answer['available'] = $booking->is_bookable(['skip_customer_check' => true, 'log_errors' => false]);
-            if ((int) $booking->start_time !== 0) { // at midnight LatePoint chooses an agent without a look at the calendar
-                $answer['agent_id'] = (int) $booking->agent_id; // any ones are words, until they are chosen
+            if ((int) $booking->start_time !== 0) { // at midnight LatePoint chooses an agent without checking the calendar
+                $answer['agent_id'] = (int) $booking->agent_id; // "any" ids are words, until one is chosen
                 $answer['location_id'] = (int) $booking->location_id;
             }
         } else {
@@ -72,7 +72,7 @@ class BooksideDecisions
         }
         $refusals = $booking->get_error_messages('validation');
         if ($refusals !== []) {
-            $answer['available'] = true; // the slot is another matter
+            $answer['available'] = true; // the slot is checked separately
             $answer['refusal'] = wp_strip_all_tags(implode(' ', $refusals));
         }
         if (!empty($draft['price'])) {
@@ -90,7 +90,7 @@ class BooksideDecisions
         $item->variant = LATEPOINT_ITEM_VARIANT_BOOKING;
         $item->item_data = wp_json_encode($data);
         $cart = new OsCartModel();
-        $cart->order_forced_customer_id = (int) ($draft['customer_id'] ?? 0) ?: 'new'; // the customer who is logged in has nothing to do with it
+        $cart->order_forced_customer_id = (int) ($draft['customer_id'] ?? 0) ?: 'new'; // not the customer who is logged in
         $cart->coupon_code = (string) ($draft['coupon_code'] ?? '');
         $cart->add_item($item, false);
         $item = $cart->items[0];
@@ -121,7 +121,7 @@ class BooksideDecisions
         foreach (['start_date', 'start_time', 'duration', 'buffer_before', 'buffer_after', 'total_attendees'] as $column) {
             $booking->$column = $draft[$column];
         }
-        $booking->agent_id = $draft['agent_id'] ?: LATEPOINT_ANY_AGENT; // set_data makes a number of it
+        $booking->agent_id = $draft['agent_id'] ?: LATEPOINT_ANY_AGENT; // set_data turns it into a number
         $booking->location_id = $draft['location_id'] ?: LATEPOINT_ANY_LOCATION;
         $booking->calculate_end_date_and_time();
         $booking->set_utc_datetimes();

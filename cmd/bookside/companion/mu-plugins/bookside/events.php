@@ -3,8 +3,8 @@
 defined('ABSPATH') || exit;
 
 /**
- * Tells the extensions of the site what the API has changed: fires LatePoint's actions for those who listen, with models that are read from the database.
- * LatePoint's own log is left out, because the server has written it. Messages follow once extensions were told, unless the server has sent them by then.
+ * Tells the site's extensions about changes by the API: fires LatePoint's actions for their listeners, with models read from the database.
+ * LatePoint's own log is left out, because the server has written it. Messages follow once extensions are told, unless the server has already sent them.
  * adapter/events in Bookside queues the events.
  */
 class BooksideEvents
@@ -50,7 +50,7 @@ class BooksideEvents
     private const OWN = ['OsActivitiesHelper', 'OsProcessJobsHelper', 'OsAnalyticsHelper', 'OsAnalyticsProHelper'];
 
     private const TRIES = 3;
-    private const TIME = 40; // seconds in which events are begun
+    private const TIME = 40; // seconds during which new events are started
 
     /** @var string[] What listeners threw. */
     private static array $failures = [];
@@ -122,7 +122,7 @@ class BooksideEvents
     }
 
     /**
-     * Fires the actions of the events that wait, one after the other. One process does so at a time.
+     * Fires the actions of waiting events, one after the other. Only one process does so at a time.
      *
      * @return array{done:int,failed:int,more:bool}
      */
@@ -131,7 +131,7 @@ class BooksideEvents
         global $wpdb;
         $lock = substr('bookside_events_' . hash('sha256', DB_NAME . ' ' . $wpdb->prefix), 0, 64);
         if ((string) $wpdb->get_var($wpdb->prepare('SELECT GET_LOCK(%s, 0)', $lock)) !== '1') {
-            return ['done' => 0, 'failed' => 0, 'more' => false]; // the other process goes on
+            return ['done' => 0, 'failed' => 0, 'more' => false]; // the other process continues
         }
         $count = ['done' => 0, 'failed' => 0, 'more' => false];
         $until = time() + self::TIME;
@@ -162,8 +162,8 @@ class BooksideEvents
         global $wpdb;
         $table = "`{$wpdb->prefix}bookside_events`";
         $died = $event->status === 'started';
-        $begun = (int) $event->tries > 0; // by a process that died, or before somebody had it sent again
-        // Marked first: whatever happens then, nobody gets it a second time as new.
+        $begun = (int) $event->tries > 0; // by a process that died, or before it was sent again on request
+        // Marked first, so that whatever happens, nobody gets it as new a second time.
         $wpdb->query($wpdb->prepare("UPDATE $table SET status = 'started', tries = tries + 1 WHERE id = %d", $event->id));
         self::$failures = [];
         $name = $begun ? (self::AGAIN[$event->event] ?? $event->event) : $event->event;
@@ -235,14 +235,14 @@ class BooksideEvents
         $old = new $class($id);
         foreach ($before as $column => $value) {
             if (property_exists($old, $column)) {
-                $old->$column = $value; // a text or null, like those of the new one: listeners compare types
+                $old->$column = $value; // a text or null, as in the new one: listeners compare types
             }
         }
         return [$new, $old];
     }
 
     /**
-     * Has LatePoint send what its workflows send about an event, unless the server has. Whoever changes the row first sends.
+     * Lets LatePoint send its workflows' messages about an event, unless the server has: the first to change the row sends them.
      */
     private static function send(object $event): void
     {
@@ -306,7 +306,7 @@ class BooksideEvents
     }
 
     /**
-     * Tells extensions that bookings will be deleted, while they are there.
+     * Tells extensions that bookings will be deleted, while they still exist.
      *
      * @param mixed $ids
      */

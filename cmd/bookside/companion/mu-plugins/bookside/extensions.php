@@ -3,13 +3,13 @@
 defined('ABSPATH') || exit;
 
 /**
- * Tells the server which code listens to LatePoint's hooks: what it does happens on the site, and not in bookings by the API.
+ * Tells the server which code listens to LatePoint's hooks: its effects happen on the site, but not in bookings by the API.
  *
- * It looks at the end of a visitor's request, because some plugins listen in wp-admin only, or do not in the cron.
+ * It looks at the end of a visitor's request, because some plugins only listen in wp-admin, or not in the cron.
  */
 class BooksideExtensions
 {
-    private const TOLD = 'bookside_companion_extensions'; // option: what there was when it was told, the time, and the number of listeners
+    private const TOLD = 'bookside_companion_extensions'; // option: what was last reported, when, and the number of listeners
 
     public static function register(): void
     {
@@ -52,7 +52,7 @@ class BooksideExtensions
     }
 
     /**
-     * Returns the plugins and other code that listens, and the add-ons that do not.
+     * Returns the plugins and other code that listen, and the add-ons that do not.
      *
      * @return array<int,array{plugin:string,title:string,listeners:array<int,array{hook:string,callback:string,priority:int}>}>
      */
@@ -107,7 +107,7 @@ class BooksideExtensions
     }
 
     /**
-     * Returns the file of a callback, '' if it is one of PHP, and its name, '' if there is no such function.
+     * Returns the file of a callback, '' for one of PHP's own, and its name, '' if there is no such function.
      *
      * @param callable|mixed $callback As it was hooked, callable or not.
      * @return array{0:string,1:string}

@@ -3,12 +3,12 @@
 defined('ABSPATH') || exit;
 
 /**
- * Asks before LatePoint's form of an order or a customer is saved over what others changed while it was open. Such a
- * form writes all of its fields, also those that nobody touched.
+ * Asks before a form of an order or a customer in LatePoint overwrites others' changes made while it was open. Such a
+ * form writes all of its fields, including unchanged ones.
  *
- * The form carries the fingerprints of the records that it was opened with. If one of them differs when the form comes
- * back, nothing is saved, and the answer says what changed and gives the form the present fingerprints: whoever sends
- * it once more has been asked.
+ * The form contains the fingerprints of the records that it was opened with. If one of them differs when the form is
+ * submitted, nothing is saved, and the response says what changed and gives the form the current fingerprints, so that
+ * submitting it again overwrites.
  */
 class BooksideForms
 {

@@ -3,16 +3,16 @@
 defined('ABSPATH') || exit;
 
 /**
- * Sends requests to the API on to the server, for sites whose web server cannot be configured to. An answer is sent to the client
- * once it is complete, so that nobody takes a part for the whole.
+ * Forwards API requests to the server, for sites whose web server cannot be configured to. A response is only sent to the client
+ * once it is complete, so that no client takes a part for the whole.
  */
 class BooksideForward
 {
     private const API = '/wp-json/latepoint-api/v1';
     private const CONNECT = 2; // seconds
     private const GRACE = 1; // seconds beyond the server's own limit
-    private const SLOW = 1024; // bytes a second of a body; a server that sends less ...
-    private const SLOW_FOR = 5; // ... for so many seconds has timed out
+    private const SLOW = 1024; // bytes a second of a body; a server that is slower ...
+    private const SLOW_FOR = 5; // ... for this many seconds has timed out
     private const RETRY = 5; // seconds that clients are asked to wait
     private const LONG = 8000; // bytes of an address that may be too long for the server
 
@@ -119,7 +119,7 @@ class BooksideForward
     }
 
     /**
-     * Returns the path and the parameters for the server, as they were sent; no path for requests that are not for the API.
+     * Returns the path and the parameters for the server, as sent; no path for requests that are not for the API.
      *
      * @return array{0:string,1:string[]}
      */
@@ -142,7 +142,7 @@ class BooksideForward
         if (($path !== self::API && strncmp($path, self::API . '/', strlen(self::API) + 1) !== 0) || preg_match(self::DOTS, $path)) {
             return ['', []];
         }
-        // A request that waits for changes would keep a process of PHP from all others.
+        // A request that waits for changes would occupy a PHP process.
         $parameters = array_filter($parameters, static function (string $parameter): bool {
             return !preg_match('/^wait(=|$)/i', urldecode($parameter));
         });
@@ -150,8 +150,8 @@ class BooksideForward
     }
 
     /**
-     * Refuses a request that has no key in any form, as the server would. Whatever else is wrong, and what PHP cannot know, is for
-     * the server to say.
+     * Refuses a request that has no key in any form, as the server would. The server reports all other problems, which PHP may not
+     * know.
      *
      * @param string[] $parameters
      * @param array{timeout:float,key:?string,cors:?bool} $told
@@ -210,7 +210,7 @@ class BooksideForward
         }
         foreach ($parameters as $parameter) {
             [$of, $value] = array_map('urldecode', explode('=', $parameter, 2) + [1 => '']);
-            if (trim($value) !== '' && ($name === null || ($of === $name && $name !== '') || $of === 'api_key')) { // always that of calendars
+            if (trim($value) !== '' && ($name === null || ($of === $name && $name !== '') || $of === 'api_key')) { // always the parameter of calendars
                 return true;
             }
         }
@@ -249,7 +249,7 @@ class BooksideForward
         if ($body !== '' && $body !== []) {
             curl_setopt($request, CURLOPT_POSTFIELDS, $body);
         }
-        $whole = curl_exec($request) && self::$headed; // curl takes a part of a header for the whole
+        $whole = curl_exec($request) && self::$headed; // curl accepts a part of a header as complete
         $late = curl_errno($request) === CURLE_OPERATION_TIMEDOUT;
         if ($whole) {
             self::$gate->answered(self::$telling);
@@ -270,7 +270,7 @@ class BooksideForward
     }
 
     /**
-     * Sends the answer of the server on.
+     * Passes on the server's response.
      *
      * @param resource $answer Its body.
      */
@@ -281,7 +281,7 @@ class BooksideForward
             header($line, false);
         }
         if ($method !== 'HEAD' && !in_array(self::$status, [204, 304], true)) {
-            header('Content-Length: ' . ftell($answer)); // what came in chunks has none
+            header('Content-Length: ' . ftell($answer)); // a chunked response has none
         }
         http_response_code(self::$status); // PHP changes it for some headers
         rewind($answer);
@@ -344,7 +344,7 @@ class BooksideForward
             self::$status = (int) $status[1] >= 200 ? (int) $status[1] : 0;
         } elseif (self::$status !== 0 && $text === '') {
             self::$headed = true;
-            curl_setopt($request, CURLOPT_LOW_SPEED_LIMIT, self::SLOW); // not before: the server may need its time
+            curl_setopt($request, CURLOPT_LOW_SPEED_LIMIT, self::SLOW); // not earlier: the server may need its time
             curl_setopt($request, CURLOPT_LOW_SPEED_TIME, self::SLOW_FOR);
         } elseif (self::$status !== 0 && strpos($text, ':') !== false) {
             [$name, $value] = explode(':', $text, 2);
@@ -368,7 +368,7 @@ class BooksideForward
                 continue;
             }
             if ($lower === 'accept' && stripos((string) $value, 'text/event-stream') !== false) {
-                $value = 'application/json'; // a stream would keep a process of PHP for as long as it lasts
+                $value = 'application/json'; // a stream would occupy a PHP process for as long as it lasts
             }
             $seen[$lower] = true;
             $lines[] = "$name: $value";
@@ -422,7 +422,7 @@ class BooksideForward
     }
 
     /**
-     * Returns the body as it came; of a multipart body, which PHP has taken apart, its parts.
+     * Returns the body as received, or the parts of a multipart body, which PHP has parsed.
      *
      * @return string|array<string,mixed>
      */

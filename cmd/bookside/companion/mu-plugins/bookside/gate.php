@@ -3,17 +3,17 @@
 defined('ABSPATH') || exit;
 
 /**
- * Keeps a server that hangs from taking all processes of PHP, and with them the whole site: at most half of them forward at a
- * time, and after a time-out nobody does for a few seconds; from then on one request at a time tries, until one is answered.
+ * Keeps a hanging server from occupying all PHP processes, and with them the whole site: at most half of them forward at the
+ * same time, and after a timeout none does for a few seconds; then one request at a time tries, until one is answered.
  *
- * The processes share a directory of empty files. A lock on a file is a slot, which the system frees when its process dies, and
- * the time of another file is that of the last time-out. While all is well nothing is written.
+ * The processes share a directory of empty files. A lock on a file is a place, which the system frees when its process dies, and
+ * the time of another file is that of the last timeout. While all is well nothing is written.
  */
 class BooksideGate
 {
-    private const PAUSE = 5; // seconds after a time-out
-    private const WORKERS = 5; // that PHP is taken to have where it does not say: the most of PHP-FPM's own example
-    private const TIMEOUT = 15.0; // seconds that the server takes for a request at most, until it has said so
+    private const PAUSE = 5; // seconds after a timeout
+    private const WORKERS = 5; // assumed if PHP does not say: the maximum in PHP-FPM's own example
+    private const TIMEOUT = 15.0; // the server's time limit for a request in seconds, until it reports its own
 
     private string $folder;
 
@@ -44,7 +44,7 @@ class BooksideGate
             @mkdir($folder, 0700); // phpcs:ignore -- another process may be faster
             clearstatcache();
         }
-        // In a directory that others of this machine share, somebody else may have taken the name.
+        // In a directory shared with others on this machine, somebody else may have taken the name.
         $ours = !is_link($folder) && is_dir($folder) && is_writable($folder) && (DIRECTORY_SEPARATOR !== '/' || (fileperms($folder) & 077) === 0);
         return $ours ? new self($folder, $server) : null;
     }
@@ -105,8 +105,8 @@ class BooksideGate
     }
 
     /**
-     * Returns what the server told when it last answered: the time limit of a request in seconds, the query parameter that may have
-     * the key ('' for none), and whether answers depend on the origin of a page. The last two are null before it told anything.
+     * Returns what the server last reported: the time limit of a request in seconds, the query parameter that may have the key
+     * ('' for none), and whether responses depend on the origin of a page. The last two are null before the first report.
      *
      * @return array{timeout:float,key:?string,cors:?bool}
      */

@@ -3,10 +3,10 @@
 defined('ABSPATH') || exit;
 
 /**
- * Rows of Bookside's table of holds, which keep slots for those who have yet to book.
+ * Rows of Bookside's table of holds, which reserve slots for customers who have yet to book.
  *
- * A booking that was looked at under the lock, and is saved later, is kept by a hold of its own: so nobody waits for
- * the lock while a visitor pays, or while a mail is sent. The rules are those of adapter/bookings/holds.go in Bookside.
+ * A booking that was checked under the lock but is saved later has its own hold, so that nobody waits for the lock
+ * while a visitor pays, or while a mail is sent. The rules are those of adapter/bookings/holds.go in Bookside.
  */
 class BooksideHolds
 {
@@ -36,8 +36,8 @@ class BooksideHolds
     }
 
     /**
-     * Keeps bookings that were looked at under the lock, and releases it. Without a table of holds, and if none can be
-     * made, they are not kept: they have to be looked at again.
+     * Creates holds for bookings that were checked under the lock, and releases it. If there is no table of holds, and it
+     * cannot be created, the bookings must be checked again.
      *
      * @param OsBookingModel[] $bookings
      * @return bool Whether others will respect them.
@@ -115,7 +115,7 @@ class BooksideHolds
     }
 
     /**
-     * Renews the holds where PHP shows that it is alive: before it asks the database or another server.
+     * Renews the holds when PHP shows that it is alive: before it queries the database or calls another server.
      *
      * @param mixed $value What is filtered, and returned as it is.
      */
@@ -147,8 +147,8 @@ class BooksideHolds
     }
 
     /**
-     * Returns the holds on some days but one, as columns of bookings. A hold that runs past midnight is two, because
-     * LatePoint's calendar sees no booking that does. There may be no table of holds.
+     * Returns the holds on some days except one hold, as columns of bookings. A hold that runs past midnight becomes two,
+     * because LatePoint's calendar sees no booking that does. The table of holds may be missing.
      */
     public function on(string $from, string $to, int $except): array
     {

@@ -3,16 +3,16 @@
 defined('ABSPATH') || exit;
 
 /**
- * Runs LatePoint's jobs, such as reminders, in WordPress's cron: LatePoint itself schedules nothing that would.
+ * Runs LatePoint's jobs, for example reminders, in WordPress's cron, because LatePoint itself does not.
  *
- * The event is scheduled once and again before each run, never as a recurring one: so it goes away by itself when
+ * The event is scheduled once and again before each run, never as a recurring one, so that it ends by itself when
  * this file is removed.
  */
 class BooksideJobs
 {
     private const HOOK = 'latepoint_process_scheduled_jobs';
     private const INTERVAL = 300; // seconds
-    private const LEASE = 900; // seconds for which a run keeps others away, should it die
+    private const LEASE = 900; // seconds for which a run that dies blocks others
 
     public static function register(): void
     {
@@ -37,8 +37,8 @@ class BooksideJobs
     }
 
     /**
-     * Gives the mails of the API that were sent the process that they come from: LatePoint's list says of others that their
-     * process was deleted. While they wait they have none, because LatePoint would not queue another mail of that process.
+     * Gives sent mails of the API the process that they come from: LatePoint's list says of others that their process was
+     * deleted. While they wait they have none, because LatePoint would not queue another mail of that process.
      */
     public static function nameProcesses(): void
     {
@@ -100,9 +100,9 @@ class BooksideJobs
     }
 
     /**
-     * Schedules the next run before the present one is taken from the cron, so that there always is one: Bookside
-     * queues mails only for a site that has it. Two requests at a time may have scheduled two: then only the last
-     * one has a next.
+     * Schedules the next run before the current one is removed from the cron, so that there always is one: Bookside
+     * only queues mails for a site that has it. If concurrent requests have scheduled two, only the last one
+     * schedules the next.
      *
      * @param mixed $short
      * @param mixed $time
@@ -126,7 +126,7 @@ class BooksideJobs
         if (!class_exists('OsProcessJobsHelper') || !self::claim(0, time() + self::LEASE)) {
             return;
         }
-        ob_start(); // LatePoint prints what it did
+        ob_start(); // LatePoint prints its actions
         try {
             OsProcessJobsHelper::process_scheduled_jobs();
         } catch (\Throwable $e) {

@@ -3,12 +3,12 @@
 defined('ABSPATH') || exit;
 
 /**
- * Enters the changes that WordPress makes into the journal of Bookside, in the form that adapter/journal/inbox.go in
- * Bookside describes. It watches the statements themselves: LatePoint has no event for many of them.
+ * Enters WordPress's changes into Bookside's journal, in the form described by adapter/journal/inbox.go in Bookside. It
+ * watches the statements themselves, because LatePoint has no event for many of them.
  *
- * A statement is noted before it runs, and settled when the next one comes or the request ends. What is noted is
- * entered at the end of the request, or after a second, in one statement. What gets lost, for example when PHP is
- * killed, is found by the server.
+ * A statement is noted before it runs, and settled when the next one comes or the request ends. Noted changes are
+ * entered at the end of the request, or after a second, in one statement. The server finds lost ones, for example
+ * when PHP is killed.
  */
 class BooksideJournal
 {
@@ -24,10 +24,10 @@ class BooksideJournal
         'coupons' => 'coupons',
     ];
 
-    private const ITEMS = 'order_items'; // which say to what deleted orders belonged
-    private const MOST_ROWS = 5000; // of one statement: what changes more is left to the server
-    private const MOST_ENTRIES = 200; // of one INSERT
-    private const PATIENCE = 1.0; // seconds until changes are entered, in a request that takes long
+    private const ITEMS = 'order_items'; // which show what deleted orders belonged to
+    private const MOST_ROWS = 5000; // per statement: larger changes are left to the server
+    private const MOST_ENTRIES = 200; // per INSERT
+    private const PATIENCE = 1.0; // seconds until changes are entered, in a long request
     private const ASSIGNMENT = ['agent_id', 'service_id', 'location_id', 'customer_id']; // columns of bookings, and of the inbox
     private const UNKNOWN_COLUMN = 1054; // error of MySQL
 
@@ -68,7 +68,7 @@ class BooksideJournal
     }
 
     /**
-     * Settles the statement before and notes this one. Runs for every statement of every request.
+     * Settles the previous statement and notes this one. Runs for every statement of every request.
      *
      * @param mixed $query
      */
@@ -112,7 +112,7 @@ class BooksideJournal
         }
         if (($parts['transaction'] ?? '') !== '') {
             if (strncasecmp($parts['transaction'], 'ROLLBACK', 8) === 0) {
-                $this->changes = []; // those from before the transaction were entered when it began
+                $this->changes = []; // earlier ones were entered when the transaction began
             } else {
                 $this->enter();
             }
@@ -165,7 +165,7 @@ class BooksideJournal
     }
 
     /**
-     * Returns the rows that an UPDATE or DELETE of one table is about to change: a SELECT with the same conditions.
+     * Returns the rows that an UPDATE or DELETE of one table is about to change, by a SELECT with the same conditions.
      *
      * @return array<int,array<int,string|null>>
      */
@@ -186,7 +186,7 @@ class BooksideJournal
         if ($at !== null && $columns === 'id' && preg_match('/\sWHERE\s+`?id`?\s*=\s*\'?(\d+)\'?\s*$/i', substr($query, $at), $id)) {
             return [[$id[1]]];
         }
-        // The same connection, so that a transaction sees its own rows; and not $wpdb, whose state the statement needs.
+        // The same connection, so that a transaction sees its own rows, but not $wpdb, whose state the statement needs.
         $rows = mysqli_query($wpdb->dbh, "SELECT $columns FROM $table" . ($at === null ? '' : substr($query, $at)));
         $found = $rows instanceof mysqli_result && mysqli_num_rows($rows) <= self::MOST_ROWS ? mysqli_fetch_all($rows) : [];
         return $found;
@@ -210,12 +210,12 @@ class BooksideJournal
             }
             if ($note['kind'] === 'created') {
                 if (!$wpdb->dbh instanceof mysqli) {
-                    return; // a database of another make
+                    return; // another kind of database
                 }
                 $first = (int) mysqli_insert_id($wpdb->dbh); // $wpdb->insert_id is reset before the next statement
                 $note['ids'] = $first > 0 ? range($first, $first + min($changed, self::MOST_ROWS) - 1) : [];
                 if ($changed > 1 && preg_match('/^\s*REPLACE|\sON\s+DUPLICATE\s+KEY\s/i', $note['query'])) {
-                    return; // which rows are new, and which were there, is not known
+                    return; // unknown which rows are new and which existed before
                 }
             }
             foreach ($note['ids'] as $id) {

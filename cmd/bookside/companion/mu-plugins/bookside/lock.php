@@ -3,7 +3,7 @@
 defined('ABSPATH') || exit;
 
 /**
- * Rows of Bookside's lock table, taken on a connection of its own.
+ * Rows of Bookside's lock table, taken on a separate connection.
  *
  * The statement, the kinds and the rules are those of adapter/session/locks.go in Bookside: PHP and the server wait for each
  * other only if they use the same ones.
@@ -16,9 +16,9 @@ class BooksideLock
     public const AGENT = 4;
 
     private const BUCKETS = 1024;
-    private const WAIT = 8; // seconds for a row that another one has
+    private const WAIT = 8; // seconds for a row that somebody else holds
     private const CONNECT = 1.0; // seconds for a server that has no connection left
-    private const ATTEMPTS = 4; // at deadlocks and missing rows
+    private const ATTEMPTS = 4; // after deadlocks and missing rows
 
     /** What the last call of take could not do; '' for nothing. */
     public string $problem = '';
@@ -65,9 +65,9 @@ class BooksideLock
     }
 
     /**
-     * Takes rows in addition to those that are taken. To keep the order, the others may be released and taken again, and
-     * what was executed is undone then. If there is no lock table and none can be made, there is no lock to wait for: the
-     * site does what it did without the companion.
+     * Takes additional rows. To keep the order, the rows held may be released and taken again, which undoes what was
+     * executed. If there is no lock table and it cannot be created, there is no lock to wait for: the site works as
+     * without the companion.
      *
      * @param array<int,int[]> $rows
      * @return bool Whether nobody else has the rows; false after waiting in vain.
@@ -146,7 +146,7 @@ class BooksideLock
     }
 
     /**
-     * Runs a statement on a table of Bookside: in the transaction of the lock if rows are taken, or else in one of its own.
+     * Runs a statement on a table of Bookside: in the lock's transaction if rows are held, otherwise in its own.
      *
      * @return int The error number.
      */
@@ -249,7 +249,7 @@ class BooksideLock
         if ($error !== 0 || mysqli_affected_rows($this->link) >= count($values)) {
             return $error;
         }
-        // Each row by itself: whoever waits for a row that exists holds none that others may need.
+        // Each row separately, so that nobody holds a row that others may need while waiting for an existing one.
         $error = $this->run('ROLLBACK');
         foreach ($values as $value) {
             $error = $error ?: $this->run("INSERT IGNORE INTO `$table` (kind, id) VALUES $value");

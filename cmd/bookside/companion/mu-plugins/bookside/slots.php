@@ -3,16 +3,16 @@
 defined('ABSPATH') || exit;
 
 /**
- * Keeps two bookings out of one slot, whoever makes them.
+ * Prevents two bookings in one slot, whoever makes them.
  *
- * Before LatePoint looks whether a slot is free, or before it saves a booking without looking, the rows of the slot
- * are locked; they are released when the booking's row is there. Where LatePoint looks itself (checkout, reschedule
- * by the customer), it does so under the lock; elsewhere (staff form, abilities, status) this class looks, by asking
- * LatePoint for what occupies the slot. Working hours bind customers only.
+ * Before LatePoint checks whether a slot is free, or before it saves a booking without checking, the rows of the slot
+ * are locked; they are released when the booking's row exists. Where LatePoint itself checks (checkout, reschedule by
+ * the customer), it does so under the lock; elsewhere (staff form, abilities, status) this class does, by asking
+ * LatePoint what occupies the slot. Working hours only bind customers.
  *
- * Between the look and the row nobody may wait for anybody but the database. Where a payment, or mails about other
- * bookings, come in between (checkout, staff form), the look ends with a hold and the lock is released. It is taken
- * again for each booking that is saved, whose hold ends with it. A slot that is kept needs no second look.
+ * Between the check and the row, only the database may be waited for. If a payment, or mails about other bookings, come
+ * in between (checkout, staff form), the check ends with a hold and the lock is released. It is taken again for each
+ * booking that is saved, whose hold ends with it. A slot with a hold needs no second check.
  */
 class BooksideSlots
 {
@@ -86,7 +86,7 @@ class BooksideSlots
     }
 
     /**
-     * Locks the slots of a cart before LatePoint looks whether they are free, and before it charges anything.
+     * Locks the slots of a cart before LatePoint checks whether they are free, and before it charges anything.
      * LatePoint does not expect an exception here.
      *
      * @param OsOrderIntentModel $intent
@@ -122,7 +122,7 @@ class BooksideSlots
     }
 
     /**
-     * Tells of a checkout that was refused although its visitor has paid: in the browser, before anybody asked for the slot.
+     * Reports a checkout that was refused although its visitor has paid: in the browser, before the slot was checked.
      *
      * @param OsOrderIntentModel $intent
      */
@@ -137,7 +137,7 @@ class BooksideSlots
         }
         /* translators: 1: number of an unfinished order. 2: name of a payment processor. */
         $text = sprintf(__('Order intent %1$d was refused, and is probably paid with %2$s.', 'bookside'), (int) $intent->id, $payment['processor']);
-        if (strpos(bookside_companion_failures()['payment']['message'] ?? '', $text) === false) { // the processor tries again
+        if (strpos(bookside_companion_failures()['payment']['message'] ?? '', $text) === false) { // the payment processor retries
             $this->tell($text);
         }
     }
@@ -150,7 +150,7 @@ class BooksideSlots
     }
 
     /**
-     * Runs before a payment, of a cart whose bookings LatePoint has looked at: at the latest now, others go on.
+     * Runs before the payment of a cart whose bookings LatePoint has checked: others may continue from now on.
      *
      * @param mixed $result
      */
@@ -183,8 +183,8 @@ class BooksideSlots
     }
 
     /**
-     * Runs before LatePoint looks whether the slot of a booking is free: when it is checked out, when a customer moves
-     * it, and for calendars, where nothing is to be locked.
+     * Runs before LatePoint checks whether the slot of a booking is free: when it is checked out, when a customer moves
+     * it, and for calendars, which need no lock.
      *
      * @param \LatePoint\Misc\BookingRequest $request
      * @param OsBookingModel $booking
@@ -219,7 +219,7 @@ class BooksideSlots
     /** Reports whether a customer asked to move a booking. */
     private static function reschedules(): bool
     {
-        // Only compared: LatePoint checks the request.
+        // Only compared; LatePoint validates the request.
         $route = $_POST['route_name'] ?? $_GET['route_name'] ?? ''; // phpcs:ignore
         return in_array(
             $route,
@@ -229,7 +229,7 @@ class BooksideSlots
     }
 
     /**
-     * Blocks all days while the lock cannot be had, so that LatePoint says that the slot is not available any more.
+     * Blocks all days if the lock is not available, so that LatePoint says that the slot is no longer available.
      *
      * @param array<string,array> $periods By date.
      */
@@ -275,7 +275,7 @@ class BooksideSlots
     }
 
     /**
-     * Looks before a booking is saved, where LatePoint did not look under the lock itself.
+     * Checks a booking before it is saved, if LatePoint did not check it under the lock itself.
      *
      * @param OsModel $model
      * @param mixed $alternative Not used.
@@ -287,7 +287,7 @@ class BooksideSlots
             return;
         }
         $skipped = is_array($skipped) ? $skipped : [];
-        if (in_array('status', $skipped, true)) { // not a save: LatePoint has looked at a slot
+        if (in_array('status', $skipped, true)) { // not a save: LatePoint has checked a slot
             $last = $this->flow === 'checkout' && count($this->cart) >= $this->unsaved && end($this->cart) === $model;
             if ($last && !$this->keepCart()) {
                 $model->add_error('validation', self::busy());
@@ -314,7 +314,7 @@ class BooksideSlots
     }
 
     /**
-     * Locks the slot of a booking that is about to be saved and looks whether it is free.
+     * Locks the slot of a booking that is about to be saved and checks whether it is free.
      *
      * @param OsBookingModel $booking
      * @param bool $ahead Whether the booking is saved later in this request: it is kept until then.
@@ -332,7 +332,7 @@ class BooksideSlots
             return '';
         }
         if ($hold !== 0 && !$this->lock->taken() && $this->holds->renew($hold)) {
-            $this->holds->leave($hold); // without a lock, so that whoever looks finds it until the booking is there
+            $this->holds->leave($hold); // without a lock, so that others see the hold until the booking exists
             return '';
         }
         $refusal = $taken ? $this->look($booking) : self::busy();
@@ -368,8 +368,8 @@ class BooksideSlots
         );
         $this->tell($text);
         /**
-         * Runs when an order that was checked out, and probably paid, could not get its booking: the payment took longer than
-         * its slot was kept, and somebody else has the slot.
+         * Fires when an order that was checked out, and probably paid, could not get its booking: the payment took longer than
+         * its hold, and somebody else has the slot.
          *
          * @param int $order The order's number.
          * @param OsBookingModel $booking The booking that was not saved.
@@ -440,7 +440,7 @@ class BooksideSlots
     }
 
     /**
-     * Shows staff a text below what LatePoint answers: its answers are JSON with a message in HTML.
+     * Shows staff a text below LatePoint's message: its responses are JSON with a message in HTML.
      */
     private function warn(string $text): void
     {
@@ -494,7 +494,7 @@ class BooksideSlots
     }
 
     /**
-     * Asks LatePoint whether a slot is free, seats, locations and daily limits included.
+     * Asks LatePoint whether a slot is free, including seats, locations and daily limits.
      *
      * @param OsBookingModel $booking
      * @param bool $hours Whether the slot must be one that customers are offered.
@@ -504,7 +504,7 @@ class BooksideSlots
         $this->asking = true;
         try {
             $request = \LatePoint\Misc\BookingRequest::create_from_booking_model($booking);
-            // LatePoint shows users of its backend only what they may see, and others nothing.
+            // LatePoint only shows users of its backend what they may see, and shows others nothing.
             $backend = !$hours && OsAuthHelper::get_current_user()->has_backend_access();
             $settings = [
                 'exclude_booking_ids' => empty($booking->id) ? [] : [(int) $booking->id],
@@ -516,7 +516,7 @@ class BooksideSlots
             $day = new OsWpDateTime($request->start_date);
             $resources = OsResourceHelper::get_resources_grouped_by_day($request, $day, clone $day, $settings);
             foreach ($resources[$day->format('Y-m-d')] ?? [] as $resource) {
-                // Outside of the hours nothing is offered, but something may be occupied.
+                // Outside of working hours nothing is offered, but bookings may exist.
                 $resource->work_time_periods = [
                     new \LatePoint\Misc\TimePeriod(
                         ['start_time' => $request->start_time, 'end_time' => $request->start_time + $request->duration]
@@ -531,18 +531,18 @@ class BooksideSlots
                 }
             }
         } catch (\TypeError $e) {
-            // Bookings without an end, which abilities make, are more than LatePoint can read.
+            // LatePoint cannot read bookings without an end, which abilities create.
             return $this->overlapping($booking) === null;
         } finally {
             $this->asking = false;
         }
-        // Nobody offers this service here, and yet it is booked.
+        // Nobody offers this service here, but it is booked nevertheless.
         return $this->overlapping($booking) === null;
     }
 
     /**
-     * Returns the first booking that keeps another one out of its slot, as LatePoint's calendar has it: one that takes the agent
-     * or the location, or else one of the same service without enough seats left.
+     * Returns the first booking that keeps another one out of its slot, by the rules of LatePoint's calendar: one that takes the
+     * agent or the location, otherwise one of the same service without enough seats left.
      */
     private function overlapping($booking): ?array
     {
@@ -580,9 +580,9 @@ class BooksideSlots
     }
 
     /**
-     * Returns the bookings that meet another one at its agent or, where that counts, at its location, the ones that take it whole first.
-     * One that runs past midnight occupies both days; buffers alone do not extend past midnight. An end that cannot be right counts as
-     * start plus duration. All as in the sidecar.
+     * Returns the bookings that overlap another one at its agent or, if that matters, at its location, those that take it entirely
+     * first. One that runs past midnight occupies both days; buffers alone do not extend past midnight. An implausible end counts
+     * as start plus duration. All as in the sidecar.
      */
     private function meeting($booking): array
     {
@@ -669,8 +669,8 @@ class BooksideSlots
     }
 
     /**
-     * Returns the rows of the lock table for a slot: its agent, its location if that is used by one agent at a time,
-     * and its service if the bookings of a day are limited; of all candidates where any will do.
+     * Returns the rows of the lock table for a slot: its agent, its location if only one agent may use it at a time,
+     * and its service if the bookings of a day are limited; those of all candidates if any will do.
      *
      * @param object $slot A booking, or something with the same ids.
      */
@@ -715,7 +715,7 @@ class BooksideSlots
     }
 
     /**
-     * Lets others go on when a booking has its row.
+     * Lets others continue when a booking has its row.
      *
      * @param OsModel $model
      */
@@ -725,7 +725,7 @@ class BooksideSlots
             return;
         }
         if ($this->flow === '' || $this->flow === 'payment') {
-            $this->lock->release(); // what is to be saved after it is kept
+            $this->lock->release(); // bookings still to be saved have holds
         }
         if ($this->flow === 'reschedule' || ($this->flow !== '' && --$this->unsaved < 1)) {
             $this->end();
@@ -776,7 +776,7 @@ class BooksideSlots
     }
 
     /**
-     * Looks before a change of status alone, which LatePoint tells in no other way, and refuses it by returning ''.
+     * Checks a change that only affects the status, for which LatePoint has no other hook, and refuses it by returning ''.
      *
      * @param string $query A statement that updates bookings.
      */

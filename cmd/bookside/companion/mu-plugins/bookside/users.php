@@ -3,14 +3,14 @@
 defined('ABSPATH') || exit;
 
 /**
- * Drops users from a persistent object cache when the journal tells that the API has changed a customer: the server writes to
- * the database, and a password reset must not go to an address that the user has no more.
+ * Drops users from a persistent object cache when the API has changed a customer, according to the journal: the server writes
+ * to the database, and a password reset must not go to the user's old address.
  */
 class BooksideUsers
 {
     private const GROUP = 'bookside';
-    private const PATIENCE = 10; // seconds between looks, while nobody sends anything
-    private const MOST = 500; // changes of one look
+    private const PATIENCE = 10; // seconds between checks, in requests that only read
+    private const MOST = 500; // changes per check
 
     public static function register(): void
     {
@@ -37,7 +37,7 @@ class BooksideUsers
             . "(SELECT resource_id FROM `{$own}changes` WHERE number > %d AND resource = 'customers' AND origin = 'api' ORDER BY number DESC LIMIT %d)"
             . " UNION (SELECT resource_id FROM `{$own}change_inbox` WHERE resource = 'customers' AND origin = 'api' LIMIT %d)"
             . ') e ON e.resource_id = c.id WHERE c.wordpress_user_id > 0',
-            $last < $seen['number'] ? 0 : $seen['number'], // a journal that was emptied begins again
+            $last < $seen['number'] ? 0 : $seen['number'], // an emptied journal begins again
             self::MOST,
             self::MOST
         ));

@@ -22,7 +22,7 @@ defined('ABSPATH') || exit;
 const VERSION = '0.2.0';
 const PLUGIN_FILE = __FILE__;
 
-// An uploaded plugin brings the must-use plugin along. One in its own place was loaded before.
+// An uploaded plugin includes the must-use plugin. An installed one was loaded earlier.
 if (!defined('BOOKSIDE_COMPANION_VERSION')) {
     foreach (glob(__DIR__ . '/mu-plugins/*.php') ?: [] as $bookside_file) {
         require_once $bookside_file;

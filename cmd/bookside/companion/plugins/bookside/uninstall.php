@@ -1,7 +1,7 @@
 <?php
 
 /**
- * Deletes what the plugin stored when it is deleted. The tables are Bookside's own and stay.
+ * Deletes the plugin's data when it is deleted. Bookside's tables stay.
  *
  * @package Bookside
  */

@@ -1,7 +1,7 @@
 <?php
 
 /**
- * What the forms of the page do.
+ * The actions of the page's forms.
  *
  * @package Bookside
  */
@@ -74,7 +74,7 @@ function typed_fields(): array
 }
 
 /**
- * Takes over what the server says to a form. Returns whether it did what the form asks.
+ * Shows the server's response to a form. Returns whether the server accepted it.
  *
  * @param array<string,mixed>|\WP_Error $answer
  */

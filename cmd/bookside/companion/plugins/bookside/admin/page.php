@@ -89,7 +89,7 @@ function show_notices(): void
         echo esc_html__('Nothing was saved. Please correct:', 'bookside') . '</p><ul>';
         foreach ($outcome->errors->get_error_codes() as $field) {
             $text = esc_html($outcome->errors->get_error_message($field));
-            // What is wrong with the form as a whole has no field to go to.
+            // A problem with the whole form has no field to link to.
             echo $field === 'form' ? '<li>' . $text . '</li>' : '<li><a href="#bookside-' . esc_attr((string) $field) . '">' . $text . '</a></li>'; // escaped above
         }
         echo '</ul></div>';

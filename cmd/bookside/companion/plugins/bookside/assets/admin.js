@@ -1,7 +1,7 @@
 ( function () {
 	'use strict';
 
-	/* Copies with the older way where the newer one is missing or forbidden. */
+	/* Uses the older way to copy where the newer one is missing or forbidden. */
 	function copy( input ) {
 		input.select();
 		if ( navigator.clipboard ) {
@@ -35,7 +35,7 @@
 		} );
 	} );
 
-	/* Asks the site itself, from this browser, whether the address of the API leads anywhere. */
+	/* Requests the API's address on the site from this browser, to test whether it leads anywhere. */
 	var probe = document.querySelector( '[data-bookside-probe]' );
 	if ( probe ) {
 		window.fetch( probe.dataset.booksideProbe, { method: 'HEAD', credentials: 'omit' } ).then( function ( response ) {

@@ -11,7 +11,7 @@ namespace Bookside;
 defined('ABSPATH') || exit;
 
 /**
- * Returns all checks by their id. Each returns its state (good, recommended or critical), a label and a text that says what to do.
+ * Returns all checks by id. Each returns its state (good, recommended or critical), a label and a text that says what to do.
  *
  * @return array<string,callable():array{state:string,label:string,text:string}>
  */
@@ -221,7 +221,7 @@ function check_failures(): array
 
 function check_overlaps(): array
 {
-    $sidecar = sidecar_state(); // who does not answer is not asked twice
+    $sidecar = sidecar_state(); // a server that does not answer is not asked twice
     $found = $sidecar['state'] === 'away' ? new \WP_Error('bookside_server', away_text($sidecar['text'])) : ask_server('/overlaps');
     if (is_wp_error($found)) {
         return check('recommended', __('Nobody looked for overlapping bookings', 'bookside'), __('The server of the API looks for them.', 'bookside') . ' ' . $found->get_error_message());

@@ -1,7 +1,7 @@
 <?php
 
 /**
- * API keys. The server makes, changes and rolls them; a key can be revoked without it, because that may be urgent.
+ * API keys. The server creates, changes and rolls them; a key can be revoked without it, because that may be urgent.
  *
  * @package Bookside
  */
@@ -17,7 +17,7 @@ function keys_available(): bool
 }
 
 /**
- * Returns all keys but calendars, which only the command line and the console manage, the newest first.
+ * Returns all keys except calendars, which only the command line and the console manage, the newest first.
  *
  * @param int $id Only this one; 0 for all.
  */
@@ -72,7 +72,7 @@ function revoke_key(int $id)
 }
 
 /**
- * Has the server create a key, or roll one: make a new key with the terms of an old one, which stays valid for a while.
+ * Lets the server create a key, or roll one: create a new key with the terms of an old one, which stays valid for a while.
  *
  * @param int $old The key to roll; 0 for none.
  * @return array<string,mixed>|\WP_Error With secret, which is stored nowhere, and id, or the form with its errors.
@@ -95,7 +95,7 @@ function make_key(array $form, int $old = 0)
 }
 
 /**
- * Has the server change the terms of a key. It takes effect at once, on every server of this database.
+ * Lets the server change the terms of a key. It takes effect at once, on every server of this database.
  *
  * @return array<string,mixed>|\WP_Error Empty, or the form with its errors.
  */

@@ -1,7 +1,7 @@
 <?php
 
 /**
- * What stored texts say of customers: entries of the history, jobs, and responses of the API, most of them JSON.
+ * Mentions of customers in stored texts: history entries, jobs, and responses of the API, most of them JSON.
  *
  * @package Bookside
  */
@@ -59,7 +59,7 @@ class Mentions
             if (!is_array($value)) {
                 $this->value($name, $value);
             } elseif (in_array($name, ['agent', 'transactions', 'payments'], true)) {
-                $this->textOf($value); // those of an order may be of another customer, who had it before
+                $this->textOf($value); // an order's may be a previous customer's
             } else {
                 foreach ($name === 'order_items' ? $value : [] as $item) {
                     $this->add('order_item', $item['id'] ?? 0);

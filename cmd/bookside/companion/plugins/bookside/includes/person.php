@@ -1,7 +1,7 @@
 <?php
 
 /**
- * Where LatePoint and Bookside hold data of a person.
+ * Finds a person's data in LatePoint and Bookside.
  *
  * @package Bookside
  */
@@ -10,14 +10,14 @@ namespace Bookside;
 
 defined('ABSPATH') || exit;
 
-// How many customers with one address are exported or erased at a time.
+// The number of customers with one address that are exported or erased per page.
 const CUSTOMERS_AT_A_TIME = 100;
 
 /**
- * A person: the customers with an e-mail address, and what is left of those that were deleted.
+ * A person: the customers with an e-mail address, and the remains of deleted ones.
  *
- * LatePoint keeps the history and the jobs of what is deleted. They are found by the address in their JSON, and by the ids that are found that way. Whoever
- * has an address that was the customer's before gets what names it, but not the customer.
+ * LatePoint keeps the history and the jobs of deleted records. They are found by the address in their JSON, and by the ids found that way. The holder of
+ * a customer's former address gets the data that names it, but not the customer.
  */
 class Person
 {
@@ -127,7 +127,7 @@ class Person
                     $gone = array_merge($gone, $mentions->ids[$kind] ?? []);
                 }
             }
-            foreach ($named as $mentions) { // one that went to somebody else before it was deleted
+            foreach ($named as $mentions) { // one that moved to somebody else before it was deleted
                 if ($this->whose($mentions) === 'shared') {
                     $gone = array_diff($gone, $mentions->ids[$kind] ?? []);
                 }
@@ -169,7 +169,7 @@ class Person
         }
         $mentions = new Mentions((string) $row->description);
         $mentions->customer((int) $row->customer_id);
-        // The history of an unfinished order has its id as that of a booking.
+        // The history of an unfinished order has the order's id as a booking id.
         $kinds = strncmp((string) $row->code, 'order_intent', 12) === 0 ? [] : ['booking', 'order', 'order_item'];
         foreach ($kinds as $kind) {
             $mentions->ids[$kind][] = (int) $row->{$kind . '_id'};
@@ -218,14 +218,14 @@ class Person
     }
 
     /**
-     * Returns the jobs of LatePoint's processes about the person: reminders, and mails that wait.
+     * Returns the jobs of LatePoint's processes about the person: reminders and waiting mails.
      *
      * @return object[]
      */
     public function jobs(bool $shared): array
     {
         $rows = rows_naming('process_jobs', ['settings'], $this->present);
-        // A mail of the API has no type, but the id of the record.
+        // A mail of the API has the id of the record, but no type.
         $rows = array_merge($rows, rows_where('process_jobs', 'object_id', array_values(array_unique(array_merge(...array_values($this->ids))))));
         return $this->ownOf('process_jobs', $rows, $shared);
     }

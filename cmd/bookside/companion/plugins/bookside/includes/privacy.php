@@ -1,7 +1,7 @@
 <?php
 
 /**
- * WordPress's export and erasure of personal data, for what LatePoint and Bookside hold.
+ * WordPress's export and erasure of personal data, for the data in LatePoint and Bookside.
  *
  * @package Bookside
  */
@@ -10,7 +10,7 @@ namespace Bookside;
 
 defined('ABSPATH') || exit;
 
-// LatePoint's secrets are not part of what a person gets to see.
+// LatePoint's secrets are not shown to the person.
 const UNEXPORTED = ['password', 'activation_key', 'account_nonse', 'otp_hash', 'access_key', 'token'];
 
 function add_exporter(array $exporters): array
@@ -26,7 +26,7 @@ function add_eraser(array $erasers): array
 }
 
 /**
- * Exports everything about a person, some customers with their records per page. What also names other customers is left out.
+ * Exports everything about a person, some customers with their records per page. Data that also names other customers is left out.
  *
  * @return array{data:array,done:bool}
  */
@@ -94,7 +94,7 @@ function without_links(string $text): string
  */
 function erase_person(string $email, int $page = 1): array
 {
-    // Those of earlier pages have another address now.
+    // Customers of earlier pages have another address now.
     $more = false;
     $outcome = in_transaction(function () use ($email, &$more) {
         $person = new Person($email);
@@ -234,12 +234,12 @@ class Erasure
         }
         if (has_table(own_table('events'))) {
             foreach (['customer', 'order'] as $kind) {
-                foreach ($this->person->ids[$kind] as $id) { // what extensions are told then is what the record is now
+                foreach ($this->person->ids[$kind] as $id) { // extensions are then told about the current record
                     $this->count($wpdb->update(own_table('events'), ['old' => null], ['event' => $kind . '_updated', 'record_id' => $id]));
                 }
             }
         }
-        // The row has to stay: without it, a request that is repeated would book once more.
+        // The row must stay: without it, a repeated request would book again.
         $gone = wp_json_encode(['code' => 'erased', 'message' => 'The data of this response was erased.', 'data' => ['status' => 410]]);
         foreach ($this->person->responses() as $response) {
             $this->count($wpdb->update(own_table('idempotency'), ['status' => 410, 'answer' => $gone], ['id' => $response->id]));

@@ -1,7 +1,7 @@
 <?php
 
 /**
- * Questions to the server of the API, which has the rules of keys and knows webhooks, changes and overlaps. The pages only show what it says.
+ * Requests to the API server, which has the rules for keys and knows webhooks, changes and overlaps. The pages only show its responses.
  *
  * @package Bookside
  */
@@ -11,8 +11,8 @@ namespace Bookside;
 defined('ABSPATH') || exit;
 
 /**
- * Asks the server for what a page shows, or to do what a form says. The request is signed with the secret that both read from a table of ours, and
- * valid once, for a minute and for this site; the server checks it in adapter/signed. So is the answer, unless it is a refusal.
+ * Requests the data of a page, or sends a form. The request is signed with the secret that both read from a table of ours, and valid
+ * once, within a minute and for this site; the server checks it in adapter/signed. The response is signed too, unless it is a refusal.
  *
  * @param array<string,string>|null $form What was typed; null for a question.
  * @return array<string,mixed>|\WP_Error What the server says. A form that it does not accept has fields with their errors.
@@ -25,7 +25,7 @@ function ask_server(string $path, ?array $form = null)
     }
     $secret = shared_secret();
     $site = fingerprint();
-    if ($secret === '' && keys_available()) { // an account that may create no tables served an earlier version
+    if ($secret === '' && keys_available()) { // an earlier version's account may not create tables
         return new \WP_Error('bookside_tables', __('Tables of Bookside are missing. Run "bookside check" on the server, which says how to create them.', 'bookside'));
     }
     if ($secret === '' || $site === '') {

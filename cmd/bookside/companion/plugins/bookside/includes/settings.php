@@ -18,7 +18,7 @@ function settings(): array
 {
     $stored = get_option(OPTION, []);
     $stored = is_array($stored) ? $stored : [];
-    // People set options by other means, too.
+    // Options can be set by other means, too.
     return [
         'staff_overbooking' => (bool) ($stored['staff_overbooking'] ?? true),
         'jobs' => (bool) ($stored['jobs'] ?? false),
@@ -28,7 +28,7 @@ function settings(): array
 }
 
 /**
- * Stores settings as typed.
+ * Stores settings as submitted.
  *
  * @return true|\WP_Error With the field as the code of each message.
  */
@@ -98,7 +98,7 @@ function companion_version(): string
 }
 
 /**
- * Returns what failed in the must-use plugin since it was forgotten, by what failed.
+ * Returns the must-use plugin's failures since they were last cleared, by what failed.
  *
  * @return array<string,array{count:int,at:int,message:string}>
  */

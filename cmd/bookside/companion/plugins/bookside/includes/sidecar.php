@@ -1,7 +1,7 @@
 <?php
 
 /**
- * What the sidecar says about itself, on this machine or in this network, and at the site's own address of the API. Nothing else is ever contacted.
+ * The sidecar's state, on this machine or in this network, and at the site's own API address. Nothing else is ever contacted.
  *
  * @package Bookside
  */
@@ -79,9 +79,9 @@ function away_text(string $problem): string
 }
 
 /**
- * Returns what tells this site from all others, copies included, as the server of the API makes it (adapter/session/fingerprint.go); '' before it has run.
+ * Returns the fingerprint that tells this site from all others, copies included, as the API server computes it (adapter/session/fingerprint.go); '' before it has run.
  *
- * It is made of a random id, so that it says nothing about the site.
+ * It is computed from a random id, so it reveals nothing about the site.
  */
 function fingerprint(): string
 {
@@ -93,7 +93,7 @@ function fingerprint(): string
     if (!$row || $row->signature === '') {
         return '';
     }
-    // As it is stored: constants and filters may say something else.
+    // As stored: constants and filters may differ.
     $url = (string) $wpdb->get_var("SELECT option_value FROM $wpdb->options WHERE option_name = 'siteurl'");
     return substr(hash('sha256', implode("\n", [$row->signature, $url, strtolower($row->name), $wpdb->options])), 0, 16);
 }
@@ -107,7 +107,7 @@ function foreign(array $body): bool
 }
 
 /**
- * Asks at an address of this site.
+ * Sends a request to an address of this site.
  *
  * @return array{0:string,1:array} The status, or why there was none, and the object that the body has, [] if it has none.
  */
@@ -115,7 +115,7 @@ function try_address(string $url): array
 {
     $response = wp_remote_get($url, [
         'timeout' => 3, 'limit_response_size' => MB_IN_BYTES, 'headers' => ['Cache-Control' => 'no-cache'],
-        'sslverify' => (bool) apply_filters('https_local_ssl_verify', false), // as WordPress asks itself
+        'sslverify' => (bool) apply_filters('https_local_ssl_verify', false), // as in WordPress's requests to itself
     ]);
     if (is_wp_error($response)) {
         return [$response->get_error_message(), []];

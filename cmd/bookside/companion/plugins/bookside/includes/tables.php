@@ -40,7 +40,7 @@ function has_table(string $table): bool
 function columns_of(string $table): array
 {
     global $wpdb;
-    // No SQL of a caller: the name is one of own_table and platform_table.
+    // Not SQL from a caller: the name comes from own_table or platform_table.
     return has_table($table) ? $wpdb->get_col("SHOW COLUMNS FROM `$table`") : [];
 }
 

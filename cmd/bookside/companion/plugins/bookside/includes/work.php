@@ -1,7 +1,7 @@
 <?php
 
 /**
- * What is done while nobody looks: changes, jobs, webhooks, mails and keys. The server of the API rates it; here it is only put in words.
+ * Background work: changes, jobs, webhooks, mails and keys. The API server rates it; this file only words the ratings.
  *
  * @package Bookside
  */
@@ -45,7 +45,7 @@ function ratings_in(array $body): array
 }
 
 /**
- * Returns the label and the text of a rating. What a newer server rates beyond this is told in its own words.
+ * Returns the label and the text of a rating. Ratings that only a newer server knows have its own words.
  *
  * @return array{0:string,1:string}
  */
