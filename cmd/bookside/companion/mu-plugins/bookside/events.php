@@ -248,11 +248,12 @@ class BooksideEvents
     {
         global $wpdb;
         $messages = $event->messages ?? ''; // a server of an earlier version has no such column
-        $resumed = $messages !== '' && $event->sender === 'plugin';
-        if ($messages === '' || (!$resumed && 1 !== $wpdb->query($wpdb->prepare(
-            "UPDATE `{$wpdb->prefix}bookside_events` SET sender = 'plugin', rendered = NULL WHERE id = %d AND sender = ''",
-            $event->id
-        )))) {
+        if ($messages === '') {
+            return;
+        }
+        $resumed = $event->sender === 'plugin';
+        $claim = "UPDATE `{$wpdb->prefix}bookside_events` SET sender = 'plugin', rendered = NULL WHERE id = %d AND sender = ''";
+        if (!$resumed && 1 !== $wpdb->query($wpdb->prepare($claim, $event->id))) {
             return;
         }
         [$new, $old] = self::models($event->event, (int) $event->record_id, (array) json_decode((string) $event->old, true));
