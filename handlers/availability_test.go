@@ -1165,6 +1165,10 @@ func TestAvailabilityOfEverySite(t *testing.T) {
 func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 	t.Parallel()
 	shared, changed, busy := fixtures.Shared(t, fixtures.SiteA()), fixtures.New(t, fixtures.Small(now)), fixtures.New(t, fixtures.Small(now))
+	equipped := fixtures.New(t, fixtures.Small(now).WithAssets())
+	for range 20 {
+		equipped.InsertAsset(t, 2, []int{1, 2}, 1, 3)
+	}
 	busy.AddCalendars(t)
 	busy.Execute(t, activate(pluginFile, googleFile, outlookFile, appleFile)) // Apple's calendar is not switched on
 	for range 20 {
@@ -1200,6 +1204,12 @@ func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 			"/availability?service_id=1&agent_id=1&date=2026-11-24":                      3,
 			"/availability?service_id=1&agent_id=any&date=2026-11-24":                    3,
 			"/availability?service_id=1&agent_id=any&date=2026-11-24&date_to=2027-01-24": 3,
+		}},
+		"with assets": {equipped, map[string]int{
+			"/availability?service_id=1&agent_id=1&date=2026-11-24":                      5,
+			"/availability?service_id=1&agent_id=any&date=2026-11-24&date_to=2027-01-24": 5,
+			"/availability?service_id=3&agent_id=any&date=2026-11-24":                    4, // it takes none
+			"/agents/availability?service_id=1&date=2026-11-24&start_time=10:00":         8,
 		}},
 		"with two calendars": {busy, map[string]int{
 			"/availability?service_id=1&agent_id=1&date=2026-11-24":                      5,
@@ -1295,8 +1305,9 @@ func TestAvailabilityOfAServiceWithManyConnections(t *testing.T) {
 // error is ignored.
 func TestAvailabilityFailsWithAnyStatement(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
+	database := fixtures.New(t, fixtures.Small(now).WithAssets())
 	database.AddCalendars(t)
+	database.InsertAsset(t, 1, []int{1})
 	database.Execute(t, activate(pluginFile, addOnFile, googleFile, outlookFile))
 	left, ran := -1, 0 // statements left until one fails, and statements run so far
 	s := tappedServer(t, database, func(statement) error {

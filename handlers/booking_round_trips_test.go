@@ -22,11 +22,19 @@ func TestRoundTripsOfNewBooking(t *testing.T) {
 		"a customer by id":        {"", `"customer_id": 1`, 14},
 		"without invoices":        {"INSERT INTO wp_latepoint_settings (name, value) VALUES ('enable_invoices', 'off')", `"customer_id": 1`, 14},
 		"with a calendar":         {activate(pluginFile, googleFile), `"customer_id": 1`, 15},
+		"with assets":             {"", `"customer_id": 1`, 18}, // one for Pro Features, three for assets
 	} {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
-			s := newWriter(t, fixtures.Small(now))
+			site := fixtures.Small(now)
+			if title == "with assets" {
+				site = site.WithAssets()
+			}
+			s := newWriter(t, site)
 			s.database.AddCalendars(t)
+			if title == "with assets" {
+				s.database.InsertAsset(t, 2, []int{1})
+			}
 			if c.arrange != "" {
 				s.database.Execute(t, c.arrange)
 			}

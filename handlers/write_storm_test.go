@@ -112,7 +112,9 @@ var stormWrites = map[string]func(i int, created func(kind string) string) (path
 func TestWritesNeverDeadlock(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	database := fixtures.New(t, fixtures.SiteA().WithCoupons())
+	database := fixtures.New(t, fixtures.SiteA().WithAssets())
+	database.InsertAsset(t, 3, []int{4, 6}) // taken by more agents than it has units
+	database.InsertAsset(t, 1, []int{4, 1, 2}, 5)
 	servers := []*server{newServerOver(t, database, 10, time.Minute), newServerOver(t, database, 10, time.Minute)}
 	servers[1].key = servers[0].key // a webhook belongs to its key
 	database.MakeCustomersUsers(t)

@@ -48,7 +48,7 @@ var writePrivileges = map[Table][]Privilege{
 
 	TransactionRefunds: {Insert, Delete},
 
-	BookingsAssets:        {Delete},
+	BookingsAssets:        {Insert, Delete},
 	BookingsServiceExtras: {Insert, Update, Delete},
 	Messages:              {Delete},
 }

@@ -56,11 +56,14 @@ const (
 
 // The tables of the add-on Pro Features, which most sites lack.
 const (
+	AgentsAssets          Table = "latepoint_agents_assets"
+	Assets                Table = "latepoint_assets"
 	BookingsAssets        Table = "latepoint_bookings_assets"
 	BookingsServiceExtras Table = "latepoint_bookings_service_extras"
 	Coupons               Table = "latepoint_coupons"
 	Messages              Table = "latepoint_messages"
 	ServiceExtras         Table = "latepoint_service_extras"
+	ServicesAssets        Table = "latepoint_services_assets"
 	ServicesServiceExtras Table = "latepoint_services_service_extras"
 )
 
@@ -132,10 +135,12 @@ var required = map[Table][]string{
 // optional are the tables that a site may lack, with the columns that reads use.
 var optional = map[Table][]string{
 	AgentMeta:             metaColumns,
+	AgentsAssets:          {"id", "agent_id", "asset_id"},
 	AppleEvents:           eventColumns,
 	AppleRecurrences:      recurrenceColumns,
+	Assets:                {"id", "quantity", "status"},
 	BlockedPeriods:        {"agent_id", "service_id", "location_id", "start_date", "start_time", "end_time"},
-	BookingsAssets:        {"id", "booking_id"},
+	BookingsAssets:        {"id", "booking_id", "asset_id"},
 	BookingsServiceExtras: {"id", "booking_id", "service_extra_id", "duration", "quantity", "price"},
 	Bundles:               {"id", "name"},
 	BundlesServices:       {"id", "bundle_id", "service_id", "quantity"},
@@ -146,6 +151,7 @@ var optional = map[Table][]string{
 	OutlookEvents:         eventColumns,
 	OutlookRecurrences:    recurrenceColumns,
 	ServiceExtras:         {"id", "name", "charge_amount", "duration", "maximum_quantity", "multiplied_by_attendees", "status"},
+	ServicesAssets:        {"id", "service_id", "asset_id"},
 	ServicesServiceExtras: {"service_id", "service_extra_id"},
 	TransactionRefunds:    {"id", "transaction_id", "amount"},
 }
@@ -164,17 +170,17 @@ func CalendarTables() []Table {
 
 // ProTables returns the tables of the add-on Pro Features, which most sites lack.
 func ProTables() []Table {
-	return []Table{BookingsAssets, BookingsServiceExtras, Coupons, Messages, ServiceExtras, ServicesServiceExtras}
+	return []Table{AgentsAssets, Assets, BookingsAssets, BookingsServiceExtras, Coupons, Messages, ServiceExtras, ServicesAssets, ServicesServiceExtras}
 }
 
 // PluginTables returns the tables of the plugin and of its add-ons that we read or write; a
 // site may lack some of them.
 func PluginTables() []Table {
 	return []Table{
-		Activities, AgentMeta, Agents, AgentsServices, AppleEvents, AppleRecurrences, BlockedPeriods, BookingMeta, Bookings,
+		Activities, AgentMeta, Agents, AgentsAssets, AgentsServices, AppleEvents, AppleRecurrences, Assets, BlockedPeriods, BookingMeta, Bookings,
 		BookingsAssets, BookingsServiceExtras, Bundles, BundlesServices, Coupons, CustomerMeta, Customers, GoogleEvents,
 		GoogleRecurrences, LocationCategories, Locations, Messages, OrderInvoices, OrderItems, OrderMeta, Orders, OutlookEvents,
-		OutlookRecurrences, ProcessJobs, Processes, ServiceCategories, ServiceExtras, ServiceMeta, Services, ServicesServiceExtras,
+		OutlookRecurrences, ProcessJobs, Processes, ServiceCategories, ServiceExtras, ServiceMeta, Services, ServicesAssets, ServicesServiceExtras,
 		Settings, TransactionRefunds, Transactions, WorkPeriods,
 	}
 }

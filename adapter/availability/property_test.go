@@ -49,6 +49,17 @@ func world(t *rapid.T) (Input, Request) {
 			})
 		}
 	}
+	for range rapid.IntRange(0, 2).Draw(t, "assets") {
+		a := Asset{ID: id.Draw(t, "asset"), Quantity: rapid.IntRange(0, 2).Draw(t, "units")}
+		if rapid.Bool().Draw(t, "of some agents") {
+			a.Agents = []int64{id.Draw(t, "asset's agent")}
+		}
+		in.Assets = append(in.Assets, a)
+	}
+	for i := range rapid.IntRange(0, 4).Draw(t, "uses") {
+		start := quarter.Draw(t, "used from")
+		in.AssetUses = append(in.AssetUses, AssetUse{Asset: id.Draw(t, "used asset"), Booking: int64(i), Day: monday, Start: Minutes(15 * start), End: Minutes(15 * (start + 4))})
+	}
 	q := Request{
 		Duration: Minutes(15 * rapid.IntRange(1, 8).Draw(t, "duration")), Attendees: rapid.IntRange(1, 3).Draw(t, "attendees"),
 		BufferBefore: Minutes(5 * rapid.IntRange(0, 4).Draw(t, "buffer before")), BufferAfter: Minutes(5 * rapid.IntRange(0, 4).Draw(t, "buffer after")),
@@ -170,6 +181,8 @@ func TestOrderOfRowsDoesNotMatter(t *testing.T) {
 		in.Bookings = rapid.Permutation(in.Bookings).Draw(t, "bookings")
 		in.OffPeriods = rapid.Permutation(in.OffPeriods).Draw(t, "off periods")
 		in.Events = rapid.Permutation(in.Events).Draw(t, "events")
+		in.Assets = rapid.Permutation(in.Assets).Draw(t, "assets in another order")
+		in.AssetUses = rapid.Permutation(in.AssetUses).Draw(t, "uses")
 		if diff := cmp.Diff(want, seatsByStart(NewCalendar(in).Day(monday, q))); diff != "" {
 			t.Fatalf("in another order (-want +got):\n%s", diff)
 		}
@@ -234,6 +247,7 @@ func TestExcludedBookingDoesNotBlock(t *testing.T) {
 		in, q := world(t)
 		without := in
 		without.Bookings = slices.DeleteFunc(slices.Clone(in.Bookings), func(b Booking) bool { return b.ID == 1 })
+		without.AssetUses = slices.DeleteFunc(slices.Clone(in.AssetUses), func(u AssetUse) bool { return u.Booking == 1 })
 		want := seatsByStart(NewCalendar(without).Day(monday, q))
 		q.Exclude = []int64{1}
 		if diff := cmp.Diff(want, seatsByStart(NewCalendar(in).Day(monday, q))); diff != "" {

@@ -64,6 +64,8 @@ type Input struct {
 	OffPeriods  []OffPeriod
 	Events      []OffPeriod // of the agents' own calendars
 	Limits      DailyLimits
+	Assets      []Asset // active ones of the service
+	AssetUses   []AssetUse
 	Offers      Offers // nil unless extensions of the site decide which starts are offered
 	Clock       Clock
 	Deviations  Deviations
@@ -75,6 +77,7 @@ type Calendar struct {
 	schedule schedule
 	spans    map[Day][]daySpan // in minutes that have passed since midnight
 	off      map[Day][]offPeriod
+	uses     map[Day][]AssetUse
 	gapOn    func(Day) period
 }
 
@@ -86,6 +89,7 @@ func NewCalendar(in Input) *Calendar {
 	c := &Calendar{Input: in, schedule: newSchedule(in.WorkPeriods), spans: map[Day][]daySpan{}, gapOn: in.Clock.gaps()}
 	c.addSpans()
 	c.addOff()
+	c.addUses()
 	return c
 }
 
@@ -131,6 +135,7 @@ const (
 	NoCapacity    Reason = "capacity"   // too few seats are left, or the day is full
 	Off           Reason = "off_period" // time off
 	OwnEvent      Reason = "calendar"   // an event of the agent's own calendar
+	AssetTaken    Reason = "asset"      // a room or a device is taken
 	OutsideWindow Reason = "outside_window"
 	Past          Reason = "past"
 )
@@ -263,10 +268,11 @@ type occupancy struct {
 	gap      period // that the clock skips
 	holds    []occupant
 	closures []closure
+	assets   []takenAsset
 }
 
 func (c *Calendar) occupancyOn(day Day, r Resource, q Request) occupancy {
-	return occupancy{c.gap(day), c.holdsOn(day, r, q), c.closuresOn(day, r, q)}
+	return occupancy{c.gap(day), c.holdsOn(day, r, q), c.closuresOn(day, r, q), c.assetsOn(day, r, q.Exclude)}
 }
 
 // occupant is the part of a booking on a day, and what it occupies of a given resource.
@@ -364,6 +370,8 @@ func (c *Calendar) slot(at Moment, q Request, occupied occupancy) Slot {
 	}
 	if seats >= c.Service.needed() || slot.Capacity < q.Attendees {
 		slot.Reason, slot.Booking = c.conflict(occupied, wanted, guarded)
+	} else if slices.ContainsFunc(occupied.assets, func(a takenAsset) bool { return a.full(wanted) }) {
+		slot.Capacity, slot.Reason = 0, AssetTaken
 	}
 	return slot
 }

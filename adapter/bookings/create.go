@@ -251,7 +251,7 @@ func insertOrderWithItem(ctx context.Context, tx *session.Tx, w session.WriteSet
 }
 
 // completeBooking writes the item's data, which contains the booking's id, and the booking's custom fields,
-// keys and extras.
+// keys, extras and assets.
 func completeBooking(ctx context.Context, tx *session.Tx, plan bookingPlan, created notify.Snapshot) error {
 	item := created.BookingItem()
 	if _, err := tx.UpdateLater(ctx, wpdb.OrderItems, item.ID, session.Row{{Name: "item_data", Value: item.ItemData}}); err != nil {
@@ -262,7 +262,10 @@ func completeBooking(ctx context.Context, tx *session.Tx, plan bookingPlan, crea
 	if _, err := tx.InsertLater(ctx, wpdb.BookingMeta, meta...); err != nil {
 		return err
 	}
-	_, err := tx.InsertLater(ctx, wpdb.BookingsServiceExtras, extraRows(tx.Session, created.Booking.ID, plan.extras)...)
+	if _, err := tx.InsertLater(ctx, wpdb.BookingsServiceExtras, extraRows(tx.Session, created.Booking.ID, plan.extras)...); err != nil {
+		return err
+	}
+	_, err := tx.InsertLater(ctx, wpdb.BookingsAssets, records.AssetRows(tx.Session, created.Booking.ID, plan.resource.Agent, plan.service.Assets)...)
 	return err
 }
 

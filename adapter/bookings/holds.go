@@ -62,7 +62,8 @@ import (
 //   - A hold of a service with several seats takes total_attendees of them, and closes the
 //     time of its agent for other services only. A reader that cannot count seats should
 //     leave the service itself open, and let the plugin count the seats that are booked.
-//   - Holds count towards daily limits like bookings.
+//   - Holds count towards daily limits like bookings, and take a unit of each asset of Pro
+//     Features that a booking of their service and agent would take.
 
 // NewHold is a hold to create. Of the booking, only the slot counts.
 type NewHold struct {

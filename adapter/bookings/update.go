@@ -81,6 +81,11 @@ func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records
 	if err != nil {
 		return records.BookingDetail{}, err
 	}
+	if changed.booking {
+		if err := records.RewriteAssets(ctx, tx, w, after.Booking.Booking); err != nil {
+			return records.BookingDetail{}, err
+		}
+	}
 	events := changed.events(before, after)
 	if err := notify.LogEvents(ctx, tx, w, events); err != nil {
 		return records.BookingDetail{}, err

@@ -4,7 +4,7 @@ package extensions
 var Catalogue = []Extension{
 	{ProFeatures, "Pro Features", []Part{
 		{Times, Understood, "", "Off periods and limits of bookings per day count."},
-		{Times, NotHonoured, "enable_assets_functionality", "Rooms and devices that are taken do not close a time, and bookings by the API take none."},
+		{Times, Understood, "enable_assets_functionality", "Rooms and devices that are taken close a time, and bookings by the API take them."},
 		{Times, Understood, "", "Extras make a booking longer."},
 		{Prices, Understood, "", "The prices of durations, attendees, the base fee, extras, coupons and taxes count."},
 		{Acceptance, Understood, "", "Required custom fields of customers and bookings are asked for; a booking that requires a file is refused."},

@@ -14,7 +14,7 @@ type Site struct {
 	Settings map[string]string // of LatePoint, by name; see Settings
 	Versions map[string]string // of the tables of add-ons, by id
 	Events   []string          // that the companion tells extensions about, such as booking_created
-	Unread   []string          // the ids of calendars whose tables cannot be seen
+	Unread   []string          // what has tables that cannot be seen: ids of calendars, and settings of parts
 	Reports  []Report          // of the companion; none without one
 	Asks     bool              // WordPress is asked about the decisions of unknown listeners
 }
@@ -171,6 +171,8 @@ func (s Site) known(id, plugin string, e Extension) Active {
 			if !s.sendsMessages() {
 				part = Part{Messages, NotHonoured, part.Setting, "Messages about bookings by the API are made without it: that takes the companion."}
 			}
+		case slices.Contains(s.Unread, part.Setting):
+			part = Part{part.Subject, NotHonoured, part.Setting, "Rooms and devices that are taken do not close a time: the add-on has no tables that the database user may read; see bookside check --grants."}
 		case part.Kind == RunAfterwards && len(s.Events) == 0:
 			part = Part{part.Subject, NotHonoured, part.Setting, "Nothing tells it about bookings by the API: that takes the companion."}
 		case part.Subject == Times && id == GoogleCalendar && a.Version == "":

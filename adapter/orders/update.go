@@ -73,6 +73,13 @@ func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.
 	if err != nil {
 		return records.Order{}, err
 	}
+	bookings := make([]records.Booking, len(moved))
+	for i, b := range moved {
+		bookings[i] = b.Booking.Booking
+	}
+	if err := records.RewriteAssets(ctx, tx, w, bookings...); err != nil {
+		return records.Order{}, err
+	}
 	return notify.OrderUpdate(ctx, tx, w, before, moved)
 }
 

@@ -58,7 +58,11 @@ type EventTables struct{ Events, Recurrences wpdb.Table }
 
 // In reports whether a schema has both tables.
 func (t EventTables) In(schema *wpdb.Schema) bool {
-	return schema.Has(t.Events) && schema.Has(t.Recurrences)
+	return hasTables(schema, []wpdb.Table{t.Events, t.Recurrences})
+}
+
+func hasTables(schema *wpdb.Schema, tables []wpdb.Table) bool {
+	return !slices.ContainsFunc(tables, func(t wpdb.Table) bool { return !schema.Has(t) })
 }
 
 // CalendarTables are the event tables of the calendar add-ons.
@@ -68,21 +72,30 @@ var CalendarTables = map[string]EventTables{
 	extensions.AppleCalendar:   {wpdb.AppleEvents, wpdb.AppleRecurrences},
 }
 
-// unreadCalendars returns the active calendar add-ons whose tables cannot be seen.
-func (s *Session) unreadCalendars(ctx context.Context, settings map[string]string) (unread []string, err error) {
-	schema := s.Schema
+// AssetTables are the tables in which Pro Features stores assets, and what takes them.
+var AssetTables = []wpdb.Table{wpdb.AgentsAssets, wpdb.Assets, wpdb.BookingsAssets, wpdb.ServicesAssets}
+
+// unreadTables returns what has tables that cannot be seen: the ids of active calendar add-ons, and the setting of assets.
+func (s *Session) unreadTables(ctx context.Context, settings map[string]string) (unread []string, err error) {
+	needed := map[string][]wpdb.Table{}
 	for id, tables := range CalendarTables {
-		if !s.Extension(id, settings) {
-			continue
+		if s.Extension(id, settings) {
+			needed[id] = []wpdb.Table{tables.Events, tables.Recurrences}
 		}
-		if !tables.In(schema) && schema == s.Schema { // the add-on may have created them since
+	}
+	if settings[SettingAssets] == On && s.Extension(extensions.ProFeatures, settings) {
+		needed[SettingAssets] = AssetTables
+	}
+	schema := s.Schema
+	for what, tables := range needed {
+		if !hasTables(schema, tables) && schema == s.Schema { // the add-on may have created them since
 			s.DB.ForgetSchema()
 			if schema, err = s.DB.Schema(ctx, s.Schema.Version); err != nil {
 				return nil, err
 			}
 		}
-		if !tables.In(schema) {
-			unread = append(unread, id)
+		if !hasTables(schema, tables) {
+			unread = append(unread, what)
 		}
 	}
 	return unread, nil
@@ -107,7 +120,7 @@ func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 	if err != nil {
 		return nil, err
 	}
-	unread, err := s.unreadCalendars(ctx, settings)
+	unread, err := s.unreadTables(ctx, settings)
 	if err != nil {
 		return nil, err
 	}

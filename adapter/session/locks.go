@@ -34,6 +34,8 @@ import (
 //	9  API key        id of the key modulo 1024; for its number of holds
 //	10 coupon         CRC-32 (IEEE) of the code in upper case, modulo 1024; for its uses
 //	11 webhooks       0; for the number of those that keys made
+//	12 asset          id of the asset, a room or a device of Pro Features; of all that the
+//	                  service takes with any of the candidates, where assets are switched on
 //
 // The rules for everyone who takes these rows:
 //
@@ -76,6 +78,7 @@ const (
 	KeyLock
 	CouponLock
 	WebhookLock
+	AssetLock
 )
 
 // lockBuckets is the number of rows for each kind that would otherwise need a row for every record.
@@ -91,7 +94,7 @@ type Lock struct {
 // LockOf returns the row for a record.
 func LockOf(kind LockKind, id int64) Lock {
 	switch kind {
-	case LocationLock, ServiceLock, AgentLock:
+	case LocationLock, ServiceLock, AgentLock, AssetLock:
 		return Lock{kind, id}
 	default:
 		return Lock{kind, id % lockBuckets}

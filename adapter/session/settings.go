@@ -31,6 +31,7 @@ const (
 	SettingAgentOrder       = "any_agent_order"
 	SettingAddOns           = "active_addons"
 	SettingAppleCalendar    = "enable_apple_calendar"
+	SettingAssets           = "enable_assets_functionality" // of Pro Features
 )
 
 // The settings that writes and messages depend on, by name.
@@ -101,7 +102,7 @@ const On = "on"
 var writeSettingNames = slices.Concat([]string{
 	settingDateFormat, settingTimeSystem, SettingInvoices, SettingFreeInvoices, SettingInvoiceCompany, SettingInvoiceFrom, SettingInvoiceTo,
 	SettingInvoiceTaxID, SettingLogAddress, SettingMailProcessor, SettingBusinessName, SettingBusinessPhone, SettingBusinessAddress, SettingBusinessLogo, SettingOwnStatuses, SettingTaxes, SettingBookingFields,
-	SettingOfReason + "cancellation_reason", SettingOfReason + "reschedule_reason", SettingNoShows, SettingNoShowThreshold, SettingNoShowAction, SettingFutureBookings, settingPayLocally,
+	SettingOfReason + "cancellation_reason", SettingOfReason + "reschedule_reason", SettingNoShows, SettingNoShowThreshold, SettingNoShowAction, SettingFutureBookings, settingPayLocally, SettingAssets,
 	SettingDashboard, SettingTerseDates, SettingUsersAsCustomers, SettingCustomerRole,
 }, CustomerRuleSettings, currencySettings)
 
@@ -187,7 +188,7 @@ func (w WriteSettings) PageURL(path string) string {
 // SlotSettings are the names of the settings that slots depend on.
 var SlotSettings = []string{
 	SettingBlockingStatuses, SettingStep, SettingEarliest, SettingLatest,
-	SettingOneLocation, SettingManyServices, SettingOneAgent, SettingAgentOrder, SettingAddOns, SettingAppleCalendar,
+	SettingOneLocation, SettingManyServices, SettingOneAgent, SettingAgentOrder, SettingAddOns, SettingAppleCalendar, SettingAssets,
 }
 
 // AgentOrder returns the setting that decides which agent gets a booking for any agent.

@@ -30,6 +30,7 @@ type Service struct {
 	bounds         availability.Bounds
 	bookingsPerDay int // 0 for no limit
 	settings       map[string]string
+	Assets         []records.Asset // none where assets are switched off
 }
 
 // Request returns the request for a new booking of the service.
@@ -90,6 +91,9 @@ func LoadBookable(ctx context.Context, s *session.Session, service, agent int64,
 	v.Step = step(v.Step, settings[session.SettingStep])
 	if location == nil && len(resources) > 0 {
 		resources = firstLocation(resources)
+	}
+	if err == nil {
+		err = loadAssets(ctx, s, &v)
 	}
 	return v, resources, known, err
 }

@@ -38,7 +38,7 @@ type CalendarQuery struct {
 // of statements does not depend on the number of days.
 func Calendar(ctx context.Context, s *session.Session, service Service, resources []availability.Resource, q CalendarQuery) (*availability.Calendar, error) {
 	in := availability.Input{
-		Service: service.Service, Resources: resources, Clock: s.Zone.Clock(), Deviations: availability.DefaultDeviations, Offers: q.offers,
+		Service: service.Service, Resources: resources, Assets: service.activeAssets(), Clock: s.Zone.Clock(), Deviations: availability.DefaultDeviations, Offers: q.offers,
 		Rules: availability.Rules{
 			OneLocationAtTime:      service.settings[session.SettingOneLocation] == session.On || q.anyLocation,
 			MultipleServicesAtTime: service.settings[session.SettingManyServices] == session.On,
@@ -76,8 +76,8 @@ type calendarRow struct {
 }
 
 // readCalendar reads bookings, holds and working hours in one statement and, if limits apply, also time off
-// and the daily limits of agents. Events of agents take another statement for each add-on. It reads one
-// more day of bookings, because only the working hours show whether the last one counts.
+// and the daily limits of agents. Events of agents take another statement for each add-on, and assets one.
+// It reads one more day of bookings, because only the working hours show whether the last one counts.
 func readCalendar(ctx context.Context, s *session.Session, service Service, scope resourceScope, q CalendarQuery, limited bool, in *availability.Input) error {
 	rules := rulesOf(service, q, *in)
 	rules.limited, rules.calendars = limited, activeCalendars(s, service.settings)
@@ -112,6 +112,7 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 		}
 	}
 	in.Events = busytimes.Blocked(events, q.From, q.To)
+	in.AssetUses = all.uses
 	last := lastDay(q, *in)
 	for _, r := range rows {
 		if b := r.booking(); (r.kind == bookingRow || r.kind == holdRow) && b.Start.Day <= last {
@@ -129,13 +130,18 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 type calendarContent struct {
 	rows   []calendarRow
 	events []busytimes.Event
+	uses   []availability.AssetUse
 }
 
 // readContent reads what a part of the calendar may need.
 func readContent(ctx context.Context, s *session.Session, rules blockingRules, part calendarPart) (content calendarContent, err error) {
-	if content.rows, err = calendarRows(ctx, s, rules, part); err == nil {
-		content.events, err = calendarEvents(ctx, s, rules.calendars, part)
+	if content.rows, err = calendarRows(ctx, s, rules, part); err != nil {
+		return content, err
 	}
+	if content.events, err = calendarEvents(ctx, s, rules.calendars, part); err != nil {
+		return content, err
+	}
+	content.uses, err = assetUses(ctx, s, rules, part)
 	return content, err
 }
 
@@ -266,13 +272,14 @@ type blockingRules struct {
 	service    int64 // the service whose bookings count towards its daily limit; 0 for none
 	limited    bool  // time off and daily limits apply
 	calendars  []eventCalendar
+	assets     []availability.Asset
 	except     int64 // see CalendarQuery
 }
 
 func rulesOf(service Service, q CalendarQuery, in availability.Input) blockingRules {
 	rules := blockingRules{
 		statuses:   append(availability.BlockingStatuses(service.settings[session.SettingBlockingStatuses]), q.also...),
-		atLocation: in.Rules.OneAgentAtLocation, except: q.Except,
+		atLocation: in.Rules.OneAgentAtLocation, assets: in.Assets, except: q.Except,
 	}
 	if in.Limits.Service > 0 {
 		rules.service = service.ID

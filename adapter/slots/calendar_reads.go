@@ -99,7 +99,7 @@ func (c *calendarReads) load(ctx context.Context, s *session.Session, rules bloc
 	if s.NoSharing {
 		return readContent(ctx, s, rules, part)
 	}
-	by := fmt.Sprintf("%q %v %d %v %d %v", rules.statuses, rules.atLocation, rules.service, rules.limited, rules.except, rules.calendars)
+	by := fmt.Sprintf("%q %v %d %v %d %v %v", rules.statuses, rules.atLocation, rules.service, rules.limited, rules.except, rules.calendars, rules.assets)
 	key := calendarReadKey{s.Schema, by, domain.Stamp(s.Now), part.nearDays()}
 	found, release, err := c.queues.Do(ctx, key, calendarRead{s, wpdb.Allowed(ctx), part, rules})
 	release()

@@ -88,7 +88,7 @@ type AssignedSlot struct {
 	input    availability.Input
 }
 
-// confirmSlot reads the bookings and holds of the assigned slot again. It is the last statement before
+// confirmSlot reads the bookings and holds of the assigned slot again. Nothing follows it but
 // COMMIT: if PHP has added a booking since Assign, that booking wins, and the transaction runs again and
 // finds the slot occupied.
 func confirmSlot(ctx context.Context, tx *session.Tx, a AssignedSlot) error {
@@ -103,6 +103,9 @@ func confirmSlot(ctx context.Context, tx *session.Tx, a AssignedSlot) error {
 	if a.input.Bookings, err = wpdb.All(ctx, tx.DB, "read blocking bookings", stmt, scanBlockingBooking); err != nil {
 		return err
 	}
+	if a.input.AssetUses, err = assetUses(ctx, tx.Session, rules, part); err != nil {
+		return err
+	}
 	if len(availability.NewCalendar(a.input).Free(a.At, a.Request)) == 0 {
 		return fmt.Errorf("slot was booked concurrently: %w", wpdb.ErrConflict)
 	}
@@ -110,7 +113,7 @@ func confirmSlot(ctx context.Context, tx *session.Tx, a AssignedSlot) error {
 }
 
 // Locks returns the locks of everything that bookings can compete for: their agents, their locations if one
-// agent at a time uses a location, and their service if its bookings per day are limited.
+// agent at a time uses a location, their service if its bookings per day are limited, and their assets.
 func Locks(s *session.Session, service Service, resources []availability.Resource) []session.Lock {
 	scope := scopeOf(resources)
 	locks := session.LocksOf(session.AgentLock, scope.agents...)
@@ -120,7 +123,7 @@ func Locks(s *session.Session, service Service, resources []availability.Resourc
 	if service.bookingsPerDay > 0 && s.Extension(extensions.ProFeatures, service.settings) {
 		locks = append(locks, session.LocksOf(session.ServiceLock, scope.services...)...)
 	}
-	return locks
+	return append(locks, service.assetLocks(scope.agents)...)
 }
 
 // bookingsOfDay counts the bookings of agents on a day, whatever their status

@@ -147,6 +147,16 @@ Calendar 1.4 and 1.6 differ, and the version of its tables decides; if that is n
 on the site, an event without an end time breaks the calendar; here it blocks the day. The database account needs
 ` + "`SELECT`" + ` on the tables of the add-ons, which ` + "`bookside check --grants`" + ` prints.
 
+## Rooms and devices
+
+Where Pro Features is active and its assets are switched on (` + "`enable_assets_functionality`" + `), a time is closed once an asset that
+the booking would take is taken: one that is active, connected to the service, and for the agent or for all agents. That counts in
+the same places as calendars; ` + "`explain=1`" + ` says ` + "`asset`" + `. As on the site, each booking takes one unit however many attend, so that an asset of
+one unit closes a group after its first booking; all bookings of the day count that overlap the time, their own buffers included and
+those of the request not; and a booking that runs past midnight takes nothing. A hold takes what its booking would take. A booking is
+stored with the assets of its service and agent, disabled ones too, and stored anew with every change. The report of overlapping
+bookings knows agents only. The account of the database needs the privileges on the tables of assets that ` + "`bookside check --grants`" + ` prints.
+
 ## Asked
 
 If [the companion](COMPANION.md) is installed, Bookside asks WordPress about the decisions of extensions that it does not know

@@ -150,7 +150,7 @@ type whyInput struct {
 type whyOutput struct {
 	now
 	Free        bool    `json:"free"`
-	Reason      string  `json:"reason,omitempty" jsonschema:"booked, hold, buffer, capacity, off_period, calendar, extension, outside_window, past, no_start, status, connection or working_hours"`
+	Reason      string  `json:"reason,omitempty" jsonschema:"booked, hold, buffer, capacity, off_period, calendar, asset, extension, outside_window, past, no_start, status, connection or working_hours"`
 	Explanation string  `json:"explanation"`
 	BookingID   int64   `json:"booking_id,omitempty" jsonschema:"The booking in the way, if the key may read bookings"`
 	FreeTimes   []clock `json:"free_times" jsonschema:"Starts of that day that are free"`
@@ -164,6 +164,7 @@ var reasons = map[string]string{
 	"capacity":       "Too few seats are left, or the day has as many bookings as it may have.",
 	"off_period":     "Time off.",
 	"calendar":       "The agent has something else in a calendar of their own.",
+	"asset":          "A room or a device that the service needs is taken.",
 	"extension":      "An extension of the site does not offer it.",
 	"outside_window": "It is too soon, or too far ahead, for the site to accept bookings.",
 	"past":           "It is in the past.",

@@ -1,0 +1,360 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/domain"
+	"bookside/fixtures"
+)
+
+// newServerWithAssets serves a site with Pro Features and its assets, where everybody works from 09:00 to 12:00, services take an
+// hour, and nobody has a booking. Services 1 and 2 are given by agents 1 and 3.
+func newServerWithAssets(t testing.TB) *server {
+	t.Helper()
+	database := fixtures.New(t, fixtures.Small(now).WithAssets())
+	database.Execute(t, "DELETE FROM wp_latepoint_bookings", "DELETE FROM wp_latepoint_work_periods", everyDay(t, "09:00", "12:00"),
+		"UPDATE wp_latepoint_services SET duration = 60, timeblock_interval = 30, buffer_before = 0, buffer_after = 0, capacity_max = 1",
+		"DELETE FROM wp_latepoint_service_meta", "UPDATE wp_latepoint_customers SET status = 'active'", "DELETE FROM wp_latepoint_agents_services WHERE agent_id NOT IN (1, 3)")
+	s := newServer(t, database)
+	s.platform.Pick = func(int) int { return 0 }
+	return s
+}
+
+// tuesday is the body of a booking on the day after that of the tests.
+func tuesday(service, agent, start string) string {
+	return fmt.Sprintf(`{"service_id":%s,"agent_id":%s,"location_id":1,"start_date":"2026-11-24","start_time":"%s","customer_id":1}`, service, agent, start)
+}
+
+// holdOf is the body of a hold of what would be booked.
+func holdOf(booking string) string { return strings.Replace(booking, `,"customer_id":1`, "", 1) }
+
+// TestAssetsCloseTimes: an asset whose units are taken closes times of every service and agent that takes it, as long as Pro
+// Features is active and assets are switched on.
+func TestAssetsCloseTimes(t *testing.T) {
+	t.Parallel()
+	const (
+		day    = "&date=2026-11-24"
+		off    = "UPDATE wp_latepoint_settings SET value = 'off' WHERE name = 'enable_assets_functionality'"
+		buffer = "UPDATE wp_latepoint_services SET buffer_before = 15, buffer_after = 15 WHERE id = 2"
+	)
+	all, closed := []string{"09:00", "09:30", "10:00", "10:30", "11:00"}, []string{"09:00", "11:00"}
+	for name, c := range map[string]struct {
+		arrange  []string
+		asset    func(testing.TB, *server)
+		offered  map[string][]string // by query
+		explains string              // of service 1 with agent 3
+	}{
+		"one unit": {nil, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 2}) }, map[string][]string{
+			"service_id=1&agent_id=3": closed, "service_id=1&agent_id=any": closed, "service_id=1&agent_id=3&location_id=2": closed, "service_id=2&agent_id=3": closed, "service_id=3&agent_id=3": all,
+		}, "09:30 asset, 10:00 asset, 10:30 asset"},
+		"two units":             {nil, func(t testing.TB, s *server) { s.database.InsertAsset(t, 2, []int{1, 2}) }, map[string][]string{"service_id=1&agent_id=3": all, "service_id=1&agent_id=1": closed}, ""},
+		"of other services":     {nil, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 3}) }, map[string][]string{"service_id=1&agent_id=3": all}, ""},
+		"of one agent":          {nil, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 2}, 1) }, map[string][]string{"service_id=1&agent_id=3": all, "service_id=1&agent_id=any": all}, ""},
+		"of both agents":        {nil, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 2}, 1, 3) }, map[string][]string{"service_id=1&agent_id=3": closed, "service_id=1&agent_id=any": {"09:00", "11:00"}}, ""},
+		"disabled":              {nil, func(t testing.TB, s *server) { s.disableAsset(t, s.database.InsertAsset(t, 1, []int{1, 2})) }, map[string][]string{"service_id=1&agent_id=3": all}, ""},
+		"switched off":          {[]string{off}, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 2}) }, map[string][]string{"service_id=1&agent_id=3": all}, ""},
+		"Pro is not active":     {[]string{activate(pluginFile)}, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 2}) }, map[string][]string{"service_id=1&agent_id=3": all}, ""},
+		"its buffers, not ours": {[]string{buffer}, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 2}) }, map[string][]string{"service_id=1&agent_id=3": {}, "service_id=2&agent_id=3": {}, "service_id=3&agent_id=3": all}, "09:00 asset, 09:30 asset, 10:00 asset, 10:30 asset, 11:00 asset"},
+		"the agent is booked":   {nil, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 2}) }, map[string][]string{"service_id=1&agent_id=1": closed}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServerWithAssets(t)
+			c.asset(t, s)
+			s.database.Execute(t, c.arrange...)
+			// Pro Features wrote this booking, as long as it was active.
+			s.database.Execute(t, "INSERT INTO wp_latepoint_bookings (id, booking_code, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after, status, customer_id, service_id, agent_id, location_id, total_attendees, order_item_id) "+
+				"SELECT 7001, 'ASSET', '2026-11-24', '2026-11-24', 600, 660, 60, buffer_before, buffer_after, 'approved', 1, 2, 1, 1, 1, 1 FROM wp_latepoint_services WHERE id = 2",
+				"INSERT INTO wp_latepoint_bookings_assets (booking_id, asset_id) SELECT 7001, asset_id FROM wp_latepoint_services_assets WHERE service_id = 2",
+				"INSERT INTO wp_latepoint_bookings_assets (booking_id, asset_id) SELECT 7001, asset_id FROM wp_latepoint_services_assets WHERE service_id = 2")
+			for query, want := range c.offered {
+				a := s.day(t, query+day+"&explain=1")
+				if diff := cmp.Diff(want, a.AvailableSlots); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", query, diff)
+				}
+				if got := strings.Join(a.unavailable(), ", "); c.explains != "" && query == "service_id=1&agent_id=3" && got != c.explains {
+					t.Errorf("%s: %s", query, got)
+				}
+				ranged := s.get("/availability?" + query + "&date=2026-11-23&date_to=2026-11-25").want(http.StatusOK)
+				if got := fmt.Sprint(ranged.at("data", "days", "2026-11-24"), ranged.at("data", "days", "2026-11-25")); got != fmt.Sprint(want, all) {
+					t.Errorf("%s in a range: %s", query, got)
+				}
+			}
+			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'cancelled'")
+			if diff := cmp.Diff(all, s.day(t, "service_id=1&agent_id=3"+day).AvailableSlots); diff != "" {
+				t.Errorf("after it was cancelled (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// disableAsset gives an asset the status disabled.
+func (s *server) disableAsset(t testing.TB, id int64) {
+	t.Helper()
+	s.database.Execute(t, fmt.Sprintf("UPDATE wp_latepoint_assets SET status = 'disabled' WHERE id = %d", id))
+}
+
+// TestBookingsRespectAssets: whatever makes or moves a booking is refused where an asset that it would take is taken, by a booking
+// or by a hold, and leaves nothing behind.
+func TestBookingsRespectAssets(t *testing.T) {
+	t.Parallel()
+	for name, take := range map[string]func(*server) (give func()){
+		"by a booking": func(s *server) func() {
+			id := fmt.Sprint(s.write(http.MethodPost, "/bookings", tuesday("2", "1", "10:00")).want(http.StatusCreated).at("data", "id"))
+			return func() { s.write(http.MethodPut, "/bookings/"+id, `{"status":"cancelled"}`).want(http.StatusOK) }
+		},
+		"by a hold": func(s *server) func() {
+			id := fmt.Sprint(s.write(http.MethodPost, "/holds", holdOf(tuesday("2", "1", "10:00"))).want(http.StatusCreated).at("data", "id"))
+			return func() { s.write(http.MethodDelete, "/holds/"+id, "").want(http.StatusOK) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fixtures.RequireServer(t)
+			s := newServerWithAssets(t)
+			s.database.InsertAsset(t, 1, []int{1, 2}, 1, 3)
+			give := take(s)
+			early := fmt.Sprint(s.write(http.MethodPost, "/bookings", tuesday("1", "3", "09:00")).want(http.StatusCreated).at("data", "id"))
+			other := fmt.Sprint(s.write(http.MethodPost, "/bookings", tuesday("3", "3", "10:00")).want(http.StatusCreated).at("data", "id"))
+			if why := strings.Join(s.day(t, "service_id=2&agent_id=3&date=2026-11-24&explain=1").unavailable(), ", "); !strings.Contains(why, "09:00 booked") {
+				t.Errorf("not offered: %s", why)
+			}
+			before := s.database.Snapshot(t)
+			for what, send := range map[string]func() answer{
+				"a booking":       func() answer { return s.write(http.MethodPost, "/bookings", tuesday("1", "1", "10:30")) },
+				"any agent":       func() answer { return s.write(http.MethodPost, "/bookings", tuesday("2", `"any"`, "10:30")) },
+				"a rehearsal":     func() answer { return s.write(http.MethodPost, "/bookings?dry_run=1", tuesday("1", `"any"`, "10:30")) },
+				"a hold":          func() answer { return s.write(http.MethodPost, "/holds", holdOf(tuesday("1", `"any"`, "10:30"))) },
+				"a move":          func() answer { return s.write(http.MethodPut, "/bookings/"+early, `{"start_time":"09:30"}`) },
+				"a longer visit":  func() answer { return s.write(http.MethodPut, "/bookings/"+early, `{"duration":90}`) },
+				"another service": func() answer { return s.write(http.MethodPut, "/bookings/"+other, `{"service_id":1}`) },
+				"in a rehearsal":  func() answer { return s.write(http.MethodPut, "/bookings/"+other+"?dry_run=1", `{"service_id":2}`) },
+			} {
+				a := send()
+				wantCode(t, a, http.StatusConflict, "time_slot_unavailable")
+				wantNoWrites(t, what, before)
+			}
+			some := s.write(http.MethodPost, "/bookings/bulk", `[`+tuesday("1", "1", "10:00")+`,`+tuesday("1", `"any"`, "11:00")+`,`+tuesday("2", `"any"`, "11:00")+`]`).want(http.StatusMultiStatus)
+			if n := strings.Count(string(some.body), "Time slot not available"); n != 2 {
+				t.Errorf("bulk: %s", some.body)
+			}
+			give()
+			s.write(http.MethodPut, "/bookings/"+other, `{"service_id":1}`).want(http.StatusOK)
+			wantCode(t, s.write(http.MethodPost, "/bookings", tuesday("2", "1", "10:00")), http.StatusConflict, "time_slot_unavailable")
+			s.write(http.MethodPut, "/bookings/"+other, `{"agent_id":1}`).want(http.StatusOK) // it has the unit itself
+		})
+	}
+}
+
+// TestHoldTakesOneUnit: a hold takes a unit until it is used, and who uses it gets that unit.
+func TestHoldTakesOneUnit(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newServerWithAssets(t)
+	s.database.InsertAsset(t, 2, []int{1, 2})
+	first := s.write(http.MethodPost, "/holds", holdOf(tuesday("1", "1", "10:00"))).want(http.StatusCreated)
+	second := s.write(http.MethodPost, "/holds", holdOf(tuesday("2", "3", "10:00"))).want(http.StatusCreated)
+	again := tuesday("1", "3", "10:30")
+	wantCode(t, s.write(http.MethodPost, "/bookings", again), http.StatusConflict, "time_slot_unavailable")
+	s.write(http.MethodPost, "/bookings", fmt.Sprintf(`{"hold_id":%v,"customer_id":1}`, first.at("data", "id"))).want(http.StatusCreated)
+	wantCode(t, s.write(http.MethodPost, "/bookings", again), http.StatusConflict, "time_slot_unavailable")
+	s.database.Execute(t, fmt.Sprintf("UPDATE wp_bookside_holds SET expires_at = '2026-01-01' WHERE id = %v", second.at("data", "id")))
+	s.write(http.MethodPost, "/bookings", again).want(http.StatusCreated)
+}
+
+// TestRowsOfAssets: a booking is stored with the assets of its service and agent, disabled ones too, and whenever it changes they are
+// stored anew.
+func TestRowsOfAssets(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newServerWithAssets(t)
+	room := s.database.InsertAsset(t, 3, []int{1, 2})
+	old := s.database.InsertAsset(t, 3, []int{2, 1}, 3, 1)
+	s.disableAsset(t, old)
+	s.database.InsertAsset(t, 3, []int{1}, 3)
+	beamer := s.database.InsertAsset(t, 3, []int{2})
+	const rows = "SELECT asset_id, created_at, updated_at FROM wp_latepoint_bookings_assets WHERE booking_id = ? ORDER BY id"
+	made := s.write(http.MethodPost, "/bookings", tuesday("1", "1", "10:00")).want(http.StatusCreated)
+	id := fmt.Sprint(made.at("data", "id"))
+	stamp := now.UTC().Format("2006-01-02 15:04:05")
+	of := func(at string, assets ...int64) (want []string) {
+		for _, asset := range assets {
+			want = append(want, fmt.Sprintf("%d|%s|%[2]s", asset, at))
+		}
+		return want
+	}
+	stored := func(what string, want []string) {
+		t.Helper()
+		if diff := cmp.Diff(want, rowsOf(t, s.database, rows, id)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	stored("created", of(stamp, room, old))
+	s.clock = s.clock.Add(time.Minute)
+	later := s.clock.UTC().Format("2006-01-02 15:04:05")
+	s.write(http.MethodPut, "/bookings/"+id+"?dry_run=1", `{"status":"cancelled"}`).want(http.StatusOK)
+	s.write(http.MethodPut, "/bookings/"+id, `{"start_time":"10:00"}`).want(http.StatusOK) // nothing changes
+	stored("not changed", of(stamp, room, old))
+	s.write(http.MethodPut, "/bookings/"+id, `{"service_id":2}`).want(http.StatusOK)
+	stored("another service", of(later, room, old, beamer))
+	s.clock = s.clock.Add(time.Minute)
+	again := s.clock.UTC().Format("2006-01-02 15:04:05")
+	s.database.Execute(t, fmt.Sprintf("DELETE FROM wp_latepoint_services_assets WHERE asset_id = %d", old))
+	s.write(http.MethodPut, "/bookings/"+id, `{"status":"cancelled"}`).want(http.StatusOK)
+	stored("cancelled, with another asset less", of(again, room, beamer))
+	s.clock = s.clock.Add(time.Minute)
+	s.write(http.MethodPut, fmt.Sprint("/orders/", made.at("data", "order", "id")), `{"customer_id":2}`).want(http.StatusOK)
+	stored("of another customer", of(s.clock.UTC().Format("2006-01-02 15:04:05"), room, beamer))
+
+	s.database.Execute(t, "UPDATE wp_latepoint_settings SET value = 'off' WHERE name = 'enable_assets_functionality'")
+	s.write(http.MethodPut, "/bookings/"+id, `{"service_id":1}`).want(http.StatusOK)
+	stored("switched off", of(s.clock.UTC().Format("2006-01-02 15:04:05"), room, beamer))
+	id = fmt.Sprint(s.write(http.MethodPost, "/bookings", tuesday("1", "1", "10:00")).want(http.StatusCreated).at("data", "id"))
+	stored("created meanwhile", nil)
+}
+
+// TestLastUnitOfAnAsset sends requests of every kind, for two services and two agents, for the last unit of an asset to two servers
+// at the same time. One succeeds.
+func TestLastUnitOfAnAsset(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	one := newServerWithAssets(t)
+	one.database.InsertAsset(t, 1, []int{1, 2})
+	var servers [2]*server
+	commits := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
+	for i := range servers {
+		through := *one.database
+		dsn, proxy := fixtures.NewFaultProxy(t, through.DSN)
+		through.DSN = dsn
+		servers[i] = newServerOver(t, &through, 15, time.Minute) // none waits for a connection
+		servers[i].key = one.key
+		proxy.Intercept(func(text string) []string {
+			if text == "COMMIT" { // together with one of the other server, so that neither sees what the other wrote
+				select {
+				case commits[i] <- struct{}{}:
+				case <-commits[1-i]:
+				case <-time.After(200 * time.Millisecond):
+				}
+			}
+			return []string{text}
+		})
+		proxy.CloseAll()
+	}
+	moving := make([]string, 5)
+	for i := range moving {
+		body := strings.Replace(tuesday(fmt.Sprint(1+i%2), "3", "10:00"), "2026-11-24", fmt.Sprintf("2026-12-%02d", 1+i), 1)
+		moving[i] = fmt.Sprint(one.write(http.MethodPost, "/bookings", body).want(http.StatusCreated).at("data", "id"))
+	}
+	request := func(service, agent, start, day, customer string) string {
+		return strings.NewReplacer("2026-11-24", day, `"customer_id":1`, `"customer_id":`+customer).Replace(tuesday(service, agent, start))
+	}
+	kinds := []func(s *server, i int, day, customer string) answer{
+		func(s *server, _ int, day, customer string) answer {
+			return s.write(http.MethodPost, "/bookings", request("1", "1", "10:00", day, customer))
+		},
+		func(s *server, _ int, day, customer string) answer {
+			return s.write(http.MethodPost, "/bookings", request("2", "3", "10:30", day, customer))
+		},
+		func(s *server, _ int, day, _ string) answer {
+			return s.write(http.MethodPost, "/holds", holdOf(request("2", "1", "10:00", day, "1")))
+		},
+		func(s *server, _ int, day, customer string) answer {
+			return s.write(http.MethodPost, "/bookings/bulk", `[`+request("1", "3", "10:00", day, customer)+`]`)
+		},
+		func(s *server, i int, day, _ string) answer {
+			return s.write(http.MethodPut, "/bookings/"+moving[i], `{"start_date":"`+day+`","start_time":"10:00","agent_id":1}`)
+		},
+	}
+	for round := range 5 {
+		day := fmt.Sprintf("2026-11-%d", 23+round)
+		var won atomic.Int64
+		var all sync.WaitGroup
+		start := make(chan struct{})
+		for i := range 2 * len(kinds) {
+			all.Go(func() {
+				<-start
+				a := kinds[i%len(kinds)](servers[i%2], round, day, fmt.Sprint(1+i)) // the row of a customer is locked
+				switch {
+				case a.status < http.StatusMultipleChoices:
+					won.Add(1)
+				case a.status != http.StatusConflict && !strings.Contains(string(a.body), "Time slot not available"):
+					t.Errorf("%d %s", a.status, a.body)
+				}
+			})
+		}
+		close(start)
+		all.Wait()
+		taken := rowOf(t, one.database, "SELECT (SELECT COUNT(*) FROM wp_latepoint_bookings WHERE start_date = ?), (SELECT COUNT(*) FROM wp_bookside_holds WHERE start_date = ?)", day, day)
+		if won.Load() != 1 || taken != "1|0" && taken != "0|1" {
+			t.Errorf("%s: %d requests succeeded, bookings and holds %s", day, won.Load(), taken)
+		}
+	}
+}
+
+// TestHiddenBookingsTakeAssets: a key that sees one agent is not offered what the bookings of others take, and is not told of them.
+func TestHiddenBookingsTakeAssets(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newServerWithAssets(t)
+	s.database.InsertAsset(t, 1, []int{1, 2})
+	s.write(http.MethodPost, "/bookings", tuesday("2", "1", "10:00")).want(http.StatusCreated)
+	s.key = s.limitedKey(domain.Scope{Agents: []int64{3}})
+	if got := strings.Join(s.day(t, "service_id=1&agent_id=any&date=2026-11-24&explain=1").unavailable(), ", "); got != "09:30 asset, 10:00 asset, 10:30 asset" {
+		t.Errorf("not offered: %s", got)
+	}
+	wantCode(t, s.write(http.MethodPost, "/holds", holdOf(tuesday("1", "3", "10:00"))), http.StatusConflict, "time_slot_unavailable")
+}
+
+// TestStatementsForAssets: where assets are switched off, requests take not one statement more; otherwise a fixed number.
+func TestStatementsForAssets(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	plain, few, many := newServerWithAssets(t), newServerWithAssets(t), newServerWithAssets(t)
+	plain.database.InsertAsset(t, 1, []int{1})
+	plain.database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name = 'enable_assets_functionality'")
+	few.database.InsertAsset(t, 2, []int{1})
+	for range 9 {
+		many.database.InsertAsset(t, 50, []int{1}, 1, 3)
+	}
+	change := func(start string) func(s *server) answer {
+		return func(s *server) answer {
+			return s.write(http.MethodPut, "/bookings/"+rowOf(s.t, s.database, "SELECT MAX(id) FROM wp_latepoint_bookings"), `{"start_time":"`+start+`"}`)
+		}
+	}
+	for _, c := range []struct {
+		what string
+		send func(s *server) answer
+		more int // statements with assets
+	}{
+		{"records the use of the key", func(s *server) answer { return s.get("/status") }, -1},
+		{"free times", func(s *server) answer { return s.get("/availability?service_id=1&agent_id=any&date=2026-11-24") }, 2},
+		{"of weeks", func(s *server) answer {
+			return s.get("/availability?service_id=1&agent_id=any&date=2026-11-24&date_to=2027-01-20")
+		}, 2},
+		{"free agents", func(s *server) answer {
+			return s.get("/agents/availability?service_id=1&date=2026-11-24&start_time=10:00")
+		}, 2},
+		{"adds rows to lock", func(s *server) answer { return s.write(http.MethodPost, "/bookings", tuesday("1", "1", "09:00")) }, -1},
+		{"a booking", func(s *server) answer { return s.write(http.MethodPost, "/bookings", tuesday("1", "1", "10:00")) }, 3}, // what there is, what is taken, and that again before COMMIT
+		{"adds others", change("11:00"), -1},
+		{"a change", change("10:30"), 7}, // and what there is, what it has, its DELETE and INSERT
+	} {
+		queries := func(s *server) int {
+			if a := c.send(s); a.status >= http.StatusMultipleChoices {
+				t.Errorf("%s: %d %s", c.what, a.status, a.body)
+			}
+			return int(s.log.last(t).Queries)
+		}
+		if without, one, nine := queries(plain), queries(few), queries(many); c.more >= 0 && (one != without+c.more || nine != one) {
+			t.Errorf("%s: %d statements, %d with an asset, %d with nine", c.what, without, one, nine)
+		}
+	}
+}
