@@ -164,6 +164,37 @@ func TestAskedOf(t *testing.T) {
 	}
 }
 
+// TestAssets: they are understood where they are switched on and their tables can be read.
+func TestAssets(t *testing.T) {
+	t.Parallel()
+	const setting = "enable_assets_functionality"
+	for name, c := range map[string]struct {
+		value  string
+		unread []string
+		want   []extensions.Kind
+	}{
+		"on":                 {"on", nil, []extensions.Kind{extensions.Understood}},
+		"off":                {"off", nil, nil},
+		"unread":             {"on", []string{setting}, []extensions.Kind{extensions.NotHonoured}},
+		"calendars unread":   {"on", []string{extensions.GoogleCalendar}, []extensions.Kind{extensions.Understood}},
+		"unread and not set": {"", []string{setting}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := extensions.Site{AddOns: []string{extensions.ProFeatures}, Settings: map[string]string{setting: c.value}, Unread: c.unread}
+			var kinds []extensions.Kind
+			for _, part := range site.Active()[0].Parts {
+				if part.Setting == setting && part.Subject == extensions.Times {
+					kinds = append(kinds, part.Kind)
+				}
+			}
+			if diff := cmp.Diff(c.want, kinds); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestDecides: a plugin that only reacts does not affect requests.
 func TestDecides(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ func TestCompanionHoldsSlots(t *testing.T) {
 			{"paid before", paidInBrowser},
 			{"staff", staffMayOverbookPayment},
 			{"busy at the end", paidBookingNeedsNoLock},
+			{"assets", assetsAreTaken},
 		} {
 			t.Run(step.name, func(t *testing.T) {
 				part := *b
@@ -97,9 +99,14 @@ func (b *bookingSite) waitForHolds(n int) {
 // book books agent 2 through the API, and returns the status and the response.
 func (b *bookingSite) book(at string) (status int, answer string) {
 	b.t.Helper()
-	body := fmt.Sprintf(`{"service_id":1,"agent_id":2,"location_id":1,"start_date":"%s","start_time":"%s","duration":15,"customer_id":1,"status":"approved"}`, b.bookday, at)
+	return b.write("/v1/bookings", fmt.Sprintf(`{"service_id":1,"agent_id":2,"location_id":1,"start_date":"%s","start_time":"%s","duration":15,"customer_id":1,"status":"approved"}`, b.bookday, at))
+}
+
+// write sends a write to the API, and returns the status and the answer.
+func (b *bookingSite) write(path, body string) (status int, answer string) {
+	b.t.Helper()
 	for range 30 {
-		request, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.s.url+"/v1/bookings", strings.NewReader(body))
+		request, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.s.url+path, strings.NewReader(body))
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -351,4 +358,86 @@ func paidBookingNeedsNoLock(b *bookingSite) {
 		b.t.Errorf("%+v, %d bookings, %d holds", got, b.bookings(600), b.holds())
 	}
 	b.execute(b.db.SQL, "DELETE FROM {own}holds WHERE key_id = 0")
+}
+
+// assetsAreTaken: a room with one unit that bookings of agents 2 and 5 take. Whoever books, here or by the API, respects who has it.
+func assetsAreTaken(b *bookingSite) {
+	plugin, err := os.ReadFile("testdata/assets.php")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	writeBelow(b.t, b.Content, map[string]string{"plugins/latepoint-pro-features/latepoint-pro-features.php": string(plugin)})
+	b.Activate(b.t, "latepoint-pro-features/latepoint-pro-features.php")
+	b.db.AddProFeatures(b.t)
+	room := b.db.InsertAsset(b.t, 1, []int{1})
+	b.execute(b.db.SQL, "INSERT INTO {p}settings (name, value) VALUES ('enable_assets_functionality', 'on')")
+	b.execute(b.db.SQL, "INSERT IGNORE INTO {p}agents_services (agent_id, service_id, location_id) VALUES (5, 1, 1)")
+	api := func(path, at string) int {
+		body := fmt.Sprintf(`{"service_id":1,"agent_id":5,"location_id":1,"start_date":"%s","start_time":"%s","duration":15}`, b.bookday, at)
+		if path == "/v1/bookings" {
+			body = strings.Replace(body, "{", `{"customer_id":1,`, 1)
+		}
+		status, _ := b.write(path, body)
+		return status
+	}
+	taken := func(minutes int) int {
+		return b.number(fmt.Sprintf("SELECT COUNT(*) FROM {p}bookings_assets x JOIN {p}bookings b ON b.id = x.booking_id WHERE b.start_date = '%s' AND b.start_time = %d AND x.asset_id = %d", b.bookday, minutes, room))
+	}
+	for i, path := range []string{"/v1/bookings", "/v1/holds"} {
+		minutes := 600 + 15*i
+		if status := api(path, fmt.Sprintf("10:%02d", 15*i)); status != http.StatusCreated {
+			b.t.Errorf("%s: %d", path, status)
+		}
+		b.execute(b.db.SQL, "UPDATE {own}holds SET expires_at = UTC_TIMESTAMP() + INTERVAL 1 HOUR WHERE key_id <> 0") // the clocks differ
+		if got := returns[checkedOut](b, "return test_checkout("+b.slot(minutes, "")+");"); got.Order != 0 || got.Charged {
+			b.t.Errorf("after %s: %+v", path, got)
+		}
+		if got := returns[savedByStaff](b, "update_option('bookside_companion', ['staff_overbooking' => false]); return test_staff("+b.slot(minutes, "")+");"); got.ID != 0 || len(got.Errors) == 0 {
+			b.t.Errorf("staff, after %s: %+v", path, got)
+		}
+		if got := returns[[]string](b, "return test_ability("+b.slot(minutes, "")+");"); len(got) == 0 {
+			b.t.Errorf("ability, after %s", path)
+		}
+	}
+	locked := func() int {
+		return b.number(fmt.Sprintf("SELECT COALESCE(MAX(n), 0) FROM {own}locks WHERE kind = 12 AND id = %d", room))
+	}
+	before := locked()
+	if got := returns[checkedOut](b, "return test_checkout("+b.slot(660, "")+");"); got.Order == 0 || taken(660) != 1 {
+		b.t.Errorf("a free room: %+v, %d rows", got, taken(660))
+	}
+	if n := locked() - before; n != 3 { // to look, to save, and while Pro stores what is taken
+		b.t.Errorf("the room was locked %d times", n)
+	}
+	if status := api("/v1/bookings", "11:00"); status != http.StatusConflict {
+		b.t.Errorf("API, after a checkout: %d", status)
+	}
+	if got := returns[[]string](b, "return test_ability("+b.slot(675, "")+");"); len(got) > 0 || taken(675) != 1 {
+		b.t.Errorf("ability: %q, %d rows", got, taken(675))
+	}
+	other := b.slot(690, "'agent_id' => 5")
+	if got := returns[checkedOut](b, "return test_checkout("+other+", "+b.slot(690, "")+");"); got.Order != 0 || got.Charged {
+		b.t.Errorf("a cart with the room twice: %+v", got)
+	}
+	// A rival takes the room with another agent while the checkout waits.
+	tx, err := b.db.SQL.BeginTx(b.t.Context(), nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	b.execute(tx, fmt.Sprintf("UPDATE {own}locks FORCE INDEX (PRIMARY) SET n = n + 1 WHERE (kind = 12 AND id IN (%d)) ORDER BY kind, id", room))
+	decode := starts[checkedOut](b, "return test_checkout("+b.slot(720, "")+");")
+	b.waitFor("UPDATE%bookside_locks%")
+	b.execute(tx, strings.Replace(b.insertBooking(720), "1, 1, 2, 1, 1, 1)", "1, 1, 5, 1, 1, 1)", 1))
+	b.execute(tx, fmt.Sprintf("INSERT INTO {p}bookings_assets (booking_id, asset_id) VALUES (LAST_INSERT_ID(), %d)", room))
+	if err := tx.Commit(); err != nil {
+		b.t.Fatal(err)
+	}
+	if got := decode(); got.Order != 0 || got.Charged || b.bookings(720) != 0 {
+		b.t.Errorf("after a rival: %+v", got)
+	}
+	b.execute(b.db.SQL, "UPDATE {p}settings SET value = 'off' WHERE name = 'enable_assets_functionality'")
+	if got := returns[checkedOut](b, "return test_checkout("+b.slot(720, "")+");"); got.Order == 0 {
+		b.t.Errorf("switched off: %+v", got)
+	}
 }

@@ -76,16 +76,20 @@ namespace LatePoint\Misc {
     class BookingSlot
     {
         public int $start_time = 0;
-        public int $seats = 0;
+        public int $max_capacity = 0;
+        public int $min_capacity_to_be_blocked = 1;
+        public int $booked_capacity = 0;
 
         public function can_accomodate(int $seats): bool
         {
-            return $this->seats >= $seats;
+            return $this->max_capacity - $this->booked_capacity >= $seats;
         }
     }
 
     class BookingResource
     {
+        public int $agent_id = 0;
+        public int $service_id = 0;
         public array $work_time_periods = [];
         public array $slots = [];
         public array $booked_time_periods = [];
@@ -99,17 +103,17 @@ namespace LatePoint\Misc {
                 for ($at = $period->start_time; $at <= $period->end_time - $request->duration; $at += $step) {
                     $slot = new BookingSlot();
                     $slot->start_time = $at;
-                    $slot->seats = $this->capacity;
+                    $slot->max_capacity = $this->capacity;
                     $first = $at - $request->buffer_before;
                     $last = $at + $request->duration + $request->buffer_after;
                     foreach ($this->booked_time_periods as $booked) {
                         if ($booked->start_time - $booked->buffer_before < $last && $booked->end_time + $booked->buffer_after > $first) {
-                            $slot->seats -= $booked->service_id === (int) $request->service_id ? $booked->total_attendees : $this->capacity;
+                            $slot->booked_capacity += $booked->service_id === (int) $request->service_id ? $booked->total_attendees : $this->capacity;
                         }
                     }
                     foreach ($this->blocked_time_periods as $blocked) {
                         if ($blocked->start_time < $last && $blocked->end_time > $first) {
-                            $slot->seats = 0;
+                            $slot->booked_capacity = $this->capacity;
                         }
                     }
                     $this->slots[] = $slot;
@@ -524,6 +528,7 @@ namespace {
                 return new \LatePoint\Misc\BookedPeriod($row);
             }, $rows);
             $resource = new \LatePoint\Misc\BookingResource();
+            [$resource->agent_id, $resource->service_id] = [(int) $request->agent_id, (int) $request->service_id];
             foreach (apply_filters('latepoint_get_booked_periods', $periods, $filter) as $period) {
                 if ($period->agent_id === (int) $request->agent_id && $period->location_id === (int) $request->location_id) {
                     $resource->booked_time_periods[] = $period;
@@ -534,7 +539,7 @@ namespace {
             $resource->capacity = (int) $wpdb->get_var($wpdb->prepare("SELECT capacity_max FROM $table WHERE id = %d", $request->service_id));
             $resource->work_time_periods = [new \LatePoint\Misc\TimePeriod(['start_time' => 540, 'end_time' => 1020])];
             $resource->build_bookable_slots($request, 15);
-            return [$day => [$resource]];
+            return apply_filters('latepoint_get_resources_grouped_by_day', [$day => [$resource]], $request, $from, $to, $settings);
         }
     }
 

@@ -99,6 +99,7 @@ BooksideForward::run(); // a forwarded request needs nothing else
 
 require_once __DIR__ . '/bookside/lock.php';
 require_once __DIR__ . '/bookside/holds.php';
+require_once __DIR__ . '/bookside/assets.php';
 require_once __DIR__ . '/bookside/slots.php';
 require_once __DIR__ . '/bookside/belonged.php';
 require_once __DIR__ . '/bookside/journal.php';

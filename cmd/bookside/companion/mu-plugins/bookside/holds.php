@@ -146,11 +146,8 @@ class BooksideHolds
         $this->kept = [];
     }
 
-    /**
-     * Returns the holds on some days except one hold, as columns of bookings. A hold that runs past midnight becomes two,
-     * because LatePoint's calendar sees no booking that does. The table of holds may be missing.
-     */
-    public function on(string $from, string $to, int $except): array
+    /** Returns the holds on some days, and on the day before, except one hold. The table of holds may be missing. */
+    public function rows(string $from, string $to, int $except): array
     {
         global $wpdb;
         static $known = [];
@@ -173,8 +170,17 @@ class BooksideHolds
         );
         $known[$table] = $wpdb->last_error === '';
         $wpdb->suppress_errors($quiet);
+        return $found ?: [];
+    }
+
+    /**
+     * Returns the holds on some days but one, as columns of bookings. A hold that runs past midnight is two, because
+     * LatePoint's calendar sees no booking that does.
+     */
+    public function on(string $from, string $to, int $except): array
+    {
         $holds = [];
-        foreach ($found ?: [] as $hold) {
+        foreach ($this->rows($from, $to, $except) as $hold) {
             $first = ['end_date' => $hold['start_date']] + $hold;
             if ($hold['end_date'] > $hold['start_date']) {
                 $first['end_time'] = 1440;

@@ -14,6 +14,7 @@ class BooksideLock
     public const LOCATION = 2;
     public const SERVICE = 3;
     public const AGENT = 4;
+    public const ASSET = 12;
 
     private const BUCKETS = 1024;
     private const WAIT = 8; // seconds for a row that somebody else holds

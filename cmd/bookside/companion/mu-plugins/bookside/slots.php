@@ -20,6 +20,8 @@ class BooksideSlots
 
     private BooksideHolds $holds;
 
+    private BooksideAssets $assets;
+
     /** Processors that charge before the form is sent. */
     private const PAID_IN_BROWSER = ['stripe_connect', 'razorpay_connect'];
 
@@ -64,11 +66,13 @@ class BooksideSlots
     {
         $this->lock = new BooksideLock();
         $this->holds = new BooksideHolds($this->lock);
+        $this->assets = new BooksideAssets($this->lock, $this->holds);
     }
 
     public function register(): void
     {
         $this->holds->register();
+        $this->assets->register();
         add_action('latepoint_order_intent_processing', [$this, 'beginCheckout'], PHP_INT_MIN);
         add_action('latepoint_order_intent_new', [$this, 'refused'], PHP_INT_MIN);
         foreach (['latepoint_order_intent_new', 'latepoint_order_intent_failed', 'latepoint_order_created'] as $end) {
@@ -78,6 +82,7 @@ class BooksideSlots
         add_filter('latepoint_create_booking_request_from_booking_model', [$this, 'beginLook'], PHP_INT_MIN, 2);
         add_filter('latepoint_blocked_periods_for_range', [$this, 'blockRefused'], PHP_INT_MAX);
         add_filter('latepoint_get_booked_periods', [$this, 'addBookedPeriods'], 10, 2);
+        add_filter('latepoint_get_resources_grouped_by_day', [$this, 'closeTakenSlots'], 11, 5); // before others shift slots to another zone
         add_action('latepoint_model_validate', [$this, 'validate'], PHP_INT_MAX, 3);
         add_action('latepoint_model_save', [$this, 'saved'], PHP_INT_MIN);
         add_action('wp_before_execute_ability', [$this, 'beginAbility']);
@@ -259,19 +264,48 @@ class BooksideSlots
             return $periods;
         }
         try {
-            $own = $this->flow === 'payment' && $this->looked !== null ? $this->holds->of($this->looked) : 0;
-            foreach ($this->holds->on((string) $filter->date_from, (string) ($filter->date_to ?: $filter->date_from), $own) as $hold) {
+            foreach ($this->holds->on((string) $filter->date_from, (string) ($filter->date_to ?: $filter->date_from), $this->ownHold()) as $hold) {
                 $periods[] = new \LatePoint\Misc\BookedPeriod($hold);
             }
-            if ($this->flow === 'checkout' && count($this->cart) <= $this->unsaved) {
-                foreach (array_slice($this->cart, 0, -1) as $booking) {
-                    $periods[] = \LatePoint\Misc\BookedPeriod::create_from_booking_model($booking);
-                }
+            foreach ($this->othersOfCart() as $booking) {
+                $periods[] = \LatePoint\Misc\BookedPeriod::create_from_booking_model($booking);
             }
         } catch (\Throwable $e) {
             bookside_companion_failed('lock', $e->getMessage());
         }
         return $periods;
+    }
+
+    /** Returns the hold of the booking that LatePoint looks at; 0 for none. */
+    private function ownHold(): int
+    {
+        return $this->flow === 'payment' && $this->looked !== null ? $this->holds->of($this->looked) : 0;
+    }
+
+    /** @return OsBookingModel[] The bookings of the cart that come before the one that LatePoint looks at. */
+    private function othersOfCart(): array
+    {
+        return $this->flow === 'checkout' && count($this->cart) <= $this->unsaved ? array_slice($this->cart, 0, -1) : [];
+    }
+
+    /**
+     * Closes slots whose rooms or devices are taken.
+     *
+     * @param array<string,\LatePoint\Misc\BookingResource[]> $days By date.
+     * @param \LatePoint\Misc\BookingRequest $request
+     * @param mixed $from Not used.
+     * @param mixed $to Not used.
+     * @param mixed $settings
+     */
+    public function closeTakenSlots($days, $request, $from = null, $to = null, $settings = [])
+    {
+        try {
+            $except = array_map('intval', (array) ($settings['exclude_booking_ids'] ?? []));
+            $this->assets->close((array) $days, (int) $request->duration, $except, $this->ownHold(), $this->othersOfCart());
+        } catch (\Throwable $e) {
+            bookside_companion_failed('lock', $e->getMessage());
+        }
+        return $days;
     }
 
     /**
@@ -382,7 +416,7 @@ class BooksideSlots
     private function look($booking): string
     {
         $writer = $this->flow === 'payment' ? 'customer' : $this->writer();
-        if ($this->free($booking, $writer === 'customer' && empty($booking->id))) {
+        if ($this->free($booking, $writer === 'customer' && empty($booking->id)) && !$this->assets->full($booking, $this->ownHold())) {
             return '';
         }
         $other = $this->overlapping($booking);
@@ -670,7 +704,7 @@ class BooksideSlots
 
     /**
      * Returns the rows of the lock table for a slot: its agent, its location if only one agent may use it at a time,
-     * and its service if the bookings of a day are limited; those of all candidates if any will do.
+     * its service if the bookings of a day are limited, and the assets that it takes; those of all candidates if any will do.
      *
      * @param object $slot A booking, or something with the same ids.
      */
@@ -694,7 +728,7 @@ class BooksideSlots
             $agents = array_column($offers, 'agent_id');
             $locations = array_column($offers, 'location_id');
         }
-        $rows = [BooksideLock::AGENT => $agents];
+        $rows = [BooksideLock::AGENT => $agents, BooksideLock::ASSET => $this->assets->ids($service, $agents)];
         if (OsSettingsHelper::is_on('one_agent_at_location')) {
             $rows[BooksideLock::LOCATION] = $locations;
         }
@@ -723,6 +757,13 @@ class BooksideSlots
     {
         if (!$model instanceof OsBookingModel) {
             return;
+        }
+        if ($this->lock->taken()) {
+            try {
+                $this->assets->store($model);
+            } catch (\Throwable $e) {
+                bookside_companion_failed('lock', $e->getMessage());
+            }
         }
         if ($this->flow === '' || $this->flow === 'payment') {
             $this->lock->release(); // bookings still to be saved have holds
