@@ -351,7 +351,7 @@ func TestStatementsForAssets(t *testing.T) {
 			if a := c.send(s); a.status >= http.StatusMultipleChoices {
 				t.Errorf("%s: %d %s", c.what, a.status, a.body)
 			}
-			return int(s.log.last(t).Queries)
+			return s.log.last(t).Queries
 		}
 		if without, one, nine := queries(plain), queries(few), queries(many); c.more >= 0 && (one != without+c.more || nine != one) {
 			t.Errorf("%s: %d statements, %d with an asset, %d with nine", c.what, without, one, nine)
