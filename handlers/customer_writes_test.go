@@ -625,7 +625,7 @@ func TestCustomFieldsThatDifferInCase(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.Small(now))
 	const rows = "SELECT GROUP_CONCAT(meta_key, '=', meta_value) FROM wp_latepoint_customer_meta WHERE object_id = 5 AND meta_key = 'cf_case'"
-	for _, sent := range []string{`{"CF_CASE":"one","cf_case":"two"}`, `{"cf_Case":"two"}`} {
+	for _, sent := range []string{`{"CF_CASE":"one","cf_case":"two"}`, `{"cf_Case":"two"}`, `{"CF_CASE":"one","CF_OTHER":"four","cf_casE":"three","cf_case":"two"}`, `{"CF_CASE":"one","cf_case":"two"}`} {
 		s.write(http.MethodPut, "/customers/5", `{"custom_fields":`+sent+`}`).want(http.StatusOK)
 		if got := scalar[string](t, s, rows); got != "CF_CASE=two" {
 			t.Errorf("after %s: %s", sent, got)

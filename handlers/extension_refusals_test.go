@@ -39,7 +39,14 @@ func TestBookingsThatArePaidAtOnce(t *testing.T) {
 	s.database.Execute(t, on, setting("enable_payments_local", "on"))
 	taken("customers may pay later")
 	s.database.Execute(t, setting("enable_payments_local", "off"))
-	refused(t, s, "paid at once", "price", "latepoint-payments-pay-pal")
+	unpaid := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusUnprocessableEntity)
+	if got, _ := unpaid.at("error", "details", "price").(string); !strings.Contains(got, "latepoint-payments-pay-pal") {
+		t.Errorf("paid at once: %s", unpaid.body)
+	}
+	tried := s.write(http.MethodPost, "/bookings", friday("dry_run", "true")).want(http.StatusOK)
+	if got := tried.header.Get("Warning"); !strings.Contains(got, "latepoint-payments-pay-pal") || tried.at("data", "price") == nil {
+		t.Errorf("dry run: %q, %s", got, tried.body)
+	}
 	bulk := s.write(http.MethodPost, "/bookings/bulk", "["+friday()+"]").want(http.StatusBadRequest)
 	if got, _ := bulk.at("results", "errors", 0, "error").(string); !strings.HasPrefix(got, "price: ") || !strings.Contains(got, "POST /payments") {
 		t.Errorf("among others: %s", bulk.body)

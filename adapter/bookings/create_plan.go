@@ -117,7 +117,7 @@ func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 		if err := planPrice(ctx, tx, w, pro, &plan, &p); err != nil {
 			return plan, err
 		}
-		refuseUnpaid(w, &plan, &p)
+		refuseUnpaid(tx, w, &plan, &p)
 	}
 	if err := p.Err(); err != nil {
 		return plan, err

@@ -37,6 +37,7 @@ func planReason(s *session.Session, plan *updatePlan, p *domain.Validation) {
 		}
 		switch text := strings.TrimSpace(sanitize.TextareaField(*sent)); {
 		case text == "", text == "0": // which is empty to PHP
+		case text == stored: // it was sent back
 		case cancels == (key == records.CancellationReason):
 			plan.reason = &givenReason{key, text}
 			s.CheckText(p, key, wpdb.BookingMeta, "meta_value", text)
@@ -45,15 +46,10 @@ func planReason(s *session.Session, plan *updatePlan, p *domain.Validation) {
 			p.Reject(key, "The booking is cancelled: send "+records.CancellationReason)
 		case !cancelled:
 			p.Reject(key, "Only a change to the status cancelled has one")
-		case text != stored: // else it was sent again
+		default:
 			p.Reject(key, "The booking is already cancelled")
 		}
 	}
-}
-
-// newReason reports whether the reason for a change is another one than the booking has: that alone makes it a change.
-func (plan *updatePlan) newReason() bool {
-	return plan.reason != nil && plan.reason.text != plan.before.Booking.Reasons[plan.reason.key]
 }
 
 // showReason shows the reason for a change that is only tried.

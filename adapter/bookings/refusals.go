@@ -46,9 +46,16 @@ func refuseSeries(plan *bookingPlan, pro bool, p *domain.Validation) {
 
 // refuseUnpaid rejects a booking that has to be paid at once: the site has an add-on for payments, and does not let customers
 // pay later (OsPaymentsHelper::get_enabled_payment_times, LatePoint 5.6.5). One that costs nothing need not be paid
-// (OsStepsHelper::should_step_be_skipped); for one whose price was sent, the client sees to it.
-func refuseUnpaid(w session.WriteSettings, plan *bookingPlan, p *domain.Validation) {
-	if w.PayAtOnce != "" && plan.Price == nil && plan.charged.Total.IsPositive() {
-		p.Reject("price", "On this site, bookings are paid at once ("+w.PayAtOnce+"): send the price, and the payment to POST /payments, or have the customer book on the site's pages")
+// (OsStepsHelper::should_step_be_skipped); for one whose price was sent, the client sees to it. A dry run, which says what the
+// price is, has a warning.
+func refuseUnpaid(tx *session.Tx, w session.WriteSettings, plan *bookingPlan, p *domain.Validation) {
+	if w.PayAtOnce == "" || plan.Price != nil || !plan.charged.Total.IsPositive() {
+		return
 	}
+	sentence := "On this site, bookings are paid at once (" + w.PayAtOnce + "): send the price, and the payment to POST /payments, or have the customer book on the site's pages"
+	if tx.DryRun {
+		tx.Warn(sentence)
+		return
+	}
+	p.Reject("price", sentence)
 }

@@ -147,7 +147,7 @@ func applyUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, p
 	}
 	done.order = itemChanged && plan.Price != nil || orderChanged
 	// To the client, price and notes belong to the booking.
-	if done.booking = len(columns) > 0 || itemChanged || done.order || metas.Any() || plan.newReason(); done.booking {
+	if done.booking = len(columns) > 0 || itemChanged || done.order || metas.Any() || plan.reason != nil; done.booking {
 		if err := tx.Update(ctx, wpdb.Bookings, plan.before.Booking.ID, append(columns, tx.LaterTimestamp())); err != nil {
 			return done, err
 		}

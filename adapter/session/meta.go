@@ -101,11 +101,17 @@ func NewMetaChanges(ctx context.Context, s *Session, table wpdb.Table, id int64,
 		case len(same) == 0:
 			inserted[folded] = append(Row{{"object_id", id}, {"meta_key", key}, {"meta_value", value}}, s.NewTimestamps()...)
 			m.inserts = append(m.inserts, inserted[folded])
-		case same[0].value != value:
+		case same[0].value != value || m.changes(same[0].id):
+			m.updates = slices.DeleteFunc(m.updates, func(u metaUpdate) bool { return u.id == same[0].id })
 			m.updates = append(m.updates, metaUpdate{same[0].id, value})
 		}
 	}
 	return m, nil
+}
+
+// changes reports whether a row changes.
+func (m MetaChanges) changes(id int64) bool {
+	return slices.ContainsFunc(m.updates, func(u metaUpdate) bool { return u.id == id })
 }
 
 // ChangeMeta writes changes of meta.
@@ -132,7 +138,10 @@ func updateMeta(ctx context.Context, tx *Tx, table wpdb.Table, updates []metaUpd
 	for i, u := range updates {
 		ids[i], value = u.id, value.When(sq.Expr("?", u.id), sq.Expr("?", u.value))
 	}
-	stmt := sq.Update(tx.DB.Name(table)).Set("meta_value", value).Set("updated_at", tx.UpdateTimestamp().Value).Where(sq.Eq{"id": ids})
+	stmt := sq.Update(tx.DB.Name(table)).Set("meta_value", value).Where(sq.Eq{"id": ids})
+	for _, c := range knownColumns(tx.Session, table, Row{tx.UpdateTimestamp()}) {
+		stmt = stmt.Set(c.Name, c.Value)
+	}
 	result, err := tx.Exec(ctx, table, "update "+string(table), stmt)
 	if err == nil && result.Rows < int64(len(ids)) {
 		err = fmt.Errorf("update %s: %w", table, ErrRowGone)

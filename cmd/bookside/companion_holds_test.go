@@ -412,6 +412,13 @@ func assetsAreTaken(b *bookingSite) {
 	if status := api("/v1/bookings", "11:00"); status != http.StatusConflict {
 		b.t.Errorf("API, after a checkout: %d", status)
 	}
+	// Extensions are told: Pro stores once more what the booking takes.
+	before = locked()
+	b.execute(b.db.SQL, fmt.Sprintf(`INSERT INTO {own}events (event, record_id, status, tries, due_at, failure, created_at)
+		SELECT 'booking_created', id, 'waiting', 0, UTC_TIMESTAMP(), '', UTC_TIMESTAMP() FROM {p}bookings WHERE start_date = '%s' AND start_time = 660`, b.bookday))
+	if got := returns[struct{ Done int }](b, "return BooksideEvents::fireAll();"); got.Done != 1 || taken(660) != 1 || locked()-before != 1 {
+		b.t.Errorf("%d events were fired, %d rows, %d locks", got.Done, taken(660), locked()-before)
+	}
 	if got := returns[[]string](b, "return test_ability("+b.slot(675, "")+");"); len(got) > 0 || taken(675) != 1 {
 		b.t.Errorf("ability: %q, %d rows", got, taken(675))
 	}

@@ -46,8 +46,11 @@ class BooksideAssets
      */
     public function beforeStored($booking): void
     {
+        if ($this->lock->taken()) {
+            return;
+        }
         try {
-            $ids = $this->lock->taken() ? [] : $this->ids((int) $booking->service_id, [(int) $booking->agent_id]);
+            $ids = $this->ids((int) $booking->service_id, [(int) $booking->agent_id]);
             $this->storing = $ids !== [] && $this->lock->take([BooksideLock::ASSET => $ids]);
         } catch (\Throwable $e) {
             bookside_companion_failed('lock', $e->getMessage());

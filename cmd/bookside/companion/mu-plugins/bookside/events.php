@@ -347,6 +347,9 @@ class BooksideEvents
         foreach ($hook->callbacks as $priority => $callbacks) {
             foreach ($callbacks as $key => $callback) {
                 if (!isset($listeners[$priority][$key])) {
+                    if (is_array($callback['function']) && $callback['function'][0] instanceof BooksideAssets) {
+                        continue; // it has the lock while Pro stores what the booking takes
+                    }
                     $hook->remove_filter("latepoint_$action", $callback['function'], $priority);
                     continue;
                 }

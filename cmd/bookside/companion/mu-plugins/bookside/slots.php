@@ -82,7 +82,7 @@ class BooksideSlots
         add_filter('latepoint_create_booking_request_from_booking_model', [$this, 'beginLook'], PHP_INT_MIN, 2);
         add_filter('latepoint_blocked_periods_for_range', [$this, 'blockRefused'], PHP_INT_MAX);
         add_filter('latepoint_get_booked_periods', [$this, 'addBookedPeriods'], 10, 2);
-        add_filter('latepoint_get_resources_grouped_by_day', [$this, 'closeTakenSlots'], 11, 5); // before others shift slots to another zone
+        add_filter('latepoint_get_resources_grouped_by_day', [$this, 'closeTakenSlots'], 9, 5); // before Pro shifts slots to the visitor's zone, at 10
         add_action('latepoint_model_validate', [$this, 'validate'], PHP_INT_MAX, 3);
         add_action('latepoint_model_save', [$this, 'saved'], PHP_INT_MIN);
         add_action('wp_before_execute_ability', [$this, 'beginAbility']);
