@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"bookside/adapter/bookings"
@@ -149,15 +150,15 @@ var deleteBooking = operation{
 		}
 		// Extensions read the booking, so they are told before it is deleted, and only if the deletion is
 		// not refused.
-		if r.session.Tells(events.BookingWillBeDeleted) {
-			if answer, err := r.dryRun(remove); err != nil {
-				return answer, err
+		return r.write(http.StatusOK, func() error {
+			if !r.session.Tells(events.BookingWillBeDeleted) {
+				return nil
 			}
-			if err := r.session.Events.WillBeDeleted(r.ctx(), id); err != nil {
-				return response{}, err
+			if _, err := r.dryRun(remove); err != nil {
+				return err
 			}
-		}
-		return r.change(remove)
+			return r.session.Events.WillBeDeleted(r.ctx(), id)
+		}, remove)
 	},
 }
 

@@ -24,18 +24,18 @@ const (
 
 // create runs work in a transaction and responds 201 with the record that it returns.
 func (r *request) create(work func(tx *session.Tx) (record any, err error)) (response, error) {
-	return r.write(http.StatusCreated, work)
+	return r.write(http.StatusCreated, nil, work)
 }
 
 // change runs work in a transaction and responds 200 with what it returns.
 func (r *request) change(work func(tx *session.Tx) (body any, err error)) (response, error) {
-	return r.write(http.StatusOK, work)
+	return r.write(http.StatusOK, nil, work)
 }
 
 // write runs work in a transaction and responds with what it returns. With an Idempotency-Key the response
 // is stored in the same transaction, and sent again when the request is repeated. work runs again after a
-// deadlock.
-func (r *request) write(status int, work func(tx *session.Tx) (body any, err error)) (answer response, err error) {
+// deadlock; before, unless it is nil, runs once before the transaction.
+func (r *request) write(status int, before func() error, work func(tx *session.Tx) (body any, err error)) (answer response, err error) {
 	attempt, err := r.beginAttempt(1)
 	if err != nil {
 		return response{}, err
@@ -44,6 +44,11 @@ func (r *request) write(status int, work func(tx *session.Tx) (body any, err err
 	if stored := attempt.Responses(); len(stored) > 0 {
 		r.markReplayed()
 		return response{stored[0].Status, json.RawMessage(stored[0].Body)}, nil
+	}
+	if before != nil {
+		if err := before(); err != nil {
+			return response{}, err
+		}
 	}
 	err = r.transact(func(tx *session.Tx) error {
 		body, err := work(tx)

@@ -144,6 +144,7 @@ type fired struct {
 func (r *Relay) round(ctx context.Context) error {
 	now := r.now()
 	if now.Before(r.next) {
+		r.Late.Wake()
 		return nil
 	}
 	for more := true; more; {
@@ -196,8 +197,8 @@ func Drop(ctx context.Context, tx *wpdb.DB, now time.Time) (int64, error) {
 	return result.Rows, err
 }
 
-// end returns the statement that gives up waiting events.
+// end returns the statement that gives up waiting events, with their messages.
 func end(db *wpdb.DB, now time.Time, why string) sq.UpdateBuilder {
 	o := queue.Outcome{State: Failed, Due: now, Failure: why}
-	return o.Update(db.Name(wpdb.Events), now).Set("old", nil).Set("rendered", nil).Where(sq.Eq{"status": []string{waiting, started}})
+	return o.Update(db.Name(wpdb.Events), now).Set("old", nil).Set("messages", "").Set("rendered", nil).Where(sq.Eq{"status": []string{waiting, started}})
 }

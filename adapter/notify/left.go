@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -66,12 +67,12 @@ func SendLeft(ctx context.Context, s *session.Session) error {
 	if err != nil {
 		return err
 	}
+	var failures []error
 	for _, id := range ids {
-		if err := s.Transact(ctx, "send messages in place of the plugin", func(tx *session.Tx) error { return sendLeft(ctx, tx, id) }); err != nil {
-			return err
-		}
+		err := s.Transact(ctx, "send messages in place of the plugin", func(tx *session.Tx) error { return sendLeft(ctx, tx, id) })
+		failures = append(failures, err)
 	}
-	return nil
+	return errors.Join(failures...)
 }
 
 // recordTables are the tables of records, by the platform's words for their types.

@@ -136,12 +136,16 @@ class BooksideEvents
         $count = ['done' => 0, 'failed' => 0, 'more' => false];
         $until = time() + self::TIME;
         try {
-            while ($event = self::next()) {
+            while ($event = self::next($lock)) {
                 if (time() >= $until) {
                     $count['more'] = true;
                     break;
                 }
-                $count[self::fireOne($event) ? 'done' : 'failed']++;
+                $fired = self::fireOne($event);
+                if ($fired === null) {
+                    break;
+                }
+                $count[$fired ? 'done' : 'failed']++;
             }
         } finally {
             $wpdb->get_var($wpdb->prepare('SELECT RELEASE_LOCK(%s)', $lock));
@@ -149,22 +153,31 @@ class BooksideEvents
         return $count;
     }
 
-    /** Returns the first event that waits, or was started by a process that has died: there is no other process now. */
-    private static function next(): ?object
+    /**
+     * Returns the first event that waits, or was started by a process that has died: while this one has the lock, which a lost connection
+     * takes away, there is no other.
+     */
+    private static function next(string $lock): ?object
     {
         global $wpdb;
-        return $wpdb->get_row("SELECT * FROM `{$wpdb->prefix}bookside_events` WHERE status IN ('waiting', 'started') ORDER BY id LIMIT 1");
+        return $wpdb->get_row($wpdb->prepare(
+            "SELECT * FROM `{$wpdb->prefix}bookside_events` WHERE status IN ('waiting', 'started') AND IS_USED_LOCK(%s) = CONNECTION_ID() ORDER BY id LIMIT 1",
+            $lock
+        ));
     }
 
-    /** Fires the actions of an event. Reports whether nobody failed. */
-    private static function fireOne(object $event): bool
+    /** Fires the actions of an event. Reports whether nobody failed, or null if the event is another process's, or cannot be marked. */
+    private static function fireOne(object $event): ?bool
     {
         global $wpdb;
         $table = "`{$wpdb->prefix}bookside_events`";
         $died = $event->status === 'started';
         $begun = (int) $event->tries > 0; // by a process that died, or before it was sent again on request
         // Marked first, so that whatever happens, nobody gets it as new a second time.
-        $wpdb->query($wpdb->prepare("UPDATE $table SET status = 'started', tries = tries + 1 WHERE id = %d", $event->id));
+        $mark = "UPDATE $table SET status = 'started', tries = tries + 1 WHERE id = %d AND status = %s AND tries = %d";
+        if ($wpdb->query($wpdb->prepare($mark, $event->id, $event->status, $event->tries)) !== 1) {
+            return null;
+        }
         self::$failures = [];
         $name = $begun ? (self::AGAIN[$event->event] ?? $event->event) : $event->event;
         if ($died && ((int) $event->tries >= self::TRIES || $name === 'transaction_created')) {
@@ -182,7 +195,7 @@ class BooksideEvents
             self::$failures[] = $e->getMessage();
         }
         $failure = implode('; ', self::$failures);
-        $wpdb->query($wpdb->prepare(
+        $ended = $wpdb->query($wpdb->prepare(
             "UPDATE $table SET status = %s, failure = %s, old = NULL, due_at = UTC_TIMESTAMP(), finished_at = UTC_TIMESTAMP() WHERE id = %d",
             $failure === '' ? 'done' : 'failed',
             mb_substr($failure, 0, 190),
@@ -191,7 +204,7 @@ class BooksideEvents
         if ($failure !== '') {
             bookside_companion_failed('events', $event->event . ' ' . $event->record_id . ': ' . $failure);
         }
-        return $failure === '';
+        return $ended === false ? null : $failure === '';
     }
 
     /** @param array<string,?string> $before Columns of the row before; of a row that has not changed none. */
@@ -252,6 +265,9 @@ class BooksideEvents
             return;
         }
         $resumed = $event->sender === 'plugin';
+        if ($resumed && $event->status !== 'started') {
+            return; // they were sent before extensions are told again
+        }
         $claim = "UPDATE `{$wpdb->prefix}bookside_events` SET sender = 'plugin', rendered = NULL WHERE id = %d AND sender = ''";
         if (!$resumed && 1 !== $wpdb->query($wpdb->prepare($claim, $event->id))) {
             return;
