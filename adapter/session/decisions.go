@@ -96,19 +96,11 @@ func (tx *Tx) Decide(question ask.Question, titles []string) (*ask.Decision, err
 	return decision, nil
 }
 
-// decide asks WordPress, for the next run of the transaction.
-func (s *Session) decide(ctx context.Context, asks *undecidedError) error {
+// decide asks WordPress, for the next run of a transaction; nil as in Tx.Decide.
+func (s *Session) decide(ctx context.Context, asks *undecidedError) (*ask.Decision, error) {
 	decision, err := s.Asker.Decide(ctx, asks.question)
-	answer := &decision
 	if err != nil {
-		answer = nil
-		if err = s.Away(err, asks.titles); err != nil {
-			return err
-		}
+		return nil, s.Away(err, asks.titles)
 	}
-	if s.decisions == nil {
-		s.decisions = map[ask.Question]*ask.Decision{}
-	}
-	s.decisions[asks.question] = answer
-	return nil
+	return &decision, nil
 }

@@ -99,11 +99,10 @@ type Session struct {
 	Totals          *Totals
 	languages       *language.Files
 	Shared          *Shared
-	decisions       map[ask.Question]*ask.Decision // WordPress's answers, for the current transaction
-	asCaller        *Session                       // the session of AsCaller; nil for this one
-	NoSharing       bool                           // shares no statements with other requests
-	Export          *ExportCursor                  // nil for lists in pages, see ExportWith
-	AuthenticatedAt uint64                         // see keys.Principal
+	asCaller        *Session      // the session of AsCaller; nil for this one
+	NoSharing       bool          // shares no statements with other requests
+	Export          *ExportCursor // nil for lists in pages, see ExportWith
+	AuthenticatedAt uint64        // see keys.Principal
 	// TotalAge is the age of a list's size that the request shares with others; nil if it does not.
 	TotalAge *time.Duration
 }

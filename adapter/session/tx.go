@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bookside/adapter/ask"
 	"bookside/adapter/events"
 	"bookside/adapter/idempotency"
 	"bookside/wpdb"
@@ -32,6 +33,8 @@ type Tx struct {
 	old      map[storedRow]map[string]*string
 	told     []events.Event // to be stored at the end
 	warnings []string
+	// decisions are WordPress's answers to what earlier runs asked.
+	decisions map[ask.Question]*ask.Decision
 }
 
 // Warn is Session.Warn, unless the transaction fails.
@@ -79,21 +82,30 @@ func (s *Session) DryRun(ctx context.Context, op string, work func(tx *Tx) error
 
 // transact runs work once, and again after it has created rows to lock, or has asked WordPress a question.
 func (s *Session) transact(ctx context.Context, op string, once func(context.Context, string, func(*Tx) error) error, work func(*Tx) error) error {
-	s.decisions = nil
-	err := once(ctx, op, work)
+	var decisions map[ask.Question]*ask.Decision
+	decided := func(tx *Tx) error {
+		tx.decisions = decisions
+		return work(tx)
+	}
+	err := once(ctx, op, decided)
 	for tries := 0; tries < maxLockCreations; tries++ {
 		if missing, ok := errors.AsType[*missingLocksError](err); ok {
 			if err := CreateLocks(ctx, s, missing.locks); err != nil {
 				return err
 			}
 		} else if asks, ok := errors.AsType[*undecidedError](err); ok {
-			if err := s.decide(ctx, asks); err != nil {
+			decision, err := s.decide(ctx, asks)
+			if err != nil {
 				return err
 			}
+			if decisions == nil {
+				decisions = map[ask.Question]*ask.Decision{}
+			}
+			decisions[asks.question] = decision
 		} else {
 			break
 		}
-		err = once(ctx, op, work)
+		err = once(ctx, op, decided)
 	}
 	return err
 }
