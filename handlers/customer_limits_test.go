@@ -13,8 +13,8 @@ import (
 
 const (
 	tooManyBookings = `199 bookside "Customer 9 has as many future bookings as the site's form lets a customer have"`
-	tooManyNoShows  = `199 bookside "Customer 9 did not appear too often: the site's form would refuse the booking"`
-	mustPay         = `199 bookside "Customer 9 did not appear too often: on the site's form they would have to pay at once"`
+	tooManyNoShows  = `199 bookside "Customer 9 has too many no-shows: the site's form would refuse the booking"`
+	mustPay         = `199 bookside "Customer 9 has too many no-shows: on the site's form they would have to pay at once"`
 )
 
 // noFuture leaves customer 9 without bookings to come.

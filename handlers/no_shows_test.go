@@ -9,7 +9,7 @@ import (
 	"bookside/fixtures"
 )
 
-// noShowsOf returns what is stored of the bookings at which a customer did not appear.
+// noShowsOf returns what is stored of a customer's no-shows.
 func noShowsOf(t testing.TB, database *fixtures.Database, customer int) []string {
 	t.Helper()
 	return rowsOf(t, database, "SELECT meta_key, meta_value FROM wp_latepoint_customer_meta WHERE object_id = ? AND meta_key LIKE 'no_show%' ORDER BY meta_key", customer)

@@ -14,7 +14,7 @@ import (
 	"bookside/wpdb"
 )
 
-// Settings of Pro Features about customers who do not appear, and their defaults.
+// Settings of Pro Features about no-shows, and their defaults.
 const (
 	defaultNoShows     = 3
 	actionRequirePaid  = "require_payment"
@@ -24,7 +24,7 @@ const (
 // customerLimits are the limits that the site's form sets to customers who book themselves.
 type customerLimits struct {
 	future        float64 // how many bookings from now on they may have; 0 for no limit
-	noShows       int     // who did not appear as often as that is restricted
+	noShows       int     // customers with as many are restricted
 	noShowsAction string  // how; "" for not at all
 }
 
@@ -79,9 +79,9 @@ func warnOfLimits(ctx context.Context, tx *session.Tx, w session.WriteSettings, 
 	}
 	switch limits.noShowsAction {
 	case actionBlockBooking:
-		tx.Warn(fmt.Sprintf("Customer %d did not appear too often: the site's form would refuse the booking", id))
+		tx.Warn(fmt.Sprintf("Customer %d has too many no-shows: the site's form would refuse the booking", id))
 	case actionRequirePaid:
-		tx.Warn(fmt.Sprintf("Customer %d did not appear too often: on the site's form they would have to pay at once", id))
+		tx.Warn(fmt.Sprintf("Customer %d has too many no-shows: on the site's form they would have to pay at once", id))
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"bookside/wpdb"
 )
 
-// The keys of customer meta in which Pro Features keeps at which bookings a customer did not appear: a JSON list of their
+// The keys of customer meta in which Pro Features keeps a customer's no-shows: a JSON list of their
 // ids, its length, and on or off.
 const (
 	metaNoShows     = "no_show_booking_ids"
@@ -23,14 +23,14 @@ const (
 	metaNoShowFlag  = "no_show_flag"
 )
 
-// countsNoShows reports whether a change makes the customer one who did not appear, or takes that back.
+// countsNoShows reports whether a change makes the booking a no-show, or takes that back.
 func countsNoShows(s *session.Session, w session.WriteSettings, plan *updatePlan) bool {
 	before := plan.before.Booking.Status
 	return before != plan.status && (before == records.StatusNoShow || plan.status == records.StatusNoShow) &&
 		w.Settings[session.SettingNoShows] == session.On && s.Extension(extensions.ProFeatures, w.Settings)
 }
 
-// countNoShow keeps count of the bookings at which the customer did not appear
+// countNoShow keeps count of the customer's no-shows
 // (OsFeatureNoShowRestrictionsHelper::handle_booking_status_change, Pro Features 1.6). Each counts once, whoever counts it.
 // Bookings that are deleted stay counted.
 func countNoShow(ctx context.Context, tx *session.Tx, plan updatePlan) error {
@@ -82,7 +82,7 @@ func noShowMeta(ctx context.Context, tx *session.Tx, customer int64) (map[string
 	stmt := sq.Select("m.id", "m.meta_key", "m.meta_value").From(tx.DB.As(wpdb.Customers, "c")).
 		LeftJoin(tx.DB.As(wpdb.CustomerMeta, "m")+" ON m.object_id = c.id AND m.meta_key IN (?, ?, ?)", metaNoShows, metaNoShowCount, metaNoShowFlag).
 		Where(sq.Eq{"c.id": customer}).OrderBy("m.id")
-	rows, err := wpdb.All(ctx, tx.DB, "read bookings at which a customer did not appear", stmt, func(scanner wpdb.Scanner) (r row, err error) {
+	rows, err := wpdb.All(ctx, tx.DB, "read no-shows", stmt, func(scanner wpdb.Scanner) (r row, err error) {
 		err = scanner.Scan(wpdb.OrZero(&r.id), wpdb.OrZero(&r.key), wpdb.OrZero(&r.value))
 		return r, err
 	})

@@ -98,7 +98,7 @@ func encryptionLine(e *wpdb.Encryption) string {
 	case e.Local:
 		return "plain text, within this machine"
 	default:
-		return "plain text: whoever is between sees passwords and customers' data; see db.tls"
+		return "plain text: anyone in between sees passwords and customers' data; see db.tls"
 	}
 }
 

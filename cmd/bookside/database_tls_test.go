@@ -39,7 +39,7 @@ func TestCheckTLS(t *testing.T) {
 	}{
 		"a socket":              {db.DSN, nil, exit.OK, "✓ connection     plain text, within this machine\n"},
 		"another machine":       {remote, nil, exit.OK, "✓ connection     encrypted, TLS 1.3\n"},
-		"off":                   {remote, []string{tls + "off"}, exit.OK, "! connection     plain text: whoever is between sees passwords and customers' data; see db.tls\n"},
+		"off":                   {remote, []string{tls + "off"}, exit.OK, "! connection     plain text: anyone in between sees passwords and customers' data; see db.tls\n"},
 		"verified":              {local, []string{tls + "verify", ca + authority}, exit.OK, "✓ connection     encrypted, TLS 1.3, the server's certificate is verified\n"},
 		"another name":          {remote, []string{tls + "verify", ca + authority}, exit.Refused, "is refused: x509: certificate is valid for 127.0.0.1, not 0.0.0.0; correct the server's name or db.tls_ca"},
 		"an unknown authority":  {local, []string{tls + "verify"}, exit.Refused, "is refused: x509: certificate signed by unknown authority"},
