@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -18,10 +19,15 @@ import (
 
 const (
 	deadline = 10 * time.Second // for an answer
+	// remainder is left of a request's own time, to respond without an answer.
+	remainder = 2 * time.Second
 	// After this many failures in a row nobody is asked for a while, so that requests do not wait in vain.
 	maxFailures = 3
 	rest        = 10 * time.Second
 	maxKept     = 1000 // answers about times
+	// maxSize limits the sum of their sizes. A start takes 16 bytes, and up to twice that as slices grow: 16
+	// to 32 MB, while one answer may bring half a million starts.
+	maxSize = 1_000_000
 )
 
 // Draft is a booking to ask WordPress about, in the plugin's own columns.
@@ -60,6 +66,17 @@ type Offer struct {
 type OfferOfResource struct {
 	Agent, Location int64
 	Days            map[string][][2]int
+}
+
+// size returns about how much memory an offer takes, in starts; resources and days count as eight.
+func (o Offer) size() (size int) {
+	for _, resource := range o.Resources {
+		size += 8
+		for _, starts := range resource.Days {
+			size += 8 + len(starts)
+		}
+	}
+	return size
 }
 
 // Question is about a booking that is about to be written.
@@ -119,6 +136,15 @@ type keptOffer struct {
 	at   time.Time     // when it was asked
 }
 
+func (k *keptOffer) pending() bool {
+	select {
+	case <-k.done:
+		return false
+	default:
+		return true
+	}
+}
+
 // New returns an Asker that caches answers about times for maxAge.
 func New(to *companion.Companion, now domain.Clock, maxAge time.Duration) *Asker {
 	return &Asker{companion: to, now: now, maxAge: maxAge, kept: map[Times]*keptOffer{}}
@@ -156,12 +182,17 @@ func (a *Asker) Offers(ctx context.Context, wanted []Times) ([]Offer, error) {
 	if len(missing) > 0 {
 		go a.fetch(context.WithoutCancel(ctx), missing)
 	}
+	bounded, cancel := bound(ctx)
+	defer cancel()
 	offers := make([]Offer, len(wanted))
 	for i, kept := range found {
 		select {
 		case <-kept.done:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		case <-bounded.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return nil, ctx.Err()
+			}
+			return nil, fmt.Errorf("%w in time: %w", companion.ErrAway, bounded.Err()) // fetch notes it
 		}
 		if kept.err != nil {
 			return nil, kept.err
@@ -176,9 +207,7 @@ func (a *Asker) find(wanted []Times) (found []*keptOffer, missing map[Times]*kep
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.now()
-	if len(a.kept)+len(wanted) > maxKept {
-		clear(a.kept)
-	}
+	a.shrink(now, len(wanted))
 	missing = map[Times]*keptOffer{}
 	for _, t := range wanted {
 		kept := a.kept[t]
@@ -189,6 +218,25 @@ func (a *Asker) find(wanted []Times) (found []*keptOffer, missing map[Times]*kep
 		found = append(found, kept)
 	}
 	return found, missing
+}
+
+// shrink drops answers that have expired, and all if there are too many with those to come. It keeps those
+// that are pending, because requests share them.
+func (a *Asker) shrink(now time.Time, coming int) {
+	size := 0
+	maps.DeleteFunc(a.kept, func(_ Times, k *keptOffer) bool {
+		switch {
+		case k.pending():
+			return false
+		case now.Sub(k.at) >= a.maxAge:
+			return true
+		}
+		size += k.size()
+		return false
+	})
+	if len(a.kept)+coming > maxKept || size > maxSize {
+		maps.DeleteFunc(a.kept, func(_ Times, k *keptOffer) bool { return !k.pending() })
+	}
 }
 
 func (a *Asker) fetch(ctx context.Context, missing map[Times]*keptOffer) {
@@ -208,6 +256,7 @@ func (a *Asker) fetch(ctx context.Context, missing map[Times]*keptOffer) {
 		}
 		close(kept.done)
 	}
+	a.shrink(a.now(), 0)
 }
 
 // Decide returns WordPress's current answer about a booking. It returns a companion.ErrAway if it does not
@@ -244,19 +293,32 @@ func (a *Asker) ask(ctx context.Context, q asked) (answer answered, err error) {
 	if a.resting() {
 		return answer, fmt.Errorf("%w: it did not answer before", companion.ErrAway)
 	}
-	bounded, cancel := context.WithTimeout(ctx, deadline)
+	bounded, cancel := bound(ctx)
 	defer cancel()
 	err = a.companion.Ask(bounded, "decisions", q, &answer)
 	switch {
-	case ctx.Err() != nil: // nobody is waiting any more
+	case errors.Is(ctx.Err(), context.Canceled): // nobody is waiting any more
 		return answer, ctx.Err()
+	case errors.Is(err, companion.ErrBusy): // this says nothing about WordPress
+		return answer, err
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("%w in %s: %w", companion.ErrAway, deadline, err)
+		err = fmt.Errorf("%w in time: %w", companion.ErrAway, err)
 	case err == nil && !answer.complete(q):
 		err = fmt.Errorf("%w all that it is asked", companion.ErrAway)
 	}
 	a.note(err)
 	return answer, err
+}
+
+// bound returns the context of a question. Of a request's own time it leaves the remainder, or half if that
+// is less.
+func bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := deadline
+	if end, limited := ctx.Deadline(); limited {
+		left := time.Until(end)
+		limit = min(limit, left-min(remainder, left/2))
+	}
+	return context.WithTimeout(ctx, limit)
 }
 
 // Unanswered reports whether the last question was not answered.

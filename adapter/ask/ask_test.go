@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,6 +35,7 @@ type wordPress struct {
 	asked   []string  // first days of requests
 	away    atomic.Bool
 	partial atomic.Bool   // omits prices
+	starts  atomic.Int64  // of each answer; 0 for one
 	waiting chan struct{} // requests wait until it is closed; nil for no wait
 }
 
@@ -108,7 +110,7 @@ func (w *wordPress) answer(t *testing.T, secret string, out http.ResponseWriter,
 	times, bookings := []any{}, []any{}
 	for _, q := range question.Of.Times {
 		days += q.Start + " "
-		times = append(times, map[string]any{"duration": 60, "resources": []any{map[string]any{"agent": 1, "location": 1, "days": map[string]any{q.Start: [][]int{{540, 1}}}}}})
+		times = append(times, map[string]any{"duration": 60, "resources": []any{map[string]any{"agent": 1, "location": 1, "days": map[string]any{q.Start: slices.Repeat([][2]int{{540, 1}}, max(1, int(w.starts.Load())))}}}})
 	}
 	for _, q := range question.Of.Bookings {
 		judgement := map[string]any{"available": true, "agent_id": 7}
@@ -261,4 +263,130 @@ func TestWordPressIsLeftAlone(t *testing.T) {
 	if err := w.Try(t.Context()); err != nil || w.Unanswered() {
 		t.Errorf("%v, unanswered %v", err, w.Unanswered())
 	}
+}
+
+// TestTheRequestEndsFirst: WordPress is away if it does not answer while the request still has time to say
+// so, and after some of those it is left alone.
+func TestTheRequestEndsFirst(t *testing.T) {
+	t.Parallel()
+	w := newWordPress(t)
+	w.waiting = make(chan struct{})
+	defer close(w.waiting)
+	question := ask.Question{Draft: times("2027-01-01")[0].Draft, Acceptance: true}
+	ends := func(asks func(context.Context) error) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if err := asks(ctx); !errors.Is(err, companion.ErrAway) || ctx.Err() != nil {
+			t.Errorf("%v, want that it is away; the request: %v", err, ctx.Err())
+		}
+	}
+	ends(func(ctx context.Context) error { _, err := w.Offers(ctx, times("2027-01-01")); return err })
+	for range 3 {
+		ends(func(ctx context.Context) error { _, err := w.Decide(ctx, question); return err })
+	}
+	w.requests()
+	if _, err := w.Decide(t.Context(), question); !errors.Is(err, companion.ErrAway) || len(w.requests()) != 0 {
+		t.Errorf("it is not left alone: %v", err)
+	}
+}
+
+// TestWaitingForOthers: a question that could not be sent because of others says nothing about WordPress.
+func TestWaitingForOthers(t *testing.T) {
+	t.Parallel()
+	w := newWordPress(t)
+	w.waiting = make(chan struct{})
+	question := ask.Question{Draft: times("2027-01-01")[0].Draft, Acceptance: true}
+	var wait sync.WaitGroup
+	for range 2 {
+		wait.Go(func() {
+			if _, err := w.Decide(t.Context(), question); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for sent := 0; sent < 2; sent += len(w.requests()) {
+		time.Sleep(time.Millisecond)
+	}
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		if _, err := w.Decide(ctx, question); !errors.Is(err, companion.ErrAway) {
+			t.Errorf("%v, want that it is away", err)
+		}
+		cancel()
+	}
+	if w.Unanswered() {
+		t.Error("it counts as unanswered")
+	}
+	close(w.waiting)
+	wait.Wait()
+	if _, err := w.Decide(t.Context(), question); err != nil {
+		t.Error(err)
+	}
+}
+
+// days returns n days from the first of January of a year.
+func days(year, n int) (list []string) {
+	for i := range n {
+		list = append(list, time.Date(year, 1, 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
+	}
+	return list
+}
+
+// TestKeptOffersAreLimited: expired answers make room first, and answers with many starts are not all kept.
+func TestKeptOffersAreLimited(t *testing.T) {
+	t.Parallel()
+	w := newWordPress(t)
+	offers := func(days ...string) (requests int) {
+		t.Helper()
+		if _, err := w.Offers(t.Context(), times(days...)); err != nil {
+			t.Fatal(err)
+		}
+		return len(w.requests())
+	}
+	offers(days(2030, 600)...)
+	w.later(time.Minute)
+	offers(days(2040, 300)...)
+	offers(days(2050, 200)...)
+	if offers(days(2040, 300)...) != 0 {
+		t.Error("expired answers took the place of others")
+	}
+	w.later(time.Minute)
+	w.starts.Store(400_000)
+	offers("2027-01-01")
+	offers("2027-02-01")
+	if offers("2027-01-01") != 0 {
+		t.Error("800,000 starts are not kept")
+	}
+	offers("2027-03-01")
+	if offers("2027-01-01") != 1 {
+		t.Error("1,200,000 starts are kept")
+	}
+}
+
+// TestPendingOffersAreShared: if there are too many answers, equal requests still wait for a pending one.
+func TestPendingOffersAreShared(t *testing.T) {
+	t.Parallel()
+	w := newWordPress(t)
+	offers := func(days ...string) {
+		if _, err := w.Offers(t.Context(), times(days...)); err != nil {
+			t.Error(err)
+		}
+	}
+	offers(days(2030, 999)...)
+	w.requests()
+	w.waiting = make(chan struct{})
+	var wait sync.WaitGroup
+	for _, days := range [][]string{{"2027-01-01"}, {"2027-01-01", "2027-02-01"}} {
+		wait.Go(func() { offers(days...) })
+		var got []string
+		for ; len(got) == 0; got = w.requests() {
+			time.Sleep(time.Millisecond)
+		}
+		if want := days[len(days)-1] + " "; got[0] != want {
+			t.Errorf("request %q, want %q", got[0], want)
+		}
+	}
+	close(w.waiting)
+	wait.Wait()
 }

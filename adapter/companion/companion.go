@@ -27,6 +27,9 @@ import (
 // request, or is not installed. Nothing was done, unless the connection broke off.
 var ErrAway = errors.New("the companion in WordPress does not answer")
 
+// ErrBusy is an ErrAway: the time ended while requests of our own were in progress. WordPress was not asked.
+var ErrBusy = fmt.Errorf("%w: other requests are in progress", ErrAway)
+
 const (
 	// timeout is the time limit of a request. Extensions may ask other servers before PHP answers.
 	timeout = time.Minute
@@ -68,12 +71,15 @@ type question struct {
 }
 
 // Ask makes the companion do something, and decodes its answer into answer. It returns an ErrAway unless
-// the answer is signed with the site's secret.
+// the answer is signed with the site's secret; that is an ErrBusy if the deadline of ctx passed first.
 func (c *Companion) Ask(ctx context.Context, what string, of, answer any) error {
 	select {
 	case c.running <- struct{}{}:
 		defer func() { <-c.running }()
 	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return fmt.Errorf("%w: %w", ErrBusy, ctx.Err())
+		}
 		return ctx.Err()
 	}
 	body, err := json.Marshal(question{what, of})

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
@@ -163,5 +164,23 @@ func TestLockCommentQuotesTheStatement(t *testing.T) {
 		"((kind = 2 AND id IN (1)) OR (kind = 4 AND id IN (5,7)) OR (kind = 5 AND id IN (311))) ORDER BY kind, id"
 	if text != want {
 		t.Errorf("%s, want %s", text, want)
+	}
+}
+
+// TestTransactionsThatNeverHaveTheirLocks: work that needs other rows in each run ends as unavailable.
+func TestTransactionsThatNeverHaveTheirLocks(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	site, err := NewPlatform(wpdbtest.Open(t, database, 2), fixtures.RecordedNow).Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := int64(1000)
+	err = site.Transact(t.Context(), "take locks", func(tx *Tx) error {
+		agent++
+		return tx.Lock(t.Context(), Lock{AgentLock, agent})
+	})
+	if domain.CodeOf(err) != domain.CodeUnavailable {
+		t.Errorf("%v, want unavailable", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"bookside/adapter/ask"
+	"bookside/adapter/domain"
 	"bookside/adapter/events"
 	"bookside/adapter/idempotency"
 	"bookside/wpdb"
@@ -103,9 +104,14 @@ func (s *Session) transact(ctx context.Context, op string, once func(context.Con
 			}
 			decisions[asks.question] = decision
 		} else {
-			break
+			return err
 		}
 		err = once(ctx, op, decided)
+	}
+	_, missing := errors.AsType[*missingLocksError](err)
+	_, undecided := errors.AsType[*undecidedError](err)
+	if missing || undecided {
+		return domain.Unavailable("What this depends on changed too often meanwhile", err)
 	}
 	return err
 }
