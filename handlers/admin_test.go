@@ -167,7 +167,7 @@ func TestReadinessOfSite(t *testing.T) {
 	changeSince(t, database, now.Add(-3*time.Minute))
 	wantReadiness(t, admin, monitor.Readiness{
 		Status: "ready", Database: "ok", Platform: "ok",
-		Changes: "the oldest has been waiting for its number for 3m0s: neither webhooks nor the readers of /changes get it; see that serve is running, and what its log says",
+		Changes: "the oldest has been waiting for its number for 3m0s: webhooks and the readers of /changes do not get it; see that serve is running, and what its log says",
 	})
 	database.Execute(t, "DELETE FROM wp_bookside_change_inbox")
 	database.Execute(t, "UPDATE "+database.Prefix+"options SET option_value = '' WHERE option_name = 'active_plugins'")

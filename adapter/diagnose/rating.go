@@ -136,7 +136,7 @@ func RateChanges(restored bool, waiting time.Duration) Rating {
 		return rated(Broken, RestoredUnder, name, "an older database came back while the server ran: run bookside restored")
 	case waiting > journal.Late:
 		return rated(Broken, ChangesLate, name, "the oldest has been waiting for its number for "+waiting.Truncate(time.Second).String()+
-			": neither webhooks nor the readers of /changes get it; see that serve is running, and what its log says")
+			": webhooks and the readers of /changes do not get it; see that serve is running, and what its log says")
 	default:
 		return rated(Good, ChangesGood, name, "none waits for its number")
 	}
