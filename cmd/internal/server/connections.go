@@ -178,8 +178,8 @@ func (c *connections) grow(conn *connection, cost int64, fill bool) bool {
 	if conn.queue == nil {
 		return !conn.gone
 	}
-	if conn.queue == &c.idle {
-		conn.join(&c.unfinished)
+	if conn.header == 0 || conn.queue == &c.idle {
+		conn.join(&c.unfinished) // its header begins
 	}
 	conn.count(conn.header + cost)
 	c.makeRoom(0)
@@ -193,11 +193,11 @@ func (c *connections) makeRoom(needed int64) {
 		var victim *connection
 		switch {
 		case c.unfinished.used+needed > c.size/2:
-			victim = c.unfinished.oldest()
+			victim = c.slowest()
 		case c.used-c.leaving+needed > c.size && c.idle.Len() > 0:
 			victim = c.idle.oldest()
 		case c.used-c.leaving+needed > c.size:
-			victim = c.unfinished.oldest()
+			victim = c.slowest()
 			if victim != nil && needed > 0 && time.Since(victim.since) < headerGrace {
 				return // its header may have arrived already
 			}
@@ -208,6 +208,18 @@ func (c *connections) makeRoom(needed int64) {
 		c.drop(victim)
 		c.dropped()
 	}
+}
+
+// slowest returns the connection that has been sending its header longest, or nil. New ones without a long
+// header come last: theirs may have arrived and not been read yet.
+func (c *connections) slowest() *connection {
+	for place := c.unfinished.Front(); place != nil; place = place.Next() {
+		conn := place.Value.(*connection)
+		if conn.header > ordinaryHeader || time.Since(conn.since) >= headerGrace {
+			return conn
+		}
+	}
+	return c.unfinished.oldest()
 }
 
 // drop closes a connection that has no request.

@@ -145,6 +145,36 @@ func TestUnfinishedHeadersAreBounded(t *testing.T) {
 	}
 }
 
+// TestNewConnectionsOutliveEndlessHeaders: a connection whose header may have arrived, but has not been read, is not
+// closed for those that came later and send headers without end.
+func TestNewConnectionsOutliveEndlessHeaders(t *testing.T) {
+	t.Parallel()
+	all := newConnections(8<<20, func() {})
+	admit := func() *connection {
+		accepted, client := net.Pipe()
+		t.Cleanup(func() { _, _ = accepted.Close(), client.Close() })
+		conn := &connection{Conn: accepted, all: all}
+		if err := all.admit(conn); err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	ordinary := admit()
+	for range 50 {
+		all.grow(admit(), 100<<10, true)
+	}
+	if ordinary.gone {
+		t.Fatal("the connection was closed before its header was read")
+	}
+	if !all.grow(ordinary, ordinaryHeader, true) {
+		t.Fatal("the connection was closed when its header was read")
+	}
+	all.grow(admit(), 100<<10, true)
+	if ordinary.gone {
+		t.Error("the connection that began its header last was closed first")
+	}
+}
+
 // TestIdleConnectionsAreBounded: if idle connections alone use up the memory, those unused for longest are
 // closed.
 func TestIdleConnectionsAreBounded(t *testing.T) {
