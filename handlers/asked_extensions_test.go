@@ -1,12 +1,8 @@
 package handlers_test
 
 import (
-	"context"
-	"crypto/rand"
 	"encoding/json"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,13 +10,9 @@ import (
 	"time"
 
 	"bookside/adapter/ask"
-	"bookside/adapter/companion"
-	"bookside/adapter/signed"
 	"bookside/fixtures"
+	"bookside/fixtures/companiontest"
 )
-
-// standInSite is the fingerprint of the standIn's site.
-const standInSite = "0123456789abcdef"
 
 // standIn replaces the companion: it offers every day from 08:10 to 09:10 and from 10:00 to 11:00, has its
 // own price, and refuses bookings at 08:10.
@@ -30,48 +22,37 @@ type standIn struct {
 	away     atomic.Bool
 }
 
-func (w *standIn) answer(t *testing.T, secret string, out http.ResponseWriter, in *http.Request) {
+func (w *standIn) answer(t *testing.T, of json.RawMessage) (status int, says any) {
 	t.Helper()
 	w.requests.Add(1)
-	body, err := io.ReadAll(in.Body)
-	if err != nil {
-		t.Error(err)
-	}
-	request := signed.Request{Receiver: signed.ToWordPress, Site: standInSite, Method: in.Method, Target: in.URL.RequestURI(), Body: body}
-	if err := request.Check(in.Header.Get(signed.Header), secret, now); err != nil {
-		t.Error(err)
-	}
 	// WordPress must not be asked while locks are held.
 	if _, err := w.s.database.SQL.ExecContext(t.Context(), "SELECT n FROM wp_bookside_locks FOR UPDATE NOWAIT"); err != nil {
 		t.Errorf("while WordPress is asked: %v", err)
 	}
 	if w.away.Load() {
-		out.WriteHeader(http.StatusForbidden)
-		return
+		return http.StatusForbidden, nil
 	}
 	var question struct {
-		Of struct {
-			Times []struct {
-				From string `json:"start_date"`
-				To   string `json:"date_to"`
-			}
-			Bookings []struct {
-				Start int `json:"start_time"`
-			}
+		Times []struct {
+			From string `json:"start_date"`
+			To   string `json:"date_to"`
+		}
+		Bookings []struct {
+			Start int `json:"start_time"`
 		}
 	}
-	if err := json.Unmarshal(body, &question); err != nil {
+	if err := json.Unmarshal(of, &question); err != nil {
 		t.Error(err)
 	}
 	times, bookings := []any{}, []any{}
-	for _, q := range question.Of.Times {
+	for _, q := range question.Times {
 		days := map[string][][]int{}
 		for day, _ := time.Parse(time.DateOnly, q.From); day.Format(time.DateOnly) <= q.To; day = day.AddDate(0, 0, 1) {
 			days[day.Format(time.DateOnly)] = [][]int{{490, 1}, {600, 1}}
 		}
 		times = append(times, map[string]any{"duration": 60, "resources": []any{map[string]any{"agent": 5, "location": 1, "days": days}}})
 	}
-	for _, q := range question.Of.Bookings {
+	for _, q := range question.Bookings {
 		judgement := map[string]any{"available": true, "agent_id": 5, "location_id": 1, "price": map[string]any{
 			"subtotal": "20.0000", "total": "21.5000", "tax": "1.5000", "discount": "0.0000", "coupon_code": "",
 			"item": map[string]string{"subtotal": "20.0000", "total": "19.0000", "discount": "0.0000"}, "breakdown": `{"before_subtotal":[],"said":"by / it"}`,
@@ -81,34 +62,23 @@ func (w *standIn) answer(t *testing.T, secret string, out http.ResponseWriter, i
 		}
 		bookings = append(bookings, judgement)
 	}
-	text, err := json.Marshal(map[string]any{"times": times, "bookings": bookings})
-	if err != nil {
-		t.Error(err)
-	}
-	out.Header().Set(signed.Header, request.AnswerHeader(secret, http.StatusOK, text))
-	_, _ = out.Write(text)
+	return http.StatusOK, map[string]any{"times": times, "bookings": bookings}
 }
 
 func newAskingServer(t *testing.T) *standIn {
 	t.Helper()
 	w := &standIn{s: newWriter(t, fixtures.SiteA().WithFewBookings())}
-	db := w.s.platform.DB
-	if err := signed.MakeSecret(t.Context(), db, w.s.platform.Now, rand.Reader); err != nil {
-		t.Fatal(err)
-	}
-	secret, err := signed.Secret(t.Context(), db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wordpress := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) { w.answer(t, secret, out, in) }))
-	t.Cleanup(wordpress.Close)
-	to := companion.New(db, w.s.platform.Now, func(context.Context) (string, error) { return standInSite, nil })
-	to.Loopback = wordpress.URL
-	w.s.platform.Asker = ask.New(to, w.s.platform.Now, time.Minute)
-	w.s.database.Execute(t, activate(pluginFile, "rules/rules.php"), reported("3"),
+	w.s.asks(t, func(_ string, of json.RawMessage) (int, any) { return w.answer(t, of) })
+	return w
+}
+
+// asks makes the server ask a stand-in for the companion about times, prices and acceptance.
+func (s *server) asks(t *testing.T, answer func(action string, of json.RawMessage) (status int, says any)) {
+	t.Helper()
+	s.platform.Asker = ask.New(companiontest.New(t, s.platform.DB, s.platform.Now, answer), s.platform.Now, time.Minute)
+	s.database.Execute(t, activate(pluginFile, "rules/rules.php"), reported("3"),
 		`REPLACE INTO wp_bookside_extensions (id, reported_at, plugins) VALUES (1, '2026-11-01', '[{"plugin":"rules","title":"House Rules","listeners":[{"hook":"latepoint_get_resources_grouped_by_day","callback":"a","priority":10},
 			{"hook":"latepoint_cart_calculate_prices","callback":"b","priority":10},{"hook":"latepoint_model_validate","callback":"c","priority":10}]}]')`)
-	return w
 }
 
 // reported returns the statement by which the companion reports the number of listeners.

@@ -22,7 +22,7 @@ var allowedImports = map[string][]string{
 	"cmd/bookside/setup":    {"adapter/keys", "docker", "wpdb", "wpdb/wpconfig"},
 	"cmd/demo":              {"adapter/domain", "adapter/keys", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded"},
 
-	"handlers":            {"adapter/ask", "adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/events", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "compat", "compat/table", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/wordpress", "wpdb"},
+	"handlers":            {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/events", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "compat", "compat/table", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/wordpress", "wpdb"},
 	"handlers/console":    {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/documents", "handlers/ratelimit", "wpdb"},
 	"handlers/documents":  {},
 	"handlers/mcp":        {},
@@ -58,7 +58,7 @@ var allowedImports = map[string][]string{
 	"adapter/indexes":      {"adapter/domain", "wpdb"},
 	"adapter/journal":      {"adapter/domain", "adapter/queue", "wpdb"},
 	"adapter/keys":         {"adapter/coalesce", "adapter/domain", "adapter/sanitize", "wpdb"},
-	"adapter/ask":          {"adapter/companion", "adapter/domain"},
+	"adapter/ask":          {"adapter/companion", "adapter/domain", "wpdb"},
 	"adapter/companion":    {"adapter/domain", "adapter/signed", "wpdb"},
 	"adapter/events":       {"adapter/companion", "adapter/domain", "adapter/queue", "wpdb"},
 	"adapter/outbox":       {"adapter/domain", "adapter/queue", "adapter/sanitize", "wpdb"},
@@ -83,6 +83,7 @@ var allowedImports = map[string][]string{
 	// Test databases and browsers, and tools for releases and load tests.
 	"fixtures":                 {},
 	"fixtures/browser":         {"fixtures"},
+	"fixtures/companiontest":   {"adapter/companion", "adapter/domain", "adapter/signed", "wpdb"},
 	"fixtures/dump":            {"fixtures"},
 	"fixtures/grow":            {"fixtures"},
 	"fixtures/history":         {},

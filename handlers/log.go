@@ -8,7 +8,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/ask"
 	"bookside/handlers/middleware"
 	"bookside/wpdb"
 )
@@ -22,12 +21,11 @@ func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := a.now()
 		ctx, usage := wpdb.WithUsage(c.Request().Context())
-		ctx, asking := ask.WithMeter(ctx)
 		c.SetRequest(c.Request().WithContext(ctx))
 		c.Response().Before(func() {
 			timing := fmt.Sprintf("db;dur=%g, wait;dur=%g, total;dur=%g", milliseconds(usage.Busy()), milliseconds(usage.Waited()), milliseconds(a.now().Sub(start)))
-			if waited := asking.Waited(); waited > 0 {
-				timing += fmt.Sprintf(", wordpress;dur=%g", milliseconds(waited))
+			if asked := usage.Asked(); asked > 0 {
+				timing += fmt.Sprintf(", wordpress;dur=%g", milliseconds(asked))
 			}
 			c.Response().Header().Set("Server-Timing", timing)
 		})

@@ -316,12 +316,12 @@ func Contains(text string) string {
 
 var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// Usage counts the database work of one request.
+// Usage counts the database work of one request, and how long it waits for WordPress.
 type Usage struct {
-	queries, rows     atomic.Int64
-	busy, waited      atomic.Int64 // nanoseconds
-	weight, maxWeight atomic.Int64 // bytes read since Allow
-	party             atomic.Int64 // see ChargeTo
+	queries, rows       atomic.Int64
+	busy, waited, asked atomic.Int64 // nanoseconds
+	weight, maxWeight   atomic.Int64 // bytes read since Allow
+	party               atomic.Int64 // see ChargeTo
 }
 
 // Busy returns how long statements took so far, and Waited how long the request waited for
@@ -330,6 +330,9 @@ func (u *Usage) Busy() time.Duration { return time.Duration(u.busy.Load()) }
 
 // Waited is described at Busy.
 func (u *Usage) Waited() time.Duration { return time.Duration(u.waited.Load()) }
+
+// Asked returns how long the request waited for answers of WordPress; see Asking.
+func (u *Usage) Asked() time.Duration { return time.Duration(u.asked.Load()) }
 
 // Queries returns the number of statements so far.
 func (u *Usage) Queries() int64 { return u.queries.Load() }
@@ -408,6 +411,17 @@ func wait(ctx context.Context, since time.Time) {
 	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
 		u.waited.Add(int64(time.Since(since)))
 	}
+}
+
+// Asking measures how long a request under a context of WithUsage waits for WordPress, until the returned
+// function is called.
+func Asking(ctx context.Context) (answered func()) {
+	u, ok := ctx.Value(usageKey{}).(*Usage)
+	if !ok {
+		return func() {}
+	}
+	began := time.Now()
+	return func() { u.asked.Add(int64(time.Since(began))) }
 }
 
 func count(ctx context.Context, queries, rows int) {

@@ -1,7 +1,7 @@
 // Package ask asks WordPress, through the companion, for the decisions of extensions that Bookside does not
 // know: which times are offered, what a booking costs, and whether it is accepted.
 //
-// It may import adapter/companion and adapter/domain, and no other part of the domain.
+// It may import adapter/companion, adapter/domain and wpdb, and no other part of the domain.
 package ask
 
 import (
@@ -15,6 +15,7 @@ import (
 
 	"bookside/adapter/companion"
 	"bookside/adapter/domain"
+	"bookside/wpdb"
 )
 
 const (
@@ -177,7 +178,7 @@ func (a answered) complete(q asked) bool {
 // Offers returns the answers about several times, and requests those that are not cached in one request. It
 // returns a companion.ErrAway if WordPress does not answer.
 func (a *Asker) Offers(ctx context.Context, wanted []Times) ([]Offer, error) {
-	defer meter(ctx)()
+	defer wpdb.Asking(ctx)()
 	found, missing := a.find(wanted)
 	if len(missing) > 0 {
 		go a.fetch(context.WithoutCancel(ctx), missing)
@@ -262,7 +263,7 @@ func (a *Asker) fetch(ctx context.Context, missing map[Times]*keptOffer) {
 // Decide returns WordPress's current answer about a booking. It returns a companion.ErrAway if it does not
 // answer.
 func (a *Asker) Decide(ctx context.Context, question Question) (d Decision, err error) {
-	defer meter(ctx)()
+	defer wpdb.Asking(ctx)()
 	var q asked
 	if question.Times {
 		q.Times = []Times{{question.Draft, question.StartDate}}

@@ -2,12 +2,9 @@ package ask_test
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"sync"
@@ -19,8 +16,8 @@ import (
 
 	"bookside/adapter/ask"
 	"bookside/adapter/companion"
-	"bookside/adapter/signed"
 	"bookside/fixtures"
+	"bookside/fixtures/companiontest"
 	"bookside/fixtures/wpdbtest"
 	"bookside/wpdb"
 )
@@ -30,25 +27,13 @@ func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatement
 // wordPress stands in for the companion: it offers 09:00 of agent 1 on the first day of each request.
 type wordPress struct {
 	*ask.Asker
+	*fixtures.Clock
 	mu      sync.Mutex
-	at      time.Time // time of all clocks
-	asked   []string  // first days of requests
+	asked   []string // first days of requests
 	away    atomic.Bool
 	partial atomic.Bool   // omits prices
 	starts  atomic.Int64  // of each answer; 0 for one
 	waiting chan struct{} // requests wait until it is closed; nil for no wait
-}
-
-func (w *wordPress) now() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.at
-}
-
-func (w *wordPress) later(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.at = w.at.Add(d)
 }
 
 // requests returns the requests since its last call.
@@ -60,59 +45,31 @@ func (w *wordPress) requests() []string {
 	return asked
 }
 
-const fingerprint = "0123456789abcdef"
-
 func newWordPress(t *testing.T) *wordPress {
 	t.Helper()
-	w := &wordPress{at: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}
-	database := fixtures.New(t, fixtures.Small(w.at))
-	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4})
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := signed.MakeSecret(t.Context(), db, w.now, rand.Reader); err != nil {
-		t.Fatal(err)
-	}
-	secret, err := signed.Secret(t.Context(), db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) { w.answer(t, secret, out, in) }))
-	t.Cleanup(server.Close)
-	to := companion.New(db, w.now, func(context.Context) (string, error) { return fingerprint, nil })
-	to.Loopback = server.URL
-	w.Asker = ask.New(to, w.now, time.Minute)
+	w := &wordPress{Clock: fixtures.NewClock(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))}
+	db := wpdbtest.Open(t, fixtures.New(t, fixtures.Small(w.Now())), 4)
+	w.Asker = ask.New(companiontest.New(t, db, w.Now, func(action string, of json.RawMessage) (int, any) { return w.answer(t, action, of) }), w.Now, time.Minute)
 	return w
 }
 
-func (w *wordPress) answer(t *testing.T, secret string, out http.ResponseWriter, in *http.Request) {
-	body, err := io.ReadAll(in.Body)
-	if err != nil {
-		t.Error(err)
-	}
-	request := signed.Request{Receiver: signed.ToWordPress, Site: fingerprint, Method: in.Method, Target: in.URL.RequestURI(), Body: body}
-	if err := request.Check(in.Header.Get(signed.Header), secret, w.now()); err != nil {
-		t.Error(err)
-	}
+func (w *wordPress) answer(t *testing.T, action string, of json.RawMessage) (status int, says any) {
 	var question struct {
-		Ask string
-		Of  struct {
-			Times []struct {
-				Start string `json:"start_date"`
-			}
-			Bookings []struct{ Price bool }
+		Times []struct {
+			Start string `json:"start_date"`
 		}
+		Bookings []struct{ Price bool }
 	}
-	if err := json.Unmarshal(body, &question); err != nil || question.Ask != "decisions" {
-		t.Errorf("%s: %v", body, err)
+	if err := json.Unmarshal(of, &question); err != nil || action != "decisions" {
+		t.Errorf("%s %s: %v", action, of, err)
 	}
 	days := ""
 	times, bookings := []any{}, []any{}
-	for _, q := range question.Of.Times {
+	for _, q := range question.Times {
 		days += q.Start + " "
 		times = append(times, map[string]any{"duration": 60, "resources": []any{map[string]any{"agent": 1, "location": 1, "days": map[string]any{q.Start: slices.Repeat([][2]int{{540, 1}}, max(1, int(w.starts.Load())))}}}})
 	}
-	for _, q := range question.Of.Bookings {
+	for _, q := range question.Bookings {
 		judgement := map[string]any{"available": true, "agent_id": 7}
 		if q.Price && !w.partial.Load() {
 			judgement["price"] = map[string]any{"total": "1.0000"}
@@ -126,15 +83,9 @@ func (w *wordPress) answer(t *testing.T, secret string, out http.ResponseWriter,
 		<-w.waiting
 	}
 	if w.away.Load() {
-		out.WriteHeader(http.StatusServiceUnavailable)
-		return
+		return http.StatusServiceUnavailable, nil
 	}
-	text, err := json.Marshal(map[string]any{"times": times, "bookings": bookings})
-	if err != nil {
-		t.Error(err)
-	}
-	out.Header().Set(signed.Header, request.AnswerHeader(secret, http.StatusOK, text))
-	_, _ = out.Write(text)
+	return http.StatusOK, map[string]any{"times": times, "bookings": bookings}
 }
 
 func times(days ...string) (list []ask.Times) {
@@ -149,7 +100,7 @@ func times(days ...string) (list []ask.Times) {
 func TestOffersAreKept(t *testing.T) {
 	t.Parallel()
 	w := newWordPress(t)
-	ctx, meter := ask.WithMeter(t.Context())
+	ctx, usage := wpdb.WithUsage(t.Context())
 	offers, err := w.Offers(ctx, times("2027-01-01", "2027-02-01"))
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +112,7 @@ func TestOffersAreKept(t *testing.T) {
 	if got := w.requests(); len(got) != 1 || len(got[0]) != len("2027-01-01 2027-02-01 ") {
 		t.Errorf("requests %q, want one", got)
 	}
-	if meter.Waited() <= 0 {
+	if usage.Asked() <= 0 {
 		t.Error("no time was measured")
 	}
 	if _, err := w.Offers(t.Context(), times("2027-02-01")); err != nil || len(w.requests()) != 0 {
@@ -180,7 +131,7 @@ func TestOffersAreKept(t *testing.T) {
 	if diff := cmp.Diff([]string{"2027-02-01 "}, w.requests()); diff != "" {
 		t.Errorf("before a booking (-want +got):\n%s", diff)
 	}
-	w.later(time.Minute)
+	w.Pass(time.Minute)
 	if _, err := w.Offers(t.Context(), times("2027-02-01")); err != nil || len(w.requests()) != 1 {
 		t.Errorf("not asked again after a minute: %v", err)
 	}
@@ -249,14 +200,14 @@ func TestWordPressIsLeftAlone(t *testing.T) {
 	if got := w.requests(); len(got) != 3 || !w.Unanswered() {
 		t.Errorf("%d requests, want 3; unanswered %v", len(got), w.Unanswered())
 	}
-	w.later(10 * time.Second)
+	w.Pass(10 * time.Second)
 	fails()
 	if got := w.requests(); len(got) != 1 {
 		t.Errorf("%d requests after a rest, want 1", len(got))
 	}
 	w.away.Store(false)
 	fails()
-	w.later(10 * time.Second)
+	w.Pass(10 * time.Second)
 	if _, err := w.Offers(t.Context(), times("2027-01-01")); err != nil {
 		t.Error(err)
 	}
@@ -345,13 +296,13 @@ func TestKeptOffersAreLimited(t *testing.T) {
 		return len(w.requests())
 	}
 	offers(days(2030, 600)...)
-	w.later(time.Minute)
+	w.Pass(time.Minute)
 	offers(days(2040, 300)...)
 	offers(days(2050, 200)...)
 	if offers(days(2040, 300)...) != 0 {
 		t.Error("expired answers took the place of others")
 	}
-	w.later(time.Minute)
+	w.Pass(time.Minute)
 	w.starts.Store(400_000)
 	offers("2027-01-01")
 	offers("2027-02-01")
