@@ -150,15 +150,22 @@ var deleteBooking = operation{
 		}
 		// Extensions read the booking, so they are told before it is deleted, and only if the deletion is
 		// not refused.
-		return r.write(http.StatusOK, func() error {
+		told := false
+		answer, err := r.write(http.StatusOK, func() error {
 			if !r.session.Tells(events.BookingWillBeDeleted) {
 				return nil
 			}
 			if _, err := r.dryRun(remove); err != nil {
 				return err
 			}
-			return r.session.Events.WillBeDeleted(r.ctx(), id)
+			var err error
+			told, err = r.session.Events.WillBeDeleted(r.ctx(), id)
+			return err
 		}, remove)
+		if told && err != nil {
+			r.session.Events.Stays(r.ctx(), id)
+		}
+		return answer, err
 	},
 }
 

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -24,8 +25,11 @@ import (
 )
 
 // ErrAway means that WordPress or the companion does not answer: it is down, in maintenance, refuses the
-// request, or is not installed. Nothing was done, unless the connection broke off.
+// request, or is not installed. Nothing was done, unless it is an ErrBroken.
 var ErrAway = errors.New("the companion in WordPress does not answer")
+
+// ErrBroken is an ErrAway: the companion was asked and may have done it, but its answer did not arrive.
+var ErrBroken = fmt.Errorf("%w: its answer did not arrive", ErrAway)
 
 // ErrBusy is an ErrAway: the time ended while requests of our own were in progress. WordPress was not asked.
 var ErrBusy = fmt.Errorf("%w: other requests are in progress", ErrAway)
@@ -123,16 +127,23 @@ func (c *Companion) send(ctx context.Context, body []byte) ([]byte, error) {
 	}
 	request.Header.Set(signed.Header, asked.Header(secret))
 	response, err := c.client.Do(request)
-	if err != nil {
+	if failed, ok := errors.AsType[*net.OpError](err); ok && failed.Op == "dial" {
 		return nil, fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	defer response.Body.Close() //nolint:errcheck // only read
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrAway, err)
+		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	if subtle.ConstantTimeCompare([]byte(response.Header.Get(signed.Header)), []byte(asked.AnswerHeader(secret, response.StatusCode, text))) != 1 {
-		return nil, fmt.Errorf("%w: something else answers with status %d at %s", ErrAway, response.StatusCode, request.URL.Host)
+		kind := ErrAway
+		if response.StatusCode >= http.StatusInternalServerError && response.StatusCode != http.StatusServiceUnavailable { // of maintenance
+			kind = ErrBroken // PHP may have ended while it was at work
+		}
+		return nil, fmt.Errorf("%w: something else answers with status %d at %s", kind, response.StatusCode, request.URL.Host)
 	}
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%w: it answers with status %d", ErrAway, response.StatusCode)

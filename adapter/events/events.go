@@ -119,19 +119,34 @@ func (r *Relay) Run(ctx context.Context) {
 const BookingWillBeDeleted = "booking_will_be_deleted"
 
 // WillBeDeleted tells extensions that a booking will be deleted, so that they can delete what they created
-// for it elsewhere. It returns a CodeUnavailable if the companion is away.
-func (r *Relay) WillBeDeleted(ctx context.Context, id int64) error {
+// for it elsewhere. It returns a CodeUnavailable if the companion is away. told reports whether they may have been told; if
+// the booking is not deleted then, call Stays.
+func (r *Relay) WillBeDeleted(ctx context.Context, id int64) (told bool, err error) {
 	var answer struct{ Failed int }
-	err := r.companion.Ask(ctx, BookingWillBeDeleted, []int64{id}, &answer)
+	err = r.companion.Ask(ctx, BookingWillBeDeleted, []int64{id}, &answer)
 	switch {
 	case errors.Is(err, companion.ErrAway):
-		return domain.Unavailable("Nothing is deleted: extensions of the site have to delete what belongs to the booking, and WordPress does not answer", err)
+		return errors.Is(err, companion.ErrBroken), domain.Unavailable("Nothing is deleted: extensions of the site have to delete what belongs to the booking, and WordPress does not answer", err)
 	case err != nil:
-		return err
+		return false, err
 	case answer.Failed > 0:
 		r.log.ErrorContext(ctx, "an extension of the site failed when it was told about a deletion", "booking_id", id)
 	}
-	return nil
+	return true, nil
+}
+
+// bookingUpdated tells extensions about a booking that has changed; without a previous row, about the booking as it is.
+const bookingUpdated = "booking_updated"
+
+// Stays tells extensions about a booking as it is, after WillBeDeleted, so that they create again what they deleted. If it is
+// gone nevertheless, nobody is told.
+func (r *Relay) Stays(ctx context.Context, id int64) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := Add(ctx, r.db, r.now(), []Event{{Name: bookingUpdated, RecordID: id}}); err != nil {
+		r.log.ErrorContext(ctx, "extensions of the site have deleted what belongs to a booking that is still there", "booking_id", id, "error", err)
+	}
+	r.Wake()
 }
 
 // fired is the companion's answer.

@@ -1,0 +1,60 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/adapter/events"
+	"bookside/fixtures"
+	"bookside/fixtures/companiontest"
+)
+
+// TestFailedDeletionIsTakenBack: extensions that were told about a deletion that then failed are told about the booking as it is, so
+// that they create again what they have deleted.
+func TestFailedDeletionIsTakenBack(t *testing.T) {
+	t.Parallel()
+	const meanwhile = "UPDATE wp_latepoint_bookings SET status = 'approved'"
+	for name, c := range map[string]struct {
+		status int    // of WordPress
+		then   string // what happens while extensions are told
+		want   int
+		events []string
+	}{
+		"it succeeds":                    {http.StatusOK, "", http.StatusOK, []string{"booking_deleted|%s|"}},
+		"it needs force meanwhile":       {http.StatusOK, meanwhile, http.StatusBadRequest, []string{"booking_updated|%s|"}},
+		"WordPress breaks off":           {http.StatusInternalServerError, "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
+		"WordPress is under maintenance": {http.StatusServiceUnavailable, "", http.StatusServiceUnavailable, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, fixtures.SiteA().WithFewBookings())
+			told := 0
+			to := companiontest.New(t, s.platform.DB, s.platform.Now, func(string, json.RawMessage) (int, any) {
+				told++
+				if c.then != "" {
+					s.database.Execute(t, c.then)
+				}
+				return c.status, map[string]int{"failed": 0}
+			})
+			s.platform.Events = events.NewRelay(s.platform.DB, s.platform.Now, to, slog.New(slog.DiscardHandler))
+			id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("status", `"pending"`)).want(http.StatusCreated).at("data", "id"))
+			s.database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_updated booking_will_be_deleted booking_deleted')")
+			s.write(http.MethodDelete, "/bookings/"+id, "").want(c.want)
+			if told != 1 {
+				t.Errorf("told %d times", told)
+			}
+			var want []string
+			for _, e := range c.events {
+				want = append(want, fmt.Sprintf(e, id))
+			}
+			if diff := cmp.Diff(want, rowsOf(t, s.database, "SELECT event, record_id, COALESCE(old, '') FROM wp_bookside_events ORDER BY id")); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
