@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -166,4 +167,51 @@ func TestExtensionsAreAsked(t *testing.T) {
 	w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-09"`)).want(http.StatusCreated)
 	w.s.get("/availability?service_id=4&agent_id=5&date=2027-02-10").want(http.StatusOK)
 	asks(0, "a site on which nothing listens")
+}
+
+// TestChosenAgentIsTakenMeanwhile: WordPress chooses for two bookings at a time while neither is stored. The one that finds its agent
+// taken gets another; it is refused if WordPress insists.
+func TestChosenAgentIsTakenMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		path     string
+		body     string
+		chosen   []int // agents, in turn
+		status   int
+		requests int
+	}{
+		"a booking":           {"/bookings", friday("service_id", "1", "agent_id", `"any"`), []int{1, 2}, http.StatusCreated, 2},
+		"a dry run":           {"/bookings?dry_run=1", friday("service_id", "1", "agent_id", `"any"`), []int{1, 2}, http.StatusOK, 2},
+		"a hold":              {"/holds", friday("service_id", "1", "agent_id", `"any"`, "customer_id", ""), []int{1, 2}, http.StatusCreated, 2},
+		"WordPress insists":   {"/bookings", friday("service_id", "1", "agent_id", `"any"`), []int{1, 1}, http.StatusConflict, 2},
+		"an agent was chosen": {"/bookings", friday("service_id", "1", "agent_id", "1"), []int{1, 1}, http.StatusConflict, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, fixtures.SiteA().WithFewBookings())
+			requests := 0
+			s.asks(t, func(string, json.RawMessage) (int, any) {
+				requests++
+				if requests == 1 { // the other booking is stored
+					s.database.Execute(t, `INSERT INTO wp_latepoint_bookings (booking_code, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id)
+						VALUES ('OTHER', 1, 1, 1, 'approved', '2027-02-05', 600, '2027-02-05', 660, 0, 0, 1)`)
+				}
+				resources := []any{}
+				for _, agent := range []int{1, 2} {
+					resources = append(resources, map[string]any{"agent": agent, "location": 1, "days": map[string][][]int{"2027-02-05": {{600, 1}}}})
+				}
+				return http.StatusOK, map[string]any{
+					"times":    []any{map[string]any{"duration": 60, "resources": resources}},
+					"bookings": []any{map[string]any{"available": true, "agent_id": c.chosen[min(requests, len(c.chosen))-1], "location_id": 1, "price": map[string]string{"total": "1.0000", "breakdown": "{}"}}},
+				}
+			})
+			a := s.write(http.MethodPost, c.path, c.body).want(c.status)
+			if got := regexp.MustCompile(`"(?:agent_id":|agent":\{"id":"?)(\d+)`).FindSubmatch(a.body); c.status < http.StatusMultipleChoices && (got == nil || string(got[1]) != "2") {
+				t.Errorf("agent: %s", a.body)
+			}
+			if requests != c.requests {
+				t.Errorf("%d questions, want %d", requests, c.requests)
+			}
+		})
+	}
 }

@@ -49,7 +49,7 @@ func Create(ctx context.Context, tx *session.Tx, b New) (Created, error) {
 		}
 		plan.slot.Lost = !used
 	}
-	assigned, err := slots.Assign(ctx, tx, plan.service, plan.resources, plan.slot)
+	assigned, err := plan.assign(ctx, tx)
 	if err != nil {
 		return Created{}, err
 	}

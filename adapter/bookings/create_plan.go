@@ -70,6 +70,7 @@ type bookingPlan struct {
 	// WordPress's answers; 0 and nil if it was not asked.
 	decidedLength int64 // minutes, including additions by extensions
 	decidedPrice  *ask.Price
+	chosen        bool // agent and location, out of several
 }
 
 // planBooking validates a booking, reporting all problems at once, reads what it needs

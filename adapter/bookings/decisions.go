@@ -82,6 +82,7 @@ func (plan *bookingPlan) decide(ctx context.Context, tx *session.Tx, p *domain.V
 	case said.Available:
 		chosen := func(r availability.Resource) bool { return r.Agent == said.AgentID && r.Location == said.LocationID }
 		if slices.ContainsFunc(plan.resources, chosen) { // the key may only book others
+			plan.chosen = len(plan.resources) > 1
 			plan.resources = slices.DeleteFunc(slices.Clone(plan.resources), func(r availability.Resource) bool { return !chosen(r) })
 		}
 	}
@@ -89,6 +90,16 @@ func (plan *bookingPlan) decide(ctx context.Context, tx *session.Tx, p *domain.V
 		plan.decidedPrice = said.Price
 	}
 	return nil
+}
+
+// assign gives the booking its slot, see slots.Assign. If WordPress chose by whom and where and that is taken, another booking may
+// have taken it since, and WordPress may choose others.
+func (plan *bookingPlan) assign(ctx context.Context, tx *session.Tx) (*slots.AssignedSlot, error) {
+	assigned, err := slots.Assign(ctx, tx, plan.service, plan.resources, plan.slot)
+	if plan.chosen && domain.CodeOf(err) == domain.CodeSlotUnavailable {
+		return nil, session.Reconsider(tx, err)
+	}
+	return assigned, err
 }
 
 // decide asks WordPress about a booking's new slot.

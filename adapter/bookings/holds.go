@@ -95,7 +95,7 @@ func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, err
 	if err := plan.decide(ctx, tx, &p, extensions.Times); err != nil {
 		return slots.Hold{}, err
 	}
-	assigned, err := slots.Assign(ctx, tx, plan.service, plan.resources, plan.slot)
+	assigned, err := plan.assign(ctx, tx)
 	if err != nil {
 		return slots.Hold{}, err
 	}

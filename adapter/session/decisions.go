@@ -82,6 +82,7 @@ func (s *Session) Away(err error, titles []string) error {
 type undecidedError struct {
 	question ask.Question
 	titles   []string
+	refusal  error // why an earlier answer is not used; nil if there is none
 }
 
 func (*undecidedError) Error() string { return "WordPress has to be asked" }
@@ -89,11 +90,19 @@ func (*undecidedError) Error() string { return "WordPress has to be asked" }
 // Decide returns WordPress's answer about a booking that the transaction is about to write; nil if it does
 // not answer and need not. Titles are those of the extensions that decide.
 func (tx *Tx) Decide(question ask.Question, titles []string) (*ask.Decision, error) {
+	tx.asked = undecidedError{question: question, titles: titles}
 	decision, known := tx.decisions[question]
 	if !known {
-		return nil, &undecidedError{question, titles}
+		return nil, &tx.asked
 	}
 	return decision, nil
+}
+
+// Reconsider returns the error of a transaction that cannot use WordPress's last answer, because what it chose is refused: it
+// may have been taken since. WordPress is asked again; if it answers the same, the transaction ends with the refusal.
+func Reconsider(tx *Tx, refusal error) error {
+	tx.asked.refusal = refusal
+	return &tx.asked
 }
 
 // decide asks WordPress, for the next run of a transaction; nil as in Tx.Decide.

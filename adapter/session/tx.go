@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"bookside/adapter/ask"
 	"bookside/adapter/domain"
@@ -36,6 +37,7 @@ type Tx struct {
 	warnings []string
 	// decisions are WordPress's answers to what earlier runs asked.
 	decisions map[ask.Question]*ask.Decision
+	asked     undecidedError // the last question of this run
 }
 
 // Warn is Session.Warn, unless the transaction fails.
@@ -99,6 +101,9 @@ func (s *Session) transact(ctx context.Context, op string, once func(context.Con
 			if err != nil {
 				return err
 			}
+			if asks.refusal != nil && reflect.DeepEqual(decision, decisions[asks.question]) {
+				return asks.refusal
+			}
 			if decisions == nil {
 				decisions = map[ask.Question]*ask.Decision{}
 			}
@@ -109,7 +114,10 @@ func (s *Session) transact(ctx context.Context, op string, once func(context.Con
 		err = once(ctx, op, decided)
 	}
 	_, missing := errors.AsType[*missingLocksError](err)
-	_, undecided := errors.AsType[*undecidedError](err)
+	asks, undecided := errors.AsType[*undecidedError](err)
+	if undecided && asks.refusal != nil {
+		return asks.refusal
+	}
 	if missing || undecided {
 		return domain.Unavailable("What this depends on changed too often meanwhile", err)
 	}
