@@ -152,6 +152,59 @@ func TestReasonsNobodyAsksFor(t *testing.T) {
 	}
 }
 
+// TestStatementsForReasons: bookings of a site with Pro Features take one statement more, for extras and settings, and another where
+// the site asks for reasons.
+func TestStatementsForReasons(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	pro := fixtures.SiteA().WithFewBookings().WithProFeatures()
+	queries := func(site fixtures.Site, arrange ...string) (one, list int) {
+		s := newWriter(t, site)
+		s.database.Execute(t, arrange...)
+		s.get("/bookings/7").want(http.StatusOK)
+		one = s.log.last(t).Queries
+		s.get("/bookings?per_page=50").want(http.StatusOK)
+		return one, s.log.last(t).Queries
+	}
+	one, list := queries(fixtures.SiteA().WithFewBookings())
+	for name, c := range map[string]struct {
+		arrange []string
+		more    int
+	}{
+		"off":                          {nil, 1},
+		"asked for":                    {askForReasons, 2},
+		"Pro Features is not active":   {[]string{activate(pluginFile)}, 1},
+		"one of both, and switched on": {[]string{setting("enable_cancellation_reason", "on"), setting("enable_reschedule_reason", "off")}, 2},
+	} {
+		if gotOne, gotList := queries(pro, c.arrange...); gotOne != one+c.more || gotList != list+c.more {
+			t.Errorf("%s: %d and %d statements, without the add-on %d and %d", name, gotOne, gotList, one, list)
+		}
+	}
+}
+
+// TestProFeaturesInThePluginsOwnList: where only the plugin lists the add-on as active, bookings are read as they are written.
+func TestProFeaturesInThePluginsOwnList(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s.database.Execute(t, append(askForReasons, activate(pluginFile), setting("active_addons", `["latepoint-pro-features","latepoint-linked-services"]`))...)
+	made := s.write(http.MethodPost, "/bookings", friday("extras", `[{"id":4,"quantity":2}]`)).want(http.StatusCreated)
+	read := s.get(fmt.Sprintf("/bookings/%v", made.at("data", "id"))).want(http.StatusOK)
+	if diff := cmp.Diff(read.at("data"), made.at("data")); diff != "" {
+		t.Errorf("created and read differ (-read +created):\n%s", diff)
+	}
+	if extras := read.at("data", "extras"); len(extras.([]any)) != 1 || read.at("data", "cancellation_reason") != "" {
+		t.Errorf("read: %s", read.body)
+	}
+	s.database.Execute(t, "INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (4, 'linked_services', '[\"2\"]')")
+	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)).want(http.StatusUnprocessableEntity)
+
+	s.database.Execute(t, setting("active_addons", `[]`))
+	data := s.get(fmt.Sprintf("/bookings/%v", made.at("data", "id"))).want(http.StatusOK).at("data").(map[string]any)
+	if data["extras"] != nil || data["cancellation_reason"] != nil {
+		t.Errorf("without the add-on: %v", data)
+	}
+}
+
 // TestReasonsArePersonal: a key with masked data reads only that there is a reason, and gives none.
 func TestReasonsArePersonal(t *testing.T) {
 	t.Parallel()

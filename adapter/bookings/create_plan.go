@@ -176,7 +176,7 @@ func planService(ctx context.Context, s *session.Session, plan *bookingPlan, p *
 	if plan.service, plan.resources, _, err = slots.LoadService(ctx, s, p, plan.ServiceID, plan.AgentID, plan.LocationID); err != nil {
 		return err
 	}
-	if err := refuseLinked(ctx, s, plan.ServiceID, p); err != nil {
+	if err := refuseLinked(ctx, s, plan.service, p); err != nil {
 		return err
 	}
 	plan.duration = domain.ValueOr(plan.Duration, plan.service.Duration)

@@ -10,6 +10,7 @@ import (
 
 	"bookside/adapter/ask"
 	"bookside/adapter/domain"
+	"bookside/adapter/extensions"
 	"bookside/adapter/payments"
 	"bookside/adapter/pricing"
 	"bookside/adapter/records"
@@ -60,7 +61,7 @@ var metaKeys = []string{metaBaseFee, metaFlat, metaFewestExtras, metaFewestExtra
 // planExtras reads the extras of a booking and the service's other settings of Pro Features, which lets a
 // service require extras and limit their number.
 func planExtras(ctx context.Context, s *session.Session, plan *bookingPlan, p *domain.Validation) (err error) {
-	if p.Has("service_id") || !plan.service.Pro(s) {
+	if p.Has("service_id") || !plan.service.With(s, extensions.ProFeatures) {
 		return nil
 	}
 	if plan.extras, err = slots.LoadExtras(ctx, s, p, plan.service, plan.Extras); err != nil {
@@ -169,7 +170,7 @@ func applyCoupon(ctx context.Context, tx *session.Tx, plan *bookingPlan, c *char
 
 // shownExtras returns the extras in the form in which a booking shows them.
 func (plan *bookingPlan) shownExtras(s *session.Session) []records.BookingExtra {
-	if !records.HasExtras(s) {
+	if !plan.charged.pro || !records.HasExtraTables(s) {
 		return nil
 	}
 	shown := make([]records.BookingExtra, len(plan.extras))

@@ -9,6 +9,7 @@ import (
 	"bookside/adapter/domain"
 	"bookside/adapter/extensions"
 	"bookside/adapter/session"
+	"bookside/adapter/slots"
 	"bookside/wpdb"
 )
 
@@ -19,11 +20,11 @@ import (
 const metaLinkedServices = "linked_services"
 
 // refuseLinked rejects a service with which others are booked.
-func refuseLinked(ctx context.Context, s *session.Session, service int64, p *domain.Validation) error {
-	if p.Has("service_id") || !s.Extension(extensions.LinkedServices, nil) {
+func refuseLinked(ctx context.Context, s *session.Session, service slots.Service, p *domain.Validation) error {
+	if p.Has("service_id") || !service.With(s, extensions.LinkedServices) {
 		return nil
 	}
-	stmt := sq.Select("meta_value").From(s.DB.Name(wpdb.ServiceMeta)).Where(sq.Eq{"object_id": service, "meta_key": metaLinkedServices}).OrderBy("id").Limit(1)
+	stmt := sq.Select("meta_value").From(s.DB.Name(wpdb.ServiceMeta)).Where(sq.Eq{"object_id": service.ID, "meta_key": metaLinkedServices}).OrderBy("id").Limit(1)
 	stored, _, err := wpdb.One(ctx, s.DB, "read linked services", stmt, func(row wpdb.Scanner) (text string, err error) {
 		return text, row.Scan(wpdb.OrZero(&text))
 	})

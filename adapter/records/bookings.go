@@ -42,7 +42,7 @@ type Booking struct {
 	CreatedAt    domain.Timestamp
 	UpdatedAt    domain.Timestamp
 	Meta         map[string]string // nil unless requested
-	Extras       []BookingExtra    // nil on sites without extras, see HasExtras
+	Extras       []BookingExtra    // nil on sites without extras, see HasExtraTables
 	Reasons      map[string]string // why it was cancelled or changed, see AskedReasons
 }
 
@@ -133,10 +133,7 @@ func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStat
 		correctEnd(s, b)
 		records = append(records, *b)
 	}
-	if err := addExtras(ctx, s, records); err != nil {
-		return nil, err
-	}
-	if err := addReasons(ctx, s, records); err != nil {
+	if err := addProFeatures(ctx, s, records); err != nil {
 		return nil, err
 	}
 	if !withMeta || len(records) == 0 {

@@ -48,7 +48,7 @@ func Calendar(ctx context.Context, s *session.Session, service Service, resource
 	if q.Customer {
 		in.Window = BookingWindow(s, service, in.Deviations, q.asOf)
 	}
-	limited := s.Extension(extensions.ProFeatures, service.settings)
+	limited := service.With(s, extensions.ProFeatures)
 	if limited {
 		in.Limits = availability.DailyLimits{Service: service.bookingsPerDay, Agents: map[int64]int{}}
 	}

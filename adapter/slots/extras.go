@@ -72,8 +72,10 @@ func ExtrasOf(b records.Booking) []ChosenExtra {
 	return list
 }
 
-// Pro reports whether Pro Features is active.
-func (v Service) Pro(s *session.Session) bool { return s.Extension(extensions.ProFeatures, v.settings) }
+// With reports whether an extension is active.
+func (v Service) With(s *session.Session, extension string) bool {
+	return s.Extension(extension, v.settings)
+}
 
 // extrasField is the field with the extras of a booking.
 const extrasField = "extras"
@@ -81,7 +83,7 @@ const extrasField = "extras"
 // LoadExtras reads the extras requested for a booking of a service, in the order of the request, or none on
 // a site without the add-on. It rejects extras that the site's form does not offer.
 func LoadExtras(ctx context.Context, s *session.Session, p *domain.Validation, service Service, asked *Extras) ([]pricing.Extra, error) {
-	if asked == nil || p.Has("service_id") || !service.Pro(s) {
+	if asked == nil || p.Has("service_id") || !service.With(s, extensions.ProFeatures) {
 		return nil, nil
 	}
 	if asked.Unreadable {

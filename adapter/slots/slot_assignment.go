@@ -120,7 +120,7 @@ func Locks(s *session.Session, service Service, resources []availability.Resourc
 	if service.settings[session.SettingOneAgent] == session.On {
 		locks = append(locks, session.LocksOf(session.LocationLock, scope.locations...)...)
 	}
-	if service.bookingsPerDay > 0 && s.Extension(extensions.ProFeatures, service.settings) {
+	if service.bookingsPerDay > 0 && service.With(s, extensions.ProFeatures) {
 		locks = append(locks, session.LocksOf(session.ServiceLock, scope.services...)...)
 	}
 	return append(locks, service.assetLocks(scope.agents)...)
