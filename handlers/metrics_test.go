@@ -130,7 +130,7 @@ func TestMetricsOfRequests(t *testing.T) {
 	wantSamples(t, got, "bookside_overlaps", map[string]float64{"": 1})
 	wantSamples(t, got, "bookside_overlaps_found_total", map[string]float64{"": 2})
 	wantSamples(t, got, "bookside_overlap_bookings", map[string]float64{"": 41})
-	wantSamples(t, got, "bookside_overlap_look_timestamp_seconds", map[string]float64{"": float64(now.Unix())})
+	wantSamples(t, got, "bookside_overlap_check_timestamp_seconds", map[string]float64{"": float64(now.Unix())})
 	wantSamples(t, got, "bookside_build_info", map[string]float64{"commit=abc goversion=go1.26 version=v1.2.3": 1})
 	wantSamples(t, got, "bookside_db_connections_limit", map[string]float64{"": 4})
 	wantSamples(t, got, "bookside_db_up", map[string]float64{"": 1})

@@ -34,7 +34,7 @@ func TestServeMetrics(t *testing.T) {
 	s.eventually("the figures", func() bool {
 		_, body := get(t, admin+"/metrics", "")
 		return strings.Contains(body, "\nbookside_overlaps_found_total 1\n") && strings.Contains(body, "\nbookside_overlaps 1\n") &&
-			strings.Contains(body, "\nbookside_overlap_look_interval_seconds 300\n") &&
+			strings.Contains(body, "\nbookside_overlap_check_interval_seconds 300\n") &&
 			strings.Contains(body, `bookside_requests_total{key_id="1",method="GET",route="/agents",status="200"} 1`) &&
 			strings.Contains(body, "\nbookside_db_up 1\n")
 	})
@@ -49,7 +49,7 @@ func TestServeWithoutWatch(t *testing.T) {
 	overlap(t, db)
 	s := serve(t, settingsFor(db, "BOOKSIDE_CONFLICTS__INTERVAL=0s"))
 	admin := "http://" + s.admin()
-	if _, body := get(t, admin+"/metrics", ""); !strings.Contains(body, "\nbookside_overlap_look_timestamp_seconds 0\n") || !strings.Contains(body, "\nbookside_overlap_look_interval_seconds 0\n") {
+	if _, body := get(t, admin+"/metrics", ""); !strings.Contains(body, "\nbookside_overlap_check_timestamp_seconds 0\n") || !strings.Contains(body, "\nbookside_overlap_check_interval_seconds 0\n") {
 		t.Error("overlaps were looked for")
 	}
 	if status, _ := get(t, admin+"/debug/pprof/heap", ""); status != http.StatusNotFound {

@@ -102,7 +102,7 @@ a payment is not sent at all. Messages are not sent again.`,
 			case err != nil:
 				return err
 			case !found:
-				return exit.Errorf(exit.Failure, nil, "there is no failed event with the ID %d that can be told again; see extensions log", id)
+				return exit.Errorf(exit.Failure, nil, "there is no failed event with the ID %d that can be sent again; see extensions log", id)
 			}
 			return p.print(fmt.Sprintf("The server tells extensions about event %d again.\n", id))
 		})

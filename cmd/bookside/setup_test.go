@@ -880,7 +880,7 @@ func TestSetupIsRefused(t *testing.T) {
 		{"broken nginx", func(m *machine) { m.fails = "nginx -t" }, nil, exit.Failure, []string{"the configuration of nginx is invalid already; correct it first"}},
 		{"port in use", func(m *machine) { m.stub, m.commands = ready, []string{"systemctl start"} }, nil, exit.Failure, []string{"another program listens at 127.0.0.1:8080; name a free address: --listen"}},
 		{"other web server", func(*machine) {}, []string{"--web-server", "apache"}, exit.Usage, []string{"--web-server: apache does not serve /var/www/html"}},
-		{"no network", func(*machine) {}, []string{"--site-id", "3"}, exit.Usage, []string{"--site-id: the site is no network of several"}},
+		{"no network", func(*machine) {}, []string{"--site-id", "3"}, exit.Usage, []string{"--site-id: the site is not a network of sites"}},
 		{"address", func(*machine) {}, []string{"--url", "example"}, exit.Usage, []string{"write it like --url https://example.com"}},
 		{"configured by hand", func(m *machine) {
 			writeBelow(m.t, m.root, map[string]string{"etc/bookside/config.yaml": "db:\n  dsn: a@tcp(db:3306)/b\n"})

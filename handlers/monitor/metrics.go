@@ -88,8 +88,8 @@ func NewMetrics(build Build) *Metrics {
 	m.overlaps = overlapMetrics{
 		present:  m.gauge("overlaps", "Pairs of overlapping bookings of one agent, at the last check."),
 		compared: m.gauge("overlap_bookings", "Bookings compared by the last check for overlaps."),
-		last:     m.gauge("overlap_look_timestamp_seconds", "Time of the last check for overlaps; 0 before the first."),
-		interval: m.gauge("overlap_look_interval_seconds", "How often to check for overlaps, conflicts.interval; 0 for never."),
+		last:     m.gauge("overlap_check_timestamp_seconds", "Time of the last check for overlaps; 0 before the first."),
+		interval: m.gauge("overlap_check_interval_seconds", "How often to check for overlaps, conflicts.interval; 0 for never."),
 		found:    m.counter("overlaps_found_total", "Overlaps found, each counted once."),
 	}
 	m.gaugeOf("build_info", "Version, commit and Go version of the program; always 1.", prometheus.Labels{"version": build.Version, "commit": build.Commit, "goversion": build.Go}).Set(1)

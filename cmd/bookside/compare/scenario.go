@@ -108,7 +108,7 @@ func (s Scenario) check(r scenarioRequest) error {
 		}
 	}
 	if wrong := braces.FindString(reference.ReplaceAllString(r.path+"\n"+r.body, "")); wrong != "" {
-		return fmt.Errorf("line %d: %s is no reference such as {{booking.data.id}}", r.line, wrong)
+		return fmt.Errorf("line %d: %s is not a reference such as {{booking.data.id}}", r.line, wrong)
 	}
 	return nil
 }

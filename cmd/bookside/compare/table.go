@@ -24,7 +24,7 @@ func (r *Result) sections() []section {
 		{title: "Differences", findings: r.Differences},
 		{title: "Known differences", about: "Each of them is a decision of Bookside.", findings: r.Known},
 		{title: "Noise", about: "PHP itself does not answer the same twice here.", findings: r.Noise},
-		{title: "Remarks", about: "Objects of JSON have no order of keys, and 5 and 5.0 are one number. Clients that read JSON as a text, or into an integer, may notice.", findings: r.Remarks},
+		{title: "Remarks", about: "Keys of JSON objects have no order, and 5 and 5.0 are one number. Clients that read JSON as a text, or into an integer, may notice.", findings: r.Remarks},
 		{title: "Not compared", list: r.Failures},
 		{title: "Ignored", list: r.Ignored},
 		{title: "Routes that were not seen in the requests", list: r.UnseenRoutes},

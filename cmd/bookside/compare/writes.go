@@ -350,7 +350,7 @@ var knownRows = []known[scenarioRequest, rowdiff.Difference]{
 	{"unchanged records are not written", "The plugin also saves records in which nothing changed, with a new updated_at.", func(_ scenarioRequest, d rowdiff.Difference) bool {
 		return d.Kind == rowdiff.OtherValue && d.Column == "updated_at" && !d.Touched
 	}},
-	{"mails are logged by whoever sends them", "Jobs and the entries about mails that were sent come from the side that sends them.", func(_ scenarioRequest, d rowdiff.Difference) bool {
+	{"who sends a mail logs it", "Jobs and the entries about mails that were sent come from the side that sends them.", func(_ scenarioRequest, d rowdiff.Difference) bool {
 		return d.Table == wpdb.ProcessJobs || d.Table == wpdb.Activities && slices.Contains([]string{"email_sent", "sms_sent", "process_job_run"}, d.Row["code"])
 	}},
 	{"details of the activity log", "The activity log has values as the database has them, every change, and the items of an order before and after.", func(_ scenarioRequest, d rowdiff.Difference) bool {

@@ -229,7 +229,7 @@ func (s *Setup) examine(ctx context.Context) (err error) {
 		return errorf("%v.\nSetup cannot go on by itself: configure the service by hand, with db.dsn, as INSTALL.md tells", err)
 	}
 	if s.SiteID > 1 && !s.wordpress.Multisite {
-		return &Error{Text: "--site-id: the site is no network of several", Usage: true}
+		return &Error{Text: "--site-id: the site is not a network of sites", Usage: true}
 	}
 	if s.wordpress.Multisite && s.SiteID == 0 {
 		s.say("It is a network of sites; this is its first one. For another one: --site-id NUMBER\n")

@@ -56,7 +56,7 @@ func configure(content string, assignments []assignment) (string, error) {
 func unconfigured(content string, hasDSNFile bool) error {
 	var sections map[string]any
 	if err := yamlv3.Unmarshal([]byte(content), &sections); err != nil {
-		return errorf("%s is no valid YAML; correct it first: %v", configFile, err)
+		return errorf("%s is not valid YAML; correct it first: %v", configFile, err)
 	}
 	for _, a := range []assignment{{section: "db", name: "dsn"}, {section: "db", name: "dsn_file"}, {section: "wordpress", name: "config"}} {
 		section, _ := sections[a.section].(map[string]any)
