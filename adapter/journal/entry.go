@@ -60,7 +60,7 @@ type Origin string
 // The origins.
 const (
 	FromAPI  Origin = "api"   // a request to Bookside; the actor is the key
-	FromSite Origin = "site"  // WordPress, as the companion reported; the actor is the WordPress user
+	FromSite Origin = "site"  // WordPress, as the companion reported or asked; the actor is the WordPress user
 	Found    Origin = "found" // unknown: the change was found by comparing rows
 )
 

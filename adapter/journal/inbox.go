@@ -22,7 +22,8 @@ import (
 //	             invoices, services, agents, locations or coupons
 //	resource_id  the id of the row
 //	kind         created, updated or deleted
-//	origin       site for changes in WordPress (api is for Bookside itself)
+//	origin       site for changes in WordPress (api is for Bookside itself, unless WordPress asks
+//	             it for a user)
 //	actor_id     the id of the WordPress user, or NULL
 //	status       of a booking: its new status, or NULL if it did not change or is not known
 //	at           the time in UTC
@@ -53,8 +54,8 @@ import (
 //   - Rows with another resource or kind are dropped.
 
 // Enter puts changes into the inbox, in the transaction tx that makes them. actor is the
-// id of the API key, or 0.
-func Enter(ctx context.Context, tx *wpdb.DB, now time.Time, actor int64, changes []Change) error {
+// id of the API key or, if a WordPress user asked, theirs; 0 if there is none.
+func Enter(ctx context.Context, tx *wpdb.DB, now time.Time, origin Origin, actor int64, changes []Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -62,7 +63,7 @@ func Enter(ctx context.Context, tx *wpdb.DB, now time.Time, actor int64, changes
 		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged")
 	at := domain.Stamp(now)
 	for _, c := range changes {
-		values := []any{string(c.Resource), c.ID, string(c.Kind), string(FromAPI), wpdb.NullIfZero(actor), wpdb.NullIfZero(c.Status), at}
+		values := []any{string(c.Resource), c.ID, string(c.Kind), string(origin), wpdb.NullIfZero(actor), wpdb.NullIfZero(c.Status), at}
 		stmt = stmt.Values(append(append(append(values, c.To.values()...), c.From.values()...), wpdb.NullIfZero(c.Belonged.text()))...)
 	}
 	_, err := wpdb.Exec(ctx, tx, "enter changes", stmt)

@@ -33,6 +33,10 @@ const (
 	Test Kind = "test"
 )
 
+// User is the kind of the rights of a WordPress user, or of a visitor, for whom WordPress itself asks: there
+// is no key, and none is stored. WordPress has checked what their role allows.
+const User Kind = "user"
+
 // Kinds are all kinds.
 var Kinds = []Kind{Live, Test}
 
@@ -56,6 +60,7 @@ type Key struct {
 	Scope              domain.Scope // to agents, services and locations
 	MaskPersonal       bool         // personal data are masked, and cannot be filtered or written
 	Details            Details      // of a calendar
+	UserID             int64        // of the WordPress user, if the kind is User; 0 for a visitor
 	Requests           int64        // to a calendar
 }
 

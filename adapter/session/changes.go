@@ -190,11 +190,11 @@ func enterChanges(ctx context.Context, tx *Tx) error {
 	if !tx.Schema.Has(wpdb.ChangeInbox) {
 		return nil
 	}
-	var actor int64
-	if tx.caller != nil {
-		actor = tx.caller.ID
+	origin, actor := journal.FromAPI, tx.CallerID()
+	if tx.ForUser() {
+		origin, actor = journal.FromSite, tx.caller.UserID
 	}
-	return journal.Enter(ctx, tx.DB, tx.Now, actor, tx.Changes.List)
+	return journal.Enter(ctx, tx.DB, tx.Now, origin, actor, tx.Changes.List)
 }
 
 // RunJournal numbers the changes of records and searches for changes made by others, until ctx ends. See

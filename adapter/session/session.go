@@ -301,7 +301,10 @@ func schemaOutdated(err error) bool {
 	return errors.Is(err, wpdb.ErrSchema) || errors.Is(err, wpdb.ErrBadValue) || errors.Is(err, wpdb.ErrRefused)
 }
 
-// CallerID returns the id of the caller's key, or 0 for the program itself.
+// ForUser reports whether WordPress asks for one of its users, whose rights it has checked.
+func (s *Session) ForUser() bool { return s.caller != nil && s.caller.Kind == keys.User }
+
+// CallerID returns the id of the caller's key, or 0 for a WordPress user and for the program itself.
 func (s *Session) CallerID() int64 {
 	if s.caller == nil {
 		return 0

@@ -57,9 +57,11 @@ type Site struct {
 	Limits   ratelimit.Options // those of keys without limits of their own
 	Figures  *daystats.Recorder
 	Examine  func(context.Context) (diagnose.Report, error)
-	API      string        // the address of the API with its base path, such as http://127.0.0.1:8080/v1
-	Proxied  bool          // whether the API is behind a web server
-	Timeout  time.Duration // bounds the time that a request may take in the database
+	API      string // the address of the API with its base path, such as http://127.0.0.1:8080/v1
+	Proxied  bool   // whether the API is behind a web server
+	// Ask sends a request to the API for a WordPress user, see handlers.AskFor. The target begins after the base path.
+	Ask     func(ctx context.Context, user keys.Key, method, target string, body []byte) (status int, answer []byte, err error)
+	Timeout time.Duration // bounds the time that a request may take in the database
 	// Documents are shown below DocumentsPath.
 	Documents func() (*documents.Library, error)
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"bookside/adapter/keys"
@@ -38,6 +39,13 @@ func (c *Console) addWordPress(mux *http.ServeMux) {
 	post("/extensions/{id}/again", c.tellAgain)
 	get("/changes", c.listChanges)
 	get("/overlaps", c.listOverlaps)
+	get("/availability", func(v *visit) error {
+		return v.askFor(keys.Key{Permissions: []string{"read_availability"}}, http.MethodGet, "/availability?"+v.r.URL.RawQuery)
+	})
+	post("/bookings", func(v *visit) error { return c.book(v, http.MethodPost, "/bookings") })
+	post("/bookings/{id}", func(v *visit) error {
+		return c.book(v, http.MethodPut, "/bookings/"+url.PathEscape(v.r.PathValue("id")))
+	})
 	mux.Handle(WordPressPath+"/", c.withSignature(c.noPage))
 }
 
@@ -58,6 +66,37 @@ func (c *Console) withSignature(serve func(*visit) error) http.Handler {
 		v.person = keys.CutName(v.r.PostForm.Get("person"), "")
 		return serve(v)
 	})
+}
+
+// book sends the booking in the form to the API, for the WordPress user in it and within what their role allows.
+func (c *Console) book(v *visit, method, path string) error {
+	user := keys.Key{Permissions: []string{"write_bookings"}}
+	var err error
+	if user.UserID, err = strconv.ParseInt(v.r.PostForm.Get("user"), 10, 64); err != nil {
+		return c.badForm(v)
+	}
+	for name, ids := range map[string]*[]int64{"agents": &user.Scope.Agents, "services": &user.Scope.Services, "locations": &user.Scope.Locations} {
+		if *ids, err = keys.ParseIDs(v.r.PostForm.Get(name)); err != nil {
+			return c.badForm(v)
+		}
+	}
+	return v.askFor(user, method, path)
+}
+
+// askFor sends the API's response to a request with the content of the form.
+func (v *visit) askFor(user keys.Key, method, target string) error {
+	user.Kind = keys.User
+	status, answer, err := v.Ask(v.ctx(), user, method, target, []byte(v.r.PostForm.Get("content")))
+	if err == nil {
+		v.send(http.StatusOK, apiFacts{status, answer})
+	}
+	return err
+}
+
+// apiFacts is a response of the API.
+type apiFacts struct {
+	Status int             `json:"status"`
+	Answer json.RawMessage `json:"answer"`
 }
 
 // wrongSignatures bounds the requests with a wrong signature from an address. Beyond it signatures are

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -17,7 +19,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
 	"bookside/adapter/session"
 	"bookside/adapter/signed"
 	"bookside/fixtures"
@@ -377,6 +382,42 @@ func TestWrongSignaturesAreLimited(t *testing.T) {
 	c.ask(http.MethodGet, "/wordpress/keys", nil).contains(http.StatusOK)
 	c.ask(http.MethodPost, "/wordpress/keys/new", url.Values{"name": {strings.Repeat("x", 70_000)}}).contains(http.StatusRequestEntityTooLarge, "too long")
 	k.visitor().post("/console/login", url.Values{"token": {k.token()}}).leadsTo("/console")
+}
+
+// TestWordPressAsksForUsers: WordPress books for a user within what their role allows, and gets the API's response as it is.
+func TestWordPressAsksForUsers(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	type question struct {
+		User         keys.Key
+		Method, Path string
+		Body         string
+	}
+	var asked []question
+	k := serveSite(t, database, func(s *console.Site) {
+		s.Ask = func(_ context.Context, user keys.Key, method, target string, body []byte) (int, []byte, error) {
+			asked = append(asked, question{user, method, target, string(body)})
+			return http.StatusConflict, []byte(`{"code":"taken"}`), nil
+		}
+	})
+	c := k.fromWordPress(database)
+	const answer = `{"status":409,"answer":{"code":"taken"}}`
+	form := url.Values{"user": {"7"}, "agents": {"3,4"}, "services": {"any"}, "locations": {"any"}, "content": {`{"service_id":1}`}}
+	c.ask(http.MethodPost, "/wordpress/bookings", form).contains(http.StatusOK, answer)
+	c.ask(http.MethodPost, "/wordpress/bookings/12%2F3", form).contains(http.StatusOK, answer)
+	c.ask(http.MethodGet, "/wordpress/availability?service_id=1&date=2026-12-01", nil).contains(http.StatusOK, answer)
+	for _, missing := range []string{"user", "agents", "services", "locations"} {
+		c.ask(http.MethodPost, "/wordpress/bookings", merge(form, url.Values{missing: {""}})).want(http.StatusBadRequest)
+	}
+	writer := keys.Key{Kind: keys.User, UserID: 7, Permissions: []string{"write_bookings"}, Scope: domain.Scope{Agents: []int64{3, 4}}}
+	want := []question{
+		{writer, http.MethodPost, "/bookings", `{"service_id":1}`},
+		{writer, http.MethodPut, "/bookings/12%2F3", `{"service_id":1}`},
+		{keys.Key{Kind: keys.User, Permissions: []string{"read_availability"}}, http.MethodGet, "/availability?service_id=1&date=2026-12-01", ""},
+	}
+	if diff := cmp.Diff(want, asked, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
 }
 
 // TestWordPressWithoutTables: a server that cannot check a signature or store a nonce serves nothing.

@@ -167,14 +167,18 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 	store := keys.NewStore(db, s.Now, rand.Reader)
 	stopping := make(chan struct{})
 	options.Stopping = stopping
-	api.starting.Open(handlers.New(platform, store, s.Now, s.Log, options))
+	serving, base := handlers.New(platform, store, s.Now, s.Log, options), strings.TrimSuffix(options.BasePaths[0], "/")
+	api.starting.Open(serving)
 	s.probes.Started(platform)
 	s.console.Open(console.Site{
 		Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.Now, rand.Reader), Limits: options.RateLimit, Figures: recorder,
 		Examine: func(ctx context.Context) (diagnose.Report, error) {
 			return diagnose.Examine(ctx, s.target.Config, db, s.Now)
 		},
-		API:     "http://" + Dialable(api.address) + strings.TrimSuffix(options.BasePaths[0], "/"),
+		Ask: func(ctx context.Context, user keys.Key, method, target string, body []byte) (int, []byte, error) {
+			return handlers.AskFor(ctx, serving, user, method, base+target, body)
+		},
+		API:     "http://" + Dialable(api.address) + base,
 		Proxied: len(options.TrustedProxies) > 0,
 		Timeout: options.RequestTimeout, Documents: sync.OnceValues(s.library),
 	})

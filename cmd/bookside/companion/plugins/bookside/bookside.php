@@ -42,11 +42,13 @@ require_once __DIR__ . '/includes/health.php';
 require_once __DIR__ . '/includes/mentions.php';
 require_once __DIR__ . '/includes/person.php';
 require_once __DIR__ . '/includes/privacy.php';
+require_once __DIR__ . '/includes/abilities.php';
 
 add_action('init', function () {
     load_plugin_textdomain('bookside', false, dirname(plugin_basename(PLUGIN_FILE)) . '/languages');
 });
 
+Abilities::register();
 add_filter('site_status_tests', __NAMESPACE__ . '\\add_health_tests');
 add_filter('debug_information', __NAMESPACE__ . '\\add_debug_information');
 add_filter('wp_privacy_personal_data_exporters', __NAMESPACE__ . '\\add_exporter');

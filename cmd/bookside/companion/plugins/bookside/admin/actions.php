@@ -150,8 +150,8 @@ function handle_revoke(FormOutcome $outcome): void
 function handle_settings(FormOutcome $outcome): void
 {
     $outcome->typed = [
-        'staff_overbooking' => typed_text('staff_overbooking') !== '', 'jobs' => typed_text('jobs') !== '', 'forward' => typed_text('forward'),
-        'admin' => typed_text('admin'),
+        'staff_overbooking' => typed_text('staff_overbooking') !== '', 'jobs' => typed_text('jobs') !== '', 'abilities' => typed_text('abilities') !== '',
+        'forward' => typed_text('forward'), 'admin' => typed_text('admin'),
     ];
     finish($outcome, save_settings($outcome->typed), 'settings', 'saved');
 }

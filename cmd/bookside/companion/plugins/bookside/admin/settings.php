@@ -29,6 +29,13 @@ function show_settings(): void
         __('LatePoint queues reminders and other mails, but runs its queue only with an add-on. If this is on, the cron of WordPress runs it every five minutes, and mails for bookings through the API are sent by this site.', 'bookside'),
         $settings['jobs']
     );
+    switch_field(
+        'abilities',
+        __('AI agents', 'bookside'),
+        __('AI books through Bookside', 'bookside'),
+        __('LatePoint\'s abilities for AI agents ignore working hours and send no messages. If this is on, AI agents that use them book, change and cancel through the server of the API, and get its free times. While it is down, they cannot book.', 'bookside'),
+        $settings['abilities']
+    );
     text_field(
         'forward',
         __('Forward requests', 'bookside'),

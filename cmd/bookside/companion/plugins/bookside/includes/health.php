@@ -197,6 +197,7 @@ function check_failures(): array
         'payment' => __('orders without a booking', 'bookside'),
         'lock' => __('locks', 'bookside'), 'journal' => __('the journal', 'bookside'), 'forms' => __('forms', 'bookside'), 'jobs' => __('jobs', 'bookside'),
         'forward' => __('forwarded requests', 'bookside'), 'ask' => __('questions of the server', 'bookside'), 'events' => __('extensions that are told about changes', 'bookside'),
+        'abilities' => __('bookings by AI agents', 'bookside'),
     ];
     $texts = [];
     foreach ($failures as $what => $failure) {
@@ -299,6 +300,7 @@ function add_debug_information(array $information): array
         'webhooks' => [__('Webhooks', 'bookside'), has_table($webhooks) ? (int) $GLOBALS['wpdb']->get_var("SELECT COUNT(*) FROM $webhooks") : 0],
         'overbooking' => [__('Staff may overbook', 'bookside'), $settings['staff_overbooking'] ? $yes : $no],
         'jobs' => [__('Runs LatePoint\'s jobs', 'bookside'), $settings['jobs'] ? $yes : $no],
+        'abilities' => [__('AI books through Bookside', 'bookside'), $settings['abilities'] ? $yes : $no],
         'forward' => [__('Forwards requests', 'bookside'), $settings['forward'] !== '' ? $yes : $no],
         'failures' => [__('Failures', 'bookside'), implode(', ', array_keys(companion_failures())) ?: __('none', 'bookside')],
         'cluster' => [__('Database cluster', 'bookside'), on_cluster() ? $yes : $no],

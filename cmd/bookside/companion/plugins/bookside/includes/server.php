@@ -15,9 +15,10 @@ defined('ABSPATH') || exit;
  * once, within a minute and for this site; the server checks it in adapter/signed. The response is signed too, unless it is a refusal.
  *
  * @param array<string,string>|null $form What was typed; null for a question.
- * @return array<string,mixed>|\WP_Error What the server says. A form that it does not accept has fields with their errors.
+ * @return array<string,mixed>|\WP_Error What the server says. A form that it does not accept has fields with their errors. The data of an error
+ *     has whether the request may have been sent.
  */
-function ask_server(string $path, ?array $form = null)
+function ask_server(string $path, ?array $form = null, int $timeout = 10)
 {
     $address = settings()['admin'];
     if ($address === '') {
@@ -38,14 +39,15 @@ function ask_server(string $path, ?array $form = null)
     $nonce = bin2hex(random_bytes(16));
     $signed = implode("\n", ['bookside 1', 'server', $site, $method, $target, hash('sha256', $body), $at, $nonce]);
     $response = wp_remote_request(reachable($address) . $target, [
-        'method' => $method, 'body' => $body, 'timeout' => 10, 'redirection' => 0, 'sslverify' => true, 'limit_response_size' => 4 * MB_IN_BYTES,
+        'method' => $method, 'body' => $body, 'timeout' => $timeout, 'redirection' => 0, 'sslverify' => true, 'limit_response_size' => 4 * MB_IN_BYTES,
         'headers' => [
             'X-Bookside-Signature' => "$at.$nonce." . hash_hmac('sha256', $signed, $secret),
             'Content-Type' => 'application/x-www-form-urlencoded',
         ],
     ]);
     if (is_wp_error($response)) {
-        return new \WP_Error('bookside_server', away_text($response->get_error_message()));
+        $sent = !preg_match('/cURL error [67]:/', $response->get_error_message()); // no such host, no connection
+        return new \WP_Error('bookside_server', away_text($response->get_error_message()), ['sent' => $sent]);
     }
     $status = (int) wp_remote_retrieve_response_code($response);
     $text = wp_remote_retrieve_body($response);

@@ -13,7 +13,7 @@ defined('ABSPATH') || exit;
 const OPTION = 'bookside_companion';
 const JOBS_HOOK = 'latepoint_process_scheduled_jobs';
 
-/** Returns the settings: staff_overbooking, jobs, forward (address of the API, '' for none) and admin (address of its administration). */
+/** Returns the settings: staff_overbooking, jobs, abilities (whether those for AI agents book through the server), forward (address of the API, '' for none) and admin (address of its administration). */
 function settings(): array
 {
     $stored = get_option(OPTION, []);
@@ -22,6 +22,7 @@ function settings(): array
     return [
         'staff_overbooking' => (bool) ($stored['staff_overbooking'] ?? true),
         'jobs' => (bool) ($stored['jobs'] ?? false),
+        'abilities' => (bool) ($stored['abilities'] ?? false),
         'forward' => is_string($stored['forward'] ?? null) ? $stored['forward'] : '',
         'admin' => is_string($stored['admin'] ?? null) ? $stored['admin'] : 'http://localhost:8081',
     ];
@@ -38,6 +39,7 @@ function save_settings(array $typed)
     $settings = settings();
     $settings['staff_overbooking'] = !empty($typed['staff_overbooking']);
     $settings['jobs'] = !empty($typed['jobs']);
+    $settings['abilities'] = !empty($typed['abilities']);
     foreach (['forward', 'admin'] as $field) {
         $address = rtrim(trim((string) ($typed[$field] ?? '')), '/');
         if ($address !== '' && !valid_address($address)) {
