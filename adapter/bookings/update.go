@@ -82,7 +82,11 @@ func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records
 		return records.BookingDetail{}, err
 	}
 	if changed.booking {
-		if err := records.RewriteAssets(ctx, tx, w, after.Booking.Booking); err != nil {
+		var known map[int64][]records.Asset
+		if plan.slot != nil {
+			known = map[int64][]records.Asset{plan.service.ID: plan.service.Assets}
+		}
+		if err := records.RewriteAssets(ctx, tx, w, known, after.Booking.Booking); err != nil {
 			return records.BookingDetail{}, err
 		}
 	}

@@ -77,7 +77,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.
 	for i, b := range moved {
 		bookings[i] = b.Booking.Booking
 	}
-	if err := records.RewriteAssets(ctx, tx, w, bookings...); err != nil {
+	if err := records.RewriteAssets(ctx, tx, w, nil, bookings...); err != nil {
 		return records.Order{}, err
 	}
 	return notify.OrderUpdate(ctx, tx, w, before, moved)

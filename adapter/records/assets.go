@@ -71,25 +71,28 @@ func AssetRows(s *session.Session, booking, agent int64, assets []Asset) (rows [
 	return rows
 }
 
-// RewriteAssets stores anew what bookings take, as Pro Features does whenever a booking is changed.
-func RewriteAssets(ctx context.Context, tx *session.Tx, w session.WriteSettings, bookings ...Booking) error {
+// RewriteAssets stores anew what bookings take, as Pro Features does whenever a booking is changed. known has the assets of their
+// services; nil to read them.
+func RewriteAssets(ctx context.Context, tx *session.Tx, w session.WriteSettings, known map[int64][]Asset, bookings ...Booking) error {
 	if len(bookings) == 0 {
 		return nil
 	}
 	if uses, err := UsesAssets(ctx, tx.Session, w.Settings); err != nil || !uses {
 		return err
 	}
-	assets, err := LoadAssets(ctx, tx.Session, lists.IDsOf(bookings, Booking.ServiceID)...)
-	if err != nil {
-		return err
+	if known == nil {
+		var err error
+		if known, err = LoadAssets(ctx, tx.Session, lists.IDsOf(bookings, Booking.ServiceID)...); err != nil {
+			return err
+		}
 	}
 	if err := tx.DeleteWhere(ctx, wpdb.BookingsAssets, sq.Eq{"booking_id": lists.IDsOf(bookings, func(b Booking) int64 { return b.ID })}); err != nil {
 		return err
 	}
 	var rows []session.Row
 	for _, b := range bookings {
-		rows = append(rows, AssetRows(tx.Session, b.ID, b.Agent.ID, assets[b.ServiceID()])...)
+		rows = append(rows, AssetRows(tx.Session, b.ID, b.Agent.ID, known[b.ServiceID()])...)
 	}
-	_, err = tx.Insert(ctx, wpdb.BookingsAssets, rows...)
+	_, err := tx.InsertLater(ctx, wpdb.BookingsAssets, rows...)
 	return err
 }
