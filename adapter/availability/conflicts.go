@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Conflict is a pair of conflicting bookings of one agent. First begins first.
+// Conflict is a pair of bookings that one agent, or one asset, cannot both have. First begins first.
 type Conflict struct {
-	Agent         int64
+	Agent         int64 // of the second
+	Asset         int64 // that has no unit for the second; 0 if the agent is the reason
 	First, Second int64 // ids of bookings
 	// BuffersOnly reports whether only the buffers overlap, and not the appointments
 	// themselves.
@@ -69,6 +70,43 @@ func Conflicts(bookings []Booking, from Day, clock Clock, rules Rules, capacity 
 			return found[:limit]
 		}
 		present[agent] = append(there, s)
+	}
+	return found
+}
+
+// TakenAsset is an asset that a booking takes.
+type TakenAsset struct{ ID, Quantity int64 }
+
+// AssetConflicts returns at most limit pairs of bookings that together take more units of an asset than there are, ordered by the start
+// of the second: when it begins, those that are present have all of them. takes has what bookings take, by their ids. Buffers do not
+// count, because those of the booking that was made last need not be free. As in the add-on, a booking that runs past midnight
+// takes nothing, and those that end before the day from are ignored.
+func AssetConflicts(bookings []Booking, from Day, clock Clock, takes map[int64][]TakenAsset, limit int) []Conflict {
+	var stays []stay
+	for i := range bookings {
+		if s, ok := stayOf(&bookings[i], from, clock); ok && s.end.Day == s.booking.Start.Day {
+			stays = append(stays, s)
+		}
+	}
+	slices.SortFunc(stays, func(a, b stay) int {
+		return cmp.Or(cmp.Compare(a.booking.Start.Day, b.booking.Start.Day), cmp.Compare(a.booking.Start.Minutes, b.booking.Start.Minutes), cmp.Compare(a.booking.ID, b.booking.ID))
+	})
+	var found []Conflict
+	present := map[int64][]stay{} // by asset: those that have not ended
+	for _, s := range stays {
+		for _, asset := range takes[s.booking.ID] {
+			there := slices.DeleteFunc(present[asset.ID], func(other stay) bool { return !s.booking.Start.Before(other.end) })
+			present[asset.ID] = append(there, s)
+			if len(there) < int(max(asset.Quantity, 1)) {
+				continue
+			}
+			for _, other := range there {
+				found = append(found, Conflict{Agent: s.booking.Agent, Asset: asset.ID, First: other.booking.ID, Second: s.booking.ID})
+				if len(found) == limit {
+					return found
+				}
+			}
+		}
 	}
 	return found
 }

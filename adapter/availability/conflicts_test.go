@@ -201,3 +201,41 @@ func TestConflictsMatchModel(t *testing.T) {
 		}
 	})
 }
+
+// TestAssetConflicts: bookings conflict that take more units of an asset than there are, while they last.
+func TestAssetConflicts(t *testing.T) {
+	t.Parallel()
+	const day = Day(20_000)
+	room, twins := TakenAsset{1, 1}, TakenAsset{2, 2}
+	all := func(asset TakenAsset) map[int64][]TakenAsset {
+		return map[int64][]TakenAsset{1: {asset}, 2: {asset}, 3: {asset}}
+	}
+	for name, c := range map[string]struct {
+		bookings []Booking
+		takes    map[int64][]TakenAsset
+		want     []Conflict
+	}{
+		"one after the other":   {[]Booking{at(1, day, 540, 600), at(2, day, 600, 660)}, all(room), nil},
+		"overlapping":           {[]Booking{at(1, day, 570, 630), at(2, day, 540, 600)}, all(room), []Conflict{{Agent: 1, Asset: 1, First: 2, Second: 1}}},
+		"of several agents":     {[]Booking{at(1, day, 540, 600), {ID: 2, Agent: 5, Start: Moment{day, 570}, End: Moment{day, 630}}}, all(room), []Conflict{{Agent: 5, Asset: 1, First: 1, Second: 2}}},
+		"another asset":         {[]Booking{at(1, day, 540, 600), at(2, day, 540, 600)}, map[int64][]TakenAsset{1: {room}, 2: {twins}}, nil},
+		"none":                  {[]Booking{at(1, day, 540, 600), at(2, day, 540, 600)}, nil, nil},
+		"two units":             {[]Booking{at(1, day, 540, 600), at(2, day, 540, 600)}, all(twins), nil},
+		"two units, in turn":    {[]Booking{at(1, day, 540, 600), at(2, day, 570, 660), at(3, day, 600, 660)}, all(twins), nil},
+		"two units, for three":  {[]Booking{at(1, day, 540, 600), at(2, day, 550, 660), at(3, day, 560, 570)}, all(twins), []Conflict{{Agent: 1, Asset: 2, First: 1, Second: 3}, {Agent: 1, Asset: 2, First: 2, Second: 3}}},
+		"no unit counts as one": {[]Booking{at(1, day, 540, 600), at(2, day, 540, 600)}, all(TakenAsset{3, 0}), []Conflict{{Agent: 1, Asset: 3, First: 1, Second: 2}}},
+		"buffers":               {[]Booking{{ID: 1, Start: Moment{day, 540}, End: Moment{day, 600}, BufferAfter: 30}, at(2, day, 610, 660)}, all(room), nil},
+		"past midnight":         {[]Booking{{ID: 1, Start: Moment{day, 1400}, End: Moment{day + 1, 60}}, at(2, day+1, 0, 30)}, all(room), nil},
+		"past":                  {[]Booking{at(1, day-1, 540, 600), at(2, day-1, 540, 600)}, all(room), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := gocmp.Diff(c.want, AssetConflicts(c.bookings, day, Clock{}, c.takes, 10)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	if found := AssetConflicts([]Booking{at(1, day, 540, 600), at(2, day, 550, 660), at(3, day, 560, 570)}, day, Clock{}, all(twins), 1); len(found) != 1 {
+		t.Errorf("%d pairs, want at most one", len(found))
+	}
+}

@@ -12,18 +12,20 @@ import (
 
 	"bookside/adapter/availability"
 	"bookside/adapter/queue"
+	"bookside/adapter/records"
 	"bookside/adapter/session"
 	"bookside/wpdb"
 )
 
-// Conflict is a pair of bookings that one agent cannot both keep. The plugin takes no locks and lets
+// Conflict is a pair of bookings that one agent or one asset cannot both have. The plugin takes no locks and lets
 // administrators book anything, so such pairs can always exist.
 type Conflict = availability.Conflict
 
 // ConflictReport is the result of a search for conflicts.
 type ConflictReport struct {
-	Conflicts []Conflict // earliest first
-	Bookings  int        // compared
+	Conflicts []Conflict       // those of agents and then those of assets, each earliest first
+	Assets    map[int64]string // names of assets, by id
+	Bookings  int              // compared
 	// Cut is set if there are more bookings or conflicts than the limits below.
 	Cut bool
 }
@@ -42,7 +44,8 @@ func ConflictsNow(ctx context.Context, p *session.Platform) (ConflictReport, err
 
 // FindConflicts finds the bookings from today on that conflict by the rules of the site's own calendar:
 // bookings of one agent whose status blocks, including their buffers. Sharing the seats of a service is not
-// a conflict, nor is anything that the settings one_location_at_time and multiple_services_at_time allow.
+// a conflict, nor is anything that the settings one_location_at_time and multiple_services_at_time allow. Where bookings take assets,
+// it also finds those that take more units of one than there are.
 func FindConflicts(ctx context.Context, s *session.Session) (ConflictReport, error) {
 	var report ConflictReport
 	settings, err := s.DB.SettingValues(ctx, session.SlotSettings...)
@@ -60,9 +63,40 @@ func FindConflicts(ctx context.Context, s *session.Session) (ConflictReport, err
 	}
 	rules := availability.Rules{OneLocationAtTime: settings[session.SettingOneLocation] == session.On, MultipleServicesAtTime: settings[session.SettingManyServices] == session.On}
 	report.Conflicts = availability.Conflicts(bookings, today, s.Zone.Clock(), rules, capacity, conflictPairs)
+	taken, err := overbookedAssets(ctx, s, settings, &report, bookings, today)
+	if err != nil {
+		return report, err
+	}
+	report.Conflicts = append(report.Conflicts, taken...)
 	report.Bookings = len(bookings)
-	report.Cut = more || len(report.Conflicts) == conflictPairs
+	report.Cut = more || len(report.Conflicts) >= conflictPairs
 	return report, nil
+}
+
+// overbookedAssets finds the conflicts of assets among bookings, and names the assets in the report.
+func overbookedAssets(ctx context.Context, s *session.Session, settings map[string]string, report *ConflictReport, bookings []availability.Booking, today availability.Day) ([]Conflict, error) {
+	if uses, err := records.UsesAssets(ctx, s, settings); err != nil || !uses || len(bookings) == 0 {
+		return nil, err
+	}
+	type taken struct {
+		booking int64
+		availability.TakenAsset
+		name string
+	}
+	stmt := sq.Select("b.id", "a.id", "a.quantity", "a.name").Distinct().From(s.DB.As(wpdb.Bookings, "b")).
+		Join(s.DB.As(wpdb.BookingsAssets, "x") + " ON x.booking_id = b.id").Join(s.DB.As(wpdb.Assets, "a") + " ON a.id = x.asset_id").
+		Where(sq.GtOrEq{"b.start_date": today.String()}).Where(sq.Eq{"a.status": "active", "b.status": availability.BlockingStatuses(settings[session.SettingBlockingStatuses])}).
+		Limit(conflictBookings)
+	rows, err := wpdb.All(ctx, s.DB, "read assets of bookings", stmt, func(row wpdb.Scanner) (t taken, err error) {
+		return t, row.Scan(&t.booking, &t.ID, wpdb.OrZero(&t.Quantity), &t.name)
+	})
+	report.Assets = map[int64]string{}
+	takes := map[int64][]availability.TakenAsset{}
+	for _, t := range rows {
+		report.Assets[t.ID] = t.name
+		takes[t.booking] = append(takes[t.booking], t.TakenAsset)
+	}
+	return availability.AssetConflicts(bookings, today, s.Zone.Clock(), takes, conflictPairs), err
 }
 
 // ConflictingBooking is what people need to know about a conflicting booking.
@@ -196,8 +230,11 @@ func (w *ConflictWatch) search(ctx context.Context) error {
 			continue
 		}
 		fresh++
-		w.log.LogAttrs(ctx, slog.LevelWarn, "bookings overlap", slog.Int64("agent_id", c.Agent),
-			slog.Any("booking_ids", []int64{c.First, c.Second}), slog.Bool("buffers_only", c.BuffersOnly))
+		attrs := []slog.Attr{slog.Int64("agent_id", c.Agent), slog.Any("booking_ids", []int64{c.First, c.Second}), slog.Bool("buffers_only", c.BuffersOnly)}
+		if c.Asset != 0 {
+			attrs = append(attrs, slog.Int64("asset_id", c.Asset))
+		}
+		w.log.LogAttrs(ctx, slog.LevelWarn, "bookings overlap", attrs...)
 	}
 	w.known = known
 	w.report(found, fresh)

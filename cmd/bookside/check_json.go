@@ -88,6 +88,7 @@ type conflictsJSON struct {
 
 type conflictPair struct {
 	Agent       int64    `json:"agent_id"`
+	Asset       int64    `json:"asset_id,omitempty"` // that is overbooked; otherwise the agent is
 	Bookings    [2]int64 `json:"booking_ids"`
 	BuffersOnly bool     `json:"buffers_only"`
 }
@@ -156,7 +157,7 @@ func (f findings) json() (r checkReport) {
 	if f.Conflicts != nil {
 		r.Conflicts = &conflictsJSON{Bookings: f.Conflicts.Bookings, Cut: f.Conflicts.Cut, Pairs: []conflictPair{}}
 		for _, c := range f.Conflicts.Conflicts {
-			r.Conflicts.Pairs = append(r.Conflicts.Pairs, conflictPair{c.Agent, [2]int64{c.First, c.Second}, c.BuffersOnly})
+			r.Conflicts.Pairs = append(r.Conflicts.Pairs, conflictPair{c.Agent, c.Asset, [2]int64{c.First, c.Second}, c.BuffersOnly})
 		}
 	}
 	return r

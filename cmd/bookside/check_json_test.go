@@ -82,6 +82,26 @@ func TestCheckConflicts(t *testing.T) {
 	}
 }
 
+// TestCheckConflictsOfAssets: bookings of different agents conflict if together they take more units of an asset than there are.
+func TestCheckConflictsOfAssets(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := fixtures.New(t, fixtures.Small(now).WithAssets())
+	env := settingsFor(db)
+	room := db.InsertAsset(t, 1, []int{1})
+	overlap(t, db)
+	execute(t, db.SQL, "UPDATE wp_latepoint_bookings SET agent_id = 2 WHERE id = 7002")
+	run(t, env, "", "check", "--conflicts").want(t, exit.OK)
+	execute(t, db.SQL, fmt.Sprintf("INSERT INTO wp_latepoint_bookings_assets (booking_id, asset_id) VALUES (7001, %[1]d), (7002, %[1]d), (7002, %[1]d)", room))
+	got := run(t, env, "", "check", "--conflicts").want(t, exit.Conflicts, "1 pair of bookings overlaps")
+	wantTexts(t, got.stdout, "\nRoom, 2027-06-01\n  09:00-10:00   booking 7001   ", "\n  09:30-10:30   booking 7002   ")
+	if r := checkJSON(t, env, exit.OK); len(r.Conflicts.Pairs) != 1 || r.Conflicts.Pairs[0].Asset != room || r.Conflicts.Pairs[0].Agent != 2 {
+		t.Errorf("%+v", r.Conflicts)
+	}
+	execute(t, db.SQL, "UPDATE wp_latepoint_assets SET status = 'disabled'")
+	run(t, env, "", "check", "--conflicts").want(t, exit.OK)
+}
+
 // TestCheckGrants: an account with exactly the grants that check prints lacks nothing; for a read-only
 // account, check prints the rest.
 func TestCheckGrants(t *testing.T) {

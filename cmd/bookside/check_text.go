@@ -95,13 +95,14 @@ func (f findings) text(color bool) string {
 	return text
 }
 
-// conflictTable is the output of check --conflicts: agent and day of each pair, and below them both
+// conflictTable is the output of check --conflicts: agent or asset, and day of each pair, and below them both
 // bookings.
 func (f findings) conflictTable() string {
 	var b strings.Builder
 	for _, c := range f.Conflicts.Conflicts {
 		first := f.overlaps[c.First]
-		fmt.Fprintf(&b, "\n%s, %s", cmp.Or(first.Agent, fmt.Sprintf("agent %d", c.Agent)), first.Date)
+		who := cmp.Or(f.Conflicts.Assets[c.Asset], first.Agent, fmt.Sprintf("agent %d", c.Agent))
+		fmt.Fprintf(&b, "\n%s, %s", who, first.Date)
 		if c.BuffersOnly {
 			b.WriteString(" (buffers only)")
 		}

@@ -222,7 +222,7 @@ func (v *visitor) readPages() {
 	v.shows("pending → approved", "changes")
 	v.shows("admin", "")
 	v.follow("Overlaps")
-	v.shows("that one agent cannot all keep", "")
+	v.shows("that one agent, room or device cannot all have", "")
 	v.expand()
 	v.shows("09:00–10:00", "overlaps")
 	link := v.eval("document.querySelector('.bookside td a').getAttribute('href')")

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"time"
@@ -217,7 +218,7 @@ func (c *Console) changeFacts(v *visit, entries []journal.Entry) (listFacts[chan
 	return listFacts[changeFacts]{"changes": list}, nil
 }
 
-// overlapFacts are two bookings that their agent cannot both keep.
+// overlapFacts are two bookings that their agent, or an asset, cannot both have.
 type overlapFacts struct {
 	Agent       string                     `json:"agent"`
 	BuffersOnly bool                       `json:"buffers_only"`
@@ -265,7 +266,7 @@ func (c *Console) listOverlaps(v *visit) error {
 		return overlappingBookingFacts{id, b.Code, b.Service, b.Customer, b.Date, b.Start, b.End}
 	}
 	for _, pair := range pairs {
-		list.Overlaps = append(list.Overlaps, overlapFacts{bookings[pair.First].Agent, pair.BuffersOnly, [2]overlappingBookingFacts{facts(pair.First), facts(pair.Second)}})
+		list.Overlaps = append(list.Overlaps, overlapFacts{cmp.Or(report.Assets[pair.Asset], bookings[pair.First].Agent), pair.BuffersOnly, [2]overlappingBookingFacts{facts(pair.First), facts(pair.Second)}})
 	}
 	v.send(http.StatusOK, list)
 	return nil

@@ -93,13 +93,13 @@ func (s *Site) agenda(ctx context.Context) (agenda, error) {
 	if err != nil {
 		return a, err
 	}
-	a.overlaps = overlapsOf(shown, bookings, address)
+	a.overlaps = overlapsOf(shown, bookings, report.Assets, address)
 	return a, nil
 }
 
-// overlap is a group of an agent's bookings on a day that overlap.
+// overlap is a group of an agent's or an asset's bookings on a day that overlap.
 type overlap struct {
-	Agent, Date string
+	Whose, Date string
 	BuffersOnly bool
 	Start, End  int // full hours around all of them, in minutes after midnight
 	Bookings    []overlappingBooking
@@ -114,22 +114,25 @@ type overlappingBooking struct {
 
 const dayMinutes = 24 * 60
 
-// overlapsOf groups pairs by agent and day, in the order of the pairs.
-func overlapsOf(pairs []slots.Conflict, bookings map[int64]slots.ConflictingBooking, address string) []overlap {
+// overlapsOf groups pairs by agent or asset, and by day, in the order of the pairs.
+func overlapsOf(pairs []slots.Conflict, bookings map[int64]slots.ConflictingBooking, assets map[int64]string, address string) []overlap {
 	type place struct {
-		agent int64
-		date  string
+		agent, asset int64
+		date         string
 	}
 	var all []overlap
 	at := map[place]int{}
 	for _, pair := range pairs {
 		first := bookings[pair.First]
-		key := place{pair.Agent, first.Date}
+		key := place{pair.Agent, pair.Asset, first.Date}
+		if pair.Asset != 0 {
+			key.agent = 0
+		}
 		i, known := at[key]
 		if !known {
 			i = len(all)
 			at[key] = i
-			all = append(all, overlap{Agent: first.Agent, Date: first.Date, BuffersOnly: true})
+			all = append(all, overlap{Whose: cmp.Or(assets[pair.Asset], first.Agent), Date: first.Date, BuffersOnly: true})
 		}
 		o := &all[i]
 		o.BuffersOnly = o.BuffersOnly && pair.BuffersOnly

@@ -223,7 +223,7 @@ func agendaView(a agenda) g.Node {
 
 func overlapsView(a agenda) g.Node {
 	if len(a.overlaps) == 0 {
-		return h.P(g.Text("From today on, no bookings of an agent overlap."))
+		return h.P(g.Text("From today on, no bookings of an agent, a room or a device overlap."))
 	}
 	return g.Group{
 		g.Map(a.overlaps, overlap.view),
@@ -234,7 +234,7 @@ func overlapsView(a agenda) g.Node {
 
 // view shows the bookings below each other on the timeline of a day.
 func (o overlap) view() g.Node {
-	title := o.Agent
+	title := o.Whose
 	if day, err := time.Parse(time.DateOnly, o.Date); err == nil {
 		title += ", " + day.Format("Monday 2006-01-02")
 	}

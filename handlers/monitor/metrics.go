@@ -86,7 +86,7 @@ func NewMetrics(build Build) *Metrics {
 	m.Aborted = m.counter("responses_aborted_total", "Responses that broke off after they had begun, because of an error or because the client did not read on.")
 	m.Exports = m.gauge("exports_in_flight", "Exports being sent.")
 	m.overlaps = overlapMetrics{
-		present:  m.gauge("overlaps", "Pairs of overlapping bookings of one agent, at the last check."),
+		present:  m.gauge("overlaps", "Pairs of overlapping bookings of one agent or asset, at the last check."),
 		compared: m.gauge("overlap_bookings", "Bookings compared by the last check for overlaps."),
 		last:     m.gauge("overlap_check_timestamp_seconds", "Time of the last check for overlaps; 0 before the first."),
 		interval: m.gauge("overlap_check_interval_seconds", "How often to check for overlaps, conflicts.interval; 0 for never."),

@@ -12,7 +12,7 @@ defined('ABSPATH') || exit;
 
 function show_overlaps(): void
 {
-    echo '<p>' . esc_html__('Bookings from today on that one agent cannot all keep. Open one of each pair in LatePoint and move or cancel it.', 'bookside') . '</p>';
+    echo '<p>' . esc_html__('Bookings from today on that one agent, room or device cannot all have. Open one of each pair in LatePoint and move or cancel it.', 'bookside') . '</p>';
     $found = ask_server('/overlaps');
     if (is_wp_error($found)) {
         show_problem($found);
@@ -28,7 +28,7 @@ function show_overlaps(): void
         ];
     }
     $columns = [
-        'agent' => __('Agent', 'bookside'), 'first' => __('Booking', 'bookside'), 'second' => __('Overlaps with', 'bookside'), 'what' => __('What overlaps', 'bookside'),
+        'agent' => __('Agent, room or device', 'bookside'), 'first' => __('Booking', 'bookside'), 'second' => __('Overlaps with', 'bookside'), 'what' => __('What overlaps', 'bookside'),
     ];
     show_table(__('Overlapping bookings', 'bookside'), $columns, $rows, __('No bookings overlap.', 'bookside'));
     if (!empty($found['more'])) {

@@ -236,7 +236,7 @@ function check_overlaps(): array
         __('Bookings overlap', 'bookside'),
         sprintf(
             /* translators: %s: a number. */
-            _n('%s pair of bookings of one agent overlaps. See LatePoint, API, Overlaps.', '%s pairs of bookings of one agent overlap. See LatePoint, API, Overlaps.', $number, 'bookside'),
+            _n('%s pair of bookings of one agent, room or device overlaps. See LatePoint, API, Overlaps.', '%s pairs of bookings of one agent, room or device overlap. See LatePoint, API, Overlaps.', $number, 'bookside'),
             number_format_i18n($number) . (empty($found['more']) ? '' : '+')
         )
     );
