@@ -81,7 +81,9 @@ var allowedImports = map[string][]string{
 	"wpdb/wpconfig": {"wpdb"},
 
 	// Test databases and browsers, and tools for releases and load tests.
-	"fixtures":                 {},
+	"fixtures":                 {"fixtures/schema", "fixtures/sitefile"},
+	"fixtures/schema":          {},
+	"fixtures/sitefile":        {"fixtures/schema"},
 	"fixtures/browser":         {"fixtures"},
 	"fixtures/companiontest":   {"adapter/companion", "adapter/domain", "adapter/signed", "wpdb"},
 	"fixtures/dump":            {"fixtures"},
