@@ -11,9 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"bookside/cmd/internal/exit"
-	"bookside/fixtures"
 )
 
 // abilitySite is a site whose AI agents may book.
@@ -49,26 +46,27 @@ type abilitySlot struct {
 	AgentID   int `json:"agent_id"`
 }
 
-func newAbilitySite(t *testing.T) *abilitySite {
+func newAbilitySite(t *testing.T, b *bookingSite) *abilitySite {
 	t.Helper()
-	db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-	b := &bookingSite{WordPress: fixtures.NewWordPressWithPlatform(t, db), t: t, db: db, bookday: "2031-03-03"}
-	execute(t, db.SQL, "DELETE FROM wp_latepoint_settings WHERE name IN ('earliest_possible_booking', 'latest_possible_booking')")
-	execute(t, db.SQL, "UPDATE wp_latepoint_services SET earliest_possible_booking = NULL, latest_possible_booking = NULL")
-	execute(t, db.SQL, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('latepoint_abilities_api', 'on'), ('latepoint_abilities_api_edit', 'on')")
-	run(t, nil, "", "companion", "install", "--wordpress", b.Dir).want(t, exit.OK)
-	b.Activate(t, "latepoint/latepoint.php", "bookside/bookside.php")
-	b.key = newKey(t, settingsFor(db), "--permissions", "read")
-	b.s = serveAt(t, settingsFor(db, "BOOKSIDE_RATE_LIMIT__ENABLED=false"), time.Now) // WordPress uses the real clock
+	if err := b.s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, b.db.SQL, "DELETE FROM wp_latepoint_settings WHERE name IN ('earliest_possible_booking', 'latest_possible_booking')")
+	execute(t, b.db.SQL, "UPDATE wp_latepoint_services SET earliest_possible_booking = NULL, latest_possible_booking = NULL")
+	execute(t, b.db.SQL, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('latepoint_abilities_api', 'on'), ('latepoint_abilities_api_edit', 'on')")
+	b.Activate(t, "bookside/bookside.php")
+	b.s = serveAt(t, settingsFor(b.db, "BOOKSIDE_RATE_LIMIT__ENABLED=false"), time.Now) // WordPress uses the real clock
 	b.s.awaitFingerprint()
 	functions, err := filepath.Abs("testdata/abilities.php")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &abilitySite{b, "require_once '" + functions + "';"}
-	s.Run(t, `foreach (['agent2' => 'latepoint_agent', 'reader' => 'subscriber'] as $name => $role) {
-		wp_insert_user(['user_login' => $name, 'user_pass' => $name, 'user_email' => "$name@example.test", 'role' => $role]); }`)
-	execute(t, db.SQL, "UPDATE wp_latepoint_agents SET wp_user_id = (SELECT ID FROM wp_users WHERE user_login = 'agent2') WHERE id = 2")
+	s.Run(t, `add_role('latepoint_agent', 'Agent', ['read' => true]);
+		foreach (['agent2' => 'latepoint_agent', 'reader' => 'subscriber'] as $name => $role) {
+			wp_insert_user(['user_login' => $name, 'user_pass' => $name, 'user_email' => "$name@example.test", 'role' => $role]);
+		}`)
+	execute(t, b.db.SQL, "UPDATE wp_latepoint_agents SET wp_user_id = (SELECT ID FROM wp_users WHERE user_login = 'agent2') WHERE id = 2")
 	return s
 }
 
@@ -137,8 +135,11 @@ func (s *abilitySite) refused(got executed, code string, status int, texts ...st
 // asks; without it they are LatePoint's own.
 func TestCompanionAbilities(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
-	s := newAbilitySite(t)
+	eachBookingSite(t, func(t *testing.T, b *bookingSite) { testAbilities(t, newAbilitySite(t, b)) })
+}
+
+func testAbilities(t *testing.T, s *abilitySite) {
+	t.Helper()
 	day := "'start_date' => '" + s.bookday + "'"
 	at := func(minutes int, more string) string {
 		return fmt.Sprintf("['customer_id' => 1, 'service_id' => 1, 'agent_id' => 2, %s, 'start_time' => %d%s]", day, minutes, more)
@@ -268,7 +269,7 @@ func TestCompanionAbilities(t *testing.T) {
 	for ability, input := range map[string]string{"create-booking": at(free[1].StartTime, ""), "cancel-booking": id + "]", "get-available-slots": "['service_id' => 1, " + date + "]"} {
 		s.refused(s.execute("admin", ability, input), "bookside_unavailable", http.StatusServiceUnavailable, "does not answer at the moment. Nothing was saved.")
 	}
-	broken, err := net.Listen("tcp", "127.0.0.1:0")
+	broken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

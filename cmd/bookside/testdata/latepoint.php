@@ -127,6 +127,7 @@ namespace {
 
     define('LATEPOINT_VERSION', '5.6.5');
     define('LATEPOINT_ITEM_VARIANT_BOOKING', 'booking');
+    define('LATEPOINT_USER_TYPE_AGENT', 'agent');
 
     class OsWpDateTime extends DateTime
     {
@@ -156,11 +157,40 @@ namespace {
         public static function get_current_user()
         {
             return new class {
+                public string $backend_user_type;
+
+                public function __construct()
+                {
+                    $agent = in_array('latepoint_agent', wp_get_current_user()->roles, true);
+                    $this->backend_user_type = $agent ? LATEPOINT_USER_TYPE_AGENT : (current_user_can('manage_options') ? 'admin' : '');
+                }
+
                 public function has_backend_access(): bool
                 {
-                    return current_user_can('manage_options');
+                    return $this->backend_user_type !== '';
+                }
+
+                public function are_all_records_allowed(string $kind): bool
+                {
+                    return $this->backend_user_type === 'admin';
+                }
+
+                /** Of an agent, their own. */
+                public function get_allowed_records(string $kind): array
+                {
+                    global $wpdb;
+                    return $wpdb->get_col($wpdb->prepare("SELECT id FROM {$wpdb->prefix}latepoint_agents WHERE wp_user_id = %d", get_current_user_id()));
                 }
             };
+        }
+    }
+
+    class OsRolesHelper
+    {
+        public static function can_user_make_action_on_model_record(OsModel $model, string $action): bool
+        {
+            $user = OsAuthHelper::get_current_user();
+            return $user->backend_user_type === 'admin' || $model instanceof OsBookingModel && in_array($model->agent_id, $user->get_allowed_records('agent'));
         }
     }
 
@@ -322,6 +352,17 @@ namespace {
         public $admin_notes;
         protected string $table = 'customers';
         protected array $columns = ['first_name', 'last_name', 'email', 'phone', 'notes', 'admin_notes'];
+    }
+
+    class OsServiceModel extends OsModel
+    {
+        public $visibility;
+        protected string $table = 'services';
+
+        public function is_hidden(): bool
+        {
+            return $this->visibility === 'hidden';
+        }
     }
 
     class OsOrderModel extends OsModel
