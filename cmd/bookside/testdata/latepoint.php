@@ -189,8 +189,14 @@ namespace {
     {
         public static function can_user_make_action_on_model_record(OsModel $model, string $action): bool
         {
+            global $wpdb;
             $user = OsAuthHelper::get_current_user();
-            return $user->backend_user_type === 'admin' || $model instanceof OsBookingModel && in_array($model->agent_id, $user->get_allowed_records('agent'));
+            if ($user->backend_user_type === 'admin') {
+                return true;
+            }
+            $column = $model instanceof OsBookingModel ? 'id' : 'customer_id';
+            $agents = $wpdb->get_col($wpdb->prepare("SELECT DISTINCT agent_id FROM {$wpdb->prefix}latepoint_bookings WHERE $column = %d", $model->id));
+            return (bool) array_intersect($agents, $user->get_allowed_records('agent'));
         }
     }
 
