@@ -86,6 +86,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Payment, error)
 	if err != nil {
 		return records.Payment{}, err
 	}
+	notify.Announce(tx, notify.Event{Kind: notify.TransactionCreated, Payment: &records.Payment{ID: id}}) // before that the order was updated
 	created, err := applyPayment(ctx, tx, paymentWrite{order: &order, money: money, force: n.Force}, id)
 	if err != nil {
 		return records.Payment{}, err
@@ -93,7 +94,6 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Payment, error)
 	if err := records.Remember(ctx, tx, journal.Payments, id); err != nil {
 		return records.Payment{}, err
 	}
-	notify.Announce(tx, notify.Event{Kind: notify.TransactionCreated, Payment: &created})
 	return created, notifyPayment(ctx, tx, created)
 }
 

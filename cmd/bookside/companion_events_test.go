@@ -189,23 +189,29 @@ func (s *toldSite) activities() int {
 	return s.number("SELECT COUNT(*) FROM {p}activities WHERE code NOT IN ('email_sent', 'process_job_run')")
 }
 
+// told returns all calls so far.
+func (s *toldSite) told() (all []call) {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.Content, "calls.jsonl"))
+	if err != nil && !os.IsNotExist(err) {
+		s.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var c call
+		if err := json.Unmarshal([]byte(line), &[]any{&c.Action, &c.Arguments}); err != nil {
+			s.t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
 // calls waits for calls of these actions, which must be the next ones.
 func (s *toldSite) calls(actions ...string) []call {
 	s.t.Helper()
 	var all []call
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		text, err := os.ReadFile(filepath.Join(s.Content, "calls.jsonl"))
-		if err != nil && !os.IsNotExist(err) {
-			s.t.Fatal(err)
-		}
-		all = nil
-		for line := range strings.Lines(string(text)) {
-			var c call
-			if err := json.Unmarshal([]byte(line), &[]any{&c.Action, &c.Arguments}); err != nil {
-				s.t.Fatal(err)
-			}
-			all = append(all, c)
-		}
+		all = s.told()
 		if len(all) >= s.read+len(actions) && s.number("SELECT COUNT(*) FROM {own}events WHERE status IN ('waiting', 'started')") == 0 {
 			break
 		}

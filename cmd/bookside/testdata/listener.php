@@ -2,7 +2,7 @@
 
 /**
  * Plugin Name: Listener
- * Description: An extension for tests: it notes what LatePoint's actions tell it, and one of its listeners throws.
+ * Description: An extension for tests: it notes what LatePoint's actions tell it, waits while the test says so, and one of its listeners throws.
  */
 
 defined('ABSPATH') || exit;
@@ -27,5 +27,9 @@ defined('ABSPATH') || exit;
     function note_call(string $action, array $arguments): void
     {
         file_put_contents(WP_CONTENT_DIR . '/calls.jsonl', json_encode([$action, $arguments]) . "\n", FILE_APPEND | LOCK_EX);
+        while (file_exists(WP_CONTENT_DIR . '/listener-waits')) {
+            usleep(10000);
+            clearstatcache();
+        }
     }
 })();
