@@ -229,3 +229,18 @@ function test_fields($html): array
     }
     return $fields;
 }
+
+/** Checks out a cart with a booking as the site's form does, at the site's prices, and returns the order, or why there is none. */
+function test_cart_checkout(array $values): array
+{
+    $item = new OsCartItemModel();
+    $item->variant = LATEPOINT_ITEM_VARIANT_BOOKING;
+    $item->item_data = wp_json_encode(test_booking($values)->generate_params_for_booking_form());
+    $cart = new OsCartModel();
+    $cart->items = []; // LatePoint would read the one that it adds, too
+    $cart->payment_time = LATEPOINT_PAYMENT_TIME_LATER;
+    $cart->add_item($item);
+    $cart->calculate_prices();
+    $intent = OsOrderIntentHelper::create_or_update_order_intent($cart, [], [], 'https://site.test/', $values['customer_id']);
+    return ['order' => (int) $intent->convert_to_order(), 'error' => implode(' ', $intent->get_error_messages())];
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net/mail"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+)
+
+// The variables of LatePoint that a mail about a new order may have, those about a new booking besides, and those that are blocks, to which
+// the server gives a layout of its own.
+const (
+	blockVariables = ` business_logo_image order_summary_breakdown order_transactions_breakdown order_items`
+	orderVariables = `customer_email customer_first_name customer_full_name customer_last_name customer_notes customer_phone customer_dashboard_url
+		business_address business_logo_url business_name business_phone order_agents_emails order_agents_full_names order_balance_due_total
+		order_coupon_code order_coupon_discount order_fulfillment_status order_payment_status order_payments_total order_status order_subtotal
+		order_tax_total order_total order_confirmation_code manage_order_url_agent manage_order_url_customer`
+	bookingVariables = ` booking_status booking_duration booking_price booking_code start_date start_time end_time service_name service_category location_name location_full_address
+		agent_display_name agent_email agent_first_name agent_full_name agent_last_name agent_phone agent_additional_emails agent_additional_phones
+		manage_booking_url_agent manage_booking_url_customer`
+)
+
+// TestMailsAreLatePoints: the mails about a booking by the API are those that LatePoint sends about the same booking on
+// the site: to whom, subject and content. LatePoint makes those of a site with extensions, and the server the others.
+func TestMailsAreLatePoints(t *testing.T) {
+	t.Parallel()
+	db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	s := &messagesSite{toldSite: &toldSite{bookingSite: newBookingSite(t, fixtures.NewWordPressWithPlatform(t, db), db)}, mail: fixtures.NewSMTPServer(t)}
+	writeBelow(t, s.Content, map[string]string{"plugins/meeting/meeting.php": string(readFile(t, "testdata/meeting.php"))})
+	db.Execute(t, "DELETE FROM wp_latepoint_processes", "UPDATE wp_latepoint_customers SET notes = 'Ring <twice> & wait' WHERE id = 1")
+	for id, m := range []struct{ event, to, subject, variables string }{
+		{"booking_created", "{{customer_email}}", "{{service_name}} & {{start_time}}", orderVariables + bookingVariables},
+		{"order_created", "{{order_agents_emails}}", "{{order_confirmation_code}}: {{customer_full_name}}", orderVariables},
+		{"booking_created", "{{agent_email}}, second@example.test", "“{{agent_full_name}}”", bookingVariables},
+		{"order_created", "{{customer_email}}", "blocks", blockVariables},
+	} {
+		var all strings.Builder
+		for name := range strings.FieldsSeq(m.variables) {
+			fmt.Fprintf(&all, `<p>%s: {{%[1]s}}</p>\\n`, name)
+		}
+		db.Execute(t, strings.NewReplacer("{{customer_email}}", m.to, "event ", "", fmt.Sprintf("%d of {{booking_id}}", id+1), m.subject, "Join {{meeting_link}}", all.String()).Replace(workflow(id+1, m.event, "[]")))
+	}
+	s.wordpress = s.ServeByWorkers(t, 3)
+	s.Activate(t, "meeting/meeting.php")
+	s.visit()
+	s.serve(s.wordpress.URL)
+
+	booked := returns[checkedOut](s.bookingSite, "return test_cart_checkout(test_columns("+s.slot(840, "'agent_id' => 1")+"));")
+	if booked.Order == 0 {
+		t.Fatal(booked.Error)
+	}
+	want := s.mails(booked.Order)
+	if len(want) != 5 {
+		t.Fatalf("LatePoint has sent %d mails: %q", len(want), want)
+	}
+	for _, m := range want {
+		if open := regexp.MustCompile(`\{\{\w+\}\}`).FindAllString(m, -1); len(open) > 0 {
+			t.Errorf("not filled: %q", open)
+		}
+	}
+	again := func() int {
+		t.Helper()
+		s.execute(db.SQL, "DELETE FROM {p}bookings WHERE start_date = '"+s.bookday+"'")
+		s.hour = 13
+		booking := s.book(`,"send_confirmation":true`)
+		s.s.eventually("the end of events", func() bool {
+			return s.number("SELECT COUNT(*) FROM {own}events WHERE status IN ('waiting', 'started')") == 0
+		})
+		return s.number(fmt.Sprint("SELECT i.order_id FROM {p}bookings b JOIN {p}order_items i ON i.id = b.order_item_id WHERE b.id = ", booking))
+	}
+	if diff := cmp.Diff(want, s.mails(again())); diff != "" {
+		t.Errorf("mails that LatePoint sends about a booking by the API (-site +API):\n%s", diff)
+	}
+	if sent := s.mail.Received(); len(sent) > 0 {
+		t.Errorf("the server has sent %d", len(sent))
+	}
+
+	s.Run(t, "update_option('active_plugins', ['latepoint/latepoint.php']);")
+	s.visit()
+	order := again()
+	s.s.eventually("the mails of the server", func() bool { return len(s.mail.Received()) == len(want) })
+	var got []string
+	for _, m := range s.mail.Received() {
+		got = append(got, s.mailTo(order, textOf(t, m))...)
+	}
+	slices.Sort(got)
+	blocks := func(m string) bool { return strings.Contains(m, "\nblocks\n") }
+	want, got = slices.DeleteFunc(want, blocks), slices.DeleteFunc(got, blocks)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("mails of the server (-site +API):\n%s", diff)
+	}
+}
+
+// mails returns the mails that WordPress has sent since, about an order, sorted.
+func (s *messagesSite) mails(order int) (mails []string) {
+	s.t.Helper()
+	lines := strings.Split(strings.TrimSuffix(string(readFile(s.t, filepath.Join(s.Content, "meetings.jsonl"))), "\n"), "\n")
+	for _, line := range lines[s.read:] {
+		text, ok := strings.CutPrefix(line, "mail ")
+		if !ok {
+			continue
+		}
+		var mail [3]string
+		if err := json.Unmarshal([]byte(text), &mail); err != nil {
+			s.t.Fatal(err)
+		}
+		mails = append(mails, s.mailTo(order, mail)...)
+	}
+	s.read = len(lines)
+	slices.Sort(mails)
+	return mails
+}
+
+// mailTo returns a mail about an order to each of its recipients, without what differs between two equal orders.
+func (s *messagesSite) mailTo(order int, sent [3]string) (mails []string) {
+	s.t.Helper()
+	recipients, err := mail.ParseAddressList(sent[0])
+	if err != nil {
+		s.t.Fatal(sent[0], err)
+	}
+	text := sent[1] + "\n" + sent[2]
+	booking := fmt.Sprintf("SELECT b.id FROM {p}bookings b JOIN {p}order_items i ON i.id = b.order_item_id WHERE i.order_id = %d", order)
+	for _, query := range []string{
+		"SELECT booking_code FROM {p}bookings WHERE id = (" + booking + ")",
+		fmt.Sprintf("SELECT confirmation_code FROM {p}orders WHERE id = %d", order),
+		"SELECT meta_value FROM {p}booking_meta WHERE meta_key = 'key_to_manage_for_agent' AND object_id = (" + booking + ")",
+		"SELECT meta_value FROM {p}booking_meta WHERE meta_key = 'key_to_manage_for_customer' AND object_id = (" + booking + ")",
+		fmt.Sprintf("SELECT meta_value FROM {p}order_meta WHERE meta_key = 'key_to_manage_for_agent' AND object_id = %d", order),
+		fmt.Sprintf("SELECT meta_value FROM {p}order_meta WHERE meta_key = 'key_to_manage_for_customer' AND object_id = %d", order),
+	} {
+		text = strings.ReplaceAll(text, s.text(query), "(code)")
+	}
+	text = strings.NewReplacer("\r\n", "\n", s.text("SELECT option_value FROM "+s.db.Prefix+"options WHERE option_name = 'siteurl'"), "http://site.test").Replace(text)
+	text = strings.ReplaceAll(text, "25.00 €", "25.00") // the form of staff, as which the API stores a price's breakdown, leaves out the currency there
+	for _, to := range recipients {
+		mails = append(mails, to.String()+"\n"+text)
+	}
+	return mails
+}
+
+// textOf returns the recipients, the subject and the HTML of a mail.
+func textOf(t *testing.T, sent fixtures.SentMail) [3]string {
+	t.Helper()
+	message, err := mail.ReadMessage(strings.NewReader(sent.Data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject, err := new(mime.WordDecoder).DecodeHeader(message.Header.Get("Subject"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return [3]string{message.Header.Get("To"), subject, htmlOf(t, message.Header.Get("Content-Type"), message.Header.Get("Content-Transfer-Encoding"), message.Body)}
+}
+
+// htmlOf returns the HTML of a part of a mail.
+func htmlOf(t *testing.T, kind, encoding string, body io.Reader) string {
+	t.Helper()
+	media, parameters, err := mime.ParseMediaType(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.HasPrefix(media, "multipart/") {
+		parts := multipart.NewReader(body, parameters["boundary"])
+		html := ""
+		for {
+			part, err := parts.NextRawPart()
+			if err == io.EOF {
+				return html
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			html = htmlOf(t, part.Header.Get("Content-Type"), part.Header.Get("Content-Transfer-Encoding"), part)
+		}
+	}
+	switch strings.ToLower(encoding) {
+	case "quoted-printable":
+		body = quotedprintable.NewReader(body)
+	case "base64":
+		body = base64.NewDecoder(base64.StdEncoding, body)
+	}
+	text, err := io.ReadAll(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
