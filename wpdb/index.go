@@ -119,7 +119,7 @@ type Plan struct {
 // Explain asks the server for its plan, without running the statement.
 func (db *DB) Explain(ctx context.Context, op string, stmt sq.SelectBuilder) (Plan, error) {
 	plan, _, err := One(ctx, db, op, stmt.Prefix("EXPLAIN FORMAT=TRADITIONAL"), func(row Scanner) (p Plan, err error) {
-		err = db.scanExplained(row, map[string]any{"key": OrZero(&p.Index), "rows": OrZero(&p.Rows)})
+		err = db.scanExplained(row, map[string]any{"key": OrZero(&p.Index), "rows": (*estimate)(&p.Rows)})
 		return p, err
 	})
 	return plan, err

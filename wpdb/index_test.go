@@ -1,10 +1,13 @@
 package wpdb_test
 
 import (
+	"database/sql/driver"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/DATA-DOG/go-sqlmock"
 	sq "github.com/Masterminds/squirrel"
 	"github.com/google/go-cmp/cmp"
 
@@ -169,5 +172,27 @@ func TestExplain(t *testing.T) {
 	}
 	if _, err := db.Explain(t.Context(), "explain", bookingsOf("nothing")); !errors.Is(err, wpdb.ErrSchema) {
 		t.Errorf("of no table: %v", err)
+	}
+}
+
+// TestEstimatesOfFilteredRows: MariaDB's plan of rows that a second index filters is read, too.
+func TestEstimatesOfFilteredRows(t *testing.T) {
+	t.Parallel()
+	db, mock := wpdbtest.MockExact(t, 1)
+	columns := strings.Fields("id select_type table type possible_keys key key_len ref rows Extra")
+	if !strings.Contains(db.Version(), "MariaDB") {
+		columns = strings.Fields("id select_type table partitions type possible_keys key key_len ref rows filtered Extra")
+	}
+	rows := func(estimate any) *sqlmock.Rows {
+		values := make([]driver.Value, len(columns))
+		values[slices.Index(columns, "rows")] = estimate
+		return sqlmock.NewRows(columns).AddRow(values...)
+	}
+	for estimate, want := range map[any]int64{int64(7): 7, "12 (50%)": 12, nil: 0} {
+		mock.ExpectQuery("EXPLAIN FORMAT=TRADITIONAL SELECT 1").WillReturnRows(rows(estimate))
+		steps, err := db.Steps(t.Context(), wpdb.Statement{Op: "a", Text: "SELECT 1"})
+		if err != nil || len(steps) != 1 || steps[0].Rows != want {
+			t.Errorf("%v: %+v, error %v", estimate, steps, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package wpdb
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -62,10 +63,27 @@ type Step struct {
 func (db *DB) Steps(ctx context.Context, s Statement) ([]Step, error) {
 	return All(ctx, db, "explain: "+s.Op, sq.Expr("EXPLAIN FORMAT=TRADITIONAL "+s.Text, s.Args...), func(row Scanner) (step Step, err error) {
 		err = db.scanExplained(row, map[string]any{
-			"table": OrZero(&step.Table), "type": OrZero(&step.Access), "key": OrZero(&step.Index), "rows": OrZero(&step.Rows), "Extra": OrZero(&step.Extra),
+			"table": OrZero(&step.Table), "type": OrZero(&step.Access), "key": OrZero(&step.Index), "rows": (*estimate)(&step.Rows), "Extra": OrZero(&step.Extra),
 		})
 		return step, err
 	})
+}
+
+// estimate is a number of rows in EXPLAIN, 0 for NULL. MariaDB adds a percentage, as in "12 (50%)", where a
+// second index filters the rows.
+type estimate int64
+
+// Scan implements sql.Scanner.
+func (e *estimate) Scan(src any) error {
+	var text string
+	if err := OrZero(&text).Scan(src); err != nil || text == "" {
+		*e = 0
+		return err
+	}
+	number, _, _ := strings.Cut(text, " ")
+	rows, err := strconv.ParseInt(number, 10, 64)
+	*e = estimate(rows)
+	return err
 }
 
 // scanExplained scans some columns of a row of EXPLAIN. MySQL has two that MariaDB lacks.
