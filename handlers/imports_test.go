@@ -20,7 +20,7 @@ var allowedImports = map[string][]string{
 	"cmd/internal/settings": {"adapter/domain", "adapter/records", "adapter/webhooks", "cmd/internal/exit", "handlers", "wpdb", "wpdb/wpconfig"},
 	"cmd/bookside/compare":  {"adapter/rowdiff", "compat", "wpdb"},
 	"cmd/bookside/setup":    {"adapter/keys", "docker", "wpdb", "wpdb/wpconfig"},
-	"cmd/demo":              {"adapter/domain", "adapter/keys", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded"},
+	"cmd/demo":              {"adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded", "fixtures/sitefile"},
 
 	"handlers":            {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/events", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "compat", "compat/table", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/wordpress", "wpdb"},
 	"handlers/console":    {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/documents", "handlers/ratelimit", "wpdb"},
@@ -119,7 +119,7 @@ var modules = map[string][]string{
 	"github.com/go-json-experiment/":     {"cmd/bookside/compare"},
 	"github.com/wneessen/go-mail":        {"cmd/internal/server"},
 	"github.com/dolthub/go-mysql-server": {"fixtures/embedded"},
-	"database/sql":                       {"cmd/demo", "docker", "fixtures", "wpdb"},
+	"database/sql":                       {"docker", "fixtures", "wpdb"},
 	"net/http":                           {"adapter/companion", "adapter/webhooks", "cmd", "compat", "docker", "fixtures", "handlers"},
 	"github.com/standard-webhooks/":      {"adapter/webhooks", "cmd/bookside", "docker"},
 	"github.com/yuin/goldmark":           {"handlers/documents"},

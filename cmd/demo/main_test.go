@@ -25,7 +25,7 @@ func TestDemo(t *testing.T) {
 	output, printed := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(ctx, []string{"-listen", "127.0.0.1:0", "-console", "127.0.0.1:0"}, time.Now, printed, io.Discard)
+		ended <- run(ctx, []string{"--listen", "127.0.0.1:0", "--console", "127.0.0.1:0"}, time.Now, printed, io.Discard)
 		_ = printed.Close()
 	}()
 	var key, url, first string
@@ -71,15 +71,26 @@ func TestDemo(t *testing.T) {
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"--help", "-h"} {
-		var printed strings.Builder
-		if err := run(t.Context(), []string{flag}, time.Now, io.Discard, &printed); err != nil || !strings.Contains(printed.String(), "-listen") {
-			t.Errorf("%s: %v, %q", flag, err, printed.String())
+		if printed, err := output(t, flag); err != nil || !strings.Contains(printed, "--listen") {
+			t.Errorf("%s: %v, %q", flag, err, printed)
 		}
 	}
-	if err := run(t.Context(), []string{"--lisen", "x"}, time.Now, io.Discard, io.Discard); err == nil {
-		t.Error("an unknown flag is accepted")
+	for _, wrong := range [][]string{{"--lisen", "x"}, {"lode"}, {"load", "dsn"}, {"dump", "--now", "today 08:00", "--date", "today"}, {"fixtures", "chek"}} {
+		if _, err := output(t, wrong...); err == nil {
+			t.Errorf("%q is accepted", wrong)
+		}
 	}
 }
+
+// output runs the program and returns what it prints.
+func output(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var printed strings.Builder
+	err := run(t.Context(), args, clock, &printed, &printed)
+	return printed.String(), err
+}
+
+func clock() time.Time { return time.Date(2027, 1, 11, 7, 0, 0, 0, time.UTC) }
 
 // wantPage opens a page that must contain some HTML.
 func wantPage(t *testing.T, url, html string) {

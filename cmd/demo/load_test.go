@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"bookside/fixtures"
+	"bookside/fixtures/sitefile"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixtures.Run(m)) }
+
+// TestFixturesAreServed: the program serves the site of fixtures, at their time or another, to a key that
+// clients know beforehand.
+func TestFixturesAreServed(t *testing.T) {
+	t.Run("embedded", func(t *testing.T) { wantServed(t, embeddedDatabase) })
+	t.Run("server", func(t *testing.T) {
+		fixtures.RequireServer(t)
+		wantServed(t, fixtures.New(t, fixtures.Legacy()).AdminDSN)
+	})
+}
+
+func wantServed(t *testing.T, database string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	lines, printed := io.Pipe()
+	ended := make(chan error, 1)
+	catalogue := fixtures.WriteFile(t, "site.yaml", sitefile.Example+"webhooks: [http://127.0.0.1:9/hook]\n")
+	go func() {
+		ended <- run(ctx, []string{"--fixtures", catalogue, "--now", "2027-02-01T08:00", "--key", "lp_test_known", "--database", database, "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0"}, clock, printed, io.Discard)
+		_ = printed.Close()
+	}()
+	var url, secret string
+	for scanner := bufio.NewScanner(lines); scanner.Scan(); {
+		if found := curlLine.FindStringSubmatch(scanner.Text()); found != nil {
+			url = found[2]
+			if found[1] != "lp_test_known" {
+				t.Errorf("the key is %s", found[1])
+			}
+		}
+		if strings.HasPrefix(scanner.Text(), "webhook ") {
+			secret = scanner.Text()
+		}
+		if strings.HasPrefix(scanner.Text(), "listening on ") {
+			break
+		}
+	}
+	if url == "" {
+		t.Fatalf("no curl line was printed: %v", <-ended)
+	}
+	if !strings.Contains(secret, "whsec_") {
+		t.Errorf("the webhook's line is %q", secret)
+	}
+	var list struct {
+		Data []struct {
+			Code  string `json:"booking_code"`
+			Start string `json:"start_date"`
+		}
+	}
+	all := strings.ReplaceAll(url, "per_page=2", "per_page=10")
+	for _, key := range []string{"lp_test_known", "lp_test_fixture"} { // that of the flag, and that of the fixture
+		if status := ask(t, http.MethodGet, all, key, "", &list); status != http.StatusOK || len(list.Data) != 5 {
+			t.Errorf("%s: status %d, %d bookings", key, status, len(list.Data))
+		}
+	}
+	for _, booking := range list.Data {
+		if booking.Code == "B1" && booking.Start != "2027-02-03" {
+			t.Errorf("B1 is on %s", booking.Start)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("the program ended with %v", err)
+	}
+}
+
+// TestLoad: load creates a database or replaces the site in it, but never the database of something else.
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(clock()))
+	text := fixtures.WriteFile(t, "site.yaml", "now: today 08:00\nagents: [Anna]\nkeys: [{name: a, key: lp_test_a}]\n")
+	agents := func() (names []string) {
+		rows, err := database.SQL.QueryContext(t.Context(), "SELECT first_name FROM wp_latepoint_agents ORDER BY id")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, name)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	for range 2 {
+		if printed, err := output(t, "load", database.AdminDSN, text); err != nil || printed != "loaded; the tables begin with wp_\n" {
+			t.Fatalf("%v, %q", err, printed)
+		}
+		if diff := cmp.Diff([]string{"Anna"}, agents()); diff != "" {
+			t.Errorf("agents (-want +got):\n%s", diff)
+		}
+	}
+	database.Execute(t, "CREATE TABLE wp_terms (term_id INT PRIMARY KEY)", "UPDATE wp_latepoint_agents SET first_name = 'Real'")
+	_, err := output(t, "load", database.AdminDSN, text)
+	if err == nil || !strings.Contains(err.Error(), "wp_terms; --force") || !slices.Equal(agents(), []string{"Real"}) {
+		t.Errorf("with another table: %v, agents %v", err, agents())
+	}
+	if _, err := output(t, "load", "--force", database.AdminDSN, text); err != nil || !slices.Equal(agents(), []string{"Anna"}) {
+		t.Errorf("forced: %v, agents %v", err, agents())
+	}
+	if _, err := database.SQL.ExecContext(t.Context(), "SELECT * FROM wp_terms"); err != nil {
+		t.Errorf("the other table: %v", err)
+	}
+	wrong := fixtures.WriteFile(t, "wrong.yaml", "keys: [{name: a, key: lp_test_b, permissions: [raed]}]\n")
+	if _, err := output(t, "load", "--force", database.AdminDSN, wrong); err == nil || !strings.Contains(err.Error(), `wrong.yaml:1:8: keys[0]: permission "raed"`) {
+		t.Errorf("a wrong permission: %v", err)
+	}
+}
+
+// TestDump: the same fixtures give the same SQL, which depends on their clock alone.
+func TestDump(t *testing.T) {
+	t.Parallel()
+	text := fixtures.WriteFile(t, "site.yaml", "services: [{name: Massage, agents: [Anna]}]\nbookings: [{service: Massage, customer: Grace Hopper, start: tomorrow 10:00}]\n")
+	dumped := func(args ...string) string {
+		printed, err := output(t, append([]string{"dump"}, args...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return printed
+	}
+	first := dumped(text, "--date", "2027-03-01")
+	if second := dumped(text, "--now", "2027-03-01T08:00"); first != second || !strings.Contains(first, "'2027-03-02'") {
+		t.Error("two dumps for one date differ, or have another date")
+	}
+	if strings.Contains(first, "DROP TABLE") || !strings.Contains(dumped(text, "--drop"), "DROP TABLE IF EXISTS `wp_latepoint_bookings`;\n") {
+		t.Error("the tables are dropped without --drop, or not with it")
+	}
+	if small := dumped("--date", "2027-03-01"); !strings.Contains(small, "Back school") || small == dumped("--date", "2027-03-02") {
+		t.Error("the small practice has no date")
+	}
+}
+
+// TestFixtureFiles: init writes an example without mistakes, once, and check finds mistakes.
+func TestFixtureFiles(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "new")
+	if _, err := output(t, "fixtures", "init", folder); err != nil {
+		t.Fatal(err)
+	}
+	printed, err := output(t, "fixtures", "check", folder)
+	if err != nil || printed != "no mistakes; it is Monday, 2027-01-11 08:00 at the site\n" {
+		t.Errorf("%v, %q", err, printed)
+	}
+	schema, err := os.ReadFile(filepath.Join(folder, sitefile.SchemaFile))
+	if err != nil || string(schema) != string(sitefile.JSONSchema()) {
+		t.Errorf("the schema: %v", err)
+	}
+	if _, err := output(t, "fixtures", "init", folder); !errors.Is(err, os.ErrExist) {
+		t.Errorf("a second time: %v", err)
+	}
+	wrong := fixtures.WriteFile(t, "wrong.yaml", "servises: []\n")
+	if _, err := output(t, "fixtures", "check", wrong); err == nil || !strings.Contains(err.Error(), `did you mean "services"?`) {
+		t.Errorf("a mistake: %v", err)
+	}
+	if _, err := output(t, "fixtures", "check", folder, "--now", "soon"); err == nil || !strings.Contains(err.Error(), "--now: ") {
+		t.Errorf("a wrong clock: %v", err)
+	}
+}

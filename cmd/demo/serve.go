@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/keys"
+	"bookside/cmd/internal/server"
+	"bookside/cmd/internal/settings"
+	"bookside/fixtures/embedded"
+	"bookside/fixtures/sitefile"
+)
+
+// embeddedDatabase stands for the database inside the process.
+const embeddedDatabase = "embedded"
+
+// serveOptions are the flags of the program itself.
+type serveOptions struct {
+	source
+
+	key, database string
+	force         bool
+}
+
+// serve returns the program without a command, which serves a site.
+func serve(now domain.Clock) *cobra.Command {
+	c := settings.Default()
+	var o serveOptions
+	root := newCommand("demo [flags]", "serve a sample site", `Serves a small practice, or the site that fixtures describe, from memory. Changes are gone when it ends.
+It prints a key, and where to use it.`, cobra.NoArgs)
+	flags := root.Flags()
+	flags.StringArrayVar(&o.files, "fixtures", nil, "fixture to serve, or a directory of them; may be repeated (see fixtures/FIXTURES.md)")
+	flags.StringVar(&o.key, "key", "", "API key for everything, which clients know beforehand")
+	flags.StringVar(&c.Server.Listen, "listen", c.Server.Listen, "address to listen on; another port is taken where this one is in use")
+	flags.StringVar(&c.Admin.Listen, "console", c.Admin.Listen, "address of the console; another port is taken where this one is in use")
+	flags.StringVar(&o.database, "database", embeddedDatabase, "embedded, or the data source name of a database on a MariaDB or MySQL server, which gets the site in place of the one that is there")
+	flags.BoolVar(&o.force, "force", false, "use the database even if it has other tables")
+	o.bindNow(root)
+	root.RunE = func(root *cobra.Command, _ []string) error {
+		return o.run(root.Context(), c, now, root.OutOrStdout(), root.ErrOrStderr())
+	}
+	return root
+}
+
+// run loads the site and serves it until the context ends.
+func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clock, stdout, stderr io.Writer) (err error) {
+	loaded, err := o.read(now)
+	if err != nil {
+		return err
+	}
+	what := "a small practice with about 300 bookings"
+	if len(o.files) > 0 {
+		what = "the site of your fixtures"
+	}
+	if _, err := fmt.Fprintf(stdout, "starting: %s\n", what); err != nil {
+		return err
+	}
+	if o.key != "" {
+		loaded.keys = append([]sitefile.Key{{
+			Noun: sitefile.Noun{Place: sitefile.Place{File: "--key"}}, Name: "demo", Secret: o.key, Permissions: allPermissions,
+		}}, loaded.keys...)
+	}
+	c.DB.DSN, c.DB.Prefix = o.database, loaded.Prefix
+	if o.database == embeddedDatabase {
+		engine, err := embedded.Start(ctx)
+		if err != nil {
+			return fmt.Errorf("start database engine: %w", err)
+		}
+		defer func() { err = errors.Join(err, engine.Close()) }()
+		c.DB.DSN = engine.DSN
+		c.Server.RequestTimeout = time.Minute // the embedded database is slow
+	}
+	c.Server.DrainDelay = 0 // there is no proxy
+	c.Changes.Interval = time.Second
+	c.RateLimit.Enabled = false
+	c.Webhooks.AllowPrivate = true // receivers on this machine
+	if err := loaded.store(ctx, c, o.force); err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return listenAndServe(ctx, server.Server{Config: c, Now: loaded.clock, Stdout: stdout, Log: log}, loaded)
+}
+
+// allPermissions are those of a key for everything but users of WordPress.
+var allPermissions = []string{"read", "write", "delete", "read_changes", "write_webhooks"}
+
+// listenAndServe opens the ports, prints what can be tried there, and serves.
+func listenAndServe(ctx context.Context, s server.Server, loaded site) error {
+	key, token, err := newCredentials(ctx, s.Config, loaded)
+	if err != nil {
+		return err
+	}
+	if s.Listener, err = listen(ctx, s.Config.Server.Listen); err != nil {
+		return err
+	}
+	if s.AdminListener, err = listen(ctx, s.Config.Admin.Listen); err != nil {
+		return errors.Join(err, s.Listener.Close())
+	}
+	greet(s.Stdout, s.Listener.Addr(), s.AdminListener.Addr(), key, token)
+	for _, hook := range loaded.webhooks {
+		_, _ = fmt.Fprintf(s.Stdout, "webhook        %s  (secret: %s)\n", hook.URL, hook.Secret)
+	}
+	return s.Run(ctx)
+}
+
+// newCredentials returns a key, the first that the site has or a new one, and a login token of the console.
+func newCredentials(ctx context.Context, c settings.Config, loaded site) (key, token string, err error) {
+	target, err := server.NewTarget(c)
+	if err != nil {
+		return "", "", err
+	}
+	db, err := target.Open(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if len(loaded.keys) > 0 {
+		key = loaded.keys[0].Secret
+	} else if key, _, err = keys.NewStore(db, loaded.clock, rand.Reader).Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: allPermissions}); err != nil {
+		return "", "", err
+	}
+	token, err = keys.NewAdminTokens(db, loaded.clock, rand.Reader).Issue(ctx, "")
+	return key, token, err
+}
+
+// listen uses a free port if the address is in use.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return listener, err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	return config.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+}
+
+// greet prints what to do next; the curl line can be pasted unchanged. The server adds a line when it is
+// ready.
+func greet(stdout io.Writer, address, console net.Addr, key, token string) {
+	_, _ = fmt.Fprintf(stdout, `
+key            %[3]s
+curl -H 'X-API-Key: %[3]s' 'http://%[1]s/v1/bookings?per_page=2'
+
+documentation  http://%[1]s/docs
+console        http://%[2]s  (login token, valid for ten minutes: %[4]s)
+
+`, address, console, key, token)
+}

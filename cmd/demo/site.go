@@ -1,0 +1,122 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bookside/adapter/domain"
+	"bookside/adapter/journal"
+	"bookside/adapter/keys"
+	"bookside/adapter/webhooks"
+	"bookside/cmd/internal/server"
+	"bookside/cmd/internal/settings"
+	"bookside/fixtures"
+	"bookside/fixtures/sitefile"
+)
+
+// source says which site is loaded.
+type source struct {
+	files []string // fixtures; none for the small practice
+	now   string   // its clock, as a fixture has it; "" for the fixture's
+}
+
+// bindNow adds the flag of the clock.
+func (s *source) bindNow(command *cobra.Command) {
+	command.Flags().StringVar(&s.now, "now", "", `the site's clock, such as "2027-01-11T08:00" or "today 08:00", instead of the fixture's`)
+}
+
+// site is a site to load, with its clock and what Bookside itself stores.
+type site struct {
+	fixtures.Site
+
+	clock    domain.Clock
+	keys     []sitefile.Key
+	webhooks []sitefile.Webhook
+}
+
+// read returns the site. If its clock is given, time passes from there on.
+func (s source) read(now domain.Clock) (site, error) {
+	var described *sitefile.Site
+	var err error
+	if len(s.files) > 0 {
+		described, err = sitefile.Read(s.files...)
+	} else {
+		described, err = sitefile.Parse("small", []byte("site: {timezone: Europe/Berlin}"))
+	}
+	if err != nil {
+		return site{}, err
+	}
+	if s.now != "" {
+		if err := described.SetNow(s.now); err != nil {
+			return site{}, fmt.Errorf("--now: %w", err)
+		}
+	}
+	began := now()
+	content, err := described.Build(began)
+	if err != nil {
+		return site{}, err
+	}
+	read := site{Site: fixtures.Fixture(content), clock: now, keys: content.Keys, webhooks: content.Webhooks}
+	if len(s.files) == 0 {
+		read.Site = fixtures.Small(content.Now)
+	}
+	if described.Now.Text != "" {
+		ahead := content.Now.Sub(began)
+		read.clock = func() time.Time { return now().Add(ahead).In(content.Now.Location()) }
+	}
+	return read, nil
+}
+
+// store loads the site into a database, with Bookside's own tables, keys and webhooks.
+func (s site) store(ctx context.Context, c settings.Config, force bool) (err error) {
+	err = fixtures.Replace(ctx, c.DB.DSN, s.Site, force)
+	var others fixtures.OtherTablesError
+	if errors.As(err, &others) {
+		return fmt.Errorf("load the site: %w; --force replaces the tables of the site and leaves these", err)
+	}
+	if err != nil {
+		return fmt.Errorf("load the site: %w", err)
+	}
+	target, err := server.NewTarget(c)
+	if err != nil {
+		return err
+	}
+	db, err := target.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.CreateOwnTables(ctx); err != nil {
+		return err
+	}
+	store := keys.NewStore(db, s.clock, rand.Reader)
+	for _, key := range s.keys {
+		permissions, err := keys.ParsePermissions(cmp.Or(strings.Join(key.Permissions, ","), "read,write"))
+		if err != nil {
+			return fmt.Errorf("%s: %w", key.Place, err)
+		}
+		if _, err := store.Import(ctx, key.Secret, keys.NewKey{Name: key.Name, Permissions: permissions}, true); err != nil {
+			return fmt.Errorf("%s: %w", key.Place, err)
+		}
+	}
+	hooks := webhooks.NewStore(db, s.clock, mathrand.NewChaCha8([32]byte{}), webhooks.Vault{}, journal.New(db, s.clock)) // the same secrets each time
+	for i, hook := range s.webhooks {
+		events, err := webhooks.ParseEvents(cmp.Or(strings.Join(hook.Events, ","), webhooks.AllEvents))
+		if err != nil {
+			return fmt.Errorf("%s: %w", hook.Place, err)
+		}
+		added := webhooks.NewHook{Name: hook.Name, URL: hook.URL, Filter: webhooks.Filter{Events: events}, Record: hook.Record, Private: true}
+		if s.webhooks[i].Secret, _, err = hooks.Add(ctx, added); err != nil {
+			return fmt.Errorf("%s: %w", hook.Place, err)
+		}
+	}
+	return nil
+}
