@@ -97,7 +97,7 @@ var NewTerms = []Attribute[Key, NewKey]{
 	}, func(n *NewKey) *string { return &n.Name }, ParseName),
 	Declare(term{
 		Name: "permissions", Label: "Permissions", Missing: "tick at least one",
-		Hint:  "Of the boxes, one in the row \"everything\" covers the rows below it except changes, users and webhooks: keys with write users can link customers to users of the site.",
+		Hint:  "A box in the row \"everything\" covers the rows below it except changes, users and webhooks: keys with write users can link customers to users of the site.",
 		Usage: "comma-separated `LIST` of permissions; required for a new key", Format: func(k Key) string { return strings.Join(k.Permissions, ",") },
 	}, func(n *NewKey) *[]string { return &n.Permissions }, ParsePermissions),
 	Declare(term{

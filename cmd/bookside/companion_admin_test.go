@@ -223,7 +223,7 @@ func testSecretOfPHP(t *testing.T, w *fixtures.WordPress) {
 		"sent twice":                 {`add_filter('pre_http_request', function ($no, $sent, $url) { remove_all_filters('pre_http_request'); wp_remote_request($url, $sent); return $no; }, 10, 3);`, "sent before"},
 		"an answer of somebody else": {`add_filter('pre_http_request', fn() => ['headers' => ['x-bookside-signature' => str_repeat('0', 64)], 'body' => '{"keys":[]}', 'response' => ['code' => 200]]);`, "Something else answers"},
 		"a page":                     {`add_filter('pre_http_request', fn() => ['headers' => [], 'body' => '<html>', 'response' => ['code' => 200]]);`, "Something else answers"},
-		"no address":                 {"add_filter('option_bookside_companion', fn() => ['admin' => '']);", "write the address of its administration"},
+		"no address":                 {"add_filter('option_bookside_companion', fn() => ['admin' => '']);", "enter the address of its administration"},
 		"nobody":                     {"add_filter('option_bookside_companion', fn() => ['admin' => 'http://localhost:1']);", `Start it with "systemctl start bookside"`},
 		"no table":                   {table + `$wpdb->query("RENAME TABLE $table TO elsewhere"); register_shutdown_function(function () use ($table) { $GLOBALS['wpdb']->query("RENAME TABLE elsewhere TO $table"); });`, "Tables of Bookside are missing. Run"},
 	} {

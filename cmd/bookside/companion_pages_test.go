@@ -241,7 +241,7 @@ func (v *visitor) sendAgain() {
 	v.follow("Send again " + event)
 	v.shows("Send "+event+" again?", "send again")
 	v.follow("Send again")
-	v.shows("Plugins are told about it again.", "")
+	v.shows("The plugins will be told about it again.", "")
 	if text := v.eval("document.querySelector('#wpbody-content').innerText"); strings.Contains(text, "Send again "+event) {
 		v.t.Errorf("it can be sent once more: %s", text)
 	}
@@ -304,7 +304,7 @@ func (v *visitor) manageKeys(status func(secret string) int) {
 	v.shows("Roll the key Kasse <1>", "roll")
 	v.reach("a day")
 	v.press(kb.ArrowUp) // no time
-	v.follow("Make the new key")
+	v.follow("Create the new key")
 	v.shows("was created", "")
 	if got := status(secret); got != http.StatusUnauthorized {
 		v.t.Errorf("rolled key: status %d", got)
@@ -327,12 +327,12 @@ func (v *visitor) changeSettings() {
 	v.reach("Forward requests")
 	v.write("javascript:alert(1)")
 	v.follow("Save the settings")
-	v.shows("Write an address such as", "settings with errors")
+	v.shows("Enter an address such as", "settings with errors")
 	for _, path := range []string{"/v1", "/wp-json/latepoint-api/v1/"} {
 		v.reach("Forward requests")
 		v.write("http://127.0.0.1:8080" + path)
 		v.follow("Save the settings")
-		v.shows("Write the address of the server alone", "")
+		v.shows("Enter the address of the server alone", "")
 	}
 	v.reach("Forward requests")
 	v.write("http://127.0.0.1:8080/")

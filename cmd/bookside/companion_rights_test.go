@@ -235,7 +235,7 @@ func TestCompanionWithoutServer(t *testing.T) {
 			t.Errorf("%s: %s", tab, body)
 		}
 	}
-	if status, body := admin.get(page); status != http.StatusOK || !strings.Contains(body, "Nobody looked for overlapping bookings") || !strings.Contains(body, advice) {
+	if status, body := admin.get(page); status != http.StatusOK || !strings.Contains(body, "Nobody checked for overlapping bookings") || !strings.Contains(body, advice) {
 		t.Errorf("status: %d %s", status, body)
 	}
 	if status, body := admin.get("/wp-admin/site-health.php?tab=debug"); status != http.StatusOK || !strings.Contains(body, "Server of the API") {

@@ -68,7 +68,7 @@ func (f *rollForm) view(key keyRow, csrf string) g.Node {
 			hidden("csrf", csrf), f.hiddenFields(),
 			fields(&f.form, keys.RollTerms),
 			h.P(h.Class("actions"),
-				h.Button(h.Class("main"), g.Text("Make the new key")),
+				h.Button(h.Class("main"), g.Text("Create the new key")),
 				button(keysPath, g.Text("Cancel")),
 			),
 		),

@@ -66,7 +66,7 @@ class BooksideAlone
     {
         echo '<div class="notice notice-warning"><p>';
         echo esc_html__(
-            'Bookside is not active, but its must-use plugin is at work: it keeps two customers out of one slot and enters changes into the journal, and runs jobs and forwards requests as the settings say. Activate Bookside to see its pages.',
+            'Bookside is not active, but its must-use plugin is at work: it prevents two customers from booking the same slot, records changes in the journal, and runs jobs and forwards requests as the settings say. Activate Bookside to see its pages.',
             'bookside'
         );
         echo '</p>';

@@ -101,7 +101,7 @@ class BooksideForward
             return;
         }
         if (!function_exists('curl_init')) {
-            bookside_companion_failed('forward', __('PHP lacks its extension curl.', 'bookside'));
+            bookside_companion_failed('forward', __('PHP lacks the extension curl.', 'bookside'));
             return;
         }
         self::$gate = BooksideGate::before($base);

@@ -282,7 +282,7 @@ class BooksideLock
     private function describe(int $error): string
     {
         if ($error === -1) {
-            return __('The rows of the lock table could not be made.', 'bookside');
+            return __('The rows of the lock table could not be created.', 'bookside');
         }
         if ($error === 1205) {
             /* translators: %d: a number of seconds. */

@@ -24,7 +24,7 @@ function show_extensions(): void
             return;
         }
     }
-    echo '<p>' . esc_html__('What other plugins, such as calendars and Zoom, were told about bookings by the API.', 'bookside') . '</p>';
+    echo '<p>' . esc_html__('What other plugins, such as calendars and Zoom, were told about bookings made by the API.', 'bookside') . '</p>';
     $states = ['waiting' => __('waiting', 'bookside'), 'started' => __('being told', 'bookside'), 'done' => __('done', 'bookside'), 'failed' => __('failed', 'bookside')];
     $classes = ['done' => 'active', 'failed' => 'revoked'];
     $rows = [];
@@ -39,7 +39,7 @@ function show_extensions(): void
         ];
     }
     $columns = ['event' => __('Event', 'bookside'), 'state' => __('State', 'bookside'), 'queued' => __('Queued', 'bookside')];
-    show_table(__('Extensions', 'bookside'), $columns, $rows, __('Nothing was told yet.', 'bookside'));
+    show_table(__('Extensions', 'bookside'), $columns, $rows, __('Nothing was reported to plugins yet.', 'bookside'));
 }
 
 function show_again_form(array $event): void
@@ -47,7 +47,7 @@ function show_again_form(array $event): void
     /* translators: %s: an event, such as booking_created 12. */
     echo '<h2>' . esc_html(sprintf(__('Send %s again?', 'bookside'), $event['event'] . ' ' . $event['record_id'])) . '</h2>';
     echo '<p>' . esc_html($event['failure']) . '</p>';
-    echo '<p>' . esc_html__('What plugins may have heard of as new is told as a change this time. Messages are not sent again.', 'bookside') . '</p>';
+    echo '<p>' . esc_html__('Plugins may already know of a new record, so they are told of it as a change this time. Messages are not sent again.', 'bookside') . '</p>';
     begin_form('again');
     hidden_field('event', (string) $event['id']);
     submit_row(__('Send again', 'bookside'), 'button-primary', 'extensions');

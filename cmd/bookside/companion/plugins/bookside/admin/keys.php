@@ -185,11 +185,11 @@ function show_roll_form(object $key): void
     }
     /* translators: %s: the name of a key. */
     echo '<h2>' . esc_html(sprintf(__('Roll the key %s', 'bookside'), $key->name)) . '</h2>';
-    echo '<p>' . esc_html__('This makes a new key with the same terms. The old one stays valid for a while, so that its clients can change over.', 'bookside') . '</p>';
+    echo '<p>' . esc_html__('This creates a new key with the same terms. The old one stays valid for a while, so that its clients can change over.', 'bookside') . '</p>';
     begin_form('roll');
     hidden_field('key', (string) $key->id);
     show_fields($form);
-    submit_row(__('Make the new key', 'bookside'));
+    submit_row(__('Create the new key', 'bookside'));
 }
 
 function show_revoke_form(object $key): void

@@ -32,7 +32,7 @@ function show_overlaps(): void
     ];
     show_table(__('Overlapping bookings', 'bookside'), $columns, $rows, __('No bookings overlap.', 'bookside'));
     if (!empty($found['more'])) {
-        echo '<p>' . esc_html__('There are more than are shown.', 'bookside') . '</p>';
+        echo '<p>' . esc_html__('Not all are shown.', 'bookside') . '</p>';
     }
 }
 

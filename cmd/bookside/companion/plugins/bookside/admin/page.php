@@ -64,7 +64,7 @@ function show_page(): void
 {
     $current = current_tab();
     echo '<div class="wrap bookside"><h1>' . esc_html__('Booking API', 'bookside') . '</h1>';
-    echo '<nav class="nav-tab-wrapper" aria-label="' . esc_attr__('Parts of this page', 'bookside') . '">';
+    echo '<nav class="nav-tab-wrapper" aria-label="' . esc_attr__('Sections of this page', 'bookside') . '">';
     foreach (tabs() as $tab => $about) {
         printf(
             '<a href="%s" class="nav-tab%s"%s>%s</a>',
@@ -98,8 +98,8 @@ function show_notices(): void
     $texts = [
         'changed' => __('The key was changed. The change is in effect.', 'bookside'),
         'revoked' => __('The key was revoked. It is rejected from now on.', 'bookside'),
-        'forgotten' => __('The failures are forgotten.', 'bookside'),
-        'again' => __('Plugins are told about it again.', 'bookside'),
+        'forgotten' => __('The failures were cleared.', 'bookside'),
+        'again' => __('The plugins will be told about it again.', 'bookside'),
         'saved' => __('The settings were saved.', 'bookside'),
     ];
     $done = isset($_GET['done']) ? sanitize_key(wp_unslash($_GET['done'])) : '';

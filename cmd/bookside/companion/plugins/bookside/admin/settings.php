@@ -19,14 +19,14 @@ function show_settings(): void
         'staff_overbooking',
         __('Overbooking', 'bookside'),
         __('Staff may book a slot that is taken', 'bookside'),
-        __('LatePoint\'s forms for staff look at no calendar. If this is off, a booking that overlaps another one is refused; if it is on, staff see a warning.', 'bookside'),
+        __('LatePoint\'s forms for staff do not check the calendar. If this is off, a booking that overlaps another one is refused; if it is on, staff see a warning.', 'bookside'),
         $settings['staff_overbooking']
     );
     switch_field(
         'jobs',
         __('Jobs', 'bookside'),
         __('Run LatePoint\'s jobs', 'bookside'),
-        __('LatePoint queues reminders and other mails, but runs its queue only with an add-on. If this is on, the cron of WordPress runs it every five minutes, and mails for bookings through the API are sent by this site.', 'bookside'),
+        __('LatePoint queues reminders and other mails, but runs its queue only with an add-on. If this is on, WordPress\'s cron runs it every five minutes, and mails for bookings through the API are sent by this site.', 'bookside'),
         $settings['jobs']
     );
     switch_field(
@@ -46,7 +46,7 @@ function show_settings(): void
     text_field(
         'admin',
         __('Address of the server', 'bookside'),
-        __('Where these pages ask the server of the API: "admin.listen" of its configuration. Without it, keys can only be revoked. Leave it empty to ask nobody.', 'bookside'),
+        __('Where these pages reach the server of the API: "admin.listen" in its configuration. Without it, keys can only be revoked. Leave it empty to contact no server.', 'bookside'),
         (string) $settings['admin'],
         'url'
     );

@@ -29,14 +29,14 @@ function show_status(): void
     echo '</ul>';
     if (companion_failures()) {
         begin_form('forget');
-        echo '<p><button type="submit" class="button">' . esc_html__('Forget the failures', 'bookside') . '</button></p></form>';
+        echo '<p><button type="submit" class="button">' . esc_html__('Clear the failures', 'bookside') . '</button></p></form>';
     }
     echo '<h2>' . esc_html__('Use the API', 'bookside') . '</h2>';
     echo '<p>' . esc_html__('Apps send requests to this address, with a key from the tab Keys:', 'bookside') . '</p>';
     copy_field('bookside-address', __('address of the API', 'bookside'), api_url());
     echo '<p>' . esc_html__('Try it on a command line, with your key in place of YOUR_KEY:', 'bookside') . '</p>';
     copy_field('bookside-curl', __('command', 'bookside'), 'curl -H "X-API-Key: YOUR_KEY" "' . api_url() . '/status"');
-    $wrong = __('If the answer is a 404 of WordPress, neither the web server nor the setting "Forward requests" leads to the server of the API.', 'bookside');
+    $wrong = __('If the response is a 404 from WordPress, neither the web server nor the setting "Forward requests" leads to the server of the API.', 'bookside');
     printf(
         '<p class="description" role="status" data-bookside-probe="%s" data-bookside-good="%s" data-bookside-bad="%s">%s</p>',
         esc_url(api_url() . '/docs'),

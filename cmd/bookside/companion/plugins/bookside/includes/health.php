@@ -89,14 +89,14 @@ function check_address(): array
             __('The address of the API does not lead to its server', 'bookside'),
             sprintf(
                 /* translators: %s: an address. */
-                __('At %s there is nothing (404). Set up the web server, or correct "Forward requests" under LatePoint, API, Settings: it is the address of the server alone, without a path.', 'bookside'),
+                __('There is nothing at %s (404). Set up the web server, or correct "Forward requests" under LatePoint, API, Settings: it is the address of the server alone, without a path.', 'bookside'),
                 $address
             )
         );
     }
     return check(
         'recommended',
-        __('The address of the API could not be tried', 'bookside'),
+        __('The address of the API could not be tested', 'bookside'),
         /* translators: 1: an address. 2: a status or an error message. */
         sprintf(__('At %1$s the answer was: %2$s. Try it from another machine.', 'bookside'), $address, $answer)
     );
@@ -104,7 +104,7 @@ function check_address(): array
 
 function check_versions(): array
 {
-    $label = __('The versions of Bookside do not fit', 'bookside');
+    $label = __('The parts of Bookside have different versions', 'bookside');
     $latepoint = platform_version();
     if ($latepoint === '') {
         return check('critical', __('LatePoint is not active', 'bookside'), __('Bookside serves the bookings of LatePoint. Activate it under Plugins.', 'bookside'));
@@ -133,7 +133,7 @@ function check_versions(): array
     }
     return check(
         'good',
-        __('The versions of Bookside and LatePoint fit', 'bookside'),
+        __('The versions of Bookside and LatePoint are compatible', 'bookside'),
         /* translators: 1 and 2: versions. */
         sprintf(__('The companion is version %1$s, LatePoint %2$s.', 'bookside'), VERSION, $latepoint)
     );
@@ -144,7 +144,7 @@ function check_lock(): array
     if (companion_version() === '') {
         return check(
             'critical',
-            __('Nothing keeps two customers out of one slot', 'bookside'),
+            __('Nothing prevents two customers from booking the same slot', 'bookside'),
             __('The must-use plugin of Bookside is not loaded. Run "bookside companion install" on the server.', 'bookside')
         );
     }
@@ -166,7 +166,7 @@ function check_lock(): array
 function lock_problem(): string
 {
     if (!has_table(own_table('locks'))) {
-        return __('Its table is missing. It is made when the server of the API starts.', 'bookside');
+        return __('Its table is missing. The server of the API creates it when it starts.', 'bookside');
     }
     if (function_exists('bookside_companion_lock_problem')) {
         return (string) bookside_companion_lock_problem();
@@ -196,7 +196,7 @@ function check_failures(): array
     $names = [
         'payment' => __('orders without a booking', 'bookside'),
         'lock' => __('locks', 'bookside'), 'journal' => __('the journal', 'bookside'), 'forms' => __('forms', 'bookside'), 'jobs' => __('jobs', 'bookside'),
-        'forward' => __('forwarded requests', 'bookside'), 'ask' => __('questions of the server', 'bookside'), 'events' => __('extensions that are told about changes', 'bookside'),
+        'forward' => __('forwarded requests', 'bookside'), 'ask' => __('requests of the server', 'bookside'), 'events' => __('extensions that are told about changes', 'bookside'),
         'abilities' => __('bookings by AI agents', 'bookside'),
     ];
     $texts = [];
@@ -214,7 +214,7 @@ function check_failures(): array
         return check(
             'critical',
             __('A customer may have paid for a time that somebody else has', 'bookside'),
-            __('A payment took longer than its time was kept. Book another time for the order, or refund it.', 'bookside') . ' ' . implode(' – ', $texts)
+            __('A payment took longer than its time was reserved. Book another time for the order, or refund it.', 'bookside') . ' ' . implode(' – ', $texts)
         );
     }
     return check('recommended', __('Something failed in the companion', 'bookside'), implode(' – ', $texts));
@@ -225,7 +225,7 @@ function check_overlaps(): array
     $sidecar = sidecar_state(); // a server that does not answer is not asked twice
     $found = $sidecar['state'] === 'away' ? new \WP_Error('bookside_server', away_text($sidecar['text'])) : ask_server('/overlaps');
     if (is_wp_error($found)) {
-        return check('recommended', __('Nobody looked for overlapping bookings', 'bookside'), __('The server of the API looks for them.', 'bookside') . ' ' . $found->get_error_message());
+        return check('recommended', __('Nobody checked for overlapping bookings', 'bookside'), __('The server of the API checks for them.', 'bookside') . ' ' . $found->get_error_message());
     }
     $number = count($found['overlaps'] ?? []);
     if ($number === 0) {

@@ -113,6 +113,6 @@ function keys_missing(): \WP_Error
 {
     return new \WP_Error(
         'bookside_tables',
-        __('The tables of Bookside are missing. They are made when its server first starts: run "bookside serve".', 'bookside')
+        __('The tables of Bookside are missing. Its server creates them when it first starts: run "bookside serve".', 'bookside')
     );
 }

@@ -43,11 +43,11 @@ function save_settings(array $typed)
     foreach (['forward', 'admin'] as $field) {
         $address = rtrim(trim((string) ($typed[$field] ?? '')), '/');
         if ($address !== '' && !valid_address($address)) {
-            $errors->add($field, __('Write an address such as http://127.0.0.1:8080.', 'bookside'));
+            $errors->add($field, __('Enter an address such as http://127.0.0.1:8080.', 'bookside'));
             continue;
         }
         if ($field === 'forward' && preg_match('~/(?:v1|wp-json)(?:/|$)~', (string) wp_parse_url($address, PHP_URL_PATH))) {
-            $errors->add($field, __('Write the address of the server alone: the path of each request is added to it.', 'bookside'));
+            $errors->add($field, __('Enter the address of the server alone: the path of each request is added to it.', 'bookside'));
             continue;
         }
         $settings[$field] = $address;

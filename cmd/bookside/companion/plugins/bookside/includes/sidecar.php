@@ -64,7 +64,7 @@ function reachable(string $address): string
 /** Returns what to do if the server has no address. */
 function no_address_text(): string
 {
-    return __('Under LatePoint, API, Settings, write the address of its administration, which "admin.listen" of its configuration names.', 'bookside');
+    return __('Under LatePoint, API, Settings, enter the address of its administration: "admin.listen" in its configuration.', 'bookside');
 }
 
 /** Returns what to do if the server does not answer. */

@@ -72,10 +72,10 @@ function rated_words(array $rated): array
         case 'restored_under':
             return [
                 __('An older database came back while the server of the API ran', 'bookside'),
-                __('Mails and webhooks of before may be sent again. Run "bookside restored" on the server.', 'bookside'),
+                __('Earlier mails and webhooks may be sent again. Run "bookside restored" on the server.', 'bookside'),
             ];
         case 'writes':
-            return [__('The database takes what the API writes', 'bookside'), __('The server of the API may write to all tables that it needs.', 'bookside')];
+            return [__('The database accepts what the API writes', 'bookside'), __('The server of the API may write to all tables that it needs.', 'bookside')];
         case 'writes_refused':
             return [
                 __('The database refuses some of what the API writes', 'bookside'),
@@ -85,8 +85,8 @@ function rated_words(array $rated): array
             return [__('LatePoint\'s jobs run', 'bookside'), __('Mails of bookings are sent, by this site or by Bookside, and none is late.', 'bookside')];
         case 'jobs_unscheduled':
             return [
-                __('Nobody runs LatePoint\'s jobs', 'bookside'),
-                __('Reminders and other mails that LatePoint sends later stay unsent. Switch on "Run LatePoint\'s jobs" under LatePoint, API, Settings, or save the settings once more if it is on.', 'bookside'),
+                __('LatePoint\'s jobs are not run', 'bookside'),
+                __('Reminders and other delayed mails of LatePoint are not sent. Switch on "Run LatePoint\'s jobs" under LatePoint, API, Settings, or save the settings once more if it is on.', 'bookside'),
             ];
         case 'jobs_late':
             return [
@@ -105,11 +105,11 @@ function rated_words(array $rated): array
             return [
                 __('Webhooks fail', 'bookside'),
                 /* translators: 1: a number. 2: a time. 3: a list of webhooks. */
-                sprintf(__('%1$s webhooks fail, the first since %2$s: %3$s. LatePoint, API, Webhooks has the answers of their receivers.', 'bookside'), $count, $since, $which),
+                sprintf(__('%1$s webhooks fail, the first since %2$s: %3$s. LatePoint, API, Webhooks shows what their receivers answered.', 'bookside'), $count, $since, $which),
             ];
         case 'webhooks_disabled':
             return [
-                __('Webhooks were disabled, but by nobody', 'bookside'),
+                __('Webhooks were disabled automatically', 'bookside'),
                 sprintf(
                     /* translators: 1: a number. 2: a list of webhooks. */
                     __('%1$s webhooks were disabled after failures, with their key, or since a backup was restored: %2$s. Enable or delete them by "bookside webhooks" on the server.', 'bookside'),
@@ -118,12 +118,12 @@ function rated_words(array $rated): array
                 ),
             ];
         case 'mails':
-            return [__('No mail of the API waits for long', 'bookside'), __('The server of the API could send its mails, if it sends any.', 'bookside')];
+            return [__('No mail of the API is late', 'bookside'), __('The server of the API could send its mails, if it sends any.', 'bookside')];
         case 'mails_late':
             return [
                 __('Mails of the API are not sent', 'bookside'),
                 /* translators: 1: a number. 2: a list of numbers. */
-                sprintf(__('%1$s mails have waited for more than an hour: %2$s. See that the mail server takes mails, and that "mail.enabled" is on for a server of the API.', 'bookside'), $count, $which),
+                sprintf(__('%1$s mails have waited for more than an hour: %2$s. Make sure that the mail server accepts mails, and that "mail.enabled" is on for a server of the API.', 'bookside'), $count, $which),
             ];
         case 'mails_failed':
             return [
@@ -146,19 +146,19 @@ function rated_words(array $rated): array
                 sprintf(__('%1$s keys expire within a week, the first on %2$s: %3$s. Replace them under LatePoint, API, Keys.', 'bookside'), $count, $since, $which),
             ];
         case 'extensions':
-            return [__('What is added to LatePoint counts in the API, too', 'bookside'), __('No active plugin changes bookings in a way that the API leaves out. The command bookside extensions verify compares the site with the API.', 'bookside')];
+            return [__('The API honours all additions to LatePoint', 'bookside'), __('No active plugin changes bookings in a way that the API does not honour. The command bookside extensions verify compares the site with the API.', 'bookside')];
         case 'extensions_ignored':
             return [
-                __('The API leaves out some of what is added to LatePoint', 'bookside'),
+                __('The API does not honour some additions to LatePoint', 'bookside'),
                 /* translators: %s: what the server says. */
                 sprintf(__('The server says: %s. What these plugins do happens on the site, but not in bookings by the API.', 'bookside'), $rated['text']),
             ];
         case 'extensions_failed':
             return [
-                __('Plugins failed to take what the API has changed', 'bookside'),
+                __('Plugins failed to process changes by the API', 'bookside'),
                 sprintf(
                     /* translators: 1: a number. 2: a list of numbers. */
-                    __('%1$s changes of the last three days failed in a plugin that was told about them: %2$s. LatePoint, API, Extensions says why, and tells it again.', 'bookside'),
+                    __('Plugins failed to process %1$s changes of the last three days: %2$s. LatePoint, API, Extensions shows why, and can send them again.', 'bookside'),
                     $count,
                     $which
                 ),
