@@ -155,7 +155,7 @@ the same places as calendars; ` + "`explain=1`" + ` says ` + "`asset`" + `. As o
 one unit closes a group after its first booking; all bookings of the day count that overlap the time, their own buffers included and
 those of the request not; and a booking that runs past midnight takes nothing. A hold takes what its booking would take. A booking is
 stored with the assets of its service and agent, disabled ones too, and stored anew with every change. The report of overlapping
-bookings knows agents only. The account of the database needs the privileges on the tables of assets that ` + "`bookside check --grants`" + ` prints.
+bookings has those that together take more units of an asset than there are. The account of the database needs the privileges on the tables of assets that ` + "`bookside check --grants`" + ` prints.
 
 ## Asked
 
