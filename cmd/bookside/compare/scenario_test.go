@@ -51,8 +51,8 @@ put /x
 		"POST /bookings\nno header\n":                             "line 2: not a header",
 		"PUT /bookings/{{later.id}}\n":                            "has the name later",
 		"# @name a\nPOST /a\n\n{\"b\": {{a.id}}}":                 "has the name a",
-		"# @name a\nPOST /a\n\n###\nPUT /a/{{a}}\n":               "line 5: {{a}} is no reference",
-		"# @name a\nPOST /a\n\n###\nPUT /a\n\n{\"b\": {{a.d-e}}}": "line 5: {{a.d-e}} is no reference",
+		"# @name a\nPOST /a\n\n###\nPUT /a/{{a}}\n":               "line 5: {{a}} is not a reference",
+		"# @name a\nPOST /a\n\n###\nPUT /a\n\n{\"b\": {{a.d-e}}}": "line 5: {{a.d-e}} is not a reference",
 		"\n": "has no request",
 	} {
 		if s, err := ReadScenario(write(t, "writes.http", text)); err == nil || !strings.Contains(err.Error(), want) {
