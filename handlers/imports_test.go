@@ -18,7 +18,7 @@ var allowedImports = map[string][]string{
 	"cmd/internal/server":   {"adapter/ask", "adapter/companion", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/notify", "adapter/outbox", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/documents", "handlers/mcp", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
 	"cmd/internal/exit":     {},
 	"cmd/internal/settings": {"adapter/domain", "adapter/records", "adapter/webhooks", "cmd/internal/exit", "handlers", "wpdb", "wpdb/wpconfig"},
-	"cmd/bookside/compare":  {"adapter/rowdiff", "compat", "wpdb"},
+	"cmd/bookside/compare":  {"adapter/extensions", "adapter/rowdiff", "compat", "wpdb"},
 	"cmd/bookside/setup":    {"adapter/keys", "docker", "wpdb", "wpdb/wpconfig"},
 	"cmd/demo":              {"adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded", "fixtures/sitefile"},
 

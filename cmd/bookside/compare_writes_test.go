@@ -23,7 +23,12 @@ type twoCopies struct {
 
 func newTwoCopies(t *testing.T) *twoCopies {
 	t.Helper()
-	c := &twoCopies{t: t, php: small(t), bookside: small(t)}
+	return newTwoCopiesOf(t, fixtures.Small(now))
+}
+
+func newTwoCopiesOf(t *testing.T, site fixtures.Site) *twoCopies {
+	t.Helper()
+	c := &twoCopies{t: t, php: fixtures.New(t, site), bookside: fixtures.New(t, site)}
 	for _, db := range []*fixtures.Database{c.php, c.bookside} {
 		c.exec(db, "UPDATE wp_latepoint_settings SET value = '' WHERE name LIKE 'notifications_%_processor'")
 		c.exec(db, "UPDATE wp_latepoint_processes SET status = 'disabled'")
@@ -184,6 +189,46 @@ func TestCompareWritesKnowsRefunds(t *testing.T) {
 	got := c.compare(php, scenario).want(t, exit.OK)
 	wantTexts(t, got.stdout, "EQUAL: 2 writes left the same rows in both copies (2 known differences;", ", status: refunds are rows of their own\n    PHP:      'refunded'\n    Bookside: 'succeeded'",
 		"latepoint_transaction_refunds")
+}
+
+// TestCompareWritesKnowsAddOns: the extension ignores what add-ons give bookings, and the reason of a difference may be an extension
+// that Bookside does not honour.
+func TestCompareWritesKnowsAddOns(t *testing.T) {
+	t.Parallel()
+	c := newTwoCopiesOf(t, fixtures.Small(now).WithProFeatures())
+	sent := 0
+	for _, db := range []*fixtures.Database{c.php, c.bookside} {
+		c.exec(db, "INSERT INTO wp_latepoint_services_service_extras (service_id, service_extra_id) VALUES (2, 4)")
+	}
+	php := c.phpBehind(t, func(w http.ResponseWriter, r *http.Request, proxy http.Handler) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		plain := strings.ReplaceAll(string(body), `, "extras": [{"id": 4, "quantity": 2}], "coupon_code": "STAFF"`, "")
+		sent += len(body) - len(plain)
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(plain)), int64(len(plain))
+		proxy.ServeHTTP(w, r)
+	})
+	booking := "POST /bookings\n\n" + `{"service_id": 2, "agent_id": 3, "start_date": "2026-12-01", "start_time": "10:00", "customer_id": 1, "extras": [{"id": 4, "quantity": 2}], "coupon_code": "STAFF"}`
+	got := c.compare(php, booking).want(t, exit.OK)
+	wantTexts(t, got.stdout, "EQUAL: 1 write left the same rows in both copies", "total: fields of Bookside", "latepoint_bookings_service_extras", "end_time: fields of Bookside")
+	if sent == 0 {
+		t.Error("PHP was not asked for extras")
+	}
+
+	plain := "POST /bookings\n\n" + `{"service_id": 2, "agent_id": 3, "start_date": "2026-12-03", "start_time": "10:00", "customer_id": 1}`
+	c = newTwoCopiesOf(t, fixtures.Small(now).WithProFeatures())
+	for _, db := range []*fixtures.Database{c.php, c.bookside} {
+		c.exec(db, `UPDATE wp_options SET option_value = 'a:2:{i:0;s:23:"latepoint/latepoint.php";i:1;s:39:"latepoint-coupons/latepoint-coupons.php";}' WHERE option_name = 'active_plugins'`)
+	}
+	got = c.compare(c.phpBehind(t, func(w http.ResponseWriter, r *http.Request, proxy http.Handler) {
+		proxy.ServeHTTP(w, r)
+		if r.Method == http.MethodPost {
+			c.exec(c.php, "UPDATE wp_latepoint_orders SET total = 1 ORDER BY id DESC LIMIT 1")
+		}
+	}), plain).want(t, exit.Different)
+	wantTexts(t, got.stdout, "What may explain differences: extensions of the site that the API does not honour:\n  Coupons: Coupons do not reduce the price of a booking by the API.\n")
 }
 
 // TestCompareWritesRefuses: nothing is sent unless both copies are safe, equal, and used by the servers.

@@ -168,7 +168,7 @@ func (c *crawler) route(r Route, path string, first bool) {
 		}
 	}
 	for _, p := range r.Parameters {
-		if p.Needed || p.Name == "page" || p.Name == "per_page" {
+		if p.Needed || p.Name == "page" || p.Name == "per_page" || p.Name == "extras" && c.addExtras(path, bases[0]) {
 			continue
 		}
 		for _, v := range c.values(r, p) {

@@ -13,7 +13,7 @@ import (
 func TestCrawl(t *testing.T) {
 	t.Parallel()
 	records := list(`{"id":"7","status":"approved","start_date":"2026-12-01","updated_at":"2026-11-03 10:00:00","customer":{"email":"ada@example.com"}}`,
-		`{"id":"9","status":"approved","start_date":"2026-12-24","updated_at":"2026-11-05 10:00:00","customer":{"email":"eva@example.com"}}`)
+		`{"id":"9","status":"approved","start_date":"2026-12-24","updated_at":"2026-11-05 10:00:00","customer":{"email":"eva@example.com"},"service":{"id":"4"},"extras":[{"id":7,"quantity":2}]}`)
 	records = strings.Replace(records, `"total":2`, `"total":250,"total_pages":3`, 1)
 	bookside := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/bookings") {
@@ -38,6 +38,7 @@ func TestCrawl(t *testing.T) {
 		"/bookings/7", "/bookings/9", "/bookings/8388607",
 		"/customers", "/customers/8388607",
 		"/availability?date=2026-11-23", "/availability?date=2026-12-22",
+		"/availability?date=2026-11-23&extras=%5B%7B%22id%22%3A%227%22%2C%22quantity%22%3A%222%22%7D%5D&service_id=4",
 		"/payments/8388607",
 	}
 	if diff := cmp.Diff(want, texts(requests)); diff != "" {

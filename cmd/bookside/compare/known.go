@@ -48,6 +48,9 @@ var knownDifferences = []known[comparison, difference]{
 	}},
 	{"total order", "Records that are equal in what the list is sorted by come in the order of their ids, so that pages neither repeat nor skip any; PHP leaves their order to the database.", tieOrder},
 	{"records never lack a key", "A customer, agent, location or order that no longer exists keeps its object, with the stored id and empty values, so that clients need no special case.", emptyRecord},
+	{"fields of add-ons", "Where the site has Pro Features, a booking shows its extras and why it was cancelled or changed; the extension has no such fields.", func(_ comparison, d difference) bool {
+		return d.kind == AdditionalKey && slices.Contains([]string{"extras", "cancellation_reason", "reschedule_reason"}, d.at.last())
+	}},
 	{"both envelopes", "Where the documentation of the extension shows no envelope, the answer has both success and status, so that either kind of client finds what it tests.", func(c comparison, d difference) bool {
 		return c.bookside.status < http.StatusBadRequest && d.kind == AdditionalKey && slices.Contains([]string{"$.success", "$.status", "$.message"}, d.path())
 	}},

@@ -31,6 +31,7 @@ type Result struct {
 	Remarks     []Finding     `json:"remarks"` // differences in the order of keys and the form of numbers
 	Failures    []string      `json:"failures"`
 	Ignored     []string      `json:"ignored"`
+	Reasons     []string      `json:"reasons"` // what extensions of the site decide without Bookside, where it may explain a difference
 
 	UnseenRoutes     []string `json:"unseen_routes"`
 	UnseenParameters []string `json:"unseen_parameters"` // as route?name

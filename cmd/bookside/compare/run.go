@@ -35,6 +35,7 @@ type Run struct {
 	pace    *pace
 	started time.Time
 	planned int
+	without []unhonoured
 }
 
 // stoppedError ends a run early. Its text is part of the verdict.
@@ -52,7 +53,7 @@ func Start(ctx context.Context, o Options) (*Run, error) {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	r := &Run{options: o, results: newCollector(o.Routes, mask{show: o.ShowPersonal}), started: o.Now()}
+	r := &Run{options: o, results: newCollector(o.Routes, mask{show: o.ShowPersonal}), started: o.Now(), without: o.Bookside.unhonoured(ctx)}
 	r.pace = &pace{sleep: o.PHP.sleep, now: time.Now}
 	if o.Rate > 0 {
 		r.pace.interval = time.Duration(requestsToPHP / o.Rate * float64(time.Second))
@@ -122,6 +123,7 @@ func (r *Run) Compare(ctx context.Context, requests []Request) *Result {
 	for _, p := range r.options.Ignore {
 		result.Ignored = append(result.Ignored, p.String())
 	}
+	result.Reasons = result.reasons(r.without)
 	result.conclude()
 	return result
 }

@@ -24,8 +24,8 @@ func parameter(name string, schema compat.Schema) compat.FieldDescription {
 // testRoutes returns the routes of a small API.
 func testRoutes() []Route {
 	text, number, date := compat.Schema{Type: "string"}, compat.Schema{Type: "integer"}, compat.Schema{Type: "string", Format: "date"}
-	updated, day := parameter("updated_from", date), parameter("date", date)
-	updated.Ours, day.Needed = true, true
+	updated, day, extras := parameter("updated_from", date), parameter("date", date), parameter("extras", text)
+	updated.Ours, day.Needed, extras.Ours = true, true, true
 	return []Route{
 		{Path: "/status"},
 		{Path: "/bookings", Parameters: []compat.FieldDescription{
@@ -33,7 +33,7 @@ func testRoutes() []Route {
 			parameter("sort", compat.Schema{Type: "string", Enum: []string{"status", "id"}}),
 		}},
 		{Path: "/bookings/{id}"}, {Path: "/customers"}, {Path: "/customers/{id}"},
-		{Path: "/availability", Parameters: []compat.FieldDescription{day}},
+		{Path: "/availability", Parameters: []compat.FieldDescription{day, extras}},
 		{Path: "/payments/{id}"}, {Path: "/changes", Ours: true}, {Path: "/holds/{id}", Ours: true}, {Path: "/agents/{id}/calendar.ics", Ours: true},
 	}
 }
@@ -57,6 +57,7 @@ func (r reply) send(w http.ResponseWriter) {
 // standIn is a server of the API. It answers every request except for the status with its replies in turn.
 type standIn struct {
 	replies []reply
+	site    string // response about the site; none, as of an old server, if empty
 	asked   atomic.Int64
 	urls    chan string
 }
@@ -67,6 +68,10 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply{status: http.StatusUnauthorized, body: `{}`}.send(w)
 	case path == "/status" && !strings.Contains(r.URL.RawQuery, "compared"):
 		reply{body: `{"status":"success"}`}.send(w)
+	case path == "/site" && s.site == "":
+		reply{status: http.StatusNotFound, body: `{}`}.send(w)
+	case path == "/site":
+		reply{body: s.site}.send(w)
 	default:
 		n := s.asked.Add(1) - 1
 		if s.urls != nil {
@@ -201,6 +206,10 @@ func TestStandIn(t *testing.T) {
 		}},
 		{"missing customer", "/bookings/7", []reply{{body: `{"data":{"customer":null}}`}}, reply{body: `{"data":{"customer":{"id":"3","first_name":"","email":""}}}`}, []string{"known as records never lack a key: type $.data.customer"}},
 		{"customer out of nothing", "/bookings/7", []reply{{body: `{"data":{"customer":null}}`}}, reply{body: `{"data":{"customer":{"id":"3","first_name":"Ada"}}}`}, []string{"differs: type $.data.customer"}},
+		{"fields of add-ons", "/bookings/7", []reply{{body: `{"data":{"custom_fields":{}}}`}}, reply{body: `{"data":{"custom_fields":{},"extras":[],"cancellation_reason":null}}`}, []string{
+			"known as fields of add-ons: additional key $.data.cancellation_reason", "known as fields of add-ons: additional key $.data.extras",
+		}},
+		{"other values in a field of add-ons", "/bookings/7", []reply{{body: `{"data":{"extras":[]}}`}}, reply{body: `{"data":{"extras":{}}}`}, []string{"differs: type $.data.extras"}},
 		{"both envelopes", "/customers/7", []reply{{body: `{"status":"success","data":{}}`}}, reply{body: `{"success":true,"status":"success","data":{}}`}, []string{"known as both envelopes: additional key $.success"}},
 		{"both shapes of an error", "/customers/7", []reply{{status: 404, body: `{"status":"error","error":{"code":"customer_not_found"}}`}}, reply{status: 404, body: `{"code":"customer_not_found","message":"No","data":{"status":404},"status":"error","error":{"code":"customer_not_found"}}`}, []string{
 			"known as both shapes of an error: additional key $.code", "known as both shapes of an error: additional key $.data", "known as both shapes of an error: additional key $.message",
@@ -253,6 +262,37 @@ func TestStandIn(t *testing.T) {
 		if !named[k.Name] {
 			t.Errorf("no row finds the known difference %q", k.Name)
 		}
+	}
+}
+
+// TestUnhonouredExtensions: a difference comes with what extensions decide about it without Bookside.
+func TestUnhonouredExtensions(t *testing.T) {
+	t.Parallel()
+	site := `{"data":{"extensions":[{"title":"Dynamic","parts":[{"subject":"prices","kind":"not_honoured","means":"It changes prices."},{"subject":"times","kind":"asked","means":"Asked."},
+		{"subject":"messages","kind":"not_honoured","means":"It adds to messages."}]},{"title":"Busy","parts":[{"subject":"times","kind":"not_honoured","means":"It changes times."}]}]}}`
+	for _, test := range []struct {
+		request, php, bookside string
+		want                   []string
+	}{
+		{"/bookings/7", `{"data":{"price":"5.00"}}`, `{"data":{"price":"6.00"}}`, []string{"Dynamic: It changes prices."}},
+		{"/bookings/7", `{"data":{"price":"5.00"}}`, `{"data":{"price":"5.00"}}`, nil},
+		{"/bookings/7", `{"data":{"notes":"a"}}`, `{"data":{"notes":"b"}}`, nil},
+		{"/bookings", `{"data":[],"pagination":{"total":1}}`, `{"data":[],"pagination":{"total":2}}`, nil},
+		{"/availability?date=2999-01-01", `{"data":{"available_slots":["09:00"]}}`, `{"data":{"available_slots":[]}}`, []string{"Busy: It changes times."}},
+	} {
+		t.Run(test.request+test.bookside, func(t *testing.T) {
+			t.Parallel()
+			run := startRun(t, &standIn{replies: []reply{{body: test.php}}}, &standIn{site: site, replies: []reply{{body: test.bookside}}})
+			result := run.Compare(t.Context(), []Request{requestOf(t, test.request)})
+			if diff := cmp.Diff(test.want, result.Reasons); diff != "" {
+				t.Errorf("reasons (-want +got):\n%s", diff)
+			}
+			for _, reason := range test.want {
+				if text := result.Text(); !strings.Contains(text, whyExtensions+":\n  "+reason+"\n") {
+					t.Errorf("printed: %s", text)
+				}
+			}
+		})
 	}
 }
 
@@ -358,7 +398,7 @@ func TestUnseen(t *testing.T) {
 	if diff := cmp.Diff([]string{"/status", "/bookings/{id}", "/customers", "/payments/{id}"}, result.UnseenRoutes); diff != "" {
 		t.Errorf("routes (-want +got):\n%s", diff)
 	}
-	want := []string{"/bookings?per_page", "/bookings?status", "/bookings?customer_email", "/bookings?date_from", "/bookings?updated_from"}
+	want := []string{"/bookings?per_page", "/bookings?status", "/bookings?customer_email", "/bookings?date_from", "/bookings?updated_from", "/availability?extras"}
 	if diff := cmp.Diff(want, result.UnseenParameters); diff != "" {
 		t.Errorf("parameters (-want +got):\n%s", diff)
 	}

@@ -18,10 +18,11 @@ type section struct {
 
 func (r *Result) sections() []section {
 	if r.Writes != nil {
-		return []section{{title: "Tables that were not compared", list: r.Writes.Skipped}}
+		return []section{{title: "Tables that were not compared", list: r.Writes.Skipped}, {title: whyExtensions, list: r.Reasons}}
 	}
 	return []section{
 		{title: "Differences", findings: r.Differences},
+		{title: whyExtensions, list: r.Reasons},
 		{title: "Known differences", about: "Each of them is a decision of Bookside.", findings: r.Known},
 		{title: "Noise", about: "PHP itself does not answer the same twice here.", findings: r.Noise},
 		{title: "Remarks", about: "Keys of JSON objects have no order, and 5 and 5.0 are one number. Clients that read JSON as a text, or into an integer, may notice.", findings: r.Remarks},
@@ -31,6 +32,9 @@ func (r *Result) sections() []section {
 		{title: "Parameters that were not seen in the requests", list: r.UnseenParameters},
 	}
 }
+
+// whyExtensions is the title of the list of extensions that may explain differences.
+const whyExtensions = "What may explain differences: extensions of the site that the API does not honour"
 
 // Text returns the result for a terminal. The verdict is its last line except the switch.
 func (r *Result) Text() string {
