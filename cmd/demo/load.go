@@ -31,7 +31,10 @@ tables of anything else, such as a real WordPress, is refused.`, cobra.MinimumNA
 			return err
 		}
 		c := settings.Default()
-		c.DB.DSN, c.DB.Prefix = args[0], loaded.Prefix
+		c.DB.Prefix = loaded.Prefix
+		if c.DB.DSN, err = fixtures.PreferTLS(args[0]); err != nil {
+			return err
+		}
 		if err := loaded.store(command.Context(), c, force); err != nil {
 			return err
 		}

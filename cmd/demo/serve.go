@@ -17,6 +17,7 @@ import (
 	"bookside/adapter/keys"
 	"bookside/cmd/internal/server"
 	"bookside/cmd/internal/settings"
+	"bookside/fixtures"
 	"bookside/fixtures/embedded"
 	"bookside/fixtures/sitefile"
 )
@@ -70,8 +71,12 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 			Noun: sitefile.Noun{Place: sitefile.Place{File: "--key"}}, Name: "demo", Secret: o.key, Permissions: allPermissions,
 		}}, loaded.keys...)
 	}
-	c.DB.DSN, c.DB.Prefix = o.database, loaded.Prefix
-	if o.database == embeddedDatabase {
+	c.DB.Prefix = loaded.Prefix
+	if o.database != embeddedDatabase {
+		if c.DB.DSN, err = fixtures.PreferTLS(o.database); err != nil {
+			return err
+		}
+	} else {
 		engine, err := embedded.Start(ctx)
 		if err != nil {
 			return fmt.Errorf("start database engine: %w", err)
