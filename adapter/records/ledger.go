@@ -169,27 +169,33 @@ type Given struct {
 // that name it, and by a share of the others. A refund of exactly its amount is taken to be for it;
 // otherwise the newest payment is given back first, among those made before the refund if they suffice.
 func (l Ledger) Given() map[int64]Given {
-	shares := map[int64]Given{}
-	for _, e := range l {
-		if e.Took().IsPositive() {
-			shares[e.ID] = Given{amount: e.GaveBack(), Sent: l.RefundsOf(e)}
+	shares, named, lefts := map[int64]Given{}, l.refundsByPayment(), make([]decimal.Decimal, len(l))
+	for i, e := range l {
+		if took := e.Took(); took.IsPositive() {
+			shares[e.ID] = Given{amount: e.GaveBack(), Sent: e.refundRows().Add(named[e.ID])}
+			lefts[i] = took.Sub(e.GaveBack())
 		}
 	}
 	for _, refund := range l {
 		open := refund.GivesBack()
+		if !open.IsPositive() {
+			continue // most entries are payments, and an order may have hundreds
+		}
 		for _, fits := range []func(e LedgerEntry, left decimal.Decimal) bool{
 			func(e LedgerEntry, _ decimal.Decimal) bool { return e.ID == refundOf(refund.token) },
 			func(e LedgerEntry, left decimal.Decimal) bool { return e.ID < refund.ID && left.Equal(open) },
 			func(e LedgerEntry, _ decimal.Decimal) bool { return e.ID < refund.ID },
 			func(LedgerEntry, decimal.Decimal) bool { return true },
 		} {
-			for _, e := range slices.Backward(l) {
-				g := shares[e.ID]
-				left := e.Took().Sub(g.amount)
-				if !left.IsPositive() || !open.IsPositive() || !fits(e, left) {
+			for i, e := range slices.Backward(l) {
+				if !open.IsPositive() {
+					break
+				}
+				if !lefts[i].IsPositive() || !fits(e, lefts[i]) {
 					continue
 				}
-				part := decimal.Min(left, open)
+				g, part := shares[e.ID], decimal.Min(lefts[i], open)
+				lefts[i] = lefts[i].Sub(part)
 				g.amount, g.by = g.amount.Add(part), append(g.by, refund.ID)
 				g.shared = g.shared || !IsRefund(refund.Kind) || !part.Equal(refund.GivesBack())
 				if refundOf(refund.token) != e.ID {
@@ -226,13 +232,21 @@ func (l Ledger) RefundsInFull(payment Payment) ([]int64, error) {
 
 // RefundsOf returns the sum of the refunds that are for this payment alone.
 func (l Ledger) RefundsOf(e LedgerEntry) decimal.Decimal {
-	sum := decimal.Max(decimal.Zero, e.Refunds)
+	return e.refundRows().Add(l.refundsByPayment()[e.ID])
+}
+
+// refundRows returns the sum of the payment's rows in the table of refunds.
+func (e LedgerEntry) refundRows() decimal.Decimal { return decimal.Max(decimal.Zero, e.Refunds) }
+
+// refundsByPayment sums up the refunds among the transactions by the payment that they name.
+func (l Ledger) refundsByPayment() map[int64]decimal.Decimal {
+	sums := map[int64]decimal.Decimal{}
 	for _, refund := range l {
-		if refundOf(refund.token) == e.ID {
-			sum = sum.Add(refund.GivesBack())
+		if payment := refundOf(refund.token); payment != 0 {
+			sums[payment] = sums[payment].Add(refund.GivesBack())
 		}
 	}
-	return sum
+	return sums
 }
 
 // Missing returns by how much the refunds of the order, or of one of its payments, exceed what was taken.
