@@ -26,6 +26,20 @@ func bookingExtra(e records.BookingExtra) BookingExtra {
 	return BookingExtra{e.ID, e.Name, e.Quantity, e.Duration, domain.AmountText(e.Price)}
 }
 
+// ServiceExtra is an extra that can be booked with a service, which requires Pro Features.
+type ServiceExtra struct {
+	ID          int64  `json:"id"`
+	Name        string `json:"name"`
+	Price       string `json:"price"`
+	PerAttendee bool   `json:"per_attendee"`
+	Duration    int64  `json:"duration"`
+	MaxQuantity int64  `json:"max_quantity"`
+}
+
+func serviceExtra(e slots.OfferedExtra) ServiceExtra {
+	return ServiceExtra{e.ID, e.Name, domain.AmountText(e.Amount), e.PerAttendee, e.Duration, e.Most}
+}
+
 // maxExtras is how many different extras a booking may have.
 const maxExtras = 50
 

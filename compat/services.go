@@ -40,6 +40,9 @@ type serviceParts[ID string | int64] struct {
 	Category  **ServiceCategoryName[ID] `json:"category,omitempty"`
 	Agents    []AgentName[ID]           `json:"agents,omitzero"`
 	Locations []LocationName            `json:"locations,omitzero"`
+	Extras    []ServiceExtra            `json:"extras,omitzero"`
+	MinExtras int                       `json:"min_extras,omitzero"`
+	MaxExtras int                       `json:"max_extras,omitzero"`
 }
 
 // Service is a service as lists return it: its id, prices and customer limit are strings, its other numbers
@@ -109,7 +112,7 @@ type ServiceQuery struct {
 
 // ServiceParameters are the parameters of the service list.
 var ServiceParameters = parameters(domain.InvalidParameters,
-	serviceIncludes(func(s *ServiceQuery) *ServiceIncludes { return &s.Include }, "category", "agents", "locations", "categories"),
+	serviceIncludes(func(s *ServiceQuery) *ServiceIncludes { return &s.Include }, "category", "agents", "locations", "categories", "extras"),
 	page(func(s *ServiceQuery) *int64 { return &s.Page }),
 	perPage(10, func(s *ServiceQuery) *int64 { return &s.PerPage }),
 	optional("search", text(), func(s *ServiceQuery) **string { return &s.Search }).about("Text anywhere in names and descriptions, in any letter case", "massage").impersonal(),
@@ -141,12 +144,12 @@ func (v View) ServiceFilter(q *Query) (catalog.ServiceFilter, ServiceIncludes, e
 
 // ServiceIncludeParameters are the parameters of a single service.
 var ServiceIncludeParameters = parameters(domain.InvalidParameters,
-	serviceIncludes(func(s *ServiceIncludes) *ServiceIncludes { return s }, "category", "agents", "locations"))
+	serviceIncludes(func(s *ServiceIncludes) *ServiceIncludes { return s }, "category", "agents", "locations", "extras"))
 
 func serviceIncludes[T any](at func(*T) *ServiceIncludes, known ...string) Field[T] {
 	return custom(IncludeParameter, words(known...), func(into *T, words map[string]bool) {
 		*at(into) = ServiceIncludes{
-			ServiceIncludes: catalog.ServiceIncludes{Category: words["category"], Agents: words["agents"], Locations: words["locations"]},
+			ServiceIncludes: catalog.ServiceIncludes{Category: words["category"], Agents: words["agents"], Locations: words["locations"], Extras: words["extras"]},
 			Categories:      words["categories"],
 		}
 	})
@@ -194,6 +197,9 @@ func partsOf[ID string | int64](s catalog.Service, include ServiceIncludes, id f
 	}
 	if include.Locations {
 		parts.Locations = each(s.Locations, locationName)
+	}
+	if e := s.Extras; e != nil {
+		parts.Extras, parts.MinExtras, parts.MaxExtras = each(e.Offered, serviceExtra), e.Least, e.Most
 	}
 	return parts
 }

@@ -264,3 +264,73 @@ func TestServicesOfTheEdgeSite(t *testing.T) {
 		{query: "agent_id=1&location_id=2", where: "s.id = 1"},
 	})
 }
+
+// TestServicesWithExtras: services show the extras that can be booked with them, on a site that has any, in a fixed number of statements.
+func TestServicesWithExtras(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings().WithProFeatures()))
+	s.database.Execute(t, "INSERT INTO wp_latepoint_services_service_extras (service_id, service_extra_id) VALUES (4, 7)", // connected twice
+		"INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (4, 'minimum_service_extras_required', 'on'), (4, 'minimum_service_extras_value', '1'), (4, 'maximum_service_extras_required', 'off'), (4, 'maximum_service_extras_value', '2'), "+
+			"(2, 'minimum_service_extras_required', 'on'), (2, 'minimum_service_extras_value', '1'), (1, 'maximum_service_extras_required', 'on'), (1, 'maximum_service_extras_value', '3')")
+	shown := func(service any) string {
+		t.Helper()
+		parts := map[string]any{}
+		for _, name := range []string{"extras", "min_extras", "max_extras"} {
+			if value, there := service.(map[string]any)[name]; there {
+				parts[name] = value
+			}
+		}
+		text, err := json.Marshal(parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	want := map[string]string{
+		"4": `{"extras":[{"duration":15,"id":4,"max_quantity":3,"name":"Hot stones","per_attendee":false,"price":"10.0000"},{"duration":0,"id":7,"max_quantity":1,"name":"Lunch","per_attendee":true,"price":"7.5000"}],"min_extras":1}`,
+		"1": `{"extras":[{"duration":0,"id":9,"max_quantity":1,"name":"Parking","per_attendee":false,"price":"4.0000"}],"max_extras":3}`,
+		"2": `{"extras":[]}`,
+	}
+	s.get("/services").want(http.StatusOK) // records the use of the key
+	list := s.get("/services?include=extras&per_page=100").want(http.StatusOK)
+	all := s.log.last(t).Queries
+	for _, service := range list.records() {
+		if id := service["id"].(string); want[id] != "" && shown(service) != want[id] {
+			t.Errorf("service %s in the list: %s", id, shown(service))
+		}
+	}
+	for id, want := range want {
+		if got := shown(s.get("/services/" + id + "?include=agents,extras").want(http.StatusOK).at("data")); got != want {
+			t.Errorf("service %s: %s", id, got)
+		}
+	}
+	s.get("/services?include=extras&per_page=1").want(http.StatusOK)
+	one := s.log.last(t).Queries
+	without := s.get("/services?per_page=100").want(http.StatusOK)
+	if none := s.log.last(t).Queries; all != one || all != none+2 {
+		t.Errorf("%d statements for all services, %d for one, %d without extras", all, one, none)
+	}
+	if got := shown(without.records()[0]); got != "{}" {
+		t.Errorf("not asked for: %s", got)
+	}
+	if got := s.send(http.MethodGet, "/v1/services?include=extras", http.Header{"X-Api-Key": {s.key}, "Accept": {"text/csv"}}, "").want(http.StatusOK); !strings.Contains(string(got.body), "Hot stones; Lunch") {
+		t.Errorf("as a table: %s", got.body)
+	}
+
+	s.database.Execute(t, activate(pluginFile))
+	if got := shown(s.get("/services/4?include=extras").want(http.StatusOK).at("data")); got != "{}" {
+		t.Errorf("Pro Features is not active: %s", got)
+	}
+	s.database.Execute(t, setting("active_addons", `["latepoint-pro-features"]`))
+	if got := shown(s.get("/services/4?include=extras").want(http.StatusOK).at("data")); got != want["4"] {
+		t.Errorf("in the plugin's own list: %s", got)
+	}
+	plain := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
+	plain.get("/services").want(http.StatusOK)
+	plain.get("/services?per_page=100").want(http.StatusOK)
+	none := plain.log.last(t).Queries
+	if got := shown(plain.get("/services?include=extras&per_page=100").want(http.StatusOK).records()[0]); got != "{}" || plain.log.last(t).Queries != none {
+		t.Errorf("a plain site: %s, %d statements, %d without", got, plain.log.last(t).Queries, none)
+	}
+}

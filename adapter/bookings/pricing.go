@@ -48,15 +48,11 @@ func (c charge) breakdown(w session.WriteSettings, service string) any {
 
 // Meta keys of services that Pro Features uses.
 const (
-	metaBaseFee            = "base_fee"
-	metaFlat               = "dont_multiply_charge_amount_by_attendees"
-	metaFewestExtras       = "minimum_service_extras_required"
-	metaFewestExtrasNumber = "minimum_service_extras_value"
-	metaMostExtras         = "maximum_service_extras_required"
-	metaMostExtrasNumber   = "maximum_service_extras_value"
+	metaBaseFee = "base_fee"
+	metaFlat    = "dont_multiply_charge_amount_by_attendees"
 )
 
-var metaKeys = []string{metaBaseFee, metaFlat, metaFewestExtras, metaFewestExtrasNumber, metaMostExtras, metaMostExtrasNumber}
+var metaKeys = append([]string{metaBaseFee, metaFlat}, slots.NumberOfExtrasKeys...)
 
 // planExtras reads the extras of a booking and the service's other settings of Pro Features, which lets a
 // service require extras and limit their number.
@@ -87,13 +83,7 @@ func serviceMeta(ctx context.Context, s *session.Session, service int64) (map[st
 // meta.
 func checkNumber(ctx context.Context, s *session.Session, service int64, meta map[string]string, extras int, p *domain.Validation) error {
 	const field = "extras"
-	limit := func(switched, number string) int {
-		if meta[switched] != session.On {
-			return 0
-		}
-		return session.LeadingInt(meta[number])
-	}
-	fewest, most := limit(metaFewestExtras, metaFewestExtrasNumber), limit(metaMostExtras, metaMostExtrasNumber)
+	fewest, most := slots.NumberOfExtras(meta)
 	switch {
 	case most > 0 && extras > most:
 		p.Reject(field, fmt.Sprintf("The service can be booked with at most %d extras", most))

@@ -31,6 +31,7 @@ type Service struct {
 	Category                                        *ServiceCategoryName
 	Agents                                          []slots.AgentName
 	Locations                                       []slots.LocationName
+	Extras                                          *slots.ServiceExtras // nil on a site without extras
 }
 
 // ServiceCategoryName is the part of a category that services show.
@@ -41,7 +42,7 @@ type ServiceCategoryName struct {
 
 // ServiceIncludes selects the associations to read with services.
 type ServiceIncludes struct {
-	Category, Agents, Locations bool
+	Category, Agents, Locations, Extras bool
 }
 
 // ServiceSort is a sort order of services.
@@ -137,7 +138,7 @@ func LoadServices(ctx context.Context, s *session.Session, ids []int64, include 
 
 func (v Service) serviceID() int64 { return v.ID }
 
-// addConnections reads the agents and locations of services, if they are to be included.
+// addConnections reads the agents, locations and extras of services, if they are to be included.
 func addConnections(ctx context.Context, s *session.Session, records []Service, include ServiceIncludes) (err error) {
 	ids := lists.IDsOf(records, Service.serviceID)
 	if len(ids) == 0 {
@@ -155,8 +156,17 @@ func addConnections(ctx context.Context, s *session.Session, records []Service, 
 			return err
 		}
 	}
+	var extras map[int64]slots.ServiceExtras
+	if include.Extras {
+		if extras, err = slots.ExtrasOfServices(ctx, s, ids); err != nil {
+			return err
+		}
+	}
 	for i := range records {
 		records[i].Agents, records[i].Locations = agents[records[i].ID], locations[records[i].ID]
+		if e, has := extras[records[i].ID]; has {
+			records[i].Extras = &e
+		}
 	}
 	return nil
 }

@@ -22,6 +22,15 @@ func (s *Session) Extension(id string, settings map[string]string) bool {
 	return slices.Contains(addOns(settings), id) || s.plugins.Active(extensions.File(id))
 }
 
+// FindExtension is Extension for those who have not read the settings: it reads them only if the sites' lists do not have the extension.
+func FindExtension(ctx context.Context, s *Session, id string) (bool, error) {
+	if s.Extension(id, nil) {
+		return true, nil
+	}
+	settings, err := s.DB.SettingValues(ctx, SettingAddOns)
+	return s.Extension(id, settings), err
+}
+
 // HasTable reports whether a table of an add-on exists. If it exists but the schema does not know it yet,
 // because the add-on was installed after we started, the error is a wpdb.ErrSchema, so that the schema is read
 // again.

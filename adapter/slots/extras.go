@@ -115,17 +115,22 @@ func LoadExtras(ctx context.Context, s *session.Session, p *domain.Validation, s
 			p.Reject(extrasField, fmt.Sprintf("Extra %d is not active", chosen.ID))
 		case !e.ofService:
 			p.Reject(extrasField, fmt.Sprintf("The service has no extra %d", chosen.ID))
-		case chosen.Quantity > e.most:
-			p.Reject(extrasField, fmt.Sprintf("Extra %d can be booked at most %d times", chosen.ID, e.most))
+		case chosen.Quantity > e.Most:
+			p.Reject(extrasField, fmt.Sprintf("Extra %d can be booked at most %d times", chosen.ID, e.Most))
 		}
 	}
 	return extras, nil
 }
 
+// OfferedExtra is an extra that can be booked.
+type OfferedExtra struct {
+	pricing.Extra
+	Most int64 // maximum quantity in a booking
+}
+
 // offeredExtra is an extra of the site.
 type offeredExtra struct {
-	pricing.Extra
-	most              int64 // maximum quantity in a booking
+	OfferedExtra
 	active, ofService bool
 }
 
@@ -135,15 +140,69 @@ func offeredExtras(ctx context.Context, s *session.Session, service int64, chose
 		ids[i] = e.ID
 	}
 	connected := sq.Expr("EXISTS (SELECT 1 FROM "+s.DB.As(wpdb.ServicesServiceExtras, "x")+" WHERE x.service_extra_id = e.id AND x.service_id = ?)", service)
-	stmt := sq.Select("e.id", "e.name", "e.charge_amount", "e.duration", "e.maximum_quantity", "e.multiplied_by_attendees = 'on'", "e.status = 'active'").Column(connected).
-		From(s.DB.As(wpdb.ServiceExtras, "e")).Where(sq.Eq{"e.id": ids})
-	return wpdb.MapBy(ctx, s.DB, "read extras", stmt, func(row wpdb.Scanner) (int64, offeredExtra, error) {
-		var e offeredExtra
-		var amount decimal.NullDecimal
-		err := row.Scan(&e.ID, &e.Name, &amount, &e.Duration, wpdb.OrZero(&e.most), wpdb.OrZero(&e.PerAttendee), &e.active, &e.ofService)
-		e.Amount, e.most = amount.Decimal, cmp.Or(e.most, 1)
+	stmt := extraColumns(s).Column("e.status = 'active'").Column(connected).Where(sq.Eq{"e.id": ids})
+	return wpdb.MapBy(ctx, s.DB, "read extras", stmt, func(row wpdb.Scanner) (id int64, e offeredExtra, err error) {
+		e.OfferedExtra, err = scanExtra(row, &e.active, &e.ofService)
 		return e.ID, e, err
 	})
+}
+
+// extraColumns selects what scanExtra reads of extras, e.
+func extraColumns(s *session.Session) sq.SelectBuilder {
+	return sq.Select("e.id", "e.name", "e.charge_amount", "e.duration", "e.maximum_quantity", "e.multiplied_by_attendees = 'on'").From(s.DB.As(wpdb.ServiceExtras, "e"))
+}
+
+func scanExtra(row wpdb.Scanner, rest ...any) (e OfferedExtra, err error) {
+	var amount decimal.NullDecimal
+	err = row.Scan(append([]any{&e.ID, &e.Name, &amount, &e.Duration, wpdb.OrZero(&e.Most), wpdb.OrZero(&e.PerAttendee)}, rest...)...)
+	e.Amount, e.Most = amount.Decimal, cmp.Or(e.Most, 1)
+	return e, err
+}
+
+// ServiceExtras are the extras that a service offers, and how many different ones a booking must and may have; 0 for no limit.
+type ServiceExtras struct {
+	Offered     []OfferedExtra
+	Least, Most int
+}
+
+// ExtrasOfServices returns the active extras of services by their ids; nil on a site without extras.
+func ExtrasOfServices(ctx context.Context, s *session.Session, services []int64) (map[int64]ServiceExtras, error) {
+	if !s.Schema.Has(wpdb.ServicesServiceExtras) || !records.HasExtraTables(s) {
+		return nil, nil
+	}
+	if active, err := session.FindExtension(ctx, s, extensions.ProFeatures); err != nil || !active {
+		return nil, err
+	}
+	stmt := extraColumns(s).Distinct().Column("x.service_id").Join(s.DB.As(wpdb.ServicesServiceExtras, "x") + " ON x.service_extra_id = e.id").
+		Where(sq.Eq{"x.service_id": services, "e.status": "active"}).OrderBy("e.id")
+	offered, err := session.Grouped(ctx, s, "read extras of services", stmt, func(row wpdb.Scanner, service *int64) (OfferedExtra, error) { return scanExtra(row, service) })
+	if err != nil {
+		return nil, err
+	}
+	metas, err := session.LoadMetas(ctx, s, wpdb.ServiceMeta, services, sq.Eq{"meta_key": NumberOfExtrasKeys})
+	found := map[int64]ServiceExtras{}
+	for _, id := range services {
+		e := ServiceExtras{Offered: append([]OfferedExtra{}, offered[id]...)}
+		if e.Least, e.Most = NumberOfExtras(metas[id]); len(e.Offered) == 0 { // the form does not ask
+			e.Least = 0
+		}
+		found[id] = e
+	}
+	return found, err
+}
+
+// NumberOfExtrasKeys are the keys of service meta in which Pro Features limits the number of extras: whether, and to what.
+var NumberOfExtrasKeys = []string{"minimum_service_extras_required", "minimum_service_extras_value", "maximum_service_extras_required", "maximum_service_extras_value"}
+
+// NumberOfExtras returns how many different extras a booking must and may have, given the service's meta; 0 for no limit.
+func NumberOfExtras(meta map[string]string) (least, most int) {
+	limit := func(switched, number string) int {
+		if meta[switched] != session.On {
+			return 0
+		}
+		return session.LeadingInt(meta[number])
+	}
+	return limit(NumberOfExtrasKeys[0], NumberOfExtrasKeys[1]), limit(NumberOfExtrasKeys[2], NumberOfExtrasKeys[3])
 }
 
 // ExtraMinutes returns how long extras take.
