@@ -115,13 +115,21 @@ func TestCompanionTellsExtensions(t *testing.T) {
 		if status, answer, err := sendOnce(s.request(http.MethodDelete, path, "")); err != nil || status != http.StatusServiceUnavailable || !strings.Contains(answer, "Nothing is deleted") {
 			t.Errorf("deleted without WordPress: %d %s %v", status, answer, err)
 		}
+		s.send(http.MethodPut, "/v1"+path, `{"status":"approved"}`)
+		s.send(http.MethodPut, "/v1"+path, `{"status":"cancelled"}`)
 		s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Maria"}`)
 		if err := away.stop(); err != nil {
 			t.Error(err)
 		}
 		s.s = reached
 		s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Marie"}`) // wakes the other server
-		s.calls("customer_updated", "customer_updated")
+		var statuses []any
+		for _, c := range s.calls("booking_updated", "booking_change_status", "booking_updated", "booking_change_status", "customer_updated", "customer_updated")[:4] {
+			statuses = append(statuses, c.Arguments[0].(map[string]any)["status"], c.Arguments[1].(map[string]any)["status"])
+		}
+		if diff := cmp.Diff([]any{"approved", "cancelled", "approved", "cancelled", "cancelled", "approved", "cancelled", "approved"}, statuses); diff != "" {
+			t.Errorf("each change is told as it was, although another followed (-want +got):\n%s", diff)
+		}
 
 		for range 2 { // the second one only repeats the response
 			request := s.request(http.MethodDelete, path, "")

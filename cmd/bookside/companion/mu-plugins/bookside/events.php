@@ -184,7 +184,7 @@ class BooksideEvents
             self::$failures[] = 'The process of PHP died.';
         } else {
             try {
-                self::fire($name, (int) $event->record_id, $event->old === null || $name !== $event->event ? [] : (array) json_decode($event->old, true));
+                self::fire($name, $event);
             } catch (\Throwable $e) {
                 self::$failures[] = $e->getMessage();
             }
@@ -207,51 +207,72 @@ class BooksideEvents
         return $ended === false ? null : $failure === '';
     }
 
-    /** @param array<string,?string> $before Columns of the row before; of a row that has not changed none. */
-    private static function fire(string $event, int $id, array $before): void
+    private static function fire(string $name, object $event): void
     {
-        if ($event === 'booking_deleted') {
-            self::tell('booking_deleted', $id);
+        if ($name === 'booking_deleted') {
+            self::tell('booking_deleted', (int) $event->record_id);
             return;
         }
-        $kind = strstr($event, '_', true);
-        [$new, $old] = self::models($event, $id, $before);
+        $kind = strstr($name, '_', true);
+        [$new, $old] = self::models($name, $event);
         if ($new === null) {
             return; // the event of that follows
         }
         if ($old === null) {
-            self::tell($event, $new);
+            self::tell($name, $new);
             return;
         }
-        self::tell($event, $new, $kind === 'customer' ? $old->get_data_vars(true) : $old);
+        self::tell($name, $new, $kind === 'customer' ? $old->get_data_vars(true) : $old);
         if ($kind === 'booking' && $new->status !== $old->status) {
             self::tell('booking_change_status', $new, $old);
         }
     }
 
     /**
-     * Returns the record of an event as it is, null if it is gone, and as it was before, null if it is new.
+     * Returns the record of an event as the event left it, null if it is gone, and as it was before, null if it is told as new.
      *
      * @return array{0:?object,1:?object}
      */
-    private static function models(string $event, int $id, array $before): array
+    private static function models(string $name, object $event): array
     {
-        [$kind, $what] = explode('_', $event, 2);
+        [$kind, $what] = explode('_', $name, 2);
         $class = self::MODELS[$kind];
-        $new = new $class($id);
+        $new = new $class((int) $event->record_id);
         if (empty($new->id)) {
             return [null, null];
         }
+        self::assign($new, self::rowAfter($event, $kind));
         if ($what === 'created') {
             return [$new, null];
         }
-        $old = new $class($id);
-        foreach ($before as $column => $value) {
-            if (property_exists($old, $column)) {
-                $old->$column = $value; // a text or null, as in the new one: listeners compare types
-            }
+        $old = new $class((int) $event->record_id);
+        self::assign($old, self::rowAfter($event, $kind));
+        if ($name === $event->event) {
+            self::assign($old, (array) json_decode((string) $event->old, true));
         }
         return [$new, $old];
+    }
+
+    /**
+     * Returns the row that an event left, if the record has changed again since: the one before the next change that waits.
+     *
+     * @return array<string,?string>
+     */
+    private static function rowAfter(object $event, string $kind): array
+    {
+        global $wpdb;
+        $next = "SELECT old FROM `{$wpdb->prefix}bookside_events` WHERE status IN ('waiting', 'started') AND id > %d AND event = %s AND record_id = %d AND old IS NOT NULL ORDER BY id LIMIT 1";
+        return (array) json_decode((string) $wpdb->get_var($wpdb->prepare($next, $event->id, $kind . '_updated', $event->record_id)), true);
+    }
+
+    /** @param array<string,?string> $row Texts or null, as a model has that was read: listeners compare types. */
+    private static function assign(object $model, array $row): void
+    {
+        foreach ($row as $column => $value) {
+            if (property_exists($model, $column)) {
+                $model->$column = $value;
+            }
+        }
     }
 
     /**
@@ -272,7 +293,7 @@ class BooksideEvents
         if (!$resumed && 1 !== $wpdb->query($wpdb->prepare($claim, $event->id))) {
             return;
         }
-        [$new, $old] = self::models($event->event, (int) $event->record_id, (array) json_decode((string) $event->old, true));
+        [$new, $old] = self::models($event->event, $event);
         if ($new === null || ($resumed && (int) $event->tries >= self::TRIES)) {
             return;
         }
