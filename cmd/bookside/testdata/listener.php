@@ -21,7 +21,7 @@ defined('ABSPATH') || exit;
     });
     add_action('latepoint_booking_created', static function ($booking): void {
         echo 'output that nobody wants';
-        throw new RuntimeException('the calendar does not answer');
+        throw new RuntimeException('ada.neu@example.test (+49 30 123456): the calendar "of Ada" does not answer, https://u:p@calendar.example/v1?key=1 eyJhbGciOiJIUzI1NiJ9');
     }, 11);
 
     function note_call(string $action, array $arguments): void

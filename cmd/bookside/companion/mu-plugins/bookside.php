@@ -77,6 +77,24 @@ function bookside_companion_seen(): void
     }
 }
 
+/**
+ * Says what was thrown, where, and as much of its message as helps: those of others' code may hold personal data and secrets, so that
+ * addresses but for a host's name, texts in quotes, long numbers and tokens are left out.
+ */
+function bookside_companion_describe(\Throwable $thrown): string
+{
+    $file = str_replace([wp_normalize_path(WP_CONTENT_DIR) . '/', wp_normalize_path(ABSPATH)], '', wp_normalize_path($thrown->getFile()));
+    $masks = [
+        '~\b([a-z][a-z0-9+.-]*://)(?:[^/\s@]*@)?([^/\s?#]+)\S*~i' => '$1$2', // of a URL, the host stays
+        '/\S+@\S+/' => '…',
+        '/(["\'`])(?=[^"\'`]*[\s\d])[^"\'`]*\1/' => '…', // not a mere name, such as that of a function
+        '/\+?\d[\d\s().-]{3,}\d/' => '…',
+        '/\b(?=[\w.+\/=-]*\d)(?=[\w.+\/=-]*[a-z])[\w.+\/=-]{16,}/i' => '…',
+    ];
+    $message = (string) preg_replace(array_keys($masks), array_values($masks), $thrown->getMessage());
+    return sprintf('%s in %s:%d: %s', get_class($thrown), $file, $thrown->getLine(), mb_substr($message, 0, 80));
+}
+
 /** Counts a failure. What failed must not break the request of a visitor, so it is shown in wp-admin only. */
 function bookside_companion_failed(string $what, string $message): void
 {

@@ -54,7 +54,7 @@ class BooksideAsk
             $answer = $about === null ? [] : $about($question['of'] ?? null);
             $status = $about === null ? 404 : 200;
         } catch (\Throwable $e) {
-            bookside_companion_failed('ask', $e->getMessage());
+            bookside_companion_failed('ask', bookside_companion_describe($e));
             $status = 500;
             $answer = [];
         }

@@ -186,19 +186,21 @@ class BooksideEvents
             try {
                 self::fire($name, $event);
             } catch (\Throwable $e) {
-                self::$failures[] = $e->getMessage();
+                self::$failures[] = bookside_companion_describe($e);
             }
         }
         try {
             self::send($event);
         } catch (\Throwable $e) {
-            self::$failures[] = $e->getMessage();
+            self::$failures[] = bookside_companion_describe($e);
         }
         $failure = implode('; ', self::$failures);
+        if ($failure !== '') { // by itself: WordPress refuses a query with letters that are not ASCII to a table in which some columns are
+            $wpdb->update("{$wpdb->prefix}bookside_events", ['failure' => mb_substr($failure, 0, 190)], ['id' => $event->id]);
+        }
         $ended = $wpdb->query($wpdb->prepare(
-            "UPDATE $table SET status = %s, failure = %s, old = NULL, due_at = UTC_TIMESTAMP(), finished_at = UTC_TIMESTAMP() WHERE id = %d",
+            "UPDATE $table SET status = %s, old = NULL, due_at = UTC_TIMESTAMP(), finished_at = UTC_TIMESTAMP() WHERE id = %d",
             $failure === '' ? 'done' : 'failed',
-            mb_substr($failure, 0, 190),
             $event->id
         ));
         if ($failure !== '') {
@@ -394,7 +396,7 @@ class BooksideEvents
                     try {
                         return $callback['function'](...$arguments);
                     } catch (\Throwable $e) {
-                        self::$failures[] = $e->getMessage();
+                        self::$failures[] = bookside_companion_describe($e);
                         return null;
                     }
                 };

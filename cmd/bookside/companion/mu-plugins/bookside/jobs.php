@@ -130,7 +130,7 @@ class BooksideJobs
         try {
             OsProcessJobsHelper::process_scheduled_jobs();
         } catch (\Throwable $e) {
-            bookside_companion_failed('jobs', $e->getMessage());
+            bookside_companion_failed('jobs', bookside_companion_describe($e));
         } finally {
             ob_end_clean();
             self::claim(PHP_INT_MAX, 0);
