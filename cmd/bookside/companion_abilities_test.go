@@ -172,6 +172,7 @@ func testAbilities(t *testing.T, s *abilitySite) {
 		t.Errorf("times with any agent (-API +ability):\n%s", diff)
 	}
 	s.refused(s.execute("admin", "get-available-slots", "['service_id' => 999, "+date+"]"), "invalid_request", http.StatusBadRequest, "service_id: Service not found")
+	s.refused(s.execute("admin", "get-available-slots", "['service_id' => 1, 'duration' => -5, "+date+"]"), "invalid_request", http.StatusBadRequest, ": duration: ")
 	execute(t, s.db.SQL, "UPDATE wp_latepoint_services SET visibility = 'hidden' WHERE id = 1")
 	s.refused(s.execute("", "get-available-slots", "['service_id' => 1, "+date+"]"), "not_found", http.StatusNotFound)
 	if diff := cmp.Diff(free, s.slots("admin", "['service_id' => 1, 'agent_id' => 2, "+date+"]")); diff != "" {
@@ -263,6 +264,10 @@ func testAbilities(t *testing.T, s *abilitySite) {
 	// Nobody may do what their role does not allow.
 	s.rolesCount(at)
 
+	if strings.HasSuffix(t.Name(), "/LatePoint") { // the stand-in has no roles of its own
+		s.customRolesCount(at, made.Found.ID)
+	}
+
 	// A server that does not answer books nothing, and the owner learns why.
 	all = s.number(rows)
 	s.switchTo(true, "127.0.0.1:1")
@@ -327,4 +332,27 @@ func (s *abilitySite) rolesCount(at func(minutes int, more string) string) {
 	if got := s.execute("agent2", "create-booking", strings.Replace(anyAgent, "'customer_id' => 1", "'customer_id' => 9102", 1)); got.Found.CustomerID != 9102 {
 		s.t.Errorf("an agent books for a new customer: %+v", got)
 	}
+}
+
+// customRolesCount tests that a role of the site's own is limited to the services that its user may see.
+func (s *abilitySite) customRolesCount(at func(minutes int, more string) string, foreign int) {
+	s.t.Helper()
+	execute(s.t, s.db.SQL, `INSERT INTO wp_latepoint_settings (name, value) VALUES ('custom_roles', '{"clerk":{"wp_role":"clerk","name":"Clerk","user_type":"custom","capabilities":["booking__create","booking__edit"]}}')`)
+	s.Run(s.t, `add_role('clerk', 'Clerk', ['read' => true]);
+		$id = wp_insert_user(['user_login' => 'clerk', 'user_pass' => 'clerk', 'user_email' => 'clerk@example.test', 'role' => 'clerk']);
+		update_user_meta($id, 'latepoint_custom_allowed_records', ['agent' => LATEPOINT_ALL, 'service' => [4], 'location' => LATEPOINT_ALL]);`)
+	execute(s.t, s.db.SQL, "INSERT INTO wp_latepoint_customers (id, first_name, email) VALUES (9103, 'Max', 'max@example.test')")
+	free := s.slots("clerk", "['service_id' => 4, 'date' => '"+s.bookday+"']")
+	if len(free) == 0 {
+		s.t.Fatal("no free times of service 4")
+	}
+	own := s.execute("clerk", "create-booking", fmt.Sprintf("['customer_id' => 9103, 'service_id' => 4, 'start_date' => '%s', 'start_time' => %d]", s.bookday, free[0].StartTime))
+	if own.Found.ID == 0 {
+		s.t.Errorf("a clerk books their service: %+v", own)
+	}
+	if got := s.execute("clerk", "cancel-booking", fmt.Sprintf("['id' => %d]", own.Found.ID)); got.Found.Status != "cancelled" {
+		s.t.Errorf("a clerk cancels a booking of their service: %+v", got)
+	}
+	s.refused(s.execute("clerk", "create-booking", at(615, "")), "forbidden", http.StatusForbidden)
+	s.refused(s.execute("clerk", "cancel-booking", fmt.Sprintf("['id' => %d]", foreign)), "booking_not_found", http.StatusNotFound)
 }

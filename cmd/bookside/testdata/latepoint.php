@@ -187,16 +187,10 @@ namespace {
 
     class OsRolesHelper
     {
-        public static function can_user_make_action_on_model_record(OsModel $model, string $action): bool
+        public static function can_user_make_action_on_model_record(OsBookingModel $model, string $action): bool
         {
-            global $wpdb;
             $user = OsAuthHelper::get_current_user();
-            if ($user->backend_user_type === 'admin') {
-                return true;
-            }
-            $column = $model instanceof OsBookingModel ? 'id' : 'customer_id';
-            $agents = $wpdb->get_col($wpdb->prepare("SELECT DISTINCT agent_id FROM {$wpdb->prefix}latepoint_bookings WHERE $column = %d", $model->id));
-            return (bool) array_intersect($agents, $user->get_allowed_records('agent'));
+            return $user->backend_user_type === 'admin' || in_array($model->agent_id, $user->get_allowed_records('agent'));
         }
     }
 

@@ -51,7 +51,7 @@ function bookside_companion_lock_problem(): string
 }
 
 /**
- * Returns the failures since they were last cleared, by what failed: payment, lock, journal, forms, jobs, forward, ask or events.
+ * Returns the failures since they were last cleared, by what failed: payment, lock, journal, forms, jobs, forward, ask, events or abilities.
  *
  * @return array<string,array{count:int,at:int,message:string}> With the time (Unix) and the message of the last one.
  */

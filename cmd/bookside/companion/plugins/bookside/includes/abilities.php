@@ -161,15 +161,17 @@ class Abilities
         return null;
     }
 
-    /** Returns the refusal of a customer who belongs to agents that the user's role does not include; null if there is nothing to refuse. */
+    /** Returns the refusal of a customer who has only booked agents that the user's role does not include; null if there is nothing to refuse. */
     private static function otherCustomer(int $id): ?\WP_Error
     {
         global $wpdb;
-        if (!isset(self::limits()['agent']) || \OsRolesHelper::can_user_make_action_on_model_record(new \OsCustomerModel($id), 'view')) {
+        $agents = self::limits()['agent'] ?? [];
+        if ($agents === []) {
             return null;
         }
-        $booked = $wpdb->get_var($wpdb->prepare('SELECT id FROM ' . platform_table('bookings') . ' WHERE customer_id = %d LIMIT 1', $id));
-        return $booked ? self::refused('forbidden', __('You are not allowed to book for this customer.', 'bookside'), 403, 'customer_id') : null;
+        $theirs = 'SELECT MAX(agent_id IN (' . implode(', ', $agents) . ')) FROM ' . platform_table('bookings') . ' WHERE customer_id = %d';
+        $own = $wpdb->get_var($wpdb->prepare($theirs, $id)) ?? '1'; // a new customer is anybody's
+        return $own === '0' ? self::refused('forbidden', __('You are not allowed to book for this customer.', 'bookside'), 403, 'customer_id') : null;
     }
 
     /**
@@ -232,7 +234,7 @@ class Abilities
             return self::unavailable($form !== null && !empty($said->get_error_data()['sent']));
         }
         $answer = is_array($said['answer'] ?? null) ? $said['answer'] : [];
-        return (int) ($said['status'] ?? 500) < 300 ? $answer : self::refusal((int) ($said['status'] ?? 500), $answer);
+        return (int) ($said['status'] ?? 500) < 300 ? $answer : self::refusal((int) ($said['status'] ?? 500), $answer, $form !== null);
     }
 
     /** Returns the error for a server that does not answer. Whoever uses an ability need not know more; the page of the API does. */
@@ -245,7 +247,7 @@ class Abilities
     }
 
     /** Returns a refusal of the API as an error: with its message, and the field of the input that is wrong. */
-    private static function refusal(int $status, array $answer): \WP_Error
+    private static function refusal(int $status, array $answer, bool $writes): \WP_Error
     {
         $error = is_array($answer['error'] ?? null) ? $answer['error'] : $answer + ['details' => $answer['data']['details'] ?? null];
         $message = (string) ($error['message'] ?? '');
@@ -260,15 +262,16 @@ class Abilities
             /* translators: 1: an error message. 2: numbers. */
             $message = sprintf(__('%1$s. Free starts on that day, in minutes from midnight: %2$s', 'bookside'), rtrim($message, '.'), $free);
         } elseif ($status < 500) {
-            $data['fields'] = array_filter($details, 'is_string');
-            if (isset($data['fields']['duration'])) {
-                $data['fields'] += ['end_time' => $data['fields']['duration']];
-                unset($data['fields']['duration']);
+            $fields = array_filter($details, 'is_string');
+            if ($writes && isset($fields['duration'])) { // computed from the end
+                $fields += ['end_time' => $fields['duration']];
+                unset($fields['duration']);
             }
-            $fields = array_map(static function (string $field, string $text): string {
+            $texts = array_map(static function (string $field, string $text): string {
                 return "$field: $text";
-            }, array_keys($data['fields']), $data['fields']);
-            $message .= $fields === [] ? '' : ': ' . implode('; ', $fields);
+            }, array_keys($fields), $fields);
+            $message .= $texts === [] ? '' : ': ' . implode('; ', $texts);
+            $data += $texts === [] ? [] : ['fields' => $fields];
         }
         return new \WP_Error((string) ($error['code'] ?? 'bookside'), $message, $data);
     }
