@@ -28,7 +28,7 @@ const askedForAge = time.Minute
 
 // canAsk reports whether there is a companion that answers, and the number of listeners it reported.
 // Earlier versions reported no number.
-func (s *Session) canAsk() (can bool, listeners string) {
+func canAsk(s *Session) (can bool, listeners string) {
 	reported := strings.Fields(wpdb.PlainText(s.options[domain.OptionReported]))
 	if s.Asker == nil || len(reported) != 3 {
 		return false, ""
@@ -39,7 +39,7 @@ func (s *Session) canAsk() (can bool, listeners string) {
 // Asked returns the extensions that WordPress is asked about. If nothing listens to LatePoint, it runs no
 // statement.
 func (s *Session) Asked(ctx context.Context) (extensions.Asked, error) {
-	if can, listeners := s.canAsk(); !can || listeners == "0" {
+	if can, listeners := canAsk(s); !can || listeners == "0" {
 		return nil, nil
 	}
 	of := strings.Join([]string{wpdb.PlainText(s.options[domain.OptionReported]), wpdb.PlainText(s.options[domain.OptionActivePlugins]), wpdb.PlainText(s.options[domain.OptionEvents])}, "\n")

@@ -49,16 +49,10 @@ func HasTable(ctx context.Context, s *Session, table wpdb.Table) (bool, error) {
 	}
 }
 
-// GoogleCalendarVersion is the version of the Google Calendar add-on's tables, such as 1.0.2, or empty if
-// unknown.
-func (s *Session) GoogleCalendarVersion() string {
-	return wpdb.PlainText(s.options[domain.OptionGoogleCalendar])
-}
-
 // EarlyGoogleCalendar reports whether the Google Calendar add-on is known to be older than 1.6, whose
 // tables have version 1.0.2.
-func (s *Session) EarlyGoogleCalendar() bool {
-	version := s.GoogleCalendarVersion()
+func EarlyGoogleCalendar(s *Session) bool {
+	version := wpdb.PlainText(s.options[domain.OptionGoogleCalendar])
 	return versionAtLeast(version, "0") && !versionAtLeast(version, "1.0.2")
 }
 
@@ -85,7 +79,7 @@ var CalendarTables = map[string]EventTables{
 var AssetTables = []wpdb.Table{wpdb.AgentsAssets, wpdb.Assets, wpdb.BookingsAssets, wpdb.ServicesAssets}
 
 // unreadTables returns what has tables that cannot be seen: the ids of active calendar add-ons, and the setting of assets.
-func (s *Session) unreadTables(ctx context.Context, settings map[string]string) (unread []string, err error) {
+func unreadTables(ctx context.Context, s *Session, settings map[string]string) (unread []string, err error) {
 	needed := map[string][]wpdb.Table{}
 	for id, tables := range CalendarTables {
 		if s.Extension(id, settings) {
@@ -129,24 +123,24 @@ func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 	if err != nil {
 		return nil, err
 	}
-	unread, err := s.unreadTables(ctx, settings)
+	unread, err := unreadTables(ctx, s, settings)
 	if err != nil {
 		return nil, err
 	}
 	site := extensions.Site{Plugins: s.plugins.Files(), AddOns: addOns(settings), Settings: settings, Versions: map[string]string{}, Unread: unread,
 		Events: s.heardEvents()}
-	site.Asks, _ = s.canAsk()
+	site.Asks, _ = canAsk(s)
 	for option, version := range options {
 		site.Versions[versions[option]] = wpdb.PlainText(version)
 	}
 	if options[domain.OptionReported] != "" { // the companion has reported
-		site.Reports, err = s.reports(ctx)
+		site.Reports, err = reports(ctx, s)
 	}
 	return site.Active(), err
 }
 
 // reports returns what the companion reported, or nothing if that cannot be read.
-func (s *Session) reports(ctx context.Context) (reports []extensions.Report, err error) {
+func reports(ctx context.Context, s *Session) (reports []extensions.Report, err error) {
 	stmt := sq.Select("plugins").From(s.DB.Name(wpdb.Extensions)).Where(sq.Eq{"id": 1})
 	text, found, err := wpdb.One(ctx, s.DB, "read report of extensions", stmt, wpdb.Value[string])
 	switch {

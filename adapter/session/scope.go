@@ -34,8 +34,8 @@ import (
 // first read the record as the key sees it, and end with checkScope. Slots are also computed from all
 // bookings; otherwise they could be booked twice.
 
-// restrictTo restricts what the site shows to what a key may see.
-func (s *Session) restrictTo(ctx context.Context, key *keys.Key) error {
+// restrict restricts what a session shows to what a key may see.
+func restrict(ctx context.Context, s *Session, key *keys.Key) error {
 	s.caller = key
 	if key.Scope.Unlimited() {
 		return nil

@@ -188,7 +188,7 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 	site, err := p.session(ctx, principal.Options)
 	if err == nil {
 		site.AuthenticatedAt, site.NoSharing = principal.Lookup, false
-		if err = site.restrictTo(ctx, &principal.Key); err == nil {
+		if err = restrict(ctx, site, &principal.Key); err == nil {
 			err = work(site)
 		}
 	}
@@ -203,7 +203,7 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 	if err != nil {
 		return err
 	}
-	if err := site.restrictTo(ctx, &principal.Key); err != nil {
+	if err := restrict(ctx, site, &principal.Key); err != nil {
 		return err
 	}
 	return work(site)
@@ -224,7 +224,7 @@ func (p *Platform) SessionOf(ctx context.Context, key *keys.Key) (*Session, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := site.restrictTo(ctx, key); err != nil {
+	if err := restrict(ctx, site, key); err != nil {
 		return nil, err
 	}
 	return site, nil

@@ -121,7 +121,7 @@ type WriteSettings struct {
 
 // WriteSettings reads the settings that a write needs.
 func (s *Session) WriteSettings(ctx context.Context) (WriteSettings, error) {
-	processors := s.paymentProcessors()
+	processors := paymentProcessors(s)
 	settings, options, err := s.DB.SettingsAndOptions(ctx, slices.Concat(writeSettingNames, slices.Sorted(maps.Keys(processors))), []string{"siteurl", "cron", "upload_path", "upload_url_path", optionLanguage})
 	if err != nil {
 		return WriteSettings{}, err
@@ -134,7 +134,7 @@ func (s *Session) WriteSettings(ctx context.Context) (WriteSettings, error) {
 }
 
 // paymentProcessors returns the ids of the active add-ons by which customers pay, by the settings that switch them on.
-func (s *Session) paymentProcessors() map[string]string {
+func paymentProcessors(s *Session) map[string]string {
 	processors := map[string]string{}
 	for _, file := range s.plugins.Files() {
 		if code, ok := extensions.PaymentProcessor(file); ok {

@@ -25,7 +25,7 @@ type eventCalendar struct {
 // other things; only Apple's controls this.
 func activeCalendars(s *session.Session, settings map[string]string) (active []eventCalendar) {
 	google := busytimes.Google
-	if s.EarlyGoogleCalendar() {
+	if session.EarlyGoogleCalendar(s) {
 		google = busytimes.EarlyGoogle
 	}
 	for _, c := range []struct {
