@@ -79,13 +79,17 @@ func keepOld(ctx context.Context, tx *Tx, table wpdb.Table, id int64) error {
 }
 
 // Announce queues events for the extensions of the site that listen to them, and for the plugin if it sends messages about
-// them. They are stored at the end of the transaction.
+// them. They are stored at the end of the transaction. Two events of one name about a record are one, because extensions and the
+// plugin see only the record before the transaction and after it: the last one has the messages.
 func (tx *Tx) Announce(all ...events.Event) {
 	for _, e := range all {
 		at := slices.IndexFunc(tx.told, func(told events.Event) bool { return told.Name == e.Name && told.RecordID == e.RecordID })
 		switch {
 		case at >= 0 && e.Messages == "":
-		case at >= 0 && tx.told[at].Messages == "":
+		case at >= 0:
+			if tx.told[at].Messages == events.AllMessages {
+				e.Messages = events.AllMessages
+			}
 			tx.told[at] = e
 		case e.Messages != "" || tx.Tells(e.Name):
 			tx.told = append(tx.told, e)

@@ -70,3 +70,35 @@ func TestPluginSends(t *testing.T) {
 		}
 	}
 }
+
+// TestEventsOfOneRecordAreOne: a transaction that announces a record several times tells extensions once, and all messages are sent once.
+func TestEventsOfOneRecordAreOne(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(time.Now()))
+	db := wpdbtest.Open(t, database, 2)
+	database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'order_updated messages')")
+	platform := session.NewPlatform(db, time.Now)
+	platform.Events = events.NewRelay(db, time.Now, nil, slog.New(slog.DiscardHandler))
+	site, err := platform.Session(t.Context())
+	if err == nil {
+		err = site.Transact(t.Context(), "test", func(tx *session.Tx) error {
+			updated := events.Event{Name: "order_updated", RecordID: 1, RenderedDue: time.Now()}
+			for _, messages := range []string{"", events.AllMessages, "", events.Reminders} {
+				updated.Messages, updated.Rendered = messages, updated.Rendered+"x"
+				tx.Announce(updated, events.Event{Name: "order_updated", RecordID: 2})
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	query := "SELECT GROUP_CONCAT(event, ' ', record_id, ' ', messages, ' ', COALESCE(rendered, '-') ORDER BY id) FROM wp_bookside_events"
+	if err := database.SQL.QueryRowContext(t.Context(), query).Scan(&got); err != nil {
+		t.Fatal(err)
+	}
+	if want := "order_updated 1 all xxxx,order_updated 2  -"; got != want {
+		t.Errorf("events %q, want %q", got, want)
+	}
+}
