@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bookside/adapter/domain"
 	"bookside/fixtures"
 )
 
@@ -204,6 +205,31 @@ func TestRefusedExtrasAndCoupons(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCouponsTellNothingAboutCustomers: a key limited to an agent does not learn from a coupon what a customer
+// whom it may not see has ordered.
+func TestCouponsTellNothingAboutCustomers(t *testing.T) {
+	t.Parallel()
+	s := proSite(t)
+	s.database.Execute(t, "UPDATE wp_latepoint_orders SET coupon_code = 'minus5', status = 'open', customer_id = 9 ORDER BY id LIMIT 1",
+		"UPDATE wp_latepoint_bookings SET agent_id = 3 WHERE customer_id = 9")
+	body := friday("dry_run", `true`, "coupon_code", `"MINUS5"`, "customer_id", "", "customer",
+		`{"first_name":"A","last_name":"B","phone":"+4930123456","email":"`+rowOf(t, s.database, "SELECT email FROM wp_latepoint_customers WHERE id = 9")+`"}`)
+	all, limited := s.key, s.limitedKey(domain.Scope{Agents: []int64{5}})
+	for rules, known := range map[string]string{
+		`{"limit_per_customer":"1"}`: "The customer has used this coupon as often as they may",
+		`{"orders_less":"1"}`:        "The customer has too many orders for this coupon",
+		`{"customer_ids":"3"}`:       "This coupon is for other customers",
+	} {
+		s.database.Execute(t, "UPDATE wp_latepoint_coupons SET rules = '"+rules+"', active_to = NULL WHERE code = 'MINUS5'")
+		for key, want := range map[string]string{all: known, limited: "This coupon cannot be used for this booking"} {
+			s.key = key
+			if got := s.write(http.MethodPost, "/bookings", body).want(http.StatusUnprocessableEntity).at("error", "details", "coupon_code"); got != want {
+				t.Errorf("%s: %v, want %q", rules, got, want)
+			}
+		}
 	}
 }
 

@@ -28,6 +28,15 @@ type CouponUse struct {
 	Had       bool // the order already has the coupon
 	Cancelled bool // but was cancelled, so it did not count as a use
 	Moved     bool // it moves to this customer
+	Hidden    bool // the caller may not learn about the customer
+}
+
+// aboutCustomer returns a reason that tells something about the customer, or one that does not.
+func (u CouponUse) aboutCustomer(reason string) string {
+	if u.Hidden {
+		return "This coupon cannot be used for this booking"
+	}
+	return reason
 }
 
 // couponConditions are the conditions in a coupon's rules that its record does not show. An empty list or
@@ -117,7 +126,7 @@ func (c Coupon) unusable(use CouponUse, now time.Time) string {
 	others := len(rules.customers) > 0 && !slices.Contains(rules.customers, domain.IDText(use.Customer))
 	switch {
 	case use.Had && others:
-		return forOtherCustomers
+		return use.aboutCustomer(forOtherCustomers)
 	case use.Had:
 		return ""
 	case !strings.EqualFold(c.Status, couponActive):
@@ -127,7 +136,7 @@ func (c Coupon) unusable(use CouponUse, now time.Time) string {
 	case use.Order == 0 && !unset(c.ActiveTo) && today >= c.ActiveTo:
 		return "This coupon has expired"
 	case others:
-		return forOtherCustomers
+		return use.aboutCustomer(forOtherCustomers)
 	case !rules.matchItems(use.Items):
 		return "This coupon is for other agents, services or bundles"
 	case use.Subtotal.LessThan(rules.minSubtotal):
@@ -180,13 +189,13 @@ func couponUsed(ctx context.Context, s *session.Session, c Coupon, use CouponUse
 	case c.Rules.LimitTotal > 0 && (!use.Had || use.Cancelled) && used.all >= c.Rules.LimitTotal:
 		return "This coupon has been used as often as it may be", nil
 	case rules.perCustomer > 0 && used.theirs >= rules.perCustomer:
-		return "The customer has used this coupon as often as they may", nil
+		return use.aboutCustomer("The customer has used this coupon as often as they may"), nil
 	case use.Had && !use.Moved:
 		return "", nil
 	case rules.more > 0 && used.orders <= rules.more:
-		return "The customer has too few orders for this coupon", nil
+		return use.aboutCustomer("The customer has too few orders for this coupon"), nil
 	case rules.less > 0 && used.orders >= rules.less:
-		return "The customer has too many orders for this coupon", nil
+		return use.aboutCustomer("The customer has too many orders for this coupon"), nil
 	default:
 		return "", nil
 	}

@@ -3,6 +3,7 @@ package pricing
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -93,14 +94,11 @@ func ParseTaxes(setting string) []Tax {
 				return nil
 			}
 		}
-		var stored struct {
-			ID, Name, Type string
-			Value          any
-		}
+		var stored struct{ ID, Name, Type, Value any }
 		if err := decoder.Decode(&stored); err != nil {
 			return nil
 		}
-		tax := Tax{ID: stored.ID, Name: stored.Name, Fixed: stored.Type == "fixed", Value: Stored(stored.Value)}
+		tax := Tax{ID: storedText(stored.ID), Name: storedText(stored.Name), Fixed: stored.Type == "fixed", Value: Stored(stored.Value)}
 		if stored.Type != "fixed" && stored.Type != "percentage" {
 			tax.Value = decimal.Zero
 		}
@@ -111,6 +109,17 @@ func ParseTaxes(setting string) []Tax {
 		}
 	}
 	return taxes
+}
+
+// storedText returns a text from a setting, which PHP may have stored as a number, or "" for anything else.
+func storedText(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return ""
 }
 
 // Stored returns an amount from a setting or meta, given as a text or a number, or 0 for anything else.

@@ -78,6 +78,7 @@ func TestOrderTotal(t *testing.T) {
 		"no negative tax":                     {"80", nil, `{"a":{"id":"a","name":"X","type":"percentage","value":"-5"}}`, "0", "80.0000 0.0000 0.0000 80.0000"},
 		"a tax of no known type":              {"80", nil, `{"a":{"id":"a","name":"X","type":"other","value":"5"}}`, "0", "80.0000 0.0000 0.0000 80.0000"},
 		"a tax twice, of which the last wins": {"80", nil, `[{"id":"a","name":"X","type":"fixed","value":"5"},{"id":"a","name":"Y","type":"fixed","value":"6"}]`, "0", "80.0000 0.0000 6.0000 86.0000"},
+		"a tax with numbers for texts":        {"80", nil, `{"7":{"id":7,"name":19,"type":"fixed","value":"5"},"8":{"id":8,"name":null,"type":"fixed","value":1}}`, "0", "80.0000 0.0000 6.0000 86.0000"},
 		"no JSON":                             {"80", nil, `{"a":`, "0", "80.0000 0.0000 0.0000 80.0000"},
 	} {
 		t.Run(name, func(t *testing.T) {
