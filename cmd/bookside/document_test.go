@@ -145,7 +145,7 @@ calendar is turned off in LatePoint's settings, as long as the plugin is active,
 event that recurs until a day does not take place on it, exceptions are ignored, Apple's all-day events block nothing. Google
 Calendar 1.4 and 1.6 differ, and the version of its tables decides; if that is not known, the rules of 1.6 apply. There is one difference:
 on the site, an event without an end time breaks the calendar; here it blocks the day. The database account needs
-` + "`SELECT`" + ` on the tables of the add-ons, which ` + "`bookside check --grants`" + ` prints.
+` + "`SELECT`" + ` on the tables of the add-ons, which ` + "`bookside check --grants`" + ` prints ([how to grant it](INSTALL.md)).
 
 ## Rooms and devices
 
