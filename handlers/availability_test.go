@@ -910,6 +910,7 @@ func TestOffPeriodsAndDailyLimitsNeedTheAddOn(t *testing.T) {
 	}{
 		{"an agent's time off", "service_id=1&agent_id=1&location_id=1&date=2026-11-23", grid, grid[2:]},
 		{"a location's", "service_id=1&agent_id=3&location_id=2&date=2026-11-23", grid, []string{"09:00", "11:00"}},
+		{"a location's, where any will do", "service_id=1&agent_id=3&location_id=any&date=2026-11-23", grid, []string{"09:00", "11:00"}},
 		{"both", "service_id=1&agent_id=1&location_id=2&date=2026-11-23", grid, grid[4:]},
 		{"of each its own", "service_id=1&agent_id=any&date=2026-11-23", grid, grid},
 		{"a service's", "service_id=4&agent_id=any&date=2026-11-23", []string{"09:00", "10:00", "11:00"}, nil},

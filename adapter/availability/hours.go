@@ -11,8 +11,8 @@ type Resource struct{ Agent, Service, Location int64 }
 // Scope says what a rule applies to. Zero stands for every agent, service or location.
 type Scope struct{ Agent, Service, Location int64 }
 
-// covers reports whether a rule with this scope applies to the resource.
-func (s Scope) covers(r Resource) bool {
+// Covers reports whether a rule with this scope applies to the resource.
+func (s Scope) Covers(r Resource) bool {
 	return (s.Agent == 0 || s.Agent == r.Agent) &&
 		(s.Service == 0 || s.Service == r.Service) &&
 		(s.Location == 0 || s.Location == r.Location)
@@ -114,7 +114,7 @@ func (s *schedule) hours(r Resource, day Day) []period {
 	for _, rows := range [...][]WorkPeriod{s.dated[day], s.weekly[day.Weekday()]} {
 		for i := range rows {
 			row := &rows[i]
-			if !row.covers(r) {
+			if !row.Covers(r) {
 				continue
 			}
 			if last != nil && row.weight() != last.weight() {

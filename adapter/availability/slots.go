@@ -336,7 +336,7 @@ func (c *Calendar) closuresOn(day Day, r Resource, q Request) []closure {
 		}
 	}
 	for _, off := range c.off[day] {
-		if off.covers(r) {
+		if off.Covers(r) {
 			closed = append(closed, closure{period{off.Start, off.End}, off.reason})
 		}
 	}

@@ -98,7 +98,11 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 		case hoursRow:
 			in.WorkPeriods = append(in.WorkPeriods, r.workPeriod())
 		case timeOffRow:
-			in.OffPeriods = append(in.OffPeriods, r.offPeriod())
+			off := r.offPeriod()
+			if q.anyLocation && slices.ContainsFunc(in.Resources, off.Covers) { // Pro Features no longer looks at the location of a period that it has found
+				off.Location = 0
+			}
+			in.OffPeriods = append(in.OffPeriods, off)
 		case limitRow:
 			if first := limits[r.agent]; first == 0 || r.id < first { // the first row counts
 				limits[r.agent], in.Limits.Agents[r.agent] = r.id, max(session.LeadingInt(r.limit), 0)
