@@ -21,8 +21,8 @@ import (
 )
 
 // TestAnswersWithExtensions asks LatePoint and the API about random bookings, with different extensions: both name
-// the same starts and seats, and the same prices. Another seed each time is printed. BOOKSIDE_TEST_SEEDS is how
-// many bookings are asked about with each set of extensions.
+// the same starts and seats, and the same prices. BOOKSIDE_TEST_SEEDS is how many bookings are asked about with each
+// set of extensions, and BOOKSIDE_TEST_SEED, which is printed, repeats a run.
 func TestAnswersWithExtensions(t *testing.T) {
 	t.Parallel()
 	db := fixtures.New(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
@@ -34,8 +34,11 @@ func TestAnswersWithExtensions(t *testing.T) {
 	if err != nil {
 		number = 40
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed, err := strconv.ParseUint(os.Getenv("BOOKSIDE_TEST_SEED"), 10, 64)
+	if err != nil {
+		seed = rand.Uint64()
+	}
+	t.Logf("BOOKSIDE_TEST_SEED=%d", seed)
 	year := newAnyYear(t, db, rand.New(rand.NewPCG(seed, 1)))
 	plugins := map[string]string{"decides/decides.php": "decides", "meeting/meeting.php": "meeting", proFeatures: "pro-features"}
 	for _, calendar := range []string{googleCalendar, outlookCalendar, appleCalendar} {
@@ -92,7 +95,7 @@ func (y *anyYear) day() string {
 
 // amount returns an amount with up to four decimals.
 func (y *anyYear) amount() string {
-	return fmt.Sprintf("%d.%s", y.random.IntN(90), y.oneOf("0000", "0000", "5000", "9900", "3333", "0050", "1234"))
+	return fmt.Sprintf("%d.%s", 1+y.random.IntN(90), y.oneOf("0000", "0000", "5000", "9900", "3333", "0050", "1234"))
 }
 
 func newAnyYear(t *testing.T, db *fixtures.Database, random *rand.Rand) *anyYear {
@@ -177,6 +180,7 @@ func newAnyYear(t *testing.T, db *fixtures.Database, random *rand.Rand) *anyYear
 	if err := json.Unmarshal([]byte(places), &y.places); err != nil {
 		t.Fatal(err)
 	}
+	slices.SortFunc(y.places, func(a, b [5]int) int { return slices.Compare(a[:], b[:]) })
 	return y
 }
 
@@ -244,6 +248,7 @@ type answered struct {
 	Taken      bool        // there is no agent for it, although some are free: LatePoint chooses among others
 	Discounted bool        // by the coupon
 	Price      string      // the item's total; the order's subtotal, discount, tax and total
+	Parts      []string    // of the price: label, amount, note and badge
 }
 
 // compare asks both a number of questions; discounts says whether a coupon has to be valid.
@@ -262,7 +267,8 @@ func (y *anyYear) compare(t *testing.T, s *toldSite, number int, discounts, aske
 		t.Fatal(err)
 	}
 	writeBelow(t, s.Content, map[string]string{"questions.json": string(text)})
-	starts, prices, discounted, different := 0, 0, 0, 0
+	starts, prices, discounted, stored, different := 0, 0, 0, 0, 0
+	var priced []int
 	differ := func(q question, what, diff string) {
 		if diff == "" {
 			return
@@ -271,14 +277,15 @@ func (y *anyYear) compare(t *testing.T, s *toldSite, number int, discounts, aske
 			t.Errorf("%+v: %s (-LatePoint +API):\n%s", q, what, diff)
 		}
 	}
-	for i, want := range fromPHP[[]answered](t, s.WordPress, "require '"+functions+"'; return test_answers(json_decode(file_get_contents(WP_CONTENT_DIR . '/questions.json'), true));") {
+	wants := fromPHP[[]answered](t, s.WordPress, "require '"+functions+"'; return test_answers(json_decode(file_get_contents(WP_CONTENT_DIR . '/questions.json'), true));")
+	for i, want := range wants {
 		q := questions[i]
 		starts += len(want.Starts)
 		differ(q, "starts", cmp.Diff(answered{Duration: want.Duration, Starts: want.Starts}, s.offered(t, q)))
 		if len(want.Starts) == 0 {
 			continue
 		}
-		status, price := s.priced(t, q, want.Start)
+		status, price := s.priced(t, q, want.Start, true)
 		switch {
 		case want.Taken:
 			if status != http.StatusConflict {
@@ -295,8 +302,17 @@ func (y *anyYear) compare(t *testing.T, s *toldSite, number int, discounts, aske
 		if want.Discounted {
 			discounted++
 		}
+		priced = append(priced, i)
 	}
-	t.Logf("%d questions: %d starts, %d prices, %d of them with a discount; %d differ", number, starts, prices, discounted, different)
+	for _, i := range priced[max(0, len(priced)-5):] { // stored, after all times were compared
+		if status, text := s.priced(t, questions[i], wants[i].Start, false); status == http.StatusCreated {
+			stored++
+			differ(questions[i], "parts of the price", cmp.Diff(wants[i].Parts, s.storedParts(t)))
+		} else if status != http.StatusConflict && status != http.StatusUnprocessableEntity {
+			differ(questions[i], "booking", text)
+		}
+	}
+	t.Logf("%d questions: %d starts, %d prices, %d of them with a discount; %d stored, %d differ", number, starts, prices, discounted, stored, different)
 	if starts < number || prices == 0 || number >= 500 && (prices < number/6 || discounts && discounted < number/20) {
 		t.Error("the case proves little")
 	}
@@ -341,8 +357,38 @@ func (s *toldSite) offered(t *testing.T, q question) answered {
 	return found
 }
 
-// priced returns what a dry run says that the booking costs.
-func (s *toldSite) priced(t *testing.T, q question, start int) (status int, price string) {
+// storedParts returns the parts of the price of the last order.
+func (s *toldSite) storedParts(t *testing.T) (parts []string) {
+	t.Helper()
+	type row struct {
+		Label, Note, Badge string
+		Value              any `json:"raw_value"`
+	}
+	type part struct {
+		Items []row
+		More  []row `json:"sub_items"`
+	}
+	var stored struct {
+		Before []part                          `json:"before_subtotal"`
+		After  struct{ Discounts, Taxes part } `json:"after_subtotal"`
+	}
+	if err := json.Unmarshal([]byte(s.text("SELECT price_breakdown FROM {p}orders ORDER BY id DESC LIMIT 1")), &stored); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range append(stored.Before, stored.After.Discounts, stored.After.Taxes) {
+		for _, r := range slices.Concat(p.Items, p.More) {
+			amount, err := strconv.ParseFloat(fmt.Sprint(r.Value), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts = append(parts, fmt.Sprintf("%s|%.4f|%s|%s", r.Label, amount, r.Note, r.Badge))
+		}
+	}
+	return parts
+}
+
+// priced returns what the booking costs, of a dry run or for good.
+func (s *toldSite) priced(t *testing.T, q question, start int, dry bool) (status int, price string) {
 	t.Helper()
 	place := func(id int) any {
 		if id == 0 {
@@ -352,14 +398,14 @@ func (s *toldSite) priced(t *testing.T, q question, start int) (status int, pric
 	}
 	body, err := json.Marshal(map[string]any{
 		"service_id": q.Service, "agent_id": place(q.Agent), "location_id": place(q.Location), "start_date": q.Date, "start_time": fmt.Sprintf("%02d:%02d", start/60, start%60), "duration": q.Duration,
-		"total_attendees": q.Attendees, "extras": json.RawMessage(q.extrasJSON()), "coupon_code": q.Coupon, "dry_run": true,
+		"total_attendees": q.Attendees, "extras": json.RawMessage(q.extrasJSON()), "coupon_code": q.Coupon, "dry_run": dry,
 		"customer": map[string]string{"first_name": "Ada", "last_name": "Neu", "email": "ada.neu@example.test"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	status, text, err := sendOnce(s.request(http.MethodPost, "/bookings", string(body)))
-	if err != nil || status != http.StatusOK {
+	if err != nil || status != http.StatusOK && status != http.StatusCreated {
 		return status, fmt.Sprint(status, " ", text, err)
 	}
 	var answer struct {

@@ -38,7 +38,7 @@ func (s *Side) unhonoured(ctx context.Context) (found []unhonoured) {
 }
 
 // amounts are the names of fields and columns with prices, and with what they are made of.
-var amounts = regexp.MustCompile(`price|total$|total\b|amount|discount|coupon`)
+var amounts = regexp.MustCompile(`price|total\b|amount|discount|coupon`)
 
 // subjects returns what extensions decide about a place in the answer of a route, or in a column.
 func subjects(route, path string, kind Kind) []extensions.Subject {

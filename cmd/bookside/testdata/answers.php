@@ -55,5 +55,12 @@ function test_price(OsBookingModel $booking, array $q): array
     $cart->add_item($item, false);
     [$item] = $cart->items;
     $sums = [$item->get_subtotal(), $item->get_total(), $cart->get_subtotal(), $cart->get_coupon_discount(), $cart->get_tax_total(), $cart->get_total()];
-    return ['refused' => $refusal !== '', 'taken' => !$bookable && $refusal === '', 'discounted' => $item->get_coupon_code() !== '', 'price' => implode(' ', array_slice($sums, 1))];
+    $rows = $cart->generate_price_breakdown_rows(['balance', 'total', 'subtotal']);
+    $parts = [];
+    foreach (array_merge($rows['before_subtotal'], array_values($rows['after_subtotal'])) as $part) {
+        foreach (array_merge($part['items'], $part['sub_items'] ?? []) as $row) {
+            $parts[] = implode('|', [$row['label'], number_format((float) $row['raw_value'], 4, '.', ''), $row['note'] ?? '', $row['badge'] ?? '']);
+        }
+    }
+    return ['parts' => $parts, 'refused' => $refusal !== '', 'taken' => !$bookable && $refusal === '', 'discounted' => $item->get_coupon_code() !== '', 'price' => implode(' ', array_slice($sums, 1))];
 }

@@ -213,7 +213,7 @@ defined('ABSPATH') || exit;
             $rows['after_subtotal']['discounts']['items'][] = ['raw_value' => -$cart->coupon_discount] + $row('Coupon', $cart->coupon_discount, ['badge' => $cart->coupon_code, 'type' => 'credit']);
         }
         foreach ($taxes() as $tax) {
-            $rows['after_subtotal']['taxes']['items'][] = $row($tax['name'], $amount($tax, $cart->total - $cart->tax_total), []);
+            $rows['after_subtotal']['taxes']['items'][] = $row($tax['name'] . ($tax['type'] === 'percentage' ? ' (' . (float) $tax['value'] . '%)' : ''), $amount($tax, $cart->total - $cart->tax_total), []);
         }
         return $rows;
     }, 10, 2);
