@@ -72,7 +72,7 @@ func eventsView(state string, list []events.Stored, csrf, problem string) g.Node
 	}
 	return g.Group{
 		alert(problem),
-		h.P(g.Text("What the companion told the extensions of the site, such as calendars and Zoom, about changes by the API.")),
+		h.P(g.Text("What the companion told the extensions of the site, such as calendars and Zoom, about changes by the API. To compare the site's own times and prices with those of the API, run "), h.Code(g.Text("bookside extensions verify")), g.Text(".")),
 		filterList("States", filters),
 		table,
 		h.P(h.Class("hint"), g.Text("Times are in UTC. The newest "+strconv.Itoa(shownEvents)+" of the last 30 days are shown. What extensions may have heard of as new is told again as an update, and payments are not told again; messages are not sent again.")),
