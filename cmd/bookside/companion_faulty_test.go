@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// misbehavingSite is a site with an extension that has faults, and a server that reaches it.
+type misbehavingSite struct {
+	*toldSite
+	sends bool // whether LatePoint sends messages
+	hour  int  // of the next booking
+}
+
+// TestCompanionBearsFaultyListeners: whatever a listener does to the connection or says in an exception, each event is told and sent
+// once, and its error is kept.
+func TestCompanionBearsFaultyListeners(t *testing.T) {
+	t.Parallel()
+	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
+		if err := b.s.stop(); err != nil {
+			t.Fatal(err)
+		}
+		writeBelow(t, b.Content, map[string]string{"plugins/faulty/faulty.php": string(readFile(t, "testdata/faulty.php"))})
+		b.db.Execute(t, "DELETE FROM wp_latepoint_processes", workflow(1, "booking_created", "[]"))
+		f := &misbehavingSite{toldSite: &toldSite{bookingSite: b, wordpress: b.ServeByWorkers(t, 2)}, hour: 8}
+		b.Activate(t, "faulty/faulty.php")
+		f.visit()
+		f.start()
+		f.sends = strings.HasSuffix(f.text("SELECT option_value FROM "+f.db.Prefix+"options WHERE option_name = 'bookside_companion_events'"), " messages")
+		f.transactions()
+	})
+}
+
+// transactions: one that a listener leaves open is rolled back, as at the end of a request, and takes no mark with it.
+func (f *misbehavingSite) transactions() {
+	const open = "A listener left a transaction open, which was rolled back."
+	f.booked("", "done ")
+	f.booked("transaction", "failed "+open)
+	f.booked("transaction and exception", "failed RuntimeException in plugins/faulty/faulty.php:33: away; "+open)
+	f.booked("autocommit", "failed "+open)
+	if got := f.number("SELECT COUNT(*) FROM " + f.db.Prefix + "options WHERE option_name = 'faulty'"); got != 0 {
+		f.t.Error("what a listener had half done is stored")
+	}
+	id := f.booked("", "done ")
+	writeBelow(f.t, f.Content, map[string]string{"fault": "transaction"})
+	f.send(http.MethodDelete, fmt.Sprintf("/v1/bookings/%d?force=true", id), "")
+	f.wantNotes(fmt.Sprint("booking_will_be_deleted ", id))
+	wantTexts(f.t, f.Run(f.t, "echo bookside_companion_failures()['events']['message'];"), "booking_will_be_deleted", open)
+}
+
+// booked makes a booking that the extension has a fault about, and compares how its event ended. It is told, sent and followed by its order once.
+func (f *misbehavingSite) booked(fault, want string) (id int) {
+	f.t.Helper()
+	f.hour++
+	writeBelow(f.t, f.Content, map[string]string{"fault": fault})
+	id = f.create("/bookings", fmt.Sprintf(`{"service_id":1,"agent_id":1,"location_id":1,"customer_id":1,"start_date":%q,"start_time":"%02d:00"}`, f.bookday, f.hour))
+	notes := []string{fmt.Sprint("booking_created ", id)}
+	if f.sends {
+		notes = append(notes, fmt.Sprintf("mail event 1 of %d", id))
+	}
+	f.wantNotes(append(notes, "order_created "+f.text(fmt.Sprintf("SELECT i.order_id FROM {p}bookings b JOIN {p}order_items i ON i.id = b.order_item_id WHERE b.id = %d", id)))...)
+	if got := f.text(fmt.Sprintf("SELECT CONCAT(status, ' ', failure) FROM {own}events WHERE event = 'booking_created' AND record_id = %d", id)); got != want {
+		f.t.Errorf("%s: %s, want %s", fault, got, want)
+	}
+	return id
+}
+
+// wantNotes waits until all events have ended, and compares what the extension has noted since.
+func (f *misbehavingSite) wantNotes(want ...string) {
+	f.t.Helper()
+	f.s.eventually("the end of events", func() bool {
+		return f.number("SELECT COUNT(*) FROM {own}events WHERE status IN ('waiting', 'started')") == 0
+	})
+	text, err := os.ReadFile(filepath.Join(f.Content, "faulty.log"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	all := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	if diff := cmp.Diff(want, all[f.read:]); diff != "" {
+		f.t.Fatalf("notes (-want +got):\n%s\nThe server says:\n%s", diff, f.s.stderr)
+	}
+	f.read = len(all)
+}
