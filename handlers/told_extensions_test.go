@@ -18,35 +18,42 @@ import (
 // that they create again what they have deleted.
 func TestFailedDeletionIsTakenBack(t *testing.T) {
 	t.Parallel()
+	told := map[string]int{"failed": 0}
 	const meanwhile = "UPDATE wp_latepoint_bookings SET status = 'approved'"
 	for name, c := range map[string]struct {
 		status int    // of WordPress
+		says   any    // by the companion; not signed if it is nil or a header
 		then   string // what happens while extensions are told
 		want   int
 		events []string
 	}{
-		"it succeeds":                    {http.StatusOK, "", http.StatusOK, []string{"booking_deleted|%s|"}},
-		"it needs force meanwhile":       {http.StatusOK, meanwhile, http.StatusBadRequest, []string{"booking_updated|%s|"}},
-		"WordPress breaks off":           {http.StatusInternalServerError, "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
-		"WordPress is under maintenance": {http.StatusServiceUnavailable, "", http.StatusServiceUnavailable, nil},
+		"it succeeds":                    {http.StatusOK, told, "", http.StatusOK, []string{"booking_deleted|%s|"}},
+		"it needs force meanwhile":       {http.StatusOK, told, meanwhile, http.StatusBadRequest, []string{"booking_updated|%s|"}},
+		"WordPress breaks off":           {http.StatusInternalServerError, nil, "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
+		"an extension exits":             {http.StatusOK, nil, "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
+		"an extension redirects":         {http.StatusFound, http.Header{"Location": {"/"}}, "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
+		"an extension forbids it":        {http.StatusForbidden, nil, "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
+		"an extension dies with a 503":   {http.StatusServiceUnavailable, nil, "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
+		"it answers in another form":     {http.StatusOK, []int{1}, "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
+		"WordPress is under maintenance": {http.StatusServiceUnavailable, http.Header{"Retry-After": {"600"}}, "", http.StatusServiceUnavailable, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.SiteA().WithFewBookings())
-			told := 0
+			requests := 0
 			to := companiontest.New(t, s.platform.DB, s.platform.Now, func(string, json.RawMessage) (int, any) {
-				told++
+				requests++
 				if c.then != "" {
 					s.database.Execute(t, c.then)
 				}
-				return c.status, map[string]int{"failed": 0}
+				return c.status, c.says
 			})
 			s.platform.Events = events.NewRelay(s.platform.DB, s.platform.Now, to, slog.New(slog.DiscardHandler))
 			id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("status", `"pending"`)).want(http.StatusCreated).at("data", "id"))
 			s.database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_updated booking_will_be_deleted booking_deleted')")
 			s.write(http.MethodDelete, "/bookings/"+id, "").want(c.want)
-			if told != 1 {
-				t.Errorf("told %d times", told)
+			if requests != 1 {
+				t.Errorf("told %d times", requests)
 			}
 			var want []string
 			for _, e := range c.events {

@@ -28,8 +28,8 @@ import (
 // request, or is not installed. Nothing was done, unless it is an ErrBroken.
 var ErrAway = errors.New("the companion in WordPress does not answer")
 
-// ErrBroken is an ErrAway: the companion was asked and may have done it, but its answer did not arrive.
-var ErrBroken = fmt.Errorf("%w: its answer did not arrive", ErrAway)
+// ErrBroken is an ErrAway: the companion was asked and may have done it, but no answer says so.
+var ErrBroken = fmt.Errorf("%w as it should", ErrAway)
 
 // ErrBusy is an ErrAway: the time ended while requests of our own were in progress. WordPress was not asked.
 var ErrBusy = fmt.Errorf("%w: other requests are in progress", ErrAway)
@@ -95,7 +95,7 @@ func (c *Companion) Ask(ctx context.Context, what string, of, answer any) error 
 		return err
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
-		return fmt.Errorf("%w: its answer is of another version: %w", ErrAway, err)
+		return fmt.Errorf("%w: its answer is of another version: %w", ErrBroken, err)
 	}
 	return nil
 }
@@ -139,16 +139,20 @@ func (c *Companion) send(ctx context.Context, body []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	if subtle.ConstantTimeCompare([]byte(response.Header.Get(signed.Header)), []byte(asked.AnswerHeader(secret, response.StatusCode, text))) != 1 {
-		kind := ErrAway
-		if response.StatusCode >= http.StatusInternalServerError && response.StatusCode != http.StatusServiceUnavailable { // of maintenance
-			kind = ErrBroken // PHP may have ended while it was at work
+		kind := ErrBroken // an extension may have ended PHP while it was at work, with any status
+		if response.StatusCode == http.StatusServiceUnavailable && response.Header.Get("Retry-After") != "" {
+			kind = ErrAway // WordPress is under maintenance
 		}
 		return nil, fmt.Errorf("%w: something else answers with status %d at %s", kind, response.StatusCode, request.URL.Host)
 	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%w: it answers with status %d", ErrAway, response.StatusCode)
+	switch response.StatusCode {
+	case http.StatusOK:
+		return text, nil
+	case http.StatusNotFound:
+		return nil, fmt.Errorf("%w: it does not know what it is asked", ErrAway)
+	default:
+		return nil, fmt.Errorf("%w: it answers with status %d", ErrBroken, response.StatusCode)
 	}
-	return text, nil
 }
 
 // request returns a request to the site's address, through the loopback if there is one.
