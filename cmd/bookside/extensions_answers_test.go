@@ -297,12 +297,12 @@ func (y *anyYear) compare(t *testing.T, s *toldSite, number int, discounts, aske
 			}
 		default:
 			prices++
+			priced = append(priced, i)
 			differ(q, fmt.Sprint("price at ", want.Start), cmp.Diff(want.Price, price))
 		}
 		if want.Discounted {
 			discounted++
 		}
-		priced = append(priced, i)
 	}
 	for _, i := range priced[max(0, len(priced)-5):] { // stored, after all times were compared
 		if status, text := s.priced(t, questions[i], wants[i].Start, false); status == http.StatusCreated {
@@ -313,7 +313,7 @@ func (y *anyYear) compare(t *testing.T, s *toldSite, number int, discounts, aske
 		}
 	}
 	t.Logf("%d questions: %d starts, %d prices, %d of them with a discount; %d stored, %d differ", number, starts, prices, discounted, stored, different)
-	if starts < number || prices == 0 || number >= 500 && (prices < number/6 || discounts && discounted < number/20) {
+	if starts < number || prices == 0 || number >= 500 && (prices < number/10 || discounts && discounted < number/40) {
 		t.Error("the case proves little")
 	}
 }
