@@ -34,6 +34,7 @@ func TestCompanionBearsFaultyListeners(t *testing.T) {
 		f.start()
 		f.sends = strings.HasSuffix(f.text("SELECT option_value FROM "+f.db.Prefix+"options WHERE option_name = 'bookside_companion_events'"), " messages")
 		f.transactions()
+		f.exceptions()
 	})
 }
 
@@ -54,21 +55,35 @@ func (f *misbehavingSite) transactions() {
 	wantTexts(f.t, f.Run(f.t, "echo bookside_companion_failures()['events']['message'];"), "booking_will_be_deleted", open)
 }
 
+// exceptions: of a message that the database would reject, the rest is kept.
+func (f *misbehavingSite) exceptions() {
+	const thrown = "failed RuntimeException in plugins/faulty/faulty.php:33: "
+	f.booked("bytes", thrown+" bad")
+	wantTexts(f.t, f.Run(f.t, "echo bookside_companion_failures()['events']['message'];"), "RuntimeException", "bad")
+	f.booked("long", thrown+strings.Repeat("not this one ", 7)[:80])
+}
+
 // booked makes a booking that the extension has a fault about, and compares how its event ended. It is told, sent and followed by its order once.
 func (f *misbehavingSite) booked(fault, want string) (id int) {
 	f.t.Helper()
 	f.hour++
 	writeBelow(f.t, f.Content, map[string]string{"fault": fault})
 	id = f.create("/bookings", fmt.Sprintf(`{"service_id":1,"agent_id":1,"location_id":1,"customer_id":1,"start_date":%q,"start_time":"%02d:00"}`, f.bookday, f.hour))
-	notes := []string{fmt.Sprint("booking_created ", id)}
-	if f.sends {
-		notes = append(notes, fmt.Sprintf("mail event 1 of %d", id))
-	}
-	f.wantNotes(append(notes, "order_created "+f.text(fmt.Sprintf("SELECT i.order_id FROM {p}bookings b JOIN {p}order_items i ON i.id = b.order_item_id WHERE b.id = %d", id)))...)
+	f.wantNotes(f.notesOf(id)...)
 	if got := f.text(fmt.Sprintf("SELECT CONCAT(status, ' ', failure) FROM {own}events WHERE event = 'booking_created' AND record_id = %d", id)); got != want {
 		f.t.Errorf("%s: %s, want %s", fault, got, want)
 	}
 	return id
+}
+
+// notesOf are the notes about a booking that was made.
+func (f *misbehavingSite) notesOf(id int) (notes []string) {
+	f.t.Helper()
+	notes = append(notes, fmt.Sprint("booking_created ", id))
+	if f.sends {
+		notes = append(notes, fmt.Sprintf("mail event 1 of %d", id))
+	}
+	return append(notes, "order_created "+f.text(fmt.Sprintf("SELECT i.order_id FROM {p}bookings b JOIN {p}order_items i ON i.id = b.order_item_id WHERE b.id = %d", id)))
 }
 
 // wantNotes waits until all events have ended, and compares what the extension has noted since.

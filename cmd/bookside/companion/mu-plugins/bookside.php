@@ -91,19 +91,31 @@ function bookside_companion_describe(\Throwable $thrown): string
         '/\+?\d[\d\s().-]{3,}\d/' => '…',
         '/\b(?=[\w.+\/=-]*\d)(?=[\w.+\/=-]*[a-z])[\w.+\/=-]{16,}/i' => '…',
     ];
-    $message = (string) preg_replace(array_keys($masks), array_values($masks), $thrown->getMessage());
-    return sprintf('%s in %s:%d: %s', get_class($thrown), $file, $thrown->getLine(), mb_substr($message, 0, 80));
+    $letters = htmlspecialchars_decode(htmlspecialchars($thrown->getMessage(), ENT_NOQUOTES | ENT_IGNORE, 'UTF-8'), ENT_NOQUOTES); // without other bytes
+    $message = (string) preg_replace(array_keys($masks), array_values($masks), $letters);
+    return sprintf('%s in %s:%d: %s', strtok(get_class($thrown), "\0"), $file, $thrown->getLine(), mb_substr($message, 0, 80));
+}
+
+/** Returns as much of a text as a column can hold: WordPress stores nothing of a text that is too long or has bytes that are no letters. */
+function bookside_companion_storable(string $text, string $table, string $column): string
+{
+    global $wpdb;
+    $quiet = $wpdb->suppress_errors();
+    $storable = $wpdb->strip_invalid_text_for_column($table, $column, $text);
+    $wpdb->suppress_errors($quiet);
+    return is_string($storable) ? $storable : '';
 }
 
 /** Counts a failure. What failed must not break the request of a visitor, so it is shown in wp-admin only. */
 function bookside_companion_failed(string $what, string $message): void
 {
+    global $wpdb;
     try {
         $failures = bookside_companion_failures();
         $failures[$what] = [
             'count' => (int) ($failures[$what]['count'] ?? 0) + 1,
             'at' => time(),
-            'message' => mb_substr($message, 0, 1000),
+            'message' => mb_substr(bookside_companion_storable($message, $wpdb->options, 'option_value'), 0, 1000),
         ];
         update_option('bookside_companion_failures', $failures, false);
     } catch (\Throwable $ignored) {

@@ -198,9 +198,9 @@ class BooksideEvents
         if (self::endTransaction('COMMIT')) { // LatePoint's jobs are in it
             self::$failures[] = 'A plugin left a transaction open while messages were sent.';
         }
-        $failure = implode('; ', self::$failures);
+        $failure = bookside_companion_storable(implode('; ', self::$failures), "{$wpdb->prefix}bookside_events", 'failure');
         if ($failure !== '') { // by itself: WordPress refuses a query with letters that are not ASCII to a table in which some columns are
-            $wpdb->update("{$wpdb->prefix}bookside_events", ['failure' => mb_substr($failure, 0, 190)], ['id' => $event->id]);
+            $wpdb->update("{$wpdb->prefix}bookside_events", ['failure' => $failure], ['id' => $event->id]);
         }
         $ended = $wpdb->query($wpdb->prepare(
             "UPDATE $table SET status = %s, old = NULL, due_at = UTC_TIMESTAMP(), finished_at = UTC_TIMESTAMP() WHERE id = %d",
@@ -361,7 +361,7 @@ class BooksideEvents
             self::tell('booking_will_be_deleted', (int) $id);
         }
         if (self::$failures !== []) {
-            bookside_companion_failed('events', 'booking_will_be_deleted: ' . implode('; ', self::$failures));
+            bookside_companion_failed('events', 'booking_will_be_deleted ' . implode(', ', array_map('intval', $ids)) . ': ' . implode('; ', self::$failures));
         }
         return ['failed' => count(self::$failures)];
     }
