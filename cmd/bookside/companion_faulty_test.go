@@ -35,6 +35,7 @@ func TestCompanionBearsFaultyListeners(t *testing.T) {
 		f.sends = strings.HasSuffix(f.text("SELECT option_value FROM "+f.db.Prefix+"options WHERE option_name = 'bookside_companion_events'"), " messages")
 		f.transactions()
 		f.exceptions()
+		f.withoutLatePoint()
 	})
 }
 
@@ -61,6 +62,27 @@ func (f *misbehavingSite) exceptions() {
 	f.booked("bytes", thrown+" bad")
 	wantTexts(f.t, f.Run(f.t, "echo bookside_companion_failures()['events']['message'];"), "RuntimeException", "bad")
 	f.booked("long", thrown+strings.Repeat("not this one ", 7)[:80])
+}
+
+// withoutLatePoint: while LatePoint is switched off, events wait.
+func (f *misbehavingSite) withoutLatePoint() {
+	f.t.Helper()
+	id := f.booked("", "done ")
+	f.Run(f.t, "update_option('active_plugins', ['faulty/faulty.php']);")
+	event := fmt.Sprintf(" WHERE event = 'booking_created' AND record_id = %d", id)
+	f.db.Execute(f.t, f.expand("UPDATE {own}events SET status = 'waiting', tries = 0, messages = '', sender = ''"+event))
+	if err := f.s.stop(); err != nil {
+		f.t.Fatal(err)
+	}
+	f.start() // looks at once
+	f.s.eventually("a refusal", func() bool {
+		return strings.Contains(f.s.stderr.String(), "it answers with status 503") || f.text("SELECT status FROM {own}events"+event) != "waiting"
+	})
+	if got := f.text("SELECT CONCAT(status, ' ', tries, ' ', failure) FROM {own}events" + event); got != "waiting 0 " {
+		f.t.Errorf("the event without LatePoint: %s", got)
+	}
+	f.Run(f.t, "update_option('active_plugins', ['faulty/faulty.php', 'latepoint/latepoint.php']);")
+	f.wantNotes(fmt.Sprint("booking_created ", id))
 }
 
 // booked makes a booking that the extension has a fault about, and compares how its event ended. It is told, sent and followed by its order once.

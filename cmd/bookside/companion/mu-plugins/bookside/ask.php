@@ -51,8 +51,9 @@ class BooksideAsk
         set_time_limit(self::TIME);
         ob_start(); // the output of plugins must not get into the response
         try {
-            $answer = $about === null ? [] : $about($question['of'] ?? null);
-            $status = $about === null ? 404 : 200;
+            $loaded = class_exists('OsBookingModel'); // LatePoint may be switched off: what waits, waits
+            $answer = $about === null || !$loaded ? [] : $about($question['of'] ?? null);
+            $status = $about === null ? 404 : ($loaded ? 200 : 503);
         } catch (\Throwable $e) {
             bookside_companion_failed('ask', bookside_companion_describe($e));
             $status = 500;
