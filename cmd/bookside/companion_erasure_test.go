@@ -239,6 +239,26 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 			t.Errorf("history of the customer: %s, was %s", after, before)
 		}
 	})
+	t.Run("errors of extensions", func(t *testing.T) {
+		e := part(t)
+		m, other := e.book("Wendelin"), e.book("Ottilie")
+		fail := func(event, record, failure string) {
+			execute(t, db.SQL, fmt.Sprintf(`INSERT INTO wp_bookside_events (event, record_id, status, tries, due_at, failure, created_at) VALUES ('%s', %s, 'failed', 1, '2031-01-01', '%s', '2031-01-01')`, event, record, failure))
+		}
+		fail("booking_created", m.booking, "the CRM rejects Wendelin")
+		fail("customer_updated", m.customer, "Wendelin is known")
+		fail("order_created", "999999", "the CRM rejects "+m.email)
+		fail("booking_created", other.booking, "the CRM rejects Ottilie")
+		w.Run(t, fmt.Sprintf(`bookside_companion_failed('events', 'booking_created %s: rejects Wendelin'); bookside_companion_failed('ask', 'rejects %s'); bookside_companion_failed('jobs', 'is away');`, m.booking, m.email))
+		e.erase(m.email)
+		e.wantNowhere(m.name, m.email)
+		if got := queryText(t, db, "SELECT GROUP_CONCAT(failure) FROM wp_bookside_events WHERE failure <> ''"); got != "the CRM rejects Ottilie" {
+			t.Errorf("errors %q", got)
+		}
+		if got, want := w.Run(t, "foreach (bookside_companion_failures() as $what => $failure) { echo $what, ' ', $failure['count'], ' ', $failure['message'], '; '; }"), "events 1 …; ask 1 …; jobs 1 is away; "; got != want {
+			t.Errorf("failures %q, want %q", got, want)
+		}
+	})
 	t.Run("a user of WordPress", func(t *testing.T) {
 		e := part(t)
 		m := e.book("Romina")

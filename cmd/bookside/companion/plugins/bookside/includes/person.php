@@ -21,6 +21,9 @@ const CUSTOMERS_AT_A_TIME = 100;
  */
 class Person
 {
+    /** The kinds of records that extensions are told about. */
+    private const EVENTS_OF = ['customer', 'booking', 'order', 'transaction'];
+
     public string $email;
 
     /** @var object[] The rows of the customers. */
@@ -388,6 +391,34 @@ class Person
             $wpdb->get_results($wpdb->prepare("SELECT id, at, answer FROM $table WHERE $condition ORDER BY id", ...$parameters)),
             fn($try) => names_address((string) $try->answer, $emails)
         ));
+    }
+
+    /** @return object[] The events of the person's records, and those whose error names the addresses, if an extension failed. */
+    public function failedEvents(): array
+    {
+        global $wpdb;
+        $table = own_table('events');
+        if (!has_table($table)) {
+            return [];
+        }
+        $rows = [];
+        foreach (self::EVENTS_OF as $kind) {
+            $rows = array_merge($rows, select_in("SELECT id FROM $table WHERE failure <> '' AND event LIKE '{$kind}\\_%%' AND record_id", '%d', $this->ids[$kind]));
+        }
+        $emails = array_merge($this->present, $this->former);
+        [$condition, $parameters] = having_address(['failure'], $emails);
+        $named = array_filter(
+            $wpdb->get_results($wpdb->prepare("SELECT id, failure FROM $table WHERE $condition ORDER BY id", ...$parameters)),
+            fn($event) => names_address((string) $event->failure, $emails)
+        );
+        return array_values(array_column(array_merge($rows, $named), null, 'id'));
+    }
+
+    /** Reports whether a failure of the companion is about one of the person's records, or names the addresses. */
+    public function isIn(string $failure): bool
+    {
+        return (preg_match('/^(' . implode('|', self::EVENTS_OF) . ')_[a-z_]+ (\d+):/', $failure, $event) && in_array((int) $event[2], $this->ids[$event[1]], true))
+            || names_address($failure, array_merge($this->present, $this->former));
     }
 
     /** @return \WP_User[] The users of WordPress with the address, or linked with the customers. */

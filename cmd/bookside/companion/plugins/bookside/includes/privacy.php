@@ -225,7 +225,7 @@ class Erasure
         }
     }
 
-    /** Erases what the sidecar holds: its mails, the responses that it repeats, and what receivers of webhooks answered. */
+    /** Erases what the sidecar holds: its mails, the responses that it repeats, what receivers of webhooks answered, and the errors of extensions. */
     private function own(): void
     {
         global $wpdb;
@@ -238,6 +238,19 @@ class Erasure
                     $this->count($wpdb->update(own_table('events'), ['old' => null], ['event' => $kind . '_updated', 'record_id' => $id]));
                 }
             }
+        }
+        foreach ($this->person->failedEvents() as $event) {
+            $this->count($wpdb->update(own_table('events'), ['failure' => ''], ['id' => $event->id]));
+        }
+        $failures = companion_failures();
+        foreach ($failures as $what => $failure) {
+            if ($this->person->isIn((string) $failure['message'])) {
+                $failures[$what]['message'] = '…';
+                $this->changed++;
+            }
+        }
+        if ($failures !== companion_failures()) {
+            update_option('bookside_companion_failures', $failures, false);
         }
         // The row must stay: without it, a repeated request would book again.
         $gone = wp_json_encode(['code' => 'erased', 'message' => 'The data of this response was erased.', 'data' => ['status' => 410]]);
