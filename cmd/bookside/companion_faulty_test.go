@@ -49,6 +49,13 @@ func (f *misbehavingSite) transactions() {
 	if got := f.number("SELECT COUNT(*) FROM " + f.db.Prefix + "options WHERE option_name = 'faulty'"); got != 0 {
 		f.t.Error("what a listener had half done is stored")
 	}
+	if f.sends { // what LatePoint notes about its messages is stored
+		writeBelow(f.t, f.Content, map[string]string{"mail-fault": ""})
+		id := f.booked("", "failed A plugin left a transaction open while messages were sent.")
+		if got := f.text(fmt.Sprintf("SELECT COALESCE(GROUP_CONCAT(status), '') FROM {p}process_jobs WHERE object_id = %d", id)); got != "completed" {
+			f.t.Errorf("jobs %s", got)
+		}
+	}
 	id := f.booked("", "done ")
 	writeBelow(f.t, f.Content, map[string]string{"fault": "transaction"})
 	f.send(http.MethodDelete, fmt.Sprintf("/v1/bookings/%d?force=true", id), "")
