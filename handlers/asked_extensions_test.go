@@ -163,7 +163,10 @@ func TestExtensionsAreAsked(t *testing.T) {
 	w.s.get("/availability?service_id=4&agent_id=5&date=2027-06-07").want(http.StatusOK)
 	w.requests.Store(0)
 
-	w.s.database.Execute(t, reported("0"))
+	w.s.database.Execute(t, reported("0"), "UPDATE wp_bookside_extensions SET plugins = '[]'")
+	if probe := probe(t, admin, http.MethodGet, "/readyz"); strings.Contains(probe.Body.String(), "WordPress does not answer") {
+		t.Errorf("readiness without anything that decides: %s", probe.Body)
+	}
 	w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-09"`)).want(http.StatusCreated)
 	w.s.get("/availability?service_id=4&agent_id=5&date=2027-02-10").want(http.StatusOK)
 	asks(0, "a site on which nothing listens")

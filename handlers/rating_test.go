@@ -41,7 +41,8 @@ var troubles = map[string]struct {
 		keyRow(6001, "live", "active", "'{48h}'"), keyRow(6002, "live", "revoked", "'{48h}'"), keyRow(6003, "calendar", "active", "'{48h}'"),
 		keyRow(6004, "live", "active", "'{200h}'"), keyRow(6005, "live", "active", "'{-1h}'"), keyRow(6006, "test", "active", "NULL"),
 	}, []int64{6001}, "{48h}"},
-	"extensions_failed":  {"minor", []string{eventRow(5001, "failed", "{-2h}"), eventRow(5002, "failed", "{-100h}"), eventRow(5003, "waiting", "{-2h}"), eventRow(5004, "done", "{-2h}")}, []int64{5001}, ""},
+	"extensions_failed":  {"minor", []string{eventRow(5001, "failed", "{-2h}"), eventRow(5002, "failed", "{-100h}"), eventRow(5004, "done", "{-2h}")}, []int64{5001}, ""},
+	"extensions_late":    {"minor", []string{eventRow(5003, "waiting", "{-2h}"), eventRow(5005, "waiting", "{-5m}"), eventRow(5006, "started", "{-15m}")}, []int64{5006, 5003}, ""},
 	"extensions_ignored": {"minor", []string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-zoom"]'), ('enable_zoom', 'on')`}, nil, ""},
 }
 

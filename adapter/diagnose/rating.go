@@ -49,6 +49,7 @@ const (
 	ExtensionsGood    Code = "extensions"
 	ExtensionsIgnored Code = "extensions_ignored"
 	ExtensionsFailed  Code = "extensions_failed"
+	ExtensionsLate    Code = "extensions_late"
 )
 
 // Item is one of the items that a rating counts.
@@ -117,8 +118,8 @@ func Rate(w upkeep.Work) (list []Rating) {
 	if w.Extensions != nil {
 		list = append(list, rateExtensions(*w.Extensions))
 	}
-	if w.Events != nil && len(*w.Events) > 0 {
-		list = append(list, rateEvents(*w.Events))
+	if w.Events != nil {
+		list = append(list, rateEvents(*w.Events)...)
 	}
 	return list
 }
@@ -257,14 +258,25 @@ func rateExtensions(active []extensions.Active) Rating {
 	return rated(Minor, ExtensionsIgnored, name, "not honoured: "+strings.Join(texts, "; ")+"; see bookside extensions")
 }
 
-// rateEvents rates what extensions were told and failed to take.
-func rateEvents(failed []events.Stored) Rating {
-	r := rated(Minor, ExtensionsFailed, "extensions", "")
-	for _, e := range failed {
+// rateEvents rates what extensions were told and failed to take, and what they have not been told yet.
+func rateEvents(troubled []events.Stored) (list []Rating) {
+	failed, late := rated(Minor, ExtensionsFailed, "extensions", ""), rated(Minor, ExtensionsLate, "extensions", "")
+	for _, e := range troubled {
+		r := &late
+		if e.State == events.Failed {
+			r = &failed
+		}
 		r.Items = append(r.Items, Item{e.ID, fmt.Sprintf("%s %d", e.Name, e.RecordID)})
 	}
-	r.Text = r.Count() + " changes of the last three days failed in an extension of the site; see bookside extensions log"
-	return r
+	if len(failed.Items) > 0 {
+		failed.Text = failed.Count() + " changes of the last three days failed in an extension of the site; see bookside extensions log"
+		list = append(list, failed)
+	}
+	if len(late.Items) > 0 {
+		late.Text = late.Count() + " changes have waited for more than 10 minutes to be told to extensions of the site; see wordpress.loopback and bookside companion status"
+		list = append(list, late)
+	}
+	return list
 }
 
 // stamp formats an instant for people, in UTC.

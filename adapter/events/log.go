@@ -41,10 +41,14 @@ func List(ctx context.Context, db *wpdb.DB, state string, limit uint64) ([]Store
 	return wpdb.All(ctx, db, "list events", stmt, scanStored)
 }
 
-// FindFailed returns at most limit events that failed since an instant, the newest first. It uses the index on status and due_at.
-func FindFailed(ctx context.Context, db *wpdb.DB, since time.Time, limit uint64) ([]Stored, error) {
-	stmt := stored(db).Where(sq.Eq{"status": Failed}).Where(sq.GtOrEq{"due_at": domain.Stamp(since)}).OrderBy("id DESC").Limit(limit)
-	return wpdb.All(ctx, db, "find failed events", stmt, scanStored)
+// FindTroubled returns at most limit events that failed since an instant, or are not yet done although they were due by
+// another one, the newest first. It uses the index on status and due_at.
+func FindTroubled(ctx context.Context, db *wpdb.DB, failedSince, dueBy time.Time, limit uint64) ([]Stored, error) {
+	stmt := stored(db).Where(sq.Or{
+		sq.And{sq.Eq{"status": Failed}, sq.GtOrEq{"due_at": domain.Stamp(failedSince)}},
+		sq.And{sq.Eq{"status": []string{waiting, started}}, sq.LtOrEq{"due_at": domain.Stamp(dueBy)}},
+	}).OrderBy("id DESC").Limit(limit)
+	return wpdb.All(ctx, db, "find failed and late events", stmt, scanStored)
 }
 
 func stored(db *wpdb.DB) sq.SelectBuilder {

@@ -34,7 +34,7 @@ type Work struct {
 	Keys     *[]keys.Expiring // that expire within ExpiresSoon
 
 	Extensions *[]extensions.Active // that take part in the site's bookings, or should
-	Events     *[]events.Stored     // that extensions failed to take within EventsRecent
+	Events     *[]events.Stored     // that extensions failed to take within EventsRecent, or that have waited for EventsLate
 }
 
 // JobWork is the state of the plugin's jobs.
@@ -66,6 +66,7 @@ const (
 	MailsLate     = time.Hour          // enough for several attempts at a mail server
 	MailsRecent   = 3 * 24 * time.Hour // how long a failed mail deserves attention
 	EventsRecent  = MailsRecent
+	EventsLate    = 10 * time.Minute // twice the longest pause between two tries
 	WebhooksLate  = time.Hour
 	ExpiresSoon   = 7 * 24 * time.Hour
 	WorkListLimit = 101 // of each list: "more than 100" is precise enough
@@ -117,8 +118,8 @@ func LoadWork(ctx context.Context, p *session.Platform) (Work, error) {
 			return err
 		},
 		func() error {
-			failed, err := events.FindFailed(ctx, p.DB, now.Add(-EventsRecent), WorkListLimit)
-			w.Events = known(failed, err)
+			troubled, err := events.FindTroubled(ctx, p.DB, now.Add(-EventsRecent), now.Add(-EventsLate), WorkListLimit)
+			w.Events = known(troubled, err)
 			return err
 		},
 	} {

@@ -101,6 +101,7 @@ var ratedPages = map[diagnose.Code]struct{ all, each string }{
 
 	diagnose.ExtensionsIgnored: {all: DocumentsPath + "/extensions"},
 	diagnose.ExtensionsFailed:  {all: extensionsPath + "?state=failed"},
+	diagnose.ExtensionsLate:    {all: extensionsPath},
 }
 
 // ratingView names the items of a rating, with links.

@@ -252,7 +252,7 @@ func changesProblem(restored bool, waiting time.Duration) string {
 func extensionsProblem(active []extensions.Active, unanswered bool) string {
 	ignored := extensions.Ignored(active)
 	switch {
-	case unanswered:
+	case unanswered && len(extensions.AskedOf(active)) > 0:
 		return "WordPress does not answer what extensions decide; see bookside check"
 	case len(ignored) == 0:
 		return ""

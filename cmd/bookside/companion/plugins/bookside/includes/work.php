@@ -163,6 +163,12 @@ function rated_words(array $rated): array
                     $which
                 ),
             ];
+        case 'extensions_late':
+            return [
+                __('Plugins are not told about changes by the API', 'bookside'),
+                /* translators: 1: a number. 2: a list of numbers. */
+                sprintf(__('%1$s changes have waited for more than 10 minutes: %2$s. The API server does not reach WordPress, or the companion is not active: the command bookside check says why.', 'bookside'), $count, $which),
+            ];
         default:
             return [$rated['name'], $rated['text']];
     }
