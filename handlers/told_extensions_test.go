@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -28,6 +29,7 @@ func TestFailedDeletionIsTakenBack(t *testing.T) {
 		events []string
 	}{
 		"it succeeds":                    {http.StatusOK, told, "", http.StatusOK, []string{"booking_deleted|%s|"}},
+		"an extension fails":             {http.StatusOK, map[string]any{"failed": 1, "failure": "no calendar"}, "", http.StatusOK, []string{"booking_will_be_deleted|%s|", "booking_deleted|%s|"}},
 		"it needs force meanwhile":       {http.StatusOK, told, meanwhile, http.StatusBadRequest, []string{"booking_updated|%s|"}},
 		"WordPress breaks off":           {http.StatusInternalServerError, nil, "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
 		"an extension exits":             {http.StatusOK, nil, "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
@@ -61,6 +63,10 @@ func TestFailedDeletionIsTakenBack(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, rowsOf(t, s.database, "SELECT event, record_id, COALESCE(old, '') FROM wp_bookside_events ORDER BY id")); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
+			}
+			failed, err := events.FindTroubled(t.Context(), s.platform.DB, now, now.Add(-time.Hour), 10)
+			if _, fails := c.says.(map[string]any); err != nil || len(failed) > 0 != fails || fails && (failed[0].Failure != "no calendar" || failed[0].FinishedAt == "" || failed[0].Repeatable()) {
+				t.Errorf("failed: %+v, %v", failed, err)
 			}
 		})
 	}

@@ -5,6 +5,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,7 +123,10 @@ const BookingWillBeDeleted = "booking_will_be_deleted"
 // for it elsewhere. It returns a CodeUnavailable if the companion is away. told reports whether they may have been told; if
 // the booking is not deleted then, call Stays.
 func (r *Relay) WillBeDeleted(ctx context.Context, id int64) (told bool, err error) {
-	var answer struct{ Failed int }
+	var answer struct {
+		Failed  int
+		Failure string // "" from earlier versions of the companion
+	}
 	err = r.companion.Ask(ctx, BookingWillBeDeleted, []int64{id}, &answer)
 	switch {
 	case errors.Is(err, companion.ErrAway):
@@ -131,8 +135,20 @@ func (r *Relay) WillBeDeleted(ctx context.Context, id int64) (told bool, err err
 		return false, err
 	case answer.Failed > 0:
 		r.log.ErrorContext(ctx, "an extension of the site failed when it was told about a deletion", "booking_id", id)
+		if err := r.logFailed(ctx, id, cmp.Or(answer.Failure, "An extension failed; the failures of the companion in wp-admin say why.")); err != nil {
+			r.log.ErrorContext(ctx, "the failure is not in the log of extensions", "booking_id", id, "error", err)
+		}
 	}
 	return true, nil
+}
+
+// logFailed lists a failed BookingWillBeDeleted among the events.
+func (r *Relay) logFailed(ctx context.Context, id int64, failure string) error {
+	now := domain.Stamp(r.now())
+	stmt := sq.Insert(r.db.Name(wpdb.Events)).Columns("event", "record_id", "messages", "status", "tries", "due_at", "failure", "created_at", "finished_at").
+		Values(BookingWillBeDeleted, id, "", Failed, 1, now, failure, now, now)
+	_, err := wpdb.Exec(ctx, r.db, "log a failed event", stmt)
+	return err
 }
 
 // bookingUpdated tells extensions about a booking that has changed; without a previous row, about the booking as it is.

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
@@ -25,12 +26,13 @@ type Stored struct {
 var States = []string{waiting, started, Failed, done}
 
 // Repeatable reports whether the event can be sent again. A payment cannot be sent as an update, and
-// extensions that already received it must not get another one.
+// extensions that already received it must not get another one; a deletion follows at once.
 func (s Stored) Repeatable() bool {
-	return s.State == Failed && (s.Tries == 0 || s.Name != transactionCreated)
+	return s.State == Failed && (s.Tries == 0 || !slices.Contains(toldOnce, s.Name))
 }
 
-const transactionCreated = "transaction_created"
+// toldOnce are the events that are not sent again once they have been begun.
+var toldOnce = []string{"transaction_created", BookingWillBeDeleted}
 
 // List returns events in a state, or in any if it is "", the newest first.
 func List(ctx context.Context, db *wpdb.DB, state string, limit uint64) ([]Stored, error) {
@@ -64,7 +66,7 @@ func scanStored(row wpdb.Scanner) (s Stored, err error) {
 func Again(ctx context.Context, db *wpdb.DB, now time.Time, id int64) (found bool, err error) {
 	stmt := sq.Update(db.Name(wpdb.Events)).Set("status", waiting).Set("tries", sq.Expr("LEAST(tries, 1)")).Set("due_at", domain.Stamp(now)).
 		Set("failure", "").Set("finished_at", nil).Where(sq.Eq{"id": id, "status": Failed}).
-		Where(sq.Or{sq.Eq{"tries": 0}, sq.NotEq{"event": transactionCreated}})
+		Where(sq.Or{sq.Eq{"tries": 0}, sq.NotEq{"event": toldOnce}})
 	result, err := wpdb.Exec(ctx, db, "fire an event again", stmt)
 	return result.Rows == 1, err
 }

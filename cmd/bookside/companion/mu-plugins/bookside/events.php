@@ -363,7 +363,7 @@ class BooksideEvents
         if (self::$failures !== []) {
             bookside_companion_failed('events', 'booking_will_be_deleted ' . implode(', ', array_map('intval', $ids)) . ': ' . implode('; ', self::$failures));
         }
-        return ['failed' => count(self::$failures)];
+        return ['failed' => count(self::$failures), 'failure' => mb_substr(implode('; ', self::$failures), 0, 190)];
     }
 
     /**
