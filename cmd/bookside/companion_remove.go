@@ -24,7 +24,9 @@ it is, and nothing is removed, unless --force is given.`,
 			if removed == 0 {
 				return p.print("There is no companion in " + site.path + ".\n")
 			}
-			return p.print("Removed the companion from " + site.path + ".\n")
+			return p.print("Removed the companion from " + site.path + ".\n" +
+				"WordPress still has what it noted about extensions, and the server goes by that: no booking is deleted while a plugin was listening. To make it forget:\n" +
+				"  wp option delete bookside_companion_events bookside_companion_extensions bookside_companion_seen\n")
 		})
 	}
 	return command

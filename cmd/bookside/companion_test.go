@@ -89,7 +89,7 @@ func TestCompanionIsInstalledAndRemoved(t *testing.T) {
 	}
 	wantTexts(t, companionCommand("status").want(t, exit.OK).stdout, "Installed: "+ours.version, "All files are as this program brings them")
 
-	wantTexts(t, companionCommand("remove").want(t, exit.OK).stdout, "Removed the companion")
+	wantTexts(t, companionCommand("remove").want(t, exit.OK).stdout, "Removed the companion", "wp option delete bookside_companion_events bookside_companion_extensions bookside_companion_seen")
 	if diff := cmp.Diff(before, filesBelow(t, folder)); diff != "" {
 		t.Errorf("what is left (-before +after): %s", diff)
 	}
