@@ -84,6 +84,10 @@ type anyYear struct {
 	most        [9]int   // how many of an extra a booking may have; those with odd ids belong to services with odd ids
 }
 
+// earliestStart is the earliest start of a booking, in minutes: the plugin decides adds starts before it, which the
+// API would not offer where a booking takes the time.
+const earliestStart = 600
+
 var anyYearBegins = time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (y *anyYear) oneOf(words ...string) string { return words[y.random.IntN(len(words))] }
@@ -169,7 +173,7 @@ func newAnyYear(t *testing.T, db *fixtures.Database, random *rand.Rand) *anyYear
 	const firstBooking = 900_000
 	insert("bookings", "id, booking_code, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after, status, customer_id, service_id, agent_id, location_id, total_attendees, order_item_id", 3000, func(i int) string {
 		// None begins before the early start of the extension that is asked is over: what is known to occupy an agent still does so in the API.
-		start, duration := 600+15*random.IntN(40), 15*(1+random.IntN(7))
+		start, duration := earliestStart+15*random.IntN(40), 15*(1+random.IntN(7))
 		return fmt.Sprintf("%d, 'ANY%d', %s, start_date, %d, %d, %d, %s, %s, '%s', 1, %d, %d, %s, %s, 1", firstBooking+i, i, y.day(), start, start+duration, duration, y.oneOf("0", "0", "10"), y.oneOf("0", "5", "15"),
 			y.oneOf("approved", "approved", "approved", "pending", "cancelled", "completed"), 1+random.IntN(10), 1+random.IntN(7), y.oneOf("1", "1", "2"), y.oneOf("1", "1", "2"))
 	})
@@ -297,7 +301,9 @@ func (y *anyYear) compare(t *testing.T, s *toldSite, number int, discounts, aske
 			}
 		default:
 			prices++
-			priced = append(priced, i)
+			if want.Start >= earliestStart {
+				priced = append(priced, i)
+			}
 			differ(q, fmt.Sprint("price at ", want.Start), cmp.Diff(want.Price, price))
 		}
 		if want.Discounted {
