@@ -340,8 +340,8 @@ func (a *Asker) resting() bool {
 func (a *Asker) note(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !errors.Is(err, companion.ErrAway) {
-		a.failures = 0
+	if !errors.Is(err, companion.ErrAway) || errors.Is(err, companion.ErrFailed) {
+		a.failures = 0 // an extension that fails at one question must not keep others from being asked
 		return
 	}
 	if a.failures++; a.failures >= maxFailures {

@@ -31,6 +31,7 @@ type wordPress struct {
 	mu      sync.Mutex
 	asked   []string // first days of requests
 	away    atomic.Bool
+	failing atomic.Bool   // the companion says that it fails
 	partial atomic.Bool   // omits prices
 	starts  atomic.Int64  // of each answer; 0 for one
 	waiting chan struct{} // requests wait until it is closed; nil for no wait
@@ -84,6 +85,9 @@ func (w *wordPress) answer(t *testing.T, action string, of json.RawMessage) (sta
 	}
 	if w.away.Load() {
 		return http.StatusServiceUnavailable, nil
+	}
+	if w.failing.Load() {
+		return http.StatusInternalServerError, "an extension failed"
 	}
 	return http.StatusOK, map[string]any{"times": times, "bookings": bookings}
 }
@@ -213,6 +217,22 @@ func TestWordPressIsLeftAlone(t *testing.T) {
 	}
 	if err := w.Try(t.Context()); err != nil || w.Unanswered() {
 		t.Errorf("%v, unanswered %v", err, w.Unanswered())
+	}
+}
+
+// TestAQuestionThatFails: an extension that fails at one question keeps nobody from asking others.
+func TestAQuestionThatFails(t *testing.T) {
+	t.Parallel()
+	w := newWordPress(t)
+	w.failing.Store(true)
+	for range 5 {
+		if _, err := w.Offers(t.Context(), times("2027-01-01")); !errors.Is(err, companion.ErrFailed) {
+			t.Errorf("%v, want that it failed", err)
+		}
+	}
+	w.failing.Store(false)
+	if _, err := w.Offers(t.Context(), times("2027-01-02")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -31,6 +31,10 @@ var ErrAway = errors.New("the companion in WordPress does not answer")
 // ErrBroken is an ErrAway: the companion was asked and may have done it, but no answer says so.
 var ErrBroken = fmt.Errorf("%w as it should", ErrAway)
 
+// ErrFailed is an ErrBroken: the companion says that it failed, as where an extension throws. Other questions may
+// succeed.
+var ErrFailed = fmt.Errorf("%w: it failed", ErrBroken)
+
 // ErrBusy is an ErrAway: the time ended while requests of our own were in progress. WordPress was not asked.
 var ErrBusy = fmt.Errorf("%w: other requests are in progress", ErrAway)
 
@@ -151,7 +155,7 @@ func (c *Companion) send(ctx context.Context, body []byte) ([]byte, error) {
 	case http.StatusNotFound:
 		return nil, fmt.Errorf("%w: it does not know what it is asked", ErrAway)
 	default:
-		return nil, fmt.Errorf("%w: it answers with status %d", ErrBroken, response.StatusCode)
+		return nil, fmt.Errorf("%w with status %d", ErrFailed, response.StatusCode)
 	}
 }
 
