@@ -94,7 +94,7 @@ func TestEventsOfOneRecordAreOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got string
-	query := "SELECT GROUP_CONCAT(event, ' ', record_id, ' ', messages, ' ', COALESCE(rendered, '-') ORDER BY id) FROM wp_bookside_events"
+	query := "SELECT GROUP_CONCAT(CONCAT(event, ' ', record_id, ' ', messages, ' ', COALESCE(rendered, '-')) ORDER BY id) FROM wp_bookside_events"
 	if err := database.SQL.QueryRowContext(t.Context(), query).Scan(&got); err != nil {
 		t.Fatal(err)
 	}
