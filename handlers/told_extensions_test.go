@@ -37,6 +37,8 @@ func TestFailedDeletionIsTakenBack(t *testing.T) {
 		"an extension forbids it":        {http.StatusForbidden, nil, "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
 		"an extension dies with a 503":   {http.StatusServiceUnavailable, nil, "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
 		"it answers in another form":     {http.StatusOK, []int{1}, "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
+		"LatePoint is switched off":      {http.StatusServiceUnavailable, "off", "", http.StatusServiceUnavailable, nil},
+		"the companion fails":            {http.StatusInternalServerError, "failed", "", http.StatusServiceUnavailable, []string{"booking_updated|%s|"}},
 		"WordPress is under maintenance": {http.StatusServiceUnavailable, http.Header{"Retry-After": {"600"}}, "", http.StatusServiceUnavailable, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

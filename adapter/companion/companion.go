@@ -154,6 +154,8 @@ func (c *Companion) send(ctx context.Context, body []byte) ([]byte, error) {
 		return text, nil
 	case http.StatusNotFound:
 		return nil, fmt.Errorf("%w: it does not know what it is asked", ErrAway)
+	case http.StatusServiceUnavailable: // LatePoint is switched off, so nothing was done
+		return nil, fmt.Errorf("%w: it answers with status 503", ErrAway)
 	default:
 		return nil, fmt.Errorf("%w with status %d", ErrFailed, response.StatusCode)
 	}
