@@ -3,7 +3,7 @@
 # Packages whose rules need no database, and those with rules about money.
 MUTATED = availability busytimes sanitize automation icalendar coalesce language domain rowdiff records payments
 
-.PHONY: build demo test test-all race mutate golden lint packages ci
+.PHONY: build demo test test-all race mutate golden lint packages module ci
 
 build: ## the sidecar, static and without debug information
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bookside ./cmd/bookside
@@ -31,6 +31,9 @@ lint:
 
 packages: ## the builds for other systems, and the packages; needs lintian
 	.ci/packages
+
+module: ## publishes the repository under another path: `make module TO=example.org/me/bookside`
+	git grep -lF "$$(go list -m)" -- go.mod .golangci.yml '*.go' '*.md' | xargs sed -i "s#$$(go list -m)#$(TO)#g" && gofmt -w .
 
 ci: ## what runs on every change; installs what it needs on a Debian machine
 	.ci/run

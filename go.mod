@@ -1,4 +1,4 @@
-module bookside
+module github.com/bookside/bookside
 
 go 1.26.0
 

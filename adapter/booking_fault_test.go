@@ -6,12 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/bookings"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
 // bookingTables are the tables in which a new booking adds rows or deletes those of its hold.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/journal"
-	"bookside/adapter/session"
-	"bookside/fixtures"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // entered is an entry about a record in the journal's inbox.

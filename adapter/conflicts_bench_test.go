@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
 // BenchmarkConflicts looks for conflicts on the recorded site, and on the same

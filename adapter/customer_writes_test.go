@@ -11,14 +11,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/bookings"
-	"bookside/adapter/customers"
-	"bookside/adapter/domain"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/customers"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
 // customerSite returns a site at the moment of the recording, with changes.

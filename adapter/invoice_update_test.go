@@ -4,10 +4,10 @@ import (
 	"context"
 	"testing"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/payments"
-	"bookside/adapter/session"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestUpdateInvoice: order 10 paid its invoice 10 of 85 euros, order 1403 has

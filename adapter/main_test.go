@@ -6,8 +6,8 @@ import (
 	"testing"
 	_ "time/tzdata"
 
-	"bookside/fixtures"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func TestMain(m *testing.M) {

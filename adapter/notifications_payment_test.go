@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/payments"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // receipt returns an automation about payments, on a condition, with everything that a template can show of

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/customers"
-	"bookside/adapter/domain"
-	"bookside/adapter/orders"
-	"bookside/adapter/payments"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/customers"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/orders"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // newOrder returns the row of an order of customer 12 that costs 100, for which nothing else was sent.

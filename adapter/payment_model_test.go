@@ -8,16 +8,16 @@ import (
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
 
-	"bookside/adapter/customers"
-	"bookside/adapter/domain"
-	"bookside/adapter/lists"
-	"bookside/adapter/orders"
-	"bookside/adapter/payments"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/customers"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/orders"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // TestRandomPaymentsAgree creates, changes, refunds and deletes payments of an order at random, marks

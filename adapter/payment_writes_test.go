@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/orders"
-	"bookside/adapter/payments"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/orders"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // newTransaction returns the row of a payment of order 1403, which is customer 153's, for which only the

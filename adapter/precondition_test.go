@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"bookside/adapter/catalog"
-	"bookside/adapter/session"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/catalog"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestUncheckedPreconditionsUndoTheTransaction: a write that does not check the

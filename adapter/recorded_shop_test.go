@@ -12,13 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/catalog"
-	"bookside/adapter/domain"
-	"bookside/adapter/orders"
-	"bookside/adapter/payments"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/catalog"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/orders"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestRecordedShopWrites repeats the recorded writes of services, payments, orders and invoices, as

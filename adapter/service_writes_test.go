@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/adapter/catalog"
-	"bookside/adapter/domain"
-	"bookside/adapter/session"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/catalog"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // newService returns the row of a service for which only the name was sent.

@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/session"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
 // shop is a test's own site, which is restored after each try.

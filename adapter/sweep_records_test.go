@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/upkeep"
-	"bookside/fixtures"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // TestWhatKeysMadeIsForgotten: it is forgotten with the record, not with the key; otherwise the next key

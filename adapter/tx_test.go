@@ -3,7 +3,7 @@ package adapter
 import (
 	"context"
 
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // txCreate creates a record in its own transaction, with a function such as

@@ -3,10 +3,10 @@ package compat
 import (
 	"time"
 
-	"bookside/adapter/catalog"
-	"bookside/adapter/domain"
-	"bookside/adapter/lists"
-	"bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/catalog"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/slots"
 )
 
 // Agent is an agent.

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/catalog"
-	"bookside/adapter/domain"
-	"bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/catalog"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/slots"
 )
 
 // Availability lists the free starts of a day.

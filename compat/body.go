@@ -12,9 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"bookside/adapter/domain"
-	"bookside/compat/jsontext"
-	"bookside/compat/phpform"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/compat/jsontext"
+	"github.com/bookside/bookside/compat/phpform"
 )
 
 // Document is a request's body, whatever format it was sent in: an object or a list.

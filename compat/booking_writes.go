@@ -10,12 +10,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/bookings"
-	"bookside/adapter/domain"
-	"bookside/adapter/records"
-	"bookside/adapter/slots"
-	"bookside/compat/jsontext"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/compat/jsontext"
 )
 
 // customerFields are the fields of a customer in a booking.

@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/bookings"
-	"bookside/adapter/domain"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // bookingsEqual ignores Validation, which is compared separately.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/domain"
-	"bookside/adapter/lists"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // Booking is a booking as lists return it.

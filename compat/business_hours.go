@@ -3,9 +3,9 @@ package compat
 import (
 	"fmt"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/domain"
-	"bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/slots"
 )
 
 // BusinessHours are the working hours of several days.

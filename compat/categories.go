@@ -1,9 +1,9 @@
 package compat
 
 import (
-	"bookside/adapter/catalog"
-	"bookside/adapter/domain"
-	"bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/catalog"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
 )
 
 // ServiceCategory is a category of services.

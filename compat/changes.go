@@ -5,12 +5,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/catalog"
-	"bookside/adapter/domain"
-	"bookside/adapter/journal"
-	"bookside/adapter/payments"
-	"bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/catalog"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/records"
 )
 
 // Change is an entry of the journal. It is not part of the contract, so ids are numbers and

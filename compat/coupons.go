@@ -8,11 +8,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/lists"
-	"bookside/adapter/payments"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // Coupon is a coupon. Only a single read includes its rules and recent orders.

@@ -1,9 +1,9 @@
 package compat
 
 import (
-	"bookside/adapter/bookings"
-	"bookside/adapter/domain"
-	"bookside/compat/jsontext"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/compat/jsontext"
 )
 
 // bookingCustomFields declares the custom fields of a booking: an object, or its JSON. Whether such a field is known, and

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/customers"
-	"bookside/adapter/domain"
-	"bookside/adapter/lists"
-	"bookside/adapter/records"
-	"bookside/compat/iso3166"
+	"github.com/bookside/bookside/adapter/customers"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/compat/iso3166"
 )
 
 // Customer is a customer as lists return it.

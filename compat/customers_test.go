@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"bookside/adapter/customers"
-	"bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/customers"
+	"github.com/bookside/bookside/adapter/records"
 )
 
 func TestCustomerBodies(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"slices"
 
-	"bookside/adapter/lists"
-	"bookside/compat/table"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/compat/table"
 )
 
 // envelope is what surrounds a record. In the document it has no name: its texts and booleans always have

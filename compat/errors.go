@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // ErrorShape is the form of an operation's error bodies.

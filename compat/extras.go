@@ -6,11 +6,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/records"
-	"bookside/adapter/slots"
-	"bookside/compat/jsontext"
-	"bookside/compat/phpform"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/compat/jsontext"
+	"github.com/bookside/bookside/compat/phpform"
 )
 
 // BookingExtra is an extra of a booking, which requires Pro Features.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/adapter/domain"
-	"bookside/compat/jsontext"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/compat/jsontext"
 )
 
 // Field declares a parameter of a query or a field of a body, once: it reads the value into a T and

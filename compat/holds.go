@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/domain"
-	"bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/slots"
 )
 
 // Hold is a slot held for a customer. It is not part of the contract, so ids are numbers and times are RFC

@@ -1,9 +1,9 @@
 package compat
 
 import (
-	"bookside/adapter/domain"
-	"bookside/adapter/lists"
-	"bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/payments"
 )
 
 // Invoice is an invoice of an order.

@@ -3,9 +3,9 @@ package compat
 import (
 	"strings"
 
-	"bookside/adapter/catalog"
-	"bookside/adapter/domain"
-	"bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/catalog"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
 )
 
 // Location is a location.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/lists"
-	"bookside/adapter/payments"
-	"bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/records"
 )
 
 // Payment is a payment. Only a single read has its access key, which may be null: the outer pointer

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"bookside/compat/jsontext"
+	"github.com/bookside/bookside/compat/jsontext"
 )
 
 // Personal data of customers, agents and orders, by the names of members: keys that mask it see only its

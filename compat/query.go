@@ -9,9 +9,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/session"
-	"bookside/compat/phpform"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat/phpform"
 )
 
 // Query holds the parameters of one request and collects their problems.

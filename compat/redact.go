@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"bookside/compat/jsontext"
+	"github.com/bookside/bookside/compat/jsontext"
 )
 
 // Redactor knows which members of a response need a permission beyond the route's. Records declare this

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"bookside/compat/jsontext"
+	"github.com/bookside/bookside/compat/jsontext"
 )
 
 // Schema is a JSON Schema 2020-12, as used in OpenAPI 3.1.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/catalog"
-	"bookside/adapter/domain"
-	"bookside/adapter/lists"
-	"bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/catalog"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/slots"
 )
 
 // service is a service. Lists, single reads and writes differ in the types of its values.

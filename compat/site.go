@@ -1,6 +1,6 @@
 package compat
 
-import "bookside/adapter/extensions"
+import "github.com/bookside/bookside/adapter/extensions"
 
 // Site is the body of GET /site. It is not part of the contract.
 type Site struct {

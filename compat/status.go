@@ -3,8 +3,8 @@ package compat
 import (
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // Status is the body of GET /status.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"bookside/compat/jsontext"
+	"github.com/bookside/bookside/compat/jsontext"
 )
 
 // What a dry run, or a write that changed nothing, returns to a key that may not read such records: what

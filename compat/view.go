@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // View is how one request sees records: the zone in which timestamps are shown and their filters are

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/webhooks"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/webhooks"
 )
 
 // Webhook is a webhook of the key. It is not part of the contract, so ids are numbers and

@@ -16,12 +16,12 @@ import (
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
 
-	"bookside/adapter/session"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/handlers/console"
-	"bookside/handlers/monitor"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/handlers/console"
+	"github.com/bookside/bookside/handlers/monitor"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // probe sends a request to the admin address.

@@ -5,7 +5,7 @@ package handlers_test
 import (
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestAllocations bounds the allocations of requests, with a tenth to spare.

@@ -10,16 +10,16 @@ import (
 	"github.com/labstack/echo/v4"
 	echomiddleware "github.com/labstack/echo/v4/middleware"
 
-	"bookside/adapter/daystats"
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/compat"
-	"bookside/handlers/middleware"
-	"bookside/handlers/monitor"
-	"bookside/handlers/openapi"
-	"bookside/handlers/ratelimit"
-	"bookside/handlers/wordpress"
+	"github.com/bookside/bookside/adapter/daystats"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/middleware"
+	"github.com/bookside/bookside/handlers/monitor"
+	"github.com/bookside/bookside/handlers/openapi"
+	"github.com/bookside/bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/handlers/wordpress"
 )
 
 // Options configure the API.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/ask"
-	"bookside/fixtures"
-	"bookside/fixtures/companiontest"
+	"github.com/bookside/bookside/adapter/ask"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/companiontest"
 )
 
 // standIn replaces the companion: it offers every day from 08:10 to 09:10 and from 10:00 to 11:00, has its

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/domain"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // newServerWithAssets serves a site with Pro Features and its assets, where everybody works from 09:00 to 12:00, services take an

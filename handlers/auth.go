@@ -10,11 +10,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/compat"
-	"bookside/handlers/middleware"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/middleware"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // authenticate finds the key of a request. Addresses that send invalid keys are

@@ -15,11 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/fixtures"
-	"bookside/handlers"
-	"bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // TestWaysToSendAKey sends a key as a header, a bearer token and a query

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/keys"
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // sender is where a request comes from: the peer's address, and what the headers claim.

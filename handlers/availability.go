@@ -1,10 +1,10 @@
 package handlers
 
 import (
-	"bookside/adapter/catalog"
-	"bookside/adapter/domain"
-	"bookside/adapter/slots"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/catalog"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/compat"
 )
 
 var getAvailability = operation{

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // BenchmarkEndpoints sends every kind of read to the recorded site, one request

@@ -1,10 +1,10 @@
 package handlers
 
 import (
-	"bookside/adapter/domain"
-	"bookside/compat"
-	"bookside/handlers/middleware"
-	"bookside/handlers/wordpress"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/middleware"
+	"github.com/bookside/bookside/handlers/wordpress"
 )
 
 // document parses the request's body, an object or a list, and adds fields from the query that it lacks.

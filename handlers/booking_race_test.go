@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestConcurrentBookingsOfASlotSucceedOnce sends requests of every kind for

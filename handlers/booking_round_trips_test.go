@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestRoundTripsOfNewBooking: a booking waits for the database, which may be on another machine, as few

@@ -5,12 +5,12 @@ import (
 	"net/http"
 	"time"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/domain"
-	"bookside/adapter/events"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
 )
 
 var listBookings = operation{

@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"slices"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/domain"
-	"bookside/adapter/idempotency"
-	"bookside/adapter/session"
-	"bookside/compat"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/idempotency"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/wpdb"
 )
 
 var createBookings = operation{

@@ -1,8 +1,8 @@
 package handlers
 
 import (
-	"bookside/adapter/slots"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/compat"
 )
 
 // getBusinessHours has no route; a tool calls it, see mcp.go.

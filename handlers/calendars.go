@@ -6,10 +6,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/handlers/middleware"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/middleware"
 )
 
 var (

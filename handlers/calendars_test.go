@@ -15,12 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/adapter/outbox"
-	"bookside/fixtures"
-	"bookside/handlers"
-	"bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/outbox"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // calendar creates the secret address of a calendar and returns the request that reads it.

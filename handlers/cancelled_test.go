@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestCancelledWritesAreCompleteOrAbsent cancels a request at each of its

@@ -1,8 +1,8 @@
 package handlers
 
 import (
-	"bookside/adapter/catalog"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/catalog"
+	"github.com/bookside/bookside/compat"
 )
 
 var listCategories = operation{

@@ -1,12 +1,12 @@
 package handlers
 
 import (
-	"bookside/adapter/bookings"
-	"bookside/adapter/domain"
-	"bookside/adapter/journal"
-	"bookside/adapter/keys"
-	"bookside/compat"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/wpdb"
 )
 
 var listChanges = operation{

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // client sends the requests of an existing client of the API, and reads the same parts of the responses.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // inZone sets the zone of a server's site.

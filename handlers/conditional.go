@@ -5,11 +5,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/compat"
-	"bookside/handlers/middleware"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/middleware"
 )
 
 // Conditional requests (RFC 9110, section 13): the response to a GET has a tag, with which the client can

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // tagOfBody returns the tag that a response with a body must have.

@@ -24,8 +24,8 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"bookside/compat"
-	"bookside/handlers"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers"
 )
 
 // contract checks requests and responses against the OpenAPI document. Schemas are compiled once, and

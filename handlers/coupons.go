@@ -1,11 +1,11 @@
 package handlers
 
 import (
-	"bookside/adapter/domain"
-	"bookside/adapter/orders"
-	"bookside/adapter/payments"
-	"bookside/adapter/session"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/orders"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
 )
 
 var listCoupons = operation{

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 var (

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // setting stores a setting of the plugin.

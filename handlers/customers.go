@@ -3,12 +3,12 @@ package handlers
 import (
 	"context"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/customers"
-	"bookside/adapter/domain"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/customers"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
 )
 
 var listCustomers = operation{

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 var (

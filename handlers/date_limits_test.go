@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestLastDayOffersWhatCanBeBooked: what is offered on the last possible dates, and nothing else, can be

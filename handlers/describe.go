@@ -11,13 +11,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/compat"
-	"bookside/handlers/middleware"
-	"bookside/handlers/openapi"
-	"bookside/handlers/ratelimit"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/middleware"
+	"github.com/bookside/bookside/handlers/openapi"
+	"github.com/bookside/bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // describe returns the document's description of the route.

@@ -21,10 +21,10 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"bookside/fixtures"
-	"bookside/fixtures/browser"
-	"bookside/handlers"
-	"bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/browser"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // TestDocsInABrowser sends from the page, as filled in, every GET of the demo's site except calendars, and

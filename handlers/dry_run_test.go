@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestDryRunOfANewBooking: a dry run returns the same as the request itself then does, except for what does

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // writeRequests has at least one request for every route that writes; together

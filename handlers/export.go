@@ -12,12 +12,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/session"
-	"bookside/compat"
-	"bookside/handlers/middleware"
-	"bookside/handlers/wordpress"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/middleware"
+	"github.com/bookside/bookside/handlers/wordpress"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // An export is a long page of a list in a file format, see exportFormat. It is read and sent chunk by

@@ -13,10 +13,10 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
 )
 
 // Export is an export by the program itself, without a server: what GET would return of a list to a key

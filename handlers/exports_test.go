@@ -23,10 +23,10 @@ import (
 	ics "github.com/arran4/golang-ical"
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // export requests a path below /v1 in a format other than JSON.

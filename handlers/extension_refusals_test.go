@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // refused fails the test unless a booking is refused because of a field, alone and as a dry run, with a sentence that names

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestSiteTellsExtensions: any key may know what is active, and which parts of it are not honoured.

@@ -19,13 +19,13 @@ import (
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/handlers"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // mockKey is the key that a faulty database contains.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestPaymentStatusOfManyRefunds: the filter finds the same orders and bookings, whether few orders were

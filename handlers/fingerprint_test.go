@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestFingerprint: the probe and the index return the same fingerprint, without a key. It identifies one

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/keys"
-	"bookside/fixtures"
-	"bookside/fixtures/sitefile"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/sitefile"
 )
 
 // newServerOf serves the site of a fixture, at its time.

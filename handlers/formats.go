@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"slices"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/records"
-	"bookside/compat"
-	"bookside/compat/table"
-	"bookside/handlers/middleware"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/compat/table"
+	"github.com/bookside/bookside/handlers/middleware"
 )
 
 // exportFormat is a media type other than JSON in which a list can be sent.

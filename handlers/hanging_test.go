@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 const (

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
-	"bookside/fixtures/history"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/history"
 )
 
 var (

@@ -1,10 +1,10 @@
 package handlers
 
 import (
-	"bookside/adapter/bookings"
-	"bookside/adapter/domain"
-	"bookside/adapter/session"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
 )
 
 var createHold = operation{

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/upkeep"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // holdBody returns the slot of friday; pairs of name and value replace fields or add them.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/idempotency"
-	"bookside/adapter/session"
-	"bookside/compat"
-	"bookside/handlers/middleware"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/idempotency"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/middleware"
 )
 
 const (

@@ -8,11 +8,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/compat"
-	"bookside/handlers/middleware"
-	"bookside/handlers/wordpress"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/middleware"
+	"github.com/bookside/bookside/handlers/wordpress"
 )
 
 // PHP ignores parameters that nothing reads, so a mistyped filter returns everything. We do the same, but

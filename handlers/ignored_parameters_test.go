@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/adapter/keys"
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // TestIgnoredParametersAreNamed: exactly the parameters that nothing reads are named, on every kind of

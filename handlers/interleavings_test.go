@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // interleaving decides in which order the statements of two requests reach the database. Each request stops

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // valid are values for a route's required parameters.

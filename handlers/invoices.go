@@ -1,9 +1,9 @@
 package handlers
 
 import (
-	"bookside/adapter/payments"
-	"bookside/adapter/session"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
 )
 
 var listInvoices = operation{

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 var locationShape = shape{

@@ -8,8 +8,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/handlers/middleware"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/handlers/middleware"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // validTraceparent matches a position in a trace (W3C Trace Context).

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"bookside/adapter/outbox"
-	"bookside/fixtures"
-	"bookside/fixtures/browser"
+	"github.com/bookside/bookside/adapter/outbox"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/browser"
 )
 
 // mailLayout is a card as narrow as the plugin's own layout.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/keys"
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // isCalendar reports whether a route requires the secret of a calendar instead of a key, see

@@ -18,11 +18,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/compat"
-	"bookside/handlers/mcp"
-	"bookside/handlers/middleware"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/mcp"
+	"github.com/bookside/bookside/handlers/middleware"
 )
 
 // Tools for AI agents at /mcp. A tool calls operations of the API within the process: with the request's

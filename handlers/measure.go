@@ -7,12 +7,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/daystats"
-	"bookside/adapter/domain"
-	"bookside/handlers/middleware"
-	"bookside/handlers/monitor"
-	"bookside/handlers/ratelimit"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/daystats"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/handlers/middleware"
+	"github.com/bookside/bookside/handlers/monitor"
+	"github.com/bookside/bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // countRejection counts requests and bookings rejected because of a limit or a conflict. It returns the

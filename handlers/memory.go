@@ -9,10 +9,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/session"
-	"bookside/compat"
-	"bookside/handlers/middleware"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/middleware"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // The memory of requests in bytes, measured by tests and rounded up.

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // sink is a client that discards the response.

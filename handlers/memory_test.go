@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // limitMemory gives requests as much memory as the service unit leaves them.

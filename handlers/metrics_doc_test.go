@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	dto "github.com/prometheus/client_model/go"
 
-	"bookside/adapter/webhooks"
-	"bookside/fixtures"
-	"bookside/handlers"
-	"bookside/handlers/monitor"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // metricsIntroduction is the text above the table in METRICS.md.

@@ -17,13 +17,13 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/redis/go-redis/v9"
 
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/handlers"
-	"bookside/handlers/monitor"
-	"bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/monitor"
+	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // scrape reads /metrics as Prometheus does.

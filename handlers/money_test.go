@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestPaymentsFollowTheirOrder: a payment belongs to its order's customer, and moves with it to another

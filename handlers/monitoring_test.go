@@ -14,7 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 const (

@@ -6,10 +6,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/domain"
-	"bookside/adapter/session"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat"
 )
 
 // operation is one thing that the API does: its description in the OpenAPI document, and the function that

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
-	"bookside/handlers"
-	"bookside/handlers/monitor"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // TestRequestsNeedOneConnection: no request needs two connections at the same time. With a single one

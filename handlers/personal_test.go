@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/adapter/journal"
-	"bookside/adapter/keys"
-	"bookside/adapter/webhooks"
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // maskedKey creates a key with all permissions that masks personal data.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // TestUnavailablePlatform makes the platform unavailable in every way and

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"bookside/fixtures"
-	"bookside/handlers/monitor"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // TestUnknownUpdateOfThePluginStopsItsWrites: an unknown update of the plugin

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestFieldsInTheQuery: as in WordPress, fields missing from a write's body are taken from its query.

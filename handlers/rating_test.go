@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/fixtures"
-	"bookside/handlers/monitor"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/monitor"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // troubles are kinds of work that stand still, by the code of their rating: what causes it, and the ids

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"bookside/handlers"
+	"github.com/bookside/bookside/handlers"
 )
 
 // TestReadsSayWhatTheExtensionLacks: bookside compare learns from the declarations what only Bookside has.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/keys"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // askForReasons are settings of Pro Features.

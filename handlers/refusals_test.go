@@ -17,11 +17,11 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-sql-driver/mysql"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/fixtures"
-	"bookside/handlers"
-	"bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // TestDocumentedErrorsAreReal provokes each error that the document shows for an operation, and compares

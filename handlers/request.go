@@ -9,12 +9,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/adapter/webhooks"
-	"bookside/compat"
-	"bookside/handlers/middleware"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/middleware"
 )
 
 // request is a request to an operation.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"net/http"
 
-	"bookside/handlers/middleware"
+	"github.com/bookside/bookside/handlers/middleware"
 )
 
 // ok returns a response with status 200.

@@ -3,7 +3,7 @@ package handlers
 import (
 	"net/http"
 
-	"bookside/compat"
+	"github.com/bookside/bookside/compat"
 )
 
 // route says where an operation is served and which permission it needs.

@@ -1,9 +1,9 @@
 package handlers
 
 import (
-	"bookside/adapter/catalog"
-	"bookside/adapter/domain"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/catalog"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/compat"
 )
 
 var listServices = operation{

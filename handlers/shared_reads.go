@@ -9,8 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/coalesce"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/coalesce"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // sharedReads let equal reads that wait at the same time share one execution, which begins after each of

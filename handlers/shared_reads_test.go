@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // readWhile reads repeatedly from 16 clients until write returns.

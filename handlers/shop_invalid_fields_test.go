@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // shopBody is a body of services, payments, orders, invoices or coupons.

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestPaymentsOfTheAutomationNode replays the calls of an n8n node that was made for an older version of

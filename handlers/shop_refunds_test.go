@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // moneyOf gives order 1403, which costs 135, a stored payment status and its

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestResponsesToShopWrites compares whole responses: the order of keys, and

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestShopOfEverySite creates services, orders and payments on sites of every

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // startsOf returns the starts of a day's grid, and those of them that are offered.

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bookside/handlers"
+	"github.com/bookside/bookside/handlers"
 )
 
 // TestStarting: while the site is being opened, requests wait for a while and are then served; those that

@@ -1,7 +1,7 @@
 package handlers
 
 import (
-	"bookside/compat"
+	"github.com/bookside/bookside/compat"
 )
 
 var status = operation{

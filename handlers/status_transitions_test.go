@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // TestStatusTransitionsWithOtherFields tries every pair of statuses together

@@ -9,11 +9,11 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/fixtures"
-	"bookside/handlers"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // statement is a statement that was sent to the database, with its arguments.

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/journal"
 )
 
 // documentNames are the names of fields in the document. Schemas named …Body are sent by clients.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/events"
-	"bookside/fixtures"
-	"bookside/fixtures/companiontest"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/companiontest"
 )
 
 // TestFailedDeletionIsTakenBack: extensions that were told about a deletion that then failed are told about the booking as it is, so

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // newSlowCountServer serves a site on which each count for a list takes 100 ms.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/language"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/language"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // german holds translations like those in the plugin's own file.

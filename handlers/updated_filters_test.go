@@ -3,7 +3,7 @@ package handlers_test
 import (
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestListsByTheDayOfTheLastChange filters lists by days, both included: in UTC, and in the site's time

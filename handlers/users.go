@@ -8,7 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/keys"
 )
 
 // userEntry is the context key of the rights of the WordPress user for whom a request is made.

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"slices"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/journal"
-	"bookside/adapter/keys"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/adapter/webhooks"
-	"bookside/compat"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // recordMemory is how much memory a webhook's record may take while it is read, in bytes.

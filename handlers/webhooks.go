@@ -5,12 +5,12 @@ import (
 	"errors"
 	"net/http"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/adapter/upkeep"
-	"bookside/adapter/webhooks"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/compat"
 )
 
 // A key sees and changes only the webhooks that it created.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/journal"
-	"bookside/adapter/webhooks"
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 const newWebhook = `{"url":"https://example.test/hooks?token=1","events":["booking.created","order.*"],"agents":[3],"name":"shop","include_record":true}`

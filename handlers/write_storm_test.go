@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
-	"bookside/handlers"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // stormWrites has a write for each route that writes, on so few records that

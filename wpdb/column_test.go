@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // TestCharactersOfColumns: a column accepts exactly the characters that the server can

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 
 	"github.com/google/go-cmp/cmp"
 )

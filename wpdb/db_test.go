@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 
 	"github.com/go-sql-driver/mysql"
 	"go.uber.org/goleak"

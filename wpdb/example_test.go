@@ -3,7 +3,7 @@ package wpdb_test
 import (
 	"fmt"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // WordPress stores the roles of a user as a serialised array.

@@ -3,8 +3,8 @@ package wpdb_test
 import (
 	"testing"
 
-	"bookside/fixtures"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // withFaults returns the configuration with a fault proxy in front of its server.

@@ -11,9 +11,9 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // openAsAdmin opens a sample site with all privileges.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/wpdb"
 
 	sq "github.com/Masterminds/squirrel"
 	"github.com/go-sql-driver/mysql"

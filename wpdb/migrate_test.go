@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 
 	sq "github.com/Masterminds/squirrel"
 	"github.com/go-sql-driver/mysql"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestMaybeSerializeAsRecorded: each recorded text is recognised, stored and read back

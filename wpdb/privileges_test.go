@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 var readAndWrite = []wpdb.Privilege{wpdb.Select, wpdb.Insert, wpdb.Update, wpdb.Delete}

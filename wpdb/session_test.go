@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 
 	sq "github.com/Masterminds/squirrel"
 	"github.com/google/go-cmp/cmp"

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"bookside/adapter/companion"
-	"bookside/adapter/domain"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/companion"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/wpdb"
 )
 
 const (

@@ -14,12 +14,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/ask"
-	"bookside/adapter/companion"
-	"bookside/fixtures"
-	"bookside/fixtures/companiontest"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/ask"
+	"github.com/bookside/bookside/adapter/companion"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/companiontest"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }

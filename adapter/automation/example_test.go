@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"bookside/adapter/automation"
+	"github.com/bookside/bookside/adapter/automation"
 )
 
 // An automation of the site sends a mail to customers whose booking was

@@ -10,7 +10,7 @@ import (
 
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter/language"
+	"github.com/bookside/bookside/adapter/language"
 )
 
 // Variables are the values of template variables, by name without braces. A template's other variables stay

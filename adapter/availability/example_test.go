@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/availability"
 )
 
 // An agent works from 9 to 12 and has a booking from 10 to 11: hours at 9 and 11 are free.

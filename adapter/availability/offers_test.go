@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	a "bookside/adapter/availability"
+	a "github.com/bookside/bookside/adapter/availability"
 )
 
 // TestOffers: extensions take starts away, and add starts off the grid and outside of working hours; what is booked is not

@@ -9,14 +9,14 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/icalendar"
-	"bookside/adapter/keys"
-	"bookside/adapter/lists"
-	"bookside/adapter/notify"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/icalendar"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/notify"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // How many bookings the calendar of an agent or a location shows: those around today and, if there are too

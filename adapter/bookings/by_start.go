@@ -5,8 +5,8 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/lists"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // rowsByStart walks the index on start_date, which does not sort by time and id: the server would sort the

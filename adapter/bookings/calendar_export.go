@@ -6,11 +6,11 @@ import (
 	"io"
 	"strings"
 
-	"bookside/adapter/icalendar"
-	"bookside/adapter/notify"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/icalendar"
+	"github.com/bookside/bookside/adapter/notify"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Calendar writes bookings of several people as a calendar. It shows only the name of a customer.

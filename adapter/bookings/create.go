@@ -6,17 +6,17 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/automation"
-	"bookside/adapter/customers"
-	"bookside/adapter/domain"
-	"bookside/adapter/journal"
-	"bookside/adapter/notify"
-	"bookside/adapter/orders"
-	"bookside/adapter/payments"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/automation"
+	"github.com/bookside/bookside/adapter/customers"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/notify"
+	"github.com/bookside/bookside/adapter/orders"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Created is a booking that Create created.

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/adapter/automation"
-	"bookside/adapter/availability"
-	"bookside/adapter/domain"
-	"bookside/adapter/extensions"
-	"bookside/adapter/records"
-	"bookside/adapter/sanitize"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/automation"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/sanitize"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // SentFields are the custom fields in a request for a booking. A site without the add-on Pro Features

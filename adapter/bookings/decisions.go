@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/adapter/ask"
-	"bookside/adapter/availability"
-	"bookside/adapter/domain"
-	"bookside/adapter/extensions"
-	"bookside/adapter/pricing"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/ask"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/pricing"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
 )
 
 // askWordPress returns WordPress's answer about a booking, on the subjects that extensions of the site

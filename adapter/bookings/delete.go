@@ -6,12 +6,12 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/extensions"
-	"bookside/adapter/notify"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/notify"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Delete deletes a booking with its meta and jobs, as OsBookingModel::delete does (LatePoint 5.6.5). Order,

@@ -5,12 +5,12 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/lists"
-	"bookside/adapter/orders"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/orders"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // draftBooking returns the booking that Create would create, without writing: the plugin's tables have few

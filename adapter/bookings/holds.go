@@ -7,12 +7,12 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/domain"
-	"bookside/adapter/extensions"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // How holds keep slots free

@@ -5,13 +5,13 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/catalog"
-	"bookside/adapter/journal"
-	"bookside/adapter/lists"
-	"bookside/adapter/payments"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/catalog"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Records are records of all resources, in the form in which lists show them.

@@ -1,8 +1,8 @@
 package bookings
 
 import (
-	"bookside/adapter/lists"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // scanInOrder makes the server read a long list with several filters in its order, until enough bookings

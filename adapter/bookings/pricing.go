@@ -8,16 +8,16 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/ask"
-	"bookside/adapter/domain"
-	"bookside/adapter/extensions"
-	"bookside/adapter/payments"
-	"bookside/adapter/pricing"
-	"bookside/adapter/records"
-	"bookside/adapter/sanitize"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/ask"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/pricing"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/sanitize"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // charge is what a booking costs.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"strings"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/notify"
-	"bookside/adapter/records"
-	"bookside/adapter/sanitize"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/notify"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/sanitize"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // givenReason is why a booking is cancelled or changed.

@@ -6,11 +6,11 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/extensions"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // What extensions make of a booking on the site's form and the API does not is refused, with a sentence that names the

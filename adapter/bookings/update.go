@@ -7,16 +7,16 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/customers"
-	"bookside/adapter/domain"
-	"bookside/adapter/journal"
-	"bookside/adapter/notify"
-	"bookside/adapter/payments"
-	"bookside/adapter/pricing"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/customers"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/notify"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/pricing"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Update changes a booking and keeps its order item in step. Columns that do not change are not written. It

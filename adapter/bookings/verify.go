@@ -9,13 +9,13 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/ask"
-	"bookside/adapter/availability"
-	"bookside/adapter/domain"
-	"bookside/adapter/pricing"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/ask"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/pricing"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
 )
 
 // Verification is a comparison of the site's answers with the API's.

@@ -6,7 +6,7 @@
 // counts periods instead of occurrences, and exceptions do not exist.
 package busytimes
 
-import "bookside/adapter/availability"
+import "github.com/bookside/bookside/adapter/availability"
 
 // Rules are the differences between the add-ons and their versions.
 type Rules struct {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/busytimes"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/busytimes"
 )
 
 // day returns the day of a date.

@@ -5,9 +5,9 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/lists"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // ServiceCategory is a category of services. The plugin's categories have no

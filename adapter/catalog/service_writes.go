@@ -12,11 +12,11 @@ import (
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/notify"
-	"bookside/adapter/sanitize"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/notify"
+	"github.com/bookside/bookside/adapter/sanitize"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // ServicePatch changes a service. A nil field stays as it is. Validation holds the problems found so far;

@@ -7,11 +7,11 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/lists"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Service is a service with the associations that ServiceIncludes selects.

@@ -19,9 +19,9 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/signed"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/signed"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // ErrAway means that WordPress or the companion does not answer: it is down, in maintenance, refuses the

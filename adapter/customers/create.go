@@ -6,12 +6,12 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/notify"
-	"bookside/adapter/records"
-	"bookside/adapter/sanitize"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/notify"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/sanitize"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Create creates a customer as the plugin's form does

@@ -4,10 +4,10 @@ import (
 	"hash/crc32"
 	"strings"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/records"
-	"bookside/adapter/sanitize"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/sanitize"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // LocksOfContacts returns the locks for the sent contacts that others may want too: an e-mail address

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"bookside/adapter/records"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // TestLocksOfContacts: an address has the lock of its CRC-32, in lower case; a phone number has one only if

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Request is what is counted about a request.

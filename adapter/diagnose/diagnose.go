@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/indexes"
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/adapter/upkeep"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/indexes"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Active is the state of a platform that can be served.

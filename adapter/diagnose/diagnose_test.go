@@ -8,8 +8,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/indexes"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/indexes"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // TestUnknownWritePrivilegesAreAWarning: the examination succeeds even if the server does not say whether

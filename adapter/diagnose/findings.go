@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/indexes"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/indexes"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Finding is a line of the report for people.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Privileges are what the database user may do with a site's tables. Tables that are known not to exist are

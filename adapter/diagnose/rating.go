@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/events"
-	"bookside/adapter/extensions"
-	"bookside/adapter/journal"
-	"bookside/adapter/keys"
-	"bookside/adapter/upkeep"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/upkeep"
 )
 
 // Rating says how one kind of work is doing. All ratings are made here: for check, for the console and,

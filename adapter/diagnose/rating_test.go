@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/outbox"
-	"bookside/adapter/upkeep"
+	"github.com/bookside/bookside/adapter/outbox"
+	"github.com/bookside/bookside/adapter/upkeep"
 )
 
 // TestRatedItems: ten of many items are named, and beyond a bound the total is not given.

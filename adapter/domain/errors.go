@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/availability"
 )
 
 // Code is the kind of an Error.

@@ -3,7 +3,7 @@ package domain_test
 import (
 	"testing"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 func TestClosest(t *testing.T) {

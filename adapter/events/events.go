@@ -15,10 +15,10 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/companion"
-	"bookside/adapter/domain"
-	"bookside/adapter/queue"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/companion"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/queue"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Event is something that happened to a record.

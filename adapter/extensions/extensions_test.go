@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/extensions"
 )
 
 // TestCatalogue: every extension occurs once, and each of its parts explains its meaning in a sentence.

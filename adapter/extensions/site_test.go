@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/extensions"
 )
 
 // TestActive: the extensions of a site and their kinds, worst first.

@@ -13,7 +13,7 @@ import (
 	ics "github.com/arran4/golang-ical"
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 var (

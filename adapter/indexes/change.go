@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Changer creates and drops indexes one by one, while others read and write their tables. An interruption

@@ -9,7 +9,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // State is whether a site has an index.

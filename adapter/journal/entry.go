@@ -3,7 +3,7 @@ package journal
 import (
 	"time"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Resource is the type of a record, as clients name it.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // bookingsOf returns the ids of the bookings that show data of orders, by order.

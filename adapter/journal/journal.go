@@ -4,9 +4,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/queue"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/queue"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Journal is the journal of a site. Its zero value is not usable, see New.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // TestBehind: a position that does not match the entries moves past all assigned numbers, and its floor

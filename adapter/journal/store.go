@@ -10,7 +10,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // errNotPrepared means that a position has no row. Run creates it.

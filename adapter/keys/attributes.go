@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // The attributes of a key in the form in which people write them. The errors of the functions below say

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 func TestParsePermissions(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // Calendar is the kind of the secret addresses of calendars. They are stored, found, throttled and limited

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // Attribute is one attribute of a new N, as a flag on the command line and a field in a form. S is an N as

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/language"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/language"
+	"github.com/bookside/bookside/fixtures"
 )
 
 var german = map[string]string{

@@ -7,8 +7,8 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // SortOrder is how a list is sorted: by columns in one direction, the last of which is the id.

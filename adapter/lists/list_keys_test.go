@@ -5,7 +5,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // TestListsOfFiltersThatLookAlike: lists are counted together only if their filters are equal, not if they

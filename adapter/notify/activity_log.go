@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"bookside/adapter/automation"
-	"bookside/adapter/events"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/automation"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Activity is an entry of the site's activity log.

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/automation"
-	"bookside/adapter/domain"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/automation"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // The variables of records that activities and messages show (OsBookingModel::get_data_vars and the like,

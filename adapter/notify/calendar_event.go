@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"time"
 
-	"bookside/adapter/icalendar"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/icalendar"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // calendarFile returns a booking as a calendar file with the same facts as the plugin's

@@ -7,12 +7,12 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/automation"
-	"bookside/adapter/domain"
-	"bookside/adapter/lists"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/automation"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // messageContext is what messages show beyond the snapshot of an event.

@@ -1,7 +1,7 @@
 package notify
 
 import (
-	"bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/records"
 )
 
 // eventKind is the kind of an event, named by the code of its activity.

@@ -11,10 +11,10 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/events"
-	"bookside/adapter/outbox"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/outbox"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // rendered are the jobs and mails of an event that are left to the plugin, as we would send them.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"bookside/adapter/records"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // OrderUpdate logs and notifies about a changed order and the bookings that

@@ -1,10 +1,10 @@
 package notify
 
 import (
-	"bookside/adapter/automation"
-	"bookside/adapter/domain"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/automation"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // The activity data of a message: the ids of the records that it is about.

@@ -5,13 +5,13 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/automation"
-	"bookside/adapter/domain"
-	"bookside/adapter/notify"
-	"bookside/adapter/payments"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/automation"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/notify"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // New is an order to create. Customer, subtotal and total are required; any other

@@ -7,11 +7,11 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/lists"
-	"bookside/adapter/payments"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // CouponOrders returns the latest orders with the coupon's code, newest first: those of CouponUsage, and

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"bookside/adapter/sanitize"
+	"github.com/bookside/bookside/adapter/sanitize"
 )
 
 // Mail is a rendered notification.

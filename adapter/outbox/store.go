@@ -7,9 +7,9 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/queue"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/queue"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // The states of a mail in the outbox. The column due_at is the time of the next attempt while the mail

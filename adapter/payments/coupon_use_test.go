@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
 // TestCouponUnusable covers the add-on's conditions (OsCouponsHelper::is_coupon_code_valid) on 26 November

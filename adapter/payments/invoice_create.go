@@ -7,11 +7,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/automation"
-	"bookside/adapter/domain"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/automation"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // InvoiceSource is what an invoice shows of a new order.

@@ -3,9 +3,9 @@ package payments
 import (
 	"hash/crc32"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/sanitize"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/sanitize"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // LocksOfCoupon returns the lock for a coupon's code, and none for nil or an empty text.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
 )
 
 // ledger parses payments: id, status, kind, amount, the invoice that each names, and the payment that it

@@ -3,7 +3,7 @@ package pricing
 import (
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // Booking is a booking to price.

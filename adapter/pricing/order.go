@@ -8,7 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // Item is an item of an order.

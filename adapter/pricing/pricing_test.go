@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/pricing"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/pricing"
 )
 
 func amount(text string) decimal.Decimal { return decimal.RequireFromString(text) }

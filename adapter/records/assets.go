@@ -6,11 +6,11 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/extensions"
-	"bookside/adapter/lists"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Asset is a room or a device of Pro Features that is connected to a service.

@@ -3,7 +3,7 @@ package records
 import (
 	"context"
 
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // BookingDetail is a booking with its order and the order's payments.

@@ -8,7 +8,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // secretMeta is the prefix of the meta that lets a booking be managed without logging in. Such meta is

@@ -1,8 +1,8 @@
 package records
 
 import (
-	"bookside/adapter/extensions"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // The keys of the booking meta in which Pro Features keeps why a booking was cancelled and why it was changed.

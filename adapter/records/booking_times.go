@@ -1,9 +1,9 @@
 package records
 
 import (
-	"bookside/adapter/availability"
-	"bookside/adapter/domain"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // BookingSpan is when a booking takes place, as the plugin stores it.

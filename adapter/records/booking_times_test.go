@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/domain"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // TestBookingSpanHasThePluginsInstants: the instants of Berlin are those that the plugin stored, except

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // CustomField is a custom field of customers or bookings, as defined by the add-on Pro Features.

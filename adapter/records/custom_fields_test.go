@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/availability"
 )
 
 // TestCustomFields: definitions are read in order, even incomplete ones.

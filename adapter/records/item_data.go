@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/adapter/automation"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/automation"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // WithItemData returns an order item's data with changed columns of its booking. Its other keys, including

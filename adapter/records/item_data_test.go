@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // fullItem is an item's data as the plugin's order form writes it.

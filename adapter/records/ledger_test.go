@@ -8,7 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // ledger parses entries: id, status, kind, amount, sum of its refund rows, and the payment that it refunds.

@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"bookside/adapter/language"
-	"bookside/adapter/pricing"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/language"
+	"github.com/bookside/bookside/adapter/pricing"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // recordedBreakdown is what the plugin's order form stored for one booking of 85 €.

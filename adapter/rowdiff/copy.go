@@ -10,8 +10,8 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Copy is one of the two copies.

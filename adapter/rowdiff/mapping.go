@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Mapping pairs equivalent values of the two copies: ids and random codes of rows that a request created,

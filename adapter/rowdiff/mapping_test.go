@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func row(key int64, values ...string) record {

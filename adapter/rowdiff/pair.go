@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Kind is how rows differ.

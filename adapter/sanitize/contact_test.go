@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestTextField has cases beyond fixtures.Sanitized, which the package's own

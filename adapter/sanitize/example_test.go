@@ -3,7 +3,7 @@ package sanitize_test
 import (
 	"fmt"
 
-	"bookside/adapter/sanitize"
+	"github.com/bookside/bookside/adapter/sanitize"
 )
 
 func ExampleTextField() {

@@ -3,7 +3,7 @@ package sanitize
 import (
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestTextsAsWordPressSanitizesThem compares each result with that of a real WordPress.

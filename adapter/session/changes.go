@@ -8,8 +8,8 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/journal"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // ChangeList holds the records that a transaction has changed so far, with one change each, in the order of

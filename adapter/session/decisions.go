@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"bookside/adapter/ask"
-	"bookside/adapter/companion"
-	"bookside/adapter/domain"
-	"bookside/adapter/extensions"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/ask"
+	"github.com/bookside/bookside/adapter/companion"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // askedFor caches which extensions WordPress is asked about, because finding out takes statements; only for

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/ask"
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/ask"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // TestNobodyIsAskedForNobody: if nothing listens to LatePoint, or asking is off, no statement is run: there

@@ -9,8 +9,8 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/coalesce"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/coalesce"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // equalReads let requests that wait for the same statement share one execution, which begins after each of

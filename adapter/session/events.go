@@ -7,10 +7,10 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/events"
-	"bookside/adapter/extensions"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Tells reports whether an extension of the site listens to an event of the plugin, such as

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/events"
-	"bookside/adapter/session"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // TestNobodyIsWokenForNobody: on a site where no extension listens, a write triggers no search for events.

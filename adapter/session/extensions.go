@@ -10,9 +10,9 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/extensions"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Extension reports whether the extension with an id, such as extensions.GoogleCalendar, is

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"strings"
 
-	"bookside/adapter/coalesce"
-	"bookside/adapter/journal"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/coalesce"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // fingerprintDigits is how many digits of the hash a fingerprint has.

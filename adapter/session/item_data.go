@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/journal"
 )
 
 // ItemKeys are the keys of an order item's data that repeat columns of its booking.

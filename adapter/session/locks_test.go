@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // lockRowsOf returns the rows of the lock table with how often each was taken.

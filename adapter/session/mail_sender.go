@@ -6,7 +6,7 @@ import (
 	"net/mail"
 	"strings"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // The settings for the sender of notifications, by name.

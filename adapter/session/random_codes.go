@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // codeLetters are the letters of codes that people read out

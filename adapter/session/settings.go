@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/automation"
-	"bookside/adapter/availability"
-	"bookside/adapter/extensions"
-	"bookside/adapter/language"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/automation"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/language"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // The settings that slots depend on, by name.

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"sync"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Shared are the statements that requests share if they wait at the same time.

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // Totals are the sizes of lists that take long to count. Requests share these sizes for a while; all other

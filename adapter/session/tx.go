@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"reflect"
 
-	"bookside/adapter/ask"
-	"bookside/adapter/domain"
-	"bookside/adapter/events"
-	"bookside/adapter/idempotency"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/ask"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/idempotency"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Tx is a transaction on the site's tables. The Session that it embeds reads inside the transaction. Every

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/availability"
 )
 
 // Date is a calendar day in the site's zone, YYYY-MM-DD as stored, or "" for a NULL column. 0000-00-00

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 func TestFindZone(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // WordPress is the name of the secret that the server and WordPress share.

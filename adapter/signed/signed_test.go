@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/signed"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/signed"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }

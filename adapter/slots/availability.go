@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/domain"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // Query asks for the free start times of a range of days, for a new booking or for moving one. A booking to

@@ -9,14 +9,14 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/busytimes"
-	"bookside/adapter/domain"
-	"bookside/adapter/extensions"
-	"bookside/adapter/lists"
-	"bookside/adapter/records"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/busytimes"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // CalendarQuery says which days a calendar covers, and by which rules.

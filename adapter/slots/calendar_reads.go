@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/coalesce"
-	"bookside/adapter/domain"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/coalesce"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // calendarPart is a part of the calendar: some resources on some days.

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"bookside/adapter/availability"
-	"bookside/adapter/session"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // TestPartsOfACalendar: the rows that a part takes from a larger part are those that its own statement

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 func TestNumbers(t *testing.T) {

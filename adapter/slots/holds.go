@@ -1,8 +1,8 @@
 package slots
 
 import (
-	"bookside/adapter/availability"
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // Hold is a slot kept for a customer.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"bookside/adapter/ask"
-	"bookside/adapter/availability"
-	"bookside/adapter/domain"
-	"bookside/adapter/extensions"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/ask"
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // NewDraft returns a booking of a service to ask WordPress about. The duration does not include extras.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // Companion is what the companion, which makes WordPress take our locks, has stored about itself.

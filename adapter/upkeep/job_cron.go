@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"bookside/adapter/notify"
-	"bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/notify"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // RunsJobs reports whether the plugin's jobs are in the site's cron, so that the site itself sends what is

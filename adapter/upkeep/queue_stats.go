@@ -6,11 +6,11 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/journal"
-	"bookside/adapter/outbox"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/outbox"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // QueueStats counts the work that waits for the site's own job runner, for the outbox, for

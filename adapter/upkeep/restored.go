@@ -5,11 +5,11 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/events"
-	"bookside/adapter/journal"
-	"bookside/adapter/outbox"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/outbox"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Restored is what was done after a backup was restored.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/session"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // CheckColumns returns a CodeUnavailable that names the columns missing from the site's tables, or nil.

@@ -9,16 +9,16 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/daystats"
-	"bookside/adapter/domain"
-	"bookside/adapter/events"
-	"bookside/adapter/idempotency"
-	"bookside/adapter/outbox"
-	"bookside/adapter/queue"
-	"bookside/adapter/records"
-	"bookside/adapter/webhooks"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/daystats"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/idempotency"
+	"github.com/bookside/bookside/adapter/outbox"
+	"github.com/bookside/bookside/adapter/queue"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Sweeper deletes rows of our own tables that are no longer needed: stored responses to requests with an

@@ -3,8 +3,8 @@ package upkeep
 import (
 	"context"
 
-	"bookside/adapter/session"
-	"bookside/adapter/webhooks"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/webhooks"
 )
 
 // AddWebhook adds a webhook of a key, through the key's store, see webhooks.Store.Add. Only one is added at

@@ -8,15 +8,15 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/events"
-	"bookside/adapter/extensions"
-	"bookside/adapter/journal"
-	"bookside/adapter/keys"
-	"bookside/adapter/outbox"
-	"bookside/adapter/session"
-	"bookside/adapter/webhooks"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/outbox"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Work is the state of background work. Parts that are nil are unknown, because their table is missing or

@@ -9,10 +9,10 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/journal"
-	"bookside/adapter/queue"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/queue"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // The states of a delivery.

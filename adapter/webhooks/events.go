@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/journal"
 )
 
 // StatusChanged is the event of an existing booking whose status changed. Webhooks that list

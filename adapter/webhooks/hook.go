@@ -11,10 +11,10 @@ import (
 	"time"
 	"unicode"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/journal"
-	"bookside/adapter/keys"
-	"bookside/adapter/webhooks/ssrf"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/webhooks/ssrf"
 )
 
 // Status says whether a webhook is served.

@@ -11,7 +11,7 @@ import (
 	"io"
 	"strings"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // SecretPrefix begins every secret. Random bytes in base64 follow.

@@ -15,9 +15,9 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/queue"
-	"bookside/adapter/webhooks/ssrf"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/queue"
+	"github.com/bookside/bookside/adapter/webhooks/ssrf"
 )
 
 // Limits of a request to a receiver.

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"bookside/adapter/webhooks/ssrf"
+	"github.com/bookside/bookside/adapter/webhooks/ssrf"
 )
 
 // resolver is a DNS server with changing answers: one address for each query in turn, and the last one for

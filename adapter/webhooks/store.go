@@ -10,11 +10,11 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/journal"
-	"bookside/adapter/keys"
-	"bookside/adapter/queue"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/queue"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Store holds the webhooks of a site.

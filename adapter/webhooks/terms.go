@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
 )
 
 type term = keys.Attribute[Hook, NewHook]

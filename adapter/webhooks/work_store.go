@@ -9,11 +9,11 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/journal"
-	"bookside/adapter/keys"
-	"bookside/adapter/queue"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/queue"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // The statements of a Worker. Each of its steps is one statement or one transaction; a

@@ -14,10 +14,10 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/journal"
-	"bookside/adapter/keys"
-	"bookside/adapter/queue"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/queue"
 )
 
 // Limits of the work. claimTime is much longer than a try, because the clocks of the servers may differ and

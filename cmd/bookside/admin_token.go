@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/keys"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/server"
-	"bookside/cmd/internal/settings"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) adminToken() *cobra.Command {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/cmd/internal/exit"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // logIn sends a token to the console and returns the status.

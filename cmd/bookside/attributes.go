@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/cmd/internal/exit"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // attributeFlags are attributes of a new N as written on the command line. A flag that is not set has no

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/cmd/internal/exit"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) createCalendar() *cobra.Command {

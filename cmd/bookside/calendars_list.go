@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/adapter/slots"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) listCalendars() *cobra.Command {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/cmd/internal/exit"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) revokeCalendar() *cobra.Command {

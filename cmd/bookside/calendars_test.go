@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/exit"
 )
 
 // TestCalendarLifecycle: a calendar is created, read, counted, listed and

@@ -9,17 +9,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/diagnose"
-	"bookside/adapter/domain"
-	"bookside/adapter/extensions"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/adapter/upkeep"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/server"
-	"bookside/cmd/internal/settings"
-	"bookside/handlers/ratelimit"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/diagnose"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) check() *cobra.Command {

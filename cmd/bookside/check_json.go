@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
-	"bookside/adapter/diagnose"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/diagnose"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // checkReport is the output of check --json. Keys may be added but are never

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
-	"bookside/fixtures"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // checkJSON runs check --json.

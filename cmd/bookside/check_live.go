@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"bookside/adapter/diagnose"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/server"
-	"bookside/cmd/internal/settings"
-	"bookside/handlers/monitor"
+	"github.com/bookside/bookside/adapter/diagnose"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // checkLive asks the running server for its readiness; it needs no database.

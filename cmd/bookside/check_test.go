@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/cmd/internal/exit"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures"
 )
 
 func TestCheckHealthySite(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/diagnose"
-	"bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/diagnose"
+	"github.com/bookside/bookside/adapter/slots"
 )
 
 // mark shows at a glance what a finding means.

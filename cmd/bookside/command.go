@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"bookside/adapter/domain"
-	"bookside/cmd/bookside/setup"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/cmd/bookside/setup"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
 // program is one run of the program, with everything that it uses from its process.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/exit"
 )
 
 func TestCommandLine(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"bookside/cmd/internal/exit"
-	"bookside/wpdb/wpconfig"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/wpdb/wpconfig"
 )
 
 // companionFlags name the site of a companion.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // erasureSite is a site whose jobs WordPress runs, with a workflow that sends mails to customer and agent.

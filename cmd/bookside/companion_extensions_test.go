@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/extensions"
-	"bookside/cmd/internal/exit"
-	"bookside/compat"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // listeningPlugin hooks into LatePoint in every way that PHP offers; $extra adds more.

@@ -20,8 +20,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/cmd/internal/exit"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestCompanionForwards: requests to the API reach the server unchanged, and without a server WordPress

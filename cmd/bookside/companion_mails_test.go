@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // The variables of LatePoint that a mail about a new order may have, those about a new booking besides, and those that are blocks, to which

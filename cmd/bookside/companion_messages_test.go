@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // messagesSite is a real LatePoint with an extension that makes meetings, as Zoom does, and a server that reaches it.

@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"bookside/fixtures"
-	"bookside/fixtures/browser"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/browser"
 )
 
 // visitor is a person using wp-admin without a mouse.

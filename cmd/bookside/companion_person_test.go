@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
-	"bookside/handlers/monitor"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // Personal data of customer 1 of the sample site.

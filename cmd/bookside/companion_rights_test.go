@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"bookside/cmd/internal/exit"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // wordPressClient is a logged-in browser without scripts.

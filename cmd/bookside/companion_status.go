@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/session"
-	"bookside/cmd/internal/settings"
-	"bookside/wpdb/wpconfig"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/wpdb/wpconfig"
 )
 
 func (p *program) companionStatus() *cobra.Command {

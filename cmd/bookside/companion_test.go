@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/exit"
 )
 
 // wordPressFolder returns a directory that looks like a version of WordPress, with plugins.

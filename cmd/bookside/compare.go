@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/cmd/bookside/compare"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
-	"bookside/handlers"
+	"github.com/bookside/bookside/cmd/bookside/compare"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/handlers"
 )
 
 func (p *program) compare() *cobra.Command {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bookside/cmd/bookside/compare"
+	"github.com/bookside/bookside/cmd/bookside/compare"
 )
 
 // progressLine is a line on a terminal that is overwritten repeatedly.

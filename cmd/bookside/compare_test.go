@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/cmd/bookside/compare"
-	"bookside/cmd/internal/exit"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/cmd/bookside/compare"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // keyFile creates a key with all read permissions and returns a file that contains it.

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/rowdiff"
-	"bookside/cmd/bookside/compare"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/server"
-	"bookside/cmd/internal/settings"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/rowdiff"
+	"github.com/bookside/bookside/cmd/bookside/compare"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // readScenario returns nil without --writes.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/cmd/internal/exit"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // twoCopies are two copies of a site, each with a server.

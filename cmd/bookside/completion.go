@@ -10,15 +10,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/events"
-	"bookside/adapter/journal"
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/adapter/webhooks"
-	"bookside/cmd/internal/settings"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/wpdb"
 )
 
 var completedShells = []string{"bash", "fish", "powershell", "zsh"}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // overlap books an agent twice at the same time, as PHP may.

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"bookside/adapter/extensions"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
 var update = flag.Bool("update", false, "rewrite CONFIGURATION.md and what else is made from the settings and commands")

@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/indexes"
-	"bookside/adapter/keys"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/server"
-	"bookside/handlers"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/indexes"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) explain() *cobra.Command {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/exit"
 )
 
 // TestExplain: a request is answered as a key would see it, and its statements are shown with their plans,

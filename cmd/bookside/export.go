@@ -15,11 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/domain"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/server"
-	"bookside/handlers"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) export() *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/cmd/internal/exit"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestExport writes lists to files and to standard output.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/extensions"
-	"bookside/cmd/internal/server"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/compat"
 )
 
 func (p *program) extensions() *cobra.Command {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/events"
-	"bookside/cmd/internal/exit"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) logExtensions() *cobra.Command {

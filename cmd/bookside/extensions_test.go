@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/adapter/extensions"
-	"bookside/cmd/internal/exit"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/compat"
 )
 
 // TestExtensions: the command lists what is active, beginning with what is not honoured, and so do check

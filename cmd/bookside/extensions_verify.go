@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/domain"
-	"bookside/adapter/extensions"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/server"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/server"
 )
 
 // verifiedDays is the default number of days to compare.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestTimesWithCalendars: LatePoint itself, with stand-ins for its calendar add-ons, and the API offer the

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/indexes"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/server"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/indexes"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) indexes() *cobra.Command {

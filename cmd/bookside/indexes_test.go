@@ -15,9 +15,9 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/indexes"
-	"bookside/cmd/internal/exit"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/adapter/indexes"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // largeSite returns the test's own database with 2,000 bookings on a real server.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/keys"
 )
 
 func (p *program) createKey() *cobra.Command {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/keys"
-	"bookside/adapter/slots"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) listKeys() *cobra.Command {

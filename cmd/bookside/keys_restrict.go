@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/keys"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) restrictKey() *cobra.Command {

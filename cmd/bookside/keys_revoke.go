@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) revokeKey() *cobra.Command {

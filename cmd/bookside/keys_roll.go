@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/keys"
-	"bookside/cmd/internal/exit"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) rollKey() *cobra.Command {

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"bookside/cmd/internal/settings"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestConnectionBudget: under load, with mails and probes, the program opens no more

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestLinkerDropsUnusedMethods: code that looks up methods by a name known only at run time, as executing a

@@ -9,7 +9,7 @@ import (
 	"github.com/lmittmann/tint"
 	"github.com/mattn/go-isatty"
 
-	"bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
 // newLog returns a log that writes to w.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
 // TestDevices: a device other than a terminal does not count as one.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/cmd/internal/exit"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // mailSettings returns the settings of a program that sends through the server.

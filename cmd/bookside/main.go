@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
 func main() {

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
-	"bookside/fixtures"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // beProgram is an environment variable that makes the test binary run as the program.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/cmd/internal/server"
-	"bookside/cmd/internal/settings"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) migrate() *cobra.Command {

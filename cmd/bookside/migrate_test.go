@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/cmd/internal/exit"
-	"bookside/fixtures"
-	"bookside/handlers/monitor"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // The table of keys of an earlier version, without a column and an index.

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	yamlv3 "go.yaml.in/yaml/v3"
 
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures"
 )
 
 const fileIntroduction = `# Settings of Bookside. A line with a setting behind "#" shows its default: to change the setting, remove

@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // proxiedRequest is a request as it arrived behind the proxy.

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // supervisor starts and stops the program like systemd with the units in docker/: it keeps the port open

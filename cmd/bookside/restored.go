@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/session"
-	"bookside/adapter/upkeep"
-	"bookside/adapter/webhooks"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) restored() *cobra.Command {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/exit"
 )
 
 // TestRestored: after a backup was restored, old cursors have expired, and nothing that was queued in it is

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/cmd/internal/server"
-	"bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
 func (p *program) serve() *cobra.Command {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/cmd/bookside/setup"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/cmd/bookside/setup"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) setup() *cobra.Command {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/server"
-	"bookside/cmd/internal/settings"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // openSite opens the configured database without waiting for it, and checks that it contains a LatePoint

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"bookside/cmd/internal/exit"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // withSocket returns a command that runs the program with an inherited file.

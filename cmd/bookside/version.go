@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"runtime"
 
-	"bookside/cmd/internal/server"
+	"github.com/bookside/bookside/cmd/internal/server"
 
 	"github.com/spf13/cobra"
 )

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
-	"bookside/fixtures"
-	"bookside/handlers/monitor"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/monitor"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // post sends a JSON body over a new connection.

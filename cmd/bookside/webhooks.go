@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/journal"
-	"bookside/adapter/webhooks"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/server"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // webhookStore is the webhooks of a site and their database.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/webhooks"
+	"github.com/bookside/bookside/adapter/webhooks"
 )
 
 func (p *program) addWebhook() *cobra.Command {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/keys"
-	"bookside/adapter/slots"
-	"bookside/adapter/webhooks"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/webhooks"
 )
 
 func (p *program) listWebhooks() *cobra.Command {

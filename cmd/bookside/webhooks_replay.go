@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/webhooks"
-	"bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/cmd/internal/exit"
 )
 
 func (p *program) replayWebhook() *cobra.Command {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/webhooks"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/webhooks"
 )
 
 func (p *program) rotateWebhook() *cobra.Command {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/keys"
-	"bookside/adapter/webhooks"
-	"bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/cmd/internal/exit"
 )
 
 func (p *program) testWebhook() *cobra.Command {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/domain"
-	"bookside/cmd/internal/settings"
-	"bookside/fixtures"
-	"bookside/fixtures/sitefile"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/sitefile"
 )
 
 // load returns the command that fills a database.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/fixtures"
-	"bookside/fixtures/sitefile"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/sitefile"
 )
 
 func TestMain(m *testing.M) { os.Exit(fixtures.Run(m)) }

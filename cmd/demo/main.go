@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 func main() {

@@ -13,13 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/cmd/internal/server"
-	"bookside/cmd/internal/settings"
-	"bookside/fixtures"
-	"bookside/fixtures/embedded"
-	"bookside/fixtures/sitefile"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/embedded"
+	"github.com/bookside/bookside/fixtures/sitefile"
 )
 
 // embeddedDatabase stands for the database inside the process.

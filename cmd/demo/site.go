@@ -12,14 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/journal"
-	"bookside/adapter/keys"
-	"bookside/adapter/webhooks"
-	"bookside/cmd/internal/server"
-	"bookside/cmd/internal/settings"
-	"bookside/fixtures"
-	"bookside/fixtures/sitefile"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/cmd/internal/server"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/sitefile"
 )
 
 // source says which site is loaded.

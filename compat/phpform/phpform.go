@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bookside/compat/jsontext"
+	"github.com/bookside/bookside/compat/jsontext"
 )
 
 // Limits of a form or a query, those of PHP's max_input_vars and max_input_nesting_level.

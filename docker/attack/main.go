@@ -18,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"bookside/docker/load"
+	"github.com/bookside/bookside/docker/load"
 )
 
 func main() {

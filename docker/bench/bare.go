@@ -19,12 +19,12 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/docker/load"
-	"bookside/fixtures"
-	"bookside/handlers"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/docker/load"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/wpdb"
 )
 
 const (

@@ -17,8 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bookside/docker/load"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/docker/load"
+	"github.com/bookside/bookside/fixtures"
 )
 
 func main() {

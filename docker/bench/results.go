@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"bookside/docker/load"
+	"github.com/bookside/bookside/docker/load"
 )
 
 // measured identifies a measurement: a row, on a site with this many bookings, with this many clients of a

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/docker/load"
+	"github.com/bookside/bookside/docker/load"
 )
 
 func TestResults(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"bookside/docker/load"
+	"github.com/bookside/bookside/docker/load"
 )
 
 // target is a measured system, with what its clients know about the site.

@@ -18,7 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bookside/docker/load"
+	"github.com/bookside/bookside/docker/load"
 )
 
 // resources are those whose changes are followed, events those that are received.

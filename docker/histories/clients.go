@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"bookside/docker/load"
-	"bookside/fixtures/history"
+	"github.com/bookside/bookside/docker/load"
+	"github.com/bookside/bookside/fixtures/history"
 )
 
 // Each history is of one agent and day. Those of all agents are recorded at the same time, one day after

@@ -19,9 +19,9 @@ import (
 	"syscall"
 	"time"
 
-	"bookside/docker/load"
-	"bookside/fixtures"
-	"bookside/fixtures/history"
+	"github.com/bookside/bookside/docker/load"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/history"
 )
 
 func main() {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"bookside/docker/load"
+	"github.com/bookside/bookside/docker/load"
 )
 
 // node is a MariaDB server: the only one, or one of a Galera cluster.

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bookside/docker/load"
+	"github.com/bookside/bookside/docker/load"
 )
 
 // server is a Bookside.

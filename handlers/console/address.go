@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/slots"
 )
 
 // apiAddresses are the addresses of the API: the one on this machine, and the one below the site's own

@@ -13,11 +13,11 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"bookside/adapter/daystats"
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/fixtures"
-	"bookside/fixtures/browser"
+	"github.com/bookside/bookside/adapter/daystats"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/browser"
 )
 
 // keyboard drives a browser without a mouse.

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strconv"
 
-	"bookside/adapter/bookings"
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/wpdb"
 )
 
 const calendarsPath = Path + "/calendars"

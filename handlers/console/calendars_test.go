@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestCalendarsAreManagedOnTheConsole: a calendar is created, its address shown once, listed with its

@@ -11,9 +11,9 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/journal"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // shownChanges is the number of journal entries on a page.

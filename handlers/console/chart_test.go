@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/slots"
 )
 
 func TestRoundUp(t *testing.T) {

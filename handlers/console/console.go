@@ -13,14 +13,14 @@ import (
 
 	g "maragu.dev/gomponents"
 
-	"bookside/adapter/daystats"
-	"bookside/adapter/diagnose"
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/handlers/documents"
-	"bookside/handlers/ratelimit"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/daystats"
+	"github.com/bookside/bookside/adapter/diagnose"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/handlers/documents"
+	"github.com/bookside/bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Path is where the console is mounted. The session cookie is only sent to paths below it.

@@ -6,7 +6,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/handlers/documents"
+	"github.com/bookside/bookside/handlers/documents"
 )
 
 // DocumentsPath is the path below which documents are shown.

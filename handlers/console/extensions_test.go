@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestFailedEventsAreToldAgain: the page and WordPress show the events sent to extensions, and can send

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/journal"
-	"bookside/adapter/keys"
-	"bookside/adapter/slots"
-	"bookside/adapter/webhooks"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/webhooks"
 )
 
 // The contents of pages for WordPress, which shows them in its own style and in the site's language. Times

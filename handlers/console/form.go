@@ -10,9 +10,9 @@ import (
 	"net/url"
 	"strings"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/slots"
 )
 
 // form is a form for the attributes of something, with the submitted values and their errors.

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter/keys"
-	"bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // keyForm is the form for the terms of a key.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/adapter/slots"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // keyRow is a key as the list shows it.

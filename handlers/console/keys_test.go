@@ -21,16 +21,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/diagnose"
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/fixtures"
-	"bookside/handlers/console"
-	"bookside/handlers/documents"
-	"bookside/handlers/monitor"
-	"bookside/handlers/ratelimit"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/diagnose"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/console"
+	"github.com/bookside/bookside/handlers/documents"
+	"github.com/bookside/bookside/handlers/monitor"
+	"github.com/bookside/bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // consoleServer is the console on an admin address, with the API of the same site.

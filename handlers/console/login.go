@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter/keys"
-	"bookside/handlers/ratelimit"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // sessionCookie holds the secret of a session. Cookies ignore ports, so its path keeps it from most other

@@ -9,9 +9,9 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter/outbox"
-	"bookside/adapter/upkeep"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/outbox"
+	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // shownMails is the number of mails on a page.

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"bookside/adapter/daystats"
-	"bookside/adapter/diagnose"
-	"bookside/adapter/slots"
-	"bookside/adapter/upkeep"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/daystats"
+	"github.com/bookside/bookside/adapter/diagnose"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // How long visitors share the contents of the overview. Examining a site takes some hundred statements.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/daystats"
-	"bookside/fixtures"
-	"bookside/handlers/console"
+	"github.com/bookside/bookside/adapter/daystats"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/console"
 )
 
 // overlapping books an agent twice at the same time, as PHP may, and once across midnight.

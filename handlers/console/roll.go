@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/keys"
 )
 
 // rollForm is the form that replaces a key with a new one.

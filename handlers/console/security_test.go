@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"bookside/adapter/keys"
-	"bookside/fixtures"
-	"bookside/handlers/console"
-	"bookside/handlers/monitor"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/console"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // TestLogin: a token works once and until it expires, a session until it expires, and nothing works without

@@ -11,13 +11,13 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"bookside/adapter/daystats"
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/fixtures"
-	"bookside/fixtures/wpdbtest"
-	"bookside/handlers"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/daystats"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // shared is a value that is too expensive to compute for each page. Visitors share it during its lifetime,

@@ -6,8 +6,8 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
 )
 
 func calendarsLink(text string) g.Node { return h.A(h.Href(calendarsPath), g.Text(text)) }

@@ -6,7 +6,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/keys"
 )
 
 // fields shows the fields of attributes.

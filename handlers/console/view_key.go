@@ -7,7 +7,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/keys"
 )
 
 // keyPath returns the path of the page that changes a key.

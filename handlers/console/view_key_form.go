@@ -7,7 +7,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/keys"
 )
 
 // view shows the form below its errors.

@@ -10,8 +10,8 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter/daystats"
-	"bookside/adapter/diagnose"
+	"github.com/bookside/bookside/adapter/daystats"
+	"github.com/bookside/bookside/adapter/diagnose"
 )
 
 // overviewPage is the first page. A part that could not be loaded has a problem instead.

@@ -8,9 +8,9 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter/keys"
-	"bookside/adapter/slots"
-	"bookside/adapter/webhooks"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/webhooks"
 )
 
 func webhooksLink(text string) g.Node { return h.A(h.Href(webhooksPath), g.Text(text)) }

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"bookside/adapter/webhooks"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func (c *Console) addWebhooks(mux *http.ServeMux) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 func TestWebhooksAreManagedOnThePage(t *testing.T) {

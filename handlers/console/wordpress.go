@@ -9,10 +9,10 @@ import (
 	"net/url"
 	"strconv"
 
-	"bookside/adapter/keys"
-	"bookside/adapter/signed"
-	"bookside/handlers/ratelimit"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/signed"
+	"github.com/bookside/bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // WordPressPath is where the companion requests the contents of its pages, by signed requests. Forms and

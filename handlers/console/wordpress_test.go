@@ -21,14 +21,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/adapter/session"
-	"bookside/adapter/signed"
-	"bookside/fixtures"
-	"bookside/handlers/console"
-	"bookside/handlers/monitor"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/signed"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/console"
+	"github.com/bookside/bookside/handlers/monitor"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // companion sends requests as WordPress does.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/compat"
+	"github.com/bookside/bookside/compat"
 )
 
 // MaxBody is the limit of the body of a request in bytes.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // LongPolls bounds the number of requests that wait for changes or for slow readers, and how many of them

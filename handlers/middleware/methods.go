@@ -6,7 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/compat"
+	"github.com/bookside/bookside/compat"
 )
 
 // Headers and parameters by which a POST stands for another method.

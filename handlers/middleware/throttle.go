@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // Throttle limits the invalid keys that a client may send in a minute. Further requests from the client get

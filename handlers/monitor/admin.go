@@ -12,13 +12,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/diagnose"
-	"bookside/adapter/domain"
-	"bookside/adapter/extensions"
-	"bookside/adapter/session"
-	"bookside/adapter/upkeep"
-	"bookside/handlers/middleware"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/diagnose"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/handlers/middleware"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Admin serves the administrative endpoints: /livez while the process runs, /readyz while it can serve the

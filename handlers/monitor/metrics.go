@@ -15,12 +15,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/adapter/upkeep"
-	"bookside/adapter/webhooks"
-	"bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // Metrics are the metrics of a running server, in their own registry. The

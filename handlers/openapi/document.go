@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/compat"
 )
 
 // members and member write JSON objects in a given order.

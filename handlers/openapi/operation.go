@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/adapter/domain"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/compat"
 )
 
 func (d *describer) operation(o *Operation) members {

@@ -3,9 +3,9 @@ package openapi
 import (
 	"strings"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/webhooks"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/compat"
 )
 
 // webhooks describes the requests sent to webhooks, by event.

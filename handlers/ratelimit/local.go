@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 // LocalCounter counts in this process. The hours of all keys end at the same

@@ -8,8 +8,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/domain"
-	"bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
 )
 
 // Limits are the requests that a key may make in a minute and in an hour.

@@ -16,9 +16,9 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/redis/go-redis/v9"
 
-	"bookside/adapter/keys"
-	"bookside/fixtures"
-	"bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // start is the time at which the tests begin, in the middle of an hour.

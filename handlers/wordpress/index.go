@@ -12,10 +12,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/adapter/domain"
-	"bookside/compat"
-	"bookside/handlers/middleware"
-	"bookside/handlers/openapi"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/middleware"
+	"github.com/bookside/bookside/handlers/openapi"
 )
 
 // namespaceIndex lists the routes below a base path in the form of WP_REST_Server::get_namespace_index,

@@ -11,7 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"bookside/compat"
+	"github.com/bookside/bookside/compat"
 )
 
 // RouteParameter has the path of a request to a site without permalinks.

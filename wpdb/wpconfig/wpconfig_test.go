@@ -13,7 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func noSocket(string) bool  { return false }

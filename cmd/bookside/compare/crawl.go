@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"bookside/compat"
+	"github.com/bookside/bookside/compat"
 )
 
 // crawler makes requests for every route, filter, order, page and id, with values from the lists that

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/adapter/extensions"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/compat"
 )
 
 // unhonoured is a decision of an extension of the site that Bookside makes without it.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"bookside/adapter/rowdiff"
-	"bookside/compat"
+	"github.com/bookside/bookside/adapter/rowdiff"
+	"github.com/bookside/bookside/compat"
 )
 
 // known is a kind of difference that is a decision of Bookside, not a fault. The first match in a list

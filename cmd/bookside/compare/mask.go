@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"bookside/compat"
+	"github.com/bookside/bookside/compat"
 )
 
 // mask hides personal data: letters become x and digits 0, so that lengths, spaces and punctuation remain

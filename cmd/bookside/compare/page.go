@@ -11,7 +11,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"bookside/adapter/rowdiff"
+	"github.com/bookside/bookside/adapter/rowdiff"
 )
 
 //go:embed page.css

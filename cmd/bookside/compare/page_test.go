@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"bookside/fixtures/browser"
+	"github.com/bookside/bookside/fixtures/browser"
 )
 
 // TestPage: the page is well laid out on desktops and phones, in light and dark mode, needs nothing else,

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/compat"
+	"github.com/bookside/bookside/compat"
 )
 
 // Route is a GET of the API.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/compat"
+	"github.com/bookside/bookside/compat"
 )
 
 // parameter is a parameter of a query.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"bookside/adapter/rowdiff"
+	"github.com/bookside/bookside/adapter/rowdiff"
 )
 
 // section is a part of a result, shown on a terminal and on a page.

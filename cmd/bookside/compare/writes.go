@@ -16,8 +16,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"bookside/adapter/rowdiff"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/rowdiff"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Writes is what requests left in the two copies.

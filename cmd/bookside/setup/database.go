@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/keys"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Account is a database account that is created for Bookside.

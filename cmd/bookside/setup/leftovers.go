@@ -6,8 +6,8 @@ import (
 	"path"
 	"strings"
 
-	"bookside/wpdb"
-	"bookside/wpdb/wpconfig"
+	"github.com/bookside/bookside/wpdb"
+	"github.com/bookside/bookside/wpdb/wpconfig"
 )
 
 // leftover is something that an undo leaves, because others may need it or setup did not create it, and the

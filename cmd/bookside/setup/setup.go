@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"bookside/wpdb"
-	"bookside/wpdb/wpconfig"
+	"github.com/bookside/bookside/wpdb"
+	"github.com/bookside/bookside/wpdb/wpconfig"
 )
 
 // Database is a site's database, as the configuration names it.

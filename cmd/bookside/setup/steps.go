@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"bookside/docker"
+	"github.com/bookside/bookside/docker"
 )
 
 // Where setup writes.

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"bookside/handlers/monitor"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // Build returns the known facts about the program's build.

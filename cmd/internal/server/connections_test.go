@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
 // bareServer serves a handler with a memory limit for connections. Its counts of connections exist only for

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
 // listenAPI returns the listener that the caller or systemd passes, or opens the configured port.

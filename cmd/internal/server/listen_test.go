@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"bookside/cmd/internal/settings"
-	"bookside/handlers/monitor"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // bare returns a server without a site.

@@ -15,11 +15,11 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
-	"bookside/adapter/outbox"
-	"bookside/adapter/session"
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/outbox"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // mailer sends messages through the configured mail server, each over a new

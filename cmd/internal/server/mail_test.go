@@ -21,11 +21,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"bookside/adapter/outbox"
-	"bookside/adapter/session"
-	"bookside/cmd/internal/settings"
-	"bookside/fixtures"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/outbox"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // mailConfig returns a configuration for a mail server of the test.

@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 	"time"
 
-	"bookside/cmd/internal/settings"
-	"bookside/handlers"
-	"bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 const mebibyte = 1 << 20

@@ -12,10 +12,10 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
-	"bookside/handlers/ratelimit"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // redisTimeout limits how long a request waits for Redis, which normally answers

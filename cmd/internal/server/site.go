@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"bookside/adapter/ask"
-	"bookside/adapter/companion"
-	"bookside/adapter/domain"
-	"bookside/adapter/events"
-	"bookside/adapter/session"
-	"bookside/adapter/upkeep"
-	"bookside/adapter/webhooks"
-	"bookside/cmd/internal/settings"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/ask"
+	"github.com/bookside/bookside/adapter/companion"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // open opens the site, waiting for its database.

@@ -8,8 +8,8 @@ import (
 	"os"
 	"strconv"
 
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
 // Under systemd, as in docker/bookside.service, the program uses two of its protocols: a socket that

@@ -13,10 +13,10 @@ import (
 	"syscall"
 	"time"
 
-	"bookside/cmd/internal/exit"
-	"bookside/cmd/internal/settings"
-	"bookside/wpdb"
-	"bookside/wpdb/wpconfig"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/wpdb"
+	"github.com/bookside/bookside/wpdb/wpconfig"
 )
 
 // Target is the configured database, and how messages refer to it without secrets.

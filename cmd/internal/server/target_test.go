@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"bookside/cmd/internal/settings"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // configOfSite returns the configuration of a site with a wp-config.php of this content, or with a DSN if

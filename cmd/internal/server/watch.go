@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"bookside/wpdb"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // watchInterval is how often to check for changes under a running server.

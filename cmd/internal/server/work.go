@@ -6,16 +6,16 @@ import (
 	"sync"
 	"time"
 
-	"bookside/adapter/daystats"
-	"bookside/adapter/journal"
-	"bookside/adapter/keys"
-	"bookside/adapter/notify"
-	"bookside/adapter/session"
-	"bookside/adapter/slots"
-	"bookside/adapter/upkeep"
-	"bookside/adapter/webhooks"
-	"bookside/handlers"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/daystats"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/notify"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // startWork starts the background work. It runs until ctx ends or stop is called;

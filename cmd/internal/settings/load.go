@@ -23,9 +23,9 @@ import (
 	"github.com/spf13/pflag"
 	yamlv3 "go.yaml.in/yaml/v3"
 
-	"bookside/adapter/domain"
-	"bookside/cmd/internal/exit"
-	"bookside/wpdb/wpconfig"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/wpdb/wpconfig"
 )
 
 // Names of environment variables.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"bookside/adapter/records"
-	"bookside/adapter/webhooks"
-	"bookside/handlers"
-	"bookside/wpdb"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // Setting is one setting. CONFIGURATION.md, help config and the packages' configuration file are generated

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"bookside/docker/load"
+	"github.com/bookside/bookside/docker/load"
 )
 
 // cluster is the nodes of a database cluster and their sidecars.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"bookside/docker/load"
+	"github.com/bookside/bookside/docker/load"
 )
 
 // body is a JSON object.

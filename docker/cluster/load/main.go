@@ -20,7 +20,7 @@ import (
 	"strings"
 	"time"
 
-	"bookside/docker/changes"
+	"github.com/bookside/bookside/docker/changes"
 )
 
 func main() {

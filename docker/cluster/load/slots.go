@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bookside/docker/load"
+	"github.com/bookside/bookside/docker/load"
 )
 
 // Services and agents of the sample site fixtures.Small.

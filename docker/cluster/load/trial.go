@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"bookside/docker/load"
+	"github.com/bookside/bookside/docker/load"
 )
 
 // trial sends requests and collects the results.

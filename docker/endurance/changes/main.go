@@ -17,9 +17,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"bookside/docker/changes"
-	"bookside/docker/load"
-	"bookside/fixtures"
+	"github.com/bookside/bookside/docker/changes"
+	"github.com/bookside/bookside/docker/load"
+	"github.com/bookside/bookside/fixtures"
 )
 
 func main() {

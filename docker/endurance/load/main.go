@@ -25,7 +25,7 @@ import (
 	"sync"
 	"time"
 
-	"bookside/docker/load"
+	"github.com/bookside/bookside/docker/load"
 )
 
 func main() {

@@ -85,6 +85,7 @@ type listedPackage struct {
 	EmbedFiles      []string
 	Module          *struct {
 		Path, Version, Dir string
+		Main               bool
 		Replace            *struct{ Path, Version string }
 	}
 }
@@ -121,6 +122,9 @@ func linkedModules(ctx context.Context, info *buildinfo.BuildInfo) (map[string]*
 			m.name, m.version, m.root = p.Module.Path, p.Module.Version, p.Module.Dir
 			if r := p.Module.Replace; r != nil {
 				m.name, m.version = r.Path, r.Version
+			}
+			if p.Module.Main {
+				m.name = ownModule
 			}
 		}
 		if known, ok := modules[m.name]; ok {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"bookside/fixtures"
+	"github.com/bookside/bookside/fixtures"
 )
 
 // TestLicensesOfTheBinary: all linked modules are listed with their licences, and so
@@ -19,7 +19,7 @@ func TestLicensesOfTheBinary(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireTime(t)
 	binary := filepath.Join(t.TempDir(), "bookside")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "bookside/cmd/bookside")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../../cmd/bookside")
 	build.Env = append(os.Environ(), "GOOS=linux")
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v: %s", err, output)
