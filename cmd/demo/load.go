@@ -92,7 +92,7 @@ func fixtureFiles(now domain.Clock) *cobra.Command {
 			err = os.WriteFile(filepath.Join(folder, sitefile.SchemaFile), sitefile.JSONSchema(), 0o666) //nolint:gosec // likewise
 		}
 		if err == nil {
-			_, err = fmt.Fprintf(command.OutOrStdout(), "wrote %s; try it with: demo --fixtures %[1]s\n", example)
+			_, err = fmt.Fprintf(command.OutOrStdout(), "wrote %s; try it with: %s --fixtures %[1]s\n", example, program)
 		}
 		return err
 	}

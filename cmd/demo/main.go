@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 	_ "time/tzdata"
@@ -17,11 +19,14 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 )
 
+// program is what the program is called: demo from a clone, bookside-demo in a release.
+var program = strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	if err := run(ctx, os.Args[1:], time.Now, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "demo:", err)
+		fmt.Fprintln(os.Stderr, program+":", err)
 		os.Exit(1)
 	}
 }
@@ -29,7 +34,7 @@ func main() {
 // run runs the program. It serves until the context ends.
 func run(ctx context.Context, args []string, now domain.Clock, stdout, stderr io.Writer) error {
 	root := serve(now)
-	root.AddCommand(load(now), dump(now), fixtureFiles(now))
+	root.AddCommand(load(now), dump(now), fixtureFiles(now), check())
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetArgs(args)

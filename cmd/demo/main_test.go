@@ -71,7 +71,7 @@ func TestDemo(t *testing.T) {
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"--help", "-h"} {
-		if printed, err := output(t, flag); err != nil || !strings.Contains(printed, "--listen") {
+		if printed, err := output(t, flag); err != nil || !strings.Contains(printed, "--listen") || !strings.Contains(printed, "\n  "+program+" [flags]\n") {
 			t.Errorf("%s: %v, %q", flag, err, printed)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -8,6 +9,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -35,12 +38,12 @@ type serveOptions struct {
 
 // serve returns the program without a command, which serves a site.
 func serve(now domain.Clock) *cobra.Command {
-	c := settings.Default()
+	c := listening()
 	var o serveOptions
-	root := newCommand("demo [flags]", "serve a sample site", `Serves a small practice, or the site that fixtures describe, from memory. Changes are gone when it ends.
+	root := newCommand(program+" [flags]", "serve a sample site", `Serves a small practice, or the site that fixtures describe, from memory. Changes are gone when it ends.
 It prints a key, and where to use it.`, cobra.NoArgs)
 	flags := root.Flags()
-	flags.StringArrayVar(&o.files, "fixtures", nil, "fixture to serve, or a directory of them; may be repeated (see fixtures/FIXTURES.md)")
+	flags.StringArrayVar(&o.files, "fixtures", nil, "fixture to serve, or a directory of them; may be repeated (see FIXTURES.md)")
 	flags.StringVar(&o.key, "key", "", "API key for everything, which clients know beforehand")
 	flags.StringVar(&c.Server.Listen, "listen", c.Server.Listen, "address to listen on; another port is taken where this one is in use")
 	flags.StringVar(&c.Admin.Listen, "console", c.Admin.Listen, "address of the console; another port is taken where this one is in use")
@@ -111,7 +114,7 @@ func listenAndServe(ctx context.Context, s server.Server, loaded site) error {
 	if s.AdminListener, err = listen(ctx, s.Config.Admin.Listen); err != nil {
 		return errors.Join(err, s.Listener.Close())
 	}
-	greet(s.Stdout, s.Listener.Addr(), s.AdminListener.Addr(), key, token)
+	greet(s.Stdout, reachable(s.Listener), reachable(s.AdminListener), key, token)
 	for _, hook := range loaded.webhooks {
 		_, _ = fmt.Fprintf(s.Stdout, "webhook        %s  (secret: %s)\n", hook.URL, hook.Secret)
 	}
@@ -152,9 +155,28 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return config.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 }
 
+// listening returns the settings of a program without configuration. Its environment says where it listens,
+// as bookside's does, so that an image can say it for all commands.
+func listening() settings.Config {
+	c := settings.Default()
+	c.Server.Listen = cmp.Or(os.Getenv("BOOKSIDE_SERVER__LISTEN"), c.Server.Listen)
+	c.Admin.Listen = cmp.Or(os.Getenv("BOOKSIDE_ADMIN__LISTEN"), c.Admin.Listen)
+	return c
+}
+
+// reachable returns an address to print. One that listens everywhere, as in a container, is reached under the
+// name of this machine, whose Docker publishes the port.
+func reachable(listener net.Listener) string {
+	address, ok := listener.Addr().(*net.TCPAddr)
+	if !ok || !address.IP.IsUnspecified() {
+		return listener.Addr().String()
+	}
+	return net.JoinHostPort("localhost", strconv.Itoa(address.Port))
+}
+
 // greet prints what to do next; the curl line can be pasted unchanged. The server adds a line when it is
 // ready.
-func greet(stdout io.Writer, address, console net.Addr, key, token string) {
+func greet(stdout io.Writer, address, console, key, token string) {
 	_, _ = fmt.Fprintf(stdout, `
 key            %[3]s
 curl -H 'X-API-Key: %[3]s' 'http://%[1]s/v1/bookings?per_page=2'

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	status := http.StatusOK
+	console := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" {
+			t.Errorf("asked for %s", r.URL)
+		}
+		w.WriteHeader(status)
+	}))
+	defer console.Close()
+	_, port, err := net.SplitHostPort(console.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if printed, err := output(t, "check", "--console", "0.0.0.0:"+port); err != nil || printed != "ready\n" {
+		t.Errorf("%v, %q", err, printed)
+	}
+	status = http.StatusServiceUnavailable
+	if _, err := output(t, "check", "--console", "127.0.0.1:"+port); err == nil || !strings.Contains(err.Error(), "503") {
+		t.Errorf("a demo that is not ready: %v", err)
+	}
+	if _, err := output(t, "check", "--console", port); err == nil {
+		t.Error("an address without a host is accepted")
+	}
+}
+
+// TestReachable: the printed address works on the machine that runs the container.
+func TestReachable(t *testing.T) {
+	t.Parallel()
+	for listen, want := range map[string]string{"127.0.0.1:0": "127.0.0.1:", "0.0.0.0:0": "localhost:", ":0": "localhost:"} {
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", listen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reachable(listener); !strings.HasPrefix(got, want) || strings.HasSuffix(got, ":0") {
+			t.Errorf("%s is reached at %s", listen, got)
+		}
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
