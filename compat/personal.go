@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/compat/jsontext"
 )
 
@@ -75,7 +76,7 @@ func (q *Query) PersonalParameter(parameters QueryInput) string {
 
 // writtenPersonal are the members of bodies with personal data: a key that sees them masked may not
 // overwrite them either.
-var writtenPersonal = append(slices.Sorted(maps.Keys(personal)), addressParts...)
+var writtenPersonal = append(append(slices.Sorted(maps.Keys(personal)), addressParts...), records.MoveReason)
 
 // WritesPersonal returns a field of a body with personal data, at any depth; ok is false if it
 // has none.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/compat/jsontext"
 )
 
@@ -53,6 +54,9 @@ func (d Document) Sent(fields []FieldDescription) Sent {
 	}
 	if _, known := members["customer_comment"]; !known { // the field in which a booking stores its notes
 		sent["customer_comment"] = sent["notes"]
+	}
+	if reasons := sent[records.MoveReason]; reasons != nil { // a booking shows it as one of its own
+		sent[records.CancellationReason], sent[records.RescheduleReason] = reasons, reasons
 	}
 	for name, texts := range maps.Clone(sent) { // of a booking, its meta has them
 		if field, custom := strings.CutPrefix(name, "custom_fields."); custom {

@@ -103,7 +103,42 @@ var updateBooking = operation{
 	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), errExampleRefusal},
 	errors:        errorForm{failure: "Failed to update booking"},
 	decided:       true,
-	serve: func(r *request) (response, error) {
+	serve:         patchBooking(compat.BookingPatchFields.Read),
+}
+
+var approveBooking = moveOfBooking(compat.ApproveBooking, operation{
+	id:            "approveBooking",
+	summary:       "Approve a booking",
+	description:   "Gives a booking the status approved, as PUT of that status does: its time must be free if the present status does not block it.",
+	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.ValidationFailed(map[string]string{"status": "Cannot change from completed to approved"})},
+})
+
+var declineBooking = moveOfBooking(compat.DeclineBooking, operation{
+	id:            "declineBooking",
+	summary:       "Decline a pending booking",
+	exampleErrors: []error{domain.ValidationFailed(map[string]string{"status": "Only a pending booking can be declined; this one has the status approved"})},
+	description:   "Gives a pending booking the status cancelled, as Reject does in wp-admin: LatePoint has no status of its own for declined bookings. A booking with another status is refused with 422, except that one which is cancelled already stays so.",
+})
+
+var cancelBooking = moveOfBooking(compat.CancelBooking, operation{
+	id:               "cancelBooking",
+	summary:          "Cancel a booking",
+	description:      "Gives a booking the status cancelled, as PUT of that status does: it stays on record, and its time is free.",
+	extraPermissions: []extraPermission{{"delete_bookings", "to cancel a completed booking"}},
+	exampleErrors:    []error{domain.ValidationFailed(map[string]string{"status": "Bookings with the status payment_pending cannot change to another status"})},
+})
+
+// moveOfBooking completes the operation of a move.
+func moveOfBooking(move compat.BookingMove, o operation) operation {
+	o.description += " A booking that has this status already stays as it is. With dry_run, nothing is written and nobody is notified: the response has the booking as it would be."
+	o.path, o.body, o.changes, o.decided = []pathParameter{bookingID}, compat.BookingMoveFields, "/bookings/:id", true
+	o.answers, o.errors, o.serve = updateBooking.answers, updateBooking.errors, patchBooking(move.Read)
+	return o
+}
+
+// patchBooking changes a booking.
+func patchBooking(read func(*compat.Body) compat.BookingPatch) func(*request) (response, error) {
+	return func(r *request) (response, error) {
 		id, err := r.id(bookingID)
 		if err != nil {
 			return response{}, err
@@ -112,7 +147,7 @@ var updateBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		patch := compat.BookingPatchFields.Read(body)
+		patch := read(body)
 		update := func(tx *session.Tx) (any, error) {
 			booking, err := bookings.Update(r.ctx(), tx, id, patch.Patch)
 			if err != nil {
@@ -124,7 +159,7 @@ var updateBooking = operation{
 			return r.dryRun(update)
 		}
 		return r.change(update)
-	},
+	}
 }
 
 var deleteBooking = operation{

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -32,8 +33,8 @@ func mayKeep(c echo.Context, tag string) {
 	header.Set(echo.HeaderCacheControl, "private, no-cache")
 }
 
-// recordRead is how to read the record that a PUT or DELETE changes: the GET of the same path, whose tag an
-// If-Match is compared with.
+// recordRead is how to read the record that a PUT, a DELETE or a POST to an existing record changes: the GET of its
+// path, whose tag an If-Match is compared with.
 type recordRead struct {
 	route    *route
 	redactor *compat.Redactor
@@ -42,16 +43,19 @@ type recordRead struct {
 
 // readOf returns how to read the record of a route, or nil for a route that changes none.
 func readOf(r *route) *recordRead {
-	if r.method != http.MethodPut && r.method != http.MethodDelete {
+	if r.method != http.MethodPut && r.method != http.MethodDelete && r.operation.changes == "" {
 		return nil
 	}
 	for i := range routes {
-		if get := &routes[i]; get.method == http.MethodGet && get.path == r.path {
+		if get := &routes[i]; get.method == http.MethodGet && get.path == r.recordPath() {
 			return &recordRead{get, get.redactor(), get.includes()}
 		}
 	}
 	return nil
 }
+
+// recordPath returns the path of the record that the route changes.
+func (r *route) recordPath() string { return cmp.Or(r.operation.changes, r.path) }
 
 // permit rejects a request with tags from a key that may not read the record and thus
 // cannot know its tag.

@@ -51,6 +51,10 @@ func TestExamplesCanBeSent(t *testing.T) {
 				calendar := s.calendar(keys.Busy, domain.Resource(strings.TrimSuffix(strings.Split(o.path, "/")[1], "s")), 1)
 				query += calendar.query
 			}
+			if strings.HasPrefix(o.path, "/bookings/{id}/") { // the example is completed
+				s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'pending' WHERE id = 1")
+				defer s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 1")
+			}
 			a := s.send(o.method, path+query, http.Header{"X-Api-Key": {s.key}, "Content-Type": {"application/json"}}, body)
 			switch {
 			case o.method == http.MethodDelete: // may be refused, for example because a customer has bookings

@@ -112,7 +112,7 @@ func (r *request) unread(body any) (any, error) {
 // readPermission returns the permission to read what the route writes; "" if no key can read it.
 func (r *route) readPermission() string {
 	for _, get := range routes {
-		if get.method == http.MethodGet && get.path == r.path {
+		if get.method == http.MethodGet && get.path == r.recordPath() {
 			return get.permission
 		}
 	}

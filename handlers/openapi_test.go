@@ -83,7 +83,7 @@ func (s *server) withExistingIDs(path string) string {
 		"/bookings": "id", "/customers": "id", "/agents": "id", "/services": "id", "/payments": "id", "/coupons": "code",
 	} {
 		if strings.HasPrefix(path, list+"/{") {
-			return list + "/" + first(list, key)
+			return list + "/" + first(list, key) + path[strings.Index(path, "}")+1:]
 		}
 	}
 	if !strings.Contains(path, "{invoice_id}") {

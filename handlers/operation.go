@@ -21,6 +21,7 @@ type operation struct {
 	path             []pathParameter   // in the order of the path
 	query            compat.QueryInput // nil for no parameters
 	body             compat.Input      // nil for no body
+	changes          string            // path of the record that a POST changes, which has another path
 	answers          []response        // samples of the records it answers with
 	extraPermissions []extraPermission // requests that need more than the route's permission
 	exampleErrors    []error           // samples of errors that few operations have, see errorsOf

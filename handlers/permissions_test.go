@@ -393,6 +393,7 @@ var alsoNeeded = map[string]struct{ method, path, body, route, also string }{
 	"changes of locations":      {http.MethodGet, "/changes?resources=locations", "", "GET /changes", "read_locations"},
 	"changes of coupons":        {http.MethodGet, "/changes?resources=coupons", "", "GET /changes", "read_coupons"},
 	"cancel what is completed":  {http.MethodPut, "/bookings/11", `{"status":"cancelled"}`, "PUT /bookings/:id", "delete_bookings"},
+	"cancel by its own path":    {http.MethodPost, "/bookings/11/cancel", `{}`, "POST /bookings/:id/cancel", "delete_bookings"},
 }
 
 // TestAdditionalPermissions sends requests that need a second permission with every other permission, and

@@ -152,7 +152,8 @@ func newProvoker(t *testing.T) *provoker {
 	arrangeCustomers(t, database)
 	database.Execute(t, fillLocks,
 		"INSERT INTO wp_latepoint_customers (id, uuid, first_name, last_name, email, phone, status) VALUES (8004, 'u8004', 'No', 'Bookings', 'none@example.test', '', 'active')",
-		"UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 11",
+		"UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 11", "UPDATE wp_latepoint_bookings SET status = 'pending' WHERE id = 12",
+		"UPDATE wp_latepoint_bookings SET status = 'payment_pending' WHERE id = 13",
 		"UPDATE wp_latepoint_transactions SET status = 'failed' WHERE id = 7", "UPDATE wp_latepoint_transactions SET status = 'succeeded' WHERE id = 8")
 	p.server.write(http.MethodPost, "/coupons", `{"code":"OLD","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
 	var order, transaction int
@@ -164,6 +165,9 @@ func newProvoker(t *testing.T) *provoker {
 		"createBooking":   {path: "/bookings", body: friday("start_date", `"FRIDAY"`)},
 		"createBookings":  {path: "/bookings/bulk", body: `{"bookings":[` + friday("start_date", `"FRIDAY"`) + `]}`},
 		"updateBooking":   {path: "/bookings/7", body: `{"notes":"other"}`},
+		"approveBooking":  {path: "/bookings/7/approve", body: `{}`},
+		"declineBooking":  {path: "/bookings/12/decline", body: `{}`},
+		"cancelBooking":   {path: "/bookings/12/cancel", body: `{}`},
 		"deleteBooking":   {path: "/bookings/8", query: "force=true"},
 		"createHold":      {path: "/holds", body: friday("start_date", `"FRIDAY"`)},
 		"getHold":         {path: "/holds/1"},
@@ -398,6 +402,22 @@ func (p *provoker) special(d documentedError, r request) answer {
 	case "updateBooking time_slot_unavailable":
 		r.body = p.bookedStart()
 		return p.send(p.server, r)
+	case "approveBooking time_slot_unavailable": // a booking whose slot somebody else got
+		p.bookedStart()
+		p.server.database.Execute(p.t, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE start_date = '2027-02-12' AND start_time = 600 ORDER BY id LIMIT 1")
+		cancelled := p.server.texts("SELECT MIN(id) FROM wp_latepoint_bookings WHERE start_date = '2027-02-12' AND start_time = 600 AND status = 'cancelled'")
+		p.bookedStart()
+		r.path = "/bookings/" + cancelled[0] + "/approve"
+		return p.send(p.server, r)
+	case "approveBooking validation_failed":
+		r.path = "/bookings/11/approve"
+		return p.send(p.server, r)
+	case "declineBooking validation_failed":
+		r.path = "/bookings/7/decline"
+		return p.send(p.server, r)
+	case "cancelBooking validation_failed":
+		r.path = "/bookings/13/cancel"
+		return p.send(p.server, r)
 	case "deleteBooking force_required":
 		r.query = ""
 		return p.send(p.server, r)
@@ -539,17 +559,25 @@ func (p *provoker) forbid(d documentedError, r request) answer {
 	if d.operation.OperationID == "getCustomer" && required == "read_bookings" {
 		r.query = "include=bookings"
 	}
-	if verb, _, _ := strings.Cut(required, "_"); verb == "read" && (d.method == http.MethodPut || d.method == http.MethodDelete) {
+	if verb, _, _ := strings.Cut(required, "_"); verb == "read" && (d.method == http.MethodPut || d.method == http.MethodDelete || recordOf(d.path) != d.path) {
 		r.header.Set("If-Match", `"tag"`)
 	}
 	r.header.Set("X-Api-Key", p.server.newKey(permissions...))
 	return p.send(p.server, r)
 }
 
+// recordOf returns the path of the record that a write to a path changes.
+func recordOf(path string) string {
+	for _, move := range []string{"/approve", "/decline", "/cancel"} {
+		path = strings.TrimSuffix(path, move)
+	}
+	return path
+}
+
 // outdated changes a record whose tag is outdated. The response must show the record as a GET does.
 func (p *provoker) outdated(r request) answer {
 	p.t.Helper()
-	read := p.send(p.server, request{method: http.MethodGet, path: r.path, header: http.Header{}}).want(http.StatusOK)
+	read := p.send(p.server, request{method: http.MethodGet, path: recordOf(r.path), header: http.Header{}}).want(http.StatusOK)
 	r.header.Set("If-Match", `"outdated"`)
 	a := p.send(p.server, r)
 	if a.status != http.StatusPreconditionFailed {

@@ -27,6 +27,9 @@ var routes = []route{
 	{tag: "bookings", method: http.MethodPost, path: "/bookings", permission: "write_bookings", operation: createBooking},
 	{tag: "bookings", method: http.MethodPost, path: "/bookings/bulk", permission: "write_bookings", operation: createBookings},
 	{tag: "bookings", method: http.MethodPut, path: "/bookings/:id", permission: "write_bookings", operation: updateBooking},
+	{tag: "bookings", method: http.MethodPost, path: "/bookings/:id/approve", permission: "write_bookings", operation: approveBooking},
+	{tag: "bookings", method: http.MethodPost, path: "/bookings/:id/decline", permission: "write_bookings", operation: declineBooking},
+	{tag: "bookings", method: http.MethodPost, path: "/bookings/:id/cancel", permission: "write_bookings", operation: cancelBooking},
 	{tag: "bookings", method: http.MethodDelete, path: "/bookings/:id", permission: "delete_bookings", operation: deleteBooking},
 
 	{tag: "holds", method: http.MethodPost, path: "/holds", permission: "write_bookings", operation: createHold},

@@ -42,6 +42,15 @@ var stormWrites = map[string]func(i int, created func(kind string) string) (path
 	"DELETE /bookings/:id": func(_ int, created func(string) string) (string, string) {
 		return "/bookings/" + created("bookings") + "?force=true", ""
 	},
+	"POST /bookings/:id/approve": func(i int, _ func(string) string) (string, string) {
+		return fmt.Sprintf("/bookings/%d/approve", 7+i%3), fmt.Sprintf(`{"reason":"storm %d"}`, i)
+	},
+	"POST /bookings/:id/decline": func(i int, _ func(string) string) (string, string) {
+		return fmt.Sprintf("/bookings/%d/decline", 7+i%3), ""
+	},
+	"POST /bookings/:id/cancel": func(i int, _ func(string) string) (string, string) {
+		return fmt.Sprintf("/bookings/%d/cancel", 7+i%3), fmt.Sprintf(`{"reason":"storm %d"}`, i)
+	},
 	"POST /holds": func(i int, _ func(string) string) (string, string) {
 		return "/holds", fmt.Sprintf(`{"service_id":4,"agent_id":%q,"location_id":1,"start_date":"2027-02-0%d","start_time":"%02d:00"}`, []string{"any", "1", "5"}[i%3], 1+i%5, 8+i%8)
 	},

@@ -21,18 +21,29 @@ type givenReason struct {
 // planReason finds the reason for a change: that of a cancellation if the booking is cancelled by it, that of a
 // rescheduling for any other change (OsFeatureBookingReasonsHelper::capture_reason_on_booking_updated, Pro Features 1.6).
 // The other one, which the add-on drops, is rejected. A site that does not ask for a reason ignores it.
-func planReason(s *session.Session, plan *updatePlan, p *domain.Validation) {
+func planReason(tx *session.Tx, plan *updatePlan, p *domain.Validation) {
 	before := plan.before.Booking
 	cancelled := before.Status == records.StatusCancelled
 	cancels := !cancelled && plan.status == records.StatusCancelled
 	for _, key := range records.ReasonKeys {
 		stored, asked := before.Reasons[key]
-		sent, given := plan.Reasons[key]
-		if !asked || !given {
+		field := key
+		sent, given := plan.Reasons[field]
+		if !given && (plan.status == records.StatusCancelled) == (key == records.CancellationReason) {
+			field = records.MoveReason
+			sent, given = plan.Reasons[field]
+		}
+		if !given {
 			continue
 		}
 		if sent == nil {
-			p.Invalid(key, "Must be a text")
+			p.Invalid(field, "Must be a text")
+			continue
+		}
+		if !asked {
+			if field == records.MoveReason && strings.TrimSpace(*sent) != "" {
+				tx.Warn("This site does not keep reasons: the reason was not stored")
+			}
 			continue
 		}
 		switch text := strings.TrimSpace(sanitize.TextareaField(*sent)); {
@@ -40,14 +51,14 @@ func planReason(s *session.Session, plan *updatePlan, p *domain.Validation) {
 		case text == stored: // it was sent back
 		case cancels == (key == records.CancellationReason):
 			plan.reason = &givenReason{key, text}
-			s.CheckText(p, key, wpdb.BookingMeta, "meta_value", text)
-			s.CheckText(p, key, wpdb.Activities, "description", notify.ReasonText(key, text))
+			tx.CheckText(p, field, wpdb.BookingMeta, "meta_value", text)
+			tx.CheckText(p, field, wpdb.Activities, "description", notify.ReasonText(key, text))
 		case cancels:
-			p.Reject(key, "The booking is cancelled: send "+records.CancellationReason)
+			p.Reject(field, "The booking is cancelled: send "+records.CancellationReason)
 		case !cancelled:
-			p.Reject(key, "Only a change to the status cancelled has one")
+			p.Reject(field, "Only a change to the status cancelled has one")
 		default:
-			p.Reject(key, "The booking is already cancelled")
+			p.Reject(field, "The booking is already cancelled")
 		}
 	}
 }

@@ -38,10 +38,11 @@ type Patch struct {
 	Extras                *slots.Extras // all extras that the booking is to have
 	Fields                *SentFields   // custom fields; the others stay
 	Status                *string
+	Declines              bool // the change of status is only for pending bookings (OsBookingsController::pending_approval)
 	Customer              records.CustomerFields
 	Price                 *decimal.Decimal
 	Notes                 *string
-	Reasons               map[string]*string // why, by the keys of booking meta; nil for what is no text
+	Reasons               map[string]*string // why, by the keys of booking meta or MoveReason; nil for what is no text
 	Notify                bool               // send the messages of the site's automations; reminders are always sent
 	domain.Validation
 }
@@ -87,9 +88,12 @@ func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, be
 	plan.present = plan.resource
 	if patch.Status != nil {
 		plan.status = *patch.Status
+		if from := before.Booking.Status; patch.Declines && from != records.StatusPending && from != plan.status {
+			p.Reject("status", "Only a pending booking can be declined; this one has the status "+from)
+		}
 		checkTransition(&p, before.Booking.Status, plan.status)
 	}
-	planReason(tx.Session, &plan, &p)
+	planReason(tx, &plan, &p)
 	plan.noShows = countsNoShows(tx.Session, w, &plan)
 	planOrderFields(tx.Session, &plan, &p)
 	if err := planSlot(ctx, tx.Session, &plan, &p); err != nil {

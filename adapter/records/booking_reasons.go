@@ -11,6 +11,9 @@ const (
 	RescheduleReason   = "reschedule_reason"
 )
 
+// MoveReason stands for the one of them that belongs to a change, in what a client sends with a mere change of status.
+const MoveReason = "reason"
+
 // ReasonKeys are both.
 var ReasonKeys = []string{CancellationReason, RescheduleReason}
 

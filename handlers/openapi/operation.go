@@ -56,7 +56,7 @@ func (d *describer) parameters(o *Operation) []members {
 	if o.Conditional {
 		parameters = append(parameters, ifMatchParameter)
 	}
-	if o.Conditional && o.Idempotent {
+	if o.Conditional && o.Idempotent && o.Method != http.MethodPost {
 		parameters = append(parameters, idempotencyParameter(". Without If-Match it is ignored", &compat.Schema{Type: "string"}))
 	}
 	return parameters
