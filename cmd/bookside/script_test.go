@@ -198,7 +198,7 @@ func texts(t *testing.T) map[string]string {
 var notRun = map[string]string{
 	"go test ./...":          "it is this test",
 	"go run ./cmd/demo":      "it serves until it is stopped; its own tests run it",
-	"go run ./fixtures/dump": "a build of the samples, and a database beside those of the tests; docker/site.Dockerfile runs it",
+	"go run ./fixtures/dump": "a build of the samples, and a database beside those of the tests; docker/setup/run runs it",
 	"go run ./docker/bench":  "minutes",
 	"BOOKSIDE_TEST_DSN='root@tcp(127.0.0.1:3307)/' go run ./docker/bench": "minutes",
 	"CGO_ENABLED=0 go build":     "a build from nothing takes minutes; TestLinkerDropsUnusedMethods makes one",
@@ -216,6 +216,7 @@ var notRun = map[string]string{
 	"git":                        "it changes the repository",
 	"minisign":                   "the key of releases",
 	"sha256sum":                  "a release",
+	"skopeo":                     "a release, and a registry",
 	"claude":                     "a subscription",
 	"npx":                        "the network",
 	"curl -sN":                   "it ends with Ctrl-C",

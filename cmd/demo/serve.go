@@ -141,11 +141,14 @@ func newCredentials(ctx context.Context, c settings.Config, loaded site) (key, t
 	return key, token, err
 }
 
+// windowsAddressInUse is WSAEADDRINUSE, which [syscall.EADDRINUSE] does not stand for.
+const windowsAddressInUse = syscall.Errno(10048)
+
 // listen uses a free port if the address is in use.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
-	if !errors.Is(err, syscall.EADDRINUSE) {
+	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, windowsAddressInUse) {
 		return listener, err
 	}
 	host, _, err := net.SplitHostPort(address)
