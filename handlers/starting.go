@@ -3,6 +3,7 @@ package handlers
 import (
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -19,11 +20,13 @@ type Starting struct {
 
 	api    http.Handler
 	opened chan struct{}
+	open   func() // closes opened, once
 }
 
 // NewStarting returns a handler that lets requests wait for at most this long, altogether.
 func NewStarting(now domain.Clock, log *slog.Logger, options Options, wait time.Duration) *Starting {
 	s := &Starting{late: make(chan struct{}), opened: make(chan struct{})}
+	s.open = sync.OnceFunc(func() { close(s.opened) })
 	a := newAPI(nil, nil, now, log, options)
 	e := a.router()
 	e.RouteNotFound("/*", func(echo.Context) error { return domain.Unavailable("The server is starting", nil) })
@@ -32,10 +35,11 @@ func NewStarting(now domain.Clock, log *slog.Logger, options Options, wait time.
 	return s
 }
 
-// Open passes all requests on to the API, including those that are waiting.
+// Open passes all requests on to the API, including those that are waiting. It may be called again while
+// there are no requests.
 func (s *Starting) Open(api http.Handler) {
 	s.api = api
-	close(s.opened)
+	s.open()
 }
 
 func (s *Starting) ServeHTTP(w http.ResponseWriter, r *http.Request) {

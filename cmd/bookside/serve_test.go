@@ -67,6 +67,29 @@ func TestProbes(t *testing.T) {
 		want(t, exit.Failure, "the server is unavailable: database ok, platform LatePoint is not active on this site")
 }
 
+// TestServeIsNotForTests: a server of a real site can neither be reset nor be told the time.
+func TestServeIsNotForTests(t *testing.T) {
+	t.Parallel()
+	s := serve(t, settingsFor(small(t)))
+	for _, path := range []string{"/reset", "/clock"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			for _, address := range []string{"http://" + s.admin(), s.url, s.url + "/v1"} {
+				request, err := http.NewRequestWithContext(t.Context(), method, address+path, strings.NewReader(`{"advance":"1h"}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				response, err := http.DefaultClient.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusNotFound {
+					t.Errorf("%s %s: status %d, %v", method, address+path, response.StatusCode, err)
+				}
+			}
+		}
+	}
+}
+
 // TestAdminNames: the configured host names of the admin address, and no others, are accepted on every
 // path. A container's health check uses localhost.
 func TestAdminNames(t *testing.T) {

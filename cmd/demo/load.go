@@ -103,7 +103,7 @@ func fixtureFiles(now domain.Clock) *cobra.Command {
 		s.files = args
 		read, err := s.read(now)
 		if err == nil {
-			_, err = fmt.Fprintln(command.OutOrStdout(), "no mistakes; it is", read.clock().Format("Monday, 2006-01-02 15:04"), "at the site")
+			_, err = fmt.Fprintln(command.OutOrStdout(), "no mistakes; it is", read.clock.now().Format("Monday, 2006-01-02 15:04"), "at the site")
 		}
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,58 +12,86 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bookside/bookside/adapter/domain"
 )
 
-var curlLine = regexp.MustCompile(`^curl -H 'X-API-Key: (lp_test_\w+)' '(http://[^']+)'$`)
+var (
+	curlLine    = regexp.MustCompile(`^curl -H 'X-API-Key: (lp_test_\w+)' '(http://[^']+)/bookings\?per_page=2'$`)
+	consoleLine = regexp.MustCompile(`^console +(http://[^ ]+)`)
+	epoch       = regexp.MustCompile(`"cursor":"[a-z0-9]+-([0-9]+)"`)
+)
 
-var pageLine = regexp.MustCompile(`^(?:documentation|console) +(http://[^ ]+)`)
+// demo is a running program.
+type demo struct {
+	lines      []string // that it printed until it listened
+	key        string
+	api, admin string // addresses, such as http://127.0.0.1:8080/v1
+}
 
-// TestDemo starts the demo on a free port and follows its curl line.
-func TestDemo(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
+// startDemo starts the program on free ports. It ends with the test, without an error.
+func startDemo(t *testing.T, now domain.Clock, args ...string) demo {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
 	output, printed := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(ctx, []string{"--listen", "127.0.0.1:0", "--console", "127.0.0.1:0"}, time.Now, printed, io.Discard)
+		ended <- run(ctx, append(args, "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0"), now, printed, io.Discard)
 		_ = printed.Close()
 	}()
-	var key, url, first string
-	var pages []string // and what each shows
+	var d demo
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
-		first = cmp.Or(first, lines.Text())
-		if found := pageLine.FindStringSubmatch(lines.Text()); found != nil {
-			pages = append(pages, found[1])
-		}
+		d.lines = append(d.lines, lines.Text())
 		if found := curlLine.FindStringSubmatch(lines.Text()); found != nil {
-			key, url = found[1], found[2]
+			d.key, d.api = found[1], found[2]
+		}
+		if found := consoleLine.FindStringSubmatch(lines.Text()); found != nil {
+			d.admin = found[1]
 		}
 		if strings.HasPrefix(lines.Text(), "listening on ") {
 			break
 		}
 	}
-	if url == "" {
-		t.Fatalf("no curl line was printed: %v", <-ended)
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the demo ended with %v", err)
+		}
+	})
+	if d.api == "" || d.admin == "" {
+		t.Fatalf("no address was printed: %q", d.lines)
 	}
+	return d
+}
+
+// line returns the line that begins with a word.
+func (d demo) line(word string) string {
+	for _, line := range d.lines {
+		if strings.HasPrefix(line, word+" ") {
+			return line
+		}
+	}
+	return ""
+}
+
+// TestDemo starts the demo and follows its curl line.
+func TestDemo(t *testing.T) {
+	d := startDemo(t, time.Now)
 	var list struct {
 		Success    bool
 		Data       []map[string]any
 		Pagination struct{ Total int }
 	}
-	if status := ask(t, http.MethodGet, url, key, "", &list); status != http.StatusOK || !list.Success || len(list.Data) != 2 || list.Pagination.Total < 250 {
+	if status := ask(t, http.MethodGet, d.api+"/bookings?per_page=2", d.key, "", &list); status != http.StatusOK || !list.Success || len(list.Data) != 2 || list.Pagination.Total < 250 {
 		t.Errorf("status %d, success %v, %d of %d bookings", status, list.Success, len(list.Data), list.Pagination.Total)
 	}
-	if !strings.HasPrefix(first, "starting") || len(pages) != 2 {
-		t.Fatalf("the first line is %q; pages: %v", first, pages)
+	if !strings.HasPrefix(d.lines[0], "starting") {
+		t.Errorf("the first line is %q", d.lines[0])
 	}
-	wantPage(t, pages[0], "swagger-ui")
-	wantPage(t, pages[1], `action="/console/login"`)
-	bookings, _, _ := strings.Cut(url, "?")
-	wantWrites(t, bookings, key)
-	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("the demo ended with %v", err)
-	}
+	wantPage(t, strings.TrimSuffix(d.api, "/v1")+"/docs", "swagger-ui")
+	wantPage(t, d.admin, `action="/console/login"`)
+	wantWrites(t, d.api+"/bookings", d.key)
 }
 
 // TestHelp: a request for help succeeds.

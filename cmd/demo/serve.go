@@ -75,9 +75,14 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 		}}, loaded.keys...)
 	}
 	c.DB.Prefix = loaded.Prefix
+	var save func(context.Context) (restore func(context.Context) error, err error)
 	if o.database != embeddedDatabase {
 		if c.DB.DSN, err = fixtures.PreferTLS(o.database); err != nil {
 			return err
+		}
+		save = func(ctx context.Context) (func(context.Context) error, error) {
+			saved, err := saveTables(ctx, c.DB.DSN, loaded.Site)
+			return saved.restore, err
 		}
 	} else {
 		engine, err := embedded.Start(ctx)
@@ -85,10 +90,10 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 			return fmt.Errorf("start database engine: %w", err)
 		}
 		defer func() { err = errors.Join(err, engine.Close()) }()
-		c.DB.DSN = engine.DSN
+		c.DB.DSN, save = engine.DSN, engine.Save
 		c.Server.RequestTimeout = time.Minute // the embedded database is slow
 	}
-	c.Server.DrainDelay = 0 // there is no proxy
+	c.Server.DrainDelay, c.Server.ShutdownTimeout = 0, 2*time.Second // there is no proxy, and tests are in a hurry
 	c.Changes.Interval = time.Second
 	c.RateLimit.Enabled = false
 	c.Webhooks.AllowPrivate = true // receivers on this machine
@@ -96,18 +101,23 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return listenAndServe(ctx, server.Server{Config: c, Now: loaded.clock, Stdout: stdout, Log: log}, loaded)
+	return listenAndServe(ctx, &server.Server{Config: c, Now: loaded.clock.now, Stdout: stdout, Log: log}, loaded, save)
 }
 
 // allPermissions are those of a key for everything but users of WordPress.
 var allPermissions = []string{"read", "write", "delete", "read_changes", "write_webhooks"}
 
 // listenAndServe opens the ports, prints what can be tried there, and serves.
-func listenAndServe(ctx context.Context, s server.Server, loaded site) error {
+func listenAndServe(ctx context.Context, s *server.Server, loaded site, save func(context.Context) (func(context.Context) error, error)) error {
 	key, token, err := newCredentials(ctx, s.Config, loaded)
 	if err != nil {
 		return err
 	}
+	restore, err := save(ctx)
+	if err != nil {
+		return err
+	}
+	s.Routes = control{clock: loaded.clock, restore: restore, reopen: s.Reopen}.routes()
 	if s.Listener, err = listen(ctx, s.Config.Server.Listen); err != nil {
 		return err
 	}
@@ -134,10 +144,10 @@ func newCredentials(ctx context.Context, c settings.Config, loaded site) (key, t
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if len(loaded.keys) > 0 {
 		key = loaded.keys[0].Secret
-	} else if key, _, err = keys.NewStore(db, loaded.clock, rand.Reader).Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: allPermissions}); err != nil {
+	} else if key, _, err = keys.NewStore(db, loaded.clock.now, rand.Reader).Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: allPermissions}); err != nil {
 		return "", "", err
 	}
-	token, err = keys.NewAdminTokens(db, loaded.clock, rand.Reader).Issue(ctx, "")
+	token, err = keys.NewAdminTokens(db, loaded.clock.now, rand.Reader).Issue(ctx, "")
 	return key, token, err
 }
 
@@ -186,6 +196,7 @@ curl -H 'X-API-Key: %[3]s' 'http://%[1]s/v1/bookings?per_page=2'
 
 documentation  http://%[1]s/docs
 console        http://%[2]s  (login token, valid for ten minutes: %[4]s)
+reset          curl -X POST http://%[2]s/reset
 
 `, address, console, key, token)
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +36,7 @@ func (s *source) bindNow(command *cobra.Command) {
 type site struct {
 	fixtures.Site
 
-	clock    domain.Clock
+	clock    *siteClock
 	keys     []sitefile.Key
 	webhooks []sitefile.Webhook
 }
@@ -59,18 +58,13 @@ func (s source) read(now domain.Clock) (site, error) {
 			return site{}, fmt.Errorf("--now: %w", err)
 		}
 	}
-	began := now()
-	content, err := described.Build(began)
+	content, err := described.Build(now())
 	if err != nil {
 		return site{}, err
 	}
-	read := site{Site: fixtures.Fixture(content), clock: now, keys: content.Keys, webhooks: content.Webhooks}
+	read := site{Site: fixtures.Fixture(content), clock: newClock(now, content.Now, described.Now.Text != ""), keys: content.Keys, webhooks: content.Webhooks}
 	if len(s.files) == 0 {
 		read.Site = fixtures.Small(content.Now)
-	}
-	if described.Now.Text != "" {
-		ahead := content.Now.Sub(began)
-		read.clock = func() time.Time { return now().Add(ahead).In(content.Now.Location()) }
 	}
 	return read, nil
 }
@@ -97,7 +91,7 @@ func (s site) store(ctx context.Context, c settings.Config, force bool) (err err
 	if err := db.CreateOwnTables(ctx); err != nil {
 		return err
 	}
-	store := keys.NewStore(db, s.clock, rand.Reader)
+	store := keys.NewStore(db, s.clock.now, rand.Reader)
 	for _, key := range s.keys {
 		permissions, err := keys.ParsePermissions(cmp.Or(strings.Join(key.Permissions, ","), "read,write"))
 		if err != nil {
@@ -107,7 +101,7 @@ func (s site) store(ctx context.Context, c settings.Config, force bool) (err err
 			return fmt.Errorf("%s: %w", key.Place, err)
 		}
 	}
-	hooks := webhooks.NewStore(db, s.clock, mathrand.NewChaCha8([32]byte{}), webhooks.Vault{}, journal.New(db, s.clock)) // the same secrets each time
+	hooks := webhooks.NewStore(db, s.clock.now, mathrand.NewChaCha8([32]byte{}), webhooks.Vault{}, journal.New(db, s.clock.now)) // the same secrets each time
 	for i, hook := range s.webhooks {
 		events, err := webhooks.ParseEvents(cmp.Or(strings.Join(hook.Events, ","), webhooks.AllEvents))
 		if err != nil {

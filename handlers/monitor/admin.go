@@ -123,13 +123,18 @@ func (a *Admin) Mount(path string, page http.Handler) {
 	for from, to := range map[string]string{"/": path, "/keys": path + "/keys"} {
 		a.router.Match([]string{http.MethodGet, http.MethodHead}, from, func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, to) })
 	}
-	a.router.Any(path, echo.WrapHandler(page))
+	a.HandleExact(path, page)
 	a.Handle(path, page)
 }
 
 // Handle adds a handler for everything below a path.
 func (a *Admin) Handle(path string, below http.Handler) {
 	a.router.Any(path+"/*", echo.WrapHandler(below))
+}
+
+// HandleExact adds a handler for a path alone.
+func (a *Admin) HandleExact(path string, page http.Handler) {
+	a.router.Any(path, echo.WrapHandler(page))
 }
 
 // SetCompanionVersion sets the version of the embedded companion for /readyz. Call it before the first

@@ -57,7 +57,7 @@ func (s *Server) serveProbes(ctx context.Context) (stop func() error, err error)
 		}
 	}
 	s.Log.Info("serving probes", "address", listener.Addr().String())
-	return s.start(listener, s.probes, adminMemory), nil
+	return s.start(listener, s.gate.guard(s.probes), adminMemory), nil
 }
 
 // Limits of a request's header. Common proxies forward at most two lines of 8 KiB, the URL and the cookies.

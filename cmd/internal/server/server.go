@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -48,12 +49,20 @@ type Server struct {
 	Documents []fs.FS
 	// Listener and AdminListener are already open; nil for the addresses in Config.
 	Listener, AdminListener net.Listener
+	// Routes are more paths of the admin address, for programs that serve a site for tests. Their handlers may
+	// call Reopen.
+	Routes map[string]http.Handler
 
 	target  Target
 	probes  *monitor.Admin
 	metrics *monitor.Metrics
 	console *console.Console
 	ended   chan error // errors of failed listeners
+	gate    *gate      // nil without Routes
+	reopen  chan *reopening
+	// reopened is the call that opens the site again; nil for the first time.
+	reopened *reopening
+	over     <-chan struct{} // closed when the context of Run ends
 	// last ends when the program has to, once it was told to.
 	last context.Context //nolint:containedctx // of all that is stopped, while the context of Run has ended
 }
@@ -64,7 +73,10 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	if s.target, err = NewTarget(s.Config); err != nil {
 		return err
 	}
-	s.ended = make(chan error, 2)
+	s.ended, s.over = make(chan error, 2), ctx.Done()
+	if len(s.Routes) > 0 {
+		s.gate, s.reopen = newGate(s.Routes), make(chan *reopening)
+	}
 	s.metrics = monitor.NewMetrics(Build())
 	s.makeProbes()
 	collectLess(s.Env)
@@ -79,14 +91,29 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stopProbes()) }()
+	for {
+		again, err := s.serveSite(ctx, api)
+		if s.reopened != nil { // the site could not be opened again
+			s.gate.open()
+			s.reopened.done <- errors.Join(s.reopened.err, err)
+		}
+		if again == nil {
+			return err
+		}
+		again.err = errors.Join(err, again.between(ctx))
+		s.reopened = again
+	}
+}
 
+// serveSite opens the site and serves it until ctx ends, or until it has to be opened again.
+func (s *Server) serveSite(ctx context.Context, api *apiServer) (again *reopening, err error) {
 	db, platform, err := s.open(ctx)
 	if err != nil && ctx.Err() != nil {
 		s.Log.Info("stopped before the site could be served")
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() {
 		var closed error
@@ -122,6 +149,9 @@ func (s *Server) makeProbes() {
 	if s.Config.Admin.KeysPage {
 		s.probes.Mount(console.Path, s.console)
 	}
+	for path, handler := range s.Routes {
+		s.probes.HandleExact(path, handler)
+	}
 }
 
 // startWait is how long requests wait for the site to be opened; a restart takes less.
@@ -149,17 +179,17 @@ func (s *Server) startAPI(ctx context.Context) (*apiServer, error) {
 	}
 	s.Log.Info("listening; requests wait for the site", "address", listener.Addr().String())
 	starting := handlers.NewStarting(s.Now, s.Log, options, startWait)
-	closing := &closingHandler{next: starting}
+	closing := &closingHandler{next: s.gate.guard(starting)}
 	stop := s.start(listener, closing, options.Memory/connectionShare)
 	return &apiServer{listener.Addr().String(), options, starting, closing, stop}, nil
 }
 
-// serveAPI serves until ctx ends, and then lets running requests finish.
-func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder) (err error) {
+// serveAPI serves until ctx ends or the site has to be opened again, and then lets running requests finish.
+func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder) (again *reopening, err error) {
 	options := api.options
 	shared, closeShared, err := s.sharedCounts(ctx, db)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, closeShared()) }()
 	options.RateLimit.Shared = shared
@@ -186,18 +216,26 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 		s.Log.Warn("the secret with which WordPress asks could not be made", "error", err)
 	}
 	s.Log.Info("serving", "address", api.address, "prefix", db.Prefix(), "database", db.Version())
-	if _, err := fmt.Fprintf(s.Stdout, "listening on http://%s\n", api.address); err != nil {
-		return errors.Join(fmt.Errorf("write to the standard output: %w", err), api.stop())
+	if s.reopened != nil {
+		s.gate.open()
+		s.reopened.done <- s.reopened.err
+		s.reopened = nil
+	} else if _, err := fmt.Fprintf(s.Stdout, "listening on http://%s\n", api.address); err != nil {
+		return nil, errors.Join(fmt.Errorf("write to the standard output: %w", err), api.stop())
 	}
 	s.notifySystemd(ctx, stateReady)
 	select {
 	case err = <-s.ended:
+	case again = <-s.reopen:
+		close(stopping)
+		s.gate.close()
+		return again, nil
 	case <-ctx.Done():
 		close(stopping)
 		err = s.drain(ctx, api.closing)
 	}
 	s.probes.Stopping()
-	return errors.Join(err, api.stop())
+	return nil, errors.Join(err, api.stop())
 }
 
 // library returns the documents that the console shows.

@@ -31,7 +31,9 @@ func (s *Server) open(ctx context.Context) (*wpdb.DB, *session.Platform, error) 
 	if err == nil {
 		platform.Webhooks = webhooks.NewStore(db, s.Now, rand.Reader, vault, platform.Journal)
 		platform.Webhooks.AllowPrivate = s.Config.Webhooks.AllowPrivate
-		err = s.prepare(ctx, db, platform)
+		if s.reopened == nil { // otherwise the tables are as they were
+			err = s.prepare(ctx, db, platform)
+		}
 	}
 	if err == nil {
 		platform.Outbox, err = s.newOutbox(ctx, db)

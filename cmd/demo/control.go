@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bookside/bookside/fixtures/sitefile"
+)
+
+// control is what tests can do with the site, beside its API.
+type control struct {
+	clock   *siteClock
+	restore func(context.Context) error // brings back the site as it was loaded
+	// reopen serves the site afresh after the work, so that nothing remembers what was before.
+	reopen func(ctx context.Context, work func(context.Context) error) error
+}
+
+// routes returns the handlers by path. Pages of other origins cannot use them: a browser says where a
+// request comes from, other clients say nothing.
+func (c control) routes() map[string]http.Handler {
+	protection := http.NewCrossOriginProtection()
+	return map[string]http.Handler{
+		"/reset": protection.Handler(respond(c.reset, http.MethodPost)),
+		"/clock": protection.Handler(respond(c.serveClock, http.MethodGet, http.MethodPost)),
+	}
+}
+
+// respond sends what answer returns, or its error, as JSON.
+func respond(answer func(*http.Request) (any, error), methods ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Content-Type", "application/json")
+		if !slices.Contains(methods, r.Method) {
+			w.Header().Set("Allow", strings.Join(methods, ", "))
+			send(w, http.StatusMethodNotAllowed, failure{"use " + strings.Join(methods, " or ")})
+			return
+		}
+		body, err := answer(r)
+		var wrong mistake
+		switch {
+		case errors.As(err, &wrong):
+			send(w, http.StatusBadRequest, failure{err.Error()})
+		case err != nil:
+			send(w, http.StatusInternalServerError, failure{err.Error()})
+		default:
+			send(w, http.StatusOK, body)
+		}
+	})
+}
+
+// failure is the body of an error.
+type failure struct {
+	Error string `json:"error"`
+}
+
+// mistake is an error of the client.
+type mistake struct{ error }
+
+func send(w http.ResponseWriter, status int, body any) {
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // fails only if the client is gone
+}
+
+// reset brings back the site as it was loaded, and its clock.
+func (c control) reset(r *http.Request) (any, error) {
+	err := c.reopen(r.Context(), func(ctx context.Context) error {
+		if err := c.restore(ctx); err != nil {
+			return err
+		}
+		c.clock.reset()
+		return nil
+	})
+	return c.shown(), err
+}
+
+// shownClock is the body that shows the clock.
+type shownClock struct {
+	Now      string `json:"now"` // with the offset from UTC
+	Timezone string `json:"timezone"`
+}
+
+func (c control) shown() shownClock {
+	now := c.clock.now()
+	return shownClock{now.Format(time.RFC3339), now.Location().String()}
+}
+
+// movedClock is the body that moves the clock; one field is given.
+type movedClock struct {
+	Now     string `json:"now"`     // as a fixture has it, such as 2027-01-11T08:00, or with an offset from UTC
+	Advance string `json:"advance"` // such as 2h30m
+}
+
+// serveClock shows the clock, and moves it first if that is asked.
+func (c control) serveClock(r *http.Request) (any, error) {
+	if r.Method == http.MethodGet {
+		return c.shown(), nil
+	}
+	var moved movedClock
+	decoder := json.NewDecoder(io.LimitReader(r.Body, 1<<10))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&moved); err != nil || (moved.Now == "") == (moved.Advance == "") {
+		return nil, mistake{errors.New(`send {"now": "2027-01-11T08:00"} or {"advance": "2h30m"}`)}
+	}
+	if _, err := moved.from(c.clock.now()); err != nil {
+		return nil, err
+	}
+	// Everything starts afresh, because work in the background may already wait for some time.
+	err := c.reopen(r.Context(), func(context.Context) error {
+		to, err := moved.from(c.clock.now())
+		if err == nil {
+			c.clock.set(to)
+		}
+		return err
+	})
+	return c.shown(), err
+}
+
+// from returns where the clock goes that shows an instant.
+func (m movedClock) from(now time.Time) (time.Time, error) {
+	if m.Advance != "" {
+		by, err := time.ParseDuration(m.Advance)
+		if err != nil {
+			return now, mistake{fmt.Errorf("advance: %q is no duration; write one such as 2h30m", m.Advance)}
+		}
+		return now.Add(by), nil
+	}
+	if at, err := time.Parse(time.RFC3339, m.Now); err == nil {
+		return at, nil
+	}
+	at, err := sitefile.Instant(m.Now, now)
+	if err != nil {
+		return now, mistake{fmt.Errorf("now: %w", err)}
+	}
+	return at, nil
+}

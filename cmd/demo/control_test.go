@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bookside/bookside/fixtures"
+)
+
+// controlled is a site for the tests of the admin port; Anna works on Mondays alone.
+const controlled = `now: 2027-01-11T08:00
+site: {timezone: Europe/Berlin}
+schedule: {monday: 9:00-12:00}
+services: [{name: Massage, duration: 60, price: 75, agents: [Anna]}]
+customers: [{name: Grace Hopper, email: grace@example.com}]
+bookings: [{code: B1, service: Massage, customer: Grace Hopper, start: today 9:00}]
+`
+
+// onDatabases runs a test with the embedded engine and, if there is one, with a server.
+func onDatabases(t *testing.T, test func(t *testing.T, database string)) {
+	t.Helper()
+	t.Run("embedded", func(t *testing.T) { test(t, embeddedDatabase) })
+	t.Run("server", func(t *testing.T) {
+		fixtures.RequireServer(t)
+		test(t, fixtures.New(t, fixtures.Legacy()).AdminDSN)
+	})
+}
+
+// control sends a request to the admin port, which must be answered with the status.
+func (d demo) control(t *testing.T, method, path, body string, want int) (answer struct{ Now, Error string }) {
+	t.Helper()
+	if status := ask(t, method, d.admin+path, "", body, &answer); status != want {
+		t.Fatalf("%s %s %s: status %d, %+v", method, path, body, status, answer)
+	}
+	return answer
+}
+
+// monday books Anna on Monday.
+func monday(date, start string) string {
+	return fmt.Sprintf(`{"service_id":1,"agent_id":1,"customer_id":1,"start_date":%q,"start_time":%q}`, date, start)
+}
+
+// book creates a booking and returns its id.
+func (d demo) book(t *testing.T, date, start string) int {
+	t.Helper()
+	var created struct {
+		Data    struct{ ID int }
+		Message string
+	}
+	if status := ask(t, http.MethodPost, d.api+"/bookings", d.key, monday(date, start), &created); status != http.StatusCreated {
+		t.Fatalf("create a booking: status %d, %s", status, created.Message)
+	}
+	return created.Data.ID
+}
+
+// state is what clients see of the site, and the number of the last change.
+func (d demo) state(t *testing.T) (state []string) {
+	t.Helper()
+	for _, path := range []string{"/bookings", "/orders", "/customers", "/payments", "/webhooks", "/changes", "/availability?service_id=1&agent_id=1&date=2027-01-11"} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.api+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-API-Key", d.key)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("%s: status %d, %v", path, response.StatusCode, err)
+		}
+		state = append(state, path+" "+epoch.ReplaceAllString(string(body), `"cursor":"epoch-$1"`))
+	}
+	return state
+}
+
+// TestReset: whatever happened to the site, it is as loaded afterwards, for clients that stay connected:
+// records, next ids, webhooks, cursors and the clock. What they knew of the journal is not mistaken for
+// its new content.
+func TestReset(t *testing.T) {
+	onDatabases(t, func(t *testing.T, database string) {
+		text := fixtures.WriteFile(t, "site.yaml", controlled+"webhooks: [http://127.0.0.1:9/hook]\n")
+		d := startDemo(t, clock, "--fixtures", text, "--key", "lp_test_known", "--database", database)
+		loaded := d.state(t)
+		var ids [2]int
+		for round := range ids {
+			ids[round] = d.book(t, "2027-01-18", "10:00")
+			for _, change := range []struct{ method, path, body string }{
+				{http.MethodPut, "/customers/1", `{"first_name":"Ada"}`},
+				{http.MethodDelete, "/bookings/1?force=true", ""},
+				{http.MethodPost, "/webhooks", `{"url":"http://127.0.0.1:9/other","events":["*"]}`},
+			} {
+				if status := ask(t, change.method, d.api+change.path, d.key, change.body, nil); status >= 300 {
+					t.Fatalf("%s %s: status %d", change.method, change.path, status)
+				}
+			}
+			var changes struct{ Cursor string }
+			ask(t, http.MethodGet, d.api+"/changes", d.key, "", &changes)
+			d.control(t, http.MethodPost, "/clock", `{"advance":"30h"}`, http.StatusOK)
+			if answer := d.control(t, http.MethodPost, "/reset", "", http.StatusOK); answer.Now != "2027-01-11T08:00:00+01:00" {
+				t.Errorf("the clock shows %s", answer.Now)
+			}
+			if diff := cmp.Diff(loaded, d.state(t)); diff != "" {
+				t.Fatalf("round %d (-loaded +reset):\n%s", round, diff)
+			}
+			if status := ask(t, http.MethodGet, d.api+"/changes?cursor="+url.QueryEscape(changes.Cursor), d.key, "", nil); status != http.StatusGone {
+				t.Errorf("the cursor of another journal: status %d", status)
+			}
+		}
+		if ids[0] != ids[1] {
+			t.Errorf("the first booking has id %d, after a reset %d", ids[0], ids[1])
+		}
+	})
+}
+
+// TestResetWhileRequestsRun: requests that wait for changes end, those that write either end before or are
+// cut off, and nothing of them is left.
+func TestResetWhileRequestsRun(t *testing.T) {
+	onDatabases(t, func(t *testing.T, database string) {
+		d := startDemo(t, clock, "--fixtures", fixtures.WriteFile(t, "site.yaml", controlled), "--key", "lp_test_known", "--database", database)
+		loaded := d.state(t)
+		var changes struct{ Cursor string }
+		ask(t, http.MethodGet, d.api+"/changes", d.key, "", &changes)
+		var clients sync.WaitGroup
+		var stop atomic.Bool
+		var answered [600]atomic.Int64 // by status
+		send := func(method, path, body string) {
+			request, err := http.NewRequestWithContext(t.Context(), method, d.api+path, strings.NewReader(body))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			request.Header.Set("X-API-Key", d.key)
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				answered[0].Add(1)
+				return
+			}
+			_, _ = io.Copy(io.Discard, response.Body)
+			_ = response.Body.Close()
+			answered[response.StatusCode].Add(1)
+		}
+		for week := range 3 {
+			clients.Go(func() {
+				for day := time.Date(2027, 1, 18+7*week, 0, 0, 0, 0, time.UTC); !stop.Load(); day = day.AddDate(0, 0, 21) {
+					send(http.MethodPost, "/bookings", monday(day.Format(time.DateOnly), "10:00"))
+				}
+			})
+		}
+		clients.Go(func() {
+			for !stop.Load() {
+				send(http.MethodGet, "/changes?wait=30&cursor="+url.QueryEscape(changes.Cursor), "")
+			}
+		})
+		for range 5 {
+			time.Sleep(30 * time.Millisecond)
+			d.control(t, http.MethodPost, "/reset", "", http.StatusOK)
+		}
+		stop.Store(true)
+		clients.Wait()
+		for status := range answered {
+			n := answered[status].Load()
+			if known := status == 0 || status == http.StatusOK || status == http.StatusCreated || status == http.StatusConflict || status == http.StatusGone || status == http.StatusNoContent; n > 0 && !known {
+				t.Errorf("%d requests were answered with %d", n, status)
+			}
+		}
+		if answered[http.StatusCreated].Load() == 0 {
+			t.Error("nothing was written")
+		}
+		d.control(t, http.MethodPost, "/reset", "", http.StatusOK)
+		if diff := cmp.Diff(loaded, d.state(t)); diff != "" {
+			t.Errorf("(-loaded +reset):\n%s", diff)
+		}
+	})
+}
+
+// TestClock: what depends on the time follows the clock: free times, holds, and work in the background,
+// such as the next try of a webhook.
+func TestClock(t *testing.T) {
+	tries := make(chan struct{}, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		tries <- struct{}{}
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	t.Cleanup(receiver.Close)
+	text := fixtures.WriteFile(t, "site.yaml", controlled+"webhooks: ["+receiver.URL+"]\n")
+	d := startDemo(t, clock, "--fixtures", text, "--key", "lp_test_known")
+	free := func() string {
+		var answer struct {
+			Data struct {
+				Slots []string `json:"available_slots"`
+			}
+		}
+		ask(t, http.MethodGet, d.api+"/availability?service_id=1&agent_id=1&date=2027-01-11", d.key, "", &answer)
+		return strings.Join(answer.Data.Slots, " ")
+	}
+	if slots := free(); slots != "10:00 10:30 11:00" {
+		t.Errorf("at eight, %s are free", slots)
+	}
+	if status := ask(t, http.MethodPost, d.api+"/holds", d.key, monday("2027-01-11", "11:00"), nil); status != http.StatusCreated {
+		t.Fatalf("hold a slot: status %d", status)
+	}
+	if slots := free(); slots != "10:00" {
+		t.Errorf("while one is held, %s are free", slots)
+	}
+	if answer := d.control(t, http.MethodPost, "/clock", `{"now":"2027-01-11T10:30"}`, http.StatusOK); answer.Now != "2027-01-11T10:30:00+01:00" {
+		t.Errorf("the clock shows %s", answer.Now)
+	}
+	if slots := free(); slots != "10:30 11:00" {
+		t.Errorf("at half past ten, when the hold has expired, %s are free", slots)
+	}
+	d.book(t, "2027-01-18", "10:00")
+	<-tries
+	for range 2 { // due after seconds, and minutes
+		deadline := time.After(time.Minute)
+		for tried := false; !tried; {
+			d.control(t, http.MethodPost, "/clock", `{"advance":"10m"}`, http.StatusOK)
+			select {
+			case <-tries:
+				tried = true
+			case <-time.After(500 * time.Millisecond): // the try before may not have been recorded yet
+			case <-deadline:
+				t.Fatal("no try came when it was due")
+			}
+		}
+	}
+	for body, want := range map[string]string{
+		`{"advance":"soon"}`:             `"soon" is no duration`,
+		`{"now":"soon"}`:                 `"soon" is no date`,
+		`{"now":"today","advance":"1h"}`: "send",
+		`{"then":"today"}`:               "send",
+		"":                               "send",
+		`{"now":"` + strings.Repeat("1", 1<<11) + `"}`: "send",
+	} {
+		if answer := d.control(t, http.MethodPost, "/clock", body, http.StatusBadRequest); !strings.Contains(answer.Error, want) {
+			t.Errorf("%.30s: %q", body, answer.Error)
+		}
+	}
+	for _, test := range [][2]string{
+		{`{"now":"2027-03-01T12:00:00Z"}`, "2027-03-01T13:00:00+01:00"},
+		{`{"now":"next friday 9:00"}`, "2027-03-05T09:00:00+01:00"},
+		{`{"advance":"-24h"}`, "2027-03-04T09:00:00+01:00"},
+	} {
+		if d.control(t, http.MethodPost, "/clock", test[0], http.StatusOK); d.control(t, http.MethodGet, "/clock", "", http.StatusOK).Now != test[1] {
+			t.Errorf("%s: the clock does not show %s", test[0], test[1])
+		}
+	}
+}
+
+// TestControlIsNotForPages: a page that a browser opens from elsewhere can neither reset the site nor move
+// its clock, nor can a link.
+func TestControlIsNotForPages(t *testing.T) {
+	t.Parallel()
+	c := control{reopen: func(context.Context, func(context.Context) error) error {
+		t.Error("the site is reopened")
+		return nil
+	}}
+	for path, handler := range c.routes() {
+		for name, header := range map[string]http.Header{
+			"a page":           {"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.example"}},
+			"of another port":  {"Sec-Fetch-Site": {"same-site"}, "Origin": {"http://127.0.0.1:1"}},
+			"an older browser": {"Origin": {"https://evil.example"}},
+		} {
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:8081"+path, strings.NewReader(`{"advance":"1h"}`))
+			request.Header = header
+			recorder := httptest.NewRecorder()
+			handler.ServeHTTP(recorder, request)
+			if recorder.Code != http.StatusForbidden {
+				t.Errorf("%s for %s: status %d", path, name, recorder.Code)
+			}
+		}
+	}
+	recorder := httptest.NewRecorder()
+	c.routes()["/reset"].ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/reset", nil))
+	if recorder.Code != http.StatusMethodNotAllowed || recorder.Header().Get("Allow") != http.MethodPost {
+		t.Errorf("a link: status %d", recorder.Code)
+	}
+}
