@@ -1,43 +1,67 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 )
 
-// check returns the command that asks a running demo, for the health check of a container, which has no curl.
+// check returns the command that asks a running demo, for the health check of a container.
 func check() *cobra.Command {
+	return remote("check", "ask a running demo whether it is ready", http.MethodGet, "/readyz", "ready")
+}
+
+// reset returns the command that resets a running demo, for those who have no curl.
+func reset() *cobra.Command {
+	return remote("reset", "bring a running demo back to what it loaded", http.MethodPost, "/reset", "reset")
+}
+
+// remote returns a command that sends a request to the console's port of a running demo, and prints a word if
+// that succeeds.
+func remote(name, short, method, path, done string) *cobra.Command {
 	address := listening().Admin.Listen
-	command := newCommand("check [--console ADDRESS]", "ask the demo on this machine whether it is ready", "", cobra.NoArgs)
+	command := newCommand(name+" [--console ADDRESS]", short, "", cobra.NoArgs)
 	command.Flags().StringVar(&address, "console", address, "address of its console")
-	command.RunE = func(command *cobra.Command, _ []string) (err error) {
+	command.RunE = func(command *cobra.Command, _ []string) error {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil {
 			return fmt.Errorf("--console: %w", err)
 		}
-		if ip := net.ParseIP(host); ip.IsUnspecified() {
+		if net.ParseIP(host).IsUnspecified() {
 			host = "localhost"
 		}
-		request, err := http.NewRequestWithContext(command.Context(), http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
-		if err != nil {
+		if err := request(command.Context(), method, "http://"+net.JoinHostPort(host, port)+path); err != nil {
 			return err
 		}
-		response, err := (&http.Client{Timeout: 5 * time.Second}).Do(request)
-		if err != nil {
-			return err
-		}
-		if err := response.Body.Close(); err != nil {
-			return err
-		}
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("%s: %s", request.URL, response.Status)
-		}
-		_, err = fmt.Fprintln(command.OutOrStdout(), "ready")
+		_, err = fmt.Fprintln(command.OutOrStdout(), done)
 		return err
 	}
 	return command
+}
+
+// request sends a request without a body, which must succeed.
+func request(ctx context.Context, method, url string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	sent, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(sent)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	if response.StatusCode == http.StatusOK {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1000))
+	return errors.Join(fmt.Errorf("%s: %s %s", url, response.Status, strings.TrimSpace(string(text))), err)
 }

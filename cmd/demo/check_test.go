@@ -10,23 +10,25 @@ import (
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	status := http.StatusOK
+	status, asked := http.StatusOK, ""
 	console := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/readyz" {
-			t.Errorf("asked for %s", r.URL)
-		}
+		asked = r.Method + " " + r.URL.Path
 		w.WriteHeader(status)
+		_, _ = w.Write([]byte("why"))
 	}))
 	defer console.Close()
 	_, port, err := net.SplitHostPort(console.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if printed, err := output(t, "check", "--console", "0.0.0.0:"+port); err != nil || printed != "ready\n" {
-		t.Errorf("%v, %q", err, printed)
+	if printed, err := output(t, "check", "--console", "0.0.0.0:"+port); err != nil || printed != "ready\n" || asked != "GET /readyz" {
+		t.Errorf("%v, %q, asked for %s", err, printed, asked)
+	}
+	if printed, err := output(t, "reset", "--console", "127.0.0.1:"+port); err != nil || printed != "reset\n" || asked != "POST /reset" {
+		t.Errorf("%v, %q, asked for %s", err, printed, asked)
 	}
 	status = http.StatusServiceUnavailable
-	if _, err := output(t, "check", "--console", "127.0.0.1:"+port); err == nil || !strings.Contains(err.Error(), "503") {
+	if _, err := output(t, "check", "--console", "127.0.0.1:"+port); err == nil || !strings.Contains(err.Error(), "503 Service Unavailable why") {
 		t.Errorf("a demo that is not ready: %v", err)
 	}
 	if _, err := output(t, "check", "--console", port); err == nil {

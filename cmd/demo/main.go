@@ -34,7 +34,7 @@ func main() {
 // run runs the program. It serves until the context ends.
 func run(ctx context.Context, args []string, now domain.Clock, stdout, stderr io.Writer) error {
 	root := serve(now)
-	root.AddCommand(load(now), dump(now), fixtureFiles(now), check())
+	root.AddCommand(load(now), dump(now), fixtureFiles(now), check(), reset())
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetArgs(args)

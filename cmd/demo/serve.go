@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -151,14 +152,14 @@ func newCredentials(ctx context.Context, c settings.Config, loaded site) (key, t
 	return key, token, err
 }
 
-// windowsAddressInUse is WSAEADDRINUSE, which [syscall.EADDRINUSE] does not stand for.
-const windowsAddressInUse = syscall.Errno(10048)
+// errWindowsAddressInUse is WSAEADDRINUSE, which [syscall.EADDRINUSE] does not stand for.
+const errWindowsAddressInUse = syscall.Errno(10048)
 
 // listen uses a free port if the address is in use.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
-	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, windowsAddressInUse) {
+	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, errWindowsAddressInUse) {
 		return listener, err
 	}
 	host, _, err := net.SplitHostPort(address)
@@ -168,12 +169,13 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return config.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 }
 
-// listening returns the settings of a program without configuration. Its environment says where it listens,
-// as bookside's does, so that an image can say it for all commands.
+// listening returns the settings of a program without configuration. Its environment says where it listens
+// and under which names, as bookside's does, so that an image can say it for all commands.
 func listening() settings.Config {
 	c := settings.Default()
 	c.Server.Listen = cmp.Or(os.Getenv("BOOKSIDE_SERVER__LISTEN"), c.Server.Listen)
 	c.Admin.Listen = cmp.Or(os.Getenv("BOOKSIDE_ADMIN__LISTEN"), c.Admin.Listen)
+	c.Admin.Hosts = strings.FieldsFunc(os.Getenv("BOOKSIDE_ADMIN__HOSTS"), func(r rune) bool { return r == ',' })
 	return c
 }
 
