@@ -185,15 +185,20 @@ var deleteBooking = operation{
 		}
 		// Extensions read the booking, so they are told before it is deleted, and only if the deletion is
 		// not refused.
-		told := false
+		told, release := false, func() {}
+		defer func() { release() }()
 		answer, err := r.write(http.StatusOK, func() error {
 			if !r.session.Tells(events.BookingWillBeDeleted) {
 				return nil
 			}
+			alone, err := r.session.Events.Alone(r.ctx(), id)
+			if err != nil {
+				return err
+			}
+			release = alone
 			if _, err := r.dryRun(remove); err != nil {
 				return err
 			}
-			var err error
 			told, err = r.session.Events.WillBeDeleted(r.ctx(), id)
 			return err
 		}, remove)

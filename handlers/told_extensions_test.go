@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,5 +74,30 @@ func TestFailedDeletionIsTakenBack(t *testing.T) {
 				t.Errorf("failed: %+v, %v", failed, err)
 			}
 		})
+	}
+}
+
+// TestDeletionIsToldOnce: of requests that delete a booking at the same time, one tells extensions and deletes it.
+func TestDeletionIsToldOnce(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	var told atomic.Int32
+	to := companiontest.New(t, s.platform.DB, s.platform.Now, func(string, json.RawMessage) (int, any) {
+		told.Add(1)
+		time.Sleep(200 * time.Millisecond) // while the others arrive
+		return http.StatusOK, map[string]int{"failed": 0}
+	})
+	s.platform.Events = events.NewRelay(s.platform.DB, s.platform.Now, to, slog.New(slog.DiscardHandler))
+	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("status", `"pending"`)).want(http.StatusCreated).at("data", "id"))
+	s.database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_will_be_deleted booking_deleted')")
+	var statuses [4]int
+	var wait sync.WaitGroup
+	for i := range statuses {
+		wait.Go(func() { statuses[i] = s.write(http.MethodDelete, "/bookings/"+id, "").status })
+	}
+	wait.Wait()
+	slices.Sort(statuses[:])
+	if want := [4]int{http.StatusOK, http.StatusNotFound, http.StatusNotFound, http.StatusNotFound}; statuses != want || told.Load() != 1 {
+		t.Errorf("answers %v, told %d times", statuses, told.Load())
 	}
 }

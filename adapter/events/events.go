@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
@@ -92,6 +93,7 @@ type Relay struct {
 	log       *slog.Logger
 	pause     time.Duration // until the next try, while the companion is away
 	next      time.Time
+	deleting  sync.Map // a channel by id of a booking, closed when Alone is over
 	queue.Waker
 	Late queue.Waker // wakes those who send what the plugin has not
 }
@@ -114,6 +116,23 @@ func (r *Relay) Run(ctx context.Context) {
 			r.log.WarnContext(ctx, "extensions of the site are not told about changes yet", "error", err)
 		}
 	})
+}
+
+// Alone waits until nobody else in this process deletes a booking, so that extensions are told once about requests that
+// arrive together. Call release when it is deleted, or stays.
+func (r *Relay) Alone(ctx context.Context, id int64) (release func(), err error) {
+	over := make(chan struct{})
+	for {
+		other, taken := r.deleting.LoadOrStore(id, over)
+		if !taken {
+			return func() { r.deleting.Delete(id); close(over) }, nil
+		}
+		select {
+		case <-other.(chan struct{}):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // BookingWillBeDeleted is the event that is not queued, because the booking must still exist.
@@ -154,8 +173,8 @@ func (r *Relay) logFailed(ctx context.Context, id int64, failure string) error {
 // bookingUpdated tells extensions about a booking that has changed; without a previous row, about the booking as it is.
 const bookingUpdated = "booking_updated"
 
-// Stays tells extensions about a booking as it is, after WillBeDeleted, so that they create again what they deleted. If it is
-// gone nevertheless, nobody is told.
+// Stays tells extensions about a booking as it is, after WillBeDeleted, so that they create again what they deleted. The
+// companion does so once WordPress is no longer at work on that. If the booking is gone nevertheless, nobody is told.
 func (r *Relay) Stays(ctx context.Context, id int64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()

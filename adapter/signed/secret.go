@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -42,4 +43,17 @@ func MakeSecret(ctx context.Context, db *wpdb.DB, now domain.Clock, random io.Re
 		return nil
 	}
 	return err
+}
+
+// Take uses up the nonce of a request to WordPress, as the companion does before it begins. It returns false if
+// that was done before.
+func (r Request) Take(ctx context.Context, db *wpdb.DB, now time.Time) (first bool, err error) {
+	stmt := sq.Insert(db.Name(wpdb.AdminTokens)).SetMap(map[string]any{
+		"token_hash": digest([]byte("asked " + r.Nonce)), "purpose": "asked", "expires_at": domain.Stamp(now.Add(5 * Life)),
+	})
+	_, err = db.Change(ctx, "use up a request to WordPress", stmt)
+	if errors.Is(err, wpdb.ErrDuplicate) {
+		return false, nil
+	}
+	return err == nil, err
 }

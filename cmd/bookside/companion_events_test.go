@@ -239,3 +239,41 @@ func (s *toldSite) calls(actions ...string) []call {
 	}
 	return found
 }
+
+// TestCompanionTakesDeletionsBackInOrder: while an extension is still told that a booking will be deleted, which failed because it took too
+// long, other changes are told, but not that the booking stays: what extensions are told last holds.
+func TestCompanionTakesDeletionsBackInOrder(t *testing.T) {
+	t.Parallel()
+	db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	b := newBookingSite(t, fixtures.NewWordPressWithPlatform(t, db), db)
+	if err := b.s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	writeBelow(t, b.Content, map[string]string{"plugins/listener/listener.php": string(readFile(t, "testdata/listener.php"))})
+	s := &toldSite{bookingSite: b, wordpress: b.ServeByWorkers(t, 2)}
+	b.Activate(t, "listener/listener.php")
+	s.visit()
+	s.s = serveAt(t, settingsFor(db, "BOOKSIDE_WORDPRESS__LOOPBACK="+s.wordpress.URL, "BOOKSIDE_SERVER__REQUEST_TIMEOUT=4s"), time.Now)
+	booking := s.create("/bookings", fmt.Sprintf(`{"service_id":1,"agent_id":1,"location_id":1,"customer_id":1,"start_date":%q,"start_time":"10:00"}`, b.bookday))
+	s.calls("booking_created", "order_created")
+
+	gate := filepath.Join(s.Content, "listener-waits")
+	if err := os.WriteFile(gate, []byte("booking_will_be_deleted"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(gate) }) // PHP waits for it if the test fails
+	request := s.request(http.MethodDelete, fmt.Sprintf("/bookings/%d?force=true", booking), "")
+	if status, answer, err := sendOnce(request); err != nil || status != http.StatusServiceUnavailable {
+		t.Fatalf("deleted: %d %s %v", status, answer, err)
+	}
+	s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Lise"}`)
+	s.s.eventually("that others are told", func() bool { return s.number("SELECT COUNT(*) FROM {own}events WHERE status = 'waiting'") == 1 })
+	if err := os.Remove(gate); err != nil {
+		t.Fatal(err)
+	}
+	s.s.eventually("the end of the deletion", func() bool {
+		return s.number(fmt.Sprintf("SELECT IS_FREE_LOCK(CONCAT('bookside_deletes_', LEFT(SHA2(CONCAT(DATABASE(), ' %s'), 256), 24), '_%d'))", db.Prefix, booking)) == 1
+	})
+	s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Emmy"}`)
+	s.calls("booking_will_be_deleted", "customer_updated", "booking_updated", "customer_updated")
+}

@@ -173,7 +173,9 @@ itself. It needs no knowledge of such an extension.
 If any agent or location will do, the site chooses. Before each write, including holds, dry runs and each booking of a bulk request, WordPress is asked
 again, outside of the database transaction and before any lock is held. Responses show the waiting time as ` + "`wordpress`" + ` in ` + "`Server-Timing`" + `.
 
-At most two requests to WordPress run at the same time, each for at most ten seconds; after three failures in a row WordPress is left alone for ten seconds. Without an
+At most two requests to WordPress run at the same time, each for at most ten seconds. One that WordPress has begun by then counts until it ends, for at most a
+minute, and one that still waits for a PHP process is withdrawn. PHP stops before the next part of such a request; what it cannot stop is an extension that waits for another
+server for more than a minute, which then has a process of PHP beyond the two. After three failures in a row WordPress is left alone for ten seconds. Without an
 answer, requests that need one get a 503 and write nothing; with ` + "`extensions.unreachable: serve`" + ` they are served as if there were no extension, with a
 ` + "`Warning`" + ` header, and ` + "`/readyz`" + ` says so. ` + "`bookside check`" + ` tests whether WordPress answers, and ` + "`wordpress.loopback`" + ` sets its address. With ` + "`extensions.ask: never`" + `
 WordPress is never asked, nor is it on a site where nothing listens to LatePoint's hooks.

@@ -27,7 +27,8 @@ defined('ABSPATH') || exit;
     function note_call(string $action, array $arguments): void
     {
         file_put_contents(WP_CONTENT_DIR . '/calls.jsonl', json_encode([$action, $arguments]) . "\n", FILE_APPEND | LOCK_EX);
-        while (file_exists(WP_CONTENT_DIR . '/listener-waits')) {
+        $gate = WP_CONTENT_DIR . '/listener-waits'; // names an action, or none for all
+        while (file_exists($gate) && in_array(@file_get_contents($gate), ['', $action], true)) {
             usleep(10000);
             clearstatcache();
         }

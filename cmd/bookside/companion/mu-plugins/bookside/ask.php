@@ -15,10 +15,29 @@ class BooksideAsk
     /** @var array<string,callable(mixed):array> What can be asked. */
     private static array $answers = [];
 
-    /** Lets the server ask something. */
-    public static function about(string $what, callable $answer): void
+    /** @var array<string,callable(mixed):bool> What is done before a question is taken. */
+    private static array $first = [];
+
+    /** When the server no longer waits for the answer. */
+    private static float $until = INF;
+
+    /**
+     * Lets the server ask something.
+     *
+     * @param callable|null $first Is called before the question is taken, until when the server can withdraw it. Unless it returns true, nothing is done.
+     */
+    public static function about(string $what, callable $answer, ?callable $first = null): void
     {
         self::$answers[$what] = $answer;
+        self::$first[$what] = $first ?? '__return_true';
+    }
+
+    /** Ends an answer that nobody waits for: before its next part, because what an extension does cannot be broken off. */
+    public static function checkTime(): void
+    {
+        if (microtime(true) > self::$until) {
+            throw new RuntimeException('The server no longer waits for the answer.');
+        }
     }
 
     public static function register(): void
@@ -40,20 +59,26 @@ class BooksideAsk
         [, $at, $nonce, $signature] = $parts;
         $target = (string) ($_SERVER['REQUEST_URI'] ?? ''); // phpcs:ignore -- signed as it is
         $signed = implode("\n", ['bookside 1', 'wordpress', $site, 'POST', $target, hash('sha256', $body), $at, $nonce]);
-        if (!hash_equals(hash_hmac('sha256', $signed, $secret), $signature) || abs(time() - (int) $at) > self::LIFE || !self::first($nonce)) {
+        if (!hash_equals(hash_hmac('sha256', $signed, $secret), $signature) || abs(time() - (int) $at) > self::LIFE) {
+            return;
+        }
+        $question = (array) json_decode($body, true);
+        $what = (string) ($question['ask'] ?? '');
+        $of = $question['of'] ?? null;
+        self::$until = microtime(true) + ((float) ($question['seconds'] ?? 0) ?: INF);
+        $about = self::$answers[$what] ?? null;
+        $ready = class_exists('OsBookingModel') && ($about === null || (self::$first[$what])($of)); // LatePoint may be switched off: what waits, waits
+        if (!self::first($nonce)) {
             return;
         }
         BooksideExtensions::look(); // before anything changes the listeners
-        $question = json_decode($body, true);
-        $about = self::$answers[is_array($question) ? (string) ($question['ask'] ?? '') : ''] ?? null;
         $status = 200;
         ignore_user_abort(true);
         set_time_limit(self::TIME);
         ob_start(); // the output of plugins must not get into the response
         try {
-            $loaded = class_exists('OsBookingModel'); // LatePoint may be switched off: what waits, waits
-            $answer = $about === null || !$loaded ? [] : $about($question['of'] ?? null);
-            $status = $about === null ? 404 : ($loaded ? 200 : 503);
+            $answer = $about === null || !$ready ? [] : $about($of);
+            $status = $about === null ? 404 : ($ready ? 200 : 503);
         } catch (\Throwable $e) {
             bookside_companion_failed('ask', bookside_companion_describe($e));
             $status = 500;

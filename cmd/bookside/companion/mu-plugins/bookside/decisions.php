@@ -22,7 +22,13 @@ class BooksideDecisions
         $of = static function (string $what) use ($asked): array {
             return array_values(array_filter(is_array($asked[$what] ?? null) ? $asked[$what] : [], 'is_array'));
         };
-        return ['times' => array_map([self::class, 'times'], $of('times')), 'bookings' => array_map([self::class, 'judge'], $of('bookings'))];
+        $each = static function (string $answer) {
+            return static function (array $draft) use ($answer) {
+                BooksideAsk::checkTime();
+                return self::$answer($draft);
+            };
+        };
+        return ['times' => array_map($each('times'), $of('times')), 'bookings' => array_map($each('judge'), $of('bookings'))];
     }
 
     /** Returns the starts of each agent at each location that LatePoint offers on some days, and how long the booking takes. */

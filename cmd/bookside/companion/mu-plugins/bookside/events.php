@@ -51,6 +51,7 @@ class BooksideEvents
 
     private const TRIES = 3;
     private const TIME = 40; // seconds during which new events are started
+    private const WAIT = 5; // seconds for another process that tells about the same deletion
 
     /** @var string[] What listeners threw. */
     private static array $failures = [];
@@ -62,7 +63,7 @@ class BooksideEvents
     {
         add_action('wp_loaded', [self::class, 'note'], PHP_INT_MAX - 1);
         BooksideAsk::about('events', [self::class, 'fireAll']);
-        BooksideAsk::about('booking_will_be_deleted', [self::class, 'willBeDeleted']);
+        BooksideAsk::about('booking_will_be_deleted', [self::class, 'willBeDeleted'], [self::class, 'lockDeletion']);
     }
 
     /** Notes which events somebody listens to. Plugins may listen in wp-admin to more, which the API has nothing to do with. */
@@ -154,16 +155,25 @@ class BooksideEvents
         return $count;
     }
 
+    /** Returns the name of the lock of a process that tells extensions that a booking will be deleted, without the id. */
+    private static function deletes(): string
+    {
+        global $wpdb;
+        return 'bookside_deletes_' . substr(hash('sha256', DB_NAME . ' ' . $wpdb->prefix), 0, 24) . '_';
+    }
+
     /**
      * Returns the first event that waits, or was started by a process that has died: while this one has the lock, which a lost connection
-     * takes away, there is no other.
+     * takes away, there is no other. A booking's events wait while extensions are told that it will be deleted: it may stay, and what they are told last holds.
      */
     private static function next(string $lock): ?object
     {
         global $wpdb;
         return $wpdb->get_row($wpdb->prepare(
-            "SELECT * FROM `{$wpdb->prefix}bookside_events` WHERE status IN ('waiting', 'started') AND IS_USED_LOCK(%s) = CONNECTION_ID() ORDER BY id LIMIT 1",
-            $lock
+            "SELECT * FROM `{$wpdb->prefix}bookside_events` WHERE status IN ('waiting', 'started') AND IS_USED_LOCK(%s) = CONNECTION_ID()"
+                . " AND (event NOT LIKE 'booking%%' OR IS_USED_LOCK(CONCAT(%s, record_id)) IS NULL) ORDER BY id LIMIT 1",
+            $lock,
+            self::deletes()
         ));
     }
 
@@ -350,20 +360,45 @@ class BooksideEvents
     }
 
     /**
-     * Tells extensions that bookings will be deleted, while they still exist.
+     * Makes events of a booking wait until extensions were told that it will be deleted, or this process has died. Reports whether no other one tells them.
+     *
+     * @param mixed $ids
+     */
+    public static function lockDeletion($ids): bool
+    {
+        global $wpdb;
+        return (string) $wpdb->get_var($wpdb->prepare('SELECT GET_LOCK(%s, %d)', self::deletes() . self::only($ids), self::WAIT)) === '1';
+    }
+
+    /**
+     * Tells extensions that a booking will be deleted, while it still exists.
      *
      * @param mixed $ids
      */
     public static function willBeDeleted($ids): array
     {
+        global $wpdb;
         self::$failures = [];
-        foreach (is_array($ids) ? $ids : [] as $id) {
-            self::tell('booking_will_be_deleted', (int) $id);
+        $id = self::only($ids);
+        // Another server may have deleted it meanwhile.
+        if ($wpdb->get_var($wpdb->prepare("SELECT id FROM `{$wpdb->prefix}latepoint_bookings` WHERE id = %d", $id)) !== null) {
+            self::tell('booking_will_be_deleted', $id);
         }
+        $wpdb->get_var($wpdb->prepare('SELECT RELEASE_LOCK(%s)', self::deletes() . $id));
         if (self::$failures !== []) {
-            bookside_companion_failed('events', 'booking_will_be_deleted ' . implode(', ', array_map('intval', $ids)) . ': ' . implode('; ', self::$failures));
+            bookside_companion_failed('events', "booking_will_be_deleted $id: " . implode('; ', self::$failures));
         }
         return ['failed' => count(self::$failures), 'failure' => mb_substr(implode('; ', self::$failures), 0, 190)];
+    }
+
+    /**
+     * Returns the id in a list of one.
+     *
+     * @param mixed $ids
+     */
+    private static function only($ids): int
+    {
+        return (int) (((array) $ids)[0] ?? 0);
     }
 
     /**
