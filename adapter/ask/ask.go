@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/bookside/bookside/adapter/companion"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/wpdb"
@@ -29,6 +31,8 @@ const (
 	// maxSize limits the sum of their sizes. A start takes 16 bytes, and up to twice that as slices grow: 16
 	// to 32 MB, while one answer may bring half a million starts.
 	maxSize = 1_000_000
+	// maxDigits limits the exponents of amounts: some with more take long to compare.
+	maxDigits = 400
 )
 
 // Draft is a booking to ask WordPress about, in the plugin's own columns.
@@ -106,12 +110,20 @@ type Judgement struct {
 	Price      *Price // nil unless requested
 }
 
-// Price is the price of a booking, as amounts with four decimals.
+// Price is the price of a booking.
 type Price struct {
-	Subtotal, Total, Tax, Discount string
-	Item                           struct{ Subtotal, Discount, Total string }
+	Subtotal, Total, Tax, Discount decimal.Decimal
+	Item                           struct{ Subtotal, Discount, Total decimal.Decimal }
 	CouponCode                     string `json:"coupon_code"` // from the request or an extension; "" for none
 	Breakdown                      string // JSON
+}
+
+// storable reports whether all amounts fit into the plugin's columns. Extensions calculate with floating-point numbers.
+func (p Price) storable() bool {
+	amounts := []decimal.Decimal{p.Subtotal, p.Total, p.Tax, p.Discount, p.Item.Subtotal, p.Item.Discount, p.Item.Total}
+	return !slices.ContainsFunc(amounts, func(d decimal.Decimal) bool {
+		return d.Exponent() < -maxDigits || d.Exponent() > maxDigits || d.Abs().GreaterThan(domain.MaxAmount)
+	})
 }
 
 // Asker asks WordPress. It caches answers about times for a while and shares them between equal requests.
@@ -162,13 +174,13 @@ type answered struct {
 	Bookings []Judgement
 }
 
-// complete reports whether everything requested was answered.
+// complete reports whether everything requested was answered in a way that can be used.
 func (a answered) complete(q asked) bool {
 	if len(a.Times) != len(q.Times) || len(a.Bookings) != len(q.Bookings) {
 		return false
 	}
 	for i, booking := range q.Bookings {
-		if booking.Price && a.Bookings[i].Price == nil {
+		if price := a.Bookings[i].Price; booking.Price && (price == nil || !price.storable()) {
 			return false
 		}
 	}

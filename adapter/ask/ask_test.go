@@ -16,6 +16,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/ask"
 	"github.com/bookside/bookside/adapter/companion"
+	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/companiontest"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
@@ -33,6 +34,7 @@ type wordPress struct {
 	away    atomic.Bool
 	failing atomic.Bool   // the companion says that it fails
 	partial atomic.Bool   // omits prices
+	total   atomic.Value  // of prices
 	starts  atomic.Int64  // of each answer; 0 for one
 	waiting chan struct{} // requests wait until it is closed; nil for no wait
 }
@@ -49,6 +51,7 @@ func (w *wordPress) requests() []string {
 func newWordPress(t *testing.T) *wordPress {
 	t.Helper()
 	w := &wordPress{Clock: fixtures.NewClock(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))}
+	w.total.Store("1.0000")
 	db := wpdbtest.Open(t, fixtures.New(t, fixtures.Small(w.Now())), 4)
 	w.Asker = ask.New(companiontest.New(t, db, w.Now, func(action string, of json.RawMessage) (int, any) { return w.answer(t, action, of) }), w.Now, time.Minute)
 	return w
@@ -73,7 +76,7 @@ func (w *wordPress) answer(t *testing.T, action string, of json.RawMessage) (sta
 	for _, q := range question.Bookings {
 		judgement := map[string]any{"available": true, "agent_id": 7}
 		if q.Price && !w.partial.Load() {
-			judgement["price"] = map[string]any{"total": "1.0000"}
+			judgement["price"] = map[string]any{"total": w.total.Load()}
 		}
 		bookings = append(bookings, judgement)
 	}
@@ -129,7 +132,7 @@ func TestOffersAreKept(t *testing.T) {
 		t.Errorf("what is known is asked again (-want +got):\n%s", diff)
 	}
 	decision, err := w.Decide(t.Context(), ask.Question{Draft: times("2027-02-01")[0].Draft, Times: true, Price: true})
-	if err != nil || decision.Offer == nil || decision.Judgement == nil || decision.Judgement.Price.Total != "1.0000" || decision.Judgement.AgentID != 7 {
+	if err != nil || decision.Offer == nil || decision.Judgement == nil || decision.Judgement.Price.Total.String() != "1" || decision.Judgement.AgentID != 7 {
 		t.Errorf("%+v, %v", decision, err)
 	}
 	if diff := cmp.Diff([]string{"2027-02-01 "}, w.requests()); diff != "" {
@@ -183,6 +186,24 @@ func TestPartialAnswers(t *testing.T) {
 	}
 	if decision, err := w.Decide(t.Context(), ask.Question{Draft: draft, Acceptance: true}); err != nil || decision.Judgement == nil || decision.Offer != nil {
 		t.Errorf("no price was asked: %+v, %v", decision, err)
+	}
+}
+
+// TestUnusablePrices: an amount that no column holds is no answer; it is never taken for another amount.
+func TestUnusablePrices(t *testing.T) {
+	t.Parallel()
+	w := newWordPress(t)
+	question := ask.Question{Draft: times("2027-01-01")[0].Draft, Price: true}
+	for _, total := range []string{"100000000000000000000.0000", "-100000000000000000000.0000", "10000000000000000.0000", "1e300000000", "inf", "nan", ""} {
+		w.total.Store(total)
+		if decision, err := w.Decide(t.Context(), question); !errors.Is(err, companion.ErrAway) {
+			t.Errorf("%q: %+v, %v", total, decision.Judgement, err)
+		}
+		w.Pass(time.Minute) // WordPress was left alone
+	}
+	w.total.Store("9999999999999999.9999")
+	if decision, err := w.Decide(t.Context(), question); err != nil || !decision.Judgement.Price.Total.Equal(domain.MaxAmount) {
+		t.Errorf("the largest amount: %v", err)
 	}
 }
 

@@ -141,9 +141,9 @@ func (plan *updatePlan) decide(ctx context.Context, tx *session.Tx, p *domain.Va
 // chargeAsked returns the charge with WordPress's price.
 func chargeAsked(c charge, price ask.Price) charge {
 	c.asked, c.coupon = &price, price.CouponCode
-	c.item = pricing.Item{Subtotal: pricing.Stored(price.Item.Subtotal), Discount: pricing.Stored(price.Item.Discount)}
+	c.item = pricing.Item{Subtotal: price.Item.Subtotal, Discount: price.Item.Discount}
 	c.Totals = pricing.Totals{
-		Subtotal: pricing.Stored(price.Subtotal), Discount: pricing.Stored(price.Discount), Tax: pricing.Stored(price.Tax), Total: pricing.Stored(price.Total),
+		Subtotal: price.Subtotal, Discount: price.Discount, Tax: price.Tax, Total: price.Total,
 	}
 	return c
 }

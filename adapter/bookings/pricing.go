@@ -33,7 +33,7 @@ type charge struct {
 // itemTotal returns the item's price after its discount, before taxes.
 func (c charge) itemTotal() decimal.Decimal {
 	if c.asked != nil {
-		return pricing.Stored(c.asked.Item.Total)
+		return c.asked.Item.Total
 	}
 	return c.item.Total()
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/bookside/bookside/adapter/ask"
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/pricing"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
@@ -174,7 +173,7 @@ func (v *Verification) comparePrice(ctx context.Context, s *session.Session, sit
 		what         string
 		theirs, ours decimal.Decimal
 	}{
-		{"a booking", pricing.Stored(decision.Judgement.Price.Item.Total), ours.Price}, {"an order", pricing.Stored(decision.Judgement.Price.Total), ours.Order.Total},
+		{"a booking", decision.Judgement.Price.Item.Total, ours.Price}, {"an order", decision.Judgement.Price.Total, ours.Order.Total},
 	} {
 		if !amount.theirs.Equal(amount.ours) {
 			text := fmt.Sprintf("%s costs %s on the site, and %s by the API", amount.what, domain.AmountText(amount.theirs), domain.AmountText(amount.ours))

@@ -28,7 +28,7 @@ defined('ABSPATH') || exit;
     {
         file_put_contents(WP_CONTENT_DIR . '/calls.jsonl', json_encode([$action, $arguments]) . "\n", FILE_APPEND | LOCK_EX);
         $gate = WP_CONTENT_DIR . '/listener-waits'; // names an action, or none for all
-        while (file_exists($gate) && in_array(@file_get_contents($gate), ['', $action], true)) {
+        while (file_exists($gate) && in_array(@file_get_contents($gate), ['', $action], true)) { // phpcs:ignore -- it may be gone meanwhile
             usleep(10000);
             clearstatcache();
         }
