@@ -192,7 +192,7 @@ func TestRollbackRemovesMessages(t *testing.T) {
 }
 
 // left is a site whose companion says that something is added to LatePoint that messages may show.
-const left = "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'messages')"
+var left = fmt.Sprintf("INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'messages'), ('bookside_companion_seen', '0.2.0 %d')", fixtures.RecordedNow().Unix())
 
 // sentLater is what SendLeft sends some seconds later.
 func sentLater(t *testing.T, d *fixtures.Database, site *session.Session, seconds int) []string {

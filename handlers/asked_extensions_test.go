@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -82,10 +83,13 @@ func (s *server) asks(t *testing.T, answer func(action string, of json.RawMessag
 			{"hook":"latepoint_cart_calculate_prices","callback":"b","priority":10},{"hook":"latepoint_model_validate","callback":"c","priority":10}]}]')`)
 }
 
-// reported returns the statement by which the companion reports the number of listeners.
+// reported returns the statement by which the companion reports the number of listeners, and that it is there.
 func reported(listeners string) string {
-	return "REPLACE INTO wp_options (option_name, option_value) VALUES ('bookside_companion_extensions', '0123456789abcdef 1796000000 " + listeners + "')"
+	return "REPLACE INTO wp_options (option_name, option_value) VALUES ('bookside_companion_extensions', '0123456789abcdef 1796000000 " + listeners + "'), ('bookside_companion_seen', '" + seen(0) + "')"
 }
+
+// seen is what the companion noted when WordPress last loaded it, so long ago.
+func seen(ago time.Duration) string { return fmt.Sprint("0.2.0 ", now.Add(-ago).Unix()) }
 
 // TestExtensionsAreAsked: decisions of an extension are answered as by WordPress.
 func TestExtensionsAreAsked(t *testing.T) {

@@ -41,7 +41,7 @@ func newFaultyServer(t *testing.T, admits bool, err error) *server {
 			"requests_per_minute requests_per_hour agents services locations mask_personal details " + strings.Join(domain.OptionNames, " ")))
 		rows.AddRow(1, hex.EncodeToString(sum[:]), "key", "live", "lp_0", "cdef", "read", "", "active",
 			"2026-01-01 00:00:00", now.Format(time.DateTime), nil, nil, nil, "", "", "", 0, "",
-			`a:1:{i:0;s:23:"latepoint/latepoint.php";}`, "2.3.1", nil, nil, nil, nil, nil)
+			`a:1:{i:0;s:23:"latepoint/latepoint.php";}`, "2.3.1", nil, nil, nil, nil, nil, nil)
 		mock.ExpectQuery("bookside_api_keys").WillReturnRows(rows)
 	}
 	mock.ExpectQuery("SELECT").WillReturnError(err)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -57,7 +58,7 @@ func TestFailedDeletionIsTakenBack(t *testing.T) {
 			})
 			s.platform.Events = events.NewRelay(s.platform.DB, s.platform.Now, to, slog.New(slog.DiscardHandler))
 			id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("status", `"pending"`)).want(http.StatusCreated).at("data", "id"))
-			s.database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_updated booking_will_be_deleted booking_deleted')")
+			s.database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_updated booking_will_be_deleted booking_deleted'), ('bookside_companion_seen', '"+seen(0)+"')")
 			s.write(http.MethodDelete, "/bookings/"+id, "").want(c.want)
 			if requests != 1 {
 				t.Errorf("told %d times", requests)
@@ -89,7 +90,7 @@ func TestDeletionIsToldOnce(t *testing.T) {
 	})
 	s.platform.Events = events.NewRelay(s.platform.DB, s.platform.Now, to, slog.New(slog.DiscardHandler))
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("status", `"pending"`)).want(http.StatusCreated).at("data", "id"))
-	s.database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_will_be_deleted booking_deleted')")
+	s.database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_will_be_deleted booking_deleted'), ('bookside_companion_seen', '"+seen(0)+"')")
 	var statuses [4]int
 	var wait sync.WaitGroup
 	for i := range statuses {
@@ -99,5 +100,67 @@ func TestDeletionIsToldOnce(t *testing.T) {
 	slices.Sort(statuses[:])
 	if want := [4]int{http.StatusOK, http.StatusNotFound, http.StatusNotFound, http.StatusNotFound}; statuses != want || told.Load() != 1 {
 		t.Errorf("answers %v, told %d times", statuses, told.Load())
+	}
+}
+
+// TestTheCompanionIsGone: what the companion reported counts no longer once it was removed, or was not seen for three days: WordPress is
+// neither asked nor told, bookings are deleted nevertheless, and the site says what is not honoured.
+func TestTheCompanionIsGone(t *testing.T) {
+	t.Parallel()
+	const option = " WHERE option_name = 'bookside_companion_seen'"
+	for name, c := range map[string]struct {
+		then string
+		gone bool
+	}{
+		"it was seen lately": {"UPDATE wp_options SET option_value = '" + seen(2*24*time.Hour) + "'" + option, false},
+		"it was removed":     {"UPDATE wp_options SET option_value = ''" + option, true},
+		"it is silent":       {"UPDATE wp_options SET option_value = '" + seen(4*24*time.Hour) + "'" + option, true},
+		"it was uninstalled": {"DELETE FROM wp_options" + option, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, fixtures.SiteA().WithFewBookings())
+			var requests atomic.Int64
+			away := func(string, json.RawMessage) (int, any) { requests.Add(1); return http.StatusServiceUnavailable, nil }
+			s.asks(t, away)
+			s.platform.Events = events.NewRelay(s.platform.DB, s.platform.Now, companiontest.New(t, s.platform.DB, s.platform.Now, away), slog.New(slog.DiscardHandler))
+			s.database.Execute(t, c.then, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_updated booking_will_be_deleted')",
+				`UPDATE wp_bookside_extensions SET plugins = '[{"plugin":"rules","title":"House Rules","listeners":[{"hook":"latepoint_booking_updated","callback":"a","priority":10},
+					{"hook":"latepoint_get_resources_grouped_by_day","callback":"b","priority":10}]}]'`)
+			kinds, answer, kept := []any{"asked", "run_afterwards"}, http.StatusServiceUnavailable, []string{"booking_updated"}
+			if c.gone {
+				kinds, answer, kept = []any{"not_honoured", "not_honoured"}, http.StatusOK, nil
+			}
+			site := s.get("/site").want(http.StatusOK)
+			if diff := cmp.Diff(kinds, []any{site.at("data", "extensions", 0, "parts", 0, "kind"), site.at("data", "extensions", 0, "parts", 1, "kind")}); diff != "" {
+				t.Errorf("kinds (-want +got):\n%s", diff)
+			}
+			s.get("/availability?service_id=4&agent_id=5&date=2027-02-05").want(answer)
+			s.write(http.MethodPut, "/bookings/53", `{"customer_comment":"late"}`).want(http.StatusOK)
+			s.write(http.MethodDelete, "/bookings/53?force=true", "").want(answer)
+			if c.gone == (requests.Load() > 0) {
+				t.Errorf("%d requests to WordPress", requests.Load())
+			}
+			if diff := cmp.Diff(kept, rowsOf(t, s.database, "SELECT event FROM wp_bookside_events ORDER BY id")); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestReadinessSaysThatEventsWait: the server is ready although extensions are told late, and says so.
+func TestReadinessSaysThatEventsWait(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	admin := newAdmin()
+	admin.Started(s.platform)
+	for _, minutes := range []int{5, 15} {
+		s.database.Execute(t, "REPLACE INTO wp_options (option_name, option_value) VALUES ('bookside_companion_seen', '"+seen(0)+"')",
+			fmt.Sprintf("INSERT INTO wp_bookside_events (event, record_id, messages, status, tries, due_at, failure, created_at) VALUES ('booking_updated', 53, '', 'waiting', 0, '%s', '', '2026-11-20')",
+				now.Add(-time.Duration(minutes)*time.Minute).Format(time.DateTime)))
+		probe := probe(t, admin, http.MethodGet, "/readyz")
+		if probe.Code != http.StatusOK || strings.Contains(probe.Body.String(), `"extensions":"1 changes have waited for more than 10 minutes to be told to extensions`) != (minutes > 10) {
+			t.Errorf("after %d minutes: %d %s", minutes, probe.Code, probe.Body)
+		}
 	}
 }

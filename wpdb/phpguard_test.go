@@ -66,14 +66,14 @@ func TestExecAllowsOtherTables(t *testing.T) {
 	}
 }
 
-// TestOnlyExecChangesRows: only Exec, Later and changeUserMeta run statements that change rows,
-// and only AddUserMeta and UpdateUserMeta call changeUserMeta.
+// TestOnlyExecChangesRows: only Exec, Later and changePHPTable run statements that change rows, and only
+// AddUserMeta, UpdateUserMeta and UpdateOwnOption call changePHPTable.
 func TestOnlyExecChangesRows(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
-		"buildChange":       {"Exec", "Later", "changeUserMeta"},
-		"changeUserMeta":    {"AddUserMeta", "UpdateUserMeta"},
-		"c.apply":           {"Exec", "Later", "changeUserMeta"},
+		"buildChange":       {"Exec", "Later", "changePHPTable"},
+		"changePHPTable":    {"AddUserMeta", "UpdateOwnOption", "UpdateUserMeta"},
+		"c.apply":           {"Exec", "Later", "changePHPTable"},
 		"db.on.ExecContext": {"run", "sendWaiting"},
 	}
 	files := token.NewFileSet()

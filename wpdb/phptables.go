@@ -138,7 +138,7 @@ func (db *DB) AddUserMeta(ctx context.Context, user int64, metas ...UserMeta) er
 	for _, m := range metas {
 		stmt = stmt.Values(user, m.Key, MaybeSerialize(m.Value))
 	}
-	_, err := db.changeUserMeta(ctx, "insert user meta", stmt)
+	_, err := db.changePHPTable(ctx, "insert user meta", stmt)
 	return err
 }
 
@@ -146,15 +146,23 @@ func (db *DB) AddUserMeta(ctx context.Context, user int64, metas ...UserMeta) er
 // (update_user_meta).
 func (db *DB) UpdateUserMeta(ctx context.Context, user int64, meta UserMeta) error {
 	stmt := sq.Update(db.Name(Usermeta)).Set("meta_value", MaybeSerialize(meta.Value)).Where(sq.Eq{"user_id": user, "meta_key": meta.Key})
-	result, err := db.changeUserMeta(ctx, "update user meta", stmt)
+	result, err := db.changePHPTable(ctx, "update user meta", stmt)
 	if err != nil || result.Rows > 0 {
 		return err
 	}
 	return db.AddUserMeta(ctx, user, meta)
 }
 
-// changeUserMeta is Exec for the only one of these tables that we write.
-func (db *DB) changeUserMeta(ctx context.Context, op string, stmt sq.Sqlizer) (Result, error) {
+// UpdateOwnOption sets an option that the companion has stored, if it exists. WordPress may have another value
+// in its cache.
+func (db *DB) UpdateOwnOption(ctx context.Context, name string, value PHPText) error {
+	stmt := sq.Update(db.Name(Options)).Set("option_value", MaybeSerialize(value)).Where(sq.Eq{"option_name": name})
+	_, err := db.changePHPTable(ctx, "update an option of ours", stmt)
+	return err
+}
+
+// changePHPTable is Exec for those of these tables that we write.
+func (db *DB) changePHPTable(ctx context.Context, op string, stmt sq.Sqlizer) (Result, error) {
 	c, err := buildChange(op, stmt)
 	if err != nil {
 		return Result{}, err

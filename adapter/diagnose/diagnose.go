@@ -60,7 +60,7 @@ type Platform struct {
 	Untranslated  string // why texts that are stored or mailed are not in the site's language
 	RunsJobs      *bool  // whether the site runs the plugin's jobs; nil if it cannot be served
 	// Companion is the companion in WordPress; nil if there is none, or the site cannot be served.
-	Companion *upkeep.Companion
+	Companion *session.Companion
 }
 
 // Clock is the time at a site.
@@ -214,9 +214,7 @@ func (e *examination) examineSite(ctx context.Context, site *session.Session) er
 	if err != nil {
 		return err
 	}
-	if e.Platform.Companion, err = upkeep.LoadCompanion(ctx, site); err != nil {
-		return err
-	}
+	e.Platform.Companion = site.Companion()
 	if e.WrongEnds, err = slots.WrongEnds(ctx, site, namedBookings+1); err != nil {
 		return err
 	}

@@ -150,12 +150,9 @@ func clusterLine(c *wpdb.Cluster) string {
 	return strings.Join(parts, ", ")
 }
 
-// companionSilence is how long a companion is silent only if it was removed or the site has no visitors.
-const companionSilence = 3 * 24 * time.Hour
-
 func (r Report) companionSilent() bool {
 	c, clock := r.Platform.Companion, r.Platform.Clock
-	return c != nil && clock != nil && clock.Now.Sub(c.Seen) > companionSilence
+	return c != nil && clock != nil && c.Silent(clock.Now)
 }
 
 func (r Report) companionLine() string {

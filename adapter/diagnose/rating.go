@@ -119,7 +119,7 @@ func Rate(w upkeep.Work) (list []Rating) {
 		list = append(list, rateExtensions(*w.Extensions))
 	}
 	if w.Events != nil {
-		list = append(list, rateEvents(*w.Events)...)
+		list = append(list, RateEvents(*w.Events)...)
 	}
 	return list
 }
@@ -258,8 +258,8 @@ func rateExtensions(active []extensions.Active) Rating {
 	return rated(Minor, ExtensionsIgnored, name, "not honoured: "+strings.Join(texts, "; ")+"; see bookside extensions")
 }
 
-// rateEvents rates what extensions were told and failed to take, and what they have not been told yet.
-func rateEvents(troubled []events.Stored) (list []Rating) {
+// RateEvents rates what extensions were told and failed to take, and what they have not been told yet.
+func RateEvents(troubled []events.Stored) (list []Rating) {
 	failed, late := rated(Minor, ExtensionsFailed, "extensions", ""), rated(Minor, ExtensionsLate, "extensions", "")
 	for _, e := range troubled {
 		r := &late

@@ -294,6 +294,13 @@ func AskedOf(active []Active) Asked {
 	return asked
 }
 
+// Told reports whether something is run afterwards, for which the companion is needed.
+func Told(active []Active) bool {
+	return slices.ContainsFunc(active, func(a Active) bool {
+		return slices.ContainsFunc(a.Parts, func(p Part) bool { return p.Kind == RunAfterwards })
+	})
+}
+
 // unread stands for a calendar whose events cannot be read.
 var unread = Part{Times, NotHonoured, "", "Appointments in agents' own calendars do not block times: the add-on has no tables that the database user may read; see bookside check --grants."}
 

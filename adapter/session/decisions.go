@@ -29,7 +29,7 @@ const askedForAge = time.Minute
 // canAsk reports whether there is a companion that answers, and the number of listeners it reported.
 // Earlier versions reported no number.
 func canAsk(s *Session) (can bool, listeners string) {
-	reported := strings.Fields(wpdb.PlainText(s.options[domain.OptionReported]))
+	reported := s.reported(domain.OptionReported)
 	if s.Asker == nil || len(reported) != 3 {
 		return false, ""
 	}

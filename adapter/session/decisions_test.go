@@ -13,12 +13,18 @@ import (
 func TestNobodyIsAskedForNobody(t *testing.T) {
 	t.Parallel()
 	asker := ask.New(nil, time.Now, time.Minute)
+	const seen, reported = "0.2.0 1796000000", "0123456789abcdef 1796000000"
 	for name, s := range map[string]*Session{
-		"a plain site":          {Asker: asker},
-		"nothing listens":       {Asker: asker, options: domain.Options{domain.OptionReported: "0123456789abcdef 1796000000 0"}},
-		"an earlier companion":  {Asker: asker, options: domain.Options{domain.OptionReported: "0123456789abcdef 1796000000"}},
-		"it is not to be asked": {options: domain.Options{domain.OptionReported: "0123456789abcdef 1796000000 7"}},
+		"a plain site":                 {Asker: asker},
+		"nothing listens":              {Asker: asker, options: domain.Options{domain.OptionCompanion: seen, domain.OptionReported: reported + " 0"}},
+		"an earlier companion":         {Asker: asker, options: domain.Options{domain.OptionCompanion: seen, domain.OptionReported: reported}},
+		"it is not to be asked":        {options: domain.Options{domain.OptionCompanion: seen, domain.OptionReported: reported + " 7"}},
+		"the companion was removed":    {Asker: asker, options: domain.Options{domain.OptionCompanion: "", domain.OptionReported: reported + " 7"}},
+		"the companion is not seen":    {Asker: asker, options: domain.Options{domain.OptionReported: reported + " 7"}},
+		"somebody else's option":       {Asker: asker, options: domain.Options{domain.OptionCompanion: "a:0:{}", domain.OptionReported: reported + " 7"}},
+		"the companion is long silent": {Asker: asker, options: domain.Options{domain.OptionCompanion: "0.2.0 1795700000", domain.OptionReported: reported + " 7"}},
 	} {
+		s.Now = time.Unix(1_796_000_000, 0)
 		if asked, err := s.Asked(t.Context()); err != nil || len(asked) > 0 {
 			t.Errorf("%s: %v, %v", name, asked, err)
 		}

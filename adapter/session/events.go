@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"slices"
-	"strings"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -27,10 +26,9 @@ func (s *Session) toldEvents() []string {
 	return s.heardEvents()
 }
 
-// heardEvents are the events that extensions listen to, as the companion reported.
+// heardEvents are the events that extensions listen to, as the companion reported; none once it is gone.
 func (s *Session) heardEvents() []string {
-	heard := strings.Fields(wpdb.PlainText(s.options[domain.OptionEvents]))
-	return slices.DeleteFunc(heard, func(event string) bool { return s.ownMessages && event == extensions.EventMessages })
+	return slices.DeleteFunc(s.reported(domain.OptionEvents), func(event string) bool { return s.ownMessages && event == extensions.EventMessages })
 }
 
 // PluginSends reports whether the plugin itself sends messages about what the API changes, because something is added

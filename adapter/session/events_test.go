@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -11,6 +12,11 @@ import (
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
+
+// reportedEvents returns the statement by which the companion, which is there, reports the events that extensions listen to.
+func reportedEvents(events string) string {
+	return fmt.Sprintf("INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', '%s'), ('bookside_companion_seen', '0.2.0 %d')", events, time.Now().Unix())
+}
 
 // TestNobodyIsWokenForNobody: on a site where no extension listens, a write triggers no search for events.
 func TestNobodyIsWokenForNobody(t *testing.T) {
@@ -33,7 +39,7 @@ func TestNobodyIsWokenForNobody(t *testing.T) {
 	if woken() {
 		t.Error("it is woken although nobody listens")
 	}
-	database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_created')")
+	database.Execute(t, reportedEvents("booking_created"))
 	if !woken() {
 		t.Error("it is not woken")
 	}
@@ -47,7 +53,7 @@ func TestPluginSends(t *testing.T) {
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_created messages')")
+	database.Execute(t, reportedEvents("booking_created messages"))
 	for name, c := range map[string]struct {
 		processor string
 		own, want bool
@@ -76,7 +82,7 @@ func TestEventsOfOneRecordAreOne(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(time.Now()))
 	db := wpdbtest.Open(t, database, 2)
-	database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'order_updated messages')")
+	database.Execute(t, reportedEvents("order_updated messages"))
 	platform := session.NewPlatform(db, time.Now)
 	platform.Events = events.NewRelay(db, time.Now, nil, slog.New(slog.DiscardHandler))
 	site, err := platform.Session(t.Context())

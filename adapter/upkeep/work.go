@@ -131,6 +131,15 @@ func LoadWork(ctx context.Context, p *session.Platform) (Work, error) {
 	return w, nil
 }
 
+// LateEvents returns the events that have waited for EventsLate to be told to extensions. On a site that never had a companion it
+// runs no statement.
+func LateEvents(ctx context.Context, s *session.Session) ([]events.Stored, error) {
+	if s.Companion() == nil {
+		return nil, nil
+	}
+	return events.FindLate(ctx, s.DB, s.Now.Add(-EventsLate), WorkListLimit)
+}
+
 // known returns a pointer to what was read, or nil after an error.
 func known[T any](found T, err error) *T {
 	if err != nil {

@@ -143,10 +143,17 @@ func (f *findings) examineWork(ctx context.Context, c settings.Config, now domai
 		work.Jobs.SendsMail = c.Mail.Enabled
 	}
 	f.work, f.rating = work, diagnose.Rate(work)
-	if asked := extensions.AskedOf(domain.ValueOr(work.Extensions, nil)); len(asked) > 0 {
-		if err := platform.Asker.Try(ctx); err != nil {
-			f.Warnings = append(f.Warnings, "extensions of the site decide, and WordPress cannot be asked; see wordpress.loopback: "+err.Error())
-		}
+	var waits string
+	switch active := domain.ValueOr(work.Extensions, nil); {
+	case len(extensions.AskedOf(active)) > 0:
+		waits = "extensions of the site decide, and WordPress cannot be asked"
+	case extensions.Told(active):
+		waits = "extensions of the site are told about changes, and WordPress cannot be asked to"
+	default:
+		return nil
+	}
+	if err := server.NewAsker(c, platform).Try(ctx); err != nil {
+		f.Warnings = append(f.Warnings, waits+"; see wordpress.loopback: "+err.Error())
 	}
 	return nil
 }

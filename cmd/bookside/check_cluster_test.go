@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +25,57 @@ func TestCheckCompanionThatWasRemoved(t *testing.T) {
 	db := small(t)
 	execute(t, db.SQL, fmt.Sprintf(companionSeen, db.Prefix, "0.1.9", 1_700_000_000))
 	wantTexts(t, run(t, settingsFor(db), "", "check").want(t, exit.OK).stdout, "companion      0.1.9, not seen since 2023-11-14: if it was removed")
+}
+
+// TestCheckTriesTheLoopback: a wrong address of WordPress is found where extensions are only told about changes, too.
+func TestCheckTriesTheLoopback(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	execute(t, db.SQL, fmt.Sprintf(companionSeen, db.Prefix, "0.2.0", now.Unix()))
+	execute(t, db.SQL, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '[\"latepoint-zoom\"]'), ('enable_zoom', 'on')")
+	const warning = "extensions of the site are told about changes, and WordPress cannot be asked to; see wordpress.loopback: "
+	env := settingsFor(db, "BOOKSIDE_WORDPRESS__LOOPBACK=http://127.0.0.1:1", "BOOKSIDE_EXTENSIONS__ASK=never")
+	if text := run(t, env, "", "check").want(t, exit.OK).stdout; strings.Contains(text, warning) {
+		t.Errorf("nothing is told: %s", text)
+	}
+	execute(t, db.SQL, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_created')")
+	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, warning)
+	execute(t, db.SQL, "UPDATE wp_options SET option_value = '' WHERE option_name = 'bookside_companion_seen'")
+	if text := run(t, env, "", "check").want(t, exit.OK).stdout; strings.Contains(text, warning) || !strings.Contains(text, "not honoured: Zoom: ") {
+		t.Errorf("the companion was removed: %s", text)
+	}
+}
+
+// TestSilentCompanionIsAsked: the server asks WordPress something if it has not loaded the companion for a day.
+func TestSilentCompanionIsAsked(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	for name, c := range map[string]struct {
+		ago  time.Duration
+		want bool
+	}{"it was seen today": {time.Hour, false}, "it was seen yesterday": {30 * time.Hour, true}, "it is silent": {30 * 24 * time.Hour, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := make(chan struct{}, 10)
+			wordpress := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{} }))
+			defer wordpress.Close()
+			db := small(t)
+			execute(t, db.SQL, fmt.Sprintf(companionSeen, db.Prefix, "0.2.0", now.Add(-c.ago).Unix()))
+			s := serve(t, settingsFor(db, "BOOKSIDE_WORDPRESS__LOOPBACK="+wordpress.URL))
+			for waited := time.Duration(0); c.want && len(asked) == 0; waited += 10 * time.Millisecond {
+				if waited > time.Minute {
+					t.Fatal("it is not asked")
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			if err := s.stop(); err != nil {
+				t.Error(err)
+			}
+			if got := len(asked); got > 1 || got == 1 != c.want {
+				t.Errorf("asked %d times", got)
+			}
+		})
+	}
 }
 
 // TestCheckCluster: check reports the kind of cluster, as text and as JSON.

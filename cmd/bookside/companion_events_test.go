@@ -147,6 +147,17 @@ func TestCompanionTellsExtensions(t *testing.T) {
 		if code, _ := deleted[0].Arguments[1].(string); code == "" {
 			t.Error("the booking was gone when it was told that it will be deleted")
 		}
+
+		// Once the companion is removed, nobody waits for it; as soon as it is there again, extensions are told.
+		run(t, nil, "", "companion", "remove", "--wordpress", b.Dir).want(t, exit.OK)
+		booking = s.create("/bookings", fmt.Sprintf(`{"service_id":1,"agent_id":1,"location_id":1,"customer_id":1,"start_date":%q,"start_time":"12:00","status":"cancelled"}`, b.bookday))
+		if status, answer, err := sendOnce(s.request(http.MethodDelete, fmt.Sprint("/bookings/", booking), "")); err != nil || status != http.StatusOK {
+			t.Errorf("deleted without the companion: %d %s %v", status, answer, err)
+		}
+		run(t, nil, "", "companion", "install", "--wordpress", b.Dir).want(t, exit.OK)
+		s.visit()
+		s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Irène"}`)
+		s.calls("customer_updated")
 	})
 }
 

@@ -22,12 +22,14 @@ as their owner. A file that somebody has changed stays as it is, and nothing is 
 	var options companionFlags
 	options.define(flags)
 	force := flags.Bool("force", false, "overwrite files that somebody has changed")
-	command.RunE = func(_ *cobra.Command, _ []string) error {
+	command.RunE = func(command *cobra.Command, _ []string) error {
 		return withUnchangedCompanion(options, *force, func(site *companionSite, ours companion, there comparison) error {
 			written, err := site.install(ours, there)
 			if err != nil {
 				return failPlacing("install", err)
 			}
+			// Where the database is out of reach, WordPress notes within a day that the companion is there.
+			_ = p.noteCompanion(command.Context(), options.wordpress, ours.version)
 			if written == 0 {
 				return p.print(fmt.Sprintf("The companion %s is installed already.\n", ours.version))
 			}

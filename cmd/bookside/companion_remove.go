@@ -1,7 +1,11 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
+
+	"github.com/bookside/bookside/adapter/domain"
 )
 
 func (p *program) removeCompanion() *cobra.Command {
@@ -9,24 +13,28 @@ func (p *program) removeCompanion() *cobra.Command {
 		Use:   "remove",
 		Short: "remove the companion from WordPress",
 		Long: `Removes the files of the companion from a WordPress site. A file that somebody has changed stays as
-it is, and nothing is removed, unless --force is given.`,
+it is, and nothing is removed, unless --force is given. In the site's database, which wp-config.php
+names, it notes that the companion is gone, so that the server no longer waits for it.`,
 	}
 	flags := command.Flags()
 	var options companionFlags
 	options.define(flags)
 	force := flags.Bool("force", false, "remove files that somebody has changed, too")
-	command.RunE = func(_ *cobra.Command, _ []string) error {
+	command.RunE = func(command *cobra.Command, _ []string) error {
 		return withUnchangedCompanion(options, *force, func(site *companionSite, _ companion, there comparison) error {
 			removed, err := site.remove(there)
 			if err != nil {
 				return failPlacing("remove", err)
 			}
+			text := "Removed the companion from " + site.path + ".\n"
 			if removed == 0 {
-				return p.print("There is no companion in " + site.path + ".\n")
+				text = "There is no companion in " + site.path + ".\n"
 			}
-			return p.print("Removed the companion from " + site.path + ".\n" +
-				"WordPress still has what it noted about extensions, and the server goes by that: no booking is deleted while a plugin was listening. To make it forget:\n" +
-				"  wp option delete bookside_companion_events bookside_companion_extensions bookside_companion_seen\n")
+			if err := p.noteCompanion(command.Context(), options.wordpress, ""); err != nil {
+				text += fmt.Sprintf("The site's database cannot be told: %v\nFor three days the server goes by what the companion reported last, and deletes no booking that a plugin has to be told about. To make it forget:\n", err) +
+					"  wp option delete " + domain.OptionCompanion + "\n"
+			}
+			return p.print(text)
 		})
 	}
 	return command

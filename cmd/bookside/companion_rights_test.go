@@ -293,11 +293,11 @@ func TestCompanionAsUploadedPlugin(t *testing.T) {
 	const jobs = "latepoint_process_scheduled_jobs"
 	state := func() string {
 		return w.Run(t, `echo defined('BOOKSIDE_COMPANION_VERSION') ? 'loaded' : 'not loaded', function_exists('Bookside\companion_in_place') && Bookside\companion_in_place() ? ' in place' : '',
-			strpos(serialize(_get_cron_array()), '`+jobs+`') ? ' scheduled' : '';`)
+			strpos(serialize(_get_cron_array()), '`+jobs+`') ? ' scheduled' : '', get_option('bookside_companion_seen') ? ' seen' : '';`)
 	}
 	w.Run(t, `update_option('bookside_companion', ['jobs' => true]);`)
 	w.Run(t, `do_action('init');`)
-	if got := state(); got != "loaded scheduled" {
+	if got := state(); got != "loaded scheduled seen" {
 		t.Errorf("active: %s", got)
 	}
 	// Uploaded over an installed companion, whose must-use plugin keeps running.
@@ -305,7 +305,7 @@ func TestCompanionAsUploadedPlugin(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(w.Content, "plugins", "bookside", "mu-plugins"), os.DirFS(filepath.Join(w.Content, "mu-plugins"))); err != nil {
 		t.Fatal(err)
 	}
-	if got := state(); got != "loaded in place scheduled" {
+	if got := state(); got != "loaded in place scheduled seen" {
 		t.Errorf("uploaded over an installed one: %s", got)
 	}
 	removeFile(t, w.Content, "mu-plugins/bookside.php")
@@ -445,6 +445,44 @@ func TestCompanionDropsUsersFromTheCache(t *testing.T) {
 	}
 	if got := seen("POST"); got != "new@people.example new" {
 		t.Errorf("after: %s", got)
+	}
+	if faults := w.Faults(t); faults != "" {
+		t.Error(faults)
+	}
+}
+
+// TestCompanionIsBackBehindACache: where WordPress caches options, the command that installs the companion, or its activation, makes the
+// server go by it again.
+func TestCompanionIsBackBehindACache(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := fixtures.New(t, fixtures.Small(now))
+	w := newCompanionSite(t, db)
+	writeBelow(t, w.Content, map[string]string{"object-cache.php": objectCache})
+	noted := func() string {
+		return queryText(t, db, "SELECT option_value FROM wp_options WHERE option_name = 'bookside_companion_seen'")
+	}
+	companionCommand := func(name string) { run(t, nil, "", "companion", name, "--wordpress", w.Dir).want(t, exit.OK) }
+	w.Run(t, "echo 'a page';")
+	if noted() == "" {
+		t.Fatal("it is not noted")
+	}
+	companionCommand("remove")
+	if got := noted(); got != "" {
+		t.Errorf("removed: %q", got)
+	}
+	companionCommand("install")
+	if noted() == "" {
+		t.Error("installed: it is not noted")
+	}
+	execute(t, db.SQL, "UPDATE wp_options SET option_value = '' WHERE option_name = 'bookside_companion_seen'")
+	w.Run(t, "echo 'a page';")
+	if got := noted(); got != "" {
+		t.Errorf("the cache has no older value: %q", got)
+	}
+	w.Run(t, "require_once ABSPATH . 'wp-admin/includes/plugin.php'; deactivate_plugins('bookside/bookside.php'); activate_plugin('bookside/bookside.php');")
+	if noted() == "" {
+		t.Error("activated: it is not noted")
 	}
 	if faults := w.Faults(t); faults != "" {
 		t.Error(faults)

@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/wpdb"
 	"github.com/bookside/bookside/wpdb/wpconfig"
 )
 
@@ -59,6 +62,25 @@ func (p *program) describeServer(ctx context.Context, wordpress string) string {
 		return fmt.Sprintf("A server answers at %s; it is not known whether it serves this site: %v\n", server.address, err)
 	}
 	return "The server at " + server.address + " " + server.site() + ".\n"
+}
+
+// noteCompanion stores in the site of the WordPress in a directory that the companion is there in a version, "" if it is
+// gone, where WordPress has ever noted that itself.
+func (p *program) noteCompanion(ctx context.Context, wordpress, version string) (err error) {
+	c, err := p.config()
+	if err != nil {
+		return err
+	}
+	c.WordPress.Config, c.DB.DSN = wpconfig.Locate(wordpress), ""
+	_, db, err := openSite(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if version != "" {
+		version += " " + strconv.FormatInt(p.now().Unix(), 10)
+	}
+	return db.UpdateOwnOption(ctx, domain.OptionCompanion, wpdb.PHPText(version))
 }
 
 // fingerprint returns the fingerprint of the site in a configured database.

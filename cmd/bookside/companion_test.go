@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/zip"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -11,10 +12,42 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 )
+
+// TestCompanionIsNotedAsRemoved: the site's database knows that the companion was removed, and that it is there again.
+func TestCompanionIsNotedAsRemoved(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	account, err := mysql.ParseDSN(db.AdminDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := wordPressFolder(t, "6.1")
+	writeBelow(t, folder, map[string]string{"wp-config.php": wordPressConfig(account, db)})
+	ours, err := companionToInstall()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const noted = "SELECT COALESCE(MAX(CONCAT('noted ', option_value)), 'nothing') FROM wp_options WHERE option_name = 'bookside_companion_seen'"
+	for _, step := range []struct{ command, want string }{
+		{"install", "nothing"}, // WordPress has never loaded it
+		{"remove", "noted "},
+		{"remove", "noted "}, // by hand, before
+		{"install", fmt.Sprintf("noted %s %d", ours.version, now.Unix())},
+	} {
+		text := run(t, nil, "", "companion", step.command, "--wordpress", folder).want(t, exit.OK).stdout
+		if got := queryText(t, db, noted); got != step.want || strings.Contains(text, "wp option") {
+			t.Errorf("%s: %q, want %q; %s", step.command, got, step.want, text)
+		}
+		if step.want == "nothing" {
+			execute(t, db.SQL, fmt.Sprintf(companionSeen, db.Prefix, ours.version, now.Unix()))
+		}
+	}
+}
 
 // wordPressFolder returns a directory that looks like a version of WordPress, with plugins.
 func wordPressFolder(t *testing.T, version string) string {
@@ -89,7 +122,7 @@ func TestCompanionIsInstalledAndRemoved(t *testing.T) {
 	}
 	wantTexts(t, companionCommand("status").want(t, exit.OK).stdout, "Installed: "+ours.version, "All files are as this program brings them")
 
-	wantTexts(t, companionCommand("remove").want(t, exit.OK).stdout, "Removed the companion", "wp option delete bookside_companion_events bookside_companion_extensions bookside_companion_seen")
+	wantTexts(t, companionCommand("remove").want(t, exit.OK).stdout, "Removed the companion", "wp-config.php", "wp option delete bookside_companion_seen\n")
 	if diff := cmp.Diff(before, filesBelow(t, folder)); diff != "" {
 		t.Errorf("what is left (-before +after): %s", diff)
 	}

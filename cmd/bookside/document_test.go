@@ -188,7 +188,8 @@ With [the companion](COMPANION.md), all other plugins, the theme and code snippe
 companion collects these in a visitor's request, when plugins change and once a day. Those for times, prices, acceptance and records
 matter. ` + "`bookside extensions --listeners`" + ` prints them. Hooks that LatePoint no longer fires do not count.
 
-Without it, plugins whose folders begin with ` + "`latepoint-`" + ` are listed as unknown: they may affect times, prices and bookings.
+Without it, plugins whose folders begin with ` + "`latepoint-`" + ` are listed as unknown: they may affect times, prices and bookings. [Once it is
+gone](COMPANION.md), WordPress is neither asked nor told, and what it reported last about other plugins stays listed, as not honoured.
 `
 
 func extensionsDocument(*testing.T) string {

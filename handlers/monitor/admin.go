@@ -14,6 +14,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/events"
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/upkeep"
@@ -52,8 +53,8 @@ type Readiness struct {
 	// Changes says that changes are not recorded, so that webhooks and readers of /changes are stuck,
 	// although everything else is served.
 	Changes string `json:"changes,omitempty"`
-	// Extensions names the plugins that take part in the site's bookings but not in those of the API,
-	// although everything is served.
+	// Extensions says that extensions are not asked or told what they should be, or names the plugins that take part in the
+	// site's bookings but not in those of the API, although everything is served.
 	Extensions string `json:"extensions,omitempty"`
 	// Companion is the version of the embedded companion.
 	Companion string `json:"companion,omitempty"`
@@ -220,12 +221,16 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	if err == nil {
 		active, err = site.Extensions(ctx)
 	}
+	var late []events.Stored
+	if err == nil {
+		late, err = upkeep.LateEvents(ctx, site)
+	}
 	var known *domain.Error
 	switch {
 	case err == nil:
 		return Readiness{
 			Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site), Changes: changesProblem(platform.Journal.RestoredUnder(), waiting),
-			Extensions: extensionsProblem(active, site.Asker != nil && site.Asker.Unanswered()), siteKnown: true,
+			Extensions: extensionsProblem(active, site.Asker != nil && site.Asker.Unanswered(), late), siteKnown: true,
 		}
 	case errors.As(err, &known):
 		return Readiness{Status: StatusUnavailable, Database: partOK, Platform: known.Message, down: known.Down, siteKnown: true}
@@ -252,13 +257,15 @@ func changesProblem(restored bool, waiting time.Duration) string {
 	return r.Text
 }
 
-// extensionsProblem reports that WordPress, which is asked what extensions decide, did not answer last, or extensions that are
-// not honoured, or returns "".
-func extensionsProblem(active []extensions.Active, unanswered bool) string {
+// extensionsProblem reports that WordPress, which is asked what extensions decide, did not answer last, or changes that they are told
+// late, or extensions that are not honoured, or returns "".
+func extensionsProblem(active []extensions.Active, unanswered bool, late []events.Stored) string {
 	ignored := extensions.Ignored(active)
 	switch {
 	case unanswered && len(extensions.AskedOf(active)) > 0:
 		return "WordPress does not answer what extensions decide; see bookside check"
+	case len(late) > 0:
+		return diagnose.RateEvents(late)[0].Text
 	case len(ignored) == 0:
 		return ""
 	}

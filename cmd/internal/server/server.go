@@ -124,6 +124,9 @@ func (s *Server) serveSite(ctx context.Context, api *apiServer) (again *reopenin
 	s.metrics.Observe(platform)
 	s.metrics.OverlapInterval(s.Config.Conflicts.Interval)
 	recorder := daystats.NewRecorder(db, s.Now, s.Log)
+	if err := signed.MakeSecret(ctx, db, s.Now, rand.Reader); err != nil { // WordPress creates it when it needs it
+		s.Log.Warn("the secret with which WordPress asks could not be made", "error", err)
+	}
 	defer s.startWork(ctx, db, platform, recorder)()
 	return s.serveAPI(ctx, api, db, platform, recorder)
 }
@@ -212,9 +215,6 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 		Proxied: len(options.TrustedProxies) > 0,
 		Timeout: options.RequestTimeout, Documents: sync.OnceValues(s.library),
 	})
-	if err := signed.MakeSecret(ctx, db, s.Now, rand.Reader); err != nil { // WordPress creates it when it needs it
-		s.Log.Warn("the secret with which WordPress asks could not be made", "error", err)
-	}
 	s.Log.Info("serving", "address", api.address, "prefix", db.Prefix(), "database", db.Version())
 	if s.reopened != nil {
 		s.gate.open()

@@ -30,6 +30,7 @@ func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.P
 	work.Go(func() { recorder.Run(ctx) })
 	work.Go(func() { platform.RunJournal(ctx, s.journalOptions(), s.Log) })
 	work.Go(func() { platform.Events.Run(ctx) })
+	work.Go(func() { s.wakeCompanion(ctx, platform) })
 	work.Go(func() { notify.RunLeft(ctx, platform, s.Log) })
 	if platform.Outbox != nil {
 		work.Go(func() { s.sendMails(ctx, platform.Outbox) })
@@ -62,6 +63,22 @@ func (s *Server) journalOptions() journal.Options {
 // schemaAge limits how long a change to the site's tables may go unnoticed if
 // no statement fails because of it, such as a different storage engine.
 const schemaAge = time.Minute
+
+// wakeCompanion asks WordPress something, at the start and once an hour until ctx ends, if it has not loaded the
+// companion for a day: a companion that is still there notes that it was, although the site has no visitors.
+func (s *Server) wakeCompanion(ctx context.Context, platform *session.Platform) {
+	look := func() {
+		site, err := platform.Session(ctx)
+		if err != nil {
+			return // the code that serves requests reports it
+		}
+		if c := site.Companion(); c != nil && site.Now.Sub(c.Seen) > 24*time.Hour {
+			_ = NewAsker(s.Config, platform).Try(ctx) // what was noted tells
+		}
+	}
+	look()
+	every(ctx, time.Hour, look)
+}
 
 // watchConflicts checks regularly for overlapping bookings, until ctx ends.
 func (s *Server) watchConflicts(ctx context.Context, platform *session.Platform) {

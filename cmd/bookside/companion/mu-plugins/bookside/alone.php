@@ -59,6 +59,7 @@ class BooksideAlone
         }
         @rmdir(__DIR__); // phpcs:ignore -- it may have files of others
         BooksideJobs::unschedule();
+        delete_option('bookside_companion_seen');
         return true;
     }
 

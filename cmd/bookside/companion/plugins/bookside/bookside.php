@@ -53,6 +53,7 @@ add_filter('site_status_tests', __NAMESPACE__ . '\\add_health_tests');
 add_filter('debug_information', __NAMESPACE__ . '\\add_debug_information');
 add_filter('wp_privacy_personal_data_exporters', __NAMESPACE__ . '\\add_exporter');
 add_filter('wp_privacy_personal_data_erasers', __NAMESPACE__ . '\\add_eraser');
+register_activation_hook(PLUGIN_FILE, __NAMESPACE__ . '\\activate');
 register_deactivation_hook(PLUGIN_FILE, __NAMESPACE__ . '\\deactivate');
 
 if (is_admin()) {

@@ -75,12 +75,25 @@ function unschedule_jobs(): void
     }
 }
 
+/** Runs when the plugin is activated: "companion remove" may have changed what the companion notes about itself, behind a cache. */
+function activate(): void
+{
+    delete_option('bookside_companion_seen');
+    if (function_exists('bookside_companion_seen')) {
+        \bookside_companion_seen();
+    }
+}
+
 /** Runs when the plugin is deactivated. A must-use plugin in its own place keeps running the jobs. */
 function deactivate(): void
 {
-    if (!companion_in_place() && settings()['jobs']) {
+    if (companion_in_place()) {
+        return;
+    }
+    if (settings()['jobs']) {
         unschedule_jobs();
     }
+    delete_option('bookside_companion_seen'); // the server no longer goes by what it has reported
 }
 
 /** Reports whether the must-use plugin is in its own place, and not brought by this plugin. */
