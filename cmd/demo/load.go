@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/fromsite"
 	"github.com/bookside/bookside/fixtures/sitefile"
 )
 
@@ -75,7 +77,7 @@ Bookside's own tables. The same fixtures with the same clock give the same SQL.`
 
 // fixtureFiles returns the commands that help to write fixtures.
 func fixtureFiles(now domain.Clock) *cobra.Command {
-	group := newCommand("fixtures COMMAND", "begin a fixture, or check it", "", cobra.NoArgs)
+	group := newCommand("fixtures COMMAND", "begin a fixture, make one of a site, or check it", "", cobra.NoArgs)
 	group.RunE = func(group *cobra.Command, _ []string) error { return group.Help() }
 	begin := newCommand("init [DIRECTORY]", "write a commented example, and the schema for editors", "", cobra.MaximumNArgs(1))
 	begin.RunE = func(command *cobra.Command, args []string) error {
@@ -107,8 +109,34 @@ func fixtureFiles(now domain.Clock) *cobra.Command {
 		}
 		return err
 	}
-	group.AddCommand(begin, check)
+	group.AddCommand(begin, check, fromSite(now))
 	return group
+}
+
+// fromSite returns the command that writes the fixture of a site that exists.
+func fromSite(now domain.Clock) *cobra.Command {
+	var o fromsite.Options
+	command := newCommand("from-site DSN [--prefix PREFIX] [--from DATE] [--to DATE] [--anonymise=false]", "write the fixture of a real site", `Writes the fixture of the site in a database, and only reads there. Unless --anonymise is false, everything that is
+not known to be harmless is replaced or left out: names, contacts, texts, codes, keys and passwords.`, cobra.ExactArgs(1))
+	flags := command.Flags()
+	flags.StringVar(&o.Prefix, "prefix", "wp_", "how the names of the site's tables begin")
+	flags.StringVar(&o.From, "from", "", "the date of the first booking, such as 2027-01-11; all without it")
+	flags.StringVar(&o.To, "to", "", "the date of the last booking")
+	flags.BoolVar(&o.Anonymise, "anonymise", true, "make up names, contacts, texts and secrets")
+	command.RunE = func(command *cobra.Command, args []string) error {
+		dsn, err := fixtures.PreferTLS(args[0])
+		if err != nil {
+			return err
+		}
+		for flag, date := range map[string]string{"from": o.From, "to": o.To} {
+			if _, err := time.Parse(time.DateOnly, date); err != nil && date != "" {
+				return fmt.Errorf("--%s: %q is no date such as 2027-01-11", flag, date)
+			}
+		}
+		o.Now = now().Truncate(time.Second)
+		return fromsite.Write(command.Context(), dsn, command.OutOrStdout(), o)
+	}
+	return command
 }
 
 // create writes a new file.

@@ -139,3 +139,34 @@ func TestFixtureFiles(t *testing.T) {
 		t.Errorf("a wrong clock: %v", err)
 	}
 }
+
+// TestFromSite: from-site writes a fixture that load reads, anonymised unless it is told otherwise.
+func TestFromSite(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(clock()))
+	anonymised, err := output(t, "fixtures", "from-site", database.AdminDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := output(t, "fixtures", "from-site", database.AdminDSN, "--anonymise=false", "--from", "2026-11-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name := "Miriam Albers"; strings.Contains(anonymised, name) || !strings.Contains(whole, name) {
+		t.Error("the first fixture has the name of an agent, or the second has not")
+	}
+	for _, text := range []string{anonymised, whole} {
+		if printed, err := output(t, "load", database.AdminDSN, fixtures.WriteFile(t, "site.yaml", text)); err != nil || !strings.HasPrefix(printed, "loaded") {
+			t.Errorf("%v, %q", err, printed)
+		}
+	}
+	for want, args := range map[string][]string{
+		`--to: "soon" is no date`:                      {database.AdminDSN, "--to", "soon"},
+		"no table other_latepoint_bookings; --prefix ": {database.AdminDSN, "--prefix", "other_"},
+	} {
+		if _, err := output(t, append([]string{"fixtures", "from-site"}, args...)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
