@@ -196,10 +196,9 @@ func texts(t *testing.T) map[string]string {
 
 // notRun lists the first words of commands that no script runs, with the reason.
 var notRun = map[string]string{
-	"go test ./...":          "it is this test",
-	"go run ./cmd/demo":      "it serves until it is stopped; its own tests run it",
-	"go run ./fixtures/dump": "a build of the samples, and a database beside those of the tests; docker/setup/run runs it",
-	"go run ./docker/bench":  "minutes",
+	"go test ./...":         "it is this test",
+	"go run ./cmd/demo":     "it serves until it is stopped; its own tests run it",
+	"go run ./docker/bench": "minutes",
 	"BOOKSIDE_TEST_DSN='root@tcp(127.0.0.1:3307)/' go run ./docker/bench": "minutes",
 	"CGO_ENABLED=0 go build":     "a build from nothing takes minutes; TestLinkerDropsUnusedMethods makes one",
 	"docker":                     "it needs Docker",
