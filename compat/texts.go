@@ -41,10 +41,11 @@ const (
 
 // The forms of texts that are read.
 const (
-	clockPattern         = `^([01]?[0-9]|2[0-3]):[0-5][0-9]$`
-	timeOrMinutesPattern = `^(([01]?[0-9]|2[0-3]):[0-5][0-9]|[0-9]{1,4})$`
-	spanPattern          = `^[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?$`
-	optionalDatePattern  = `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`
+	clockPattern           = `^([01]?[0-9]|2[0-3]):[0-5][0-9]$`
+	clockOrMidnightPattern = `^(([01]?[0-9]|2[0-3]):[0-5][0-9]|24:00)$`
+	timeOrMinutesPattern   = `^(([01]?[0-9]|2[0-3]):[0-5][0-9]|[0-9]{1,4})$`
+	spanPattern            = `^[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?$`
+	optionalDatePattern    = `^([0-9]{4}-[0-9]{2}-[0-9]{2})?$`
 )
 
 // texts are read when the first field is described. It panics if a file is not valid YAML of its form.

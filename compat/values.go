@@ -378,6 +378,17 @@ func timeOfDay() valueType[availability.Minutes] {
 	return parsed(description{schema: schema, invalid: notAClock}, parseClock)
 }
 
+// timeOrMidnight is HH:MM, from 00:00 to 24:00.
+func timeOrMidnight() valueType[availability.Minutes] {
+	schema := func() *Schema { return &Schema{Type: typeString, Pattern: clockOrMidnightPattern} }
+	return parsed(description{schema: schema, invalid: notAClock}, func(text string) (availability.Minutes, bool) {
+		if text == "24:00" {
+			return maxDuration, true
+		}
+		return parseClock(text)
+	})
+}
+
 // timeOrMinutes is HH:MM, or minutes after midnight.
 func timeOrMinutes() valueType[availability.Minutes] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: timeOrMinutesPattern} }

@@ -20,6 +20,7 @@ import (
 var changedByPHP = map[string]string{
 	"webhooks":  "UPDATE wp_bookside_webhooks SET name = CONCAT(name, 'x') WHERE id = %s",
 	"holds":     "UPDATE wp_bookside_holds SET total_attendees = total_attendees + 1 WHERE id = %s",
+	"time-off":  "UPDATE wp_latepoint_work_periods SET custom_date = custom_date + INTERVAL 1 DAY WHERE chain_id = (SELECT * FROM (SELECT chain_id FROM wp_latepoint_work_periods WHERE id = %s DIV 2) AS c)",
 	"bookings":  "UPDATE wp_latepoint_bookings SET total_attendees = total_attendees + 1 WHERE id = %s",
 	"customers": "UPDATE wp_latepoint_customers SET notes = CONCAT(COALESCE(notes, ''), 'x') WHERE id = %s",
 	"services":  "UPDATE wp_latepoint_services SET charge_amount = COALESCE(charge_amount, 0) + 1 WHERE id = %s",

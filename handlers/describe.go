@@ -201,8 +201,7 @@ func (r *route) answerHeaders(status int) []string {
 	if r.method != http.MethodGet && status < http.StatusMultipleChoices {
 		names = append(names, replayedHeader)
 	}
-	asks := r.operation.decided || r.permission == "read_availability" // which extensions of the site may decide
-	if asks && status < http.StatusMultipleChoices {
+	if (r.operation.decided || r.operation.warns) && status < http.StatusMultipleChoices {
 		names = append(names, warningHeader)
 	}
 	if r.operation.errors.list && status < http.StatusBadRequest {

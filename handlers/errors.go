@@ -269,7 +269,7 @@ func details(e *domain.Error) any {
 
 func notFound(form errorForm, e *domain.Error) (compat.Failure, compat.ErrorShape) {
 	noun := domain.Capitalize(string(e.Resource))
-	failure := compat.Failure{Status: http.StatusNotFound, Code: string(e.Resource) + "_not_found"}
+	failure := compat.Failure{Status: http.StatusNotFound, Code: strings.ReplaceAll(string(e.Resource), " ", "_") + "_not_found"}
 	switch {
 	case form.shape != compat.ObjectError:
 		failure.Message = noun + " not found"

@@ -25,7 +25,7 @@ var allowedImports = map[string][]string{
 	"cmd/bookside/setup":    {"adapter/keys", "docker", "wpdb", "wpdb/wpconfig"},
 	"cmd/demo":              {"adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded", "fixtures/fromsite", "fixtures/sitefile"},
 
-	"handlers":            {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/events", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "compat", "compat/table", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/wordpress", "wpdb"},
+	"handlers":            {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/events", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "compat", "compat/table", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/wordpress", "wpdb"},
 	"handlers/console":    {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/documents", "handlers/ratelimit", "wpdb"},
 	"handlers/documents":  {},
 	"handlers/mcp":        {},
@@ -35,7 +35,7 @@ var allowedImports = map[string][]string{
 	"handlers/ratelimit":  {"adapter/domain", "adapter/keys"},
 	"handlers/wordpress":  {"adapter/domain", "compat", "handlers/middleware", "handlers/openapi"},
 
-	"compat":          {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/webhooks", "compat/iso3166", "compat/jsontext", "compat/phpform", "compat/table"},
+	"compat":          {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/webhooks", "compat/iso3166", "compat/jsontext", "compat/phpform", "compat/table"},
 	"compat/iso3166":  {},
 	"compat/jsontext": {},
 	"compat/phpform":  {"compat/jsontext"},
@@ -47,6 +47,7 @@ var allowedImports = map[string][]string{
 	"adapter/orders":       {"adapter/automation", "adapter/domain", "adapter/journal", "adapter/lists", "adapter/notify", "adapter/payments", "adapter/records", "adapter/sanitize", "adapter/session", "wpdb"},
 	"adapter/payments":     {"adapter/automation", "adapter/domain", "adapter/journal", "adapter/lists", "adapter/notify", "adapter/pricing", "adapter/records", "adapter/sanitize", "adapter/session", "wpdb"},
 	"adapter/catalog":      {"adapter/domain", "adapter/lists", "adapter/notify", "adapter/records", "adapter/sanitize", "adapter/session", "adapter/slots", "wpdb"},
+	"adapter/timeoff":      {"adapter/availability", "adapter/domain", "adapter/extensions", "adapter/lists", "adapter/sanitize", "adapter/session", "adapter/slots", "wpdb"},
 	"adapter/upkeep":       {"adapter/bookings", "adapter/daystats", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/notify", "adapter/outbox", "adapter/queue", "adapter/records", "adapter/session", "adapter/webhooks", "wpdb"},
 	"adapter/notify":       {"adapter/automation", "adapter/domain", "adapter/events", "adapter/icalendar", "adapter/lists", "adapter/outbox", "adapter/records", "adapter/session", "wpdb"},
 	"adapter/slots":        {"adapter/ask", "adapter/availability", "adapter/busytimes", "adapter/coalesce", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/keys", "adapter/lists", "adapter/pricing", "adapter/queue", "adapter/records", "adapter/session", "wpdb"},

@@ -34,6 +34,7 @@ type operation struct {
 	calendar         domain.Resource // whose calendar it serves, opened by its secret and not by an API key; "" for none
 	formats          []*exportFormat // other formats in which a list can be sent
 	decided          bool            // a write that the site's extensions may decide about, see session.CheckExtensions
+	warns            bool            // its response may have a Warning, as that of decided writes
 	noIdempotency    bool            // a write without support for Idempotency-Key, because its response must not be stored
 	// wrap runs a read outside the limits of others; it executes and sends it by calling deliver. nil for
 	// nothing.
@@ -68,6 +69,7 @@ var (
 	transactionID = pathParameter{"transaction_id", domain.TransactionResource}
 	locationID    = pathParameter{"id", domain.LocationResource}
 	holdID        = pathParameter{"id", domain.HoldResource}
+	timeOffID     = pathParameter{"id", domain.TimeOffResource}
 	webhookID     = pathParameter{"id", domain.WebhookResource}
 	couponCode    = pathParameter{"code", domain.CouponResource}
 )

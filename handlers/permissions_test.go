@@ -97,7 +97,8 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fill := strings.NewReplacer("/bookings/:id", fmt.Sprint("/bookings/", booking), "/customers/:id", fmt.Sprint("/customers/", customer),
+	database.Execute(t, exampleDayOff)
+	fill := strings.NewReplacer("/time-off/:id", "/time-off/412", "/bookings/:id", fmt.Sprint("/bookings/", booking), "/customers/:id", fmt.Sprint("/customers/", customer),
 		"/orders/:id", fmt.Sprint("/orders/", order), "/payments/:id", fmt.Sprint("/payments/", payment), ":invoice_id", fmt.Sprint(invoice),
 		":transaction_id", fmt.Sprint(payment), ":code", "WELCOME10", ":id", "1")
 	queries := map[string]string{

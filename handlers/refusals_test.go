@@ -160,6 +160,7 @@ func newProvoker(t *testing.T) *provoker {
 	if err := database.SQL.QueryRowContext(t.Context(), "SELECT order_id, id FROM wp_latepoint_transactions WHERE order_id > 0 LIMIT 1").Scan(&order, &transaction); err != nil {
 		t.Fatal(err)
 	}
+	timeOff := fmt.Sprint("/time-off/", p.server.write(http.MethodPost, "/time-off", `{"agent_id":1,"date":"2027-03-08","date_to":"2027-03-09"}`).want(http.StatusCreated).at("data", "id"))
 	p.valid = map[string]request{
 		"getBooking":      {path: "/bookings/7"},
 		"createBooking":   {path: "/bookings", body: friday("start_date", `"FRIDAY"`)},
@@ -169,6 +170,9 @@ func newProvoker(t *testing.T) *provoker {
 		"declineBooking":  {path: "/bookings/12/decline", body: `{}`},
 		"cancelBooking":   {path: "/bookings/12/cancel", body: `{}`},
 		"deleteBooking":   {path: "/bookings/8", query: "force=true"},
+		"getTimeOff":      {path: timeOff},
+		"createTimeOff":   {path: "/time-off", body: `{"date":"FRIDAY"}`},
+		"deleteTimeOff":   {path: timeOff},
 		"createHold":      {path: "/holds", body: friday("start_date", `"FRIDAY"`)},
 		"getHold":         {path: "/holds/1"},
 		"deleteHold":      {path: "/holds/1"},
@@ -418,6 +422,9 @@ func (p *provoker) special(d documentedError, r request) answer {
 	case "cancelBooking validation_failed":
 		r.path = "/bookings/13/cancel"
 		return p.send(p.server, r)
+	case "createTimeOff validation_failed":
+		r.body = `{"date":"2026-01-05"}`
+		return p.send(p.server, r)
 	case "deleteBooking force_required":
 		r.query = ""
 		return p.send(p.server, r)
@@ -640,6 +647,7 @@ func (p *provoker) named(r request) request {
 		"holds":     holdBody("start_date", fmt.Sprintf("%q", time.Date(2027, 2, 12+7**p.created, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))),
 		"customers": fmt.Sprintf(`{"first_name":"New","last_name":"One","email":"new.%d@example.test"}`, *p.created),
 		"payments":  `{"order_id":1403,"amount":1,"status":"failed"}`,
+		"time-off":  `{"agent_id":1,"date":"2027-03-10"}`,
 		"coupons":   fmt.Sprintf(`{"code":"NEW%d","discount_type":"percent","discount_value":5}`, *p.created),
 	}[resource]
 	made := p.server.write(http.MethodPost, "/"+resource, body).want(http.StatusCreated)

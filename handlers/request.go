@@ -53,7 +53,7 @@ func maxID(resource domain.Resource) int64 {
 	switch resource {
 	case domain.BookingResource:
 		return math.MaxInt32
-	case domain.OrderResource, domain.InvoiceResource, domain.WebhookResource, domain.HoldResource:
+	case domain.OrderResource, domain.InvoiceResource, domain.WebhookResource, domain.HoldResource, domain.TimeOffResource:
 		return math.MaxInt64
 	default:
 		return 1<<23 - 1 // MEDIUMINT

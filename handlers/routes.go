@@ -59,6 +59,11 @@ var routes = []route{
 
 	{tag: "availability", method: http.MethodGet, path: "/availability", permission: "read_availability", operation: getAvailability},
 
+	{tag: "time-off", method: http.MethodGet, path: "/time-off", permission: "read_availability", operation: listTimeOff},
+	{tag: "time-off", method: http.MethodGet, path: "/time-off/:id", permission: "read_availability", operation: getTimeOff},
+	{tag: "time-off", method: http.MethodPost, path: "/time-off", permission: "write_availability", operation: createTimeOff},
+	{tag: "time-off", method: http.MethodDelete, path: "/time-off/:id", permission: "delete_availability", operation: deleteTimeOff},
+
 	{tag: "payments", method: http.MethodGet, path: "/payments", permission: "read_payments", operation: listPayments},
 	{tag: "payments", method: http.MethodGet, path: "/payments/:id", permission: "read_payments", operation: getPayment},
 	{tag: "payments", method: http.MethodPost, path: "/payments", permission: "write_payments", operation: createPayment},

@@ -55,6 +55,12 @@ var stormWrites = map[string]func(i int, created func(kind string) string) (path
 		return "/holds", fmt.Sprintf(`{"service_id":4,"agent_id":%q,"location_id":1,"start_date":"2027-02-0%d","start_time":"%02d:00"}`, []string{"any", "1", "5"}[i%3], 1+i%5, 8+i%8)
 	},
 	"DELETE /holds/:id": func(_ int, created func(string) string) (string, string) { return "/holds/" + created("holds"), "" },
+	"POST /time-off": func(i int, _ func(string) string) (string, string) {
+		return "/time-off", fmt.Sprintf(`{%s"date":"2027-03-0%d"}`, []string{"", `"agent_id":5,`, `"location_id":1,`, `"service_id":4,`}[i%4], 1+i%5)
+	},
+	"DELETE /time-off/:id": func(_ int, created func(string) string) (string, string) {
+		return "/time-off/" + created("time-off"), ""
+	},
 	"POST /customers": func(i int, _ func(string) string) (string, string) {
 		return "/customers", fmt.Sprintf(`{"first_name":"A","last_name":"B","email":"storm%d@example.test","custom_fields":{"color":"c%d"}}`, i%6, i)
 	},
@@ -176,7 +182,7 @@ func TestWritesNeverDeadlock(t *testing.T) {
 				}
 				id := ""
 				switch path {
-				case "/bookings", "/customers", "/payments", "/holds":
+				case "/bookings", "/customers", "/payments", "/holds", "/time-off":
 					id = fmt.Sprint(a.at("data", "id"))
 				}
 				mu.Lock()

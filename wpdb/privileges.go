@@ -45,8 +45,10 @@ var writePrivileges = map[Table][]Privilege{
 	ServiceMeta:   {Insert, Update, Delete},
 	Services:      {Insert, Update},
 	Transactions:  {Insert, Update, Delete},
+	WorkPeriods:   {Insert, Delete},
 
 	TransactionRefunds: {Insert, Delete},
+	BlockedPeriods:     {Insert, Delete},
 
 	BookingsAssets:        {Insert, Delete},
 	BookingsServiceExtras: {Insert, Update, Delete},

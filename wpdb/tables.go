@@ -129,7 +129,7 @@ var required = map[Table][]string{
 	Transactions: {
 		"id", "order_id", "customer_id", "processor", "payment_method", "kind", "status", "amount", "created_at",
 	},
-	WorkPeriods: {"agent_id", "service_id", "location_id", "start_time", "end_time", "week_day", "custom_date"},
+	WorkPeriods: {"id", "agent_id", "service_id", "location_id", "start_time", "end_time", "week_day", "custom_date"},
 }
 
 // optional are the tables that a site may lack, with the columns that reads use.
@@ -139,7 +139,7 @@ var optional = map[Table][]string{
 	AppleEvents:           eventColumns,
 	AppleRecurrences:      recurrenceColumns,
 	Assets:                {"id", "quantity", "status"},
-	BlockedPeriods:        {"agent_id", "service_id", "location_id", "start_date", "start_time", "end_time"},
+	BlockedPeriods:        {"id", "summary", "agent_id", "service_id", "location_id", "start_date", "start_time", "end_time"},
 	BookingsAssets:        {"id", "booking_id", "asset_id"},
 	BookingsServiceExtras: {"id", "booking_id", "service_extra_id", "duration", "quantity", "price"},
 	Bundles:               {"id", "name"},

@@ -105,6 +105,11 @@ func byScope(a, b WorkPeriod) int {
 	)
 }
 
+// off reports whether a custom day without hours closes a day for a resource, whichever other rules there are.
+func (s *schedule) off(r Resource, day Day) bool {
+	return slices.ContainsFunc(s.dated[day], func(row WorkPeriod) bool { return row.dayOff() && row.Covers(r) })
+}
+
 // hours returns the working hours of a resource on a day (OsResourceHelper::get_resources_grouped_by_day).
 // The first row that covers the resource sets the weight: rows of another weight are ignored, rows of the
 // same weight and another scope narrow the hours, and a day off among them closes the day.

@@ -93,6 +93,11 @@ func NewCalendar(in Input) *Calendar {
 	return c
 }
 
+// DayOff reports whether a custom day without hours concerns each resource that the request accepts.
+func (c *Calendar) DayOff(day Day, q Request) bool {
+	return !slices.ContainsFunc(c.Resources, func(r Resource) bool { return q.wants(r) && !c.schedule.off(r, day) })
+}
+
 // gap returns the part of a day that the clock skips. Without CompareInstants it is empty: the plugin
 // compares times of day.
 func (c *Calendar) gap(day Day) period {

@@ -56,6 +56,7 @@ const (
 	CouponResource      Resource = "coupon"
 	WebhookResource     Resource = "webhook"
 	HoldResource        Resource = "hold"
+	TimeOffResource     Resource = "time off"
 )
 
 // Error is a failure that callers may be told about. Any other error is internal, and its text is never

@@ -84,8 +84,11 @@ func Search(ctx context.Context, s *session.Session, q Query) (Grid, error) {
 		if calendar != nil {
 			d.Slots = calendar.Day(day, search.request)
 		}
-		if len(d.Slots) > 0 {
+		switch {
+		case len(d.Slots) > 0:
 			grid.Missing = ""
+		case q.From == q.To && grid.Missing == MissingHours && calendar.DayOff(day, search.request):
+			grid.Missing = MissingDayOff
 		}
 		grid.Days = append(grid.Days, d)
 	}

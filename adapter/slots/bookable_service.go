@@ -315,4 +315,5 @@ const (
 	MissingStatus     Missing = "status" // service, agent or location is not active
 	MissingConnection Missing = "connection"
 	MissingHours      Missing = "working_hours"
+	MissingDayOff     Missing = "day_off" // working hours, because the day is off
 )

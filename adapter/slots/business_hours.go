@@ -24,32 +24,19 @@ func BusinessHours(ctx context.Context, s *session.Session, q HoursQuery) ([]ava
 	if err := s.Scope().Refuse(q.AgentID, q.ServiceID, q.LocationID); err != nil {
 		return nil, err
 	}
+	named := availability.Resource{Agent: q.AgentID, Service: q.ServiceID, Location: q.LocationID}
 	var problems domain.Validation
-	scope := resourceScope{}
-	for _, named := range []struct {
-		id             int64
-		table          wpdb.Table
-		ids            *[]int64
-		field, message string
-	}{
-		{q.AgentID, wpdb.Agents, &scope.agents, "agent_id", "Agent not found"},
-		{q.ServiceID, wpdb.Services, &scope.services, "service_id", "Service not found"},
-		{q.LocationID, wpdb.Locations, &scope.locations, "location_id", "Location not found"},
-	} {
-		if named.id == 0 {
-			continue
-		}
-		*named.ids = []int64{named.id}
-		_, found, err := wpdb.One(ctx, s.DB, "look for whose hours to read", sq.Select("id").From(s.DB.Name(named.table)).Where(sq.Eq{"id": named.id}), wpdb.Value[int64])
-		if err != nil {
-			return nil, err
-		}
-		if !found {
-			problems.Invalid(named.field, named.message)
-		}
+	if err := CheckNamed(ctx, s, named, &problems); err != nil {
+		return nil, err
 	}
 	if err := problems.Err(); err != nil {
 		return nil, err
+	}
+	var scope resourceScope
+	for id, ids := range map[*int64]*[]int64{&named.Agent: &scope.agents, &named.Service: &scope.services, &named.Location: &scope.locations} {
+		if *id != 0 {
+			*ids = []int64{*id}
+		}
 	}
 	rows, err := wpdb.All(ctx, s.DB, "read working hours", workPeriods(s, scope, q.From, q.To), scanCalendarRow)
 	if err != nil {
@@ -59,5 +46,30 @@ func BusinessHours(ctx context.Context, s *session.Session, q HoursQuery) ([]ava
 	for i, r := range rows {
 		periods[i] = r.workPeriod()
 	}
-	return availability.WorkingHours(periods, availability.Resource{Agent: q.AgentID, Service: q.ServiceID, Location: q.LocationID}, q.From, q.To), nil
+	return availability.WorkingHours(periods, named, q.From, q.To), nil
+}
+
+// CheckNamed notes for each id, unless it is 0, that there is no such agent, service or location.
+func CheckNamed(ctx context.Context, s *session.Session, named availability.Resource, p *domain.Validation) error {
+	for _, n := range []struct {
+		id             int64
+		table          wpdb.Table
+		field, message string
+	}{
+		{named.Agent, wpdb.Agents, "agent_id", "Agent not found"},
+		{named.Service, wpdb.Services, "service_id", "Service not found"},
+		{named.Location, wpdb.Locations, "location_id", "Location not found"},
+	} {
+		if n.id == 0 || p.Has(n.field) {
+			continue
+		}
+		_, found, err := wpdb.One(ctx, s.DB, "look for what is named", sq.Select("id").From(s.DB.Name(n.table)).Where(sq.Eq{"id": n.id}), wpdb.Value[int64])
+		if err != nil {
+			return err
+		}
+		if !found {
+			p.Invalid(n.field, n.message)
+		}
+	}
+	return nil
 }

@@ -224,7 +224,7 @@ func TestCheckPrivileges(t *testing.T) {
 			"warning: the database user lacks INSERT, UPDATE, DELETE on wp_latepoint_booking_meta, wp_latepoint_bookings, wp_latepoint_coupons, ", ", wp_bookside_webhooks: requests",
 		}},
 		{name: "to write but one", grants: []string{"SELECT, INSERT, UPDATE ON *", "DELETE ON wp_latepoint_bookings"}, wantStdout: []string{
-			"warning: the database user lacks DELETE on wp_latepoint_booking_meta, wp_latepoint_coupons, ",
+			"warning: the database user lacks DELETE on wp_latepoint_blocked_periods, wp_latepoint_booking_meta, wp_latepoint_coupons, ",
 		}},
 		{name: "no own table", hidden: []string{"wp_bookside_api_keys"}, code: exit.Refused,
 			wantStdout: []string{"own tables     missing wp_bookside_api_keys; serve and keys create create them\n", "LatePoint      active\n"},

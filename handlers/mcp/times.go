@@ -150,7 +150,7 @@ type whyInput struct {
 type whyOutput struct {
 	now
 	Free        bool    `json:"free"`
-	Reason      string  `json:"reason,omitempty" jsonschema:"booked, hold, buffer, capacity, off_period, calendar, asset, extension, outside_window, past, no_start, status, connection or working_hours"`
+	Reason      string  `json:"reason,omitempty" jsonschema:"booked, hold, buffer, capacity, off_period, calendar, asset, extension, outside_window, past, no_start, status, connection, working_hours or day_off"`
 	Explanation string  `json:"explanation"`
 	BookingID   int64   `json:"booking_id,omitempty" jsonschema:"The booking in the way, if the key may read bookings"`
 	FreeTimes   []clock `json:"free_times" jsonschema:"Starts of that day that are free"`
@@ -171,6 +171,7 @@ var reasons = map[string]string{
 	"status":         "The service, agent or location is not active.",
 	"connection":     "Nobody gives this service with this agent and location; find_services says who gives it where.",
 	"working_hours":  "Nobody works on that day.",
+	"day_off":        "That day is off.",
 	noStart:          "No booking starts then: it is outside of working hours, or between the starts that the service offers.",
 }
 

@@ -151,6 +151,7 @@ func (d *describer) tags() []members {
 var tagTexts = map[string]string{
 	"status":       "Whether the API answers, and the time of the site",
 	"bookings":     "Appointments of customers with agents: search, make, move and cancel them",
+	"time-off":     "Times at which an agent, a service, a location or the whole site takes no bookings",
 	"holds":        "Slots that are kept while a customer is still typing",
 	"customers":    "The people who book",
 	"agents":       "The people who are booked, and who of them is free",

@@ -72,10 +72,14 @@ func (p PathParameter) describe() members {
 
 // Example returns an example value of the parameter.
 func (p PathParameter) Example() any {
-	if p.Resource == domain.CouponResource {
+	switch p.Resource {
+	case domain.CouponResource:
 		return "WELCOME10"
+	case domain.TimeOffResource: // whose ids are those of two tables
+		return 412
+	default:
+		return 1
 	}
-	return 1
 }
 
 // queryParameter describes a parameter. The example of an optional one is in the schema, because viewers

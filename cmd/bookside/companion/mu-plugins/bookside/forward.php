@@ -55,6 +55,8 @@ class BooksideForward
         '/locations' => ['list'],
         '/locations/*/calendar.ics' => ['GET'],
         '/availability' => ['GET'],
+        '/time-off' => ['list', 'POST'],
+        '/time-off/*' => ['GET', 'DELETE'],
         '/payments' => ['list', 'POST'],
         '/payments/*' => ['GET', 'PUT', 'DELETE'],
         '/orders' => ['list', 'POST'],

@@ -1,0 +1,76 @@
+package handlers
+
+import (
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/timeoff"
+	"github.com/bookside/bookside/compat"
+)
+
+var listTimeOff = operation{
+	id:          "listTimeOff",
+	summary:     "List time off",
+	description: "A page of the times at which an agent, a service, a location or the whole site takes no bookings, by first day. Whole days are LatePoint's custom days without hours; hours are the off periods of its add-on Pro Features.",
+	ours:        true,
+	size:        recordsBy("per_page"),
+	query:       compat.TimeOffParameters,
+	answers:     []response{ok(compat.ListOf[compat.TimeOff]())},
+	errors:      errorForm{list: true},
+	serve:       list(compat.TimeOffParameters.Read, timeoff.List, compat.View.TimeOffList),
+}
+
+var getTimeOff = operation{
+	id:          "getTimeOff",
+	summary:     "Read time off",
+	description: "A time without bookings.",
+	ours:        true,
+	path:        []pathParameter{timeOffID},
+	answers:     []response{ok(compat.BothSingleOf[compat.TimeOff]())},
+	serve:       get(timeoff.Load, compat.View.TimeOffDetail),
+}
+
+var createTimeOff = operation{
+	id:      "createTimeOff",
+	summary: "Enter time off",
+	description: "Closes whole days for new bookings, or hours of one day on a site with LatePoint Pro Features. It is for the agent, service and location that are named, or for all. " +
+		"Bookings in it stay: the response has their ids, at most 100. With dry_run, nothing is written.",
+	body:          compat.NewTimeOffFields,
+	answers:       []response{created(compat.TimeOffCreated), ok(compat.TimeOffPossible)},
+	exampleErrors: []error{domain.OutsideScope(), domain.ValidationFailed(map[string]string{"date": "Must not be in the past"})},
+	errors:        errorForm{failure: "Failed to enter time off"},
+	warns:         true,
+	serve: func(r *request) (response, error) {
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		off := compat.NewTimeOffFields.Read(body)
+		create := func(tx *session.Tx) (any, error) {
+			made, err := timeoff.Create(r.ctx(), tx, off)
+			if err != nil {
+				return nil, err
+			}
+			return r.view.TimeOffCreated(made, off.DryRun), nil
+		}
+		if off.DryRun {
+			return r.dryRun(create)
+		}
+		return r.create(create)
+	},
+}
+
+var deleteTimeOff = operation{
+	id:          "deleteTimeOff",
+	summary:     "End time off",
+	description: "Deletes time off, all its days at once.",
+	path:        []pathParameter{timeOffID},
+	answers:     []response{ok(compat.TimeOffDeleted)},
+	errors:      errorForm{failure: "Failed to end time off", code: "delete_error"},
+	serve: func(r *request) (response, error) {
+		id, err := r.id(timeOffID)
+		if err != nil {
+			return response{}, err
+		}
+		return r.change(func(tx *session.Tx) (any, error) { return compat.TimeOffDeleted, timeoff.Delete(r.ctx(), tx, id) })
+	},
+}

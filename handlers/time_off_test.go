@@ -1,0 +1,269 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/fixtures"
+)
+
+// exampleDayOff is the row of the time off whose id is the example of the document.
+const exampleDayOff = "INSERT INTO wp_latepoint_work_periods (id, agent_id, service_id, location_id, start_time, end_time, week_day, custom_date) VALUES (206, 1, 0, 0, 0, 0, 2, '2027-03-02')"
+
+// starts returns the free starts of service 4 with agent 5 at location 1 on a day.
+func (s *server) starts(day string) []any {
+	s.t.Helper()
+	return s.get("/availability?service_id=4&agent_id=5&location_id=1&date="+day).want(http.StatusOK).at("data", "available_slots").([]any)
+}
+
+// customDays returns the custom days of the site with an id above that of the recorded ones.
+func customDays(t testing.TB, database *fixtures.Database) []string {
+	t.Helper()
+	return rowsOf(t, database, "SELECT agent_id, service_id, location_id, start_time, end_time, week_day, custom_date, chain_id, created_at, updated_at FROM wp_latepoint_work_periods WHERE id > 85 ORDER BY id")
+}
+
+// TestDaysOff: whole days are the rows that LatePoint's form writes, close what they name, are listed as one, and end as one.
+func TestDaysOff(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	if len(s.starts("2027-02-05")) == 0 || len(s.starts("2027-02-08")) == 0 {
+		t.Fatal("the days have no free starts")
+	}
+	before := s.database.Snapshot(t)
+	tried := s.write(http.MethodPost, "/time-off", `{"agent_id":5,"date":"2027-02-04","date_to":"2027-02-05","dry_run":true}`).want(http.StatusOK)
+	if fmt.Sprint(tried.at("data", "id")) != "0" {
+		t.Errorf("dry run: %s", tried.body)
+	}
+	wantNoWrites(t, "a dry run", before)
+
+	booked := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
+	for _, c := range []struct{ named, rows string }{
+		{`"agent_id":5,`, "5|0|0"}, {`"service_id":4,`, "0|4|0"}, {`"location_id":1,`, "0|0|1"}, {``, "0|0|0"}, {`"agent_id":5,"service_id":"4","location_id":1,`, "5|4|1"},
+	} {
+		made := s.write(http.MethodPost, "/time-off", `{`+c.named+`"date":"2027-02-04","date_to":"2027-02-05"}`).want(http.StatusCreated)
+		rows := customDays(t, s.database)
+		chain := strings.Split(rows[0], "|")[7]
+		if len(chain) != 13 {
+			t.Errorf("chain %q", chain)
+		}
+		at := now.UTC().Format("2006-01-02 15:04:05")
+		want := []string{c.rows + "|0|0|4|2027-02-04|" + chain + "|" + at + "|" + at, c.rows + "|0|0|5|2027-02-05|" + chain + "|" + at + "|" + at}
+		if diff := cmp.Diff(want, rows); diff != "" {
+			t.Errorf("%s rows (-want +got):\n%s", c.named, diff)
+		}
+		if got := fmt.Sprint(made.at("booking_ids")); got != "["+booked+"]" {
+			t.Errorf("%s: bookings %s, want %s", c.named, got, booked)
+		}
+		if free := s.starts("2027-02-05"); len(free) > 0 {
+			t.Errorf("%s: free %v", c.named, free)
+		}
+		explained := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1").want(http.StatusOK)
+		if got := explained.at("data", "explain", "missing"); got != "day_off" {
+			t.Errorf("%s: explained by %v", c.named, got)
+		}
+		if len(s.starts("2027-02-08")) == 0 {
+			t.Errorf("%s closes other days", c.named)
+		}
+		wantCode(t, s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)), http.StatusConflict, "time_slot_unavailable")
+		path := fmt.Sprint("/time-off/", made.at("data", "id"))
+		read := s.get(path).want(http.StatusOK)
+		if diff := cmp.Diff(read.at("data"), made.at("data")); diff != "" {
+			t.Errorf("%s: read and made differ:\n%s", c.named, diff)
+		}
+		listed := s.get("/time-off?date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK)
+		if diff := cmp.Diff([]any{read.at("data")}, listed.at("data")); diff != "" {
+			t.Errorf("%s: listed and read differ:\n%s", c.named, diff)
+		}
+		wantCode(t, s.write(http.MethodDelete, path, "", "If-Match", `"other"`), http.StatusPreconditionFailed, "precondition_failed")
+		s.write(http.MethodDelete, path, "", "If-Match", read.header.Get("ETag")).want(http.StatusOK)
+		if rows := customDays(t, s.database); len(rows) > 0 || len(s.starts("2027-02-05")) == 0 {
+			t.Errorf("%s: still closed: %q", c.named, rows)
+		}
+		wantCode(t, s.write(http.MethodDelete, path, ""), http.StatusNotFound, "time_off_not_found")
+	}
+	one := s.write(http.MethodPost, "/time-off", `{"agent_id":5,"date":"2027-02-05"}`).want(http.StatusCreated)
+	if rows := customDays(t, s.database); len(rows) != 1 || !strings.HasPrefix(rows[0], "5|0|0|0|0|5|2027-02-05|NULL|") {
+		t.Errorf("one day: %q", rows)
+	}
+	s.write(http.MethodDelete, fmt.Sprint("/time-off/", one.at("data", "id")), "").want(http.StatusOK)
+}
+
+// TestHoursOff: hours are an off period on a site with Pro Features, close what they name, and are explained.
+func TestHoursOff(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	before := s.starts("2027-02-05")
+	made := s.write(http.MethodPost, "/time-off", `{"agent_id":5,"date":"2027-02-05","start_time":"10:00","end_time":"11:30","note":" Training <b>x</b>"}`).want(http.StatusCreated)
+	row := rowOf(t, s.database, `SELECT summary, start_date, end_date, start_time, end_time, start_datetime_utc, end_datetime_utc, service_id, agent_id, location_id, server_timezone, created_at
+		FROM wp_latepoint_blocked_periods WHERE id > 5`)
+	want := "Training x|2027-02-05|2027-02-05|600|690|2027-02-05 09:00:00|2027-02-05 10:30:00|0|5|0||" + now.UTC().Format("2006-01-02 15:04:05")
+	if row != want {
+		t.Errorf("stored %s\nwant %s", row, want)
+	}
+	if reason := s.explained(t); reason != "off_period" {
+		t.Errorf("reason %q", reason)
+	}
+	path := fmt.Sprint("/time-off/", made.at("data", "id"))
+	read := s.get(path).want(http.StatusOK)
+	if got := fmt.Sprintf("%v-%v %v", read.at("data", "start_time"), read.at("data", "end_time"), read.at("data", "note")); got != "10:00-11:30 Training x" {
+		t.Errorf("read: %s", read.body)
+	}
+	if listed := s.get("/time-off?agent_id=5&date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK); cmp.Diff([]any{read.at("data")}, listed.at("data")) != "" {
+		t.Errorf("listed: %s", listed.body)
+	}
+	s.write(http.MethodDelete, path, "").want(http.StatusOK)
+	if diff := cmp.Diff(before, s.starts("2027-02-05")); diff != "" {
+		t.Errorf("afterwards (-before +after):\n%s", diff)
+	}
+	midnight := s.write(http.MethodPost, "/time-off", `{"date":"2027-02-05","start_time":"00:00","end_time":"24:00"}`).want(http.StatusCreated)
+	if midnight.at("data", "end_time") != "24:00" || len(s.starts("2027-02-05")) > 0 {
+		t.Errorf("%s", midnight.body)
+	}
+	if row := rowOf(t, s.database, "SELECT start_time, end_time, start_datetime_utc FROM wp_latepoint_blocked_periods WHERE id > 5"); row != "0|1440|NULL" {
+		t.Errorf("stored %s", row)
+	}
+	all := s.get("/time-off?per_page=100").want(http.StatusOK).records()
+	if len(all) < 6 {
+		t.Errorf("only %d are listed", len(all))
+	}
+}
+
+// TestRefusedTimeOff: what LatePoint's tables cannot say is refused with a sentence, and nothing is written.
+func TestRefusedTimeOff(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s.database.Execute(t, "INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, start_time, end_time, week_day, custom_date) VALUES (5, 4, 0, 600, 720, 5, '2027-02-05')")
+	before := s.database.Snapshot(t)
+	for body, c := range map[string]struct {
+		status         int
+		field, message string
+	}{
+		`{}`:                                   {400, "date", "Required"},
+		`{"date":"soon"}`:                      {400, "date", ""},
+		`{"date":"2027-02-05","agent_id":999}`: {400, "agent_id", "Agent not found"},
+		`{"date":"2027-02-05","location_id":999,"service_id":999}`: {400, "service_id", "Service not found"},
+		`{"date":"2026-01-05"}`:                                                                {422, "date", "Must not be in the past"},
+		`{"date":"2026-01-05","date_to":"2026-01-06"}`:                                         {422, "date_to", "Must not be in the past"},
+		`{"date":"2027-02-05","date_to":"2027-02-04"}`:                                         {422, "date_to", "Must be a date from date on, at most 366 days in all"},
+		`{"date":"2027-02-05","date_to":"2028-02-06"}`:                                         {422, "date_to", "Must be a date from date on, at most 366 days in all"},
+		`{"date":"2027-02-05","start_time":"10:00"}`:                                           {400, "end_time", "Required together with start_time"},
+		`{"date":"2027-02-05","end_time":"10:00"}`:                                             {400, "start_time", "Required together with end_time"},
+		`{"date":"2027-02-05","start_time":"10:00","end_time":"10:00"}`:                        {422, "end_time", "Must be after start_time"},
+		`{"date":"2027-02-05","start_time":"10:00","end_time":"25:00"}`:                        {400, "end_time", ""},
+		`{"date":"2027-02-05","start_time":"10:00","end_time":"11:00"}`:                        {422, "start_time", "LatePoint keeps hours off only with its add-on Pro Features, which is not active here: leave out start_time and end_time for whole days"},
+		`{"date":"2027-02-05","date_to":"2027-02-06","start_time":"10:00","end_time":"11:00"}`: {422, "date_to", "LatePoint keeps hours day by day: send one request for each day, or leave out start_time and end_time for whole days"},
+		`{"date":"2027-02-01","date_to":"2027-02-06","agent_id":5}`:                            {422, "date", "On 2027-02-05, agent 5 has hours of that day for service 4 at location 1 that LatePoint prefers to this: remove them in wp-admin, or name these three"},
+	} {
+		a := s.write(http.MethodPost, "/time-off", body)
+		got, _ := a.at("error", "details", c.field).(string)
+		if a.status != c.status || got == "" || c.message != "" && got != c.message {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	wantNoWrites(t, "refused", before)
+	s.write(http.MethodPost, "/time-off", `{"date":"2027-02-05","agent_id":5,"service_id":4,"location_id":1}`).want(http.StatusCreated)
+	if free := s.starts("2027-02-05"); len(free) > 0 {
+		t.Errorf("free %v", free)
+	}
+	const lost = `199 bookside "LatePoint keeps no note with whole days: it was not stored"`
+	if a := s.write(http.MethodPost, "/time-off", `{"date":"2027-03-05","agent_id":5,"note":"Holiday"}`).want(http.StatusCreated); a.header.Get("Warning") != lost || a.at("data", "note") != "" {
+		t.Errorf("%q %s", a.header.Get("Warning"), a.body)
+	}
+}
+
+// TestLimitedTimeOff: a limited key sees, enters and ends only time off that names what it is limited to.
+func TestLimitedTimeOff(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	path := func(body string) string {
+		return fmt.Sprint("/time-off/", s.write(http.MethodPost, "/time-off", body).want(http.StatusCreated).at("data", "id"))
+	}
+	theirs := []string{path(`{"date":"2027-02-05"}`), path(`{"date":"2027-02-05","agent_id":1}`), path(`{"date":"2027-02-05","location_id":1,"start_time":"10:00","end_time":"11:00"}`)}
+	s.key = s.limitedKey(domain.Scope{Agents: []int64{5}})
+	s.get("/status").want(http.StatusOK)
+	before := s.database.Snapshot(t)
+	for _, hidden := range theirs {
+		s.get(hidden).want(http.StatusNotFound)
+		wantCode(t, s.write(http.MethodDelete, hidden, ""), http.StatusNotFound, "time_off_not_found")
+	}
+	for _, body := range []string{`{"date":"2027-02-05"}`, `{"date":"2027-02-05","agent_id":1}`, `{"date":"2027-02-05","location_id":1}`, `{"date":"2027-02-05","agent_id":1,"dry_run":true}`} {
+		wantCode(t, s.write(http.MethodPost, "/time-off", body), http.StatusForbidden, "outside_key_limits")
+	}
+	wantNoWrites(t, "outside of the limits", before)
+	if listed := s.get("/time-off?date_from=2027-02-05").want(http.StatusOK).records(); len(listed) != 0 {
+		t.Errorf("listed %v", listed)
+	}
+	mine := path(`{"date":"2027-02-08","agent_id":5}`)
+	if listed := s.get("/time-off?date_from=2027-02-05").want(http.StatusOK).records(); len(listed) != 1 {
+		t.Errorf("listed %v", listed)
+	}
+	s.write(http.MethodDelete, mine, "").want(http.StatusOK)
+}
+
+// TestTimeOffAndBookingsAtOnce: of a booking and time off on two servers, either the booking is refused, or the time off names
+// it.
+func TestTimeOffAndBookingsAtOnce(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+	servers := []*server{newServerOver(t, database, 10, time.Minute), newServerOver(t, database, 10, time.Minute)}
+	refused, named := 0, 0
+	for i := range 16 {
+		day := fmt.Sprintf("2027-02-%02d", 1+i)
+		var off, booked answer
+		var both sync.WaitGroup
+		both.Go(func() {
+			who := []string{`"agent_id":5`, `"location_id":1`, `"service_id":4`, `"agent_id":5,"service_id":4`}[i%4]
+			off = servers[0].write(http.MethodPost, "/time-off", `{`+who+`,"date":"`+day+`"}`)
+		})
+		both.Go(func() {
+			booked = servers[1].write(http.MethodPost, "/bookings", friday("start_date", `"`+day+`"`, "start_time", `"13:00"`))
+		})
+		both.Wait()
+		switch ids := fmt.Sprint(off.want(http.StatusCreated).at("booking_ids")); {
+		case booked.status == http.StatusConflict:
+			refused++
+		case booked.status == http.StatusCreated && ids == fmt.Sprintf("[%v]", booked.at("data", "id")):
+			named++
+		default:
+			t.Errorf("%s: time off with %s, booking %d %s", day, ids, booked.status, booked.body)
+		}
+	}
+	if refused == 0 && named == 0 {
+		t.Error("nothing happened")
+	}
+}
+
+// TestChangesOfTimeOff: whose times change is in the journal as changed, by the key that did it.
+func TestChangesOfTimeOff(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t)
+	secret, id := f.key("read", "write", "delete", "read_changes")
+	for body, want := range map[string]string{
+		`{"date":"2027-02-05","agent_id":1,"location_id":1}`: "agents 1",
+		`{"date":"2027-02-05","location_id":1}`:              "locations 1",
+		`{"date":"2027-02-05","service_id":2}`:               "services 2",
+		`{"date":"2027-02-05"}`:                              "locations 1",
+	} {
+		cursor := f.read("/changes", secret).Cursor
+		response := f.request(t.Context(), http.MethodPost, "/time-off", secret, body)
+		if err := response.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode != http.StatusCreated {
+			t.Fatalf("%s: %d", body, response.StatusCode)
+		}
+		changes := f.wait("/changes?include=record", cursor, secret).Data
+		got := fmt.Sprintf("%v %v", changes[0]["resource"], changes[0]["resource_id"])
+		if got != want || changes[0]["kind"] != "updated" || fmt.Sprint(changes[0]["origin"], changes[0]["key_id"]) != fmt.Sprint("api", id) {
+			t.Errorf("%s: %v", body, changes)
+		}
+	}
+}
