@@ -67,7 +67,7 @@ func each[T any](s *decidingSite, function string, asked [][]any) []T {
 func TestCompanionDecidesTimes(t *testing.T) {
 	t.Parallel()
 	s := newDecidingSite(t)
-	list := run(t, settingsFor(s.db), "", "extensions").want(t, exit.OK).stdout
+	list := runAt(t, time.Now, settingsFor(s.db), "", "extensions").want(t, exit.OK).stdout
 	wantTexts(t, list, "Decides (decides)\n  not honoured", "\n  asked ", "It changes which times are offered: WordPress is asked for them.")
 	random := rand.New(rand.NewPCG(5, 6))
 	var asked [][]any
@@ -231,7 +231,7 @@ func TestCompanionDecidesBookings(t *testing.T) {
 		t.Error("never asked", status, text)
 	}
 	s.s = reached
-	wantTexts(t, run(t, settingsFor(s.db, away), "", "check").want(t, exit.OK).stdout, "WordPress cannot be asked; see wordpress.loopback")
+	wantTexts(t, runAt(t, time.Now, settingsFor(s.db, away), "", "check").want(t, exit.OK).stdout, "WordPress cannot be asked; see wordpress.loopback")
 	if faults := s.Faults(t); strings.Contains(faults, "mu-plugins/bookside") {
 		t.Error(faults)
 	}

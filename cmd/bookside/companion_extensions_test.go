@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -55,7 +56,7 @@ func TestCompanionReportsListeners(t *testing.T) {
 		list := func() (found map[string]compat.SiteExtension) {
 			t.Helper()
 			var records []compat.SiteExtension
-			if err := json.Unmarshal([]byte(run(t, env, "", "extensions", "--json").want(t, exit.OK).stdout), &records); err != nil {
+			if err := json.Unmarshal([]byte(runAt(t, time.Now, env, "", "extensions", "--json").want(t, exit.OK).stdout), &records); err != nil {
 				t.Fatal(err)
 			}
 			found = map[string]compat.SiteExtension{}
@@ -82,7 +83,7 @@ func TestCompanionReportsListeners(t *testing.T) {
 			got["sample"].Title != "Sample's Extension" || got["latepoint-silent"].Kind != "takes_no_part" || got["latepoint-dead"].Kind != "takes_no_part" || got["elsewhere"].Kind != "asked" {
 			t.Errorf("%+v, subjects (-want +got):\n%s", got, diff)
 		}
-		text := run(t, env, "", "extensions", "--listeners").want(t, exit.OK).stdout
+		text := runAt(t, time.Now, env, "", "extensions", "--listeners").want(t, exit.OK).stdout
 		wantTexts(t, text, "latepoint_full_amount_for_service @20 sample_listens\n", "latepoint_blocked_periods_for_range @10 SampleListens::of_class\n", "latepoint_model_validate @9223372036854775807 SampleListens::method\n",
 			"latepoint_model_save @5 SampleListens::of_class\n", "latepoint_booking_created @11 closure\n", "latepoint_booking_updated @10 SampleListens\n", "latepoint_booking_completed @10 dead_listens\n")
 		wantTexts(t, text, "elsewhere (elsewhere)\n", "latepoint_cart_get_total @10 floatval\n")
