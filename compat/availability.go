@@ -188,7 +188,7 @@ func availabilityDays(grid slots.Grid, timezone string) AvailabilityDays {
 func startTime(s availability.Slot) string { return clock(&s.Start) }
 
 func explanation(grid slots.Grid, day []availability.Slot) *Explanation {
-	e := &Explanation{Missing: textOrNil(grid.Missing), Unavailable: []Unavailable{}}
+	e := &Explanation{Missing: orNil(string(grid.Missing)), Unavailable: []Unavailable{}}
 	for _, s := range day {
 		if s.Reason == availability.Free {
 			continue

@@ -114,33 +114,12 @@ var BookingPatchFields = Fields[BookingPatch]{
 	object("customer", customerFields.changing("first_name", "last_name", "email"), func(p *BookingPatch) *records.CustomerFields { return &p.Customer }).notInExample(),
 }.changing()
 
-// BookingMove is one of the changes of status that have their own path.
-type BookingMove struct {
-	Status   string
-	Declines bool
-}
-
-// The moves of bookings. LatePoint has no status for a declined booking: who rejects one of those that are pending cancels it
-// (OsBookingsController::pending_approval).
-var (
-	ApproveBooking = BookingMove{Status: records.StatusApproved}
-	DeclineBooking = BookingMove{Status: records.StatusCancelled, Declines: true}
-	CancelBooking  = BookingMove{Status: records.StatusCancelled}
-)
-
 // BookingMoveFields are the fields of POST /bookings/{id}/approve, decline and cancel.
 var BookingMoveFields = Fields[BookingPatch]{
 	reason(records.MoveReason).about("Why, on a site with LatePoint Pro Features that asks for it: it is kept as cancellation_reason if the booking is cancelled, and otherwise as reschedule_reason. Elsewhere, a Warning header says that it was not stored", "The room is closed that day"),
 	flag("send_notification", func(p *BookingPatch) *bool { return &p.Notify }),
 	flag(dryRun, func(p *BookingPatch) *bool { return &p.DryRun }),
 }.changing()
-
-// Read reads the body of a move.
-func (m BookingMove) Read(b *Body) BookingPatch {
-	patch := BookingMoveFields.Read(b)
-	patch.Status, patch.Declines = &m.Status, m.Declines
-	return patch
-}
 
 // series declares the recurrence of a booking, of which the site's form makes several with LatePoint Pro Features. Whether
 // such a field is known the site decides.

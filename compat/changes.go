@@ -115,7 +115,7 @@ func ChangeOf(e journal.Entry) Change {
 		c.UserID = &e.ActorID
 	}
 	if e.Booking != nil {
-		c.OldStatus, c.NewStatus = textOrNil(e.Booking.OldStatus), textOrNil(e.Booking.NewStatus)
+		c.OldStatus, c.NewStatus = orNil(e.Booking.OldStatus), orNil(e.Booking.NewStatus)
 	}
 	return c
 }

@@ -100,7 +100,7 @@ func (v View) customer(c records.Customer) Customer {
 		Stats: CustomerStats{
 			TotalBookings: domain.IDText(c.Stats.Total), CompletedBookings: c.Stats.Completed, CancelledBookings: c.Stats.Cancelled,
 			FutureBookings: domain.IDText(c.Stats.Future), TotalSpent: c.Stats.Spent.StringFixed(2),
-			LastBookingDate: textOrNil(c.Stats.Last), NextBookingDate: textOrNil(c.Stats.Next),
+			LastBookingDate: orNil(string(c.Stats.Last)), NextBookingDate: orNil(string(c.Stats.Next)),
 		},
 		CustomFields: c.CustomFields,
 	}

@@ -31,7 +31,7 @@ func (v View) InvoiceDetail(i payments.Invoice) BothSingle[Invoice] { return bot
 func (v View) invoice(i payments.Invoice) Invoice {
 	return Invoice{
 		ID: domain.IDText(i.ID), OrderID: domain.IDText(i.OrderID), InvoiceNumber: i.Number, Status: i.Status,
-		ChargeAmount: domain.AmountText(i.ChargeAmount), PaymentPortion: i.PaymentPortion, Data: i.Data, DueAt: textOrNil(v.timestamp(i.DueAt)),
+		ChargeAmount: domain.AmountText(i.ChargeAmount), PaymentPortion: i.PaymentPortion, Data: i.Data, DueAt: orNil(v.timestamp(i.DueAt)),
 		CreatedAt: v.timestamp(i.CreatedAt), UpdatedAt: v.timestamp(i.UpdatedAt),
 	}
 }

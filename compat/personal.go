@@ -6,10 +6,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/compat/jsontext"
+	"github.com/bookside/bookside/compat/masks"
 )
 
 // Personal data of customers, agents and orders, by the names of members: keys that mask it see only its
@@ -26,23 +26,23 @@ type masking struct {
 
 // personal are the members of records with personal data.
 var personal = map[string]masking{
-	"email":            {text: maskEmail},
-	"phone":            {text: maskPhone},
-	"notes":            {text: maskText},
-	"admin_notes":      {text: maskText},
-	"customer_comment": {text: maskText},
-	"ip_address":       {text: maskText},
-	"source_url":       {text: maskURL},
-	"address":          {text: maskText, deep: true},
-	"date_of_birth":    {text: maskDate},
-	"gender":           {text: maskText},
-	"custom_fields":    {text: maskText, deep: true},
-	"meta":             {text: maskText, deep: true},
-	"data":             {text: maskText}, // of an invoice, where it is a text; elsewhere it is the envelope
-	"item_data":        {text: maskText},
+	"email":            {text: masks.Email},
+	"phone":            {text: masks.Phone},
+	"notes":            {text: masks.Text},
+	"admin_notes":      {text: masks.Text},
+	"customer_comment": {text: masks.Text},
+	"ip_address":       {text: masks.Text},
+	"source_url":       {text: masks.URL},
+	"address":          {text: masks.Text, deep: true},
+	"date_of_birth":    {text: masks.Date},
+	"gender":           {text: masks.Text},
+	"custom_fields":    {text: masks.Text, deep: true},
+	"meta":             {text: masks.Text, deep: true},
+	"data":             {text: masks.Text}, // of an invoice, where it is a text; elsewhere it is the envelope
+	"item_data":        {text: masks.Text},
 
-	"cancellation_reason": {text: maskText},
-	"reschedule_reason":   {text: maskText},
+	"cancellation_reason": {text: masks.Text},
+	"reschedule_reason":   {text: masks.Text},
 }
 
 // addressParts are the members that complete the address of a record with a member address. Elsewhere such
@@ -167,57 +167,4 @@ func (m masking) mask(value jsontext.Value) jsontext.Value {
 		addressed = addressed || name == "address"
 		return by.mask(inner)
 	})
-}
-
-// maskEmail keeps the first character and the end of the domain: a***@***.com.
-func maskEmail(address string) string {
-	name, domain, ok := strings.Cut(address, "@")
-	if !ok || name == "" {
-		return maskText(address)
-	}
-	first, end := []rune(name)[0], ""
-	if dot := strings.LastIndexByte(domain, '.'); dot >= 0 {
-		end = domain[dot:]
-	}
-	return string(first) + "***@***" + end
-}
-
-// maskPhone keeps the last two digits and everything that is not a digit.
-func maskPhone(number string) string {
-	runes := []rune(number)
-	kept := 0
-	for i := len(runes) - 1; i >= 0; i-- {
-		if !unicode.IsDigit(runes[i]) {
-			if unicode.IsLetter(runes[i]) {
-				runes[i] = '*'
-			}
-			continue
-		}
-		if kept++; kept > 2 {
-			runes[i] = '*'
-		}
-	}
-	if kept <= 4 {
-		return maskText(number) // the rest would reveal too much
-	}
-	return string(runes)
-}
-
-// maskURL keeps everything before query and fragment.
-func maskURL(address string) string {
-	if end := strings.IndexAny(address, "?#"); end >= 0 {
-		return address[:end+1] + maskText(address[end+1:])
-	}
-	return address
-}
-
-// maskDate keeps nothing, because clients parse whatever is there as a date.
-func maskDate(string) string { return "" }
-
-// maskText reveals only whether there is a text.
-func maskText(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "***"
 }

@@ -62,13 +62,9 @@ var (
 	TimeOffPossible = EnteredTimeOff{BothMessage: bothMessage[TimeOff]("Time off can be entered; nothing was written")}
 )
 
-// TimeOffCreated returns the response to POST /time-off, about what happened or, in a dry run, would happen.
-func (v View) TimeOffCreated(t timeoff.Created, dryRun bool) EnteredTimeOff {
-	sample := TimeOffCreated
-	if dryRun {
-		sample = TimeOffPossible
-	}
-	return EnteredTimeOff{sample.about(timeOff(t.TimeOff)), append([]int64{}, t.Bookings...)}
+// With returns the response to POST /time-off.
+func (e EnteredTimeOff) With(t timeoff.Created) EnteredTimeOff {
+	return EnteredTimeOff{e.about(timeOff(t.TimeOff)), append([]int64{}, t.Bookings...)}
 }
 
 // TimeOffDeleted is the response to DELETE /time-off/{id}.
@@ -76,19 +72,11 @@ var TimeOffDeleted = done("Time off ended")
 
 func timeOff(t timeoff.TimeOff) TimeOff {
 	shown := TimeOff{
-		ID: t.ID, AgentID: idOrNil(t.Agent), ServiceID: idOrNil(t.Service), LocationID: idOrNil(t.Location),
+		ID: t.ID, AgentID: orNil(t.Agent), ServiceID: orNil(t.Service), LocationID: orNil(t.Location),
 		Date: t.From.String(), DateTo: t.To.String(), Note: t.Note,
 	}
 	if t.Hours != nil {
 		shown.StartTime, shown.EndTime = new(clock(&t.Hours.Start)), new(clock(&t.Hours.End))
 	}
 	return shown
-}
-
-// idOrNil returns an id that is 0 for all.
-func idOrNil(id int64) *int64 {
-	if id == 0 {
-		return nil
-	}
-	return &id
 }

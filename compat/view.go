@@ -51,12 +51,12 @@ func clock(m *session.Minutes) string {
 	return fmt.Sprintf("%02d:%02d", *m/60, *m%60)
 }
 
-// textOrNil returns nil for an empty text.
-func textOrNil[T ~string](text T) *string {
-	if text == "" {
+// orNil returns nil for a zero value.
+func orNil[T comparable](value T) *T {
+	if value == *new(T) {
 		return nil
 	}
-	return new(string(text))
+	return &value
 }
 
 // each converts records to their wire form; no records are [], never null.

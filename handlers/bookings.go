@@ -106,21 +106,21 @@ var updateBooking = operation{
 	serve:         patchBooking(compat.BookingPatchFields.Read),
 }
 
-var approveBooking = moveOfBooking(compat.ApproveBooking, operation{
+var approveBooking = moveOfBooking(bookings.Patch{Status: new(records.StatusApproved)}, operation{
 	id:            "approveBooking",
 	summary:       "Approve a booking",
 	description:   "Gives a booking the status approved, as PUT of that status does: its time must be free if the present status does not block it.",
 	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.ValidationFailed(map[string]string{"status": "Cannot change from completed to approved"})},
 })
 
-var declineBooking = moveOfBooking(compat.DeclineBooking, operation{
+var declineBooking = moveOfBooking(bookings.Patch{Status: new(records.StatusCancelled), Declines: true}, operation{
 	id:            "declineBooking",
 	summary:       "Decline a pending booking",
 	exampleErrors: []error{domain.ValidationFailed(map[string]string{"status": "Only a pending booking can be declined; this one has the status approved"})},
 	description:   "Gives a pending booking the status cancelled, as Reject does in wp-admin: LatePoint has no status of its own for declined bookings. A booking with another status is refused with 422, except that one which is cancelled already stays so.",
 })
 
-var cancelBooking = moveOfBooking(compat.CancelBooking, operation{
+var cancelBooking = moveOfBooking(bookings.Patch{Status: new(records.StatusCancelled)}, operation{
 	id:               "cancelBooking",
 	summary:          "Cancel a booking",
 	description:      "Gives a booking the status cancelled, as PUT of that status does: it stays on record, and its time is free.",
@@ -128,11 +128,16 @@ var cancelBooking = moveOfBooking(compat.CancelBooking, operation{
 	exampleErrors:    []error{domain.ValidationFailed(map[string]string{"status": "Bookings with the status payment_pending cannot change to another status"})},
 })
 
-// moveOfBooking completes the operation of a move.
-func moveOfBooking(move compat.BookingMove, o operation) operation {
+// moveOfBooking completes the operation of a move, of which the body has only the rest.
+func moveOfBooking(move bookings.Patch, o operation) operation {
 	o.description += " A booking that has this status already stays as it is. With dry_run, nothing is written and nobody is notified: the response has the booking as it would be."
 	o.path, o.body, o.changes, o.decided = []pathParameter{bookingID}, compat.BookingMoveFields, "/bookings/:id", true
-	o.answers, o.errors, o.serve = updateBooking.answers, updateBooking.errors, patchBooking(move.Read)
+	o.answers, o.errors = updateBooking.answers, updateBooking.errors
+	o.serve = patchBooking(func(b *compat.Body) compat.BookingPatch {
+		patch := compat.BookingMoveFields.Read(b)
+		patch.Status, patch.Declines = move.Status, move.Declines
+		return patch
+	})
 	return o
 }
 

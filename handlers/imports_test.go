@@ -35,9 +35,10 @@ var allowedImports = map[string][]string{
 	"handlers/ratelimit":  {"adapter/domain", "adapter/keys"},
 	"handlers/wordpress":  {"adapter/domain", "compat", "handlers/middleware", "handlers/openapi"},
 
-	"compat":          {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/webhooks", "compat/iso3166", "compat/jsontext", "compat/phpform", "compat/table"},
+	"compat":          {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/webhooks", "compat/iso3166", "compat/jsontext", "compat/masks", "compat/phpform", "compat/table"},
 	"compat/iso3166":  {},
 	"compat/jsontext": {},
+	"compat/masks":    {},
 	"compat/phpform":  {"compat/jsontext"},
 	"compat/table":    {},
 

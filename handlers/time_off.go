@@ -44,15 +44,16 @@ var createTimeOff = operation{
 		if err != nil {
 			return response{}, err
 		}
-		off := compat.NewTimeOffFields.Read(body)
+		off, answer := compat.NewTimeOffFields.Read(body), compat.TimeOffCreated
 		create := func(tx *session.Tx) (any, error) {
 			made, err := timeoff.Create(r.ctx(), tx, off)
 			if err != nil {
 				return nil, err
 			}
-			return r.view.TimeOffCreated(made, off.DryRun), nil
+			return answer.With(made), nil
 		}
 		if off.DryRun {
+			answer = compat.TimeOffPossible
 			return r.dryRun(create)
 		}
 		return r.create(create)

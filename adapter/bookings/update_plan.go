@@ -38,7 +38,7 @@ type Patch struct {
 	Extras                *slots.Extras // all extras that the booking is to have
 	Fields                *SentFields   // custom fields; the others stay
 	Status                *string
-	Declines              bool // the change of status is only for pending bookings (OsBookingsController::pending_approval)
+	Declines              bool // only a pending booking changes its status, which is how wp-admin rejects one: LatePoint has no status for that
 	Customer              records.CustomerFields
 	Price                 *decimal.Decimal
 	Notes                 *string
