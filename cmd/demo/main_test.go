@@ -86,8 +86,9 @@ func TestDemo(t *testing.T) {
 	if status := ask(t, http.MethodGet, d.api+"/bookings?per_page=2", d.key, "", &list); status != http.StatusOK || !list.Success || len(list.Data) != 2 || list.Pagination.Total < 250 {
 		t.Errorf("status %d, success %v, %d of %d bookings", status, list.Success, len(list.Data), list.Pagination.Total)
 	}
-	if !strings.HasPrefix(d.lines[0], "starting") {
-		t.Errorf("the first line is %q", d.lines[0])
+	day, found := strings.CutPrefix(d.lines[0][strings.LastIndex(d.lines[0], " ")+1:], d.api+"/bookings?")
+	if status := ask(t, http.MethodGet, d.api+"/bookings?"+day, d.key, "", &list); !found || !strings.HasPrefix(d.lines[0], "making a small practice ") || status != http.StatusOK {
+		t.Errorf("the first line is %q, its day's status %d", d.lines[0], status)
 	}
 	wantPage(t, strings.TrimSuffix(d.api, "/v1")+"/docs", "swagger-ui")
 	wantPage(t, d.admin, `action="/console/login"`)

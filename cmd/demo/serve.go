@@ -35,6 +35,7 @@ type serveOptions struct {
 
 	key, database string
 	force         bool
+	untilEOF      bool
 }
 
 // serve returns the program without a command, which serves a site.
@@ -50,6 +51,7 @@ It prints a key, and where to use it.`, cobra.NoArgs)
 	flags.StringVar(&c.Admin.Listen, "console", c.Admin.Listen, "address of the console; another port is taken where this one is in use")
 	flags.StringVar(&o.database, "database", embeddedDatabase, "embedded, or the data source name of a database on a MariaDB or MySQL server, which gets the site in place of the one that is there")
 	flags.BoolVar(&o.force, "force", false, "use the database even if it has other tables")
+	flags.BoolVar(&o.untilEOF, "until-eof", false, "end when the standard input ends, as it does with the program that started this one")
 	o.bindNow(root)
 	root.RunE = func(root *cobra.Command, _ []string) error {
 		return o.run(root.Context(), c, now, root.OutOrStdout(), root.ErrOrStderr())
@@ -59,15 +61,35 @@ It prints a key, and where to use it.`, cobra.NoArgs)
 
 // run loads the site and serves it until the context ends.
 func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clock, stdout, stderr io.Writer) (err error) {
+	if o.untilEOF {
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		defer stop()
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			stop()
+		}()
+	}
 	loaded, err := o.read(now)
 	if err != nil {
 		return err
 	}
+	s := &server.Server{Now: loaded.clock.now, Stdout: stdout, Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	if s.Listener, err = listen(ctx, c.Server.Listen); err != nil {
+		return err
+	}
+	defer func() { _ = s.Listener.Close() }() // Run has closed it, if it ran
+	if s.AdminListener, err = listen(ctx, c.Admin.Listen); err != nil {
+		return err
+	}
+	defer func() { _ = s.AdminListener.Close() }()
 	what := "a small practice with about 300 bookings"
 	if len(o.files) > 0 {
 		what = "the site of your fixtures"
 	}
-	if _, err := fmt.Fprintf(stdout, "starting: %s\n", what); err != nil {
+	today := loaded.clock.now()
+	if _, err := fmt.Fprintf(stdout, "making %s; %s will be at http://%s/v1/bookings?date_from=%[4]s&date_to=%[4]s\n",
+		what, today.Format("Monday, 2 January 2006,"), reachable(s.Listener), today.Format(time.DateOnly)); err != nil {
 		return err
 	}
 	if o.key != "" {
@@ -101,16 +123,7 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 	if err := loaded.store(ctx, c, o.force); err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return listenAndServe(ctx, &server.Server{Config: c, Now: loaded.clock.now, Stdout: stdout, Log: log}, loaded, save)
-}
-
-// allPermissions are those of a key for everything but users of WordPress.
-var allPermissions = []string{"read", "write", "delete", "read_changes", "write_webhooks"}
-
-// listenAndServe opens the ports, prints what can be tried there, and serves.
-func listenAndServe(ctx context.Context, s *server.Server, loaded site, save func(context.Context) (func(context.Context) error, error)) error {
-	key, token, err := newCredentials(ctx, s.Config, loaded)
+	key, token, err := newCredentials(ctx, c, loaded)
 	if err != nil {
 		return err
 	}
@@ -118,19 +131,19 @@ func listenAndServe(ctx context.Context, s *server.Server, loaded site, save fun
 	if err != nil {
 		return err
 	}
-	s.Routes = control{clock: loaded.clock, restore: restore, reopen: s.Reopen}.routes()
-	if s.Listener, err = listen(ctx, s.Config.Server.Listen); err != nil {
-		return err
+	s.Config, s.Routes = c, control{clock: loaded.clock, restore: restore, reopen: s.Reopen}.routes()
+	greet(stdout, reachable(s.Listener), reachable(s.AdminListener), key, token)
+	if o.database == embeddedDatabase {
+		_, _ = fmt.Fprintf(stdout, "database       %s\n", c.DB.DSN)
 	}
-	if s.AdminListener, err = listen(ctx, s.Config.Admin.Listen); err != nil {
-		return errors.Join(err, s.Listener.Close())
-	}
-	greet(s.Stdout, reachable(s.Listener), reachable(s.AdminListener), key, token)
 	for _, hook := range loaded.webhooks {
-		_, _ = fmt.Fprintf(s.Stdout, "webhook        %s  (secret: %s)\n", hook.URL, hook.Secret)
+		_, _ = fmt.Fprintf(stdout, "webhook        %s  (secret: %s)\n", hook.URL, hook.Secret)
 	}
 	return s.Run(ctx)
 }
+
+// allPermissions are those of a key for everything but users of WordPress.
+var allPermissions = []string{"read", "write", "delete", "read_changes", "write_webhooks"}
 
 // newCredentials returns a key, the first that the site has or a new one, and a login token of the console.
 func newCredentials(ctx context.Context, c settings.Config, loaded site) (key, token string, err error) {
@@ -176,6 +189,7 @@ func listening() settings.Config {
 	c.Server.Listen = cmp.Or(os.Getenv("BOOKSIDE_SERVER__LISTEN"), c.Server.Listen)
 	c.Admin.Listen = cmp.Or(os.Getenv("BOOKSIDE_ADMIN__LISTEN"), c.Admin.Listen)
 	c.Admin.Hosts = strings.FieldsFunc(os.Getenv("BOOKSIDE_ADMIN__HOSTS"), func(r rune) bool { return r == ',' })
+	c.Admin.Hosts = strings.FieldsFunc(os.Getenv("BOOKSIDE_ADMIN__HOSTS"), func(r rune) bool { return r == ',' })
 	return c
 }
 
@@ -199,6 +213,5 @@ curl -H 'X-API-Key: %[3]s' 'http://%[1]s/v1/bookings?per_page=2'
 documentation  http://%[1]s/docs
 console        http://%[2]s  (login token, valid for ten minutes: %[4]s)
 reset          curl -X POST http://%[2]s/reset
-
 `, address, console, key, token)
 }
