@@ -95,6 +95,7 @@ var allowedImports = map[string][]string{
 	"fixtures/fromsite":        {"fixtures/schema", "fixtures/sitefile"},
 	"fixtures/grow":            {"fixtures"},
 	"fixtures/history":         {},
+	"fixtures/testserver":      {},
 	"fixtures/wpdbtest":        {"fixtures", "wpdb"},
 	"fixtures/embedded":        {},
 	"fixtures/embedded/serve":  {"fixtures/embedded"},
