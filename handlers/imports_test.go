@@ -23,7 +23,7 @@ var allowedImports = map[string][]string{
 	"cmd/internal/settings": {"adapter/domain", "adapter/records", "adapter/webhooks", "cmd/internal/exit", "handlers", "wpdb", "wpdb/wpconfig"},
 	"cmd/bookside/compare":  {"adapter/extensions", "adapter/rowdiff", "compat", "wpdb"},
 	"cmd/bookside/setup":    {"adapter/keys", "docker", "wpdb", "wpdb/wpconfig"},
-	"cmd/demo":              {"adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded", "fixtures/fromsite", "fixtures/sitefile"},
+	"cmd/demo":              {"adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded", "fixtures/saved", "fixtures/fromsite", "fixtures/sitefile"},
 
 	"handlers":            {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/events", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "compat", "compat/table", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/wordpress", "wpdb"},
 	"handlers/console":    {"adapter/bookings", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/outbox", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/documents", "handlers/ratelimit", "wpdb"},
@@ -95,6 +95,7 @@ var allowedImports = map[string][]string{
 	"fixtures/fromsite":        {"fixtures/schema", "fixtures/sitefile"},
 	"fixtures/grow":            {"fixtures"},
 	"fixtures/history":         {},
+	"fixtures/saved":           {"fixtures"},
 	"fixtures/testserver":      {},
 	"fixtures/wpdbtest":        {"fixtures", "wpdb"},
 	"fixtures/embedded":        {},

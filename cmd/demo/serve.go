@@ -23,6 +23,7 @@ import (
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/embedded"
+	"github.com/bookside/bookside/fixtures/saved"
 	"github.com/bookside/bookside/fixtures/sitefile"
 )
 
@@ -104,8 +105,7 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 			return err
 		}
 		save = func(ctx context.Context) (func(context.Context) error, error) {
-			saved, err := saveTables(ctx, c.DB.DSN, loaded.Site)
-			return saved.restore, err
+			return saved.Tables(ctx, c.DB.DSN, loaded.Site)
 		}
 	} else {
 		engine, err := embedded.Start(ctx)
@@ -188,7 +188,6 @@ func listening() settings.Config {
 	c := settings.Default()
 	c.Server.Listen = cmp.Or(os.Getenv("BOOKSIDE_SERVER__LISTEN"), c.Server.Listen)
 	c.Admin.Listen = cmp.Or(os.Getenv("BOOKSIDE_ADMIN__LISTEN"), c.Admin.Listen)
-	c.Admin.Hosts = strings.FieldsFunc(os.Getenv("BOOKSIDE_ADMIN__HOSTS"), func(r rune) bool { return r == ',' })
 	c.Admin.Hosts = strings.FieldsFunc(os.Getenv("BOOKSIDE_ADMIN__HOSTS"), func(r rune) bool { return r == ',' })
 	return c
 }
