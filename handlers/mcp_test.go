@@ -316,19 +316,53 @@ func TestToolsSayWhatTheyDo(t *testing.T) {
 			}
 		}
 		required := fmt.Sprint(tool.InputSchema.(map[string]any)["required"])
-		if demands := strings.Contains(required, "idempotency_key"); demands != (tool.Name == "book" || tool.Name == "reschedule") {
+		if demands := strings.Contains(required, "idempotency_key"); demands != (tool.Name == "book" || tool.Name == "reschedule" || tool.Name == "enter_time_off") {
 			t.Errorf("%s demands a key: %t", tool.Name, demands)
 		}
 	}
 	want := []string{
-		"agenda reads true", "book reads false, destroys false", "business_hours reads true", "cancel reads false, destroys true", "customer_bookings reads true", "find_agents reads true",
-		"find_customer reads true", "find_free_times reads true", "find_services reads true", "recent_changes reads true", "reschedule reads false, destroys true", "why_not_free reads true",
+		"agenda reads true", "book reads false, destroys false", "business_hours reads true", "cancel reads false, destroys true", "customer_bookings reads true", "decide reads false, destroys true", "enter_time_off reads false, destroys false", "find_agents reads true",
+		"find_customer reads true", "find_free_times reads true", "find_services reads true", "recent_changes reads true", "reschedule reads false, destroys true", "time_off reads true", "why_not_free reads true",
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
 	if _, err := a.session.CallTool(t.Context(), &sdk.CallToolParams{Name: "drop_tables"}); err == nil {
 		t.Error("an unknown tool answered")
+	}
+}
+
+// TestToolsDecideAndCloseDays: tools approve and decline, and enter and list time off.
+func TestToolsDecideAndCloseDays(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings(), withTools)
+	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("status", `"pending"`)).want(http.StatusCreated).at("data", "id"))
+	a := s.agent(t, s.key)
+	status := func() any { return s.get("/bookings/"+id).want(http.StatusOK).at("data", "status") }
+	if tried := a.call("decide", `{'booking_id':`+id+`,'approve':true,'dry_run':true}`).done(); tried.at("booking", "status") != "approved" || tried.at("done") != false || status() != "pending" {
+		t.Errorf("dry run: %s", tried.body)
+	}
+	if declined := a.call("decide", `{'booking_id':`+id+`,'approve':false,'reason':'Full'}`).done(); declined.at("booking", "status") != "cancelled" || len(declined.at("warnings").([]any)) != 1 || status() != "cancelled" {
+		t.Errorf("declined: %s", declined.body)
+	}
+	if approved := a.call("decide", `{'booking_id':`+id+`,'approve':true}`).done(); approved.at("booking", "status") != "approved" || status() != "approved" {
+		t.Errorf("approved: %s", approved.body)
+	}
+	a.call("decide", `{'booking_id':`+id+`,'approve':false}`).refused("validation_failed")
+
+	const off = `{'idempotency_key':'k-days-off','from':'2027-02-04','to':'2027-02-05','agent_id':5`
+	if tried := a.call("enter_time_off", off+`,'dry_run':true}`).done(); tried.at("done") != false || fmt.Sprint(tried.at("booking_ids")) != "["+id+"]" || len(s.starts("2027-02-05")) == 0 {
+		t.Errorf("dry run: %s", tried.body)
+	}
+	entered := a.call("enter_time_off", off+`}`).done()
+	if again := a.call("enter_time_off", off+`}`).done(); again.at("repeated") != true || fmt.Sprint(again.at("time_off")) != fmt.Sprint(entered.at("time_off")) {
+		t.Errorf("again: %s", again.body)
+	}
+	if listed := a.call("time_off", `{'from':'2027-02-05','agent_id':5}`).done(); fmt.Sprint(listed.at("time_off")) != fmt.Sprint([]any{entered.at("time_off")}) {
+		t.Errorf("entered %s\nlisted %s", entered.body, listed.body)
+	}
+	if why := a.call("why_not_free", `{'service_id':4,'agent_id':5,'location_id':1,'date':'2027-02-05','start_time':'10:00'}`).done(); why.at("reason") != "day_off" {
+		t.Errorf("why: %s", why.body)
 	}
 }
 
@@ -349,6 +383,9 @@ func TestToolsRefuse(t *testing.T) {
 		"unknown argument":     {"book", `{'idempotency_key':'k-extra1','service_id':4,'date':'2027-02-05','start_time':'10:00','customer_id':9,'price':0}`, "invalid_arguments", ""},
 		"long range":           {"find_free_times", `{'service_id':4,'from':'2027-02-05','to':'2027-12-05'}`, "invalid_request", "to"},
 		"hours of nobody":      {"business_hours", `{'agent_id':999}`, "invalid_request", "agent_id"},
+		"time off of nobody":   {"enter_time_off", `{'idempotency_key':'k-off-no','from':'2027-02-05','agent_id':999}`, "invalid_request", "agent_id"},
+		"time off in the past": {"enter_time_off", `{'idempotency_key':'k-off-past','from':'2026-01-05'}`, "validation_failed", "from"},
+		"nothing to decide":    {"decide", `{'booking_id':99999,'approve':true}`, "booking_not_found", ""},
 		"booking of nobody":    {"cancel", `{'booking_id':99999}`, "booking_not_found", ""},
 		"search for nothing":   {"find_customer", `{}`, "invalid_arguments", ""},
 		"search for blanks":    {"find_customer", `{'name':' ','email':' '}`, "invalid_arguments", ""},
@@ -379,11 +416,12 @@ func TestToolsOfAKey(t *testing.T) {
 		shown       string
 		tool, lacks string
 	}{
-		{"read_availability", "business_hours find_free_times why_not_free", "book", "write_bookings"},
+		{"read_availability", "business_hours find_free_times time_off why_not_free", "book", "write_bookings"},
 		{"read_services,read_agents", "find_agents find_services", "agenda", "read_bookings"},
-		{"write_bookings", "book cancel reschedule", "find_customer", "read_customers"},
+		{"write_bookings", "book cancel decide reschedule", "find_customer", "read_customers"},
 		{"read_bookings", "agenda customer_bookings", "recent_changes", "read_changes"},
 		{"read_changes,read_customers", "find_customer recent_changes", "find_services", "read_services"},
+		{"write_availability", "enter_time_off", "time_off", "read_availability"},
 		{"read_orders", "", "business_hours", "read_availability"},
 	} {
 		t.Run(c.permissions, func(t *testing.T) {
@@ -812,7 +850,7 @@ func TestToolsInTheInspector(t *testing.T) {
 		}
 		return answer{t: t, body: output}
 	}
-	if tools := inspect("tools/list").at("tools").([]any); len(tools) != 12 {
+	if tools := inspect("tools/list").at("tools").([]any); len(tools) != 15 {
 		t.Errorf("%d tools", len(tools))
 	}
 	found := inspect("tools/call", "--tool-name", "find_free_times", "--tool-arg", "service_id=4", "--tool-arg", "from=2027-02-05", "--tool-arg", "to=2027-02-05")

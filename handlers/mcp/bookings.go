@@ -22,6 +22,11 @@ func (s *server) addBookings() {
 		about:     "Cancels a booking; it stays on record and its time becomes free. Cancel only what the person has confirmed. With dry_run nothing is written.",
 		arguments: map[string]string{"id": "booking_id", "cancellation_reason": "reason"},
 	}, (*call).cancel)
+	add(s, tool{
+		name: "decide", title: "Approve or decline a pending appointment", uses: []string{approveOperation, declineOperation}, writes: true, destroys: true,
+		about:     "Approves a booking that is pending, or declines it: then it is cancelled, and its time becomes free. Decide only what the person has confirmed. With dry_run nothing is written.",
+		arguments: map[string]string{"id": "booking_id"},
+	}, (*call).decide)
 }
 
 type customerDetails struct {
@@ -173,14 +178,52 @@ func (c *call) update(id id, body sentBookingFields, key token) (out writtenOutp
 	if out.now, err = c.now(); err != nil {
 		return out, err
 	}
-	answer, err := c.Call(Call{Operation: updateBookingOperation, ID: int64(id), Body: body, IdempotencyKey: string(key)})
+	out.written, err = c.changed(Call{Operation: updateBookingOperation, ID: int64(id), Body: body, IdempotencyKey: string(key)}, body.DryRun)
+	return out, err
+}
+
+// changed calls an operation that changes a booking.
+func (c *call) changed(operation Call, dryRun bool) (written, error) {
+	answer, err := c.Call(operation)
 	if err != nil {
-		return out, err
+		return written{}, err
 	}
 	var changed single[sentBooking]
 	if err := decode(answer, &changed); err != nil {
-		return out, err
+		return written{}, err
 	}
-	out.written = written{!body.DryRun, answer.Replayed, changed.Data.short(), answer.Warnings}
-	return out, nil
+	return written{!dryRun, answer.Replayed, changed.Data.short(), answer.Warnings}, nil
+}
+
+type decideInput struct {
+	BookingID id     `json:"booking_id"`
+	Approve   bool   `json:"approve" jsonschema:"true approves, false declines"`
+	Reason    string `json:"reason,omitempty" jsonschema:"Why, on sites that ask for it"`
+	Notify    bool   `json:"send_notification,omitempty" jsonschema:"Tell the customer, as the site's workflows say"`
+	DryRun    bool   `json:"dry_run,omitempty" jsonschema:"Only say what would happen"`
+}
+
+// sentMove is the body of operations that only change a booking's status.
+type sentMove struct {
+	Reason string `json:"reason,omitempty"`
+	Notify bool   `json:"send_notification,omitempty"`
+	DryRun bool   `json:"dry_run,omitempty"`
+}
+
+func (c *call) decide(in decideInput) (out writtenOutput, brief string, err error) {
+	if out.now, err = c.now(); err != nil {
+		return out, "", err
+	}
+	operation, done := declineOperation, "Declined"
+	if in.Approve {
+		operation, done = approveOperation, "Approved"
+	}
+	out.written, err = c.changed(Call{Operation: operation, ID: int64(in.BookingID), Body: sentMove{in.Reason, in.Notify, in.DryRun}}, in.DryRun)
+	if err != nil {
+		return out, "", err
+	}
+	if in.DryRun {
+		return out, "Possible, nothing was written: " + out.Booking.brief() + ".", nil
+	}
+	return out, fmt.Sprintf("%s number %d: %s.", done, out.Booking.ID, out.Booking.brief()), nil
 }

@@ -19,6 +19,10 @@ const (
 	changesOperation       = "listChanges"
 	createBookingOperation = "createBooking"
 	updateBookingOperation = "updateBooking"
+	approveOperation       = "approveBooking"
+	declineOperation       = "declineBooking"
+	timeOffOperation       = "listTimeOff"
+	createTimeOffOperation = "createTimeOff"
 )
 
 // addCatalogue adds the tools that find services, agents and customers.

@@ -44,6 +44,7 @@ func New(version string) http.Handler {
 	s.addCatalogue()
 	s.addTimes()
 	s.addBookings()
+	s.addTimeOff()
 	s.addReports()
 	s.protocol.AddReceivingMiddleware(s.guard)
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.protocol }, &sdk.StreamableHTTPOptions{
