@@ -57,10 +57,13 @@ func TestExtensionsThatDecideCanBeRefused(t *testing.T) {
 		{http.MethodPost, "/bookings", friday()},
 		{http.MethodPost, "/bookings?dry_run=1", friday()},
 		{http.MethodPost, "/bookings/bulk", "[" + friday() + "]"},
-		{http.MethodPut, "/bookings/53", `{"total_attendees":1}`},
+		{http.MethodPut, "/bookings/53", `{"total_attendees":2}`},
+		{http.MethodPut, "/bookings/53", `{"start_time":"11:00"}`},
+		{http.MethodPut, "/bookings/53", `{"price":"77.00"}`},
 		{http.MethodPost, "/holds", friday()},
 		{http.MethodPost, "/orders", `{"customer_id":5,"total":10}`},
-		{http.MethodPut, "/orders/40", `{"status":"open"}`},
+		{http.MethodPut, "/orders/40", `{"total":"77.00"}`},
+		{http.MethodPut, "/orders/40", `{"discount_total":"7.00"}`},
 	} {
 		a := s.write(w.method, w.path, w.body)
 		if message, _ := a.at("message").(string); a.status != http.StatusServiceUnavailable || !strings.Contains(message, "latepoint-unknown") || strings.Contains(message, "Zoom") || a.at("data", "written") != false {
@@ -69,7 +72,19 @@ func TestExtensionsThatDecideCanBeRefused(t *testing.T) {
 	}
 	wantNoWrites(t, "refused", written)
 	s.get("/bookings").want(http.StatusOK)
-	s.write(http.MethodPut, "/customers/5", `{"notes":"x"}`).want(http.StatusOK)
+	for _, w := range []struct{ method, path, body string }{ // nothing that an extension would decide
+		{http.MethodPut, "/customers/5", `{"notes":"x"}`},
+		{http.MethodPut, "/bookings/53", `{"notes":"x"}`},
+		{http.MethodPut, "/bookings/53?dry_run=1", `{"customer":{"notes":"x"}}`},
+		{http.MethodPut, "/bookings/53", `{"status":"cancelled"}`},
+		{http.MethodPut, "/orders/40", `{"status":"open","customer_comment":"x"}`},
+	} {
+		s.write(w.method, w.path, w.body).want(http.StatusOK)
+	}
+	blocks := s.write(http.MethodPut, "/bookings/53", `{"status":"approved"}`).want(http.StatusServiceUnavailable)
+	if message, _ := blocks.at("message").(string); !strings.Contains(message, "latepoint-unknown") {
+		t.Errorf("a status that blocks: %s", blocks.body)
+	}
 
 	s.platform.RefuseIgnored = false
 	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)

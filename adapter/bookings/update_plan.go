@@ -99,6 +99,11 @@ func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, be
 	if err := planSlot(ctx, tx.Session, &plan, &p); err != nil {
 		return plan, err
 	}
+	if plan.decided() {
+		if err := tx.CheckExtensions(ctx); err != nil {
+			return plan, err
+		}
+	}
 	if p.Err() == nil {
 		if err := lockUpdate(ctx, tx, &plan); err != nil {
 			return plan, err
@@ -123,6 +128,12 @@ func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, be
 		return plan, err
 	}
 	return plan, permitUpdate(tx.Session, plan)
+}
+
+// decided reports whether extensions may decide about the change: it needs a slot, or has another price.
+func (plan *updatePlan) decided() bool {
+	item := plan.before.BookingItem()
+	return plan.slot != nil || plan.Price != nil && item != nil && !plan.Price.Equal(item.Total)
 }
 
 // checkTransition rejects a status that may not follow the present one.

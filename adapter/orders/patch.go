@@ -1,6 +1,8 @@
 package orders
 
 import (
+	"slices"
+
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
@@ -68,6 +70,14 @@ func (patch Patch) changeset(o records.Order) session.Changeset {
 	e.Nullable("source_id", patch.SourceID, o.SourceID, patch.Nulls)
 	e.Nullable("source_url", patch.SourceURL, o.SourceURL, patch.Nulls)
 	return e
+}
+
+// changesPrice reports whether what extensions may decide is among the changes of an order.
+func changesPrice(columns session.Changeset, metas map[string]string) bool {
+	_, discount := metas["discount_total"]
+	return discount || slices.ContainsFunc(columns, func(c session.Column) bool {
+		return slices.Contains([]string{"subtotal", "total", "tax_total", "coupon_discount", "coupon_code"}, c.Name)
+	})
 }
 
 // metas returns the changed fields that have no column.

@@ -44,6 +44,11 @@ func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.
 	if len(columns)+len(metas) == 0 {
 		return records.LoadOrder(ctx, tx.Session, id)
 	}
+	if changesPrice(columns, metas) {
+		if err := tx.CheckExtensions(ctx); err != nil {
+			return records.Order{}, err
+		}
+	}
 	var moved []notify.Snapshot
 	if moves {
 		if moved, err = moveBookings(ctx, tx, before, *patch.CustomerID, locked); err != nil {
