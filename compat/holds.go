@@ -27,6 +27,9 @@ type Hold struct {
 // slotFields are the fields of a new booking that a hold shares.
 var slotFields = []string{"service_id", "agent_id", "location_id", "start_date", "start_time", "duration", "total_attendees", "extras"}
 
+// checkedFields are the fields of a new booking that are only checked when a slot is held.
+var checkedFields = []string{"price", "coupon_code", "custom_fields"}
+
 // How long a hold lasts, in minutes.
 const (
 	holdMinutes    = 5
@@ -34,7 +37,7 @@ const (
 )
 
 // NewHoldFields are the fields of POST /holds.
-var NewHoldFields = slices.Concat(within(bookingFields.only(slotFields...).exampled("start_time", "15:30"), func(h *bookings.NewHold) *bookings.New { return &h.New }), Fields[bookings.NewHold]{
+var NewHoldFields = slices.Concat(within(bookingFields.only(slices.Concat(slotFields, checkedFields)...).exampled("start_time", "15:30"), func(h *bookings.NewHold) *bookings.New { return &h.New }), Fields[bookings.NewHold]{
 	defaulted("hold_minutes", integer(1, maxHoldMinutes), holdMinutes, func(h *bookings.NewHold) *int64 { return &h.Minutes }),
 })
 

@@ -11,7 +11,8 @@ var createHold = operation{
 	id:      "createHold",
 	summary: "Reserve a slot",
 	description: "Reserves a slot for a customer who has yet to book, for hold_minutes. Meanwhile, nobody else is offered it or can book it. " +
-		"POST /bookings with hold_id turns the hold into a booking. It belongs to this key, and ends by itself.",
+		"POST /bookings with hold_id turns the hold into a booking. It belongs to this key, and ends by itself. " +
+		"The hold keeps the slot, with its extras. Price, coupon_code and custom_fields are checked as for a booking, except for what depends on the customer, and have to be sent with the booking.",
 	body:          compat.NewHoldFields,
 	answers:       []response{created(compat.HoldCreated)},
 	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.TooManyHolds(bookings.MaxHolds, 60), errExampleRefusal},

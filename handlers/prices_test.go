@@ -254,6 +254,45 @@ func TestExtrasOfHold(t *testing.T) {
 	}
 }
 
+// TestCheckedFieldsOfHold: a hold is refused for a price, coupon or custom fields that its booking could not have, whoever the
+// customer will be. It does not keep them.
+func TestCheckedFieldsOfHold(t *testing.T) {
+	t.Parallel()
+	s := fieldsSite(t, definedFields)
+	rules := func(rules string) string {
+		return "UPDATE wp_latepoint_coupons SET rules = '" + rules + "', active_to = NULL WHERE code = 'MINUS5'"
+	}
+	for name, c := range map[string]struct {
+		arrange string
+		fields  []string
+		rejection
+	}{
+		"a price below 0":             {"", []string{"price", `-1`}, unprocessable("price")},
+		"an unknown coupon":           {"", []string{"coupon_code", `"NONE"`}, unprocessable("coupon_code")},
+		"an inactive coupon":          {"", []string{"coupon_code", `"SUMMER"`}, unprocessable("coupon_code")},
+		"a coupon for more":           {rules(`{"minimum_order_subtotal":"40"}`), []string{"coupon_code", `"MINUS5"`, "price", `39`}, unprocessable("coupon_code")},
+		"an unknown custom field":     {"", []string{"custom_fields", `{"cf_unknown":"x"}`}, unprocessable("custom_fields.cf_unknown")},
+		"custom fields that are none": {"", []string{"custom_fields", `[1]`}, badRequest("custom_fields")},
+	} {
+		if c.arrange != "" {
+			s.database.Execute(t, c.arrange)
+		}
+		before := s.database.Snapshot(t)
+		c.check(t, name, s.write(http.MethodPost, "/holds", holdBody(c.fields...)))
+		wantNoWrites(t, name, before)
+	}
+	for _, c := range []string{`{"customer_ids":"3"}`, `{"orders_more":"9"}`, `{"agent_ids":"1,2,3,4,5,6,7,8"}`} { // the agent is chosen
+		s.database.Execute(t, rules(c))
+		hold := s.write(http.MethodPost, "/holds", holdBody("agent_id", `"any"`, "coupon_code", `"MINUS5"`, "custom_fields", `{"cf_reason":"Knee"}`)).want(http.StatusCreated)
+		s.write(http.MethodDelete, fmt.Sprint("/holds/", hold.at("data", "id")), "").want(http.StatusOK)
+	}
+	hold := fmt.Sprint(s.write(http.MethodPost, "/holds", holdBody("coupon_code", `"MINUS5"`, "price", `40`)).want(http.StatusCreated).at("data", "id"))
+	a := s.write(http.MethodPost, "/bookings", friday("hold_id", hold, "custom_fields", `{`+filled+`}`)).want(http.StatusCreated)
+	if got := rowOf(t, s.database, "SELECT CONCAT(COALESCE(o.coupon_code, ''), o.subtotal) FROM wp_latepoint_orders o JOIN wp_latepoint_order_items i ON i.order_id = o.id JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = ?", a.at("data", "id")); got != "90.0000" {
+		t.Errorf("coupon and subtotal %s", got)
+	}
+}
+
 // TestExtrasOfBulk: each booking of a list has its own extras and coupon.
 func TestExtrasOfBulk(t *testing.T) {
 	t.Parallel()

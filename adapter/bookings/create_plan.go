@@ -60,6 +60,7 @@ type bookingPlan struct {
 	filled    session.Row             // columns of an existing customer that were empty
 	// customerIsNew reports whether the customer is created with the booking.
 	customerIsNew bool
+	anyone        bool // the customer is not known yet
 	status        string
 	duration      int64
 	extras        []pricing.Extra

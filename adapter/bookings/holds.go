@@ -65,7 +65,8 @@ import (
 //   - Holds count towards daily limits like bookings, and take a unit of each asset of Pro
 //     Features that a booking of their service and agent would take.
 
-// NewHold is a hold to create. Of the booking, only the slot counts.
+// NewHold is a hold to create. It keeps the slot of the booking, and checks price, coupon and custom fields, which are
+// sent again with the booking.
 type NewHold struct {
 	New
 	Minutes int64 // until it expires
@@ -80,6 +81,22 @@ func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, err
 	plan := bookingPlan{New: n.New}
 	if err := planTime(ctx, tx.Session, &plan, &p); err != nil {
 		return slots.Hold{}, err
+	}
+	w, pro, err := orderSettings(ctx, tx, n)
+	if err != nil {
+		return slots.Hold{}, err
+	}
+	plan.anyone = true
+	if pro {
+		if _, err := readCustomFields(tx.Session, w, n.Fields, nil, "{}", &p); err != nil {
+			return slots.Hold{}, err
+		}
+	}
+	chooses := n.AgentID == 0 && !p.Has("agent_id") // the coupon may be for the agent who is chosen
+	if pro && !chooses && !p.Has("service_id") {
+		if err := planPrice(ctx, tx, w, pro, &plan, &p); err != nil {
+			return slots.Hold{}, err
+		}
 	}
 	if err := p.Err(); err != nil {
 		return slots.Hold{}, err
@@ -99,6 +116,15 @@ func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, err
 	if err != nil {
 		return slots.Hold{}, err
 	}
+	if pro && chooses {
+		plan.AgentID = assigned.Resource.Agent
+		if err := planPrice(ctx, tx, w, pro, &plan, &p); err != nil {
+			return slots.Hold{}, err
+		}
+		if err := p.Err(); err != nil {
+			return slots.Hold{}, err
+		}
+	}
 	hold := slots.Hold{
 		Resource: assigned.Resource, Start: n.Start, End: plan.span(tx.Session).End, Duration: plan.duration, Attendees: n.Attendees, Extras: slots.ChosenOf(plan.extras),
 		CreatedAt: domain.Timestamp(domain.Stamp(tx.Now)), ExpiresAt: domain.Timestamp(domain.Stamp(tx.Now.Add(time.Duration(n.Minutes) * time.Minute))),
@@ -112,6 +138,16 @@ func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, err
 	})
 	assigned.Covers.Except = hold.ID
 	return hold, err
+}
+
+// orderSettings returns the settings that a hold is checked by, and whether there is something that Pro Features has to do with
+// besides the slot.
+func orderSettings(ctx context.Context, tx *session.Tx, n NewHold) (w session.WriteSettings, pro bool, err error) {
+	if n.CouponCode == "" && n.Fields == nil {
+		return w, false, nil
+	}
+	w, err = tx.WriteSettings(ctx)
+	return w, err == nil && tx.Extension(extensions.ProFeatures, w.Settings), err
 }
 
 // checkHolds returns a CodeTooManyHolds if the caller may have no more holds. Uses the index on

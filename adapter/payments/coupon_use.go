@@ -23,6 +23,7 @@ import (
 type CouponUse struct {
 	Order     int64 // 0 for a new one
 	Customer  int64 // 0 if unknown
+	Anyone    bool  // it may be anyone's, so that nothing about the customer is checked
 	Subtotal  decimal.Decimal
 	Items     []records.OrderItem
 	Had       bool // the order already has the coupon
@@ -94,7 +95,7 @@ func CheckCoupon(ctx context.Context, tx *session.Tx, code string, use CouponUse
 }
 
 // FindCoupon returns the coupon for an order, and says why the order may not have it, or "". The coupon's
-// lock must be held: see CheckCoupon.
+// lock must be held if the order gets it: see CheckCoupon.
 func FindCoupon(ctx context.Context, tx *session.Tx, code string, use CouponUse) (coupon Coupon, reason string, err error) {
 	coupon, err = storedCoupon(ctx, tx.Session, code)
 	switch {
@@ -123,7 +124,7 @@ const forOtherCustomers = "This coupon is for other customers"
 // that day with the present time.
 func (c Coupon) unusable(use CouponUse, now time.Time) string {
 	today, rules := session.Date(now.Format(time.DateOnly)), c.Rules.conditions()
-	others := len(rules.customers) > 0 && !slices.Contains(rules.customers, domain.IDText(use.Customer))
+	others := len(rules.customers) > 0 && !use.Anyone && !slices.Contains(rules.customers, domain.IDText(use.Customer))
 	switch {
 	case use.Had && others:
 		return use.aboutCustomer(forOtherCustomers)
@@ -192,7 +193,7 @@ func couponUsed(ctx context.Context, s *session.Session, c Coupon, use CouponUse
 		return use.aboutCustomer("The customer has used this coupon as often as they may"), nil
 	case use.Had && !use.Moved:
 		return "", nil
-	case rules.more > 0 && used.orders <= rules.more:
+	case rules.more > 0 && !use.Anyone && used.orders <= rules.more:
 		return use.aboutCustomer("The customer has too few orders for this coupon"), nil
 	case rules.less > 0 && used.orders >= rules.less:
 		return use.aboutCustomer("The customer has too many orders for this coupon"), nil
