@@ -15,7 +15,7 @@ import (
 type misbehavingSite struct {
 	*toldSite
 	sends bool // whether LatePoint sends messages
-	hour  int  // of the next booking
+	half  int  // the half hour of the last booking, since midnight
 }
 
 // TestCompanionBearsFaultyListeners: whatever a listener does to the connection or says in an exception, each event is told and sent
@@ -28,7 +28,7 @@ func TestCompanionBearsFaultyListeners(t *testing.T) {
 		}
 		writeBelow(t, b.Content, map[string]string{"plugins/faulty/faulty.php": string(readFile(t, "testdata/faulty.php"))})
 		b.db.Execute(t, "DELETE FROM wp_latepoint_processes", workflow(1, "booking_created", "[]"))
-		f := &misbehavingSite{toldSite: &toldSite{bookingSite: b, wordpress: b.ServeByWorkers(t, 2)}, hour: 8}
+		f := &misbehavingSite{toldSite: &toldSite{bookingSite: b, wordpress: b.ServeByWorkers(t, 2)}, half: 17}
 		b.Activate(t, "faulty/faulty.php")
 		f.visit()
 		f.start()
@@ -39,13 +39,15 @@ func TestCompanionBearsFaultyListeners(t *testing.T) {
 	})
 }
 
-// transactions: one that a listener leaves open is rolled back, as at the end of a request, and takes no mark with it.
+// transactions: one that a listener leaves open is rolled back, as at the end of a request, and takes no mark with it, and locks of tables are released.
 func (f *misbehavingSite) transactions() {
-	const open = "A listener left a transaction open, which was rolled back."
+	const open = "A listener left a transaction open."
 	f.booked("", "done ")
 	f.booked("transaction", "failed "+open)
-	f.booked("transaction and exception", "failed RuntimeException in plugins/faulty/faulty.php:33: away; "+open)
+	f.booked("transaction and exception", "failed RuntimeException in plugins/faulty/faulty.php:36: away; "+open)
 	f.booked("autocommit", "failed "+open)
+	f.booked("tables", "failed A listener left tables locked.")
+	f.booked("all", "failed A listener left a transaction open and tables locked.")
 	if got := f.number("SELECT COUNT(*) FROM " + f.db.Prefix + "options WHERE option_name = 'faulty'"); got != 0 {
 		f.t.Error("what a listener had half done is stored")
 	}
@@ -65,7 +67,7 @@ func (f *misbehavingSite) transactions() {
 
 // exceptions: of a message that the database would reject, the rest is kept.
 func (f *misbehavingSite) exceptions() {
-	const thrown = "failed RuntimeException in plugins/faulty/faulty.php:33: "
+	const thrown = "failed RuntimeException in plugins/faulty/faulty.php:36: "
 	f.booked("bytes", thrown+" bad")
 	wantTexts(f.t, f.Run(f.t, "echo bookside_companion_failures()['events']['message'];"), "RuntimeException", "bad")
 	f.booked("long", thrown+strings.Repeat("not this one ", 7)[:80])
@@ -95,9 +97,9 @@ func (f *misbehavingSite) withoutLatePoint() {
 // booked makes a booking that the extension has a fault about, and compares how its event ended. It is told, sent and followed by its order once.
 func (f *misbehavingSite) booked(fault, want string) (id int) {
 	f.t.Helper()
-	f.hour++
+	f.half++
 	writeBelow(f.t, f.Content, map[string]string{"fault": fault})
-	id = f.create("/bookings", fmt.Sprintf(`{"service_id":1,"agent_id":1,"location_id":1,"customer_id":1,"start_date":%q,"start_time":"%02d:00"}`, f.bookday, f.hour))
+	id = f.create("/bookings", fmt.Sprintf(`{"service_id":1,"agent_id":1,"location_id":1,"customer_id":1,"start_date":%q,"start_time":"%02d:%02d"}`, f.bookday, f.half/2, f.half%2*30))
 	f.wantNotes(f.notesOf(id)...)
 	if got := f.text(fmt.Sprintf("SELECT CONCAT(status, ' ', failure) FROM {own}events WHERE event = 'booking_created' AND record_id = %d", id)); got != want {
 		f.t.Errorf("%s: %s, want %s", fault, got, want)

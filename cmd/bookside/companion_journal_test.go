@@ -250,6 +250,18 @@ func TestCompanionRunsJobs(t *testing.T) {
 		if got := returns[[]any](b, cron); got[0] != "" || got[1] != false || got[2] != true || b.number(waiting) != 0 {
 			t.Errorf("run: %v, %d jobs wait", got, b.number(waiting))
 		}
+		// What a plugin leaves open meanwhile takes no mark with it.
+		b.execute(b.db.SQL, `INSERT INTO {p}process_jobs (process_id, object_id, object_model_type, status, to_run_after_utc, settings, created_at)
+			VALUES (1, 2, 'booking', 'scheduled', UTC_TIMESTAMP() - INTERVAL 1 MINUTE, '{}', UTC_TIMESTAMP())`)
+		opens := `add_filter('query', function ($query) {
+				static $open = false;
+				if (!$open && strpos($query, 'UPDATE') === 0 && strpos($query, 'process_jobs')) { $open = true; $GLOBALS['wpdb']->query('START TRANSACTION'); }
+				return $query;
+			});` + cron
+		if got := returns[[]any](b, opens); got[0] != "" || b.number(waiting) != 0 || b.number("SELECT option_value FROM "+b.db.Prefix+"options WHERE option_name = 'bookside_companion_jobs_until'") != 0 {
+			t.Errorf("run with a plugin that leaves a transaction open: %v, %d jobs wait", got, b.number(waiting))
+		}
+		wantTexts(t, b.Run(t, "echo bookside_companion_failures()['jobs']['message'];"), "A plugin left a transaction open while jobs ran.")
 		// A mail of the API gets its process once it was sent, so that LatePoint's list does not show that
 		// as deleted.
 		b.execute(b.db.SQL, `INSERT INTO {p}processes (id, name, event_type, actions_json, status) VALUES (871, 'It''s new', 'booking_created', '[]', 'active'), (872, 'Other', 'booking_updated', '[]', 'active')`)

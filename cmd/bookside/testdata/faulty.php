@@ -25,8 +25,11 @@ defined('ABSPATH') || exit;
                 $wpdb->query('START TRANSACTION');
                 update_option('faulty', 'half done');
             }
-            if ($fault === 'autocommit') {
+            if (in_array($fault, ['autocommit', 'all'], true)) {
                 $wpdb->query('SET autocommit = 0');
+            }
+            if (in_array($fault, ['tables', 'all'], true)) {
+                $wpdb->query("LOCK TABLES $wpdb->users READ");
             }
             $messages = ['transaction and exception' => 'away', 'bytes' => "\xff\xfe bad", 'long' => str_repeat('not this one ', 16000)];
             if (isset($messages[$fault])) {

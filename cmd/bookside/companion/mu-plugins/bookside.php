@@ -106,6 +106,26 @@ function bookside_companion_storable(string $text, string $table, string $column
     return is_string($storable) ? $storable : '';
 }
 
+/**
+ * Ends a transaction and locks of tables that others' code has left on WordPress's connection: until then, nothing that is marked is stored.
+ * Returns what it left, '' for nothing.
+ */
+function bookside_companion_end_transaction(string $how): string
+{
+    global $wpdb;
+    $quiet = $wpdb->suppress_errors();
+    // Without a transaction, a savepoint is gone at once. MySQL has no variable for it.
+    $left = $wpdb->query('SAVEPOINT bookside') !== false && $wpdb->query('RELEASE SAVEPOINT bookside') !== false ? ['a transaction open'] : [];
+    $locked = $wpdb->query("SELECT 1 FROM `{$wpdb->prefix}bookside_locks` LIMIT 0") === false && strpos($wpdb->last_error, 'LOCK TABLES') !== false;
+    $wpdb->suppress_errors($quiet);
+    if ($left !== []) {
+        $wpdb->query($how);
+        $wpdb->query('SET autocommit = 1');
+    }
+    $wpdb->query('UNLOCK TABLES');
+    return implode(' and ', array_merge($left, $locked ? ['tables locked'] : []));
+}
+
 /** Counts a failure. What failed must not break the request of a visitor, so it is shown in wp-admin only. */
 function bookside_companion_failed(string $what, string $message): void
 {

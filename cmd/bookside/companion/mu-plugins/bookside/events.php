@@ -134,7 +134,7 @@ class BooksideEvents
         if ((string) $wpdb->get_var($wpdb->prepare('SELECT GET_LOCK(%s, 0)', $lock)) !== '1') {
             return ['done' => 0, 'failed' => 0, 'more' => false]; // the other process continues
         }
-        self::endTransaction('COMMIT'); // of a plugin, since WordPress was loaded
+        bookside_companion_end_transaction('COMMIT'); // of a plugin, since WordPress was loaded
         $count = ['done' => 0, 'failed' => 0, 'more' => false];
         $until = time() + self::TIME;
         try {
@@ -205,8 +205,9 @@ class BooksideEvents
         } catch (\Throwable $e) {
             self::$failures[] = bookside_companion_describe($e);
         }
-        if (self::endTransaction('COMMIT')) { // LatePoint's jobs are in it
-            self::$failures[] = 'A plugin left a transaction open while messages were sent.';
+        $left = bookside_companion_end_transaction('COMMIT'); // LatePoint's jobs are in it
+        if ($left !== '') {
+            self::$failures[] = "A plugin left $left while messages were sent.";
         }
         $failure = bookside_companion_storable(implode('; ', self::$failures), "{$wpdb->prefix}bookside_events", 'failure');
         if ($failure !== '') { // by itself: WordPress refuses a query with letters that are not ASCII to a table in which some columns are
@@ -412,25 +413,7 @@ class BooksideEvents
         do_action("latepoint_$action", ...$arguments);
     }
 
-    /**
-     * Ends a transaction that others' code has left open on WordPress's connection: until then, nothing that is marked is stored.
-     * Reports whether there was one.
-     */
-    private static function endTransaction(string $how): bool
-    {
-        global $wpdb;
-        $quiet = $wpdb->suppress_errors();
-        // Without a transaction, a savepoint is gone at once. MySQL has no variable for it.
-        $open = $wpdb->query('SAVEPOINT bookside') !== false && $wpdb->query('RELEASE SAVEPOINT bookside') !== false;
-        $wpdb->suppress_errors($quiet);
-        if ($open) {
-            $wpdb->query($how);
-            $wpdb->query('SET autocommit = 1');
-        }
-        return $open;
-    }
-
-    /** Removes LatePoint's own listeners from an action, in this request, and keeps what one of the others throws from the next, and a transaction that it leaves open. */
+    /** Removes LatePoint's own listeners from an action, in this request, and keeps what one of the others throws or leaves open from the next. */
     private static function guard(string $action): void
     {
         global $wp_filter;
@@ -456,8 +439,9 @@ class BooksideEvents
                         self::$failures[] = bookside_companion_describe($e);
                         return null;
                     } finally {
-                        if (self::endTransaction('ROLLBACK')) { // as when a request ends
-                            self::$failures[] = 'A listener left a transaction open, which was rolled back.';
+                        $left = bookside_companion_end_transaction('ROLLBACK'); // as when a request ends
+                        if ($left !== '') {
+                            self::$failures[] = "A listener left $left.";
                         }
                     }
                 };

@@ -123,7 +123,11 @@ class BooksideJobs
     /** Runs the jobs, unless another process is doing so. */
     public static function run(): void
     {
-        if (!class_exists('OsProcessJobsHelper') || !self::claim(0, time() + self::LEASE)) {
+        if (!class_exists('OsProcessJobsHelper')) {
+            return;
+        }
+        bookside_companion_end_transaction('COMMIT'); // of a plugin, since WordPress was loaded
+        if (!self::claim(0, time() + self::LEASE)) {
             return;
         }
         ob_start(); // LatePoint prints its actions
@@ -133,6 +137,10 @@ class BooksideJobs
             bookside_companion_failed('jobs', bookside_companion_describe($e));
         } finally {
             ob_end_clean();
+            $left = bookside_companion_end_transaction('COMMIT'); // what was sent is marked in it
+            if ($left !== '') {
+                bookside_companion_failed('jobs', "A plugin left $left while jobs ran.");
+            }
             self::claim(PHP_INT_MAX, 0);
         }
     }
