@@ -137,6 +137,29 @@ func (a agentClient) toolNames() (names []string) {
 	return names
 }
 
+// TestAgentsFindExtras: services are listed with what can be booked with them, and a plain site's without.
+func TestAgentsFindExtras(t *testing.T) {
+	t.Parallel()
+	of := func(s *server, service string) string {
+		t.Helper()
+		for _, found := range s.agent(t, s.key).call("find_services", `{}`).done().at("services").([]any) {
+			if found := found.(map[string]any); fmt.Sprint(found["id"]) == service {
+				return fmt.Sprint(found["extras"], found["min_extras"], found["max_extras"])
+			}
+		}
+		return "no such service"
+	}
+	pro := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures(), withTools)
+	pro.database.Execute(t, "DELETE FROM wp_latepoint_service_meta WHERE meta_key LIKE 'm%_service_extras_%'",
+		"INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (4, 'minimum_service_extras_required', 'on'), (4, 'minimum_service_extras_value', '1')")
+	if diff := cmp.Diff("[map[duration:15 id:4 max_quantity:3 name:Hot stones price:10.00] map[id:7 max_quantity:1 name:Lunch per_attendee:true price:7.50]]1<nil>", of(pro, "4")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := of(newWriter(t, fixtures.SiteA().WithFewBookings(), withTools), "4"); got != "<nil> <nil> <nil>" {
+		t.Errorf("a plain site's: %s", got)
+	}
+}
+
 // TestAgentBooks is a whole conversation: an agent finds a service and a time, learns the price, books,
 // repeats itself, meets a conflict, moves the booking, cancels it, and sees what happened.
 func TestAgentBooks(t *testing.T) {

@@ -172,8 +172,9 @@ func (l Ledger) Given() map[int64]Given {
 	shares, named, lefts := map[int64]Given{}, l.refundsByPayment(), make([]decimal.Decimal, len(l))
 	for i, e := range l {
 		if took := e.Took(); took.IsPositive() {
-			shares[e.ID] = Given{amount: e.GaveBack(), Sent: e.refundRows().Add(named[e.ID])}
-			lefts[i] = took.Sub(e.GaveBack())
+			own := e.GaveBack()
+			shares[e.ID] = Given{amount: own, Sent: e.refundRows().Add(named[e.ID])}
+			lefts[i] = took.Sub(own)
 		}
 	}
 	for _, refund := range l {

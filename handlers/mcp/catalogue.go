@@ -29,7 +29,7 @@ const (
 func (s *server) addCatalogue() {
 	add(s, tool{
 		name: "find_services", title: "Find services", uses: []string{servicesOperation},
-		about: "Lists the active services with price, duration, agents and locations. Use it first, to get the ids that other tools need.",
+		about: "Lists the active services with price, duration, extras, agents and locations. Use it first, to get the ids that other tools need.",
 	}, (*call).findServices)
 	add(s, tool{
 		name: "find_agents", title: "Find agents", uses: []string{agentsOperation},
@@ -66,6 +66,22 @@ type service struct {
 	Capacity    int64   `json:"capacity" jsonschema:"The most attendees of a booking"`
 	Agents      []named `json:"agents"`
 	Locations   []named `json:"locations"`
+	extrasOffered
+}
+
+// extrasOffered are the extras of a service, on sites that have them.
+type extrasOffered struct {
+	Extras    []offeredExtra `json:"extras,omitempty" jsonschema:"What can be booked with it"`
+	MinExtras int64          `json:"min_extras,omitempty" jsonschema:"How many different extras a booking has at least"`
+	MaxExtras int64          `json:"max_extras,omitempty" jsonschema:"How many different extras a booking has at most; left out if any number"`
+}
+
+type offeredExtra struct {
+	named
+	Price       string `json:"price" jsonschema:"Of one, in the currency of the site"`
+	Duration    int64  `json:"duration,omitempty" jsonschema:"Minutes that one adds"`
+	MaxQuantity int64  `json:"max_quantity"`
+	PerAttendee bool   `json:"per_attendee,omitempty" jsonschema:"Each attendee pays the price"`
 }
 
 func (c *call) findServices(in servicesInput) (out servicesOutput, brief string, err error) {
@@ -82,16 +98,20 @@ func (c *call) findServices(in servicesInput) (out servicesOutput, brief string,
 		Capacity    number     `json:"capacity_max"`
 		Agents      []sentName `json:"agents"`
 		Locations   []sentName `json:"locations"`
+		extrasOffered
 	}]](c, Call{Operation: servicesOperation, Query: parameters(
-		"status", "active", "visibility", "visible", "include", "agents,locations", "per_page", 50, "order_by", "name", "order", "asc",
+		"status", "active", "visibility", "visible", "include", "agents,locations,extras", "per_page", 50, "order_by", "name", "order", "asc",
 		"search", in.Search, "agent_id", in.AgentID, "location_id", in.LocationID, "page", in.Page)})
 	if err != nil {
 		return out, "", err
 	}
 	out.Services, out.Total, out.More = make([]service, len(found.Data)), found.Pagination.Total, found.Pagination.More
 	for i, s := range found.Data {
+		for j, e := range s.Extras {
+			s.Extras[j].Price = amount(e.Price)
+		}
 		out.Services[i] = service{
-			named{int64(s.ID), s.Name}, s.Description, int64(s.Duration), amount(s.PriceMin), amount(s.PriceMax), deposit(s.Deposit), max(int64(s.Capacity), 1), shorts(s.Agents), shorts(s.Locations),
+			named{int64(s.ID), s.Name}, s.Description, int64(s.Duration), amount(s.PriceMin), amount(s.PriceMax), deposit(s.Deposit), max(int64(s.Capacity), 1), shorts(s.Agents), shorts(s.Locations), s.extrasOffered,
 		}
 	}
 	return out, "Found " + counted(len(out.Services), "service") + ".", nil
