@@ -43,7 +43,7 @@ func php(t *testing.T) phpAnswers {
 // TestFunctionsAnswerAsPHP runs the script again if PHP is installed.
 func TestFunctionsAnswerAsPHP(t *testing.T) {
 	t.Parallel()
-	interpreter := fixtures.RequireTool(t, "php8.2")
+	interpreter := fixtures.RequireTool(t, "php")
 	got, err := exec.CommandContext(t.Context(), interpreter, "testdata/php.php").Output()
 	if err != nil {
 		t.Fatal(err)

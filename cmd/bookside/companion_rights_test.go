@@ -380,7 +380,7 @@ func TestCompanionIsUninstalledOnANetwork(t *testing.T) {
 		function wp_unschedule_event($time, $hook, $args) { $GLOBALS['done'][] = $GLOBALS['at'] . ' event ' . $args[0]; }
 		function delete_option($name) { $GLOBALS['done'][] = $GLOBALS['at'] . ' ' . $name; }
 		require '` + companionFolder + `/uninstall.php'; echo implode(';', $done);`
-	output, err := exec.CommandContext(t.Context(), fixtures.RequireTool(t, "php8.2"), "-d", "error_reporting=-1", "-r", code).CombinedOutput()
+	output, err := exec.CommandContext(t.Context(), fixtures.RequireTool(t, "php"), "-d", "error_reporting=-1", "-r", code).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
